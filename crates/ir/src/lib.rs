@@ -1,0 +1,22 @@
+//! What every other crate speaks: dtypes, shapes, strided views, host tensors and programs.
+//!
+//! A [`Program`] is the instruction stream of any front end as it was written, names and all; it
+//! may be wrong in every way. Making sense of it is the verifier's work, not this crate's.
+#![forbid(unsafe_code)]
+
+mod builder;
+mod dtype;
+mod overlap;
+mod program;
+mod shape;
+mod tensor;
+mod view;
+
+pub use builder::{Builder, shape_arg};
+pub use dtype::{ALL_DTYPES, DType};
+pub use program::{
+    Arg, Generation, HostId, HostSlot, Interner, Op, Program, ShapeItem, Step, Symbol, Text,
+};
+pub use shape::{MAX_ELEMENTS, MAX_RANK, Shape, ShapeError, Type};
+pub use tensor::{Bytes, HostTensor, TensorBoundsError, read_word, write_word};
+pub use view::{Overlap, Strides, Take, View, ViewError, resolve_axis};

@@ -1,0 +1,245 @@
+//! Programs as they are written: steps that name tensors. Nothing here is checked.
+
+use crate::{DType, HostTensor, Type};
+use std::collections::HashMap;
+
+/// The name of a device tensor (`inf_name` in HEAL's files), interned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Symbol(pub u32);
+
+/// An op's or a segment's name, interned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Text(pub u32);
+
+/// Index into [`Program::hosts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HostId(pub u32);
+
+/// Which of HEAL's two public op sets a program is written in (spec/heal.md section 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Generation {
+    /// The public repository's tip of 2025-06: `ntt` with 10 arguments, `expand(a, repeat, axis)`.
+    First,
+    /// What published transcripts use, and Cloakwork's own programs.
+    #[default]
+    Later,
+}
+
+/// One entry of a shape argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShapeItem {
+    /// A size, or an index in `get_slice`.
+    Int(i64),
+    /// A range in `get_slice`.
+    Slice {
+        /// First index; `None` where the file has null.
+        start: Option<i64>,
+        /// One past the last.
+        stop: Option<i64>,
+        /// Distance.
+        step: Option<i64>,
+    },
+    /// `...`, which HEAL names and refuses.
+    Ellipsis,
+    /// Something else; the text says what came.
+    Invalid(Box<str>),
+}
+
+/// One argument of a step, as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Arg {
+    /// A device tensor by name, and the dtype the file claims for it, if any.
+    Device(Symbol, Option<DType>),
+    /// A host tensor.
+    Host(HostId),
+    /// A list of sizes, indices and ranges.
+    Shape(Box<[ShapeItem]>),
+    /// An integer; booleans come as 0 and 1.
+    Int(i64),
+    /// Null.
+    None,
+    /// An element type.
+    DType(DType),
+    /// Something that is none of these; the text says what came.
+    Invalid(Box<str>),
+}
+
+/// One call of an op. Its arguments are a range of [`Program::args`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Op {
+    /// The name as written; interned in [`Program::texts`].
+    pub name: Text,
+    first_arg: u32,
+    arg_count: u32,
+    /// Index of the result argument in [`Program::args`], if the step has one.
+    out: Option<u32>,
+}
+
+/// One entry of a transcript.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A call of an op.
+    Op(Op),
+    /// A name is given up.
+    Free(Symbol),
+    /// A segment begins.
+    SegmentStart(Text),
+    /// The innermost segment ends.
+    SegmentEnd,
+    /// An entry without meaning, such as HEAL's `[null, null]`.
+    Skip,
+}
+
+/// Where the data of a host argument comes from or goes to.
+#[derive(Clone, Debug)]
+pub enum HostSlot {
+    /// Data in the program: an upload's source, or the expected value of a download.
+    Data(HostTensor),
+    /// Given at each run.
+    Input {
+        /// Its name.
+        name: String,
+        /// What it must be.
+        ty: Type,
+    },
+    /// Handed out by each run; nothing is known of its value.
+    Output {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// Interned strings.
+#[derive(Clone, Debug, Default)]
+pub struct Interner {
+    names: Vec<Box<str>>,
+    index: HashMap<Box<str>, u32>,
+}
+
+impl Interner {
+    /// The number of this string, given on first sight.
+    pub fn intern(&mut self, name: &str) -> u32 {
+        if let Some(&id) = self.index.get(name) {
+            return id;
+        }
+        let id = self.names.len() as u32;
+        self.names.push(name.into());
+        self.index.insert(name.into(), id);
+        id
+    }
+
+    /// The string of this number; `"?"` for a number that was never given.
+    #[must_use]
+    pub fn get(&self, id: u32) -> &str {
+        self.names.get(id as usize).map_or("?", |name| name)
+    }
+
+    /// How many strings there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
+
+/// A program as written. The index of a step in [`Program::steps`] is its step number everywhere.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// The entries, in order.
+    pub steps: Vec<Step>,
+    /// All arguments; steps point into it.
+    args: Vec<Arg>,
+    /// Host tensors, inputs and outputs.
+    pub hosts: Vec<HostSlot>,
+    /// Names of device tensors.
+    pub symbols: Interner,
+    /// Names of ops and segments.
+    pub texts: Interner,
+    /// The op set it is written in.
+    pub generation: Generation,
+}
+
+impl Program {
+    /// An empty program.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Appends a call.
+    pub fn push_op(&mut self, name: &str, args: impl IntoIterator<Item = Arg>, out: Option<Arg>) {
+        let name = Text(self.texts.intern(name));
+        let first_arg = self.args.len() as u32;
+        self.args.extend(args);
+        let arg_count = self.args.len() as u32 - first_arg;
+        let out = out.map(|arg| {
+            self.args.push(arg);
+            self.args.len() as u32 - 1
+        });
+        self.steps.push(Step::Op(Op { name, first_arg, arg_count, out }));
+    }
+
+    /// Adds a host slot.
+    pub fn push_host(&mut self, slot: HostSlot) -> HostId {
+        self.hosts.push(slot);
+        HostId(self.hosts.len() as u32 - 1)
+    }
+
+    /// The symbol of a device tensor's name.
+    pub fn symbol(&mut self, name: &str) -> Symbol {
+        Symbol(self.symbols.intern(name))
+    }
+
+    /// A symbol that no name in the program has.
+    pub fn fresh_symbol(&mut self) -> Symbol {
+        let before = self.symbols.len();
+        for candidate in before.. {
+            let symbol = self.symbol(&candidate.to_string());
+            if symbol.0 as usize >= before {
+                return symbol;
+            }
+        }
+        Symbol(u32::MAX)
+    }
+
+    /// The text of an op's or a segment's name.
+    pub fn text(&mut self, name: &str) -> Text {
+        Text(self.texts.intern(name))
+    }
+
+    /// Arguments of a call.
+    #[must_use]
+    pub fn args(&self, op: &Op) -> &[Arg] {
+        let first = op.first_arg as usize;
+        self.args.get(first..first + op.arg_count as usize).unwrap_or(&[])
+    }
+
+    /// The result argument of a call.
+    #[must_use]
+    pub fn out(&self, op: &Op) -> Option<&Arg> {
+        op.out.and_then(|index| self.args.get(index as usize))
+    }
+
+    /// An op's or segment's name.
+    #[must_use]
+    pub fn text_name(&self, text: Text) -> &str {
+        self.texts.get(text.0)
+    }
+
+    /// A device tensor's name.
+    #[must_use]
+    pub fn symbol_name(&self, symbol: Symbol) -> &str {
+        self.symbols.get(symbol.0)
+    }
+
+    /// The slot of a host argument.
+    #[must_use]
+    pub fn host(&self, id: HostId) -> Option<&HostSlot> {
+        self.hosts.get(id.0 as usize)
+    }
+}

@@ -1,0 +1,176 @@
+//! Tensors of the host: bytes with a type, shared and never written.
+
+use crate::{DType, Shape, Type, View};
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Shared bytes: owned memory, or a range of a mapped file.
+#[derive(Clone)]
+pub struct Bytes {
+    owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
+    range: Range<usize>,
+}
+
+impl Bytes {
+    /// All bytes of an owner.
+    #[must_use]
+    pub fn new(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Self {
+        let range = 0..(*owner).as_ref().len();
+        Self { owner, range }
+    }
+
+    /// Part of these bytes, or `None` if the range is outside.
+    #[must_use]
+    pub fn slice(&self, range: Range<usize>) -> Option<Self> {
+        let start = self.range.start.checked_add(range.start)?;
+        let end = self.range.start.checked_add(range.end)?;
+        (start <= end && end <= self.range.end)
+            .then(|| Self { owner: Arc::clone(&self.owner), range: start..end })
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn as_slice(&self) -> &[u8] {
+        (*self.owner).as_ref().get(self.range.clone()).unwrap_or(&[])
+    }
+}
+
+impl From<Vec<u8>> for Bytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::new(Arc::new(bytes))
+    }
+}
+
+/// A tensor in host memory: what a file holds, or what a run returns. Little-endian.
+#[derive(Clone)]
+pub struct HostTensor {
+    dtype: DType,
+    view: View,
+    bytes: Bytes,
+}
+
+/// Why bytes are not the tensor they are said to be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a tensor of {ty} with these strides reaches {needed} bytes, but {available} are there")]
+pub struct TensorBoundsError {
+    /// The type claimed.
+    pub ty: Type,
+    /// Bytes that its elements reach, counted from the start (negative reach shows as 0).
+    pub needed: u64,
+    /// Bytes there are.
+    pub available: u64,
+}
+
+impl HostTensor {
+    /// A tensor over bytes.
+    ///
+    /// # Errors
+    /// Some element lies outside the bytes.
+    pub fn new(dtype: DType, view: View, bytes: Bytes) -> Result<Self, TensorBoundsError> {
+        let (low, high) = view.bounds();
+        let available = bytes.as_slice().len() as u64;
+        let needed = u64::try_from(high).unwrap_or(0).saturating_mul(dtype.size_bytes() as u64);
+        if low < 0 || needed > available {
+            let ty = Type::new(dtype, view.shape);
+            return Err(TensorBoundsError { ty, needed, available });
+        }
+        Ok(Self { dtype, view, bytes })
+    }
+
+    /// A row-major tensor that owns its bytes.
+    ///
+    /// # Errors
+    /// Fewer bytes than the shape needs.
+    pub fn from_vec(
+        dtype: DType,
+        shape: Shape,
+        bytes: Vec<u8>,
+    ) -> Result<Self, TensorBoundsError> {
+        Self::new(dtype, View::contiguous(shape), bytes.into())
+    }
+
+    /// Dtype and shape.
+    #[must_use]
+    pub fn ty(&self) -> Type {
+        Type::new(self.dtype, self.view.shape.clone())
+    }
+
+    /// Element type.
+    #[must_use]
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Shape, strides and offset within [`HostTensor::bytes`].
+    #[must_use]
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// The bytes that the view points into.
+    #[must_use]
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// The same bytes under another view.
+    ///
+    /// # Errors
+    /// The view reaches outside the bytes.
+    pub fn with_view(&self, view: View) -> Result<Self, TensorBoundsError> {
+        Self::new(self.dtype, view, self.bytes.clone())
+    }
+
+    /// Elements in row-major order, each as 64 bits: integers extended by their sign, floats as
+    /// their bits. For constants that a check must see, references and tests, not for bulk data.
+    #[must_use]
+    pub fn words(&self) -> Vec<i64> {
+        let bytes = self.bytes.as_slice();
+        let size = self.dtype.size_bytes();
+        self.view
+            .offsets()
+            .map(|offset| {
+                let start = offset as usize * size;
+                read_word(self.dtype, bytes.get(start..start + size).unwrap_or(&[0; 8]))
+            })
+            .collect()
+    }
+}
+
+impl fmt::Debug for HostTensor {
+    /// Type only: a tensor may hold what must not be printed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HostTensor({})", self.ty())
+    }
+}
+
+fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut out = [0; N];
+    for (to, from) in out.iter_mut().zip(bytes) {
+        *to = *from;
+    }
+    out
+}
+
+/// One element as 64 bits: integers extended by their sign, floats as their bits.
+#[must_use]
+pub fn read_word(dtype: DType, bytes: &[u8]) -> i64 {
+    match dtype {
+        DType::Bool | DType::U8 => i64::from(u8::from_le_bytes(first(bytes))),
+        DType::I8 => i64::from(i8::from_le_bytes(first(bytes))),
+        DType::I16 => i64::from(i16::from_le_bytes(first(bytes))),
+        DType::U16 => i64::from(u16::from_le_bytes(first(bytes))),
+        DType::I32 => i64::from(i32::from_le_bytes(first(bytes))),
+        DType::U32 | DType::F32 => i64::from(u32::from_le_bytes(first(bytes))),
+        DType::I64 | DType::U64 | DType::F64 => i64::from_le_bytes(first(bytes)),
+    }
+}
+
+/// The inverse of [`read_word`]: the low bytes of the word, as many as the dtype has.
+pub fn write_word(dtype: DType, word: i64, bytes: &mut [u8]) {
+    let size = dtype.size_bytes();
+    for (to, from) in bytes.iter_mut().zip(word.to_le_bytes().iter().take(size)) {
+        *to = *from;
+    }
+}

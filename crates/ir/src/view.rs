@@ -1,0 +1,395 @@
+//! The view algebra: how logical axes map onto a buffer. Every layout op is one function here, and
+//! the planner replays the same functions over the physical layout that it chose.
+
+use crate::{MAX_RANK, Shape};
+use smallvec::SmallVec;
+
+/// Distance between neighbours along each axis, in elements.
+pub type Strides = SmallVec<[i64; 5]>;
+
+/// A strided window on a buffer. Element `[i, j, ...]` lies at
+/// `offset + i * strides[0] + j * strides[1] + ...` elements from the buffer's start.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct View {
+    /// Sizes of the axes.
+    pub shape: Shape,
+    /// Strides, in elements; as many as the shape has axes.
+    pub strides: Strides,
+    /// Where element `[0, 0, ...]` lies, in elements.
+    pub offset: i64,
+}
+
+/// One entry of a slice: keeps `start, start + step, ...` below `stop`, or drops the axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Take {
+    /// Keep one index and drop the axis.
+    Index(u64),
+    /// Keep a range; `start < stop <= dim`, `step > 0`.
+    Range {
+        /// First index.
+        start: u64,
+        /// One past the last.
+        stop: u64,
+        /// Distance between indices.
+        step: u64,
+    },
+}
+
+/// Why a layout op does not apply.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ViewError {
+    /// An axis that the tensor does not have.
+    #[error("axis {axis} is out of range for rank {rank}")]
+    Axis {
+        /// What came.
+        axis: i64,
+        /// The tensor's rank.
+        rank: usize,
+    },
+    /// An axis whose size must be one.
+    #[error("axis {axis} has size {size}, expected 1")]
+    NotOne {
+        /// Which axis.
+        axis: usize,
+        /// Its size.
+        size: u64,
+    },
+    /// An index or range outside its axis.
+    #[error("{what} is out of range for axis {axis} of size {size}")]
+    Range {
+        /// The entry, as text.
+        what: String,
+        /// Which axis.
+        axis: usize,
+        /// Its size.
+        size: u64,
+    },
+    /// Not one entry per axis.
+    #[error("{got} entries for {rank} axes")]
+    EntryCount {
+        /// How many came.
+        got: usize,
+        /// How many axes there are.
+        rank: usize,
+    },
+    /// Different numbers of elements.
+    #[error("{from} has {from_elements} elements, {to} has {to_elements}")]
+    Elements {
+        /// Shape of the operand.
+        from: Shape,
+        /// Its elements.
+        from_elements: u64,
+        /// Shape asked for.
+        to: Shape,
+        /// Its elements.
+        to_elements: u64,
+    },
+    /// The result would be too large or of too high a rank.
+    #[error(transparent)]
+    Shape(#[from] crate::ShapeError),
+}
+
+/// How two views of one buffer meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overlap {
+    /// No element in common.
+    Disjoint,
+    /// The same elements in the same order.
+    Same,
+    /// Some element in common, or not provably none.
+    Partial,
+}
+
+/// Turns a possibly negative axis into an index below `rank`.
+///
+/// # Errors
+/// The axis is not in `-rank .. rank`.
+pub fn resolve_axis(axis: i64, rank: usize) -> Result<usize, ViewError> {
+    let wrapped = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
+    match wrapped {
+        Some(a) if a >= 0 && (a as usize) < rank => Ok(a as usize),
+        _ => Err(ViewError::Axis { axis, rank }),
+    }
+}
+
+impl View {
+    /// The row-major view of a whole buffer.
+    #[must_use]
+    pub fn contiguous(shape: Shape) -> Self {
+        let order: SmallVec<[usize; MAX_RANK]> = (0..shape.rank()).collect();
+        Self::with_axis_order(shape, &order)
+    }
+
+    /// A dense view whose axes lie in memory in this order, slowest first.
+    ///
+    /// `order` is a permutation of the axes.
+    #[must_use]
+    pub fn with_axis_order(shape: Shape, order: &[usize]) -> Self {
+        let mut strides: Strides = SmallVec::from_elem(0, shape.rank());
+        let mut step = 1i64;
+        for &axis in order.iter().rev() {
+            strides[axis] = step;
+            step *= shape.dims()[axis].max(1) as i64;
+        }
+        Self { shape, strides, offset: 0 }
+    }
+
+    /// Number of axes.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.shape.rank()
+    }
+
+    /// Whether elements lie row-major without gaps. Axes of size one do not count, and a view
+    /// without elements always is.
+    #[must_use]
+    pub fn is_contiguous(&self) -> bool {
+        let mut expected = 1i64;
+        for (&dim, &stride) in self.shape.dims().iter().zip(&self.strides).rev() {
+            if dim == 0 {
+                return true;
+            }
+            if dim != 1 && stride != expected {
+                return false;
+            }
+            expected *= dim as i64;
+        }
+        true
+    }
+
+    /// Lowest and one past the highest element offset that the view touches.
+    #[must_use]
+    pub fn bounds(&self) -> (i64, i64) {
+        if self.shape.elements() == 0 {
+            return (self.offset, self.offset);
+        }
+        let (mut low, mut high) = (self.offset, self.offset);
+        for (&dim, &stride) in self.shape.dims().iter().zip(&self.strides) {
+            let reach = stride * (dim as i64 - 1);
+            if reach < 0 { low += reach } else { high += reach }
+        }
+        (low, high + 1)
+    }
+
+    /// Drops an axis of size one.
+    ///
+    /// # Errors
+    /// No such axis, or its size is not one.
+    pub fn squeeze(&self, axis: i64) -> Result<Self, ViewError> {
+        let axis = resolve_axis(axis, self.rank())?;
+        let size = self.shape.dims()[axis];
+        if size != 1 {
+            return Err(ViewError::NotOne { axis, size });
+        }
+        let mut dims = SmallVec::<[u64; MAX_RANK]>::from_slice(self.shape.dims());
+        let mut strides = self.strides.clone();
+        dims.remove(axis);
+        strides.remove(axis);
+        Ok(Self { shape: Shape::new(&dims)?, strides, offset: self.offset })
+    }
+
+    /// Inserts an axis of size one before `axis`, which may be from `-rank - 1` to `rank`.
+    ///
+    /// # Errors
+    /// No such place, or the rank would exceed 16.
+    pub fn unsqueeze(&self, axis: i64) -> Result<Self, ViewError> {
+        let axis = resolve_axis(axis, self.rank() + 1)
+            .map_err(|_| ViewError::Axis { axis, rank: self.rank() })?;
+        let mut dims = SmallVec::<[u64; MAX_RANK]>::from_slice(self.shape.dims());
+        let mut strides = self.strides.clone();
+        let stride = match (dims.get(axis), strides.get(axis)) {
+            (Some(&d), Some(&s)) => s * d.max(1) as i64,
+            _ => 1,
+        };
+        dims.insert(axis, 1);
+        strides.insert(axis, stride);
+        Ok(Self { shape: Shape::new(&dims)?, strides, offset: self.offset })
+    }
+
+    /// Repeats an axis of size one without a copy: its stride becomes zero.
+    ///
+    /// # Errors
+    /// No such axis, its size is not one, or the result is too large.
+    pub fn expand(&self, axis: i64, repeat: u64) -> Result<Self, ViewError> {
+        let axis = resolve_axis(axis, self.rank())?;
+        let mut dims = SmallVec::<[u64; MAX_RANK]>::from_slice(self.shape.dims());
+        if dims[axis] != 1 {
+            return Err(ViewError::NotOne { axis, size: dims[axis] });
+        }
+        dims[axis] = repeat;
+        let mut strides = self.strides.clone();
+        strides[axis] = 0;
+        Ok(Self { shape: Shape::new(&dims)?, strides, offset: self.offset })
+    }
+
+    /// Moves axis `source` to place `destination`; the others keep their order.
+    ///
+    /// # Errors
+    /// No such axes.
+    pub fn moveaxis(&self, source: i64, destination: i64) -> Result<Self, ViewError> {
+        let source = resolve_axis(source, self.rank())?;
+        let destination = resolve_axis(destination, self.rank())?;
+        let mut order: SmallVec<[usize; MAX_RANK]> =
+            (0..self.rank()).filter(|&axis| axis != source).collect();
+        order.insert(destination, source);
+        let dims: SmallVec<[u64; MAX_RANK]> =
+            order.iter().map(|&axis| self.shape.dims()[axis]).collect();
+        let strides = order.iter().map(|&axis| self.strides[axis]).collect();
+        Ok(Self { shape: Shape::new(&dims)?, strides, offset: self.offset })
+    }
+
+    /// Takes an index or a range of each axis, one entry an axis.
+    ///
+    /// # Errors
+    /// A wrong number of entries, or one that is out of range.
+    pub fn slice(&self, entries: &[Take]) -> Result<Self, ViewError> {
+        if entries.len() != self.rank() {
+            return Err(ViewError::EntryCount { got: entries.len(), rank: self.rank() });
+        }
+        let mut dims = SmallVec::<[u64; MAX_RANK]>::new();
+        let mut strides = Strides::new();
+        let mut offset = self.offset;
+        for (axis, (&entry, (&size, &stride))) in
+            entries.iter().zip(self.shape.dims().iter().zip(&self.strides)).enumerate()
+        {
+            match entry {
+                Take::Index(i) if i < size => offset += stride * i as i64,
+                Take::Range { start, stop, step } if start < stop && stop <= size && step > 0 => {
+                    offset += stride * start as i64;
+                    let count = (stop - start).div_ceil(step);
+                    dims.push(count);
+                    // A step that is never taken may be huge; its product must not overflow.
+                    strides.push(if count > 1 { stride * step as i64 } else { stride });
+                }
+                Take::Index(i) => {
+                    return Err(ViewError::Range { what: format!("index {i}"), axis, size });
+                }
+                Take::Range { start, stop, step } => {
+                    let what = format!("slice {start}:{stop}:{step}");
+                    return Err(ViewError::Range { what, axis, size });
+                }
+            }
+        }
+        Ok(Self { shape: Shape::new(&dims)?, strides, offset })
+    }
+
+    /// The same elements in row-major order under another shape, if strides can say it.
+    ///
+    /// `None` means that only a copy can.
+    ///
+    /// # Errors
+    /// The numbers of elements differ.
+    pub fn reshape(&self, shape: &Shape) -> Result<Option<Self>, ViewError> {
+        let (from_elements, to_elements) = (self.shape.elements(), shape.elements());
+        if from_elements != to_elements {
+            let (from, to) = (self.shape.clone(), shape.clone());
+            return Err(ViewError::Elements { from, from_elements, to, to_elements });
+        }
+        if from_elements == 0 {
+            let mut view = Self::contiguous(shape.clone());
+            view.offset = self.offset;
+            return Ok(Some(view));
+        }
+        Ok(self.reshape_strides(shape).map(|strides| Self {
+            shape: shape.clone(),
+            strides,
+            offset: self.offset,
+        }))
+    }
+
+    /// Matches runs of old axes with runs of new axes of the same number of elements; each old run
+    /// must be mergeable. Both shapes have the same, non-zero, number of elements.
+    fn reshape_strides(&self, shape: &Shape) -> Option<Strides> {
+        let old: SmallVec<[(u64, i64); MAX_RANK]> = self
+            .shape
+            .dims()
+            .iter()
+            .copied()
+            .zip(self.strides.iter().copied())
+            .filter(|&(dim, _)| dim != 1)
+            .collect();
+        let new = shape.dims();
+        let mut strides: Strides = SmallVec::from_elem(1, new.len());
+        let (mut o, mut n) = (0, 0);
+        while o < old.len() {
+            let (o_start, n_start) = (o, n);
+            let (mut o_product, mut n_product) = (old[o].0, *new.get(n)?);
+            o += 1;
+            n += 1;
+            while o_product != n_product {
+                if o_product < n_product {
+                    o_product *= old.get(o)?.0;
+                    o += 1;
+                } else {
+                    n_product *= new.get(n)?;
+                    n += 1;
+                }
+            }
+            let run = &old[o_start..o];
+            if run.windows(2).any(|w| w[0].1 != w[1].1 * w[1].0 as i64) {
+                return None;
+            }
+            let mut stride = run.last()?.1;
+            for i in (n_start..n).rev() {
+                strides[i] = stride;
+                stride *= new[i] as i64;
+            }
+        }
+        Some(strides)
+    }
+
+    /// Merges axes `start` to `end`, both included, if strides can say it.
+    ///
+    /// # Errors
+    /// No such axes, or `start` after `end`.
+    pub fn flatten(&self, start: i64, end: i64) -> Result<Option<Self>, ViewError> {
+        self.reshape(&self.flattened_shape(start, end)?)
+    }
+
+    /// The shape that [`View::flatten`] gives.
+    ///
+    /// # Errors
+    /// No such axes, or `start` after `end`.
+    pub fn flattened_shape(&self, start: i64, end: i64) -> Result<Shape, ViewError> {
+        let first = resolve_axis(start, self.rank())?;
+        let last = resolve_axis(end, self.rank())?;
+        if first > last {
+            return Err(ViewError::Axis { axis: end, rank: self.rank() });
+        }
+        let dims = self.shape.dims();
+        let mut merged = SmallVec::<[u64; MAX_RANK]>::from_slice(&dims[..first]);
+        merged.push(dims[first..=last].iter().product());
+        merged.extend_from_slice(&dims[last + 1..]);
+        Ok(Shape::new(&merged)?)
+    }
+
+    /// This view under NumPy's broadcast to `target`; `None` if the shapes do not go together.
+    #[must_use]
+    pub fn broadcast_to(&self, target: &Shape) -> Option<Self> {
+        if !self.shape.broadcasts_to(target) {
+            return None;
+        }
+        let added = target.rank() - self.rank();
+        let strides = (0..target.rank())
+            .map(|axis| match axis.checked_sub(added) {
+                Some(own) if self.shape.dims()[own] == target.dims()[axis] => self.strides[own],
+                _ => 0,
+            })
+            .collect();
+        Some(Self { shape: target.clone(), strides, offset: self.offset })
+    }
+
+    /// Element offset of each index, row-major. For small tensors: constants, references, tests.
+    pub fn offsets(&self) -> impl Iterator<Item = i64> + '_ {
+        let dims = self.shape.dims();
+        (0..self.shape.elements()).map(move |flat| {
+            let mut rest = flat;
+            let mut offset = self.offset;
+            for (&dim, &stride) in dims.iter().zip(&self.strides).rev() {
+                offset += (rest % dim) as i64 * stride;
+                rest /= dim;
+            }
+            offset
+        })
+    }
+}

@@ -1,0 +1,103 @@
+// The C table between Rust, which decides, and the kernels, which compute.
+//
+// A kernel runs over a range of independent units of one launch. It trusts every pointer, stride
+// and size: the verifier has checked them. It allocates nothing, keeps no state, starts no thread
+// and cannot fail. Two calls on disjoint ranges of one launch may run at the same time, and the
+// result never depends on how the units were divided.
+#ifndef CLOAKWORK_KERNEL_H_
+#define CLOAKWORK_KERNEL_H_
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CW_KERNEL_ABI 1u
+
+// Element types; the numbers are part of the ABI.
+enum cw_dtype {
+  CW_ANY = 0,  // in a kernel row: any type of the row's element_bytes
+  CW_BOOL = 1,
+  CW_I8 = 2,
+  CW_I16 = 3,
+  CW_I32 = 4,
+  CW_I64 = 5,
+  CW_U8 = 6,
+  CW_U16 = 7,
+  CW_U32 = 8,
+  CW_U64 = 9,
+  CW_F32 = 10,
+  CW_F64 = 11,
+};
+
+// Instruction sets, each including the ones before it.
+enum cw_isa {
+  CW_PORTABLE = 0,
+  CW_AVX2 = 1,
+  CW_AVX512 = 2,      // F, DQ, VL, BW
+  CW_AVX512IFMA = 3,  // and IFMA
+};
+
+// One prepared step. Dimensions and strides are shared by all steps of the same geometry.
+typedef struct cw_launch {
+  uint32_t rank;           // dimensions of the iteration space
+  uint32_t operands;       // tensors; operand 0 is the result
+  const int64_t* dims;     // [rank], outermost first
+  const int64_t* strides;  // [operands][rank], in elements of the operand
+  void* const* data;       // [operands]; element [0, ..., 0] of each; null where absent
+  const int64_t* params;   // meaning by kernel: docs/kernels.md
+  const void* prepared;    // what the row's prepare wrote; null without one
+} cw_launch;
+
+// Runs units begin .. end. Units are the first dimensions of the launch, flattened row-major; how
+// many dimensions count is fixed by kernel (docs/kernels.md). scratch holds at least
+// row.scratch_bytes(launch), 64-byte aligned, and belongs to this call alone.
+typedef void (*cw_kernel_fn)(const cw_launch* launch, uint64_t begin, uint64_t end, void* scratch);
+
+// Bytes that a launch needs: of scratch a call, or of prepared constants.
+typedef uint64_t (*cw_size_fn)(const cw_launch* launch);
+
+// Derives constants from operands (moduli, twiddles, permutations) into prepared, 64-byte aligned.
+// Reads only operands whose bit is set in row.constant_operands. Rust calls it once per plan when
+// those operands are constant, else before each run of the step.
+typedef void (*cw_prepare_fn)(const cw_launch* launch, void* prepared);
+
+// One kernel. Rust selects the first row, best instruction set first, whose types fit.
+typedef struct cw_kernel_row {
+  const char* kernel;          // name that op declarations use: "modmul"
+  const char* symbol;          // name in plans and traces: "modmul_i64_avx512"
+  uint32_t isa;                // cw_isa
+  uint32_t in_dtype;           // type of operand 1 (of operand 0 where there is no other)
+  uint32_t out_dtype;          // type of operand 0
+  uint32_t element_bytes;      // for CW_ANY: size of an element; else 0
+  uint32_t constant_operands;  // bit i: prepare reads operand i
+  uint32_t reserved;           // 0
+  cw_kernel_fn run;
+  cw_size_fn scratch_bytes;   // null: none
+  cw_size_fn prepared_bytes;  // null: none
+  cw_prepare_fn prepare;      // null: none
+} cw_kernel_row;
+
+// All rows, best instruction set first within a kernel.
+const cw_kernel_row* cw_cpu_kernels(uint64_t* count);
+
+// Sizes and offsets of the structs above, for the test that compares them with Rust's mirrors:
+// {abi, sizeof(cw_launch), offsets..., sizeof(cw_kernel_row), offsets...}.
+const uint64_t* cw_abi_layout(uint64_t* count);
+
+// Index (row-major over dims) of the first element outside [low, high), or -1. Integer types.
+int64_t cw_find_outside(uint32_t dtype, const void* data, uint32_t rank, const int64_t* dims,
+                        const int64_t* strides, int64_t low, int64_t high);
+
+// Index (row-major over dims) of the first element that differs between two tensors, or -1;
+// *different receives how many differ. Compares bytes of element_bytes each.
+int64_t cw_find_difference(uint32_t element_bytes, const void* a, const int64_t* a_strides,
+                           const void* b, const int64_t* b_strides, uint32_t rank,
+                           const int64_t* dims, uint64_t* different);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // CLOAKWORK_KERNEL_H_
