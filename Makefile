@@ -1,0 +1,7 @@
+# Aliases of dev.py, which does the work: `python3 dev.py --help`.
+PYTHON ?= python3
+COMMANDS := demo test setup check fix gen bench fuzz wheel
+
+.PHONY: $(COMMANDS)
+$(COMMANDS):
+	@$(PYTHON) dev.py $@ $(ARGS)

@@ -1,0 +1,1 @@
+"""Tools of the repository. None of this is installed with the package."""

@@ -1,0 +1,210 @@
+"""The commands of `dev.py`: one function each, and the table that names them."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scripts.dev.console import INTERRUPTED, ROOT, DevError, Words, call, call_or_fail, say
+from scripts.dev.environment import (
+    PROFILE,
+    PYTHON,
+    VENV,
+    ensure_built,
+    ensure_environment,
+    environment,
+)
+from scripts.dev.toolchain import require_all, require_rust
+
+Args = Sequence[str]
+_PYTHON_SOURCES = ("dev.py", "scripts", "python", "tests", "benches")
+_CLANG_SOURCES = ("*.cc", "*.h", "*.cu", "*.cuh")
+
+
+def demo(args: Args) -> int:
+    """Build, then run the encrypted digits."""
+    ensure_built()
+    return call([VENV / "bin" / "cloakwork", "demo", "digits", *args], environment())
+
+
+def test(args: Args) -> int:
+    """Build, then run every test; with arguments, only pytest with these."""
+    ensure_built()
+    if args:
+        return call([PYTHON, "-m", "pytest", *args], environment())
+    cargo = require_rust()
+    say("Rust's tests")
+    # The extension crate is left out: it links no libpython, and pytest tests it as Python sees it.
+    rust = ["test", "--workspace", "--exclude", "cloakwork-py", "--profile", PROFILE, "--quiet"]
+    call_or_fail([cargo, *rust], environment())
+    say("Python's tests")
+    return call([PYTHON, "-m", "pytest", "tests", "-q"], environment())
+
+
+def setup(args: Args) -> int:
+    """Make .venv, install the requirements, build the extension into it."""
+    _refuse(args, "setup")
+    require_all()
+    ensure_built()
+    say(f"ready: {_relative(VENV)}/bin/cloakwork, {_relative(PYTHON)}")
+    return 0
+
+
+def check(args: Args) -> int:
+    """Lint, check types, formatting and generated files; change nothing."""
+    _refuse(args, "check")
+    ensure_environment()
+    cargo = require_rust()
+    python = _existing(_PYTHON_SOURCES)
+    gates: list[tuple[str, Words]] = [
+        ("ruff check", [VENV / "bin" / "ruff", "check", *python]),
+        ("ruff format", [VENV / "bin" / "ruff", "format", "--check", *python]),
+        ("mypy", [PYTHON, "-m", "mypy"]),
+        ("cargo fmt", [cargo, "fmt", "--all", "--check"]),
+        ("cargo clippy", _clippy(cargo)),
+        ("generated files", _generate(cargo, ["--check"])),
+    ]
+    clang_format = _clang_format("--dry-run", "--Werror")
+    if clang_format:
+        gates.append(("clang-format", clang_format))
+    failed = []
+    for name, command in gates:
+        say(name)
+        if call(command, environment()) != 0:
+            failed.append(name)
+    if failed:
+        hint = "`dev.py fix` formats, `dev.py gen` regenerates"
+        raise DevError(f"{len(failed)} of {len(gates)} failed: {', '.join(failed)}; {hint}", 1)
+    say(f"all {len(gates)} checks pass")
+    return 0
+
+
+def fix(args: Args) -> int:
+    """Format everything and apply the lints' safe corrections."""
+    _refuse(args, "fix")
+    ensure_environment()
+    cargo = require_rust()
+    python = _existing(_PYTHON_SOURCES)
+    # Findings that need a human are `check`'s to report.
+    call_or_fail([VENV / "bin" / "ruff", "check", "--fix", "--exit-zero", *python], environment())
+    call_or_fail([VENV / "bin" / "ruff", "format", *python], environment())
+    call_or_fail([cargo, "fmt", "--all"], environment())
+    clang_format = _clang_format("-i")
+    if clang_format:
+        call_or_fail(clang_format)
+    return 0
+
+
+def gen(args: Args) -> int:
+    """Rewrite the generated files; with --check, fail if they are stale."""
+    if list(args) not in ([], ["--check"]):
+        raise DevError(f"gen takes --check or nothing, got: {' '.join(args)}")
+    return call(_generate(require_rust(), args), environment())
+
+
+def bench(args: Args) -> int:
+    """Build, then run the benchmarks (ratios within one run, not a test)."""
+    ensure_built()
+    return call([PYTHON, ROOT / "benches" / "run.py", *args], environment())
+
+
+def fuzz(args: Args) -> int:
+    """Run the seeded fuzz loops (--seeds N); fuzz/ holds targets for cargo-fuzz."""
+    return call(_binary(require_rust(), "fuzz", args), environment())
+
+
+def wheel(args: Args) -> int:
+    """Build the wheel with full optimisation into dist/."""
+    ensure_environment()
+    require_all()
+    maturin: Words = [VENV / "bin" / "maturin", "build", "--release", "--out", ROOT / "dist", *args]
+    return call(maturin, environment())
+
+
+@dataclass(frozen=True)
+class Command:
+    """A word of the command line and what it does."""
+
+    name: str
+    run: Callable[[Args], int]
+
+    @property
+    def summary(self) -> str:
+        """The first line of the function's docstring."""
+        return (self.run.__doc__ or "").strip().splitlines()[0]
+
+
+COMMANDS = tuple(
+    Command(function.__name__, function)
+    for function in (demo, test, setup, check, fix, gen, bench, fuzz, wheel)
+)
+
+
+def main(argv: Args) -> int:
+    """Run one command; return its exit status. Expected failures are words, not tracebacks."""
+    if not argv or argv[0] in ("-h", "--help", "help"):
+        print(_usage())
+        return 0 if argv else 2
+    command = next((command for command in COMMANDS if command.name == argv[0]), None)
+    if command is None:
+        print(f"dev.py: no command named {argv[0]}\n\n{_usage()}", file=sys.stderr)
+        return 2
+    if argv[1:] in (["-h"], ["--help"]):
+        print(f"python3 dev.py {command.name}: {command.summary}")
+        return 0
+    try:
+        return command.run(argv[1:])
+    except DevError as error:
+        sys.stdout.flush()
+        print(f"dev.py: {error}", file=sys.stderr)
+        return error.status
+    except KeyboardInterrupt:
+        print("dev.py: interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _usage() -> str:
+    lines = [f"  {command.name:<6}  {command.summary}" for command in COMMANDS]
+    return "\n".join(["usage: python3 dev.py COMMAND [ARGUMENTS]", "", *lines])
+
+
+def _refuse(args: Args, command: str) -> None:
+    if args:
+        raise DevError(f"{command} takes no arguments, got: {' '.join(args)}")
+
+
+def _existing(names: Sequence[str]) -> list[str]:
+    return [name for name in names if (ROOT / name).exists()]
+
+
+def _relative(path: Path) -> Path:
+    return path.relative_to(ROOT)
+
+
+def _clippy(cargo: str) -> Words:
+    scope = ["--workspace", "--all-targets", "--profile", PROFILE, "--quiet"]
+    return [cargo, "clippy", *scope, "--", "-D", "warnings"]
+
+
+def _generate(cargo: str, args: Args) -> Words:
+    return _binary(cargo, "gen", args)
+
+
+def _binary(cargo: str, name: str, args: Args) -> Words:
+    """Return the call of one of the developer's programs in crates/testing."""
+    package = ["-p", "cloakwork-testing", "--bin", name, "--profile", PROFILE]
+    return [cargo, "run", "--quiet", *package, "--", *args]
+
+
+def _clang_format(*options: str) -> Words | None:
+    """Return the call of clang-format over C++ and CUDA, or say that it is not here."""
+    found = shutil.which("clang-format")
+    if found is None:
+        say("clang-format is not installed: C++ formatting is left as it is")
+        return None
+    trees = [ROOT / tree for tree in ("csrc", "cuda")]
+    files = sorted(path for tree in trees for glob in _CLANG_SOURCES for path in tree.rglob(glob))
+    return [found, *options, *files]

@@ -1,0 +1,55 @@
+"""The crates: which may hold `unsafe`, and which may know which."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tidy.tree import code_only
+
+UNSAFE_ALLOWED = {"kernels", "run", "py"}
+FORBID_UNSAFE = "#![forbid(unsafe_code)]"
+
+# What each crate may name in [dependencies]: ir <- ops <- formats, verify <- plan <- run <- py.
+MAY_DEPEND_ON: dict[str, set[str]] = {
+    "ir": set(),
+    "kernels": set(),
+    "ops": {"ir"},
+    "formats": {"ir", "ops"},
+    "verify": {"ir", "ops"},
+    "plan": {"ir", "ops", "verify", "kernels"},
+    "run": {"ir", "ops", "verify", "plan", "kernels"},
+    "py": {"ir", "ops", "formats", "verify", "plan", "run", "kernels"},
+    "testing": {"ir", "ops", "formats", "verify", "plan", "run", "kernels"},
+}
+_PREFIX = "cloakwork-"
+
+
+def unsafe_lines(source: str) -> list[int]:
+    """Return the numbers of the lines with the keyword `unsafe`, comments and strings aside."""
+    lines = code_only(source).splitlines()
+    return [number for number, line in enumerate(lines, 1) if re.search(r"\bunsafe\b", line)]
+
+
+def dependency_findings(crate: str, manifest: dict[str, Any]) -> list[str]:
+    """Return the edges that point the wrong way. Tests of any crate may use `testing`."""
+    if crate not in MAY_DEPEND_ON:
+        return [f"crate {crate} has no row in MAY_DEPEND_ON: decide what it may know"]
+    allowed = MAY_DEPEND_ON[crate]
+    findings = []
+    tables = [manifest, *manifest.get("target", {}).values()]
+    for table in tables:
+        for section in ("dependencies", "build-dependencies", "dev-dependencies"):
+            tests_only = {"testing"} if section == "dev-dependencies" else set()
+            for name in sorted(_own_crates(table.get(section, {})) - allowed - tests_only):
+                findings.append(f"{crate} may not depend on {name} ({section})")
+    return findings
+
+
+def _own_crates(dependencies: dict[str, Any]) -> set[str]:
+    names = set()
+    for key, value in dependencies.items():
+        package = value.get("package", key) if isinstance(value, dict) else key
+        if package.startswith(_PREFIX):
+            names.add(package.removeprefix(_PREFIX))
+    return names

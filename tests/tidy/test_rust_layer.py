@@ -1,0 +1,60 @@
+"""The crates depend one way, and `unsafe` stands where it is looked for."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from tidy import tree
+from tidy.rust_layer import FORBID_UNSAFE, UNSAFE_ALLOWED, dependency_findings, unsafe_lines
+
+CRATES = sorted(path.parent for path in tree.files("/Cargo.toml", under="crates/"))
+
+
+def crate_name(folder: Path) -> str:
+    return folder.name
+
+
+@pytest.mark.parametrize("crate", CRATES, ids=crate_name)
+def test_dependencies_point_one_way(crate: Path) -> None:
+    manifest = tomllib.loads(tree.text(crate / "Cargo.toml"))
+    assert dependency_findings(crate.name, manifest) == []
+
+
+@pytest.mark.parametrize("crate", CRATES, ids=crate_name)
+def test_unsafe_stands_only_where_allowed(crate: Path) -> None:
+    if crate.name in UNSAFE_ALLOWED:
+        return
+    assert FORBID_UNSAFE in tree.text(crate / "src" / "lib.rs").splitlines(), (
+        f"crates/{crate.name}/src/lib.rs must say {FORBID_UNSAFE}"
+    )
+    sources = tree.files(".rs", under=f"crates/{crate.name}/")
+    found = {tree.relative(path): unsafe_lines(tree.text(path)) for path in sources}
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+def test_unsafe_is_found_in_code_and_not_in_words() -> None:
+    source = '// unsafe\nlet a = "unsafe";\nlet b = r#"unsafe"#;\n#![forbid(unsafe_code)]\n'
+    assert unsafe_lines(source) == []
+    assert unsafe_lines(source + "let c = 'x'; unsafe { f() }\n") == [5]
+    assert unsafe_lines("fn f<'a>(x: &'a str) {}\nunsafe impl Send for A {}\n") == [2]
+
+
+def test_an_edge_against_the_order_is_found() -> None:
+    manifest = {
+        "dependencies": {"cloakwork-run": {"workspace": True}, "serde": "1"},
+        "dev-dependencies": {"cloakwork-testing": {"workspace": True}},
+        "target": {"cfg(unix)": {"dependencies": {"plan": {"package": "cloakwork-plan"}}}},
+    }
+    assert dependency_findings("verify", manifest) == [
+        "verify may not depend on run (dependencies)",
+        "verify may not depend on plan (dependencies)",
+    ]
+    assert dependency_findings("py", manifest) == []
+
+
+def test_a_new_crate_must_be_given_its_place() -> None:
+    assert dependency_findings("helpers", {}) == [
+        "crate helpers has no row in MAY_DEPEND_ON: decide what it may know"
+    ]
