@@ -19,7 +19,8 @@ impl Builder {
     /// Appends a call whose result gets a new name.
     pub fn call(&mut self, op: &str, args: impl IntoIterator<Item = Arg>) -> Symbol {
         let name = self.program.fresh_symbol();
-        self.program.push_op(op, args, Some(Arg::Device(name, None)));
+        self.program
+            .push_op(op, args, Some(Arg::Device(name, None)));
         name
     }
 
@@ -44,7 +45,8 @@ impl Builder {
     pub fn download(&mut self, tensor: Symbol, slot: HostSlot) {
         let host = self.program.push_host(slot);
         let args = [Arg::Device(tensor, None), Arg::None];
-        self.program.push_op("device_to_host", args, Some(Arg::Host(host)));
+        self.program
+            .push_op("device_to_host", args, Some(Arg::Host(host)));
     }
 
     /// Gives up a name.
@@ -56,5 +58,11 @@ impl Builder {
 /// A shape as an argument.
 #[must_use]
 pub fn shape_arg(shape: &Shape) -> Arg {
-    Arg::Shape(shape.dims().iter().map(|&d| ShapeItem::Int(d as i64)).collect())
+    Arg::Shape(
+        shape
+            .dims()
+            .iter()
+            .map(|&d| ShapeItem::Int(d as i64))
+            .collect(),
+    )
 }

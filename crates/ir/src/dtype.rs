@@ -108,7 +108,9 @@ impl DType {
             "long" => "int64",
             other => other,
         };
-        ALL_DTYPES.into_iter().find(|d| d.name() == alias || d.long_name() == alias)
+        ALL_DTYPES
+            .into_iter()
+            .find(|d| d.name() == alias || d.long_name() == alias)
     }
 
     /// Whether elements are integers (`bool` is not one).
@@ -133,7 +135,10 @@ mod tests {
         for dtype in ALL_DTYPES {
             assert_eq!(DType::from_name(dtype.name()), Some(dtype));
             assert_eq!(DType::from_name(dtype.long_name()), Some(dtype));
-            assert_eq!(DType::from_name(&format!("torch.{}", dtype.long_name())), Some(dtype));
+            assert_eq!(
+                DType::from_name(&format!("torch.{}", dtype.long_name())),
+                Some(dtype)
+            );
         }
         assert_eq!(DType::from_name("torch.long"), Some(DType::I64));
         assert_eq!(DType::from_name("complex64"), None);

@@ -53,7 +53,9 @@ impl View {
     fn same_elements(&self, other: &Self) -> bool {
         let axes = |v: &Self| -> SmallVec<[(u64, i64); MAX_RANK]> {
             let dims = v.shape.dims().iter().copied();
-            dims.zip(v.strides.iter().copied()).filter(|&(dim, _)| dim != 1).collect()
+            dims.zip(v.strides.iter().copied())
+                .filter(|&(dim, _)| dim != 1)
+                .collect()
         };
         self.offset == other.offset && axes(self) == axes(other)
     }
@@ -105,7 +107,10 @@ impl View {
                     .filter(|&(_, s)| s.abs() == stride)
                     .map(|(&dim, _)| dim as i64 - 1)
                     .sum();
-                Digit { low, high: low + span }
+                Digit {
+                    low,
+                    high: low + span,
+                }
             })
             .collect();
         Some(digits)

@@ -109,6 +109,18 @@ pub enum HostSlot {
     },
 }
 
+impl HostSlot {
+    /// Dtype and shape, where the slot itself says them.
+    #[must_use]
+    pub fn ty(&self) -> Option<Type> {
+        match self {
+            Self::Data(tensor) => Some(tensor.ty()),
+            Self::Input { ty, .. } => Some(ty.clone()),
+            Self::Output { .. } => None,
+        }
+    }
+}
+
 /// Interned strings.
 #[derive(Clone, Debug, Default)]
 pub struct Interner {
@@ -181,7 +193,12 @@ impl Program {
             self.args.push(arg);
             self.args.len() as u32 - 1
         });
-        self.steps.push(Step::Op(Op { name, first_arg, arg_count, out }));
+        self.steps.push(Step::Op(Op {
+            name,
+            first_arg,
+            arg_count,
+            out,
+        }));
     }
 
     /// Adds a host slot.
@@ -216,7 +233,9 @@ impl Program {
     #[must_use]
     pub fn args(&self, op: &Op) -> &[Arg] {
         let first = op.first_arg as usize;
-        self.args.get(first..first + op.arg_count as usize).unwrap_or(&[])
+        self.args
+            .get(first..first + op.arg_count as usize)
+            .unwrap_or(&[])
     }
 
     /// The result argument of a call.

@@ -43,7 +43,9 @@ impl Shape {
         let elements = dims.iter().try_fold(1u64, |n, &d| n.checked_mul(d.max(1)));
         match elements {
             Some(n) if n <= MAX_ELEMENTS => Ok(Self(SmallVec::from_slice(dims))),
-            _ => Err(ShapeError::Elements { dims: dims.to_vec() }),
+            _ => Err(ShapeError::Elements {
+                dims: dims.to_vec(),
+            }),
         }
     }
 
@@ -102,7 +104,11 @@ impl Shape {
 }
 
 fn from_right(dims: &[u64], i: usize) -> u64 {
-    dims.len().checked_sub(i + 1).and_then(|j| dims.get(j)).copied().unwrap_or(1)
+    dims.len()
+        .checked_sub(i + 1)
+        .and_then(|j| dims.get(j))
+        .copied()
+        .unwrap_or(1)
 }
 
 impl fmt::Display for Shape {
@@ -166,7 +172,10 @@ mod tests {
 
     #[test]
     fn broadcasting_follows_numpy() {
-        assert_eq!(shape(&[2, 1, 4]).broadcast(&shape(&[3, 1])), Some(shape(&[2, 3, 4])));
+        assert_eq!(
+            shape(&[2, 1, 4]).broadcast(&shape(&[3, 1])),
+            Some(shape(&[2, 3, 4]))
+        );
         assert_eq!(shape(&[2]).broadcast(&shape(&[3])), None);
         assert_eq!(shape(&[0]).broadcast(&shape(&[1])), Some(shape(&[0])));
         assert!(shape(&[1, 4]).broadcasts_to(&shape(&[7, 3, 4])));
@@ -176,8 +185,17 @@ mod tests {
 
     #[test]
     fn impossible_shapes_are_refused() {
-        assert!(matches!(Shape::new(&[1; 17]), Err(ShapeError::Rank { rank: 17 })));
-        assert!(matches!(Shape::new(&[1 << 30, 1 << 30]), Err(ShapeError::Elements { .. })));
-        assert!(matches!(Shape::new(&[u64::MAX, 0]), Err(ShapeError::Elements { .. })));
+        assert!(matches!(
+            Shape::new(&[1; 17]),
+            Err(ShapeError::Rank { rank: 17 })
+        ));
+        assert!(matches!(
+            Shape::new(&[1 << 30, 1 << 30]),
+            Err(ShapeError::Elements { .. })
+        ));
+        assert!(matches!(
+            Shape::new(&[u64::MAX, 0]),
+            Err(ShapeError::Elements { .. })
+        ));
     }
 }

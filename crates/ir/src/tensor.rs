@@ -25,14 +25,19 @@ impl Bytes {
     pub fn slice(&self, range: Range<usize>) -> Option<Self> {
         let start = self.range.start.checked_add(range.start)?;
         let end = self.range.start.checked_add(range.end)?;
-        (start <= end && end <= self.range.end)
-            .then(|| Self { owner: Arc::clone(&self.owner), range: start..end })
+        (start <= end && end <= self.range.end).then(|| Self {
+            owner: Arc::clone(&self.owner),
+            range: start..end,
+        })
     }
 
     /// The bytes.
     #[must_use]
     pub fn as_slice(&self) -> &[u8] {
-        (*self.owner).as_ref().get(self.range.clone()).unwrap_or(&[])
+        (*self.owner)
+            .as_ref()
+            .get(self.range.clone())
+            .unwrap_or(&[])
     }
 }
 
@@ -70,10 +75,16 @@ impl HostTensor {
     pub fn new(dtype: DType, view: View, bytes: Bytes) -> Result<Self, TensorBoundsError> {
         let (low, high) = view.bounds();
         let available = bytes.as_slice().len() as u64;
-        let needed = u64::try_from(high).unwrap_or(0).saturating_mul(dtype.size_bytes() as u64);
+        let needed = u64::try_from(high)
+            .unwrap_or(0)
+            .saturating_mul(dtype.size_bytes() as u64);
         if low < 0 || needed > available {
             let ty = Type::new(dtype, view.shape);
-            return Err(TensorBoundsError { ty, needed, available });
+            return Err(TensorBoundsError {
+                ty,
+                needed,
+                available,
+            });
         }
         Ok(Self { dtype, view, bytes })
     }
@@ -82,11 +93,7 @@ impl HostTensor {
     ///
     /// # Errors
     /// Fewer bytes than the shape needs.
-    pub fn from_vec(
-        dtype: DType,
-        shape: Shape,
-        bytes: Vec<u8>,
-    ) -> Result<Self, TensorBoundsError> {
+    pub fn from_vec(dtype: DType, shape: Shape, bytes: Vec<u8>) -> Result<Self, TensorBoundsError> {
         Self::new(dtype, View::contiguous(shape), bytes.into())
     }
 
@@ -132,7 +139,10 @@ impl HostTensor {
             .offsets()
             .map(|offset| {
                 let start = offset as usize * size;
-                read_word(self.dtype, bytes.get(start..start + size).unwrap_or(&[0; 8]))
+                read_word(
+                    self.dtype,
+                    bytes.get(start..start + size).unwrap_or(&[0; 8]),
+                )
             })
             .collect()
     }

@@ -76,11 +76,11 @@ pub enum ViewError {
     #[error("{from} has {from_elements} elements, {to} has {to_elements}")]
     Elements {
         /// Shape of the operand.
-        from: Shape,
+        from: Box<Shape>,
         /// Its elements.
         from_elements: u64,
         /// Shape asked for.
-        to: Shape,
+        to: Box<Shape>,
         /// Its elements.
         to_elements: u64,
     },
@@ -105,7 +105,11 @@ pub enum Overlap {
 /// # Errors
 /// The axis is not in `-rank .. rank`.
 pub fn resolve_axis(axis: i64, rank: usize) -> Result<usize, ViewError> {
-    let wrapped = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
+    let wrapped = if axis < 0 {
+        axis.checked_add(rank as i64)
+    } else {
+        Some(axis)
+    };
     match wrapped {
         Some(a) if a >= 0 && (a as usize) < rank => Ok(a as usize),
         _ => Err(ViewError::Axis { axis, rank }),
@@ -131,7 +135,11 @@ impl View {
             strides[axis] = step;
             step *= shape.dims()[axis].max(1) as i64;
         }
-        Self { shape, strides, offset: 0 }
+        Self {
+            shape,
+            strides,
+            offset: 0,
+        }
     }
 
     /// Number of axes.
@@ -166,7 +174,11 @@ impl View {
         let (mut low, mut high) = (self.offset, self.offset);
         for (&dim, &stride) in self.shape.dims().iter().zip(&self.strides) {
             let reach = stride * (dim as i64 - 1);
-            if reach < 0 { low += reach } else { high += reach }
+            if reach < 0 {
+                low += reach
+            } else {
+                high += reach
+            }
         }
         (low, high + 1)
     }
@@ -185,7 +197,11 @@ impl View {
         let mut strides = self.strides.clone();
         dims.remove(axis);
         strides.remove(axis);
-        Ok(Self { shape: Shape::new(&dims)?, strides, offset: self.offset })
+        Ok(Self {
+            shape: Shape::new(&dims)?,
+            strides,
+            offset: self.offset,
+        })
     }
 
     /// Inserts an axis of size one before `axis`, which may be from `-rank - 1` to `rank`.
@@ -193,8 +209,10 @@ impl View {
     /// # Errors
     /// No such place, or the rank would exceed 16.
     pub fn unsqueeze(&self, axis: i64) -> Result<Self, ViewError> {
-        let axis = resolve_axis(axis, self.rank() + 1)
-            .map_err(|_| ViewError::Axis { axis, rank: self.rank() })?;
+        let axis = resolve_axis(axis, self.rank() + 1).map_err(|_| ViewError::Axis {
+            axis,
+            rank: self.rank(),
+        })?;
         let mut dims = SmallVec::<[u64; MAX_RANK]>::from_slice(self.shape.dims());
         let mut strides = self.strides.clone();
         let stride = match (dims.get(axis), strides.get(axis)) {
@@ -203,7 +221,11 @@ impl View {
         };
         dims.insert(axis, 1);
         strides.insert(axis, stride);
-        Ok(Self { shape: Shape::new(&dims)?, strides, offset: self.offset })
+        Ok(Self {
+            shape: Shape::new(&dims)?,
+            strides,
+            offset: self.offset,
+        })
     }
 
     /// Repeats an axis of size one without a copy: its stride becomes zero.
@@ -214,12 +236,19 @@ impl View {
         let axis = resolve_axis(axis, self.rank())?;
         let mut dims = SmallVec::<[u64; MAX_RANK]>::from_slice(self.shape.dims());
         if dims[axis] != 1 {
-            return Err(ViewError::NotOne { axis, size: dims[axis] });
+            return Err(ViewError::NotOne {
+                axis,
+                size: dims[axis],
+            });
         }
         dims[axis] = repeat;
         let mut strides = self.strides.clone();
         strides[axis] = 0;
-        Ok(Self { shape: Shape::new(&dims)?, strides, offset: self.offset })
+        Ok(Self {
+            shape: Shape::new(&dims)?,
+            strides,
+            offset: self.offset,
+        })
     }
 
     /// Moves axis `source` to place `destination`; the others keep their order.
@@ -235,7 +264,11 @@ impl View {
         let dims: SmallVec<[u64; MAX_RANK]> =
             order.iter().map(|&axis| self.shape.dims()[axis]).collect();
         let strides = order.iter().map(|&axis| self.strides[axis]).collect();
-        Ok(Self { shape: Shape::new(&dims)?, strides, offset: self.offset })
+        Ok(Self {
+            shape: Shape::new(&dims)?,
+            strides,
+            offset: self.offset,
+        })
     }
 
     /// Takes an index or a range of each axis, one entry an axis.
@@ -244,13 +277,18 @@ impl View {
     /// A wrong number of entries, or one that is out of range.
     pub fn slice(&self, entries: &[Take]) -> Result<Self, ViewError> {
         if entries.len() != self.rank() {
-            return Err(ViewError::EntryCount { got: entries.len(), rank: self.rank() });
+            return Err(ViewError::EntryCount {
+                got: entries.len(),
+                rank: self.rank(),
+            });
         }
         let mut dims = SmallVec::<[u64; MAX_RANK]>::new();
         let mut strides = Strides::new();
         let mut offset = self.offset;
-        for (axis, (&entry, (&size, &stride))) in
-            entries.iter().zip(self.shape.dims().iter().zip(&self.strides)).enumerate()
+        for (axis, (&entry, (&size, &stride))) in entries
+            .iter()
+            .zip(self.shape.dims().iter().zip(&self.strides))
+            .enumerate()
         {
             match entry {
                 Take::Index(i) if i < size => offset += stride * i as i64,
@@ -259,10 +297,18 @@ impl View {
                     let count = (stop - start).div_ceil(step);
                     dims.push(count);
                     // A step that is never taken may be huge; its product must not overflow.
-                    strides.push(if count > 1 { stride * step as i64 } else { stride });
+                    strides.push(if count > 1 {
+                        stride * step as i64
+                    } else {
+                        stride
+                    });
                 }
                 Take::Index(i) => {
-                    return Err(ViewError::Range { what: format!("index {i}"), axis, size });
+                    return Err(ViewError::Range {
+                        what: format!("index {i}"),
+                        axis,
+                        size,
+                    });
                 }
                 Take::Range { start, stop, step } => {
                     let what = format!("slice {start}:{stop}:{step}");
@@ -270,7 +316,11 @@ impl View {
                 }
             }
         }
-        Ok(Self { shape: Shape::new(&dims)?, strides, offset })
+        Ok(Self {
+            shape: Shape::new(&dims)?,
+            strides,
+            offset,
+        })
     }
 
     /// The same elements in row-major order under another shape, if strides can say it.
@@ -282,8 +332,13 @@ impl View {
     pub fn reshape(&self, shape: &Shape) -> Result<Option<Self>, ViewError> {
         let (from_elements, to_elements) = (self.shape.elements(), shape.elements());
         if from_elements != to_elements {
-            let (from, to) = (self.shape.clone(), shape.clone());
-            return Err(ViewError::Elements { from, from_elements, to, to_elements });
+            let (from, to) = (Box::new(self.shape.clone()), Box::new(shape.clone()));
+            return Err(ViewError::Elements {
+                from,
+                from_elements,
+                to,
+                to_elements,
+            });
         }
         if from_elements == 0 {
             let mut view = Self::contiguous(shape.clone());
@@ -354,7 +409,10 @@ impl View {
         let first = resolve_axis(start, self.rank())?;
         let last = resolve_axis(end, self.rank())?;
         if first > last {
-            return Err(ViewError::Axis { axis: end, rank: self.rank() });
+            return Err(ViewError::Axis {
+                axis: end,
+                rank: self.rank(),
+            });
         }
         let dims = self.shape.dims();
         let mut merged = SmallVec::<[u64; MAX_RANK]>::from_slice(&dims[..first]);
@@ -376,7 +434,11 @@ impl View {
                 _ => 0,
             })
             .collect();
-        Some(Self { shape: target.clone(), strides, offset: self.offset })
+        Some(Self {
+            shape: target.clone(),
+            strides,
+            offset: self.offset,
+        })
     }
 
     /// Element offset of each index, row-major. For small tensors: constants, references, tests.

@@ -1,0 +1,123 @@
+//! Why a call of an op is wrong.
+
+use std::fmt;
+
+/// The kind of a finding about a call. Each is provoked by a program under `tests/programs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Code {
+    /// Too few or too many arguments.
+    ArgumentCount,
+    /// An argument of the wrong kind.
+    ArgumentType,
+    /// An element type that the op does not take.
+    Dtype,
+    /// Sizes that do not fit.
+    Shape,
+    /// An axis that is not there.
+    Axis,
+    /// An index, count or width out of range.
+    Range,
+    /// A modulus outside `2 ..= 2^62`.
+    Modulus,
+    /// A transform whose length is not a power of two.
+    TransformLength,
+    /// A list that should be a permutation and is not.
+    Permutation,
+    /// A result that overlaps an operand, or itself.
+    Aliasing,
+}
+
+impl Code {
+    /// All codes.
+    pub const ALL: [Self; 10] = [
+        Self::ArgumentCount,
+        Self::ArgumentType,
+        Self::Dtype,
+        Self::Shape,
+        Self::Axis,
+        Self::Range,
+        Self::Modulus,
+        Self::TransformLength,
+        Self::Permutation,
+        Self::Aliasing,
+    ];
+
+    /// The code as users see it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ArgumentCount => "argument-count",
+            Self::ArgumentType => "argument-type",
+            Self::Dtype => "dtype",
+            Self::Shape => "shape",
+            Self::Axis => "axis",
+            Self::Range => "range",
+            Self::Modulus => "modulus",
+            Self::TransformLength => "transform-length",
+            Self::Permutation => "permutation",
+            Self::Aliasing => "aliasing",
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One thing that is wrong with a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpError {
+    /// What kind.
+    pub code: Code,
+    /// The parameter it is about; empty if it is about the whole call.
+    pub operand: &'static str,
+    /// What was expected.
+    pub expected: String,
+    /// What came.
+    pub got: String,
+    /// What to do; may be empty.
+    pub hint: &'static str,
+}
+
+impl OpError {
+    /// A finding about one operand.
+    #[must_use]
+    pub fn new(
+        code: Code,
+        operand: &'static str,
+        expected: impl Into<String>,
+        got: impl Into<String>,
+    ) -> Self {
+        Self {
+            code,
+            operand,
+            expected: expected.into(),
+            got: got.into(),
+            hint: "",
+        }
+    }
+
+    /// The same with advice.
+    #[must_use]
+    pub fn hint(mut self, hint: &'static str) -> Self {
+        self.hint = hint;
+        self
+    }
+}
+
+impl fmt::Display for OpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.operand.is_empty() {
+            write!(f, "`{}`: ", self.operand)?;
+        }
+        write!(f, "expected {}, got {}", self.expected, self.got)?;
+        if !self.hint.is_empty() {
+            write!(f, "; {}", self.hint)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for OpError {}

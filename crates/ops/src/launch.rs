@@ -1,0 +1,196 @@
+//! Kernel calls as geometry: what a declaration hands to the planner. `docs/kernels.md` says what
+//! each kernel makes of it.
+
+use crate::{Args, Code, OpError, Value};
+use cloakwork_ir::{Shape, View};
+use smallvec::SmallVec;
+
+/// Sizes or strides of an iteration space.
+pub type Extents = SmallVec<[i64; 4]>;
+
+/// Where an operand of a launch comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// The parameter of this index.
+    Param(u8),
+    /// An integer, in a tensor of one element with the result's dtype.
+    Int(i64),
+    /// Absent.
+    Null,
+}
+
+/// One operand of a launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchOperand {
+    /// Which tensor.
+    pub source: Source,
+    /// Where the iteration starts, in elements of the tensor's buffer.
+    pub offset: i64,
+    /// Strides over the iteration space, in elements.
+    pub strides: Extents,
+}
+
+/// One call of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The kernel's name; rows of the kernel table carry it.
+    pub kernel: &'static str,
+    /// The iteration space, outermost first.
+    pub dims: Extents,
+    /// How many of the first dimensions enumerate independent units.
+    pub split: usize,
+    /// Operands; the result first.
+    pub operands: SmallVec<[LaunchOperand; 5]>,
+    /// Integers whose meaning is the kernel's.
+    pub params: Extents,
+}
+
+impl Launch {
+    /// Number of independent units.
+    #[must_use]
+    pub fn units(&self) -> u64 {
+        self.dims
+            .iter()
+            .take(self.split)
+            .map(|&d| d as u64)
+            .product()
+    }
+
+    /// An element-wise launch over `shape`: operands broadcast to it, dimensions sorted so that
+    /// the result's tightest is last, and merged wherever all operands allow.
+    ///
+    /// # Errors
+    /// An operand does not broadcast to the shape.
+    pub fn elementwise(
+        kernel: &'static str,
+        shape: &Shape,
+        operands: &[LaunchInput],
+    ) -> Result<Self, OpError> {
+        let mut columns = SmallVec::<[(Source, i64, SmallVec<[i64; 5]>); 5]>::new();
+        for operand in operands {
+            let (view, source) = match operand {
+                LaunchInput::View(source, view) => (view, *source),
+                LaunchInput::Int(value) => {
+                    let strides = SmallVec::from_elem(0, shape.rank());
+                    columns.push((Source::Int(*value), 0, strides));
+                    continue;
+                }
+            };
+            let wide = view.broadcast_to(shape).ok_or_else(|| {
+                let expected = format!("a shape that broadcasts to {shape}");
+                OpError::new(Code::Shape, "", expected, view.shape.to_string())
+            })?;
+            columns.push((source, wide.offset, wide.strides));
+        }
+        let mut axes: SmallVec<[usize; 16]> = (0..shape.rank())
+            .filter(|&axis| shape.dims()[axis] != 1)
+            .collect();
+        if let Some((_, _, strides)) = columns.first() {
+            axes.sort_by_key(|&axis| std::cmp::Reverse(strides[axis].abs()));
+        }
+        let (dims, merged) = merge(shape, &axes, &columns);
+        let operands = columns
+            .iter()
+            .zip(merged)
+            .map(|((source, offset, _), strides)| LaunchOperand {
+                source: *source,
+                offset: *offset,
+                strides,
+            })
+            .collect();
+        Ok(Self {
+            kernel,
+            split: dims.len(),
+            dims,
+            operands,
+            params: Extents::new(),
+        })
+    }
+}
+
+type Column = (Source, i64, SmallVec<[i64; 5]>);
+
+/// Joins neighbouring axes whose strides continue one another in every operand.
+fn merge(shape: &Shape, axes: &[usize], columns: &[Column]) -> (Extents, Vec<Extents>) {
+    let mut dims = Extents::new();
+    let mut strides: Vec<Extents> = vec![Extents::new(); columns.len()];
+    for &axis in axes {
+        let dim = shape.dims()[axis] as i64;
+        let continues = !dims.is_empty()
+            && columns
+                .iter()
+                .zip(&strides)
+                .all(|((_, _, own), merged)| merged.last() == Some(&(own[axis] * dim)));
+        if continues {
+            if let Some(last) = dims.last_mut() {
+                *last *= dim;
+            }
+        } else {
+            dims.push(dim);
+        }
+        for ((_, _, own), merged) in columns.iter().zip(&mut strides) {
+            if continues {
+                merged.pop();
+            }
+            merged.push(own[axis]);
+        }
+    }
+    if dims.is_empty() {
+        dims.push(1);
+        for merged in &mut strides {
+            merged.push(0);
+        }
+    }
+    (dims, strides)
+}
+
+/// An operand of an element-wise launch before broadcasting.
+#[derive(Clone, Debug)]
+pub enum LaunchInput {
+    /// A tensor parameter under some view.
+    View(Source, View),
+    /// An integer.
+    Int(i64),
+}
+
+impl<'a> Args<'a> {
+    /// A tensor or integer parameter as an operand of a launch.
+    ///
+    /// # Errors
+    /// It is neither.
+    pub fn input(&self, name: &'static str) -> Result<LaunchInput, OpError> {
+        match self.value(name)? {
+            Value::Int(value) => Ok(LaunchInput::Int(value)),
+            _ => Ok(LaunchInput::View(
+                self.source(name)?,
+                self.tensor(name)?.view.clone(),
+            )),
+        }
+    }
+
+    /// The source that names a parameter.
+    ///
+    /// # Errors
+    /// The op has no such parameter.
+    pub fn source(&self, name: &'static str) -> Result<Source, OpError> {
+        self.value(name)?;
+        Ok(self
+            .def
+            .param(name)
+            .map_or(Source::Null, |index| Source::Param(index as u8)))
+    }
+
+    /// A tensor parameter with explicit strides over the iteration space.
+    ///
+    /// # Errors
+    /// It is not a tensor.
+    pub fn operand(&self, name: &'static str, strides: &[i64]) -> Result<LaunchOperand, OpError> {
+        let source = self.source(name)?;
+        let offset = self.tensor(name)?.view.offset;
+        Ok(LaunchOperand {
+            source,
+            offset,
+            strides: Extents::from_slice(strides),
+        })
+    }
+}

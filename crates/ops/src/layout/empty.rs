@@ -1,0 +1,34 @@
+//! `empty`: a new tensor.
+
+use crate::op::{Body, Family, Form, OpDef, Origin, Param, ParamKind};
+use cloakwork_ir::Type;
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "empty",
+    family: Family::Layout,
+    doc: "A new tensor that reads as zeros until it is written.\n\n\
+          HEAL's documents call it uninitialised, its runtime zeroes it, and accumulating ops are \
+          written onto it; the planner leaves the zeroing out where everything is overwritten.",
+    params: &[
+        Param::new("shape", ParamKind::Shape, "sizes of 0 or more, at most 16"),
+        Param::new("dtype", ParamKind::DType, "element type"),
+    ],
+    forms: &[
+        Form {
+            name: "empty",
+            args: &["shape", "dtype"],
+            ints: None,
+            origin: Origin::Heal,
+        },
+        Form {
+            name: "allocate_on_hardware",
+            args: &["shape", "dtype"],
+            ints: None,
+            origin: Origin::Documents,
+        },
+    ],
+    body: Body::Allocate(|args| Ok(Type::new(args.dtype("dtype")?, args.shape("shape")?))),
+    operations: |_| 0,
+    laws: &[],
+};

@@ -1,0 +1,29 @@
+//! `host_to_device`: an upload.
+
+use crate::Value;
+use crate::op::{Body, Family, Form, OpDef, Origin, Param, ParamKind};
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "host_to_device",
+    family: Family::Layout,
+    doc: "A device tensor with the elements of a host tensor. Strides are kept: a Fortran-order \
+          array stays one.",
+    params: &[Param::new(
+        "tensor",
+        ParamKind::Host,
+        "a host tensor, or an input of the program",
+    )],
+    forms: &[Form {
+        name: "host_to_device",
+        args: &["tensor"],
+        ints: None,
+        origin: Origin::Heal,
+    }],
+    body: Body::Upload,
+    operations: |args| match args.value("tensor") {
+        Ok(Value::Host(slot)) => slot.ty().map_or(0, |ty| ty.shape.elements()),
+        _ => 0,
+    },
+    laws: &[],
+};

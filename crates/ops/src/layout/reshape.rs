@@ -1,0 +1,32 @@
+//! `reshape`: another shape over the same elements.
+
+use crate::op::{Body, Family, Form, OpDef, Origin, Param, ParamKind, Viewed};
+use crate::{Args, OpError};
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "reshape",
+    family: Family::Layout,
+    doc: "The elements of `a`, in row-major order, under another shape.\n\n\
+          A view of the same storage wherever strides can say it; otherwise a copy, so that the \
+          elements are always those of `a` in order. (HEAL's runtime re-reads storage order there.)",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "any tensor"),
+        Param::new("shape", ParamKind::Shape, "as many elements as `a` has"),
+    ],
+    forms: &[Form {
+        name: "reshape",
+        args: &["a", "shape"],
+        ints: None,
+        origin: Origin::Heal,
+    }],
+    body: Body::View(view),
+    operations: |_| 0,
+    laws: &[],
+};
+
+fn view(args: &Args) -> Result<Viewed, OpError> {
+    let a = args.tensor("a")?;
+    let shape = args.shape("shape")?;
+    super::viewed("shape", a.view.reshape(&shape), shape)
+}

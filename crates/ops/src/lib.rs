@@ -1,0 +1,32 @@
+//! The declarations of all ops: one file an op, one list.
+//!
+//! A declaration says everything that is particular to an op: its names and argument orders, what
+//! shapes and dtypes it takes and gives, what it reads and writes, its kernel calls or its
+//! expansion, and its slow obvious reference. Parser, verifier, planner, documentation, fuzzers and
+//! conformance tests loop over [`ALL`]; none of them knows an op by name.
+#![forbid(unsafe_code)]
+
+mod args;
+mod error;
+mod expansion;
+mod gadget;
+mod launch;
+mod layout;
+mod list;
+mod modular;
+mod ntt;
+mod op;
+mod reference;
+mod rlwe;
+mod rules;
+
+pub use args::{Args, Operand, Value};
+pub use error::{Code, OpError};
+pub use expansion::Expansion;
+pub use launch::{Extents, Launch, LaunchInput, LaunchOperand, Source};
+pub use list::{ALL, FormError, find, find_form};
+pub use op::{
+    Access, Aliasing, Body, Contents, ExpandBody, Family, Form, KernelBody, Law, OpDef, Origin,
+    OutRule, Param, ParamKind, Viewed,
+};
+pub use rules::MAX_MODULUS;

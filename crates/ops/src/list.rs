@@ -1,0 +1,129 @@
+//! The list of all ops, and how a name in a program finds its declaration.
+
+use crate::op::{Form, OpDef, Origin};
+use crate::{layout, modular, ntt};
+use cloakwork_ir::Generation;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// Every op, sorted by name.
+pub static ALL: &[&OpDef] = &[
+    &layout::empty::DEF,
+    &layout::host_to_device::DEF,
+    &modular::modmul::DEF,
+    &ntt::ntt::DEF,
+    &layout::reshape::DEF,
+];
+
+/// Why a name and an argument count are no spelling of an op.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FormError {
+    /// No op has this name.
+    #[error("no op is called `{name}`{}", suggestion.map(|s| format!("; did you mean `{s}`?")).unwrap_or_default())]
+    Unknown {
+        /// What came.
+        name: String,
+        /// The nearest name there is, if one is near.
+        suggestion: Option<&'static str>,
+    },
+    /// The op takes other numbers of arguments.
+    #[error("`{name}` takes {} arguments, got {got}", list(expected))]
+    Count {
+        /// The spelling.
+        name: String,
+        /// Counts that exist.
+        expected: Vec<usize>,
+        /// What came.
+        got: usize,
+    },
+}
+
+fn list(counts: &[usize]) -> String {
+    counts
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(" or ")
+}
+
+type Spelling = (&'static OpDef, &'static Form);
+
+fn spellings() -> &'static HashMap<&'static str, Vec<Spelling>> {
+    static MAP: OnceLock<HashMap<&'static str, Vec<Spelling>>> = OnceLock::new();
+    MAP.get_or_init(|| {
+        let mut map: HashMap<_, Vec<_>> = HashMap::new();
+        for def in ALL {
+            for form in def.forms {
+                map.entry(form.name).or_default().push((*def, form));
+            }
+        }
+        map
+    })
+}
+
+/// The declaration with this canonical name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static OpDef> {
+    ALL.iter().copied().find(|def| def.name == name)
+}
+
+/// The declaration and spelling for a name as it stands in a program. Where two generations spell
+/// a name with as many arguments, the program's generation decides.
+///
+/// # Errors
+/// No such name, or not with so many arguments.
+pub fn find_form(
+    name: &str,
+    arg_count: usize,
+    generation: Generation,
+) -> Result<(&'static OpDef, &'static Form), FormError> {
+    let Some(candidates) = spellings().get(name) else {
+        return Err(FormError::Unknown {
+            name: name.to_owned(),
+            suggestion: nearest(name),
+        });
+    };
+    let fitting = || {
+        candidates
+            .iter()
+            .filter(|(_, form)| form.args.len() == arg_count)
+    };
+    let own = fitting().find(|(_, form)| match form.origin {
+        Origin::HealOnly(of) => of == generation,
+        _ => true,
+    });
+    own.or_else(|| fitting().next())
+        .copied()
+        .ok_or_else(|| FormError::Count {
+            name: name.to_owned(),
+            expected: candidates.iter().map(|(_, form)| form.args.len()).collect(),
+            got: arg_count,
+        })
+}
+
+/// The spelling that differs in the fewest letters, if it is at most a third of them.
+fn nearest(name: &str) -> Option<&'static str> {
+    let best = spellings()
+        .keys()
+        .map(|&known| (distance(name, known), known))
+        .min()?;
+    (best.0 * 3 <= name.len().max(3)).then_some(best.1)
+}
+
+/// Levenshtein's distance.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().take(64).enumerate() {
+        let mut diagonal = i;
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+        for (j, &y) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}

@@ -1,0 +1,4 @@
+//! Element-wise arithmetic modulo word-sized integers.
+
+pub mod modmul;
+mod pairwise;

@@ -1,0 +1,58 @@
+//! What `modmul` and `modsum` share: two operands that broadcast to `out`, and moduli along its
+//! last axis.
+
+use crate::{Args, Contents, Launch, OpError, Value, rules};
+use crate::{Code, reference::Broadcast};
+use cloakwork_ir::{Shape, Type};
+use smallvec::{SmallVec, smallvec};
+
+/// Dtype of `a`, and the common shape of `a` and `b` (of `out` where that is given).
+pub fn infer(args: &Args) -> Result<Type, OpError> {
+    let a = args.tensor("a")?;
+    rules::dtype_in("a", a, &rules::RESIDUES)?;
+    rules::same_dtype(args, "b", a.dtype)?;
+    rules::same_dtype(args, "q", a.dtype)?;
+    let shape = match args.value("b")? {
+        Value::Tensor(b) => a.shape().broadcast(b.shape()).ok_or_else(|| {
+            let expected = format!("a shape that broadcasts with {}", a.shape());
+            OpError::new(Code::Shape, "b", expected, b.shape().to_string())
+        })?,
+        _ => a.shape().clone(),
+    };
+    let target = args.tensor_if_any("out")?.map_or(&shape, |out| out.shape());
+    rules::modulus(args, "q", target)?;
+    Ok(Type::new(a.dtype, shape))
+}
+
+/// One element-wise launch: out, a, b, q.
+pub fn launch(kernel: &'static str, args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let shape = args.tensor("out")?.shape();
+    let operands = [
+        args.input("out")?,
+        args.input("a")?,
+        args.input("b")?,
+        args.input("q")?,
+    ];
+    Ok(smallvec![Launch::elementwise(kernel, shape, &operands)?])
+}
+
+/// Applies `f(a, b, q)` to each element.
+pub fn reference(
+    args: &Args,
+    contents: &dyn Contents,
+    f: fn(i64, i64, i64) -> i64,
+) -> Result<Vec<i64>, OpError> {
+    let target = args.tensor("out")?.shape();
+    let a = Broadcast::new(args, contents, "a", target)?;
+    let b = Broadcast::new(args, contents, "b", target)?;
+    let q = Broadcast::new(args, contents, "q", target)?;
+    Ok((0..target.elements())
+        .map(|i| f(a.at(i), b.at(i), q.at(i)))
+        .collect())
+}
+
+/// One multiplication or addition an element of `out`.
+pub fn operations(args: &Args) -> u64 {
+    let shape: Option<&Shape> = args.tensor("out").ok().map(|out| out.shape());
+    shape.map_or(0, Shape::elements)
+}

@@ -1,0 +1,266 @@
+//! What a declaration consists of. Every part that treats ops alike loops over these fields.
+
+use crate::{Args, Expansion, Launch, OpError};
+use cloakwork_ir::{DType, Generation, Type, View};
+use smallvec::SmallVec;
+
+/// Groups of ops: the folder name of their declaration and of their kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Family {
+    /// Views, allocation, transfers.
+    Layout,
+    /// Element-wise arithmetic modulo word-sized integers.
+    Modular,
+    /// Number-theoretic transforms.
+    Ntt,
+    /// Gadget decomposition.
+    Gadget,
+    /// Ring-LWE: key switching and sampling.
+    Rlwe,
+}
+
+impl Family {
+    /// The folder's name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Layout => "layout",
+            Self::Modular => "modular",
+            Self::Ntt => "ntt",
+            Self::Gadget => "gadget",
+            Self::Rlwe => "rlwe",
+        }
+    }
+}
+
+/// What a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParamKind {
+    /// A tensor that is read.
+    Tensor,
+    /// A tensor that is read, or an integer that stands for a tensor of one element.
+    TensorOrInt,
+    /// A tensor that is read, or nothing.
+    OptionalTensor,
+    /// The tensor that is written; the step's result is this tensor.
+    Out,
+    /// An integer in a range, both ends included.
+    Int(i64, i64),
+    /// 0 or 1.
+    Bool,
+    /// A list of sizes; in `get_slice`, of indices and ranges.
+    Shape,
+    /// An element type.
+    DType,
+    /// A host tensor: an upload's source or a download's expected value.
+    Host,
+    /// Anything; named by the interface, not needed here. A device tensor must still exist.
+    Hint,
+}
+
+/// One parameter of an op.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// Its name in Python, in messages and in the text form.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: ParamKind,
+    /// What it means: shape, range, domain.
+    pub doc: &'static str,
+    /// The value it has where a spelling leaves it out: nothing, or this integer.
+    pub default: Option<i64>,
+}
+
+impl Param {
+    /// A parameter without a default.
+    #[must_use]
+    pub const fn new(name: &'static str, kind: ParamKind, doc: &'static str) -> Self {
+        Self {
+            name,
+            kind,
+            doc,
+            default: None,
+        }
+    }
+
+    /// The same with a default.
+    #[must_use]
+    pub const fn or(mut self, default: i64) -> Self {
+        self.default = Some(default);
+        self
+    }
+}
+
+/// Where a spelling comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// HEAL's interface, the same in both generations.
+    Heal,
+    /// HEAL's interface, one generation only.
+    HealOnly(Generation),
+    /// A name used in HEAL's documents, not by its runtime.
+    Documents,
+    /// Cloakwork's own name.
+    Own,
+}
+
+/// One spelling of an op in a program: its name and the order of its arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
+    /// The name in the file.
+    pub name: &'static str,
+    /// Parameters in the order in which this spelling has them. What is left out has its default.
+    pub args: &'static [&'static str],
+    /// Parameters of kind [`ParamKind::TensorOrInt`] that this spelling gives as integers; the
+    /// others are tensors. `None`: either, by what comes.
+    pub ints: Option<&'static [&'static str]>,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// What a layout op makes of its operand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Viewed {
+    /// A view of the same storage.
+    View(View),
+    /// No view can say it: a new row-major tensor with the same elements under this shape.
+    Copy(cloakwork_ir::Shape),
+}
+
+/// How the type of `out` relates to the type that an op infers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutRule {
+    /// The same shape.
+    Exact,
+    /// Any shape that the inferred one broadcasts to.
+    Broadcast,
+}
+
+/// Whether `out` may be the very same elements as an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aliasing {
+    /// Any operand of the same shape and strides may be `out` (element-wise kernels).
+    Same,
+    /// Only this parameter may be.
+    Only(&'static str),
+    /// None may.
+    Never,
+}
+
+/// What a kernel does with the former content of `out`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Writes every element without reading it.
+    Write,
+    /// Reads and writes.
+    Accumulate,
+}
+
+/// Contents of the tensors that a reference reads, by parameter, row-major, as 64-bit words
+/// (`HostTensor::words`). `out` is there too, as it was before.
+pub trait Contents {
+    /// Elements of a tensor parameter; an integer parameter gives one element.
+    ///
+    /// # Errors
+    /// There is no such operand.
+    fn words(&self, param: &str) -> Result<&[i64], OpError>;
+}
+
+/// An op that kernels compute.
+#[derive(Clone, Copy)]
+pub struct KernelBody {
+    /// Type of the result, from operands only; all rules on shapes, dtypes, axes and moduli.
+    pub infer: fn(&Args) -> Result<Type, OpError>,
+    /// How `out` may differ from it.
+    pub out: OutRule,
+    /// Result dtypes allowed for each dtype of the first tensor operand; the first is the default.
+    /// Empty: the result has that operand's dtype, whatever it is.
+    pub dtypes: &'static [(DType, DType)],
+    /// What `out` may share with operands.
+    pub aliasing: Aliasing,
+    /// Whether `out` is read.
+    pub access: Access,
+    /// The kernel calls, over the physical views of the operands.
+    pub launch: fn(&Args) -> Result<SmallVec<[Launch; 1]>, OpError>,
+    /// The slow, obvious definition: contents of `out` afterwards, row-major.
+    pub reference: fn(&Args, &dyn Contents) -> Result<Vec<i64>, OpError>,
+}
+
+/// An op that is made of smaller ones.
+#[derive(Clone, Copy)]
+pub struct ExpandBody {
+    /// Type of the result, from operands only.
+    pub infer: fn(&Args) -> Result<Type, OpError>,
+    /// Appends the smaller ops.
+    pub expand: fn(&Args, &mut Expansion) -> Result<(), OpError>,
+}
+
+/// How an op comes to its result.
+#[derive(Clone, Copy)]
+pub enum Body {
+    /// A view of operand `a`; runs nothing unless it must copy.
+    View(fn(&Args) -> Result<Viewed, OpError>),
+    /// New storage that reads as zeros.
+    Allocate(fn(&Args) -> Result<Type, OpError>),
+    /// From the host to the device.
+    Upload,
+    /// From the device to the host.
+    Download,
+    /// Kernels.
+    Kernel(KernelBody),
+    /// Smaller ops.
+    Expand(ExpandBody),
+}
+
+/// Algebraic laws that property tests hold an op to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Law {
+    /// `op(a, b) = op(b, a)`.
+    Commutes,
+    /// `op(op(a)) = a` on reduced operands.
+    Involution,
+    /// `op(a + b) = op(a) + op(b)` modulo q, in parameter `a`.
+    Linear,
+    /// This op undoes the named one.
+    InverseOf(&'static str),
+}
+
+/// The declaration of one op.
+pub struct OpDef {
+    /// The canonical name: Python's, the text form's, the documentation's.
+    pub name: &'static str,
+    /// Its family.
+    pub family: Family,
+    /// What it computes: a formula first, then shapes, ranges and sources. Markdown.
+    pub doc: &'static str,
+    /// All parameters, in Python's order.
+    pub params: &'static [Param],
+    /// All spellings; the canonical one is among them.
+    pub forms: &'static [Form],
+    /// How it computes.
+    pub body: Body,
+    /// Elementary operations of a call (multiplications, butterflies, words moved).
+    pub operations: fn(&Args) -> u64,
+    /// Laws.
+    pub laws: &'static [Law],
+}
+
+impl OpDef {
+    /// Index of a parameter by name.
+    #[must_use]
+    pub fn param(&self, name: &str) -> Option<usize> {
+        self.params.iter().position(|p| p.name == name)
+    }
+
+    /// Whether the op writes into a tensor that it is given.
+    #[must_use]
+    pub fn has_out(&self) -> bool {
+        self.params.iter().any(|p| p.kind == ParamKind::Out)
+    }
+}
+
+impl std::fmt::Debug for OpDef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "OpDef({})", self.name)
+    }
+}

@@ -1,0 +1,72 @@
+//! Plain integer arithmetic for the references: exact, slow, obvious.
+
+use crate::{Args, Contents, OpError, Value};
+use cloakwork_ir::{Shape, View};
+
+/// `(a * b) % q` with C's sign.
+#[must_use]
+pub fn multiply_truncated(a: i64, b: i64, q: i64) -> i64 {
+    ((i128::from(a) * i128::from(b)) % i128::from(q)) as i64
+}
+
+/// `(a + b) % q` with C's sign.
+#[must_use]
+pub fn add_truncated(a: i64, b: i64, q: i64) -> i64 {
+    ((i128::from(a) + i128::from(b)) % i128::from(q)) as i64
+}
+
+/// `a mod q` in `[0, q)`.
+#[must_use]
+pub fn canonical(a: i128, q: i64) -> i64 {
+    a.rem_euclid(i128::from(q)) as i64
+}
+
+/// An operand read as if broadcast to a target shape, row-major.
+pub struct Broadcast<'a> {
+    words: &'a [i64],
+    view: View,
+}
+
+impl<'a> Broadcast<'a> {
+    /// A parameter under the target's shape; an integer is the same everywhere.
+    ///
+    /// # Errors
+    /// No such operand, or it does not broadcast.
+    pub fn new(
+        args: &Args,
+        contents: &'a dyn Contents,
+        name: &'static str,
+        target: &Shape,
+    ) -> Result<Self, OpError> {
+        let shape = match args.value(name)? {
+            Value::Tensor(operand) => operand.shape().clone(),
+            _ => Shape::scalar(),
+        };
+        let view = View::contiguous(shape)
+            .broadcast_to(target)
+            .ok_or_else(|| {
+                OpError::new(
+                    crate::Code::Shape,
+                    name,
+                    format!("broadcasts to {target}"),
+                    "another",
+                )
+            })?;
+        Ok(Self {
+            words: contents.words(name)?,
+            view,
+        })
+    }
+
+    /// The element at a row-major index of the target.
+    #[must_use]
+    pub fn at(&self, index: u64) -> i64 {
+        let mut rest = index;
+        let mut offset = 0;
+        for (&dim, &stride) in self.view.shape.dims().iter().zip(&self.view.strides).rev() {
+            offset += (rest % dim) as i64 * stride;
+            rest /= dim;
+        }
+        self.words.get(offset as usize).copied().unwrap_or(0)
+    }
+}
