@@ -56,11 +56,7 @@ def ensure_built() -> None:
 
 
 def environment() -> dict[str, str]:
-    """Return the variables under which tools run: inside `.venv`, whatever the caller's shell is.
-
-    The PYO3 ones are those that maturin sets. Cargo called directly gets the same, so that the
-    two do not invalidate each other's builds.
-    """
+    """Return the variables under which tools run: inside `.venv`, whatever the caller's shell is."""
     env = dict(os.environ)
     for name in ("CONDA_PREFIX", "PYTHONHOME"):
         env.pop(name, None)
@@ -68,7 +64,6 @@ def environment() -> dict[str, str]:
     env["VIRTUAL_ENV"] = str(VENV)
     env["PATH"] = os.pathsep.join([str(VENV / "bin"), env.get("PATH", ""), str(home / "bin")])
     env["PYO3_PYTHON"] = str(PYTHON)
-    env["PYO3_BUILD_EXTENSION_MODULE"] = "1"
     return env
 
 
