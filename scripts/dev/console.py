@@ -17,6 +17,7 @@ INTERRUPTED = 130
 _STARTED = time.monotonic()
 _HEARTBEAT_SECONDS = 20.0
 _TAIL_LINES = 40
+_TAIL_COLUMNS = 300  # pip names every version there ever was
 
 
 class DevError(Exception):
@@ -109,7 +110,7 @@ def _print_tail(log: Path) -> None:
     if len(lines) > _TAIL_LINES:
         print(f"  ... {len(lines) - _TAIL_LINES} lines before these")
     for line in lines[-_TAIL_LINES:]:
-        print(f"  {line}")
+        print(f"  {line[:_TAIL_COLUMNS]}")
     sys.stdout.flush()
 
 
