@@ -56,7 +56,7 @@ def ensure_built() -> None:
 
 
 def environment() -> dict[str, str]:
-    """Return the variables under which tools run: inside `.venv`, whatever the caller's shell is."""
+    """Return the variables under which tools run: inside `.venv`, whatever shell called."""
     env = dict(os.environ)
     for name in ("CONDA_PREFIX", "PYTHONHOME"):
         env.pop(name, None)
