@@ -1,0 +1,101 @@
+"""A two-layer perceptron with a square activation, plain and encrypted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from cloakwork.errors import ModelError
+from cloakwork.fhe import Ciphertext, Evaluator
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import onnx
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SquareMlp:
+    """logits = output_weight (hidden_weight x + hidden_bias)^2 + output_bias.
+
+    Shapes   hidden_weight [H, D], hidden_bias [H], output_weight [C, H], output_bias [C]
+    """
+
+    hidden_weight: Floats
+    hidden_bias: Floats
+    output_weight: Floats
+    output_bias: Floats
+
+    # Levels that `encrypted` uses up: one a layer, one for the square.
+    levels = 3
+
+    @classmethod
+    def from_onnx(cls, path: Path) -> SquareMlp:
+        """Read Gemm, Mul of its result with itself, Gemm; ModelError for any other graph."""
+        try:
+            import onnx
+        except ImportError as error:
+            raise ModelError(
+                "reading a model needs the onnx package: pip install 'cloakwork[models]'"
+            ) from error
+        try:
+            graph = onnx.load(str(path)).graph
+        except (OSError, ValueError, onnx.checker.ValidationError) as error:
+            raise ModelError(f"{path}: not a readable ONNX file: {error}") from error
+        kinds = [node.op_type for node in graph.node]
+        if kinds != ["Gemm", "Mul", "Gemm"]:
+            raise ModelError(f"{path}: expected the nodes Gemm, Mul, Gemm, found {kinds}")
+        hidden, square, output = graph.node
+        joined = [*hidden.output, *hidden.output] == list(square.input)
+        if not joined or output.input[0] != square.output[0]:
+            raise ModelError(f"{path}: expected Mul to square the first Gemm, and feed the second")
+        tensors = {t.name: onnx.numpy_helper.to_array(t) for t in graph.initializer}
+        return cls(*_gemm(path, hidden, tensors), *_gemm(path, output, tensors))
+
+    def plain(self, images: Floats) -> Floats:
+        """Logits [n, C] of images [n, D] in float64."""
+        hidden = images @ self.hidden_weight.T + self.hidden_bias
+        return np.asarray((hidden * hidden) @ self.output_weight.T + self.output_bias)
+
+    def encrypted(self, evaluator: Evaluator, features: Ciphertext) -> Ciphertext:
+        """Logits [C, 2, N, k - 3] of features [D, 2, N, k]: one ciphertext a feature.
+
+        Slot j of every ciphertext belongs to image j, so the layers need no rotations, and a full
+        batch of N / 2 images costs the same as one.  Three levels are used up; the scale after
+        the square is scale^2 / q, close to the scale.
+        """
+        hidden = evaluator.rescale(evaluator.weighted_sums(features, self.hidden_weight))
+        hidden = evaluator.add_constants(hidden, self.hidden_bias)
+        squared = evaluator.rescale(evaluator.square(hidden))
+        logits = evaluator.rescale(evaluator.weighted_sums(squared, self.output_weight))
+        return evaluator.add_constants(logits, self.output_bias)
+
+
+def _gemm(
+    path: Path, node: onnx.NodeProto, tensors: dict[str, NDArray[np.generic]]
+) -> tuple[Floats, Floats]:
+    """Weight [out, in] and bias [out] of a Gemm that computes x @ weight.T + bias."""
+    import onnx
+
+    given = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    attributes = {"alpha": 1.0, "beta": 1.0, "transA": 0, "transB": 0} | given
+    if attributes != {"alpha": 1.0, "beta": 1.0, "transA": 0, "transB": 1}:
+        raise ModelError(
+            f"{path}: Gemm {node.name!r}: expected alpha = beta = transB = 1 and "
+            f"transA = 0, found {attributes}"
+        )
+    missing = [name for name in node.input[1:] if name not in tensors]
+    if missing or len(node.input) != 3:
+        raise ModelError(
+            f"{path}: Gemm {node.name!r}: expected a stored weight and bias, found "
+            f"the inputs {list(node.input)}"
+        )
+    weight, bias = (tensors[name].astype(np.float64) for name in node.input[1:])
+    if weight.ndim != 2 or bias.shape != weight.shape[:1]:
+        raise ModelError(
+            f"{path}: Gemm {node.name!r}: weight {weight.shape} and bias {bias.shape} do not fit"
+        )
+    return weight, bias
