@@ -37,13 +37,14 @@ class SquareMlp:
         """Read Gemm, Mul of its result with itself, Gemm; ModelError for any other graph."""
         try:
             import onnx
+            from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
         except ImportError as error:
             raise ModelError(
                 "reading a model needs the onnx package: pip install 'cloakwork[models]'"
             ) from error
         try:
             graph = onnx.load(str(path)).graph
-        except (OSError, ValueError, onnx.checker.ValidationError) as error:
+        except (OSError, ValueError, DecodeError, onnx.checker.ValidationError) as error:
             raise ModelError(f"{path}: not a readable ONNX file: {error}") from error
         kinds = [node.op_type for node in graph.node]
         if kinds != ["Gemm", "Mul", "Gemm"]:
@@ -53,7 +54,13 @@ class SquareMlp:
         if not joined or output.input[0] != square.output[0]:
             raise ModelError(f"{path}: expected Mul to square the first Gemm, and feed the second")
         tensors = {t.name: onnx.numpy_helper.to_array(t) for t in graph.initializer}
-        return cls(*_gemm(path, hidden, tensors), *_gemm(path, output, tensors))
+        first, second = _gemm(path, hidden, tensors), _gemm(path, output, tensors)
+        if second[0].shape[1] != first[0].shape[0]:
+            raise ModelError(
+                f"{path}: the first Gemm gives {first[0].shape[0]} values and the second takes "
+                f"{second[0].shape[1]}"
+            )
+        return cls(*first, *second)
 
     def plain(self, images: Floats) -> Floats:
         """Logits [n, C] of images [n, D] in float64."""

@@ -1,0 +1,1 @@
+"""Demonstrations that run the whole of Cloakwork on real input."""
