@@ -1,0 +1,17 @@
+//! Makes sense of a program: what each name is at each step, with type, view and storage.
+//!
+//! `verify` reports everything that it finds at once and never panics, whatever the program. Only
+//! it makes a [`Verified`], so whoever holds one need check nothing again. It decides what a
+//! program means; how to run it is the planner's work.
+#![forbid(unsafe_code)]
+#![deny(clippy::indexing_slicing)]
+
+mod action;
+mod finding;
+mod values;
+mod verified;
+
+pub use action::{Action, ArgPlace, Bound, Call};
+pub use finding::{FINDING_CODES, Finding, MAX_FINDINGS, Severity};
+pub use values::{StorageId, StorageInfo, StorageOrigin, ValueId, ValueInfo};
+pub use verified::{Verification, Verified};

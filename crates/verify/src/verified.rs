@@ -1,0 +1,113 @@
+//! A program that has been made sense of.
+
+use crate::values::{Values, items};
+use crate::{
+    Action, ArgPlace, Call, Finding, Severity, StorageId, StorageInfo, ValueId, ValueInfo,
+};
+use cloakwork_ir::{HostTensor, Program, ShapeItem, Text, View};
+use cloakwork_ops::Args;
+use std::sync::Arc;
+
+/// A program each step of which is resolved, typed and in bounds. Only `crate::verify` makes one.
+#[derive(Debug)]
+pub struct Verified {
+    pub(crate) program: Arc<Program>,
+    pub(crate) values: Values,
+    pub(crate) actions: Vec<(u32, Action)>,
+    /// Steps from which another innermost segment holds, in order.
+    pub(crate) segments: Vec<(u32, Option<Text>)>,
+}
+
+/// The outcome of `crate::verify`.
+#[derive(Debug)]
+pub struct Verification {
+    /// Everything found, in the order of steps.
+    pub findings: Vec<Finding>,
+    /// The program's meaning, if there is no error among the findings.
+    pub verified: Option<Verified>,
+}
+
+impl Verification {
+    /// Findings that forbid running.
+    pub fn errors(&self) -> impl Iterator<Item = &Finding> {
+        self.findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error)
+    }
+}
+
+impl Verified {
+    /// The program as written.
+    #[must_use]
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// All values, indexed by [`ValueId`].
+    #[must_use]
+    pub fn values(&self) -> &[ValueInfo] {
+        &self.values.values
+    }
+
+    /// All storages, indexed by [`StorageId`].
+    #[must_use]
+    pub fn storages(&self) -> &[StorageInfo] {
+        &self.values.storages
+    }
+
+    /// A value; `None` for an id of another program.
+    #[must_use]
+    pub fn value(&self, id: ValueId) -> Option<&ValueInfo> {
+        self.values.value(id)
+    }
+
+    /// A storage; `None` for an id of another program.
+    #[must_use]
+    pub fn storage(&self, id: StorageId) -> Option<&StorageInfo> {
+        self.values.storage(id)
+    }
+
+    /// The logical view of a value: what [`Verified::with_args`] wants for `infer` and views.
+    #[must_use]
+    pub fn view(&self, id: ValueId) -> &View {
+        self.values.view(id)
+    }
+
+    /// What to do, each with its step number, in order.
+    #[must_use]
+    pub fn actions(&self) -> &[(u32, Action)] {
+        &self.actions
+    }
+
+    /// The innermost segment around a step.
+    #[must_use]
+    pub fn segment_of(&self, step: u32) -> Option<Text> {
+        let next = self.segments.partition_point(|&(from, _)| from <= step);
+        let (_, segment) = self.segments.get(next.checked_sub(1)?)?;
+        *segment
+    }
+
+    /// The entries of a list argument.
+    #[must_use]
+    pub fn items(&self, place: ArgPlace) -> &[ShapeItem] {
+        items(&self.program, place.step, place.index)
+    }
+
+    /// The contents of a parameter under the value's logical view, where `call.constants` says that
+    /// they are known.
+    #[must_use]
+    pub fn constant(&self, call: &Call, param: usize) -> Option<HostTensor> {
+        self.values.constant(&self.program, call, param)
+    }
+
+    /// Shows a call to a function of its declaration, with the views that `view_of` gives: logical
+    /// ones, or those over a layout that a planner chose.
+    pub fn with_args<'v, R>(
+        &'v self,
+        call: &Call,
+        view_of: impl Fn(ValueId) -> &'v View,
+        f: impl FnOnce(&Args) -> R,
+    ) -> R {
+        self.values.with_args(&self.program, call, view_of, f)
+    }
+}
