@@ -18,7 +18,7 @@ class Context:
         moduli = parameters.moduli
         self.parameters = parameters
         self.rings = tuple(
-            Ring(parameters.degree, moduli[: level + 1]) for level in range(len(moduli))
+            Ring(parameters.degree, moduli[: level + 1]) for level in range(parameters.level + 1)
         )
         self._last_limbs = tuple(LastLimb.of(ring) for ring in self.rings[1:])
 
