@@ -1,0 +1,116 @@
+//! Cloakwork's own file (`.cwk`): a checked header, then tensors that are used where they lie.
+//!
+//! ```text
+//!  0  magic               8 bytes; like PNG's, it breaks when a transfer changes line ends
+//!  8  version             u32, 1
+//! 12  flags               u32, 0
+//! 16  header_bytes        u64
+//! 24  file_bytes          u64
+//! 32  checksum            BLAKE3 of bytes 0 to 31 and the header
+//! 64  header              generation, symbols, texts, blobs, hosts, steps
+//!     padding to 64
+//!     blobs               each at the next multiple of 64, contents never repeated
+//! ```
+//! Integers are little-endian; strings and lists stand behind their u32 length. The header is
+//! checked at each load. Blobs are checked only when asked ([`Container::verify_tensors`]), so that
+//! loading takes time in proportion to the header alone.
+
+mod codec;
+mod read;
+mod write;
+
+pub use write::save_container;
+
+use crate::{LoadError, source};
+use cloakwork_ir::{Bytes, Program};
+use std::ops::Range;
+use std::path::Path;
+
+/// What every container begins with.
+pub(crate) const MAGIC: &[u8; 8] = b"\x89CWK\r\n\x1a\n";
+/// The version written, and the only one read.
+const VERSION: u32 = 1;
+/// Bytes before the header.
+const PREFIX_BYTES: usize = 64;
+/// The part of the prefix that the checksum covers.
+const CHECKED_PREFIX_BYTES: usize = 32;
+/// Where blobs may begin.
+const ALIGNMENT: usize = 64;
+
+/// Contents that one or more host tensors lie in.
+#[derive(Clone, Debug)]
+struct Blob {
+    /// In the file.
+    range: Range<usize>,
+    hash: [u8; 32],
+}
+
+/// A container that is open: its program, and what can still be checked.
+pub struct Container {
+    program: Program,
+    bytes: Bytes,
+    blobs: Vec<Blob>,
+}
+
+impl Container {
+    /// Maps a file and reads its header.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no container, is of another version, or is damaged.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, LoadError> {
+        Self::parse(&source::open(path.as_ref())?)
+    }
+
+    /// Reads a container in memory. Its tensors share these bytes.
+    ///
+    /// # Errors
+    /// No container, one of another version, or a damaged one.
+    pub fn parse(bytes: &Bytes) -> Result<Self, LoadError> {
+        read::container(bytes)
+    }
+
+    /// The program; its host tensors lie in the file.
+    #[must_use]
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The program alone.
+    #[must_use]
+    pub fn into_program(self) -> Program {
+        self.program
+    }
+
+    /// Compares all tensor bytes with the checksums of the header.
+    ///
+    /// # Errors
+    /// Some tensor's bytes have changed since they were written.
+    pub fn verify_tensors(&self) -> Result<(), LoadError> {
+        for blob in &self.blobs {
+            let bytes = self.bytes.as_slice().get(blob.range.clone()).unwrap_or(&[]);
+            let hash = hash(bytes);
+            if *hash.as_bytes() != blob.hash {
+                return Err(LoadError::Container {
+                    offset: blob.range.start as u64,
+                    expected: format!("a tensor with hash {}", short(&blob.hash)).into(),
+                    got: format!("{} bytes with hash {}", bytes.len(), short(hash.as_bytes()))
+                        .into(),
+                    hint: "the file is damaged: fetch or write it again".into(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn hash(bytes: &[u8]) -> blake3::Hash {
+    blake3::Hasher::new().update_rayon(bytes).finalize()
+}
+
+/// The beginning of a hash, for people.
+fn short(hash: &[u8; 32]) -> String {
+    hash.iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}

@@ -1,0 +1,311 @@
+//! Writing a container: hash the tensors, lay them out, write header and tensors in one go.
+
+use super::codec::{Encoder, NO_DTYPE, dtype_code};
+use super::{ALIGNMENT, CHECKED_PREFIX_BYTES, MAGIC, PREFIX_BYTES, VERSION, hash};
+use crate::SaveError;
+use crate::atomic::{self, Failure};
+use crate::layout::{MAX_EXPANDED_BYTES, gather};
+use cloakwork_ir::{
+    Arg, Generation, HostSlot, HostTensor, Op, Program, Shape, ShapeItem, Step, View,
+};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::Path;
+
+/// Writes a program and its tensors as a container. The file appears whole or not at all.
+///
+/// # Errors
+/// The file cannot be written, or the program names symbols or hosts that it does not have.
+pub fn save_container(program: &Program, path: impl AsRef<Path>) -> Result<(), SaveError> {
+    check_counts(program)?;
+    check_references(program)?;
+    let blobs = Blobs::of(program);
+    let header = header(program, &blobs);
+    atomic::replace(path.as_ref(), |out| write(out, &header, &blobs))
+}
+
+/// Contents without repetition, and each host's place among them.
+struct Blobs<'p> {
+    /// A tensor with these contents, their length and hash.
+    unique: Vec<(&'p HostTensor, usize, [u8; 32])>,
+    /// For each host with data, its blob.
+    index_of: HashMap<usize, usize>,
+}
+
+impl<'p> Blobs<'p> {
+    fn of(program: &'p Program) -> Self {
+        let mut seen = HashMap::new();
+        let mut blobs = Self {
+            unique: Vec::new(),
+            index_of: HashMap::new(),
+        };
+        for (host, slot) in program.hosts.iter().enumerate() {
+            let HostSlot::Data(tensor) = slot else {
+                continue;
+            };
+            let (bytes, _) = contents(tensor);
+            let digest = *hash(&bytes).as_bytes();
+            let index = *seen.entry(digest).or_insert_with(|| {
+                blobs.unique.push((tensor, bytes.len(), digest));
+                blobs.unique.len() - 1
+            });
+            blobs.index_of.insert(host, index);
+        }
+        blobs
+    }
+}
+
+/// The bytes that a tensor's view reaches, and the view on them. A view with gaps is packed, and
+/// one that repeats so much that the reader would refuse it is unfolded.
+fn contents(tensor: &HostTensor) -> (Cow<'_, [u8]>, View) {
+    let view = tensor.view();
+    let size = tensor.dtype().size_bytes();
+    let (low, high) = view.bounds();
+    let (reached, elements) = ((high - low) as u64, view.shape.elements());
+    let unfolded = reached < elements && tensor.ty().size_bytes() > MAX_EXPANDED_BYTES;
+    if reached > elements || unfolded {
+        return (
+            Cow::Owned(gather(tensor)),
+            View::contiguous(view.shape.clone()),
+        );
+    }
+    let range = low as usize * size..high as usize * size;
+    let bytes = tensor.bytes().as_slice().get(range).unwrap_or(&[]);
+    (
+        Cow::Borrowed(bytes),
+        View {
+            offset: view.offset - low,
+            ..view.clone()
+        },
+    )
+}
+
+fn write(out: &mut impl Write, header: &[u8], blobs: &Blobs<'_>) -> Result<(), Failure> {
+    let data_start = (PREFIX_BYTES + header.len()).next_multiple_of(ALIGNMENT);
+    let file_bytes = blobs.unique.iter().fold(data_start, |at, (_, length, _)| {
+        at.next_multiple_of(ALIGNMENT) + length
+    });
+    let mut prefix = Encoder {
+        bytes: MAGIC.to_vec(),
+    };
+    prefix.u32(VERSION);
+    prefix.u32(0);
+    prefix.u64(header.len() as u64);
+    prefix.u64(file_bytes as u64);
+    debug_assert_eq!(prefix.bytes.len(), CHECKED_PREFIX_BYTES);
+    let checksum = blake3::Hasher::new()
+        .update(&prefix.bytes)
+        .update(header)
+        .finalize();
+    prefix.bytes.extend_from_slice(checksum.as_bytes());
+    out.write_all(&prefix.bytes)?;
+    out.write_all(header)?;
+    let mut at = PREFIX_BYTES + header.len();
+    for (tensor, length, _) in &blobs.unique {
+        let start = at.next_multiple_of(ALIGNMENT);
+        out.write_all([0; ALIGNMENT].get(..start - at).unwrap_or(&[]))?;
+        out.write_all(&contents(tensor).0)?;
+        at = start + length;
+    }
+    if blobs.unique.is_empty() {
+        out.write_all([0; ALIGNMENT].get(..data_start - at).unwrap_or(&[]))?;
+    }
+    Ok(())
+}
+
+fn header(program: &Program, blobs: &Blobs<'_>) -> Vec<u8> {
+    let mut header = Encoder::default();
+    header.u8(match program.generation {
+        Generation::First => 1,
+        Generation::Later => 2,
+    });
+    for names in [&program.symbols, &program.texts] {
+        header.count(names.len());
+        for id in 0..names.len() {
+            header.text(names.get(id as u32));
+        }
+    }
+    header.count(blobs.unique.len());
+    for (_, length, digest) in &blobs.unique {
+        header.u64(*length as u64);
+        header.bytes.extend_from_slice(digest);
+    }
+    header.count(program.hosts.len());
+    for (host, slot) in program.hosts.iter().enumerate() {
+        put_host(
+            &mut header,
+            slot,
+            blobs.index_of.get(&host).copied().unwrap_or(0),
+        );
+    }
+    header.count(program.steps.len());
+    for step in &program.steps {
+        put_step(&mut header, program, step);
+    }
+    header.bytes
+}
+
+fn put_host(header: &mut Encoder, slot: &HostSlot, blob: usize) {
+    match slot {
+        HostSlot::Data(tensor) => {
+            let (_, view) = contents(tensor);
+            header.u8(0);
+            header.u8(dtype_code(tensor.dtype()));
+            put_shape(header, &view.shape);
+            for &stride in &view.strides {
+                header.i64(stride);
+            }
+            header.i64(view.offset);
+            header.count(blob);
+        }
+        HostSlot::Input { name, ty } => {
+            header.u8(1);
+            header.text(name);
+            header.u8(dtype_code(ty.dtype));
+            put_shape(header, &ty.shape);
+        }
+        HostSlot::Output { name } => {
+            header.u8(2);
+            header.text(name);
+        }
+    }
+}
+
+fn put_shape(header: &mut Encoder, shape: &Shape) {
+    header.u8(shape.rank() as u8);
+    for &dim in shape.dims() {
+        header.u64(dim);
+    }
+}
+
+fn put_step(header: &mut Encoder, program: &Program, step: &Step) {
+    match step {
+        Step::Op(op) => {
+            header.u8(0);
+            header.u32(op.name.0);
+            let args = program.args(op);
+            header.count(args.len());
+            for arg in args {
+                put_arg(header, arg);
+            }
+            header.u8(u8::from(program.out(op).is_some()));
+            if let Some(out) = program.out(op) {
+                put_arg(header, out);
+            }
+        }
+        Step::Free(symbol) => {
+            header.u8(1);
+            header.u32(symbol.0);
+        }
+        Step::SegmentStart(text) => {
+            header.u8(2);
+            header.u32(text.0);
+        }
+        Step::SegmentEnd => header.u8(3),
+        Step::Skip => header.u8(4),
+    }
+}
+
+fn put_arg(header: &mut Encoder, arg: &Arg) {
+    match arg {
+        Arg::Device(symbol, dtype) => {
+            header.u8(0);
+            header.u32(symbol.0);
+            header.u8(dtype.map_or(NO_DTYPE, dtype_code));
+        }
+        Arg::Host(id) => {
+            header.u8(1);
+            header.u32(id.0);
+        }
+        Arg::Shape(items) => {
+            header.u8(2);
+            header.count(items.len());
+            for item in items {
+                put_shape_item(header, item);
+            }
+        }
+        Arg::Int(value) => {
+            header.u8(3);
+            header.i64(*value);
+        }
+        Arg::None => header.u8(4),
+        Arg::DType(dtype) => {
+            header.u8(5);
+            header.u8(dtype_code(*dtype));
+        }
+        Arg::Invalid(said) => {
+            header.u8(6);
+            header.text(said);
+        }
+    }
+}
+
+fn put_shape_item(header: &mut Encoder, item: &ShapeItem) {
+    match item {
+        ShapeItem::Int(value) => {
+            header.u8(0);
+            header.i64(*value);
+        }
+        ShapeItem::Slice { start, stop, step } => {
+            header.u8(1);
+            for end in [start, stop, step] {
+                header.u8(u8::from(end.is_some()));
+                header.i64(end.unwrap_or(0));
+            }
+        }
+        ShapeItem::Ellipsis => header.u8(2),
+        ShapeItem::Invalid(said) => {
+            header.u8(3);
+            header.text(said);
+        }
+    }
+}
+
+fn check_counts(program: &Program) -> Result<(), SaveError> {
+    for (what, count) in [
+        ("steps", program.steps.len()),
+        ("hosts", program.hosts.len()),
+    ] {
+        if u32::try_from(count).is_err() {
+            let (limit, got) = (u64::from(u32::MAX), count as u64);
+            return Err(SaveError::TooMany { what, limit, got });
+        }
+    }
+    Ok(())
+}
+
+/// The reader refuses numbers that name nothing, so the writer does too.
+fn check_references(program: &Program) -> Result<(), SaveError> {
+    let symbol_missing = |id: u32| id as usize >= program.symbols.len();
+    let text_missing = |id: u32| id as usize >= program.texts.len();
+    let arg_missing = |arg: &Arg| match arg {
+        Arg::Device(symbol, _) => symbol_missing(symbol.0),
+        Arg::Host(id) => program.host(*id).is_none(),
+        _ => false,
+    };
+    let op_missing = |op: &Op| {
+        text_missing(op.name.0)
+            || program
+                .args(op)
+                .iter()
+                .chain(program.out(op))
+                .any(arg_missing)
+    };
+    let missing = program.steps.iter().position(|step| match step {
+        Step::Op(op) => op_missing(op),
+        Step::Free(symbol) => symbol_missing(symbol.0),
+        Step::SegmentStart(text) => text_missing(text.0),
+        Step::SegmentEnd | Step::Skip => false,
+    });
+    missing.map_or(Ok(()), |step| {
+        Err(SaveError::Unsayable {
+            step: step as u64,
+            op: "any".into(),
+            argument: "its names".into(),
+            expected: "names and hosts of the program".into(),
+            got: "a number that the program never gave".into(),
+            hint: "append steps through the program's own functions".into(),
+        })
+    })
+}

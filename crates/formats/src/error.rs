@@ -1,0 +1,261 @@
+//! What goes wrong at loading and saving. Decides how places and hints read.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// A place in a text file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Bytes before it.
+    pub offset: u64,
+    /// Line, counted from 1.
+    pub line: u64,
+    /// Byte within the line, counted from 1.
+    pub column: u64,
+}
+
+impl Place {
+    /// The place of a byte in a text.
+    #[must_use]
+    pub fn of(text: &[u8], offset: usize) -> Self {
+        let before = text.get(..offset).unwrap_or(text);
+        let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+        let newlines = memchr::memchr_iter(b'\n', before).count();
+        Self {
+            offset: before.len() as u64,
+            line: newlines as u64 + 1,
+            column: (before.len() - line_start) as u64 + 1,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "line {}, column {} (byte {})",
+            self.line, self.column, self.offset
+        )
+    }
+}
+
+/// Why a file is not a program or a tensor.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file cannot be read at all.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The text is not a transcript.
+    #[error("{place}{}: expected {expected}, got {got}{}", within(*step, path), hinted(hint))]
+    Text {
+        /// Where in the file.
+        place: Place,
+        /// The step that holds it, if one does.
+        step: Option<u64>,
+        /// The way to it through the JSON: `transcript[17][1].args[2]`.
+        path: Box<str>,
+        /// What should stand there.
+        expected: Box<str>,
+        /// What stands there.
+        got: Box<str>,
+        /// What to do; may be empty.
+        hint: Box<str>,
+    },
+    /// The data of a host tensor in a transcript.
+    #[error("{place}{}: {source}", within(Some(*step), path))]
+    Payload {
+        /// Where the data begins, or the first wrong character of it.
+        place: Place,
+        /// The step that holds it.
+        step: u64,
+        /// Which argument of the step: `args[0]` or `out`.
+        path: Box<str>,
+        /// What is wrong with it.
+        source: Box<TensorError>,
+    },
+    /// A file that should be one tensor.
+    #[error("{}: {source}", path.display())]
+    Tensor {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: TensorError,
+    },
+    /// The project's own container.
+    #[error(
+        "container, byte {offset}: expected {expected}, got {got}{}",
+        hinted(hint)
+    )]
+    Container {
+        /// Where in the file.
+        offset: u64,
+        /// What should stand there.
+        expected: Box<str>,
+        /// What stands there.
+        got: Box<str>,
+        /// What to do; may be empty.
+        hint: Box<str>,
+    },
+    /// A file of another kind.
+    #[error("expected a program, got {got}{}", hinted(hint))]
+    Kind {
+        /// What the file seems to be.
+        got: Box<str>,
+        /// What to do.
+        hint: Box<str>,
+    },
+}
+
+/// Why bytes are not a tensor. Offsets count from the start of the encoded tensor.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TensorError {
+    /// The text is not base64.
+    #[error("base64, character {offset}: expected {expected}, got {got}")]
+    Base64 {
+        /// Characters before the wrong one.
+        offset: u64,
+        /// What should stand there.
+        expected: Box<str>,
+        /// What stands there.
+        got: Box<str>,
+    },
+    /// The bytes are not a NumPy array that can be read.
+    #[error(
+        "numpy array, byte {offset}: expected {expected}, got {got}{}",
+        hinted(hint)
+    )]
+    Npy {
+        /// Where in the bytes.
+        offset: u64,
+        /// What should stand there.
+        expected: Box<str>,
+        /// What stands there.
+        got: Box<str>,
+        /// What to do; may be empty.
+        hint: Box<str>,
+    },
+    /// The bytes are not a torch tensor that can be read.
+    #[error(
+        "torch tensor, {part}, byte {offset}: expected {expected}, got {got}{}",
+        hinted(hint)
+    )]
+    Torch {
+        /// `archive`, or the entry of the archive.
+        part: Box<str>,
+        /// Where in that part.
+        offset: u64,
+        /// What should stand there.
+        expected: Box<str>,
+        /// What stands there.
+        got: Box<str>,
+        /// What to do; may be empty.
+        hint: Box<str>,
+    },
+}
+
+/// Why a program cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum SaveError {
+    /// The file cannot be written. Nothing is left of it.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The form has no way to say this.
+    #[error(
+        "step {step} ({op}), {argument}: expected {expected}, got {got}{}",
+        hinted(hint)
+    )]
+    Unsayable {
+        /// The step.
+        step: u64,
+        /// Its op, or kind.
+        op: Box<str>,
+        /// `args[2]`, `out`, or the like.
+        argument: Box<str>,
+        /// What the form can say.
+        expected: Box<str>,
+        /// What the program holds.
+        got: Box<str>,
+        /// What to do.
+        hint: Box<str>,
+    },
+    /// More of something than the container's 32-bit counts can say.
+    #[error("expected at most {limit} {what}, got {got}")]
+    TooMany {
+        /// What is counted.
+        what: &'static str,
+        /// The most there may be.
+        limit: u64,
+        /// How many there are.
+        got: u64,
+    },
+}
+
+fn within(step: Option<u64>, path: &str) -> String {
+    match (step, path.is_empty()) {
+        (Some(step), true) => format!(", step {step}"),
+        (Some(step), false) => format!(", step {step}, {path}"),
+        (None, true) => String::new(),
+        (None, false) => format!(", {path}"),
+    }
+}
+
+fn hinted(hint: &str) -> String {
+    if hint.is_empty() {
+        String::new()
+    } else {
+        format!("; {hint}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_count_lines_and_columns_from_one() {
+        let text = b"ab\ncd\n";
+        assert_eq!(
+            Place::of(text, 0),
+            Place {
+                offset: 0,
+                line: 1,
+                column: 1
+            }
+        );
+        assert_eq!(
+            Place::of(text, 4),
+            Place {
+                offset: 4,
+                line: 2,
+                column: 2
+            }
+        );
+        assert_eq!(
+            Place::of(text, 6),
+            Place {
+                offset: 6,
+                line: 3,
+                column: 1
+            }
+        );
+        assert_eq!(
+            Place::of(text, 99),
+            Place {
+                offset: 6,
+                line: 3,
+                column: 1
+            }
+        );
+    }
+}

@@ -1,0 +1,26 @@
+//! Programs and tensors as files: HEAL's JSON in all its forms, NumPy's `.npy`, tensors that
+//! `torch.save` wrote, and Cloakwork's own container.
+//!
+//! Every byte that is read is untrusted: no input panics, runs code, or takes memory out of
+//! proportion to its size. A file that is written appears whole or not at all.
+#![deny(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+mod atomic;
+mod base64;
+mod container;
+mod error;
+mod heal;
+mod layout;
+mod load;
+mod npy;
+mod source;
+mod torch;
+
+pub use base64::decode as decode_base64;
+pub use container::{Container, save_container};
+pub use error::{LoadError, Place, SaveError, TensorError};
+pub use heal::{parse_heal, save_heal};
+pub use load::{load, load_npy, load_torch};
+pub use npy::{encode as encode_npy, parse as parse_npy};
+pub use torch::parse as parse_torch;

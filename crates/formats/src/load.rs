@@ -1,0 +1,61 @@
+//! Files by their contents: which reader gets them.
+
+use crate::{LoadError, container, heal, npy, source, torch};
+use cloakwork_ir::{HostTensor, Program};
+use std::path::Path;
+
+/// Loads a program: Cloakwork's container, or a transcript of HEAL in any of its forms. The
+/// contents decide, not the name.
+///
+/// # Errors
+/// The file cannot be read, or is not a program.
+pub fn load(path: impl AsRef<Path>) -> Result<Program, LoadError> {
+    let bytes = source::open(path.as_ref())?;
+    let start = bytes.as_slice();
+    let kind = |got: &str, hint: &str| {
+        Err(LoadError::Kind {
+            got: got.into(),
+            hint: hint.into(),
+        })
+    };
+    if start.starts_with(container::MAGIC) {
+        Ok(container::Container::parse(&bytes)?.into_program())
+    } else if start.starts_with(npy::MAGIC) {
+        kind("one NumPy array", "it is a tensor: load it as .npy")
+    } else if start.starts_with(torch::MAGIC) {
+        kind(
+            "a zip archive",
+            "a tensor that torch.save wrote is loaded as such; unpack others",
+        )
+    } else if start.starts_with(b"\x1f\x8b") {
+        kind("a gzip file", "unpack it first")
+    } else if start.is_empty() {
+        kind("an empty file", "")
+    } else {
+        heal::parse_heal(start)
+    }
+}
+
+/// Loads one `.npy` file. A large one is mapped, not read.
+///
+/// # Errors
+/// The file cannot be read, or is not such an array.
+pub fn load_npy(path: impl AsRef<Path>) -> Result<HostTensor, LoadError> {
+    let path = path.as_ref();
+    npy::parse(&source::open(path)?).map_err(|source| LoadError::Tensor {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Loads one tensor that `torch.save` wrote, without running its pickle.
+///
+/// # Errors
+/// The file cannot be read, or holds anything but one plain tensor.
+pub fn load_torch(path: impl AsRef<Path>) -> Result<HostTensor, LoadError> {
+    let path = path.as_ref();
+    torch::parse(&source::open(path)?).map_err(|source| LoadError::Tensor {
+        path: path.to_owned(),
+        source,
+    })
+}
