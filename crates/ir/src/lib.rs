@@ -10,6 +10,7 @@ mod overlap;
 mod program;
 mod shape;
 mod tensor;
+pub mod text;
 mod view;
 
 pub use builder::{Builder, shape_arg};

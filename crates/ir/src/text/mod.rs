@@ -1,0 +1,56 @@
+//! Programs as text, one step a line.
+//!
+//! ```text
+//! ; a comment
+//! generation first                          ; later, if it is not said
+//! %q = host_to_device i64[2] {17, 97}       ; elements in row-major order
+//! %a = host_to_device input "x" i64[3, 2]   ; given at each run
+//! %t = host_to_device i64[2, 16] fortran iota
+//! %c = host_to_device i32[4] fill 7
+//! %o = empty [3, 2], i64
+//! %o = _modmul_ttt %a, %a, %q, %o
+//! segment "halves" {
+//!   %v = get_slice %o:i64, [0:3:2, 1]       ; `:i64` is a dtype that the program claims
+//!   device_to_host %v, none -> i64[2] {1, 2}
+//! }
+//! device_to_host %o, none -> output "y"
+//! free %o
+//! ```
+//!
+//! A line breaks only between steps and inside brackets. Names of tensors, ops and segments that
+//! are no plain words stand in quotes. `segment_start "name"` and `segment_end` say what braces
+//! cannot: segments that do not nest. `skip` is an entry without meaning. [`print`] and [`parse`]
+//! are each other's inverse, but for the strides of host tensors that are neither row- nor
+//! column-major: those come back row-major.
+
+mod cursor;
+mod literal;
+mod parse;
+mod print;
+
+pub use cursor::ParseError;
+pub use parse::parse;
+pub use print::print;
+
+/// Words that begin a line and are no op.
+const KEYWORDS: [&str; 6] = [
+    "free",
+    "generation",
+    "segment",
+    "segment_end",
+    "segment_start",
+    "skip",
+];
+
+/// Whether a name can stand without quotes.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(is_name_char)
+}
+
+/// Characters of plain names.
+fn is_name_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '.'
+}
+
+#[cfg(test)]
+mod tests;
