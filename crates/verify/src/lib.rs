@@ -1,17 +1,31 @@
 //! Makes sense of a program: what each name is at each step, with type, view and storage.
 //!
-//! `verify` reports everything that it finds at once and never panics, whatever the program. Only
+//! [`verify`] reports everything that it finds at once and never panics, whatever the program. Only
 //! it makes a [`Verified`], so whoever holds one need check nothing again. It decides what a
 //! program means; how to run it is the planner's work.
 #![forbid(unsafe_code)]
 #![deny(clippy::indexing_slicing)]
 
 mod action;
+mod annotate;
+mod bind;
+mod call;
+mod check;
 mod finding;
+mod frees;
+mod kernel;
+mod names;
+mod report;
+mod single;
+mod spelling;
 mod values;
 mod verified;
 
 pub use action::{Action, ArgPlace, Bound, Call};
+pub use annotate::{Annotated, annotate};
+pub use check::verify;
 pub use finding::{FINDING_CODES, Finding, MAX_FINDINGS, Severity};
+pub use frees::with_frees;
+pub use single::{check_kernel_call, result_type};
 pub use values::{StorageId, StorageInfo, StorageOrigin, ValueId, ValueInfo};
 pub use verified::{Verification, Verified};

@@ -8,7 +8,7 @@ use cloakwork_ir::{HostTensor, Program, ShapeItem, Text, View};
 use cloakwork_ops::Args;
 use std::sync::Arc;
 
-/// A program each step of which is resolved, typed and in bounds. Only `crate::verify` makes one.
+/// A program each step of which is resolved, typed and in bounds. Only [`crate::verify`] makes one.
 #[derive(Debug)]
 pub struct Verified {
     pub(crate) program: Arc<Program>,
@@ -18,7 +18,7 @@ pub struct Verified {
     pub(crate) segments: Vec<(u32, Option<Text>)>,
 }
 
-/// The outcome of `crate::verify`.
+/// The outcome of [`crate::verify`].
 #[derive(Debug)]
 pub struct Verification {
     /// Everything found, in the order of steps.

@@ -1,0 +1,274 @@
+//! What each kind of body makes of a call, but for kernels; and what the result's name then means.
+
+use crate::check::Checker;
+use crate::names::Name;
+use crate::report::Issue;
+use crate::spelling::Spelling;
+use crate::values::upload_root;
+use crate::{Action, Bound, Call, StorageOrigin, ValueId, ValueInfo};
+use cloakwork_ir::{Arg, DType, HostId, HostSlot, Op, Symbol, Type, View};
+use cloakwork_ops::{Args, Body, Code, OpError, Viewed};
+
+/// The most bytes that one tensor may have: what 64-bit machines can address.
+const MAX_TENSOR_BYTES: u64 = 1 << 47;
+
+type ViewFn = fn(&Args) -> Result<Viewed, OpError>;
+type TypeFn = fn(&Args) -> Result<Type, OpError>;
+
+impl<'p> Checker<'p> {
+    /// Makes sense of a call whose arguments are bound. `None`: something is wrong, and reported.
+    pub fn call(&mut self, spelling: &Spelling, op: &'p Op, call: Call) -> Option<()> {
+        match &call.def.body {
+            Body::View(view) => self.view(spelling, op, call, *view),
+            Body::Allocate(infer) => self.allocate(spelling, op, &call, *infer),
+            Body::Upload => self.upload(op, &call),
+            Body::Download => self.download(op, &call),
+            Body::Kernel(body) => self.kernel(spelling, op, call, body),
+            Body::Expand(body) => self.composite(spelling, op, call, body),
+        }
+    }
+
+    fn view(&mut self, spelling: &Spelling, op: &Op, call: Call, view: ViewFn) -> Option<()> {
+        let name = self.result_name(op)?;
+        let source = call.def.param("a").and_then(|param| call.value(param))?;
+        let viewed = self.ask(spelling, op, &call, view)?;
+        let info = self.values.value(source)?;
+        let (storage, dtype) = (info.storage, info.dtype);
+        let action = match viewed {
+            Viewed::View(view) => {
+                let info = ValueInfo {
+                    name,
+                    storage,
+                    dtype,
+                    view,
+                    step: self.step,
+                };
+                let value = self.values.push(info);
+                Action::View { call, value }
+            }
+            Viewed::Copy(shape) => {
+                self.read(source, "a", first_name(self.program.args(op)));
+                let root = View::contiguous(shape);
+                let value = self.create(name, (dtype, root), StorageOrigin::Copy)?;
+                Action::Copy {
+                    call,
+                    source,
+                    value,
+                }
+            }
+        };
+        self.finish(op, action)
+    }
+
+    fn allocate(&mut self, spelling: &Spelling, op: &Op, call: &Call, infer: TypeFn) -> Option<()> {
+        let name = self.result_name(op)?;
+        let ty = self.ask(spelling, op, call, infer)?;
+        let root = View::contiguous(ty.shape);
+        let value = self.create(name, (ty.dtype, root), StorageOrigin::Zeros)?;
+        self.finish(op, Action::Allocate { value })
+    }
+
+    fn upload(&mut self, op: &Op, call: &Call) -> Option<()> {
+        let name = self.result_name(op)?;
+        let host = call.values.iter().find_map(|bound| match bound {
+            Bound::Host(host) => Some(*host),
+            _ => None,
+        })?;
+        let (dtype, root) = self.source(host)?;
+        let value = self.create(name, (dtype, root), StorageOrigin::Upload(host))?;
+        self.finish(op, Action::Upload { host, value })
+    }
+
+    /// Dtype and layout of what is uploaded.
+    fn source(&mut self, host: HostId) -> Option<(DType, View)> {
+        match self.program.host(host)? {
+            HostSlot::Data(tensor) => Some((tensor.dtype(), upload_root(tensor))),
+            HostSlot::Input { name, ty } => {
+                let known = *self.inputs.entry(name).or_insert(ty);
+                if known != ty {
+                    let issue = Issue::error("host-name", known.to_string(), ty.to_string()).hint(
+                        format!("the input \"{name}\" has one type wherever it stands"),
+                    );
+                    self.report(issue);
+                    return None;
+                }
+                Some((ty.dtype, View::contiguous(ty.shape.clone())))
+            }
+            HostSlot::Output { name } => {
+                let got = format!("the output \"{name}\"");
+                self.report(Issue::of(Code::ArgumentType, "data or an input", got));
+                None
+            }
+        }
+    }
+
+    fn download(&mut self, op: &'p Op, call: &Call) -> Option<()> {
+        let param = call
+            .values
+            .iter()
+            .position(|bound| matches!(bound, Bound::Value(_)))?;
+        let value = call.value(param)?;
+        let Some(Arg::Host(host)) = self.program.out(op) else {
+            let got = self
+                .program
+                .out(op)
+                .map_or("none".to_owned(), |arg| self.describe(arg));
+            let issue = Issue::of(Code::ArgumentType, "a host tensor or an output", got);
+            self.report(issue.operand("result"));
+            return None;
+        };
+        let name = first_name(self.program.args(op));
+        self.read(value, "", name);
+        self.check_target(*host, value, name)?;
+        self.actions
+            .push((self.step, Action::Download { value, host: *host }));
+        Some(())
+    }
+
+    fn check_target(&mut self, host: HostId, value: ValueId, name: Option<Symbol>) -> Option<()> {
+        let info = self.values.value(value)?;
+        let actual = Type::new(info.dtype, info.view.shape.clone());
+        let issue = match self.program.host(host) {
+            Some(HostSlot::Data(tensor)) if tensor.ty() == actual => return Some(()),
+            Some(HostSlot::Data(tensor)) => {
+                let expected = format!("an expected value of type {actual}");
+                Issue::error("expected-mismatch", expected, tensor.ty().to_string()).names(name)
+            }
+            Some(HostSlot::Output { name }) => {
+                let former = *self.outputs.entry(name).or_insert(self.step);
+                if former == self.step {
+                    return Some(());
+                }
+                let got = format!("\"{name}\", which step {former} fills");
+                Issue::error("host-name", "an output of its own", got)
+            }
+            Some(HostSlot::Input { name, .. }) => {
+                let got = format!("the input \"{name}\"");
+                Issue::of(Code::ArgumentType, "an expected value or an output", got)
+            }
+            None => Issue::of(Code::ArgumentType, "a host slot", "one that is not there"),
+        };
+        self.report(issue);
+        None
+    }
+
+    /// Asks a function of the declaration, with the logical views.
+    pub fn ask<T>(
+        &mut self,
+        spelling: &Spelling,
+        op: &Op,
+        call: &Call,
+        f: impl FnOnce(&Args) -> Result<T, OpError>,
+    ) -> Option<T> {
+        let view_of = |id| self.values.view(id);
+        match self.values.with_args(self.program, call, view_of, f) {
+            Ok(answer) => Some(answer),
+            Err(error) => {
+                self.refuse(spelling, op, error);
+                None
+            }
+        }
+    }
+
+    /// A new storage with its first value, unless it is too large.
+    pub fn create(
+        &mut self,
+        name: Symbol,
+        (dtype, root): (DType, View),
+        origin: StorageOrigin,
+    ) -> Option<ValueId> {
+        let bytes = root.shape.elements().checked_mul(dtype.size_bytes() as u64);
+        if bytes.is_none_or(|bytes| bytes > MAX_TENSOR_BYTES) {
+            let got = Type::new(dtype, root.shape).to_string();
+            self.report(Issue::error(
+                "limits",
+                "a tensor of at most 2^47 bytes",
+                got,
+            ));
+            return None;
+        }
+        Some(self.values.create(name, self.step, (dtype, root), origin))
+    }
+
+    /// Notes an action, and binds the result's name.
+    pub fn finish(&mut self, op: &Op, action: Action) -> Option<()> {
+        let result = action.result();
+        self.actions.push((self.step, action));
+        if let (Some(value), Some(Arg::Device(symbol, claim))) = (result, self.program.out(op)) {
+            self.check_claim(*symbol, *claim, value);
+            self.bind_name(*symbol, value);
+        }
+        Some(())
+    }
+
+    fn bind_name(&mut self, symbol: Symbol, value: ValueId) {
+        match self.names.get(symbol) {
+            Name::Live { value: former, .. } if former == value => return,
+            Name::Live { step, .. } => {
+                let got = format!("one that is live since step {step}");
+                let issue = Issue::warning("shadowed-name", "a name that is free", got);
+                self.report(issue.operand("result").names([symbol]));
+            }
+            Name::Unbound | Name::Freed { .. } | Name::Poisoned => {}
+        }
+        self.names.set(
+            symbol,
+            Name::Live {
+                value,
+                step: self.step,
+            },
+        );
+    }
+
+    /// The name of a result that is a new value.
+    pub fn result_name(&mut self, op: &Op) -> Option<Symbol> {
+        let got = match self.program.out(op) {
+            Some(Arg::Device(symbol, _)) => return Some(*symbol),
+            Some(arg) => self.describe(arg),
+            None => "none".to_owned(),
+        };
+        self.report(Issue::of(Code::ArgumentType, "a name for the result", got).operand("result"));
+        None
+    }
+
+    /// Notes that a value is read; a read of what nothing wrote is odd.
+    pub fn read(&mut self, value: ValueId, operand: &'static str, name: Option<Symbol>) {
+        let Some(id) = self.values.value(value).map(|info| info.storage) else {
+            return;
+        };
+        let unwritten = self
+            .values
+            .storage(id)
+            .is_some_and(|storage| storage.origin == StorageOrigin::Zeros && !storage.written);
+        if unwritten && self.read_unwritten.insert(id) {
+            let issue = Issue::warning("unwritten-read", "a tensor that something wrote", "zeros");
+            self.report(issue.operand(operand).names(name));
+        }
+    }
+
+    /// Notes that a value's storage is written.
+    pub fn write(&mut self, value: ValueId) {
+        let id = self.values.value(value).map(|info| info.storage.0 as usize);
+        if let Some(storage) = id.and_then(|id| self.values.storages.get_mut(id)) {
+            storage.written = true;
+        }
+    }
+
+    /// A failed step may have been meant to write its `out`: spares the reader a second finding.
+    pub fn touch_out(&mut self, spelling: &Spelling, op: &Op) {
+        let Some(symbol) = self.name_of(spelling, op, spelling.out_name()) else {
+            return;
+        };
+        if let Name::Live { value, .. } = self.names.get(symbol) {
+            self.write(value);
+        }
+    }
+}
+
+/// The first device tensor among the arguments.
+fn first_name(args: &[Arg]) -> Option<Symbol> {
+    args.iter().find_map(|arg| match arg {
+        Arg::Device(symbol, _) => Some(*symbol),
+        _ => None,
+    })
+}

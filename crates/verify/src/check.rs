@@ -1,0 +1,218 @@
+//! The pass over the steps.
+
+use crate::names::{Name, Names};
+use crate::report::Issue;
+use crate::spelling::Spellings;
+use crate::values::Values;
+use crate::{Action, Finding, MAX_FINDINGS, Severity, StorageId, Verification, Verified};
+use cloakwork_ir::{Arg, Op, Program, Step, Symbol, Text, Type, View};
+use cloakwork_ops::{Code, FormError};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// More steps than this are refused: step and value numbers are 32 bits wide.
+const MAX_STEPS: usize = 1 << 30;
+
+/// What is known while the program is read.
+pub(crate) struct Checker<'p> {
+    pub program: &'p Program,
+    pub names: Names,
+    pub values: Values,
+    pub actions: Vec<(u32, Action)>,
+    pub segments: Vec<(u32, Option<Text>)>,
+    /// The segments around the step at hand, outermost first, with the steps that began them.
+    open: Vec<(Text, u32)>,
+    pub findings: Vec<Finding>,
+    pub has_error: bool,
+    /// How many findings there are, kept or not.
+    pub found: HashMap<Severity, usize>,
+    pub spellings: Spellings,
+    /// Large constants whose contents were found to be as demanded: by declaration, index of the
+    /// demand, its bound, and what is seen of which storage.
+    pub checked: HashSet<(usize, usize, i64, StorageId, View)>,
+    /// Storages about which an unwritten read was reported.
+    pub read_unwritten: HashSet<StorageId>,
+    pub inputs: HashMap<&'p str, &'p Type>,
+    pub outputs: HashMap<&'p str, u32>,
+    /// The step at hand.
+    pub step: u32,
+}
+
+/// Makes sense of a program, or says everything that is wrong with it.
+#[must_use]
+pub fn verify(program: Arc<Program>) -> Verification {
+    let mut checker = Checker::new(&program);
+    checker.check_all();
+    let mut findings = std::mem::take(&mut checker.findings);
+    findings.sort_by_key(|finding| finding.step);
+    let Checker {
+        values,
+        actions,
+        segments,
+        has_error,
+        ..
+    } = checker;
+    let verified = (!has_error).then(|| Verified {
+        program: Arc::clone(&program),
+        values,
+        actions,
+        segments,
+    });
+    Verification { findings, verified }
+}
+
+impl<'p> Checker<'p> {
+    fn new(program: &'p Program) -> Self {
+        Self {
+            program,
+            names: Names::new(program.symbols.len()),
+            values: Values::default(),
+            actions: Vec::new(),
+            segments: Vec::new(),
+            open: Vec::new(),
+            findings: Vec::new(),
+            has_error: false,
+            found: HashMap::new(),
+            spellings: Spellings::default(),
+            checked: HashSet::new(),
+            read_unwritten: HashSet::new(),
+            inputs: HashMap::new(),
+            outputs: HashMap::new(),
+            step: 0,
+        }
+    }
+
+    fn check_all(&mut self) {
+        let program = self.program;
+        if program.steps.len() > MAX_STEPS {
+            let expected = format!("at most {MAX_STEPS} steps");
+            self.report(Issue::error(
+                "limits",
+                expected,
+                program.steps.len().to_string(),
+            ));
+            return;
+        }
+        for (index, step) in program.steps.iter().enumerate() {
+            self.step = index as u32;
+            match step {
+                Step::Op(op) => self.op(op),
+                Step::Free(symbol) => self.free(*symbol),
+                Step::SegmentStart(text) => self.segment_start(*text),
+                Step::SegmentEnd => self.segment_end(),
+                Step::Skip => {}
+            }
+        }
+        self.check_end();
+    }
+
+    fn op(&mut self, op: &'p Op) {
+        let spelling = match self.spellings.get(self.program, op) {
+            Ok(spelling) => spelling,
+            Err(error) => {
+                self.unknown_form(op, error);
+                return self.poison_result(op);
+            }
+        };
+        let done = match self.bind_args(&spelling, op) {
+            Some(call) => self.call(&spelling, op, call),
+            None => None,
+        };
+        if done.is_none() {
+            self.touch_out(&spelling, op);
+            self.poison_result(op);
+        }
+    }
+
+    fn unknown_form(&mut self, op: &Op, error: FormError) {
+        let issue = match error {
+            FormError::Unknown { name, suggestion } => {
+                let hint = suggestion.map(|known| format!("did you mean `{known}`?"));
+                Issue::error("unknown-op", "the name of an op", format!("`{name}`"))
+                    .hint(hint.unwrap_or_default())
+            }
+            FormError::Count { expected, got, .. } => {
+                let counts: Vec<String> = expected.iter().map(ToString::to_string).collect();
+                let expected = format!("{} arguments", counts.join(" or "));
+                Issue::of(Code::ArgumentCount, expected, got.to_string())
+            }
+        };
+        self.report(issue);
+        for arg in self.program.args(op) {
+            if let Arg::Device(symbol, _) = arg {
+                self.look_up(*symbol, "");
+            }
+        }
+    }
+
+    /// What a failed step should have named stays unknown.
+    fn poison_result(&mut self, op: &Op) {
+        if let Some(Arg::Device(symbol, _)) = self.program.out(op) {
+            self.names.set(*symbol, Name::Poisoned);
+        }
+    }
+
+    fn free(&mut self, symbol: Symbol) {
+        let issue = match self.names.get(symbol) {
+            Name::Live { .. } | Name::Poisoned => None,
+            Name::Unbound => Some(Issue::error(
+                "undefined-name",
+                "a tensor made before",
+                "a name that nothing made",
+            )),
+            Name::Freed { step } => {
+                let got = format!("one freed at step {step}");
+                Some(Issue::error("double-free", "a live tensor", got))
+            }
+        };
+        if let Some(issue) = issue {
+            self.report(issue.names([symbol]));
+        }
+        self.names.set(symbol, Name::Freed { step: self.step });
+    }
+
+    fn segment_start(&mut self, text: Text) {
+        self.open.push((text, self.step));
+        self.segments.push((self.step, Some(text)));
+    }
+
+    fn segment_end(&mut self) {
+        if self.open.pop().is_none() {
+            self.report(Issue::warning(
+                "segment-nesting",
+                "a segment that is open",
+                "none",
+            ));
+        }
+        // The end itself still lies in the segment that it ends.
+        let around = self.open.last().map(|&(text, _)| text);
+        self.segments.push((self.step + 1, around));
+    }
+
+    /// The innermost segment around a step that has been read.
+    pub fn segment_of(&self, step: u32) -> Option<Text> {
+        let next = self.segments.partition_point(|&(from, _)| from <= step);
+        self.segments.get(next.checked_sub(1)?)?.1
+    }
+
+    fn check_end(&mut self) {
+        for (text, step) in std::mem::take(&mut self.open) {
+            let got = format!("none for \"{}\"", self.program.text_name(text));
+            self.report_at(
+                step,
+                Issue::warning("segment-nesting", "an end of the segment", got),
+            );
+        }
+        let live: Vec<(Symbol, u32)> = self.names.live().collect();
+        for (symbol, step) in live {
+            let issue = Issue::warning("leak", "a free of the tensor", "none");
+            self.report_at(step, issue.names([symbol]));
+        }
+        let found = std::mem::take(&mut self.found);
+        for (severity, count) in found.into_iter().filter(|&(_, count)| count > MAX_FINDINGS) {
+            let expected = format!("at most {MAX_FINDINGS} {severity}s");
+            let issue = Issue::warning("limits", expected, count.to_string());
+            self.report(issue.hint("the others were counted only"));
+        }
+    }
+}

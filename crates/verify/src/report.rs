@@ -1,0 +1,120 @@
+//! From what is wrong to a finding with its place.
+
+use crate::check::Checker;
+use crate::spelling::Spelling;
+use crate::{Finding, MAX_FINDINGS, Severity};
+use cloakwork_ir::{Arg, Op, Step, Symbol};
+use cloakwork_ops::{Code, OpError};
+
+/// What is wrong, without its place.
+#[derive(Debug)]
+pub(crate) struct Issue {
+    severity: Severity,
+    code: &'static str,
+    operand: &'static str,
+    names: Vec<Symbol>,
+    expected: String,
+    got: String,
+    hint: String,
+}
+
+impl Issue {
+    pub fn error(code: &'static str, expected: impl Into<String>, got: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            code,
+            operand: "",
+            names: Vec::new(),
+            expected: expected.into(),
+            got: got.into(),
+            hint: String::new(),
+        }
+    }
+
+    pub fn warning(
+        code: &'static str,
+        expected: impl Into<String>,
+        got: impl Into<String>,
+    ) -> Self {
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(code, expected, got)
+        }
+    }
+
+    pub fn of(code: Code, expected: impl Into<String>, got: impl Into<String>) -> Self {
+        Self::error(code.name(), expected, got)
+    }
+
+    pub fn operand(mut self, operand: &'static str) -> Self {
+        self.operand = operand;
+        self
+    }
+
+    pub fn names(mut self, names: impl IntoIterator<Item = Symbol>) -> Self {
+        self.names.extend(names);
+        self
+    }
+
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+}
+
+impl Checker<'_> {
+    /// Records an issue about the step at hand.
+    pub fn report(&mut self, issue: Issue) {
+        self.report_at(self.step, issue);
+    }
+
+    /// Records an issue about a step.
+    pub fn report_at(&mut self, step: u32, issue: Issue) {
+        self.has_error |= issue.severity == Severity::Error;
+        let found = self.found.entry(issue.severity).or_default();
+        *found += 1;
+        if *found > MAX_FINDINGS {
+            return;
+        }
+        let program = self.program;
+        let op = match program.steps.get(step as usize) {
+            Some(Step::Op(op)) => program.text_name(op.name),
+            Some(Step::Free(_)) => "free",
+            _ => "",
+        };
+        let name = |symbol: &Symbol| program.symbol_name(*symbol).to_owned();
+        self.findings.push(Finding {
+            severity: issue.severity,
+            code: issue.code,
+            step,
+            segment: self
+                .segment_of(step)
+                .map(|text| program.text_name(text).to_owned()),
+            op: op.to_owned(),
+            names: issue.names.iter().map(name).collect(),
+            operand: issue.operand.to_owned(),
+            expected: issue.expected,
+            got: issue.got,
+            hint: issue.hint,
+        });
+    }
+
+    /// Records what a declaration refuses.
+    pub fn refuse(&mut self, spelling: &Spelling, op: &Op, error: OpError) {
+        let name = self.name_of(spelling, op, error.operand);
+        self.report(
+            Issue::of(error.code, error.expected, error.got)
+                .operand(error.operand)
+                .names(name)
+                .hint(error.hint),
+        );
+    }
+
+    /// The name by which the step at hand gives a parameter.
+    pub fn name_of(&self, spelling: &Spelling, op: &Op, param: &str) -> Option<Symbol> {
+        match self.program.args(op).get(spelling.written(param)?) {
+            Some(Arg::Device(symbol, _)) => Some(*symbol),
+            _ => None,
+        }
+    }
+}

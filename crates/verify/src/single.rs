@@ -1,0 +1,125 @@
+//! The rules for one call, apart from any program: what the checker applies to each step, and what
+//! an eager call is held to.
+
+use cloakwork_ir::{DType, Overlap, Type, View};
+use cloakwork_ops::{
+    Aliasing, Args, Body, Code, KernelBody, OpDef, OpError, OutRule, Param, ParamKind, Value,
+};
+
+/// The type of a call's result, from operands alone.
+///
+/// # Errors
+/// What the declaration finds wrong.
+pub fn result_type(def: &'static OpDef, args: &Args) -> Result<Type, OpError> {
+    match &def.body {
+        Body::Kernel(body) => (body.infer)(args),
+        Body::Expand(body) => (body.infer)(args),
+        Body::Allocate(infer) => infer(args),
+        Body::View(view) => {
+            let source = args.tensor("a")?;
+            let shape = match view(args)? {
+                cloakwork_ops::Viewed::View(view) => view.shape,
+                cloakwork_ops::Viewed::Copy(shape) => shape,
+            };
+            Ok(Type::new(source.dtype, shape))
+        }
+        Body::Upload | Body::Download => {
+            Err(OpError::new(Code::ArgumentType, "", "an op on device tensors", def.name))
+        }
+    }
+}
+
+/// Holds a call with an `out` to its declaration. `shares_out` says which parameters are views of
+/// the storage that is written.
+///
+/// # Errors
+/// The first rule that is broken.
+pub fn check_kernel_call(
+    def: &'static OpDef,
+    body: &KernelBody,
+    args: &Args,
+    shares_out: &dyn Fn(usize) -> bool,
+) -> Result<(), OpError> {
+    let inferred = (body.infer)(args)?;
+    let out = def.params.iter().position(|p| p.kind == ParamKind::Out);
+    let Some((place, name)) = out.and_then(|i| Some((i, def.params.get(i)?.name))) else {
+        return Ok(());
+    };
+    let written = args.tensor(name)?;
+    let actual = Type::new(written.dtype, written.shape().clone());
+    let tensors = || {
+        def.params.iter().zip(&args.values).enumerate().filter_map(|(i, (param, value))| {
+            match value {
+                Value::Tensor(operand) if i != place => Some((i, param, operand)),
+                _ => None,
+            }
+        })
+    };
+    let first = tensors().next().map(|(_, _, operand)| operand.dtype);
+    if let Some(code) = out_type_code(body, first, &inferred, &actual) {
+        return Err(OpError::new(code, name, inferred.to_string(), actual.to_string()));
+    }
+    let reads = tensors()
+        .filter(|(i, param, _)| is_read(param) && shares_out(*i))
+        .map(|(_, param, operand)| (param, operand.view));
+    aliasing_error(name, written.view, reads, body.aliasing).map_or(Ok(()), Err)
+}
+
+/// What is wrong with the type of `out`, if something is.
+pub(crate) fn out_type_code(
+    body: &KernelBody,
+    first_operand: Option<DType>,
+    inferred: &Type,
+    actual: &Type,
+) -> Option<Code> {
+    let listed = first_operand.is_some_and(|first| body.dtypes.contains(&(first, actual.dtype)));
+    let shape_fits = match body.out {
+        OutRule::Exact => actual.shape == inferred.shape,
+        OutRule::Broadcast => inferred.shape.broadcasts_to(&actual.shape),
+    };
+    if actual.dtype != inferred.dtype && !listed {
+        return Some(Code::Dtype);
+    }
+    (!shape_fits).then_some(Code::Shape)
+}
+
+/// What is written overlaps neither itself nor, but for what the op allows, what is read.
+pub(crate) fn aliasing_error<'a>(
+    name: &'static str,
+    written: &View,
+    mut reads: impl Iterator<Item = (&'a Param, &'a View)>,
+    rule: Aliasing,
+) -> Option<OpError> {
+    if written.overlaps_itself() {
+        let got = "a view in which elements coincide";
+        return Some(OpError::new(Code::Aliasing, name, "elements apart", got));
+    }
+    reads.find_map(|(param, read)| {
+        let allowed = match (read.overlap(written), rule) {
+            (Overlap::Disjoint, _) | (Overlap::Same, Aliasing::Same) => true,
+            (Overlap::Same, Aliasing::Only(only)) => only == param.name,
+            (Overlap::Same, Aliasing::Never) | (Overlap::Partial, _) => false,
+        };
+        (!allowed).then(|| overlapping(param, rule))
+    })
+}
+
+/// Whether an op's kernels read this parameter's elements. An accumulating op reads its `out` too;
+/// HEAL's programs do that onto fresh zeros, so it is not counted.
+pub(crate) fn is_read(param: &Param) -> bool {
+    matches!(
+        param.kind,
+        ParamKind::Tensor | ParamKind::TensorOrInt | ParamKind::OptionalTensor
+    )
+}
+
+fn overlapping(param: &Param, rule: Aliasing) -> OpError {
+    let same = "the very elements of `out`, or none of them";
+    let expected = match rule {
+        Aliasing::Same => same,
+        Aliasing::Only(name) if name == param.name => same,
+        Aliasing::Only(_) | Aliasing::Never => "none of the elements of `out`",
+    };
+    OpError::new(Code::Aliasing, param.name, expected, "some of them")
+        .hint("write into another tensor")
+}

@@ -1,0 +1,78 @@
+//! How a name in a program maps its arguments to parameters, looked up once a name.
+
+use crate::Bound;
+use cloakwork_ir::{Op, Program};
+use cloakwork_ops::{Form, FormError, OpDef, ParamKind, find_form};
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+/// A spelling of an op, ready to bind arguments.
+#[derive(Debug)]
+pub(crate) struct Spelling {
+    pub def: &'static OpDef,
+    pub form: &'static Form,
+    /// For each argument as written, the parameter that takes it.
+    pub order: SmallVec<[usize; 12]>,
+    /// For each parameter, what it is where the spelling leaves it out.
+    pub defaults: SmallVec<[Bound; 4]>,
+    /// The parameter that is written.
+    pub out: Option<usize>,
+}
+
+impl Spelling {
+    fn new(def: &'static OpDef, form: &'static Form) -> Self {
+        let params = def.params.iter();
+        Self {
+            def,
+            form,
+            // A declaration that names no such parameter is refused by the tests of the list.
+            order: form
+                .args
+                .iter()
+                .map(|name| def.param(name).unwrap_or(usize::MAX))
+                .collect(),
+            defaults: params
+                .map(|p| p.default.map_or(Bound::Absent, Bound::Int))
+                .collect(),
+            out: def.params.iter().position(|p| p.kind == ParamKind::Out),
+        }
+    }
+
+    /// The name of the parameter that is written; empty where none is.
+    pub fn out_name(&self) -> &'static str {
+        let param = self.out.and_then(|index| self.def.params.get(index));
+        param.map_or("", |param| param.name)
+    }
+
+    /// The place among the written arguments of the parameter with this name.
+    pub fn written(&self, param: &str) -> Option<usize> {
+        let param = self.def.param(param)?;
+        self.order.iter().position(|&own| own == param)
+    }
+}
+
+/// Spellings that the program has used, by the op's name.
+#[derive(Debug, Default)]
+pub(crate) struct Spellings(Vec<Option<(usize, Rc<Spelling>)>>);
+
+impl Spellings {
+    /// The spelling of a call.
+    pub fn get(&mut self, program: &Program, op: &Op) -> Result<Rc<Spelling>, FormError> {
+        let (count, place) = (program.args(op).len(), op.name.0 as usize);
+        if let Some(Some((known, spelling))) = self.0.get(place)
+            && *known == count
+        {
+            return Ok(Rc::clone(spelling));
+        }
+        let (def, form) = find_form(program.text_name(op.name), count, program.generation)?;
+        let spelling = Rc::new(Spelling::new(def, form));
+        // A name that was interned: the table is no longer than the interner.
+        if place < program.texts.len() {
+            self.0.resize(self.0.len().max(place + 1), None);
+            if let Some(entry) = self.0.get_mut(place) {
+                *entry = Some((count, Rc::clone(&spelling)));
+            }
+        }
+        Ok(spelling)
+    }
+}
