@@ -1,9 +1,14 @@
 //! Writing an op as smaller ones.
 
-use crate::{Code, OpDef, OpError};
+use crate::op::ParamKind;
+use crate::{Code, OpDef, OpError, find, find_form};
 use cloakwork_ir::{Arg, Builder, Symbol};
 
-/// The steps that take a composite op's place, being written.
+/// An argument of a step by its parameter's name.
+pub type Named = (&'static str, Arg);
+
+/// The steps that take a composite op's place, being written. Ops have their canonical names, and
+/// their arguments the order that the program's generation reads.
 pub struct Expansion<'a> {
     def: &'static OpDef,
     args: &'a [Arg],
@@ -44,23 +49,96 @@ impl<'a> Expansion<'a> {
         arg.ok_or_else(|| OpError::new(Code::ArgumentType, name, "a parameter", "none"))
     }
 
-    /// Appends a call by canonical name; its result gets a name that is freed at the end.
-    pub fn call(&mut self, op: &str, args: impl IntoIterator<Item = Arg>) -> Arg {
+    /// The composite's result, to be written again after [`Expansion::call_result`].
+    #[must_use]
+    pub fn result(&self) -> Arg {
+        Arg::Device(self.result, None)
+    }
+
+    /// Appends a call; its result gets a name that is freed at the end.
+    ///
+    /// # Errors
+    /// The op takes no such arguments: a mistake in the expansion.
+    pub fn call(&mut self, op: &'static str, given: &[Named]) -> Result<Arg, OpError> {
+        let args = self.arrange(op, given, None)?;
         let name = self.builder.call(op, args);
         self.temporaries.push(name);
-        Arg::Device(name, None)
+        Ok(Arg::Device(name, None))
     }
 
     /// Appends a call that writes into a tensor.
-    pub fn call_into(&mut self, op: &str, args: impl IntoIterator<Item = Arg>, out: &Arg) {
-        if let Arg::Device(name, _) = out {
-            self.builder.call_into(op, args, *name);
-        }
+    ///
+    /// # Errors
+    /// The op takes no such arguments, or `out` is no tensor.
+    pub fn call_into(
+        &mut self,
+        op: &'static str,
+        given: &[Named],
+        out: &Arg,
+    ) -> Result<(), OpError> {
+        let Arg::Device(name, _) = *out else {
+            return Err(OpError::new(
+                Code::ArgumentType,
+                "out",
+                "a device tensor",
+                "another",
+            ));
+        };
+        let args = self.arrange(op, given, Some(out))?;
+        self.builder.call_into(op, args, name);
+        Ok(())
     }
 
     /// Appends the call whose result is the composite's result.
-    pub fn call_result(&mut self, op: &str, args: impl IntoIterator<Item = Arg>) {
+    ///
+    /// # Errors
+    /// The op takes no such arguments.
+    pub fn call_result(&mut self, op: &'static str, given: &[Named]) -> Result<(), OpError> {
+        let args = self.arrange(op, given, None)?;
         self.builder.call_into(op, args, self.result);
+        Ok(())
+    }
+
+    /// Puts arguments into the order of a spelling that has a place for each; what is not given
+    /// has its default.
+    fn arrange(
+        &self,
+        op: &'static str,
+        given: &[Named],
+        out: Option<&Arg>,
+    ) -> Result<Vec<Arg>, OpError> {
+        let generation = self.builder.program.generation;
+        let mistake = || {
+            OpError::new(
+                Code::ArgumentType,
+                op,
+                "a spelling for these arguments",
+                "none",
+            )
+        };
+        let def = find(op).ok_or_else(mistake)?;
+        let fits = |form: &&crate::Form| {
+            let read = find_form(op, form.args.len(), generation);
+            form.name == op
+                && given.iter().all(|(name, _)| form.args.contains(name))
+                && read.is_ok_and(|(_, read)| std::ptr::eq(read, *form))
+        };
+        let form = def.forms.iter().find(fits).ok_or_else(mistake)?;
+        let arg = |name: &&str| {
+            let given = given
+                .iter()
+                .find(|(other, _)| other == name)
+                .map(|(_, arg)| arg);
+            let param = def.param(name).and_then(|index| def.params.get(index));
+            match (given, param) {
+                (Some(arg), _) => arg.clone(),
+                (None, Some(param)) if param.kind == ParamKind::Out => {
+                    out.cloned().unwrap_or(Arg::None)
+                }
+                (None, param) => param.and_then(|p| p.default).map_or(Arg::None, Arg::Int),
+            }
+        };
+        Ok(form.args.iter().map(arg).collect())
     }
 
     /// Frees the temporaries.

@@ -56,6 +56,12 @@ impl Launch {
             .product()
     }
 
+    /// About how long the launch takes on one core, in nanoseconds: one an element visited.
+    #[must_use]
+    pub fn weight_ns(&self) -> u64 {
+        self.dims.iter().map(|&d| d as u64).product()
+    }
+
     /// An element-wise launch over `shape`: operands broadcast to it, dimensions sorted so that
     /// the result's tightest is last, and merged wherever all operands allow.
     ///

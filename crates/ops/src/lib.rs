@@ -7,9 +7,11 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod contents;
 mod error;
 mod expansion;
 mod gadget;
+mod geometry;
 mod launch;
 mod layout;
 mod list;
@@ -21,12 +23,12 @@ mod rlwe;
 mod rules;
 
 pub use args::{Args, Operand, Value};
+pub use contents::{ContentCheck, MAX_MODULUS, check_known};
 pub use error::{Code, OpError};
-pub use expansion::Expansion;
+pub use expansion::{Expansion, Named};
 pub use launch::{Extents, Launch, LaunchInput, LaunchOperand, Source};
 pub use list::{ALL, FormError, find, find_form};
 pub use op::{
     Access, Aliasing, Body, Contents, ExpandBody, Family, Form, KernelBody, Law, OpDef, Origin,
     OutRule, Param, ParamKind, Viewed,
 };
-pub use rules::MAX_MODULUS;

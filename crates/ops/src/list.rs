@@ -1,18 +1,47 @@
 //! The list of all ops, and how a name in a program finds its declaration.
 
 use crate::op::{Form, OpDef, Origin};
-use crate::{layout, modular, ntt};
+use crate::{gadget, layout, modular, ntt, rlwe};
 use cloakwork_ir::Generation;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// Every op, sorted by name.
 pub static ALL: &[&OpDef] = &[
+    &modular::abs::DEF,
+    &modular::axis_modsum::DEF,
+    &layout::contiguous::DEF,
+    &layout::copy::DEF,
+    &layout::device_to_host::DEF,
     &layout::empty::DEF,
+    &layout::expand::DEF,
+    &layout::flatten::DEF,
+    &gadget::g_decomp::DEF,
+    &gadget::g_decomp_full_q::DEF,
+    &rlwe::gaussian::DEF,
+    &layout::get_slice::DEF,
     &layout::host_to_device::DEF,
+    &ntt::intt::DEF,
+    &rlwe::key_switch::DEF,
+    &modular::mod_op::DEF,
     &modular::modmul::DEF,
+    &modular::modmul_axis_sum::DEF,
+    &modular::modneg::DEF,
+    &modular::modsum::DEF,
+    &layout::moveaxis::DEF,
+    &layout::new_reference::DEF,
     &ntt::ntt::DEF,
+    &layout::pad_single_axis::DEF,
+    &layout::permute::DEF,
+    &layout::repeat_interleave::DEF,
     &layout::reshape::DEF,
+    &layout::set_const_val::DEF,
+    &layout::squeeze::DEF,
+    &layout::take_along_axis::DEF,
+    &rlwe::ternary::DEF,
+    &rlwe::uniform_mod::DEF,
+    &layout::unsqueeze::DEF,
+    &layout::zeros::DEF,
 ];
 
 /// Why a name and an argument count are no spelling of an op.

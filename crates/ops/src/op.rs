@@ -1,7 +1,7 @@
 //! What a declaration consists of. Every part that treats ops alike loops over these fields.
 
-use crate::{Args, Expansion, Launch, OpError};
-use cloakwork_ir::{DType, Generation, Type, View};
+use crate::{Args, ContentCheck, Expansion, Launch, OpError};
+use cloakwork_ir::{DType, Generation, MAX_RANK, Type, View};
 use smallvec::SmallVec;
 
 /// Groups of ops: the folder name of their declaration and of their kernels.
@@ -67,8 +67,16 @@ pub struct Param {
     pub kind: ParamKind,
     /// What it means: shape, range, domain.
     pub doc: &'static str,
-    /// The value it has where a spelling leaves it out: nothing, or this integer.
+    /// The value it has where a spelling leaves it out: this integer. Optional tensors and hints
+    /// that are left out are absent.
     pub default: Option<i64>,
+}
+
+impl ParamKind {
+    /// An axis, of the tensor or of the result, that may be negative.
+    pub const AXIS: Self = Self::Int(-(MAX_RANK as i64) - 1, MAX_RANK as i64);
+    /// Any integer.
+    pub const ANY_INT: Self = Self::Int(i64::MIN, i64::MAX);
 }
 
 impl Param {
@@ -116,6 +124,55 @@ pub struct Form {
     pub ints: Option<&'static [&'static str]>,
     /// Where it comes from.
     pub origin: Origin,
+}
+
+impl Form {
+    /// A spelling of HEAL's interface.
+    #[must_use]
+    pub const fn heal(name: &'static str, args: &'static [&'static str]) -> Self {
+        Self {
+            name,
+            args,
+            ints: None,
+            origin: Origin::Heal,
+        }
+    }
+
+    /// A name that HEAL's documents use.
+    #[must_use]
+    pub const fn documents(name: &'static str, args: &'static [&'static str]) -> Self {
+        Self {
+            name,
+            args,
+            ints: None,
+            origin: Origin::Documents,
+        }
+    }
+
+    /// A name of Cloakwork's own.
+    #[must_use]
+    pub const fn own(name: &'static str, args: &'static [&'static str]) -> Self {
+        Self {
+            name,
+            args,
+            ints: None,
+            origin: Origin::Own,
+        }
+    }
+
+    /// The same in one generation only.
+    #[must_use]
+    pub const fn only(mut self, generation: Generation) -> Self {
+        self.origin = Origin::HealOnly(generation);
+        self
+    }
+
+    /// The same where these parameters are integers, and no other that might be one is.
+    #[must_use]
+    pub const fn ints(mut self, ints: &'static [&'static str]) -> Self {
+        self.ints = Some(ints);
+        self
+    }
 }
 
 /// What a layout op makes of its operand.
@@ -169,8 +226,12 @@ pub trait Contents {
 /// An op that kernels compute.
 #[derive(Clone, Copy)]
 pub struct KernelBody {
-    /// Type of the result, from operands only; all rules on shapes, dtypes, axes and moduli.
+    /// Type of the result, from operands only; all rules on shapes, dtypes and axes. What operands
+    /// contain is the matter of `checks`.
     pub infer: fn(&Args) -> Result<Type, OpError>,
+    /// What operands must contain. The verifier checks what it knows (`check_known`), the run
+    /// the rest before the launch.
+    pub checks: &'static [ContentCheck],
     /// How `out` may differ from it.
     pub out: OutRule,
     /// Result dtypes allowed for each dtype of the first tensor operand; the first is the default.
@@ -200,7 +261,7 @@ pub struct ExpandBody {
 pub enum Body {
     /// A view of operand `a`; runs nothing unless it must copy.
     View(fn(&Args) -> Result<Viewed, OpError>),
-    /// New storage that reads as zeros.
+    /// New storage that reads as zeros, and that nothing has been written to.
     Allocate(fn(&Args) -> Result<Type, OpError>),
     /// From the host to the device.
     Upload,

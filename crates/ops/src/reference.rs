@@ -1,6 +1,6 @@
 //! Plain integer arithmetic for the references: exact, slow, obvious.
 
-use crate::{Args, Contents, OpError, Value};
+use crate::{Args, Contents, OpError, Value, rules};
 use cloakwork_ir::{Shape, View};
 
 /// `(a * b) % q` with C's sign.
@@ -38,20 +38,26 @@ impl<'a> Broadcast<'a> {
         name: &'static str,
         target: &Shape,
     ) -> Result<Self, OpError> {
-        let shape = match args.value(name)? {
-            Value::Tensor(operand) => operand.shape().clone(),
-            _ => Shape::scalar(),
-        };
-        let view = View::contiguous(shape)
-            .broadcast_to(target)
-            .ok_or_else(|| {
-                OpError::new(
-                    crate::Code::Shape,
-                    name,
-                    format!("broadcasts to {target}"),
-                    "another",
-                )
-            })?;
+        let view = View::contiguous(shape_of(args, name)?);
+        let view = rules::broadcast(name, &view, target)?;
+        Ok(Self {
+            words: contents.words(name)?,
+            view,
+        })
+    }
+
+    /// Moduli along the last axis of the target.
+    ///
+    /// # Errors
+    /// No such operand, or it does not broadcast.
+    pub fn moduli(
+        args: &Args,
+        contents: &'a dyn Contents,
+        name: &'static str,
+        target: &Shape,
+    ) -> Result<Self, OpError> {
+        let view = View::contiguous(shape_of(args, name)?);
+        let view = rules::broadcast(name, &rules::moduli_view(&view, target), target)?;
         Ok(Self {
             words: contents.words(name)?,
             view,
@@ -69,4 +75,11 @@ impl<'a> Broadcast<'a> {
         }
         self.words.get(offset as usize).copied().unwrap_or(0)
     }
+}
+
+fn shape_of(args: &Args, name: &'static str) -> Result<Shape, OpError> {
+    Ok(match args.value(name)? {
+        Value::Tensor(operand) => operand.shape().clone(),
+        _ => Shape::scalar(),
+    })
 }

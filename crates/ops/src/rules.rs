@@ -1,10 +1,7 @@
 //! Rules that several ops share: each is written once and named by what it demands.
 
-use crate::{Args, Code, OpError, Operand, Value};
-use cloakwork_ir::{DType, Shape};
-
-/// The largest modulus: lazy butterflies need `4 q < 2^64`.
-pub const MAX_MODULUS: i64 = 1 << 62;
+use crate::{Args, Code, LaunchInput, OpError, Operand, Value};
+use cloakwork_ir::{DType, Shape, Take, View};
 
 /// Dtypes of residues.
 pub const RESIDUES: [DType; 2] = [DType::I32, DType::I64];
@@ -83,94 +80,82 @@ pub fn shape_is(name: &'static str, operand: Operand, dims: &[u64]) -> Result<()
     ))
 }
 
-/// A modulus: an integer in range, or a tensor of one axis whose length is 1 or that of the last
-/// axis of `shape` (or anything if that axis has size 1: then it must broadcast nothing).
+/// Moduli along the last axis of `shape`: one integer, or a tensor of at most one axis that has one
+/// element, or one for each index. (Of more elements the first counts if the last axis has size 1,
+/// as in HEAL.)
 ///
 /// # Errors
-/// A wrong shape, or a known value outside `2 ..= 2^62`.
-pub fn modulus(args: &Args, name: &'static str, shape: &Shape) -> Result<(), OpError> {
-    match args.value(name)? {
-        Value::Int(value) => modulus_value(name, value),
-        _ => {
-            let operand = args.tensor(name)?;
-            let last = shape.dims().last().copied().unwrap_or(1);
-            let fits = operand.view.rank() <= 1
-                && operand
-                    .dims()
-                    .first()
-                    .is_none_or(|&len| len == 1 || len == last);
-            if !fits {
-                let expected = format!("one axis of length 1 or {last}");
-                return Err(
-                    OpError::new(Code::Shape, name, expected, operand.shape().to_string())
-                        .hint("moduli run along the last axis of the result"),
-                );
-            }
-            modulus_contents(name, operand)
-        }
+/// A tensor of another shape.
+pub fn moduli(args: &Args, name: &'static str, shape: &Shape) -> Result<(), OpError> {
+    let Some(operand) = args.tensor_if_any(name)? else {
+        return Ok(());
+    };
+    let last = shape.dims().last().copied().unwrap_or(1);
+    let length = operand.dims().first().copied().unwrap_or(1);
+    let fits = length == 1 || length == last || (last == 1 && length > 0);
+    if fits && operand.view.rank() <= 1 {
+        return Ok(());
     }
+    let expected = format!("one axis of length 1 or {last}");
+    Err(
+        OpError::new(Code::Shape, name, expected, operand.shape().to_string())
+            .hint("moduli run along the last axis of the result"),
+    )
 }
 
-/// All known values of a modulus tensor are in range.
+/// The view of a moduli tensor that broadcasts to `shape`.
+#[must_use]
+pub fn moduli_view(moduli: &View, shape: &Shape) -> View {
+    if shape.dims().last().is_none_or(|&last| last == 1) {
+        let first = moduli.slice(&[Take::Range {
+            start: 0,
+            stop: 1,
+            step: 1,
+        }]);
+        return first.unwrap_or_else(|_| moduli.clone());
+    }
+    moduli.clone()
+}
+
+/// Moduli as an operand of an element-wise launch over `shape`.
 ///
 /// # Errors
-/// One is not.
-pub fn modulus_contents(name: &'static str, operand: Operand) -> Result<(), OpError> {
-    operand.constant.map_or(Ok(()), |tensor| {
-        tensor
-            .words()
-            .into_iter()
-            .try_for_each(|value| modulus_value(name, value))
+/// Neither an integer nor a tensor.
+pub fn moduli_input(
+    args: &Args,
+    name: &'static str,
+    shape: &Shape,
+) -> Result<LaunchInput, OpError> {
+    Ok(match args.input(name)? {
+        LaunchInput::View(source, view) => LaunchInput::View(source, moduli_view(&view, shape)),
+        int @ LaunchInput::Int(_) => int,
     })
 }
 
-fn modulus_value(name: &'static str, value: i64) -> Result<(), OpError> {
-    if (2..=MAX_MODULUS).contains(&value) {
-        return Ok(());
-    }
-    Err(OpError::new(
-        Code::Modulus,
-        name,
-        "a modulus in 2 ..= 2^62",
-        value.to_string(),
-    ))
-}
-
-/// A known permutation really is one of `length`.
+/// The view under NumPy's broadcast to a shape.
 ///
 /// # Errors
-/// A value is out of range or comes twice.
-pub fn permutation_contents(
-    name: &'static str,
-    operand: Operand,
-    length: u64,
-) -> Result<(), OpError> {
-    let Some(tensor) = operand.constant else {
-        return Ok(());
-    };
-    let expected = format!("a permutation of 0 .. {length}");
-    let mut seen = vec![false; usize::try_from(length).unwrap_or(0)];
-    for value in tensor.words() {
-        match usize::try_from(value)
-            .ok()
-            .and_then(|index| seen.get_mut(index))
-        {
-            Some(mark) if !*mark => *mark = true,
-            Some(_) => {
-                let got = format!("{value} twice");
-                return Err(OpError::new(Code::Permutation, name, expected, got));
-            }
-            None => {
-                return Err(OpError::new(
-                    Code::Permutation,
-                    name,
-                    expected,
-                    value.to_string(),
-                ));
-            }
-        }
-    }
-    Ok(())
+/// It does not broadcast to it.
+pub fn broadcast(name: &'static str, view: &View, shape: &Shape) -> Result<View, OpError> {
+    view.broadcast_to(shape).ok_or_else(|| {
+        let expected = format!("a shape that broadcasts to {shape}");
+        OpError::new(Code::Shape, name, expected, view.shape.to_string())
+    })
+}
+
+/// The shape of `out` where it is given, else the one inferred so far.
+///
+/// # Errors
+/// The op has no parameter `out`.
+pub fn out_shape(args: &Args, inferred: &Shape) -> Result<Shape, OpError> {
+    let out = args.tensor_if_any("out")?;
+    Ok(out.map_or(inferred, |out| out.shape()).clone())
+}
+
+/// Elements of `out`: the count of operations where each takes one.
+#[must_use]
+pub fn out_elements(args: &Args) -> u64 {
+    args.tensor("out").map_or(0, |out| out.shape().elements())
 }
 
 /// A transform length is a power of two.

@@ -1,6 +1,6 @@
 //! `empty`: a new tensor.
 
-use crate::op::{Body, Family, Form, OpDef, Origin, Param, ParamKind};
+use crate::op::{Body, Family, Form, OpDef, Param, ParamKind};
 use cloakwork_ir::Type;
 
 /// The declaration.
@@ -15,18 +15,8 @@ pub static DEF: OpDef = OpDef {
         Param::new("dtype", ParamKind::DType, "element type"),
     ],
     forms: &[
-        Form {
-            name: "empty",
-            args: &["shape", "dtype"],
-            ints: None,
-            origin: Origin::Heal,
-        },
-        Form {
-            name: "allocate_on_hardware",
-            args: &["shape", "dtype"],
-            ints: None,
-            origin: Origin::Documents,
-        },
+        Form::heal("empty", &["shape", "dtype"]),
+        Form::documents("allocate_on_hardware", &["shape", "dtype"]),
     ],
     body: Body::Allocate(|args| Ok(Type::new(args.dtype("dtype")?, args.shape("shape")?))),
     operations: |_| 0,

@@ -1,7 +1,7 @@
 //! `host_to_device`: an upload.
 
 use crate::Value;
-use crate::op::{Body, Family, Form, OpDef, Origin, Param, ParamKind};
+use crate::op::{Body, Family, Form, OpDef, Param, ParamKind};
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -14,12 +14,7 @@ pub static DEF: OpDef = OpDef {
         ParamKind::Host,
         "a host tensor, or an input of the program",
     )],
-    forms: &[Form {
-        name: "host_to_device",
-        args: &["tensor"],
-        ints: None,
-        origin: Origin::Heal,
-    }],
+    forms: &[Form::heal("host_to_device", &["tensor"])],
     body: Body::Upload,
     operations: |args| match args.value("tensor") {
         Ok(Value::Host(slot)) => slot.ty().map_or(0, |ty| ty.shape.elements()),

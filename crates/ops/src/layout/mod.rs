@@ -1,24 +1,49 @@
 //! Views, allocation and transfers.
 
+pub mod contiguous;
+pub mod copy;
+pub mod device_to_host;
 pub mod empty;
+pub mod expand;
+pub mod flatten;
+mod gather;
+pub mod get_slice;
 pub mod host_to_device;
+pub mod moveaxis;
+pub mod new_reference;
+pub mod pad_single_axis;
+pub mod permute;
+pub mod repeat_interleave;
 pub mod reshape;
+pub mod set_const_val;
+pub mod squeeze;
+pub mod take_along_axis;
+pub mod unsqueeze;
+pub mod zeros;
 
 use crate::op::Viewed;
-use crate::{Code, OpError};
+use crate::{Args, Code, OpError};
 use cloakwork_ir::{Shape, View, ViewError};
 
-/// A finding about parameter `name` for what the view algebra refuses.
+/// A finding for what the view algebra refuses: about `a` where its sizes are at fault, else about
+/// parameter `name`.
 fn view_error(name: &'static str, error: &ViewError) -> OpError {
-    let (code, expected) = match error {
-        ViewError::Axis { .. } => (Code::Axis, "an axis of the tensor"),
-        ViewError::NotOne { .. } => (Code::Shape, "an axis of size 1"),
-        ViewError::Range { .. } => (Code::Range, "indices inside the axis"),
-        ViewError::EntryCount { .. } => (Code::ArgumentCount, "one entry an axis"),
-        ViewError::Elements { .. } => (Code::Shape, "the same number of elements"),
-        ViewError::Shape(_) => (Code::Shape, "at most 16 axes and 2^48 elements"),
+    let (code, operand, expected) = match error {
+        ViewError::Axis { .. } => (Code::Axis, name, "an axis of the tensor"),
+        ViewError::NotOne { .. } => (Code::Shape, "a", "an axis of size 1"),
+        ViewError::Range { .. } => (Code::Range, name, "indices inside the axis"),
+        ViewError::EntryCount { .. } => (Code::ArgumentCount, name, "one entry an axis"),
+        ViewError::Elements { .. } => (Code::Shape, name, "the same number of elements"),
+        ViewError::Shape(_) => (Code::Shape, name, "at most 16 axes and 2^48 elements"),
     };
-    OpError::new(code, name, expected, error.to_string())
+    OpError::new(code, operand, expected, error.to_string())
+}
+
+/// A view that always exists.
+fn view(name: &'static str, result: Result<View, ViewError>) -> Result<Viewed, OpError> {
+    result
+        .map(Viewed::View)
+        .map_err(|error| view_error(name, &error))
 }
 
 /// A view where there is one, else a copy under `shape`.
@@ -32,4 +57,14 @@ fn viewed(
         Ok(None) => Ok(Viewed::Copy(shape)),
         Err(error) => Err(view_error(name, &error)),
     }
+}
+
+/// A number of repetitions, 1 or more.
+fn count(args: &Args, name: &'static str) -> Result<u64, OpError> {
+    let value = args.int(name)?;
+    let refused = || OpError::new(Code::Range, name, "1 or more", value.to_string());
+    u64::try_from(value)
+        .ok()
+        .filter(|&count| count > 0)
+        .ok_or_else(refused)
 }

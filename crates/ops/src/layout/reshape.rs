@@ -1,6 +1,6 @@
 //! `reshape`: another shape over the same elements.
 
-use crate::op::{Body, Family, Form, OpDef, Origin, Param, ParamKind, Viewed};
+use crate::op::{Body, Family, Form, OpDef, Param, ParamKind, Viewed};
 use crate::{Args, OpError};
 
 /// The declaration.
@@ -14,12 +14,7 @@ pub static DEF: OpDef = OpDef {
         Param::new("a", ParamKind::Tensor, "any tensor"),
         Param::new("shape", ParamKind::Shape, "as many elements as `a` has"),
     ],
-    forms: &[Form {
-        name: "reshape",
-        args: &["a", "shape"],
-        ints: None,
-        origin: Origin::Heal,
-    }],
+    forms: &[Form::heal("reshape", &["a", "shape"])],
     body: Body::View(view),
     operations: |_| 0,
     laws: &[],

@@ -1,4 +1,10 @@
-//! Element-wise arithmetic modulo word-sized integers.
+//! Element-wise arithmetic modulo word-sized integers, and sums of it.
 
+pub mod abs;
+pub mod axis_modsum;
+pub mod mod_op;
 pub mod modmul;
+pub mod modmul_axis_sum;
+pub mod modneg;
+pub mod modsum;
 mod pairwise;

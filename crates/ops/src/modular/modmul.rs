@@ -2,9 +2,10 @@
 
 use super::pairwise;
 use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, Origin, OutRule, Param, ParamKind,
+    Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
 };
 use crate::reference::multiply_truncated;
+use crate::{ContentCheck, rules};
 
 const ARGS: &[&str] = &["a", "b", "q", "out"];
 
@@ -35,39 +36,15 @@ pub static DEF: OpDef = OpDef {
         ),
     ],
     forms: &[
-        Form {
-            name: "_modmul_ttt",
-            args: ARGS,
-            ints: Some(&[]),
-            origin: Origin::Heal,
-        },
-        Form {
-            name: "_modmul_ttc",
-            args: ARGS,
-            ints: Some(&["q"]),
-            origin: Origin::Heal,
-        },
-        Form {
-            name: "_modmul_tct",
-            args: ARGS,
-            ints: Some(&["b"]),
-            origin: Origin::Heal,
-        },
-        Form {
-            name: "_modmul_tcc",
-            args: ARGS,
-            ints: Some(&["b", "q"]),
-            origin: Origin::Heal,
-        },
-        Form {
-            name: "modmul",
-            args: ARGS,
-            ints: None,
-            origin: Origin::Documents,
-        },
+        Form::heal("_modmul_ttt", ARGS).ints(&[]),
+        Form::heal("_modmul_ttc", ARGS).ints(&["q"]),
+        Form::heal("_modmul_tct", ARGS).ints(&["b"]),
+        Form::heal("_modmul_tcc", ARGS).ints(&["b", "q"]),
+        Form::documents("modmul", ARGS),
     ],
     body: Body::Kernel(KernelBody {
         infer: pairwise::infer,
+        checks: &[ContentCheck::Modulus("q")],
         out: OutRule::Broadcast,
         dtypes: &[],
         aliasing: Aliasing::Same,
@@ -75,6 +52,6 @@ pub static DEF: OpDef = OpDef {
         launch: |args| pairwise::launch("modmul", args),
         reference: |args, contents| pairwise::reference(args, contents, multiply_truncated),
     }),
-    operations: pairwise::operations,
+    operations: rules::out_elements,
     laws: &[Law::Commutes, Law::Linear],
 };

@@ -3,7 +3,7 @@
 
 use crate::{Args, Contents, Launch, OpError, Value, rules};
 use crate::{Code, reference::Broadcast};
-use cloakwork_ir::{Shape, Type};
+use cloakwork_ir::Type;
 use smallvec::{SmallVec, smallvec};
 
 /// Dtype of `a`, and the common shape of `a` and `b` (of `out` where that is given).
@@ -19,8 +19,7 @@ pub fn infer(args: &Args) -> Result<Type, OpError> {
         })?,
         _ => a.shape().clone(),
     };
-    let target = args.tensor_if_any("out")?.map_or(&shape, |out| out.shape());
-    rules::modulus(args, "q", target)?;
+    rules::moduli(args, "q", &rules::out_shape(args, &shape)?)?;
     Ok(Type::new(a.dtype, shape))
 }
 
@@ -31,7 +30,7 @@ pub fn launch(kernel: &'static str, args: &Args) -> Result<SmallVec<[Launch; 1]>
         args.input("out")?,
         args.input("a")?,
         args.input("b")?,
-        args.input("q")?,
+        rules::moduli_input(args, "q", shape)?,
     ];
     Ok(smallvec![Launch::elementwise(kernel, shape, &operands)?])
 }
@@ -45,14 +44,8 @@ pub fn reference(
     let target = args.tensor("out")?.shape();
     let a = Broadcast::new(args, contents, "a", target)?;
     let b = Broadcast::new(args, contents, "b", target)?;
-    let q = Broadcast::new(args, contents, "q", target)?;
+    let q = Broadcast::moduli(args, contents, "q", target)?;
     Ok((0..target.elements())
         .map(|i| f(a.at(i), b.at(i), q.at(i)))
         .collect())
-}
-
-/// One multiplication or addition an element of `out`.
-pub fn operations(args: &Args) -> u64 {
-    let shape: Option<&Shape> = args.tensor("out").ok().map(|out| out.shape());
-    shape.map_or(0, Shape::elements)
 }

@@ -1,13 +1,15 @@
 //! Negacyclic number-theoretic transforms.
 
+pub mod intt;
 #[allow(
     clippy::module_inception,
     reason = "the family and its first op share a name"
 )]
 pub mod ntt;
 
-use crate::{Args, Code, Launch, OpError, rules};
-use cloakwork_ir::{DType, resolve_axis};
+use crate::reference::canonical;
+use crate::{Args, Code, Contents, Launch, LaunchOperand, OpError, Source, geometry, rules};
+use cloakwork_ir::{DType, Type, resolve_axis};
 use smallvec::{SmallVec, smallvec};
 
 /// Where the transform's axes stand among the four of a tensor.
@@ -50,46 +52,82 @@ fn axes(args: &Args) -> Result<Axes, OpError> {
     }
 }
 
-/// Moduli in range, and a table of `[moduli, length]` of their dtype.
-fn check_tables(args: &Args, name: &'static str, length: u64, moduli: u64) -> Result<(), OpError> {
-    let (q, table) = (args.tensor("q")?, args.tensor(name)?);
+/// What both transforms demand of `a`, the moduli, the table and the permutation; the result's
+/// type. `table` is the name of the twiddles.
+fn infer(args: &Args, table: &'static str, permute: bool) -> Result<Type, OpError> {
+    let axes = axes(args)?;
+    let (a, q) = (args.tensor("a")?, args.tensor("q")?);
     rules::dtype_in("q", q, &rules::RESIDUES)?;
-    rules::same_dtype(args, name, q.dtype)?;
-    rules::modulus_contents("q", q)?;
-    rules::shape_is(name, table, &[moduli, length])
+    rules::dtype_in("a", a, &[q.dtype, DType::I8])?;
+    rules::same_dtype(args, table, q.dtype)?;
+    rules::same_dtype(args, "out", q.dtype)?;
+    rules::rank_is("a", a, 4)?;
+    rules::rank_is("q", q, 1)?;
+    let (length, mut moduli) = (a.dims()[axes.m], a.dims()[axes.k]);
+    rules::transform_length("a", length)?;
+    if args.flag("tile")? {
+        if moduli != 1 {
+            let expected = "size 1 along the moduli to tile";
+            return Err(OpError::new(
+                Code::Shape,
+                "a",
+                expected,
+                a.shape().to_string(),
+            ));
+        }
+        moduli = q.dims()[0];
+    }
+    rules::shape_is("q", q, &[moduli])?;
+    rules::shape_is(table, args.tensor(table)?, &[moduli, length])?;
+    if permute && let Some(perm) = args.tensor_if_any("perm")? {
+        rules::dtype_in("perm", perm, &[DType::I64])?;
+        rules::shape_is("perm", perm, &[length])?;
+    }
+    Ok(Type::new(
+        q.dtype,
+        geometry::resized("a", a.shape(), axes.k, moduli)?,
+    ))
 }
 
-/// A permutation tensor of the transform's length, if it is given.
-fn check_permutation(args: &Args, length: u64) -> Result<(), OpError> {
-    let Some(perm) = args.tensor_if_any("perm")? else {
-        return Ok(());
-    };
-    rules::dtype_in("perm", perm, &[DType::I64])?;
-    rules::shape_is("perm", perm, &[length])?;
-    rules::permutation_contents("perm", perm, length)
-}
-
-/// out, a, q and a table over the space l, r, k, m.
-fn launch(kernel: &'static str, args: &Args, table: &'static str) -> Result<Launch, OpError> {
+/// out, a, q, a table and the permutation, if it counts, over the space l, r, k, m.
+fn launch(
+    kernel: &'static str,
+    args: &Args,
+    table: &'static str,
+    permute: bool,
+) -> Result<Launch, OpError> {
     let order = axes(args)?.order();
     let (out, a) = (args.tensor("out")?, args.tensor("a")?);
     let over = |strides: &[i64]| order.map(|axis| strides[axis]);
     let (q, psi) = (args.tensor("q")?, args.tensor(table)?);
+    let mut over_a = over(&a.view.strides);
+    if args.flag("tile")? {
+        over_a[2] = 0;
+    }
+    let perm = match args.tensor_if_any("perm")? {
+        Some(perm) if permute => args.operand("perm", &[0, 0, 0, perm.view.strides[0]])?,
+        _ => LaunchOperand {
+            source: Source::Null,
+            offset: 0,
+            strides: smallvec![0; 4],
+        },
+    };
     Ok(Launch {
         kernel,
         dims: order.iter().map(|&axis| out.dims()[axis] as i64).collect(),
         split: 3,
         operands: smallvec![
             args.operand("out", &over(&out.view.strides))?,
-            args.operand("a", &over(&a.view.strides))?,
+            args.operand("a", &over_a)?,
             args.operand("q", &[0, 0, q.view.strides[0], 0])?,
             args.operand(table, &[0, 0, psi.view.strides[0], psi.view.strides[1]])?,
+            perm,
         ],
         params: SmallVec::new(),
     })
 }
 
-/// `m / 2 * log2 m` a row.
+/// Butterflies of a call: `m / 2 * log2 m` a row.
 fn butterflies(args: &Args) -> u64 {
     let (Ok(axes), Ok(out)) = (axes(args), args.tensor("out")) else {
         return 0;
@@ -98,28 +136,31 @@ fn butterflies(args: &Args) -> u64 {
     out.shape().elements() / 2 * u64::from(length.ilog2())
 }
 
-/// Row-major indexing of a reference over the rows of a transform.
-struct Rows {
+/// A reference's way through the rows of a transform, by row-major contents.
+struct Rows<'a> {
     axes: Axes,
     input: [usize; 4],
     output: [usize; 4],
-    length: usize,
+    a: &'a [i64],
+    q: &'a [i64],
+    table: &'a [i64],
 }
 
-impl Rows {
-    fn new(args: &Args) -> Result<Self, OpError> {
+impl<'a> Rows<'a> {
+    fn new(args: &Args, contents: &'a dyn Contents, table: &'static str) -> Result<Self, OpError> {
         let (out, a) = (args.tensor("out")?, args.tensor("a")?);
-        let axes = axes(args)?;
         let size = |dims: &[u64]| [0, 1, 2, 3].map(|i| dims[i] as usize);
-        let (output, input) = (size(out.dims()), size(a.dims()));
         Ok(Self {
-            axes,
-            input,
-            output,
-            length: output[axes.m],
+            axes: axes(args)?,
+            input: size(a.dims()),
+            output: size(out.dims()),
+            a: contents.words("a")?,
+            q: contents.words("q")?,
+            table: contents.words(table)?,
         })
     }
 
+    /// Row-major index of l, r, k, m; an axis of size 1 has one index.
     fn flat(&self, dims: [usize; 4], index: [usize; 4]) -> usize {
         let mut at = [0; 4];
         for (axis, value) in self.axes.order().into_iter().zip(index) {
@@ -128,24 +169,32 @@ impl Rows {
         at.iter().zip(dims).fold(0, |flat, (i, dim)| flat * dim + i)
     }
 
-    /// Row-major index of an element of `a`; a tiled axis has one index.
-    fn input(&self, l: usize, r: usize, k: usize, m: usize) -> usize {
-        self.flat(self.input, [l, r, k, m])
-    }
-
-    /// Computes each row and puts it into its place.
-    fn map(&self, row: impl Fn(usize, usize, usize) -> Vec<i64>) -> Result<Vec<i64>, OpError> {
+    /// Transforms each row, given with its modulus' index, modulus and twiddles, in `[0, q)`.
+    fn map(&self, transform: impl Fn(usize, Vec<i64>, &[i64], i64) -> Vec<i64>) -> Vec<i64> {
         let [l_size, r_size, k_size, m_size] = self.axes.order().map(|axis| self.output[axis]);
         let mut out = vec![0; l_size * r_size * k_size * m_size];
         for l in 0..l_size {
             for r in 0..r_size {
                 for k in 0..k_size {
-                    for (m, value) in row(l, r, k).into_iter().enumerate() {
+                    let (q, table) = (self.q[k], &self.table[k * m_size..][..m_size]);
+                    let read = |m| self.a[self.flat(self.input, [l, r, k, m])];
+                    let row = (0..m_size)
+                        .map(|m| canonical(i128::from(read(m)), q))
+                        .collect();
+                    for (m, value) in transform(k, row, table, q).into_iter().enumerate() {
                         out[self.flat(self.output, [l, r, k, m])] = value;
                     }
                 }
             }
         }
-        Ok(out)
+        out
+    }
+}
+
+/// `row[perm[u]]` for each u; the row itself without a permutation.
+fn permuted(row: Vec<i64>, perm: Option<&[i64]>) -> Vec<i64> {
+    match perm {
+        Some(perm) => perm.iter().map(|&u| row[u as usize]).collect(),
+        None => row,
     }
 }

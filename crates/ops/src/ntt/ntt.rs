@@ -1,12 +1,12 @@
 //! `ntt`: the forward negacyclic number-theoretic transform.
 
 use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, Origin, OutRule, Param, ParamKind,
+    Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
 };
 use crate::reference::{canonical, multiply_truncated};
-use crate::{Args, Code, Contents, Launch, LaunchOperand, OpError, Source, rules};
-use cloakwork_ir::{DType, Generation, Shape, Type};
-use smallvec::{SmallVec, smallvec};
+use crate::{Args, ContentCheck, Contents, OpError};
+use cloakwork_ir::{DType, Generation};
+use smallvec::smallvec;
 
 const FIRST: &[&str] = &[
     "a",
@@ -76,21 +76,18 @@ pub static DEF: OpDef = OpDef {
         Param::new("mu", ParamKind::Hint, "Barrett constants; not needed"),
     ],
     forms: &[
-        Form {
-            name: "ntt",
-            args: LATER,
-            ints: None,
-            origin: Origin::HealOnly(Generation::Later),
-        },
-        Form {
-            name: "ntt",
-            args: FIRST,
-            ints: None,
-            origin: Origin::HealOnly(Generation::First),
-        },
+        Form::heal("ntt", LATER).only(Generation::Later),
+        Form::heal("ntt", FIRST).only(Generation::First),
     ],
     body: Body::Kernel(KernelBody {
-        infer,
+        infer: |args| super::infer(args, "psi", permute(args)?),
+        checks: &[
+            ContentCheck::Modulus("q"),
+            ContentCheck::Permutation {
+                operand: "perm",
+                flag: Some(("skip_perm", false)),
+            },
+        ],
         out: OutRule::Exact,
         dtypes: &[
             (DType::I64, DType::I64),
@@ -100,97 +97,32 @@ pub static DEF: OpDef = OpDef {
         ],
         aliasing: Aliasing::Only("a"),
         access: Access::Write,
-        launch,
+        launch: |args| {
+            Ok(smallvec![super::launch(
+                "ntt",
+                args,
+                "psi",
+                permute(args)?
+            )?])
+        },
         reference,
     }),
     operations: super::butterflies,
     laws: &[Law::Linear],
 };
 
-fn infer(args: &Args) -> Result<Type, OpError> {
-    let axes = super::axes(args)?;
-    let a = args.tensor("a")?;
-    let q = args.tensor("q")?;
-    rules::dtype_in("a", a, &[DType::I64, DType::I32, DType::I8])?;
-    rules::rank_is("a", a, 4)?;
-    rules::rank_is("q", q, 1)?;
-    let mut dims: SmallVec<[u64; 4]> = a.dims().into();
-    let (length, moduli) = (dims[axes.m], q.dims()[0]);
-    rules::transform_length("a", length)?;
-    if args.flag("tile")? {
-        if dims[axes.k] != 1 {
-            let got = dims[axes.k].to_string();
-            return Err(OpError::new(
-                Code::Shape,
-                "a",
-                "size 1 along the moduli to tile",
-                got,
-            ));
-        }
-        dims[axes.k] = moduli;
-    }
-    rules::shape_is("q", q, &dims[axes.k..=axes.k])?;
-    super::check_tables(args, "psi", length, moduli)?;
-    if !args.flag("skip_perm")? {
-        super::check_permutation(args, length)?;
-    }
-    let dtype = if a.dtype == DType::I8 {
-        q.dtype
-    } else {
-        a.dtype
-    };
-    let shape = Shape::new(&dims)
-        .map_err(|e| OpError::new(Code::Shape, "a", "a smaller tensor", e.to_string()))?;
-    Ok(Type::new(dtype, shape))
-}
-
-fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
-    let perm = if args.flag("skip_perm")? {
-        None
-    } else {
-        args.tensor_if_any("perm")?
-    };
-    let mut launch = super::launch("ntt", args, "psi")?;
-    if args.flag("tile")? {
-        launch.operands[1].strides[2] = 0;
-    }
-    launch.operands.push(match perm {
-        Some(perm) => args.operand("perm", &[0, 0, 0, perm.view.strides[0]])?,
-        None => LaunchOperand {
-            source: Source::Null,
-            offset: 0,
-            strides: smallvec![0; 4],
-        },
-    });
-    Ok(smallvec![launch])
+/// Whether the permutation counts.
+fn permute(args: &Args) -> Result<bool, OpError> {
+    Ok(!args.flag("skip_perm")?)
 }
 
 fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
-    let rows = super::Rows::new(args)?;
-    let (a, q, psi) = (
-        contents.words("a")?,
-        contents.words("q")?,
-        contents.words("psi")?,
-    );
-    let permute = !args.flag("skip_perm")? && args.tensor_if_any("perm")?.is_some();
-    let perm = if permute {
-        contents.words("perm")?
-    } else {
-        &[]
+    let rows = super::Rows::new(args, contents, "psi")?;
+    let perm = match args.tensor_if_any("perm")? {
+        Some(_) if permute(args)? => Some(contents.words("perm")?),
+        _ => None,
     };
-    let m = rows.length;
-    rows.map(|l, r, k| {
-        let (q, table) = (q[k], &psi[k * m..(k + 1) * m]);
-        let row = (0..m)
-            .map(|i| canonical(i128::from(a[rows.input(l, r, k, i)]), q))
-            .collect();
-        let row = forward(row, table, q);
-        if permute {
-            perm.iter().map(|&u| row[u as usize]).collect()
-        } else {
-            row
-        }
-    })
+    Ok(rows.map(|_, row, table, q| super::permuted(forward(row, table, q), perm)))
 }
 
 /// The butterfly recurrence with a table of `row.len()` twiddles.

@@ -1,0 +1,182 @@
+//! Demands on what operands contain. The verifier applies them to what it knows before the run,
+//! the executor to the rest before the launch: one rule, one place.
+
+use crate::op::Body;
+use crate::{Args, Code, OpError, Value};
+
+/// The largest modulus: lazy butterflies need `4 q < 2^64`.
+pub const MAX_MODULUS: i64 = 1 << 62;
+
+/// A demand on the contents of one operand. Fields and payloads are names of parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContentCheck {
+    /// Moduli in `2 ..= 2^62`.
+    Modulus(&'static str),
+    /// Moduli of which no two share a factor.
+    Coprime(&'static str),
+    /// No zeros.
+    NonZero(&'static str),
+    /// Each row along the last axis is a permutation of its indices.
+    Permutation {
+        /// The permutation.
+        operand: &'static str,
+        /// It is used only where this flag has this value.
+        flag: Option<(&'static str, bool)>,
+    },
+    /// Indices into an axis of another operand; negative ones count from the end.
+    IndexInto {
+        /// The indices.
+        indices: &'static str,
+        /// What they index.
+        operand: &'static str,
+        /// Parameter that says which axis.
+        axis: &'static str,
+    },
+}
+
+impl ContentCheck {
+    /// The parameter whose contents are checked.
+    #[must_use]
+    pub const fn operand(&self) -> &'static str {
+        match self {
+            Self::Modulus(name) | Self::Coprime(name) | Self::NonZero(name) => name,
+            Self::Permutation { operand, .. } => operand,
+            Self::IndexInto { indices, .. } => indices,
+        }
+    }
+
+    /// The number that [`ContentCheck::check`] needs: a permutation's length, an axis' size, else
+    /// 0. `None` where this call makes no such demand.
+    ///
+    /// # Errors
+    /// The call's operands are not what the op takes.
+    pub fn bound(&self, args: &Args) -> Result<Option<i64>, OpError> {
+        if matches!(args.value(self.operand())?, Value::Absent) {
+            return Ok(None);
+        }
+        match *self {
+            Self::Modulus(_) | Self::Coprime(_) | Self::NonZero(_) => Ok(Some(0)),
+            Self::Permutation {
+                flag: Some((flag, value)),
+                ..
+            } if args.flag(flag)? != value => Ok(None),
+            Self::Permutation { operand, .. } => Ok(Some(
+                args.tensor(operand)?
+                    .dims()
+                    .last()
+                    .map_or(1, |&size| size as i64),
+            )),
+            Self::IndexInto { operand, axis, .. } => {
+                let operand = args.tensor(operand)?;
+                let axis = args.axis(axis, operand.view.rank())?;
+                Ok(Some(operand.dims()[axis] as i64))
+            }
+        }
+    }
+
+    /// Whether row-major contents are as demanded.
+    ///
+    /// # Errors
+    /// The first element that is not.
+    pub fn check(&self, bound: i64, words: &[i64]) -> Result<(), OpError> {
+        match self {
+            Self::Modulus(name) => {
+                let wrong = words.iter().find(|word| !(2..=MAX_MODULUS).contains(*word));
+                refuse(wrong, Code::Modulus, name, "a modulus in 2 ..= 2^62")
+            }
+            Self::Coprime(name) => coprime(name, words),
+            Self::NonZero(name) => {
+                let wrong = words.iter().find(|word| **word == 0);
+                refuse(wrong, Code::Modulus, name, "a divisor other than 0")
+            }
+            Self::Permutation { operand, .. } => permutations(operand, bound, words),
+            Self::IndexInto { indices, .. } => {
+                let wrong = words.iter().find(|word| !(-bound..bound).contains(*word));
+                refuse(
+                    wrong,
+                    Code::Range,
+                    indices,
+                    format!("indices in -{bound} .. {bound}"),
+                )
+            }
+        }
+    }
+}
+
+/// Applies an op's demands to integers and to tensors whose contents are known.
+///
+/// # Errors
+/// The first contents that are not as demanded.
+pub fn check_known(args: &Args) -> Result<(), OpError> {
+    let Body::Kernel(body) = &args.def.body else {
+        return Ok(());
+    };
+    for check in body.checks {
+        let Some(bound) = check.bound(args)? else {
+            continue;
+        };
+        match args.value(check.operand())? {
+            Value::Int(value) => check.check(bound, &[value])?,
+            Value::Tensor(operand) => {
+                if let Some(tensor) = operand.constant {
+                    check.check(bound, &tensor.words())?;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn refuse(
+    wrong: Option<&i64>,
+    code: Code,
+    name: &'static str,
+    expected: impl Into<String>,
+) -> Result<(), OpError> {
+    wrong.map_or(Ok(()), |word| {
+        Err(OpError::new(code, name, expected, word.to_string()))
+    })
+}
+
+fn permutations(name: &'static str, length: i64, words: &[i64]) -> Result<(), OpError> {
+    let length = usize::try_from(length).unwrap_or(0).min(words.len());
+    let refused = |got| {
+        let expected = format!("a permutation of 0 .. {length}");
+        Err(OpError::new(Code::Permutation, name, expected, got))
+    };
+    for row in words.chunks(length.max(1)) {
+        let mut seen = vec![false; length];
+        for word in row {
+            match usize::try_from(*word)
+                .ok()
+                .and_then(|index| seen.get_mut(index))
+            {
+                Some(mark) if !*mark => *mark = true,
+                Some(_) => return refused(format!("{word} twice")),
+                None => return refused(word.to_string()),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn coprime(name: &'static str, words: &[i64]) -> Result<(), OpError> {
+    for (i, &a) in words.iter().enumerate() {
+        for &b in words.iter().skip(i + 1) {
+            let common = gcd(a.unsigned_abs(), b.unsigned_abs());
+            if common != 1 {
+                let got = format!("{a} and {b}, which share {common}");
+                return Err(OpError::new(Code::Modulus, name, "coprime moduli", got));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

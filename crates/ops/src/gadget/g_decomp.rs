@@ -1,0 +1,85 @@
+//! `g_decomp`: the digits of a word.
+
+use crate::op::{
+    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
+};
+use crate::{Args, Contents, Launch, LaunchInput, OpError, geometry, rules};
+use cloakwork_ir::{MAX_RANK, Type};
+use smallvec::{SmallVec, smallvec};
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "g_decomp",
+    family: Family::Gadget,
+    doc: "`out[.., j] = (a >> (j * g_base_bits)) & (2^g_base_bits - 1)`: the digits of each word, \
+          the low one first, along a new last axis.\n\n\
+          Negative words count as two's complement, filled with their sign to the left; what \
+          `g_exp` digits do not hold is dropped.",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "i32 or i64, at most 15 axes"),
+        Param::new("g_exp", super::DIGITS, "how many digits"),
+        Param::new(
+            "g_base_bits",
+            super::DIGIT_BITS,
+            "bits of a digit; an i8 result holds 8",
+        ),
+        Param::new(
+            "out",
+            ParamKind::Out,
+            "the shape of `a` and an axis of digits; as `a`, or i8",
+        ),
+    ],
+    forms: &[
+        Form::own("g_decomp", &["a", "g_exp", "g_base_bits", "out"]),
+        Form::heal("apply_g_decomp", &["a", "g_exp", "g_base_bits", "out"]),
+        Form::documents("g_decomposition", &["a", "out", "g_exp", "g_base_bits"]),
+    ],
+    body: Body::Kernel(KernelBody {
+        infer,
+        checks: &[],
+        out: OutRule::Exact,
+        dtypes: super::DTYPES,
+        aliasing: Aliasing::Never,
+        access: Access::Write,
+        launch,
+        reference,
+    }),
+    operations: rules::out_elements,
+    laws: &[],
+};
+
+fn infer(args: &Args) -> Result<Type, OpError> {
+    let a = args.tensor("a")?;
+    rules::dtype_in("a", a, &rules::RESIDUES)?;
+    let (count, _) = super::digits(args)?;
+    let mut dims = SmallVec::<[u64; MAX_RANK]>::from_slice(a.dims());
+    dims.push(count);
+    Ok(Type::new(a.dtype, geometry::shape("a", &dims)?))
+}
+
+fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let (count, bits) = super::digits(args)?;
+    let (a, out) = (args.tensor("a")?, args.tensor("out")?);
+    let last = a.view.rank();
+    let first_digits = geometry::without_axis(out.view, last)?;
+    let operands = [
+        LaunchInput::View(args.source("out")?, first_digits),
+        args.input("a")?,
+    ];
+    let mut launch = Launch::elementwise("g_decomp", a.shape(), &operands)?;
+    launch.params = smallvec![i64::from(bits), count as i64, out.view.strides[last]];
+    Ok(smallvec![launch])
+}
+
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+    let (count, bits) = super::digits(args)?;
+    let dtype = args.tensor("out")?.dtype;
+    let nth = |word: i64, j: u64| {
+        let shift = (j * u64::from(bits)).min(63);
+        super::digit(word >> shift, bits, dtype)
+    };
+    let words = contents.words("a")?.iter();
+    Ok(words
+        .flat_map(|&word| (0..count).map(move |j| nth(word, j)))
+        .collect())
+}

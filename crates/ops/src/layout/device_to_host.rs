@@ -1,0 +1,26 @@
+//! `device_to_host`: a download.
+
+use crate::op::{Body, Family, Form, OpDef, Param, ParamKind};
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "device_to_host",
+    family: Family::Layout,
+    doc: "The elements of `a` as a host tensor, row-major. The step's result holds the value that \
+          is expected, or names an output.",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "any tensor"),
+        Param::new(
+            "target",
+            ParamKind::Hint,
+            "none in HEAL's files; not needed",
+        ),
+    ],
+    forms: &[
+        Form::heal("device_to_host", &["a", "target"]),
+        Form::documents("device_to_host", &["a"]),
+    ],
+    body: Body::Download,
+    operations: |args| args.tensor("a").map_or(0, |a| a.shape().elements()),
+    laws: &[],
+};

@@ -1,0 +1,35 @@
+//! `flatten`: neighbouring axes, merged.
+
+use crate::op::{Body, Family, Form, OpDef, Param, ParamKind, Viewed};
+use crate::{Args, OpError};
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "flatten",
+    family: Family::Layout,
+    doc: "`a` with the axes from `start_axis` to `end_axis`, both included, merged into one.\n\n\
+          A view of the same storage wherever strides can say it, otherwise a copy. (HEAL's \
+          runtime refuses what is not contiguous.)",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "at least one axis"),
+        Param::new("start_axis", ParamKind::AXIS, "the first axis of the run"),
+        Param::new(
+            "end_axis",
+            ParamKind::AXIS,
+            "its last, not before the first",
+        ),
+    ],
+    forms: &[Form::heal("flatten", &["a", "start_axis", "end_axis"])],
+    body: Body::View(view),
+    operations: |_| 0,
+    laws: &[],
+};
+
+fn view(args: &Args) -> Result<Viewed, OpError> {
+    let a = args.tensor("a")?;
+    let start = args.axis("start_axis", a.view.rank())? as i64;
+    let end = args.axis("end_axis", a.view.rank())? as i64;
+    let shape = a.view.flattened_shape(start, end);
+    let shape = shape.map_err(|error| super::view_error("end_axis", &error))?;
+    super::viewed("a", a.view.flatten(start, end), shape)
+}

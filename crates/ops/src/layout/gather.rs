@@ -1,0 +1,50 @@
+//! What `permute` and `take_along_axis` share: elements picked along one axis of `a`.
+
+use crate::{Args, Launch, LaunchInput, OpError};
+use cloakwork_ir::View;
+use smallvec::{SmallVec, smallvec};
+
+/// `a` and the indices over the result's shape; `a` stands still along the axis.
+pub struct Gather {
+    /// `a` with stride 0 along the axis.
+    pub a: View,
+    /// The indices, broadcast.
+    pub indices: View,
+    /// The stride of `a` along the axis.
+    pub stride: i64,
+    /// The size of `a` along the axis.
+    pub size: u64,
+}
+
+impl Gather {
+    /// One element-wise launch: out, a, indices.
+    pub fn launch(
+        self,
+        args: &Args,
+        indices: &'static str,
+    ) -> Result<SmallVec<[Launch; 1]>, OpError> {
+        let shape = self.a.shape.clone();
+        let operands = [
+            args.input("out")?,
+            LaunchInput::View(args.source("a")?, self.a),
+            LaunchInput::View(args.source(indices)?, self.indices),
+        ];
+        let mut launch = Launch::elementwise("gather", &shape, &operands)?;
+        launch.params = SmallVec::from_slice(&[self.stride, self.size as i64]);
+        Ok(smallvec![launch])
+    }
+
+    /// Picks from row-major contents; `self` was made from row-major views.
+    pub fn pick(&self, a: &[i64], indices: &[i64]) -> Vec<i64> {
+        let size = self.size as i64;
+        self.a
+            .offsets()
+            .zip(self.indices.offsets())
+            .map(|(base, at)| {
+                let index = indices[at as usize];
+                let index = if index < 0 { index + size } else { index };
+                a[(base + index * self.stride) as usize]
+            })
+            .collect()
+    }
+}

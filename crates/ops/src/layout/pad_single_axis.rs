@@ -1,0 +1,88 @@
+//! `pad_single_axis`: zeros at the end of one axis.
+
+use crate::op::{
+    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
+};
+use crate::{Args, Code, Contents, Launch, LaunchInput, OpError, geometry, rules};
+use cloakwork_ir::{MAX_ELEMENTS, Type, View};
+use smallvec::{SmallVec, smallvec};
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "pad_single_axis",
+    family: Family::Layout,
+    doc: "`a` with `pad` zeros appended at the end of `axis`.",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "any tensor"),
+        Param::new(
+            "pad",
+            ParamKind::Int(0, MAX_ELEMENTS as i64),
+            "how many zeros, 0 or more",
+        ),
+        Param::new("axis", ParamKind::AXIS, "an axis of `a`"),
+        Param::new(
+            "out",
+            ParamKind::Out,
+            "the shape of `a`, longer by `pad` along `axis`",
+        ),
+    ],
+    forms: &[Form::heal("pad_single_axis", &["a", "pad", "axis", "out"])],
+    body: Body::Kernel(KernelBody {
+        infer,
+        checks: &[],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Never,
+        access: Access::Write,
+        launch,
+        reference,
+    }),
+    operations: rules::out_elements,
+    laws: &[],
+};
+
+fn infer(args: &Args) -> Result<Type, OpError> {
+    let a = args.tensor("a")?;
+    let axis = args.axis("axis", a.view.rank())?;
+    let pad = u64::try_from(args.int("pad")?).map_err(|_| {
+        let got = args
+            .int("pad")
+            .map_or_else(|_| String::new(), |pad| pad.to_string());
+        OpError::new(Code::Range, "pad", "0 or more", got)
+    })?;
+    let size = a.dims()[axis].saturating_add(pad);
+    Ok(Type::new(
+        a.dtype,
+        geometry::resized("pad", a.shape(), axis, size)?,
+    ))
+}
+
+/// Two launches: the elements, then the zeros.
+fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let (a, out) = (args.tensor("a")?, args.tensor("out")?);
+    let axis = args.axis("axis", a.view.rank())?;
+    let (kept, stride) = (a.dims()[axis], out.view.strides[axis]);
+    let target = args.source("out")?;
+    let head = geometry::with_axis(out.view, axis, kept, stride)?;
+    let mut tail = geometry::with_axis(out.view, axis, out.dims()[axis] - kept, stride)?;
+    tail.offset += kept as i64 * stride;
+    let operands = [LaunchInput::View(target, head), args.input("a")?];
+    let copy = Launch::elementwise("copy", a.shape(), &operands)?;
+    let shape = tail.shape.clone();
+    let mut fill = Launch::elementwise("fill", &shape, &[LaunchInput::View(target, tail)])?;
+    fill.params.push(0);
+    Ok(smallvec![copy, fill])
+}
+
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+    let (a, out) = (args.tensor("a")?, args.tensor("out")?);
+    let words = contents.words("a")?;
+    let axis = args.axis("axis", a.view.rank())?;
+    let rows = View::contiguous(out.shape().clone());
+    let head = geometry::with_axis(&rows, axis, a.dims()[axis], rows.strides[axis])?;
+    let mut padded = vec![0; out.shape().elements() as usize];
+    for (offset, &word) in head.offsets().zip(words) {
+        padded[offset as usize] = word;
+    }
+    Ok(padded)
+}

@@ -1,0 +1,101 @@
+//! `permute`: a permutation of one axis for each index of another.
+
+use super::gather::Gather;
+use crate::op::{
+    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
+};
+use crate::{Args, Code, ContentCheck, OpError, geometry, rules};
+use cloakwork_ir::{DType, Type, View};
+use smallvec::SmallVec;
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "permute",
+    family: Family::Layout,
+    doc: "`out[.., l, .., u, ..] = a[.., l, .., perms[l, u], ..]`: l runs along \
+          `elementwise_axis`, u along `perm_axis`, in whatever order the two stand.",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "any tensor"),
+        Param::new(
+            "perms",
+            ParamKind::Tensor,
+            "i64 `[l, u]`, each row a permutation of 0 .. u",
+        ),
+        Param::new("out", ParamKind::Out, "the shape of `a`"),
+        Param::new(
+            "elementwise_axis",
+            ParamKind::AXIS,
+            "the axis with a row of `perms` each",
+        ),
+        Param::new("perm_axis", ParamKind::AXIS, "the axis that is permuted"),
+    ],
+    forms: &[Form::documents(
+        "permute",
+        &["a", "perms", "out", "elementwise_axis", "perm_axis"],
+    )],
+    body: Body::Kernel(KernelBody {
+        infer,
+        checks: &[ContentCheck::Permutation {
+            operand: "perms",
+            flag: None,
+        }],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Never,
+        access: Access::Write,
+        launch: |args| {
+            let (a, perms) = (args.tensor("a")?, args.tensor("perms")?);
+            gather(args, a.view, perms.view)?.launch(args, "perms")
+        },
+        reference: |args, contents| {
+            let row_major = |name| Ok(View::contiguous(args.tensor(name)?.shape().clone()));
+            let gather = gather(args, &row_major("a")?, &row_major("perms")?)?;
+            Ok(gather.pick(contents.words("a")?, contents.words("perms")?))
+        },
+    }),
+    operations: rules::out_elements,
+    laws: &[],
+};
+
+/// The axes of l and u.
+fn axes(args: &Args, rank: usize) -> Result<(usize, usize), OpError> {
+    let rows = args.axis("elementwise_axis", rank)?;
+    let permuted = args.axis("perm_axis", rank)?;
+    if rows == permuted {
+        let got = format!("{permuted} for both");
+        return Err(OpError::new(
+            Code::Axis,
+            "perm_axis",
+            "another axis than elementwise_axis",
+            got,
+        ));
+    }
+    Ok((rows, permuted))
+}
+
+fn infer(args: &Args) -> Result<Type, OpError> {
+    let (a, perms) = (args.tensor("a")?, args.tensor("perms")?);
+    let (rows, permuted) = axes(args, a.view.rank())?;
+    rules::dtype_in("perms", perms, &[DType::I64])?;
+    rules::shape_is("perms", perms, &[a.dims()[rows], a.dims()[permuted]])?;
+    Ok(Type::new(a.dtype, a.shape().clone()))
+}
+
+/// The same for physical and for row-major views.
+fn gather(args: &Args, a: &View, perms: &View) -> Result<Gather, OpError> {
+    let (rows, permuted) = axes(args, a.rank())?;
+    let size = a.shape.dims()[permuted];
+    let mut strides = SmallVec::from_elem(0, a.rank());
+    strides[rows] = perms.strides[0];
+    strides[permuted] = perms.strides[1];
+    Ok(Gather {
+        a: geometry::with_axis(a, permuted, size, 0)?,
+        indices: View {
+            shape: a.shape.clone(),
+            strides,
+            offset: perms.offset,
+        },
+        stride: a.strides[permuted],
+        size,
+    })
+}

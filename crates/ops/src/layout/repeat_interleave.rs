@@ -1,0 +1,58 @@
+//! `repeat_interleave`: each element of an axis several times in a row.
+
+use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
+use crate::{Args, Code, Expansion, OpError, geometry};
+use cloakwork_ir::{Arg, MAX_ELEMENTS, MAX_RANK, Type};
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "repeat_interleave",
+    family: Family::Layout,
+    doc: "`out[.., i * repeats + j, ..] = a[.., i, ..]` for j below `repeats`, along `axis`.\n\n\
+          Expands into `unsqueeze`, `expand` and `flatten`: a view where `axis` has size 1, \
+          otherwise a copy.",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "at most 15 axes"),
+        Param::new(
+            "repeats",
+            ParamKind::Int(1, MAX_ELEMENTS as i64),
+            "1 or more",
+        ),
+        Param::new("axis", ParamKind::AXIS, "an axis of `a`"),
+    ],
+    forms: &[Form::documents(
+        "repeat_interleave",
+        &["a", "repeats", "axis"],
+    )],
+    body: Body::Expand(ExpandBody { infer, expand }),
+    operations: |args| infer(args).map_or(0, |ty| ty.shape.elements()),
+    laws: &[],
+};
+
+fn infer(args: &Args) -> Result<Type, OpError> {
+    let a = args.tensor("a")?;
+    let axis = args.axis("axis", a.view.rank())?;
+    if a.view.rank() == MAX_RANK {
+        let got = a.shape().to_string();
+        return Err(OpError::new(Code::Shape, "a", "at most 15 axes", got));
+    }
+    let size = a.dims()[axis].saturating_mul(super::count(args, "repeats")?);
+    Ok(Type::new(
+        a.dtype,
+        geometry::resized("repeats", a.shape(), axis, size)?,
+    ))
+}
+
+fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
+    let axis = args.axis("axis", args.tensor("a")?.view.rank())? as i64;
+    let next = ("axis", Arg::Int(axis + 1));
+    let column = steps.call("unsqueeze", &[("a", steps.arg("a")?), next.clone()])?;
+    let repeat = ("repeat", steps.arg("repeats")?);
+    let repeated = steps.call("expand", &[("a", column), next, repeat])?;
+    let run = [
+        ("a", repeated),
+        ("start_axis", Arg::Int(axis)),
+        ("end_axis", Arg::Int(axis + 1)),
+    ];
+    steps.call_result("flatten", &run)
+}

@@ -1,0 +1,76 @@
+//! `set_const_val`: one value everywhere.
+
+use crate::op::{
+    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
+};
+use crate::{Args, Code, Launch, OpError};
+use cloakwork_ir::{DType, Type, read_word, write_word};
+use smallvec::{SmallVec, smallvec};
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "set_const_val",
+    family: Family::Layout,
+    doc: "`a = value` everywhere, in place; of any rank, also 0.",
+    params: &[
+        Param::new("a", ParamKind::Out, "any tensor"),
+        Param::new(
+            "value",
+            ParamKind::ANY_INT,
+            "an integer that the element type holds",
+        ),
+    ],
+    forms: &[Form::heal("set_const_val", &["a", "value"])],
+    body: Body::Kernel(KernelBody {
+        infer: |args| {
+            let a = args.tensor("a")?;
+            bits(a.dtype, args.int("value")?)?;
+            Ok(Type::new(a.dtype, a.shape().clone()))
+        },
+        checks: &[],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Same,
+        access: Access::Write,
+        launch,
+        reference: |args, _| {
+            let a = args.tensor("a")?;
+            let word = bits(a.dtype, args.int("value")?)?;
+            Ok(vec![word; a.shape().elements() as usize])
+        },
+    }),
+    operations: |args| args.tensor("a").map_or(0, |a| a.shape().elements()),
+    laws: &[],
+};
+
+fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let a = args.tensor("a")?;
+    let mut launch = Launch::elementwise("fill", a.shape(), &[args.input("a")?])?;
+    launch.params.push(bits(a.dtype, args.int("value")?)?);
+    Ok(smallvec![launch])
+}
+
+/// The value as an element's word.
+fn bits(dtype: DType, value: i64) -> Result<i64, OpError> {
+    let expected = match dtype {
+        DType::F32 => return Ok(i64::from((value as f32).to_bits())),
+        DType::F64 => return Ok((value as f64).to_bits() as i64),
+        DType::Bool if !(0..=1).contains(&value) => "0 or 1".to_owned(),
+        // The interface has no larger integers, so a u64 takes the word as its bits.
+        DType::U64 => return Ok(value),
+        _ => {
+            let mut bytes = [0; 8];
+            write_word(dtype, value, &mut bytes);
+            if read_word(dtype, &bytes) == value {
+                return Ok(value);
+            }
+            format!("an integer that {dtype} holds")
+        }
+    };
+    Err(OpError::new(
+        Code::Range,
+        "value",
+        expected,
+        value.to_string(),
+    ))
+}

@@ -1,0 +1,97 @@
+//! `axis_modsum`: the sum along one axis.
+
+use crate::op::{
+    Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
+};
+use crate::reference::{Broadcast, add_truncated};
+use crate::{Args, Code, ContentCheck, Contents, Launch, LaunchInput, OpError, geometry, rules};
+use cloakwork_ir::{Type, View};
+use smallvec::{SmallVec, smallvec};
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "axis_modsum",
+    family: Family::Modular,
+    doc: "`out = sum over axis of a mod q`, reduced at each step: `t = (t + a[s]) % q`, t = 0 \
+          at first, with C's sign.\n\n\
+          The moduli run along the last axis, which is therefore no axis to sum over. The sum of \
+          nothing is 0.",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "i32 or i64, two axes or more"),
+        Param::new("axis", ParamKind::AXIS, "any axis of `a` but the last"),
+        Param::new(
+            "q",
+            ParamKind::Tensor,
+            "moduli `[k]` along the last axis, or one",
+        ),
+        Param::new("out", ParamKind::Out, "the shape of `a` without `axis`"),
+    ],
+    forms: &[Form::heal("axis_modsum", &["a", "axis", "q", "out"])],
+    body: Body::Kernel(KernelBody {
+        infer,
+        checks: &[ContentCheck::Modulus("q")],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Never,
+        access: Access::Write,
+        launch,
+        reference,
+    }),
+    operations: |args| args.tensor("a").map_or(0, |a| a.shape().elements()),
+    laws: &[Law::Linear],
+};
+
+/// The axis to sum over, and `a` without it.
+fn summed(args: &Args, a: &View) -> Result<(usize, View), OpError> {
+    let axis = args.axis("axis", a.rank())?;
+    if axis + 1 == a.rank() {
+        let got = format!("{}, the last of {} axes", args.int("axis")?, a.rank());
+        let error = OpError::new(Code::Axis, "axis", "an axis before the last", got);
+        return Err(error.hint("the moduli run along the last axis"));
+    }
+    Ok((axis, geometry::without_axis(a, axis)?))
+}
+
+fn infer(args: &Args) -> Result<Type, OpError> {
+    let a = args.tensor("a")?;
+    rules::dtype_in("a", a, &rules::RESIDUES)?;
+    rules::same_dtype(args, "q", a.dtype)?;
+    let (_, rest) = summed(args, a.view)?;
+    rules::moduli(args, "q", &rest.shape)?;
+    Ok(Type::new(a.dtype, rest.shape))
+}
+
+fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let a = args.tensor("a")?;
+    let (axis, rest) = summed(args, a.view)?;
+    let shape = rest.shape.clone();
+    let operands = [
+        args.input("out")?,
+        LaunchInput::View(args.source("a")?, rest),
+        rules::moduli_input(args, "q", &shape)?,
+    ];
+    let mut launch = Launch::elementwise("axis_modsum", &shape, &operands)?;
+    launch.dims.push(a.dims()[axis] as i64);
+    for (operand, stride) in launch.operands.iter_mut().zip([0, a.view.strides[axis], 0]) {
+        operand.strides.push(stride);
+    }
+    Ok(smallvec![launch])
+}
+
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+    let a = View::contiguous(args.tensor("a")?.shape().clone());
+    let (axis, rest) = summed(args, &a)?;
+    let words = contents.words("a")?;
+    let q = Broadcast::moduli(args, contents, "q", &rest.shape)?;
+    let terms = a.shape.dims()[axis] as i64;
+    let sum = |(i, base): (usize, i64)| {
+        (0..terms).fold(0, |sum, s| {
+            add_truncated(
+                sum,
+                words[(base + s * a.strides[axis]) as usize],
+                q.at(i as u64),
+            )
+        })
+    };
+    Ok(rest.offsets().enumerate().map(sum).collect())
+}

@@ -1,0 +1,82 @@
+//! `mod`: the remainder with C's sign. (The file has another name than the op because `mod` is
+//! Rust's own word.)
+
+use crate::op::{
+    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
+};
+use crate::reference::Broadcast;
+use crate::{Args, Code, ContentCheck, Contents, Launch, OpError, rules};
+use cloakwork_ir::Type;
+use smallvec::smallvec;
+
+const ARGS: &[&str] = &["a", "b", "out"];
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "mod",
+    family: Family::Modular,
+    doc: "`out = a % b`, element by element, with the sign of `a`, as in C; `b` is not 0.\n\n\
+          Nothing broadcasts: tensors have the shape of `out`, integers stand for all of it.",
+    params: &[
+        Param::new("a", ParamKind::TensorOrInt, "i32 or i64, or one integer"),
+        Param::new(
+            "b",
+            ParamKind::TensorOrInt,
+            "the same dtype, or one integer; not 0",
+        ),
+        Param::new("out", ParamKind::Out, "the shape of the operands"),
+    ],
+    forms: &[
+        Form::own("mod", ARGS),
+        Form::heal("_mod_tt", ARGS).ints(&[]),
+        Form::heal("_mod_tc", ARGS).ints(&["b"]),
+        Form::heal("_mod_ct", ARGS).ints(&["a"]),
+    ],
+    body: Body::Kernel(KernelBody {
+        infer,
+        checks: &[ContentCheck::NonZero("b")],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Same,
+        access: Access::Write,
+        launch: |args| {
+            let operands = [args.input("out")?, args.input("a")?, args.input("b")?];
+            let shape = args.tensor("out")?.shape();
+            Ok(smallvec![Launch::elementwise("mod", shape, &operands)?])
+        },
+        reference,
+    }),
+    operations: rules::out_elements,
+    laws: &[],
+};
+
+fn infer(args: &Args) -> Result<Type, OpError> {
+    let (name, tensor) = match (args.tensor_if_any("a")?, args.tensor_if_any("b")?) {
+        (Some(a), _) => ("a", a),
+        (None, Some(b)) => ("b", b),
+        (None, None) => {
+            return Err(OpError::new(
+                Code::ArgumentType,
+                "a",
+                "a tensor",
+                "two integers",
+            ));
+        }
+    };
+    rules::dtype_in(name, tensor, &rules::RESIDUES)?;
+    for other in ["a", "b"] {
+        rules::same_dtype(args, other, tensor.dtype)?;
+        if let Some(operand) = args.tensor_if_any(other)? {
+            rules::shape_is(other, operand, tensor.dims())?;
+        }
+    }
+    Ok(Type::new(tensor.dtype, tensor.shape().clone()))
+}
+
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+    let shape = args.tensor("out")?.shape();
+    let a = Broadcast::new(args, contents, "a", shape)?;
+    let b = Broadcast::new(args, contents, "b", shape)?;
+    let remainder = |i| (i128::from(a.at(i)) % i128::from(b.at(i))) as i64;
+    Ok((0..shape.elements()).map(remainder).collect())
+}

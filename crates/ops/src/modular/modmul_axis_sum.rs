@@ -1,0 +1,191 @@
+//! `modmul_axis_sum`: sums of products along one axis, added to what is there.
+
+use crate::op::{
+    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
+};
+use crate::reference::canonical;
+use crate::{
+    Args, Code, ContentCheck, Contents, Launch, LaunchOperand, OpError, Operand, Source, geometry,
+    rules,
+};
+use cloakwork_ir::{DType, Generation, Type, View};
+use smallvec::{SmallVec, smallvec};
+
+const LATER: &[&str] = &[
+    "a",
+    "b",
+    "q",
+    "log2q",
+    "mu",
+    "perm",
+    "out",
+    "apply_perm",
+    "axis",
+];
+const SHORT: &[&str] = &["a", "b", "q", "log2q", "mu", "perm", "out", "apply_perm"];
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "modmul_axis_sum",
+    family: Family::Modular,
+    doc: "`out[r, k, p(n)] = (out[r, k, p(n)] + sum_s a[r, s, k, n] * b[s, k, p(n)]) mod q[k]` \
+          in `[0, q)`, p(n) = `perm[n]` with `apply_perm`, else n.\n\n\
+          It adds to `out`. With a bit-reversing `perm`, `a` comes as `ntt` leaves it with \
+          `skip_perm`, while `b` and `out` are in natural order. Axis -1: `a [r, s, k, n]`, \
+          `b [s, k, n]`, `out [r, k, n]`; axis -3: `a [r, n, s, k]`, `b [n, s, k]`, \
+          `out [r, n, k]`.",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "any words, i32 or i64, four axes"),
+        Param::new("b", ParamKind::Tensor, "any words, three axes"),
+        Param::new("q", ParamKind::Tensor, "moduli `[k]`"),
+        Param::new(
+            "perm",
+            ParamKind::OptionalTensor,
+            "a permutation of 0 .. n, i64",
+        ),
+        Param::new("out", ParamKind::Out, "three axes; is added to"),
+        Param::new("apply_perm", ParamKind::Bool, "whether `perm` counts"),
+        Param::new("axis", ParamKind::Int(-3, -1), "where n stands: -1 or -3").or(-1),
+        Param::new(
+            "log2q",
+            ParamKind::Hint,
+            "bit lengths of the moduli; not needed",
+        ),
+        Param::new("mu", ParamKind::Hint, "Barrett constants; not needed"),
+    ],
+    forms: &[
+        Form::heal("modmul_axis_sum", LATER).only(Generation::Later),
+        Form::heal("modmul_axis_sum", SHORT),
+    ],
+    body: Body::Kernel(KernelBody {
+        infer,
+        checks: &[
+            ContentCheck::Modulus("q"),
+            ContentCheck::Permutation {
+                operand: "perm",
+                flag: Some(("apply_perm", true)),
+            },
+        ],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Never,
+        access: Access::Accumulate,
+        launch,
+        reference,
+    }),
+    operations: |args| args.tensor("a").map_or(0, |a| a.shape().elements()),
+    laws: &[],
+};
+
+/// Where r, k, n and s stand in `a`; `b` has no r and `out` no s.
+fn axes(args: &Args) -> Result<[usize; 4], OpError> {
+    match args.int("axis")? {
+        -1 => Ok([0, 2, 3, 1]),
+        -3 => Ok([0, 3, 1, 2]),
+        other => Err(OpError::new(
+            Code::Axis,
+            "axis",
+            "-3 or -1",
+            other.to_string(),
+        )),
+    }
+}
+
+/// The permutation, if it counts.
+fn permutation<'a>(args: &Args<'a>) -> Result<Option<Operand<'a>>, OpError> {
+    if !args.flag("apply_perm")? {
+        return Ok(None);
+    }
+    let perm = args.tensor_if_any("perm")?;
+    let missing = || OpError::new(Code::ArgumentType, "perm", "a permutation", "none");
+    perm.map(Some)
+        .ok_or_else(|| missing().hint("`apply_perm` is set"))
+}
+
+fn infer(args: &Args) -> Result<Type, OpError> {
+    let [_, k, n, s] = axes(args)?;
+    let (a, b, q) = (args.tensor("a")?, args.tensor("b")?, args.tensor("q")?);
+    rules::dtype_in("a", a, &rules::RESIDUES)?;
+    rules::same_dtype(args, "b", a.dtype)?;
+    rules::same_dtype(args, "q", a.dtype)?;
+    rules::rank_is("a", a, 4)?;
+    rules::shape_is("b", b, &a.dims()[1..])?;
+    rules::shape_is("q", q, &a.dims()[k..=k])?;
+    if let Some(perm) = permutation(args)? {
+        rules::dtype_in("perm", perm, &[DType::I64])?;
+        rules::shape_is("perm", perm, &a.dims()[n..=n])?;
+    }
+    Ok(Type::new(a.dtype, geometry::without_axis(a.view, s)?.shape))
+}
+
+/// Strides over r, k, n, s of operands a, b and out.
+fn strides(axes: [usize; 4], a: &View, b: &View, out: &View) -> [[i64; 4]; 3] {
+    let [r, k, n, s] = axes;
+    let in_out = |axis: usize| out.strides[axis - usize::from(axis > s)];
+    [
+        axes.map(|axis| a.strides[axis]),
+        [0, b.strides[k - 1], b.strides[n - 1], b.strides[s - 1]],
+        [in_out(r), in_out(k), in_out(n), 0],
+    ]
+}
+
+fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let axes = axes(args)?;
+    let (a, b, q) = (args.tensor("a")?, args.tensor("b")?, args.tensor("q")?);
+    let [over_a, over_b, over_out] = strides(axes, a.view, b.view, args.tensor("out")?.view);
+    let perm = match permutation(args)? {
+        Some(perm) => args.operand("perm", &[0, 0, perm.view.strides[0], 0])?,
+        None => LaunchOperand {
+            source: Source::Null,
+            offset: 0,
+            strides: smallvec![0; 4],
+        },
+    };
+    Ok(smallvec![Launch {
+        kernel: "modmul_axis_sum",
+        dims: axes.iter().map(|&axis| a.dims()[axis] as i64).collect(),
+        split: 3,
+        operands: smallvec![
+            args.operand("out", &over_out)?,
+            args.operand("a", &over_a)?,
+            args.operand("b", &over_b)?,
+            args.operand("q", &[0, q.view.strides[0], 0, 0])?,
+            perm,
+        ],
+        params: SmallVec::new(),
+    }])
+}
+
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+    let axes = axes(args)?;
+    let row_major = |name| Ok(View::contiguous(args.tensor(name)?.shape().clone()));
+    let views = [row_major("a")?, row_major("b")?, row_major("out")?];
+    let [over_a, over_b, over_out] = strides(axes, &views[0], &views[1], &views[2]);
+    let (a, b, q) = (
+        contents.words("a")?,
+        contents.words("b")?,
+        contents.words("q")?,
+    );
+    let perm = permutation(args)?
+        .map(|_| contents.words("perm"))
+        .transpose()?;
+    let mut out = contents.words("out")?.to_vec();
+    let [r_size, k_size, n_size, s_size] = axes.map(|axis| views[0].shape.dims()[axis] as i64);
+    for r in 0..r_size {
+        for (k, &q) in (0..k_size).zip(q) {
+            for n in 0..n_size {
+                let place = perm.map_or(n, |perm| perm[n as usize]);
+                let at = |strides: [i64; 4], n, s| {
+                    (r * strides[0] + k * strides[1] + n * strides[2] + s * strides[3]) as usize
+                };
+                let target = at(over_out, place, 0);
+                out[target] = (0..s_size).fold(canonical(i128::from(out[target]), q), |sum, s| {
+                    let (x, y) = (a[at(over_a, n, s)], b[at(over_b, place, s)]);
+                    let product = i128::from(x) * i128::from(y) % i128::from(q);
+                    canonical(i128::from(sum) + product, q)
+                });
+            }
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,70 @@
+//! `modneg`: the canonical negative.
+
+use crate::op::{
+    Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
+};
+use crate::reference::{Broadcast, canonical};
+use crate::{Args, ContentCheck, Contents, Launch, OpError, rules};
+use cloakwork_ir::Type;
+use smallvec::{SmallVec, smallvec};
+
+const ARGS: &[&str] = &["a", "q", "out"];
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "modneg",
+    family: Family::Modular,
+    doc: "`out = -a mod q` in `[0, q)`, element by element, for any `a`.\n\n\
+          `a` broadcasts to `out`; `q` is one modulus, or one for each index of the last axis.",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "any words, i32 or i64"),
+        Param::new(
+            "q",
+            ParamKind::TensorOrInt,
+            "moduli `[k]` along the last axis, or one",
+        ),
+        Param::new("out", ParamKind::Out, "any shape that `a` broadcasts to"),
+    ],
+    forms: &[
+        Form::own("modneg", ARGS),
+        Form::heal("_modneg_tt", ARGS).ints(&[]),
+        Form::heal("_modneg_tc", ARGS).ints(&["q"]),
+        Form::heal("modneg_tt", ARGS).ints(&[]),
+        Form::heal("modneg_tc", ARGS).ints(&["q"]),
+    ],
+    body: Body::Kernel(KernelBody {
+        infer,
+        checks: &[ContentCheck::Modulus("q")],
+        out: OutRule::Broadcast,
+        dtypes: &[],
+        aliasing: Aliasing::Same,
+        access: Access::Write,
+        launch,
+        reference,
+    }),
+    operations: rules::out_elements,
+    laws: &[Law::Involution, Law::Linear],
+};
+
+fn infer(args: &Args) -> Result<Type, OpError> {
+    let a = args.tensor("a")?;
+    rules::dtype_in("a", a, &rules::RESIDUES)?;
+    rules::same_dtype(args, "q", a.dtype)?;
+    rules::moduli(args, "q", &rules::out_shape(args, a.shape())?)?;
+    Ok(Type::new(a.dtype, a.shape().clone()))
+}
+
+fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let shape = args.tensor("out")?.shape();
+    let q = rules::moduli_input(args, "q", shape)?;
+    let operands = [args.input("out")?, args.input("a")?, q];
+    Ok(smallvec![Launch::elementwise("modneg", shape, &operands)?])
+}
+
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+    let shape = args.tensor("out")?.shape();
+    let a = Broadcast::new(args, contents, "a", shape)?;
+    let q = Broadcast::moduli(args, contents, "q", shape)?;
+    let negative = |i| canonical(-i128::from(a.at(i)), q.at(i));
+    Ok((0..shape.elements()).map(negative).collect())
+}

@@ -1,0 +1,144 @@
+//! `intt`: the inverse negacyclic number-theoretic transform.
+
+use crate::op::{
+    Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
+};
+use crate::reference::{canonical, multiply_truncated};
+use crate::{Args, ContentCheck, Contents, Launch, OpError, rules};
+use cloakwork_ir::Type;
+use smallvec::{SmallVec, smallvec};
+
+const HEAL: &[&str] = &[
+    "a",
+    "perm",
+    "perm_pairs",
+    "q",
+    "log2q",
+    "mu",
+    "psi_inv",
+    "n_inv",
+    "out",
+    "tile",
+];
+const OWN: &[&str] = &[
+    "a",
+    "axis",
+    "perm",
+    "perm_pairs",
+    "q",
+    "log2q",
+    "mu",
+    "psi_inv",
+    "n_inv",
+    "out",
+    "tile",
+];
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "intt",
+    family: Family::Ntt,
+    doc: "Undoes `ntt`: `out[i] = n_inv * sum_j a[j] * psi^(-i * (2 j + 1)) mod q` along one axis, \
+          for a bit-reversing `perm`, `psi_inv[j, i] = psi_j^-bitrev(i)` and `n_inv = 1 / m`.\n\n\
+          Defined by its recurrence: `y[u] = a[perm[u]]`, Gentleman-Sande butterflies with \
+          `psi_inv[half + group]`, half = m / 2, ..., 2, 1, then `n_inv` times that. Axis -3 (the \
+          only one of HEAL's form): layout `[l, m, r, k]`; axis -1: `[l, r, k, m]`. With `tile`, \
+          `a` has size 1 along k. Any input words; the result is in `[0, q)`.",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "i32 or i64, four axes"),
+        Param::new("axis", ParamKind::Int(-3, -1), "-3 or -1").or(-3),
+        Param::new(
+            "perm",
+            ParamKind::OptionalTensor,
+            "a permutation of 0 .. m, i64, `[m]`",
+        ),
+        Param::new("q", ParamKind::Tensor, "moduli `[k]`"),
+        Param::new("psi_inv", ParamKind::Tensor, "twiddles `[k, m]`"),
+        Param::new("n_inv", ParamKind::Tensor, "inverses of m, `[k]`"),
+        Param::new("out", ParamKind::Out, "four axes, k moduli"),
+        Param::new("tile", ParamKind::Bool, "`a` has size 1 along the moduli").or(0),
+        Param::new(
+            "perm_pairs",
+            ParamKind::Hint,
+            "swaps of the permutation; not needed",
+        ),
+        Param::new(
+            "log2q",
+            ParamKind::Hint,
+            "bit lengths of the moduli; not needed",
+        ),
+        Param::new("mu", ParamKind::Hint, "Barrett constants; not needed"),
+    ],
+    forms: &[Form::heal("intt", HEAL), Form::own("intt", OWN)],
+    body: Body::Kernel(KernelBody {
+        infer,
+        checks: &[
+            ContentCheck::Modulus("q"),
+            ContentCheck::Permutation {
+                operand: "perm",
+                flag: None,
+            },
+        ],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Only("a"),
+        access: Access::Write,
+        launch,
+        reference,
+    }),
+    operations: super::butterflies,
+    laws: &[Law::Linear, Law::InverseOf("ntt")],
+};
+
+fn infer(args: &Args) -> Result<Type, OpError> {
+    let ty = super::infer(args, "psi_inv", true)?;
+    rules::same_dtype(args, "a", ty.dtype)?;
+    rules::same_dtype(args, "n_inv", ty.dtype)?;
+    rules::shape_is("n_inv", args.tensor("n_inv")?, args.tensor("q")?.dims())?;
+    Ok(ty)
+}
+
+fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let mut launch = super::launch("intt", args, "psi_inv", true)?;
+    let stride = args.tensor("n_inv")?.view.strides[0];
+    launch
+        .operands
+        .push(args.operand("n_inv", &[0, 0, stride, 0])?);
+    Ok(smallvec![launch])
+}
+
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+    let rows = super::Rows::new(args, contents, "psi_inv")?;
+    let scales = contents.words("n_inv")?;
+    let perm = args
+        .tensor_if_any("perm")?
+        .map(|_| contents.words("perm"))
+        .transpose()?;
+    Ok(rows.map(|k, row, table, q| {
+        let scaled = |value| canonical(i128::from(multiply_truncated(value, scales[k], q)), q);
+        backward(super::permuted(row, perm), table, q)
+            .into_iter()
+            .map(scaled)
+            .collect()
+    }))
+}
+
+/// The butterfly recurrence with a table of `row.len()` twiddles, without the scaling.
+fn backward(mut row: Vec<i64>, table: &[i64], q: i64) -> Vec<i64> {
+    let mut half = row.len() / 2;
+    while half > 0 {
+        let width = row.len() / (2 * half);
+        for group in 0..half {
+            let twiddle = table[half + group];
+            for i in 2 * group * width..(2 * group + 1) * width {
+                let (low, high) = (i128::from(row[i]), i128::from(row[i + width]));
+                row[i] = canonical(low + high, q);
+                let difference = canonical(low - high, q);
+                let product = multiply_truncated(difference, twiddle, q);
+                row[i + width] = canonical(i128::from(product), q);
+            }
+        }
+        half /= 2;
+    }
+    row
+}

@@ -1,0 +1,40 @@
+//! `ternary`: uniform values of -1, 0 and 1.
+
+use crate::op::{
+    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
+};
+use crate::{Launch, rules};
+use cloakwork_ir::{DType, Type};
+use smallvec::smallvec;
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "ternary",
+    family: Family::Rlwe,
+    doc: "`out = floor(3 * random / 2^64) - 1`: -1, 0 and 1, each with probability 1/3 within \
+          2^-62 if the random words are uniform.",
+    params: &[
+        Param::new("random", ParamKind::Tensor, "u64, any shape"),
+        Param::new("out", ParamKind::Out, "i64, the shape of `random`"),
+    ],
+    forms: &[Form::own("ternary", &["random", "out"])],
+    body: Body::Kernel(KernelBody {
+        infer: |args| Ok(Type::new(DType::I64, super::shape_of_words(args)?)),
+        checks: &[],
+        out: OutRule::Exact,
+        dtypes: super::DTYPES,
+        aliasing: Aliasing::Never,
+        access: Access::Write,
+        launch: |args| {
+            let operands = [args.input("out")?, args.input("random")?];
+            let shape = args.tensor("out")?.shape();
+            Ok(smallvec![Launch::elementwise("ternary", shape, &operands)?])
+        },
+        reference: |_, contents| {
+            let third = |&word: &i64| ((3 * u128::from(word as u64)) >> 64) as i64 - 1;
+            Ok(contents.words("random")?.iter().map(third).collect())
+        },
+    }),
+    operations: rules::out_elements,
+    laws: &[],
+};

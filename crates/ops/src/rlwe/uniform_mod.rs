@@ -1,0 +1,62 @@
+//! `uniform_mod`: uniform residues.
+
+use crate::op::{
+    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
+};
+use crate::reference::Broadcast;
+use crate::{Args, ContentCheck, Contents, OpError, rules};
+use cloakwork_ir::{DType, Type};
+use smallvec::smallvec;
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "uniform_mod",
+    family: Family::Rlwe,
+    doc: "`out = (random[.., 1] * 2^64 + random[.., 0]) mod q`: within 2^-66 of uniform in \
+          `[0, q)` if the random words are uniform.",
+    params: &[
+        Param::new(
+            "random",
+            ParamKind::Tensor,
+            "u64, the shape of `out` and a last axis of 2",
+        ),
+        Param::new(
+            "q",
+            ParamKind::TensorOrInt,
+            "i64 moduli `[k]` along the last axis, or one",
+        ),
+        Param::new("out", ParamKind::Out, "i64"),
+    ],
+    forms: &[Form::own("uniform_mod", &["random", "q", "out"])],
+    body: Body::Kernel(KernelBody {
+        infer: |args| {
+            let shape = super::shape_of_pairs(args)?;
+            rules::same_dtype(args, "q", DType::I64)?;
+            rules::moduli(args, "q", &shape)?;
+            Ok(Type::new(DType::I64, shape))
+        },
+        checks: &[ContentCheck::Modulus("q")],
+        out: OutRule::Exact,
+        dtypes: super::DTYPES,
+        aliasing: Aliasing::Never,
+        access: Access::Write,
+        launch: |args| {
+            let q = rules::moduli_input(args, "q", args.tensor("out")?.shape())?;
+            Ok(smallvec![super::launch_pairs(
+                "uniform_mod",
+                args,
+                Some(q)
+            )?])
+        },
+        reference,
+    }),
+    operations: rules::out_elements,
+    laws: &[],
+};
+
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+    let q = Broadcast::moduli(args, contents, "q", args.tensor("out")?.shape())?;
+    let words = contents.words("random")?;
+    let reduce = |(i, pair): (usize, u128)| (pair % q.at(i as u64) as u128) as i64;
+    Ok(super::pairs(words).enumerate().map(reduce).collect())
+}
