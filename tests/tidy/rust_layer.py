@@ -14,7 +14,7 @@ FORBID_UNSAFE = "#![forbid(unsafe_code)]"
 # read without knowing what its ops mean, so that formats stands on ir alone.
 MAY_DEPEND_ON: dict[str, set[str]] = {
     "ir": set(),
-    "kernels": set(),
+    "kernels": {"ir"},
     "ops": {"ir"},
     "formats": {"ir"},
     "verify": {"ir", "ops"},

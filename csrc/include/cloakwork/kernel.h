@@ -1,9 +1,9 @@
 // The C table between Rust, which decides, and the kernels, which compute.
 //
 // A kernel runs over a range of independent units of one launch. It trusts every pointer, stride
-// and size: the verifier has checked them. It allocates nothing, keeps no state, starts no thread
-// and cannot fail. Two calls on disjoint ranges of one launch may run at the same time, and the
-// result never depends on how the units were divided.
+// and size: the verifier has checked them. Pointers are aligned to their element. It allocates
+// nothing, keeps no state, starts no thread and cannot fail. Two calls on disjoint ranges of one
+// launch may run at the same time, and the result never depends on how the units were divided.
 #ifndef CLOAKWORK_KERNEL_H_
 #define CLOAKWORK_KERNEL_H_
 
@@ -55,7 +55,8 @@ typedef struct cw_launch {
 // row.scratch_bytes(launch), 64-byte aligned, and belongs to this call alone.
 typedef void (*cw_kernel_fn)(const cw_launch* launch, uint64_t begin, uint64_t end, void* scratch);
 
-// Bytes that a launch needs: of scratch a call, or of prepared constants.
+// Bytes that a launch needs: of scratch a call, or of prepared constants. Depends on the geometry
+// and params alone: data and prepared may be null.
 typedef uint64_t (*cw_size_fn)(const cw_launch* launch);
 
 // Derives constants from operands (moduli, twiddles, permutations) into prepared, 64-byte aligned.
@@ -86,7 +87,8 @@ const cw_kernel_row* cw_cpu_kernels(uint64_t* count);
 // {abi, sizeof(cw_launch), offsets..., sizeof(cw_kernel_row), offsets...}.
 const uint64_t* cw_abi_layout(uint64_t* count);
 
-// Index (row-major over dims) of the first element outside [low, high), or -1. Integer types.
+// Index (row-major over dims) of the first element outside [low, high), or -1. Integer types. Data
+// need not be aligned; so too below.
 int64_t cw_find_outside(uint32_t dtype, const void* data, uint32_t rank, const int64_t* dims,
                         const int64_t* strides, int64_t low, int64_t high);
 

@@ -1,0 +1,76 @@
+//! Compiles csrc/: one static library an instruction set, each with its own flags.
+
+use std::path::{Path, PathBuf};
+
+/// What serves every instruction set.
+const COMMON: [&str; 7] = [
+    "kernels/portable.cc",
+    "kernels/table.cc",
+    "kernels/check.cc",
+    "kernels/gadget/prepare.cc",
+    "kernels/modular/prepare.cc",
+    "kernels/ntt/prepare.cc",
+    "kernels/rlwe/prepare.cc",
+];
+
+/// Sources of one instruction set of x86-64, with what they need beside the flags of all.
+const X86: [(&str, &str, &[&str]); 2] = [
+    ("avx2", "kernels/x86_avx2.cc", &["-mavx2", "-mbmi2"]),
+    (
+        "avx512",
+        "kernels/x86_avx512.cc",
+        &[
+            "-mavx512f",
+            "-mavx512dq",
+            "-mavx512vl",
+            "-mavx512bw",
+            "-mavx2",
+            "-mbmi2",
+        ],
+    ),
+];
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../csrc");
+    println!("cargo:rerun-if-changed={}", root.display());
+    let mut common = build(&root);
+    common.files(COMMON.map(|file| root.join(file)));
+    let architecture = std::env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
+    if architecture == "x86_64" {
+        for (isa, source, flags) in X86 {
+            let mut library = build(&root);
+            library.file(root.join(source));
+            for flag in flags {
+                library.flag(flag);
+            }
+            if library.get_compiler().is_like_clang() {
+                // Newer clang counts 512-bit registers apart.
+                library.flag_if_supported("-mevex512");
+            }
+            library.compile(&format!("cloakwork_kernels_{isa}"));
+        }
+    }
+    // The last library named is searched last: the table refers to all the others.
+    common.compile("cloakwork_kernels_common");
+}
+
+fn build(root: &PathBuf) -> cc::Build {
+    let mut library = cc::Build::new();
+    library
+        .cpp(true)
+        .std("c++17")
+        .include(root)
+        .include(root.join("include"))
+        // Kernels are what is measured: optimised in debug builds too.
+        .opt_level(3)
+        .debug(false)
+        // Only libc and the compiler's own routines may be needed at run time.
+        .cpp_link_stdlib(None)
+        .flag("-fno-exceptions")
+        .flag("-fno-rtti")
+        .flag("-fvisibility=hidden")
+        // GCC 12 sees uninitialised values in its own AVX-512 headers.
+        .flag_if_supported("-Wno-maybe-uninitialized")
+        .warnings(true);
+    library
+}

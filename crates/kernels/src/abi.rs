@@ -1,0 +1,117 @@
+//! Mirrors of the structs in `kernel.h`, and its functions. A test compares sizes and offsets.
+
+use std::ffi::{c_char, c_void};
+
+/// `cw_launch`: one prepared step. All pointers borrow from the caller.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct RawLaunch {
+    /// Dimensions of the iteration space.
+    pub rank: u32,
+    /// Tensors; operand 0 is the result.
+    pub operands: u32,
+    /// Sizes, outermost first: `[rank]`.
+    pub dims: *const i64,
+    /// Strides in elements: `[operands][rank]`.
+    pub strides: *const i64,
+    /// Element `[0, ..., 0]` of each operand; null where absent.
+    pub data: *const *mut c_void,
+    /// Integers whose meaning is the kernel's.
+    pub params: *const i64,
+    /// What `prepare` wrote; null without one.
+    pub prepared: *const c_void,
+}
+
+// SAFETY: a launch is plain data. What its pointers lead to is only used by the unsafe calls of
+// `KernelRow`, whose contract covers threads.
+unsafe impl Send for RawLaunch {}
+// SAFETY: as above.
+unsafe impl Sync for RawLaunch {}
+
+pub(crate) type KernelFn = unsafe extern "C" fn(*const RawLaunch, u64, u64, *mut c_void);
+pub(crate) type SizeFn = unsafe extern "C" fn(*const RawLaunch) -> u64;
+pub(crate) type PrepareFn = unsafe extern "C" fn(*const RawLaunch, *mut c_void);
+
+/// `cw_kernel_row`.
+#[repr(C)]
+pub(crate) struct RawKernelRow {
+    pub(crate) kernel: *const c_char,
+    pub(crate) symbol: *const c_char,
+    pub(crate) isa: u32,
+    pub(crate) in_dtype: u32,
+    pub(crate) out_dtype: u32,
+    pub(crate) element_bytes: u32,
+    pub(crate) constant_operands: u32,
+    pub(crate) reserved: u32,
+    pub(crate) run: KernelFn,
+    pub(crate) scratch_bytes: Option<SizeFn>,
+    pub(crate) prepared_bytes: Option<SizeFn>,
+    pub(crate) prepare: Option<PrepareFn>,
+}
+
+unsafe extern "C" {
+    pub(crate) fn cw_cpu_kernels(count: *mut u64) -> *const RawKernelRow;
+    #[cfg(test)]
+    fn cw_abi_layout(count: *mut u64) -> *const u64;
+    pub(crate) fn cw_find_outside(
+        dtype: u32,
+        data: *const c_void,
+        rank: u32,
+        dims: *const i64,
+        strides: *const i64,
+        low: i64,
+        high: i64,
+    ) -> i64;
+    pub(crate) fn cw_find_difference(
+        element_bytes: u32,
+        a: *const c_void,
+        a_strides: *const i64,
+        b: *const c_void,
+        b_strides: *const i64,
+        rank: u32,
+        dims: *const i64,
+        different: *mut u64,
+    ) -> i64;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::{offset_of, size_of};
+
+    #[test]
+    fn c_and_rust_agree_on_every_size_and_offset() {
+        let mut count = 0;
+        // SAFETY: the function returns a constant array and writes its length.
+        let layout = unsafe {
+            let first = cw_abi_layout(&raw mut count);
+            std::slice::from_raw_parts(first, count as usize)
+        };
+        let expected = [
+            1,
+            size_of::<RawLaunch>(),
+            offset_of!(RawLaunch, rank),
+            offset_of!(RawLaunch, operands),
+            offset_of!(RawLaunch, dims),
+            offset_of!(RawLaunch, strides),
+            offset_of!(RawLaunch, data),
+            offset_of!(RawLaunch, params),
+            offset_of!(RawLaunch, prepared),
+            size_of::<RawKernelRow>(),
+            offset_of!(RawKernelRow, kernel),
+            offset_of!(RawKernelRow, symbol),
+            offset_of!(RawKernelRow, isa),
+            offset_of!(RawKernelRow, in_dtype),
+            offset_of!(RawKernelRow, out_dtype),
+            offset_of!(RawKernelRow, element_bytes),
+            offset_of!(RawKernelRow, constant_operands),
+            offset_of!(RawKernelRow, reserved),
+            offset_of!(RawKernelRow, run),
+            offset_of!(RawKernelRow, scratch_bytes),
+            offset_of!(RawKernelRow, prepared_bytes),
+            offset_of!(RawKernelRow, prepare),
+        ];
+        let layout: Vec<usize> = layout.iter().map(|&word| word as usize).collect();
+        assert_eq!(layout, expected);
+    }
+}

@@ -1,0 +1,234 @@
+//! Looking at tensors: whether elements are in range, whether two tensors are equal.
+
+use crate::abi::{cw_find_difference, cw_find_outside};
+use crate::table::dtype_to_abi;
+use cloakwork_ir::{DType, View};
+use std::ffi::c_void;
+
+/// Where two tensors differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Row-major index of the first element that differs.
+    pub first: u64,
+    /// How many differ.
+    pub count: u64,
+}
+
+/// Row-major index of the first element that is not in `low .. high`.
+///
+/// A view that reaches beyond its bytes, or whose elements are no integers, has its first element
+/// outside.
+#[must_use]
+pub fn find_outside(
+    dtype: DType,
+    (bytes, view): (&[u8], &View),
+    low: i64,
+    high: i64,
+) -> Option<u64> {
+    let Some(start) = start_of(dtype.size_bytes(), bytes, view) else {
+        return Some(0);
+    };
+    if view.shape.elements() == 0 {
+        return None;
+    }
+    if !dtype.is_integer() {
+        return Some(0);
+    }
+    let dims = signed_dims(view);
+    // SAFETY: start_of checked that all elements of the view lie in the bytes.
+    let index = unsafe {
+        cw_find_outside(
+            dtype_to_abi(dtype),
+            start,
+            dims.len() as u32,
+            dims.as_ptr(),
+            view.strides.as_ptr(),
+            low,
+            high,
+        )
+    };
+    u64::try_from(index).ok()
+}
+
+/// Where two tensors of `element_bytes` (1, 2, 4 or 8) an element differ; `None` if they are equal.
+///
+/// Views of different shapes, or that reach beyond their bytes, differ everywhere.
+#[must_use]
+pub fn find_difference(
+    element_bytes: usize,
+    (a, a_view): (&[u8], &View),
+    (b, b_view): (&[u8], &View),
+) -> Option<Difference> {
+    let everywhere = Some(Difference {
+        first: 0,
+        count: a_view.shape.elements(),
+    });
+    if a_view.shape != b_view.shape || !matches!(element_bytes, 1 | 2 | 4 | 8) {
+        return everywhere;
+    }
+    let (Some(a), Some(b)) = (
+        start_of(element_bytes, a, a_view),
+        start_of(element_bytes, b, b_view),
+    ) else {
+        return everywhere;
+    };
+    if a_view.shape.elements() == 0 {
+        return None;
+    }
+    let dims = signed_dims(a_view);
+    let mut count = 0;
+    // SAFETY: start_of checked that all elements of both views lie in their bytes.
+    let first = unsafe {
+        cw_find_difference(
+            element_bytes as u32,
+            a,
+            a_view.strides.as_ptr(),
+            b,
+            b_view.strides.as_ptr(),
+            dims.len() as u32,
+            dims.as_ptr(),
+            &raw mut count,
+        )
+    };
+    u64::try_from(first)
+        .ok()
+        .map(|first| Difference { first, count })
+}
+
+fn signed_dims(view: &View) -> Vec<i64> {
+    view.shape.dims().iter().map(|&dim| dim as i64).collect()
+}
+
+/// Address of element `[0, ..., 0]` of a view all of whose elements lie in the bytes.
+fn start_of(element_bytes: usize, bytes: &[u8], view: &View) -> Option<*const c_void> {
+    if view.shape.rank() != view.strides.len() {
+        return None;
+    }
+    if view.shape.elements() == 0 {
+        return Some(bytes.as_ptr().cast());
+    }
+    let size = element_bytes as i128;
+    let (mut low, mut high) = (i128::from(view.offset), i128::from(view.offset));
+    for (&dim, &stride) in view.shape.dims().iter().zip(&view.strides) {
+        let reach = i128::from(stride) * (i128::from(dim) - 1);
+        if reach < 0 {
+            low += reach
+        } else {
+            high += reach
+        }
+    }
+    if low < 0 || (high + 1) * size > bytes.len() as i128 {
+        return None;
+    }
+    let offset = usize::try_from(i128::from(view.offset) * size).ok()?;
+    Some(bytes.get(offset..)?.as_ptr().cast())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use cloakwork_ir::Shape;
+
+    fn shape(dims: &[u64]) -> Shape {
+        Shape::new(dims).unwrap()
+    }
+
+    fn bytes(words: &[i64]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+    }
+
+    #[test]
+    fn the_first_element_outside_is_found_in_logical_order() {
+        let data = bytes(&[1, 2, 9, 4, -5, 6]);
+        let row_major = View::contiguous(shape(&[2, 3]));
+        let columns = View::with_axis_order(shape(&[3, 2]), &[1, 0]);
+        assert_eq!(
+            find_outside(DType::I64, (&data, &row_major), 0, 10),
+            Some(4)
+        );
+        assert_eq!(
+            find_outside(DType::I64, (&data, &row_major), -5, 9),
+            Some(2)
+        );
+        assert_eq!(find_outside(DType::I64, (&data, &columns), -5, 9), Some(4));
+        assert_eq!(find_outside(DType::I64, (&data, &row_major), -5, 10), None);
+        assert_eq!(
+            find_outside(DType::I64, (&data, &row_major), 10, -5),
+            Some(0)
+        );
+    }
+
+    #[test]
+    fn bounds_beyond_a_type_hold_for_all_its_values() {
+        let data: Vec<u8> = (0..=255).collect();
+        let view = View::contiguous(shape(&[256]));
+        assert_eq!(
+            find_outside(DType::U8, (&data, &view), i64::MIN, i64::MAX),
+            None
+        );
+        assert_eq!(find_outside(DType::U8, (&data, &view), 0, 255), Some(255));
+        assert_eq!(find_outside(DType::I8, (&data, &view), 0, 1000), Some(128));
+        assert_eq!(find_outside(DType::U8, (&data, &view), 256, 1000), Some(0));
+        let words = bytes(&[5, -1]);
+        let view = View::contiguous(shape(&[2]));
+        assert_eq!(
+            find_outside(DType::U64, (&words, &view), 0, i64::MAX),
+            Some(1)
+        );
+        assert_eq!(
+            find_outside(DType::F64, (&words, &view), 0, i64::MAX),
+            Some(0)
+        );
+    }
+
+    #[test]
+    fn differences_are_counted_and_the_first_is_named() {
+        let words: Vec<i64> = (0..1000).collect();
+        let mut other = words.clone();
+        for i in [700, 701, 999] {
+            other[i] += 1;
+        }
+        let view = View::contiguous(shape(&[10, 100]));
+        let (a, b) = (bytes(&words), bytes(&other));
+        assert_eq!(find_difference(8, (&a, &view), (&a, &view)), None);
+        let found = find_difference(8, (&a, &view), (&b, &view));
+        assert_eq!(
+            found,
+            Some(Difference {
+                first: 700,
+                count: 3
+            })
+        );
+        // Misaligned bytes are looked at too.
+        let shifted: Vec<u8> = std::iter::once(0).chain(b.iter().copied()).collect();
+        let found = find_difference(8, (&a, &view), (&shifted[1..], &view));
+        assert_eq!(
+            found,
+            Some(Difference {
+                first: 700,
+                count: 3
+            })
+        );
+    }
+
+    #[test]
+    fn views_that_do_not_fit_differ_everywhere() {
+        let a = bytes(&[1, 2, 3, 4]);
+        let fits = View::contiguous(shape(&[4]));
+        let mut beyond = fits.clone();
+        beyond.offset = 1;
+        let everywhere = Some(Difference { first: 0, count: 4 });
+        assert_eq!(find_difference(8, (&a, &fits), (&a, &beyond)), everywhere);
+        assert_eq!(
+            find_difference(8, (&a, &fits), (&a, &View::contiguous(shape(&[2, 2])))),
+            everywhere
+        );
+        assert_eq!(find_outside(DType::I64, (&a, &beyond), 0, 100), Some(0));
+        beyond.offset = i64::MAX;
+        assert_eq!(find_difference(8, (&a, &fits), (&a, &beyond)), everywhere);
+        let empty = View::contiguous(shape(&[0, 4]));
+        assert_eq!(find_difference(8, (&[], &empty), (&[], &empty)), None);
+        assert_eq!(find_outside(DType::I64, (&[], &empty), 0, 1), None);
+    }
+}

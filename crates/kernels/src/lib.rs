@@ -1,0 +1,12 @@
+//! The CPU kernels: the C table of `csrc/include/cloakwork/kernel.h` as Rust sees it, and the
+//! choice of a row by what the processor can do. `docs/kernels.md` says what each launch means.
+
+mod abi;
+mod check;
+mod isa;
+mod table;
+
+pub use abi::RawLaunch;
+pub use check::{Difference, find_difference, find_outside};
+pub use isa::{ALL_ISAS, ISA_VARIABLE, Isa, IsaError, available_isas, best_isa, choose_isa};
+pub use table::{KernelRow, LaunchShape, kernels, select};

@@ -1,0 +1,279 @@
+//! The rows that C++ exports, and the choice of one.
+
+use crate::Isa;
+use crate::abi::{KernelFn, PrepareFn, RawKernelRow, RawLaunch, SizeFn, cw_cpu_kernels};
+use cloakwork_ir::DType;
+use std::collections::HashMap;
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::OnceLock;
+
+/// One kernel: an op on certain types by certain instructions.
+#[derive(Debug)]
+pub struct KernelRow {
+    /// The name that op declarations use: `modmul`.
+    pub kernel: &'static str,
+    /// The name in plans and traces: `modmul_i64_avx512`.
+    pub symbol: &'static str,
+    /// What the processor must have.
+    pub isa: Isa,
+    /// Type of operand 1, or of the result where there is no other; `None`: any of
+    /// `element_bytes`.
+    pub in_dtype: Option<DType>,
+    /// Type of the result; `None`: any of `element_bytes`.
+    pub out_dtype: Option<DType>,
+    /// Size of an element where any type will do, else 0.
+    pub element_bytes: u32,
+    /// Bit i: `prepare` reads operand i.
+    pub constant_operands: u32,
+    run: KernelFn,
+    scratch_bytes: Option<SizeFn>,
+    prepared_bytes: Option<SizeFn>,
+    prepare: Option<PrepareFn>,
+}
+
+/// The geometry of a launch: all that sizes of scratch and prepared memory depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchShape<'a> {
+    /// Sizes, outermost first.
+    pub dims: &'a [i64],
+    /// Strides of each operand in turn, in elements.
+    pub strides: &'a [i64],
+    /// Integers whose meaning is the kernel's.
+    pub params: &'a [i64],
+}
+
+impl LaunchShape<'_> {
+    fn raw(&self) -> RawLaunch {
+        RawLaunch {
+            rank: self.dims.len() as u32,
+            operands: self.strides.len().checked_div(self.dims.len()).unwrap_or(0) as u32,
+            dims: self.dims.as_ptr(),
+            strides: self.strides.as_ptr(),
+            data: std::ptr::null(),
+            params: self.params.as_ptr(),
+            prepared: std::ptr::null(),
+        }
+    }
+}
+
+impl KernelRow {
+    /// Computes units `begin .. end`.
+    ///
+    /// # Safety
+    /// The processor has the row's instruction set. The launch is one of this kernel as
+    /// `docs/kernels.md` defines it: pointers are aligned to their element and valid for all that
+    /// the geometry reaches, `prepared` holds what [`KernelRow::prepare`] wrote for it, and indices,
+    /// permutations and moduli are in range. `scratch` has [`KernelRow::scratch_bytes`] bytes,
+    /// 64-byte aligned, for this call alone. Nothing else writes what the launch reads, and only
+    /// calls on other units touch what it writes.
+    pub unsafe fn run(&self, launch: &RawLaunch, begin: u64, end: u64, scratch: *mut c_void) {
+        // SAFETY: the caller's promise.
+        unsafe { (self.run)(launch, begin, end, scratch) }
+    }
+
+    /// Writes the constants that the row derives from operands into `prepared`.
+    ///
+    /// # Safety
+    /// As for [`KernelRow::run`], of the operands in `constant_operands`; `prepared` has
+    /// [`KernelRow::prepared_bytes`] bytes, 64-byte aligned.
+    pub unsafe fn prepare(&self, launch: &RawLaunch, prepared: *mut c_void) {
+        if let Some(prepare) = self.prepare {
+            // SAFETY: the caller's promise.
+            unsafe { prepare(launch, prepared) }
+        }
+    }
+
+    /// Bytes of scratch memory that each concurrent call needs.
+    #[must_use]
+    pub fn scratch_bytes(&self, shape: &LaunchShape<'_>) -> u64 {
+        size(self.scratch_bytes, shape)
+    }
+
+    /// Bytes of constants that the row derives.
+    #[must_use]
+    pub fn prepared_bytes(&self, shape: &LaunchShape<'_>) -> u64 {
+        size(self.prepared_bytes, shape)
+    }
+
+    /// Whether the row takes and gives these types.
+    #[must_use]
+    pub fn fits(&self, input: DType, output: DType) -> bool {
+        fits(self.in_dtype, self.element_bytes, input)
+            && fits(self.out_dtype, self.element_bytes, output)
+    }
+}
+
+fn fits(own: Option<DType>, element_bytes: u32, dtype: DType) -> bool {
+    own.map_or(dtype.size_bytes() == element_bytes as usize, |own| {
+        own == dtype
+    })
+}
+
+fn size(function: Option<SizeFn>, shape: &LaunchShape<'_>) -> u64 {
+    let raw = shape.raw();
+    // SAFETY: size functions read the geometry alone. A shape without dimensions has none to read.
+    function.map_or(0, |function| unsafe { function(&raw const raw) })
+}
+
+/// All rows, best instruction set first within a kernel.
+#[must_use]
+pub fn kernels() -> &'static [KernelRow] {
+    static ROWS: OnceLock<Vec<KernelRow>> = OnceLock::new();
+    ROWS.get_or_init(|| raw_rows().iter().filter_map(read_row).collect())
+}
+
+/// The best row for these types among those that need at most `isa`.
+#[must_use]
+pub fn select(kernel: &str, input: DType, output: DType, isa: Isa) -> Option<&'static KernelRow> {
+    static BY_KERNEL: OnceLock<HashMap<&'static str, Vec<&'static KernelRow>>> = OnceLock::new();
+    let by_kernel = BY_KERNEL.get_or_init(|| {
+        let mut map = HashMap::<_, Vec<_>>::new();
+        for row in kernels() {
+            map.entry(row.kernel).or_default().push(row);
+        }
+        map
+    });
+    let rows = by_kernel.get(kernel)?;
+    rows.iter()
+        .copied()
+        .find(|row| row.isa <= isa && row.fits(input, output))
+}
+
+fn raw_rows() -> &'static [RawKernelRow] {
+    let mut count = 0;
+    // SAFETY: the function returns a constant array and writes its length.
+    unsafe {
+        let first = cw_cpu_kernels(&raw mut count);
+        std::slice::from_raw_parts(first, count as usize)
+    }
+}
+
+/// `None` for numbers that this side does not know; a test sees that there are none.
+fn read_row(raw: &'static RawKernelRow) -> Option<KernelRow> {
+    if raw.reserved != 0 {
+        return None;
+    }
+    Some(KernelRow {
+        kernel: text(raw.kernel)?,
+        symbol: text(raw.symbol)?,
+        isa: Isa::from_abi(raw.isa)?,
+        in_dtype: dtype_from_abi(raw.in_dtype)?,
+        out_dtype: dtype_from_abi(raw.out_dtype)?,
+        element_bytes: raw.element_bytes,
+        constant_operands: raw.constant_operands,
+        run: raw.run,
+        scratch_bytes: raw.scratch_bytes,
+        prepared_bytes: raw.prepared_bytes,
+        prepare: raw.prepare,
+    })
+}
+
+fn text(pointer: *const c_char) -> Option<&'static str> {
+    // SAFETY: the table's names are string literals.
+    unsafe { CStr::from_ptr(pointer) }.to_str().ok()
+}
+
+/// `enum cw_dtype`: 0 is any type, the others follow the order of `DType`.
+const ABI_DTYPES: [Option<DType>; 12] = [
+    None,
+    Some(DType::Bool),
+    Some(DType::I8),
+    Some(DType::I16),
+    Some(DType::I32),
+    Some(DType::I64),
+    Some(DType::U8),
+    Some(DType::U16),
+    Some(DType::U32),
+    Some(DType::U64),
+    Some(DType::F32),
+    Some(DType::F64),
+];
+
+fn dtype_from_abi(number: u32) -> Option<Option<DType>> {
+    ABI_DTYPES.get(number as usize).copied()
+}
+
+pub(crate) fn dtype_to_abi(dtype: DType) -> u32 {
+    ABI_DTYPES
+        .iter()
+        .position(|&entry| entry == Some(dtype))
+        .map_or(0, |number| number as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cloakwork_ir::ALL_DTYPES;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_row_of_the_table_reads() {
+        assert_eq!(kernels().len(), raw_rows().len());
+        let symbols: HashSet<_> = kernels().iter().map(|row| row.symbol).collect();
+        assert_eq!(symbols.len(), kernels().len(), "symbols repeat");
+        for row in kernels() {
+            assert!(row.symbol.starts_with(row.kernel), "{}", row.symbol);
+            assert!(row.symbol.ends_with(row.isa.name()), "{}", row.symbol);
+            assert_eq!(
+                row.out_dtype.is_none(),
+                row.element_bytes != 0,
+                "{}",
+                row.symbol
+            );
+            assert_eq!(
+                row.prepare.is_some(),
+                row.prepared_bytes.is_some(),
+                "{}",
+                row.symbol
+            );
+            assert_eq!(
+                row.prepare.is_some(),
+                row.constant_operands != 0,
+                "{}",
+                row.symbol
+            );
+        }
+        for dtype in ALL_DTYPES {
+            assert_eq!(dtype_from_abi(dtype_to_abi(dtype)), Some(Some(dtype)));
+        }
+    }
+
+    #[test]
+    fn each_kernel_has_a_portable_row_for_each_of_its_types_and_better_rows_come_first() {
+        for row in kernels() {
+            let types = |other: &KernelRow| {
+                (
+                    other.kernel,
+                    other.in_dtype,
+                    other.out_dtype,
+                    other.element_bytes,
+                )
+            };
+            let mut same = kernels().iter().filter(|other| types(other) == types(row));
+            assert!(
+                same.clone().any(|other| other.isa == Isa::Portable),
+                "{}",
+                row.symbol
+            );
+            assert!(
+                same.clone().is_sorted_by(|a, b| a.isa > b.isa),
+                "{}",
+                row.symbol
+            );
+            assert!(same.next().is_some());
+        }
+    }
+
+    #[test]
+    fn selection_takes_the_best_row_that_the_processor_can_run() {
+        let symbol = |isa| select("modmul", DType::I64, DType::I64, isa).map(|row| row.symbol);
+        assert_eq!(symbol(Isa::Portable), Some("modmul_i64_portable"));
+        if cfg!(target_arch = "x86_64") {
+            assert_eq!(symbol(Isa::Avx2), Some("modmul_i64_avx2"));
+        }
+        assert!(select("copy", DType::F32, DType::U32, Isa::Portable).is_some());
+        assert!(select("copy", DType::F32, DType::U64, Isa::Portable).is_none());
+        assert!(select("modmul", DType::F32, DType::F32, Isa::Avx512Ifma).is_none());
+        assert!(select("no such kernel", DType::I64, DType::I64, Isa::Portable).is_none());
+    }
+}

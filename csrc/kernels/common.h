@@ -1,0 +1,85 @@
+// Words, dtypes and access to a launch: what every kernel file stands on.
+//
+// Everything below csrc/kernels but the symbols of kernels.inc is in an anonymous namespace: a
+// template compiled with -mavx512f must never replace the portable copy when objects are linked.
+#ifndef CLOAKWORK_KERNELS_COMMON_H_
+#define CLOAKWORK_KERNELS_COMMON_H_
+
+#include <stdint.h>
+#include <string.h>
+
+#include "cloakwork/kernel.h"
+
+#define CW_INLINE inline __attribute__((always_inline))
+
+namespace cw {
+namespace {
+
+using u32 = uint32_t;
+using u64 = uint64_t;
+using i64 = int64_t;
+using u128 = unsigned __int128;
+using i128 = __int128;
+
+constexpr u32 kMaxRank = 16;
+constexpr u64 kAlignment = 64;
+
+// An element whose meaning does not matter, only its size.
+template <class T>
+struct Opaque {
+  T bits;
+};
+using Any8 = Opaque<uint8_t>;
+using Any16 = Opaque<uint16_t>;
+using Any32 = Opaque<uint32_t>;
+using Any64 = Opaque<uint64_t>;
+
+// The ABI's name of an element type.
+template <class T>
+struct Element;
+template <class T>
+struct Element<Opaque<T>> {
+  static constexpr u32 kDtype = CW_ANY, kBytes = sizeof(T);
+};
+template <u32 dtype>
+struct TypedElement {
+  static constexpr u32 kDtype = dtype, kBytes = 0;
+};
+template <>
+struct Element<int8_t> : TypedElement<CW_I8> {};
+template <>
+struct Element<int32_t> : TypedElement<CW_I32> {};
+template <>
+struct Element<int64_t> : TypedElement<CW_I64> {};
+template <>
+struct Element<uint64_t> : TypedElement<CW_U64> {};
+template <>
+struct Element<float> : TypedElement<CW_F32> {};
+template <>
+struct Element<double> : TypedElement<CW_F64> {};
+
+CW_INLINE u64 Min(u64 a, u64 b) { return a < b ? a : b; }
+CW_INLINE u64 RoundUp(u64 bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+CW_INLINE u64 Dim(const cw_launch& launch, u32 axis) { return (u64)launch.dims[axis]; }
+
+CW_INLINE const i64* Strides(const cw_launch& launch, u32 operand) {
+  return launch.strides + (u64)operand * launch.rank;
+}
+
+template <class T>
+CW_INLINE T* Data(const cw_launch& launch, u32 operand) {
+  return static_cast<T*>(launch.data[operand]);
+}
+
+// Elements of the whole iteration space.
+CW_INLINE u64 Elements(const cw_launch& launch) {
+  u64 count = 1;
+  for (u32 axis = 0; axis < launch.rank; ++axis) count *= Dim(launch, axis);
+  return count;
+}
+
+}  // namespace
+}  // namespace cw
+
+#endif  // CLOAKWORK_KERNELS_COMMON_H_

@@ -1,0 +1,133 @@
+// copy and fill: any strides on either side.
+#ifndef CLOAKWORK_KERNELS_LAYOUT_COPY_H_
+#define CLOAKWORK_KERNELS_LAYOUT_COPY_H_
+
+#include "kernels/rows.h"
+
+namespace cw {
+namespace {
+
+// Rows copied together where a is tight along another axis than out: a 64-byte line of a that is
+// read for one row then serves them all.
+constexpr u64 kTransposeRows = 8;
+
+template <class T>
+CW_INLINE void CopyRow(T* out, i64 out_step, const T* a, i64 a_step, u64 count) {
+  if (out_step == 1 && a_step == 1) {
+    memmove(out, a, count * sizeof(T));
+  } else if (out_step == 1) {
+    for (u64 i = 0; i < count; ++i) out[i] = a[(i64)i * a_step];
+  } else {
+    for (u64 i = 0; i < count; ++i) out[(i64)i * out_step] = a[(i64)i * a_step];
+  }
+}
+
+// Whole rows first .. first + count of a launch, kTransposeRows or fewer, that differ in the axis
+// before the last alone.
+template <class T>
+CW_INLINE void CopyTransposed(T* out, const i64* out_at, const T* a, const i64* a_at, u64 length,
+                              u64 count) {
+  for (u64 i = 0; i < length; ++i) {
+    T* out_column = out + (i64)i * out_at[1];
+    const T* a_column = a + (i64)i * a_at[1];
+    for (u64 row = 0; row < count; ++row) {
+      out_column[(i64)row * out_at[0]] = a_column[(i64)row * a_at[0]];
+    }
+  }
+}
+
+// Operands: out, a. The space is cut into rows of its last axis.
+template <class T>
+struct Copier {
+  const cw_launch& launch;
+  u32 last;
+  u64 length;
+  Rows<2> rows;
+  bool transposed;
+
+  explicit Copier(const cw_launch& launch_)
+      : launch(launch_),
+        last(launch_.rank - 1),
+        length(Dim(launch_, last)),
+        rows(launch_.rank, launch_.dims, {Strides(launch_, 0), Strides(launch_, 1)}),
+        transposed(false) {
+    if (launch.rank < 2 || rows.length != length || !rows.stepped[0] || !rows.stepped[1]) return;
+    const i64* a_at = Strides(launch, 1) + last;
+    transposed = a_at[-1] != 0 && Magnitude(a_at[-1]) < Magnitude(a_at[0]);
+  }
+  static u64 Magnitude(i64 step) { return step < 0 ? 0 - (u64)step : (u64)step; }
+
+  // Rows begin .. end that all lie in one run of the axis before the last, in groups.
+  void Groups(u64 begin, u64 end) {
+    const i64* out_at = Strides(launch, 0) + last - 1;
+    const i64* a_at = Strides(launch, 1) + last - 1;
+    rows.Seek(begin);
+    T* out = Data<T>(launch, 0) + rows.offset[0];
+    const T* a = Data<const T>(launch, 1) + rows.offset[1];
+    for (u64 done = 0; begin + done < end; done += kTransposeRows) {
+      const u64 count = Min(kTransposeRows, end - begin - done);
+      CopyTransposed(out + (i64)done * out_at[0], out_at, a + (i64)done * a_at[0], a_at, length,
+                     count);
+    }
+  }
+
+  void Stepped(u64 begin, u64 end) {
+    T buffer[kBlock];
+    ForEachBlock(rows, begin, end, [&](u64 position, u64 count) {
+      const T* a = FetchBlock(rows, 1, Data<const T>(launch, 1), position, count, buffer);
+      FlushOrCopy(a, position, count);
+    });
+  }
+
+  CW_INLINE void FlushOrCopy(const T* a, u64 position, u64 count) {
+    T* out = OpenBlock<2, T>(rows, 0, Data<T>(launch, 0), position, nullptr);
+    if (out != nullptr) {
+      memmove(out, a, count * sizeof(T));
+    } else {
+      FlushBlock(rows, 0, Data<T>(launch, 0), position, count, a);
+    }
+  }
+
+  void Range(u64 begin, u64 end) {
+    if (!transposed) return Stepped(begin, end);
+    const u64 head = Min(end, (begin + length - 1) / length * length);
+    Stepped(begin, head);
+    const u64 run = Dim(launch, last - 1);
+    u64 row = head / length;
+    const u64 last_row = end / length;
+    while (row < last_row) {
+      const u64 stop = Min(last_row, (row / run + 1) * run);
+      Groups(row, stop);
+      row = stop;
+    }
+    if (head < end) Stepped(last_row * length, end);
+  }
+};
+
+template <class V, class In, class Out>
+void Copy(const cw_launch& launch, u64 begin, u64 end, void*) {
+  if (launch.rank == 0) {
+    if (begin < end) *Data<Out>(launch, 0) = *Data<const Out>(launch, 1);
+    return;
+  }
+  Copier<Out>(launch).Range(begin, end);
+}
+
+// Operand: out. params: the bits of the value.
+template <class V, class In, class Out>
+void Fill(const cw_launch& launch, u64 begin, u64 end, void*) {
+  Rows<1> rows(launch.rank, launch.dims, {Strides(launch, 0)});
+  Out value;
+  memcpy(&value, launch.params, sizeof value);  // little-endian: the low bytes
+  ForEachBlock(rows, begin, end, [&](u64 position, u64 count) {
+    Out buffer[kBlock];
+    Out* out = OpenBlock(rows, 0, Data<Out>(launch, 0), position, buffer);
+    for (u64 i = 0; i < count; ++i) out[i] = value;
+    FlushBlock(rows, 0, Data<Out>(launch, 0), position, count, out);
+  });
+}
+
+}  // namespace
+}  // namespace cw
+
+#endif  // CLOAKWORK_KERNELS_LAYOUT_COPY_H_

@@ -1,0 +1,44 @@
+// gather: elements of a at indices along one axis.
+#ifndef CLOAKWORK_KERNELS_LAYOUT_GATHER_H_
+#define CLOAKWORK_KERNELS_LAYOUT_GATHER_H_
+
+#include "kernels/rows.h"
+
+namespace cw {
+namespace {
+
+// Operands: out, a (stride 0 along the gathered axis), indices.
+// params: a's stride along that axis, its size. Indices in -size .. size.
+template <class V, class In, class Out>
+void Gather(const cw_launch& launch, u64 begin, u64 end, void*) {
+  const i64 stride = launch.params[0];
+  const i64 size = launch.params[1];
+  Rows<3> rows(launch.rank, launch.dims,
+               {Strides(launch, 0), Strides(launch, 1), Strides(launch, 2)});
+  const Out* data = Data<const Out>(launch, 1);
+  Out out_buffer[kBlock];
+  i64 index_buffer[kBlock], offsets[kBlock];
+  ForEachBlock(rows, begin, end, [&](u64 position, u64 count) {
+    const i64* list = Data<const i64>(launch, 2);
+    const i64* indices = FetchBlock(rows, 2, list, position, count, index_buffer);
+    Out* out = OpenBlock(rows, 0, Data<Out>(launch, 0), position, out_buffer);
+    const bool one_index = rows.stepped[2] && rows.step[2] == 0;
+    if (one_index && rows.stepped[1] && rows.step[1] == 1) {
+      const i64 index = indices[0] < 0 ? indices[0] + size : indices[0];
+      const Out* first = data + rows.offset[1] + index * stride + (i64)position;
+      memcpy(out, first, count * sizeof(Out));
+    } else {
+      rows.ListOffsets(1, position, count, offsets);
+      for (u64 i = 0; i < count; ++i) {
+        const i64 index = indices[i] < 0 ? indices[i] + size : indices[i];
+        out[i] = data[offsets[i] + index * stride];
+      }
+    }
+    FlushBlock(rows, 0, Data<Out>(launch, 0), position, count, out);
+  });
+}
+
+}  // namespace
+}  // namespace cw
+
+#endif  // CLOAKWORK_KERNELS_LAYOUT_GATHER_H_

@@ -1,0 +1,56 @@
+// Constants of modmul_axis_sum: where they lie in prepared, and what they are.
+#ifndef CLOAKWORK_KERNELS_MODULAR_AXIS_SUM_PLAN_H_
+#define CLOAKWORK_KERNELS_MODULAR_AXIS_SUM_PLAN_H_
+
+#include "kernels/modular/arithmetic.h"
+
+namespace cw {
+namespace {
+
+// Units of a chunk, and terms added before a reduction: 15 * 2^124 + 2^62 < 2^128.
+constexpr u64 kSumChunk = 128;
+constexpr u64 kSumTerms = 15;
+// Gathered tiles of a and b, at 8 bytes an element.
+constexpr u64 kAxisSumScratchBytes = 2 * kSumTerms * kSumChunk * sizeof(u64);
+
+// inverse = floor(2^64 / q); power = 2^64 mod q, with its Shoup companion.
+struct SumModulus {
+  u64 q, inverse, power, power_shoup;
+};
+
+inline SumModulus MakeSumModulus(u64 q) {
+  const u64 power = (u64)(((u128)1 << 64) % q);
+  return {q, (u64)(((u128)1 << 64) / q), power, ShoupOf(power, q)};
+}
+
+// A list of SumModulus, then the inverse permutation (unused where there is no permutation: sizes
+// must not depend on pointers).
+struct AxisSumPlan {
+  u64 size;     // n
+  u64 moduli;   // 1, or k
+  u64 inverse;  // byte offset of the inverse permutation
+  u64 bytes;
+
+  explicit AxisSumPlan(const cw_launch& launch) {
+    i64 strides[kMaxRank];
+    size = Dim(launch, 2);
+    moduli = ModulusStrides(launch, 3, strides);
+    inverse = RoundUp(moduli * sizeof(SumModulus));
+    bytes = inverse + size * sizeof(u32);
+  }
+  static SumModulus* Moduli(void* prepared) { return static_cast<SumModulus*>(prepared); }
+  static const SumModulus* Moduli(const void* prepared) {
+    return static_cast<const SumModulus*>(prepared);
+  }
+  u32* Inverse(void* prepared) const {
+    return reinterpret_cast<u32*>(static_cast<char*>(prepared) + inverse);
+  }
+  const u32* Inverse(const void* prepared) const {
+    return reinterpret_cast<const u32*>(static_cast<const char*>(prepared) + inverse);
+  }
+};
+
+}  // namespace
+}  // namespace cw
+
+#endif  // CLOAKWORK_KERNELS_MODULAR_AXIS_SUM_PLAN_H_

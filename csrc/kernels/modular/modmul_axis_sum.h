@@ -1,0 +1,190 @@
+// modmul_axis_sum: the inner products of encrypted matrix multiplication and key switching.
+//
+// Units are walked by output position u = p(n), so that only a is gathered through the inverse
+// permutation. Products add up in 128 bits, 15 terms to a reduction. For one chunk of positions
+// and one group of terms all rows r are done in turn: b is read from memory once a call, and stays
+// in the first-level cache.
+#ifndef CLOAKWORK_KERNELS_MODULAR_MODMUL_AXIS_SUM_H_
+#define CLOAKWORK_KERNELS_MODULAR_MODMUL_AXIS_SUM_H_
+
+#include "kernels/modular/axis_sum_plan.h"
+#include "kernels/rows.h"
+#include "kernels/simd/u64x1.h"
+
+namespace cw {
+namespace {
+
+// Up to kSumTerms rows of operands: element i of term s is data[s * term_step + i], or
+// data[s * term_step] of a broadcast operand.
+template <class T>
+struct Terms {
+  const T* data;
+  i64 term_step;
+  bool broadcast;
+};
+
+// (high, low) mod q for any 128-bit number.  Result in [0, q).
+// high * 2^64 by Shoup is below 2q; floor(low * inverse / 2^64) is at most 1 below low / q.
+template <class V>
+CW_INLINE V ReduceWide(V high, V low, const SumModulus& m) {
+  const V q = V::Set(m.q);
+  const V upper = MulShoupLazy(high, V::Set(m.power), V::Set(m.power_shoup), q);
+  const V lower = Sub(low, MulLow(MulHigh(low, V::Set(m.inverse)), q));
+  return SubIfAtLeast(SubIfAtLeast(Add(upper, lower), Add(q, q)), q);
+}
+
+// out[i] = (out[i] + sum of terms) mod q for i in first .. stop; false, with out unspecified words
+// left as they were from the first vector that holds a word outside [0, 2^62).
+template <class V, bool a_broadcast, bool b_broadcast, class T>
+CW_INLINE u64 SumVectors(T* out, const Terms<T>& a, const Terms<T>& b, u64 terms, u64 first,
+                         u64 stop, const SumModulus& m) {
+  u64 i = first;
+  for (; i + V::kLanes <= stop; i += V::kLanes) {
+    V low = V::Load(out + i);
+    V high = V::Set(0);
+    V seen = low;
+    for (u64 s = 0; s < terms; ++s) {
+      const T* a_term = a.data + (i64)s * a.term_step;
+      const T* b_term = b.data + (i64)s * b.term_step;
+      const V x = a_broadcast ? V::Set((u64)(i64)*a_term) : V::Load(a_term + i);
+      const V y = b_broadcast ? V::Set((u64)(i64)*b_term) : V::Load(b_term + i);
+      V product_low;
+      const V product_high = MulWide(x, y, product_low);
+      AddWide(high, low, product_high, product_low);
+      seen = Or(seen, Or(x, y));
+    }
+    if (__builtin_expect(AnyTopBit(Or(seen, Add(seen, seen))), 0)) break;
+    ReduceWide(high, low, m).Store(out + i);
+  }
+  return i;
+}
+
+// The definition, for words of any value.
+template <class T>
+void SumExactly(T* out, const Terms<T>& a, const Terms<T>& b, u64 terms, u64 i, u64 q) {
+  i128 sum = (i128)CanonicalRemainder(out[i], q);
+  for (u64 s = 0; s < terms; ++s) {
+    const i64 x = a.data[(i64)s * a.term_step + (a.broadcast ? 0 : (i64)i)];
+    const i64 y = b.data[(i64)s * b.term_step + (b.broadcast ? 0 : (i64)i)];
+    sum = (i128)CanonicalRemainder((i128)x * y % (i128)q + sum, q);
+  }
+  out[i] = (T)sum;
+}
+
+template <class V, bool a_broadcast, bool b_broadcast, class T>
+void SumChunk(T* out, const Terms<T>& a, const Terms<T>& b, u64 terms, u64 count,
+              const SumModulus& m) {
+  for (u64 i = 0; i < count;) {
+    i = SumVectors<V, a_broadcast, b_broadcast>(out, a, b, terms, i, count, m);
+    if (i + V::kLanes > count) {
+      i = SumVectors<U64x1, a_broadcast, b_broadcast>(out, a, b, terms, i, count, m);
+    }
+    const u64 odd = Min(count, i + V::kLanes);  // stopped at words that need exact arithmetic
+    for (; i < odd; ++i) SumExactly(out, a, b, terms, i, m.q);
+  }
+}
+
+template <class V, class T>
+void AddProducts(T* out, const Terms<T>& a, const Terms<T>& b, u64 terms, u64 count,
+                 const SumModulus& m) {
+  if (a.broadcast && b.broadcast) return SumChunk<V, true, true>(out, a, b, terms, count, m);
+  if (a.broadcast) return SumChunk<V, true, false>(out, a, b, terms, count, m);
+  if (b.broadcast) return SumChunk<V, false, true>(out, a, b, terms, count, m);
+  SumChunk<V, false, false>(out, a, b, terms, count, m);
+}
+
+// Brings the terms of one operand for positions u .. u + count side by side, if they are not.
+template <class T>
+Terms<T> FetchTerms(const T* data, i64 step, i64 term_step, const u32* order, u64 u, u64 count,
+                    u64 terms, T* tile) {
+  if (step == 0) return {data, term_step, true};
+  if (step == 1 && order == nullptr) return {data + u, term_step, false};
+  for (u64 s = 0; s < terms; ++s) {
+    const T* row = data + (i64)s * term_step;
+    T* tile_row = tile + s * kSumChunk;
+    for (u64 i = 0; i < count; ++i) {
+      tile_row[i] = row[(i64)(order == nullptr ? u + i : order[u + i]) * step];
+    }
+  }
+  return {tile, (i64)kSumChunk, false};
+}
+
+// Rows first_row .. last_row at positions u .. u + count of limb k.
+template <class V, class T>
+struct AxisSum {
+  const cw_launch& launch;
+  const AxisSumPlan plan;
+  const SumModulus* moduli;
+  const u32* order;  // inverse permutation, or null
+  T* tile;
+  T* b_tile;
+
+  AxisSum(const cw_launch& launch_, void* scratch) : launch(launch_), plan(launch_) {
+    moduli = AxisSumPlan::Moduli(launch.prepared);
+    order = launch.data[4] == nullptr ? nullptr : plan.Inverse(launch.prepared);
+    tile = static_cast<T*>(scratch);
+    b_tile = tile + kSumTerms * kSumChunk;
+  }
+
+  CW_INLINE void Accumulate(T* out, const Terms<T>& a, const Terms<T>& b, u64 terms, u64 count,
+                            const SumModulus& m) const {
+    const i64 step = Strides(launch, 0)[2];
+    if (step == 1) return AddProducts<V>(out, a, b, terms, count, m);
+    T buffer[kSumChunk];
+    for (u64 i = 0; i < count; ++i) buffer[i] = out[(i64)i * step];
+    AddProducts<V>(buffer, a, b, terms, count, m);
+    for (u64 i = 0; i < count; ++i) out[(i64)i * step] = buffer[i];
+  }
+
+  void Chunk(u64 first_row, u64 last_row, u64 k, u64 u, u64 count) const {
+    const i64 *out_at = Strides(launch, 0), *a_at = Strides(launch, 1), *b_at = Strides(launch, 2);
+    const SumModulus& m = moduli[plan.moduli == 1 ? 0 : k];
+    const u64 all_terms = Dim(launch, 3);
+    T* out = Data<T>(launch, 0) + (i64)k * out_at[1] + (i64)u * out_at[2];
+    const T* a = Data<const T>(launch, 1) + (i64)k * a_at[1];
+    const T* b = Data<const T>(launch, 2) + (i64)k * b_at[1];
+    u64 s = 0;
+    do {  // also without terms: out is reduced
+      const u64 terms = Min(kSumTerms, all_terms - s);
+      const Terms<T> right =
+          FetchTerms<T>(b + (i64)s * b_at[3], b_at[2], b_at[3], nullptr, u, count, terms, b_tile);
+      for (u64 r = first_row; r < last_row; ++r) {
+        const Terms<T> left = FetchTerms<T>(a + (i64)r * a_at[0] + (i64)s * a_at[3], a_at[2],
+                                            a_at[3], order, u, count, terms, tile);
+        Accumulate(out + (i64)r * out_at[0], left, right, terms, count, m);
+      }
+      s += terms;
+    } while (s < all_terms);
+  }
+
+  // Positions begin .. end of the flattened (k, n), for each of the rows.
+  void Rectangle(u64 first_row, u64 last_row, u64 begin, u64 end) const {
+    while (begin < end) {
+      const u64 u = begin % plan.size;
+      const u64 count = Min(Min(kSumChunk, plan.size - u), end - begin);
+      Chunk(first_row, last_row, begin / plan.size, u, count);
+      begin += count;
+    }
+  }
+};
+
+// Operands: out, a, b, q, perm. Axes: r, k, n, s; units are r, k and position u.
+template <class V, class In, class Out>
+void ModMulAxisSum(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
+  const AxisSum<V, Out> sum(launch, scratch);
+  const u64 plane = Dim(launch, 1) * Dim(launch, 2);
+  u64 row = begin / plane;
+  const u64 last_row = end / plane;
+  if (row == last_row) return sum.Rectangle(row, row + 1, begin % plane, end % plane);
+  if (begin % plane != 0) {
+    sum.Rectangle(row, row + 1, begin % plane, plane);
+    ++row;
+  }
+  if (row < last_row) sum.Rectangle(row, last_row, 0, plane);
+  if (end % plane != 0) sum.Rectangle(last_row, last_row + 1, 0, end % plane);
+}
+
+}  // namespace
+}  // namespace cw
+
+#endif  // CLOAKWORK_KERNELS_MODULAR_MODMUL_AXIS_SUM_H_

@@ -1,0 +1,20 @@
+// Moduli prepared for uniform_mod.
+#ifndef CLOAKWORK_KERNELS_RLWE_DERIVED_H_
+#define CLOAKWORK_KERNELS_RLWE_DERIVED_H_
+
+#include "kernels/derived.h"
+
+extern "C" {
+uint64_t cw_uniform_prepared_bytes(const cw_launch* launch);
+void cw_uniform_prepare(const cw_launch* launch, void* prepared);
+}
+
+namespace cw {
+namespace {
+
+constexpr Derived kUniform = {1u << 2, nullptr, cw_uniform_prepared_bytes, cw_uniform_prepare};
+
+}  // namespace
+}  // namespace cw
+
+#endif  // CLOAKWORK_KERNELS_RLWE_DERIVED_H_

@@ -1,0 +1,84 @@
+// One 64-bit word a vector: the portable kernels, and the tails of the others.
+//
+// The vector types share one interface, described here; algorithms are templates over it.
+#ifndef CLOAKWORK_KERNELS_SIMD_U64X1_H_
+#define CLOAKWORK_KERNELS_SIMD_U64X1_H_
+
+#include "kernels/common.h"
+
+namespace cw {
+namespace {
+
+struct U64x1 {
+  static constexpr int kLanes = 1;
+  u64 v;
+
+  static CW_INLINE U64x1 Set(u64 x) { return {x}; }
+  // Signed elements are sign-extended; Store keeps the low bits.
+  template <class T>
+  static CW_INLINE U64x1 Load(const T* p) {
+    return {(u64)(i64)*p};
+  }
+  // kLanes / repeat words, each in `repeat` neighbouring lanes. May read past them.
+  template <int repeat>
+  static CW_INLINE U64x1 LoadRepeated(const u64* p) {
+    return {*p};
+  }
+  template <class T>
+  CW_INLINE void Store(T* p) const {
+    *p = (T)v;
+  }
+};
+
+CW_INLINE U64x1 Add(U64x1 a, U64x1 b) { return {a.v + b.v}; }
+CW_INLINE U64x1 Sub(U64x1 a, U64x1 b) { return {a.v - b.v}; }
+CW_INLINE U64x1 And(U64x1 a, U64x1 b) { return {a.v & b.v}; }
+CW_INLINE U64x1 Or(U64x1 a, U64x1 b) { return {a.v | b.v}; }
+CW_INLINE U64x1 Xor(U64x1 a, U64x1 b) { return {a.v ^ b.v}; }
+CW_INLINE U64x1 MulLow(U64x1 a, U64x1 b) { return {a.v * b.v}; }
+CW_INLINE U64x1 MulHigh(U64x1 a, U64x1 b) { return {(u64)((u128)a.v * b.v >> 64)}; }
+
+// Returns the high word of the product, low receives the low one.
+CW_INLINE U64x1 MulWide(U64x1 a, U64x1 b, U64x1& low) {
+  const u128 product = (u128)a.v * b.v;
+  low.v = (u64)product;
+  return {(u64)(product >> 64)};
+}
+
+// There is nothing inside one lane to exchange: only named here.
+template <int step>
+CW_INLINE void Exchange(U64x1&, U64x1&) {}
+
+// (high, low) += (a, b) as 128-bit numbers.
+CW_INLINE void AddWide(U64x1& high, U64x1& low, U64x1 a, U64x1 b) {
+  const u128 sum = ((u128)high.v << 64 | low.v) + ((u128)a.v << 64 | b.v);
+  high.v = (u64)(sum >> 64);
+  low.v = (u64)sum;
+}
+
+// Logical, by a count for each lane in [0, 64]; 64 gives 0.
+CW_INLINE U64x1 ShiftLeft(U64x1 a, U64x1 count) { return {count.v > 63 ? 0 : a.v << count.v}; }
+CW_INLINE U64x1 ShiftRight(U64x1 a, U64x1 count) { return {count.v > 63 ? 0 : a.v >> count.v}; }
+
+// x - m where x >= m, else x.  x in [0, 2m), m <= 2^63.
+CW_INLINE U64x1 SubIfAtLeast(U64x1 x, U64x1 m) {
+  const u64 reduced = x.v - m.v;
+  return {(i64)reduced < 0 ? x.v : reduced};
+}
+
+// All ones where x != 0, else 0.
+CW_INLINE U64x1 NonZero(U64x1 x) { return {x.v != 0 ? ~(u64)0 : 0}; }
+
+// Whether the top bit of any lane is set.
+CW_INLINE bool AnyTopBit(U64x1 x) { return (i64)x.v < 0; }
+
+// 1 where (high, low) < (bound_high, bound_low), both below 2^127, else 0. Without a branch.
+CW_INLINE U64x1 LessWide(U64x1 high, U64x1 low, U64x1 bound_high, U64x1 bound_low) {
+  const u128 difference = ((u128)high.v << 64 | low.v) - ((u128)bound_high.v << 64 | bound_low.v);
+  return {(u64)(difference >> 127)};
+}
+
+}  // namespace
+}  // namespace cw
+
+#endif  // CLOAKWORK_KERNELS_SIMD_U64X1_H_

@@ -1,0 +1,118 @@
+// Eight 64-bit words a vector: AVX-512 F, DQ, VL, BW. u64x1.h says what each function means.
+#ifndef CLOAKWORK_KERNELS_SIMD_U64X8_H_
+#define CLOAKWORK_KERNELS_SIMD_U64X8_H_
+
+#include <immintrin.h>
+
+#include "kernels/common.h"
+
+namespace cw {
+namespace {
+
+struct U64x8 {
+  static constexpr int kLanes = 8;
+  __m512i v;
+
+  static CW_INLINE U64x8 Set(u64 x) { return {_mm512_set1_epi64((i64)x)}; }
+
+  static CW_INLINE U64x8 Load(const u64* p) { return {_mm512_loadu_si512(p)}; }
+  static CW_INLINE U64x8 Load(const i64* p) { return {_mm512_loadu_si512(p)}; }
+  static CW_INLINE U64x8 Load(const int32_t* p) {
+    return {_mm512_cvtepi32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
+  }
+  static CW_INLINE U64x8 Load(const int8_t* p) {
+    return {_mm512_cvtepi8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))};
+  }
+  template <int repeat>
+  static CW_INLINE U64x8 LoadRepeated(const u64* p) {
+    static_assert(repeat == 1 || repeat == 2 || repeat == 4, "what a vector of eight has");
+    if constexpr (repeat == 1) return Load(p);
+    if constexpr (repeat == 2) {
+      const __m256i four = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+      const __m512i order = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3);
+      return {_mm512_permutexvar_epi64(order, _mm512_castsi256_si512(four))};
+    }
+    const __m128i two = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m512i order = _mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1);
+    return {_mm512_permutexvar_epi64(order, _mm512_castsi128_si512(two))};
+  }
+
+  CW_INLINE void Store(u64* p) const { _mm512_storeu_si512(p, v); }
+  CW_INLINE void Store(i64* p) const { _mm512_storeu_si512(p, v); }
+  CW_INLINE void Store(int32_t* p) const {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi64_epi32(v));
+  }
+};
+
+CW_INLINE U64x8 Add(U64x8 a, U64x8 b) { return {_mm512_add_epi64(a.v, b.v)}; }
+CW_INLINE U64x8 Sub(U64x8 a, U64x8 b) { return {_mm512_sub_epi64(a.v, b.v)}; }
+CW_INLINE U64x8 And(U64x8 a, U64x8 b) { return {_mm512_and_si512(a.v, b.v)}; }
+CW_INLINE U64x8 Or(U64x8 a, U64x8 b) { return {_mm512_or_si512(a.v, b.v)}; }
+CW_INLINE U64x8 Xor(U64x8 a, U64x8 b) { return {_mm512_xor_si512(a.v, b.v)}; }
+CW_INLINE U64x8 ShiftLeft(U64x8 a, U64x8 count) { return {_mm512_sllv_epi64(a.v, count.v)}; }
+CW_INLINE U64x8 ShiftRight(U64x8 a, U64x8 count) { return {_mm512_srlv_epi64(a.v, count.v)}; }
+CW_INLINE U64x8 MulLow(U64x8 a, U64x8 b) { return {_mm512_mullo_epi64(a.v, b.v)}; }
+
+// Schoolbook over halves of 32 bits; `middle` and `carry` stay below 2^64.
+CW_INLINE U64x8 MulWide(U64x8 a, U64x8 b, U64x8& low) {
+  const __m512i mask = _mm512_set1_epi64(0xffffffff);
+  const __m512i a_high = _mm512_srli_epi64(a.v, 32), b_high = _mm512_srli_epi64(b.v, 32);
+  const __m512i lowest = _mm512_mul_epu32(a.v, b.v);
+  const __m512i middle =
+      _mm512_add_epi64(_mm512_mul_epu32(a_high, b.v), _mm512_srli_epi64(lowest, 32));
+  const __m512i carry =
+      _mm512_add_epi64(_mm512_mul_epu32(a.v, b_high), _mm512_and_si512(middle, mask));
+  const __m512i highest =
+      _mm512_add_epi64(_mm512_mul_epu32(a_high, b_high), _mm512_srli_epi64(middle, 32));
+  low.v = _mm512_mask_shuffle_epi32(lowest, 0xaaaa, carry, _MM_PERM_CCAA);
+  return {_mm512_add_epi64(highest, _mm512_srli_epi64(carry, 32))};
+}
+
+CW_INLINE U64x8 MulHigh(U64x8 a, U64x8 b) {
+  U64x8 low;
+  return MulWide(a, b, low);
+}
+
+CW_INLINE void AddWide(U64x8& high, U64x8& low, U64x8 a, U64x8 b) {
+  low = Add(low, b);
+  const __mmask8 carry = _mm512_cmplt_epu64_mask(low.v, b.v);
+  high = Add(high, a);
+  high.v = _mm512_mask_sub_epi64(high.v, carry, high.v, _mm512_set1_epi64(-1));
+}
+
+// x - m wraps to a greater word just where x < m.
+CW_INLINE U64x8 SubIfAtLeast(U64x8 x, U64x8 m) {
+  return {_mm512_min_epu64(x.v, _mm512_sub_epi64(x.v, m.v))};
+}
+
+CW_INLINE U64x8 NonZero(U64x8 x) { return {_mm512_movm_epi64(_mm512_test_epi64_mask(x.v, x.v))}; }
+
+CW_INLINE bool AnyTopBit(U64x8 x) { return _mm512_movepi64_mask(x.v) != 0; }
+
+CW_INLINE U64x8 LessWide(U64x8 high, U64x8 low, U64x8 bound_high, U64x8 bound_low) {
+  const __mmask8 less = _mm512_cmplt_epu64_mask(high.v, bound_high.v);
+  const __mmask8 equal = _mm512_cmpeq_epu64_mask(high.v, bound_high.v);
+  const __mmask8 decided = _mm512_mask_cmplt_epu64_mask(equal, low.v, bound_low.v);
+  return {_mm512_maskz_set1_epi64((__mmask8)(less | decided), 1)};
+}
+
+template <int step>
+CW_INLINE void Exchange(U64x8& x, U64x8& y) {
+  static_assert(step == 1 || step == 2 || step == 4, "what a vector of eight has");
+  const __m512i a = x.v, b = y.v;
+  if constexpr (step == 4) {
+    x.v = _mm512_shuffle_i64x2(a, b, 0x44);
+    y.v = _mm512_shuffle_i64x2(a, b, 0xee);
+  } else if constexpr (step == 2) {
+    x.v = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13), b);
+    y.v = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15), b);
+  } else {
+    x.v = _mm512_unpacklo_epi64(a, b);
+    y.v = _mm512_unpackhi_epi64(a, b);
+  }
+}
+
+}  // namespace
+}  // namespace cw
+
+#endif  // CLOAKWORK_KERNELS_SIMD_U64X8_H_

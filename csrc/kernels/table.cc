@@ -1,0 +1,96 @@
+// The list of all rows that Rust reads: kernels.inc once for each instruction set, best first.
+#include <stddef.h>
+
+#include "kernels/common.h"
+#include "kernels/gadget/derived.h"
+#include "kernels/modular/derived.h"
+#include "kernels/ntt/derived.h"
+#include "kernels/rlwe/derived.h"
+
+#define CW_DECLARE(kernel, suffix, isa) \
+  extern "C" void cw_##kernel##_##suffix##_##isa(const cw_launch*, uint64_t, uint64_t, void*);
+
+#define CW_ROW(kernel, suffix, isa, isa_number, In, Out, derived) \
+  {#kernel,                                                       \
+   #kernel "_" #suffix "_" #isa,                                  \
+   isa_number,                                                    \
+   Element<In>::kDtype,                                           \
+   Element<Out>::kDtype,                                          \
+   Element<Out>::kBytes,                                          \
+   derived.constant_operands,                                     \
+   0,                                                             \
+   cw_##kernel##_##suffix##_##isa,                                \
+   derived.scratch_bytes,                                         \
+   derived.prepared_bytes,                                        \
+   derived.prepare},
+
+#define CW_KERNEL(kernel, suffix, Function, In, Out, derived) CW_DECLARE(kernel, suffix, portable)
+#include "kernels/families.inc"
+#undef CW_KERNEL
+#if defined(__x86_64__)
+#define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
+  CW_DECLARE(kernel, suffix, avx2)                            \
+  CW_DECLARE(kernel, suffix, avx512)
+#include "kernels/families.inc"
+#undef CW_KERNEL
+#endif
+
+namespace cw {
+namespace {
+
+constexpr cw_kernel_row kRows[] = {
+#if defined(__x86_64__)
+#define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
+  CW_ROW(kernel, suffix, avx512, CW_AVX512, In, Out, derived)
+#include "kernels/families.inc"
+#undef CW_KERNEL
+#define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
+  CW_ROW(kernel, suffix, avx2, CW_AVX2, In, Out, derived)
+#include "kernels/families.inc"
+#undef CW_KERNEL
+#endif
+#define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
+  CW_ROW(kernel, suffix, portable, CW_PORTABLE, In, Out, derived)
+#include "kernels/families.inc"
+#undef CW_KERNEL
+};
+
+constexpr uint64_t kLayout[] = {
+    CW_KERNEL_ABI,
+    sizeof(cw_launch),
+    offsetof(cw_launch, rank),
+    offsetof(cw_launch, operands),
+    offsetof(cw_launch, dims),
+    offsetof(cw_launch, strides),
+    offsetof(cw_launch, data),
+    offsetof(cw_launch, params),
+    offsetof(cw_launch, prepared),
+    sizeof(cw_kernel_row),
+    offsetof(cw_kernel_row, kernel),
+    offsetof(cw_kernel_row, symbol),
+    offsetof(cw_kernel_row, isa),
+    offsetof(cw_kernel_row, in_dtype),
+    offsetof(cw_kernel_row, out_dtype),
+    offsetof(cw_kernel_row, element_bytes),
+    offsetof(cw_kernel_row, constant_operands),
+    offsetof(cw_kernel_row, reserved),
+    offsetof(cw_kernel_row, run),
+    offsetof(cw_kernel_row, scratch_bytes),
+    offsetof(cw_kernel_row, prepared_bytes),
+    offsetof(cw_kernel_row, prepare),
+};
+
+}  // namespace
+}  // namespace cw
+
+extern "C" {
+const cw_kernel_row* cw_cpu_kernels(uint64_t* count) {
+  *count = sizeof cw::kRows / sizeof cw::kRows[0];
+  return cw::kRows;
+}
+
+const uint64_t* cw_abi_layout(uint64_t* count) {
+  *count = sizeof cw::kLayout / sizeof cw::kLayout[0];
+  return cw::kLayout;
+}
+}
