@@ -1,0 +1,40 @@
+//! Why there is no plan.
+
+use crate::{Memory, format_bytes};
+use cloakwork_ir::DType;
+
+/// Why a verified program cannot be planned for a target.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// No kernel row fits.
+    #[error("step {step}: no `{kernel}` kernel takes {input} and gives {output} on this target")]
+    NoKernel {
+        /// The program's step.
+        step: u32,
+        /// The kernel asked for.
+        kernel: String,
+        /// Dtype of its first operand.
+        input: DType,
+        /// Dtype of its result.
+        output: DType,
+    },
+    /// The run would need more memory than allowed.
+    #[error(
+        "this program needs {} at its peak, the budget is {}; {memory}",
+        format_bytes(memory.peak_bytes()), format_bytes(*budget_bytes)
+    )]
+    Budget {
+        /// What it needs.
+        memory: Memory,
+        /// What is allowed.
+        budget_bytes: u64,
+    },
+    /// A declaration failed on a call that the verifier had passed: a mistake of Cloakwork's.
+    #[error("step {step}: internal error, please report it: {message}")]
+    Internal {
+        /// The program's step.
+        step: u32,
+        /// What happened.
+        message: String,
+    },
+}

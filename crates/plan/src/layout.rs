@@ -1,0 +1,211 @@
+//! Chooses how each storage lies in memory.
+//!
+//! HEAL's tensors have their moduli on the last axis, so that neighbours in memory belong to
+//! different moduli: the wrong order for SIMD. Where a kernel would read moduli along the tightest
+//! axis, the storage is laid out *limb-major* instead: last axis outermost. Its logical shape stays;
+//! every view of it is replayed over the new strides, and a storage with a view that the new strides
+//! cannot say keeps the natural layout.
+
+use crate::{Options, PlanError};
+use cloakwork_ir::{Shape, View};
+use cloakwork_ops::{Body, Launch, Source, Value, Viewed};
+use cloakwork_verify::{Action, Call, StorageId, ValueId, Verified};
+use std::collections::{HashMap, HashSet};
+
+/// Physical views, where they differ from the logical ones.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    limb_major: HashSet<StorageId>,
+    views: HashMap<ValueId, View>,
+}
+
+impl Layout {
+    /// The layout of a program's storages.
+    pub fn choose(verified: &Verified, options: &Options) -> Result<Self, PlanError> {
+        let mut layout = Self::default();
+        if !options.limb_major {
+            return Ok(layout);
+        }
+        for (step, action) in verified.actions() {
+            if let Action::Kernel { call, .. } = action {
+                layout
+                    .note_wishes(verified, call)
+                    .map_err(|message| PlanError::Internal {
+                        step: *step,
+                        message,
+                    })?;
+            }
+        }
+        // Each round drops the storages that turned out not to allow it; views depend on nothing
+        // but their own storage, so the second round finds none.
+        while !layout.limb_major.is_empty() && !layout.replay(verified) {}
+        Ok(layout)
+    }
+
+    /// Whether a storage is limb-major.
+    pub fn is_limb_major(&self, storage: StorageId) -> bool {
+        self.limb_major.contains(&storage)
+    }
+
+    /// How many storages are limb-major.
+    pub fn count(&self) -> usize {
+        self.limb_major.len()
+    }
+
+    /// The physical view of a value.
+    pub fn view<'a>(&'a self, verified: &'a Verified, value: ValueId) -> &'a View {
+        self.views
+            .get(&value)
+            .unwrap_or_else(|| verified.view(value))
+    }
+
+    /// The physical view of a whole storage.
+    pub fn root(&self, verified: &Verified, storage: StorageId) -> View {
+        let root = verified
+            .storage(storage)
+            .map_or_else(no_view, |info| info.root.clone());
+        if self.is_limb_major(storage) {
+            limb_major(&root)
+        } else {
+            root
+        }
+    }
+
+    fn note_wishes(&mut self, verified: &Verified, call: &Call) -> Result<(), String> {
+        let Body::Kernel(body) = &call.def.body else {
+            return Ok(());
+        };
+        let Some(q) = call.def.param("q") else {
+            return Ok(());
+        };
+        verified.with_args(
+            call,
+            |value| verified.view(value),
+            |args| {
+                let moduli = match args.values.get(q) {
+                    Some(Value::Tensor(operand)) if operand.view.rank() == 1 => operand.dims()[0],
+                    _ => 1,
+                };
+                if moduli < 2 {
+                    return Ok(());
+                }
+                let launches = (body.launch)(args).map_err(|error| error.to_string())?;
+                for launch in &launches {
+                    self.note_launch(verified, call, launch, q as u8);
+                }
+                Ok(())
+            },
+        )
+    }
+
+    /// Every operand whose tightest axis is the one along which the moduli change.
+    fn note_launch(&mut self, verified: &Verified, call: &Call, launch: &Launch, q: u8) {
+        let moduli = launch
+            .operands
+            .iter()
+            .find(|o| o.source == Source::Param(q));
+        let Some(moduli) = moduli else { return };
+        for operand in &launch.operands {
+            let Source::Param(param) = operand.source else {
+                continue;
+            };
+            let along = operand
+                .strides
+                .iter()
+                .zip(&moduli.strides)
+                .zip(&launch.dims);
+            let tight = along
+                .clone()
+                .any(|((own, q), &dim)| *q != 0 && own.abs() == 1 && dim > 1);
+            let spread = along
+                .clone()
+                .any(|((own, q), &dim)| *q == 0 && *own != 0 && dim > 1);
+            let Some(storage) = call
+                .value(param as usize)
+                .and_then(|v| storage_of(verified, v))
+            else {
+                continue;
+            };
+            let Some(root) = verified.storage(storage).map(|info| &info.root) else {
+                continue;
+            };
+            if tight && spread && root.rank() >= 2 && root.is_contiguous() {
+                self.limb_major.insert(storage);
+            }
+        }
+    }
+
+    /// Replays every view of the limb-major storages. False if some had to be given up.
+    fn replay(&mut self, verified: &Verified) -> bool {
+        self.views.clear();
+        let mut failed = HashSet::new();
+        for (_, action) in verified.actions() {
+            let (value, physical) = match action {
+                Action::Upload { value, .. } | Action::Allocate { value } => {
+                    let storage = storage_of(verified, *value);
+                    (*value, storage.map(|storage| self.root(verified, storage)))
+                }
+                Action::Copy { source, value, .. } => {
+                    let storage = storage_of(verified, *value);
+                    let root = storage.map_or_else(no_view, |s| self.root(verified, s));
+                    let shape = &verified.view(*source).shape;
+                    let fits = matches!(root.reshape(shape), Ok(Some(_)));
+                    (*value, fits.then_some(root))
+                }
+                Action::View { call, value } => (
+                    *value,
+                    self.replay_view(verified, call, verified.view(*value)),
+                ),
+                _ => continue,
+            };
+            let Some(storage) = storage_of(verified, value) else {
+                continue;
+            };
+            if !self.is_limb_major(storage) {
+                continue;
+            }
+            match physical {
+                Some(view) => drop(self.views.insert(value, view)),
+                None => drop(failed.insert(storage)),
+            }
+        }
+        self.limb_major.retain(|storage| !failed.contains(storage));
+        failed.is_empty()
+    }
+
+    fn replay_view(&self, verified: &Verified, call: &Call, logical: &View) -> Option<View> {
+        let Body::View(view) = &call.def.body else {
+            return None;
+        };
+        // What is the same tensor stays the same: `contiguous` asks about logical strides.
+        let source = call.def.param("a").and_then(|a| call.value(a))?;
+        if verified.view(source) == logical {
+            return Some(self.view(verified, source).clone());
+        }
+        verified.with_args(
+            call,
+            |value| self.view(verified, value),
+            |args| match view(args) {
+                Ok(Viewed::View(view)) => Some(view),
+                _ => None,
+            },
+        )
+    }
+}
+
+fn storage_of(verified: &Verified, value: ValueId) -> Option<StorageId> {
+    verified.value(value).map(|info| info.storage)
+}
+
+fn no_view() -> View {
+    View::contiguous(Shape::scalar())
+}
+
+/// The same extent with the last axis outermost.
+fn limb_major(root: &View) -> View {
+    let rank = root.rank();
+    let order: Vec<usize> = std::iter::once(rank.saturating_sub(1))
+        .chain(0..rank - 1)
+        .collect();
+    View::with_axis_order(root.shape.clone(), &order)
+}

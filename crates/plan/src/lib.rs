@@ -1,0 +1,24 @@
+//! From a verified program and a target to a plan: which kernel runs each step, over which
+//! geometry, where every buffer lies, and what is derived from constants beforehand.
+//!
+//! Planning is pure: the same program and target give the same plan, which can be printed. It
+//! touches no tensor data; running it is `cloakwork-run`'s work.
+#![forbid(unsafe_code)]
+
+mod arena;
+mod build;
+mod error;
+mod layout;
+mod lower;
+mod memory;
+mod plan;
+mod print;
+
+pub use build::plan;
+pub use error::PlanError;
+pub use lower::{Lowered, lower};
+pub use memory::{Memory, format_bytes};
+pub use plan::{
+    Address, Buffer, Check, Download, Geometry, Options, Plan, Prepared, PreparedConstant, Space,
+    Step, StepCost,
+};

@@ -1,0 +1,142 @@
+//! Expands composite ops into the ops that kernels exist for. The result is a program like any
+//! other, and passes the same verifier.
+
+use crate::PlanError;
+use cloakwork_ir::{Arg, Builder, Op, Program, Step, Symbol};
+use cloakwork_ops::{Body, Expansion, find_form};
+use cloakwork_verify::{Action, Call, Verified, verify};
+use std::sync::Arc;
+
+/// A program without composite ops.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// The program.
+    pub verified: Arc<Verified>,
+    /// For each of its steps, the step that it came from; `None` if nothing was expanded.
+    pub origins: Option<Arc<[u32]>>,
+}
+
+/// Expands until nothing is composite.
+///
+/// # Errors
+/// An expansion does not verify: a mistake in a declaration.
+pub fn lower(verified: Arc<Verified>) -> Result<Lowered, PlanError> {
+    let mut lowered = Lowered {
+        verified,
+        origins: None,
+    };
+    while lowered
+        .verified
+        .actions()
+        .iter()
+        .any(|(_, a)| matches!(a, Action::Composite { .. }))
+    {
+        lowered = expand_once(&lowered)?;
+    }
+    Ok(lowered)
+}
+
+fn expand_once(from: &Lowered) -> Result<Lowered, PlanError> {
+    let program = from.verified.program();
+    let mut composites = from
+        .verified
+        .actions()
+        .iter()
+        .filter_map(|(step, action)| match action {
+            Action::Composite { call, .. } => Some((*step, call)),
+            _ => None,
+        });
+    let mut next = composites.next();
+    let mut builder = Builder {
+        program: without_steps(program),
+    };
+    let mut origins = Vec::new();
+    for (index, step) in program.steps.iter().enumerate() {
+        let index = index as u32;
+        match (step, next) {
+            (Step::Op(op), Some((at, call))) if at == index => {
+                expand_step(from, op, call, &mut builder).map_err(|message| {
+                    PlanError::Internal {
+                        step: index,
+                        message,
+                    }
+                })?;
+                next = composites.next();
+            }
+            (Step::Op(op), _) => {
+                let (args, out) = (program.args(op).to_vec(), program.out(op).cloned());
+                builder
+                    .program
+                    .push_op(program.text_name(op.name), args, out);
+            }
+            (other, _) => builder.program.steps.push(*other),
+        }
+        let origin = from.origins.as_ref().map_or(index, |o| o[index as usize]);
+        origins.resize(builder.program.steps.len(), origin);
+    }
+    let verification = verify(Arc::new(builder.program));
+    let finding = verification.errors().next().cloned();
+    let Some(verified) = verification.verified else {
+        let step = finding.as_ref().map_or(0, |f| f.step);
+        let message = finding.map_or_else(String::new, |f| f.to_string());
+        let step = origins.get(step as usize).copied().unwrap_or(step);
+        return Err(PlanError::Internal {
+            step,
+            message: format!("expansion: {message}"),
+        });
+    };
+    Ok(Lowered {
+        verified: Arc::new(verified),
+        origins: Some(origins.into()),
+    })
+}
+
+/// The same names, texts and host slots, no steps.
+fn without_steps(program: &Program) -> Program {
+    let mut copy = Program::new();
+    copy.hosts.clone_from(&program.hosts);
+    copy.symbols = program.symbols.clone();
+    copy.texts = program.texts.clone();
+    copy.generation = program.generation;
+    copy
+}
+
+fn expand_step(from: &Lowered, op: &Op, call: &Call, builder: &mut Builder) -> Result<(), String> {
+    let program = from.verified.program();
+    let Body::Expand(body) = &call.def.body else {
+        return Ok(());
+    };
+    let args = by_parameter(program, op, call)?;
+    let result = match program.out(op) {
+        Some(Arg::Device(name, _)) => *name,
+        _ => Symbol(builder.program.fresh_symbol().0),
+    };
+    let mut expansion = Expansion::new(call.def, &args, result, builder);
+    from.verified
+        .with_args(
+            call,
+            |value| from.verified.view(value),
+            |bound| (body.expand)(bound, &mut expansion),
+        )
+        .map_err(|error| error.to_string())?;
+    expansion.finish();
+    Ok(())
+}
+
+/// The arguments of a step in the order of its op's parameters.
+fn by_parameter(program: &Program, op: &Op, call: &Call) -> Result<Vec<Arg>, String> {
+    let args = program.args(op);
+    let (_, form) = find_form(program.text_name(op.name), args.len(), program.generation)
+        .map_err(|error| error.to_string())?;
+    let given = |name: &str| {
+        form.args
+            .iter()
+            .position(|&n| n == name)
+            .and_then(|i| args.get(i))
+    };
+    let arg = |param: &cloakwork_ops::Param| match given(param.name) {
+        Some(arg) => arg.clone(),
+        None => param.default.map_or(Arg::None, Arg::Int),
+    };
+    Ok(call.def.params.iter().map(arg).collect())
+}

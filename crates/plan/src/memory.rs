@@ -1,0 +1,59 @@
+//! How many bytes a run needs, counted before it starts.
+
+use std::fmt;
+
+/// Memory of a run. Host tensors of the program are not part of it: they are there already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// The arena: every buffer at its offset.
+    pub arena_bytes: u64,
+    /// Constants derived from operands.
+    pub prepared_bytes: u64,
+    /// Scratch of all worker threads.
+    pub scratch_bytes: u64,
+    /// Results handed out.
+    pub output_bytes: u64,
+    /// The flat array of steps with its operands.
+    pub table_bytes: u64,
+}
+
+impl Memory {
+    /// All of it together.
+    #[must_use]
+    pub fn peak_bytes(&self) -> u64 {
+        let data = self.arena_bytes + self.prepared_bytes + self.scratch_bytes;
+        data + self.output_bytes + self.table_bytes
+    }
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "peak {} (arena {}, prepared constants {}, scratch {}, results {}, step table {})",
+            format_bytes(self.peak_bytes()),
+            format_bytes(self.arena_bytes),
+            format_bytes(self.prepared_bytes),
+            format_bytes(self.scratch_bytes),
+            format_bytes(self.output_bytes),
+            format_bytes(self.table_bytes),
+        )
+    }
+}
+
+/// Bytes with a binary unit: `1.5 MiB`.
+#[must_use]
+pub fn format_bytes(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 {
+        format!("{bytes} B")
+    } else {
+        format!("{value:.1} {}", units[unit])
+    }
+}

@@ -1,0 +1,236 @@
+//! What a plan consists of. No pointers, no data: everything is an index or an offset.
+
+use crate::Memory;
+use crate::layout::Layout;
+use cloakwork_ir::{HostId, Type, View};
+use cloakwork_kernels::{Isa, KernelRow};
+use cloakwork_ops::ContentCheck;
+use cloakwork_verify::{ValueId, Verified};
+use std::sync::Arc;
+
+/// What to plan for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The best instruction set that may be used.
+    pub isa: Isa,
+    /// Worker threads that will run it: scratch memory is counted for each.
+    pub threads: usize,
+    /// Refuse a plan whose peak exceeds this.
+    pub memory_budget_bytes: Option<u64>,
+    /// Store tensors whose last axis runs over moduli with that axis outermost. Off, every buffer
+    /// has the layout that HEAL's runtime would give it; results are the same.
+    pub limb_major: bool,
+}
+
+/// Which memory an address counts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// A buffer of the arena: index into [`Plan::buffers`].
+    Buffer,
+    /// A host tensor of the program or an input of the run: a [`HostId`].
+    Host,
+    /// What the run hands out: index into [`Plan::downloads`].
+    Output,
+    /// An integer operand: index into [`Plan::pool`].
+    Pool,
+    /// Nowhere: an operand that is absent.
+    Null,
+}
+
+/// Where an operand begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Address {
+    /// Which memory.
+    pub space: Space,
+    /// Which one of it.
+    pub index: u32,
+    /// Bytes from its start.
+    pub offset: i64,
+}
+
+impl Address {
+    /// An absent operand.
+    pub const NULL: Self = Self {
+        space: Space::Null,
+        index: 0,
+        offset: 0,
+    };
+}
+
+/// An iteration space with the strides of all operands; shared by steps that have the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Geometry {
+    /// Sizes, outermost first.
+    pub dims: Box<[i64]>,
+    /// How many of the first dimensions enumerate units.
+    pub split: u32,
+    /// Operands times dimensions, in elements.
+    pub strides: Box<[i64]>,
+    /// Integers whose meaning is the kernel's.
+    pub params: Box<[i64]>,
+}
+
+impl Geometry {
+    /// Number of independent units.
+    #[must_use]
+    pub fn units(&self) -> u64 {
+        self.dims
+            .iter()
+            .take(self.split as usize)
+            .map(|&d| d as u64)
+            .product()
+    }
+
+    /// Number of operands.
+    #[must_use]
+    pub fn operands(&self) -> usize {
+        self.strides.len().checked_div(self.dims.len()).unwrap_or(0)
+    }
+}
+
+/// Where a step's prepared constants come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Prepared {
+    /// The kernel needs none.
+    None,
+    /// Derived once a plan: index into [`Plan::prepared`].
+    Constant(u32),
+    /// Derived before each run of the step, into this buffer.
+    Dynamic(u32),
+}
+
+/// One kernel call.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// The program's step that it serves.
+    pub origin: u32,
+    /// Index into [`Plan::geometries`].
+    pub geometry: u32,
+    /// First operand's index in [`Plan::addresses`].
+    pub first_address: u32,
+    /// About how long it takes, in nanoseconds on one core: decides how far to split it.
+    pub weight: u32,
+    /// Prepared constants.
+    pub prepared: Prepared,
+    /// The kernel.
+    pub row: &'static KernelRow,
+}
+
+/// What a step does, for reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepCost {
+    /// Elementary operations.
+    pub operations: u64,
+    /// Bytes read and written, each operand's elements once.
+    pub bytes: u64,
+}
+
+/// A place in the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// Bytes.
+    pub bytes: u64,
+    /// Bytes from the arena's start; a multiple of 64.
+    pub offset: u64,
+    /// First step that touches it.
+    pub first: u32,
+    /// Last step that touches it.
+    pub last: u32,
+}
+
+/// Constants to derive once.
+#[derive(Clone, Debug)]
+pub struct PreparedConstant {
+    /// The kernel whose `prepare` derives them.
+    pub row: &'static KernelRow,
+    /// Its geometry.
+    pub geometry: u32,
+    /// Addresses of all operands; those that `prepare` reads lie in host or pool memory.
+    pub addresses: Box<[Address]>,
+    /// Size of the result.
+    pub bytes: u64,
+}
+
+/// A tensor that a run hands out.
+#[derive(Clone, Debug)]
+pub struct Download {
+    /// The step of the plan that copies it.
+    pub step: u32,
+    /// The program's host slot: its expected value or its name.
+    pub host: HostId,
+    /// What it is.
+    pub ty: Type,
+}
+
+/// Contents that only a run can check.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The step of the plan before which it must hold.
+    pub before: u32,
+    /// The program's step.
+    pub origin: u32,
+    /// The rule.
+    pub rule: ContentCheck,
+    /// Where the operand lies.
+    pub address: Address,
+    /// Its type and physical strides (the offset is in the address).
+    pub view: View,
+    /// Its dtype.
+    pub dtype: cloakwork_ir::DType,
+    /// The bound that the rule needs, if any: a permutation's length, an axis' size.
+    pub bound: i64,
+}
+
+/// A program ready to run: kernels in order, operands resolved to offsets.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What it was made from. Composite ops are already expanded in it.
+    pub verified: Arc<Verified>,
+    /// For each of its steps, the step of the program as given.
+    pub origins: Option<Arc<[u32]>>,
+    /// What it was made for.
+    pub options: Options,
+    /// Kernel calls, in order.
+    pub steps: Vec<Step>,
+    /// What each step does.
+    pub costs: Vec<StepCost>,
+    /// Iteration spaces.
+    pub geometries: Vec<Geometry>,
+    /// Operands of all steps.
+    pub addresses: Vec<Address>,
+    /// The arena's buffers.
+    pub buffers: Vec<Buffer>,
+    /// Integer operands, each as eight little-endian bytes.
+    pub pool: Vec<i64>,
+    /// Constants to derive before the first run.
+    pub prepared: Vec<PreparedConstant>,
+    /// Results, in order of their steps.
+    pub downloads: Vec<Download>,
+    /// Contents to check while running, in order of their steps.
+    pub checks: Vec<Check>,
+    /// Storages that are stored limb-major.
+    pub limb_major_storages: u32,
+    /// Physical views, where they differ from the logical ones.
+    pub(crate) layout: Layout,
+    /// Where each storage lies; none for one that no step touches.
+    pub(crate) places: Vec<Option<Address>>,
+    /// Bytes that a run needs.
+    pub memory: Memory,
+}
+
+impl Plan {
+    /// Where a value's first element lies while the value lives, and its physical view, whose
+    /// offset is already in the address.
+    #[must_use]
+    pub fn place_of(&self, value: ValueId) -> Option<(Address, View)> {
+        let info = self.verified.value(value)?;
+        let base = self
+            .places
+            .get(info.storage.0 as usize)
+            .copied()
+            .flatten()?;
+        let view = self.layout.view(&self.verified, value).clone();
+        let offset = base.offset + view.offset * info.dtype.size_bytes() as i64;
+        Some((Address { offset, ..base }, view))
+    }
+}

@@ -1,0 +1,64 @@
+//! A plan as text: what snapshot tests pin and `cloakwork inspect --plan` shows.
+
+use crate::plan::{Address, Plan, Prepared, Space};
+use std::fmt;
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.memory)?;
+        for step in &self.steps {
+            let geometry = &self.geometries[step.geometry as usize];
+            write!(
+                f,
+                "{:>4} {} {:?}",
+                step.origin, step.row.symbol, geometry.dims
+            )?;
+            let first = step.first_address as usize;
+            for (i, address) in self.addresses[first..first + geometry.operands()]
+                .iter()
+                .enumerate()
+            {
+                f.write_str(if i == 0 {
+                    " "
+                } else if i == 1 {
+                    " <- "
+                } else {
+                    ", "
+                })?;
+                self.write_address(f, address)?;
+            }
+            match step.prepared {
+                Prepared::None => {}
+                Prepared::Constant(index) => write!(f, " with constants {index}")?,
+                Prepared::Dynamic(_) => f.write_str(" with constants derived here")?,
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl Plan {
+    fn write_address(&self, f: &mut fmt::Formatter<'_>, at: &Address) -> fmt::Result {
+        match at.space {
+            Space::Buffer => {
+                let start = self.buffers[at.index as usize].offset as i64;
+                write!(f, "@{}", start + at.offset)
+            }
+            Space::Host => write!(f, "host {}+{}", at.index, at.offset),
+            Space::Output => write!(f, "result {}", at.index),
+            Space::Pool => write!(f, "{}", self.pool[at.index as usize]),
+            Space::Null => f.write_str("-"),
+        }
+    }
+
+    /// The step of the program as given that a planned step serves.
+    #[must_use]
+    pub fn program_step(&self, origin: u32) -> u32 {
+        let mapped = self
+            .origins
+            .as_ref()
+            .and_then(|origins| origins.get(origin as usize));
+        mapped.copied().unwrap_or(origin)
+    }
+}

@@ -1,0 +1,51 @@
+//! What can go wrong while running. Shapes and dtypes cannot: the verifier has seen them.
+
+use cloakwork_ops::OpError;
+
+/// Why a run stopped.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// A tensor computed by the program holds what an op does not take.
+    #[error("step {step}: {op}: {error}")]
+    Contents {
+        /// The program's step.
+        step: u32,
+        /// Its op.
+        op: String,
+        /// What is wrong.
+        error: OpError,
+    },
+    /// An input that the program names was not given, or is of another type.
+    #[error("input `{name}`: expected {expected}, got {got}")]
+    Input {
+        /// Its name.
+        name: String,
+        /// Its type.
+        expected: String,
+        /// What came.
+        got: String,
+    },
+    /// The system refused memory.
+    #[error("the system has no {bytes} bytes of memory to give")]
+    OutOfMemory {
+        /// How much was asked for.
+        bytes: u64,
+    },
+    /// The thread pool could not be made.
+    #[error("cannot start {threads} worker threads: {reason}")]
+    Threads {
+        /// How many.
+        threads: usize,
+        /// The system's words.
+        reason: String,
+    },
+    /// The caller asked to stop.
+    #[error("interrupted at step {step}")]
+    Interrupted {
+        /// The next step that would have run.
+        step: u32,
+    },
+    /// A mistake of Cloakwork's.
+    #[error("internal error, please report it: {0}")]
+    Internal(String),
+}

@@ -1,0 +1,341 @@
+//! Runs a plan: a flat array of launches with resolved pointers, from the first to the last.
+
+use crate::launch::{SPLIT_NS, Workers};
+use crate::memory::{Block, into_bytes};
+use crate::outcome::{Mismatch, Outcome, Output, Profile, Progress};
+use crate::table::{Memories, Table};
+use crate::{RunError, check, pool};
+use cloakwork_ir::{HostId, HostSlot, HostTensor, View};
+use cloakwork_plan::{Download, Plan, Prepared};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// Worker threads; 1 runs on the calling thread alone. Never changes a result.
+    pub threads: usize,
+    /// Compare each download with the value that the program expects.
+    pub verify: bool,
+    /// Record when each step ended.
+    pub profile: bool,
+    /// The least work, in estimated nanoseconds, that is given to a further thread.
+    pub split_ns: u64,
+    /// How often the caller is told how far a run is, and asked whether to go on.
+    pub tick: Duration,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            threads: 1,
+            verify: false,
+            profile: false,
+            split_ns: SPLIT_NS,
+            tick: TICK,
+        }
+    }
+}
+
+/// Short enough for a progress bar and for Ctrl-C, long enough to cost nothing.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Steps between two looks at the clock, where steps are short.
+const STEPS_PER_LOOK: u32 = 4096;
+
+/// Watches a run from inside: called after each planned step.
+pub(crate) type Observer<'a> = &'a mut dyn FnMut(usize, &Memories) -> Result<(), RunError>;
+
+/// A plan with its constants derived and its memory allocated: ready to run many times.
+pub struct Executor {
+    plan: Arc<Plan>,
+    arena: Block,
+    scratch: Block,
+    prepared: Vec<Block>,
+    pool: Vec<[u8; 8]>,
+}
+
+impl Executor {
+    /// Allocates the arena and derives the constants.
+    ///
+    /// # Errors
+    /// Not enough memory.
+    pub fn new(plan: Arc<Plan>) -> Result<Self, RunError> {
+        let arena = Block::zeroed(plan.memory.arena_bytes)?;
+        let scratch = Block::zeroed(plan.memory.scratch_bytes)?;
+        let pool = plan.pool.iter().map(|value| value.to_le_bytes()).collect();
+        let mut executor = Self {
+            plan,
+            arena,
+            scratch,
+            prepared: Vec::new(),
+            pool,
+        };
+        executor.prepared = executor.prepare_constants()?;
+        Ok(executor)
+    }
+
+    /// The plan.
+    #[must_use]
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// Runs the program once. `tick` hears how far it is and says whether to go on.
+    ///
+    /// # Errors
+    /// A missing or wrong input, contents that an op does not take, or the caller's wish to stop.
+    pub fn run(
+        &mut self,
+        inputs: &HashMap<HostId, HostTensor>,
+        options: &RunOptions,
+        tick: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Outcome, RunError> {
+        self.run_watched(inputs, options, tick, None)
+    }
+
+    pub(crate) fn run_watched(
+        &mut self,
+        inputs: &HashMap<HostId, HostTensor>,
+        options: &RunOptions,
+        tick: &mut dyn FnMut(Progress) -> bool,
+        mut observer: Option<Observer>,
+    ) -> Result<Outcome, RunError> {
+        let plan = Arc::clone(&self.plan);
+        let threads = options.threads.clamp(1, plan.options.threads.max(1));
+        let pool = if threads > 1 {
+            Some(pool::pool(threads)?)
+        } else {
+            None
+        };
+        let workers = Workers::new(pool.as_deref(), &self.scratch, options.split_ns);
+        let hosts = host_tensors(&plan, inputs)?;
+        let outputs = plan
+            .downloads
+            .iter()
+            .map(|download| Block::zeroed(download.ty.size_bytes()))
+            .collect::<Result<Vec<_>, _>>()?;
+        let memories = Memories {
+            plan: &plan,
+            arena: &self.arena,
+            hosts: &hosts,
+            outputs: &outputs,
+            pool: &self.pool,
+            prepared: &self.prepared,
+        };
+        let table = Table::new(&memories)?;
+        let mut ends = Vec::with_capacity(if options.profile { plan.steps.len() } else { 0 });
+        let mut mismatches = Vec::new();
+        let mut clock = Clock::new(plan.steps.len(), options.tick, tick);
+        let mut checks = plan.checks.iter().peekable();
+        let mut downloads = plan.downloads.iter().enumerate().peekable();
+        let start = Instant::now();
+        for (index, (step, launch)) in plan.steps.iter().zip(&table.launches).enumerate() {
+            while let Some(due) = checks.next_if(|c| c.before as usize == index) {
+                check::contents(&plan, due, &memories)?;
+            }
+            if !clock.step(index, step.weight) {
+                return Err(RunError::Interrupted {
+                    step: plan.program_step(step.origin),
+                });
+            }
+            if let Prepared::Dynamic(buffer) = step.prepared {
+                // SAFETY: the buffer lives during this step and has the row's prepared size.
+                unsafe { step.row.prepare(launch, memories.buffer(buffer)) };
+            }
+            let units = table.units[step.geometry as usize];
+            let mut go_on = || clock.look(index);
+            // SAFETY: the plan's offsets keep live buffers apart, and its geometry comes from a
+            // verified program.
+            let done =
+                unsafe { workers.run(step.row, launch, units, u64::from(step.weight), &mut go_on) };
+            if !done {
+                return Err(RunError::Interrupted {
+                    step: plan.program_step(step.origin),
+                });
+            }
+            if options.profile {
+                ends.push(start.elapsed().as_nanos() as u64);
+            }
+            if let Some(watch) = observer.as_mut() {
+                watch(index, &memories)?;
+            }
+            if let Some((number, download)) = downloads.next_if(|(_, d)| d.step as usize == index)
+                && options.verify
+            {
+                mismatches.extend(compare(&plan, download, &outputs[number]));
+            }
+        }
+        let wall = start.elapsed();
+        clock.finish();
+        let outputs = plan.downloads.iter().zip(outputs);
+        let outputs = outputs
+            .map(|(d, block)| hand_out(&plan, d, block))
+            .collect::<Result<_, _>>()?;
+        let profile = options.profile.then_some(Profile { ends_ns: ends });
+        Ok(Outcome {
+            outputs,
+            mismatches,
+            profile,
+            wall_ns: wall.as_nanos() as u64,
+            threads,
+        })
+    }
+
+    fn prepare_constants(&self) -> Result<Vec<Block>, RunError> {
+        let hosts = host_tensors_of_program(&self.plan);
+        let memories = Memories {
+            plan: &self.plan,
+            arena: &self.arena,
+            hosts: &hosts,
+            outputs: &[],
+            pool: &self.pool,
+            prepared: &[],
+        };
+        let mut blocks = Vec::with_capacity(self.plan.prepared.len());
+        for constant in &self.plan.prepared {
+            let block = Block::zeroed(constant.bytes)?;
+            let pointers = constant
+                .addresses
+                .iter()
+                .map(|address| memories.pointer(address))
+                .collect::<Result<Vec<_>, _>>()?;
+            let geometry = &self.plan.geometries[constant.geometry as usize];
+            let launch = crate::table::raw_launch(geometry, &pointers, std::ptr::null());
+            // SAFETY: the block has the size that the row asked for; the operands that `prepare`
+            // reads are host tensors of this geometry.
+            unsafe { constant.row.prepare(&launch, block.as_ptr().cast()) };
+            blocks.push(block);
+        }
+        Ok(blocks)
+    }
+}
+
+type Hosts = Vec<Option<HostTensor>>;
+
+fn host_tensors_of_program(plan: &Plan) -> Hosts {
+    let slots = &plan.verified.program().hosts;
+    let data = |slot: &HostSlot| match slot {
+        HostSlot::Data(tensor) => Some(tensor.clone()),
+        _ => None,
+    };
+    slots.iter().map(data).collect()
+}
+
+/// The program's tensors and the run's inputs, which must be row-major and of the type named.
+fn host_tensors(plan: &Plan, inputs: &HashMap<HostId, HostTensor>) -> Result<Hosts, RunError> {
+    let mut hosts = host_tensors_of_program(plan);
+    for (index, slot) in plan.verified.program().hosts.iter().enumerate() {
+        let HostSlot::Input { name, ty } = slot else {
+            continue;
+        };
+        let wrong = |got: String| RunError::Input {
+            name: name.clone(),
+            expected: format!("a row-major {ty}"),
+            got,
+        };
+        let given = inputs
+            .get(&HostId(index as u32))
+            .ok_or_else(|| wrong("nothing".into()))?;
+        if given.ty() != *ty {
+            return Err(wrong(given.ty().to_string()));
+        }
+        if !given.view().is_contiguous() || given.view().offset != 0 {
+            return Err(wrong("other strides".into()));
+        }
+        if let Some(host) = hosts.get_mut(index) {
+            *host = Some(given.clone());
+        }
+    }
+    Ok(hosts)
+}
+
+/// Compares a download with the value that the program expects, to the bit.
+fn compare(plan: &Plan, download: &Download, got: &Block) -> Option<Mismatch> {
+    let program = plan.verified.program();
+    let Some(HostSlot::Data(expected)) = program.host(download.host) else {
+        return None;
+    };
+    let view = View::contiguous(download.ty.shape.clone());
+    let difference = cloakwork_kernels::find_difference(
+        download.ty.dtype.size_bytes(),
+        (got.as_slice(), &view),
+        (expected.bytes().as_slice(), expected.view()),
+    )?;
+    Some(Mismatch::new(
+        plan,
+        download,
+        &difference,
+        got.as_slice(),
+        expected,
+    ))
+}
+
+fn hand_out(plan: &Plan, download: &Download, block: Block) -> Result<Output, RunError> {
+    let view = View::contiguous(download.ty.shape.clone());
+    let tensor = HostTensor::new(download.ty.dtype, view, into_bytes(block))
+        .map_err(|error| RunError::Internal(error.to_string()))?;
+    let name = match plan.verified.program().host(download.host) {
+        Some(HostSlot::Output { name }) => Some(name.clone()),
+        _ => None,
+    };
+    let origin = plan
+        .steps
+        .get(download.step as usize)
+        .map_or(0, |step| step.origin);
+    Ok(Output {
+        name,
+        step: plan.program_step(origin),
+        tensor,
+    })
+}
+
+/// Asks the caller at a steady pace, however long or short steps are.
+struct Clock<'a> {
+    total: usize,
+    every: Duration,
+    tick: &'a mut dyn FnMut(Progress) -> bool,
+    last: Instant,
+    since_look: u32,
+}
+
+impl<'a> Clock<'a> {
+    fn new(total: usize, every: Duration, tick: &'a mut dyn FnMut(Progress) -> bool) -> Self {
+        Self {
+            total,
+            every,
+            tick,
+            last: Instant::now(),
+            since_look: 0,
+        }
+    }
+
+    /// Before a step: looks at the clock only now and then. False if the caller wants to stop.
+    fn step(&mut self, done: usize, weight_ns: u32) -> bool {
+        self.since_look = self.since_look.saturating_add(1 + weight_ns / 1024);
+        if self.since_look < STEPS_PER_LOOK {
+            return true;
+        }
+        self.since_look = 0;
+        self.look(done)
+    }
+
+    fn look(&mut self, done: usize) -> bool {
+        if self.last.elapsed() < self.every {
+            return true;
+        }
+        self.last = Instant::now();
+        (self.tick)(Progress {
+            done,
+            total: self.total,
+        })
+    }
+
+    fn finish(&mut self) {
+        (self.tick)(Progress {
+            done: self.total,
+            total: self.total,
+        });
+    }
+}

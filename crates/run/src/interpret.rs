@@ -1,0 +1,196 @@
+//! The slow interpreter: runs a verified program by the references of its ops, over 64-bit words
+//! in the layout that HEAL's runtime would have. What kernels and planner are held to.
+
+use crate::RunError;
+use cloakwork_ir::{HostId, HostSlot, HostTensor, View};
+use cloakwork_ops::{Args, Body, Code, Contents, OpError, Value, check_known};
+use cloakwork_verify::{Action, Call, StorageId, ValueId, Verified};
+use std::collections::HashMap;
+
+/// The contents of all storages, step by step.
+pub struct Interpreter<'a> {
+    verified: &'a Verified,
+    inputs: &'a HashMap<HostId, HostTensor>,
+    storages: Vec<Vec<i64>>,
+}
+
+impl<'a> Interpreter<'a> {
+    /// Starts with nothing computed.
+    #[must_use]
+    pub fn new(verified: &'a Verified, inputs: &'a HashMap<HostId, HostTensor>) -> Self {
+        let storages = vec![Vec::new(); verified.storages().len()];
+        Self {
+            verified,
+            inputs,
+            storages,
+        }
+    }
+
+    /// Does one action.
+    ///
+    /// # Errors
+    /// Contents that an op does not take, or an action of a composite op: lower the program first.
+    pub fn action(&mut self, step: u32, action: &Action) -> Result<(), RunError> {
+        match action {
+            Action::Upload { host, value } => {
+                let words = self.host_words(*host)?;
+                self.allocate(*value)?;
+                self.write(*value, &words)
+            }
+            Action::Allocate { value } => self.allocate(*value),
+            Action::View { .. } | Action::Download { .. } => Ok(()),
+            Action::Copy { source, value, .. } => {
+                let words = self.words(*source);
+                self.allocate(*value)?;
+                self.write(*value, &words)
+            }
+            Action::Kernel { call, out } => self.kernel(step, call, *out),
+            Action::Composite { .. } => {
+                Err(RunError::Internal("a composite op was not expanded".into()))
+            }
+        }
+    }
+
+    /// The elements of a value, row-major.
+    #[must_use]
+    pub fn words(&self, value: ValueId) -> Vec<i64> {
+        let Some(info) = self.verified.value(value) else {
+            return Vec::new();
+        };
+        let Some(storage) = self.storages.get(info.storage.0 as usize) else {
+            return Vec::new();
+        };
+        let at = |offset: i64| storage.get(offset as usize).copied().unwrap_or(0);
+        info.view.offsets().map(at).collect()
+    }
+
+    fn kernel(&mut self, step: u32, call: &Call, out: ValueId) -> Result<(), RunError> {
+        let Body::Kernel(body) = &call.def.body else {
+            return Err(RunError::Internal(
+                "a kernel action without a kernel".into(),
+            ));
+        };
+        let operands = Operands {
+            call,
+            words: (0..call.values.len())
+                .map(|param| self.operand(call, param))
+                .collect(),
+        };
+        let wrong = |error: OpError| RunError::Contents {
+            step,
+            op: call.def.name.to_owned(),
+            error,
+        };
+        let view_of = |value| self.verified.view(value);
+        let result = self
+            .verified
+            .with_args(call, view_of, |args| {
+                check_contents(args, &operands)?;
+                (body.reference)(args, &operands)
+            })
+            .map_err(wrong)?;
+        self.write(out, &result)
+    }
+
+    fn operand(&self, call: &Call, param: usize) -> Vec<i64> {
+        match (call.value(param), call.values.get(param)) {
+            (Some(value), _) => self.words(value),
+            (None, Some(cloakwork_verify::Bound::Int(value))) => vec![*value],
+            _ => Vec::new(),
+        }
+    }
+
+    fn allocate(&mut self, value: ValueId) -> Result<(), RunError> {
+        let id = self.storage_of(value)?;
+        let extent = self
+            .verified
+            .storage(id)
+            .map_or(0, |info| info.root.bounds().1);
+        if let Some(storage) = self.storages.get_mut(id.0 as usize) {
+            *storage = vec![0; extent as usize];
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, value: ValueId, words: &[i64]) -> Result<(), RunError> {
+        let id = self.storage_of(value)?;
+        let info = self.verified.value(value).ok_or_else(no_value)?;
+        let storage = self.storages.get_mut(id.0 as usize).ok_or_else(no_value)?;
+        let view: &View = &info.view;
+        for (offset, &word) in view.offsets().zip(words) {
+            if let Some(place) = storage.get_mut(offset as usize) {
+                *place = wrap(info.dtype, word);
+            }
+        }
+        Ok(())
+    }
+
+    fn storage_of(&self, value: ValueId) -> Result<StorageId, RunError> {
+        self.verified
+            .value(value)
+            .map(|info| info.storage)
+            .ok_or_else(no_value)
+    }
+
+    fn host_words(&self, host: HostId) -> Result<Vec<i64>, RunError> {
+        match self.verified.program().host(host) {
+            Some(HostSlot::Data(tensor)) => Ok(tensor.words()),
+            _ => self
+                .inputs
+                .get(&host)
+                .map(HostTensor::words)
+                .ok_or_else(no_value),
+        }
+    }
+}
+
+fn no_value() -> RunError {
+    RunError::Internal("the interpreter met a value that is not there".into())
+}
+
+/// The word as the dtype holds it: i8 results wrap.
+fn wrap(dtype: cloakwork_ir::DType, word: i64) -> i64 {
+    let mut bytes = [0; 8];
+    cloakwork_ir::write_word(dtype, word, &mut bytes);
+    cloakwork_ir::read_word(dtype, &bytes)
+}
+
+/// Applies the declaration's demands on contents to all operands: here, everything is known.
+fn check_contents(args: &Args, operands: &Operands) -> Result<(), OpError> {
+    check_known(args)?;
+    let Body::Kernel(body) = &args.def.body else {
+        return Ok(());
+    };
+    for rule in body.checks {
+        if matches!(args.value(rule.operand())?, Value::Absent) {
+            continue;
+        }
+        if let Some(bound) = rule.bound(args)? {
+            rule.check(bound, operands.words(rule.operand())?)?;
+        }
+    }
+    Ok(())
+}
+
+struct Operands<'a> {
+    call: &'a Call,
+    words: Vec<Vec<i64>>,
+}
+
+impl Contents for Operands<'_> {
+    fn words(&self, param: &str) -> Result<&[i64], OpError> {
+        let words = self
+            .call
+            .def
+            .param(param)
+            .and_then(|index| self.words.get(index));
+        words.map(Vec::as_slice).ok_or_else(|| {
+            OpError::new(
+                Code::ArgumentType,
+                "",
+                format!("a parameter {param}"),
+                "none",
+            )
+        })
+    }
+}

@@ -1,0 +1,115 @@
+//! Running one prepared launch, split over threads or not. The only place that calls kernels.
+
+use crate::memory::Block;
+use cloakwork_kernels::{KernelRow, RawLaunch};
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+/// A step shorter than this, in nanoseconds, is not worth waking a worker for.
+pub const SPLIT_NS: u64 = 60_000;
+
+/// Longest stretch between two looks at the caller's wish to stop, in nanoseconds.
+const STRETCH_NS: u64 = 50_000_000;
+
+/// Who runs launches: a pool, or the calling thread alone; and scratch memory for each.
+pub struct Workers<'a> {
+    pool: Option<&'a ThreadPool>,
+    threads: u64,
+    scratch: &'a Block,
+    scratch_bytes: usize,
+    split_ns: u64,
+}
+
+impl<'a> Workers<'a> {
+    /// Workers with one slot of scratch memory a thread.
+    pub fn new(pool: Option<&'a ThreadPool>, scratch: &'a Block, split_ns: u64) -> Self {
+        let threads = pool.map_or(1, ThreadPool::current_num_threads);
+        Self {
+            pool,
+            threads: threads as u64,
+            scratch,
+            scratch_bytes: scratch.len() / threads / 64 * 64,
+            split_ns: split_ns.max(1),
+        }
+    }
+
+    fn slot(&self) -> *mut std::ffi::c_void {
+        let thread = self
+            .pool
+            .and_then(ThreadPool::current_thread_index)
+            .unwrap_or(0);
+        // SAFETY: thread < threads, so the slot lies inside the block.
+        unsafe { self.scratch.as_ptr().add(thread * self.scratch_bytes) }.cast()
+    }
+
+    /// Runs all units of a launch. `go_on` is asked between stretches of a long one; false stops.
+    ///
+    /// # Safety
+    /// Every operand of the launch is valid for its geometry, and nothing else touches what it
+    /// writes.
+    pub unsafe fn run(
+        &self,
+        row: &KernelRow,
+        launch: &RawLaunch,
+        units: u64,
+        weight_ns: u64,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        let parts = (weight_ns / self.split_ns)
+            .min(self.threads)
+            .min(units)
+            .max(1);
+        let stretches = (weight_ns / (STRETCH_NS * parts)).clamp(1, units);
+        for stretch in 0..stretches {
+            if stretch > 0 && !go_on() {
+                return false;
+            }
+            let begin = boundary(units, stretch, stretches);
+            let end = boundary(units, stretch + 1, stretches);
+            match self.pool {
+                Some(pool) if parts > 1 => pool.install(|| {
+                    // Twice as many pieces as threads: one slow core then costs less.
+                    let pieces = (parts * 2).min(end - begin);
+                    (0..pieces).into_par_iter().for_each(|piece| {
+                        let from = begin + boundary(end - begin, piece, pieces);
+                        let to = begin + boundary(end - begin, piece + 1, pieces);
+                        // SAFETY: the caller's promise; pieces are disjoint units.
+                        unsafe { row.run(launch, from, to, self.slot()) };
+                    });
+                }),
+                // SAFETY: the caller's promise.
+                _ => unsafe { row.run(launch, begin, end, self.scratch.as_ptr().cast()) },
+            }
+        }
+        true
+    }
+}
+
+/// Where part `part` of `parts` begins: even, and on a cache line of elements where there are many.
+fn boundary(units: u64, part: u64, parts: u64) -> u64 {
+    if part == parts {
+        return units;
+    }
+    let exact = (u128::from(units) * u128::from(part) / u128::from(parts)) as u64;
+    if units / parts >= 1024 {
+        exact / 64 * 64
+    } else {
+        exact
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::boundary;
+
+    #[test]
+    fn parts_cover_all_units_once() {
+        for units in [1, 2, 3, 63, 1000, 4096, 1_000_003] {
+            for parts in 1..=units.min(7) {
+                let edges: Vec<u64> = (0..=parts).map(|p| boundary(units, p, parts)).collect();
+                assert_eq!((edges[0], edges[parts as usize]), (0, units));
+                assert!(edges.windows(2).all(|w| w[0] <= w[1]));
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Runs plans.
+//!
+//! Owns memory and threads, calls kernels in the plan's order, and says what it did. Decides how
+//! far a step is split, which never changes a result. Shapes, dtypes and aliasing are settled
+//! before: what can still go wrong is contents that a program computes, memory, and the user's
+//! wish to stop.
+#![deny(unsafe_op_in_unsafe_fn)]
+
+mod bisect;
+mod check;
+pub mod eager;
+mod error;
+mod execute;
+mod interpret;
+mod launch;
+mod memory;
+mod names;
+mod outcome;
+mod pool;
+pub mod report;
+mod table;
+pub mod trace;
+
+pub use bisect::{WrongOp, bisect};
+pub use error::RunError;
+pub use execute::{Executor, RunOptions};
+pub use interpret::Interpreter;
+pub use memory::Block;
+pub use outcome::{Mismatch, Outcome, Output, Profile, Progress, show_word, unravel};
+pub use pool::default_threads;

@@ -1,0 +1,166 @@
+//! What a run gives back.
+
+use cloakwork_ir::{HostTensor, Shape, read_word};
+use cloakwork_kernels::Difference;
+use cloakwork_plan::{Download, Plan};
+use std::fmt;
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Planned steps done.
+    pub done: usize,
+    /// All of them.
+    pub total: usize,
+}
+
+/// One result.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// The output's name, where the program names it.
+    pub name: Option<String>,
+    /// The program's step that downloads it.
+    pub step: u32,
+    /// The elements.
+    pub tensor: HostTensor,
+}
+
+/// A download that differs from the value that the program expects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The program's step.
+    pub step: u32,
+    /// The segment around it.
+    pub segment: Option<String>,
+    /// The tensor's name.
+    pub name: String,
+    /// The op that last wrote it, with its step.
+    pub written_by: Option<(u32, String)>,
+    /// Index of the first element that differs.
+    pub index: Vec<u64>,
+    /// That element as it is.
+    pub got: String,
+    /// As it should be.
+    pub expected: String,
+    /// How many elements differ.
+    pub different: u64,
+    /// How many there are.
+    pub total: u64,
+}
+
+impl Mismatch {
+    pub(crate) fn new(
+        plan: &Plan,
+        download: &Download,
+        difference: &Difference,
+        got: &[u8],
+        expected: &HostTensor,
+    ) -> Self {
+        let program = plan.verified.program();
+        let origin = plan
+            .steps
+            .get(download.step as usize)
+            .map_or(0, |step| step.origin);
+        let (name, written_by) = crate::names::downloaded(plan, origin);
+        let dtype = download.ty.dtype;
+        let size = dtype.size_bytes();
+        let first = difference.first as usize;
+        let word = got
+            .get(first * size..(first + 1) * size)
+            .map(|b| read_word(dtype, b));
+        let segment = plan.verified.segment_of(origin);
+        Self {
+            step: plan.program_step(origin),
+            segment: segment.map(|text| program.text_name(text).to_owned()),
+            name,
+            written_by,
+            index: unravel(difference.first, &download.ty.shape),
+            got: word.map_or_else(String::new, |w| show_word(dtype, w)),
+            expected: crate::names::element(expected, difference.first)
+                .map_or_else(String::new, |w| show_word(dtype, w)),
+            different: difference.count,
+            total: download.ty.shape.elements(),
+        }
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "step {}: device_to_host %{}", self.step, self.name)?;
+        if let Some(segment) = &self.segment {
+            write!(f, " in segment \"{segment}\"")?;
+        }
+        write!(
+            f,
+            ": {} of {} elements differ, first at {:?}: expected {}, got {}",
+            self.different, self.total, self.index, self.expected, self.got
+        )?;
+        if let Some((step, op)) = &self.written_by {
+            write!(f, "; last written by {op} in step {step}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A 64-bit word as its element would be printed.
+#[must_use]
+pub fn show_word(dtype: cloakwork_ir::DType, word: i64) -> String {
+    match dtype {
+        cloakwork_ir::DType::F32 => f32::from_bits(word as u32).to_string(),
+        cloakwork_ir::DType::F64 => f64::from_bits(word as u64).to_string(),
+        cloakwork_ir::DType::U64 => (word as u64).to_string(),
+        _ => word.to_string(),
+    }
+}
+
+/// The index of a row-major position.
+#[must_use]
+pub fn unravel(flat: u64, shape: &Shape) -> Vec<u64> {
+    let mut rest = flat;
+    let mut index: Vec<u64> = shape
+        .dims()
+        .iter()
+        .rev()
+        .map(|&dim| {
+            let digit = rest % dim.max(1);
+            rest /= dim.max(1);
+            digit
+        })
+        .collect();
+    index.reverse();
+    index
+}
+
+/// When each step ended, in nanoseconds from the run's start.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    /// One entry a planned step.
+    pub ends_ns: Vec<u64>,
+}
+
+impl Profile {
+    /// Start and end of a step.
+    #[must_use]
+    pub fn span_ns(&self, step: usize) -> (u64, u64) {
+        let end = self.ends_ns.get(step).copied().unwrap_or(0);
+        let before = step
+            .checked_sub(1)
+            .and_then(|previous| self.ends_ns.get(previous));
+        (before.copied().unwrap_or(0), end)
+    }
+}
+
+/// What a run gives back.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// All downloads, in order.
+    pub outputs: Vec<Output>,
+    /// Downloads that differ from what the program expects; empty without verification.
+    pub mismatches: Vec<Mismatch>,
+    /// When each step ended, if asked for.
+    pub profile: Option<Profile>,
+    /// From the first step to the last.
+    pub wall_ns: u64,
+    /// Threads that took part.
+    pub threads: usize,
+}

@@ -1,0 +1,127 @@
+//! What a run did, in numbers: totals an op and a segment, and each step on demand.
+
+use crate::names::op_name;
+use crate::outcome::Outcome;
+use cloakwork_plan::{Plan, StepCost};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+#[derive(Default)]
+struct Total {
+    calls: u64,
+    nanoseconds: u64,
+    cost: StepCost,
+    kernels: BTreeSet<&'static str>,
+}
+
+impl Total {
+    fn add(&mut self, nanoseconds: u64, cost: StepCost) {
+        self.calls += 1;
+        self.nanoseconds += nanoseconds;
+        self.cost.operations += cost.operations;
+        self.cost.bytes += cost.bytes;
+    }
+
+    fn json(&self, key: &str, name: &str) -> Value {
+        json!({
+            key: name,
+            "calls": self.calls,
+            "seconds": self.nanoseconds as f64 * 1e-9,
+            "operations": self.cost.operations,
+            "bytes": self.cost.bytes,
+            "kernels": self.kernels,
+        })
+    }
+}
+
+/// The op that a planned step serves, as the program spells it. Filling and moving that the planner
+/// added counts for the op that needed it, under its kernel's name.
+#[must_use]
+pub fn step_op(plan: &Plan, step: usize) -> &str {
+    let Some(step) = plan.steps.get(step) else {
+        return "";
+    };
+    op_name(plan.verified.program(), step.origin)
+}
+
+/// Totals of a run. Times are there if the run was profiled, else zero.
+#[must_use]
+pub fn summary(plan: &Plan, outcome: &Outcome) -> Value {
+    let mut ops: BTreeMap<&str, Total> = BTreeMap::new();
+    let mut segments: Vec<(String, Total)> = Vec::new();
+    let program = plan.verified.program();
+    for (index, (step, cost)) in plan.steps.iter().zip(&plan.costs).enumerate() {
+        let (start, end) = span(outcome, index);
+        let total = ops.entry(step_op(plan, index)).or_default();
+        total.add(end - start, *cost);
+        total.kernels.insert(step.row.symbol);
+        let text = plan.verified.segment_of(step.origin);
+        let name = text.map_or("", |text| program.text_name(text));
+        if segments.last().is_none_or(|(last, _)| last != name) {
+            segments.push((name.to_owned(), Total::default()));
+        }
+        if let Some((_, total)) = segments.last_mut() {
+            total.add(end - start, *cost);
+            total.kernels.insert(step.row.symbol);
+        }
+    }
+    let mut rows: Vec<_> = ops.iter().collect();
+    rows.sort_by_key(|(_, total)| std::cmp::Reverse(total.nanoseconds));
+    json!({
+        "threads": outcome.threads,
+        "wall_seconds": outcome.wall_ns as f64 * 1e-9,
+        "isa": plan.options.isa.name(),
+        "steps": plan.steps.len(),
+        "program_steps": program.steps.len(),
+        "memory": memory(plan),
+        "limb_major_storages": plan.limb_major_storages,
+        "ops": rows.iter().map(|(name, total)| total.json("op", name)).collect::<Vec<_>>(),
+        "segments": segments.iter().map(|(n, t)| t.json("segment", n)).collect::<Vec<_>>(),
+    })
+}
+
+/// What a run needs, as the plan counts it.
+#[must_use]
+pub fn memory(plan: &Plan) -> Value {
+    let memory = &plan.memory;
+    json!({
+        "peak_bytes": memory.peak_bytes(),
+        "arena_bytes": memory.arena_bytes,
+        "prepared_bytes": memory.prepared_bytes,
+        "scratch_bytes": memory.scratch_bytes,
+        "output_bytes": memory.output_bytes,
+        "table_bytes": memory.table_bytes,
+    })
+}
+
+/// Some of the steps, one object each.
+#[must_use]
+pub fn steps(plan: &Plan, outcome: &Outcome, range: Range<usize>) -> Vec<Value> {
+    let program = plan.verified.program();
+    let range = range.start..range.end.min(plan.steps.len());
+    range
+        .filter_map(|index| {
+            let (step, cost) = (plan.steps.get(index)?, plan.costs.get(index)?);
+            let (start, end) = span(outcome, index);
+            let segment = plan.verified.segment_of(step.origin);
+            Some(json!({
+                "step": plan.program_step(step.origin),
+                "op": step_op(plan, index),
+                "kernel": step.row.symbol,
+                "segment": segment.map(|text| program.text_name(text)),
+                "start_seconds": start as f64 * 1e-9,
+                "seconds": (end - start) as f64 * 1e-9,
+                "operations": cost.operations,
+                "bytes": cost.bytes,
+            }))
+        })
+        .collect()
+}
+
+fn span(outcome: &Outcome, step: usize) -> (u64, u64) {
+    outcome
+        .profile
+        .as_ref()
+        .map_or((0, 0), |profile| profile.span_ns(step))
+}

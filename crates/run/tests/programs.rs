@@ -1,0 +1,234 @@
+//! Small programs through verifier, planner and executor, held to the interpreter: with every
+//! instruction set of this processor, both layouts, one to three threads.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use cloakwork_ir::{Program, text};
+use cloakwork_kernels::available_isas;
+use cloakwork_plan::{Options, PlanError, plan};
+use cloakwork_run::{Executor, RunError, RunOptions, bisect};
+use cloakwork_verify::verify;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+fn program(source: &str) -> Arc<Program> {
+    Arc::new(text::parse(source).unwrap_or_else(|error| panic!("{error}")))
+}
+
+fn verified(source: &str) -> Arc<cloakwork_verify::Verified> {
+    let verification = verify(program(source));
+    let findings: Vec<String> = verification.errors().map(ToString::to_string).collect();
+    Arc::new(
+        verification
+            .verified
+            .unwrap_or_else(|| panic!("{findings:?}")),
+    )
+}
+
+/// Runs under every configuration; all must agree with the references and with what is expected.
+fn check(source: &str) {
+    let verified = verified(source);
+    for isa in available_isas() {
+        for limb_major in [false, true] {
+            for threads in [1, 2, 3] {
+                let options = Options {
+                    isa,
+                    threads,
+                    memory_budget_bytes: None,
+                    limb_major,
+                };
+                let plan = Arc::new(plan(Arc::clone(&verified), &options).expect("a plan"));
+                let mut executor = Executor::new(Arc::clone(&plan)).expect("memory");
+                let run = RunOptions {
+                    threads,
+                    verify: true,
+                    profile: true,
+                    split_ns: 1,
+                    ..RunOptions::default()
+                };
+                let outcome = executor
+                    .run(&HashMap::new(), &run, &mut |_| true)
+                    .expect("a run");
+                let context = format!("{isa} limb_major={limb_major} threads={threads}\n{plan}");
+                assert!(
+                    outcome.mismatches.is_empty(),
+                    "{}\n{context}",
+                    outcome.mismatches[0]
+                );
+                let wrong = bisect(&mut executor, &HashMap::new(), &mut |_| true).expect("a run");
+                assert_eq!(wrong.map(|w| w.to_string()), None, "{context}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_product_of_residues_with_moduli_on_the_last_axis() {
+    check(
+        "%a = host_to_device i64[2, 3, 2] {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
+         %q = host_to_device i64[2] {17, 257}
+         %o = empty [2, 3, 2], i64
+         %o = _modmul_ttt %a, %a, %q, %o
+         device_to_host %o -> i64[2, 3, 2] {1, 4, 9, 16, 8, 36, 15, 64, 13, 100, 2, 144}",
+    );
+}
+
+#[test]
+fn writes_through_views_reach_the_base_and_a_freed_base_stays_alive() {
+    check(
+        "%a = host_to_device i64[2] {3, 5}
+         %o = empty [2, 2], i64
+         %v = get_slice %o, [1, 0:2:1]
+         %v = _modsum_ttc %a, %a, 7, %v
+         %m = moveaxis %o, 0, 1
+         free %o
+         device_to_host %m -> i64[2, 2] {0, 6, 0, 3}",
+    );
+}
+
+#[test]
+fn a_transform_runs_in_place_and_back() {
+    check(
+        "%a = host_to_device i64[1, 4, 1, 1] {1, 2, 3, 4}
+         %perm = host_to_device i64[4] {0, 2, 1, 3}
+         %q = host_to_device i64[1] {17}
+         %psi = host_to_device i64[1, 4] {1, 4, 2, 8}
+         %inv = host_to_device i64[1, 4] {1, 13, 9, 15}
+         %n = host_to_device i64[1] {13}
+         %b = empty [1, 4, 1, 1], i64
+         %b = ntt %a, -3, %perm, none, %q, none, none, %psi, %b, 0, 0
+         %b = intt %b, %perm, none, %q, none, none, %inv, %n, %b, 0
+         device_to_host %b -> i64[1, 4, 1, 1] {1, 2, 3, 4}",
+    );
+}
+
+#[test]
+fn a_reshape_without_a_view_copies_the_elements_in_order() {
+    check(
+        "%a = host_to_device i64[2, 3] {0, 1, 2, 3, 4, 5}
+         %t = moveaxis %a, 0, 1
+         %r = reshape %t, [6]
+         device_to_host %r -> i64[6] {0, 3, 1, 4, 2, 5}",
+    );
+}
+
+#[test]
+fn zero_sized_tensors_run() {
+    check(
+        "%a = host_to_device i64[0, 2] {}
+         %q = host_to_device i64[2] {17, 257}
+         %o = empty [0, 2], i64
+         %o = _modmul_ttt %a, %a, %q, %o
+         %s = empty [2], i64
+         %s = axis_modsum %a, 0, %q, %s
+         device_to_host %s -> i64[2] {0, 0}",
+    );
+}
+
+#[test]
+fn a_mismatch_names_step_segment_element_and_writer() {
+    let verified = verified(
+        "segment \"compute\" {
+           %a = host_to_device i64[2, 2] {1, 2, 3, 4}
+           %o = empty [2, 2], i64
+           %o = _modsum_ttc %a, %a, 100, %o
+           device_to_host %o -> i64[2, 2] {2, 4, 7, 8}
+         }",
+    );
+    let options = Options {
+        isa: cloakwork_kernels::best_isa(),
+        threads: 1,
+        memory_budget_bytes: None,
+        limb_major: true,
+    };
+    let plan = Arc::new(plan(verified, &options).unwrap());
+    let mut executor = Executor::new(plan).unwrap();
+    let run = RunOptions {
+        verify: true,
+        ..RunOptions::default()
+    };
+    let outcome = executor.run(&HashMap::new(), &run, &mut |_| true).unwrap();
+    assert_eq!(
+        outcome.mismatches[0].to_string(),
+        "step 4: device_to_host %o in segment \"compute\": 1 of 4 elements differ, first at [1, 0]: \
+         expected 7, got 6; last written by _modsum_ttc in step 3"
+    );
+    assert_eq!(
+        bisect(&mut executor, &HashMap::new(), &mut |_| true),
+        Ok(None)
+    );
+}
+
+#[test]
+fn a_program_above_its_budget_is_refused_with_peak_and_budget() {
+    let verified = verified(
+        "%o = zeros [1000, 1000], i64
+         device_to_host %o -> output \"o\"",
+    );
+    let options = Options {
+        isa: cloakwork_kernels::best_isa(),
+        threads: 1,
+        memory_budget_bytes: Some(1 << 20),
+        limb_major: true,
+    };
+    let error = plan(verified, &options).unwrap_err();
+    assert!(matches!(error, PlanError::Budget { .. }), "{error}");
+    assert!(error.to_string().contains("budget is 1.0 MiB"), "{error}");
+}
+
+#[test]
+fn moduli_that_a_program_computes_are_checked_before_they_divide() {
+    let verified = verified(
+        "%a = host_to_device i64[2] {3, 5}
+         %q = empty [2], i64
+         %q = _modsum_ttc %a, %a, 6, %q
+         %o = empty [2], i64
+         %o = _modmul_ttt %a, %a, %q, %o
+         device_to_host %o -> output \"o\"",
+    );
+    let options = Options {
+        isa: cloakwork_kernels::best_isa(),
+        threads: 1,
+        memory_budget_bytes: None,
+        limb_major: true,
+    };
+    let plan = Arc::new(plan(verified, &options).unwrap());
+    let mut executor = Executor::new(plan).unwrap();
+    let outcome = executor.run(&HashMap::new(), &RunOptions::default(), &mut |_| true);
+    match outcome {
+        Err(RunError::Contents { step: 4, error, .. }) => assert_eq!(error.got, "0"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_run_stops_when_its_caller_says_so() {
+    let mut source = String::from("%a = host_to_device i64[2] {3, 5}\n%o = empty [2], i64\n");
+    for _ in 0..20_000 {
+        source.push_str("%o = _modsum_ttc %a, %a, 7, %o\n");
+    }
+    source.push_str("device_to_host %o -> output \"o\"\n");
+    let options = Options {
+        isa: cloakwork_kernels::best_isa(),
+        threads: 1,
+        memory_budget_bytes: None,
+        limb_major: true,
+    };
+    let plan = Arc::new(plan(verified(&source), &options).unwrap());
+    let mut executor = Executor::new(plan).unwrap();
+    let mut asked = 0;
+    let run = RunOptions {
+        tick: Duration::ZERO,
+        ..RunOptions::default()
+    };
+    let outcome = executor.run(&HashMap::new(), &run, &mut |progress| {
+        asked += 1;
+        assert!(progress.done < progress.total);
+        asked < 3
+    });
+    assert_eq!(asked, 3);
+    assert!(
+        matches!(outcome, Err(RunError::Interrupted { step: 1_000.. })),
+        "{outcome:?}"
+    );
+}
