@@ -54,6 +54,7 @@ pub struct Executor {
     scratch: Block,
     prepared: Vec<Block>,
     pool: Vec<[u8; 8]>,
+    table: Option<Table>,
 }
 
 impl Executor {
@@ -71,6 +72,7 @@ impl Executor {
             scratch,
             prepared: Vec::new(),
             pool,
+            table: None,
         };
         executor.prepared = executor.prepare_constants()?;
         Ok(executor)
@@ -124,7 +126,13 @@ impl Executor {
             pool: &self.pool,
             prepared: &self.prepared,
         };
-        let table = Table::new(&memories)?;
+        let table = match self.table.take() {
+            Some(mut table) => {
+                table.refresh(&memories)?;
+                table
+            }
+            None => Table::new(&memories)?,
+        };
         let mut ends = Vec::with_capacity(if options.profile { plan.steps.len() } else { 0 });
         let mut mismatches = Vec::new();
         let mut clock = Clock::new(plan.steps.len(), options.tick, tick);
@@ -169,6 +177,7 @@ impl Executor {
         }
         let wall = start.elapsed();
         clock.finish();
+        self.table = Some(table);
         let outputs = plan.downloads.iter().zip(outputs);
         let outputs = outputs
             .map(|(d, block)| hand_out(&plan, d, block))

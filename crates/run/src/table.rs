@@ -2,7 +2,7 @@
 
 use crate::RunError;
 use crate::memory::Block;
-use cloakwork_ir::HostTensor;
+use cloakwork_ir::{HostSlot, HostTensor};
 use cloakwork_kernels::RawLaunch;
 use cloakwork_plan::{Address, Geometry, Plan, Prepared, Space};
 use std::ffi::c_void;
@@ -53,17 +53,23 @@ impl Memories<'_> {
     }
 }
 
-/// The flat array of a run. Launches point into `pointers` and into the plan's geometries.
+/// The flat array of a plan's runs. Launches point into `pointers` and into the plan's geometries.
 pub struct Table {
     pub launches: Vec<RawLaunch>,
     /// Units of each geometry.
     pub units: Vec<u64>,
-    /// Keeps the operands' pointers alive.
-    _pointers: Vec<*mut c_void>,
+    /// The operands of all steps.
+    pointers: Vec<*mut c_void>,
+    /// Those of them that are new in each run: results and inputs.
+    changing: Vec<u32>,
 }
 
+// SAFETY: the pointers lead to memory that the executor owns beside the table, or that a run is
+// given; they are used by the kernels of that run alone.
+unsafe impl Send for Table {}
+
 impl Table {
-    /// Resolves all steps.
+    /// Resolves all steps for the first run.
     ///
     /// # Errors
     /// As [`Memories::pointer`].
@@ -74,33 +80,58 @@ impl Table {
             .iter()
             .map(|address| memories.pointer(address))
             .collect::<Result<Vec<_>, _>>()?;
-        let launches = plan
-            .steps
-            .iter()
-            .map(|step| {
-                let geometry = &plan.geometries[step.geometry as usize];
-                let first = step.first_address as usize;
-                let prepared = match step.prepared {
-                    Prepared::None => std::ptr::null(),
-                    Prepared::Constant(index) => memories.prepared[index as usize]
-                        .as_ptr()
-                        .cast_const()
-                        .cast(),
-                    Prepared::Dynamic(buffer) => memories.buffer(buffer).cast_const(),
-                };
-                raw_launch(
-                    geometry,
-                    &pointers[first..first + geometry.operands()],
-                    prepared,
+        let slots = &plan.verified.program().hosts;
+        let changes = |address: &Address| match address.space {
+            Space::Output => true,
+            Space::Host => {
+                matches!(
+                    slots.get(address.index as usize),
+                    Some(HostSlot::Input { .. })
                 )
-            })
+            }
+            _ => false,
+        };
+        let changing = (0u32..)
+            .zip(&plan.addresses)
+            .filter_map(|(index, address)| changes(address).then_some(index))
             .collect();
+        let launch = |step: &cloakwork_plan::Step| {
+            let geometry = &plan.geometries[step.geometry as usize];
+            let first = step.first_address as usize;
+            let prepared = match step.prepared {
+                Prepared::None => std::ptr::null(),
+                Prepared::Constant(index) => memories.prepared[index as usize]
+                    .as_ptr()
+                    .cast_const()
+                    .cast(),
+                Prepared::Dynamic(buffer) => memories.buffer(buffer).cast_const(),
+            };
+            raw_launch(
+                geometry,
+                &pointers[first..first + geometry.operands()],
+                prepared,
+            )
+        };
+        let launches = plan.steps.iter().map(launch).collect();
         let units = plan.geometries.iter().map(Geometry::units).collect();
         Ok(Self {
             launches,
             units,
-            _pointers: pointers,
+            pointers,
+            changing,
         })
+    }
+
+    /// Resolves what is new in a further run.
+    ///
+    /// # Errors
+    /// As [`Memories::pointer`].
+    pub fn refresh(&mut self, memories: &Memories) -> Result<(), RunError> {
+        for &index in &self.changing {
+            let address = &memories.plan.addresses[index as usize];
+            self.pointers[index as usize] = memories.pointer(address)?;
+        }
+        Ok(())
     }
 }
 

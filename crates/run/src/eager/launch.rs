@@ -1,0 +1,131 @@
+//! Running one launch on tensors that exist, by the workers that run plans.
+
+use super::{EagerArg, EagerError, internal};
+use crate::launch::{SPLIT_NS, Workers};
+use crate::memory::Block;
+use crate::{RunError, pool};
+use cloakwork_ir::{DType, View};
+use cloakwork_kernels::{Isa, LaunchShape, RawLaunch, select};
+use cloakwork_ops::{Launch, Source};
+use smallvec::SmallVec;
+
+/// Runs one launch of a call.
+pub(super) fn run_launch(
+    launch: &Launch,
+    args: &[EagerArg],
+    threads: usize,
+    isa: Isa,
+) -> Result<(), EagerError> {
+    let mut pool_words: SmallVec<[[u8; 8]; 6]> = SmallVec::new();
+    for operand in &launch.operands {
+        let value = if let Source::Int(value) = operand.source {
+            value
+        } else {
+            0
+        };
+        pool_words.push(value.to_le_bytes());
+    }
+    let mut data: SmallVec<[*mut std::ffi::c_void; 6]> = SmallVec::new();
+    let mut dtypes: SmallVec<[Option<DType>; 6]> = SmallVec::new();
+    for (operand, word) in launch.operands.iter().zip(&pool_words) {
+        let (pointer, dtype) = match operand.source {
+            Source::Param(param) => match args.get(param as usize) {
+                Some(EagerArg::Tensor(t)) => {
+                    let bytes = operand.offset as isize * t.dtype().size_bytes() as isize;
+                    (t.storage().as_ptr().wrapping_offset(bytes), Some(t.dtype()))
+                }
+                _ => return Err(internal("a launch names no tensor").into()),
+            },
+            Source::Int(_) => (word.as_ptr().cast_mut(), None),
+            Source::Null => (std::ptr::null_mut(), None),
+        };
+        data.push(pointer.cast());
+        dtypes.push(dtype);
+    }
+    let output = dtypes
+        .first()
+        .copied()
+        .flatten()
+        .ok_or_else(|| internal("no result"))?;
+    let input = dtypes.get(1).copied().flatten().unwrap_or(output);
+    run_raw(launch, &data, (input, output), threads, isa).map_err(Into::into)
+}
+
+/// Runs one launch on resolved operands.
+fn run_raw(
+    launch: &Launch,
+    data: &[*mut std::ffi::c_void],
+    (input, output): (DType, DType),
+    threads: usize,
+    isa: Isa,
+) -> Result<(), RunError> {
+    let units = launch.units();
+    if units == 0 {
+        return Ok(());
+    }
+    let row = select(launch.kernel, input, output, isa)
+        .ok_or_else(|| internal(&format!("no kernel {} {input} -> {output}", launch.kernel)))?;
+    let strides: SmallVec<[i64; 16]> = launch
+        .operands
+        .iter()
+        .flat_map(|o| o.strides.iter().copied())
+        .collect();
+    let shape = LaunchShape {
+        dims: &launch.dims,
+        strides: &strides,
+        params: &launch.params,
+    };
+    let prepared = Block::zeroed(row.prepared_bytes(&shape))?;
+    let threads = if launch.weight_ns() > 200_000 {
+        threads.max(1)
+    } else {
+        1
+    };
+    let scratch = Block::zeroed(row.scratch_bytes(&shape).next_multiple_of(64) * threads as u64)?;
+    let pool = if threads > 1 {
+        Some(pool::pool(threads)?)
+    } else {
+        None
+    };
+    let raw = RawLaunch {
+        rank: launch.dims.len() as u32,
+        operands: data.len() as u32,
+        dims: launch.dims.as_ptr(),
+        strides: strides.as_ptr(),
+        data: data.as_ptr(),
+        params: launch.params.as_ptr(),
+        prepared: prepared.as_ptr().cast_const().cast(),
+    };
+    let workers = Workers::new(pool.as_deref(), &scratch, SPLIT_NS);
+    // SAFETY: the launch comes from a declaration over the views of tensors whose storage is alive
+    // and large enough; the call was checked before.
+    unsafe {
+        row.prepare(&raw, prepared.as_ptr().cast());
+        workers.run(row, &raw, units, launch.weight_ns(), &mut || true);
+    }
+    Ok(())
+}
+
+/// Copies elements between two views of the same shape.
+pub(super) fn copy(dtype: DType, operands: [(&View, *mut u8); 2]) -> Result<(), EagerError> {
+    let size = dtype.size_bytes() as isize;
+    let inputs = [0, 1].map(|i| {
+        let view = View {
+            offset: 0,
+            ..operands[i].0.clone()
+        };
+        cloakwork_ops::LaunchInput::View(Source::Param(i as u8), view)
+    });
+    let launch = Launch::elementwise("copy", &operands[0].0.shape, &inputs)
+        .map_err(|error| internal(&error.to_string()))?;
+    let data =
+        operands.map(|(view, base)| base.wrapping_offset(view.offset as isize * size).cast());
+    run_raw(
+        &launch,
+        &data,
+        (dtype, dtype),
+        1,
+        cloakwork_kernels::best_isa(),
+    )
+    .map_err(Into::into)
+}

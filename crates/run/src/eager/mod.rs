@@ -1,0 +1,214 @@
+//! One op at a time on tensors that exist: the same declarations, checks, kernels and threads as a
+//! planned program, for a program of one instruction.
+
+mod composite;
+mod launch;
+mod tensor;
+
+pub use tensor::{Storage, Tensor};
+
+use crate::{RunError, check};
+use cloakwork_ir::{DType, ShapeItem, Type, View};
+use cloakwork_kernels::Isa;
+use cloakwork_ops::{
+    Args, Body, Code, ContentCheck, OpDef, OpError, Operand, ParamKind, Value, Viewed,
+};
+use std::sync::Arc;
+
+/// A value for one parameter of an eager call.
+#[derive(Clone)]
+pub enum EagerArg {
+    /// A tensor.
+    Tensor(Tensor),
+    /// An integer.
+    Int(i64),
+    /// A list of sizes, indices and ranges.
+    Shape(Vec<ShapeItem>),
+    /// An element type.
+    DType(DType),
+    /// Left out.
+    None,
+}
+
+/// Why an eager call failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EagerError {
+    /// The call is wrong.
+    #[error("{op}: {error}")]
+    Call {
+        /// The op.
+        op: &'static str,
+        /// What is wrong.
+        error: OpError,
+    },
+    /// It could not be run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl EagerArg {
+    fn bound(&self) -> Value<'_> {
+        match self {
+            Self::Tensor(tensor) => Value::Tensor(Operand {
+                dtype: tensor.dtype(),
+                view: tensor.view(),
+                constant: None,
+            }),
+            Self::Int(value) => Value::Int(*value),
+            Self::Shape(items) => Value::Shape(items),
+            Self::DType(dtype) => Value::DType(*dtype),
+            Self::None => Value::Absent,
+        }
+    }
+}
+
+/// Calls an op. `args` holds one value a parameter; an absent `out` is made.
+///
+/// # Errors
+/// Whatever the verifier would find in a program with this call, or too little memory.
+pub fn call(
+    def: &'static OpDef,
+    mut args: Vec<EagerArg>,
+    threads: usize,
+    isa: Isa,
+) -> Result<Tensor, EagerError> {
+    args.resize(def.params.len(), EagerArg::None);
+    for (arg, param) in args.iter_mut().zip(def.params) {
+        if let (EagerArg::None, Some(default)) = (&*arg, param.default) {
+            *arg = EagerArg::Int(default);
+        }
+    }
+    match &def.body {
+        Body::View(view) => {
+            let source = tensor_of(def, &args, "a")?;
+            match with_args(def, &args, view)? {
+                Viewed::View(view) => Ok(source.with_view(view)),
+                Viewed::Copy(shape) => {
+                    let result = Tensor::zeros(&Type::new(source.dtype(), shape))?;
+                    let target = View::contiguous(source.view().shape.clone());
+                    let to = (&target, result.storage().as_ptr());
+                    launch::copy(
+                        source.dtype(),
+                        [to, (source.view(), source.storage().as_ptr())],
+                    )?;
+                    Ok(result)
+                }
+            }
+        }
+        Body::Allocate(infer) => Ok(Tensor::zeros(&with_args(def, &args, infer)?)?),
+        Body::Kernel(_) => kernel(def, args, threads, isa),
+        Body::Expand(_) => composite::composite(def, args, threads, isa),
+        Body::Upload | Body::Download => {
+            let error = OpError::new(Code::ArgumentType, "", "an op on device tensors", def.name)
+                .hint("use cloakwork.asarray and numpy.asarray");
+            Err(EagerError::Call {
+                op: def.name,
+                error,
+            })
+        }
+    }
+}
+
+/// The type of a call's result, from types alone: what tracing needs.
+///
+/// # Errors
+/// What the declaration finds wrong.
+pub fn result_type(def: &'static OpDef, args: &Args) -> Result<Type, OpError> {
+    cloakwork_verify::result_type(def, args)
+}
+
+fn kernel(
+    def: &'static OpDef,
+    mut args: Vec<EagerArg>,
+    threads: usize,
+    isa: Isa,
+) -> Result<Tensor, EagerError> {
+    let Body::Kernel(body) = &def.body else {
+        return Err(internal("not a kernel").into());
+    };
+    let Some(place) = def.params.iter().position(|p| p.kind == ParamKind::Out) else {
+        return Err(internal("a kernel op without a result").into());
+    };
+    if matches!(args[place], EagerArg::None) {
+        let ty = with_args(def, &args, |args| result_type(def, args))?;
+        args[place] = EagerArg::Tensor(Tensor::zeros(&ty)?);
+    }
+    let out = tensor_of(def, &args, def.params[place].name)?;
+    with_args(def, &args, |bound| {
+        cloakwork_verify::check_kernel_call(def, body, bound, &|param| {
+            matches!((&args[param], &args[place]), (EagerArg::Tensor(a), EagerArg::Tensor(b))
+                if Arc::ptr_eq(a.storage(), b.storage()))
+        })
+    })?;
+    check_contents(def, body.checks, &args)?;
+    let launches = with_args(def, &args, |args| (body.launch)(args))?;
+    for launch in &launches {
+        launch::run_launch(launch, &args, threads, isa)?;
+    }
+    Ok(out)
+}
+
+fn check_contents(
+    def: &'static OpDef,
+    rules: &[ContentCheck],
+    args: &[EagerArg],
+) -> Result<(), EagerError> {
+    for rule in rules {
+        let Some(EagerArg::Tensor(tensor)) = def.param(rule.operand()).and_then(|i| args.get(i))
+        else {
+            continue;
+        };
+        let Some(bound) = with_args(def, args, |args| rule.bound(args))? else {
+            continue;
+        };
+        check::rule(
+            *rule,
+            bound,
+            tensor.dtype(),
+            tensor.view(),
+            (**tensor.storage()).as_ref(),
+        )
+        .map_err(|error| EagerError::Call {
+            op: def.name,
+            error,
+        })?;
+    }
+    Ok(())
+}
+
+fn tensor_of(
+    def: &'static OpDef,
+    args: &[EagerArg],
+    name: &'static str,
+) -> Result<Tensor, EagerError> {
+    match def.param(name).and_then(|index| args.get(index)) {
+        Some(EagerArg::Tensor(tensor)) => Ok(tensor.clone()),
+        _ => {
+            let error = OpError::new(Code::ArgumentType, name, "a tensor", "something else");
+            Err(EagerError::Call {
+                op: def.name,
+                error,
+            })
+        }
+    }
+}
+
+/// Shows eager values to a function of a declaration. Contents are checked apart.
+fn with_args<R>(
+    def: &'static OpDef,
+    args: &[EagerArg],
+    f: impl FnOnce(&Args) -> Result<R, OpError>,
+) -> Result<R, EagerError> {
+    let bound = Args {
+        def,
+        values: args.iter().map(EagerArg::bound).collect(),
+    };
+    f(&bound).map_err(|error| EagerError::Call {
+        op: def.name,
+        error,
+    })
+}
+
+fn internal(message: &str) -> RunError {
+    RunError::Internal(message.to_owned())
+}
