@@ -1,0 +1,304 @@
+//! Composite ops: their expansions, evaluated by the references, against their definitions.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
+
+mod common;
+
+use cloakwork_ir::{Arg, Builder, DType, Generation, Op, Program, Shape, Step, Symbol, View};
+use cloakwork_ops::{Body, Expansion, ParamKind, Viewed, find_form};
+use common::{Call, Input, Sequence, Tensor, bit_reversal, power, root, table};
+use std::collections::{HashMap, HashSet};
+
+/// Tensors by name; names may share a storage.
+struct Memory {
+    storages: Vec<Vec<i64>>,
+    names: HashMap<Symbol, (usize, DType, View)>,
+}
+
+impl Memory {
+    fn store(&mut self, name: Symbol, tensor: Tensor) {
+        self.names
+            .insert(name, (self.storages.len(), tensor.dtype, tensor.view));
+        self.storages.push(tensor.words);
+    }
+
+    /// The tensor of a name, row-major, but with the strides it has.
+    fn load(&self, name: Symbol) -> Tensor {
+        let (storage, dtype, view) = self.names[&name].clone();
+        let words = view
+            .offsets()
+            .map(|offset| self.storages[storage][offset as usize])
+            .collect();
+        Tensor { dtype, view, words }
+    }
+
+    fn write(&mut self, name: Symbol, words: &[i64]) {
+        let (storage, _, view) = self.names[&name].clone();
+        for (offset, &word) in view.offsets().zip(words) {
+            self.storages[storage][offset as usize] = word;
+        }
+    }
+
+    /// A step as a call, with the names of its operands by parameter.
+    fn bind(&self, program: &Program, op: &Op) -> (Call, HashMap<&'static str, Symbol>) {
+        let (args, name) = (program.args(op), program.text_name(op.name));
+        let (def, form) = find_form(name, args.len(), program.generation).unwrap();
+        let mut call = Call::new(def.name);
+        let mut operands = HashMap::new();
+        for (param, arg) in form.args.iter().zip(args) {
+            let input = match arg {
+                Arg::Device(symbol, _) => {
+                    operands.insert(*param, *symbol);
+                    Input::Tensor(self.load(*symbol))
+                }
+                Arg::Int(value) => Input::Int(*value),
+                Arg::Shape(items) => Input::Shape(items.to_vec()),
+                Arg::DType(dtype) => Input::DType(*dtype),
+                Arg::None => continue,
+                other => panic!("{name}: {other:?}"),
+            };
+            call = call.with(param, input);
+        }
+        (call, operands)
+    }
+
+    fn step(&mut self, program: &Program, op: &Op) {
+        let (call, operands) = self.bind(program, op);
+        let Some(Arg::Device(result, _)) = program.out(op) else {
+            panic!("no result")
+        };
+        let def = call.def;
+        match &def.body {
+            Body::Allocate(_) => {
+                let ty = call.infer().unwrap();
+                let zeros = vec![0; ty.shape.elements() as usize];
+                self.store(*result, Tensor::new(ty.dtype, ty.shape.dims(), &zeros));
+            }
+            Body::View(_) => match call.view().unwrap() {
+                Viewed::View(view) => {
+                    let (storage, dtype, _) = self.names[&operands["a"]];
+                    self.names.insert(*result, (storage, dtype, view));
+                }
+                Viewed::Copy(shape) => {
+                    let a = self.load(operands["a"]);
+                    self.store(*result, Tensor::new(a.dtype, shape.dims(), &a.words));
+                }
+            },
+            Body::Kernel(_) => {
+                let out = def
+                    .params
+                    .iter()
+                    .find(|p| p.kind == ParamKind::Out)
+                    .unwrap();
+                self.write(operands[out.name], &call.run().unwrap());
+                let written = self.names[&operands[out.name]].clone();
+                self.names.insert(*result, written);
+            }
+            _ => panic!("{} is not in an expansion", def.name),
+        }
+    }
+}
+
+/// A composite op's expansion, the name of its result and the memory that it starts from.
+fn expand(call: &Call, generation: Generation) -> (Program, Symbol, Memory) {
+    let mut builder = Builder::new();
+    builder.program.generation = generation;
+    let mut memory = Memory {
+        storages: vec![],
+        names: HashMap::new(),
+    };
+    let mut result = builder.program.fresh_symbol();
+    let mut args = vec![];
+    for param in call.def.params {
+        args.push(match call.inputs.get(param.name) {
+            Some(Input::Tensor(tensor)) => {
+                let symbol = builder.program.fresh_symbol();
+                memory.store(symbol, tensor.clone());
+                if param.kind == ParamKind::Out {
+                    result = symbol;
+                }
+                Arg::Device(symbol, None)
+            }
+            Some(Input::Int(value)) => Arg::Int(*value),
+            Some(Input::Shape(items)) => Arg::Shape(items.clone().into()),
+            Some(Input::DType(dtype)) => Arg::DType(*dtype),
+            None => Arg::None,
+        });
+    }
+    let Body::Expand(body) = &call.def.body else {
+        panic!("{} is not composite", call.def.name)
+    };
+    let mut expansion = Expansion::new(call.def, &args, result, &mut builder);
+    call.bind(false, |bound| (body.expand)(bound, &mut expansion))
+        .unwrap();
+    expansion.finish();
+    (builder.program, result, memory)
+}
+
+/// The result of a composite op by its expansion, which leaves nothing else behind.
+fn evaluate(call: &Call, generation: Generation) -> Tensor {
+    let call = call.completed().unwrap();
+    let (program, result, mut memory) = expand(&call, generation);
+    let mut names: HashSet<Symbol> = memory.names.keys().copied().collect();
+    names.insert(result);
+    for step in &program.steps {
+        match step {
+            Step::Op(op) => memory.step(&program, op),
+            Step::Free(name) => assert!(memory.names.remove(name).is_some()),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(memory.names.keys().copied().collect::<HashSet<_>>(), names);
+    let (tensor, ty) = (memory.load(result), call.infer().unwrap());
+    assert_eq!((tensor.dtype, &tensor.view.shape), (ty.dtype, &ty.shape));
+    tensor
+}
+
+#[test]
+fn elements_are_repeated_one_by_one_in_programs_of_either_generation() {
+    for generation in [Generation::First, Generation::Later] {
+        let call = |dims: &[u64], axis| {
+            let elements = dims.iter().product::<u64>() as i64;
+            let words: Vec<i64> = (0..elements).collect();
+            Call::new("repeat_interleave")
+                .tensor("a", dims, &words)
+                .int("repeats", 2)
+                .int("axis", axis)
+        };
+        let words = |dims, axis| evaluate(&call(dims, axis), generation).words;
+        assert_eq!(words(&[2, 2], -1), [0, 0, 1, 1, 2, 2, 3, 3]);
+        assert_eq!(words(&[2, 2], 0), [0, 1, 0, 1, 2, 3, 2, 3]);
+        assert_eq!(words(&[1, 2], 0), [0, 1, 0, 1]);
+        assert_eq!(words(&[0, 2], 1), []);
+        assert_eq!(call(&[2; 16], 1).infer().unwrap_err().operand, "a");
+    }
+}
+
+#[test]
+fn zeros_are_written() {
+    let shape = Shape::new(&[2, 0, 3]).unwrap();
+    for dims in [shape.dims(), &[2, 3], &[]] {
+        let items = dims
+            .iter()
+            .map(|&d| cloakwork_ir::ShapeItem::Int(d as i64))
+            .collect();
+        let call = Call::new("zeros").with("shape", Input::Shape(items));
+        let tensor = evaluate(
+            &call.with("dtype", Input::DType(DType::I8)),
+            Generation::Later,
+        );
+        assert!(tensor.words.iter().all(|&word| word == 0) && tensor.view.shape.dims() == dims);
+    }
+}
+
+const Q: [i64; 2] = [17, 97];
+const M: usize = 4;
+
+/// `[l, m, 1, k]`, a key of two polynomials and `digits` digits of `bits` bits.
+fn key_switch(rows: u64, a: &[i64], key: &[i64], digits: u64, bits: i64) -> Call {
+    let m = M as u64;
+    let roots = Q.map(|q| root(m, q));
+    let inverses = [0, 1].map(|k| power(roots[k], 2 * m as i64 - 1, Q[k]));
+    Call::new("key_switch")
+        .tensor("a", &[rows, m, 1, 2], a)
+        .tensor("key", &[m, 2, digits, 2], key)
+        .tensor("q", &[2], &Q)
+        .tensor("psi", &[2, m], &table(&roots, m, &Q))
+        .tensor("psi_inv", &[2, m], &table(&inverses, m, &Q))
+        .tensor("n_inv", &[2], &Q.map(|q| power(m as i64, q - 2, q)))
+        .tensor("perm", &[m], &bit_reversal(m))
+        .int("g_exp", digits as i64)
+        .int("g_base_bits", bits)
+}
+
+/// Coefficients in `[0, prod q)` of one row `[m, k]` of values, by interpolation and search.
+fn coefficients(values: &[i64]) -> Vec<i64> {
+    let coefficient = |i: usize, k: usize| {
+        let (q, psi) = (Q[k], root(M as u64, Q[k]));
+        let inverse = power(psi, 2 * M as i64 - 1, q);
+        let terms = (0..M).map(|j| values[j * 2 + k] * power(inverse, (i * (2 * j + 1)) as i64, q));
+        terms.sum::<i64>() * power(M as i64, q - 2, q) % q
+    };
+    let matches = |x: &i64, i| (0..2).all(|k| x % Q[k] == coefficient(i, k));
+    (0..M)
+        .map(|i| (0..Q[0] * Q[1]).find(|x| matches(x, i)).unwrap())
+        .collect()
+}
+
+#[test]
+fn key_switching_multiplies_digits_with_the_key() {
+    // 17 * 97 = 1649 < 2^12: three digits of four bits.
+    let (digits, bits) = (3, 4);
+    let mut sequence = Sequence(2);
+    let a: Vec<i64> = (0..2 * M * 2).map(|i| sequence.below(Q[i % 2])).collect();
+    let key: Vec<i64> = (0..M * 2 * digits * 2)
+        .map(|i| sequence.below(Q[i % 2]))
+        .collect();
+    let got = evaluate(
+        &key_switch(2, &a, &key, digits as u64, bits),
+        Generation::Later,
+    )
+    .words;
+    for (row, values) in a.chunks(M * 2).enumerate() {
+        let numbers = coefficients(values);
+        for (part, k) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            let (q, psi) = (Q[k], root(M as u64, Q[k]));
+            for j in 0..M {
+                let spread = |digit: usize| {
+                    let cut = |x: i64| (x >> (digit as i64 * bits)) & 15;
+                    let power = |i: usize| power(psi, (i * (2 * j + 1)) as i64, q);
+                    (0..M).map(|i| cut(numbers[i]) * power(i)).sum::<i64>()
+                };
+                let product =
+                    |digit| spread(digit) * key[((j * 2 + part) * digits + digit) * 2 + k];
+                let expected = (0..digits).map(product).sum::<i64>() % q;
+                assert_eq!(got[((row * M + j) * 2 + part) * 2 + k], expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn digits_of_more_than_seven_bits_are_kept_in_words_and_no_rows_are_no_trouble() {
+    let mut sequence = Sequence(8);
+    let key: Vec<i64> = (0..M * 2 * 2 * 2)
+        .map(|i| sequence.below(Q[i % 2]))
+        .collect();
+    let none = evaluate(&key_switch(0, &[], &key, 2, 8), Generation::First);
+    assert_eq!(none.view.shape.dims(), [0, M as u64, 2, 2]);
+    // The number 255 everywhere: digit 0 is 255 and digit 1 is 0, in one polynomial.
+    let a: Vec<i64> = (0..M * 2).map(|i| 255 % Q[i % 2]).collect();
+    let got = evaluate(&key_switch(1, &a, &key, 2, 8), Generation::Later).words;
+    for (i, &value) in got.iter().enumerate() {
+        let (k, part, j) = (i % 2, i / 2 % 2, i / 4);
+        assert_eq!(value, 255 * key[((j * 2 + part) * 2) * 2 + k] % Q[k]);
+    }
+}
+
+#[test]
+fn a_key_of_another_size_is_refused() {
+    let call = key_switch(1, &[0; 8], &[0; 32], 2, 8);
+    assert_eq!(
+        call.clone().int("g_exp", 3).infer().unwrap_err().operand,
+        "g_exp"
+    );
+    assert_eq!(
+        call.clone()
+            .int("g_base_bits", 62)
+            .infer()
+            .unwrap_err()
+            .operand,
+        "g_base_bits"
+    );
+    assert_eq!(
+        call.tensor("key", &[4, 2, 2, 1], &[0; 16])
+            .infer()
+            .unwrap_err()
+            .operand,
+        "key"
+    );
+}

@@ -1,0 +1,301 @@
+//! What every declaration must have: looped over, so that nothing can be forgotten.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
+
+use cloakwork_ir::Generation;
+use cloakwork_ops::{ALL, Body, ContentCheck, Origin, OutRule, ParamKind, find, find_form};
+use std::collections::HashSet;
+
+#[test]
+fn the_list_is_sorted_and_without_repetition() {
+    assert!(ALL.windows(2).all(|pair| pair[0].name < pair[1].name));
+}
+
+#[test]
+fn names_find_their_declarations() {
+    for def in ALL {
+        assert!(std::ptr::eq(find(def.name).unwrap(), *def));
+        assert!(
+            def.forms.iter().any(|form| form.name == def.name),
+            "{}",
+            def.name
+        );
+    }
+}
+
+#[test]
+fn each_spelling_is_found_in_a_program_of_its_generation() {
+    for def in ALL {
+        for form in def.forms {
+            let generations = match form.origin {
+                Origin::HealOnly(generation) => vec![generation],
+                _ => vec![Generation::First, Generation::Later],
+            };
+            for generation in generations {
+                let (found, read) = find_form(form.name, form.args.len(), generation).unwrap();
+                assert!(
+                    std::ptr::eq(found, *def) && std::ptr::eq(read, form),
+                    "{}",
+                    form.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_spelling_gives_each_parameter_at_most_once_and_leaves_out_only_what_has_a_default() {
+    for def in ALL {
+        for form in def.forms {
+            let place = format!("{} of {}", form.name, def.name);
+            let given: HashSet<_> = form.args.iter().collect();
+            assert_eq!(given.len(), form.args.len(), "{place}");
+            assert!(
+                form.args.iter().all(|arg| def.param(arg).is_some()),
+                "{place}"
+            );
+            for param in def
+                .params
+                .iter()
+                .filter(|param| !given.contains(&param.name))
+            {
+                let may_be_absent =
+                    matches!(param.kind, ParamKind::OptionalTensor | ParamKind::Hint);
+                assert!(
+                    param.default.is_some() || may_be_absent,
+                    "{place} lacks {}",
+                    param.name
+                );
+            }
+            for int in form.ints.unwrap_or_default() {
+                let param = &def.params[def.param(int).unwrap()];
+                assert_eq!(param.kind, ParamKind::TensorOrInt, "{place}: {int}");
+            }
+        }
+    }
+}
+
+#[test]
+fn only_parameters_that_some_spelling_leaves_out_have_defaults_and_these_are_in_range() {
+    for def in ALL {
+        for param in def.params {
+            let Some(default) = param.default else {
+                continue;
+            };
+            let left_out = def
+                .forms
+                .iter()
+                .any(|form| !form.args.contains(&param.name));
+            // `tile` and `skip_perm` are left out in Python, where everyone says what they mean.
+            let flag = param.kind == ParamKind::Bool;
+            assert!(left_out || flag, "{}: {}", def.name, param.name);
+            match param.kind {
+                ParamKind::Int(low, high) => assert!((low..=high).contains(&default)),
+                ParamKind::Bool => assert!((0..=1).contains(&default)),
+                other => panic!("{}: {} is {other:?}", def.name, param.name),
+            }
+        }
+    }
+}
+
+#[test]
+fn kernels_write_one_tensor_and_views_none() {
+    for def in ALL {
+        let outs = def
+            .params
+            .iter()
+            .filter(|p| p.kind == ParamKind::Out)
+            .count();
+        match def.body {
+            Body::Kernel(_) => assert_eq!(outs, 1, "{}", def.name),
+            Body::Expand(_) => assert!(outs <= 1, "{}", def.name),
+            _ => assert_eq!(outs, 0, "{}", def.name),
+        }
+        let names: HashSet<_> = def.params.iter().map(|p| p.name).collect();
+        assert_eq!(names.len(), def.params.len(), "{}", def.name);
+        assert!(def.params.len() <= usize::from(u8::MAX));
+    }
+}
+
+#[test]
+fn views_have_their_operand_first() {
+    for def in ALL.iter().filter(|def| matches!(def.body, Body::View(_))) {
+        assert!(def.params[0].name == "a" && def.params[0].kind == ParamKind::Tensor);
+    }
+}
+
+#[test]
+fn everything_is_documented() {
+    for def in ALL {
+        assert!(
+            def.doc.len() > 20 && def.doc.ends_with(['.', ')']),
+            "{}",
+            def.name
+        );
+        assert!(
+            def.params.iter().all(|param| !param.doc.is_empty()),
+            "{}",
+            def.name
+        );
+    }
+}
+
+#[test]
+fn checks_name_parameters() {
+    for def in ALL {
+        let Body::Kernel(body) = &def.body else {
+            continue;
+        };
+        for check in body.checks {
+            let mut names = vec![check.operand()];
+            match *check {
+                ContentCheck::Permutation {
+                    flag: Some((flag, _)),
+                    ..
+                } => names.push(flag),
+                ContentCheck::IndexInto { operand, axis, .. } => names.extend([operand, axis]),
+                _ => {}
+            }
+            assert!(
+                names.iter().all(|name| def.param(name).is_some()),
+                "{}",
+                def.name
+            );
+        }
+        let moduli = def.params.iter().any(|param| param.name == "q");
+        let checked = body.checks.contains(&ContentCheck::Modulus("q"));
+        assert_eq!(moduli, checked, "{}: moduli are always checked", def.name);
+    }
+}
+
+#[test]
+fn every_name_of_heals_interface_and_documents_is_there() {
+    let counts: [(&str, &[usize]); 52] = [
+        ("_mod_ct", &[3]),
+        ("_mod_tc", &[3]),
+        ("_mod_tt", &[3]),
+        ("_modmul_tcc", &[4]),
+        ("_modmul_tct", &[4]),
+        ("_modmul_ttc", &[4]),
+        ("_modmul_ttt", &[4]),
+        ("_modneg_tc", &[3]),
+        ("_modneg_tt", &[3]),
+        ("_modsum_tcc", &[4]),
+        ("_modsum_tct", &[4]),
+        ("_modsum_ttc", &[4]),
+        ("_modsum_ttt", &[4]),
+        ("abs", &[2]),
+        ("allocate_on_hardware", &[2]),
+        ("apply_g_decomp", &[4]),
+        ("apply_g_decomp_relative_to_full_q", &[8]),
+        ("axis_modsum", &[4]),
+        ("contiguous", &[1]),
+        ("device_to_host", &[1, 2]),
+        ("empty", &[2]),
+        ("expand", &[3]),
+        ("flatten", &[3]),
+        ("g_decomposition", &[4]),
+        ("get_slice", &[2]),
+        ("host_to_device", &[1]),
+        ("intt", &[10]),
+        ("key_switch", &[11]),
+        ("make_contiguous", &[1]),
+        ("modmul", &[4]),
+        ("modmul_axis_sum", &[8, 9]),
+        ("modneg_tc", &[3]),
+        ("modneg_tt", &[3]),
+        ("modsum", &[4]),
+        ("moveaxis", &[3]),
+        ("new_reference", &[1]),
+        ("ntt", &[10, 11]),
+        ("pad_single_axis", &[4]),
+        ("permute", &[5]),
+        ("repeat_interleave", &[3]),
+        ("reshape", &[2]),
+        ("set_const_val", &[2]),
+        ("squeeze", &[2]),
+        ("take_along_axis", &[4]),
+        ("unsqueeze", &[2]),
+        ("zeros", &[2]),
+        // Cloakwork's own.
+        ("copy", &[2]),
+        ("g_decomp", &[4]),
+        ("g_decomp_full_q", &[8]),
+        ("gaussian", &[2]),
+        ("ternary", &[2]),
+        ("uniform_mod", &[3]),
+    ];
+    for (name, arg_counts) in counts {
+        for &count in arg_counts {
+            for generation in [Generation::First, Generation::Later] {
+                assert!(
+                    find_form(name, count, generation).is_ok(),
+                    "{name} with {count}"
+                );
+            }
+        }
+    }
+    let known: HashSet<_> = counts.iter().map(|(name, _)| *name).collect();
+    for form in ALL.iter().flat_map(|def| def.forms) {
+        let own = matches!(form.name, "mod" | "modneg");
+        assert!(
+            known.contains(form.name) || own,
+            "{} is in no document",
+            form.name
+        );
+    }
+}
+
+#[test]
+fn generations_differ_in_the_order_of_expand_and_in_the_arguments_of_ntt() {
+    let args = |name, count, generation| find_form(name, count, generation).unwrap().1.args;
+    assert_eq!(
+        args("expand", 3, Generation::First),
+        ["a", "repeat", "axis"]
+    );
+    assert_eq!(
+        args("expand", 3, Generation::Later),
+        ["a", "axis", "repeat"]
+    );
+    assert!(!args("ntt", 10, Generation::First).contains(&"axis"));
+    assert_eq!(args("ntt", 11, Generation::Later)[1], "axis");
+}
+
+#[test]
+fn wrong_names_and_counts_say_what_would_be_right() {
+    let message = |name, count| {
+        find_form(name, count, Generation::Later)
+            .err()
+            .map(|error| error.to_string())
+            .unwrap()
+    };
+    assert_eq!(
+        message("_modmul_tt", 4),
+        "no op is called `_modmul_tt`; did you mean `_modmul_tct`?"
+    );
+    assert_eq!(
+        message("completely_else", 1),
+        "no op is called `completely_else`"
+    );
+    assert_eq!(message("ntt", 3), "`ntt` takes 11 or 10 arguments, got 3");
+}
+
+#[test]
+fn what_broadcasts_to_its_result_may_also_be_exact() {
+    for def in ALL {
+        let Body::Kernel(body) = &def.body else {
+            continue;
+        };
+        let broadcasts = ["modmul", "modsum", "modneg", "copy", "take_along_axis"];
+        assert_eq!(
+            body.out == OutRule::Broadcast,
+            broadcasts.contains(&def.name),
+            "{}",
+            def.name
+        );
+    }
+}
