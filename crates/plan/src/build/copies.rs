@@ -1,0 +1,72 @@
+//! Steps that move elements: copies that an op needs, and downloads.
+
+use super::{Builder, Touch};
+use crate::PlanError;
+use crate::plan::{Address, Download, Prepared, Space, StepCost};
+use cloakwork_ir::{DType, HostId, View};
+use cloakwork_ops::{Launch, LaunchInput, Source};
+use cloakwork_verify::ValueId;
+
+impl<'a> Builder<'a> {
+    /// A reshape or `contiguous` that needs new storage: the destination is seen under the
+    /// source's shape, and each element goes to its place.
+    pub(super) fn copy(&mut self, source: ValueId, value: ValueId) -> Result<(), PlanError> {
+        let from = self.layout.view(self.verified, source).clone();
+        let whole = self.layout.view(self.verified, value);
+        let to = match whole.reshape(&from.shape) {
+            Ok(Some(view)) => view,
+            _ => return Err(self.internal("a copy whose destination has no such view")),
+        };
+        self.touch(value, Touch::WriteAll)?;
+        self.touch(source, Touch::Read)?;
+        let dtype = self.value(value)?.dtype;
+        let operands = [self.address(value, &to)?, self.address(source, &from)?];
+        self.copy_step(&to, &from, dtype, operands)
+    }
+
+    pub(super) fn download(&mut self, value: ValueId, host: HostId) -> Result<(), PlanError> {
+        let from = self.layout.view(self.verified, value).clone();
+        self.touch(value, Touch::Read)?;
+        let info = self.value(value)?;
+        let ty = cloakwork_ir::Type::new(info.dtype, from.shape.clone());
+        let index = self.plan.downloads.len() as u32;
+        let to = View::contiguous(from.shape.clone());
+        let output = Address {
+            space: Space::Output,
+            index,
+            offset: 0,
+        };
+        let operands = [output, self.address(value, &from)?];
+        self.plan.memory.output_bytes += ty.size_bytes();
+        self.copy_step(&to, &from, ty.dtype, operands)?;
+        let step = (self.plan.steps.len() as u32).saturating_sub(1);
+        self.plan.downloads.push(Download { step, host, ty });
+        Ok(())
+    }
+
+    pub(super) fn copy_step(
+        &mut self,
+        to: &View,
+        from: &View,
+        dtype: DType,
+        addresses: [Address; 2],
+    ) -> Result<(), PlanError> {
+        let based = |view: &View, param| {
+            let view = View {
+                offset: 0,
+                ..view.clone()
+            };
+            LaunchInput::View(Source::Param(param), view)
+        };
+        let launch = Launch::elementwise("copy", &to.shape, &[based(to, 0), based(from, 1)])
+            .map_err(|error| self.internal(&error.to_string()))?;
+        let row = self.row("copy", dtype, dtype)?;
+        let elements = to.shape.elements();
+        let cost = StepCost {
+            operations: elements,
+            bytes: 2 * elements * dtype.size_bytes() as u64,
+        };
+        self.push(row, &launch, &addresses, Prepared::None, cost);
+        Ok(())
+    }
+}

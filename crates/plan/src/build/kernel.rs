@@ -1,0 +1,240 @@
+//! Steps that compute: launches of a declaration with kernels chosen and constants arranged.
+
+use super::{Builder, Touch};
+use crate::plan::{Address, Check, Prepared, PreparedConstant, Space, StepCost};
+use crate::{PlanError, arena};
+use cloakwork_ir::DType;
+use cloakwork_kernels::{KernelRow, select};
+use cloakwork_ops::{Access, Body, ContentCheck, Launch, ParamKind, Source};
+use cloakwork_verify::{Call, ValueId};
+use smallvec::SmallVec;
+
+impl<'a> Builder<'a> {
+    pub(super) fn kernel(&mut self, call: &Call, out: ValueId) -> Result<(), PlanError> {
+        let Body::Kernel(body) = &call.def.body else {
+            return Err(self.internal("a kernel action whose op has no kernel"));
+        };
+        let (layout, verified) = (self.layout, self.verified);
+        let view_of = |value| layout.view(verified, value);
+        let (launches, operations) = verified
+            .with_args(call, view_of, |args| {
+                (body.launch)(args).map(|launches| (launches, (call.def.operations)(args)))
+            })
+            .map_err(|error| self.internal(&error.to_string()))?;
+        self.touch_operands(call, out, body.access)?;
+        self.checks(call, body.checks)?;
+        for launch in &launches {
+            // An op of several launches does its work in the last of them.
+            let last = std::ptr::eq(launch, launches.last().unwrap_or(launch));
+            self.launch(call, launch, if last { operations } else { 0 })?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn touch_operands(
+        &mut self,
+        call: &Call,
+        out: ValueId,
+        access: Access,
+    ) -> Result<(), PlanError> {
+        let target = self.value(out)?.storage;
+        let out_param = call
+            .def
+            .params
+            .iter()
+            .position(|p| p.kind == ParamKind::Out);
+        let mut reads_target = access == Access::Accumulate;
+        for param in 0..call.values.len() {
+            let Some(value) = call.value(param) else {
+                continue;
+            };
+            if Some(param) == out_param {
+                continue;
+            }
+            reads_target |= self.value(value)?.storage == target;
+            self.touch(value, Touch::Read)?;
+        }
+        self.touch(
+            out,
+            if reads_target {
+                Touch::Read
+            } else {
+                Touch::WriteAll
+            },
+        )
+    }
+
+    pub(super) fn launch(
+        &mut self,
+        call: &Call,
+        launch: &Launch,
+        operations: u64,
+    ) -> Result<(), PlanError> {
+        let mut addresses = SmallVec::<[Address; 6]>::new();
+        let mut dtypes = SmallVec::<[DType; 6]>::new();
+        let result = launch
+            .operands
+            .first()
+            .and_then(|o| self.dtype_of(call, o.source));
+        let result = result.ok_or_else(|| self.internal("a launch without a result"))?;
+        let mut bytes = 0;
+        for operand in &launch.operands {
+            let dtype = self.dtype_of(call, operand.source).unwrap_or(result);
+            let size = dtype.size_bytes() as i64;
+            addresses.push(match operand.source {
+                Source::Param(param) => {
+                    let value = call.value(param as usize);
+                    let value = value.ok_or_else(|| self.internal("no such operand"))?;
+                    let storage = self.value(value)?.storage;
+                    self.storage_address(storage, operand.offset * size)?
+                }
+                Source::Int(value) => self.pool_address(dtype, value),
+                Source::Null => Address::NULL,
+            });
+            if operand.source != Source::Null {
+                bytes += touched(&launch.dims, &operand.strides) * size as u64;
+            }
+            dtypes.push(dtype);
+        }
+        let input = dtypes.get(1).copied().unwrap_or(result);
+        let row = self.row(launch.kernel, input, result)?;
+        if launch.units() == 0 {
+            return Ok(());
+        }
+        let prepared = self.prepare(call, launch, row, &addresses)?;
+        self.push(
+            row,
+            launch,
+            &addresses,
+            prepared,
+            StepCost { operations, bytes },
+        );
+        Ok(())
+    }
+
+    pub(super) fn dtype_of(&self, call: &Call, source: Source) -> Option<DType> {
+        match source {
+            Source::Param(param) => {
+                let value = call.value(param as usize)?;
+                self.verified.value(value).map(|info| info.dtype)
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn row(
+        &self,
+        kernel: &'static str,
+        input: DType,
+        output: DType,
+    ) -> Result<&'static KernelRow, PlanError> {
+        select(kernel, input, output, self.plan.options.isa).ok_or_else(|| PlanError::NoKernel {
+            step: self.origin,
+            kernel: kernel.to_owned(),
+            input,
+            output,
+        })
+    }
+
+    /// Constants that a kernel derives: once, where their operands never change, else each time.
+    pub(super) fn prepare(
+        &mut self,
+        call: &Call,
+        launch: &Launch,
+        row: &'static KernelRow,
+        addresses: &[Address],
+    ) -> Result<Prepared, PlanError> {
+        let geometry = self.geometry(launch);
+        let shape = self.shape(geometry);
+        let bytes = row.prepared_bytes(&shape);
+        if bytes == 0 {
+            return Ok(Prepared::None);
+        }
+        let constant = launch
+            .operands
+            .iter()
+            .zip(addresses)
+            .enumerate()
+            .all(|(i, (o, at))| {
+                let read = row.constant_operands & (1 << i) != 0;
+                let known = match o.source {
+                    Source::Param(param) => call.is_constant(param as usize),
+                    _ => true,
+                };
+                !read || (known && at.space != Space::Buffer)
+            });
+        if !constant {
+            let first = self.plan.steps.len() as u32;
+            let buffer = self.buffer(bytes, first);
+            return Ok(Prepared::Dynamic(buffer));
+        }
+        // Only what `prepare` reads tells two of them apart.
+        let read: Box<[Address]> = addresses
+            .iter()
+            .enumerate()
+            .map(|(i, at)| {
+                if row.constant_operands & (1 << i) != 0 {
+                    *at
+                } else {
+                    Address::NULL
+                }
+            })
+            .collect();
+        let key = (std::ptr::from_ref(row) as usize, geometry, read);
+        if let Some(&index) = self.prepared_index.get(&key) {
+            return Ok(Prepared::Constant(index));
+        }
+        let index = self.plan.prepared.len() as u32;
+        let addresses = key.2.clone();
+        self.plan.prepared.push(PreparedConstant {
+            row,
+            geometry,
+            addresses,
+            bytes,
+        });
+        self.plan.memory.prepared_bytes += bytes.next_multiple_of(arena::ALIGNMENT_BYTES);
+        self.prepared_index.insert(key, index);
+        Ok(Prepared::Constant(index))
+    }
+
+    pub(super) fn checks(
+        &mut self,
+        call: &Call,
+        rules: &'static [ContentCheck],
+    ) -> Result<(), PlanError> {
+        for rule in rules {
+            let Some(param) = call.def.param(rule.operand()) else {
+                continue;
+            };
+            let Some(value) = call.value(param) else {
+                continue;
+            };
+            if call.is_constant(param) {
+                continue;
+            }
+            let (layout, verified) = (self.layout, self.verified);
+            let bound = verified
+                .with_args(call, |v| layout.view(verified, v), |args| rule.bound(args))
+                .map_err(|error| self.internal(&error.to_string()))?;
+            let Some(bound) = bound else { continue };
+            let view = layout.view(verified, value).clone();
+            let address = self.address(value, &view)?;
+            self.plan.checks.push(Check {
+                before: self.plan.steps.len() as u32,
+                origin: self.origin,
+                rule: *rule,
+                address,
+                dtype: self.value(value)?.dtype,
+                view,
+                bound,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Elements that an operand touches: dimensions of stride zero count once.
+fn touched(dims: &[i64], strides: &[i64]) -> u64 {
+    let moving = dims.iter().zip(strides).filter(|&(_, &stride)| stride != 0);
+    moving.map(|(&dim, _)| dim as u64).product()
+}

@@ -1,0 +1,156 @@
+//! Turns actions into kernel calls, in order.
+
+mod copies;
+mod intern;
+mod kernel;
+mod place;
+
+use crate::arena;
+use crate::layout::Layout;
+use crate::plan::{Address, Geometry, Options, Plan, Prepared, Step, StepCost};
+use crate::{Memory, PlanError, lower};
+use cloakwork_ir::{DType, HostId};
+use cloakwork_verify::{Action, StorageId, Verified};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Plans a verified program.
+///
+/// # Errors
+/// No kernel for an op and its dtypes, or more memory than the budget.
+pub fn plan(verified: Arc<Verified>, options: &Options) -> Result<Plan, PlanError> {
+    let lowered = lower(verified)?;
+    let verified = &lowered.verified;
+    let layout = Layout::choose(verified, options)?;
+    let mut builder = Builder::new(verified, &layout, options);
+    for (step, action) in verified.actions() {
+        builder.origin = *step;
+        builder.action(action)?;
+    }
+    let mut plan = builder.finish(lowered.origins);
+    plan.memory.arena_bytes = arena::assign(&mut plan.buffers);
+    check_budget(&plan)?;
+    Ok(plan)
+}
+
+fn check_budget(plan: &Plan) -> Result<(), PlanError> {
+    match plan.options.memory_budget_bytes {
+        Some(budget_bytes) if plan.memory.peak_bytes() > budget_bytes => Err(PlanError::Budget {
+            memory: plan.memory,
+            budget_bytes,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// What a run keeps of a step beside the plan: a resolved launch.
+const LAUNCH_BYTES: usize = 48;
+
+/// Where a storage lies.
+#[derive(Clone, Copy)]
+enum Place {
+    /// Not touched yet.
+    Untouched,
+    /// In the arena.
+    Buffer(u32),
+    /// The host's own bytes: nobody writes them and the layout is theirs.
+    Host(HostId),
+}
+
+struct Builder<'a> {
+    verified: &'a Arc<Verified>,
+    layout: &'a Layout,
+    plan: Plan,
+    places: Vec<Place>,
+    geometry_index: HashMap<Geometry, u32>,
+    pool_index: HashMap<(DType, i64), u32>,
+    prepared_index: HashMap<(usize, u32, Box<[Address]>), u32>,
+    scratch_bytes: u64,
+    origin: u32,
+}
+
+impl<'a> Builder<'a> {
+    fn new(verified: &'a Arc<Verified>, layout: &'a Layout, options: &Options) -> Self {
+        let plan = Plan {
+            verified: Arc::clone(verified),
+            origins: None,
+            options: options.clone(),
+            steps: Vec::new(),
+            costs: Vec::new(),
+            geometries: Vec::new(),
+            addresses: Vec::new(),
+            buffers: Vec::new(),
+            pool: Vec::new(),
+            prepared: Vec::new(),
+            downloads: Vec::new(),
+            checks: Vec::new(),
+            limb_major_storages: layout.count() as u32,
+            layout: layout.clone(),
+            places: Vec::new(),
+            memory: Memory::default(),
+        };
+        Self {
+            verified,
+            layout,
+            plan,
+            places: vec![Place::Untouched; verified.storages().len()],
+            geometry_index: HashMap::new(),
+            pool_index: HashMap::new(),
+            prepared_index: HashMap::new(),
+            scratch_bytes: 0,
+            origin: 0,
+        }
+    }
+
+    fn action(&mut self, action: &Action) -> Result<(), PlanError> {
+        match action {
+            // Storage appears when it is first touched; a view is arithmetic on strides.
+            Action::Upload { .. } | Action::Allocate { .. } | Action::View { .. } => Ok(()),
+            Action::Copy { source, value, .. } => self.copy(*source, *value),
+            Action::Kernel { call, out } => self.kernel(call, *out),
+            Action::Download { value, host } => self.download(*value, *host),
+            Action::Composite { .. } => Err(self.internal("a composite op was not expanded")),
+        }
+    }
+
+    fn internal(&self, message: &str) -> PlanError {
+        PlanError::Internal {
+            step: self.origin,
+            message: message.to_owned(),
+        }
+    }
+
+    fn finish(mut self, origins: Option<Arc<[u32]>>) -> Plan {
+        // A dynamic constant lives while its step runs.
+        for (index, step) in self.plan.steps.iter().enumerate() {
+            if let Prepared::Dynamic(buffer) = step.prepared {
+                let buffer = &mut self.plan.buffers[buffer as usize];
+                (buffer.first, buffer.last) = (index as u32, index as u32);
+            }
+        }
+        self.plan.memory.scratch_bytes =
+            self.scratch_bytes.next_multiple_of(arena::ALIGNMENT_BYTES)
+                * self.plan.options.threads.max(1) as u64;
+        self.plan.memory.table_bytes = (self.plan.steps.len() * size_of::<Step>()
+            + self.plan.steps.len() * LAUNCH_BYTES
+            + self.plan.addresses.len() * (size_of::<Address>() + size_of::<usize>())
+            + self.plan.costs.len() * size_of::<StepCost>())
+            as u64;
+        self.plan.origins = origins;
+        let storages = 0..self.places.len() as u32;
+        let places = storages
+            .map(|id| self.storage_address(StorageId(id), 0).ok())
+            .collect();
+        self.plan.places = places;
+        self.plan
+    }
+}
+
+/// How a step meets a storage.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Touch {
+    /// Some element may be read.
+    Read,
+    /// Every element of the view is written and none is read.
+    WriteAll,
+}

@@ -1,0 +1,141 @@
+//! Where storages lie, and what they hold at first.
+
+use super::{Builder, Place, Touch};
+use crate::PlanError;
+use crate::plan::{Address, Prepared, Space, StepCost};
+use cloakwork_ir::{HostId, HostSlot, View};
+use cloakwork_ops::{Launch, LaunchInput, Source};
+use cloakwork_verify::{StorageId, StorageInfo, StorageOrigin, ValueId, ValueInfo};
+
+impl<'a> Builder<'a> {
+    pub(super) fn value(&self, id: ValueId) -> Result<&'a ValueInfo, PlanError> {
+        self.verified
+            .value(id)
+            .ok_or_else(|| self.internal("no such value"))
+    }
+
+    pub(super) fn storage(&self, id: StorageId) -> Result<&'a StorageInfo, PlanError> {
+        self.verified
+            .storage(id)
+            .ok_or_else(|| self.internal("no such storage"))
+    }
+
+    /// Whether a host tensor may be read in place as a storage of this root.
+    pub(super) fn host_strides_are(&self, host: HostId, root: &View) -> bool {
+        match self.verified.program().host(host) {
+            Some(HostSlot::Data(tensor)) => tensor.view().strides == root.strides,
+            _ => true,
+        }
+    }
+
+    pub(super) fn host_start_bytes(&self, host: HostId) -> i64 {
+        match self.verified.program().host(host) {
+            Some(HostSlot::Data(tensor)) => {
+                tensor.view().offset * tensor.dtype().size_bytes() as i64
+            }
+            _ => 0,
+        }
+    }
+
+    pub(super) fn address(&self, value: ValueId, view: &View) -> Result<Address, PlanError> {
+        let info = self.value(value)?;
+        let offset = view.offset * info.dtype.size_bytes() as i64;
+        self.storage_address(info.storage, offset)
+    }
+
+    pub(super) fn storage_address(
+        &self,
+        storage: StorageId,
+        offset: i64,
+    ) -> Result<Address, PlanError> {
+        match self.places[storage.0 as usize] {
+            Place::Buffer(index) => Ok(Address {
+                space: Space::Buffer,
+                index,
+                offset,
+            }),
+            Place::Host(host) => {
+                let start = self.host_start_bytes(host);
+                Ok(Address {
+                    space: Space::Host,
+                    index: host.0,
+                    offset: start + offset,
+                })
+            }
+            Place::Untouched => Err(self.internal("an operand without a place")),
+        }
+    }
+
+    /// Gives a storage its place and first contents when a step first needs it.
+    pub(super) fn touch(&mut self, value: ValueId, touch: Touch) -> Result<(), PlanError> {
+        let id = self.value(value)?.storage;
+        if !matches!(self.places[id.0 as usize], Place::Untouched) {
+            return Ok(());
+        }
+        let storage = self.storage(id)?;
+        let limb_major = self.layout.is_limb_major(id);
+        if let StorageOrigin::Upload(host) = storage.origin
+            && !storage.written
+            && !limb_major
+            && self.host_strides_are(host, &storage.root)
+        {
+            self.places[id.0 as usize] = Place::Host(host);
+            return Ok(());
+        }
+        let (_, extent) = storage.root.bounds();
+        let bytes = extent.max(0) as u64 * storage.dtype.size_bytes() as u64;
+        let buffer = self.buffer(bytes, self.plan.steps.len() as u32);
+        self.places[id.0 as usize] = Place::Buffer(buffer);
+        match storage.origin {
+            StorageOrigin::Upload(host) => self.upload(id, host),
+            StorageOrigin::Copy => Ok(()),
+            StorageOrigin::Zeros => {
+                let whole = self.verified.view(value).shape.elements();
+                if touch == Touch::WriteAll && whole == storage.root.shape.elements() {
+                    return Ok(());
+                }
+                self.fill_zeros(id)
+            }
+        }
+    }
+
+    pub(super) fn upload(&mut self, id: StorageId, host: HostId) -> Result<(), PlanError> {
+        let storage = self.storage(id)?;
+        let to = self.layout.root(self.verified, id);
+        let from = match self.verified.program().host(host) {
+            Some(HostSlot::Data(tensor)) => tensor.view().clone(),
+            _ => storage.root.clone(),
+        };
+        let dtype = storage.dtype;
+        let source = Address {
+            space: Space::Host,
+            index: host.0,
+            offset: from.offset * dtype.size_bytes() as i64,
+        };
+        let offset = to.offset * dtype.size_bytes() as i64;
+        let target = self.storage_address(id, offset)?;
+        self.copy_step(&to, &from, dtype, [target, source])
+    }
+
+    pub(super) fn fill_zeros(&mut self, id: StorageId) -> Result<(), PlanError> {
+        let storage = self.storage(id)?;
+        let (root, dtype) = (self.layout.root(self.verified, id), storage.dtype);
+        let elements = root.shape.elements();
+        if elements == 0 {
+            return Ok(());
+        }
+        let input = LaunchInput::View(Source::Param(0), root.clone());
+        let mut launch = Launch::elementwise("fill", &root.shape, &[input])
+            .map_err(|error| self.internal(&error.to_string()))?;
+        launch.params.push(0);
+        let row = self.row("fill", dtype, dtype)?;
+        let target = self.storage_address(id, 0)?;
+        let bytes = elements * dtype.size_bytes() as u64;
+        let cost = StepCost {
+            operations: elements,
+            bytes,
+        };
+        self.push(row, &launch, &[target], Prepared::None, cost);
+        Ok(())
+    }
+}
