@@ -23,9 +23,12 @@ pub fn result_type(def: &'static OpDef, args: &Args) -> Result<Type, OpError> {
             };
             Ok(Type::new(source.dtype, shape))
         }
-        Body::Upload | Body::Download => {
-            Err(OpError::new(Code::ArgumentType, "", "an op on device tensors", def.name))
-        }
+        Body::Upload | Body::Download => Err(OpError::new(
+            Code::ArgumentType,
+            "",
+            "an op on device tensors",
+            def.name,
+        )),
     }
 }
 
@@ -48,16 +51,21 @@ pub fn check_kernel_call(
     let written = args.tensor(name)?;
     let actual = Type::new(written.dtype, written.shape().clone());
     let tensors = || {
-        def.params.iter().zip(&args.values).enumerate().filter_map(|(i, (param, value))| {
-            match value {
+        def.params.iter().zip(&args.values).enumerate().filter_map(
+            |(i, (param, value))| match value {
                 Value::Tensor(operand) if i != place => Some((i, param, operand)),
                 _ => None,
-            }
-        })
+            },
+        )
     };
     let first = tensors().next().map(|(_, _, operand)| operand.dtype);
     if let Some(code) = out_type_code(body, first, &inferred, &actual) {
-        return Err(OpError::new(code, name, inferred.to_string(), actual.to_string()));
+        return Err(OpError::new(
+            code,
+            name,
+            inferred.to_string(),
+            actual.to_string(),
+        ));
     }
     let reads = tensors()
         .filter(|(i, param, _)| is_read(param) && shares_out(*i))

@@ -1,0 +1,69 @@
+//! The seeded fuzz loop: `fuzz [--seeds N] [--start S]`. Stops at the first broken law, naming the
+//! seed that shows it again.
+
+use cloakwork_testing::{
+    Source, check_all, check_heal_bytes, check_program, check_text, generate, mutate, mutate_bytes,
+};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+struct Options {
+    seeds: u64,
+    start: u64,
+}
+
+fn main() -> ExitCode {
+    let options = match options(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(message) => {
+            eprintln!("fuzz: {message}");
+            return ExitCode::from(2);
+        }
+    };
+    for seed in options.start..options.start.saturating_add(options.seeds) {
+        let outcome = catch_unwind(AssertUnwindSafe(|| check_seed(seed)));
+        let broken = match outcome {
+            Ok(Ok(())) => continue,
+            Ok(Err(law)) => law,
+            Err(_) => "a panic, see above".to_owned(),
+        };
+        eprintln!("fuzz: seed {seed}: {broken}\nagain: fuzz --start {seed} --seeds 1");
+        return ExitCode::FAILURE;
+    }
+    println!(
+        "{} seeds from {}: every law holds",
+        options.seeds, options.start
+    );
+    ExitCode::SUCCESS
+}
+
+fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
+    let mut options = Options {
+        seeds: 1000,
+        start: 0,
+    };
+    while let Some(word) = words.next() {
+        let place = match word.as_str() {
+            "--seeds" => &mut options.seeds,
+            "--start" => &mut options.start,
+            other => return Err(format!("expected --seeds N or --start S, got {other}")),
+        };
+        let value = words.next().unwrap_or_default();
+        *place = value
+            .parse()
+            .map_err(|_| format!("{word} wants a number, got `{value}`"))?;
+    }
+    Ok(options)
+}
+
+/// One program right, one wrong, and texts and files near it.
+fn check_seed(seed: u64) -> Result<(), String> {
+    let mut source = Source::from_seed(seed);
+    let program = generate(&mut source);
+    check_program(mutate(&program, &mut source))?;
+    let printed = cloakwork_ir::text::print(&program);
+    let damaged = mutate_bytes(printed.as_bytes(), &mut source);
+    check_text(&String::from_utf8_lossy(&damaged))?;
+    check_heal_bytes(&damaged)?;
+    check_all(program)
+}

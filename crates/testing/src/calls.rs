@@ -1,0 +1,381 @@
+//! Random calls that an op accepts, found with nothing but its declaration: arguments are guessed,
+//! and what the declaration says against them tells what to change.
+
+use crate::Source;
+use cloakwork_ir::{
+    ALL_DTYPES, Arg, DType, Generation, HostTensor, Shape, ShapeItem, Symbol, Type, View,
+    write_word,
+};
+use cloakwork_ops::{
+    Args, Body, Code, Form, OpDef, OpError, Operand, Param, ParamKind, Value, Viewed, check_known,
+    find_form,
+};
+
+/// How often a call is changed before it is given up.
+const ATTEMPTS: usize = 80;
+
+/// The largest tensor that a generated program has.
+const LARGEST_ELEMENTS: u64 = 1 << 12;
+
+const MODULI: [i64; 4] = [17, 97, 193, 12289];
+const LARGE_MODULI: [i64; 4] = [2305843009218281473, 2305843009218936833, 7681, 12289];
+
+/// A tensor that a generated program has at some step.
+#[derive(Clone, Debug)]
+pub(crate) struct Tensor {
+    pub name: Symbol,
+    pub dtype: DType,
+    pub view: View,
+    pub storage: usize,
+    /// The upload that it shows, as long as nothing wrote it.
+    pub data: Option<HostTensor>,
+}
+
+/// What a fresh tensor holds.
+#[derive(Clone, Copy, Debug)]
+enum Fill {
+    Residues,
+    Moduli,
+    LargeModuli,
+    Permutation,
+    Zeros,
+}
+
+/// A guess at one parameter.
+#[derive(Clone, Debug)]
+pub(crate) enum Pick {
+    /// A tensor of the program.
+    Old(usize),
+    /// One to be uploaded.
+    Fresh(HostTensor),
+    Other(Arg),
+}
+
+/// What a call makes.
+pub(crate) enum Outcome {
+    View(View),
+    New(Type),
+    Write(Type),
+}
+
+impl Outcome {
+    /// Whether a program may go on with it: sizes that are only claimed would end in limits.
+    fn is_small(&self) -> bool {
+        let shape = match self {
+            Self::View(view) => &view.shape,
+            Self::New(ty) | Self::Write(ty) => &ty.shape,
+        };
+        shape.elements() <= LARGEST_ELEMENTS
+    }
+}
+
+/// A call that its declaration accepts.
+pub(crate) struct Found {
+    pub def: &'static OpDef,
+    pub form: &'static Form,
+    pub picks: Vec<Pick>,
+    pub outcome: Outcome,
+}
+
+/// Searches arguments for an op over the tensors that there are.
+pub(crate) struct Search<'a, 'b> {
+    pub tensors: &'a [Tensor],
+    pub source: &'a mut Source<'b>,
+    pub generation: Generation,
+}
+
+impl Search<'_, '_> {
+    /// A call of this op, if one is found.
+    pub fn find(&mut self, def: &'static OpDef) -> Option<Found> {
+        let reads_back = |form: &&'static Form| {
+            let read = find_form(form.name, form.args.len(), self.generation);
+            read.is_ok_and(|(_, read)| std::ptr::eq(read, *form))
+        };
+        let forms: Vec<&Form> = def.forms.iter().filter(reads_back).collect();
+        let form = *self.source.pick(&forms)?;
+        let mut picks: Vec<Pick> = def
+            .params
+            .iter()
+            .map(|param| self.guess(param, form))
+            .collect();
+        for _ in 0..ATTEMPTS {
+            match self.judge(def, &picks) {
+                Ok(outcome) if outcome.is_small() => {
+                    return Some(Found {
+                        def,
+                        form,
+                        picks,
+                        outcome,
+                    });
+                }
+                Ok(_) => {
+                    picks = def
+                        .params
+                        .iter()
+                        .map(|param| self.guess(param, form))
+                        .collect()
+                }
+                Err(error) => self.repair(def, form, &mut picks, &error),
+            }
+        }
+        None
+    }
+
+    /// What a declaration makes of arguments.
+    pub fn judge(&self, def: &'static OpDef, picks: &[Pick]) -> Result<Outcome, OpError> {
+        let shown: Vec<Option<(DType, View, Option<HostTensor>)>> =
+            picks.iter().map(|pick| self.show(pick)).collect();
+        let values = picks
+            .iter()
+            .zip(&shown)
+            .map(|(pick, shown)| match (pick, shown) {
+                (_, Some((dtype, view, data))) => Value::Tensor(Operand {
+                    dtype: *dtype,
+                    view,
+                    constant: data.as_ref(),
+                }),
+                (Pick::Other(Arg::Int(value)), _) => Value::Int(*value),
+                (Pick::Other(Arg::Shape(items)), _) => Value::Shape(items),
+                (Pick::Other(Arg::DType(dtype)), _) => Value::DType(*dtype),
+                _ => Value::Absent,
+            });
+        let args = Args {
+            def,
+            values: values.collect(),
+        };
+        match &def.body {
+            Body::View(view) => Ok(match view(&args)? {
+                Viewed::View(view) => Outcome::View(view),
+                Viewed::Copy(shape) => Outcome::New(Type::new(args.tensor("a")?.dtype, shape)),
+            }),
+            Body::Allocate(infer) => Ok(Outcome::New(infer(&args)?)),
+            Body::Kernel(body) => {
+                let ty = (body.infer)(&args)?;
+                check_known(&args)?;
+                Ok(Outcome::Write(ty))
+            }
+            Body::Expand(body) if def.has_out() => Ok(Outcome::Write((body.infer)(&args)?)),
+            Body::Expand(body) => Ok(Outcome::New((body.infer)(&args)?)),
+            Body::Upload | Body::Download => Err(OpError::new(
+                Code::ArgumentType,
+                "",
+                "an op of the device",
+                "a transfer",
+            )),
+        }
+    }
+
+    fn show(&self, pick: &Pick) -> Option<(DType, View, Option<HostTensor>)> {
+        match pick {
+            Pick::Old(index) => {
+                let tensor = self.tensors.get(*index)?;
+                Some((tensor.dtype, tensor.view.clone(), tensor.data.clone()))
+            }
+            Pick::Fresh(data) => Some((data.dtype(), data.view().clone(), Some(data.clone()))),
+            Pick::Other(_) => None,
+        }
+    }
+
+    fn guess(&mut self, param: &Param, form: &Form) -> Pick {
+        if !form.args.contains(&param.name) {
+            return Pick::Other(param.default.map_or(Arg::None, Arg::Int));
+        }
+        match param.kind {
+            ParamKind::Tensor => self.tensor(),
+            ParamKind::TensorOrInt => {
+                let is_int = match form.ints {
+                    Some(ints) => ints.contains(&param.name),
+                    None => self.source.chance(2),
+                };
+                if is_int {
+                    Pick::Other(Arg::Int(17))
+                } else {
+                    self.tensor()
+                }
+            }
+            ParamKind::OptionalTensor | ParamKind::Hint if self.source.chance(2) => self.tensor(),
+            ParamKind::Int(low, high) => Pick::Other(Arg::Int(self.source.int().clamp(low, high))),
+            ParamKind::Bool => Pick::Other(Arg::Int(self.source.below(2) as i64)),
+            ParamKind::Shape => Pick::Other(Arg::Shape(self.items())),
+            ParamKind::DType => {
+                let dtype = self.source.pick(&ALL_DTYPES).copied();
+                Pick::Other(dtype.map_or(Arg::None, Arg::DType))
+            }
+            _ => Pick::Other(Arg::None),
+        }
+    }
+
+    fn tensor(&mut self) -> Pick {
+        if !self.tensors.is_empty() && !self.source.chance(4) {
+            return Pick::Old(self.source.below(self.tensors.len()));
+        }
+        let rank = self.source.below(5);
+        let dims = self.dims(rank);
+        let dtypes = [
+            DType::I64,
+            DType::I64,
+            DType::I32,
+            DType::I8,
+            DType::U64,
+            DType::F64,
+        ];
+        let dtype = self.source.pick(&dtypes).copied().unwrap_or(DType::I64);
+        self.fresh(dtype, &dims, Fill::Residues)
+    }
+
+    fn dims(&mut self, rank: usize) -> Vec<u64> {
+        let sizes = [1, 2, 2, 4, 4, 3, 1, 0];
+        let bound = if self.source.chance(16) {
+            sizes.len()
+        } else {
+            sizes.len() - 1
+        };
+        (0..rank)
+            .map(|_| sizes.get(self.source.below(bound)).copied().unwrap_or(1))
+            .collect()
+    }
+
+    /// An upload of this type; a scalar if there is no such shape.
+    fn fresh(&mut self, dtype: DType, dims: &[u64], fill: Fill) -> Pick {
+        let shape = Shape::new(dims)
+            .ok()
+            .filter(|shape| shape.elements() <= LARGEST_ELEMENTS);
+        let shape = shape.unwrap_or_default();
+        let last = shape.dims().last().copied().unwrap_or(1).max(1);
+        let size = dtype.size_bytes();
+        let mut bytes = vec![0; shape.elements() as usize * size];
+        let turn = self.source.word();
+        for (i, to) in bytes.chunks_exact_mut(size).enumerate() {
+            let i = i as u64;
+            let modulus = |moduli: &[i64; 4]| moduli.get(i as usize % 4).copied().unwrap_or(17);
+            let word = match fill {
+                Fill::Residues => (turn.rotate_left(i as u32) % 17) as i64,
+                Fill::Moduli => modulus(&MODULI),
+                Fill::LargeModuli => modulus(&LARGE_MODULI),
+                Fill::Permutation => ((i % last + turn % last) % last) as i64,
+                Fill::Zeros => 0,
+            };
+            write_word(dtype, word, to);
+        }
+        let tensor = HostTensor::from_vec(dtype, shape, bytes);
+        tensor.map_or(Pick::Other(Arg::None), Pick::Fresh)
+    }
+
+    /// A list: the whole of a tensor, some of it, its sizes in another order, or any sizes.
+    fn items(&mut self) -> Box<[ShapeItem]> {
+        let model = self
+            .source
+            .pick(self.tensors)
+            .map(|t| t.view.shape.dims().to_vec());
+        let model = model.unwrap_or_default();
+        let mut sizes: Vec<ShapeItem> = model
+            .iter()
+            .map(|&size| ShapeItem::Int(size as i64))
+            .collect();
+        match self.source.below(5) {
+            0 | 1 => model.iter().map(|&size| self.take(size as i64)).collect(),
+            2 => {
+                sizes.reverse();
+                sizes.into()
+            }
+            3 => [
+                ShapeItem::Int(model.iter().product::<u64>() as i64),
+                ShapeItem::Int(1),
+            ]
+            .into(),
+            _ => {
+                let rank = self.source.below(5);
+                self.dims(rank)
+                    .into_iter()
+                    .map(|size| ShapeItem::Int(size as i64))
+                    .collect()
+            }
+        }
+    }
+
+    fn take(&mut self, size: i64) -> ShapeItem {
+        let start = self.source.below(size.clamp(1, 8) as usize) as i64;
+        if self.source.chance(4) {
+            return ShapeItem::Int(start);
+        }
+        let stop = start + 1 + self.source.below((size - start).clamp(1, 8) as usize) as i64;
+        let step = 1 + self.source.below(2) as i64;
+        ShapeItem::Slice {
+            start: Some(start),
+            stop: Some(stop),
+            step: Some(step),
+        }
+    }
+
+    /// Changes the argument that a declaration refuses.
+    fn repair(&mut self, def: &OpDef, form: &Form, picks: &mut [Pick], error: &OpError) {
+        let named = def.param(error.operand);
+        let place = named.unwrap_or_else(|| self.source.below(def.params.len().max(1)));
+        let (Some(param), Some(pick)) = (def.params.get(place), picks.get_mut(place)) else {
+            return;
+        };
+        let shown = self.show(pick);
+        let dtype = shown.as_ref().map_or(DType::I64, |(dtype, ..)| *dtype);
+        let dims = shown
+            .as_ref()
+            .map_or(Vec::new(), |(_, view, _)| view.shape.dims().to_vec());
+        let is_out = param.kind == ParamKind::Out;
+        *pick = match error.code {
+            _ if shown.is_none() && !is_out => self.guess(param, form),
+            Code::ArgumentType if is_out => self.tensor(),
+            Code::Dtype => {
+                let mut words = error.expected.split(' ');
+                let wanted = words.find_map(DType::from_name);
+                self.fresh(wanted.unwrap_or(dtype), &dims, Fill::Residues)
+            }
+            Code::Shape => match self.wanted_dims(&error.expected) {
+                Some(dims) => self.fresh(dtype, &dims, Fill::Residues),
+                None => self.guess(param, form),
+            },
+            Code::TransformLength => {
+                let length = [2, 4, 4, 8].get(self.source.below(4)).copied().unwrap_or(4);
+                let dims: Vec<u64> = dims.iter().map(|_| length).collect();
+                self.fresh(dtype, &dims, Fill::Residues)
+            }
+            Code::Modulus => {
+                let large = dtype == DType::I64 && self.source.chance(2);
+                let fill = if large {
+                    Fill::LargeModuli
+                } else {
+                    Fill::Moduli
+                };
+                self.fresh(dtype, &dims, fill)
+            }
+            Code::Permutation => self.fresh(dtype, &dims, Fill::Permutation),
+            Code::Range => self.fresh(dtype, &dims, Fill::Zeros),
+            _ => self.guess(param, form),
+        };
+        if matches!(
+            (pick, param.kind),
+            (Pick::Other(Arg::None), ParamKind::Tensor)
+        ) {
+            picks[place] = self.tensor();
+        }
+    }
+
+    /// The shape that a message asks for: `[2, 4]`, or `4 axes`.
+    fn wanted_dims(&mut self, expected: &str) -> Option<Vec<u64>> {
+        if let Some((_, rest)) = expected.split_once('[') {
+            let (list, _) = rest.split_once(']')?;
+            let sizes = list
+                .split(',')
+                .map(str::trim)
+                .filter(|size| !size.is_empty());
+            return sizes.map(|size| size.parse().ok()).collect();
+        }
+        let words: Vec<&str> = expected.split(' ').collect();
+        let count = words.windows(2).find(|pair| pair[1].starts_with("ax"))?;
+        match count[0] {
+            "one" => Some(vec![1]),
+            number => {
+                let rank = number.parse().ok().filter(|&rank: &usize| rank <= 16)?;
+                Some(self.dims(rank))
+            }
+        }
+    }
+}

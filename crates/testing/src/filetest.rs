@@ -1,0 +1,127 @@
+//! Program tests: a program as text, and what is found, inferred and computed beside it.
+//!
+//! Behind the program stand comments that say what is made of it: `; unparsed: ...` if it is none,
+//! `; error: code: ...` and `; warning: code: ...` for the verifier's findings, and if there is no
+//! error, `; type %name i64[2, 3]` for each value. What it computes stands in its `device_to_host`
+//! steps; `; mismatch: ...` and `; failed: ...` say where the references disagree.
+
+use crate::{first_mismatch, interpret};
+use cloakwork_ir::{HostSlot, Program, Type, text};
+use cloakwork_verify::{ValueInfo, Verified, verify};
+use std::sync::Arc;
+
+const MARKS: [&str; 6] = [
+    "; unparsed: ",
+    "; error: ",
+    "; warning: ",
+    "; type ",
+    "; mismatch: ",
+    "; failed: ",
+];
+
+/// A program test, read from its file.
+#[derive(Clone, Debug)]
+pub struct FileTest {
+    /// The program.
+    pub program: String,
+    /// The comments behind it, one a line.
+    pub expected: Vec<String>,
+}
+
+impl FileTest {
+    /// Splits a file.
+    #[must_use]
+    pub fn new(file: &str) -> Self {
+        let lines: Vec<&str> = file.lines().collect();
+        let is_expectation =
+            |line: &&str| line.is_empty() || MARKS.iter().any(|mark| line.starts_with(mark));
+        let behind = lines
+            .iter()
+            .rev()
+            .take_while(|line| is_expectation(line))
+            .count();
+        let (program, expected) = lines.split_at(lines.len() - behind);
+        let expected = expected.iter().filter(|line| !line.is_empty());
+        Self {
+            program: program.join("\n"),
+            expected: expected.map(|&line| line.to_owned()).collect(),
+        }
+    }
+
+    /// The program, if it is one.
+    #[must_use]
+    pub fn parsed(&self) -> Option<Program> {
+        text::parse(&self.program).ok()
+    }
+
+    /// What is made of the program, one comment a line.
+    #[must_use]
+    pub fn actual(&self) -> Vec<String> {
+        let program = match text::parse(&self.program) {
+            Ok(program) => Arc::new(program),
+            Err(error) => return vec![format!("; unparsed: {error}")],
+        };
+        let verification = verify(program);
+        let findings = verification.findings.iter();
+        let mut lines: Vec<String> = findings
+            .map(|finding| format!("; {}: {}: {finding}", finding.severity, finding.code))
+            .collect();
+        if let Some(verified) = &verification.verified {
+            lines.extend(
+                verified
+                    .values()
+                    .iter()
+                    .map(|info| type_line(verified, info)),
+            );
+            lines.extend(disagreement(verified));
+        }
+        lines
+    }
+
+    /// The whole file with these expectations.
+    #[must_use]
+    pub fn with_expected(&self, lines: &[String]) -> String {
+        let mut file = self.program.trim_end().to_owned();
+        file.push_str("\n\n");
+        for line in lines {
+            file.push_str(line);
+            file.push('\n');
+        }
+        file
+    }
+}
+
+fn type_line(verified: &Verified, info: &ValueInfo) -> String {
+    let name = verified.program().symbol_name(info.name);
+    let view = &info.view;
+    let mut line = format!("; type %{name} {}{}", info.dtype, view.shape);
+    if !view.is_contiguous() || view.offset != 0 {
+        line.push_str(&format!(
+            " strides {:?} offset {}",
+            view.strides.as_slice(),
+            view.offset
+        ));
+    }
+    line
+}
+
+/// What the references say against the expected values. Inputs are 0, 1, 2, ...
+fn disagreement(verified: &Verified) -> Option<String> {
+    let input = |_: &str, ty: &Type| (0..ty.shape.elements() as i64).collect();
+    let downloads = match interpret(verified, &input) {
+        Ok(downloads) => downloads,
+        Err(error) => return Some(format!("; failed: {error}")),
+    };
+    let mismatch = first_mismatch(verified.program(), &downloads)?;
+    let download = downloads
+        .iter()
+        .find(|download| download.step == mismatch.step)?;
+    let mut program = Program::new();
+    let host = program.push_host(HostSlot::Data(download.tensor.clone()));
+    program.push_op("got", [cloakwork_ir::Arg::Host(host)], None);
+    Some(format!(
+        "; mismatch: step {}: {}",
+        mismatch.step,
+        text::print(&program).trim_end()
+    ))
+}

@@ -1,0 +1,273 @@
+//! Random programs that verify without an error.
+
+use crate::Source;
+use crate::calls::{Found, Outcome, Pick, Search, Tensor};
+use cloakwork_ir::{Arg, Builder, Generation, HostSlot, Overlap, Program, Step, Type, View};
+use cloakwork_ops::{ALL, Aliasing, Body, OpDef, ParamKind};
+
+/// A well-typed program: any op, any spelling of its generation, views, writes through them, frees,
+/// names bound again, segments, downloads.
+#[must_use]
+pub fn generate(source: &mut Source) -> Program {
+    let mut builder = Builder::new();
+    if source.chance(4) {
+        builder.program.generation = Generation::First;
+    }
+    let mut generator = Generator {
+        source,
+        builder,
+        tensors: Vec::new(),
+        storages: 0,
+        outputs: 0,
+    };
+    let steps = 1 + generator.source.below(24);
+    let mut open = 0usize;
+    for _ in 0..steps {
+        match generator.source.below(16) {
+            0 if generator.tensors.len() > 2 => generator.free(),
+            1 => {
+                let text = generator.builder.program.text("part \"one\"");
+                generator
+                    .builder
+                    .program
+                    .steps
+                    .push(Step::SegmentStart(text));
+                open += 1;
+            }
+            2 if open > 0 => {
+                generator.builder.program.steps.push(Step::SegmentEnd);
+                open -= 1;
+            }
+            3 => generator.builder.program.steps.push(Step::Skip),
+            _ => {
+                if let Some(def) = generator.source.pick(ALL) {
+                    generator.step(def);
+                }
+            }
+        }
+    }
+    for _ in 0..open {
+        generator.builder.program.steps.push(Step::SegmentEnd);
+    }
+    while !generator.tensors.is_empty() && !generator.source.chance(8) {
+        generator.free();
+    }
+    generator.builder.program
+}
+
+struct Generator<'a, 'b> {
+    source: &'a mut Source<'b>,
+    builder: Builder,
+    tensors: Vec<Tensor>,
+    storages: usize,
+    outputs: usize,
+}
+
+impl Generator<'_, '_> {
+    fn free(&mut self) {
+        let index = self.source.below(self.tensors.len());
+        let tensor = self.tensors.swap_remove(index);
+        self.builder.free(tensor.name);
+    }
+
+    fn step(&mut self, def: &'static OpDef) {
+        match &def.body {
+            Body::Upload => self.input(),
+            Body::Download => self.download(),
+            _ => {
+                let generation = self.builder.program.generation;
+                let (tensors, source) = (&self.tensors, &mut *self.source);
+                let found = Search {
+                    tensors,
+                    source,
+                    generation,
+                }
+                .find(def);
+                if let Some(found) = found {
+                    self.call(found);
+                }
+            }
+        }
+    }
+
+    fn input(&mut self) {
+        let Some(like) = self.source.pick(&self.tensors) else {
+            return;
+        };
+        let ty = Type::new(like.dtype, like.view.shape.clone());
+        let name = format!("input {}", self.storages);
+        let slot = HostSlot::Input {
+            name,
+            ty: ty.clone(),
+        };
+        let name = self.builder.upload(slot);
+        self.own(name, &ty);
+    }
+
+    fn download(&mut self) {
+        if let Some(tensor) = self.source.pick(&self.tensors) {
+            let name = format!("output {}", self.outputs);
+            self.builder
+                .download(tensor.name, HostSlot::Output { name });
+            self.outputs += 1;
+        }
+    }
+
+    /// Notes a tensor with storage of its own.
+    fn own(&mut self, name: cloakwork_ir::Symbol, ty: &Type) -> usize {
+        let view = View::contiguous(ty.shape.clone());
+        self.tensors.push(Tensor {
+            name,
+            dtype: ty.dtype,
+            view,
+            storage: self.storages,
+            data: None,
+        });
+        self.storages += 1;
+        self.tensors.len() - 1
+    }
+
+    fn call(&mut self, mut found: Found) {
+        for pick in &mut found.picks {
+            if let Pick::Fresh(data) = pick {
+                let name = self.builder.upload(HostSlot::Data(data.clone()));
+                let index = self.own(name, &data.ty());
+                self.tensors[index].data = Some(data.clone());
+                *pick = Pick::Old(index);
+            }
+        }
+        let out = found
+            .def
+            .params
+            .iter()
+            .position(|param| param.kind == ParamKind::Out);
+        let written = match (&found.outcome, out) {
+            (Outcome::Write(ty), Some(param)) => {
+                let ty = ty.clone();
+                let target = self.target(&mut found, param, &ty);
+                found.picks[param] = Pick::Old(target);
+                Some(target)
+            }
+            _ => None,
+        };
+        let claims = self.source.chance(4);
+        let args: Vec<Arg> = found
+            .form
+            .args
+            .iter()
+            .map(|name| {
+                let param = found.def.param(name).unwrap_or(0);
+                match &found.picks[param] {
+                    Pick::Old(index) => {
+                        let tensor = &self.tensors[*index];
+                        Arg::Device(tensor.name, claims.then_some(tensor.dtype))
+                    }
+                    Pick::Fresh(_) => Arg::None,
+                    Pick::Other(arg) => arg.clone(),
+                }
+            })
+            .collect();
+        if let Some(target) = written {
+            let name = self.tensors[target].name;
+            self.builder.call_into(found.form.name, args, name);
+            let storage = self.tensors[target].storage;
+            self.tensors
+                .iter_mut()
+                .filter(|t| t.storage == storage)
+                .for_each(|t| t.data = None);
+            return;
+        }
+        let name = self.builder.call(found.form.name, args);
+        self.result(name, &found);
+    }
+
+    fn result(&mut self, name: cloakwork_ir::Symbol, found: &Found) {
+        match &found.outcome {
+            Outcome::View(view) => {
+                let a = found
+                    .def
+                    .param("a")
+                    .and_then(|param| found.picks.get(param));
+                if let Some(Pick::Old(index)) = a {
+                    let base = &self.tensors[*index];
+                    let data = base
+                        .data
+                        .as_ref()
+                        .and_then(|d| d.with_view(view.clone()).ok());
+                    let (dtype, storage) = (base.dtype, base.storage);
+                    self.tensors.push(Tensor {
+                        name,
+                        dtype,
+                        view: view.clone(),
+                        storage,
+                        data,
+                    });
+                }
+            }
+            Outcome::New(ty) | Outcome::Write(ty) => {
+                self.own(name, ty);
+            }
+        }
+    }
+
+    /// A tensor to write: one that there is and that the op may write, or a new one.
+    fn target(&mut self, found: &mut Found, param: usize, ty: &Type) -> usize {
+        if let Pick::Old(index) = found.picks[param]
+            && self.may_write(found, param, index)
+        {
+            return index;
+        }
+        let start = self.source.below(self.tensors.len().max(1));
+        for turn in 0..self.tensors.len() {
+            let index = (start + turn) % self.tensors.len();
+            let tensor = &self.tensors[index];
+            if tensor.dtype == ty.dtype
+                && tensor.view.shape == ty.shape
+                && self.source.chance(2)
+                && self.may_write(found, param, index)
+            {
+                return index;
+            }
+        }
+        let name = self.builder.empty(ty.dtype, &ty.shape);
+        self.own(name, ty)
+    }
+
+    fn may_write(&mut self, found: &Found, param: usize, index: usize) -> bool {
+        let rule = match &found.def.body {
+            Body::Kernel(body) => body.aliasing,
+            _ => Aliasing::Never,
+        };
+        let target = &self.tensors[index];
+        let apart = found
+            .def
+            .params
+            .iter()
+            .zip(&found.picks)
+            .enumerate()
+            .all(|(i, (p, pick))| {
+                let Pick::Old(other) = pick else { return true };
+                let read = &self.tensors[*other];
+                if i == param || p.kind == ParamKind::Hint || read.storage != target.storage {
+                    return true;
+                }
+                match (read.view.overlap(&target.view), rule) {
+                    (Overlap::Disjoint, _) | (Overlap::Same, Aliasing::Same) => true,
+                    (Overlap::Same, Aliasing::Only(name)) => name == p.name,
+                    _ => false,
+                }
+            });
+        if !apart || target.view.overlaps_itself() {
+            return false;
+        }
+        let mut picks = found.picks.clone();
+        picks[param] = Pick::Old(index);
+        let generation = self.builder.program.generation;
+        let search = Search {
+            tensors: &self.tensors,
+            source: self.source,
+            generation,
+        };
+        search.judge(found.def, &picks).is_ok()
+    }
+}

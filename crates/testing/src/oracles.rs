@@ -1,0 +1,216 @@
+//! Laws that hold for every program and every text. Each says what is broken.
+
+use cloakwork_ir::{Arg, HostSlot, Program, Step, text};
+use cloakwork_verify::{Action, Finding, Severity, Verified, annotate, verify, with_frees};
+use std::sync::Arc;
+
+/// Any text is a program that prints as itself, or an error with a place.
+///
+/// # Errors
+/// What printed does not read back.
+pub fn check_text(source: &str) -> Result<(), String> {
+    match text::parse(source) {
+        Ok(program) => check_program(program),
+        Err(error) if error.line == 0 || error.column == 0 => Err(format!("no place: {error}")),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Any bytes are a transcript, or an error.
+///
+/// # Errors
+/// A law is broken by the program that they are.
+pub fn check_heal_bytes(bytes: &[u8]) -> Result<(), String> {
+    match cloakwork_formats::parse_heal(bytes) {
+        Ok(program) => check_program(program),
+        Err(error) if error.to_string().is_empty() => Err("an error without words".to_owned()),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Everything that holds for a program, right or wrong.
+///
+/// # Errors
+/// A law is broken.
+pub fn check_program(program: Program) -> Result<(), String> {
+    check_print(&program)?;
+    check_frees(&program)?;
+    let program = Arc::new(program);
+    let verification = verify(Arc::clone(&program));
+    for finding in &verification.findings {
+        check_finding(finding, &program)?;
+    }
+    match &verification.verified {
+        Some(verified) => check_verified(verified),
+        None if verification.errors().next().is_none() => Err("refused without an error".into()),
+        None => Ok(()),
+    }
+}
+
+/// A program without errors, as generators promise.
+///
+/// # Errors
+/// The first error.
+pub fn well_typed(program: &Program) -> Result<Verified, String> {
+    let verification = verify(Arc::new(program.clone()));
+    if let Some(error) = verification.errors().next() {
+        return Err(format!("{}: {error}\n{}", error.code, text::print(program)));
+    }
+    verification
+        .verified
+        .ok_or_else(|| "refused without an error".to_owned())
+}
+
+/// All laws for a generated program: those of any program, and that it is well typed.
+///
+/// # Errors
+/// A law is broken.
+pub fn check_all(program: Program) -> Result<(), String> {
+    well_typed(&program)?;
+    check_program(program)
+}
+
+fn check_print(program: &Program) -> Result<(), String> {
+    let printed = text::print(program);
+    let read = text::parse(&printed).map_err(|error| format!("{error} in\n{printed}"))?;
+    if let Some(difference) = same_program(program, &read) {
+        return Err(format!("{difference} in\n{printed}"));
+    }
+    let again = text::print(&read);
+    if again == printed {
+        Ok(())
+    } else {
+        Err(format!("printed\n{printed}then\n{again}"))
+    }
+}
+
+/// How two programs differ, names and contents compared, not numbers of names.
+#[must_use]
+pub fn same_program(a: &Program, b: &Program) -> Option<String> {
+    if a.generation != b.generation || a.steps.len() != b.steps.len() {
+        return Some(format!("{} steps, then {}", a.steps.len(), b.steps.len()));
+    }
+    let mut pairs = a.steps.iter().zip(&b.steps).enumerate();
+    pairs.find_map(|(index, (x, y))| {
+        let (x, y) = (step_words(a, x), step_words(b, y));
+        (x != y).then(|| format!("step {index}: {x:?}, then {y:?}"))
+    })
+}
+
+fn step_words(program: &Program, step: &Step) -> Vec<String> {
+    match step {
+        Step::Op(op) => {
+            let out = program
+                .out(op)
+                .map_or(String::new(), |arg| arg_words(program, arg));
+            let mut words = vec![program.text_name(op.name).to_owned(), out];
+            words.extend(program.args(op).iter().map(|arg| arg_words(program, arg)));
+            words
+        }
+        Step::Free(symbol) => vec!["free".to_owned(), program.symbol_name(*symbol).to_owned()],
+        Step::SegmentStart(text) => vec!["start".to_owned(), program.text_name(*text).to_owned()],
+        Step::SegmentEnd => vec!["end".to_owned()],
+        Step::Skip => vec!["skip".to_owned()],
+    }
+}
+
+fn arg_words(program: &Program, arg: &Arg) -> String {
+    match arg {
+        Arg::Device(symbol, claim) => format!("%{:?} {claim:?}", program.symbol_name(*symbol)),
+        Arg::Host(id) => match program.host(*id) {
+            Some(HostSlot::Data(tensor)) => format!("{} {:?}", tensor.ty(), tensor.words()),
+            other => format!("{other:?}"),
+        },
+        other => format!("{other:?}"),
+    }
+}
+
+fn check_finding(finding: &Finding, program: &Program) -> Result<(), String> {
+    if !Finding::is_code(finding.code) {
+        return Err(format!("{} is no code", finding.code));
+    }
+    let is_there = (finding.step as usize) < program.steps.len();
+    if !is_there || finding.expected.is_empty() || finding.got.is_empty() {
+        return Err(format!("a finding without place or words: {finding:?}"));
+    }
+    Ok(())
+}
+
+/// Views lie within their storages, steps are in order, and HEAL's form means the same.
+fn check_verified(verified: &Verified) -> Result<(), String> {
+    for info in verified.values() {
+        let storage = verified
+            .storage(info.storage)
+            .ok_or("a value without a storage")?;
+        let ((low, high), (root_low, root_high)) = (info.view.bounds(), storage.root.bounds());
+        let inside = low >= root_low && high <= root_high && storage.dtype == info.dtype;
+        if root_low != 0 || (!inside && info.view.shape.elements() > 0) {
+            return Err(format!("{info:?} is not within {storage:?}"));
+        }
+    }
+    if !verified.actions().is_sorted_by_key(|(step, _)| *step) {
+        return Err("actions out of order".to_owned());
+    }
+    for (step, action) in verified.actions() {
+        check_action(verified, action).map_err(|error| format!("step {step}: {error}"))?;
+    }
+    let annotated = annotate(verified);
+    let again = well_typed(&annotated.program).map_err(|error| format!("annotated: {error}"))?;
+    if again.values() != verified.values() || again.storages() != verified.storages() {
+        return Err("HEAL's form has other values".to_owned());
+    }
+    Ok(())
+}
+
+fn check_action(verified: &Verified, action: &Action) -> Result<(), String> {
+    let values = action
+        .call()
+        .into_iter()
+        .flat_map(|call| (0..call.values.len()).map(|i| call.value(i)));
+    let mut all = values.flatten().chain(action.result());
+    if all.any(|value| verified.value(value).is_none()) {
+        return Err("a value that is not there".to_owned());
+    }
+    let Some(call) = action.call() else {
+        return Ok(());
+    };
+    for param in 0..call.values.len() {
+        let constant = verified.constant(call, param);
+        let ty = call.value(param).and_then(|id| verified.value(id));
+        match (constant, ty) {
+            (None, _) if call.is_constant(param) => return Err("a constant is lost".to_owned()),
+            (Some(tensor), Some(info))
+                if tensor.dtype() != info.dtype || tensor.view().shape != info.view.shape =>
+            {
+                return Err("a constant of another type".to_owned());
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Frees behind the last uses add no error and leave no leak.
+fn check_frees(program: &Program) -> Result<(), String> {
+    let before = verify(Arc::new(program.clone()));
+    let after = verify(Arc::new(with_frees(program.clone())));
+    let count = |findings: &[Finding], code: &str| {
+        findings
+            .iter()
+            .filter(|finding| finding.code == code)
+            .count()
+    };
+    if before.verified.is_some() != after.verified.is_some() {
+        return Err("frees change whether a program is right".to_owned());
+    }
+    let errors = |findings: &[Finding]| {
+        findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .count()
+    };
+    if errors(&before.findings) != errors(&after.findings) || count(&after.findings, "leak") > 0 {
+        return Err("frees add errors or leave leaks".to_owned());
+    }
+    Ok(())
+}

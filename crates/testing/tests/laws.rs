@@ -1,0 +1,69 @@
+//! The seeded loops that every test run makes, and what the generator must reach.
+
+use cloakwork_ir::Step;
+use cloakwork_ops::{ALL, find_form};
+use cloakwork_testing::{
+    Source, check_all, check_heal_bytes, check_program, check_text, generate, interpret, mutate,
+    well_typed,
+};
+use proptest::prelude::{any, proptest};
+use std::collections::BTreeMap;
+
+const SEEDS: u64 = 1500;
+
+#[test]
+fn generated_programs_reach_every_op() {
+    let mut calls: BTreeMap<&str, usize> = ALL.iter().map(|def| (def.name, 0)).collect();
+    for seed in 0..SEEDS {
+        let program = generate(&mut Source::from_seed(seed));
+        for step in &program.steps {
+            let Step::Op(op) = step else { continue };
+            let name = program.text_name(op.name);
+            let form = find_form(name, program.args(op).len(), program.generation);
+            if let Ok((def, _)) = form {
+                *calls.entry(def.name).or_default() += 1;
+            }
+        }
+    }
+    let rare: Vec<_> = calls.into_iter().filter(|(_, count)| *count < 5).collect();
+    assert_eq!(rare, []);
+}
+
+#[test]
+fn generated_programs_run_by_their_references() {
+    let mut ran = 0;
+    for seed in 0..SEEDS {
+        let program = generate(&mut Source::from_seed(seed));
+        let verified = well_typed(&program).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let zeros = |_: &str, ty: &cloakwork_ir::Type| vec![0; ty.shape.elements() as usize];
+        // A computed modulus of 0 or a computed permutation that is none is refused at the run.
+        ran += usize::from(interpret(&verified, &zeros).is_ok());
+    }
+    assert!(ran as u64 > SEEDS / 2, "{ran} of {SEEDS}");
+}
+
+proptest! {
+    #[test]
+    fn generated_programs_keep_all_laws(seed in any::<u64>()) {
+        let program = generate(&mut Source::from_seed(seed));
+        assert_eq!(check_all(program), Ok(()));
+    }
+
+    #[test]
+    fn damaged_programs_keep_the_laws_of_all_programs(seed in any::<u64>()) {
+        let mut source = Source::from_seed(seed);
+        let program = generate(&mut source);
+        assert_eq!(check_program(mutate(&program, &mut source)), Ok(()));
+    }
+
+    #[test]
+    fn any_bytes_make_a_program_to_generate(bytes in any::<Vec<u8>>()) {
+        assert_eq!(check_all(generate(&mut Source::from_bytes(&bytes))), Ok(()));
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "[%a-c0-2=,:;\\[\\]{}\\-> \"\n]{0,60}") {
+        assert_eq!(check_text(&text), Ok(()));
+        assert_eq!(check_heal_bytes(text.as_bytes()), Ok(()));
+    }
+}
