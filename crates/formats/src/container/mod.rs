@@ -15,6 +15,8 @@
 //! checked at each load. Blobs are checked only when asked ([`Container::verify_tensors`]), so that
 //! loading takes time in proportion to the header alone.
 
+mod blobs;
+mod check;
 mod codec;
 mod read;
 mod write;

@@ -45,18 +45,16 @@ pub(super) fn container(bytes: &Bytes) -> Result<Container, LoadError> {
 
 /// The header, once prefix, sizes and checksum hold.
 fn checked_header(bytes: &[u8]) -> Result<&[u8], LoadError> {
-    let wrong = |offset: u64, expected: &str, got: String, hint: &str| LoadError::Container {
-        offset,
-        expected: expected.into(),
-        got: got.into(),
-        hint: hint.into(),
-    };
     let prefix = bytes.get(..PREFIX_BYTES).unwrap_or(bytes);
     let mut from = Decoder::new(prefix, 0);
     if from.array()? != *MAGIC {
-        let got = prefix.get(..8).unwrap_or(&[]).escape_ascii().to_string();
-        let hint = "a transfer in text mode damages the first bytes";
-        return Err(wrong(0, "Cloakwork's magic", format!("`{got}`"), hint));
+        let got = format!("`{}`", prefix.get(..8).unwrap_or(&[]).escape_ascii());
+        return Err(wrong(
+            0,
+            "Cloakwork's magic",
+            got,
+            "a transfer in text mode damages it",
+        ));
     }
     let (version, flags) = (from.u32()?, from.u32()?);
     if version != VERSION || flags != 0 {
@@ -74,7 +72,6 @@ fn checked_header(bytes: &[u8]) -> Result<&[u8], LoadError> {
             "the file is cut short or was appended to",
         ));
     }
-    let checksum: [u8; 32] = from.array()?;
     let header = usize::try_from(header_bytes)
         .ok()
         .and_then(|length| bytes.get(PREFIX_BYTES..PREFIX_BYTES.checked_add(length)?))
@@ -86,22 +83,33 @@ fn checked_header(bytes: &[u8]) -> Result<&[u8], LoadError> {
                 "",
             )
         })?;
+    let checksum: [u8; 32] = from.array()?;
     let covered = prefix.get(..CHECKED_PREFIX_BYTES).unwrap_or(&[]);
     let computed = blake3::Hasher::new()
         .update(covered)
         .update(header)
         .finalize();
     if *computed.as_bytes() != checksum {
-        let got = format!("a header with checksum {}", short(computed.as_bytes()));
-        let hint = "the file is damaged: fetch or write it again";
+        let expected = format!("a header with checksum {}", short(&checksum));
+        let got = format!("one with {}", short(computed.as_bytes()));
         return Err(wrong(
             32,
-            &format!("checksum {}", short(&checksum)),
+            &expected,
             got,
-            hint,
+            "the file is damaged: fetch or write it again",
         ));
     }
     Ok(header)
+}
+
+fn wrong(offset: u64, expected: &str, got: String, hint: &str) -> LoadError {
+    let (expected, got, hint) = (expected.into(), got.into(), hint.into());
+    LoadError::Container {
+        offset,
+        expected,
+        got,
+        hint,
+    }
 }
 
 fn names(from: &mut Decoder<'_>) -> Result<Interner, LoadError> {

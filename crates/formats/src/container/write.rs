@@ -1,15 +1,11 @@
 //! Writing a container: hash the tensors, lay them out, write header and tensors in one go.
 
+use super::blobs::{Blobs, contents};
 use super::codec::{Encoder, NO_DTYPE, dtype_code};
-use super::{ALIGNMENT, CHECKED_PREFIX_BYTES, MAGIC, PREFIX_BYTES, VERSION, hash};
+use super::{ALIGNMENT, CHECKED_PREFIX_BYTES, MAGIC, PREFIX_BYTES, VERSION, check};
 use crate::SaveError;
 use crate::atomic::{self, Failure};
-use crate::layout::{MAX_EXPANDED_BYTES, gather};
-use cloakwork_ir::{
-    Arg, Generation, HostSlot, HostTensor, Op, Program, Shape, ShapeItem, Step, View,
-};
-use std::borrow::Cow;
-use std::collections::HashMap;
+use cloakwork_ir::{Arg, Generation, HostSlot, Program, Shape, ShapeItem, Step};
 use std::io::Write;
 use std::path::Path;
 
@@ -18,67 +14,11 @@ use std::path::Path;
 /// # Errors
 /// The file cannot be written, or the program names symbols or hosts that it does not have.
 pub fn save_container(program: &Program, path: impl AsRef<Path>) -> Result<(), SaveError> {
-    check_counts(program)?;
-    check_references(program)?;
+    check::counts(program)?;
+    check::references(program)?;
     let blobs = Blobs::of(program);
     let header = header(program, &blobs);
     atomic::replace(path.as_ref(), |out| write(out, &header, &blobs))
-}
-
-/// Contents without repetition, and each host's place among them.
-struct Blobs<'p> {
-    /// A tensor with these contents, their length and hash.
-    unique: Vec<(&'p HostTensor, usize, [u8; 32])>,
-    /// For each host with data, its blob.
-    index_of: HashMap<usize, usize>,
-}
-
-impl<'p> Blobs<'p> {
-    fn of(program: &'p Program) -> Self {
-        let mut seen = HashMap::new();
-        let mut blobs = Self {
-            unique: Vec::new(),
-            index_of: HashMap::new(),
-        };
-        for (host, slot) in program.hosts.iter().enumerate() {
-            let HostSlot::Data(tensor) = slot else {
-                continue;
-            };
-            let (bytes, _) = contents(tensor);
-            let digest = *hash(&bytes).as_bytes();
-            let index = *seen.entry(digest).or_insert_with(|| {
-                blobs.unique.push((tensor, bytes.len(), digest));
-                blobs.unique.len() - 1
-            });
-            blobs.index_of.insert(host, index);
-        }
-        blobs
-    }
-}
-
-/// The bytes that a tensor's view reaches, and the view on them. A view with gaps is packed, and
-/// one that repeats so much that the reader would refuse it is unfolded.
-fn contents(tensor: &HostTensor) -> (Cow<'_, [u8]>, View) {
-    let view = tensor.view();
-    let size = tensor.dtype().size_bytes();
-    let (low, high) = view.bounds();
-    let (reached, elements) = ((high - low) as u64, view.shape.elements());
-    let unfolded = reached < elements && tensor.ty().size_bytes() > MAX_EXPANDED_BYTES;
-    if reached > elements || unfolded {
-        return (
-            Cow::Owned(gather(tensor)),
-            View::contiguous(view.shape.clone()),
-        );
-    }
-    let range = low as usize * size..high as usize * size;
-    let bytes = tensor.bytes().as_slice().get(range).unwrap_or(&[]);
-    (
-        Cow::Borrowed(bytes),
-        View {
-            offset: view.offset - low,
-            ..view.clone()
-        },
-    )
 }
 
 fn write(out: &mut impl Write, header: &[u8], blobs: &Blobs<'_>) -> Result<(), Failure> {
@@ -260,52 +200,4 @@ fn put_shape_item(header: &mut Encoder, item: &ShapeItem) {
             header.text(said);
         }
     }
-}
-
-fn check_counts(program: &Program) -> Result<(), SaveError> {
-    for (what, count) in [
-        ("steps", program.steps.len()),
-        ("hosts", program.hosts.len()),
-    ] {
-        if u32::try_from(count).is_err() {
-            let (limit, got) = (u64::from(u32::MAX), count as u64);
-            return Err(SaveError::TooMany { what, limit, got });
-        }
-    }
-    Ok(())
-}
-
-/// The reader refuses numbers that name nothing, so the writer does too.
-fn check_references(program: &Program) -> Result<(), SaveError> {
-    let symbol_missing = |id: u32| id as usize >= program.symbols.len();
-    let text_missing = |id: u32| id as usize >= program.texts.len();
-    let arg_missing = |arg: &Arg| match arg {
-        Arg::Device(symbol, _) => symbol_missing(symbol.0),
-        Arg::Host(id) => program.host(*id).is_none(),
-        _ => false,
-    };
-    let op_missing = |op: &Op| {
-        text_missing(op.name.0)
-            || program
-                .args(op)
-                .iter()
-                .chain(program.out(op))
-                .any(arg_missing)
-    };
-    let missing = program.steps.iter().position(|step| match step {
-        Step::Op(op) => op_missing(op),
-        Step::Free(symbol) => symbol_missing(symbol.0),
-        Step::SegmentStart(text) => text_missing(text.0),
-        Step::SegmentEnd | Step::Skip => false,
-    });
-    missing.map_or(Ok(()), |step| {
-        Err(SaveError::Unsayable {
-            step: step as u64,
-            op: "any".into(),
-            argument: "its names".into(),
-            expected: "names and hosts of the program".into(),
-            got: "a number that the program never gave".into(),
-            hint: "append steps through the program's own functions".into(),
-        })
-    })
 }

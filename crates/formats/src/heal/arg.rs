@@ -5,13 +5,11 @@ use super::cursor::{Cursor, Kind};
 use super::entry::Sink;
 use super::fault::Fault;
 use super::payload;
-use cloakwork_ir::{Arg, DType, ShapeItem};
-use std::borrow::Cow;
+use super::scalar::{Said, dtype, enumerator, integer, other_type, tensor_name};
+use super::text::shortened;
+use cloakwork_ir::{Arg, ShapeItem};
 
-/// A value, or words for what stands in its place.
-pub(super) type Said<T> = Result<T, Box<str>>;
-
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum ArgType {
     DeviceTensor,
     HostTensor,
@@ -24,19 +22,30 @@ enum ArgType {
     Unknown(Box<str>),
 }
 
+/// The types that have a name, and the names.
+const ARG_TYPES: [(&str, ArgType); 8] = [
+    ("DEVICE_TENSOR", ArgType::DeviceTensor),
+    ("HOST_TENSOR", ArgType::HostTensor),
+    ("SHAPE", ArgType::Shape),
+    ("INT", ArgType::Int),
+    ("NONE", ArgType::None),
+    ("TENSOR_TYPE", ArgType::TensorType),
+    ("SLICE", ArgType::Slice),
+    ("ELLIPSIS", ArgType::Ellipsis),
+];
+
 impl ArgType {
     fn from_name(name: &str) -> Self {
-        match name {
-            "DEVICE_TENSOR" => Self::DeviceTensor,
-            "HOST_TENSOR" => Self::HostTensor,
-            "SHAPE" => Self::Shape,
-            "INT" => Self::Int,
-            "NONE" => Self::None,
-            "TENSOR_TYPE" => Self::TensorType,
-            "SLICE" => Self::Slice,
-            "ELLIPSIS" => Self::Ellipsis,
-            _ => Self::Unknown(format!("the argument type \"{name}\"").into()),
-        }
+        let known = ARG_TYPES.into_iter().find(|(known, _)| *known == name);
+        known.map_or_else(
+            || Self::Unknown(format!("the argument type \"{}\"", shortened(name)).into()),
+            |(_, ty)| ty,
+        )
+    }
+
+    fn name(&self) -> &str {
+        let known = ARG_TYPES.iter().find(|(_, ty)| ty == self);
+        known.map_or("?", |(name, _)| name)
     }
 }
 
@@ -64,31 +73,22 @@ fn typed<'a, T>(
 ) -> Result<Said<T>, Fault> {
     let (mut wrong, mut ty, mut read, mut early) = (None, None, None, None);
     cursor.object(|cursor, key| {
-        match key {
-            "__type__" => wrong = other_type(cursor, "DeviceOpArg")?,
-            "arg_type" => {
-                let name = enumerator(cursor, "DeviceOpArgType")?;
-                ty = Some(name.map_or_else(
-                    || ArgType::Unknown("the argument type null".into()),
-                    |name| ArgType::from_name(&name),
-                ));
+        match (key, &ty) {
+            ("__type__", _) => wrong = other_type(cursor, "DeviceOpArg")?,
+            ("arg_type", _) => ty = Some(arg_type(cursor)?),
+            ("value", Some(ty)) => read = Some(value(cursor, ty)?),
+            ("value", None) => {
+                early = Some(cursor.at());
+                cursor.skip()?;
             }
-            "value" => match &ty {
-                Some(ty) => read = Some(value(cursor, ty)?),
-                None => {
-                    early = Some(cursor.at());
-                    cursor.skip()?;
-                }
-            },
             _ => cursor.skip()?,
         }
         Ok(())
     })?;
-    if let Some(said) = wrong {
-        return Ok(Err(said));
-    }
-    let Some(ty) = ty else {
-        return Ok(Err("an object without arg_type".into()));
+    let ty = match (wrong, ty) {
+        (Some(said), _) => return Ok(Err(said)),
+        (None, None) => return Ok(Err("an object without arg_type".into())),
+        (None, Some(ty)) => ty,
     };
     if let (None, Some(at)) = (&read, early) {
         let end = cursor.at();
@@ -96,11 +96,17 @@ fn typed<'a, T>(
         read = Some(value(cursor, &ty).map_err(|fault| fault.within_key("value"))?);
         cursor.seek(end);
     }
-    match (read, ty) {
-        (Some(read), _) => Ok(Ok(read)),
-        (None, ArgType::Unknown(said)) => Ok(Err(said)),
-        (None, ty) => Ok(Err(format!("a {ty:?} argument without value").into())),
-    }
+    Ok(read.ok_or_else(|| match ty {
+        ArgType::Unknown(said) => said,
+        ty => format!("an argument of type {} without value", ty.name()).into(),
+    }))
+}
+
+fn arg_type(cursor: &mut Cursor<'_>) -> Result<ArgType, Fault> {
+    Ok(match enumerator(cursor, "DeviceOpArgType")? {
+        Some(name) => ArgType::from_name(&name),
+        None => ArgType::Unknown("the argument type null".into()),
+    })
 }
 
 fn value<'a>(cursor: &mut Cursor<'a>, sink: &mut Sink<'a>, ty: &ArgType) -> Result<Arg, Fault> {
@@ -113,7 +119,7 @@ fn value<'a>(cursor: &mut Cursor<'a>, sink: &mut Sink<'a>, ty: &ArgType) -> Resu
         ArgType::TensorType => dtype(cursor)?.map(Arg::DType),
         ArgType::Slice | ArgType::Ellipsis => {
             cursor.skip()?;
-            Err(format!("a {ty:?} argument outside a SHAPE").into())
+            Err(format!("an argument of type {} outside a SHAPE", ty.name()).into())
         }
         ArgType::Unknown(said) => {
             cursor.skip()?;
@@ -179,7 +185,7 @@ fn shape_item(cursor: &mut Cursor<'_>) -> Result<ShapeItem, Fault> {
             ArgType::Unknown(said) => cursor.skip().map(|()| Err(said.clone())),
             _ => cursor
                 .skip()
-                .map(|()| Err(format!("a {ty:?} argument in a SHAPE").into())),
+                .map(|()| Err(format!("an argument of type {} in a SHAPE", ty.name()).into())),
         })?
         .and_then(|said| said),
         _ => integer(cursor)?.map(ShapeItem::Int),
@@ -222,109 +228,4 @@ fn bound(cursor: &mut Cursor<'_>) -> Result<Said<Option<i64>>, Fault> {
         None => Ok(None),
         Some(value) => Err(format!("a slice with `{value}`").into()),
     })
-}
-
-/// An integer of 64 bits, or a boolean as 0 or 1.
-fn integer(cursor: &mut Cursor<'_>) -> Result<Said<i64>, Fault> {
-    match cursor.peek()? {
-        Kind::Number => {
-            let digits = cursor.number()?;
-            Ok(digits.parse().map_err(|_| {
-                let shown: String = digits.chars().take(40).collect();
-                format!("the number {shown} where a 64-bit integer belongs").into()
-            }))
-        }
-        Kind::Word => Ok(match cursor.word()? {
-            Some(value) => Ok(i64::from(value)),
-            None => Err("null where an integer belongs".into()),
-        }),
-        _ => Ok(Err(format!(
-            "{} where an integer belongs",
-            cursor.skip_described()?
-        )
-        .into())),
-    }
-}
-
-/// An element type: its name, or `{"__type__": "dtype", "value": name}`.
-fn dtype(cursor: &mut Cursor<'_>) -> Result<Said<DType>, Fault> {
-    if !matches!(cursor.peek()?, Kind::Text | Kind::Object) {
-        return Ok(Err(format!("{} as dtype", cursor.skip_described()?).into()));
-    }
-    let name = enumerator(cursor, "dtype")?;
-    let name = name.as_deref().unwrap_or("null");
-    Ok(DType::from_name(name).ok_or_else(|| format!("the dtype \"{name}\"").into()))
-}
-
-/// The name of a device tensor: an integer as its digits, or a string.
-pub(super) fn tensor_name<'a>(cursor: &mut Cursor<'a>) -> Result<Said<Cow<'a, str>>, Fault> {
-    match cursor.peek()? {
-        Kind::Text => Ok(Ok(cursor.string()?)),
-        Kind::Number => {
-            let digits = cursor.number()?;
-            let integer = digits.bytes().all(|c| c.is_ascii_digit() || c == b'-');
-            let name = if digits == "-0" { "0" } else { digits };
-            Ok(if integer {
-                Ok(Cow::Borrowed(name))
-            } else {
-                Err(unnamed(digits).into())
-            })
-        }
-        _ => Ok(Err(unnamed(&cursor.skip_described()?).into())),
-    }
-}
-
-fn unnamed(said: &str) -> String {
-    let shown: String = said.chars().take(60).collect();
-    format!("{shown} as the name of a tensor")
-}
-
-/// Reads a name, `{"__type__": ty, "value": name}`, or null.
-pub(super) fn enumerator<'a>(
-    cursor: &mut Cursor<'a>,
-    ty: &str,
-) -> Result<Option<Cow<'a, str>>, Fault> {
-    let mut name = None;
-    match cursor.peek()? {
-        Kind::Text => name = Some(cursor.string()?),
-        Kind::Object => cursor.object(|cursor, key| {
-            match key {
-                "__type__" => require_type(cursor, ty)?,
-                "value" => name = enumerator_value(cursor)?,
-                _ => cursor.skip()?,
-            }
-            Ok(())
-        })?,
-        _ => name = enumerator_value(cursor)?,
-    }
-    Ok(name)
-}
-
-/// A string or null; anything else becomes words that no enum has as a name.
-fn enumerator_value<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Cow<'a, str>>, Fault> {
-    if cursor.peek()? == Kind::Text {
-        return cursor.string().map(Some);
-    }
-    let said = cursor.skip_described()?;
-    Ok((said != "`null`").then_some(Cow::Owned(said)))
-}
-
-/// Reads the value of `__type__`; an error if it is another than expected.
-pub(super) fn require_type(cursor: &mut Cursor<'_>, expected: &str) -> Result<(), Fault> {
-    let at = cursor.at();
-    let got = cursor.string()?;
-    if got == expected {
-        return Ok(());
-    }
-    Err(Fault::new(
-        at,
-        &format!("\"{expected}\""),
-        &format!("\"{got}\""),
-    ))
-}
-
-/// Reads the value of `__type__`; words for it if it is another than expected.
-fn other_type(cursor: &mut Cursor<'_>, expected: &str) -> Result<Option<Box<str>>, Fault> {
-    let got = cursor.string()?;
-    Ok((got != expected).then(|| format!("an object of __type__ \"{got}\"").into()))
 }

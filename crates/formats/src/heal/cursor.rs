@@ -5,7 +5,9 @@
 //! passed by one search for their end and handed on as ranges, keys come in any order without a
 //! tree in between, and errors know the byte, the step and the argument.
 
+use super::describe::{describe, number_length};
 use super::fault::Fault;
+use super::text;
 use std::borrow::Cow;
 
 /// Values in values, at most, in what is skipped. What is read nests as deep as its form.
@@ -118,7 +120,7 @@ impl<'a> Cursor<'a> {
     /// Reads a string.
     pub(super) fn string(&mut self) -> Result<Cow<'a, str>, Fault> {
         let raw = self.raw_string()?;
-        super::text::decode(raw)
+        text::decode(raw)
     }
 
     /// Finds the end of a string, whatever is in it.
@@ -239,46 +241,9 @@ impl<'a> Cursor<'a> {
     }
 
     /// What comes next, in words.
-    pub(super) fn describe(&mut self) -> String {
+    fn describe(&mut self) -> String {
         self.blank();
-        let rest = self.text.get(self.at..).unwrap_or(&[]);
-        let shown = |length: usize| {
-            let bytes = rest.get(..length.min(40)).unwrap_or(&[]);
-            let ellipsis = if length > 40 { "..." } else { "" };
-            format!(
-                "{}{ellipsis}",
-                String::from_utf8_lossy(bytes).escape_debug()
-            )
-        };
-        match rest.first() {
-            None => "the end of the file".to_owned(),
-            Some(b'{') => "an object".to_owned(),
-            Some(b'[') => "an array".to_owned(),
-            Some(b'"') => {
-                let inside = rest.get(1..).unwrap_or(&[]);
-                let quote = memchr::memchr(b'"', inside).unwrap_or(inside.len());
-                let bytes = inside.get(..quote.min(40)).unwrap_or(&[]);
-                let ellipsis = if quote > 40 { "..." } else { "" };
-                format!(
-                    "the string \"{}{ellipsis}\"",
-                    String::from_utf8_lossy(bytes)
-                )
-                .escape_debug()
-                .to_string()
-                .replace("\\\"", "\"")
-            }
-            Some(b'-' | b'0'..=b'9') => match number_length(rest) {
-                Some(length) => format!("the number {}", shown(length)),
-                None => format!("`{}`", shown(1)),
-            },
-            Some(_) => {
-                let word = rest
-                    .iter()
-                    .take_while(|c| c.is_ascii_alphanumeric())
-                    .count();
-                format!("`{}`", shown(word.max(1)))
-            }
-        }
+        describe(self.text.get(self.at..).unwrap_or(&[]))
     }
 
     fn byte(&self) -> Option<u8> {
@@ -321,31 +286,4 @@ impl<'a> Cursor<'a> {
             }
         }
     }
-}
-
-/// How long the number at the start of a text is, by JSON's grammar.
-fn number_length(text: &[u8]) -> Option<usize> {
-    let digits = |from: usize| {
-        text.get(from..)
-            .unwrap_or(&[])
-            .iter()
-            .take_while(|c| c.is_ascii_digit())
-            .count()
-    };
-    let mut at = usize::from(text.first() == Some(&b'-'));
-    let whole = digits(at);
-    if whole == 0 || (whole > 1 && text.get(at) == Some(&b'0')) {
-        return None;
-    }
-    at += whole;
-    if text.get(at) == Some(&b'.') {
-        let fraction = digits(at + 1);
-        at += (fraction > 0).then_some(1 + fraction)?;
-    }
-    if matches!(text.get(at), Some(b'e' | b'E')) {
-        let signed = usize::from(matches!(text.get(at + 1), Some(b'+' | b'-')));
-        let exponent = digits(at + 1 + signed);
-        at += (exponent > 0).then_some(1 + signed + exponent)?;
-    }
-    Some(at)
 }

@@ -4,6 +4,8 @@ use super::arg;
 use super::cursor::{Cursor, Kind};
 use super::fault::Fault;
 use super::payload::Payload;
+use super::scalar;
+use super::text::shortened;
 use cloakwork_ir::{Arg, Program, Step, Symbol};
 use std::borrow::Cow;
 
@@ -154,7 +156,7 @@ fn call_object<'a>(
     call: &mut Call<'a>,
 ) -> Result<(), Fault> {
     cursor.object(|cursor, key| match key {
-        "__type__" => arg::require_type(cursor, "DeviceOp"),
+        "__type__" => scalar::require_type(cursor, "DeviceOp"),
         _ => call_field(cursor, sink, call, key),
     })
 }
@@ -249,7 +251,7 @@ fn step_kind(cursor: &mut Cursor<'_>) -> Result<StepKind, Fault> {
     if cursor.peek()? == Kind::Array {
         return Err(cursor.fault("the type of an entry"));
     }
-    let name = arg::enumerator(cursor, "ExecutionTranscriptOpType")?;
+    let name = scalar::enumerator(cursor, "ExecutionTranscriptOpType")?;
     match name.as_deref() {
         None => Ok(StepKind::Skip),
         Some("DEVICE_OP") => Ok(StepKind::Op),
@@ -261,7 +263,7 @@ fn step_kind(cursor: &mut Cursor<'_>) -> Result<StepKind, Fault> {
             Err(Fault::new(
                 at,
                 expected,
-                &format!("the entry type \"{other}\""),
+                &format!("the entry type \"{}\"", shortened(other)),
             ))
         }
     }
@@ -275,7 +277,7 @@ fn freed<'a>(cursor: &mut Cursor<'a>, sink: &mut Sink<'a>) -> Result<Symbol, Fau
     let (start, mut found) = (cursor.at(), None);
     cursor.object(|cursor, key| {
         match key {
-            "__type__" => arg::require_type(cursor, "FreeDeviceTensor")?,
+            "__type__" => scalar::require_type(cursor, "FreeDeviceTensor")?,
             "tensor_name" => found = Some(symbol(cursor, sink)?),
             _ => cursor.skip()?,
         }
@@ -286,7 +288,7 @@ fn freed<'a>(cursor: &mut Cursor<'a>, sink: &mut Sink<'a>) -> Result<Symbol, Fau
 
 fn symbol(cursor: &mut Cursor<'_>, sink: &mut Sink<'_>) -> Result<Symbol, Fault> {
     let at = cursor.at();
-    let name = arg::tensor_name(cursor)?;
+    let name = scalar::tensor_name(cursor)?;
     let name =
         name.map_err(|said| Fault::new(at, "a tensor's name: an integer or string", &said))?;
     Ok(sink.program.symbol(&name))

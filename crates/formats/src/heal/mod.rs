@@ -4,11 +4,13 @@
 
 mod arg;
 mod cursor;
+mod describe;
 mod entry;
 mod fault;
 mod generation;
 mod payload;
 mod pretty;
+mod scalar;
 mod text;
 mod write;
 
@@ -45,7 +47,7 @@ fn transcript<'a>(cursor: &mut Cursor<'a>, sink: &mut Sink<'a>) -> Result<(), Fa
         Kind::Object => {
             let (start, mut found) = (cursor.at(), false);
             cursor.object(|cursor, key| match key {
-                "__type__" => arg::require_type(cursor, "ExecutionTranscript"),
+                "__type__" => scalar::require_type(cursor, "ExecutionTranscript"),
                 "transcript" if !found => {
                     found = true;
                     entry::entries(cursor, sink)

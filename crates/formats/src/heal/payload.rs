@@ -1,10 +1,11 @@
 //! Host tensors in a transcript: found while reading, decoded afterwards on all threads. Equal
 //! payloads are decoded once and share their bytes.
 
-use super::arg::Said;
 use super::cursor::{Cursor, Kind};
 use super::entry::Sink;
 use super::fault::{self, Fault};
+use super::scalar::Said;
+use super::text::{self, shortened};
 use crate::{LoadError, TensorError, base64, npy, torch};
 use cloakwork_ir::{Bytes, HostId, HostTensor};
 use rayon::prelude::*;
@@ -51,7 +52,7 @@ pub(super) fn read<'a>(
         "__type__" => {
             let ty = cursor.string()?;
             if ty != "HostTensor" {
-                found.wrong = Some(format!("an object of __type__ \"{ty}\"").into());
+                found.wrong = Some(format!("an object of __type__ \"{}\"", shortened(&ty)).into());
             }
             Ok(())
         }
@@ -72,7 +73,7 @@ fn field<'a>(cursor: &mut Cursor<'a>, found: &mut Found<'a>, key: &str) -> Resul
         "data" if cursor.peek()? == Kind::Text => {
             let raw = cursor.raw_string()?;
             let text = if raw.escaped {
-                Cow::Owned(super::text::decode(raw)?.into_owned().into_bytes())
+                Cow::Owned(text::decode(raw)?.into_owned().into_bytes())
             } else {
                 Cow::Borrowed(raw.bytes)
             };
@@ -90,9 +91,11 @@ impl<'a> Found<'a> {
             Some("numpy") => Encoding::Numpy,
             Some("torch") => Encoding::Torch,
             Some(other) => {
-                return Err(
-                    format!("a host tensor of type \"{other}\", not numpy or torch").into(),
-                );
+                return Err(format!(
+                    "a host tensor of type \"{}\", not numpy or torch",
+                    shortened(other)
+                )
+                .into());
             }
             None => return Err("a host tensor without type".into()),
         };

@@ -139,8 +139,7 @@ fn entry(bytes: &[u8], at: usize, end: usize) -> Result<(Entry, usize), TensorEr
                 "",
             )
         })?;
-    let short = |at| u16_at(header, at).map_or(0, usize::from);
-    let long = |at| u32_at(header, at).unwrap_or(0);
+    let short = |field| u16_at(header, field).map_or(0, usize::from);
     let next = at + ENTRY_BYTES + short(28) + short(30) + short(32);
     let name_start = at + ENTRY_BYTES;
     let name = bytes
@@ -156,32 +155,20 @@ fn entry(bytes: &[u8], at: usize, end: usize) -> Result<(Entry, usize), TensorEr
                 "",
             )
         })?;
-    let refuse = |expected: &str, hint: &str| {
-        Err(wrong(
+    let shown: String = name.escape_debug().take(80).collect();
+    let (local, size) = stored(header).map_err(|(expected, hint)| {
+        wrong(
             "archive",
             at,
             expected,
-            format!("`{name}`, which is not"),
+            format!("`{shown}`, which is not"),
             hint,
-        ))
-    };
-    if short(8) & 1 != 0 {
-        return refuse("entries that are not encrypted", "");
-    }
-    if short(10) != 0 || long(20) != long(24) {
-        return refuse(
-            "stored entries",
-            "compressed archives are not read; torch.save stores",
-        );
-    }
-    let (size, local) = (long(24), long(42));
-    if size == u32::MAX || local == u32::MAX {
-        return refuse("entries below 4 GiB", "");
-    }
-    let range = data_range(bytes, local as usize, size as usize)
+        )
+    })?;
+    let range = data_range(bytes, local, size)
         .filter(|range| range.end <= end)
         .ok_or_else(|| {
-            let got = format!("`{name}`, {size} bytes from {local}");
+            let got = format!("`{shown}`, {size} bytes from {local}");
             wrong("archive", at, "an entry inside the archive", got, "")
         })?;
     Ok((
@@ -191,6 +178,27 @@ fn entry(bytes: &[u8], at: usize, end: usize) -> Result<(Entry, usize), TensorEr
         },
         next,
     ))
+}
+
+/// Place of the local header and size of a stored entry, or what was expected and a hint.
+fn stored(header: &[u8]) -> Result<(usize, usize), (&'static str, &'static str)> {
+    let (flags, method) = (u16_at(header, 8), u16_at(header, 10));
+    let (packed, size, local) = (u32_at(header, 20), u32_at(header, 24), u32_at(header, 42));
+    if flags.is_none_or(|flags| flags & 1 != 0) {
+        return Err(("entries that are not encrypted", ""));
+    }
+    if method != Some(0) || packed != size {
+        return Err((
+            "stored entries",
+            "compressed archives are not read; torch.save stores",
+        ));
+    }
+    match (local, size) {
+        (Some(local), Some(size)) if local.max(size) < u32::MAX => {
+            Ok((local as usize, size as usize))
+        }
+        _ => Err(("entries below 4 GiB", "")),
+    }
 }
 
 /// Where an entry's bytes lie, behind its local header.
