@@ -1,7 +1,6 @@
 //! Demands on what operands contain. The verifier applies them to what it knows before the run,
 //! the executor to the rest before the launch: one rule, one place.
 
-use crate::op::Body;
 use crate::{Args, Code, OpError, Value};
 
 /// The largest modulus: lazy butterflies need `4 q < 2^64`.
@@ -108,10 +107,7 @@ impl ContentCheck {
 /// # Errors
 /// The first contents that are not as demanded.
 pub fn check_known(args: &Args) -> Result<(), OpError> {
-    let Body::Kernel(body) = &args.def.body else {
-        return Ok(());
-    };
-    for check in body.checks {
+    for check in args.def.body.checks() {
         let Some(bound) = check.bound(args)? else {
             continue;
         };

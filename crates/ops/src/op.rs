@@ -252,8 +252,22 @@ pub struct KernelBody {
 pub struct ExpandBody {
     /// Type of the result, from operands only.
     pub infer: fn(&Args) -> Result<Type, OpError>,
+    /// What operands must contain, so that findings name this op and not one of its smaller ones.
+    pub checks: &'static [ContentCheck],
     /// Appends the smaller ops.
     pub expand: fn(&Args, &mut Expansion) -> Result<(), OpError>,
+}
+
+impl Body {
+    /// What operands must contain.
+    #[must_use]
+    pub fn checks(&self) -> &'static [ContentCheck] {
+        match self {
+            Self::Kernel(body) => body.checks,
+            Self::Expand(body) => body.checks,
+            _ => &[],
+        }
+    }
 }
 
 /// How an op comes to its result.

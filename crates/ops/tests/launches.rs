@@ -62,8 +62,8 @@ fn sample_of_rings(call: Call, [x, y, z]: [u64; 3]) -> Option<Call> {
     let reversed = [3, 2, 1, 0];
     Some(match call.def.name {
         "ntt" => {
-            let call = moduli(call.filled("a", &[x, 4, y, z]), z).filled("psi", &[z, 4]);
-            call.tensor("perm", &[4], &reversed)
+            let call = moduli(call.filled("a", &[x, 4, y, 1]), z).filled("psi", &[z, 4]);
+            call.tensor("perm", &[4], &reversed).int("tile", 1)
         }
         "intt" => {
             let call = moduli(call.filled("a", &[x, 4, y, z]), z).filled("psi_inv", &[z, 4]);

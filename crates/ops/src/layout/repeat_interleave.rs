@@ -24,7 +24,11 @@ pub static DEF: OpDef = OpDef {
         "repeat_interleave",
         &["a", "repeats", "axis"],
     )],
-    body: Body::Expand(ExpandBody { infer, expand }),
+    body: Body::Expand(ExpandBody {
+        infer,
+        checks: &[],
+        expand,
+    }),
     operations: |args| infer(args).map_or(0, |ty| ty.shape.elements()),
     laws: &[],
 };

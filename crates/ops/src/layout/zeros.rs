@@ -16,6 +16,7 @@ pub static DEF: OpDef = OpDef {
     forms: &[Form::heal("zeros", &["shape", "dtype"])],
     body: Body::Expand(ExpandBody {
         infer: |args| Ok(Type::new(args.dtype("dtype")?, args.shape("shape")?)),
+        checks: &[],
         expand: |_, steps| {
             let (shape, dtype) = (steps.arg("shape")?, steps.arg("dtype")?);
             steps.call_result("empty", &[("shape", shape), ("dtype", dtype)])?;

@@ -1,7 +1,7 @@
 //! `key_switch`: a polynomial under one key, re-expressed under another.
 
 use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
-use crate::{Args, Code, Expansion, OpError, geometry, rules};
+use crate::{Args, Code, ContentCheck, Expansion, OpError, geometry, rules};
 use cloakwork_ir::{Arg, DType, ShapeItem, Type, shape_arg};
 
 /// The declaration.
@@ -57,7 +57,18 @@ pub static DEF: OpDef = OpDef {
             "out",
         ],
     )],
-    body: Body::Expand(ExpandBody { infer, expand }),
+    body: Body::Expand(ExpandBody {
+        infer,
+        checks: &[
+            ContentCheck::Modulus("q"),
+            ContentCheck::Coprime("q"),
+            ContentCheck::Permutation {
+                operand: "perm",
+                flag: None,
+            },
+        ],
+        expand,
+    }),
     operations,
     laws: &[],
 };
