@@ -48,7 +48,7 @@ pub static ALL: &[&OpDef] = &[
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormError {
     /// No op has this name.
-    #[error("no op is called `{name}`{}", suggestion.map(|s| format!("; did you mean `{s}`?")).unwrap_or_default())]
+    #[error("no op is called `{name}`{}", advice(*suggestion))]
     Unknown {
         /// What came.
         name: String,
@@ -65,6 +65,10 @@ pub enum FormError {
         /// What came.
         got: usize,
     },
+}
+
+fn advice(suggestion: Option<&str>) -> String {
+    suggestion.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }
 
 fn list(counts: &[usize]) -> String {

@@ -172,64 +172,66 @@ fn checks_name_parameters() {
     }
 }
 
+/// Every name that a program may use for an op, and its numbers of arguments.
+const NAMES: [(&str, &[usize]); 52] = [
+    ("_mod_ct", &[3]),
+    ("_mod_tc", &[3]),
+    ("_mod_tt", &[3]),
+    ("_modmul_tcc", &[4]),
+    ("_modmul_tct", &[4]),
+    ("_modmul_ttc", &[4]),
+    ("_modmul_ttt", &[4]),
+    ("_modneg_tc", &[3]),
+    ("_modneg_tt", &[3]),
+    ("_modsum_tcc", &[4]),
+    ("_modsum_tct", &[4]),
+    ("_modsum_ttc", &[4]),
+    ("_modsum_ttt", &[4]),
+    ("abs", &[2]),
+    ("allocate_on_hardware", &[2]),
+    ("apply_g_decomp", &[4]),
+    ("apply_g_decomp_relative_to_full_q", &[8]),
+    ("axis_modsum", &[4]),
+    ("contiguous", &[1]),
+    ("device_to_host", &[1, 2]),
+    ("empty", &[2]),
+    ("expand", &[3]),
+    ("flatten", &[3]),
+    ("g_decomposition", &[4]),
+    ("get_slice", &[2]),
+    ("host_to_device", &[1]),
+    ("intt", &[10]),
+    ("key_switch", &[11]),
+    ("make_contiguous", &[1]),
+    ("modmul", &[4]),
+    ("modmul_axis_sum", &[8, 9]),
+    ("modneg_tc", &[3]),
+    ("modneg_tt", &[3]),
+    ("modsum", &[4]),
+    ("moveaxis", &[3]),
+    ("new_reference", &[1]),
+    ("ntt", &[10, 11]),
+    ("pad_single_axis", &[4]),
+    ("permute", &[5]),
+    ("repeat_interleave", &[3]),
+    ("reshape", &[2]),
+    ("set_const_val", &[2]),
+    ("squeeze", &[2]),
+    ("take_along_axis", &[4]),
+    ("unsqueeze", &[2]),
+    ("zeros", &[2]),
+    // Cloakwork's own.
+    ("copy", &[2]),
+    ("g_decomp", &[4]),
+    ("g_decomp_full_q", &[8]),
+    ("gaussian", &[2]),
+    ("ternary", &[2]),
+    ("uniform_mod", &[3]),
+];
+
 #[test]
 fn every_name_of_heals_interface_and_documents_is_there() {
-    let counts: [(&str, &[usize]); 52] = [
-        ("_mod_ct", &[3]),
-        ("_mod_tc", &[3]),
-        ("_mod_tt", &[3]),
-        ("_modmul_tcc", &[4]),
-        ("_modmul_tct", &[4]),
-        ("_modmul_ttc", &[4]),
-        ("_modmul_ttt", &[4]),
-        ("_modneg_tc", &[3]),
-        ("_modneg_tt", &[3]),
-        ("_modsum_tcc", &[4]),
-        ("_modsum_tct", &[4]),
-        ("_modsum_ttc", &[4]),
-        ("_modsum_ttt", &[4]),
-        ("abs", &[2]),
-        ("allocate_on_hardware", &[2]),
-        ("apply_g_decomp", &[4]),
-        ("apply_g_decomp_relative_to_full_q", &[8]),
-        ("axis_modsum", &[4]),
-        ("contiguous", &[1]),
-        ("device_to_host", &[1, 2]),
-        ("empty", &[2]),
-        ("expand", &[3]),
-        ("flatten", &[3]),
-        ("g_decomposition", &[4]),
-        ("get_slice", &[2]),
-        ("host_to_device", &[1]),
-        ("intt", &[10]),
-        ("key_switch", &[11]),
-        ("make_contiguous", &[1]),
-        ("modmul", &[4]),
-        ("modmul_axis_sum", &[8, 9]),
-        ("modneg_tc", &[3]),
-        ("modneg_tt", &[3]),
-        ("modsum", &[4]),
-        ("moveaxis", &[3]),
-        ("new_reference", &[1]),
-        ("ntt", &[10, 11]),
-        ("pad_single_axis", &[4]),
-        ("permute", &[5]),
-        ("repeat_interleave", &[3]),
-        ("reshape", &[2]),
-        ("set_const_val", &[2]),
-        ("squeeze", &[2]),
-        ("take_along_axis", &[4]),
-        ("unsqueeze", &[2]),
-        ("zeros", &[2]),
-        // Cloakwork's own.
-        ("copy", &[2]),
-        ("g_decomp", &[4]),
-        ("g_decomp_full_q", &[8]),
-        ("gaussian", &[2]),
-        ("ternary", &[2]),
-        ("uniform_mod", &[3]),
-    ];
-    for (name, arg_counts) in counts {
+    for (name, arg_counts) in NAMES {
         for &count in arg_counts {
             for generation in [Generation::First, Generation::Later] {
                 assert!(
@@ -239,7 +241,7 @@ fn every_name_of_heals_interface_and_documents_is_there() {
             }
         }
     }
-    let known: HashSet<_> = counts.iter().map(|(name, _)| *name).collect();
+    let known: HashSet<_> = NAMES.iter().map(|(name, _)| *name).collect();
     for form in ALL.iter().flat_map(|def| def.forms) {
         let own = matches!(form.name, "mod" | "modneg");
         assert!(

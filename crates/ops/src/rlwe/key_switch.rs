@@ -10,10 +10,11 @@ pub static DEF: OpDef = OpDef {
     family: Family::Rlwe,
     doc: "`out[l, :, p, :] = sum_j ntt(digit j of intt(a[l])) * key[:, p, j, :] mod q`.\n\n\
           `a [l, m, 1, k]` is a polynomial a row, in the NTT domain and natural order; its number \
-          in `[0, prod q)` is cut into `g_exp` digits of `g_base_bits` bits. `key [m, p, g_exp, k]` \
-          is in the NTT domain too: for each digit j the p polynomials of an encryption of \
-          `2^(j * g_base_bits) * s`, s the secret that `a` is to be multiplied with. `out \
-          [l, m, p, k]` is that product under the key's own secret. `perm` is the bit reversal.\n\n\
+          in `[0, prod q)` is cut into `g_exp` digits of `g_base_bits` bits. `key \
+          [m, p, g_exp, k]` is in the NTT domain too: for each digit j the p polynomials of an \
+          encryption of `2^(j * g_base_bits) * s`, s the secret that `a` is to be multiplied \
+          with. `out [l, m, p, k]` is that product under the key's own secret. `perm` is the bit \
+          reversal.\n\n\
           A digit must lie below every modulus. Expands into `intt`, `g_decomp_full_q`, `ntt` \
           with `tile` and `skip_perm`, and one `modmul_axis_sum` for each of the p polynomials.",
     params: &[
