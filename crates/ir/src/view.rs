@@ -421,9 +421,18 @@ impl View {
         Ok(Shape::new(&merged)?)
     }
 
-    /// This view under NumPy's broadcast to `target`; `None` if the shapes do not go together.
+    /// This view under NumPy's broadcast to `target`; `None` if the shapes do not go together. A
+    /// single element goes with any shape, whatever its rank.
     #[must_use]
     pub fn broadcast_to(&self, target: &Shape) -> Option<Self> {
+        if self.shape.elements() == 1 {
+            let strides = SmallVec::from_elem(0, target.rank());
+            return Some(Self {
+                shape: target.clone(),
+                strides,
+                offset: self.offset,
+            });
+        }
         if !self.shape.broadcasts_to(target) {
             return None;
         }

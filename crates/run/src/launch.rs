@@ -55,6 +55,9 @@ impl<'a> Workers<'a> {
         weight_ns: u64,
         go_on: &mut dyn FnMut() -> bool,
     ) -> bool {
+        if units == 0 {
+            return true;
+        }
         let parts = (weight_ns / self.split_ns)
             .min(self.threads)
             .min(units)

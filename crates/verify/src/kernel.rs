@@ -58,6 +58,7 @@ impl<'p> Checker<'p> {
         body: &ExpandBody,
     ) -> Option<()> {
         let inferred = self.ask(spelling, op, &call, body.infer)?;
+        self.check_contents(spelling, op, &call, body.checks)?;
         let result = match spelling.out.and_then(|param| call.value(param)) {
             Some(out) => {
                 let named = self.check_result_name(spelling, op);

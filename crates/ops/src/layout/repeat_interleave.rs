@@ -2,15 +2,14 @@
 
 use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
 use crate::{Args, Code, Expansion, OpError, geometry};
-use cloakwork_ir::{Arg, MAX_ELEMENTS, MAX_RANK, Type};
+use cloakwork_ir::{Arg, MAX_ELEMENTS, MAX_RANK, Type, shape_arg};
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
     name: "repeat_interleave",
     family: Family::Layout,
     doc: "`out[.., i * repeats + j, ..] = a[.., i, ..]` for j below `repeats`, along `axis`.\n\n\
-          Expands into `unsqueeze`, `expand` and `flatten`: a view where `axis` has size 1, \
-          otherwise a copy.",
+          Expands into views that say what goes where, and one copy.",
     params: &[
         Param::new("a", ParamKind::Tensor, "at most 15 axes"),
         Param::new(
@@ -47,16 +46,25 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     ))
 }
 
+/// Views say what goes where; the copy makes the result a tensor of its own, also where nothing is
+/// repeated.
 fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
-    let axis = args.axis("axis", args.tensor("a")?.view.rank())? as i64;
-    let next = ("axis", Arg::Int(axis + 1));
+    let a = args.tensor("a")?;
+    let axis = args.axis("axis", a.view.rank())?;
+    let next = ("axis", Arg::Int(axis as i64 + 1));
     let column = steps.call("unsqueeze", &[("a", steps.arg("a")?), next.clone()])?;
     let repeat = ("repeat", steps.arg("repeats")?);
     let repeated = steps.call("expand", &[("a", column), next, repeat])?;
+    let mut dims = a.dims().to_vec();
+    dims.insert(axis + 1, super::count(args, "repeats")?);
+    let shape = shape_arg(&geometry::shape("a", &dims)?);
+    let dtype = Arg::DType(a.dtype);
+    let copied = steps.call("empty", &[("shape", shape), ("dtype", dtype)])?;
+    steps.call_into("copy", &[("a", repeated)], &copied)?;
     let run = [
-        ("a", repeated),
-        ("start_axis", Arg::Int(axis)),
-        ("end_axis", Arg::Int(axis + 1)),
+        ("a", copied),
+        ("start_axis", Arg::Int(axis as i64)),
+        ("end_axis", Arg::Int(axis as i64 + 1)),
     ];
     steps.call_result("flatten", &run)
 }

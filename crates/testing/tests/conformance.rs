@@ -1,0 +1,134 @@
+//! Every op's kernels against its reference, inside random programs: with every instruction set of
+//! this processor, both layouts, and one, two and three threads. Results must be the same bits.
+#![allow(missing_docs)]
+
+use cloakwork_ir::{HostId, HostSlot, HostTensor, Program, Type, View, text};
+use cloakwork_kernels::{Isa, available_isas};
+use cloakwork_ops::{ALL, Body, find_form};
+use cloakwork_plan::{Options, plan};
+use cloakwork_run::{Executor, RunError, RunOptions, bisect};
+use cloakwork_testing::{Source, generate};
+use cloakwork_verify::{Verified, verify};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+const SEEDS: u64 = 1200;
+
+type Inputs = HashMap<HostId, HostTensor>;
+
+/// Something for each input of a program: small numbers of both signs.
+fn inputs(program: &Program) -> Inputs {
+    let mut inputs = HashMap::new();
+    for (index, slot) in (0u32..).zip(&program.hosts) {
+        if let HostSlot::Input { ty, .. } = slot {
+            inputs.insert(HostId(index), counting(ty));
+        }
+    }
+    inputs
+}
+
+fn counting(ty: &Type) -> HostTensor {
+    let size = ty.dtype.size_bytes();
+    let mut bytes = vec![0; ty.size_bytes() as usize];
+    for (i, element) in bytes.chunks_exact_mut(size).enumerate() {
+        cloakwork_ir::write_word(ty.dtype, (i as i64 * 7) % 23 - 5, element);
+    }
+    HostTensor::new(ty.dtype, View::contiguous(ty.shape.clone()), bytes.into()).unwrap()
+}
+
+/// What a run came to, in a form that can be compared: results, or the op that refused contents.
+fn outcome(
+    verified: &Arc<Verified>,
+    options: &Options,
+    inputs: &Inputs,
+) -> Result<Vec<Vec<i64>>, String> {
+    let plan = Arc::new(plan(Arc::clone(verified), options).unwrap());
+    let mut executor = Executor::new(Arc::clone(&plan)).unwrap();
+    let run = RunOptions {
+        threads: options.threads,
+        split_ns: 1,
+        ..RunOptions::default()
+    };
+    match executor.run(inputs, &run, &mut |_| true) {
+        Ok(outcome) => Ok(outcome.outputs.iter().map(|o| o.tensor.words()).collect()),
+        Err(error @ RunError::Contents { .. }) => Err(error.to_string()),
+        Err(other) => panic!("{other}\n{}\n{plan}", text::print(verified.program())),
+    }
+}
+
+fn configurations() -> Vec<Options> {
+    let mut all = Vec::new();
+    for isa in available_isas() {
+        for limb_major in [false, true] {
+            for threads in 1..=3 {
+                all.push(Options {
+                    isa,
+                    threads,
+                    memory_budget_bytes: None,
+                    limb_major,
+                });
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn kernels_agree_with_references_whatever_the_isa_layout_and_threads() {
+    let mut reached: BTreeMap<&str, usize> = ALL
+        .iter()
+        .filter(|def| matches!(def.body, Body::Kernel(_)))
+        .map(|def| (def.name, 0))
+        .collect();
+    for seed in 0..SEEDS {
+        let program = Arc::new(generate(&mut Source::from_seed(seed)));
+        let Some(verified) = verify(Arc::clone(&program)).verified else {
+            continue;
+        };
+        let verified = Arc::new(verified);
+        let inputs = inputs(&program);
+        let mut all = configurations().into_iter();
+        let first = all.next().unwrap();
+        let plan = plan(Arc::clone(&verified), &first);
+        let plan = plan.unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", text::print(&program)));
+        let plan = Arc::new(plan);
+        let mut executor = Executor::new(plan).unwrap();
+        let wrong = bisect(&mut executor, &inputs, &mut |_| true);
+        if let Ok(Some(wrong)) = wrong {
+            panic!("seed {seed}: {wrong}\n{}", text::print(&program));
+        }
+        let expected = outcome(&verified, &first, &inputs);
+        for options in all {
+            let got = outcome(&verified, &options, &inputs);
+            assert_eq!(
+                got,
+                expected,
+                "seed {seed}, {options:?}\n{}",
+                text::print(&program)
+            );
+        }
+        if expected.is_ok() {
+            count(&program, &mut reached);
+        }
+    }
+    let rare: Vec<_> = reached
+        .into_iter()
+        .filter(|(_, count)| *count < 5)
+        .collect();
+    assert_eq!(rare, [], "ops that hardly any program ran");
+    assert!(available_isas().contains(&Isa::Portable));
+}
+
+fn count(program: &Program, reached: &mut BTreeMap<&str, usize>) {
+    for step in &program.steps {
+        let cloakwork_ir::Step::Op(op) = step else {
+            continue;
+        };
+        let name = program.text_name(op.name);
+        if let Ok((def, _)) = find_form(name, program.args(op).len(), program.generation)
+            && let Some(count) = reached.get_mut(def.name)
+        {
+            *count += 1;
+        }
+    }
+}
