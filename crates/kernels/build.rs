@@ -1,6 +1,6 @@
 //! Compiles csrc/: one static library an instruction set, each with its own flags.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What serves every instruction set.
 const COMMON: [&str; 7] = [
@@ -13,8 +13,11 @@ const COMMON: [&str; 7] = [
     "kernels/rlwe/prepare.cc",
 ];
 
-/// Sources of one instruction set of x86-64, with what they need beside the flags of all.
-const X86: [(&str, &str, &[&str]); 2] = [
+/// An instruction set, its source, what the compiler needs beside the flags of all.
+type Set = (&'static str, &'static str, &'static [&'static str]);
+
+/// The sets of x86-64.
+const X86: [Set; 2] = [
     ("avx2", "kernels/x86_avx2.cc", &["-mavx2", "-mbmi2"]),
     (
         "avx512",
@@ -30,31 +33,40 @@ const X86: [(&str, &str, &[&str]); 2] = [
     ),
 ];
 
+/// The portable kernels have no flags, and the same rules.
+const PORTABLE: Set = ("portable", "kernels/portable.cc", &[]);
+
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../csrc");
     println!("cargo:rerun-if-changed={}", root.display());
-    let mut common = build(&root);
-    common.files(COMMON.map(|file| root.join(file)));
     let architecture = std::env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
-    if architecture == "x86_64" {
-        for (isa, source, flags) in X86 {
-            let mut library = build(&root);
-            library.file(root.join(source));
-            for flag in flags {
-                library.flag(flag);
-            }
-            if library.get_compiler().is_like_clang() {
-                // Newer clang counts 512-bit registers apart.
-                library.flag_if_supported("-mevex512");
-            }
-            library.compile(&format!("cloakwork_kernels_{isa}"));
+    let sets = if architecture == "x86_64" {
+        &X86[..]
+    } else {
+        &[]
+    };
+    for (isa, source, flags) in sets {
+        let mut library = build(&root);
+        library.file(root.join(source)).flags(*flags);
+        if library.get_compiler().is_like_clang() {
+            // Newer clang counts 512-bit registers apart.
+            library.flag_if_supported("-mevex512");
         }
+        library.compile(&format!("cloakwork_kernels_{isa}"));
     }
     // The last library named is searched last: the table refers to all the others.
+    let mut common = build(&root);
+    common.files(COMMON.map(|file| root.join(file)));
+    let compiler = common.get_compiler().path().display().to_string();
     common.compile("cloakwork_kernels_common");
+    // For the test that looks at what objects of one instruction set export.
+    let line = |(isa, source, flags): &Set| [&[*isa, *source], *flags].concat().join(" ");
+    let lines: Vec<String> = sets.iter().chain([&PORTABLE]).map(line).collect();
+    println!("cargo:rustc-env=CLOAKWORK_ISA_SOURCES={}", lines.join(";"));
+    println!("cargo:rustc-env=CLOAKWORK_CXX={compiler}");
 }
 
-fn build(root: &PathBuf) -> cc::Build {
+fn build(root: &Path) -> cc::Build {
     let mut library = cc::Build::new();
     library
         .cpp(true)

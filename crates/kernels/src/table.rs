@@ -62,7 +62,7 @@ impl KernelRow {
     /// # Safety
     /// The processor has the row's instruction set. The launch is one of this kernel as
     /// `docs/kernels.md` defines it: pointers are aligned to their element and valid for all that
-    /// the geometry reaches, `prepared` holds what [`KernelRow::prepare`] wrote for it, and indices,
+    /// the geometry reaches, `prepared` holds what [`KernelRow::prepare`] wrote for it; indices,
     /// permutations and moduli are in range. `scratch` has [`KernelRow::scratch_bytes`] bytes,
     /// 64-byte aligned, for this call alone. Nothing else writes what the launch reads, and only
     /// calls on other units touch what it writes.

@@ -1,0 +1,285 @@
+//! Launches over tensors of any layout, run by every row that fits, whole and in pieces, and
+//! compared with a reference to the bit.
+#![allow(dead_code, clippy::unwrap_used, clippy::panic)]
+
+pub mod random;
+
+use cloakwork_ir::{DType, read_word, write_word};
+use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch, available_isas, kernels};
+use std::ffi::c_void;
+
+/// Moduli at the edges of what is allowed; the last is the largest prime below 2^62.
+pub const MODULI: [i64; 8] = [
+    2,
+    3,
+    17,
+    (1 << 31) - 1,
+    1_125_899_906_826_241,
+    2_305_843_009_218_281_473,
+    2_305_843_009_218_936_833,
+    (1 << 62) - 57,
+];
+
+/// A tensor operand: words in some layout, with room around them that must stay as it is.
+#[derive(Clone, Debug)]
+pub struct Operand {
+    pub dtype: DType,
+    pub words: Vec<i64>,
+    pub offset: i64,
+    pub strides: Vec<i64>,
+}
+
+/// One launch. `alias`: an operand that is operand 0 itself.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub kernel: &'static str,
+    pub dims: Vec<i64>,
+    pub split: usize,
+    pub operands: Vec<Option<Operand>>,
+    pub params: Vec<i64>,
+    pub alias: Option<usize>,
+}
+
+impl Call {
+    pub fn new(kernel: &'static str, dims: &[i64], operands: Vec<Option<Operand>>) -> Self {
+        let (dims, split) = (dims.to_vec(), dims.len());
+        Self {
+            kernel,
+            dims,
+            split,
+            operands,
+            params: vec![],
+            alias: None,
+        }
+    }
+
+    pub fn operand(&self, operand: usize) -> &Operand {
+        self.operands[operand].as_ref().unwrap()
+    }
+
+    /// Where an element lies in the operand's words.
+    pub fn place(&self, operand: usize, index: &[i64]) -> usize {
+        let own = self.operand(operand);
+        let steps: i64 = own.strides.iter().zip(index).map(|(s, i)| s * i).sum();
+        usize::try_from(own.offset + steps).unwrap()
+    }
+
+    pub fn at(&self, operand: usize, index: &[i64]) -> i64 {
+        self.operand(operand).words[self.place(operand, index)]
+    }
+
+    pub fn units(&self) -> u64 {
+        self.dims[..self.split].iter().product::<i64>() as u64
+    }
+
+    /// Every index of the first `axes` axes, row-major.
+    pub fn indices(&self, axes: usize) -> Vec<Vec<i64>> {
+        let mut all = vec![vec![]];
+        for &dim in &self.dims[..axes] {
+            all = all
+                .iter()
+                .flat_map(|index| (0..dim).map(move |i| [index.clone(), vec![i]].concat()))
+                .collect();
+        }
+        all
+    }
+
+    /// Operand 0 after `expected(index)` was written to each element.
+    pub fn filled(&self, expected: impl Fn(&[i64]) -> i64) -> Vec<i64> {
+        let mut words = self.operand(0).words.clone();
+        for index in self.indices(self.dims.len()) {
+            words[self.place(0, &index)] = expected(&index);
+        }
+        words
+    }
+
+    /// Runs the rows of every available instruction set, whole and in pieces, in both directions.
+    pub fn check(&self, expected: &[i64]) {
+        let input = self
+            .operands
+            .get(1)
+            .and_then(Option::as_ref)
+            .unwrap_or(self.operand(0))
+            .dtype;
+        let output = self.operand(0).dtype;
+        let isas = available_isas();
+        let fitting = |row: &&KernelRow| {
+            row.kernel == self.kernel && isas.contains(&row.isa) && row.fits(input, output)
+        };
+        let rows: Vec<_> = kernels().iter().filter(fitting).collect();
+        assert!(
+            !rows.is_empty(),
+            "no row of {} for {input} -> {output}",
+            self.kernel
+        );
+        for row in rows {
+            let units = self.units();
+            let cuts = [units / 3, units / 3 + 1, units * 2 / 3 + 1].map(|cut| cut.min(units));
+            let [a, b, c] = cuts;
+            self.compare(row, &[(0, units)], expected);
+            self.compare(
+                row,
+                &[(c.max(b), units), (b, c.max(b)), (0, a), (a, b)],
+                expected,
+            );
+            if units <= 64 {
+                let single: Vec<_> = (0..units).map(|unit| (unit, unit + 1)).collect();
+                self.compare(row, &single, expected);
+            }
+        }
+    }
+
+    fn compare(&self, row: &KernelRow, ranges: &[(u64, u64)], expected: &[i64]) {
+        let got = self.run(row, ranges);
+        let wrong = got
+            .iter()
+            .zip(expected)
+            .position(|(got, expected)| got != expected);
+        if let Some(place) = wrong {
+            let count = got
+                .iter()
+                .zip(expected)
+                .filter(|(got, expected)| got != expected)
+                .count();
+            let strides: Vec<_> = self
+                .operands
+                .iter()
+                .map(|o| o.as_ref().map(|o| o.strides.clone()))
+                .collect();
+            panic!(
+                "{} over {:?} in {ranges:?}: word {place} is {}, expected {} ({count} of {} wrong); \
+                 params {:?}, strides {strides:?}",
+                row.symbol,
+                self.dims,
+                got[place],
+                expected[place],
+                got.len(),
+                self.params,
+            );
+        }
+    }
+
+    /// The words of operand 0 after the kernel ran over these ranges of units.
+    pub fn run(&self, row: &KernelRow, ranges: &[(u64, u64)]) -> Vec<i64> {
+        let mut stores: Vec<Option<Store>> = self
+            .operands
+            .iter()
+            .map(|operand| operand.as_ref().map(Store::new))
+            .collect();
+        let mut data: Vec<*mut c_void> = stores
+            .iter_mut()
+            .map(|s| s.as_mut().map_or(std::ptr::null_mut(), Store::start))
+            .collect();
+        if let Some(alias) = self.alias {
+            data[alias] = data[0];
+        }
+        let strides: Vec<i64> = self
+            .operands
+            .iter()
+            .flat_map(|o| {
+                o.as_ref()
+                    .map_or(vec![0; self.dims.len()], |o| o.strides.clone())
+            })
+            .collect();
+        let shape = LaunchShape {
+            dims: &self.dims,
+            strides: &strides,
+            params: &self.params,
+        };
+        let mut prepared = Block::new(row.prepared_bytes(&shape));
+        let scratch_bytes = row.scratch_bytes(&shape);
+        let raw = RawLaunch {
+            rank: self.dims.len() as u32,
+            operands: self.operands.len() as u32,
+            dims: self.dims.as_ptr(),
+            strides: strides.as_ptr(),
+            data: data.as_ptr(),
+            params: self.params.as_ptr(),
+            prepared: prepared.start().cast_const(),
+        };
+        // SAFETY: operands hold all that their strides reach, the blocks are as large as the row
+        // asks for, and one thread runs.
+        unsafe {
+            row.prepare(&raw, prepared.start());
+            for &(begin, end) in ranges {
+                let mut scratch = Block::new(scratch_bytes);
+                row.run(&raw, begin, end, scratch.start());
+            }
+        }
+        stores[0].as_ref().unwrap().words()
+    }
+}
+
+/// Bytes of an operand as the kernel sees them.
+struct Store {
+    dtype: DType,
+    block: Block,
+    offset_bytes: usize,
+    words: usize,
+}
+
+impl Store {
+    fn new(operand: &Operand) -> Self {
+        let size = operand.dtype.size_bytes();
+        let mut block = Block::new((operand.words.len() * size) as u64);
+        for (place, &word) in block.bytes_mut().chunks_exact_mut(size).zip(&operand.words) {
+            write_word(operand.dtype, word, place);
+        }
+        let offset_bytes = usize::try_from(operand.offset).unwrap() * size;
+        Self {
+            dtype: operand.dtype,
+            block,
+            offset_bytes,
+            words: operand.words.len(),
+        }
+    }
+
+    fn start(&mut self) -> *mut c_void {
+        self.block.start().wrapping_byte_add(self.offset_bytes)
+    }
+
+    fn words(&self) -> Vec<i64> {
+        let bytes = self.block.bytes().chunks_exact(self.dtype.size_bytes());
+        bytes
+            .take(self.words)
+            .map(|bytes| read_word(self.dtype, bytes))
+            .collect()
+    }
+}
+
+/// Memory aligned to 64 bytes, of just the size that was asked for: a sanitizer sees a step beyond.
+pub struct Block {
+    layout: std::alloc::Layout,
+    start: *mut u8,
+}
+
+impl Block {
+    pub fn new(bytes: u64) -> Self {
+        let layout = std::alloc::Layout::from_size_align(bytes.max(1) as usize, 64).unwrap();
+        // SAFETY: the size is not zero.
+        let start = unsafe { std::alloc::alloc_zeroed(layout) };
+        assert!(!start.is_null());
+        Self { layout, start }
+    }
+
+    pub fn start(&mut self) -> *mut c_void {
+        self.start.cast()
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the block owns these bytes.
+        unsafe { std::slice::from_raw_parts(self.start, self.layout.size()) }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.layout.size()) }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout.
+        unsafe { std::alloc::dealloc(self.start, self.layout) }
+    }
+}

@@ -1,0 +1,289 @@
+//! modmul, modsum, mod, modneg and abs against 128-bit integers.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use cloakwork_ir::DType;
+use common::random::{INJECTIVE, LAYOUTS, Layout, Random, operand, wrap};
+use common::{Call, MODULI};
+
+/// Sizes around vectors and blocks, ranks one to four.
+const SHAPES: [&[i64]; 12] = [
+    &[1],
+    &[7],
+    &[8],
+    &[33],
+    &[300],
+    &[1, 1],
+    &[40, 2],
+    &[3, 50],
+    &[2, 3, 37],
+    &[5, 4, 2],
+    &[2, 2, 3, 40],
+    &[700, 3],
+];
+
+fn fitting(q: i64, dtype: DType) -> bool {
+    dtype != DType::I32 || q < 1 << 31
+}
+
+fn expected(kernel: &str, a: i64, b: i64, q: i64) -> i64 {
+    let (a, b, q) = (i128::from(a), i128::from(b), i128::from(q));
+    let exact = match kernel {
+        "modmul" => (a * b) % q,
+        "modsum" => (a + b) % q,
+        "mod" => a % q,
+        "modneg" => (-a).rem_euclid(q),
+        other => unreachable!("{other}"),
+    };
+    exact as i64
+}
+
+/// A launch whose inputs are words of `a` and whose moduli all fit `q`.
+struct Setup<'a> {
+    kernel: &'static str,
+    dtype: DType,
+    dims: &'a [i64],
+    out: Layout,
+    inputs: Layout,
+    moduli: Layout,
+    wild: bool,
+}
+
+fn check(setup: &Setup<'_>, choices: &[i64], random: &mut Random) {
+    let Setup {
+        kernel,
+        dtype,
+        dims,
+        ..
+    } = *setup;
+    let pairs = if matches!(kernel, "modmul" | "modsum") {
+        2
+    } else {
+        1
+    };
+    let moduli: Vec<i64> = choices
+        .iter()
+        .copied()
+        .filter(|&q| fitting(q, dtype))
+        .collect();
+    let mut pick = |r: &mut Random| moduli[r.below(moduli.len() as i64) as usize];
+    let q = operand(dtype, dims, setup.moduli, random, &mut pick);
+    let least = *q.words.iter().min().unwrap();
+    let wild = setup.wild;
+    // Few wild words, so that exact and fast vectors alternate.
+    let mut word = move |r: &mut Random| {
+        if wild && r.below(10) == 0 {
+            r.any_word(least, dtype)
+        } else {
+            r.residue(least)
+        }
+    };
+    let mut operands = vec![Some(operand(dtype, dims, setup.out, random, &mut |r| {
+        r.below(9)
+    }))];
+    for _ in 0..pairs {
+        operands.push(Some(operand(dtype, dims, setup.inputs, random, &mut word)));
+    }
+    operands.push(Some(q));
+    let call = Call::new(kernel, dims, operands);
+    let last = call.operands.len() - 1;
+    let words = call.filled(|index| {
+        let b = if pairs == 2 { call.at(2, index) } else { 0 };
+        wrap(
+            expected(kernel, call.at(1, index), b, call.at(last, index)),
+            dtype,
+        )
+    });
+    call.check(&words);
+}
+
+#[test]
+fn every_layout_of_every_operand_gives_exact_results() {
+    let mut random = Random(1);
+    for kernel in ["modmul", "modsum", "mod", "modneg"] {
+        for dtype in [DType::I32, DType::I64] {
+            for dims in SHAPES {
+                for out in INJECTIVE {
+                    for inputs in LAYOUTS {
+                        let moduli = LAYOUTS[random.below(7) as usize];
+                        let setup = Setup {
+                            kernel,
+                            dtype,
+                            dims,
+                            out,
+                            inputs,
+                            moduli,
+                            wild: false,
+                        };
+                        check(&setup, &MODULI, &mut random);
+                        check(
+                            &Setup {
+                                wild: true,
+                                ..setup
+                            },
+                            &MODULI,
+                            &mut random,
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn each_modulus_gives_exact_results_on_dense_rows() {
+    let mut random = Random(2);
+    for kernel in ["modmul", "modsum", "mod", "modneg"] {
+        for dtype in [DType::I32, DType::I64] {
+            for q in MODULI.into_iter().filter(|&q| fitting(q, dtype)) {
+                for (dims, moduli) in [(&[1031][..], Layout::Scalar), (&[3, 500], Layout::NoLast)] {
+                    for wild in [false, true] {
+                        let (out, inputs) = (Layout::Dense, Layout::Dense);
+                        let setup = Setup {
+                            kernel,
+                            dtype,
+                            dims,
+                            out,
+                            inputs,
+                            moduli,
+                            wild,
+                        };
+                        check(&setup, &[q], &mut random);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn barrett_is_exact_for_every_size_of_modulus_at_its_worst_products() {
+    let mut random = Random(3);
+    for bits in 2..=62 {
+        for q in [
+            1i64 << (bits - 1),
+            (1 << (bits - 1)) + 1,
+            (1 << bits) - 1,
+            ((1 << bits) - 1) / 3 * 2,
+        ] {
+            let q = q.max(2);
+            let words: Vec<i64> = (0..256)
+                .map(|i| {
+                    if i < 128 {
+                        (q - 1 - i % 16).max(0)
+                    } else {
+                        random.below(q)
+                    }
+                })
+                .collect();
+            let flat = |words: Vec<i64>| common::Operand {
+                dtype: DType::I64,
+                words,
+                offset: 0,
+                strides: vec![1],
+            };
+            let turned: Vec<i64> = words.iter().rev().copied().collect();
+            let mut moduli = flat(vec![q]);
+            moduli.strides = vec![0];
+            let operands = vec![
+                Some(flat(vec![0; 256])),
+                Some(flat(words)),
+                Some(flat(turned)),
+            ];
+            let mut call = Call::new("modmul", &[256], operands);
+            call.operands.push(Some(moduli));
+            let expected =
+                call.filled(|index| expected("modmul", call.at(1, index), call.at(2, index), q));
+            call.check(&expected);
+        }
+    }
+}
+
+#[test]
+fn the_result_may_be_an_operand_itself() {
+    let mut random = Random(4);
+    let q = MODULI[5];
+    for alias in [1, 2] {
+        for layout in INJECTIVE {
+            let dims = [3, 5, 60];
+            let mut word = |r: &mut Random| r.residue(q);
+            let out = operand(DType::I64, &dims, layout, &mut random, &mut word);
+            let other = operand(DType::I64, &dims, Layout::Broadcast, &mut random, &mut word);
+            let modulus = operand(DType::I64, &dims, Layout::Scalar, &mut random, &mut |_| q);
+            let mut operands = vec![
+                Some(out.clone()),
+                Some(other.clone()),
+                Some(other),
+                Some(modulus),
+            ];
+            operands[alias] = Some(out);
+            let mut call = Call::new("modmul", &dims, operands);
+            call.alias = Some(alias);
+            let words = call.filled(|i| expected("modmul", call.at(1, i), call.at(2, i), q));
+            call.check(&words);
+        }
+    }
+}
+
+#[test]
+fn a_remainder_by_any_divisor_but_zero_is_that_of_c() {
+    let edges = [i64::MIN, i64::MIN + 1, -7, -1, 0, 1, 7, i64::MAX];
+    for divisor in [
+        i64::MIN,
+        -(1 << 62),
+        -7,
+        -1,
+        1,
+        2,
+        1 << 61,
+        (1 << 62) - 1,
+        1 << 62,
+        i64::MAX,
+    ] {
+        let row: Vec<i64> = edges.iter().cycle().take(40).copied().collect();
+        let flat = |words: Vec<i64>, stride| {
+            Some(common::Operand {
+                dtype: DType::I64,
+                words,
+                offset: 0,
+                strides: vec![stride],
+            })
+        };
+        let operands = vec![flat(vec![0; 40], 1), flat(row, 1), flat(vec![divisor], 0)];
+        let call = Call::new("mod", &[40], operands);
+        call.check(&call.filled(|index| expected("mod", call.at(1, index), 0, divisor)));
+    }
+}
+
+#[test]
+fn absolute_values_wrap_for_the_least_integer_and_clear_the_sign_of_floats() {
+    let mut random = Random(5);
+    for dtype in [DType::I32, DType::I64, DType::F32, DType::F64] {
+        for layout in INJECTIVE {
+            let dims = [3, 70];
+            let mut word = |r: &mut Random| match r.below(4) {
+                0 => wrap(i64::MIN, dtype),
+                1 if dtype == DType::I32 => i64::from(i32::MIN),
+                _ => r.word() as i64 >> r.below(64),
+            };
+            let out = operand(dtype, &dims, layout, &mut random, &mut |_| 0);
+            let a = operand(
+                dtype,
+                &dims,
+                LAYOUTS[random.below(7) as usize],
+                &mut random,
+                &mut word,
+            );
+            let call = Call::new("abs", &dims, vec![Some(out), Some(a)]);
+            let words = call.filled(|index| match (dtype, call.at(1, index)) {
+                (DType::I32, a) => i64::from((a as i32).wrapping_abs()),
+                (DType::I64, a) => a.wrapping_abs(),
+                (DType::F32, a) => a & 0x7fff_ffff,
+                (_, a) => a & i64::MAX,
+            });
+            call.check(&words);
+        }
+    }
+}

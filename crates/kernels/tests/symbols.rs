@@ -1,0 +1,96 @@
+//! Objects of one instruction set may export their kernels and nothing else: a weak symbol among
+//! them could replace the portable copy when the program is linked, and stop older processors.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::path::Path;
+use std::process::Command;
+
+/// Lines `isa source flags...` of the files that have flags of their own, from build.rs.
+const ISA_SOURCES: &str = env!("CLOAKWORK_ISA_SOURCES");
+
+fn run(command: &mut Command) -> String {
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{command:?} failed: {errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Compiles without optimisation, where templates and inline functions are all emitted.
+fn symbols_of(isa: &str, source: &str, flags: &[&str]) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../csrc");
+    let object =
+        std::env::temp_dir().join(format!("cloakwork_symbols_{}_{isa}.o", std::process::id()));
+    let mut compiler = Command::new(env!("CLOAKWORK_CXX"));
+    compiler
+        .args(["-std=c++17", "-O0", "-fno-exceptions", "-fno-rtti", "-w"])
+        .args(flags);
+    compiler
+        .arg("-I")
+        .arg(&root)
+        .arg("-I")
+        .arg(root.join("include"));
+    run(compiler
+        .arg("-c")
+        .arg(root.join(source))
+        .arg("-o")
+        .arg(&object));
+    let symbols = run(Command::new("nm").arg(&object));
+    std::fs::remove_file(&object).unwrap();
+    symbols
+}
+
+/// What is wrong with an object's symbols.
+fn findings(isa: &str, symbols: &str) -> Vec<String> {
+    let mut wrong = vec![];
+    for line in symbols.lines() {
+        let mut words = line.split_whitespace().rev();
+        let (Some(name), Some(kind)) = (words.next(), words.next()) else {
+            continue;
+        };
+        let own = name.starts_with("cw_") && name.ends_with(&format!("_{isa}"));
+        let runtime = matches!(name, "memcpy" | "memmove" | "memset")
+            || name.starts_with("__") && name.ends_with("ti3");
+        let fine = match kind {
+            "t" | "r" | "d" | "b" => true,
+            "T" => own,
+            "U" => runtime || name == "_GLOBAL_OFFSET_TABLE_",
+            _ => false,
+        };
+        if !fine {
+            wrong.push(format!("{kind} {name}"));
+        }
+    }
+    wrong
+}
+
+#[test]
+fn objects_of_one_instruction_set_export_their_kernels_alone() {
+    let mut kernels = vec![];
+    for line in ISA_SOURCES.split(';') {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [isa, source, flags @ ..] = &words[..] else {
+            panic!("no source in {line:?}")
+        };
+        let symbols = symbols_of(isa, source, flags);
+        assert_eq!(findings(isa, &symbols), Vec::<String>::new(), "in {source}");
+        kernels.push(symbols.matches(" T cw_").count());
+    }
+    assert!(kernels.iter().all(|&count| count > 0), "{kernels:?}");
+}
+
+#[test]
+fn a_weak_or_foreign_symbol_is_found() {
+    let symbols = "\
+0000000000000000 T cw_copy_b8_avx2
+0000000000000010 t _ZN2cw12_GLOBAL__N_13AddEm
+                 U memcpy
+                 U __modti3
+0000000000000020 W _ZN2cw3AddEm
+0000000000000030 T cw_copy_b8_portable
+                 U malloc
+";
+    let expected = ["W _ZN2cw3AddEm", "T cw_copy_b8_portable", "U malloc"];
+    assert_eq!(findings("avx2", symbols), expected);
+}
