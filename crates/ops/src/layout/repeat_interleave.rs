@@ -2,7 +2,7 @@
 
 use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
 use crate::{Args, Code, Expansion, OpError, geometry};
-use cloakwork_ir::{Arg, MAX_ELEMENTS, MAX_RANK, Type, shape_arg};
+use cloakwork_ir::{Arg, MAX_ELEMENTS, MAX_RANK, Shape, Type, shape_arg};
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -39,11 +39,19 @@ fn infer(args: &Args) -> Result<Type, OpError> {
         let got = a.shape().to_string();
         return Err(OpError::new(Code::Shape, "a", "at most 15 axes", got));
     }
+    interleaved(args, axis)?;
     let size = a.dims()[axis].saturating_mul(super::count(args, "repeats")?);
     Ok(Type::new(
         a.dtype,
         geometry::resized("repeats", a.shape(), axis, size)?,
     ))
+}
+
+/// The shape between: the repeats as an axis of their own.
+fn interleaved(args: &Args, axis: usize) -> Result<Shape, OpError> {
+    let mut dims = args.tensor("a")?.dims().to_vec();
+    dims.insert(axis + 1, super::count(args, "repeats")?);
+    geometry::shape("repeats", &dims)
 }
 
 /// Views say what goes where; the copy makes the result a tensor of its own, also where nothing is
@@ -55,9 +63,7 @@ fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
     let column = steps.call("unsqueeze", &[("a", steps.arg("a")?), next.clone()])?;
     let repeat = ("repeat", steps.arg("repeats")?);
     let repeated = steps.call("expand", &[("a", column), next, repeat])?;
-    let mut dims = a.dims().to_vec();
-    dims.insert(axis + 1, super::count(args, "repeats")?);
-    let shape = shape_arg(&geometry::shape("a", &dims)?);
+    let shape = shape_arg(&interleaved(args, axis)?);
     let dtype = Arg::DType(a.dtype);
     let copied = steps.call("empty", &[("shape", shape), ("dtype", dtype)])?;
     steps.call_into("copy", &[("a", repeated)], &copied)?;
