@@ -154,8 +154,15 @@ impl Search<'_, '_> {
                 check_known(&args)?;
                 Ok(Outcome::Write(ty))
             }
-            Body::Expand(body) if def.has_out() => Ok(Outcome::Write((body.infer)(&args)?)),
-            Body::Expand(body) => Ok(Outcome::New((body.infer)(&args)?)),
+            Body::Expand(body) => {
+                let ty = (body.infer)(&args)?;
+                check_known(&args)?;
+                Ok(if def.has_out() {
+                    Outcome::Write(ty)
+                } else {
+                    Outcome::New(ty)
+                })
+            }
             Body::Upload | Body::Download => Err(OpError::new(
                 Code::ArgumentType,
                 "",

@@ -5,7 +5,7 @@ use cloakwork_ir::{
     Arg, Builder, DType, HostId, HostSlot, HostTensor, Program, Symbol, Type, View, read_word,
     write_word,
 };
-use cloakwork_ops::{Body, Contents, ExpandBody, Expansion, KernelBody, OpError, ParamKind};
+use cloakwork_ops::{Args, Body, Contents, ExpandBody, Expansion, KernelBody, OpError, ParamKind};
 use cloakwork_verify::{Action, Bound, Call, ValueId, Verified, verify};
 use std::collections::HashMap;
 use std::fmt;
@@ -193,11 +193,7 @@ impl Memory<'_> {
         let contents = CallContents::new(self, call);
         let view_of = |value| self.verified.view(value);
         self.verified.with_args(call, view_of, |args| {
-            for check in body.checks {
-                if let Some(bound) = check.bound(args)? {
-                    check.check(bound, contents.words(check.operand())?)?;
-                }
-            }
+            check_contents(args, &contents)?;
             (body.reference)(args, &contents)
         })
     }
@@ -221,9 +217,11 @@ impl Memory<'_> {
         };
         let mut expansion = Expansion::new(call.def, &args, result, &mut builder);
         let view_of = |value| self.verified.view(value);
-        let expanded = self
-            .verified
-            .with_args(call, view_of, |args| (body.expand)(args, &mut expansion));
+        let contents = CallContents::new(self, call);
+        let expanded = self.verified.with_args(call, view_of, |args| {
+            check_contents(args, &contents)?;
+            (body.expand)(args, &mut expansion)
+        });
         expanded.map_err(|error| error.to_string())?;
         expansion.finish();
         download(&mut builder, result);
@@ -271,6 +269,16 @@ fn cut(dtype: DType, word: i64) -> i64 {
     let mut bytes = [0; 8];
     write_word(dtype, word, &mut bytes);
     read_word(dtype, &bytes)
+}
+
+/// Applies an op's demands on what its operands contain.
+fn check_contents(args: &Args, contents: &CallContents) -> Result<(), OpError> {
+    for check in args.def.body.checks() {
+        if let Some(bound) = check.bound(args)? {
+            check.check(bound, contents.words(check.operand())?)?;
+        }
+    }
+    Ok(())
 }
 
 /// The operands of a call, read once.

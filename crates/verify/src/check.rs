@@ -131,7 +131,11 @@ impl<'p> Checker<'p> {
                 Issue::error("unknown-op", "the name of an op", format!("`{name}`"))
                     .hint(hint.unwrap_or_default())
             }
-            FormError::Count { expected, got, .. } => {
+            FormError::Count {
+                mut expected, got, ..
+            } => {
+                expected.sort_unstable();
+                expected.dedup();
                 let counts: Vec<String> = expected.iter().map(ToString::to_string).collect();
                 let expected = format!("{} arguments", counts.join(" or "));
                 Issue::of(Code::ArgumentCount, expected, got.to_string())

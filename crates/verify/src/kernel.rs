@@ -4,7 +4,7 @@ use crate::check::Checker;
 use crate::report::Issue;
 use crate::spelling::Spelling;
 use crate::{Action, Bound, Call, StorageOrigin, ValueId};
-use cloakwork_ir::{Arg, Op, Overlap, Type, View};
+use cloakwork_ir::{Arg, DType, Op, Overlap, Type, View};
 use cloakwork_ops::{
     Access, Aliasing, Code, ContentCheck, ExpandBody, KernelBody, OpError, OutRule, Param,
     ParamKind,
@@ -12,6 +12,22 @@ use cloakwork_ops::{
 
 /// Constants with more elements than this are looked at once for equal calls, not at each.
 const LARGE_CONSTANT_ELEMENTS: u64 = 64;
+
+/// What an op demands of the tensor that it writes.
+struct OutDemand {
+    shape: OutRule,
+    dtypes: &'static [(DType, DType)],
+    aliasing: Aliasing,
+}
+
+impl OutDemand {
+    /// Expansions may read any operand after they wrote some of the result.
+    const OF_COMPOSITES: Self = Self {
+        shape: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Never,
+    };
+}
 
 impl<'p> Checker<'p> {
     pub fn kernel(
@@ -26,10 +42,12 @@ impl<'p> Checker<'p> {
         let param = spelling.out?;
         let out = match call.value(param) {
             Some(out) => {
-                let named = self.check_result_name(spelling, op);
-                let typed = self.check_out_type(spelling, op, &call, (out, &inferred), body);
-                let apart = self.check_aliasing(spelling, op, &call, out, body.aliasing);
-                named.and(typed).and(apart)?;
+                let demand = OutDemand {
+                    shape: body.out,
+                    dtypes: body.dtypes,
+                    aliasing: body.aliasing,
+                };
+                self.check_out(spelling, op, &call, (out, inferred), &demand)?;
                 out
             }
             None => {
@@ -61,13 +79,13 @@ impl<'p> Checker<'p> {
         self.check_contents(spelling, op, &call, body.checks)?;
         let result = match spelling.out.and_then(|param| call.value(param)) {
             Some(out) => {
-                let named = self.check_result_name(spelling, op);
-                let actual = self.type_of(out)?;
-                if actual != inferred {
-                    self.refuse_out(spelling, op, Code::Shape, (inferred, actual));
-                    return None;
-                }
-                named.and(self.check_aliasing(spelling, op, &call, out, Aliasing::Never))?;
+                self.check_out(
+                    spelling,
+                    op,
+                    &call,
+                    (out, inferred),
+                    &OutDemand::OF_COMPOSITES,
+                )?;
                 out
             }
             None => {
@@ -126,18 +144,26 @@ impl<'p> Checker<'p> {
         Some(())
     }
 
-    /// HEAL binds the step's own name to the tensor that was written, whatever that is called.
-    fn check_result_name(&mut self, spelling: &Spelling, op: &Op) -> Option<()> {
+    /// The tensor that is written is of the right type and apart from what is read.
+    fn check_out(
+        &mut self,
+        spelling: &Spelling,
+        op: &Op,
+        call: &Call,
+        (out, inferred): (ValueId, Type),
+        demand: &OutDemand,
+    ) -> Option<()> {
         let own = match self.program.out(op) {
-            Some(Arg::Device(symbol, _)) => *symbol,
-            None | Some(Arg::None) => return Some(()),
-            Some(_) => {
-                self.result_name(op);
-                return None;
-            }
+            Some(Arg::Device(symbol, _)) => Some(*symbol),
+            None | Some(Arg::None) => None,
+            Some(_) => Some(self.result_name(op)?),
         };
+        let typed = self.check_out_type(spelling, op, call, (out, inferred), demand);
+        let apart = self.check_aliasing(spelling, op, call, out, demand.aliasing);
+        typed.and(apart)?;
         let written = self.name_of(spelling, op, spelling.out_name())?;
-        if own != written {
+        if let Some(own) = own.filter(|own| *own != written) {
+            // HEAL binds the step's own name to the tensor that was written.
             let name = |symbol| format!("%{}", self.program.symbol_name(symbol));
             let issue = Issue::warning("result-name", name(written), name(own))
                 .operand("result")
@@ -153,8 +179,8 @@ impl<'p> Checker<'p> {
         spelling: &Spelling,
         op: &Op,
         call: &Call,
-        (out, inferred): (ValueId, &Type),
-        body: &KernelBody,
+        (out, inferred): (ValueId, Type),
+        demand: &OutDemand,
     ) -> Option<()> {
         let actual = self.type_of(out)?;
         let first = call
@@ -167,9 +193,9 @@ impl<'p> Checker<'p> {
                 (_, Bound::Value(id)) => self.values.value(*id).map(|info| info.dtype),
                 _ => None,
             });
-        let listed = first.is_some_and(|first| body.dtypes.contains(&(first, actual.dtype)));
+        let listed = first.is_some_and(|first| demand.dtypes.contains(&(first, actual.dtype)));
         let dtype_fits = actual.dtype == inferred.dtype || listed;
-        let shape_fits = match body.out {
+        let shape_fits = match demand.shape {
             OutRule::Exact => actual.shape == inferred.shape,
             OutRule::Broadcast => inferred.shape.broadcasts_to(&actual.shape),
         };
@@ -178,7 +204,7 @@ impl<'p> Checker<'p> {
             (false, _) => Code::Dtype,
             (true, false) => Code::Shape,
         };
-        self.refuse_out(spelling, op, code, (inferred.clone(), actual));
+        self.refuse_out(spelling, op, code, (inferred, actual));
         None
     }
 

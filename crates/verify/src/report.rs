@@ -83,7 +83,7 @@ impl Checker<'_> {
             _ => "",
         };
         let name = |symbol: &Symbol| program.symbol_name(*symbol).to_owned();
-        self.findings.push(Finding {
+        let finding = Finding {
             severity: issue.severity,
             code: issue.code,
             step,
@@ -96,7 +96,11 @@ impl Checker<'_> {
             expected: issue.expected,
             got: issue.got,
             hint: issue.hint,
-        });
+        };
+        // A name that a step gives twice, as operand and as result, is wrong in the same way twice.
+        if self.findings.last() != Some(&finding) {
+            self.findings.push(finding);
+        }
     }
 
     /// Records what a declaration refuses.

@@ -1,0 +1,22 @@
+; Names: what nothing made, what was freed, what is freed twice, what is bound while it lives, and
+; what is never freed. A name that was reported once is not reported again.
+%a = host_to_device i64[2] {1, 2}
+%b = reshape %lost, [2]
+%c = reshape %lost, [2]
+%d = reshape %b, [2]
+free %a
+%e = reshape %a, [2]
+%f = reshape %a, [2]
+free %unknown
+%g = host_to_device i64[2] {1, 2}
+free %g
+free %g
+%h = host_to_device i64[2] {1, 2}
+%h = host_to_device i64[3] {1, 2, 3}
+
+; error: undefined-name: step 1: reshape: `a` (%lost): expected a tensor made before, got a name that nothing made
+; error: use-after-free: step 5: reshape: `a` (%a): expected a live tensor, got one freed at step 4; move the free behind the last use
+; error: undefined-name: step 7: free (%unknown): expected a tensor made before, got a name that nothing made
+; error: double-free: step 10: free (%g): expected a live tensor, got one freed at step 9
+; warning: shadowed-name: step 12: host_to_device: `result` (%h): expected a name that is free, got one that is live since step 11
+; warning: leak: step 12: host_to_device (%h): expected a free of the tensor, got none

@@ -1,0 +1,11 @@
+; What an op demands of contents that only the run knows is checked then: here a modulus of 0.
+%a = host_to_device i64[1] {5}
+%q = host_to_device input "q" i64[1]
+%a = _modmul_ttt %a, %a, %q, %a
+device_to_host %a, none -> i64[1] {0}
+free %a
+free %q
+
+; type %a i64[1]
+; type %q i64[1]
+; failed: step 2: `q`: expected a modulus in 2 ..= 2^62, got 0

@@ -1,0 +1,16 @@
+; Names that no op has, with the nearest that one has; arguments are looked at all the same.
+%a = host_to_device i64[2] {1, 2}
+%b = reshap %a, [2]
+%c = _modmul_tttt %a, %a, %a, %a
+%d = completely_else %lost
+%e = reshape %d, [2]
+%f = reshape %a
+%g = ntt %a
+free %a
+
+; error: unknown-op: step 1: reshap: expected the name of an op, got `reshap`; did you mean `reshape`?
+; error: unknown-op: step 2: _modmul_tttt: expected the name of an op, got `_modmul_tttt`; did you mean `_modmul_ttt`?
+; error: unknown-op: step 3: completely_else: expected the name of an op, got `completely_else`
+; error: undefined-name: step 3: completely_else (%lost): expected a tensor made before, got a name that nothing made
+; error: argument-count: step 5: reshape: expected 2 arguments, got 1
+; error: argument-count: step 6: ntt: expected 10 or 11 arguments, got 1
