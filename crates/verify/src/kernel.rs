@@ -2,32 +2,14 @@
 
 use crate::check::Checker;
 use crate::report::Issue;
+use crate::single::{OutDemand, aliasing_error, is_read};
 use crate::spelling::Spelling;
 use crate::{Action, Bound, Call, StorageOrigin, ValueId};
-use cloakwork_ir::{Arg, DType, Op, Overlap, Type, View};
-use cloakwork_ops::{
-    Access, Aliasing, Code, ContentCheck, ExpandBody, KernelBody, OpError, OutRule, Param,
-    ParamKind,
-};
+use cloakwork_ir::{Arg, Op, Type, View};
+use cloakwork_ops::{Access, Aliasing, ContentCheck, ExpandBody, KernelBody, OpError, ParamKind};
 
 /// Constants with more elements than this are looked at once for equal calls, not at each.
 const LARGE_CONSTANT_ELEMENTS: u64 = 64;
-
-/// What an op demands of the tensor that it writes.
-struct OutDemand {
-    shape: OutRule,
-    dtypes: &'static [(DType, DType)],
-    aliasing: Aliasing,
-}
-
-impl OutDemand {
-    /// Expansions may read any operand after they wrote some of the result.
-    const OF_COMPOSITES: Self = Self {
-        shape: OutRule::Exact,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
-    };
-}
 
 impl<'p> Checker<'p> {
     pub fn kernel(
@@ -42,11 +24,7 @@ impl<'p> Checker<'p> {
         let param = spelling.out?;
         let out = match call.value(param) {
             Some(out) => {
-                let demand = OutDemand {
-                    shape: body.out,
-                    dtypes: body.dtypes,
-                    aliasing: body.aliasing,
-                };
+                let demand = OutDemand::of(body);
                 self.check_out(spelling, op, &call, (out, inferred), &demand)?;
                 out
             }
@@ -193,31 +171,12 @@ impl<'p> Checker<'p> {
                 (_, Bound::Value(id)) => self.values.value(*id).map(|info| info.dtype),
                 _ => None,
             });
-        let listed = first.is_some_and(|first| demand.dtypes.contains(&(first, actual.dtype)));
-        let dtype_fits = actual.dtype == inferred.dtype || listed;
-        let shape_fits = match demand.shape {
-            OutRule::Exact => actual.shape == inferred.shape,
-            OutRule::Broadcast => inferred.shape.broadcasts_to(&actual.shape),
-        };
-        let code = match (dtype_fits, shape_fits) {
-            (true, true) => return Some(()),
-            (false, _) => Code::Dtype,
-            (true, false) => Code::Shape,
-        };
-        self.refuse_out(spelling, op, code, (inferred, actual));
-        None
-    }
-
-    fn refuse_out(
-        &mut self,
-        spelling: &Spelling,
-        op: &Op,
-        code: Code,
-        (inferred, actual): (Type, Type),
-    ) {
+        let code = demand.type_code(first, &inferred, &actual);
+        let Some(code) = code else { return Some(()) };
         let operand = spelling.out_name();
         let error = OpError::new(code, operand, inferred.to_string(), actual.to_string());
         self.refuse(spelling, op, error);
+        None
     }
 
     /// What is written overlaps neither itself nor, but for what the op allows, an operand.
@@ -230,29 +189,15 @@ impl<'p> Checker<'p> {
         rule: Aliasing,
     ) -> Option<()> {
         let written = self.values.value(out)?;
-        let mut error = None;
-        if written.view.overlaps_itself() {
-            let got = "a view in which elements coincide";
-            let operand = spelling.out_name();
-            error = Some(OpError::new(Code::Aliasing, operand, "elements apart", got));
-        }
-        for (param, bound) in call.def.params.iter().zip(&call.values) {
-            let Bound::Value(id) = *bound else { continue };
-            let Some(read) = self.values.value(id) else {
-                continue;
+        let bound = call.def.params.iter().zip(&call.values);
+        let reads = bound.filter_map(|(param, bound)| {
+            let Bound::Value(id) = *bound else {
+                return None;
             };
-            if !is_read(param) || read.storage != written.storage {
-                continue;
-            }
-            let allowed = match (read.view.overlap(&written.view), rule) {
-                (Overlap::Disjoint, _) | (Overlap::Same, Aliasing::Same) => true,
-                (Overlap::Same, Aliasing::Only(name)) => name == param.name,
-                (Overlap::Same, Aliasing::Never) | (Overlap::Partial, _) => false,
-            };
-            if !allowed {
-                error.get_or_insert(overlapping(param, rule));
-            }
-        }
+            let read = self.values.value(id)?;
+            (is_read(param) && read.storage == written.storage).then_some((param, &read.view))
+        });
+        let error = aliasing_error(spelling.out_name(), &written.view, reads, rule);
         match error {
             None => Some(()),
             Some(error) => {
@@ -272,23 +217,4 @@ impl<'p> Checker<'p> {
             }
         }
     }
-}
-
-/// Whether the op's kernels read this parameter's elements. An accumulating op reads its `out`
-/// too; HEAL's programs do that onto fresh zeros, so it is not counted.
-fn is_read(param: &Param) -> bool {
-    matches!(
-        param.kind,
-        ParamKind::Tensor | ParamKind::TensorOrInt | ParamKind::OptionalTensor
-    )
-}
-
-fn overlapping(param: &Param, rule: Aliasing) -> OpError {
-    let expected = match rule {
-        Aliasing::Same => "the very elements of `out`, or none of them",
-        Aliasing::Only(name) if name == param.name => "the very elements of `out`, or none of them",
-        Aliasing::Only(_) | Aliasing::Never => "none of the elements of `out`",
-    };
-    OpError::new(Code::Aliasing, param.name, expected, "some of them")
-        .hint("write into another tensor")
 }

@@ -58,8 +58,9 @@ pub fn check_kernel_call(
             },
         )
     };
+    let demand = OutDemand::of(body);
     let first = tensors().next().map(|(_, _, operand)| operand.dtype);
-    if let Some(code) = out_type_code(body, first, &inferred, &actual) {
+    if let Some(code) = demand.type_code(first, &inferred, &actual) {
         return Err(OpError::new(
             code,
             name,
@@ -70,25 +71,51 @@ pub fn check_kernel_call(
     let reads = tensors()
         .filter(|(i, param, _)| is_read(param) && shares_out(*i))
         .map(|(_, param, operand)| (param, operand.view));
-    aliasing_error(name, written.view, reads, body.aliasing).map_or(Ok(()), Err)
+    aliasing_error(name, written.view, reads, demand.aliasing).map_or(Ok(()), Err)
 }
 
-/// What is wrong with the type of `out`, if something is.
-pub(crate) fn out_type_code(
-    body: &KernelBody,
-    first_operand: Option<DType>,
-    inferred: &Type,
-    actual: &Type,
-) -> Option<Code> {
-    let listed = first_operand.is_some_and(|first| body.dtypes.contains(&(first, actual.dtype)));
-    let shape_fits = match body.out {
-        OutRule::Exact => actual.shape == inferred.shape,
-        OutRule::Broadcast => inferred.shape.broadcasts_to(&actual.shape),
+/// What an op demands of the tensor that it writes.
+pub(crate) struct OutDemand {
+    shape: OutRule,
+    dtypes: &'static [(DType, DType)],
+    pub aliasing: Aliasing,
+}
+
+impl OutDemand {
+    /// Expansions may read any operand after they wrote some of the result.
+    pub const OF_COMPOSITES: Self = Self {
+        shape: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Never,
     };
-    if actual.dtype != inferred.dtype && !listed {
-        return Some(Code::Dtype);
+
+    /// What a kernel's declaration demands.
+    pub fn of(body: &KernelBody) -> Self {
+        Self {
+            shape: body.out,
+            dtypes: body.dtypes,
+            aliasing: body.aliasing,
+        }
     }
-    (!shape_fits).then_some(Code::Shape)
+
+    /// What is wrong with the type of `out`, if something is.
+    pub fn type_code(
+        &self,
+        first_operand: Option<DType>,
+        inferred: &Type,
+        actual: &Type,
+    ) -> Option<Code> {
+        let listed =
+            first_operand.is_some_and(|first| self.dtypes.contains(&(first, actual.dtype)));
+        let shape_fits = match self.shape {
+            OutRule::Exact => actual.shape == inferred.shape,
+            OutRule::Broadcast => inferred.shape.broadcasts_to(&actual.shape),
+        };
+        if actual.dtype != inferred.dtype && !listed {
+            return Some(Code::Dtype);
+        }
+        (!shape_fits).then_some(Code::Shape)
+    }
 }
 
 /// What is written overlaps neither itself nor, but for what the op allows, what is read.
