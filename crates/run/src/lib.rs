@@ -11,6 +11,7 @@ mod check;
 pub mod eager;
 mod error;
 mod execute;
+pub mod inspect;
 mod interpret;
 mod launch;
 mod memory;
