@@ -1,0 +1,186 @@
+//! The one place where Rust's errors become the exceptions of `cloakwork.errors`.
+
+use cloakwork_formats::{LoadError, SaveError};
+use cloakwork_ir::ShapeError;
+use cloakwork_ops::OpError;
+use cloakwork_plan::PlanError;
+use cloakwork_run::RunError;
+use cloakwork_run::eager::EagerError;
+use cloakwork_verify::Finding;
+use pyo3::call::PyCallArgs;
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use std::io;
+use std::path::Path;
+
+/// An instance of a class of `cloakwork.errors`, or whatever went wrong making it.
+pub fn make<'py>(py: Python<'py>, class: &str, args: impl PyCallArgs<'py>) -> PyErr {
+    let instance = py
+        .import("cloakwork.errors")
+        .and_then(|module| module.getattr(class))
+        .and_then(|class| class.call1(args));
+    match instance {
+        Ok(instance) => PyErr::from_value(instance),
+        Err(error) => error,
+    }
+}
+
+/// A [`make`] for places that hold no token of the interpreter.
+fn message(class: &str, text: String) -> PyErr {
+    Python::attach(|py| make(py, class, (text,)))
+}
+
+/// A parameter breaks a rule.
+pub fn param(rule: &str, value: impl ToString, allowed: &str) -> PyErr {
+    Python::attach(|py| make(py, "ParamError", (rule, value.to_string(), allowed)))
+}
+
+/// An index that does not apply.
+pub fn index(text: impl Into<String>) -> PyErr {
+    message("TensorIndexError", text.into())
+}
+
+/// Something that a trace cannot record.
+pub fn trace(text: impl Into<String>) -> PyErr {
+    message("TraceError", text.into())
+}
+
+/// Something that would let a secret out.
+pub fn secret(text: impl Into<String>) -> PyErr {
+    message("SecretError", text.into())
+}
+
+/// A mistake of Cloakwork's.
+pub fn internal(text: impl Into<String>) -> PyErr {
+    message("InternalError", text.into())
+}
+
+/// A call that its op's declaration refuses.
+pub fn op(name: &str, error: &OpError) -> PyErr {
+    let OpError {
+        code,
+        operand,
+        expected,
+        got,
+        hint,
+    } = error;
+    Python::attach(|py| {
+        make(
+            py,
+            "OpError",
+            (name, code.name(), *operand, expected, got, *hint),
+        )
+    })
+}
+
+/// A shape that is none.
+pub fn shape(error: &ShapeError) -> PyErr {
+    param("shape", error, "at most 16 axes and 2^48 elements")
+}
+
+/// An eager call that failed.
+pub fn eager(error: EagerError) -> PyErr {
+    match error {
+        EagerError::Call { op: name, error } => op(name, &error),
+        EagerError::Run(error) => run(error),
+    }
+}
+
+/// A run that stopped.
+pub fn run(error: RunError) -> PyErr {
+    let text = error.to_string();
+    match error {
+        RunError::Contents {
+            step,
+            op: name,
+            error,
+        } => {
+            let call = op(&name, &error);
+            Python::attach(|py| make(py, "ContentsError", (step, call.into_value(py))))
+        }
+        RunError::Input {
+            name,
+            expected,
+            got,
+        } => Python::attach(|py| make(py, "InputError", (name, expected, got))),
+        RunError::OutOfMemory { bytes } => {
+            Python::attach(|py| make(py, "OutOfMemoryError", (bytes,)))
+        }
+        RunError::Threads { .. } | RunError::Interrupted { .. } => message("RunError", text),
+        RunError::Internal(_) => internal(text),
+    }
+}
+
+/// A program that cannot be planned.
+pub fn plan(error: PlanError) -> PyErr {
+    let text = error.to_string();
+    match error {
+        PlanError::Budget {
+            memory,
+            budget_bytes,
+        } => Python::attach(|py| {
+            make(
+                py,
+                "MemoryBudgetError",
+                (text, memory.peak_bytes(), budget_bytes),
+            )
+        }),
+        PlanError::NoKernel { .. } => message("PlanError", text),
+        PlanError::Internal { .. } => internal(text),
+    }
+}
+
+/// A file that cannot be loaded. `path` is the one that was asked for.
+pub fn load(error: LoadError, path: &Path) -> PyErr {
+    match error {
+        LoadError::Read { path, source } => system(&source, &path),
+        other => message("LoadError", format!("{}: {other}", path.display())),
+    }
+}
+
+/// A file that cannot be written.
+pub fn save(error: SaveError, path: &Path) -> PyErr {
+    match error {
+        SaveError::Write { path, source } => system(&source, &path),
+        other => message("SaveError", format!("{}: {other}", path.display())),
+    }
+}
+
+/// What the system says about a file, as Python's own subclass of `OSError`.
+pub fn system(error: &io::Error, path: &Path) -> PyErr {
+    let Some(code) = error.raw_os_error() else {
+        return PyOSError::new_err(format!("{}: {error}", path.display()));
+    };
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or(&text).to_owned();
+    PyOSError::new_err((code, text, path.to_owned()))
+}
+
+/// Findings as instances of `cloakwork.report.Finding`.
+pub fn findings<'py>(py: Python<'py>, findings: &[Finding]) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let class = py.import("cloakwork.report")?.getattr("Finding")?;
+    let instance = |finding: &Finding| {
+        class.call1((
+            finding.severity.to_string(),
+            finding.code,
+            finding.step,
+            finding.segment.as_deref(),
+            &finding.op,
+            finding.names.clone(),
+            &finding.operand,
+            &finding.expected,
+            &finding.got,
+            &finding.hint,
+            finding.to_string(),
+        ))
+    };
+    findings.iter().map(instance).collect()
+}
+
+/// A program that may not run.
+pub fn program(py: Python<'_>, found: &[Finding]) -> PyErr {
+    match findings(py, found) {
+        Ok(found) => make(py, "ProgramError", (found,)),
+        Err(error) => error,
+    }
+}

@@ -1,0 +1,83 @@
+//! Calls an op on values: at once, or into the trace that is being recorded.
+
+use crate::guard::unlocked;
+use crate::tensor::Inner;
+use crate::{device, errors, trace};
+use cloakwork_ir::{DType, ShapeItem};
+use cloakwork_ops::{OpDef, find};
+use cloakwork_run::eager::{self, EagerArg};
+use pyo3::prelude::*;
+
+/// The value of one parameter.
+#[derive(Clone)]
+pub enum Value {
+    /// A tensor.
+    Tensor(Inner),
+    /// An integer.
+    Int(i64),
+    /// A list of sizes, indices and ranges.
+    Shape(Vec<ShapeItem>),
+    /// An element type.
+    DType(DType),
+    /// Left out.
+    None,
+}
+
+/// Calls an op; `values` holds one value a parameter, or fewer.
+///
+/// Under a trace a call is recorded if one of its operands is traced, or if it has none: then it
+/// makes a tensor that later calls may write. Everything else is computed now, and what the trace
+/// meets of it is a constant.
+pub fn eval(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult<Inner> {
+    let active = trace::active();
+    let mut tensors = values.iter().filter_map(|value| match value {
+        Value::Tensor(tensor) => Some(tensor),
+        _ => None,
+    });
+    if active.is_some() && tensors.clone().any(Inner::is_secret) {
+        return Err(errors::secret(format!(
+            "{}: a secret tensor must not be traced: the program would hold it",
+            def.name
+        )));
+    }
+    let none = tensors.clone().next().is_none();
+    let traced = tensors.any(|tensor| matches!(tensor, Inner::Traced(_)));
+    match active {
+        Some(trace) if traced || none => trace.record(def, values).map(Inner::Traced),
+        _ => at_once(py, def, values),
+    }
+}
+
+fn at_once(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult<Inner> {
+    let args = values
+        .into_iter()
+        .map(eager_arg)
+        .collect::<PyResult<Vec<EagerArg>>>()?;
+    let (threads, isa) = (device::threads(None)?, device::isa()?);
+    let result = unlocked(py, || eager::call(def, args, threads, isa))?;
+    result.map(Inner::Real).map_err(errors::eager)
+}
+
+fn eager_arg(value: Value) -> PyResult<EagerArg> {
+    Ok(match value {
+        Value::Tensor(Inner::Real(tensor)) => EagerArg::Tensor(tensor),
+        Value::Tensor(Inner::Traced(_)) => return Err(trace::stray()),
+        Value::Int(value) => EagerArg::Int(value),
+        Value::Shape(items) => EagerArg::Shape(items),
+        Value::DType(dtype) => EagerArg::DType(dtype),
+        Value::None => EagerArg::None,
+    })
+}
+
+/// Calls a layout op that the tensor's own methods stand on.
+pub fn layout(
+    py: Python<'_>,
+    name: &'static str,
+    tensor: &Inner,
+    rest: impl IntoIterator<Item = Value>,
+) -> PyResult<Inner> {
+    let def = find(name).ok_or_else(|| errors::internal(format!("no op is called {name}")))?;
+    let mut values = vec![Value::Tensor(tensor.clone())];
+    values.extend(rest);
+    eval(py, def, values)
+}

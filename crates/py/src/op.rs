@@ -1,0 +1,134 @@
+//! An op as a Python callable, and what Python values become for it.
+
+use crate::errors;
+use crate::eval::{Value, eval};
+use crate::tensor::Tensor;
+use cloakwork_ir::{DType, ShapeItem};
+use cloakwork_ops::{Code, OpDef, OpError, Param, ParamKind, find};
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PySequence, PySlice, PyString, PyTuple};
+
+/// One op, found once by its name.
+#[pyclass(frozen, module = "cloakwork._core")]
+pub struct Op {
+    def: &'static OpDef,
+}
+
+#[pymethods]
+impl Op {
+    #[new]
+    fn new(name: &str) -> PyResult<Self> {
+        let def = find(name).ok_or_else(|| errors::param("op", name, "the name of an op"))?;
+        Ok(Self { def })
+    }
+
+    /// Call the op: one value a parameter, in the order of its declaration.
+    #[pyo3(signature = (*args))]
+    fn __call__(&self, py: Python<'_>, args: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
+        let given: Vec<Bound<'_, PyAny>> = args.iter().collect();
+        if given.len() > self.def.params.len() {
+            let error = OpError::new(
+                Code::ArgumentCount,
+                "",
+                format!("at most {} arguments", self.def.params.len()),
+                args.len().to_string(),
+            );
+            return Err(errors::op(self.def.name, &error));
+        }
+        let params = self.def.params.iter().zip(&given);
+        let values = params.map(|(param, value)| convert(self.def, param, value));
+        let values = values.collect::<PyResult<_>>()?;
+        eval(py, self.def, values).map(Tensor::from)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Op({:?})", self.def.name)
+    }
+}
+
+/// A Python value for a parameter.
+fn convert(def: &OpDef, param: &Param, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if value.is_none() {
+        return Ok(Value::None);
+    }
+    let wrong = |expected: &str, hint| {
+        let got = value
+            .get_type()
+            .name()
+            .map_or_else(|_| "?".to_owned(), |name| name.to_string());
+        let error = OpError::new(Code::ArgumentType, param.name, expected, got).hint(hint);
+        errors::op(def.name, &error)
+    };
+    match param.kind {
+        ParamKind::Tensor | ParamKind::OptionalTensor | ParamKind::Out => {
+            tensor(value).ok_or_else(|| wrong("a cloakwork.Tensor", "use cloakwork.asarray"))
+        }
+        ParamKind::TensorOrInt => tensor(value).or_else(|| int(value)).ok_or_else(|| {
+            wrong(
+                "a cloakwork.Tensor or an integer of 64 bits",
+                "use cloakwork.asarray",
+            )
+        }),
+        ParamKind::Int(..) | ParamKind::Bool => {
+            int(value).ok_or_else(|| wrong("an integer of 64 bits", ""))
+        }
+        ParamKind::Shape => items(value).map(Value::Shape).ok_or_else(|| {
+            wrong(
+                "a sequence of integers, or of indices and slices with all three bounds",
+                "",
+            )
+        }),
+        ParamKind::DType => dtype(value).map(Value::DType),
+        ParamKind::Hint => Ok(tensor(value).or_else(|| int(value)).unwrap_or(Value::None)),
+        ParamKind::Host => Ok(Value::None),
+    }
+}
+
+fn tensor(value: &Bound<'_, PyAny>) -> Option<Value> {
+    value
+        .cast::<Tensor>()
+        .ok()
+        .map(|tensor| Value::Tensor(tensor.get().inner().clone()))
+}
+
+/// An integer, also NumPy's, if 64 bits hold it.
+fn int(value: &Bound<'_, PyAny>) -> Option<Value> {
+    value.extract().ok().map(Value::Int)
+}
+
+fn items(value: &Bound<'_, PyAny>) -> Option<Vec<ShapeItem>> {
+    if value.is_instance_of::<PyInt>() {
+        return Some(vec![ShapeItem::Int(value.extract().ok()?)]);
+    }
+    let list = value.cast::<PySequence>().ok()?;
+    let item = |entry: PyResult<Bound<'_, PyAny>>| {
+        let entry = entry.ok()?;
+        if let Ok(slice) = entry.cast::<PySlice>() {
+            let bound = |name| slice.getattr(name).ok()?.extract::<Option<i64>>().ok();
+            let (start, stop) = (bound("start")?, bound("stop")?);
+            let step = Some(bound("step")?.unwrap_or(1));
+            return Some(ShapeItem::Slice { start, stop, step });
+        }
+        entry.extract().ok().map(ShapeItem::Int)
+    };
+    list.try_iter().ok()?.map(item).collect()
+}
+
+/// An element type by its short name, NumPy's name, or a NumPy dtype.
+pub fn dtype(value: &Bound<'_, PyAny>) -> PyResult<DType> {
+    let named = |text: &str| DType::from_name(text);
+    let known = match value.cast::<PyString>() {
+        Ok(text) => named(text.to_cow()?.as_ref()),
+        Err(_) => {
+            let numpy = value
+                .py()
+                .import("numpy")?
+                .call_method1("dtype", (value,))?;
+            named(&numpy.getattr("name")?.extract::<String>()?)
+        }
+    };
+    known.ok_or_else(|| {
+        let names: Vec<&str> = cloakwork_ir::ALL_DTYPES.iter().map(|d| d.name()).collect();
+        errors::param("dtype", value, &format!("one of {}", names.join(", ")))
+    })
+}

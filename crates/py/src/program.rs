@@ -1,0 +1,306 @@
+//! A program: loaded or traced, with what the verifier says of it and the plans made for it.
+
+use crate::guard::unlocked;
+use crate::run::{Run, Settings};
+use crate::tensor::{self, Inner};
+use crate::{device, errors};
+use cloakwork_formats::{load, save_container, save_heal};
+use cloakwork_ir::{HostId, HostSlot, HostTensor, text};
+use cloakwork_plan::{Options, Plan, plan};
+use cloakwork_run::Executor;
+use cloakwork_verify::{Verification, Verified, annotate, verify};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// What a plan depends on besides the program.
+type PlanKey = (usize, Option<u64>);
+
+/// A program.
+#[pyclass(frozen, module = "cloakwork._core")]
+pub struct Program {
+    program: Arc<cloakwork_ir::Program>,
+    checked: OnceLock<Checked>,
+    plans: Mutex<HashMap<PlanKey, Arc<Plan>>>,
+    /// The executor of the last run, to be used again by one with the same plan.
+    executor: Mutex<Option<Executor>>,
+}
+
+struct Checked {
+    findings: Vec<cloakwork_verify::Finding>,
+    verified: Option<Arc<Verified>>,
+}
+
+impl From<Verification> for Checked {
+    fn from(verification: Verification) -> Self {
+        let Verification { findings, verified } = verification;
+        Self {
+            findings,
+            verified: verified.map(Arc::new),
+        }
+    }
+}
+
+impl Program {
+    /// A program that nothing is known of yet.
+    pub fn new(program: cloakwork_ir::Program) -> Self {
+        Self {
+            program: Arc::new(program),
+            checked: OnceLock::new(),
+            plans: Mutex::default(),
+            executor: Mutex::default(),
+        }
+    }
+
+    fn checked(&self, py: Python<'_>) -> PyResult<&Checked> {
+        if let Some(checked) = self.checked.get() {
+            return Ok(checked);
+        }
+        let found = unlocked(py, || verify(Arc::clone(&self.program)))?;
+        Ok(self.checked.get_or_init(|| found.into()))
+    }
+
+    fn verified(&self, py: Python<'_>) -> PyResult<Arc<Verified>> {
+        let checked = self.checked(py)?;
+        checked
+            .verified
+            .clone()
+            .ok_or_else(|| errors::program(py, &checked.findings))
+    }
+
+    /// The plan for so many threads and so much memory, made once.
+    pub fn plan(&self, py: Python<'_>, key: PlanKey) -> PyResult<Arc<Plan>> {
+        let plans = || self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(plan) = plans().get(&key) {
+            return Ok(Arc::clone(plan));
+        }
+        let verified = self.verified(py)?;
+        let (threads, memory_budget_bytes) = key;
+        let options = Options {
+            isa: device::isa()?,
+            threads,
+            memory_budget_bytes,
+            limb_major: true,
+        };
+        let made = unlocked(py, || plan(verified, &options))?.map_err(errors::plan)?;
+        let made = Arc::new(made);
+        plans().insert(key, Arc::clone(&made));
+        Ok(made)
+    }
+
+    /// An executor of a plan: the last run's if it fits. [`Program::keep`] takes it back.
+    pub fn executor(&self, py: Python<'_>, plan: &Arc<Plan>) -> PyResult<Executor> {
+        let kept = self
+            .executor
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        match kept.filter(|kept| Arc::ptr_eq(kept.plan(), plan)) {
+            Some(executor) => Ok(executor),
+            None => unlocked(py, || Executor::new(Arc::clone(plan)))?.map_err(errors::run),
+        }
+    }
+
+    /// Keeps an executor for the next run.
+    pub fn keep(&self, executor: Executor) {
+        *self.executor.lock().unwrap_or_else(PoisonError::into_inner) = Some(executor);
+    }
+
+    /// The inputs in the order of their first upload, with their slots.
+    fn inputs(&self) -> Vec<(&str, Vec<HostId>)> {
+        let mut inputs: Vec<(&str, Vec<HostId>)> = Vec::new();
+        for (index, slot) in self.program.hosts.iter().enumerate() {
+            let HostSlot::Input { name, .. } = slot else {
+                continue;
+            };
+            let id = HostId(index as u32);
+            match inputs.iter_mut().find(|(known, _)| known == name) {
+                Some((_, ids)) => ids.push(id),
+                None => inputs.push((name, vec![id])),
+            }
+        }
+        inputs
+    }
+
+    /// Tensors for the inputs, in their order.
+    fn bind(&self, tensors: &[HostTensor]) -> PyResult<HashMap<HostId, HostTensor>> {
+        let inputs = self.inputs();
+        if inputs.len() != tensors.len() {
+            let names: Vec<&str> = inputs.iter().map(|(name, _)| *name).collect();
+            let allowed = match names.as_slice() {
+                [] => "none: this program has no inputs".to_owned(),
+                names => format!("{}: {}", names.len(), names.join(", ")),
+            };
+            return Err(errors::param("inputs", tensors.len(), &allowed));
+        }
+        let mut bound = HashMap::new();
+        for ((_, ids), tensor) in inputs.iter().zip(tensors) {
+            bound.extend(ids.iter().map(|id| (*id, tensor.clone())));
+        }
+        Ok(bound)
+    }
+}
+
+/// A copy of a tensor's elements, which no later write changes.
+fn own(tensor: &Inner) -> PyResult<HostTensor> {
+    let tensor = tensor.real("data of a program")?;
+    tensor.copy_to_host().map_err(errors::eager)
+}
+
+/// A tensor's elements for a run: shared where they are row-major from the start, else copied.
+fn lend(tensor: &Inner) -> PyResult<HostTensor> {
+    let tensor = tensor.real("an input of a program")?;
+    if tensor.view().is_contiguous() && tensor.view().offset == 0 {
+        return tensor.to_host().map_err(errors::run);
+    }
+    tensor.copy_to_host().map_err(errors::eager)
+}
+
+#[pymethods]
+impl Program {
+    /// Load a file: HEAL's JSON in any of its forms, or a container.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let loaded = unlocked(py, || load(&path))?;
+        loaded
+            .map(Self::new)
+            .map_err(|error| errors::load(error, &path))
+    }
+
+    /// Everything that the verifier finds, in the order of steps.
+    fn findings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        errors::findings(py, &self.checked(py)?.findings)
+    }
+
+    /// Names of the inputs, in the order in which a run takes them.
+    fn input_names(&self) -> Vec<String> {
+        self.inputs()
+            .into_iter()
+            .map(|(name, _)| name.to_owned())
+            .collect()
+    }
+
+    /// Number of steps, as written.
+    fn step_count(&self) -> usize {
+        self.program.steps.len()
+    }
+
+    /// The text form.
+    fn text(&self, py: Python<'_>) -> PyResult<String> {
+        unlocked(py, || text::print(&self.program))
+    }
+
+    /// What the program consists of, and what a run of it needs: JSON.
+    #[pyo3(signature = (threads=None, memory_budget=None))]
+    fn inspect(
+        &self,
+        py: Python<'_>,
+        threads: Option<usize>,
+        memory_budget: Option<u64>,
+    ) -> PyResult<String> {
+        let verified = self.verified(py)?;
+        let plan = self.plan(py, (device::threads(threads)?, memory_budget))?;
+        unlocked(py, || {
+            cloakwork_run::inspect::inspect(&verified, &plan).to_string()
+        })
+    }
+
+    /// The plan as text.
+    #[pyo3(signature = (threads=None, memory_budget=None))]
+    fn plan_text(
+        &self,
+        py: Python<'_>,
+        threads: Option<usize>,
+        memory_budget: Option<u64>,
+    ) -> PyResult<String> {
+        let plan = self.plan(py, (device::threads(threads)?, memory_budget))?;
+        unlocked(py, || plan.to_string())
+    }
+
+    /// What a run needs, in words and as bytes at its peak.
+    #[pyo3(signature = (threads=None, memory_budget=None))]
+    fn memory(
+        &self,
+        py: Python<'_>,
+        threads: Option<usize>,
+        memory_budget: Option<u64>,
+    ) -> PyResult<(String, u64)> {
+        let plan = self.plan(py, (device::threads(threads)?, memory_budget))?;
+        Ok((plan.memory.to_string(), plan.memory.peak_bytes()))
+    }
+
+    /// Run the program once.
+    #[pyo3(signature = (inputs, *, device="cpu", threads=None, memory_budget=None, verify=false,
+                        profile=true, bisect=false, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "one a keyword")]
+    fn run(
+        &self,
+        py: Python<'_>,
+        inputs: &Bound<'_, PyList>,
+        device: &str,
+        threads: Option<usize>,
+        memory_budget: Option<u64>,
+        verify: bool,
+        profile: bool,
+        bisect: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Run> {
+        device::check(device)?;
+        let threads = device::threads(threads)?;
+        let given = tensor::tensors(inputs)?;
+        let inputs = self.bind(&given.iter().map(lend).collect::<PyResult<Vec<_>>>()?)?;
+        let settings = Settings {
+            threads,
+            memory_budget,
+            verify,
+            profile,
+            bisect,
+            progress,
+        };
+        Run::start(py, self, &inputs, settings)
+    }
+
+    /// The same program with its inputs and expected outputs as data.
+    fn with_data(&self, inputs: &Bound<'_, PyList>, outputs: &Bound<'_, PyList>) -> PyResult<Self> {
+        let given = tensor::tensors(inputs)?;
+        if given.iter().any(Inner::is_secret) {
+            return Err(errors::secret("a transcript must not hold a secret tensor"));
+        }
+        let copies = given.iter().map(own).collect::<PyResult<Vec<_>>>()?;
+        let inputs = self.bind(&copies)?;
+        let mut outputs = tensor::tensors(outputs)?.into_iter();
+        let mut program = cloakwork_ir::Program::clone(&self.program);
+        for (index, slot) in program.hosts.iter_mut().enumerate() {
+            let data = match slot {
+                HostSlot::Data(_) => continue,
+                HostSlot::Input { .. } => inputs.get(&HostId(index as u32)).cloned(),
+                HostSlot::Output { .. } => outputs.next().map(|o| own(&o)).transpose()?,
+            };
+            *slot = HostSlot::Data(data.ok_or_else(|| errors::internal("a slot without data"))?);
+        }
+        Ok(Self::new(program))
+    }
+
+    /// Write HEAL's JSON. Refuses what HEAL has no spelling for.
+    fn save_heal(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let verified = self.verified(py)?;
+        let annotated = unlocked(py, || annotate(&verified))?;
+        if let Some((step, op)) = annotated.foreign.first() {
+            let text = format!(
+                "{}: step {step}: HEAL has no op {op}; save as .cwk instead",
+                path.display()
+            );
+            return Err(errors::make(py, "SaveError", (text,)));
+        }
+        let saved = unlocked(py, || save_heal(&annotated.program, &path))?;
+        saved.map_err(|error| errors::save(error, &path))
+    }
+
+    /// Write the project's own container.
+    fn save_container(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let saved = unlocked(py, || save_container(&self.program, &path))?;
+        saved.map_err(|error| errors::save(error, &path))
+    }
+}

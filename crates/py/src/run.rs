@@ -1,0 +1,189 @@
+//! A run: outside of Python's lock, yet it hears Ctrl-C and says how far it is.
+
+use crate::errors;
+use crate::guard::unlocked;
+use crate::program::Program;
+use crate::tensor::{Inner, Tensor};
+use cloakwork_ir::{HostId, HostTensor};
+use cloakwork_plan::Plan;
+use cloakwork_run::{
+    Mismatch, Outcome, Progress, RunOptions, WrongOp, bisect, eager, report, trace,
+};
+use pyo3::prelude::*;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How to run.
+pub struct Settings {
+    /// Worker threads.
+    pub threads: usize,
+    /// Refuse a plan with a higher peak, in bytes.
+    pub memory_budget: Option<u64>,
+    /// Compare with the values that the program expects.
+    pub verify: bool,
+    /// Record each step's time.
+    pub profile: bool,
+    /// After a mismatch, look for the first op whose result is wrong.
+    pub bisect: bool,
+    /// Called with the steps done and the steps there are.
+    pub progress: Option<Py<PyAny>>,
+}
+
+/// What a run gave back.
+#[pyclass(frozen, module = "cloakwork._core")]
+pub struct Run {
+    plan: Arc<Plan>,
+    outcome: Outcome,
+    wrong_op: Option<WrongOp>,
+}
+
+/// What the executor calls now and then.
+struct Ticker {
+    progress: Option<Py<PyAny>>,
+    stopped: Option<PyErr>,
+}
+
+impl Ticker {
+    /// Whether to go on.
+    fn tick(&mut self, at: Progress) -> bool {
+        let heard = Python::attach(|py| {
+            py.check_signals()?;
+            match &self.progress {
+                Some(progress) => progress.call1(py, (at.done, at.total)).map(drop),
+                None => Ok(()),
+            }
+        });
+        self.stopped = heard.err();
+        self.stopped.is_none()
+    }
+}
+
+impl Run {
+    /// Runs a program once.
+    pub fn start(
+        py: Python<'_>,
+        program: &Program,
+        inputs: &HashMap<HostId, HostTensor>,
+        settings: Settings,
+    ) -> PyResult<Self> {
+        let plan = program.plan(py, (settings.threads, settings.memory_budget))?;
+        let mut executor = program.executor(py, &plan)?;
+        let options = RunOptions {
+            threads: settings.threads,
+            verify: settings.verify || settings.bisect,
+            profile: settings.profile,
+            ..RunOptions::default()
+        };
+        let mut ticker = Ticker {
+            progress: settings.progress,
+            stopped: None,
+        };
+        let (result, wrong_op) = unlocked(py, || {
+            let mut tick = |at| ticker.tick(at);
+            let result = executor.run(inputs, &options, &mut tick);
+            let differs = result
+                .as_ref()
+                .is_ok_and(|outcome| !outcome.mismatches.is_empty());
+            let wrong_op = (settings.bisect && differs)
+                .then(|| bisect(&mut executor, inputs, &mut |at| ticker.tick(at)));
+            (result, wrong_op)
+        })?;
+        program.keep(executor);
+        if let Some(stopped) = ticker.stopped {
+            return Err(stopped);
+        }
+        let outcome = result.map_err(errors::run)?;
+        let wrong_op = wrong_op.transpose().map_err(errors::run)?.flatten();
+        Ok(Self {
+            plan,
+            outcome,
+            wrong_op,
+        })
+    }
+}
+
+#[pymethods]
+impl Run {
+    /// The outputs, in order: a copy each.
+    fn outputs(&self, py: Python<'_>) -> PyResult<Vec<Tensor>> {
+        let tensor = |host| unlocked(py, || eager::Tensor::from_host(host))?.map_err(errors::eager);
+        let outputs = self.outcome.outputs.iter();
+        outputs
+            .map(|output| Ok(Inner::Real(tensor(&output.tensor)?).into()))
+            .collect()
+    }
+
+    /// Downloads that differ from what the program expects, as `cloakwork.report.Mismatch`.
+    fn mismatches<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let class = py.import("cloakwork.report")?.getattr("Mismatch")?;
+        let instance = |mismatch: &Mismatch| {
+            class.call1((
+                mismatch.step,
+                mismatch.segment.as_deref(),
+                &mismatch.name,
+                mismatch.written_by.clone(),
+                mismatch.index.clone(),
+                &mismatch.got,
+                &mismatch.expected,
+                mismatch.different,
+                mismatch.total,
+                mismatch.to_string(),
+            ))
+        };
+        self.outcome.mismatches.iter().map(instance).collect()
+    }
+
+    /// The first op whose result differs from its reference, as `cloakwork.report.WrongOp`.
+    fn wrong_op<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(wrong) = &self.wrong_op else {
+            return Ok(None);
+        };
+        let class = py.import("cloakwork.report")?.getattr("WrongOp")?;
+        let instance = class.call1((
+            wrong.step,
+            &wrong.op,
+            wrong.kernel,
+            &wrong.name,
+            wrong.index.clone(),
+            &wrong.got,
+            &wrong.expected,
+            wrong.different,
+            wrong.total,
+            wrong.to_string(),
+        ))?;
+        Ok(Some(instance))
+    }
+
+    /// Totals an op and a segment: JSON.
+    fn report(&self, py: Python<'_>) -> PyResult<String> {
+        unlocked(py, || {
+            report::summary(&self.plan, &self.outcome).to_string()
+        })
+    }
+
+    /// How many planned steps there are.
+    fn step_count(&self) -> usize {
+        self.plan.steps.len()
+    }
+
+    /// Planned steps `start` to `stop - 1`: JSON.
+    fn steps(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<String> {
+        unlocked(py, || {
+            serde_json::Value::from(report::steps(&self.plan, &self.outcome, start..stop))
+                .to_string()
+        })
+    }
+
+    /// Write a trace that Perfetto and Chrome open.
+    fn write_trace(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let written = unlocked(py, || {
+            let mut out = BufWriter::new(File::create(&path)?);
+            trace::write_chrome(&self.plan, &self.outcome, &mut out)?;
+            out.flush()
+        })?;
+        written.map_err(|error| errors::system(&error, &path))
+    }
+}
