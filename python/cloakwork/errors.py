@@ -6,6 +6,15 @@ too, so that a program can act on them.  No message ever holds a secret value.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cloakwork.report import Finding
+
+# Findings that a message shows; all of them are in `ProgramError.findings`.
+_FINDINGS_SHOWN = 5
+
 
 class CloakworkError(Exception):
     """Base class of all errors that Cloakwork raises on purpose."""
@@ -58,3 +67,134 @@ class MissingKeyError(CloakworkError, LookupError):
 
 class ModelError(CloakworkError, ValueError):
     """A model file is not one that can be run encrypted."""
+
+
+class OpError(CloakworkError, ValueError):
+    """An op was called with what it does not take.
+
+    `code` is a stable name for the kind of mistake, `operand` the parameter it is about (empty:
+    the whole call).
+    """
+
+    def __init__(
+        self, op: str, code: str, operand: str, expected: str, got: str, hint: str
+    ) -> None:
+        super().__init__(op, code, operand, expected, got, hint)
+        self.op, self.code, self.operand = op, code, operand
+        self.expected, self.got, self.hint = expected, got, hint
+
+    def __str__(self) -> str:
+        place = f"`{self.operand}`: " if self.operand else ""
+        advice = f"; {self.hint}" if self.hint else ""
+        return f"{self.op}: {place}expected {self.expected}, got {self.got}{advice}"
+
+
+class TensorIndexError(CloakworkError, IndexError):
+    """An index that a tensor does not have, or that is not an integer, slice, `...` or None."""
+
+
+class TraceError(CloakworkError, TypeError):
+    """Something that a program cannot record: needs elements, randomness, or another trace."""
+
+
+class SecretError(CloakworkError, TypeError):
+    """Something that would show a secret, or put it into a program or a file."""
+
+
+class LoadError(CloakworkError, ValueError):
+    """A file is not a program; the message names the place, what was expected and what came."""
+
+
+class SaveError(CloakworkError, ValueError):
+    """A program cannot be said in the form of a file."""
+
+
+class ProgramError(CloakworkError, ValueError):
+    """A program has errors; `findings` holds all that was found, warnings too."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        super().__init__(findings)
+        self.findings = list(findings)
+
+    @property
+    def errors(self) -> list[Finding]:
+        """The findings that forbid running."""
+        return [finding for finding in self.findings if finding.severity == "error"]
+
+    def __str__(self) -> str:
+        errors = self.errors
+        lines = [str(finding) for finding in errors[:_FINDINGS_SHOWN]]
+        if len(errors) > _FINDINGS_SHOWN:
+            lines.append(f"and {len(errors) - _FINDINGS_SHOWN} more")
+        return "\n".join([f"the program has {_count(errors, 'error')}:", *lines])
+
+
+class PlanError(CloakworkError, ValueError):
+    """A program cannot be planned for this machine."""
+
+
+class MemoryBudgetError(PlanError):
+    """A program needs more memory than it may have; nothing was run."""
+
+    def __init__(self, message: str, peak_bytes: int, budget_bytes: int) -> None:
+        super().__init__(message, peak_bytes, budget_bytes)
+        self.peak_bytes, self.budget_bytes = peak_bytes, budget_bytes
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class RunError(CloakworkError, RuntimeError):
+    """A run could not be finished."""
+
+
+class ContentsError(RunError):
+    """A tensor that the program computed holds what an op does not take; `call` says which."""
+
+    def __init__(self, step: int, call: OpError) -> None:
+        super().__init__(step, call)
+        self.step, self.call = step, call
+
+    def __str__(self) -> str:
+        return f"step {self.step}: {self.call}"
+
+
+class InputError(CloakworkError, ValueError):
+    """An input of a program is of another type than the program says."""
+
+    def __init__(self, name: str, expected: str, got: str) -> None:
+        super().__init__(name, expected, got)
+        self.name, self.expected, self.got = name, expected, got
+
+    def __str__(self) -> str:
+        return f"input {self.name}: expected {self.expected}, got {self.got}"
+
+
+class OutOfMemoryError(CloakworkError, MemoryError):
+    """The system refused memory."""
+
+    def __init__(self, size_bytes: int) -> None:
+        super().__init__(size_bytes)
+        self.size_bytes = size_bytes
+
+    def __str__(self) -> str:
+        return f"the system has no {self.size_bytes} bytes of memory to give"
+
+
+class DeviceError(CloakworkError, LookupError):
+    """There is no such device."""
+
+    def __init__(self, device: str, available: Sequence[str]) -> None:
+        super().__init__(device, available)
+        self.device, self.available = device, list(available)
+
+    def __str__(self) -> str:
+        return f"there is no device {self.device!r}; available: {', '.join(self.available)}"
+
+
+class InternalError(CloakworkError, RuntimeError):
+    """A mistake of Cloakwork's own: please report it."""
+
+
+def _count(things: Sequence[object], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"

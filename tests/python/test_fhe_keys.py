@@ -120,8 +120,7 @@ def test_a_secret_is_never_printed() -> None:
     for text in (repr(secret), str(secret), f"{secret}"):
         assert text == "SecretKey(degree=256, secret hidden)"
     assert not hasattr(secret, "__dict__")
-    with pytest.raises((CloakworkError, ValueError, TypeError)):
-        repr(secret._secret)
+    assert repr(secret._secret) == "Tensor(<secret>, shape=(256, 4), dtype=i64)"
 
 
 def test_tracing_never_captures_a_secret() -> None:

@@ -15,14 +15,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 
-import cloakwork as cw
 import numpy as np
-from cloakwork import fhe
-from cloakwork.models import Digits, SquareMlp, load_digits, load_digits_model
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+
+import cloakwork as cw
+from cloakwork import fhe
+from cloakwork.models import Digits, SquareMlp, load_digits, load_digits_model
 
 TRANSCRIPT_NAME = "digits.json"
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 from functools import lru_cache
 from math import log2
 
-import cloakwork as cw
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import cloakwork as cw
 from cloakwork import ops
 from cloakwork.errors import EncodeError
 from cloakwork.fhe.ciphertext import Plaintext
 from cloakwork.fhe.context import Context
-from numpy.typing import ArrayLike, NDArray
 
 # Coefficients become int64 before they are reduced.
 _COEFFICIENT_LOG2 = 62

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from math import isclose, log2, prod
 
-import cloakwork as cw
 import numpy as np
+from numpy.typing import ArrayLike
+
+import cloakwork as cw
 from cloakwork import ops
 from cloakwork.errors import LevelError, MissingKeyError, ScaleError
 from cloakwork.fhe.ciphertext import Ciphertext, Plaintext, component
@@ -17,7 +19,6 @@ from cloakwork.fhe.context import Context
 from cloakwork.fhe.encoding import scaled_integers
 from cloakwork.fhe.keys import RelinearizationKey
 from cloakwork.fhe.ring import Ring
-from numpy.typing import ArrayLike
 
 # Scales this close count as one: a sum is then off by less than 2^-30 of its value.
 _SCALE_TOLERANCE = 2.0**-30

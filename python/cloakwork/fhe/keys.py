@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import NoReturn, Self
 
-import cloakwork as cw
 import numpy as np
+
+import cloakwork as cw
 from cloakwork import ops
 from cloakwork.errors import MissingKeyError
 from cloakwork.fhe.ciphertext import Ciphertext, Plaintext, component

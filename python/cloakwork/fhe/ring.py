@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-import cloakwork as cw
 import numpy as np
+
+import cloakwork as cw
 from cloakwork import ops
 from cloakwork.fhe.primes import primitive_root
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 
 import numpy as np
-from cloakwork.models.square_mlp import SquareMlp
 from numpy.typing import NDArray
+
+from cloakwork.models.square_mlp import SquareMlp
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
+
 from cloakwork.errors import ModelError
 from cloakwork.fhe import Ciphertext, Evaluator
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import onnx

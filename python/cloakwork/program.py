@@ -1,0 +1,62 @@
+"""Programs recorded from Python functions over tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Unpack
+
+from numpy.typing import ArrayLike
+
+from cloakwork import _core
+from cloakwork.arrays import asarray
+from cloakwork.heal import Transcript
+from cloakwork.report import RunResult
+from cloakwork.runs import Runnable, RunOptions
+
+
+class Program(Runnable):
+    """A program that `trace` recorded; its text form is `str(program)`."""
+
+    @property
+    def inputs(self) -> list[str]:
+        """Names of its inputs, in order."""
+        return self._core.input_names()
+
+    def run(self, *inputs: _core.Tensor | ArrayLike, **options: Unpack[RunOptions]) -> RunResult:
+        """Run it on inputs of the examples' types; see `cloakwork.RunOptions`."""
+        return self._run([asarray(tensor) for tensor in inputs], False, False, options)
+
+    def to_transcript(self, inputs: Sequence[_core.Tensor | ArrayLike] = ()) -> Transcript:
+        """The program with these inputs as data, and with the outputs that they give.
+
+        Runs it once.  SecretError if an input is marked as secret.
+        """
+        given = [asarray(tensor) for tensor in inputs]
+        outputs = self._run(given, False, False, {"profile": False}).outputs
+        return Transcript(self._core.with_data(given, outputs))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"Program(inputs={self.inputs}, steps={self._core.step_count()})"
+
+
+def trace(function: Callable[..., Any], *examples: _core.Tensor | ArrayLike) -> Program:
+    """Record what `function` does with tensors of the examples' types.
+
+    It is called once, with tensors that have a shape and a dtype and no elements.  Every op on
+    them becomes a step; other tensors that it meets are constants.  It returns a Tensor, or a
+    tuple or list of them.
+
+    Raises TraceError where it needs elements, randomness or a tensor of another trace, and
+    SecretError where it meets a tensor that is marked as secret.
+
+    >>> import cloakwork as cw
+    >>> example = cw.zeros(3, "i64")
+    >>> program = cw.trace(lambda a, b: cw.ops.modmul(a, b, 17), example, example)
+    >>> program.run([1, 2, 3], [10, 10, 10]).outputs[0]
+    Tensor([10,  3, 13], shape=(3,), dtype=i64)
+    """
+    core, _ = _core.trace(function, [asarray(example) for example in examples])
+    return Program(core)

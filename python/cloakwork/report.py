@@ -1,0 +1,256 @@
+"""What Cloakwork says about programs and runs: findings, mismatches, totals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Self
+
+from cloakwork import _core
+
+# Steps of a report that are fetched at a time.
+_STEPS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong (severity "error") or odd ("warning") with a program.
+
+    step       the step's number, counted from 0
+    segment    the segment around it
+    op         the op as the program spells it
+    names      the tensors it is about
+    operand    the parameter it is about, or empty
+    message    all of it as one sentence
+    """
+
+    severity: Literal["error", "warning"]
+    code: str
+    step: int
+    segment: str | None
+    op: str
+    names: list[str]
+    operand: str
+    expected: str
+    got: str
+    hint: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.severity}[{self.code}] {self.message}"
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A download whose elements are not those that the program expects.
+
+    index        of the first element that differs, with what it is and what it should be
+    written_by   the step that wrote the tensor last, and its op
+    different    how many of `total` elements differ
+    """
+
+    step: int
+    segment: str | None
+    name: str
+    written_by: tuple[int, str] | None
+    index: list[int]
+    got: str
+    expected: str
+    different: int
+    total: int
+    message: str
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True)
+class WrongOp:
+    """The first op whose kernel gave something else than its reference."""
+
+    step: int
+    op: str
+    kernel: str
+    name: str
+    index: list[int]
+    got: str
+    expected: str
+    different: int
+    total: int
+    message: str
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over the steps of one op or one segment; `name` says which.
+
+    seconds      0 where the run was not profiled
+    operations   elementary ones: multiplications, butterflies, words moved
+    bytes        read and written
+    """
+
+    name: str
+    calls: int
+    seconds: float
+    operations: int
+    bytes: int
+    kernels: list[str]
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    """One planned step: a kernel call, and the program's step that it serves."""
+
+    step: int
+    op: str
+    kernel: str
+    segment: str | None
+    start_seconds: float
+    seconds: float
+    operations: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run did.
+
+    memory   bytes by purpose, as planned; `peak_bytes` is their sum
+    ops      totals an op, the longest first
+    """
+
+    wall_seconds: float
+    threads: int
+    isa: str
+    program_steps: int
+    planned_steps: int
+    memory: dict[str, int]
+    ops: list[Totals]
+    segments: list[Totals]
+    _run: _core.Run = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, run: _core.Run) -> Self:
+        """The report of a run."""
+        facts = json.loads(run.report())
+        return cls(
+            wall_seconds=facts["wall_seconds"],
+            threads=facts["threads"],
+            isa=facts["isa"],
+            program_steps=facts["program_steps"],
+            planned_steps=facts["steps"],
+            memory=facts["memory"],
+            ops=[_totals(row, "op") for row in facts["ops"]],
+            segments=[_totals(row, "segment") for row in facts["segments"]],
+            _run=run,
+        )
+
+    @property
+    def peak_bytes(self) -> int:
+        """Most bytes that the run held, as planned."""
+        return self.memory["peak_bytes"]
+
+    def steps(self) -> Iterator[StepRecord]:
+        """Every planned step, fetched as it is asked for."""
+        for start in range(0, self.planned_steps, _STEPS_AT_ONCE):
+            rows = json.loads(self._run.steps(start, start + _STEPS_AT_ONCE))
+            yield from (StepRecord(**row) for row in rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it but the steps, as JSON's types."""
+        return {
+            "wall_seconds": self.wall_seconds,
+            "threads": self.threads,
+            "isa": self.isa,
+            "program_steps": self.program_steps,
+            "planned_steps": self.planned_steps,
+            "memory": self.memory,
+            "ops": [asdict(totals) for totals in self.ops],
+            "segments": [asdict(totals) for totals in self.segments],
+        }
+
+
+@dataclass(frozen=True)
+class OpUse:
+    """How an op of a program will run.
+
+    runs_as   kernel, expansion (into smaller ops), view, copy, allocation or transfer
+    """
+
+    op: str
+    runs_as: str
+    calls: int
+    kernels: list[str]
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a program consists of, and what a run of it needs.
+
+    coverage     calls by how they run
+    segments     names in order, with the calls in each
+    dtypes       dtype, tensors, bytes
+    host_bytes   bytes of the tensors that the program holds
+    facts        all of it as JSON's types
+    """
+
+    steps: int
+    ops: list[OpUse]
+    coverage: dict[str, int]
+    segments: list[tuple[str, int]]
+    dtypes: list[tuple[str, int, int]]
+    memory: dict[str, int]
+    host_bytes: int
+    facts: dict[str, Any] = field(repr=False)
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Read what the engine wrote."""
+        facts = json.loads(text)
+        return cls(
+            steps=facts["steps"],
+            ops=[OpUse(**row) for row in facts["ops"]],
+            coverage=facts["coverage"],
+            segments=[(row["segment"], row["calls"]) for row in facts["segments"]],
+            dtypes=[(row["dtype"], row["tensors"], row["bytes"]) for row in facts["dtypes"]],
+            memory=facts["memory"],
+            host_bytes=facts["host_bytes"],
+            facts=facts,
+        )
+
+    @property
+    def peak_bytes(self) -> int:
+        """Most bytes that a run holds."""
+        return self.memory["peak_bytes"]
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as JSON's types."""
+        return self.facts
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run gave back.
+
+    outputs      every download, in the order of the program
+    mismatches   those that differ from what the program expects, if that was compared
+    wrong_op     the first op that differs from its reference, if that was looked for
+    """
+
+    outputs: list[_core.Tensor]
+    mismatches: list[Mismatch]
+    wrong_op: WrongOp | None
+    report: Report
+
+    @classmethod
+    def of(cls, run: _core.Run) -> Self:
+        """The result of a finished run."""
+        return cls(run.outputs(), run.mismatches(), run.wrong_op(), Report.of(run))
+
+
+def _totals(row: dict[str, Any], key: str) -> Totals:
+    return Totals(name=row.pop(key), **row)

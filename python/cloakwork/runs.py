@@ -1,0 +1,105 @@
+"""What programs and transcripts have in common: checking, inspecting, running."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from os import PathLike, fspath
+from typing import TypedDict
+
+from cloakwork import _core
+from cloakwork.errors import ParamError
+from cloakwork.report import Finding, Inspection, RunResult
+
+_UNITS = {
+    unit: base**power
+    for base, suffix in ((1000, "B"), (1024, "iB"))
+    for power, letter in enumerate(("", "K", "M", "G", "T"))
+    for unit in (letter + suffix,)
+}
+_AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
+
+
+class RunOptions(TypedDict, total=False):
+    """How to run.
+
+    device          "cpu"
+    threads         None: CLOAKWORK_THREADS, or one a core; never changes a result
+    memory_budget   bytes, or text such as "2GiB": a program that needs more is refused
+    profile         record each step's time (on by default)
+    trace           write a trace that Perfetto and Chrome open to this path
+    progress        called now and then with the steps done and the steps there are
+    """
+
+    device: str
+    threads: int | None
+    memory_budget: int | str | None
+    profile: bool
+    trace: str | PathLike[str] | None
+    progress: Callable[[int, int], object] | None
+
+
+def bytes_of(amount: int | str | None) -> int | None:
+    """Bytes of an amount such as 4096, "512MiB" or "2GB".
+
+    >>> bytes_of("1.5KiB")
+    1536
+    """
+    if amount is None or (isinstance(amount, int) and amount >= 0):
+        return amount
+    match = _AMOUNT.fullmatch(str(amount))
+    unit = _UNITS.get(match[2] or "B") if match else None
+    if match is None or unit is None:
+        raise ParamError("memory_budget", amount, "bytes, or a number with a unit such as 2GiB")
+    return int(float(match[1]) * unit)
+
+
+class Runnable:
+    """A program in the engine's hands."""
+
+    def __init__(self, core: _core.Program) -> None:
+        self._core = core
+
+    def check(self) -> list[Finding]:
+        """Everything that is wrong or odd, in the order of steps; nothing is run."""
+        return self._core.findings()
+
+    def inspect(self, *, threads: int | None = None) -> Inspection:
+        """What it consists of and what a run needs; ProgramError if it has errors."""
+        return Inspection.of(self._core.inspect(threads=threads))
+
+    def memory(
+        self, *, threads: int | None = None, memory_budget: int | str | None = None
+    ) -> tuple[str, int]:
+        """What a run needs, in words and as bytes at its peak.
+
+        Raises MemoryBudgetError if that exceeds the budget.
+        """
+        return self._core.memory(threads=threads, memory_budget=bytes_of(memory_budget))
+
+    def text(self) -> str:
+        """The text form, one step a line."""
+        return self._core.text()
+
+    def plan_text(self, *, threads: int | None = None) -> str:
+        """The plan, one kernel call a line."""
+        return self._core.plan_text(threads=threads)
+
+    def _run(
+        self, inputs: Sequence[_core.Tensor], verify: bool, bisect: bool,
+        options: RunOptions,
+    ) -> RunResult:  # fmt: skip
+        trace = options.get("trace")
+        run = self._core.run(
+            list(inputs),
+            device=options.get("device", "cpu"),
+            threads=options.get("threads"),
+            memory_budget=bytes_of(options.get("memory_budget")),
+            verify=verify,
+            bisect=bisect,
+            profile=options.get("profile", True) or trace is not None,
+            progress=options.get("progress"),
+        )
+        if trace is not None:
+            run.write_trace(fspath(trace))
+        return RunResult.of(run)
