@@ -2,9 +2,9 @@
 //!
 //! HEAL's tensors have their moduli on the last axis, so that neighbours in memory belong to
 //! different moduli: the wrong order for SIMD. Where a kernel would read moduli along the tightest
-//! axis, the storage is laid out *limb-major* instead: last axis outermost. Its logical shape stays;
-//! every view of it is replayed over the new strides, and a storage with a view that the new strides
-//! cannot say keeps the natural layout.
+//! axis, the storage is laid out *limb-major* instead: last axis outermost. Its logical shape
+//! stays; every view of it is replayed over the new strides, and a storage with a view that the new
+//! strides cannot say keeps the natural layout.
 
 use crate::{Options, PlanError};
 use cloakwork_ir::{Shape, View};
@@ -78,7 +78,7 @@ impl Layout {
         let Some(q) = call.def.param("q") else {
             return Ok(());
         };
-        verified.with_args(
+        verified.with_views(
             call,
             |value| verified.view(value),
             |args| {
@@ -182,7 +182,7 @@ impl Layout {
         if verified.view(source) == logical {
             return Some(self.view(verified, source).clone());
         }
-        verified.with_args(
+        verified.with_views(
             call,
             |value| self.view(verified, value),
             |args| match view(args) {

@@ -6,8 +6,10 @@ use crate::outcome::{Mismatch, Outcome, Output, Profile, Progress};
 use crate::table::{Memories, Table};
 use crate::{RunError, check, pool};
 use cloakwork_ir::{HostId, HostSlot, HostTensor, View};
-use cloakwork_plan::{Download, Plan, Prepared};
+use cloakwork_plan::{Check, Download, Plan, Prepared};
 use std::collections::HashMap;
+use std::iter::Peekable;
+use std::slice;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -111,7 +113,6 @@ impl Executor {
         } else {
             None
         };
-        let workers = Workers::new(pool.as_deref(), &self.scratch, options.split_ns);
         let hosts = host_tensors(&plan, inputs)?;
         let outputs = plan
             .downloads
@@ -133,61 +134,46 @@ impl Executor {
             }
             None => Table::new(&memories)?,
         };
-        let mut ends = Vec::with_capacity(if options.profile { plan.steps.len() } else { 0 });
-        let mut mismatches = Vec::new();
-        let mut clock = Clock::new(plan.steps.len(), options.tick, tick);
-        let mut checks = plan.checks.iter().peekable();
-        let mut downloads = plan.downloads.iter().enumerate().peekable();
+        let recorded = if options.profile { plan.steps.len() } else { 0 };
+        let mut run = Run {
+            memories: &memories,
+            table: &table,
+            workers: Workers::new(pool.as_deref(), &self.scratch, options.split_ns),
+            checks: plan.checks.iter().peekable(),
+            clock: Clock::new(plan.steps.len(), options.tick, tick),
+        };
+        let mut ends_ns = Vec::with_capacity(recorded);
         let start = Instant::now();
-        for (index, (step, launch)) in plan.steps.iter().zip(&table.launches).enumerate() {
-            while let Some(due) = checks.next_if(|c| c.before as usize == index) {
-                check::contents(&plan, due, &memories)?;
-            }
-            if !clock.step(index, step.weight) {
-                return Err(RunError::Interrupted {
-                    step: plan.program_step(step.origin),
-                });
-            }
-            if let Prepared::Dynamic(buffer) = step.prepared {
-                // SAFETY: the buffer lives during this step and has the row's prepared size.
-                unsafe { step.row.prepare(launch, memories.buffer(buffer)) };
-            }
-            let units = table.units[step.geometry as usize];
-            let mut go_on = || clock.look(index);
-            // SAFETY: the plan's offsets keep live buffers apart, and its geometry comes from a
-            // verified program.
-            let done =
-                unsafe { workers.run(step.row, launch, units, u64::from(step.weight), &mut go_on) };
-            if !done {
-                return Err(RunError::Interrupted {
-                    step: plan.program_step(step.origin),
-                });
-            }
+        for index in 0..plan.steps.len() {
+            run.step(index)?;
             if options.profile {
-                ends.push(start.elapsed().as_nanos() as u64);
+                ends_ns.push(start.elapsed().as_nanos() as u64);
             }
             if let Some(watch) = observer.as_mut() {
                 watch(index, &memories)?;
             }
-            if let Some((number, download)) = downloads.next_if(|(_, d)| d.step as usize == index)
-                && options.verify
-            {
-                mismatches.extend(compare(&plan, download, &outputs[number]));
-            }
         }
-        let wall = start.elapsed();
-        clock.finish();
+        let wall_ns = start.elapsed().as_nanos() as u64;
+        run.clock.finish();
         self.table = Some(table);
+        let results = || plan.downloads.iter().zip(&outputs);
+        let mismatches = if options.verify {
+            results()
+                .filter_map(|(download, block)| compare(&plan, download, block))
+                .collect()
+        } else {
+            Vec::new()
+        };
         let outputs = plan.downloads.iter().zip(outputs);
         let outputs = outputs
             .map(|(d, block)| hand_out(&plan, d, block))
             .collect::<Result<_, _>>()?;
-        let profile = options.profile.then_some(Profile { ends_ns: ends });
+        let profile = options.profile.then_some(Profile { ends_ns });
         Ok(Outcome {
             outputs,
             mismatches,
             profile,
-            wall_ns: wall.as_nanos() as u64,
+            wall_ns,
             threads,
         })
     }
@@ -218,6 +204,46 @@ impl Executor {
             blocks.push(block);
         }
         Ok(blocks)
+    }
+}
+
+/// A run under way.
+struct Run<'a> {
+    memories: &'a Memories<'a>,
+    table: &'a Table,
+    workers: Workers<'a>,
+    checks: Peekable<slice::Iter<'a, Check>>,
+    clock: Clock<'a>,
+}
+
+impl Run<'_> {
+    /// Runs one planned step: what only now can be checked, what must be derived now, the kernel.
+    fn step(&mut self, index: usize) -> Result<(), RunError> {
+        let plan = self.memories.plan;
+        let (step, launch) = (&plan.steps[index], &self.table.launches[index]);
+        while let Some(due) = self.checks.next_if(|check| check.before as usize == index) {
+            check::contents(plan, due, self.memories)?;
+        }
+        let interrupted = || RunError::Interrupted {
+            step: plan.program_step(step.origin),
+        };
+        if !self.clock.step(index, step.weight) {
+            return Err(interrupted());
+        }
+        if let Prepared::Dynamic(buffer) = step.prepared {
+            // SAFETY: the buffer lives during this step and has the row's prepared size.
+            unsafe { step.row.prepare(launch, self.memories.buffer(buffer)) };
+        }
+        let units = self.table.units[step.geometry as usize];
+        let clock = &mut self.clock;
+        let mut go_on = || clock.look(index);
+        // SAFETY: the plan's offsets keep live buffers apart, and its geometry comes from a
+        // verified program.
+        let done = unsafe {
+            self.workers
+                .run(step.row, launch, units, u64::from(step.weight), &mut go_on)
+        };
+        if done { Ok(()) } else { Err(interrupted()) }
     }
 }
 

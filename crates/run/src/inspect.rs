@@ -51,10 +51,7 @@ pub fn inspect(verified: &Verified, plan: &Plan) -> Value {
 }
 
 /// Calls by op and by how they come to their result.
-fn ops<'a>(
-    verified: &'a Verified,
-    plan: &Plan,
-) -> BTreeMap<(&'a str, &'static str), Row> {
+fn ops<'a>(verified: &'a Verified, plan: &Plan) -> BTreeMap<(&'a str, &'static str), Row> {
     let mut rows: BTreeMap<(&str, &str), Row> = BTreeMap::new();
     let mut of_step = BTreeMap::new();
     for (step, action) in verified.actions() {
@@ -68,7 +65,10 @@ fn ops<'a>(
     for planned in &plan.steps {
         let step = plan.program_step(planned.origin);
         if let Some(how) = of_step.get(&step) {
-            rows.entry((name(step), how)).or_default().kernels.insert(planned.row.symbol);
+            rows.entry((name(step), how))
+                .or_default()
+                .kernels
+                .insert(planned.row.symbol);
         }
     }
     rows
@@ -100,7 +100,10 @@ fn segments(verified: &Verified) -> Vec<Value> {
             _ => segments.push((name, 1)),
         }
     }
-    segments.iter().map(|(name, calls)| json!({"segment": name, "calls": calls})).collect()
+    segments
+        .iter()
+        .map(|(name, calls)| json!({"segment": name, "calls": calls}))
+        .collect()
 }
 
 /// Storages and their bytes by dtype.
@@ -111,9 +114,9 @@ fn dtypes(verified: &Verified) -> Value {
         *tensors += 1;
         *bytes += storage.root.shape.elements() * storage.dtype.size_bytes() as u64;
     }
-    let rows = dtypes.iter().map(|(name, (tensors, bytes))| {
-        json!({"dtype": name, "tensors": tensors, "bytes": bytes})
-    });
+    let rows = dtypes
+        .iter()
+        .map(|(name, (tensors, bytes))| json!({"dtype": name, "tensors": tensors, "bytes": bytes}));
     rows.collect()
 }
 

@@ -150,8 +150,8 @@ fn a_mismatch_names_step_segment_element_and_writer() {
     let outcome = executor.run(&HashMap::new(), &run, &mut |_| true).unwrap();
     assert_eq!(
         outcome.mismatches[0].to_string(),
-        "step 4: device_to_host %o in segment \"compute\": 1 of 4 elements differ, first at [1, 0]: \
-         expected 7, got 6; last written by _modsum_ttc in step 3"
+        "step 4: device_to_host %o in segment \"compute\": 1 of 4 elements differ, \
+         first at [1, 0]: expected 7, got 6; last written by _modsum_ttc in step 3"
     );
     assert_eq!(
         bisect(&mut executor, &HashMap::new(), &mut |_| true),

@@ -140,16 +140,28 @@ impl Values {
         view_of: impl Fn(ValueId) -> &'v View,
         f: impl FnOnce(&Args) -> R,
     ) -> R {
-        let mut tensors: SmallVec<[Option<HostTensor>; 4]> = SmallVec::new();
+        let mut contents: SmallVec<[Option<HostTensor>; 4]> = SmallVec::new();
         if call.constants != 0 {
             let all = 0..call.values.len();
-            tensors.extend(all.map(|param| self.constant(program, call, param)));
+            contents.extend(all.map(|param| self.constant(program, call, param)));
         }
+        self.with_contents(program, call, view_of, &contents, f)
+    }
+
+    /// The same with these contents, by parameter; none for those beyond the list.
+    pub fn with_contents<'v, R>(
+        &'v self,
+        program: &'v Program,
+        call: &Call,
+        view_of: impl Fn(ValueId) -> &'v View,
+        contents: &[Option<HostTensor>],
+        f: impl FnOnce(&Args) -> R,
+    ) -> R {
         let value = |(param, bound): (usize, &Bound)| match *bound {
             Bound::Value(id) => Value::Tensor(Operand {
                 dtype: self.value(id).map_or(DType::I64, |info| info.dtype),
                 view: view_of(id),
-                constant: tensors.get(param).and_then(Option::as_ref),
+                constant: contents.get(param).and_then(Option::as_ref),
             }),
             Bound::Int(value) => Value::Int(value),
             Bound::Shape(place) => Value::Shape(items(program, place.step, place.index)),

@@ -17,7 +17,7 @@ impl<'a> Builder<'a> {
         let (layout, verified) = (self.layout, self.verified);
         let view_of = |value| layout.view(verified, value);
         let (launches, operations) = verified
-            .with_args(call, view_of, |args| {
+            .with_views(call, view_of, |args| {
                 (body.launch)(args).map(|launches| (launches, (call.def.operations)(args)))
             })
             .map_err(|error| self.internal(&error.to_string()))?;
@@ -214,7 +214,7 @@ impl<'a> Builder<'a> {
             }
             let (layout, verified) = (self.layout, self.verified);
             let bound = verified
-                .with_args(call, |v| layout.view(verified, v), |args| rule.bound(args))
+                .with_views(call, |v| layout.view(verified, v), |args| rule.bound(args))
                 .map_err(|error| self.internal(&error.to_string()))?;
             let Some(bound) = bound else { continue };
             let view = layout.view(verified, value).clone();

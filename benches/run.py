@@ -1,0 +1,211 @@
+"""Benchmarks: each figure is a ratio within one run, to a named peer or to a limit of the machine.
+
+    python3 dev.py bench                 # all
+    python3 dev.py bench kernels load    # some of: kernels, overhead, load, memory, digits
+
+Machines are shared and noisy: sides are interleaved, medians are compared, and no test depends on
+a time. docs/performance.md says what was predicted and what was found.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+ROUNDS = 5
+
+
+def main(names: list[str]) -> int:
+    """Run the benchmarks of these names, or all."""
+    unknown = [name for name in names if name not in BENCHES]
+    if unknown:
+        print(f"no benchmark named {unknown[0]}; there are: {', '.join(BENCHES)}", file=sys.stderr)
+        return 2
+    for name in names or BENCHES:
+        print(f"\n== {name}: {(BENCHES[name].__doc__ or '').splitlines()[0]}", flush=True)
+        BENCHES[name]()
+    return 0
+
+
+def kernels() -> None:
+    """Kernels on one core for each instruction set; the peers: portable code, and plain copying."""
+    _example("cloakwork-kernels", "speed")
+
+
+def overhead() -> None:
+    """A million tiny steps; peers: NumPy's call and a dispatch by name, as HEAL's runtime does."""
+    _example("cloakwork-run", "overhead")
+    left, right, out = np.array([3, 5]), np.array([3, 5]), np.empty(2, dtype=np.int64)
+    calls = 200_000
+
+    def numpy_calls() -> None:
+        add = np.add
+        for _ in range(calls):
+            add(left, right, out=out)
+
+    ops = {"_modsum_ttt": np.add}
+    names = {6: left, 7: right, 8: out}
+    step = ("_modsum_ttt", (6, 7), 8)
+
+    def dispatched_calls() -> None:
+        for _ in range(calls):
+            name, args, result = step
+            names[result] = ops[name](*[names[arg] for arg in args], out=names[result])
+
+    for label, seconds in _medians({"NumPy": numpy_calls, "by name": dispatched_calls}).items():
+        print(f"peer, {label:10} {seconds / calls * 1e9:7.1f} ns a step")
+
+
+def load() -> None:
+    """A transcript that is mostly base64; peer: json, base64 and NumPy, as HEAL loads it."""
+    import cloakwork as cw
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "payload.json"
+        tensors, elements = 24, 1 << 19
+        path.write_text(json.dumps(_uploads(tensors, elements)))
+        container = Path(folder) / "payload.cwk"
+        cw.heal.load(path).save(container)
+        megabytes = path.stat().st_size / 1e6
+        ours = lambda: cw.heal.load(path)  # noqa: E731
+        mapped = lambda: cw.heal.load(container)  # noqa: E731
+        theirs = lambda: _load_in_python(path)  # noqa: E731
+        seconds = _medians({"cloakwork": ours, "container": mapped, "json+base64+numpy": theirs})
+        for label, taken in seconds.items():
+            ratio = seconds["json+base64+numpy"] / taken
+            print(f"{label:18} {megabytes / taken:9.0f} MB/s of JSON text  {ratio:8.1f} x the peer")
+        script = f"import cloakwork as cw; t = cw.heal.load({str(path)!r})"
+        decoded = tensors * elements * 8
+        peak = _peak_bytes(script) - _peak_bytes("import cloakwork")
+        limit = 1.3 * decoded + path.stat().st_size
+        print(f"peak memory {peak / 1e6:.0f} MB; limit 1.3 x tensors + file: {limit / 1e6:.0f} MB")
+
+
+def memory() -> None:
+    """Resident memory of a run beside what the plan printed before it."""
+    script = """
+import resource, sys
+import numpy as np, cloakwork as cw
+x = cw.asarray(np.ones((64, 1 << 18), dtype=np.int64))
+q = 2305843009218281473
+def chain(x):
+    for _ in range(6):
+        x = cw.ops.modmul(x, x, q)
+    return cw.ops.axis_modsum(cw.ops.modsum(x, x, q).unsqueeze(-1), 0, cw.asarray([q]))
+program = cw.trace(chain, x)
+words, planned = program.memory(threads=1)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+program.run(x, threads=1, profile=False)
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(f"plan: {words}")
+print(f"run grew by {(after - before) / 1e6:.1f} MB, {(after - before) / planned:.3f} x the plan")
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def digits() -> None:
+    """The encrypted digits, one thread and two, by phase of the transcript's run."""
+    import cloakwork as cw
+    from cloakwork.demo import digits as demo
+
+    with tempfile.TemporaryDirectory() as folder:
+        demo.run(Path(folder))
+        transcript = cw.heal.load(next(Path(folder).glob("*.json")))
+        runs = {f"{n} threads": (lambda n=n: transcript.run(threads=n)) for n in (1, 2)}
+        for run in runs.values():
+            run()
+        for label, seconds in _medians(runs).items():
+            print(f"{label}: {seconds:.3f} s")
+        report = transcript.run(threads=1).report
+        for op in report.ops:
+            per = op.seconds / max(op.operations, 1) * 1e9
+            print(f"  {op.op:36} {op.seconds:8.3f} s  {per:8.2f} ns an operation")
+
+
+def _example(package: str, example: str, *args: str) -> None:
+    command = ["cargo", "run", "--quiet", "--profile", "fast", "-p", package, "--example", example]
+    subprocess.run([*command, "--", *args], cwd=ROOT, check=True)
+
+
+def _medians(sides: dict[str, Callable[[], object]]) -> dict[str, float]:
+    """Seconds of each side: medians of interleaved rounds."""
+    taken: dict[str, list[float]] = {label: [] for label in sides}
+    for _ in range(ROUNDS):
+        for label, side in sides.items():
+            start = time.perf_counter()
+            side()
+            taken[label].append(time.perf_counter() - start)
+    return {label: statistics.median(seconds) for label, seconds in taken.items()}
+
+
+def _peak_bytes(script: str) -> int:
+    """Peak resident memory of a Python process that runs a script."""
+    tail = "\nimport resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    done = subprocess.run(
+        [sys.executable, "-c", script + tail], check=True, capture_output=True, text=True
+    )
+    return int(done.stdout.split()[-1]) * 1024
+
+
+def _uploads(tensors: int, elements: int) -> dict[str, object]:
+    """Uploads of random tensors, each freed again, in HEAL's form."""
+    random = np.random.default_rng(1)
+    entries: list[object] = []
+    for name in range(tensors):
+        buffer = io.BytesIO()
+        np.save(buffer, random.integers(0, 1 << 61, elements))
+        data = base64.b64encode(buffer.getvalue()).decode()
+        host = {"__type__": "HostTensor", "tensor_base64": {"type": "numpy", "data": data}}
+        pointer = {"__type__": "DeviceTensorPointer", "dtype": "torch.int64", "inf_name": name}
+        op = {
+            "__type__": "DeviceOp",
+            "name": "host_to_device",
+            "args": [_argument("HOST_TENSOR", host)],
+            "out": _argument("DEVICE_TENSOR", pointer),
+        }
+        free = {"__type__": "FreeDeviceTensor", "tensor_name": name}
+        entries += [[_entry("DEVICE_OP"), op], [_entry("FREE_DEVICE_TENSOR"), free]]
+    return {"__type__": "ExecutionTranscript", "transcript": entries}
+
+
+def _argument(kind: str, value: object) -> dict[str, object]:
+    arg_type = {"__type__": "DeviceOpArgType", "value": kind}
+    return {"__type__": "DeviceOpArg", "arg_type": arg_type, "value": value}
+
+
+def _entry(kind: str) -> dict[str, object]:
+    return {"__type__": "ExecutionTranscriptOpType", "value": kind}
+
+
+def _load_in_python(path: Path) -> object:
+    def hook(entry: dict[str, object]) -> object:
+        if entry.get("type") == "numpy":
+            data = base64.b64decode(str(entry["data"]))
+            return np.load(io.BytesIO(data), allow_pickle=False)
+        return entry
+
+    with path.open() as file:
+        return json.load(file, object_hook=hook)
+
+
+BENCHES: dict[str, Callable[[], None]] = {
+    "kernels": kernels,
+    "overhead": overhead,
+    "load": load,
+    "memory": memory,
+    "digits": digits,
+}
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
