@@ -10,13 +10,13 @@ use crate::{Options, PlanError};
 use cloakwork_ir::{Shape, View};
 use cloakwork_ops::{Body, Launch, Source, Value, Viewed};
 use cloakwork_verify::{Action, Call, StorageId, ValueId, Verified};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Physical views, where they differ from the logical ones.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
-    limb_major: HashSet<StorageId>,
-    views: HashMap<ValueId, View>,
+    limb_major: FxHashSet<StorageId>,
+    views: FxHashMap<ValueId, View>,
 }
 
 impl Layout {
@@ -78,6 +78,9 @@ impl Layout {
         let Some(q) = call.def.param("q") else {
             return Ok(());
         };
+        if !(0..call.values.len()).any(|param| self.is_open(verified, call, param)) {
+            return Ok(());
+        }
         verified.with_views(
             call,
             |value| verified.view(value),
@@ -96,6 +99,17 @@ impl Layout {
                 Ok(())
             },
         )
+    }
+
+    /// Whether an operand could become limb-major and is not yet.
+    fn is_open(&self, verified: &Verified, call: &Call, param: usize) -> bool {
+        let storage = call
+            .value(param)
+            .and_then(|value| storage_of(verified, value));
+        storage.is_some_and(|id| {
+            let rank = verified.storage(id).map_or(0, |info| info.root.rank());
+            rank >= 2 && !self.is_limb_major(id)
+        })
     }
 
     /// Every operand whose tightest axis is the one along which the moduli change.
@@ -138,7 +152,7 @@ impl Layout {
     /// Replays every view of the limb-major storages. False if some had to be given up.
     fn replay(&mut self, verified: &Verified) -> bool {
         self.views.clear();
-        let mut failed = HashSet::new();
+        let mut failed = FxHashSet::default();
         for (_, action) in verified.actions() {
             let (value, physical) = match action {
                 Action::Upload { value, .. } | Action::Allocate { value } => {

@@ -66,7 +66,8 @@ impl<'a> Builder<'a> {
             operations: elements,
             bytes: 2 * elements * dtype.size_bytes() as u64,
         };
-        self.push(row, &launch, &addresses, Prepared::None, cost);
+        let geometry = self.geometry(&launch);
+        self.push(row, geometry, &addresses, Prepared::None, cost);
         Ok(())
     }
 }

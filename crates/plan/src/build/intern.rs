@@ -5,17 +5,18 @@ use crate::plan::{Address, Buffer, Geometry, Prepared, Space, Step, StepCost};
 use cloakwork_ir::DType;
 use cloakwork_kernels::{KernelRow, LaunchShape};
 use cloakwork_ops::Launch;
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
 
 impl<'a> Builder<'a> {
     pub(super) fn push(
         &mut self,
         row: &'static KernelRow,
-        launch: &Launch,
+        geometry: u32,
         addresses: &[Address],
         prepared: Prepared,
         cost: StepCost,
     ) {
-        let geometry = self.geometry(launch);
         let scratch = row.scratch_bytes(&self.shape(geometry));
         self.scratch_bytes = self.scratch_bytes.max(scratch);
         let index = self.plan.steps.len() as u32;
@@ -44,23 +45,34 @@ impl<'a> Builder<'a> {
         self.plan.costs.push(cost);
     }
 
+    /// The index of a launch's iteration space; equal ones are one.
     pub(super) fn geometry(&mut self, launch: &Launch) -> u32 {
+        let mut hasher = FxHasher::default();
+        launch.split.hash(&mut hasher);
+        launch.dims.hash(&mut hasher);
+        launch.params.hash(&mut hasher);
+        for operand in &launch.operands {
+            operand.strides.hash(&mut hasher);
+        }
+        let alike = self.geometry_index.entry(hasher.finish()).or_default();
+        let known = &self.plan.geometries;
+        let same = |&&index: &&u32| known.get(index as usize).is_some_and(|g| is_of(g, launch));
+        if let Some(&index) = alike.iter().find(same) {
+            return index;
+        }
+        let strides = launch
+            .operands
+            .iter()
+            .flat_map(|o| o.strides.iter().copied());
         let geometry = Geometry {
             dims: launch.dims.as_slice().into(),
             split: launch.split as u32,
-            strides: launch
-                .operands
-                .iter()
-                .flat_map(|o| o.strides.iter().copied())
-                .collect(),
+            strides: strides.collect(),
             params: launch.params.as_slice().into(),
         };
-        if let Some(&index) = self.geometry_index.get(&geometry) {
-            return index;
-        }
         let index = self.plan.geometries.len() as u32;
-        self.plan.geometries.push(geometry.clone());
-        self.geometry_index.insert(geometry, index);
+        alike.push(index);
+        self.plan.geometries.push(geometry);
         index
     }
 
@@ -95,4 +107,13 @@ impl<'a> Builder<'a> {
         });
         self.plan.buffers.len() as u32 - 1
     }
+}
+
+/// Whether a geometry is that of a launch.
+fn is_of(geometry: &Geometry, launch: &Launch) -> bool {
+    let strides = launch.operands.iter().flat_map(|o| &o.strides);
+    geometry.split as usize == launch.split
+        && *geometry.dims == *launch.dims
+        && *geometry.params == *launch.params
+        && geometry.strides.iter().eq(strides)
 }

@@ -101,14 +101,10 @@ impl<'a> Builder<'a> {
         if launch.units() == 0 {
             return Ok(());
         }
-        let prepared = self.prepare(call, launch, row, &addresses)?;
-        self.push(
-            row,
-            launch,
-            &addresses,
-            prepared,
-            StepCost { operations, bytes },
-        );
+        let geometry = self.geometry(launch);
+        let prepared = self.prepare(call, launch, (row, geometry), &addresses);
+        let cost = StepCost { operations, bytes };
+        self.push(row, geometry, &addresses, prepared, cost);
         Ok(())
     }
 
@@ -141,14 +137,13 @@ impl<'a> Builder<'a> {
         &mut self,
         call: &Call,
         launch: &Launch,
-        row: &'static KernelRow,
+        (row, geometry): (&'static KernelRow, u32),
         addresses: &[Address],
-    ) -> Result<Prepared, PlanError> {
-        let geometry = self.geometry(launch);
+    ) -> Prepared {
         let shape = self.shape(geometry);
         let bytes = row.prepared_bytes(&shape);
         if bytes == 0 {
-            return Ok(Prepared::None);
+            return Prepared::None;
         }
         let constant = launch
             .operands
@@ -166,7 +161,7 @@ impl<'a> Builder<'a> {
         if !constant {
             let first = self.plan.steps.len() as u32;
             let buffer = self.buffer(bytes, first);
-            return Ok(Prepared::Dynamic(buffer));
+            return Prepared::Dynamic(buffer);
         }
         // Only what `prepare` reads tells two of them apart.
         let read: Box<[Address]> = addresses
@@ -182,7 +177,7 @@ impl<'a> Builder<'a> {
             .collect();
         let key = (std::ptr::from_ref(row) as usize, geometry, read);
         if let Some(&index) = self.prepared_index.get(&key) {
-            return Ok(Prepared::Constant(index));
+            return Prepared::Constant(index);
         }
         let index = self.plan.prepared.len() as u32;
         let addresses = key.2.clone();
@@ -194,7 +189,7 @@ impl<'a> Builder<'a> {
         });
         self.plan.memory.prepared_bytes += bytes.next_multiple_of(arena::ALIGNMENT_BYTES);
         self.prepared_index.insert(key, index);
-        Ok(Prepared::Constant(index))
+        Prepared::Constant(index)
     }
 
     pub(super) fn checks(

@@ -7,11 +7,12 @@ mod place;
 
 use crate::arena;
 use crate::layout::Layout;
-use crate::plan::{Address, Geometry, Options, Plan, Prepared, Step, StepCost};
+use crate::plan::{Address, Options, Plan, Prepared, Step, StepCost};
 use crate::{Memory, PlanError, lower};
 use cloakwork_ir::{DType, HostId};
 use cloakwork_verify::{Action, StorageId, Verified};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Plans a verified program.
@@ -62,9 +63,10 @@ struct Builder<'a> {
     layout: &'a Layout,
     plan: Plan,
     places: Vec<Place>,
-    geometry_index: HashMap<Geometry, u32>,
-    pool_index: HashMap<(DType, i64), u32>,
-    prepared_index: HashMap<(usize, u32, Box<[Address]>), u32>,
+    /// Iteration spaces by hash.
+    geometry_index: FxHashMap<u64, SmallVec<[u32; 1]>>,
+    pool_index: FxHashMap<(DType, i64), u32>,
+    prepared_index: FxHashMap<(usize, u32, Box<[Address]>), u32>,
     scratch_bytes: u64,
     origin: u32,
 }
@@ -94,9 +96,9 @@ impl<'a> Builder<'a> {
             layout,
             plan,
             places: vec![Place::Untouched; verified.storages().len()],
-            geometry_index: HashMap::new(),
-            pool_index: HashMap::new(),
-            prepared_index: HashMap::new(),
+            geometry_index: FxHashMap::default(),
+            pool_index: FxHashMap::default(),
+            prepared_index: FxHashMap::default(),
             scratch_bytes: 0,
             origin: 0,
         }

@@ -135,7 +135,8 @@ impl<'a> Builder<'a> {
             operations: elements,
             bytes,
         };
-        self.push(row, &launch, &[target], Prepared::None, cost);
+        let geometry = self.geometry(&launch);
+        self.push(row, geometry, &[target], Prepared::None, cost);
         Ok(())
     }
 }
