@@ -22,7 +22,7 @@ impl<'p> Checker<'p> {
             Body::View(view) => self.view(spelling, op, call, *view),
             Body::Allocate(infer) => self.allocate(spelling, op, &call, *infer),
             Body::Upload => self.upload(op, &call),
-            Body::Download => self.download(op, &call),
+            Body::Download => self.download(spelling, op, &call),
             Body::Kernel(body) => self.kernel(spelling, op, call, body),
             Body::Expand(body) => self.composite(spelling, op, call, body),
         }
@@ -30,7 +30,8 @@ impl<'p> Checker<'p> {
 
     fn view(&mut self, spelling: &Spelling, op: &Op, call: Call, view: ViewFn) -> Option<()> {
         let name = self.result_name(op)?;
-        let source = call.def.param("a").and_then(|param| call.value(param))?;
+        let param = call.def.param("a")?;
+        let source = call.value(param)?;
         let viewed = self.ask(spelling, op, &call, view)?;
         let info = self.values.value(source)?;
         let (storage, dtype) = (info.storage, info.dtype);
@@ -47,7 +48,7 @@ impl<'p> Checker<'p> {
                 Action::View { call, value }
             }
             Viewed::Copy(shape) => {
-                self.read(source, "a", first_name(self.program.args(op)));
+                self.read(spelling, op, param, source);
                 let root = View::contiguous(shape);
                 let value = self.create(name, (dtype, root), StorageOrigin::Copy)?;
                 Action::Copy {
@@ -102,7 +103,7 @@ impl<'p> Checker<'p> {
         }
     }
 
-    fn download(&mut self, op: &'p Op, call: &Call) -> Option<()> {
+    fn download(&mut self, spelling: &Spelling, op: &'p Op, call: &Call) -> Option<()> {
         let param = call
             .values
             .iter()
@@ -117,8 +118,8 @@ impl<'p> Checker<'p> {
             self.report(issue.operand("result"));
             return None;
         };
-        let name = first_name(self.program.args(op));
-        self.read(value, "", name);
+        self.read(spelling, op, param, value);
+        let name = self.name_of(spelling, op, param);
         self.check_target(*host, value, name)?;
         self.actions
             .push((self.step, Action::Download { value, host: *host }));
@@ -152,7 +153,8 @@ impl<'p> Checker<'p> {
         None
     }
 
-    /// Asks a function of the declaration, with the logical views.
+    /// Asks a function of the declaration, with the logical views. Contents are not shown: what they
+    /// must be is the matter of the declaration's checks.
     pub fn ask<T>(
         &mut self,
         spelling: &Spelling,
@@ -161,7 +163,10 @@ impl<'p> Checker<'p> {
         f: impl FnOnce(&Args) -> Result<T, OpError>,
     ) -> Option<T> {
         let view_of = |id| self.values.view(id);
-        match self.values.with_args(self.program, call, view_of, f) {
+        match self
+            .values
+            .with_contents(self.program, call, view_of, &[], f)
+        {
             Ok(answer) => Some(answer),
             Err(error) => {
                 self.refuse(spelling, op, error);
@@ -231,9 +236,13 @@ impl<'p> Checker<'p> {
         None
     }
 
-    /// Notes that a value is read; a read of what nothing wrote is odd.
-    pub fn read(&mut self, value: ValueId, operand: &'static str, name: Option<Symbol>) {
-        let Some(id) = self.values.value(value).map(|info| info.storage) else {
+    /// Notes that a parameter's elements are read; a read of what nothing wrote is odd.
+    pub fn read(&mut self, spelling: &Spelling, op: &Op, param: usize, value: ValueId) {
+        let info = self.values.value(value);
+        let Some(id) = info
+            .filter(|info| info.view.shape.elements() > 0)
+            .map(|info| info.storage)
+        else {
             return;
         };
         let unwritten = self
@@ -242,7 +251,8 @@ impl<'p> Checker<'p> {
             .is_some_and(|storage| storage.origin == StorageOrigin::Zeros && !storage.written);
         if unwritten && self.read_unwritten.insert(id) {
             let issue = Issue::warning("unwritten-read", "a tensor that something wrote", "zeros");
-            self.report(issue.operand(operand).names(name));
+            let name = self.name_of(spelling, op, param);
+            self.report(issue.operand(spelling.param_name(param)).names(name));
         }
     }
 
@@ -256,19 +266,12 @@ impl<'p> Checker<'p> {
 
     /// A failed step may have been meant to write its `out`: spares the reader a second finding.
     pub fn touch_out(&mut self, spelling: &Spelling, op: &Op) {
-        let Some(symbol) = self.name_of(spelling, op, spelling.out_name()) else {
+        let out = spelling.out.and_then(|out| self.name_of(spelling, op, out));
+        let Some(symbol) = out else {
             return;
         };
         if let Name::Live { value, .. } = self.names.get(symbol) {
             self.write(value);
         }
     }
-}
-
-/// The first device tensor among the arguments.
-fn first_name(args: &[Arg]) -> Option<Symbol> {
-    args.iter().find_map(|arg| match arg {
-        Arg::Device(symbol, _) => Some(*symbol),
-        _ => None,
-    })
 }

@@ -4,7 +4,7 @@ use crate::names::{Name, Names};
 use crate::report::Issue;
 use crate::spelling::Spellings;
 use crate::values::Values;
-use crate::{Action, Finding, MAX_FINDINGS, Severity, StorageId, Verification, Verified};
+use crate::{Action, Finding, MAX_FINDINGS, Severity, StorageId, ValueId, Verification, Verified};
 use cloakwork_ir::{Arg, Op, Program, Step, Symbol, Text, Type, View};
 use cloakwork_ops::{Code, FormError};
 use std::collections::{HashMap, HashSet};
@@ -27,9 +27,10 @@ pub(crate) struct Checker<'p> {
     /// How many findings there are, kept or not.
     pub found: HashMap<Severity, usize>,
     pub spellings: Spellings,
-    /// Large constants whose contents were found to be as demanded: by declaration, index of the
-    /// demand, its bound, and what is seen of which storage.
-    pub checked: HashSet<(usize, usize, i64, StorageId, View)>,
+    /// Values whose contents were looked at: by declaration, index of the demand and its bound.
+    pub checked: HashSet<(usize, usize, i64, ValueId)>,
+    /// The same for large ones, by what is seen of which storage.
+    pub checked_large: HashSet<(usize, usize, i64, StorageId, View)>,
     /// Storages about which an unwritten read was reported.
     pub read_unwritten: HashSet<StorageId>,
     pub inputs: HashMap<&'p str, &'p Type>,
@@ -75,6 +76,7 @@ impl<'p> Checker<'p> {
             found: HashMap::new(),
             spellings: Spellings::default(),
             checked: HashSet::new(),
+            checked_large: HashSet::new(),
             read_unwritten: HashSet::new(),
             inputs: HashMap::new(),
             outputs: HashMap::new(),

@@ -6,10 +6,15 @@ use crate::single::{OutDemand, aliasing_error, is_read};
 use crate::spelling::Spelling;
 use crate::{Action, Bound, Call, StorageOrigin, ValueId};
 use cloakwork_ir::{Arg, Op, Type, View};
-use cloakwork_ops::{Access, Aliasing, ContentCheck, ExpandBody, KernelBody, OpError, ParamKind};
+use cloakwork_ops::{
+    Access, Aliasing, Args, ContentCheck, ExpandBody, KernelBody, OpError, ParamKind,
+};
+use smallvec::SmallVec;
 
-/// Constants with more elements than this are looked at once for equal calls, not at each.
+/// Constants with more elements than this are looked at once even if other values show them.
 const LARGE_CONSTANT_ELEMENTS: u64 = 64;
+
+type Bounds = SmallVec<[Option<i64>; 4]>;
 
 impl<'p> Checker<'p> {
     pub fn kernel(
@@ -19,8 +24,7 @@ impl<'p> Checker<'p> {
         mut call: Call,
         body: &KernelBody,
     ) -> Option<()> {
-        let inferred = self.ask(spelling, op, &call, body.infer)?;
-        self.check_contents(spelling, op, &call, body.checks)?;
+        let inferred = self.infer(spelling, op, &call, body.infer)?;
         let param = spelling.out?;
         let out = match call.value(param) {
             Some(out) => {
@@ -53,8 +57,7 @@ impl<'p> Checker<'p> {
         call: Call,
         body: &ExpandBody,
     ) -> Option<()> {
-        let inferred = self.ask(spelling, op, &call, body.infer)?;
-        self.check_contents(spelling, op, &call, body.checks)?;
+        let inferred = self.infer(spelling, op, &call, body.infer)?;
         let result = match spelling.out.and_then(|param| call.value(param)) {
             Some(out) => {
                 self.check_out(
@@ -84,42 +87,70 @@ impl<'p> Checker<'p> {
         Some(Type::new(info.dtype, info.view.shape.clone()))
     }
 
-    /// Applies the declaration's demands on contents to what is known of them. Large constants,
-    /// such as the permutation of each transform, are looked at once for equal demands.
-    fn check_contents(
+    /// The type that the declaration infers, where what is known of contents is as it demands.
+    fn infer(
         &mut self,
         spelling: &Spelling,
         op: &Op,
         call: &Call,
-        checks: &[ContentCheck],
-    ) -> Option<()> {
-        for (index, check) in checks.iter().enumerate() {
-            let param = call.def.param(check.operand())?;
-            let bound = self.ask(spelling, op, call, |args| check.bound(args))?;
-            let (Some(bound), Some(value)) = (bound, call.values.get(param)) else {
-                continue;
-            };
-            let words = match *value {
-                Bound::Int(word) => vec![word],
-                Bound::Value(id) if call.is_constant(param) => {
-                    let info = self.values.value(id)?;
-                    if info.view.shape.elements() > LARGE_CONSTANT_ELEMENTS {
-                        let def = std::ptr::from_ref(call.def) as usize;
-                        let key = (def, index, bound, info.storage, info.view.clone());
-                        if !self.checked.insert(key) {
-                            continue;
-                        }
-                    }
-                    self.values.constant(self.program, call, param)?.words()
-                }
-                _ => continue,
-            };
-            if let Err(error) = check.check(bound, &words) {
+        infer: fn(&Args) -> Result<Type, OpError>,
+    ) -> Option<Type> {
+        let checks = call.def.body.checks();
+        let (ty, bounds) = self.ask(spelling, op, call, |args| {
+            let ty = infer(args)?;
+            let bounds: Result<Bounds, OpError> =
+                checks.iter().map(|check| check.bound(args)).collect();
+            Ok((ty, bounds?))
+        })?;
+        for (index, (check, bound)) in checks.iter().zip(bounds).enumerate() {
+            if let Some(bound) = bound
+                && let Err(error) = self.check_contents(call, index, check, bound)
+            {
                 self.refuse(spelling, op, error);
                 return None;
             }
         }
-        Some(())
+        Some(ty)
+    }
+
+    /// Looks at the contents of a parameter, if they are known; once for equal demands.
+    fn check_contents(
+        &mut self,
+        call: &Call,
+        index: usize,
+        check: &ContentCheck,
+        bound: i64,
+    ) -> Result<(), OpError> {
+        let Some(param) = call.def.param(check.operand()) else {
+            return Ok(());
+        };
+        let value = match call.values.get(param) {
+            Some(Bound::Int(word)) => return check.check(bound, &[*word]),
+            Some(Bound::Value(value)) if call.is_constant(param) => *value,
+            _ => return Ok(()),
+        };
+        let def = std::ptr::from_ref(call.def) as usize;
+        let key = (def, index, bound, value);
+        if self.checked.contains(&key) {
+            return Ok(());
+        }
+        let large = self.values.value(value).and_then(|info| {
+            let is_large = info.view.shape.elements() > LARGE_CONSTANT_ELEMENTS;
+            is_large.then(|| (def, index, bound, info.storage, info.view.clone()))
+        });
+        let seen = large
+            .as_ref()
+            .is_some_and(|key| self.checked_large.contains(key));
+        if let Some(tensor) = self
+            .values
+            .constant(self.program, call, param)
+            .filter(|_| !seen)
+        {
+            check.check(bound, &tensor.words())?;
+        }
+        self.checked.insert(key);
+        self.checked_large.extend(large);
+        Ok(())
     }
 
     /// The tensor that is written is of the right type and apart from what is read.
@@ -139,7 +170,7 @@ impl<'p> Checker<'p> {
         let typed = self.check_out_type(spelling, op, call, (out, inferred), demand);
         let apart = self.check_aliasing(spelling, op, call, out, demand.aliasing);
         typed.and(apart)?;
-        let written = self.name_of(spelling, op, spelling.out_name())?;
+        let written = self.name_of(spelling, op, spelling.out?)?;
         if let Some(own) = own.filter(|own| *own != written) {
             // HEAL binds the step's own name to the tensor that was written.
             let name = |symbol| format!("%{}", self.program.symbol_name(symbol));
@@ -208,12 +239,11 @@ impl<'p> Checker<'p> {
     }
 
     fn read_operands(&mut self, spelling: &Spelling, op: &Op, call: &Call) {
-        for (param, bound) in call.def.params.iter().zip(&call.values) {
-            if let Bound::Value(id) = *bound
+        for (index, (param, bound)) in call.def.params.iter().zip(&call.values).enumerate() {
+            if let Bound::Value(value) = *bound
                 && is_read(param)
             {
-                let name = self.name_of(spelling, op, param.name);
-                self.read(id, param.name, name);
+                self.read(spelling, op, index, value);
             }
         }
     }

@@ -105,7 +105,8 @@ impl Checker<'_> {
 
     /// Records what a declaration refuses.
     pub fn refuse(&mut self, spelling: &Spelling, op: &Op, error: OpError) {
-        let name = self.name_of(spelling, op, error.operand);
+        let param = spelling.def.param(error.operand);
+        let name = param.and_then(|param| self.name_of(spelling, op, param));
         self.report(
             Issue::of(error.code, error.expected, error.got)
                 .operand(error.operand)
@@ -115,8 +116,9 @@ impl Checker<'_> {
     }
 
     /// The name by which the step at hand gives a parameter.
-    pub fn name_of(&self, spelling: &Spelling, op: &Op, param: &str) -> Option<Symbol> {
-        match self.program.args(op).get(spelling.written(param)?) {
+    pub fn name_of(&self, spelling: &Spelling, op: &Op, param: usize) -> Option<Symbol> {
+        let written = *spelling.written.get(param)?;
+        match self.program.args(op).get(written?) {
             Some(Arg::Device(symbol, _)) => Some(*symbol),
             _ => None,
         }

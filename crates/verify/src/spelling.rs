@@ -2,7 +2,7 @@
 
 use crate::Bound;
 use cloakwork_ir::{Op, Program};
-use cloakwork_ops::{Form, FormError, OpDef, ParamKind, find_form};
+use cloakwork_ops::{Form, FormError, OpDef, Param, ParamKind, find_form};
 use smallvec::SmallVec;
 use std::rc::Rc;
 
@@ -13,6 +13,8 @@ pub(crate) struct Spelling {
     pub form: &'static Form,
     /// For each argument as written, the parameter that takes it.
     pub order: SmallVec<[usize; 12]>,
+    /// For each parameter, the argument that it takes.
+    pub written: SmallVec<[Option<usize>; 12]>,
     /// For each parameter, what it is where the spelling leaves it out.
     pub defaults: SmallVec<[Bound; 4]>,
     /// The parameter that is written.
@@ -21,16 +23,15 @@ pub(crate) struct Spelling {
 
 impl Spelling {
     fn new(def: &'static OpDef, form: &'static Form) -> Self {
+        // A declaration that names no such parameter is refused by the tests of the list.
+        let place = |name: &&str| def.param(name).unwrap_or(usize::MAX);
+        let argument = |param: &Param| form.args.iter().position(|name| *name == param.name);
         let params = def.params.iter();
         Self {
             def,
             form,
-            // A declaration that names no such parameter is refused by the tests of the list.
-            order: form
-                .args
-                .iter()
-                .map(|name| def.param(name).unwrap_or(usize::MAX))
-                .collect(),
+            order: form.args.iter().map(place).collect(),
+            written: params.clone().map(argument).collect(),
             defaults: params
                 .map(|p| p.default.map_or(Bound::Absent, Bound::Int))
                 .collect(),
@@ -38,16 +39,14 @@ impl Spelling {
         }
     }
 
-    /// The name of the parameter that is written; empty where none is.
-    pub fn out_name(&self) -> &'static str {
-        let param = self.out.and_then(|index| self.def.params.get(index));
-        param.map_or("", |param| param.name)
+    /// The name of a parameter.
+    pub fn param_name(&self, param: usize) -> &'static str {
+        self.def.params.get(param).map_or("", |param| param.name)
     }
 
-    /// The place among the written arguments of the parameter with this name.
-    pub fn written(&self, param: &str) -> Option<usize> {
-        let param = self.def.param(param)?;
-        self.order.iter().position(|&own| own == param)
+    /// The name of the parameter that is written; empty where none is.
+    pub fn out_name(&self) -> &'static str {
+        self.out.map_or("", |param| self.param_name(param))
     }
 }
 
