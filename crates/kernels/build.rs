@@ -17,7 +17,7 @@ const COMMON: [&str; 7] = [
 type Set = (&'static str, &'static str, &'static [&'static str]);
 
 /// The sets of x86-64.
-const X86: [Set; 2] = [
+const X86: [Set; 3] = [
     ("avx2", "kernels/x86_avx2.cc", &["-mavx2", "-mbmi2"]),
     (
         "avx512",
@@ -27,6 +27,19 @@ const X86: [Set; 2] = [
             "-mavx512dq",
             "-mavx512vl",
             "-mavx512bw",
+            "-mavx2",
+            "-mbmi2",
+        ],
+    ),
+    (
+        "avx512ifma",
+        "kernels/x86_avx512ifma.cc",
+        &[
+            "-mavx512f",
+            "-mavx512dq",
+            "-mavx512vl",
+            "-mavx512bw",
+            "-mavx512ifma",
             "-mavx2",
             "-mbmi2",
         ],

@@ -33,6 +33,9 @@
   CW_DECLARE(kernel, suffix, avx512)
 #include "kernels/families.inc"
 #undef CW_KERNEL
+#define CW_KERNEL(kernel, suffix, Function, In, Out, derived) CW_DECLARE(kernel, suffix, avx512ifma)
+#include "kernels/modular/products.inc"
+#undef CW_KERNEL
 #endif
 
 namespace cw {
@@ -40,6 +43,10 @@ namespace {
 
 constexpr cw_kernel_row kRows[] = {
 #if defined(__x86_64__)
+#define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
+  CW_ROW(kernel, suffix, avx512ifma, CW_AVX512IFMA, In, Out, derived)
+#include "kernels/modular/products.inc"
+#undef CW_KERNEL
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
   CW_ROW(kernel, suffix, avx512, CW_AVX512, In, Out, derived)
 #include "kernels/families.inc"

@@ -41,8 +41,8 @@ struct CrtPlan {
   CrtInverse Inverse(const void* prepared, u64 i, u64 j) const {
     return Inverses(prepared)[PairIndex(i, j)];
   }
-  // v and words, by lane.
-  u64 ScratchBytes() const { return 2 * limbs * kCrtLanes * sizeof(u64); }
+  // v, words and a row of zeros, by lane.
+  u64 ScratchBytes() const { return (2 * limbs + 1) * kCrtLanes * sizeof(u64); }
 };
 
 }  // namespace

@@ -76,9 +76,10 @@ inline void MixedRadix(u64* v, const CrtPlan& plan, const void* prepared) {
   }
 }
 
-// Words of x, least significant first, [limbs][lane], from its mixed-radix digits (Horner).
+// Words of x, least significant first, [limbs + 1][lane], the last zero, from its mixed-radix
+// digits (Horner).
 inline void WordsOf(u64* words, const u64* v, const CrtPlan& plan, const void* prepared) {
-  memset(words, 0, plan.limbs * kCrtLanes * sizeof(u64));
+  memset(words, 0, (plan.limbs + 1) * kCrtLanes * sizeof(u64));
   u64 used = 0;
   for (u64 i = plan.limbs; i-- > 0;) {
     const u64 q = plan.Moduli(prepared)[i].q;
@@ -95,13 +96,23 @@ inline void WordsOf(u64* words, const u64* v, const CrtPlan& plan, const void* p
   }
 }
 
-// bits of x from bit `at` on, at most 64 of them; zeros beyond its words.
-CW_INLINE u64 BitsAt(const u64* words, u64 limbs, u64 at, u64 lane) {
-  const u64 word = at / 64, shift = at % 64;
-  if (word >= limbs) return 0;
-  const u64 low = words[word * kCrtLanes + lane] >> shift;
-  if (shift == 0 || word + 1 >= limbs) return low;
-  return low | words[(word + 1) * kCrtLanes + lane] << (64 - shift);
+// Digits of up to kCrtLanes units: bits of x from bit `at` on, at most 64 of them. Row `limbs` of
+// words is zero and stands for all that lie beyond.
+template <class Out>
+CW_INLINE void DigitOfLanes(Out* out, i64 step, const u64* words, u64 limbs, u64 at, u64 mask,
+                            u64 count) {
+  const u64 shift = at % 64;
+  const u64* low = words + Min(at / 64, limbs) * kCrtLanes;
+  const u64* high = words + Min(at / 64 + 1, limbs) * kCrtLanes;
+  Out digits[kCrtLanes];
+  for (u64 lane = 0; lane < kCrtLanes; ++lane) {
+    digits[lane] = (Out)((low[lane] >> shift | high[lane] << 1 << (63 - shift)) & mask);
+  }
+  if (step == 1 && count == kCrtLanes) {
+    memcpy(out, digits, sizeof digits);
+  } else {
+    for (u64 lane = 0; lane < count; ++lane) out[(i64)lane * step] = digits[lane];
+  }
 }
 
 // Operands: out (without its digit axis), a, q. Axes: x, y, k; units are x, y.
@@ -128,9 +139,7 @@ void GDecompFullQ(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
     WordsOf(words, v, plan, launch.prepared);
     Out* out = Data<Out>(launch, 0) + (i64)x * out_at[0] + (i64)y * out_at[1];
     for (u64 j = 0; j < p.digits; ++j, out += p.step) {
-      for (u64 lane = 0; lane < count; ++lane) {
-        out[(i64)lane * out_at[1]] = (Out)(BitsAt(words, plan.limbs, j * p.bits, lane) & p.mask);
-      }
+      DigitOfLanes(out, out_at[1], words, plan.limbs, j * p.bits, p.mask, count);
     }
     unit += count;
   }

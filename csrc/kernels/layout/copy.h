@@ -9,29 +9,27 @@ namespace {
 
 // Rows copied together where a is tight along another axis than out: a 64-byte line of a that is
 // read for one row then serves them all.
-constexpr u64 kTransposeRows = 8;
+constexpr u64 kTransposeRows = 16;
+// Columns of a tile: as many pages of a as a first-level address cache holds.
+constexpr u64 kTransposeColumns = 64;
 
-template <class T>
-CW_INLINE void CopyRow(T* out, i64 out_step, const T* a, i64 a_step, u64 count) {
-  if (out_step == 1 && a_step == 1) {
-    memmove(out, a, count * sizeof(T));
-  } else if (out_step == 1) {
-    for (u64 i = 0; i < count; ++i) out[i] = a[(i64)i * a_step];
-  } else {
-    for (u64 i = 0; i < count; ++i) out[(i64)i * out_step] = a[(i64)i * a_step];
-  }
-}
-
-// Whole rows first .. first + count of a launch, kTransposeRows or fewer, that differ in the axis
-// before the last alone.
+// A tile of count rows, that differ in the axis before the last alone, and length columns. It goes
+// through a buffer: rows of out are often a power of two apart, and their lines would drive each
+// other out of the first-level cache.
 template <class T>
 CW_INLINE void CopyTransposed(T* out, const i64* out_at, const T* a, const i64* a_at, u64 length,
                               u64 count) {
+  T tile[kTransposeRows][kTransposeColumns + 8];
   for (u64 i = 0; i < length; ++i) {
-    T* out_column = out + (i64)i * out_at[1];
-    const T* a_column = a + (i64)i * a_at[1];
-    for (u64 row = 0; row < count; ++row) {
-      out_column[(i64)row * out_at[0]] = a_column[(i64)row * a_at[0]];
+    const T* column = a + (i64)i * a_at[1];
+    for (u64 row = 0; row < count; ++row) tile[row][i] = column[(i64)row * a_at[0]];
+  }
+  for (u64 row = 0; row < count; ++row) {
+    T* out_row = out + (i64)row * out_at[0];
+    if (out_at[1] == 1) {
+      memcpy(out_row, tile[row], length * sizeof(T));
+    } else {
+      for (u64 i = 0; i < length; ++i) out_row[(i64)i * out_at[1]] = tile[row][i];
     }
   }
 }
@@ -64,10 +62,13 @@ struct Copier {
     rows.Seek(begin);
     T* out = Data<T>(launch, 0) + rows.offset[0];
     const T* a = Data<const T>(launch, 1) + rows.offset[1];
-    for (u64 done = 0; begin + done < end; done += kTransposeRows) {
-      const u64 count = Min(kTransposeRows, end - begin - done);
-      CopyTransposed(out + (i64)done * out_at[0], out_at, a + (i64)done * a_at[0], a_at, length,
-                     count);
+    for (u64 column = 0; column < length; column += kTransposeColumns) {
+      const u64 columns = Min(kTransposeColumns, length - column);
+      for (u64 row = 0; row < end - begin; row += kTransposeRows) {
+        CopyTransposed(out + (i64)row * out_at[0] + (i64)column * out_at[1], out_at,
+                       a + (i64)row * a_at[0] + (i64)column * a_at[1], a_at, columns,
+                       Min(kTransposeRows, end - begin - row));
+      }
     }
   }
 

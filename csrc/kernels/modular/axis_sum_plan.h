@@ -10,8 +10,10 @@ namespace {
 // Units of a chunk, and terms added before a reduction: 15 * 2^124 + 2^62 < 2^128.
 constexpr u64 kSumChunk = 128;
 constexpr u64 kSumTerms = 15;
-// Gathered tiles of a and b, at 8 bytes an element.
-constexpr u64 kAxisSumScratchBytes = 2 * kSumTerms * kSumChunk * sizeof(u64);
+// Distance of a tile's rows: a line more than their length, so that they spread over cache sets.
+constexpr u64 kSumTileStep = kSumChunk + 8;
+// Tiles of a and b, at 8 bytes an element.
+constexpr u64 kAxisSumScratchBytes = 2 * kSumTerms * kSumTileStep * sizeof(u64);
 
 // inverse = floor(2^64 / q); power = 2^64 mod q, with its Shoup companion.
 struct SumModulus {

@@ -8,6 +8,7 @@
 #define CLOAKWORK_KERNELS_MODULAR_MODMUL_AXIS_SUM_H_
 
 #include "kernels/modular/axis_sum_plan.h"
+#include "kernels/modular/product_sum.h"
 #include "kernels/rows.h"
 #include "kernels/simd/u64x1.h"
 
@@ -33,27 +34,26 @@ CW_INLINE V ReduceWide(V high, V low, const SumModulus& m) {
   return SubIfAtLeast(SubIfAtLeast(Add(upper, lower), Add(q, q)), q);
 }
 
-// out[i] = (out[i] + sum of terms) mod q for i in first .. stop; false, with out unspecified words
-// left as they were from the first vector that holds a word outside [0, 2^62).
+// out[i] = (out[i] + sum of terms) mod q for i from first on. Returns where it ended: less than a
+// vector before stop, or at the first vector that holds a word outside [0, 2^62).
 template <class V, bool a_broadcast, bool b_broadcast, class T>
 CW_INLINE u64 SumVectors(T* out, const Terms<T>& a, const Terms<T>& b, u64 terms, u64 first,
                          u64 stop, const SumModulus& m) {
   u64 i = first;
   for (; i + V::kLanes <= stop; i += V::kLanes) {
-    V low = V::Load(out + i);
-    V high = V::Set(0);
-    V seen = low;
+    V seen = V::Load(out + i);
+    ProductSum<V> sum(seen);
     for (u64 s = 0; s < terms; ++s) {
       const T* a_term = a.data + (i64)s * a.term_step;
       const T* b_term = b.data + (i64)s * b.term_step;
       const V x = a_broadcast ? V::Set((u64)(i64)*a_term) : V::Load(a_term + i);
       const V y = b_broadcast ? V::Set((u64)(i64)*b_term) : V::Load(b_term + i);
-      V product_low;
-      const V product_high = MulWide(x, y, product_low);
-      AddWide(high, low, product_high, product_low);
+      sum.Add(x, y);
       seen = Or(seen, Or(x, y));
     }
     if (__builtin_expect(AnyTopBit(Or(seen, Add(seen, seen))), 0)) break;
+    V low;
+    const V high = sum.Words(low);
     ReduceWide(high, low, m).Store(out + i);
   }
   return i;
@@ -93,20 +93,25 @@ void AddProducts(T* out, const Terms<T>& a, const Terms<T>& b, u64 terms, u64 co
   SumChunk<V, false, false>(out, a, b, terms, count, m);
 }
 
-// Brings the terms of one operand for positions u .. u + count side by side, if they are not.
+// Brings the terms of one operand for positions u .. u + count side by side. Rows that are tight
+// already are copied too: their distance is often a power of two, so that as many rows as there
+// are terms would meet in one set of the caches, and no prefetcher follows them all.
 template <class T>
 Terms<T> FetchTerms(const T* data, i64 step, i64 term_step, const u32* order, u64 u, u64 count,
                     u64 terms, T* tile) {
   if (step == 0) return {data, term_step, true};
-  if (step == 1 && order == nullptr) return {data + u, term_step, false};
   for (u64 s = 0; s < terms; ++s) {
     const T* row = data + (i64)s * term_step;
-    T* tile_row = tile + s * kSumChunk;
+    T* tile_row = tile + s * kSumTileStep;
+    if (step == 1 && order == nullptr) {
+      memcpy(tile_row, row + u, count * sizeof(T));
+      continue;
+    }
     for (u64 i = 0; i < count; ++i) {
       tile_row[i] = row[(i64)(order == nullptr ? u + i : order[u + i]) * step];
     }
   }
-  return {tile, (i64)kSumChunk, false};
+  return {tile, (i64)kSumTileStep, false};
 }
 
 // Rows first_row .. last_row at positions u .. u + count of limb k.
@@ -123,7 +128,7 @@ struct AxisSum {
     moduli = AxisSumPlan::Moduli(launch.prepared);
     order = launch.data[4] == nullptr ? nullptr : plan.Inverse(launch.prepared);
     tile = static_cast<T*>(scratch);
-    b_tile = tile + kSumTerms * kSumChunk;
+    b_tile = tile + kSumTerms * kSumTileStep;
   }
 
   CW_INLINE void Accumulate(T* out, const Terms<T>& a, const Terms<T>& b, u64 terms, u64 count,

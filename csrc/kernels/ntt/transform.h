@@ -77,12 +77,19 @@ void InverseBlock(u64* x, u64 n, u64 node, const Twiddles& table, u64 q) {
   if (span < n) Radix2Pass<V, true>(x, span, node, table, q);
 }
 
+// A word to [0, q). Digits may be negative, and are then small.
+CW_INLINE u64 CanonicalWord(i64 word, u64 q) {
+  const u64 lifted = (u64)word + (q & (u64)(word >> 63));
+  return __builtin_expect(lifted < q, 1) ? lifted : CanonicalRemainder(word, q);
+}
+
 // Reads a row, reduced to [0, q), optionally through a permutation.
 template <class In>
 void LoadRow(u64* x, const In* a, i64 step, const u32* order, u64 n, u64 q) {
-  for (u64 i = 0; i < n; ++i) {
-    const i64 word = a[(i64)(order == nullptr ? i : order[i]) * step];
-    x[i] = __builtin_expect((u64)word < q, 1) ? (u64)word : CanonicalRemainder(word, q);
+  if (order != nullptr) {
+    for (u64 i = 0; i < n; ++i) x[i] = CanonicalWord(a[(i64)order[i] * step], q);
+  } else {
+    for (u64 i = 0; i < n; ++i) x[i] = CanonicalWord(a[(i64)i * step], q);
   }
 }
 
@@ -159,13 +166,25 @@ void ForwardNtt(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
   }
 }
 
-// x * n_inv mod q, canonical, for x in [0, 2q).
-template <class V>
-CW_INLINE void ScaleRow(u64* x, u64 n, const NttModulus& m) {
+// x * n_inv mod q, canonical, for x in [0, 2q). out may be x.
+template <class V, class Out>
+CW_INLINE void ScaleRow(const u64* x, u64 n, const NttModulus& m, Out* out) {
   const V scale = V::Set(m.scale), shoup = V::Set(m.scale_shoup), q = V::Set(m.q);
   for (u64 i = 0; i < n; i += V::kLanes) {
-    SubIfAtLeast(MulShoupLazy(V::Load(x + i), scale, shoup, q), q).Store(x + i);
+    SubIfAtLeast(MulShoupLazy(V::Load(x + i), scale, shoup, q), q).Store(out + i);
   }
+}
+
+// One row from x, which is overwritten, to out.
+template <class V, class Out>
+void InverseRow(u64* x, u64 n, const Twiddles& table, const NttModulus& m, Out* out) {
+  if (n >= 2 * V::kLanes) {
+    InverseBlock<V>(x, n, 1, table, m.q);
+    ScaleRow<V>(x, n, m, out);
+    return;
+  }
+  if (n >= 2) InverseBlock<U64x1>(x, n, 1, table, m.q);
+  ScaleRow<U64x1>(x, n, m, out);
 }
 
 // Operands: out, a, q, psi_inv, perm, n_inv. Axes and units as above.
@@ -181,14 +200,14 @@ void InverseNtt(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
     const NttModulus& m = plan.ModulusOf(launch.prepared, at.limb);
     const In* a = Data<const In>(launch, 1) + at.a;
     LoadRow(x, a, Strides(launch, 1)[3], order, plan.size, m.q);
-    if (plan.size >= 2 * V::kLanes) {
-      InverseBlock<V>(x, plan.size, 1, table, m.q);
-      ScaleRow<V>(x, plan.size, m);
+    Out* out = Data<Out>(launch, 0) + at.out;
+    const i64 out_step = Strides(launch, 0)[3];
+    if (out_step == 1) {
+      InverseRow<V>(x, plan.size, table, m, out);
     } else {
-      if (plan.size >= 2) InverseBlock<U64x1>(x, plan.size, 1, table, m.q);
-      ScaleRow<U64x1>(x, plan.size, m);
+      InverseRow<V>(x, plan.size, table, m, x);
+      StoreRow(out, out_step, x, nullptr, plan.size);
     }
-    StoreRow(Data<Out>(launch, 0) + at.out, Strides(launch, 0)[3], x, nullptr, plan.size);
   }
 }
 

@@ -63,7 +63,7 @@ CW_INLINE U64x1 ShiftRight(U64x1 a, U64x1 count) { return {count.v > 63 ? 0 : a.
 // x - m where x >= m, else x.  x in [0, 2m), m <= 2^63.
 CW_INLINE U64x1 SubIfAtLeast(U64x1 x, U64x1 m) {
   const u64 reduced = x.v - m.v;
-  return {(i64)reduced < 0 ? x.v : reduced};
+  return {reduced < x.v ? reduced : x.v};  // wraps to a greater word where x < m
 }
 
 // All ones where x != 0, else 0.

@@ -1,0 +1,338 @@
+//! Nanoseconds a butterfly and an element of the kernels that matter, for each instruction set,
+//! beside the rate of plain copying in the same run.
+//!
+//!     cargo run --release -p cloakwork-kernels --example speed
+//!     cargo run --release -p cloakwork-kernels --example speed -- modmul
+//!
+//! Each figure is the least of many short windows: other work on the machine only adds to one.
+#![allow(clippy::unwrap_used)]
+
+use cloakwork_ir::DType;
+use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch, available_isas, select};
+use std::ffi::c_void;
+use std::time::{Duration, Instant};
+
+const Q: i64 = 2_305_843_009_218_281_473;
+/// How long each figure is looked for.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// One launch over i64 words: what it computes is the tests' matter.
+struct Case {
+    name: String,
+    kernel: &'static str,
+    types: (DType, DType),
+    dims: Vec<i64>,
+    split: usize,
+    operands: Vec<Option<(Vec<i64>, Vec<i64>)>>,
+    params: Vec<i64>,
+    /// What a nanosecond is divided by, and its name.
+    work: u64,
+    unit: &'static str,
+}
+
+fn words(count: usize) -> Vec<i64> {
+    let mut state = 1u64;
+    (0..count)
+        .map(|_| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 3) as i64 % Q
+        })
+        .collect()
+}
+
+fn least(mut body: impl FnMut()) -> f64 {
+    let start = Instant::now();
+    let mut best = f64::INFINITY;
+    while start.elapsed() < PATIENCE || best.is_infinite() {
+        let window = Instant::now();
+        body();
+        best = best.min(window.elapsed().as_secs_f64() * 1e9);
+    }
+    best
+}
+
+/// Words at a 64-byte boundary.
+fn aligned(buffer: &mut [u64]) -> *mut c_void {
+    let skip = buffer.as_ptr().align_offset(64);
+    buffer[skip..].as_mut_ptr().cast()
+}
+
+impl Case {
+    /// Nanoseconds of one run of the whole launch.
+    fn time(&mut self, row: &KernelRow) -> f64 {
+        let rank = self.dims.len();
+        let strides: Vec<i64> = self
+            .operands
+            .iter()
+            .flat_map(|o| {
+                o.as_ref()
+                    .map_or(vec![0; rank], |(_, strides)| strides.clone())
+            })
+            .collect();
+        let shape = LaunchShape {
+            dims: &self.dims,
+            strides: &strides,
+            params: &self.params,
+        };
+        let mut prepared = vec![0u64; row.prepared_bytes(&shape) as usize / 8 + 16];
+        let mut scratch = vec![0u64; row.scratch_bytes(&shape) as usize / 8 + 16];
+        let (prepared, scratch) = (aligned(&mut prepared), aligned(&mut scratch));
+        let data: Vec<*mut c_void> = self
+            .operands
+            .iter_mut()
+            .map(|o| {
+                o.as_mut()
+                    .map_or(std::ptr::null_mut(), |(words, _)| words.as_mut_ptr().cast())
+            })
+            .collect();
+        let raw = RawLaunch {
+            rank: rank as u32,
+            operands: data.len() as u32,
+            dims: self.dims.as_ptr(),
+            strides: strides.as_ptr(),
+            data: data.as_ptr(),
+            params: self.params.as_ptr(),
+            prepared: prepared.cast_const(),
+        };
+        let units = self.dims[..self.split].iter().product::<i64>() as u64;
+        // SAFETY: cases hold all words that their strides reach; one thread runs.
+        unsafe {
+            row.prepare(&raw, prepared);
+            least(|| row.run(&raw, 0, units, scratch))
+        }
+    }
+}
+
+fn ntt(kernel: &'static str, log_size: u32, permuted: bool, input: DType) -> Case {
+    let m = 1i64 << log_size;
+    let count = m as usize;
+    let strides = |tight| vec![0, 0, 0, tight];
+    let bit_reversed = (0..m as u64)
+        .map(|i| (i.reverse_bits() >> (64 - log_size)) as i64)
+        .collect();
+    let mut operands = vec![
+        Some((vec![0; count], strides(1))),
+        Some((words(count), strides(1))),
+        Some((vec![Q], strides(0))),
+        Some((words(count), strides(1))),
+        permuted.then(|| (bit_reversed, strides(1))),
+    ];
+    if kernel == "intt" {
+        operands.push(Some((vec![5], strides(0))));
+    }
+    Case {
+        name: format!(
+            "{kernel} 2^{log_size} {input}{}",
+            if permuted { " permuted" } else { "" }
+        ),
+        kernel,
+        types: (input, DType::I64),
+        dims: vec![1, 1, 1, m],
+        split: 3,
+        operands,
+        params: vec![],
+        work: u64::from(log_size) << (log_size - 1),
+        unit: "butterfly",
+    }
+}
+
+/// Row-major operands over `dims`; `last` moduli along the last axis, or one.
+fn elementwise(kernel: &'static str, dims: &[i64], inputs: usize, last: bool) -> Case {
+    let count = dims.iter().product::<i64>();
+    let strides: Vec<i64> = (0..dims.len())
+        .map(|axis| dims[axis + 1..].iter().product::<i64>())
+        .collect();
+    let mut modulus = vec![0; dims.len()];
+    modulus[dims.len() - 1] = i64::from(last);
+    let mut operands = vec![Some((vec![0; count as usize], strides.clone()))];
+    operands.extend((0..inputs).map(|_| Some((words(count as usize), strides.clone()))));
+    operands.push(Some((vec![Q; 64], modulus)));
+    Case {
+        name: format!(
+            "{kernel} {dims:?}{}",
+            if last { " moduli last" } else { "" }
+        ),
+        kernel,
+        types: (DType::I64, DType::I64),
+        dims: dims.to_vec(),
+        split: dims.len(),
+        operands,
+        params: vec![],
+        work: count as u64,
+        unit: "element",
+    }
+}
+
+/// `[r, k, n, s]`, n tight; weights vary with neither n nor k.
+fn products([r, k, n, s]: [i64; 4], weights: bool, permuted: bool) -> Case {
+    let a = if weights {
+        vec![s, 0, 0, 1]
+    } else {
+        vec![s * k * n, n, 1, k * n]
+    };
+    let a_words = if weights { r * s } else { r * s * k * n };
+    let order = (0..n).map(|i| (i * 5 + 3) % n).collect();
+    Case {
+        name: format!(
+            "modmul_axis_sum {:?}{}{}",
+            [r, k, n, s],
+            if weights { " weights" } else { "" },
+            if permuted { " permuted" } else { "" }
+        ),
+        kernel: "modmul_axis_sum",
+        types: (DType::I64, DType::I64),
+        dims: vec![r, k, n, s],
+        split: 3,
+        operands: vec![
+            Some((vec![0; (r * k * n) as usize], vec![k * n, n, 1, 0])),
+            Some((words(a_words as usize), a)),
+            Some((words((s * k * n) as usize), vec![0, n, 1, k * n])),
+            Some((vec![Q; k as usize], vec![0, 1, 0, 0])),
+            permuted.then_some((order, vec![0, 0, 1, 0])),
+        ],
+        params: vec![],
+        work: (r * k * n * s) as u64,
+        unit: "product",
+    }
+}
+
+fn axis_modsum(n: i64, s: i64) -> Case {
+    Case {
+        name: format!("axis_modsum [{n}, {s}]"),
+        kernel: "axis_modsum",
+        types: (DType::I64, DType::I64),
+        dims: vec![n, s],
+        split: 1,
+        operands: vec![
+            Some((vec![0; n as usize], vec![1, 0])),
+            Some((words((n * s) as usize), vec![1, n])),
+            Some((vec![Q], vec![0, 0])),
+        ],
+        params: vec![],
+        work: (n * s) as u64,
+        unit: "term",
+    }
+}
+
+/// Rows and columns exchanged.
+fn transpose(rows: i64, columns: i64) -> Case {
+    let count = (rows * columns) as usize;
+    Case {
+        name: format!("copy transposed [{rows}, {columns}]"),
+        kernel: "copy",
+        types: (DType::I64, DType::I64),
+        dims: vec![rows, columns],
+        split: 2,
+        operands: vec![
+            Some((vec![0; count], vec![columns, 1])),
+            Some((words(count), vec![1, rows])),
+        ],
+        params: vec![],
+        work: count as u64,
+        unit: "element",
+    }
+}
+
+fn decompose(limbs: i64, n: i64, digits: i64) -> Case {
+    Case {
+        name: format!("g_decomp_full_q k={limbs} n={n} digits={digits}"),
+        kernel: "g_decomp_full_q",
+        types: (DType::I64, DType::I8),
+        dims: vec![1, n, limbs],
+        split: 2,
+        operands: vec![
+            Some((vec![0; (n * digits) as usize / 8 + 1], vec![0, 1, 0])),
+            Some((words((n * limbs) as usize), vec![0, 1, n])),
+            Some(((0..limbs).map(|i| Q - 2 * i).collect(), vec![0, 0, 1])),
+        ],
+        params: vec![7, digits, n],
+        work: (n * digits) as u64,
+        unit: "digit",
+    }
+}
+
+fn sampler(kernel: &'static str, words_each: i64) -> Case {
+    let n = 1i64 << 16;
+    let mut operands = vec![
+        Some((vec![0; n as usize], vec![1])),
+        Some((words((n * words_each) as usize), vec![words_each])),
+    ];
+    if kernel == "uniform_mod" {
+        operands.push(Some((vec![Q], vec![0])));
+    }
+    Case {
+        name: kernel.into(),
+        kernel,
+        types: (DType::U64, DType::I64),
+        dims: vec![n],
+        split: 1,
+        operands,
+        params: vec![1],
+        work: n as u64,
+        unit: "sample",
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let mut cases = vec![];
+    for log_size in [10, 12, 13, 14, 16] {
+        cases.push(ntt("ntt", log_size, false, DType::I64));
+    }
+    cases.push(ntt("ntt", 12, true, DType::I64));
+    cases.push(ntt("ntt", 12, false, DType::I8));
+    cases.push(ntt("intt", 12, false, DType::I64));
+    cases.push(ntt("intt", 12, true, DType::I64));
+    cases.push(ntt("intt", 14, false, DType::I64));
+    cases.push(elementwise("modmul", &[1 << 20], 2, false));
+    cases.push(elementwise("modmul", &[1 << 12], 2, false));
+    cases.push(elementwise("modmul", &[1 << 19, 2], 2, true));
+    cases.push(elementwise("modsum", &[1 << 20], 2, false));
+    cases.push(elementwise("modsum", &[1 << 12], 2, false));
+    cases.push(elementwise("modneg", &[1 << 12], 1, false));
+    cases.push(elementwise("mod", &[1 << 12], 1, false));
+    cases.push(axis_modsum(4096, 100));
+    cases.push(products([50, 1, 4096, 98], true, false));
+    cases.push(products([1, 1, 4096, 784], true, false));
+    cases.push(products([2, 2, 4096, 32], false, false));
+    cases.push(products([2, 2, 4096, 32], false, true));
+    cases.push(transpose(1024, 1024));
+    cases.push(transpose(2, 1 << 19));
+    cases.push(decompose(2, 4096, 18));
+    cases.push(decompose(8, 4096, 70));
+    cases.push(sampler("gaussian", 2));
+    cases.push(sampler("uniform_mod", 2));
+    cases.push(sampler("ternary", 1));
+    cases
+}
+
+fn main() {
+    let wanted = std::env::args().nth(1).unwrap_or_default();
+    for log_words in [12, 20] {
+        let source = words(1 << log_words);
+        let mut target = vec![0i64; 1 << log_words];
+        let ns = least(|| target.copy_from_slice(std::hint::black_box(&source)));
+        println!(
+            "plain copy of 2^{log_words} words: {:.3} ns a word",
+            ns / f64::from(1 << log_words)
+        );
+    }
+    let isas = available_isas();
+    for mut case in cases() {
+        if !case.name.contains(&wanted) {
+            continue;
+        }
+        let mut line = format!("{:45} ns a {:10}", case.name, case.unit);
+        let mut seen = vec![];
+        for &isa in &isas {
+            let row = select(case.kernel, case.types.0, case.types.1, isa).unwrap();
+            if seen.contains(&row.symbol) {
+                continue;
+            }
+            seen.push(row.symbol);
+            line += &format!("  {} {:.3}", row.isa, case.time(row) / case.work as f64);
+        }
+        println!("{line}");
+    }
+}
