@@ -153,8 +153,8 @@ impl<'p> Checker<'p> {
         None
     }
 
-    /// Asks a function of the declaration, with the logical views. Contents are not shown: what they
-    /// must be is the matter of the declaration's checks.
+    /// Asks a function of the declaration, with the logical views. Contents are not shown: they are
+    /// the matter of the declaration's checks.
     pub fn ask<T>(
         &mut self,
         spelling: &Spelling,

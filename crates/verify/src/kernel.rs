@@ -1,4 +1,4 @@
-//! Calls that write: kernels and composites. Types, aliasing, and what is read before it is written.
+//! Calls that write, kernels and composites: types, contents, and what may be where.
 
 use crate::check::Checker;
 use crate::report::Issue;

@@ -83,9 +83,16 @@ fn words_and_booleans_are_arguments() {
     assert_eq!(program.args(op).first(), Some(&Arg::Int(1)));
 }
 
+/// Each text is refused with these words.
+fn refused(cases: &[(&str, &str)]) {
+    for (text, expected) in cases {
+        assert_eq!(reprint(text), *expected, "{text:?}");
+    }
+}
+
 #[test]
-fn mistakes_are_told_with_their_place() {
-    let cases = [
+fn mistakes_in_steps_are_told_with_their_place() {
+    refused(&[
         (
             "%a = \n",
             "line 1, column 6: expected the name of an op, got the end of the line",
@@ -110,6 +117,27 @@ fn mistakes_are_told_with_their_place() {
         ("f 99999999999999999999", {
             "line 1, column 3: expected an integer of 64 bits, got `99999999999999999999`"
         }),
+        (
+            "segment \"a\" {\nskip",
+            "line 2, column 5: expected `}` of a segment, got the end of the \
+                                   text",
+        ),
+        ("}", "line 1, column 1: expected a step, got `}`"),
+        (
+            "f \"open",
+            "line 1, column 3: expected an argument, got quotes that do not close, or an \
+                      escape that is none",
+        ),
+        (
+            "generation second",
+            "line 1, column 12: expected `first` or `later`, got `second`",
+        ),
+    ]);
+}
+
+#[test]
+fn mistakes_in_host_tensors_are_told_with_their_place() {
+    refused(&[
         (
             "f i64[2] {1}",
             "line 1, column 13: expected 2 elements, got 1",
@@ -137,23 +165,5 @@ fn mistakes_are_told_with_their_place() {
             "line 1, column 6: expected a shape, got a tensor of shape [9999999999999999, 9] has \
              more than 2^48 elements"
         }),
-        (
-            "segment \"a\" {\nskip",
-            "line 2, column 5: expected `}` of a segment, got the end of the \
-                                   text",
-        ),
-        ("}", "line 1, column 1: expected a step, got `}`"),
-        (
-            "f \"open",
-            "line 1, column 3: expected an argument, got quotes that do not close, or an \
-                      escape that is none",
-        ),
-        (
-            "generation second",
-            "line 1, column 12: expected `first` or `later`, got `second`",
-        ),
-    ];
-    for (text, expected) in cases {
-        assert_eq!(reprint(text), expected, "{text:?}");
-    }
+    ]);
 }
