@@ -162,8 +162,32 @@ impl Trace {
         })
     }
 
-    /// An eager tensor as a constant: uploaded once, unless its elements have changed since.
+    /// An eager tensor as a constant. What it merely repeats is not uploaded but expanded.
     fn constant(
+        self: &Arc<Self>,
+        state: &mut State,
+        tensor: &eager::Tensor,
+    ) -> PyResult<(Traced, HostTensor)> {
+        let (compact, repeats) = tensor.without_repeats();
+        let (mut traced, mut copy) = self.uploaded(state, &compact)?;
+        for (axis, repeat) in repeats {
+            let numbers = [axis as i64, repeat as i64].map(Arg::Int);
+            let args = std::iter::once(Arg::Device(traced.symbol, None)).chain(numbers);
+            traced.symbol = state.builder.call("expand", args);
+            let wider = |view: &View| {
+                view.expand(axis as i64, repeat)
+                    .map_err(|e| errors::internal(e.to_string()))
+            };
+            traced.view = wider(&traced.view)?;
+            copy = copy
+                .with_view(wider(copy.view())?)
+                .map_err(|e| errors::internal(e.to_string()))?;
+        }
+        Ok((traced, copy))
+    }
+
+    /// An eager tensor as it is, uploaded once, unless its elements have changed since.
+    fn uploaded(
         self: &Arc<Self>,
         state: &mut State,
         tensor: &eager::Tensor,

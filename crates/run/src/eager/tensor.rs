@@ -4,7 +4,7 @@ use super::EagerError;
 use super::launch::copy;
 use crate::RunError;
 use crate::memory::{Block, into_bytes};
-use cloakwork_ir::{DType, HostTensor, Type, View};
+use cloakwork_ir::{DType, HostTensor, Shape, Type, View};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -148,6 +148,34 @@ impl Tensor {
     /// Overwrites the whole storage with zeros now.
     pub fn zeroize(&self) {
         self.storage.block.zeroize();
+    }
+
+    /// The tensor with each axis of stride zero cut to size one, and those axes with their sizes:
+    /// `expand` them again to get this tensor.
+    #[must_use]
+    pub fn without_repeats(&self) -> (Self, Vec<(usize, u64)>) {
+        let repeated = |(&dim, &stride): (&u64, &i64)| dim > 1 && stride == 0;
+        let dims = self.view.shape.dims();
+        let sizes = dims.iter().zip(&self.view.strides);
+        let kept: Vec<u64> = sizes
+            .clone()
+            .map(|s| if repeated(s) { 1 } else { *s.0 })
+            .collect();
+        let axes = sizes
+            .enumerate()
+            .filter(|(_, s)| repeated(*s))
+            .map(|(i, s)| (i, *s.0));
+        let axes = axes.collect();
+        match Shape::new(&kept) {
+            Ok(shape) => (
+                self.with_view(View {
+                    shape,
+                    ..self.view.clone()
+                }),
+                axes,
+            ),
+            Err(_) => (self.clone(), Vec::new()),
+        }
     }
 
     pub(super) fn with_view(&self, view: View) -> Self {
