@@ -15,7 +15,7 @@ mod source;
 pub use filetest::FileTest;
 pub use generators::generate;
 pub use interpreter::{Download, InterpretError, Mismatch, first_mismatch, interpret};
-pub use mutations::{mutate, mutate_bytes};
+pub use mutations::{SAMPLE_TRANSCRIPT, mutate, mutate_bytes};
 pub use oracles::{
     check_all, check_heal_bytes, check_program, check_text, same_program, well_typed,
 };

@@ -4,6 +4,9 @@ use crate::Source;
 use cloakwork_ir::{Arg, DType, Generation, HostId, Program, ShapeItem, Step, Symbol};
 use cloakwork_ops::ALL;
 
+/// A transcript of a few steps with every kind of entry and argument, to be damaged.
+pub const SAMPLE_TRANSCRIPT: &str = include_str!("sample.json");
+
 /// A step taken apart.
 enum Draft {
     Op(String, Vec<Arg>, Option<Arg>),

@@ -3,8 +3,8 @@
 use cloakwork_ir::Step;
 use cloakwork_ops::{ALL, find_form};
 use cloakwork_testing::{
-    Source, check_all, check_heal_bytes, check_program, check_text, generate, interpret, mutate,
-    well_typed,
+    SAMPLE_TRANSCRIPT, Source, check_all, check_heal_bytes, check_program, check_text,
+    first_mismatch, generate, interpret, mutate, mutate_bytes, well_typed,
 };
 use proptest::prelude::{any, proptest};
 use std::collections::BTreeMap;
@@ -42,7 +42,24 @@ fn generated_programs_run_by_their_references() {
     assert!(ran as u64 > SEEDS / 2, "{ran} of {SEEDS}");
 }
 
+#[test]
+fn the_sample_transcript_is_right_before_it_is_damaged() {
+    let program = cloakwork_formats::parse_heal(SAMPLE_TRANSCRIPT.as_bytes());
+    let program = program.expect("the sample is a transcript");
+    let verified = well_typed(&program).expect("the sample is well typed");
+    let downloads = interpret(&verified, &|_, _| Vec::new()).expect("the sample runs");
+    assert_eq!(downloads.len(), 1);
+    assert_eq!(first_mismatch(&program, &downloads), None);
+}
+
 proptest! {
+    #[test]
+    fn damaged_transcripts_are_read_or_refused(seed in any::<u64>()) {
+        let mut source = Source::from_seed(seed);
+        let damaged = mutate_bytes(SAMPLE_TRANSCRIPT.as_bytes(), &mut source);
+        assert_eq!(check_heal_bytes(&damaged), Ok(()));
+    }
+
     #[test]
     fn generated_programs_keep_all_laws(seed in any::<u64>()) {
         let program = generate(&mut Source::from_seed(seed));

@@ -2,7 +2,8 @@
 //! seed that shows it again.
 
 use cloakwork_testing::{
-    Source, check_all, check_heal_bytes, check_program, check_text, generate, mutate, mutate_bytes,
+    SAMPLE_TRANSCRIPT, Source, check_all, check_heal_bytes, check_program, check_text, generate,
+    mutate, mutate_bytes,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -64,6 +65,7 @@ fn check_seed(seed: u64) -> Result<(), String> {
     let printed = cloakwork_ir::text::print(&program);
     let damaged = mutate_bytes(printed.as_bytes(), &mut source);
     check_text(&String::from_utf8_lossy(&damaged))?;
+    let damaged = mutate_bytes(SAMPLE_TRANSCRIPT.as_bytes(), &mut source);
     check_heal_bytes(&damaged)?;
     check_all(program)
 }
