@@ -1,9 +1,9 @@
 //! Composite ops, run expansion call by expansion call.
 
-use super::{EagerArg, EagerError, Tensor, call, internal, with_args};
+use super::{EagerArg, EagerError, Tensor, call, check_contents, internal, with_args};
 use cloakwork_ir::{Arg, Builder, Op, Program, Step, Symbol};
 use cloakwork_kernels::Isa;
-use cloakwork_ops::{Body, Expansion, OpDef, ParamKind, find_form};
+use cloakwork_ops::{Body, Code, Expansion, OpDef, OpError, ParamKind, find_form};
 use std::collections::HashMap;
 
 /// Runs the expansion of a composite op, call by call.
@@ -16,11 +16,22 @@ pub(super) fn composite(
     let Body::Expand(body) = &def.body else {
         return Err(internal("not composite").into());
     };
-    if let Some(place) = def.params.iter().position(|p| p.kind == ParamKind::Out)
-        && matches!(args[place], EagerArg::None)
-    {
-        let ty = with_args(def, &args, |args| (body.infer)(args))?;
-        args[place] = EagerArg::Tensor(Tensor::zeros(&ty)?);
+    let ty = with_args(def, &args, body.infer)?;
+    check_contents(def, &args)?;
+    let out = def.params.iter().position(|p| p.kind == ParamKind::Out);
+    if let Some(out) = out.and_then(|place| args.get_mut(place)) {
+        match out {
+            EagerArg::Tensor(tensor) if tensor.ty() != ty => {
+                let (expected, got) = (ty.to_string(), tensor.ty().to_string());
+                let error = OpError::new(Code::Shape, "out", expected, got);
+                return Err(EagerError::Call {
+                    op: def.name,
+                    error,
+                });
+            }
+            EagerArg::Tensor(_) => {}
+            _ => *out = EagerArg::Tensor(Tensor::zeros(&ty)?),
+        }
     }
     let mut builder = Builder::new();
     let mut known: HashMap<Symbol, Tensor> = HashMap::new();

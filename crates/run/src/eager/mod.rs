@@ -11,7 +11,7 @@ use crate::{RunError, check};
 use cloakwork_ir::{DType, ShapeItem, Type, View};
 use cloakwork_kernels::Isa;
 use cloakwork_ops::{
-    Args, Body, Code, ContentCheck, OpDef, OpError, Operand, ParamKind, Value, Viewed,
+    Args, Body, Code, OpDef, OpError, Operand, ParamKind, Value, Viewed, check_known,
 };
 use std::sync::Arc;
 
@@ -140,7 +140,7 @@ fn kernel(
                 if Arc::ptr_eq(a.storage(), b.storage()))
         })
     })?;
-    check_contents(def, body.checks, &args)?;
+    check_contents(def, &args)?;
     let launches = with_args(def, &args, |args| (body.launch)(args))?;
     for launch in &launches {
         launch::run_launch(launch, &args, threads, isa)?;
@@ -148,12 +148,10 @@ fn kernel(
     Ok(out)
 }
 
-fn check_contents(
-    def: &'static OpDef,
-    rules: &[ContentCheck],
-    args: &[EagerArg],
-) -> Result<(), EagerError> {
-    for rule in rules {
+/// Holds integers and elements to what the declaration demands of contents.
+fn check_contents(def: &'static OpDef, args: &[EagerArg]) -> Result<(), EagerError> {
+    with_args(def, args, check_known)?;
+    for rule in def.body.checks() {
         let Some(EagerArg::Tensor(tensor)) = def.param(rule.operand()).and_then(|i| args.get(i))
         else {
             continue;
