@@ -162,12 +162,10 @@ fn each_modulus_gives_exact_results_on_dense_rows() {
 fn barrett_is_exact_for_every_size_of_modulus_at_its_worst_products() {
     let mut random = Random(3);
     for bits in 2..=62 {
-        for q in [
-            1i64 << (bits - 1),
-            (1 << (bits - 1)) + 1,
-            (1 << bits) - 1,
-            ((1 << bits) - 1) / 3 * 2,
-        ] {
+        // The last: 2^(bits + 62) / q is then as far above its floor as can be.
+        let (half, whole) = (1i64 << (bits - 1), 1i64 << bits);
+        let worst = whole - (1 << (bits / 2)) + 1;
+        for q in [half, half + 1, whole - 1, (whole - 1) / 3 * 2, worst] {
             let q = q.max(2);
             let words: Vec<i64> = (0..256)
                 .map(|i| {

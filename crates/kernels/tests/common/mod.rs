@@ -147,7 +147,7 @@ impl Call {
                 .map(|o| o.as_ref().map(|o| o.strides.clone()))
                 .collect();
             panic!(
-                "{} over {:?} in {ranges:?}: word {place} is {}, expected {} ({count} of {} wrong), \
+                "{} over {:?} in {ranges:?}: word {place} is {}, expected {}, {count} of {} wrong; \
                  params {:?}, strides {strides:?}",
                 row.symbol,
                 self.dims,
