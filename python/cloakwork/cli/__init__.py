@@ -1,0 +1,24 @@
+"""The command line: `cloakwork --help`.
+
+Exit status: 0 all well, 1 a verification differs, 2 bad input or a refusal, 130 interrupted.
+Results go to standard output, everything else to standard error.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from cloakwork.cli.commands import app
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; return its exit status."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    try:
+        app(args=arguments, prog_name="cloakwork")
+    except SystemExit as ending:
+        return ending.code if isinstance(ending.code, int) else int(ending.code is not None)
+    return 0

@@ -1,0 +1,195 @@
+"""The commands."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cloakwork import __version__, heal
+from cloakwork._core import devices as list_devices
+from cloakwork.cli import show
+from cloakwork.cli.progress import Bar
+from cloakwork.cli.words import DIFFERS, REFUSED, errors, in_words, say
+from cloakwork.report import RunResult
+
+app = typer.Typer(
+    help="Runs encrypted-AI programs: checked first, then fast, then explained.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+demos = typer.Typer(help="Run a demonstration.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(demos, name="demo")
+
+File = Annotated[
+    Path, typer.Argument(help="A transcript: HEAL's JSON or a .cwk container.", show_default=False)
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Threads = Annotated[
+    int | None,
+    typer.Option(help="Worker threads; by default CLOAKWORK_THREADS, or one a core."),
+]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"cloakwork {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Take the options of every command."""
+    context.obj = debug
+
+
+@app.command()
+def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
+    context: typer.Context,
+    file: File,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Compare with the expected values.")
+    ] = False,
+    bisect: Annotated[
+        bool,
+        typer.Option(
+            "--bisect", help="Verify; if a value differs, find the first op that is wrong."
+        ),
+    ] = False,
+    device: Annotated[str, typer.Option(help="Where to run; see `cloakwork devices`.")] = "cpu",
+    threads: Threads = None,
+    memory_budget: Annotated[
+        str | None, typer.Option(help="Refuse to run with a higher peak, such as 2GiB.")
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option(help="Write a trace that Perfetto and Chrome open.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a transcript, print the memory it needs, and run it."""
+    with in_words(context.obj):
+        transcript = _load(file)
+        memory, _ = transcript.memory(threads=threads, memory_budget=memory_budget)
+        errors.print(f"memory: {memory}", markup=False)
+        with Bar("running") as progress:
+            result = transcript.run(
+                verify=verify, bisect=bisect, device=device, threads=threads,
+                memory_budget=memory_budget, trace=trace, progress=progress,
+            )  # fmt: skip
+        if as_json:
+            print(json.dumps(_result_json(result), indent=2))
+        else:
+            _show_result(result, compared=verify or bisect)
+    if result.mismatches:
+        raise typer.Exit(DIFFERS)
+
+
+def _result_json(result: RunResult) -> dict[str, Any]:
+    return {
+        "outputs": [{"shape": list(t.shape), "dtype": t.dtype} for t in result.outputs],
+        "mismatches": [asdict(mismatch) for mismatch in result.mismatches],
+        "wrong_op": asdict(result.wrong_op) if result.wrong_op else None,
+        "report": result.report.to_json(),
+    }
+
+
+def _show_result(result: RunResult, compared: bool) -> None:
+    out = show.console()
+    show.report(result.report, out)
+    for mismatch in result.mismatches:
+        out.print(str(mismatch), markup=False, soft_wrap=True)
+    if result.wrong_op is not None:
+        out.print(f"first wrong op: {result.wrong_op}", markup=False, soft_wrap=True)
+    count = len(result.outputs)
+    if not compared:
+        out.print(f"{count} outputs, not compared: --verify does that")
+    elif result.mismatches:
+        out.print(f"{len(result.mismatches)} of {count} outputs differ")
+    else:
+        out.print(f"all {count} outputs are as expected")
+
+
+@app.command()
+def check(context: typer.Context, file: File, as_json: AsJson = False) -> None:
+    """Print everything that is wrong or odd with a transcript, without running it."""
+    with in_words(context.obj):
+        findings = _load(file).check()
+        if as_json:
+            print(json.dumps([asdict(finding) for finding in findings], indent=2))
+        else:
+            for finding in findings:
+                print(finding)
+        wrong = sum(finding.severity == "error" for finding in findings)
+        if not as_json:
+            print(f"{wrong} errors, {len(findings) - wrong} warnings")
+    if wrong:
+        raise typer.Exit(REFUSED)
+
+
+@app.command()
+def inspect(
+    context: typer.Context,
+    file: File,
+    threads: Threads = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Print every kernel call.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print a transcript's ops, segments, dtypes, memory and coverage."""
+    with in_words(context.obj):
+        transcript = _load(file)
+        if plan:
+            text = transcript.plan_text(threads=threads)
+            print(json.dumps({"plan": text.splitlines()}, indent=2) if as_json else text, end="\n")
+            return
+        found = transcript.inspect(threads=threads)
+        if as_json:
+            print(json.dumps(found.to_json(), indent=2))
+        else:
+            show.inspection(found, show.console())
+
+
+@app.command()
+def devices(context: typer.Context, as_json: AsJson = False) -> None:
+    """List what programs can run on."""
+    with in_words(context.obj):
+        rows = list_devices()
+        if as_json:
+            print(json.dumps(rows, indent=2))
+        else:
+            show.devices(rows, show.console())
+
+
+@demos.command()
+def digits(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option(help="Where the transcript goes.")] = Path("out"),
+    threads: Threads = None,
+) -> None:
+    """Read handwritten digits while they are encrypted."""
+    with in_words(context.obj):
+        from cloakwork.demo import digits as demo
+
+        report = demo.run(out, threads=threads)
+        if not report.passed:
+            say("the encrypted result is not as promised")
+            raise typer.Exit(DIFFERS)
+
+
+def _load(file: Path) -> heal.Transcript:
+    with errors.status(f"loading {file.name}"):
+        return heal.load(file)

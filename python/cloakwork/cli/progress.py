@@ -1,0 +1,53 @@
+"""A progress bar for what takes longer than a second, where somebody watches."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from types import TracebackType
+from typing import Self
+
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from cloakwork.cli.words import errors
+
+_PATIENCE_SECONDS = 1.0
+
+
+class Bar:
+    """Call it with the steps done and the steps there are."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._start = perf_counter()
+        self._shown: tuple[Progress, TaskID] | None = None
+
+    def __call__(self, done: int, total: int) -> None:
+        """Hear how far the work is."""
+        if self._shown is None and self._is_worth_it(done, total):
+            progress = Progress(
+                TextColumn("{task.description}"), BarColumn(),
+                TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn(),
+                console=errors, transient=True,
+            )  # fmt: skip
+            progress.start()
+            self._shown = progress, progress.add_task(self._title, total=total)
+        if self._shown is not None:
+            progress, task = self._shown
+            progress.update(task, completed=done, total=total)
+
+    def _is_worth_it(self, done: int, total: int) -> bool:
+        late = perf_counter() - self._start > _PATIENCE_SECONDS
+        return errors.is_terminal and late and done < total
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        place: TracebackType | None,
+    ) -> None:
+        if self._shown is not None:
+            self._shown[0].stop()
+            self._shown = None

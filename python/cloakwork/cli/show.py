@@ -1,0 +1,109 @@
+"""Tables for people: what `inspect`, `run` and `devices` print without --json."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from cloakwork.report import Inspection, Report
+
+
+def console() -> Console:
+    """Standard output; wide enough for a table where it is not a terminal."""
+    out = Console(highlight=False)
+    return out if out.is_terminal else Console(highlight=False, width=140)
+
+
+def inspection(found: Inspection, out: Console) -> None:
+    """Ops with how they run, segments, dtypes and memory."""
+    ops = _table("op", "runs as", "calls>", "kernels")
+    for use in found.ops:
+        ops.add_row(use.op, use.runs_as, str(use.calls), ", ".join(use.kernels))
+    out.print(ops)
+    segments = _table("segment", "calls>")
+    for name, calls in found.segments:
+        segments.add_row(name or "(none)", str(calls))
+    out.print(segments)
+    dtypes = _table("dtype", "tensors>", "bytes>")
+    for name, tensors, size in found.dtypes:
+        dtypes.add_row(name, str(tensors), amount(size))
+    out.print(dtypes)
+    ends = _table("", "name", "type")
+    for kind, rows in (("input", found.facts["inputs"]), ("output", found.facts["outputs"])):
+        for row in rows:
+            ends.add_row(kind, row["name"] or "(expected value)", row["type"])
+    out.print(ends)
+    coverage = ", ".join(f"{calls} {how}" for how, calls in found.coverage.items())
+    out.print(f"{found.steps} steps; calls: {coverage}", markup=False)
+    out.print(f"tensors in the program: {amount(found.host_bytes)}", markup=False)
+    out.print(f"memory of a run: {_memory(found.memory)}", markup=False)
+
+
+def report(done: Report, out: Console) -> None:
+    """Totals an op and a segment."""
+    for title, rows in (("op", done.ops), ("segment", done.segments)):
+        table = _table(title, "kernel calls>", "time>", "operations>", "bytes>", "kernels")
+        for row in rows:
+            kernels = ", ".join(row.kernels) if title == "op" else str(len(row.kernels))
+            table.add_row(
+                row.name or "(none)", str(row.calls), _seconds(row.seconds),
+                f"{row.operations:,}", amount(row.bytes), kernels,
+            )  # fmt: skip
+        out.print(table)
+    out.print(
+        f"{done.planned_steps} kernel calls in {_seconds(done.wall_seconds)} "
+        f"on {done.threads} threads ({done.isa})",
+        markup=False,
+    )
+
+
+def devices(rows: list[dict[str, Any]], out: Console) -> None:
+    """One line a device."""
+    table = _table("device", "instructions", "available", "threads>")
+    for row in rows:
+        isas = ", ".join(row["available_isas"])
+        table.add_row(row["name"], row["isa"], isas, str(row["threads"]))
+    out.print(table)
+
+
+def amount(size: int) -> str:
+    """Bytes with a binary unit.
+
+    >>> amount(1536)
+    '1.5 KiB'
+    """
+    value, units = float(size), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while value >= 1024 and len(units) > 1:
+        value, units = value / 1024, units[1:]
+    return f"{size} B" if units[0] == "B" else f"{value:.1f} {units[0]}"
+
+
+def _memory(memory: dict[str, int]) -> str:
+    parts = (
+        f"{name.removesuffix('_bytes')} {amount(size)}"
+        for name, size in memory.items()
+        if name != "peak_bytes" and size
+    )
+    return f"peak {amount(memory['peak_bytes'])} ({', '.join(parts)})"
+
+
+def _seconds(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.2f} {unit}"
+    return f"{seconds * 1e9:.0f} ns"
+
+
+def _table(*columns: str) -> Table:
+    """A plain table; a name that ends in > makes a column of numbers."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for name in columns:
+        table.add_column(
+            name.removesuffix(">"),
+            justify="right" if name.endswith(">") else "left",
+            overflow="fold",
+        )
+    return table

@@ -1,0 +1,57 @@
+"""Errors become words and an exit status; a traceback is shown only with --debug."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+from rich.console import Console
+
+from cloakwork.errors import CloakworkError, InternalError, ProgramError
+
+DIFFERS, REFUSED, INTERRUPTED = 1, 2, 130
+
+errors = Console(stderr=True, soft_wrap=True, highlight=False)
+
+
+@contextmanager
+def in_words(debug: bool) -> Iterator[None]:
+    """End the command with a sentence and a status instead of a traceback."""
+    try:
+        yield
+    except (typer.Exit, typer.Abort):
+        raise
+    except KeyboardInterrupt:
+        say("interrupted")
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        # Whoever read the output has gone; there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        say(_sentence(error))
+        raise typer.Exit(REFUSED) from None
+
+
+def say(text: str) -> None:
+    """Print to standard error, as it is: no markup."""
+    errors.print(f"cloakwork: {text}", markup=False)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if isinstance(error, ProgramError):
+        warnings = len(error.findings) - len(error.errors)
+        more = f"\nand {warnings} warnings: cloakwork check shows them" if warnings else ""
+        return f"{error}{more}"
+    if isinstance(error, InternalError) or not isinstance(error, CloakworkError | OSError):
+        kind = type(error).__name__
+        return f"internal error, please report it with what --debug shows: {kind}: {error}"
+    return str(error)
