@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from cloakwork import _core
 from cloakwork.errors import ParamError
@@ -17,11 +20,14 @@ _NUMPY_NAMES = {
 _SHORT_NAMES = {long: short for short, long in _NUMPY_NAMES.items()}
 
 
-def asarray(values: ArrayLike | _core.Tensor, dtype: str | None = None) -> _core.Tensor:
+def asarray(
+    values: ArrayLike | _core.Tensor, dtype: str | type[np.generic] | np.dtype[Any] | None = None
+) -> _core.Tensor:
     """A tensor with a copy of an array's elements, row-major; a Tensor of that dtype stays itself.
 
     Takes NumPy arrays, whatever has the buffer protocol, numbers and nested lists of them.  With
-    `dtype` the elements are converted; ParamError if one of them does not survive that.
+    `dtype`, such as "i64", the elements are converted: floats are rounded to floats, and ParamError
+    says so if an element does not survive.
 
     >>> import cloakwork as cw
     >>> cw.asarray([[1, 2], [3, 4]])
@@ -31,14 +37,31 @@ def asarray(values: ArrayLike | _core.Tensor, dtype: str | None = None) -> _core
     if isinstance(values, _core.Tensor) and dtype in (None, values.dtype):
         return values
     array = np.asarray(values)
-    name = _SHORT_NAMES.get(array.dtype.name)
-    wanted = name if dtype is None else _SHORT_NAMES.get(dtype, dtype)
-    if wanted not in _NUMPY_NAMES or (name is None and array.size):
-        known = ", ".join(_NUMPY_NAMES)
-        raise ParamError("dtype", array.dtype if dtype is None else dtype, f"one of {known}")
-    target = np.dtype(_NUMPY_NAMES[wanted])
-    with np.errstate(invalid="ignore"):  # what does not survive is refused next
-        converted = np.asarray(array, dtype=target, order="C")
-    if not np.can_cast(array.dtype, target) and not np.array_equal(converted, array):
+    name = array.dtype if dtype is None else dtype
+    # NumPy would read "i8" as eight bytes, so that a text is looked up, not handed to it.
+    name = name if isinstance(name, str) else np.dtype(name).name
+    wanted = _SHORT_NAMES.get(name, name)
+    if wanted not in _NUMPY_NAMES:
+        raise ParamError("dtype", name, f"one of {', '.join(_NUMPY_NAMES)}")
+    if array.dtype.kind == "f" and isinstance(values, Sequence) and wanted[0] in "iu":
+        # NumPy makes floats of integers that differ much; here they stay what they are.
+        array = np.asarray(values, dtype=object)
+    converted = _convert(array, _NUMPY_NAMES[wanted])
+    if converted is None:
         raise ParamError("values", f"{array.dtype} elements", f"elements that {wanted} can hold")
     return _core.from_buffer(converted, wanted)
+
+
+def _convert(array: NDArray[Any], name: str) -> NDArray[Any] | None:
+    """The array with another dtype, row-major; None if an element does not survive that."""
+    target = np.dtype(name)
+    try:
+        with np.errstate(invalid="ignore", over="ignore"):  # what does not survive shows below
+            converted = np.asarray(array, dtype=target, order="C")
+    except (OverflowError, TypeError, ValueError):
+        return None
+    if np.can_cast(array.dtype, target):
+        return converted
+    if array.dtype.kind == target.kind == "f":
+        return converted if np.array_equal(np.isfinite(array), np.isfinite(converted)) else None
+    return converted if np.array_equal(converted, array) else None

@@ -88,16 +88,22 @@ def abs(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     Parameters
     ----------
     a
-        I32, i64, f32 or f64.
+        i32, i64, f32 or f64.
     out
         The shape of `a`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.abs(cw.asarray([-3, 0, 5]))
+    Tensor([3, 0, 5], shape=(3,), dtype=i64)
     """
     return _abs(a, out)
 
 
 def axis_modsum(a: Tensor, axis: int, q: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""`out = sum over axis of a mod q`, reduced at each step: `t = (t + a[s]) % q`, t = 0 at first,
-    with C's sign.
+    r"""`out = sum over axis of a mod q`, reduced at each step: `t = (t + a[s]) % q`, t = 0 at
+    first, with C's sign.
 
     The moduli run along the last axis, which is therefore no axis to sum over. The sum of nothing
     is 0.
@@ -105,13 +111,20 @@ def axis_modsum(a: Tensor, axis: int, q: Tensor, *, out: Tensor | None = None) -
     Parameters
     ----------
     a
-        I32 or i64, two axes or more.
+        i32 or i64, two axes or more.
     axis
         Any axis of `a` but the last.
     q
         Moduli `[k]` along the last axis, or one.
     out
         The shape of `a` without `axis`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a = cw.asarray([[10, 10], [9, 9]])
+    >>> cw.ops.axis_modsum(a, 0, cw.asarray([11, 17]))
+    Tensor([8, 2], shape=(2,), dtype=i64)
     """
     return _axis_modsum(a, axis, q, out)
 
@@ -126,6 +139,13 @@ def contiguous(a: Tensor) -> Tensor:
     ----------
     a
         Any tensor.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> columns = cw.asarray([[1, 2], [3, 4]]).moveaxis(0, 1)
+    >>> columns.strides, cw.ops.contiguous(columns).strides
+    ((8, 16), (16, 8))
     """
     return _contiguous(a)
 
@@ -139,6 +159,13 @@ def copy(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any tensor.
     out
         Any shape that `a` broadcasts to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.copy(cw.asarray([1, 2]), out=cw.empty((2, 2), "i64"))
+    Tensor([[1, 2],
+            [1, 2]], shape=(2, 2), dtype=i64)
     """
     return _copy(a, out)
 
@@ -155,6 +182,12 @@ def empty(shape: int | Sequence[int | slice], dtype: str) -> Tensor:
         Sizes of 0 or more, at most 16.
     dtype
         Element type.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.empty((1, 3), "i32")
+    Tensor([[0, 0, 0]], shape=(1, 3), dtype=i32)
     """
     return _empty(shape, dtype)
 
@@ -172,6 +205,13 @@ def expand(a: Tensor, axis: int, repeat: int) -> Tensor:
         An axis of size 1.
     repeat
         1 or more.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.expand(cw.asarray([[1, 2]]), 0, 2)
+    Tensor([[1, 2],
+            [1, 2]], shape=(2, 2), dtype=i64)
     """
     return _expand(a, axis, repeat)
 
@@ -190,13 +230,19 @@ def flatten(a: Tensor, start_axis: int, end_axis: int) -> Tensor:
         The first axis of the run.
     end_axis
         Its last, not before the first.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.flatten(cw.asarray([[1, 2], [3, 4]]), 0, 1)
+    Tensor([1, 2, 3, 4], shape=(4,), dtype=i64)
     """
     return _flatten(a, start_axis, end_axis)
 
 
 def g_decomp(a: Tensor, g_exp: int, g_base_bits: int, *, out: Tensor | None = None) -> Tensor:
-    r"""`out[.., j] = (a >> (j * g_base_bits)) & (2^g_base_bits - 1)`: the digits of each word, the low
-    one first, along a new last axis.
+    r"""`out[.., j] = (a >> (j * g_base_bits)) & (2^g_base_bits - 1)`: the digits of each word, the
+    low one first, along a new last axis.
 
     Negative words count as two's complement, filled with their sign to the left; what `g_exp`
     digits do not hold is dropped.
@@ -204,13 +250,20 @@ def g_decomp(a: Tensor, g_exp: int, g_base_bits: int, *, out: Tensor | None = No
     Parameters
     ----------
     a
-        I32 or i64, at most 15 axes.
+        i32 or i64, at most 15 axes.
     g_exp
         How many digits.
     g_base_bits
         Bits of a digit; an i8 result holds 8.
     out
         The shape of `a` and an axis of digits; as `a`, or i8.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.g_decomp(cw.asarray([0x123, 0x456]), 3, 4)
+    Tensor([[3, 2, 1],
+            [6, 5, 4]], shape=(2, 3), dtype=i64)
     """
     return _g_decomp(a, g_exp, g_base_bits, out)
 
@@ -226,8 +279,8 @@ def g_decomp_full_q(
     level_size_bits: Tensor | int | None = None,
     level_inv: Tensor | int | None = None,
 ) -> Tensor:
-    r"""`out[x, j, y]` is digit j, base `2^g_base_bits`, of the number in `[0, prod q)` whose residues
-    are `a[x, k, y]` modulo `q[k]`.
+    r"""`out[x, j, y]` is digit j, base `2^g_base_bits`, of the number in `[0, prod q)` whose
+    residues are `a[x, k, y]` modulo `q[k]`.
 
     Any words in `a`; the moduli share no factor. Digits beyond `g_exp` are dropped. An i8 result
     of 8 bits wraps to negative digits.
@@ -250,6 +303,13 @@ def g_decomp_full_q(
         HEAL's word size; not needed.
     level_inv
         Inverses of 2^level_size_bits; not needed.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> residues = cw.asarray([[[1234 % 61], [1234 % 97]]])
+    >>> cw.ops.g_decomp_full_q(residues, cw.asarray([61, 97]), 4, 4)[0, :, 0]
+    Tensor([ 2, 13,  4,  0], shape=(4,), dtype=i64)
     """
     return _g_decomp_full_q(a, q, g_exp, g_base_bits, out, q_inv, level_size_bits, level_inv)
 
@@ -265,9 +325,16 @@ def gaussian(random: Tensor, *, out: Tensor | None = None) -> Tensor:
     Parameters
     ----------
     random
-        U64, the shape of `out` and a last axis of 2.
+        u64, the shape of `out` and a last axis of 2.
     out
-        I64; at most 42 in magnitude.
+        i64; at most 42 in magnitude.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> words = cw.asarray([[0, 0], [1, 1 << 63]], "u64")  # smallest magnitude; sign and the median
+    >>> cw.ops.gaussian(words)
+    Tensor([ 0, -2], shape=(2,), dtype=i64)
     """
     return _gaussian(random, out)
 
@@ -284,6 +351,12 @@ def get_slice(a: Tensor, entries: int | Sequence[int | slice]) -> Tensor:
         Any tensor.
     entries
         An index or a range for each axis.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.get_slice(cw.asarray([[1, 2, 3], [4, 5, 6]]), [1, slice(0, 3, 2)])
+    Tensor([4, 6], shape=(2,), dtype=i64)
     """
     return _get_slice(a, entries)
 
@@ -302,8 +375,8 @@ def intt(
     log2q: Tensor | int | None = None,
     mu: Tensor | int | None = None,
 ) -> Tensor:
-    r"""Undoes `ntt`: `out[i] = n_inv * sum_j a[j] * psi^(-i * (2 j + 1)) mod q` along one axis, for a
-    bit-reversing `perm`, `psi_inv[j, i] = psi_j^-bitrev(i)` and `n_inv = 1 / m`.
+    r"""Undoes `ntt`: `out[i] = n_inv * sum_j a[j] * psi^(-i * (2 j + 1)) mod q` along one axis,
+    for a bit-reversing `perm`, `psi_inv[j, i] = psi_j^-bitrev(i)` and `n_inv = 1 / m`.
 
     Defined by its recurrence: `y[u] = a[perm[u]]`, Gentleman-Sande butterflies with `psi_inv[half
     + group]`, half = m / 2, ..., 2, 1, then `n_inv` times that. Axis -3 (the only one of HEAL's
@@ -313,7 +386,7 @@ def intt(
     Parameters
     ----------
     a
-        I32 or i64, four axes.
+        i32 or i64, four axes.
     axis
         -3 or -1.
     perm
@@ -334,6 +407,15 @@ def intt(
         Bit lengths of the moduli; not needed.
     mu
         Barrett constants; not needed.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> perm, q = cw.asarray([0, 2, 1, 3]), cw.asarray([17])
+    >>> psi_inv, n_inv = cw.asarray([[1, 13, 9, 15]]), cw.asarray([13])
+    >>> ones = cw.asarray([1, 1, 1, 1]).reshape(1, 4, 1, 1)
+    >>> cw.ops.intt(ones, q, psi_inv, n_inv, perm=perm).reshape(4)
+    Tensor([1, 0, 0, 0], shape=(4,), dtype=i64)
     """
     return _intt(a, axis, perm, q, psi_inv, n_inv, out, tile, perm_pairs, log2q, mu)
 
@@ -399,11 +481,17 @@ def mod(a: Tensor | int, b: Tensor | int, *, out: Tensor | None = None) -> Tenso
     Parameters
     ----------
     a
-        I32 or i64, or one integer.
+        i32 or i64, or one integer.
     b
         The same dtype, or one integer; not 0.
     out
         The shape of the operands.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.mod(cw.asarray([7, -7]), 3)
+    Tensor([ 1, -1], shape=(2,), dtype=i64)
     """
     return _mod(a, b, out)
 
@@ -425,6 +513,13 @@ def modmul(a: Tensor, b: Tensor | int, q: Tensor | int, *, out: Tensor | None = 
         Moduli `[k]` along the last axis, or one.
     out
         Any shape that `a` and `b` broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> q = cw.asarray([17, (1 << 61) - 1])
+    >>> cw.ops.modmul(cw.asarray([[16, 1 << 60]]), 4, q)
+    Tensor([[13,  2]], shape=(1, 2), dtype=i64)
     """
     return _modmul(a, b, q, out)
 
@@ -441,8 +536,8 @@ def modmul_axis_sum(
     log2q: Tensor | int | None = None,
     mu: Tensor | int | None = None,
 ) -> Tensor:
-    r"""`out[r, k, p(n)] = (out[r, k, p(n)] + sum_s a[r, s, k, n] * b[s, k, p(n)]) mod q[k]` in `[0,
-    q)`, p(n) = `perm[n]` with `apply_perm`, else n.
+    r"""`out[r, k, p(n)] = (out[r, k, p(n)] + sum_s a[r, s, k, n] * b[s, k, p(n)]) mod q[k]` in
+    `[0, q)`, p(n) = `perm[n]` with `apply_perm`, else n.
 
     It adds to `out`. With a bit-reversing `perm`, `a` comes as `ntt` leaves it with `skip_perm`,
     while `b` and `out` are in natural order. Axis -1: `a [r, s, k, n]`, `b [s, k, n]`, `out [r, k,
@@ -468,6 +563,14 @@ def modmul_axis_sum(
         Bit lengths of the moduli; not needed.
     mu
         Barrett constants; not needed.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a = cw.asarray([[[[1, 2]], [[3, 4]]]])
+    >>> b = cw.asarray([[[5, 6]], [[7, 8]]])
+    >>> cw.ops.modmul_axis_sum(a, b, cw.asarray([1009]), False)
+    Tensor([[[26, 44]]], shape=(1, 1, 2), dtype=i64)
     """
     return _modmul_axis_sum(a, b, q, perm, out, apply_perm, axis, log2q, mu)
 
@@ -485,6 +588,12 @@ def modneg(a: Tensor, q: Tensor | int, *, out: Tensor | None = None) -> Tensor:
         Moduli `[k]` along the last axis, or one.
     out
         Any shape that `a` broadcasts to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.modneg(cw.asarray([0, 1, -5]), 7)
+    Tensor([0, 6, 5], shape=(3,), dtype=i64)
     """
     return _modneg(a, q, out)
 
@@ -506,6 +615,12 @@ def modsum(a: Tensor, b: Tensor | int, q: Tensor | int, *, out: Tensor | None = 
         Moduli `[k]` along the last axis, or one.
     out
         Any shape that `a` and `b` broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.modsum(cw.asarray([5, 6]), cw.asarray([4, 4]), 7)
+    Tensor([2, 3], shape=(2,), dtype=i64)
     """
     return _modsum(a, b, q, out)
 
@@ -521,6 +636,12 @@ def moveaxis(a: Tensor, source: int, destination: int) -> Tensor:
         An axis of `a`.
     destination
         Where it goes.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.moveaxis(cw.zeros((2, 3, 4), "i64"), 0, 2).shape
+    (3, 4, 2)
     """
     return _moveaxis(a, source, destination)
 
@@ -532,6 +653,14 @@ def new_reference(a: Tensor) -> Tensor:
     ----------
     a
         Any tensor.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a = cw.asarray([1, 2])
+    >>> _ = cw.ops.set_const_val(cw.ops.new_reference(a), 9)
+    >>> a
+    Tensor([9, 9], shape=(2,), dtype=i64)
     """
     return _new_reference(a)
 
@@ -550,8 +679,8 @@ def ntt(
     log2q: Tensor | int | None = None,
     mu: Tensor | int | None = None,
 ) -> Tensor:
-    r"""`out[j] = sum_i a[i] * psi^(i * (2 j + 1)) mod q` along one axis, for a bit-reversing `perm`
-    and `psi[j, i] = psi_j^bitrev(i)`, psi a primitive 2m-th root of unity.
+    r"""`out[j] = sum_i a[i] * psi^(i * (2 j + 1)) mod q` along one axis, for a bit-reversing
+    `perm` and `psi[j, i] = psi_j^bitrev(i)`, psi a primitive 2m-th root of unity.
 
     Defined by its recurrence, so that any table and any permutation have a meaning: Cooley-Tukey
     butterflies, stage s = 1, 2, 4, ..., twiddle `psi[s + u]`; then `out[u] = result[perm[u]]`
@@ -562,7 +691,7 @@ def ntt(
     Parameters
     ----------
     a
-        I8, i32 or i64, four axes.
+        i8, i32 or i64, four axes.
     axis
         -3 or -1.
     perm
@@ -583,6 +712,15 @@ def ntt(
         Bit lengths of the moduli; not needed.
     mu
         Barrett constants; not needed.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> perm, q = cw.asarray([0, 2, 1, 3]), cw.asarray([17])
+    >>> psi = cw.asarray([[1, 4, 2, 8]])  # 2 has order 8 modulo 17
+    >>> one = cw.asarray([1, 0, 0, 0]).reshape(1, 4, 1, 1)
+    >>> cw.ops.ntt(one, q, psi, perm=perm).reshape(4)
+    Tensor([1, 1, 1, 1], shape=(4,), dtype=i64)
     """
     return _ntt(a, axis, perm, q, psi, out, tile, skip_perm, perm_pairs, log2q, mu)
 
@@ -600,6 +738,12 @@ def pad_single_axis(a: Tensor, pad: int, axis: int, *, out: Tensor | None = None
         An axis of `a`.
     out
         The shape of `a`, longer by `pad` along `axis`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.pad_single_axis(cw.asarray([1, 2]), 2, 0)
+    Tensor([1, 2, 0, 0], shape=(4,), dtype=i64)
     """
     return _pad_single_axis(a, pad, axis, out)
 
@@ -615,13 +759,21 @@ def permute(
     a
         Any tensor.
     perms
-        I64 `[l, u]`, each row a permutation of 0 .. u.
+        i64 `[l, u]`, each row a permutation of 0 .. u.
     out
         The shape of `a`.
     elementwise_axis
         The axis with a row of `perms` each.
     perm_axis
         The axis that is permuted.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a, perms = cw.asarray([[1, 2, 3], [4, 5, 6]]), cw.asarray([[2, 1, 0], [1, 2, 0]])
+    >>> cw.ops.permute(a, perms, 0, 1)
+    Tensor([[3, 2, 1],
+            [5, 6, 4]], shape=(2, 3), dtype=i64)
     """
     return _permute(a, perms, out, elementwise_axis, perm_axis)
 
@@ -639,6 +791,12 @@ def repeat_interleave(a: Tensor, repeats: int, axis: int) -> Tensor:
         1 or more.
     axis
         An axis of `a`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.repeat_interleave(cw.asarray([1, 2]), 2, 0)
+    Tensor([1, 1, 2, 2], shape=(4,), dtype=i64)
     """
     return _repeat_interleave(a, repeats, axis)
 
@@ -655,6 +813,13 @@ def reshape(a: Tensor, shape: int | Sequence[int | slice]) -> Tensor:
         Any tensor.
     shape
         As many elements as `a` has.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.reshape(cw.asarray([1, 2, 3, 4]), (2, 2))
+    Tensor([[1, 2],
+            [3, 4]], shape=(2, 2), dtype=i64)
     """
     return _reshape(a, shape)
 
@@ -668,6 +833,12 @@ def set_const_val(a: Tensor, value: int) -> Tensor:
         Any tensor.
     value
         An integer that the element type holds.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.set_const_val(cw.empty(2, "i64"), 7)
+    Tensor([7, 7], shape=(2,), dtype=i64)
     """
     return _set_const_val(a, value)
 
@@ -681,6 +852,12 @@ def squeeze(a: Tensor, axis: int) -> Tensor:
         Any tensor.
     axis
         An axis of size 1.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.squeeze(cw.zeros((2, 1), "i64"), 1).shape
+    (2,)
     """
     return _squeeze(a, axis)
 
@@ -697,41 +874,63 @@ def take_along_axis(a: Tensor, indices: Tensor, axis: int, *, out: Tensor | None
     a
         Any tensor.
     indices
-        I64, as many axes as `a`.
+        i64, as many axes as `a`.
     axis
         An axis of `a`.
     out
         As many axes as `a`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a, indices = cw.asarray([[1, 2, 3], [4, 5, 6]]), cw.asarray([[0, -1, 1]])
+    >>> cw.ops.take_along_axis(a, indices, 1)
+    Tensor([[1, 3, 2],
+            [4, 6, 5]], shape=(2, 3), dtype=i64)
     """
     return _take_along_axis(a, indices, axis, out)
 
 
 def ternary(random: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""`out = floor(3 * random / 2^64) - 1`: -1, 0 and 1, each with probability 1/3 within 2^-62 if
-    the random words are uniform.
+    r"""`out = floor(3 * random / 2^64) - 1`: -1, 0 and 1, each with probability 1/3 within 2^-62
+    if the random words are uniform.
 
     Parameters
     ----------
     random
-        U64, any shape.
+        u64, any shape.
     out
-        I64, the shape of `random`.
+        i64, the shape of `random`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> words = cw.asarray([0, 1 << 63, (1 << 64) - 1], "u64")
+    >>> cw.ops.ternary(words)
+    Tensor([-1,  0,  1], shape=(3,), dtype=i64)
     """
     return _ternary(random, out)
 
 
 def uniform_mod(random: Tensor, q: Tensor | int, *, out: Tensor | None = None) -> Tensor:
-    r"""`out = (random[.., 1] * 2^64 + random[.., 0]) mod q`: within 2^-66 of uniform in `[0, q)` if
-    the random words are uniform.
+    r"""`out = (random[.., 1] * 2^64 + random[.., 0]) mod q`: within 2^-66 of uniform in `[0, q)`
+    if the random words are uniform.
 
     Parameters
     ----------
     random
-        U64, the shape of `out` and a last axis of 2.
+        u64, the shape of `out` and a last axis of 2.
     q
-        I64 moduli `[k]` along the last axis, or one.
+        i64 moduli `[k]` along the last axis, or one.
     out
-        I64.
+        i64.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> words = cw.asarray([[20, 0], [0, 1]], "u64")  # 20 and 2^64, low word first
+    >>> cw.ops.uniform_mod(words, 17)
+    Tensor([3, 1], shape=(2,), dtype=i64)
     """
     return _uniform_mod(random, q, out)
 
@@ -745,6 +944,12 @@ def unsqueeze(a: Tensor, axis: int) -> Tensor:
         At most 15 axes.
     axis
         From -rank - 1 to rank.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.unsqueeze(cw.zeros((2, 3), "i64"), -1).shape
+    (2, 3, 1)
     """
     return _unsqueeze(a, axis)
 
@@ -758,5 +963,11 @@ def zeros(shape: int | Sequence[int | slice], dtype: str) -> Tensor:
         Sizes of 0 or more, at most 16.
     dtype
         Element type.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.zeros(3, "i8")
+    Tensor([0, 0, 0], shape=(3,), dtype=i8)
     """
     return _zeros(shape, dtype)

@@ -86,8 +86,9 @@ class WrongOp:
 
 @dataclass(frozen=True)
 class Totals:
-    """Sums over the steps of one op or one segment; `name` says which.
+    """Sums over the kernel calls of one op or one segment; `name` says which.
 
+    calls        kernel calls, those that fill and move what the op needs too
     seconds      0 where the run was not profiled
     operations   elementary ones: multiplications, butterflies, words moved
     bytes        read and written

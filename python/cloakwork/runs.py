@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from errno import ENOENT
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TypedDict
 
 from cloakwork import _core
@@ -90,6 +92,8 @@ class Runnable:
         options: RunOptions,
     ) -> RunResult:  # fmt: skip
         trace = options.get("trace")
+        if trace is not None and not Path(trace).parent.is_dir():
+            raise FileNotFoundError(ENOENT, "no such folder for the trace", fspath(trace))
         run = self._core.run(
             list(inputs),
             device=options.get("device", "cpu"),

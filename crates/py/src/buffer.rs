@@ -152,7 +152,11 @@ pub fn from_buffer(
 ) -> PyResult<Tensor> {
     let dtype = op::dtype(dtype)?;
     let buffer = PyUntypedBuffer::get(memory)?;
-    let dims: Vec<u64> = buffer.shape().iter().map(|&dim| dim as u64).collect();
+    // Exporters need not give a shape where there are no axes.
+    let dims: Vec<u64> = match buffer.dimensions() {
+        0 => Vec::new(),
+        _ => buffer.shape().iter().map(|&dim| dim as u64).collect(),
+    };
     let shape = Shape::new(&dims).map_err(|error| errors::shape(&error))?;
     let ty = Type::new(dtype, shape);
     if !buffer.is_c_contiguous() || buffer.len_bytes() as u64 != ty.size_bytes() {

@@ -12,8 +12,8 @@ use cloakwork_run::{
 use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// How to run.
@@ -179,11 +179,33 @@ impl Run {
 
     /// Write a trace that Perfetto and Chrome open.
     fn write_trace(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let written = unlocked(py, || {
-            let mut out = BufWriter::new(File::create(&path)?);
-            trace::write_chrome(&self.plan, &self.outcome, &mut out)?;
-            out.flush()
-        })?;
+        let written = unlocked(py, || self.write_whole(&path))?;
         written.map_err(|error| errors::system(&error, &path))
+    }
+}
+
+impl Run {
+    /// The file appears whole or not at all; a pipe or device is written as it goes.
+    fn write_whole(&self, path: &Path) -> io::Result<()> {
+        if std::fs::metadata(path).is_ok_and(|known| !known.is_file()) {
+            return self.write_to(path);
+        }
+        let mut part = path.as_os_str().to_owned();
+        part.push(".part");
+        let part = PathBuf::from(part);
+        let written = self
+            .write_to(&part)
+            .and_then(|()| std::fs::rename(&part, path));
+        if written.is_err() {
+            // What is left of the failed attempt; that it failed is what is reported.
+            let _ = std::fs::remove_file(&part);
+        }
+        written
+    }
+
+    fn write_to(&self, path: &Path) -> io::Result<()> {
+        let mut out = BufWriter::new(File::create(path)?);
+        trace::write_chrome(&self.plan, &self.outcome, &mut out)?;
+        out.flush()
     }
 }
