@@ -1,5 +1,5 @@
 //! One op at a time: what is refused, and that it agrees with plain integers.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
 use cloakwork_ir::{DType, HostTensor, Shape, View};
 use cloakwork_kernels::best_isa;

@@ -1,40 +1,18 @@
 //! Every op's kernels against its reference, inside random programs: with every instruction set of
 //! this processor, both layouts, and one, two and three threads. Results must be the same bits.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
-use cloakwork_ir::{HostId, HostSlot, HostTensor, Program, Type, View, text};
+use cloakwork_ir::{Program, text};
 use cloakwork_kernels::{Isa, available_isas};
 use cloakwork_ops::{ALL, Body, find_form};
 use cloakwork_plan::{Options, plan};
 use cloakwork_run::{Executor, RunError, RunOptions, bisect};
-use cloakwork_testing::{Source, generate};
+use cloakwork_testing::{Inputs, Source, generate, inputs};
 use cloakwork_verify::{Verified, verify};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const SEEDS: u64 = 1200;
-
-type Inputs = HashMap<HostId, HostTensor>;
-
-/// Something for each input of a program: small numbers of both signs.
-fn inputs(program: &Program) -> Inputs {
-    let mut inputs = HashMap::new();
-    for (index, slot) in (0u32..).zip(&program.hosts) {
-        if let HostSlot::Input { ty, .. } = slot {
-            inputs.insert(HostId(index), counting(ty));
-        }
-    }
-    inputs
-}
-
-fn counting(ty: &Type) -> HostTensor {
-    let size = ty.dtype.size_bytes();
-    let mut bytes = vec![0; ty.size_bytes() as usize];
-    for (i, element) in bytes.chunks_exact_mut(size).enumerate() {
-        cloakwork_ir::write_word(ty.dtype, (i as i64 * 7) % 23 - 5, element);
-    }
-    HostTensor::new(ty.dtype, View::contiguous(ty.shape.clone()), bytes.into()).unwrap()
-}
 
 /// What a run came to, in a form that can be compared: results, or the op that refused contents.
 fn outcome(
@@ -86,7 +64,7 @@ fn kernels_agree_with_references_whatever_the_isa_layout_and_threads() {
             continue;
         };
         let verified = Arc::new(verified);
-        let inputs = inputs(&program);
+        let inputs = inputs(&program, |i| (i as i64 * 7) % 23 - 5);
         let mut all = configurations().into_iter();
         let first = all.next().unwrap();
         let plan = plan(Arc::clone(&verified), &first);

@@ -3,11 +3,12 @@
 use cloakwork_ir::Step;
 use cloakwork_ops::{ALL, find_form};
 use cloakwork_testing::{
-    SAMPLE_TRANSCRIPT, Source, check_all, check_heal_bytes, check_program, check_text,
-    first_mismatch, generate, interpret, mutate, mutate_bytes, well_typed,
+    SAMPLE_TRANSCRIPT, Source, check_all, check_heal_bytes, check_program, check_text, execute,
+    generate, inputs, mutate, mutate_bytes, well_typed,
 };
 use proptest::prelude::{any, proptest};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const SEEDS: u64 = 1500;
 
@@ -34,10 +35,9 @@ fn generated_programs_run_by_their_references() {
     let mut ran = 0;
     for seed in 0..SEEDS {
         let program = generate(&mut Source::from_seed(seed));
-        let verified = well_typed(&program).expect("the generator promises it");
-        let zeros = |_: &str, ty: &cloakwork_ir::Type| vec![0; ty.shape.elements() as usize];
+        let verified = Arc::new(well_typed(&program).expect("the generator promises it"));
         // A computed modulus of 0 or a computed permutation that is none is refused at the run.
-        ran += usize::from(interpret(&verified, &zeros).is_ok());
+        ran += usize::from(execute(&verified, &inputs(&program, |_| 0)).is_ok());
     }
     assert!(ran as u64 > SEEDS / 2, "{ran} of {SEEDS}");
 }
@@ -46,10 +46,10 @@ fn generated_programs_run_by_their_references() {
 fn the_sample_transcript_is_right_before_it_is_damaged() {
     let program = cloakwork_formats::parse_heal(SAMPLE_TRANSCRIPT.as_bytes());
     let program = program.expect("the sample is a transcript");
-    let verified = well_typed(&program).expect("the sample is well typed");
-    let downloads = interpret(&verified, &|_, _| Vec::new()).expect("the sample runs");
-    assert_eq!(downloads.len(), 1);
-    assert_eq!(first_mismatch(&program, &downloads), None);
+    let verified = Arc::new(well_typed(&program).expect("the sample is well typed"));
+    let outcome = execute(&verified, &inputs(&program, |_| 0)).expect("the sample runs");
+    assert_eq!(outcome.outputs.len(), 1);
+    assert_eq!(outcome.mismatches, []);
 }
 
 proptest! {
