@@ -6,7 +6,7 @@
 //! steps; `; mismatch: ...` and `; failed: ...` say where the references disagree.
 
 use crate::{execute, inputs};
-use cloakwork_ir::text;
+use cloakwork_ir::{Program, text};
 use cloakwork_verify::{ValueInfo, Verified, verify};
 use std::sync::Arc;
 
