@@ -114,11 +114,7 @@ impl Executor {
             None
         };
         let hosts = host_tensors(&plan, inputs)?;
-        let outputs = plan
-            .downloads
-            .iter()
-            .map(|download| Block::zeroed(download.ty.size_bytes()))
-            .collect::<Result<Vec<_>, _>>()?;
+        let outputs = room_for_results(&plan)?;
         let memories = Memories {
             plan: &plan,
             arena: &self.arena,
@@ -156,23 +152,15 @@ impl Executor {
         let wall_ns = start.elapsed().as_nanos() as u64;
         run.clock.finish();
         self.table = Some(table);
-        let results = || plan.downloads.iter().zip(&outputs);
         let mismatches = if options.verify {
-            results()
-                .filter_map(|(download, block)| compare(&plan, download, block))
-                .collect()
+            differences(&plan, &outputs)
         } else {
             Vec::new()
         };
-        let outputs = plan.downloads.iter().zip(outputs);
-        let outputs = outputs
-            .map(|(d, block)| hand_out(&plan, d, block))
-            .collect::<Result<_, _>>()?;
-        let profile = options.profile.then_some(Profile { ends_ns });
         Ok(Outcome {
-            outputs,
+            outputs: hand_out(&plan, outputs)?,
             mismatches,
-            profile,
+            profile: options.profile.then_some(Profile { ends_ns }),
             wall_ns,
             threads,
         })
@@ -307,7 +295,26 @@ fn compare(plan: &Plan, download: &Download, got: &Block) -> Option<Mismatch> {
     ))
 }
 
-fn hand_out(plan: &Plan, download: &Download, block: Block) -> Result<Output, RunError> {
+fn room_for_results(plan: &Plan) -> Result<Vec<Block>, RunError> {
+    let room = |download: &Download| Block::zeroed(download.ty.size_bytes());
+    plan.downloads.iter().map(room).collect()
+}
+
+fn differences(plan: &Plan, outputs: &[Block]) -> Vec<Mismatch> {
+    let results = plan.downloads.iter().zip(outputs);
+    results
+        .filter_map(|(download, block)| compare(plan, download, block))
+        .collect()
+}
+
+fn hand_out(plan: &Plan, outputs: Vec<Block>) -> Result<Vec<Output>, RunError> {
+    let results = plan.downloads.iter().zip(outputs);
+    results
+        .map(|(download, block)| output(plan, download, block))
+        .collect()
+}
+
+fn output(plan: &Plan, download: &Download, block: Block) -> Result<Output, RunError> {
     let view = View::contiguous(download.ty.shape.clone());
     let tensor = HostTensor::new(download.ty.dtype, view, into_bytes(block))
         .map_err(|error| RunError::Internal(error.to_string()))?;
