@@ -3,13 +3,13 @@
 
 use crate::{Args, Code, OpError, Value};
 
-/// The largest modulus: lazy butterflies need `4 q < 2^64`.
-pub const MAX_MODULUS: i64 = 1 << 62;
+/// The largest modulus: lazy butterflies need `4 q < 2^64`, so 2^62 itself is none.
+pub const MAX_MODULUS: i64 = (1 << 62) - 1;
 
 /// A demand on the contents of one operand. Fields and payloads are names of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentCheck {
-    /// Moduli in `2 ..= 2^62`.
+    /// Moduli in `2 .. 2^62`.
     Modulus(&'static str),
     /// Moduli of which no two share a factor.
     Coprime(&'static str),
@@ -81,7 +81,7 @@ impl ContentCheck {
         match self {
             Self::Modulus(name) => {
                 let wrong = words.iter().find(|word| !(2..=MAX_MODULUS).contains(*word));
-                refuse(wrong, Code::Modulus, name, "a modulus in 2 ..= 2^62")
+                refuse(wrong, Code::Modulus, name, "a modulus in 2 .. 2^62")
             }
             Self::Coprime(name) => coprime(name, words),
             Self::NonZero(name) => {

@@ -17,7 +17,7 @@ pub enum Code {
     Axis,
     /// An index, count or width out of range.
     Range,
-    /// A modulus outside `2 ..= 2^62`.
+    /// A modulus outside `2 .. 2^62`.
     Modulus,
     /// A transform whose length is not a power of two.
     TransformLength,

@@ -32,7 +32,7 @@ free %o
 ; error: transform-length: step 10: ntt: `a` (%three): expected a power of two, got 3
 ; error: shape: step 11: ntt: `a` (%flat): expected 4 axes, got [8]
 ; error: permutation: step 12: ntt: `perm` (%bad): expected a permutation of 0 .. 4, got 1 twice
-; error: modulus: step 13: ntt: `q` (%zero): expected a modulus in 2 ..= 2^62, got 0
+; error: modulus: step 13: ntt: `q` (%zero): expected a modulus in 2 .. 2^62, got 0
 ; error: axis: step 14: ntt: `axis`: expected -3 or -1, got -2
 ; error: dtype: step 15: ntt: `psi` (%narrow): expected i64, got i32; all operands of this op have the same dtype
 ; error: shape: step 16: ntt: `a` (%a): expected size 1 along the moduli to tile, got [1, 4, 1, 2]
