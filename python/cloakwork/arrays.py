@@ -17,6 +17,8 @@ _NUMPY_NAMES = {
     "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64",
     "f32": "float32", "f64": "float64",
 }  # fmt: skip
+# Kinds of NumPy's dtypes whose elements are numbers, or Python's integers of any size.
+_NUMBERS = "biufO"
 _SHORT_NAMES = {long: short for short, long in _NUMPY_NAMES.items()}
 
 
@@ -41,7 +43,8 @@ def asarray(
     # NumPy would read "i8" as eight bytes, so that a text is looked up, not handed to it.
     name = name if isinstance(name, str) else np.dtype(name).name
     wanted = _SHORT_NAMES.get(name, name)
-    if wanted not in _NUMPY_NAMES:
+    if wanted not in _NUMPY_NAMES or array.dtype.kind not in _NUMBERS:
+        name = name if wanted not in _NUMPY_NAMES else array.dtype.name
         raise ParamError("dtype", name, f"one of {', '.join(_NUMPY_NAMES)}")
     if array.dtype.kind == "f" and isinstance(values, Sequence) and wanted[0] in "iu":
         # NumPy makes floats of integers that differ much; here they stay what they are.
@@ -49,7 +52,7 @@ def asarray(
     converted = _convert(array, _NUMPY_NAMES[wanted])
     if converted is None:
         raise ParamError("values", f"{array.dtype} elements", f"elements that {wanted} can hold")
-    return _core.from_buffer(converted, wanted)
+    return _core.from_buffer(converted.reshape(-1), wanted, converted.shape)
 
 
 def _convert(array: NDArray[Any], name: str) -> NDArray[Any] | None:

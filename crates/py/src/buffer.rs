@@ -143,21 +143,17 @@ pub unsafe fn release(place: *mut ffi::Py_buffer) {
     unsafe { drop(Box::from_raw((*place).internal.cast::<Extents>())) }
 }
 
-/// A tensor with a copy of row-major memory of a dtype that is given by name.
+/// A tensor of a dtype and shape with a copy of row-major memory, which has one axis.
 #[pyfunction]
 pub fn from_buffer(
     py: Python<'_>,
     memory: &Bound<'_, PyAny>,
     dtype: &Bound<'_, PyAny>,
+    shape: Vec<u64>,
 ) -> PyResult<Tensor> {
     let dtype = op::dtype(dtype)?;
     let buffer = PyUntypedBuffer::get(memory)?;
-    // Exporters need not give a shape where there are no axes.
-    let dims: Vec<u64> = match buffer.dimensions() {
-        0 => Vec::new(),
-        _ => buffer.shape().iter().map(|&dim| dim as u64).collect(),
-    };
-    let shape = Shape::new(&dims).map_err(|error| errors::shape(&error))?;
+    let shape = Shape::new(&shape).map_err(|error| errors::shape(&error))?;
     let ty = Type::new(dtype, shape);
     if !buffer.is_c_contiguous() || buffer.len_bytes() as u64 != ty.size_bytes() {
         return Err(PyBufferError::new_err(format!(

@@ -177,7 +177,7 @@ impl Tensor {
     }
 
     /// The axes from `start` to `end`, both included, merged into one.
-    #[pyo3(signature = (start=0, end=-1))]
+    #[pyo3(signature = (start=0, end=-1), text_signature = "($self, start=0, end=-1)")]
     fn flatten(&self, py: Python<'_>, start: i64, end: i64) -> PyResult<Self> {
         self.derive(py, "flatten", [Value::Int(start), Value::Int(end)])
     }

@@ -85,7 +85,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
     with in_words(context.obj):
         transcript = _load(file)
         memory, _ = transcript.memory(threads=threads, memory_budget=memory_budget)
-        errors.print(f"memory: {memory}", markup=False)
+        say(f"memory: {memory}")
         with Bar("running") as progress:
             result = transcript.run(
                 verify=verify, bisect=bisect, device=device, threads=threads,
@@ -186,7 +186,7 @@ def digits(
 
         report = demo.run(out, threads=threads)
         if not report.passed:
-            say("the encrypted result is not as promised")
+            say("cloakwork: the encrypted result is not as promised")
             raise typer.Exit(DIFFERS)
 
 

@@ -15,7 +15,7 @@ from cloakwork.errors import CloakworkError, InternalError, ProgramError
 
 DIFFERS, REFUSED, INTERRUPTED = 1, 2, 130
 
-errors = Console(stderr=True, soft_wrap=True, highlight=False)
+errors = Console(stderr=True)
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def in_words(debug: bool) -> Iterator[None]:
     except (typer.Exit, typer.Abort):
         raise
     except KeyboardInterrupt:
-        say("interrupted")
+        say("cloakwork: interrupted")
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:
         # Whoever read the output has gone; there is nobody left to tell.
@@ -35,13 +35,13 @@ def in_words(debug: bool) -> Iterator[None]:
     except Exception as error:
         if debug:
             traceback.print_exc()
-        say(_sentence(error))
+        say(f"cloakwork: {_sentence(error)}")
         raise typer.Exit(REFUSED) from None
 
 
 def say(text: str) -> None:
-    """Print to standard error, as it is: no markup."""
-    errors.print(f"cloakwork: {text}", markup=False)
+    """Print to standard error, as it is."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def _sentence(error: Exception) -> str:
