@@ -54,17 +54,8 @@ class DType:
     name: str
 
 
-@dataclass(frozen=True)
-class Raw:
-    """An argument exactly as given."""
-
-    json: Json
-
-
 def _typed(value: Any) -> Json:
     """An argument in the form with __type__."""
-    if isinstance(value, Raw):
-        return value.json
     kind, content = _content(value)
     if kind == "DEVICE_TENSOR":
         content = {"__type__": "DeviceTensorPointer", "dtype": value.dtype, **content}
