@@ -58,5 +58,4 @@ def trace(function: Callable[..., Any], *examples: _core.Tensor | ArrayLike) -> 
     >>> program.run([1, 2, 3], [10, 10, 10]).outputs[0]
     Tensor([10,  3, 13], shape=(3,), dtype=i64)
     """
-    core, _ = _core.trace(function, [asarray(example) for example in examples])
-    return Program(core)
+    return Program(_core.trace(function, [asarray(example) for example in examples]))

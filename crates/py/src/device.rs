@@ -4,6 +4,7 @@ use crate::errors;
 use cloakwork_kernels::{Isa, available_isas, choose_isa};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::sync::OnceLock;
 
 /// The environment variable that says how many threads to use.
 const THREADS_VARIABLE: &str = "CLOAKWORK_THREADS";
@@ -33,12 +34,18 @@ pub fn threads(given: Option<usize>) -> PyResult<usize> {
         return check("threads", count);
     }
     match std::env::var(THREADS_VARIABLE) {
-        Err(_) => Ok(cloakwork_run::default_threads()),
+        Err(_) => Ok(cores()),
         Ok(text) => match text.trim().parse() {
             Ok(count) => check(THREADS_VARIABLE, count),
             Err(_) => Err(errors::param(THREADS_VARIABLE, text, &allowed)),
         },
     }
+}
+
+/// Cores that this process may use. Asking the system takes longer than a small op does.
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(cloakwork_run::default_threads)
 }
 
 /// The instruction set to use.

@@ -193,29 +193,19 @@ impl Program {
     }
 
     /// What the program consists of, and what a run of it needs: JSON.
-    #[pyo3(signature = (threads=None, memory_budget=None))]
-    fn inspect(
-        &self,
-        py: Python<'_>,
-        threads: Option<usize>,
-        memory_budget: Option<u64>,
-    ) -> PyResult<String> {
+    #[pyo3(signature = (threads=None))]
+    fn inspect(&self, py: Python<'_>, threads: Option<usize>) -> PyResult<String> {
         let verified = self.verified(py)?;
-        let plan = self.plan(py, (device::threads(threads)?, memory_budget))?;
+        let plan = self.plan(py, (device::threads(threads)?, None))?;
         unlocked(py, || {
             cloakwork_run::inspect::inspect(&verified, &plan).to_string()
         })
     }
 
     /// The plan as text.
-    #[pyo3(signature = (threads=None, memory_budget=None))]
-    fn plan_text(
-        &self,
-        py: Python<'_>,
-        threads: Option<usize>,
-        memory_budget: Option<u64>,
-    ) -> PyResult<String> {
-        let plan = self.plan(py, (device::threads(threads)?, memory_budget))?;
+    #[pyo3(signature = (threads=None))]
+    fn plan_text(&self, py: Python<'_>, threads: Option<usize>) -> PyResult<String> {
+        let plan = self.plan(py, (device::threads(threads)?, None))?;
         unlocked(py, || plan.to_string())
     }
 

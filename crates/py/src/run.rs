@@ -164,11 +164,6 @@ impl Run {
         })
     }
 
-    /// How many planned steps there are.
-    fn step_count(&self) -> usize {
-        self.plan.steps.len()
-    }
-
     /// Planned steps `start` to `stop - 1`: JSON.
     fn steps(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<String> {
         unlocked(py, || {

@@ -1,0 +1,89 @@
+//! Eager tensors that a traced function meets: the program holds a copy of them.
+
+use super::{State, Trace, Traced};
+use crate::errors;
+use cloakwork_ir::{Arg, HostSlot, HostTensor, Symbol, View};
+use cloakwork_kernels::find_difference;
+use cloakwork_run::eager;
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// An eager tensor that the program holds a copy of.
+pub(super) struct Constant {
+    /// Keeps the storage's address from being used again.
+    _tensor: eager::Tensor,
+    copy: HostTensor,
+    traced: (Symbol, u32),
+}
+
+impl Trace {
+    /// An eager tensor as a constant. What it merely repeats is not uploaded but expanded.
+    pub(super) fn constant(
+        self: &Arc<Self>,
+        state: &mut State,
+        tensor: &eager::Tensor,
+    ) -> PyResult<(Traced, HostTensor)> {
+        let (compact, repeats) = tensor.without_repeats();
+        let (mut traced, mut copy) = self.uploaded(state, &compact)?;
+        for (axis, repeat) in repeats {
+            let numbers = [axis as i64, repeat as i64].map(Arg::Int);
+            let args = std::iter::once(Arg::Device(traced.symbol, None)).chain(numbers);
+            traced.symbol = state.builder.call("expand", args);
+            let wider = |view: &View| {
+                view.expand(axis as i64, repeat)
+                    .map_err(|e| errors::internal(e.to_string()))
+            };
+            traced.view = wider(&traced.view)?;
+            copy = copy
+                .with_view(wider(copy.view())?)
+                .map_err(|e| errors::internal(e.to_string()))?;
+        }
+        Ok((traced, copy))
+    }
+
+    /// An eager tensor as it is, uploaded once, unless its elements have changed since.
+    fn uploaded(
+        self: &Arc<Self>,
+        state: &mut State,
+        tensor: &eager::Tensor,
+    ) -> PyResult<(Traced, HostTensor)> {
+        if tensor.is_secret() {
+            return Err(errors::secret("a secret tensor must not be traced"));
+        }
+        let key = (tensor.storage().as_ptr() as usize, tensor.view().clone());
+        let (dtype, size) = (tensor.dtype(), tensor.dtype().size_bytes());
+        let now = tensor.storage().as_ref().as_ref();
+        let unchanged = |known: &&Constant| {
+            let then = (known.copy.bytes().as_slice(), known.copy.view());
+            known.copy.dtype() == dtype
+                && find_difference(size, (now, tensor.view()), then).is_none()
+        };
+        let (symbol, storage, copy) = match state.constants.get(&key).filter(unchanged) {
+            Some(known) => (known.traced.0, known.traced.1, known.copy.clone()),
+            None => {
+                let copy = tensor.copy_to_host().map_err(errors::eager)?;
+                let symbol = state.upload(HostSlot::Data(copy.clone()));
+                let storage = state.new_storage();
+                let traced = (symbol, storage);
+                let constant = Constant {
+                    _tensor: tensor.clone(),
+                    copy: copy.clone(),
+                    traced,
+                };
+                state.constants.insert(key, constant);
+                (symbol, storage, copy)
+            }
+        };
+        let view = View::contiguous(tensor.view().shape.clone());
+        Ok((
+            Traced {
+                trace: Arc::clone(self),
+                symbol,
+                storage,
+                dtype,
+                view,
+            },
+            copy,
+        ))
+    }
+}

@@ -1,0 +1,201 @@
+//! Recording: a function runs once on tensors without elements, and each op that it calls on them
+//! becomes a step of a program.
+
+mod call;
+mod constants;
+
+use crate::errors;
+use crate::program::Program;
+use crate::tensor::{Inner, Tensor};
+use cloakwork_ir::{Builder, DType, HostSlot, Step, Symbol, Type, View};
+use cloakwork_verify::with_frees;
+use constants::Constant;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+thread_local! {
+    static ACTIVE: RefCell<Option<Arc<Trace>>> = const { RefCell::new(None) };
+}
+
+/// The trace that this thread is recording.
+pub fn active() -> Option<Arc<Trace>> {
+    ACTIVE.with(|active| active.borrow().clone())
+}
+
+/// A traced tensor has left its trace.
+pub fn stray() -> PyErr {
+    errors::trace("a traced tensor is of use only inside the function that is being traced")
+}
+
+/// A value of a program that is being recorded.
+#[derive(Clone)]
+pub struct Traced {
+    trace: Arc<Trace>,
+    symbol: Symbol,
+    storage: u32,
+    /// Element type.
+    pub dtype: DType,
+    /// Shape, and the strides that HEAL's runtime would have.
+    pub view: View,
+}
+
+/// A program being recorded.
+pub struct Trace {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    builder: Builder,
+    /// Steps that upload: they come first in the finished program.
+    uploads: Vec<usize>,
+    downloads: Vec<usize>,
+    storages: u32,
+    /// Constants by the storage and the view that they were seen through.
+    constants: HashMap<(usize, View), Constant>,
+}
+
+impl Trace {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fresh(self: &Arc<Self>, state: &mut State, symbol: Symbol, ty: Type) -> Traced {
+        let storage = state.new_storage();
+        let view = View::contiguous(ty.shape);
+        Traced {
+            trace: Arc::clone(self),
+            symbol,
+            storage,
+            dtype: ty.dtype,
+            view,
+        }
+    }
+
+    /// A tensor as an output of the program.
+    fn output(self: &Arc<Self>, tensor: &Inner, name: String) -> PyResult<()> {
+        let mut state = self.lock();
+        let symbol = match tensor {
+            Inner::Traced(traced) if Arc::ptr_eq(&traced.trace, self) => traced.symbol,
+            Inner::Traced(_) => return Err(stray()),
+            Inner::Real(tensor) => self.constant(&mut state, tensor)?.0.symbol,
+        };
+        state.builder.download(symbol, HostSlot::Output { name });
+        let step = state.builder.program.steps.len() - 1;
+        state.downloads.push(step);
+        Ok(())
+    }
+
+    /// The finished program: uploads first, then what is computed, then the outputs.
+    fn finish(&self) -> cloakwork_ir::Program {
+        let mut state = std::mem::take(&mut *self.lock());
+        let mut program = std::mem::take(&mut state.builder.program);
+        let (mut first, mut middle, mut last) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, step) in program.steps.drain(..).enumerate() {
+            if state.uploads.binary_search(&index).is_ok() {
+                first.push(step);
+            } else if state.downloads.binary_search(&index).is_ok() {
+                last.push(step);
+            } else {
+                middle.push(step);
+            }
+        }
+        for (name, steps) in [("upload", first), ("compute", middle), ("download", last)] {
+            let name = program.text(name);
+            program.steps.push(Step::SegmentStart(name));
+            program.steps.extend(steps);
+            program.steps.push(Step::SegmentEnd);
+        }
+        with_frees(program)
+    }
+}
+
+impl State {
+    fn new_storage(&mut self) -> u32 {
+        self.storages += 1;
+        self.storages
+    }
+
+    fn upload(&mut self, slot: HostSlot) -> Symbol {
+        self.uploads.push(self.builder.program.steps.len());
+        self.builder.upload(slot)
+    }
+}
+
+/// Ends the recording of this thread, also when the function raises.
+struct Recording;
+
+impl Recording {
+    fn start(trace: &Arc<Trace>) -> PyResult<Self> {
+        if active().is_some() {
+            return Err(errors::trace(
+                "a function that is being traced cannot trace another",
+            ));
+        }
+        ACTIVE.with(|active| active.replace(Some(Arc::clone(trace))));
+        Ok(Self)
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        ACTIVE.with(|active| active.replace(None));
+    }
+}
+
+/// Calls `function` on tensors without elements, of the examples' types, and records what it does.
+#[pyfunction]
+pub fn trace<'py>(
+    py: Python<'py>,
+    function: &Bound<'py, PyAny>,
+    examples: &Bound<'py, PyList>,
+) -> PyResult<Program> {
+    let trace = Arc::new(Trace {
+        state: Mutex::default(),
+    });
+    let recording = Recording::start(&trace)?;
+    let mut inputs = Vec::new();
+    for (index, example) in crate::tensor::tensors(examples)?.iter().enumerate() {
+        let ty = Type::new(example.dtype(), example.view().shape.clone());
+        let mut state = trace.lock();
+        let symbol = state.upload(HostSlot::Input {
+            name: format!("in{index}"),
+            ty: ty.clone(),
+        });
+        inputs.push(Tensor::from(Inner::Traced(
+            trace.fresh(&mut state, symbol, ty),
+        )));
+    }
+    let returned = function.call1(PyTuple::new(py, inputs)?)?;
+    let single = returned.is_instance_of::<Tensor>();
+    let outputs = if single {
+        PyList::new(py, [&returned])?
+    } else {
+        as_list(&returned)?
+    };
+    for (index, tensor) in crate::tensor::tensors(&outputs)?.iter().enumerate() {
+        trace.output(tensor, format!("out{index}"))?;
+    }
+    drop(recording);
+    Ok(Program::new(trace.finish()))
+}
+
+/// What a traced function returned, if it is a tuple or a list of tensors.
+fn as_list<'py>(returned: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+    let is_sequence = returned.is_instance_of::<PyTuple>() || returned.is_instance_of::<PyList>();
+    let items: Vec<Bound<'py, PyAny>> = if is_sequence {
+        returned.try_iter()?.collect::<PyResult<_>>()?
+    } else {
+        Vec::new()
+    };
+    if items.is_empty() || items.iter().any(|item| !item.is_instance_of::<Tensor>()) {
+        let kind = returned.get_type().name()?;
+        return Err(errors::trace(format!(
+            "a traced function returns a Tensor, or a tuple or list of them, not {kind}"
+        )));
+    }
+    PyList::new(returned.py(), items)
+}
