@@ -141,10 +141,27 @@ impl<'a> Expansion<'a> {
         Ok(form.args.iter().map(arg).collect())
     }
 
-    /// Frees the temporaries.
-    pub fn finish(self) {
+    /// Gives the result its name where the op wrote into a tensor of another name, and frees the
+    /// temporaries.
+    ///
+    /// # Errors
+    /// None: any tensor takes another name.
+    pub fn finish(self) -> Result<(), OpError> {
+        let out = self
+            .def
+            .params
+            .iter()
+            .position(|p| p.kind == ParamKind::Out);
+        if let Some(Arg::Device(written, _)) = out.and_then(|out| self.args.get(out))
+            && *written != self.result
+        {
+            let tensor = ("a", Arg::Device(*written, None));
+            let args = self.arrange("new_reference", &[tensor], None)?;
+            self.builder.call_into("new_reference", args, self.result);
+        }
         for name in self.temporaries {
             self.builder.free(name);
         }
+        Ok(())
     }
 }

@@ -135,7 +135,7 @@ fn expand(call: &Call, generation: Generation) -> (Program, Symbol, Memory) {
     let mut expansion = Expansion::new(call.def, &args, result, &mut builder);
     call.bind(false, |bound| (body.expand)(bound, &mut expansion))
         .unwrap();
-    expansion.finish();
+    expansion.finish().unwrap();
     (builder.program, result, memory)
 }
 

@@ -118,9 +118,8 @@ fn expand_step(from: &Lowered, op: &Op, call: &Call, builder: &mut Builder) -> R
             |value| from.verified.view(value),
             |bound| (body.expand)(bound, &mut expansion),
         )
-        .map_err(|error| error.to_string())?;
-    expansion.finish();
-    Ok(())
+        .and_then(|()| expansion.finish())
+        .map_err(|error| error.to_string())
 }
 
 /// The arguments of a step in the order of its op's parameters.

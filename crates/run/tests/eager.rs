@@ -1,7 +1,7 @@
 //! One op at a time: what is refused, and that it agrees with plain integers.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
-use cloakwork_ir::{DType, HostTensor, Shape, View};
+use cloakwork_ir::{DType, HostTensor, Shape, ShapeItem, View};
 use cloakwork_kernels::best_isa;
 use cloakwork_ops::{ALL, Code, find};
 use cloakwork_run::eager::{EagerArg, EagerError, Tensor, call};
@@ -58,7 +58,7 @@ fn a_modulus_is_checked_whether_integer_or_tensor() {
 fn a_result_may_be_an_operand_but_not_overlap_one() {
     let a = tensor(&[4], &[1, 2, 3, 4]);
     let part = |start, stop| {
-        let item = cloakwork_ir::ShapeItem::Slice {
+        let item = ShapeItem::Slice {
             start: Some(start),
             stop: Some(stop),
             step: Some(1),
@@ -110,4 +110,83 @@ fn nothing_that_is_left_out_crashes() {
             );
         }
     }
+}
+
+/// A ring of degree 4 with moduli 97 and 193, and what a key switch of one polynomial takes.
+struct Switch {
+    a: Tensor,
+    key: Tensor,
+    tables: [Tensor; 5],
+    expected: [i64; 16],
+}
+
+impl Switch {
+    fn new() -> Self {
+        let key: Vec<i64> = (0..4i64)
+            .flat_map(|m| [0, 5].map(|p| 11 * m + p))
+            .flat_map(|first| [1, 4, 7, 10].map(|j| first + j))
+            .flat_map(|word| [word, word + 2])
+            .collect();
+        Self {
+            a: tensor(&[1, 4, 1, 2], &[80, 137, 23, 144, 69, 42, 29, 35]),
+            key: tensor(&[4, 2, 4, 2], &key),
+            tables: [
+                tensor(&[2], &[97, 193]),
+                tensor(&[2, 4], &[1, 22, 64, 50, 1, 112, 43, 184]),
+                tensor(&[2, 4], &[1, 75, 47, 33, 1, 81, 9, 150]),
+                tensor(&[2], &[73, 145]),
+                tensor(&[4], &[0, 2, 1, 3]),
+            ],
+            expected: [
+                0, 190, 44, 169, 64, 124, 53, 92, 64, 184, 73, 162, 87, 88, 54, 77,
+            ],
+        }
+    }
+
+    fn run(&self, out: EagerArg) -> Result<Vec<i64>, Code> {
+        let [q, psi, psi_inv, n_inv, perm] = &self.tables;
+        let args = [
+            of(&self.a),
+            of(&self.key),
+            of(q),
+            EagerArg::None,
+            of(psi),
+            of(psi_inv),
+            of(n_inv),
+            of(perm),
+            EagerArg::Int(4),
+            EagerArg::Int(4),
+            out,
+        ];
+        run("key_switch", &args)
+    }
+}
+
+#[test]
+fn a_composite_op_returns_all_of_its_result_also_where_it_is_given() {
+    let switch = Switch::new();
+    assert_eq!(switch.run(EagerArg::None), Ok(switch.expected.to_vec()));
+    let out = tensor(&[1, 4, 2, 2], &[7; 16]);
+    assert_eq!(switch.run(of(&out)), Ok(switch.expected.to_vec()));
+    assert_eq!(out.to_host().unwrap().words(), switch.expected);
+}
+
+#[test]
+fn a_composite_op_refuses_a_result_that_overlaps_an_operand() {
+    let switch = Switch::new();
+    let entries = [Some(4), Some(2), None, Some(2)].map(|size| match size {
+        None => ShapeItem::Int(0),
+        stop => ShapeItem::Slice {
+            start: Some(0),
+            stop,
+            step: Some(1),
+        },
+    });
+    let layout = |op, args: Vec<EagerArg>| call(find(op).unwrap(), args, 1, best_isa()).unwrap();
+    let entries = EagerArg::Shape(entries.to_vec());
+    let first_digits = layout("get_slice", vec![of(&switch.key), entries]);
+    let out = layout("unsqueeze", vec![of(&first_digits), EagerArg::Int(0)]);
+    let before = switch.key.to_host().unwrap().words();
+    assert_eq!(switch.run(of(&out)), Err(Code::Aliasing));
+    assert_eq!(switch.key.to_host().unwrap().words(), before);
 }

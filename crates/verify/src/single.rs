@@ -3,7 +3,8 @@
 
 use cloakwork_ir::{DType, Overlap, Type, View};
 use cloakwork_ops::{
-    Aliasing, Args, Body, Code, KernelBody, OpDef, OpError, OutRule, Param, ParamKind, Value,
+    Aliasing, Args, Body, Code, ExpandBody, KernelBody, OpDef, OpError, OutRule, Param, ParamKind,
+    Value,
 };
 
 /// The type of a call's result, from operands alone.
@@ -43,7 +44,36 @@ pub fn check_kernel_call(
     args: &Args,
     shares_out: &dyn Fn(usize) -> bool,
 ) -> Result<(), OpError> {
-    let inferred = (body.infer)(args)?;
+    check_written(
+        def,
+        (body.infer)(args)?,
+        &OutDemand::of(body),
+        args,
+        shares_out,
+    )
+}
+
+/// The same for a call of a composite op.
+///
+/// # Errors
+/// The first rule that is broken.
+pub fn check_composite_call(
+    def: &'static OpDef,
+    body: &ExpandBody,
+    args: &Args,
+    shares_out: &dyn Fn(usize) -> bool,
+) -> Result<(), OpError> {
+    let demand = &OutDemand::OF_COMPOSITES;
+    check_written(def, (body.infer)(args)?, demand, args, shares_out)
+}
+
+fn check_written(
+    def: &'static OpDef,
+    inferred: Type,
+    demand: &OutDemand,
+    args: &Args,
+    shares_out: &dyn Fn(usize) -> bool,
+) -> Result<(), OpError> {
     let out = def.params.iter().position(|p| p.kind == ParamKind::Out);
     let Some((place, name)) = out.and_then(|i| Some((i, def.params.get(i)?.name))) else {
         return Ok(());
@@ -58,15 +88,10 @@ pub fn check_kernel_call(
             },
         )
     };
-    let demand = OutDemand::of(body);
     let first = tensors().next().map(|(_, _, operand)| operand.dtype);
     if let Some(code) = demand.type_code(first, &inferred, &actual) {
-        return Err(OpError::new(
-            code,
-            name,
-            inferred.to_string(),
-            actual.to_string(),
-        ));
+        let (expected, got) = (inferred.to_string(), actual.to_string());
+        return Err(OpError::new(code, name, expected, got));
     }
     let reads = tensors()
         .filter(|(i, param, _)| is_read(param) && shares_out(*i))

@@ -1,9 +1,10 @@
 //! Composite ops, run expansion call by expansion call.
 
-use super::{EagerArg, EagerError, Tensor, call, check_contents, internal, with_args};
+use super::{EagerArg, EagerError, Tensor, call, check_contents, internal, shares, with_args};
 use cloakwork_ir::{Arg, Builder, Op, Program, Step, Symbol};
 use cloakwork_kernels::Isa;
-use cloakwork_ops::{Body, Code, Expansion, OpDef, OpError, ParamKind, find_form};
+use cloakwork_ops::{Body, Expansion, OpDef, ParamKind, find_form};
+use cloakwork_verify::check_composite_call;
 use std::collections::HashMap;
 
 /// Runs the expansion of a composite op, call by call.
@@ -16,23 +17,17 @@ pub(super) fn composite(
     let Body::Expand(body) = &def.body else {
         return Err(internal("not composite").into());
     };
-    let ty = with_args(def, &args, body.infer)?;
-    check_contents(def, &args)?;
     let out = def.params.iter().position(|p| p.kind == ParamKind::Out);
-    if let Some(out) = out.and_then(|place| args.get_mut(place)) {
-        match out {
-            EagerArg::Tensor(tensor) if tensor.ty() != ty => {
-                let (expected, got) = (ty.to_string(), tensor.ty().to_string());
-                let error = OpError::new(Code::Shape, "out", expected, got);
-                return Err(EagerError::Call {
-                    op: def.name,
-                    error,
-                });
-            }
-            EagerArg::Tensor(_) => {}
-            _ => *out = EagerArg::Tensor(Tensor::zeros(&ty)?),
+    if let Some(place) = out {
+        if !matches!(args[place], EagerArg::Tensor(_)) {
+            let ty = with_args(def, &args, body.infer)?;
+            args[place] = EagerArg::Tensor(Tensor::zeros(&ty)?);
         }
+        with_args(def, &args, |bound| {
+            check_composite_call(def, body, bound, &|param| shares(&args, param, place))
+        })?;
     }
+    check_contents(def, &args)?;
     let mut builder = Builder::new();
     let mut known: HashMap<Symbol, Tensor> = HashMap::new();
     let symbols: Vec<Arg> = args
@@ -51,27 +46,25 @@ pub(super) fn composite(
         .collect();
     let result = builder.program.fresh_symbol();
     let mut expansion = Expansion::new(def, &symbols, result, &mut builder);
-    with_args(def, &args, |args| (body.expand)(args, &mut expansion))?;
-    expansion.finish();
-    let mut last = None;
+    with_args(def, &args, |args| {
+        (body.expand)(args, &mut expansion)?;
+        expansion.finish()
+    })?;
     for step in &builder.program.steps {
         match step {
             Step::Op(op) => {
                 let (inner, ordered) = bind(&builder.program, op, &known)?;
                 let tensor = call(inner, ordered, threads, isa)?;
                 if let Some(Arg::Device(symbol, _)) = builder.program.out(op) {
-                    known.insert(*symbol, tensor.clone());
+                    known.insert(*symbol, tensor);
                 }
-                last = Some(tensor);
             }
             Step::Free(symbol) => drop(known.remove(symbol)),
             _ => {}
         }
     }
-    match known.remove(&result).or(last) {
-        Some(tensor) => Ok(tensor),
-        None => Err(internal("an expansion without a result").into()),
-    }
+    let result = known.remove(&result);
+    result.ok_or_else(|| internal("an expansion without a result").into())
 }
 
 /// The declaration that a step of an expansion calls, and a value for each of its parameters.

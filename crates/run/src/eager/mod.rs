@@ -135,10 +135,7 @@ fn kernel(
     }
     let out = tensor_of(def, &args, def.params[place].name)?;
     with_args(def, &args, |bound| {
-        cloakwork_verify::check_kernel_call(def, body, bound, &|param| {
-            matches!((&args[param], &args[place]), (EagerArg::Tensor(a), EagerArg::Tensor(b))
-                if Arc::ptr_eq(a.storage(), b.storage()))
-        })
+        cloakwork_verify::check_kernel_call(def, body, bound, &|param| shares(&args, param, place))
     })?;
     check_contents(def, &args)?;
     let launches = with_args(def, &args, |args| (body.launch)(args))?;
@@ -146,6 +143,12 @@ fn kernel(
         launch::run_launch(launch, &args, threads, isa)?;
     }
     Ok(out)
+}
+
+/// Whether two parameters are views of one storage.
+fn shares(args: &[EagerArg], one: usize, other: usize) -> bool {
+    matches!((&args[one], &args[other]), (EagerArg::Tensor(a), EagerArg::Tensor(b))
+        if Arc::ptr_eq(a.storage(), b.storage()))
 }
 
 /// Holds integers and elements to what the declaration demands of contents.
