@@ -116,19 +116,22 @@ fn items(value: &Bound<'_, PyAny>) -> Option<Vec<ShapeItem>> {
 
 /// An element type by its short name, NumPy's name, or a NumPy dtype.
 pub fn dtype(value: &Bound<'_, PyAny>) -> PyResult<DType> {
-    let named = |text: &str| DType::from_name(text);
-    let known = match value.cast::<PyString>() {
-        Ok(text) => named(text.to_cow()?.as_ref()),
-        Err(_) => {
-            let numpy = value
-                .py()
-                .import("numpy")?
-                .call_method1("dtype", (value,))?;
-            named(&numpy.getattr("name")?.extract::<String>()?)
-        }
+    let name = match value.cast::<PyString>() {
+        Ok(text) => Some(text.to_cow()?.into_owned()),
+        Err(_) => numpy_name(value).ok(),
     };
-    known.ok_or_else(|| {
-        let names: Vec<&str> = cloakwork_ir::ALL_DTYPES.iter().map(|d| d.name()).collect();
-        errors::param("dtype", value, &format!("one of {}", names.join(", ")))
-    })
+    name.and_then(|name| DType::from_name(&name))
+        .ok_or_else(|| {
+            let names: Vec<&str> = cloakwork_ir::ALL_DTYPES.iter().map(|d| d.name()).collect();
+            errors::param("dtype", value, &format!("one of {}", names.join(", ")))
+        })
+}
+
+/// What NumPy calls the dtype that it makes of a value.
+fn numpy_name(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    let numpy = value.py().import("numpy")?;
+    numpy
+        .call_method1("dtype", (value,))?
+        .getattr("name")?
+        .extract()
 }
