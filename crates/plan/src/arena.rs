@@ -15,7 +15,17 @@ fn padded(buffer: &Buffer) -> u64 {
 }
 
 /// Sets each buffer's offset and returns the arena's size. Buffers of zero bytes take no place.
+///
+/// Buffers that come to more than 2^63 bytes together get no offsets: the size is `u64::MAX`, which
+/// no allocation gives, and sums of offsets cannot overflow.
 pub fn assign(buffers: &mut [Buffer]) -> u64 {
+    let total: u128 = buffers
+        .iter()
+        .map(|buffer| u128::from(padded(buffer)))
+        .sum();
+    if i64::try_from(total).is_err() {
+        return u64::MAX;
+    }
     let (swept, sweep_bytes) = sweep(buffers);
     let (offsets, bytes) = if buffers.len() <= MAX_BY_SIZE {
         let (sized, size_bytes) = largest_first(buffers);
@@ -185,6 +195,14 @@ mod tests {
         let end = assign(&mut buffers);
         assert_apart(&buffers, end);
         assert_eq!(end, 256);
+    }
+
+    #[test]
+    fn more_than_an_address_space_has_no_offsets() {
+        let mut buffers = vec![buffer(1 << 47, 0, 1); 1 << 17];
+        assert_eq!(assign(&mut buffers), u64::MAX);
+        let mut few = vec![buffer(1 << 47, 0, 1); 1 << 10];
+        assert_eq!(assign(&mut few), 1 << 57);
     }
 
     #[test]

@@ -21,8 +21,13 @@ impl Memory {
     /// All of it together.
     #[must_use]
     pub fn peak_bytes(&self) -> u64 {
-        let data = self.arena_bytes + self.prepared_bytes + self.scratch_bytes;
-        data + self.output_bytes + self.table_bytes
+        let rest = [
+            self.prepared_bytes,
+            self.scratch_bytes,
+            self.output_bytes,
+            self.table_bytes,
+        ];
+        rest.into_iter().fold(self.arena_bytes, u64::saturating_add)
     }
 }
 

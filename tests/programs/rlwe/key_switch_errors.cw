@@ -10,6 +10,12 @@
 %e2 = key_switch %a, %key, %q, none, %psi, %psi, %q, %perm, 4, 62, %o
 %e3 = key_switch %a, %key, %q, none, %psi, %psi, %q, %perm, 4, 4, %w
 %e4 = key_switch %a, %key, %q, none, %psi, %psi, %q, %perm, 4, 4
+%many = unsqueeze %q, 0
+%many = unsqueeze %many, 0
+%many = unsqueeze %many, 0
+%many = expand %many, 1, 1099511627776
+%e5 = key_switch %a, %many, %q, none, %psi, %psi, %q, %perm, 1, 4, %o
+free %many
 free %a
 free %key
 free %q
@@ -22,3 +28,7 @@ free %w
 ; error: range: step 8: key_switch: `g_base_bits`: expected an integer in 1 ..= 61, got 62
 ; error: dtype: step 9: key_switch: `out` (%w): expected i64[1, 4, 2, 2], got i32[1, 4, 2, 2]
 ; error: argument-count: step 10: key_switch: expected 11 arguments, got 10
+; warning: shadowed-name: step 12: unsqueeze: `result` (%many): expected a name that is free, got one that is live since step 11
+; warning: shadowed-name: step 13: unsqueeze: `result` (%many): expected a name that is free, got one that is live since step 12
+; warning: shadowed-name: step 14: expand: `result` (%many): expected a name that is free, got one that is live since step 13
+; error: shape: step 15: key_switch: `key` (%many): expected at most 256 polynomials, got [1, 1099511627776, 1, 2]

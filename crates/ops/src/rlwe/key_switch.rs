@@ -74,6 +74,9 @@ pub static DEF: OpDef = OpDef {
     laws: &[],
 };
 
+/// The most polynomials of a key: each takes steps of its own in the expansion. Usual keys have two.
+const MAX_POLYNOMIALS: u64 = 256;
+
 /// l, m, k and the numbers of polynomials and digits.
 struct Sizes {
     rows: u64,
@@ -94,6 +97,11 @@ fn sizes(args: &Args) -> Result<Sizes, OpError> {
     let (rows, length, moduli) = (a.dims()[0], a.dims()[1], a.dims()[3]);
     let (polynomials, digits) = (key.dims()[1], key.dims()[2]);
     rules::transform_length("a", length)?;
+    if polynomials > MAX_POLYNOMIALS {
+        let expected = format!("at most {MAX_POLYNOMIALS} polynomials");
+        let got = key.shape().to_string();
+        return Err(OpError::new(Code::Shape, "key", expected, got));
+    }
     rules::shape_is("a", a, &[rows, length, 1, moduli])?;
     rules::shape_is("key", key, &[length, polynomials, digits, moduli])?;
     rules::shape_is("q", args.tensor("q")?, &[moduli])?;

@@ -37,7 +37,8 @@ impl<'a> Builder<'a> {
             offset: 0,
         };
         let operands = [output, self.address(value, &from)?];
-        self.plan.memory.output_bytes += ty.size_bytes();
+        let memory = &mut self.plan.memory;
+        memory.output_bytes = memory.output_bytes.saturating_add(ty.size_bytes());
         self.copy_step(&to, &from, ty.dtype, operands)?;
         let step = (self.plan.steps.len() as u32).saturating_sub(1);
         self.plan.downloads.push(Download { step, host, ty });

@@ -187,7 +187,11 @@ impl<'a> Builder<'a> {
             addresses,
             bytes,
         });
-        self.plan.memory.prepared_bytes += bytes.next_multiple_of(arena::ALIGNMENT_BYTES);
+        let (memory, padded) = (
+            &mut self.plan.memory,
+            bytes.next_multiple_of(arena::ALIGNMENT_BYTES),
+        );
+        memory.prepared_bytes = memory.prepared_bytes.saturating_add(padded);
         self.prepared_index.insert(key, index);
         Prepared::Constant(index)
     }

@@ -130,9 +130,9 @@ impl<'a> Builder<'a> {
                 (buffer.first, buffer.last) = (index as u32, index as u32);
             }
         }
-        self.plan.memory.scratch_bytes =
-            self.scratch_bytes.next_multiple_of(arena::ALIGNMENT_BYTES)
-                * self.plan.options.threads.max(1) as u64;
+        let scratch = self.scratch_bytes.next_multiple_of(arena::ALIGNMENT_BYTES);
+        let threads = self.plan.options.threads.max(1) as u64;
+        self.plan.memory.scratch_bytes = scratch.saturating_mul(threads);
         self.plan.memory.table_bytes = (self.plan.steps.len() * size_of::<Step>()
             + self.plan.steps.len() * LAUNCH_BYTES
             + self.plan.addresses.len() * (size_of::<Address>() + size_of::<usize>())
