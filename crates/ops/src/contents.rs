@@ -2,6 +2,8 @@
 //! the executor to the rest before the launch: one rule, one place.
 
 use crate::{Args, Code, OpError, Value};
+use cloakwork_ir::{HostTensor, MAX_RANK, Shape, View};
+use smallvec::SmallVec;
 
 /// The largest modulus: lazy butterflies need `4 q < 2^64`, so 2^62 itself is none.
 pub const MAX_MODULUS: i64 = (1 << 62) - 1;
@@ -73,6 +75,36 @@ impl ContentCheck {
         }
     }
 
+    /// A view that tells all that this demand asks of an operand's elements, without their
+    /// repeats: a view of one word may claim more of them than there is memory.
+    #[must_use]
+    pub fn telling(&self, view: &View) -> View {
+        // Two of a kind are enough to be no permutation and not coprime.
+        let kept = |axis| 1 + u64::from(axis + 1 == view.rank());
+        let axes = view.shape.dims().iter().zip(&view.strides).enumerate();
+        let dims: SmallVec<[u64; MAX_RANK]> = axes
+            .map(|(axis, (&dim, &stride))| match stride {
+                0 => dim.min(kept(axis)),
+                _ => dim,
+            })
+            .collect();
+        let shape = Shape::new(&dims).unwrap_or_else(|_| view.shape.clone());
+        View {
+            shape,
+            ..view.clone()
+        }
+    }
+
+    /// Whether a known operand's contents are as demanded.
+    ///
+    /// # Errors
+    /// The first element that is not.
+    pub fn check_tensor(&self, bound: i64, tensor: &HostTensor) -> Result<(), OpError> {
+        let telling = tensor.with_view(self.telling(tensor.view()));
+        let words = telling.map_or_else(|_| tensor.words(), |tensor| tensor.words());
+        self.check(bound, &words)
+    }
+
     /// Whether row-major contents are as demanded.
     ///
     /// # Errors
@@ -115,7 +147,7 @@ pub fn check_known(args: &Args) -> Result<(), OpError> {
             Value::Int(value) => check.check(bound, &[value])?,
             Value::Tensor(operand) => {
                 if let Some(tensor) = operand.constant {
-                    check.check(bound, &tensor.words())?;
+                    check.check_tensor(bound, tensor)?;
                 }
             }
             _ => {}

@@ -165,7 +165,7 @@ pub struct Download {
 /// Contents that only a run can check.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// The step of the plan before which it must hold.
+    /// The step of the plan before which it must hold; their number: at the end.
     pub before: u32,
     /// The program's step.
     pub origin: u32,

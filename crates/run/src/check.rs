@@ -45,6 +45,7 @@ pub(crate) fn rule(
     bytes: &[u8],
 ) -> Result<(), OpError> {
     let size = dtype.size_bytes();
+    let view = rule.telling(view);
     let words = view.offsets().map(|offset| {
         let start = offset as usize * size;
         bytes

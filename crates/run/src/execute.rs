@@ -149,6 +149,7 @@ impl Executor {
                 watch(index, &memories)?;
             }
         }
+        run.contents(plan.steps.len())?;
         let wall_ns = start.elapsed().as_nanos() as u64;
         run.clock.finish();
         self.table = Some(table);
@@ -205,19 +206,25 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// Checks what must hold before a step, or at the end.
+    fn contents(&mut self, index: usize) -> Result<(), RunError> {
+        while let Some(due) = self.checks.next_if(|check| check.before as usize == index) {
+            check::contents(self.memories.plan, due, self.memories)?;
+        }
+        Ok(())
+    }
+
     /// Runs one planned step: what only now can be checked, what must be derived now, the kernel.
     fn step(&mut self, index: usize) -> Result<(), RunError> {
         let plan = self.memories.plan;
         let (step, launch) = (&plan.steps[index], &self.table.launches[index]);
-        while let Some(due) = self.checks.next_if(|check| check.before as usize == index) {
-            check::contents(plan, due, self.memories)?;
-        }
         let interrupted = || RunError::Interrupted {
             step: plan.program_step(step.origin),
         };
         if !self.clock.step(index, step.weight) {
             return Err(interrupted());
         }
+        self.contents(index)?;
         if let Prepared::Dynamic(buffer) = step.prepared {
             // SAFETY: the buffer lives during this step and has the row's prepared size.
             unsafe { step.row.prepare(launch, self.memories.buffer(buffer)) };

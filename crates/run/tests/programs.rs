@@ -232,3 +232,79 @@ fn a_run_stops_when_its_caller_says_so() {
         "{outcome:?}"
     );
 }
+
+/// What a run says, with results where HEAL's runtime would have them.
+fn run(source: &str) -> Result<(), RunError> {
+    let options = Options {
+        isa: cloakwork_kernels::best_isa(),
+        threads: 1,
+        memory_budget_bytes: None,
+        limb_major: true,
+    };
+    let plan = Arc::new(plan(verified(source), &options).unwrap());
+    let mut executor = Executor::new(plan).unwrap();
+    let outcome = executor.run(&HashMap::new(), &RunOptions::default(), &mut |_| true);
+    outcome.map(drop)
+}
+
+#[test]
+fn moduli_of_a_result_without_elements_are_checked_as_they_were_computed() {
+    let computed = |first: i64, rest: &str| {
+        format!(
+            "%a = host_to_device i64[2] {{{first}, 5}}
+             %q = empty [2], i64
+             %q = _modsum_ttc %a, %a, 1000, %q
+             {rest}
+             %e = empty [0, 2], i64
+             %e = _modmul_ttt %e, %e, %q, %e"
+        )
+    };
+    // The zeros would take the place of %q, were it not needed any more.
+    let zeros = "%y = empty [2], i64
+                 set_const_val %y, 0";
+    let download = "\ndevice_to_host %y, none -> i64[2] {0, 0}";
+    check(&(computed(3, zeros) + download));
+    let wrong = run(&computed(0, ""));
+    assert!(
+        matches!(&wrong, Err(RunError::Contents { error, .. }) if error.got == "0"),
+        "{wrong:?}"
+    );
+}
+
+#[test]
+fn contents_that_a_view_repeats_are_looked_at_once() {
+    let repeated = |words: &str| {
+        format!(
+            "%q = host_to_device i64[1] {{{words}}}
+             %q = expand %q, 0, 1099511627776
+             %e = empty [0, 1099511627776], i64
+             %e = _modmul_ttt %e, %e, %q, %e"
+        )
+    };
+    assert_eq!(run(&repeated("5")), Ok(()));
+    assert!(verify(program(&repeated("1"))).verified.is_none());
+    let computed = |word: i64| {
+        format!(
+            "%q = host_to_device i64[1] {{{word}}}
+             %q = _modsum_ttc %q, %q, 1000, %q
+             %q = expand %q, 0, 1099511627776
+             %e = empty [0, 1099511627776], i64
+             %e = _modmul_ttt %e, %e, %q, %e"
+        )
+    };
+    assert_eq!(run(&computed(5)), Ok(()));
+    assert!(matches!(run(&computed(0)), Err(RunError::Contents { .. })));
+    let permuted = |dims: &str, words: &str, axis: u8, sizes: &str| {
+        format!(
+            "%p = host_to_device i64[{dims}] {{{words}}}
+             %p = expand %p, {axis}, 1099511627776
+             %a = empty [{sizes}, 0], i8
+             %e = empty [{sizes}, 0], i8
+             %e = permute %a, %p, %e, 0, 1"
+        )
+    };
+    let rows = permuted("1, 2", "1, 0", 0, "1099511627776, 2");
+    assert_eq!(run(&rows), Ok(()));
+    let columns = permuted("1, 1", "0", 1, "1, 1099511627776");
+    assert!(verify(program(&columns)).verified.is_none());
+}

@@ -146,7 +146,7 @@ impl<'p> Checker<'p> {
             .constant(self.program, call, param)
             .filter(|_| !seen)
         {
-            check.check(bound, &tensor.words())?;
+            check.check_tensor(bound, &tensor)?;
         }
         self.checked.insert(key);
         self.checked_large.extend(large);

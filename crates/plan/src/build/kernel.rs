@@ -218,8 +218,14 @@ impl<'a> Builder<'a> {
             let Some(bound) = bound else { continue };
             let view = layout.view(verified, value).clone();
             let address = self.address(value, &view)?;
+            let before = self.plan.steps.len() as u32;
+            if address.space == Space::Buffer {
+                // Also where no step of this call follows, as for a result without elements.
+                let buffer = &mut self.plan.buffers[address.index as usize];
+                buffer.last = buffer.last.max(before);
+            }
             self.plan.checks.push(Check {
-                before: self.plan.steps.len() as u32,
+                before,
                 origin: self.origin,
                 rule: *rule,
                 address,
