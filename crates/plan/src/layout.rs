@@ -37,8 +37,9 @@ impl Layout {
             }
         }
         // Each round drops the storages that turned out not to allow it; views depend on nothing
-        // but their own storage, so the second round finds none.
-        while !layout.limb_major.is_empty() && !layout.replay(verified) {}
+        // but their own storage, so the second round finds none. It must run even if no storage is
+        // left: the first one has made views of those that were dropped.
+        while !layout.replay(verified) {}
         Ok(layout)
     }
 
@@ -152,6 +153,9 @@ impl Layout {
     /// Replays every view of the limb-major storages. False if some had to be given up.
     fn replay(&mut self, verified: &Verified) -> bool {
         self.views.clear();
+        if self.limb_major.is_empty() {
+            return true;
+        }
         let mut failed = FxHashSet::default();
         for (_, action) in verified.actions() {
             let (value, physical) = match action {

@@ -233,7 +233,23 @@ fn a_run_stops_when_its_caller_says_so() {
     );
 }
 
-/// What a run says, with results where HEAL's runtime would have them.
+#[test]
+fn storages_that_cannot_be_limb_major_keep_the_natural_layout_in_all_their_views() {
+    check(
+        "%a = host_to_device i64[2, 2, 2] {1, 2, 3, 4, 5, 6, 7, 8}
+         %q = host_to_device i64[2] {17, 97}
+         %o = empty [2, 2, 2], i64
+         %s = get_slice %o, [0:1:1, 0:2:1, 0:2:1]
+         %t = get_slice %a, [1:2:1, 0:2:1, 0:2:1]
+         %s = _modmul_ttt %t, %t, %q, %s
+         %g = reshape %o, [8]
+         %h = reshape %a, [8]
+         device_to_host %g, none -> i64[8] {8, 36, 15, 64, 0, 0, 0, 0}
+         device_to_host %h, none -> i64[8] {1, 2, 3, 4, 5, 6, 7, 8}",
+    );
+}
+
+/// What a run of a program says.
 fn run(source: &str) -> Result<(), RunError> {
     let options = Options {
         isa: cloakwork_kernels::best_isa(),

@@ -51,6 +51,17 @@ fn configurations() -> Vec<Options> {
     all
 }
 
+/// All that every step writes, not just what is downloaded, is what the references say.
+fn bisected(seed: u64, verified: &Arc<Verified>, options: &Options, inputs: &Inputs) {
+    let program = || text::print(verified.program());
+    let plan = plan(Arc::clone(verified), options);
+    let plan = plan.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{}", program()));
+    let mut executor = Executor::new(Arc::new(plan)).unwrap();
+    if let Ok(Some(wrong)) = bisect(&mut executor, inputs, &mut |_| true) {
+        panic!("seed {seed}, {options:?}: {wrong}\n{}", program());
+    }
+}
+
 #[test]
 fn kernels_agree_with_references_whatever_the_isa_layout_and_threads() {
     let mut reached: BTreeMap<&str, usize> = ALL
@@ -67,13 +78,12 @@ fn kernels_agree_with_references_whatever_the_isa_layout_and_threads() {
         let inputs = inputs(&program, |i| (i as i64 * 7) % 23 - 5);
         let mut all = configurations().into_iter();
         let first = all.next().unwrap();
-        let plan = plan(Arc::clone(&verified), &first);
-        let plan = plan.unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", text::print(&program)));
-        let plan = Arc::new(plan);
-        let mut executor = Executor::new(plan).unwrap();
-        let wrong = bisect(&mut executor, &inputs, &mut |_| true);
-        if let Ok(Some(wrong)) = wrong {
-            panic!("seed {seed}: {wrong}\n{}", text::print(&program));
+        for limb_major in [false, true] {
+            let options = Options {
+                limb_major,
+                ..first.clone()
+            };
+            bisected(seed, &verified, &options, &inputs);
         }
         let expected = outcome(&verified, &first, &inputs);
         for options in all {
