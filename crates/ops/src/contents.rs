@@ -46,6 +46,13 @@ impl ContentCheck {
         }
     }
 
+    /// Whether kernels go by the operand's elements to places in memory. What was checked must then
+    /// be what they read, even if a thread of the caller's writes the tensor meanwhile.
+    #[must_use]
+    pub const fn guards_memory(&self) -> bool {
+        matches!(self, Self::Permutation { .. } | Self::IndexInto { .. })
+    }
+
     /// The number that [`ContentCheck::check`] needs: a permutation's length, an axis' size, else
     /// 0. `None` where this call makes no such demand.
     ///

@@ -1,5 +1,6 @@
 //! Runs a plan: a flat array of launches with resolved pointers, from the first to the last.
 
+use crate::hosts::{host_tensors, host_tensors_of_program};
 use crate::launch::{SPLIT_NS, Workers};
 use crate::memory::{Block, into_bytes};
 use crate::outcome::{Mismatch, Outcome, Output, Profile, Progress};
@@ -240,45 +241,6 @@ impl Run<'_> {
         };
         if done { Ok(()) } else { Err(interrupted()) }
     }
-}
-
-type Hosts = Vec<Option<HostTensor>>;
-
-fn host_tensors_of_program(plan: &Plan) -> Hosts {
-    let slots = &plan.verified.program().hosts;
-    let data = |slot: &HostSlot| match slot {
-        HostSlot::Data(tensor) => Some(tensor.clone()),
-        _ => None,
-    };
-    slots.iter().map(data).collect()
-}
-
-/// The program's tensors and the run's inputs, which must be row-major and of the type named.
-fn host_tensors(plan: &Plan, inputs: &HashMap<HostId, HostTensor>) -> Result<Hosts, RunError> {
-    let mut hosts = host_tensors_of_program(plan);
-    for (index, slot) in plan.verified.program().hosts.iter().enumerate() {
-        let HostSlot::Input { name, ty } = slot else {
-            continue;
-        };
-        let wrong = |got: String| RunError::Input {
-            name: name.clone(),
-            expected: format!("a row-major {ty}"),
-            got,
-        };
-        let given = inputs
-            .get(&HostId(index as u32))
-            .ok_or_else(|| wrong("nothing".into()))?;
-        if given.ty() != *ty {
-            return Err(wrong(given.ty().to_string()));
-        }
-        if !given.view().is_contiguous() || given.view().offset != 0 {
-            return Err(wrong("other strides".into()));
-        }
-        if let Some(host) = hosts.get_mut(index) {
-            *host = Some(given.clone());
-        }
-    }
-    Ok(hosts)
 }
 
 /// Compares a download with the value that the program expects, to the bit.

@@ -55,6 +55,13 @@ impl<'a> Workers<'a> {
         weight_ns: u64,
         go_on: &mut dyn FnMut() -> bool,
     ) -> bool {
+        if weight_ns < self.split_ns {
+            if units > 0 {
+                // SAFETY: the caller's promise.
+                unsafe { row.run(launch, 0, units, self.scratch.as_ptr().cast()) };
+            }
+            return true;
+        }
         if units == 0 {
             return true;
         }

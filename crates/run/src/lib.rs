@@ -11,6 +11,7 @@ mod check;
 pub mod eager;
 mod error;
 mod execute;
+mod hosts;
 pub mod inspect;
 mod interpret;
 mod launch;

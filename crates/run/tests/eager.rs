@@ -190,3 +190,29 @@ fn a_composite_op_refuses_a_result_that_overlaps_an_operand() {
     assert_eq!(switch.run(of(&out)), Err(Code::Aliasing));
     assert_eq!(switch.key.to_host().unwrap().words(), before);
 }
+
+#[test]
+fn indices_are_read_through_any_view() {
+    let a = tensor(&[2, 3], &[10, 11, 12, 20, 21, 22]);
+    let layout = |op, args: Vec<EagerArg>| call(find(op).unwrap(), args, 1, best_isa()).unwrap();
+    let column = tensor(&[2, 1], &[1, -2]);
+    let repeated = layout(
+        "expand",
+        vec![of(&column), EagerArg::Int(1), EagerArg::Int(3)],
+    );
+    let args = [of(&a), of(&repeated), EagerArg::Int(0)];
+    assert_eq!(
+        run("take_along_axis", &args),
+        Ok(vec![20, 21, 22, 10, 11, 12])
+    );
+    let indices = tensor(&[3, 2], &[0, 0, 1, 0, 0, 1]);
+    let moved = layout(
+        "moveaxis",
+        vec![of(&indices), EagerArg::Int(0), EagerArg::Int(1)],
+    );
+    let args = [of(&a), of(&moved), EagerArg::Int(0)];
+    assert_eq!(
+        run("take_along_axis", &args),
+        Ok(vec![10, 21, 12, 10, 11, 22])
+    );
+}

@@ -2,13 +2,14 @@
 //! instruction set of this processor, both layouts, one to three threads.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-use cloakwork_ir::{Program, text};
+use cloakwork_ir::{Bytes, DType, HostId, HostTensor, Program, Shape, View, text};
 use cloakwork_kernels::available_isas;
 use cloakwork_plan::{Options, PlanError, plan};
 use cloakwork_run::{Executor, RunError, RunOptions, bisect};
 use cloakwork_verify::verify;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 fn program(source: &str) -> Arc<Program> {
@@ -323,4 +324,52 @@ fn contents_that_a_view_repeats_are_looked_at_once() {
     assert_eq!(run(&rows), Ok(()));
     let columns = permuted("1, 1", "0", 1, "1, 1099511627776");
     assert!(verify(program(&columns)).verified.is_none());
+}
+
+/// Bytes of a caller's, who may write them at any time.
+struct Shared(Box<[AtomicU8]>);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: an atomic byte has the layout of a byte; the test writes between steps alone.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len()) }
+    }
+}
+
+#[test]
+fn indices_that_the_caller_overwrites_during_a_run_stay_what_they_were() {
+    let mut source = String::from(
+        "%a = host_to_device i64[2] {3, 5}
+         %i = host_to_device input \"i\" i64[2]
+         %o = empty [2], i64
+         %o = take_along_axis %a, %i, 0, %o
+",
+    );
+    for _ in 0..10_000 {
+        source.push_str("%o = _modsum_ttc %o, %o, 7, %o\n");
+    }
+    source.push_str("%o = take_along_axis %a, %i, 0, %o\ndevice_to_host %o -> output \"o\"\n");
+    let options = Options {
+        isa: cloakwork_kernels::best_isa(),
+        threads: 1,
+        memory_budget_bytes: None,
+        limb_major: true,
+    };
+    let verified = verified(&source);
+    let shared = Arc::new(Shared((0..16).map(|_| AtomicU8::new(0)).collect()));
+    let view = View::contiguous(Shape::new(&[2]).unwrap());
+    let given = HostTensor::new(DType::I64, view, Bytes::new(shared.clone())).unwrap();
+    let mut executor = Executor::new(Arc::new(plan(verified, &options).unwrap())).unwrap();
+    let run = RunOptions {
+        tick: Duration::ZERO,
+        ..RunOptions::default()
+    };
+    let outcome = executor.run(&HashMap::from([(HostId(1), given)]), &run, &mut |_| {
+        shared
+            .0
+            .iter()
+            .for_each(|byte| byte.store(1, Ordering::Relaxed));
+        true
+    });
+    assert_eq!(outcome.unwrap().outputs[0].tensor.words(), [3, 3]);
 }

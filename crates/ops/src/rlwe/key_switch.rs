@@ -74,7 +74,7 @@ pub static DEF: OpDef = OpDef {
     laws: &[],
 };
 
-/// The most polynomials of a key: each takes steps of its own in the expansion. Usual keys have two.
+/// The most polynomials of a key: each takes steps of its own in the expansion. Keys have two.
 const MAX_POLYNOMIALS: u64 = 256;
 
 /// l, m, k and the numbers of polynomials and digits.

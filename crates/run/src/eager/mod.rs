@@ -137,6 +137,12 @@ fn kernel(
     with_args(def, &args, |bound| {
         cloakwork_verify::check_kernel_call(def, body, bound, &|param| shares(&args, param, place))
     })?;
+    for rule in body.checks.iter().filter(|rule| rule.guards_memory()) {
+        let operand = def.param(rule.operand()).and_then(|i| args.get_mut(i));
+        if let Some(EagerArg::Tensor(tensor)) = operand {
+            *tensor = tensor.own_copy()?;
+        }
+    }
     check_contents(def, &args)?;
     let launches = with_args(def, &args, |args| (body.launch)(args))?;
     for launch in &launches {

@@ -1,7 +1,7 @@
 //! Tensors that exist: views of shared storage.
 
 use super::EagerError;
-use super::launch::copy;
+use super::launch::copy as copy_elements;
 use crate::RunError;
 use crate::memory::{Block, into_bytes};
 use cloakwork_ir::{DType, HostTensor, Shape, Type, View};
@@ -80,7 +80,7 @@ impl Tensor {
             (tensor.view(), tensor.storage.as_ptr()),
             (host.view(), source),
         ];
-        copy(host.dtype(), operands)?;
+        copy_elements(host.dtype(), operands)?;
         Ok(tensor)
     }
 
@@ -102,7 +102,7 @@ impl Tensor {
     pub fn copy_to_host(&self) -> Result<HostTensor, EagerError> {
         let block = Block::zeroed(self.ty().size_bytes())?;
         let view = View::contiguous(self.view.shape.clone());
-        copy(
+        copy_elements(
             self.dtype,
             [(&view, block.as_ptr()), (&self.view, self.storage.as_ptr())],
         )?;
@@ -176,6 +176,24 @@ impl Tensor {
             ),
             Err(_) => (self.clone(), Vec::new()),
         }
+    }
+
+    /// A tensor of the same view that nobody else can write. Repeats are not copied.
+    pub(super) fn own_copy(&self) -> Result<Self, EagerError> {
+        let (compact, _) = self.without_repeats();
+        let copy = Self::zeros(&compact.ty())?;
+        let operands = [
+            (copy.view(), copy.storage.as_ptr()),
+            (compact.view(), compact.storage.as_ptr()),
+        ];
+        copy_elements(self.dtype, operands)?;
+        let pairs = copy.view.strides.iter().zip(&self.view.strides);
+        let strides = pairs.map(|(&dense, &own)| if own == 0 { 0 } else { dense });
+        Ok(copy.with_view(View {
+            shape: self.view.shape.clone(),
+            strides: strides.collect(),
+            offset: 0,
+        }))
     }
 
     pub(super) fn with_view(&self, view: View) -> Self {
