@@ -56,7 +56,8 @@ pub struct Executor {
     arena: Block,
     scratch: Block,
     prepared: Vec<Block>,
-    pool: Vec<[u8; 8]>,
+    /// Integer operands, little-endian: kernels of narrower types read the low bytes.
+    pool: Vec<i64>,
     table: Option<Table>,
 }
 
@@ -68,7 +69,7 @@ impl Executor {
     pub fn new(plan: Arc<Plan>) -> Result<Self, RunError> {
         let arena = Block::zeroed(plan.memory.arena_bytes)?;
         let scratch = Block::zeroed(plan.memory.scratch_bytes)?;
-        let pool = plan.pool.iter().map(|value| value.to_le_bytes()).collect();
+        let pool = plan.pool.iter().map(|value| value.to_le()).collect();
         let mut executor = Self {
             plan,
             arena,

@@ -13,7 +13,7 @@ pub struct Memories<'a> {
     pub arena: &'a Block,
     pub hosts: &'a [Option<HostTensor>],
     pub outputs: &'a [Block],
-    pub pool: &'a [[u8; 8]],
+    pub pool: &'a [i64],
     pub prepared: &'a [Block],
 }
 
@@ -36,7 +36,10 @@ impl Memories<'_> {
                 .outputs
                 .get(index)
                 .map(|block| block.as_ptr().cast_const()),
-            Space::Pool => self.pool.get(index).map(|bytes| bytes.as_ptr()),
+            Space::Pool => self
+                .pool
+                .get(index)
+                .map(|word| std::ptr::from_ref(word).cast()),
         };
         let base = base.ok_or_else(|| RunError::Internal(format!("no memory at {address:?}")))?;
         Ok(self.offset(base.cast_mut().cast(), address.offset))

@@ -16,14 +16,14 @@ pub(super) fn run_launch(
     threads: usize,
     isa: Isa,
 ) -> Result<(), EagerError> {
-    let mut pool_words: SmallVec<[[u8; 8]; 6]> = SmallVec::new();
+    let mut pool_words: SmallVec<[i64; 6]> = SmallVec::new();
     for operand in &launch.operands {
         let value = if let Source::Int(value) = operand.source {
             value
         } else {
             0
         };
-        pool_words.push(value.to_le_bytes());
+        pool_words.push(value.to_le());
     }
     let mut data: SmallVec<[*mut std::ffi::c_void; 6]> = SmallVec::new();
     let mut dtypes: SmallVec<[Option<DType>; 6]> = SmallVec::new();
@@ -36,7 +36,7 @@ pub(super) fn run_launch(
                 }
                 _ => return Err(internal("a launch names no tensor").into()),
             },
-            Source::Int(_) => (word.as_ptr().cast_mut(), None),
+            Source::Int(_) => (std::ptr::from_ref(word).cast_mut().cast(), None),
             Source::Null => (std::ptr::null_mut(), None),
         };
         data.push(pointer.cast());
