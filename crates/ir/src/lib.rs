@@ -9,6 +9,7 @@ mod dtype;
 mod overlap;
 mod program;
 mod shape;
+mod shown;
 mod tensor;
 pub mod text;
 mod view;
@@ -19,5 +20,6 @@ pub use program::{
     Arg, Generation, HostId, HostSlot, Interner, Op, Program, ShapeItem, Step, Symbol, Text,
 };
 pub use shape::{MAX_ELEMENTS, MAX_RANK, Shape, ShapeError, Type};
+pub use shown::{printable, shortened};
 pub use tensor::{Bytes, HostTensor, TensorBoundsError, read_word, write_word};
 pub use view::{Overlap, Strides, Take, View, ViewError, resolve_axis};

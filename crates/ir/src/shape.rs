@@ -18,13 +18,13 @@ pub struct Shape(SmallVec<[u64; 5]>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
     /// More axes than [`MAX_RANK`].
-    #[error("rank {rank} is above the limit of {MAX_RANK}")]
+    #[error("rank {rank}, above the limit of {MAX_RANK}")]
     Rank {
         /// What came.
         rank: usize,
     },
     /// More elements than [`MAX_ELEMENTS`].
-    #[error("a tensor of shape {dims:?} has more than 2^48 elements")]
+    #[error("shape {dims:?}, of more than 2^48 elements")]
     Elements {
         /// What came.
         dims: Vec<u64>,

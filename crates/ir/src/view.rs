@@ -39,15 +39,23 @@ pub enum Take {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ViewError {
     /// An axis that the tensor does not have.
-    #[error("axis {axis} is out of range for rank {rank}")]
+    #[error("axis {axis} of a tensor of rank {rank}")]
     Axis {
         /// What came.
         axis: i64,
         /// The tensor's rank.
         rank: usize,
     },
+    /// A range of axes that ends before it starts.
+    #[error("axes {start} to {end}")]
+    AxisOrder {
+        /// The first axis.
+        start: i64,
+        /// The last.
+        end: i64,
+    },
     /// An axis whose size must be one.
-    #[error("axis {axis} has size {size}, expected 1")]
+    #[error("axis {axis} of size {size}")]
     NotOne {
         /// Which axis.
         axis: usize,
@@ -55,7 +63,7 @@ pub enum ViewError {
         size: u64,
     },
     /// An index or range outside its axis.
-    #[error("{what} is out of range for axis {axis} of size {size}")]
+    #[error("{what} for axis {axis} of size {size}")]
     Range {
         /// The entry, as text.
         what: String,
@@ -73,7 +81,7 @@ pub enum ViewError {
         rank: usize,
     },
     /// Different numbers of elements.
-    #[error("{from} has {from_elements} elements, {to} has {to_elements}")]
+    #[error("{from_elements} in {from} and {to_elements} in {to}")]
     Elements {
         /// Shape of the operand.
         from: Box<Shape>,
@@ -409,10 +417,7 @@ impl View {
         let first = resolve_axis(start, self.rank())?;
         let last = resolve_axis(end, self.rank())?;
         if first > last {
-            return Err(ViewError::Axis {
-                axis: end,
-                rank: self.rank(),
-            });
+            return Err(ViewError::AxisOrder { start, end });
         }
         let dims = self.shape.dims();
         let mut merged = SmallVec::<[u64; MAX_RANK]>::from_slice(&dims[..first]);

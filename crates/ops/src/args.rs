@@ -119,12 +119,11 @@ impl<'a> Args<'a> {
     pub fn axis(&self, name: &'static str, rank: usize) -> Result<usize, OpError> {
         let axis = self.int(name)?;
         resolve_axis(axis, rank).map_err(|_| {
-            OpError::new(
-                Code::Axis,
-                name,
-                format!("an axis in -{rank}..{rank}"),
-                axis.to_string(),
-            )
+            let expected = match rank {
+                0 => "an axis, of which a scalar has none".to_owned(),
+                _ => format!("an axis from -{rank} to {}", rank - 1),
+            };
+            OpError::new(Code::Axis, name, expected, axis.to_string())
         })
     }
 
@@ -150,7 +149,7 @@ impl<'a> Args<'a> {
             match item {
                 ShapeItem::Int(size) if *size >= 0 => dims.push(*size as u64),
                 other => {
-                    let got = format!("{other:?}");
+                    let got = other.to_string();
                     return Err(OpError::new(Code::Shape, name, "sizes of 0 or more", got));
                 }
             }

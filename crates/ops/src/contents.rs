@@ -120,7 +120,7 @@ impl ContentCheck {
         match self {
             Self::Modulus(name) => {
                 let wrong = words.iter().find(|word| !(2..=MAX_MODULUS).contains(*word));
-                refuse(wrong, Code::Modulus, name, "a modulus in 2 .. 2^62")
+                refuse(wrong, Code::Modulus, name, "a modulus from 2 to 2^62 - 1")
             }
             Self::Coprime(name) => coprime(name, words),
             Self::NonZero(name) => {
@@ -134,7 +134,7 @@ impl ContentCheck {
                     wrong,
                     Code::Range,
                     indices,
-                    format!("indices in -{bound} .. {bound}"),
+                    format!("indices from -{bound} to {}", bound - 1),
                 )
             }
         }
@@ -177,7 +177,7 @@ fn refuse(
 fn permutations(name: &'static str, length: i64, words: &[i64]) -> Result<(), OpError> {
     let length = usize::try_from(length).unwrap_or(0).min(words.len());
     let refused = |got| {
-        let expected = format!("a permutation of 0 .. {length}");
+        let expected = format!("a permutation of the numbers below {length}");
         Err(OpError::new(Code::Permutation, name, expected, got))
     };
     for row in words.chunks(length.max(1)) {

@@ -56,12 +56,12 @@ pub enum FormError {
         suggestion: Option<&'static str>,
     },
     /// The op takes other numbers of arguments.
-    #[error("`{name}` takes {} arguments, got {got}", list(expected))]
+    #[error("`{name}` takes {} arguments, got {got}", list(forms))]
     Count {
         /// The spelling.
         name: String,
-        /// Counts that exist.
-        expected: Vec<usize>,
+        /// Arguments of the forms that exist, in order; the shortest form first.
+        forms: Vec<&'static [&'static str]>,
         /// What came.
         got: usize,
     },
@@ -71,10 +71,10 @@ fn advice(suggestion: Option<&str>) -> String {
     suggestion.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }
 
-fn list(counts: &[usize]) -> String {
-    counts
+fn list(forms: &[&[&str]]) -> String {
+    forms
         .iter()
-        .map(ToString::to_string)
+        .map(|args| args.len().to_string())
         .collect::<Vec<_>>()
         .join(" or ")
 }
@@ -129,13 +129,27 @@ pub fn find_form(
         .copied()
         .ok_or_else(|| FormError::Count {
             name: name.to_owned(),
-            expected: candidates.iter().map(|(_, form)| form.args.len()).collect(),
+            forms: forms(candidates),
             got: arg_count,
         })
 }
 
+/// The arguments of each number that there is.
+fn forms(candidates: &[Spelling]) -> Vec<&'static [&'static str]> {
+    let mut forms: Vec<_> = candidates.iter().map(|(_, form)| form.args).collect();
+    forms.sort_by_key(|args| args.len());
+    forms.dedup_by_key(|args| args.len());
+    forms
+}
+
+/// Longer names are no slips, and comparing them takes time.
+const LONGEST_MISSPELT: usize = 64;
+
 /// The spelling that differs in the fewest letters, if it is at most a third of them.
 fn nearest(name: &str) -> Option<&'static str> {
+    if name.len() > LONGEST_MISSPELT {
+        return None;
+    }
     let best = spellings()
         .keys()
         .map(|&known| (distance(name, known), known))
@@ -147,7 +161,7 @@ fn nearest(name: &str) -> Option<&'static str> {
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().take(64).enumerate() {
+    for (i, x) in a.chars().enumerate() {
         let mut diagonal = i;
         if let Some(first) = row.first_mut() {
             *first = i + 1;

@@ -283,7 +283,7 @@ fn wrong_names_and_counts_say_what_would_be_right() {
         message("completely_else", 1),
         "no op is called `completely_else`"
     );
-    assert_eq!(message("ntt", 3), "`ntt` takes 11 or 10 arguments, got 3");
+    assert_eq!(message("ntt", 3), "`ntt` takes 10 or 11 arguments, got 3");
 }
 
 #[test]

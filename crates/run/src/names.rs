@@ -1,6 +1,6 @@
 //! Finding one's way from planned steps back to the program.
 
-use cloakwork_ir::{Arg, HostTensor, Program, Step, read_word};
+use cloakwork_ir::{Arg, HostTensor, Program, Step, read_word, shortened};
 use cloakwork_plan::Plan;
 use cloakwork_verify::{Action, StorageId};
 
@@ -17,7 +17,7 @@ pub fn downloaded(plan: &Plan, origin: u32) -> (String, Option<(u32, String)>) {
     let program = plan.verified.program();
     let name = match program.steps.get(origin as usize) {
         Some(Step::Op(op)) => program.args(op).iter().find_map(|arg| match arg {
-            Arg::Device(symbol, _) => Some(program.symbol_name(*symbol).to_owned()),
+            Arg::Device(symbol, _) => Some(shortened(program.symbol_name(*symbol))),
             _ => None,
         }),
         _ => None,

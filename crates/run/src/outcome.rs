@@ -1,6 +1,6 @@
 //! What a run gives back.
 
-use cloakwork_ir::{HostTensor, Shape, read_word};
+use cloakwork_ir::{HostTensor, Shape, read_word, shortened};
 use cloakwork_kernels::Difference;
 use cloakwork_plan::{Download, Plan};
 use std::fmt;
@@ -71,7 +71,7 @@ impl Mismatch {
         let segment = plan.verified.segment_of(origin);
         Self {
             step: plan.program_step(origin),
-            segment: segment.map(|text| program.text_name(text).to_owned()),
+            segment: segment.map(|text| shortened(program.text_name(text))),
             name,
             written_by,
             index: unravel(difference.first, &download.ty.shape),

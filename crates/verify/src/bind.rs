@@ -5,7 +5,7 @@ use crate::names::Name;
 use crate::report::Issue;
 use crate::spelling::Spelling;
 use crate::{ArgPlace, Bound, Call, ValueId};
-use cloakwork_ir::{Arg, DType, Op, ShapeItem, Symbol};
+use cloakwork_ir::{Arg, DType, Op, ShapeItem, Symbol, shortened};
 use cloakwork_ops::{Code, Param, ParamKind};
 
 /// Why a parameter has no value: it was reported, or follows from what was.
@@ -171,7 +171,7 @@ impl Checker<'_> {
         let expected = match (low, high) {
             (low, i64::MAX) => format!("an integer of {low} or more"),
             (i64::MIN, high) => format!("an integer of {high} or less"),
-            (low, high) => format!("an integer in {low} ..= {high}"),
+            (low, high) => format!("an integer from {low} to {high}"),
         };
         self.report(Issue::of(Code::Range, expected, value.to_string()).operand(param.name));
         Err(Unknown)
@@ -206,7 +206,8 @@ impl Checker<'_> {
     pub fn describe(&self, arg: &Arg) -> String {
         match arg {
             Arg::Device(symbol, _) => {
-                format!("the tensor %{}", self.program.symbol_name(*symbol))
+                let name = shortened(self.program.symbol_name(*symbol));
+                format!("the tensor %{name}")
             }
             Arg::Host(id) if self.program.host(*id).is_none() => {
                 "a host tensor that is not there".to_owned()

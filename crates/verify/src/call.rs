@@ -132,7 +132,7 @@ impl<'p> Checker<'p> {
         let issue = match self.program.host(host) {
             Some(HostSlot::Data(tensor)) if tensor.ty() == actual => return Some(()),
             Some(HostSlot::Data(tensor)) => {
-                let expected = format!("an expected value of type {actual}");
+                let expected = format!("a host tensor of type {actual}");
                 Issue::error("expected-mismatch", expected, tensor.ty().to_string()).names(name)
             }
             Some(HostSlot::Output { name }) => {

@@ -5,7 +5,7 @@ use crate::report::Issue;
 use crate::spelling::Spellings;
 use crate::values::Values;
 use crate::{Action, Finding, MAX_FINDINGS, Severity, StorageId, ValueId, Verification, Verified};
-use cloakwork_ir::{Arg, Op, Program, Step, Symbol, Text, Type, View};
+use cloakwork_ir::{Arg, Op, Program, Step, Symbol, Text, Type, View, shortened};
 use cloakwork_ops::{Code, FormError};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -130,17 +130,16 @@ impl<'p> Checker<'p> {
         let issue = match error {
             FormError::Unknown { name, suggestion } => {
                 let hint = suggestion.map(|known| format!("did you mean `{known}`?"));
+                let name = shortened(&name);
                 Issue::error("unknown-op", "the name of an op", format!("`{name}`"))
                     .hint(hint.unwrap_or_default())
             }
-            FormError::Count {
-                mut expected, got, ..
-            } => {
-                expected.sort_unstable();
-                expected.dedup();
-                let counts: Vec<String> = expected.iter().map(ToString::to_string).collect();
+            FormError::Count { forms, got, .. } => {
+                let counts: Vec<String> = forms.iter().map(|args| args.len().to_string()).collect();
                 let expected = format!("{} arguments", counts.join(" or "));
+                let orders: Vec<String> = forms.iter().map(|args| args.join(", ")).collect();
                 Issue::of(Code::ArgumentCount, expected, got.to_string())
+                    .hint(format!("in order: {}", orders.join("; or ")))
             }
         };
         self.report(issue);

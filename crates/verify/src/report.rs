@@ -3,7 +3,7 @@
 use crate::check::Checker;
 use crate::spelling::Spelling;
 use crate::{Finding, MAX_FINDINGS, Severity};
-use cloakwork_ir::{Arg, Op, Step, Symbol};
+use cloakwork_ir::{Arg, Op, Step, Symbol, shortened};
 use cloakwork_ops::{Code, OpError};
 
 /// What is wrong, without its place.
@@ -82,15 +82,16 @@ impl Checker<'_> {
             Some(Step::Free(_)) => "free",
             _ => "",
         };
-        let name = |symbol: &Symbol| program.symbol_name(*symbol).to_owned();
+        // Shortened, because each of many findings in one segment holds its name.
+        let name = |symbol: &Symbol| shortened(program.symbol_name(*symbol));
         let finding = Finding {
             severity: issue.severity,
             code: issue.code,
             step,
             segment: self
                 .segment_of(step)
-                .map(|text| program.text_name(text).to_owned()),
-            op: op.to_owned(),
+                .map(|text| shortened(program.text_name(text))),
+            op: shortened(op),
             names: issue.names.iter().map(name).collect(),
             operand: issue.operand.to_owned(),
             expected: issue.expected,

@@ -11,5 +11,5 @@ free %c
 free %d
 free %q
 
-; error: shape: step 2: reshape: `shape`: expected the same number of elements, got [2, 3] has 6 elements, [5] has 5
+; error: shape: step 2: reshape: `shape`: expected the same number of elements, got 6 in [2, 3] and 5 in [5]
 ; error: argument-type: step 3: _modsum_ttt: `out`: expected a device tensor, got the integer 7

@@ -8,4 +8,4 @@ free %q
 
 ; type %a i64[1]
 ; type %q i64[1]
-; failed: step 2: _modmul_ttt: `q`: expected a modulus in 2 .. 2^62, got 0
+; failed: step 2: _modmul_ttt: `q`: expected a modulus from 2 to 2^62 - 1, got 0

@@ -10,4 +10,4 @@ free %a
 
 ; warning: segment-nesting: step 0: expected a segment that is open, got none
 ; warning: segment-nesting: step 1 in segment "outer": expected an end of the segment, got none for "outer"
-; error: shape: step 4 in segment "inner": reshape: `shape`: expected the same number of elements, got [1] has 1 elements, [2] has 2
+; error: shape: step 4 in segment "inner": reshape: `shape`: expected the same number of elements, got 1 in [1] and 2 in [2]

@@ -15,6 +15,6 @@ free %s
 
 ; error: shape: step 3: apply_g_decomp: `out` (%o): expected i64[4, 3], got i64[4, 2]
 ; error: dtype: step 4: apply_g_decomp: `a` (%f): expected i32 or i64, got f64
-; error: range: step 5: apply_g_decomp: `g_exp`: expected an integer in 1 ..= 16384, got 0
-; error: range: step 6: apply_g_decomp: `g_base_bits`: expected an integer in 1 ..= 62, got 0
+; error: range: step 5: apply_g_decomp: `g_exp`: expected an integer from 1 to 16384, got 0
+; error: range: step 6: apply_g_decomp: `g_base_bits`: expected an integer from 1 to 62, got 0
 ; error: dtype: step 8: apply_g_decomp: `out` (%s): expected i64[4, 2], got i32[4, 2]

@@ -9,12 +9,12 @@
 empty [2], i64
 %h = empty [invalid "1.5"], i64
 
-; error: shape: step 0: empty: `shape`: expected sizes of 0 or more, got Int(-1)
-; error: shape: step 1: empty: `shape`: expected sizes of 0 or more, got Slice { start: Some(0), stop: Some(2), step: Some(1) }
-; error: shape: step 2: empty: `shape`: expected at most 16 axes and 2^48 elements, got rank 17 is above the limit of 16
-; error: shape: step 3: empty: `shape`: expected at most 16 axes and 2^48 elements, got a tensor of shape [4611686018427387904, 4] has more than 2^48 elements
+; error: shape: step 0: empty: `shape`: expected sizes of 0 or more, got -1
+; error: shape: step 1: empty: `shape`: expected sizes of 0 or more, got 0:2:1
+; error: shape: step 2: empty: `shape`: expected at most 16 axes and 2^48 elements, got rank 17, above the limit of 16
+; error: shape: step 3: empty: `shape`: expected at most 16 axes and 2^48 elements, got shape [4611686018427387904, 4], of more than 2^48 elements
 ; error: limits: step 4: empty: expected a tensor of at most 2^47 bytes, got i64[281474976710656]
 ; error: argument-type: step 5: empty: `dtype`: expected an element type, got the integer 5
-; error: argument-count: step 6: empty: expected 2 arguments, got 1
+; error: argument-count: step 6: empty: expected 2 arguments, got 1; in order: shape, dtype
 ; error: argument-type: step 7: empty: `result`: expected a name for the result, got none
 ; error: argument-type: step 8: empty: `shape`: expected integers and slices, got 1.5

@@ -7,6 +7,6 @@
 free %a
 free %s
 
-; error: axis: step 1: flatten: `end_axis`: expected an axis in -2..2, got 2
-; error: axis: step 2: flatten: `end_axis`: expected an axis of the tensor, got axis 0 is out of range for rank 2
-; error: axis: step 4: flatten: `start_axis`: expected an axis in -0..0, got 0
+; error: axis: step 1: flatten: `end_axis`: expected an axis from -2 to 1, got 2
+; error: axis: step 2: flatten: `end_axis`: expected axes from first to last, got axes 1 to 0
+; error: axis: step 4: flatten: `start_axis`: expected an axis, of which a scalar has none, got 0

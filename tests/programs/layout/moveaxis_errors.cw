@@ -5,6 +5,6 @@
 %d = moveaxis %a, %a, 0
 free %a
 
-; error: axis: step 1: moveaxis: `source`: expected an axis in -2..2, got 2
-; error: axis: step 2: moveaxis: `destination`: expected an axis in -2..2, got -3
+; error: axis: step 1: moveaxis: `source`: expected an axis from -2 to 1, got 2
+; error: axis: step 2: moveaxis: `destination`: expected an axis from -2 to 1, got -3
 ; error: argument-type: step 3: moveaxis: `source`: expected an integer, got the tensor %a

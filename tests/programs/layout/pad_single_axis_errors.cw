@@ -7,6 +7,6 @@
 free %a
 free %o
 
-; error: range: step 2: pad_single_axis: `pad`: expected an integer in 0 ..= 281474976710656, got -1
-; error: axis: step 3: pad_single_axis: `axis`: expected an axis in -2..2, got 2
+; error: range: step 2: pad_single_axis: `pad`: expected an integer from 0 to 281474976710656, got -1
+; error: axis: step 3: pad_single_axis: `axis`: expected an axis from -2 to 1, got 2
 ; error: shape: step 4: pad_single_axis: `out` (%o): expected i64[2, 4], got i64[2, 3]

@@ -14,7 +14,7 @@ free %twice
 free %far
 free %small
 
-; error: permutation: step 5: permute: `perms` (%twice): expected a permutation of 0 .. 3, got 0 twice
-; error: permutation: step 6: permute: `perms` (%far): expected a permutation of 0 .. 3, got 3
+; error: permutation: step 5: permute: `perms` (%twice): expected a permutation of the numbers below 3, got 0 twice
+; error: permutation: step 6: permute: `perms` (%far): expected a permutation of the numbers below 3, got 3
 ; error: shape: step 7: permute: `perms` (%small): expected shape [2, 3], got [2, 2]
 ; error: axis: step 8: permute: `perm_axis`: expected another axis than elementwise_axis, got 1 for both

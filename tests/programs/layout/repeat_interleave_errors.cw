@@ -4,5 +4,5 @@
 %c = repeat_interleave %a, 2, 2
 free %a
 
-; error: range: step 1: repeat_interleave: `repeats`: expected an integer in 1 ..= 281474976710656, got 0
-; error: axis: step 2: repeat_interleave: `axis`: expected an axis in -2..2, got 2
+; error: range: step 1: repeat_interleave: `repeats`: expected an integer from 1 to 281474976710656, got 0
+; error: axis: step 2: repeat_interleave: `axis`: expected an axis from -2 to 1, got 2

@@ -5,6 +5,6 @@
 %d = squeeze %a, -3
 free %a
 
-; error: shape: step 1: squeeze: `a` (%a): expected an axis of size 1, got axis 1 has size 2, expected 1
-; error: axis: step 2: squeeze: `axis`: expected an axis of the tensor, got axis 2 is out of range for rank 2
-; error: axis: step 3: squeeze: `axis`: expected an axis of the tensor, got axis -3 is out of range for rank 2
+; error: shape: step 1: squeeze: `a` (%a): expected an axis of size 1, got axis 1 of size 2
+; error: axis: step 2: squeeze: `axis`: expected an axis of the tensor, got axis 2 of a tensor of rank 2
+; error: axis: step 3: squeeze: `axis`: expected an axis of the tensor, got axis -3 of a tensor of rank 2

@@ -14,8 +14,8 @@ free %far
 free %narrow
 free %flat
 
-; error: range: step 5: take_along_axis: `indices` (%far): expected indices in -3 .. 3, got 3
+; error: range: step 5: take_along_axis: `indices` (%far): expected indices from -3 to 2, got 3
 ; error: dtype: step 6: take_along_axis: `indices` (%narrow): expected i64, got i32
 ; error: shape: step 7: take_along_axis: `indices` (%flat): expected 2 axes, got [3]
-; error: axis: step 8: take_along_axis: `axis`: expected an axis in -2..2, got 2
-; error: range: step 9: take_along_axis: `indices` (%a): expected indices in -3 .. 3, got 3
+; error: axis: step 8: take_along_axis: `axis`: expected an axis from -2 to 1, got 2
+; error: range: step 9: take_along_axis: `indices` (%a): expected indices from -3 to 2, got 3

@@ -7,6 +7,6 @@
 free %a
 free %c
 
-; error: shape: step 1: unsqueeze: `axis`: expected at most 16 axes and 2^48 elements, got rank 17 is above the limit of 16
-; error: axis: step 3: unsqueeze: `axis`: expected an axis of the tensor, got axis 2 is out of range for rank 1
-; error: axis: step 4: unsqueeze: `axis`: expected an axis of the tensor, got axis -3 is out of range for rank 1
+; error: shape: step 1: unsqueeze: `axis`: expected at most 16 axes and 2^48 elements, got rank 17, above the limit of 16
+; error: axis: step 3: unsqueeze: `axis`: expected an axis of the tensor, got axis 2 of a tensor of rank 1
+; error: axis: step 4: unsqueeze: `axis`: expected an axis of the tensor, got axis -3 of a tensor of rank 1

@@ -15,6 +15,6 @@ free %w
 
 ; error: axis: step 4: axis_modsum: `axis`: expected an axis before the last, got 2, the last of 3 axes; the moduli run along the last axis
 ; error: axis: step 5: axis_modsum: `axis`: expected an axis before the last, got -1, the last of 3 axes; the moduli run along the last axis
-; error: axis: step 6: axis_modsum: `axis`: expected an axis in -3..3, got 3
+; error: axis: step 6: axis_modsum: `axis`: expected an axis from -3 to 2, got 3
 ; error: shape: step 7: axis_modsum: `out` (%w): expected i64[2, 2], got i64[3, 3]
 ; error: argument-type: step 8: axis_modsum: `q`: expected a device tensor, got the integer 17

@@ -19,12 +19,12 @@ free %perm
 free %o
 
 ; error: shape: step 5: modmul_axis_sum: `b` (%a): expected shape [2, 2, 4], got [1, 2, 2, 4]
-; error: permutation: step 6: modmul_axis_sum: `perm` (%perm): expected a permutation of 0 .. 4, got 2 twice
+; error: permutation: step 6: modmul_axis_sum: `perm` (%perm): expected a permutation of the numbers below 4, got 2 twice
 ; error: argument-type: step 7: modmul_axis_sum: `perm`: expected a permutation, got none; `apply_perm` is set
 ; error: axis: step 8: modmul_axis_sum: `axis`: expected -3 or -1, got -2
-; error: range: step 9: modmul_axis_sum: `axis`: expected an integer in -3 ..= -1, got 3
-; error: range: step 10: modmul_axis_sum: `apply_perm`: expected an integer in 0 ..= 1, got 2
+; error: range: step 9: modmul_axis_sum: `axis`: expected an integer from -3 to -1, got 3
+; error: range: step 10: modmul_axis_sum: `apply_perm`: expected an integer from 0 to 1, got 2
 ; error: undefined-name: step 11: modmul_axis_sum: `log2q` (%lost): expected a tensor made before, got a name that nothing made
 ; warning: result-name: step 11: modmul_axis_sum: `result` (%e7, %o): expected %o, got %e7; both names now stand for the tensor that was written
 ; warning: leak: step 11: modmul_axis_sum (%e7): expected a free of the tensor, got none
-; error: argument-count: step 12: modmul_axis_sum: expected 8 or 9 arguments, got 7
+; error: argument-count: step 12: modmul_axis_sum: expected 8 or 9 arguments, got 7; in order: a, b, q, log2q, mu, perm, out, apply_perm; or a, b, q, log2q, mu, perm, out, apply_perm, axis

@@ -39,16 +39,16 @@ free %row
 ; error: shape: step 9: _modsum_ttc: `b` (%b): expected a shape that broadcasts with [2, 3], got [2]
 ; error: dtype: step 10: _modsum_ttc: `b` (%h): expected i64, got i32; all operands of this op have the same dtype
 ; error: dtype: step 11: _modsum_ttc: `a` (%f): expected i32 or i64, got f64
-; error: modulus: step 12: _modsum_ttt: `q` (%q): expected a modulus in 2 .. 2^62, got 1
+; error: modulus: step 12: _modsum_ttt: `q` (%q): expected a modulus from 2 to 2^62 - 1, got 1
 ; error: shape: step 13: _modsum_ttt: `q` (%two): expected one axis of length 1 or 3, got [2]; moduli run along the last axis of the result
-; error: modulus: step 14: _modsum_ttc: `q`: expected a modulus in 2 .. 2^62, got 0
-; error: modulus: step 15: _modsum_ttc: `q`: expected a modulus in 2 .. 2^62, got 1
-; error: modulus: step 16: _modsum_ttc: `q`: expected a modulus in 2 .. 2^62, got -17
-; error: modulus: step 17: _modsum_ttc: `q`: expected a modulus in 2 .. 2^62, got 4611686018427387905
+; error: modulus: step 14: _modsum_ttc: `q`: expected a modulus from 2 to 2^62 - 1, got 0
+; error: modulus: step 15: _modsum_ttc: `q`: expected a modulus from 2 to 2^62 - 1, got 1
+; error: modulus: step 16: _modsum_ttc: `q`: expected a modulus from 2 to 2^62 - 1, got -17
+; error: modulus: step 17: _modsum_ttc: `q`: expected a modulus from 2 to 2^62 - 1, got 4611686018427387905
 ; error: shape: step 18: _modsum_ttc: `out` (%s): expected i64[2, 3], got i64[3]
 ; error: dtype: step 19: _modsum_ttc: `out` (%p): expected i64[2, 3], got i32[2, 3]
 ; error: range: step 20: _modsum_ttc: `q`: expected an integer that i32 holds, got 4294967296
 ; error: argument-type: step 21: _modsum_ttt: `q`: expected a device tensor, got the integer 17
 ; error: argument-type: step 22: _modsum_ttc: `q`: expected an integer, got the tensor %two
-; error: argument-count: step 23: _modsum_ttc: expected 4 arguments, got 3
+; error: argument-count: step 23: _modsum_ttc: expected 4 arguments, got 3; in order: a, b, q, out
 ; error: aliasing: step 25: _modsum_ttc: `a` (%row): expected the very elements of `out`, or none of them, got some of them; write into another tensor

@@ -31,11 +31,11 @@ free %o
 ; warning: leak: step 4: host_to_device (%psi): expected a free of the tensor, got none
 ; error: transform-length: step 10: ntt: `a` (%three): expected a power of two, got 3
 ; error: shape: step 11: ntt: `a` (%flat): expected 4 axes, got [8]
-; error: permutation: step 12: ntt: `perm` (%bad): expected a permutation of 0 .. 4, got 1 twice
-; error: modulus: step 13: ntt: `q` (%zero): expected a modulus in 2 .. 2^62, got 0
+; error: permutation: step 12: ntt: `perm` (%bad): expected a permutation of the numbers below 4, got 1 twice
+; error: modulus: step 13: ntt: `q` (%zero): expected a modulus from 2 to 2^62 - 1, got 0
 ; error: axis: step 14: ntt: `axis`: expected -3 or -1, got -2
 ; error: dtype: step 15: ntt: `psi` (%narrow): expected i64, got i32; all operands of this op have the same dtype
 ; error: shape: step 16: ntt: `a` (%a): expected size 1 along the moduli to tile, got [1, 4, 1, 2]
 ; error: shape: step 17: ntt: `out` (%psi): expected i64[1, 4, 1, 2], got i64[2, 4]
 ; error: aliasing: step 17: ntt: `psi` (%psi): expected none of the elements of `out`, got some of them; write into another tensor
-; error: argument-count: step 18: ntt: expected 10 or 11 arguments, got 9
+; error: argument-count: step 18: ntt: expected 10 or 11 arguments, got 9; in order: a, perm, perm_pairs, q, log2q, mu, psi, out, tile, skip_perm; or a, axis, perm, perm_pairs, q, log2q, mu, psi, out, tile, skip_perm

@@ -25,9 +25,9 @@ free %o
 free %w
 
 ; error: range: step 7: key_switch: `g_exp`: expected 4, the digits of `key`, got 3
-; error: range: step 8: key_switch: `g_base_bits`: expected an integer in 1 ..= 61, got 62
+; error: range: step 8: key_switch: `g_base_bits`: expected an integer from 1 to 61, got 62
 ; error: dtype: step 9: key_switch: `out` (%w): expected i64[1, 4, 2, 2], got i32[1, 4, 2, 2]
-; error: argument-count: step 10: key_switch: expected 11 arguments, got 10
+; error: argument-count: step 10: key_switch: expected 11 arguments, got 10; in order: a, key, q, q_inv, psi, psi_inv, n_inv, perm, g_exp, g_base_bits, out
 ; warning: shadowed-name: step 12: unsqueeze: `result` (%many): expected a name that is free, got one that is live since step 11
 ; warning: shadowed-name: step 13: unsqueeze: `result` (%many): expected a name that is free, got one that is live since step 12
 ; warning: shadowed-name: step 14: expand: `result` (%many): expected a name that is free, got one that is live since step 13

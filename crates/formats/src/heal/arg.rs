@@ -6,8 +6,7 @@ use super::entry::Sink;
 use super::fault::Fault;
 use super::payload;
 use super::scalar::{Said, dtype, enumerator, integer, other_type, tensor_name};
-use super::text::shortened;
-use cloakwork_ir::{Arg, ShapeItem};
+use cloakwork_ir::{Arg, ShapeItem, shortened};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ArgType {

@@ -1,7 +1,5 @@
 //! What stands at a place of a text, in words and by JSON's grammar of numbers.
 
-use super::text;
-
 /// The value at the start of a text, in words.
 pub(super) fn describe(rest: &[u8]) -> String {
     let shown = |from: usize, length: usize| {
@@ -9,7 +7,7 @@ pub(super) fn describe(rest: &[u8]) -> String {
         let ellipsis = if length > 40 { "..." } else { "" };
         format!(
             "{}{ellipsis}",
-            text::printable(&String::from_utf8_lossy(bytes))
+            cloakwork_ir::printable(&String::from_utf8_lossy(bytes))
         )
     };
     match rest.first() {

@@ -5,8 +5,7 @@ use super::cursor::{Cursor, Kind};
 use super::fault::Fault;
 use super::payload::Payload;
 use super::scalar;
-use super::text::shortened;
-use cloakwork_ir::{Arg, Program, Step, Symbol};
+use cloakwork_ir::{Arg, Program, Step, Symbol, shortened};
 use std::borrow::Cow;
 
 /// What reading fills.

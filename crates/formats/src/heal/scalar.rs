@@ -2,8 +2,7 @@
 
 use super::cursor::{Cursor, Kind};
 use super::fault::Fault;
-use super::text::shortened;
-use cloakwork_ir::DType;
+use cloakwork_ir::{DType, shortened};
 use std::borrow::Cow;
 
 /// A value, or words for what stands in its place.

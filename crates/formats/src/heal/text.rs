@@ -38,7 +38,7 @@ fn unescape(text: &str, start: usize) -> Result<String, Fault> {
             Fault::new(
                 offset,
                 "an escape of JSON",
-                &format!("`{}`", printable(&shown)),
+                &format!("`{}`", cloakwork_ir::printable(&shown)),
             )
         })?;
         out.push(c);
@@ -80,26 +80,6 @@ fn hex(digits: &str) -> Option<u32> {
         .bytes()
         .all(|c| c.is_ascii_hexdigit())
         .then(|| u32::from_str_radix(digits, 16).ok())?
-}
-
-/// Text of a file as an error shows it: control characters as escapes, the rest as it is.
-pub(super) fn printable(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if matches!(c, '"' | '\'' | '\\') {
-            out.push(c)
-        } else {
-            out.extend(c.escape_debug())
-        }
-    }
-    out
-}
-
-/// The same of a string of any length: names in errors stay short.
-pub(super) fn shortened(text: &str) -> String {
-    let start: String = text.chars().take(60).collect();
-    let ellipsis = if start.len() < text.len() { "..." } else { "" };
-    format!("{}{ellipsis}", printable(&start))
 }
 
 /// A string between quotes, all of it ASCII, as Python's `json` writes it.

@@ -151,18 +151,23 @@ impl Printer<'_> {
             if index > 0 {
                 self.out.push_str(", ");
             }
-            match item {
-                ShapeItem::Int(value) => write!(self.out, "{value}")?,
-                ShapeItem::Slice { start, stop, step } => {
-                    let text = [start, stop, step].map(|bound| Bound(*bound).to_string());
-                    self.out.push_str(&text.join(":"));
-                }
-                ShapeItem::Ellipsis => self.out.push_str("..."),
-                ShapeItem::Invalid(what) => write!(self.out, "invalid {}", Quoted(what))?,
-            }
+            write!(self.out, "{item}")?;
         }
         self.out.push(']');
         Ok(())
+    }
+}
+
+impl fmt::Display for ShapeItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int(value) => write!(f, "{value}"),
+            Self::Slice { start, stop, step } => {
+                write!(f, "{}:{}:{}", Bound(*start), Bound(*stop), Bound(*step))
+            }
+            Self::Ellipsis => f.write_str("..."),
+            Self::Invalid(what) => write!(f, "invalid {}", Quoted(what)),
+        }
     }
 }
 

@@ -162,8 +162,8 @@ fn mistakes_in_host_tensors_are_told_with_their_place() {
             "line 1, column 19: expected at most 4194304 elements, got i8[99999999999]"
         }),
         ("f i8[9999999999999999, 9] iota", {
-            "line 1, column 6: expected a shape, got a tensor of shape [9999999999999999, 9] has \
-             more than 2^48 elements"
+            "line 1, column 6: expected a shape, got shape [9999999999999999, 9], of more than \
+             2^48 elements"
         }),
     ]);
 }

@@ -29,7 +29,7 @@ fn digits(args: &Args) -> Result<(u64, u32), OpError> {
             OpError::new(
                 Code::Range,
                 name,
-                format!("1 ..= {high}"),
+                format!("an integer from 1 to {high}"),
                 value.to_string(),
             )
         };

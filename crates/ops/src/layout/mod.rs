@@ -30,6 +30,7 @@ use cloakwork_ir::{Shape, View, ViewError};
 fn view_error(name: &'static str, error: &ViewError) -> OpError {
     let (code, operand, expected) = match error {
         ViewError::Axis { .. } => (Code::Axis, name, "an axis of the tensor"),
+        ViewError::AxisOrder { .. } => (Code::Axis, name, "axes from first to last"),
         ViewError::NotOne { .. } => (Code::Shape, "a", "an axis of size 1"),
         ViewError::Range { .. } => (Code::Range, name, "indices inside the axis"),
         ViewError::EntryCount { .. } => (Code::ArgumentCount, name, "one entry an axis"),

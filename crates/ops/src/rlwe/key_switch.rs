@@ -140,7 +140,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     let bits = args.int("g_base_bits")?;
     let high = 8 * dtype.size_bytes() as i64 - 3;
     if !(1..=high).contains(&bits) {
-        let expected = format!("1 ..= {high}");
+        let expected = format!("an integer from 1 to {high}");
         return Err(OpError::new(
             Code::Range,
             "g_base_bits",
