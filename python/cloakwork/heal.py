@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Unpack
 
 from cloakwork import _core
@@ -65,4 +66,11 @@ def load(path: str | PathLike[str]) -> Transcript:
     is `Transcript.check`'s matter.
     """
     name = fspath(path)
-    return Transcript(_core.Program.load(name), name)
+    return Transcript(_core.Program.load(name, _piped(name)), name)
+
+
+def _piped(name: str) -> bytes | None:
+    """What comes through a pipe, read here because the engine's waiting heeds no Ctrl-C."""
+    if not Path(name).is_fifo():
+        return None
+    return Path(name).read_bytes()

@@ -1,7 +1,7 @@
 //! Files by their contents: which reader gets them.
 
 use crate::{LoadError, container, heal, npy, source, torch};
-use cloakwork_ir::{HostTensor, Program};
+use cloakwork_ir::{Bytes, HostTensor, Program};
 use std::path::Path;
 
 /// Loads a program: Cloakwork's container, or a transcript of HEAL in any of its forms. The
@@ -10,7 +10,14 @@ use std::path::Path;
 /// # Errors
 /// The file cannot be read, or is not a program.
 pub fn load(path: impl AsRef<Path>) -> Result<Program, LoadError> {
-    let bytes = source::open(path.as_ref())?;
+    load_bytes(&source::open(path.as_ref())?)
+}
+
+/// The same of contents that are in memory.
+///
+/// # Errors
+/// They are not a program.
+pub fn load_bytes(bytes: &Bytes) -> Result<Program, LoadError> {
     let start = bytes.as_slice();
     let kind = |got: &str, hint: &str| {
         Err(LoadError::Kind {
@@ -19,7 +26,7 @@ pub fn load(path: impl AsRef<Path>) -> Result<Program, LoadError> {
         })
     };
     if start.starts_with(container::MAGIC) {
-        Ok(container::Container::parse(&bytes)?.into_program())
+        Ok(container::Container::parse(bytes)?.into_program())
     } else if start.starts_with(npy::MAGIC) {
         kind("one NumPy array", "it is a tensor: load it as .npy")
     } else if start.starts_with(torch::MAGIC) {

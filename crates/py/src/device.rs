@@ -2,6 +2,7 @@
 
 use crate::errors;
 use cloakwork_kernels::{Isa, available_isas, choose_isa};
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::OnceLock;
@@ -22,15 +23,36 @@ pub fn check(name: &str) -> PyResult<()> {
     }))
 }
 
+/// A number of threads as Python gives it: one that no integer here holds is as wrong as 0.
+pub struct Count(usize);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Count {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        object.extract().map(Self).map_err(|error: PyErr| {
+            if error.is_instance_of::<PyOverflowError>(object.py()) {
+                errors::param("threads", object.to_string(), &allowed())
+            } else {
+                error
+            }
+        })
+    }
+}
+
+fn allowed() -> String {
+    format!("1 to {MAX_THREADS}")
+}
+
 /// How many threads to use: as given, else as the environment says, else one a core.
-pub fn threads(given: Option<usize>) -> PyResult<usize> {
-    let allowed = format!("1 to {MAX_THREADS}");
+pub fn threads(given: Option<Count>) -> PyResult<usize> {
+    let allowed = allowed();
     let check = |rule, count: usize| {
         let fits = (1..=MAX_THREADS).contains(&count);
         fits.then_some(count)
             .ok_or_else(|| errors::param(rule, count, &allowed))
     };
-    if let Some(count) = given {
+    if let Some(Count(count)) = given {
         return check("threads", count);
     }
     match std::env::var(THREADS_VARIABLE) {

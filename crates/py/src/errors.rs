@@ -153,7 +153,7 @@ pub fn system(error: &io::Error, path: &Path) -> PyErr {
     };
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or(&text).to_owned();
-    PyOSError::new_err((code, text, path.to_owned()))
+    PyOSError::new_err((code, text, path.as_os_str().to_owned()))
 }
 
 /// Findings as instances of `cloakwork.report.Finding`.

@@ -1,10 +1,11 @@
 //! A program: loaded or traced, with what the verifier says of it and the plans made for it.
 
+use crate::device::{self, Count};
+use crate::errors;
 use crate::guard::unlocked;
 use crate::run::{Run, Settings};
 use crate::tensor::{self, Inner};
-use crate::{device, errors};
-use cloakwork_formats::{load, save_container, save_heal};
+use cloakwork_formats::{load, load_bytes, save_container, save_heal};
 use cloakwork_ir::{HostId, HostSlot, HostTensor, text};
 use cloakwork_plan::{Options, Plan, plan};
 use cloakwork_run::Executor;
@@ -160,10 +161,15 @@ fn lend(tensor: &Inner) -> PyResult<HostTensor> {
 
 #[pymethods]
 impl Program {
-    /// Load a file: HEAL's JSON in any of its forms, or a container.
+    /// Load a file: HEAL's JSON in any of its forms, or a container. `contents` are what was read
+    /// from where only Python can stop waiting.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let loaded = unlocked(py, || load(&path))?;
+    #[pyo3(signature = (path, contents=None))]
+    fn load(py: Python<'_>, path: PathBuf, contents: Option<&[u8]>) -> PyResult<Self> {
+        let loaded = unlocked(py, || match contents {
+            Some(contents) => load_bytes(&contents.to_vec().into()),
+            None => load(&path),
+        })?;
         loaded
             .map(Self::new)
             .map_err(|error| errors::load(error, &path))
@@ -194,7 +200,7 @@ impl Program {
 
     /// What the program consists of, and what a run of it needs: JSON.
     #[pyo3(signature = (threads=None))]
-    fn inspect(&self, py: Python<'_>, threads: Option<usize>) -> PyResult<String> {
+    fn inspect(&self, py: Python<'_>, threads: Option<Count>) -> PyResult<String> {
         let verified = self.verified(py)?;
         let plan = self.plan(py, (device::threads(threads)?, None))?;
         unlocked(py, || {
@@ -204,7 +210,7 @@ impl Program {
 
     /// The plan as text.
     #[pyo3(signature = (threads=None))]
-    fn plan_text(&self, py: Python<'_>, threads: Option<usize>) -> PyResult<String> {
+    fn plan_text(&self, py: Python<'_>, threads: Option<Count>) -> PyResult<String> {
         let plan = self.plan(py, (device::threads(threads)?, None))?;
         unlocked(py, || plan.to_string())
     }
@@ -214,7 +220,7 @@ impl Program {
     fn memory(
         &self,
         py: Python<'_>,
-        threads: Option<usize>,
+        threads: Option<Count>,
         memory_budget: Option<u64>,
     ) -> PyResult<(String, u64)> {
         let plan = self.plan(py, (device::threads(threads)?, memory_budget))?;
@@ -230,7 +236,7 @@ impl Program {
         py: Python<'_>,
         inputs: &Bound<'_, PyList>,
         device: &str,
-        threads: Option<usize>,
+        threads: Option<Count>,
         memory_budget: Option<u64>,
         verify: bool,
         profile: bool,
