@@ -252,6 +252,9 @@ class RunResult:
         """The result of a finished run."""
         return cls(run.outputs(), run.mismatches(), run.wrong_op(), Report.of(run))
 
+    def __repr__(self) -> str:
+        return f"RunResult({len(self.outputs)} outputs, {len(self.mismatches)} mismatches)"
+
 
 def _totals(row: dict[str, Any], key: str) -> Totals:
     return Totals(name=row.pop(key), **row)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from errno import ENOENT
+from fractions import Fraction
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TypedDict
@@ -19,6 +20,7 @@ _UNITS = {
     for power, letter in enumerate(("", "K", "M", "G", "T"))
     for unit in (letter + suffix,)
 }
+_MOST_BYTES = 2**64 - 1
 _AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 
 
@@ -47,13 +49,16 @@ def bytes_of(amount: int | str | None) -> int | None:
     >>> bytes_of("1.5KiB")
     1536
     """
-    if amount is None or (isinstance(amount, int) and amount >= 0):
-        return amount
+    if amount is None:
+        return None
     match = _AMOUNT.fullmatch(str(amount))
     unit = _UNITS.get(match[2] or "B") if match else None
     if match is None or unit is None:
         raise ParamError("memory_budget", amount, "bytes, or a number with a unit such as 2GiB")
-    return int(float(match[1]) * unit)
+    number = Fraction(match[1]) * unit
+    if number > _MOST_BYTES:
+        raise ParamError("memory_budget", amount, "less than 16 EiB")
+    return int(number)
 
 
 class Runnable:
@@ -91,6 +96,9 @@ class Runnable:
         self, inputs: Sequence[_core.Tensor], verify: bool, bisect: bool,
         options: RunOptions,
     ) -> RunResult:  # fmt: skip
+        if unknown := options.keys() - RunOptions.__annotations__.keys():
+            known = ", ".join(RunOptions.__annotations__)
+            raise TypeError(f"run() has no option {min(unknown)}; there are {known}")
         trace = options.get("trace")
         if trace is not None and not Path(trace).parent.is_dir():
             raise FileNotFoundError(ENOENT, "no such folder for the trace", fspath(trace))

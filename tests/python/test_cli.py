@@ -42,7 +42,7 @@ def test_run_says_memory_totals_and_that_all_is_well(good: Path, capsys: Capture
     assert err.startswith("memory: peak ")
     assert "_modmul_ttt" in out
     assert "compute_block_1" in out
-    assert "all 1 outputs are as expected" in out
+    assert "1 output compared, all as expected" in out
 
 
 def test_run_without_verification_says_so(tmp_path: Path, capsys: Capture) -> None:
@@ -101,7 +101,7 @@ def test_warnings_alone_are_status_zero(tmp_path: Path, capsys: Capture) -> None
     status, out, _ = run(capsys, "check", path)
     assert status == 0
     assert out.startswith("warning[leak]")
-    assert out.endswith("0 errors, 1 warnings\n")
+    assert out.endswith("0 errors, 1 warning\n")
 
 
 def test_inspect_prints_tables_json_and_the_plan(good: Path, capsys: Capture) -> None:

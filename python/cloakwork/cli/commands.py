@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from cloakwork import __version__, heal
 from cloakwork._core import devices as list_devices
 from cloakwork.cli import show
 from cloakwork.cli.progress import Bar
-from cloakwork.cli.words import DIFFERS, REFUSED, errors, in_words, say
+from cloakwork.cli.words import DIFFERS, REFUSED, count, errors, in_words, say, shown
 from cloakwork.report import RunResult
 
 app = typer.Typer(
@@ -35,6 +36,12 @@ Threads = Annotated[
     int | None,
     typer.Option(help="Worker threads; by default CLOAKWORK_THREADS, or one a core."),
 ]
+
+
+_ALL_OPS_RIGHT = (
+    "every op gives what its slow reference gives: "
+    "it is the expected value in the file, or the data, that is wrong"
+)
 
 
 def _print_version(wanted: bool) -> None:
@@ -94,7 +101,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
         if as_json:
             print(json.dumps(_result_json(result), indent=2))
         else:
-            _show_result(result, compared=verify or bisect)
+            _show_result(result, verify or bisect, bisect)
     if result.mismatches:
         raise typer.Exit(DIFFERS)
 
@@ -108,20 +115,24 @@ def _result_json(result: RunResult) -> dict[str, Any]:
     }
 
 
-def _show_result(result: RunResult, compared: bool) -> None:
+def _show_result(result: RunResult, compared: bool, bisected: bool) -> None:
     out = show.console()
     show.report(result.report, out)
     for mismatch in result.mismatches:
         out.print(str(mismatch), markup=False, soft_wrap=True)
     if result.wrong_op is not None:
         out.print(f"first wrong op: {result.wrong_op}", markup=False, soft_wrap=True)
-    count = len(result.outputs)
-    if not compared:
-        out.print(f"{count} outputs, not compared: --verify does that")
+    elif bisected and result.mismatches:
+        out.print(_ALL_OPS_RIGHT, soft_wrap=True)
+    outputs = count(len(result.outputs), "output")
+    if not result.outputs:
+        out.print("the transcript has no outputs")
+    elif not compared:
+        out.print(f"{outputs}, not compared: --verify does that")
     elif result.mismatches:
-        out.print(f"{len(result.mismatches)} of {count} outputs differ")
+        out.print(f"{len(result.mismatches)} of {len(result.outputs)} outputs differ")
     else:
-        out.print(f"all {count} outputs are as expected")
+        out.print(f"{outputs} compared, all as expected")
 
 
 @app.command()
@@ -136,7 +147,8 @@ def check(context: typer.Context, file: File, as_json: AsJson = False) -> None:
                 print(finding)
         wrong = sum(finding.severity == "error" for finding in findings)
         if not as_json:
-            print(f"{wrong} errors, {len(findings) - wrong} warnings")
+            warnings = count(len(findings) - wrong, "warning")
+            print(f"{count(wrong, 'error')}, {warnings}")
     if wrong:
         raise typer.Exit(REFUSED)
 
@@ -191,5 +203,5 @@ def digits(
 
 
 def _load(file: Path) -> heal.Transcript:
-    with errors.status(f"loading {file.name}"):
+    with errors.status(Text(f"loading {shown(file.name)}")):
         return heal.load(file)

@@ -7,8 +7,13 @@ from typing import Any
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from cloakwork.cli.words import count, shown
 from cloakwork.report import Inspection, Report
+
+# Columns of a terminal beside which a table has kernels, whose names are long.
+_ROOM_FOR_KERNELS = 110
 
 
 def console() -> Console:
@@ -21,20 +26,20 @@ def inspection(found: Inspection, out: Console) -> None:
     """Ops with how they run, segments, dtypes and memory."""
     ops = _table("op", "runs as", "calls>", "kernels")
     for use in found.ops:
-        ops.add_row(use.op, use.runs_as, str(use.calls), ", ".join(use.kernels))
+        _add(ops, use.op, use.runs_as, str(use.calls), "\n".join(use.kernels))
     out.print(ops)
     segments = _table("segment", "calls>")
     for name, calls in found.segments:
-        segments.add_row(name or "(none)", str(calls))
+        _add(segments, shown(name or "(none)"), str(calls))
     out.print(segments)
     dtypes = _table("dtype", "tensors>", "bytes>")
     for name, tensors, size in found.dtypes:
-        dtypes.add_row(name, str(tensors), amount(size))
+        _add(dtypes, name, str(tensors), amount(size))
     out.print(dtypes)
     ends = _table("", "name", "type")
     for kind, rows in (("input", found.facts["inputs"]), ("output", found.facts["outputs"])):
         for row in rows:
-            ends.add_row(kind, row["name"] or "(expected value)", row["type"])
+            _add(ends, kind, shown(row["name"] or "(expected value)"), row["type"])
     out.print(ends)
     coverage = ", ".join(f"{calls} {how}" for how, calls in found.coverage.items())
     out.print(f"{found.steps} steps; calls: {coverage}", markup=False)
@@ -43,19 +48,22 @@ def inspection(found: Inspection, out: Console) -> None:
 
 
 def report(done: Report, out: Console) -> None:
-    """Totals an op and a segment."""
+    """Totals an op and a segment; kernels where there is room for their names."""
     for title, rows in (("op", done.ops), ("segment", done.segments)):
-        table = _table(title, "kernel calls>", "time>", "operations>", "bytes>", "kernels")
+        roomy = title == "op" and out.width >= _ROOM_FOR_KERNELS
+        table = _table(
+            title, "calls>", "time>", "operations>", "bytes>", *(["kernels"] if roomy else [])
+        )
         for row in rows:
-            kernels = ", ".join(row.kernels) if title == "op" else str(len(row.kernels))
-            table.add_row(
-                row.name or "(none)", str(row.calls), _seconds(row.seconds),
-                f"{row.operations:,}", amount(row.bytes), kernels,
+            _add(
+                table, shown(row.name or "(none)"), str(row.calls), _seconds(row.seconds),
+                f"{row.operations:,}", amount(row.bytes),
+                *(["\n".join(row.kernels)] if roomy else []),
             )  # fmt: skip
         out.print(table)
     out.print(
-        f"{done.planned_steps} kernel calls in {_seconds(done.wall_seconds)} "
-        f"on {done.threads} threads ({done.isa})",
+        f"{count(done.planned_steps, 'kernel call')} in {_seconds(done.wall_seconds)} "
+        f"on {count(done.threads, 'thread')} ({done.isa})",
         markup=False,
     )
 
@@ -65,7 +73,7 @@ def devices(rows: list[dict[str, Any]], out: Console) -> None:
     table = _table("device", "instructions", "available", "threads>")
     for row in rows:
         isas = ", ".join(row["available_isas"])
-        table.add_row(row["name"], row["isa"], isas, str(row["threads"]))
+        _add(table, row["name"], row["isa"], isas, str(row["threads"]))
     out.print(table)
 
 
@@ -97,6 +105,11 @@ def _seconds(seconds: float) -> str:
     return f"{seconds * 1e9:.0f} ns"
 
 
+def _add(table: Table, *cells: str) -> None:
+    """A row of plain text: what a file is called or holds is never markup."""
+    table.add_row(*map(Text, cells))
+
+
 def _table(*columns: str) -> Table:
     """A plain table; a name that ends in > makes a column of numbers."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
@@ -105,5 +118,6 @@ def _table(*columns: str) -> Table:
             name.removesuffix(">"),
             justify="right" if name.endswith(">") else "left",
             overflow="fold",
+            no_wrap=name.endswith(">"),
         )
     return table

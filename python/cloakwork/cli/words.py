@@ -44,12 +44,32 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def count(number: int, name: str) -> str:
+    """A number of things.
+
+    >>> count(1, "error"), count(2, "error")
+    ('1 error', '2 errors')
+    """
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
+def shown(text: str) -> str:
+    r"""Text of a file as it may go to a terminal: control characters as escapes.
+
+    >>> shown("clear\x1b[2J")
+    'clear\\x1b[2J'
+    """
+    return text if text.isprintable() else repr(text)[1:-1]
+
+
 def _sentence(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror is not None:
+        # Without a name it is the output itself that cannot be written.
+        place = "output" if error.filename is None else shown(os.fsdecode(error.filename))
+        return f"{place}: {error.strerror}"
     if isinstance(error, ProgramError):
         warnings = len(error.findings) - len(error.errors)
-        more = f"\nand {warnings} warnings: cloakwork check shows them" if warnings else ""
+        more = f"\nand {count(warnings, 'warning')}: cloakwork check says which" if warnings else ""
         return f"{error}{more}"
     if isinstance(error, InternalError) or not isinstance(error, CloakworkError | OSError):
         kind = type(error).__name__
