@@ -254,6 +254,7 @@ impl Program {
             profile,
             bisect,
             progress,
+            secret: given.iter().any(Inner::is_secret),
         };
         Run::start(py, self, &inputs, settings)
     }

@@ -30,6 +30,8 @@ pub struct Settings {
     pub bisect: bool,
     /// Called with the steps done and the steps there are.
     pub progress: Option<Py<PyAny>>,
+    /// An input is secret: leave nothing of it in the executor's memory.
+    pub secret: bool,
 }
 
 /// What a run gave back.
@@ -91,6 +93,9 @@ impl Run {
                 .then(|| bisect(&mut executor, inputs, &mut |at| ticker.tick(at)));
             (result, wrong_op)
         })?;
+        if settings.secret {
+            executor.zeroize();
+        }
         program.keep(executor);
         if let Some(stopped) = ticker.stopped {
             return Err(stopped);

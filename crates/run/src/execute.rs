@@ -88,6 +88,13 @@ impl Executor {
         &self.plan
     }
 
+    /// Overwrites what runs have left in the arena and in scratch memory. Derived constants come
+    /// from the program alone and stay.
+    pub fn zeroize(&mut self) {
+        self.arena.zeroize();
+        self.scratch.zeroize();
+    }
+
     /// Runs the program once. `tick` hears how far it is and says whether to go on.
     ///
     /// # Errors

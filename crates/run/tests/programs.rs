@@ -373,3 +373,30 @@ fn indices_that_the_caller_overwrites_during_a_run_stay_what_they_were() {
     });
     assert_eq!(outcome.unwrap().outputs[0].tensor.words(), [3, 3]);
 }
+
+#[test]
+fn a_zeroized_executor_runs_again_as_before() {
+    let verified = verified(
+        "%a = host_to_device i64[2] {3, 5}
+         %o = empty [2], i64
+         %o = _modsum_ttc %a, %a, 100, %o
+         %o = _modsum_ttc %o, %a, 100, %o
+         device_to_host %o -> i64[2] {9, 15}",
+    );
+    let options = Options {
+        isa: cloakwork_kernels::best_isa(),
+        threads: 1,
+        memory_budget_bytes: None,
+        limb_major: true,
+    };
+    let mut executor = Executor::new(Arc::new(plan(verified, &options).unwrap())).unwrap();
+    for _ in 0..2 {
+        let run = RunOptions {
+            verify: true,
+            ..RunOptions::default()
+        };
+        let outcome = executor.run(&HashMap::new(), &run, &mut |_| true).unwrap();
+        assert_eq!(outcome.mismatches, []);
+        executor.zeroize();
+    }
+}
