@@ -59,14 +59,17 @@ class Transcript(Runnable):
         return f"Transcript({self._name!r}, steps={self._core.step_count()})"
 
 
-def load(path: str | PathLike[str]) -> Transcript:
+def load(path: str | PathLike[str], *, checksums: bool = False) -> Transcript:
     """Load a transcript: HEAL's JSON in any of its forms, or a container; the contents decide.
+
+    checksums   compare a container's tensors with their checksums, which reads all of them; no
+                other form has any
 
     Raises LoadError where it is neither, OSError where it cannot be read.  What the program means
     is `Transcript.check`'s matter.
     """
     name = fspath(path)
-    return Transcript(_core.Program.load(name, _piped(name)), name)
+    return Transcript(_core.Program.load(name, _piped(name), checksums), name)
 
 
 def _piped(name: str) -> bytes | None:

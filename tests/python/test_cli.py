@@ -196,7 +196,7 @@ def test_debug_shows_the_traceback(tmp_path: Path, capsys: Capture) -> None:
 def test_an_unexpected_error_is_words_that_ask_for_a_report(
     good: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cw.heal, "load", lambda _: 1 // 0)
+    monkeypatch.setattr(cw.heal, "load", lambda *_, **__: 1 // 0)
     status, _, err = run(capsys, "check", good)
     assert status == 2
     assert "please report it" in err

@@ -130,3 +130,18 @@ def test_a_report_fits_a_terminal_of_80_columns(tmp_path: Path) -> None:
         lines = file.read().splitlines()
     assert max(map(len, lines)) <= 80
     assert any(line.startswith("_modmul_ttt ") for line in lines)
+
+
+@pytest.mark.parametrize("command", [["check"], ["run", "--verify"], ["run", "--bisect"]])
+def test_a_damaged_tensor_of_a_container_is_no_difference_but_damage(
+    command: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    path = tmp_path / "t.cwk"
+    cw.heal.load(small_transcript().write(tmp_path / "t.json")).save(path)
+    assert main([*command, str(path)]) == 0
+    contents = bytearray(path.read_bytes())
+    contents[-1] ^= 1
+    path.write_bytes(contents)
+    capsys.readouterr()
+    assert main([*command, str(path)]) == 2
+    assert "expected a tensor with hash" in capsys.readouterr().err

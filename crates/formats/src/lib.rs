@@ -21,6 +21,6 @@ pub use base64::decode as decode_base64;
 pub use container::{Container, save_container};
 pub use error::{LoadError, Place, SaveError, TensorError};
 pub use heal::{parse_heal, save_heal};
-pub use load::{load, load_bytes, load_npy, load_torch};
+pub use load::{load, load_bytes, load_npy, load_torch, read};
 pub use npy::{encode as encode_npy, parse as parse_npy};
 pub use torch::parse as parse_torch;

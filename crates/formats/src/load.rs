@@ -10,14 +10,23 @@ use std::path::Path;
 /// # Errors
 /// The file cannot be read, or is not a program.
 pub fn load(path: impl AsRef<Path>) -> Result<Program, LoadError> {
-    load_bytes(&source::open(path.as_ref())?)
+    load_bytes(&read(path)?, false)
 }
 
-/// The same of contents that are in memory.
+/// What a file holds: mapped where that saves a copy.
 ///
 /// # Errors
-/// They are not a program.
-pub fn load_bytes(bytes: &Bytes) -> Result<Program, LoadError> {
+/// The file cannot be read.
+pub fn read(path: impl AsRef<Path>) -> Result<Bytes, LoadError> {
+    source::open(path.as_ref())
+}
+
+/// Loads a program from the contents of its file. With `checksums`, a container's tensors are
+/// compared with theirs, which takes time in proportion to them; no other form has any.
+///
+/// # Errors
+/// The contents are not a program, or have changed since they were written.
+pub fn load_bytes(bytes: &Bytes, checksums: bool) -> Result<Program, LoadError> {
     let start = bytes.as_slice();
     let kind = |got: &str, hint: &str| {
         Err(LoadError::Kind {
@@ -26,7 +35,11 @@ pub fn load_bytes(bytes: &Bytes) -> Result<Program, LoadError> {
         })
     };
     if start.starts_with(container::MAGIC) {
-        Ok(container::Container::parse(bytes)?.into_program())
+        let container = container::Container::parse(bytes)?;
+        if checksums {
+            container.verify_tensors()?;
+        }
+        Ok(container.into_program())
     } else if start.starts_with(npy::MAGIC) {
         kind("one NumPy array", "it is a tensor: load it as .npy")
     } else if start.starts_with(torch::MAGIC) {

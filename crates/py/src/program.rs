@@ -5,7 +5,7 @@ use crate::errors;
 use crate::guard::unlocked;
 use crate::run::{Run, Settings};
 use crate::tensor::{self, Inner};
-use cloakwork_formats::{load, load_bytes, save_container, save_heal};
+use cloakwork_formats::{load_bytes, read, save_container, save_heal};
 use cloakwork_ir::{HostId, HostSlot, HostTensor, text};
 use cloakwork_plan::{Options, Plan, plan};
 use cloakwork_run::Executor;
@@ -162,13 +162,22 @@ fn lend(tensor: &Inner) -> PyResult<HostTensor> {
 #[pymethods]
 impl Program {
     /// Load a file: HEAL's JSON in any of its forms, or a container. `contents` are what was read
-    /// from where only Python can stop waiting.
+    /// from where only Python can stop waiting. With `checksums`, a container's tensors are compared
+    /// with theirs.
     #[staticmethod]
-    #[pyo3(signature = (path, contents=None))]
-    fn load(py: Python<'_>, path: PathBuf, contents: Option<&[u8]>) -> PyResult<Self> {
-        let loaded = unlocked(py, || match contents {
-            Some(contents) => load_bytes(&contents.to_vec().into()),
-            None => load(&path),
+    #[pyo3(signature = (path, contents=None, checksums=false))]
+    fn load(
+        py: Python<'_>,
+        path: PathBuf,
+        contents: Option<&[u8]>,
+        checksums: bool,
+    ) -> PyResult<Self> {
+        let loaded = unlocked(py, || {
+            let bytes = match contents {
+                Some(contents) => contents.to_vec().into(),
+                None => read(&path)?,
+            };
+            load_bytes(&bytes, checksums)
         })?;
         loaded
             .map(Self::new)

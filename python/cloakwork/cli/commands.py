@@ -90,7 +90,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
 ) -> None:
     """Check a transcript, print the memory it needs, and run it."""
     with in_words(context.obj):
-        transcript = _load(file)
+        transcript = _load(file, checksums=verify or bisect)
         memory, _ = transcript.memory(threads=threads, memory_budget=memory_budget)
         say(f"memory: {memory}")
         with Bar("running") as progress:
@@ -139,7 +139,7 @@ def _show_result(result: RunResult, compared: bool, bisected: bool) -> None:
 def check(context: typer.Context, file: File, as_json: AsJson = False) -> None:
     """Print everything that is wrong or odd with a transcript, without running it."""
     with in_words(context.obj):
-        findings = _load(file).check()
+        findings = _load(file, checksums=True).check()
         if as_json:
             print(json.dumps([asdict(finding) for finding in findings], indent=2))
         else:
@@ -202,6 +202,6 @@ def digits(
             raise typer.Exit(DIFFERS)
 
 
-def _load(file: Path) -> heal.Transcript:
+def _load(file: Path, checksums: bool = False) -> heal.Transcript:
     with errors.status(Text(f"loading {shown(file.name)}")):
-        return heal.load(file)
+        return heal.load(file, checksums=checksums)
