@@ -162,8 +162,8 @@ fn lend(tensor: &Inner) -> PyResult<HostTensor> {
 #[pymethods]
 impl Program {
     /// Load a file: HEAL's JSON in any of its forms, or a container. `contents` are what was read
-    /// from where only Python can stop waiting. With `checksums`, a container's tensors are compared
-    /// with theirs.
+    /// from where only Python can stop waiting. With `checksums`, a container's tensors are
+    /// compared with theirs.
     #[staticmethod]
     #[pyo3(signature = (path, contents=None, checksums=false))]
     fn load(
