@@ -7,6 +7,7 @@ use crate::outcome::{Mismatch, Outcome, Output, Profile, Progress};
 use crate::table::{Memories, Table};
 use crate::{RunError, check, pool};
 use cloakwork_ir::{HostId, HostSlot, HostTensor, View};
+use cloakwork_kernels::{Difference, find_difference};
 use cloakwork_plan::{Check, Download, Plan, Prepared};
 use std::collections::HashMap;
 use std::iter::Peekable;
@@ -258,11 +259,16 @@ fn compare(plan: &Plan, download: &Download, got: &Block) -> Option<Mismatch> {
         return None;
     };
     let view = View::contiguous(download.ty.shape.clone());
-    let difference = cloakwork_kernels::find_difference(
-        download.ty.dtype.size_bytes(),
-        (got.as_slice(), &view),
-        (expected.bytes().as_slice(), expected.view()),
-    )?;
+    let difference = if expected.ty() == download.ty {
+        let (bytes, wanted) = (got.as_slice(), expected.bytes().as_slice());
+        let size_bytes = download.ty.dtype.size_bytes();
+        find_difference(size_bytes, (bytes, &view), (wanted, expected.view()))?
+    } else {
+        Difference {
+            first: 0,
+            count: download.ty.shape.elements(),
+        }
+    };
     Some(Mismatch::new(
         plan,
         download,

@@ -36,7 +36,9 @@ pub struct Mismatch {
     pub name: String,
     /// The op that last wrote it, with its step.
     pub written_by: Option<(u32, String)>,
-    /// Index of the first element that differs.
+    /// Whether shape and dtype are as expected. If not, `got` and `expected` are types.
+    pub same_type: bool,
+    /// Index of the first element that differs; empty where the types do.
     pub index: Vec<u64>,
     /// That element as it is.
     pub got: String,
@@ -69,15 +71,31 @@ impl Mismatch {
             .get(first * size..(first + 1) * size)
             .map(|b| read_word(dtype, b));
         let segment = plan.verified.segment_of(origin);
+        let same_type = expected.ty() == download.ty;
+        let (index, got, expected) = if same_type {
+            let wanted = crate::names::element(expected, difference.first);
+            let show = |word: Option<i64>| word.map_or_else(String::new, |w| show_word(dtype, w));
+            (
+                unravel(difference.first, &download.ty.shape),
+                show(word),
+                show(wanted),
+            )
+        } else {
+            (
+                Vec::new(),
+                download.ty.to_string(),
+                expected.ty().to_string(),
+            )
+        };
         Self {
             step: plan.program_step(origin),
             segment: segment.map(|text| shortened(program.text_name(text))),
             name,
             written_by,
-            index: unravel(difference.first, &download.ty.shape),
-            got: word.map_or_else(String::new, |w| show_word(dtype, w)),
-            expected: crate::names::element(expected, difference.first)
-                .map_or_else(String::new, |w| show_word(dtype, w)),
+            same_type,
+            index,
+            got,
+            expected,
             different: difference.count,
             total: download.ty.shape.elements(),
         }
@@ -90,11 +108,17 @@ impl fmt::Display for Mismatch {
         if let Some(segment) = &self.segment {
             write!(f, " in segment \"{segment}\"")?;
         }
-        write!(
-            f,
-            ": {} of {} elements differ, first at {:?}: expected {}, got {}",
-            self.different, self.total, self.index, self.expected, self.got
-        )?;
+        if self.same_type {
+            let (different, total) = (self.different, self.total);
+            write!(
+                f,
+                ": {different} of {total} elements differ, first at {:?}",
+                self.index
+            )?;
+        } else {
+            f.write_str(": another shape or dtype")?;
+        }
+        write!(f, ": expected {}, got {}", self.expected, self.got)?;
         if let Some((step, op)) = &self.written_by {
             write!(f, "; last written by {op} in step {step}")?;
         }

@@ -400,3 +400,33 @@ fn a_zeroized_executor_runs_again_as_before() {
         executor.zeroize();
     }
 }
+
+#[test]
+fn an_expected_value_of_another_type_differs_when_verified_and_only_then() {
+    let verified = verified(
+        "%a = host_to_device i64[2] {3, 5}
+         device_to_host %a -> i64[1] {3}",
+    );
+    let options = Options {
+        isa: cloakwork_kernels::best_isa(),
+        threads: 1,
+        memory_budget_bytes: None,
+        limb_major: true,
+    };
+    let mut executor = Executor::new(Arc::new(plan(verified, &options).unwrap())).unwrap();
+    let mut mismatches = |verify| {
+        let run = RunOptions {
+            verify,
+            ..RunOptions::default()
+        };
+        executor
+            .run(&HashMap::new(), &run, &mut |_| true)
+            .unwrap()
+            .mismatches
+    };
+    assert_eq!(mismatches(false), []);
+    assert_eq!(
+        mismatches(true)[0].to_string(),
+        "step 1: device_to_host %a: another shape or dtype: expected i64[1], got i64[2]"
+    );
+}

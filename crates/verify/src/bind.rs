@@ -133,7 +133,8 @@ impl Checker<'_> {
                 "undefined-name",
                 "a tensor made before",
                 "a name that nothing made",
-            ),
+            )
+            .hint("upload or allocate it first, or mend the name"),
             Name::Freed { step } => {
                 let got = format!("one freed at step {step}");
                 Issue::error("use-after-free", "a live tensor", got)

@@ -131,9 +131,12 @@ impl<'p> Checker<'p> {
         let actual = Type::new(info.dtype, info.view.shape.clone());
         let issue = match self.program.host(host) {
             Some(HostSlot::Data(tensor)) if tensor.ty() == actual => return Some(()),
+            // HEAL runs such a file; verification then says that the value differs.
             Some(HostSlot::Data(tensor)) => {
                 let expected = format!("a host tensor of type {actual}");
-                Issue::error("expected-mismatch", expected, tensor.ty().to_string()).names(name)
+                let got = tensor.ty().to_string();
+                self.report(Issue::warning("expected-mismatch", expected, got).names(name));
+                return Some(());
             }
             Some(HostSlot::Output { name }) => {
                 let former = *self.outputs.entry(name).or_insert(self.step);

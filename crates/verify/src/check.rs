@@ -160,14 +160,17 @@ impl<'p> Checker<'p> {
     fn free(&mut self, symbol: Symbol) {
         let issue = match self.names.get(symbol) {
             Name::Live { .. } | Name::Poisoned => None,
-            Name::Unbound => Some(Issue::error(
-                "undefined-name",
-                "a tensor made before",
-                "a name that nothing made",
-            )),
+            Name::Unbound => Some(
+                Issue::error(
+                    "undefined-name",
+                    "a tensor made before",
+                    "a name that nothing made",
+                )
+                .hint("drop the free, or mend the name"),
+            ),
             Name::Freed { step } => {
                 let got = format!("one freed at step {step}");
-                Some(Issue::error("double-free", "a live tensor", got))
+                Some(Issue::error("double-free", "a live tensor", got).hint("free a name once"))
             }
         };
         if let Some(issue) = issue {
