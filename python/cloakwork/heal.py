@@ -59,9 +59,14 @@ class Transcript(Runnable):
         return f"Transcript({self._name!r}, steps={self._core.step_count()})"
 
 
-def load(path: str | PathLike[str], *, checksums: bool = False) -> Transcript:
+def load(
+    path: str | PathLike[str], *, generation: str | None = None, checksums: bool = False
+) -> Transcript:
     """Load a transcript: HEAL's JSON in any of its forms, or a container; the contents decide.
 
+    generation  "first" or "later": which of HEAL's op sets it is written in.  By default its ops
+                tell; a file without ops that tell is of the later one, and if it is not, its
+                `expand(a, repeat, axis)` is misread
     checksums   compare a container's tensors with their checksums, which reads all of them; no
                 other form has any
 
@@ -69,7 +74,7 @@ def load(path: str | PathLike[str], *, checksums: bool = False) -> Transcript:
     is `Transcript.check`'s matter.
     """
     name = fspath(path)
-    return Transcript(_core.Program.load(name, _piped(name), checksums), name)
+    return Transcript(_core.Program.load(name, _piped(name), checksums, generation), name)
 
 
 def _piped(name: str) -> bytes | None:

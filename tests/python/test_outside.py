@@ -1,5 +1,6 @@
 """What comes from outside: text that a terminal would obey, files that do not end, odd numbers."""
 
+import json
 import os
 import signal
 import subprocess
@@ -145,3 +146,20 @@ def test_a_damaged_tensor_of_a_container_is_no_difference_but_damage(
     capsys.readouterr()
     assert main([*command, str(path)]) == 2
     assert "expected a tensor with hash" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["run", "inspect"])
+def test_a_refused_program_is_json_for_whoever_asked(
+    command: str, tmp_path: Path, capsys: Capture
+) -> None:
+    path = dressed("up", "unknown").write(tmp_path / "t.json")
+    assert main([command, str(path), "--json"]) == 2
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert "unknown-op" in [finding["code"] for finding in findings]
+
+
+def test_the_generation_is_an_option(tmp_path: Path, capsys: Capture) -> None:
+    path = small_transcript().write(tmp_path / "t.json")
+    assert main(["run", str(path), "--generation", "later", "--verify"]) == 0
+    assert main(["run", str(path), "--generation", "third"]) == 2
+    assert "first or later" in capsys.readouterr().err

@@ -6,7 +6,7 @@ use crate::guard::unlocked;
 use crate::run::{Run, Settings};
 use crate::tensor::{self, Inner};
 use cloakwork_formats::{load_bytes, read, save_container, save_heal};
-use cloakwork_ir::{HostId, HostSlot, HostTensor, text};
+use cloakwork_ir::{Generation, HostId, HostSlot, HostTensor, text};
 use cloakwork_plan::{Options, Plan, plan};
 use cloakwork_run::Executor;
 use cloakwork_verify::{Verification, Verified, annotate, verify};
@@ -163,15 +163,22 @@ fn lend(tensor: &Inner) -> PyResult<HostTensor> {
 impl Program {
     /// Load a file: HEAL's JSON in any of its forms, or a container. `contents` are what was read
     /// from where only Python can stop waiting. With `checksums`, a container's tensors are
-    /// compared with theirs.
+    /// compared with theirs. `generation` overrides what the file's ops say of its op set.
     #[staticmethod]
-    #[pyo3(signature = (path, contents=None, checksums=false))]
+    #[pyo3(signature = (path, contents=None, checksums=false, generation=None))]
     fn load(
         py: Python<'_>,
         path: PathBuf,
         contents: Option<&[u8]>,
         checksums: bool,
+        generation: Option<&str>,
     ) -> PyResult<Self> {
+        let generation = match generation {
+            None => None,
+            Some("first") => Some(Generation::First),
+            Some("later") => Some(Generation::Later),
+            Some(other) => return Err(errors::param("generation", other, "first or later")),
+        };
         let loaded = unlocked(py, || {
             let bytes = match contents {
                 Some(contents) => contents.to_vec().into(),
@@ -179,9 +186,9 @@ impl Program {
             };
             load_bytes(&bytes, checksums)
         })?;
-        loaded
-            .map(Self::new)
-            .map_err(|error| errors::load(error, &path))
+        let mut program = loaded.map_err(|error| errors::load(error, &path))?;
+        program.generation = generation.unwrap_or(program.generation);
+        Ok(Self::new(program))
     }
 
     /// Everything that the verifier finds, in the order of steps.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +17,7 @@ from cloakwork._core import devices as list_devices
 from cloakwork.cli import show
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, errors, in_words, say, shown
+from cloakwork.errors import ProgramError
 from cloakwork.report import RunResult
 
 app = typer.Typer(
@@ -30,6 +33,10 @@ app.add_typer(demos, name="demo")
 
 File = Annotated[
     Path, typer.Argument(help="A transcript: HEAL's JSON or a .cwk container.", show_default=False)
+]
+Generation = Annotated[
+    str | None,
+    typer.Option(help="HEAL's op set, first or later; by default the file's ops tell."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Threads = Annotated[
@@ -86,11 +93,12 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
     trace: Annotated[
         Path | None, typer.Option(help="Write a trace that Perfetto and Chrome open.")
     ] = None,
+    generation: Generation = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a transcript, print the memory it needs, and run it."""
-    with in_words(context.obj):
-        transcript = _load(file, checksums=verify or bisect)
+    with in_words(context.obj), _findings_as_json(as_json):
+        transcript = _load(file, generation, checksums=verify or bisect)
         memory, _ = transcript.memory(threads=threads, memory_budget=memory_budget)
         say(f"memory: {memory}")
         with Bar("running") as progress:
@@ -136,10 +144,12 @@ def _show_result(result: RunResult, compared: bool, bisected: bool) -> None:
 
 
 @app.command()
-def check(context: typer.Context, file: File, as_json: AsJson = False) -> None:
+def check(
+    context: typer.Context, file: File, generation: Generation = None, as_json: AsJson = False
+) -> None:
     """Print everything that is wrong or odd with a transcript, without running it."""
     with in_words(context.obj):
-        findings = _load(file, checksums=True).check()
+        findings = _load(file, generation, checksums=True).check()
         if as_json:
             print(json.dumps([asdict(finding) for finding in findings], indent=2))
         else:
@@ -159,11 +169,12 @@ def inspect(
     file: File,
     threads: Threads = None,
     plan: Annotated[bool, typer.Option("--plan", help="Print every kernel call.")] = False,
+    generation: Generation = None,
     as_json: AsJson = False,
 ) -> None:
     """Print a transcript's ops, segments, dtypes, memory and coverage."""
-    with in_words(context.obj):
-        transcript = _load(file)
+    with in_words(context.obj), _findings_as_json(as_json):
+        transcript = _load(file, generation)
         if plan:
             text = transcript.plan_text(threads=threads)
             print(json.dumps({"plan": text.splitlines()}, indent=2) if as_json else text, end="\n")
@@ -202,6 +213,18 @@ def digits(
             raise typer.Exit(DIFFERS)
 
 
-def _load(file: Path, checksums: bool = False) -> heal.Transcript:
+def _load(file: Path, generation: str | None = None, *, checksums: bool = False) -> heal.Transcript:
     with errors.status(Text(f"loading {shown(file.name)}")):
-        return heal.load(file, checksums=checksums)
+        return heal.load(file, generation=generation, checksums=checksums)
+
+
+@contextmanager
+def _findings_as_json(wanted: bool) -> Iterator[None]:
+    """Print a refused program's findings as JSON too, for whoever asked for JSON."""
+    try:
+        yield
+    except ProgramError as error:
+        if wanted:
+            findings = [asdict(finding) for finding in error.findings]
+            print(json.dumps({"findings": findings}, indent=2))
+        raise
