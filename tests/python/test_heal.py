@@ -1,5 +1,6 @@
 """Transcripts that something else wrote: loaded, checked, run, compared, saved."""
 
+import base64
 import json
 import re
 from pathlib import Path
@@ -17,7 +18,7 @@ from cloakwork.errors import (
     ProgramError,
 )
 from numpy.typing import NDArray
-from python.heal_writer import HealWriter, Host, small_transcript
+from python.heal_writer import HealWriter, Host, encoded, npy, small_transcript
 
 
 def load(tmp_path: Path, document: Any) -> cw.heal.Transcript:
@@ -317,3 +318,15 @@ def test_repeated_runs_give_the_same_outputs_and_share_no_memory(tmp_path: Path)
     np.asarray(first)[...] = 0
     np.testing.assert_array_equal(np.asarray(second), before)
     assert transcript.run(verify=True).mismatches == []
+
+
+def test_an_upload_has_the_dtype_that_its_pointer_names(tmp_path: Path) -> None:
+    writer = HealWriter()
+    a = writer.upload(np.array([1, 2, 3]))
+    writer.download(writer.op("_modsum_tcc", a, 5, 7, a, out=a), [6, 0, 1])
+    text = json.dumps(writer.typed())
+    narrow = base64.b64encode(npy(np.array([1, 2, 3], dtype=np.int32))).decode()
+    path = tmp_path / "t.json"
+    path.write_text(text.replace(encoded(npy(np.array([1, 2, 3]))), narrow))
+    assert path.read_text() != text
+    assert cw.heal.load(path).run(verify=True).mismatches == []

@@ -12,6 +12,7 @@ mod payload;
 mod pretty;
 mod scalar;
 mod text;
+mod upload;
 mod write;
 
 pub use write::save_heal;
@@ -38,6 +39,7 @@ pub fn parse_heal(text: &[u8]) -> Result<Program, LoadError> {
     let tensors = payload::decode(text, &payloads)?;
     program.hosts = tensors.into_iter().map(HostSlot::Data).collect();
     program.generation = generation::detect(&program);
+    upload::convert(&mut program);
     Ok(program)
 }
 
