@@ -58,7 +58,7 @@ class ScaleError(CloakworkError, ValueError):
         self.op, self.needed, self.scale_log2, self.hint = op, needed, scale_log2, hint
 
     def __str__(self) -> str:
-        return f"{self.op}: needs {self.needed}, got scale 2^{self.scale_log2:.4f}; {self.hint}"
+        return f"{self.op}: needs {self.needed}, got scale 2^{self.scale_log2:.9f}; {self.hint}"
 
 
 class MissingKeyError(CloakworkError, LookupError):

@@ -20,7 +20,7 @@ from scripts.dev.environment import (
 from scripts.dev.toolchain import require_all, require_rust
 
 Args = Sequence[str]
-_PYTHON_SOURCES = ("dev.py", "scripts", "python", "tests", "benches")
+_PYTHON_SOURCES = ("dev.py", "scripts", "python", "tests", "benches", "examples")
 _CLANG_SOURCES = ("*.cc", "*.h", "*.cu", "*.cuh")
 
 

@@ -204,7 +204,7 @@ class Evaluator:
         if not isclose(a.scale, b.scale, rel_tol=_SCALE_TOLERANCE):
             raise ScaleError(
                 op,
-                f"the scale 2^{log2(a.scale):.4f} of the first operand",
+                f"the scale 2^{log2(a.scale):.9f} of the first operand",
                 log2(b.scale),
                 "rescale, or encode at the first operand's scale",
             )
