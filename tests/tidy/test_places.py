@@ -24,7 +24,7 @@ def test_no_file_names_a_place_on_one_machine() -> None:
 
 
 def test_machine_paths_are_told_from_paths_inside_the_repository() -> None:
-    bad = ['open("/tmp/x.json")', "cd /work/main", "/home/ada/.cargo", "PATH=/root/bin"]
+    bad = ['open("/tmp/x.json")', "cd /mnt/build", "/home/ada/.cargo", "PATH=/root/bin"]
     assert all(machine_paths(line) for line in bad)
     good = [
         "crates/work/src",

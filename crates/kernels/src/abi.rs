@@ -53,15 +53,6 @@ unsafe extern "C" {
     pub(crate) fn cw_cpu_kernels(count: *mut u64) -> *const RawKernelRow;
     #[cfg(test)]
     fn cw_abi_layout(count: *mut u64) -> *const u64;
-    pub(crate) fn cw_find_outside(
-        dtype: u32,
-        data: *const c_void,
-        rank: u32,
-        dims: *const i64,
-        strides: *const i64,
-        low: i64,
-        high: i64,
-    ) -> i64;
     pub(crate) fn cw_find_difference(
         element_bytes: u32,
         a: *const c_void,

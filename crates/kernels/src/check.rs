@@ -1,8 +1,7 @@
-//! Looking at tensors: whether elements are in range, whether two tensors are equal.
+//! Looking at tensors: whether two are equal.
 
-use crate::abi::{cw_find_difference, cw_find_outside};
-use crate::table::dtype_to_abi;
-use cloakwork_ir::{DType, View};
+use crate::abi::cw_find_difference;
+use cloakwork_ir::View;
 use std::ffi::c_void;
 
 /// Where two tensors differ.
@@ -12,42 +11,6 @@ pub struct Difference {
     pub first: u64,
     /// How many differ.
     pub count: u64,
-}
-
-/// Row-major index of the first element that is not in `low .. high`.
-///
-/// A view that reaches beyond its bytes, or whose elements are no integers, has its first element
-/// outside.
-#[must_use]
-pub fn find_outside(
-    dtype: DType,
-    (bytes, view): (&[u8], &View),
-    low: i64,
-    high: i64,
-) -> Option<u64> {
-    let Some(start) = start_of(dtype.size_bytes(), bytes, view) else {
-        return Some(0);
-    };
-    if view.shape.elements() == 0 {
-        return None;
-    }
-    if !dtype.is_integer() {
-        return Some(0);
-    }
-    let dims = signed_dims(view);
-    // SAFETY: start_of checked that all elements of the view lie in the bytes.
-    let index = unsafe {
-        cw_find_outside(
-            dtype_to_abi(dtype),
-            start,
-            dims.len() as u32,
-            dims.as_ptr(),
-            view.strides.as_ptr(),
-            low,
-            high,
-        )
-    };
-    u64::try_from(index).ok()
 }
 
 /// Where two tensors of `element_bytes` (1, 2, 4 or 8) an element differ; `None` if they are equal.
@@ -139,50 +102,6 @@ mod tests {
     }
 
     #[test]
-    fn the_first_element_outside_is_found_in_logical_order() {
-        let data = bytes(&[1, 2, 9, 4, -5, 6]);
-        let row_major = View::contiguous(shape(&[2, 3]));
-        let columns = View::with_axis_order(shape(&[3, 2]), &[1, 0]);
-        assert_eq!(
-            find_outside(DType::I64, (&data, &row_major), 0, 10),
-            Some(4)
-        );
-        assert_eq!(
-            find_outside(DType::I64, (&data, &row_major), -5, 9),
-            Some(2)
-        );
-        assert_eq!(find_outside(DType::I64, (&data, &columns), -5, 9), Some(4));
-        assert_eq!(find_outside(DType::I64, (&data, &row_major), -5, 10), None);
-        assert_eq!(
-            find_outside(DType::I64, (&data, &row_major), 10, -5),
-            Some(0)
-        );
-    }
-
-    #[test]
-    fn bounds_beyond_a_type_hold_for_all_its_values() {
-        let data: Vec<u8> = (0..=255).collect();
-        let view = View::contiguous(shape(&[256]));
-        assert_eq!(
-            find_outside(DType::U8, (&data, &view), i64::MIN, i64::MAX),
-            None
-        );
-        assert_eq!(find_outside(DType::U8, (&data, &view), 0, 255), Some(255));
-        assert_eq!(find_outside(DType::I8, (&data, &view), 0, 1000), Some(128));
-        assert_eq!(find_outside(DType::U8, (&data, &view), 256, 1000), Some(0));
-        let words = bytes(&[5, -1]);
-        let view = View::contiguous(shape(&[2]));
-        assert_eq!(
-            find_outside(DType::U64, (&words, &view), 0, i64::MAX),
-            Some(1)
-        );
-        assert_eq!(
-            find_outside(DType::F64, (&words, &view), 0, i64::MAX),
-            Some(0)
-        );
-    }
-
-    #[test]
     fn differences_are_counted_and_the_first_is_named() {
         let words: Vec<i64> = (0..1000).collect();
         let mut other = words.clone();
@@ -224,11 +143,9 @@ mod tests {
             find_difference(8, (&a, &fits), (&a, &View::contiguous(shape(&[2, 2])))),
             everywhere
         );
-        assert_eq!(find_outside(DType::I64, (&a, &beyond), 0, 100), Some(0));
         beyond.offset = i64::MAX;
         assert_eq!(find_difference(8, (&a, &fits), (&a, &beyond)), everywhere);
         let empty = View::contiguous(shape(&[0, 4]));
         assert_eq!(find_difference(8, (&[], &empty), (&[], &empty)), None);
-        assert_eq!(find_outside(DType::I64, (&[], &empty), 0, 1), None);
     }
 }

@@ -7,6 +7,6 @@ mod isa;
 mod table;
 
 pub use abi::RawLaunch;
-pub use check::{Difference, find_difference, find_outside};
+pub use check::{Difference, find_difference};
 pub use isa::{ALL_ISAS, ISA_VARIABLE, Isa, IsaError, available_isas, best_isa, choose_isa};
 pub use table::{KernelRow, LaunchShape, kernels, select};

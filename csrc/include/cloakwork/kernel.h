@@ -87,13 +87,9 @@ const cw_kernel_row* cw_cpu_kernels(uint64_t* count);
 // {abi, sizeof(cw_launch), offsets..., sizeof(cw_kernel_row), offsets...}.
 const uint64_t* cw_abi_layout(uint64_t* count);
 
-// Index (row-major over dims) of the first element outside [low, high), or -1. Integer types. Data
-// need not be aligned; so too below.
-int64_t cw_find_outside(uint32_t dtype, const void* data, uint32_t rank, const int64_t* dims,
-                        const int64_t* strides, int64_t low, int64_t high);
-
 // Index (row-major over dims) of the first element that differs between two tensors, or -1;
-// *different receives how many differ. Compares bytes of element_bytes each.
+// *different receives how many differ. Compares bytes of element_bytes each;
+// data need not be aligned.
 int64_t cw_find_difference(uint32_t element_bytes, const void* a, const int64_t* a_strides,
                            const void* b, const int64_t* b_strides, uint32_t rank,
                            const int64_t* dims, uint64_t* different);

@@ -1,13 +1,9 @@
 //! `modmul`: the product of residues.
 
 use super::pairwise;
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
-};
+use crate::op::{Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule};
 use crate::reference::multiply_truncated;
 use crate::{ContentCheck, rules};
-
-const ARGS: &[&str] = &["a", "b", "q", "out"];
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -17,30 +13,13 @@ pub static DEF: OpDef = OpDef {
           `a` and `b` broadcast to `out` by NumPy's rules; `q` is one modulus, or one for each \
           index of the last axis. Residues in `[0, q)` give residues in `[0, q)`; other words \
           give the remainder with the sign of the product, as in C.",
-    params: &[
-        Param::new("a", ParamKind::Tensor, "residues, i32 or i64"),
-        Param::new(
-            "b",
-            ParamKind::TensorOrInt,
-            "residues of the same dtype, or one integer",
-        ),
-        Param::new(
-            "q",
-            ParamKind::TensorOrInt,
-            "moduli `[k]` along the last axis, or one",
-        ),
-        Param::new(
-            "out",
-            ParamKind::Out,
-            "any shape that `a` and `b` broadcast to",
-        ),
-    ],
+    params: pairwise::PARAMS,
     forms: &[
-        Form::heal("_modmul_ttt", ARGS).ints(&[]),
-        Form::heal("_modmul_ttc", ARGS).ints(&["q"]),
-        Form::heal("_modmul_tct", ARGS).ints(&["b"]),
-        Form::heal("_modmul_tcc", ARGS).ints(&["b", "q"]),
-        Form::documents("modmul", ARGS),
+        Form::heal("_modmul_ttt", pairwise::ARGS).ints(&[]),
+        Form::heal("_modmul_ttc", pairwise::ARGS).ints(&["q"]),
+        Form::heal("_modmul_tct", pairwise::ARGS).ints(&["b"]),
+        Form::heal("_modmul_tcc", pairwise::ARGS).ints(&["b", "q"]),
+        Form::documents("modmul", pairwise::ARGS),
     ],
     body: Body::Kernel(KernelBody {
         infer: pairwise::infer,

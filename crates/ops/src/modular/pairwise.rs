@@ -1,10 +1,34 @@
 //! What `modmul` and `modsum` share: two operands that broadcast to `out`, and moduli along its
 //! last axis.
 
+use crate::op::{Param, ParamKind};
 use crate::{Args, Contents, Launch, OpError, Value, rules};
 use crate::{Code, reference::Broadcast};
 use cloakwork_ir::Type;
 use smallvec::{SmallVec, smallvec};
+
+/// The order in which HEAL has the arguments.
+pub const ARGS: &[&str] = &["a", "b", "q", "out"];
+
+/// The parameters.
+pub const PARAMS: &[Param] = &[
+    Param::new("a", ParamKind::Tensor, "residues, i32 or i64"),
+    Param::new(
+        "b",
+        ParamKind::TensorOrInt,
+        "residues of the same dtype, or one integer",
+    ),
+    Param::new(
+        "q",
+        ParamKind::TensorOrInt,
+        "moduli `[k]` along the last axis, or one",
+    ),
+    Param::new(
+        "out",
+        ParamKind::Out,
+        "any shape that `a` and `b` broadcast to",
+    ),
+];
 
 /// Dtype of `a`, and the common shape of `a` and `b` (of `out` where that is given).
 pub fn infer(args: &Args) -> Result<Type, OpError> {

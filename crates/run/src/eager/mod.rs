@@ -109,14 +109,6 @@ pub fn call(
     }
 }
 
-/// The type of a call's result, from types alone: what tracing needs.
-///
-/// # Errors
-/// What the declaration finds wrong.
-pub fn result_type(def: &'static OpDef, args: &Args) -> Result<Type, OpError> {
-    cloakwork_verify::result_type(def, args)
-}
-
 fn kernel(
     def: &'static OpDef,
     mut args: Vec<EagerArg>,
@@ -130,7 +122,7 @@ fn kernel(
         return Err(internal("a kernel op without a result").into());
     };
     if matches!(args[place], EagerArg::None) {
-        let ty = with_args(def, &args, |args| result_type(def, args))?;
+        let ty = with_args(def, &args, |args| cloakwork_verify::result_type(def, args))?;
         args[place] = EagerArg::Tensor(Tensor::zeros(&ty)?);
     }
     let out = tensor_of(def, &args, def.params[place].name)?;
