@@ -3,8 +3,7 @@
 use std::path::Path;
 
 /// What serves every instruction set.
-const COMMON: [&str; 7] = [
-    "kernels/portable.cc",
+const COMMON: [&str; 6] = [
     "kernels/table.cc",
     "kernels/check.cc",
     "kernels/gadget/prepare.cc",
@@ -13,27 +12,42 @@ const COMMON: [&str; 7] = [
     "kernels/rlwe/prepare.cc",
 ];
 
-/// An instruction set, its source, what the compiler needs beside the flags of all.
-type Set = (&'static str, &'static str, &'static [&'static str]);
+/// Folders that hold a file an instruction set.
+const FAMILIES: [&str; 6] = [
+    "creation",
+    "elementwise",
+    "linear",
+    "reduction",
+    "sorting",
+    "words",
+];
+
+/// An instruction set, its folders, what the compiler needs beside the flags of all.
+type Set = (
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+);
 
 /// The sets of x86-64.
 const X86: [Set; 3] = [
-    ("avx2", "kernels/x86_avx2.cc", &["-mavx2", "-mbmi2"]),
+    ("avx2", &FAMILIES, &["-mavx2", "-mfma", "-mbmi2"]),
     (
         "avx512",
-        "kernels/x86_avx512.cc",
+        &FAMILIES,
         &[
             "-mavx512f",
             "-mavx512dq",
             "-mavx512vl",
             "-mavx512bw",
             "-mavx2",
+            "-mfma",
             "-mbmi2",
         ],
     ),
     (
         "avx512ifma",
-        "kernels/x86_avx512ifma.cc",
+        &["words"],
         &[
             "-mavx512f",
             "-mavx512dq",
@@ -41,13 +55,14 @@ const X86: [Set; 3] = [
             "-mavx512bw",
             "-mavx512ifma",
             "-mavx2",
+            "-mfma",
             "-mbmi2",
         ],
     ),
 ];
 
 /// The portable kernels have no flags, and the same rules.
-const PORTABLE: Set = ("portable", "kernels/portable.cc", &[]);
+const PORTABLE: Set = ("portable", &FAMILIES, &[]);
 
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../csrc");
@@ -58,9 +73,11 @@ fn main() {
     } else {
         &[]
     };
-    for (isa, source, flags) in sets {
+    for set in sets.iter().chain([&PORTABLE]) {
+        let (isa, _, flags) = set;
         let mut library = build(&root);
-        library.file(root.join(source)).flags(*flags);
+        library.files(sources(set).map(|file| root.join(file)));
+        library.flags(*flags);
         if library.get_compiler().is_like_clang() {
             // Newer clang counts 512-bit registers apart.
             library.flag_if_supported("-mevex512");
@@ -73,10 +90,21 @@ fn main() {
     let compiler = common.get_compiler().path().display().to_string();
     common.compile("cloakwork_kernels_common");
     // For the test that looks at what objects of one instruction set export.
-    let line = |(isa, source, flags): &Set| [&[*isa, *source], *flags].concat().join(" ");
-    let lines: Vec<String> = sets.iter().chain([&PORTABLE]).map(line).collect();
+    let lines: Vec<String> = sets
+        .iter()
+        .chain([&PORTABLE])
+        .flat_map(|set| sources(set).map(|file| [&[set.0, &file], set.2].concat().join(" ")))
+        .collect();
     println!("cargo:rustc-env=CLOAKWORK_ISA_SOURCES={}", lines.join(";"));
     println!("cargo:rustc-env=CLOAKWORK_CXX={compiler}");
+}
+
+/// The files of an instruction set.
+fn sources(set: &Set) -> impl Iterator<Item = String> {
+    let (isa, families, _) = *set;
+    families
+        .iter()
+        .map(move |family| format!("kernels/{family}/{isa}.cc"))
 }
 
 fn build(root: &Path) -> cc::Build {
@@ -94,6 +122,11 @@ fn build(root: &Path) -> cc::Build {
         .flag("-fno-exceptions")
         .flag("-fno-rtti")
         .flag("-fvisibility=hidden")
+        // The same bits on every instruction set: a product and a sum stay two roundings unless a
+        // kernel says otherwise. Nobody reads errno or the flags of a kernel's arithmetic.
+        .flag("-ffp-contract=off")
+        .flag("-fno-math-errno")
+        .flag("-fno-trapping-math")
         // GCC 12 sees uninitialised values in its own AVX-512 headers.
         .flag_if_supported("-Wno-maybe-uninitialized")
         .warnings(true);

@@ -51,6 +51,8 @@ int64_t cw_find_difference(uint32_t element_bytes, const void* a, const int64_t*
       return cw::FindDifference<uint16_t>(a, a_strides, b, b_strides, rank, dims, different);
     case 4:
       return cw::FindDifference<uint32_t>(a, a_strides, b, b_strides, rank, dims, different);
+    case 16:
+      return cw::FindDifference<cw::u128>(a, a_strides, b, b_strides, rank, dims, different);
     default:  // 8
       return cw::FindDifference<uint64_t>(a, a_strides, b, b_strides, rank, dims, different);
   }

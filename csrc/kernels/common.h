@@ -33,6 +33,7 @@ using Any8 = Opaque<uint8_t>;
 using Any16 = Opaque<uint16_t>;
 using Any32 = Opaque<uint32_t>;
 using Any64 = Opaque<uint64_t>;
+using Any128 = Opaque<u128>;
 
 // The ABI's name of an element type.
 template <class T>
@@ -45,8 +46,33 @@ template <u32 dtype>
 struct TypedElement {
   static constexpr u32 kDtype = dtype, kBytes = 0;
 };
+// One byte, 0 or 1: C++'s own bool must not be read from a byte that something else wrote.
+struct Bool {
+  uint8_t bit;
+};
+template <class T>
+struct Complex {
+  T re, im;
+};
+using Complex64 = Complex<float>;
+using Complex128 = Complex<double>;
+
+template <>
+struct Element<Bool> : TypedElement<CW_BOOL> {};
 template <>
 struct Element<int8_t> : TypedElement<CW_I8> {};
+template <>
+struct Element<int16_t> : TypedElement<CW_I16> {};
+template <>
+struct Element<uint8_t> : TypedElement<CW_U8> {};
+template <>
+struct Element<uint16_t> : TypedElement<CW_U16> {};
+template <>
+struct Element<uint32_t> : TypedElement<CW_U32> {};
+template <>
+struct Element<Complex64> : TypedElement<CW_C64> {};
+template <>
+struct Element<Complex128> : TypedElement<CW_C128> {};
 template <>
 struct Element<int32_t> : TypedElement<CW_I32> {};
 template <>

@@ -25,13 +25,16 @@
    derived.prepare},
 
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) CW_DECLARE(kernel, suffix, portable)
-#include "kernels/families.inc"
+#define CW_PORTABLE_KERNEL CW_KERNEL
+#include "kernels/all.inc"
 #undef CW_KERNEL
+#undef CW_PORTABLE_KERNEL
+#define CW_PORTABLE_KERNEL(kernel, suffix, Function, In, Out, derived)
 #if defined(__x86_64__)
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
   CW_DECLARE(kernel, suffix, avx2)                            \
   CW_DECLARE(kernel, suffix, avx512)
-#include "kernels/families.inc"
+#include "kernels/all.inc"
 #undef CW_KERNEL
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) CW_DECLARE(kernel, suffix, avx512ifma)
 #include "kernels/modular/products.inc"
@@ -49,16 +52,18 @@ constexpr cw_kernel_row kRows[] = {
 #undef CW_KERNEL
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
   CW_ROW(kernel, suffix, avx512, CW_AVX512, In, Out, derived)
-#include "kernels/families.inc"
+#include "kernels/all.inc"
 #undef CW_KERNEL
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
   CW_ROW(kernel, suffix, avx2, CW_AVX2, In, Out, derived)
-#include "kernels/families.inc"
+#include "kernels/all.inc"
 #undef CW_KERNEL
 #endif
+#undef CW_PORTABLE_KERNEL
+#define CW_PORTABLE_KERNEL CW_KERNEL
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
   CW_ROW(kernel, suffix, portable, CW_PORTABLE, In, Out, derived)
-#include "kernels/families.inc"
+#include "kernels/all.inc"
 #undef CW_KERNEL
 };
 

@@ -240,8 +240,8 @@ const WITHOUT_SENSE: &[(&str, &str)] = &[
     (r#"{"arg_type": "INT", "value": "1"}"#, r#"the string "1""#),
     (r#"{"arg_type": "NONE", "value": 0}"#, "the number 0"),
     (
-        r#"{"arg_type": "TENSOR_TYPE", "value": "complex64"}"#,
-        r#"the dtype "complex64""#,
+        r#"{"arg_type": "TENSOR_TYPE", "value": "float16"}"#,
+        r#"the dtype "float16""#,
     ),
     (
         r#"{"arg_type": "TENSOR_TYPE", "value": 64}"#,
@@ -271,8 +271,8 @@ const WITHOUT_SENSE: &[(&str, &str)] = &[
     ),
     (
         r#"{"arg_type": "DEVICE_TENSOR",
-                "value": {"inf_name": 1, "dtype": "torch.complex64"}}"#,
-        r#""torch.complex64""#,
+                "value": {"inf_name": 1, "dtype": "torch.float16"}}"#,
+        r#""torch.float16""#,
     ),
     (
         r#"{"arg_type": "HOST_TENSOR", "value": null}"#,

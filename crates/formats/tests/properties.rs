@@ -217,7 +217,8 @@ fn damaged(file: &[u8], damage: &[(prop::sample::Index, u8, u8)], alphabet: &[u8
 /// What is left of a tensor that loaded: everything that later layers rely on.
 fn assert_sound(tensor: &HostTensor) {
     if tensor.ty().size_bytes() < 1 << 20 {
-        assert_eq!(tensor.words().len() as u64, tensor.view().shape.elements());
+        let words = tensor.view().shape.elements() * tensor.dtype().components() as u64;
+        assert_eq!(tensor.words().len() as u64, words);
     }
     assert_eq!(
         tensor.bytes().as_slice().as_ptr().addr() % tensor.dtype().size_bytes(),

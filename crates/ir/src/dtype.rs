@@ -27,10 +27,14 @@ pub enum DType {
     F32,
     /// IEEE 754 binary64.
     F64,
+    /// Two binary32: real and imaginary part.
+    C64,
+    /// Two binary64: real and imaginary part.
+    C128,
 }
 
 /// Every dtype, in the order of declaration.
-pub const ALL_DTYPES: [DType; 11] = [
+pub const ALL_DTYPES: [DType; 13] = [
     DType::Bool,
     DType::I8,
     DType::I16,
@@ -42,6 +46,8 @@ pub const ALL_DTYPES: [DType; 11] = [
     DType::U64,
     DType::F32,
     DType::F64,
+    DType::C64,
+    DType::C128,
 ];
 
 impl DType {
@@ -52,7 +58,8 @@ impl DType {
             Self::Bool | Self::I8 | Self::U8 => 1,
             Self::I16 | Self::U16 => 2,
             Self::I32 | Self::U32 | Self::F32 => 4,
-            Self::I64 | Self::U64 | Self::F64 => 8,
+            Self::I64 | Self::U64 | Self::F64 | Self::C64 => 8,
+            Self::C128 => 16,
         }
     }
 
@@ -71,6 +78,8 @@ impl DType {
             Self::U64 => "u64",
             Self::F32 => "f32",
             Self::F64 => "f64",
+            Self::C64 => "c64",
+            Self::C128 => "c128",
         }
     }
 
@@ -89,6 +98,8 @@ impl DType {
             Self::U64 => "uint64",
             Self::F32 => "float32",
             Self::F64 => "float64",
+            Self::C64 => "complex64",
+            Self::C128 => "complex128",
         }
     }
 
@@ -116,7 +127,44 @@ impl DType {
     /// Whether elements are integers (`bool` is not one).
     #[must_use]
     pub const fn is_integer(self) -> bool {
-        !matches!(self, Self::Bool | Self::F32 | Self::F64)
+        !matches!(
+            self,
+            Self::Bool | Self::F32 | Self::F64 | Self::C64 | Self::C128
+        )
+    }
+
+    /// Whether elements are integers with a sign.
+    #[must_use]
+    pub const fn is_signed_integer(self) -> bool {
+        matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
+    }
+
+    /// Whether elements are real floating-point numbers.
+    #[must_use]
+    pub const fn is_real_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F64)
+    }
+
+    /// Whether elements are complex numbers.
+    #[must_use]
+    pub const fn is_complex(self) -> bool {
+        matches!(self, Self::C64 | Self::C128)
+    }
+
+    /// What an element consists of: the real dtype of a complex one, else the dtype itself.
+    #[must_use]
+    pub const fn component(self) -> Self {
+        match self {
+            Self::C64 => Self::F32,
+            Self::C128 => Self::F64,
+            other => other,
+        }
+    }
+
+    /// How many components an element has: 2 for complex dtypes, else 1.
+    #[must_use]
+    pub const fn components(self) -> usize {
+        if self.is_complex() { 2 } else { 1 }
     }
 }
 
@@ -141,6 +189,6 @@ mod tests {
             );
         }
         assert_eq!(DType::from_name("torch.long"), Some(DType::I64));
-        assert_eq!(DType::from_name("complex64"), None);
+        assert_eq!(DType::from_name("complex256"), None);
     }
 }

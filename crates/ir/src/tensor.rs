@@ -129,20 +129,19 @@ impl HostTensor {
         Self::new(self.dtype, view, self.bytes.clone())
     }
 
-    /// Elements in row-major order, each as 64 bits: integers extended by their sign, floats as
-    /// their bits. For constants that a check must see, references and tests, not for bulk data.
+    /// Components of the elements in row-major order, each as 64 bits: integers extended by their
+    /// sign, floats as their bits; of a complex element the real part, then the imaginary. For
+    /// constants that a check must see, references and tests, not for bulk data.
     #[must_use]
     pub fn words(&self) -> Vec<i64> {
         let bytes = self.bytes.as_slice();
         let size = self.dtype.size_bytes();
         self.view
             .offsets()
-            .map(|offset| {
+            .flat_map(|offset| {
                 let start = offset as usize * size;
-                read_word(
-                    self.dtype,
-                    bytes.get(start..start + size).unwrap_or(&[0; 8]),
-                )
+                let element = bytes.get(start..start + size).unwrap_or(&[0; 16]);
+                components(self.dtype, element)
             })
             .collect()
     }
@@ -163,7 +162,17 @@ fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
     out
 }
 
-/// One element as 64 bits: integers extended by their sign, floats as their bits.
+/// The components of one element, as [`read_word`] has them.
+pub fn components(dtype: DType, bytes: &[u8]) -> impl Iterator<Item = i64> + '_ {
+    let component = dtype.component();
+    let parts = bytes.chunks_exact(component.size_bytes());
+    parts
+        .take(dtype.components())
+        .map(move |part| read_word(component, part))
+}
+
+/// One element as 64 bits: integers extended by their sign, floats as their bits; of a complex
+/// element the real part.
 #[must_use]
 pub fn read_word(dtype: DType, bytes: &[u8]) -> i64 {
     match dtype {
@@ -172,14 +181,14 @@ pub fn read_word(dtype: DType, bytes: &[u8]) -> i64 {
         DType::I16 => i64::from(i16::from_le_bytes(first(bytes))),
         DType::U16 => i64::from(u16::from_le_bytes(first(bytes))),
         DType::I32 => i64::from(i32::from_le_bytes(first(bytes))),
-        DType::U32 | DType::F32 => i64::from(u32::from_le_bytes(first(bytes))),
-        DType::I64 | DType::U64 | DType::F64 => i64::from_le_bytes(first(bytes)),
+        DType::U32 | DType::F32 | DType::C64 => i64::from(u32::from_le_bytes(first(bytes))),
+        DType::I64 | DType::U64 | DType::F64 | DType::C128 => i64::from_le_bytes(first(bytes)),
     }
 }
 
-/// The inverse of [`read_word`]: the low bytes of the word, as many as the dtype has.
+/// The inverse of [`read_word`]: the low bytes of the word, as many as a component has.
 pub fn write_word(dtype: DType, word: i64, bytes: &mut [u8]) {
-    let size = dtype.size_bytes();
+    let size = dtype.component().size_bytes();
     for (to, from) in bytes.iter_mut().zip(word.to_le_bytes().iter().take(size)) {
         *to = *from;
     }

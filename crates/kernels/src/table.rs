@@ -174,7 +174,7 @@ fn text(pointer: *const c_char) -> Option<&'static str> {
 }
 
 /// `enum cw_dtype`: 0 is any type, the others follow the order of `DType`.
-const ABI_DTYPES: [Option<DType>; 12] = [
+const ABI_DTYPES: [Option<DType>; 14] = [
     None,
     Some(DType::Bool),
     Some(DType::I8),
@@ -187,6 +187,8 @@ const ABI_DTYPES: [Option<DType>; 12] = [
     Some(DType::U64),
     Some(DType::F32),
     Some(DType::F64),
+    Some(DType::C64),
+    Some(DType::C128),
 ];
 
 fn dtype_from_abi(number: u32) -> Option<Option<DType>> {

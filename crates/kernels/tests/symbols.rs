@@ -77,7 +77,7 @@ fn objects_of_one_instruction_set_export_their_kernels_alone() {
         assert_eq!(findings(isa, &symbols), Vec::<String>::new(), "in {source}");
         kernels.push(symbols.matches(" T cw_").count());
     }
-    assert!(kernels.iter().all(|&count| count > 0), "{kernels:?}");
+    assert!(kernels.iter().sum::<usize>() > 100, "{kernels:?}");
 }
 
 #[test]

@@ -35,6 +35,8 @@ fn format(dtype: DType) -> &'static CStr {
         DType::U64 => c"Q",
         DType::F32 => c"f",
         DType::F64 => c"d",
+        DType::C64 => c"Zf",
+        DType::C128 => c"Zd",
     }
 }
 

@@ -51,7 +51,7 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// The elements of a value, row-major.
+    /// The components of a value's elements, row-major.
     #[must_use]
     pub fn words(&self, value: ValueId) -> Vec<i64> {
         let Some(info) = self.verified.value(value) else {
@@ -60,8 +60,10 @@ impl<'a> Interpreter<'a> {
         let Some(storage) = self.storages.get(info.storage.0 as usize) else {
             return Vec::new();
         };
-        let at = |offset: i64| storage.get(offset as usize).copied().unwrap_or(0);
-        info.view.offsets().map(at).collect()
+        let parts = info.dtype.components();
+        let at = |place: usize| storage.get(place).copied().unwrap_or(0);
+        let element = |offset: i64| (0..parts).map(move |part| at(offset as usize * parts + part));
+        info.view.offsets().flat_map(element).collect()
     }
 
     fn kernel(&mut self, step: u32, call: &Call, out: ValueId) -> Result<(), RunError> {
@@ -107,7 +109,11 @@ impl<'a> Interpreter<'a> {
             .storage(id)
             .map_or(0, |info| info.root.bounds().1);
         if let Some(storage) = self.storages.get_mut(id.0 as usize) {
-            *storage = vec![0; extent as usize];
+            let parts = self
+                .verified
+                .value(value)
+                .map_or(1, |v| v.dtype.components());
+            *storage = vec![0; extent as usize * parts];
         }
         Ok(())
     }
@@ -117,9 +123,12 @@ impl<'a> Interpreter<'a> {
         let info = self.verified.value(value).ok_or_else(no_value)?;
         let storage = self.storages.get_mut(id.0 as usize).ok_or_else(no_value)?;
         let view: &View = &info.view;
-        for (offset, &word) in view.offsets().zip(words) {
-            if let Some(place) = storage.get_mut(offset as usize) {
-                *place = wrap(info.dtype, word);
+        let parts = info.dtype.components();
+        for (offset, element) in view.offsets().zip(words.chunks_exact(parts)) {
+            for (part, &word) in element.iter().enumerate() {
+                if let Some(place) = storage.get_mut(offset as usize * parts + part) {
+                    *place = wrap(info.dtype, word);
+                }
             }
         }
         Ok(())

@@ -24,7 +24,7 @@ pub fn inputs(program: &Program, word: fn(u64) -> i64) -> Inputs {
 
 fn filled(ty: &Type, word: fn(u64) -> i64) -> Option<HostTensor> {
     let mut bytes = vec![0; usize::try_from(ty.size_bytes()).ok()?];
-    for (i, element) in (0u64..).zip(bytes.chunks_exact_mut(ty.dtype.size_bytes())) {
+    for (i, element) in (0u64..).zip(bytes.chunks_exact_mut(ty.dtype.component().size_bytes())) {
         write_word(ty.dtype, word(i), element);
     }
     HostTensor::new(ty.dtype, View::contiguous(ty.shape.clone()), bytes.into()).ok()

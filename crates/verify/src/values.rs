@@ -215,9 +215,10 @@ fn show(tensor: &HostTensor, root: &View, view: &View) -> Option<HostTensor> {
         return tensor.with_view(moved).ok();
     }
     let mut bytes = vec![0; usize::try_from(tensor.ty().size_bytes()).ok()?];
-    let size = tensor.dtype().size_bytes();
+    let component = tensor.dtype().component();
+    let size = component.size_bytes();
     for (word, to) in tensor.words().into_iter().zip(bytes.chunks_exact_mut(size)) {
-        cloakwork_ir::write_word(tensor.dtype(), word, to);
+        cloakwork_ir::write_word(component, word, to);
     }
     HostTensor::new(tensor.dtype(), view.clone(), bytes.into()).ok()
 }

@@ -29,6 +29,8 @@ enum cw_dtype {
   CW_U64 = 9,
   CW_F32 = 10,
   CW_F64 = 11,
+  CW_C64 = 12,   // two binary32: real, imaginary
+  CW_C128 = 13,  // two binary64
 };
 
 // Instruction sets, each including the ones before it.

@@ -20,6 +20,8 @@ pub(super) const fn dtype_code(dtype: DType) -> u8 {
         DType::U64 => 8,
         DType::F32 => 9,
         DType::F64 => 10,
+        DType::C64 => 11,
+        DType::C128 => 12,
     }
 }
 

@@ -104,5 +104,7 @@ const fn descr(dtype: DType) -> &'static str {
         DType::U64 => "<u8",
         DType::F32 => "<f4",
         DType::F64 => "<f8",
+        DType::C64 => "<c8",
+        DType::C128 => "<c16",
     }
 }

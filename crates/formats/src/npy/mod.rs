@@ -163,7 +163,9 @@ fn dtype(header: &Header) -> Result<DType, TensorError> {
         "u8" => DType::U64,
         "f4" => DType::F32,
         "f8" => DType::F64,
-        _ => return refuse("b1, i1 to i8, u1 to u8, f4 or f8", ""),
+        "c8" => DType::C64,
+        "c16" => DType::C128,
+        _ => return refuse("b1, i1 to i8, u1 to u8, f4, f8, c8 or c16", ""),
     };
     // `|` means that order does not matter, which holds for single bytes alone.
     if order.is_empty() || (order == "|" && dtype.size_bytes() > 1) {

@@ -71,6 +71,8 @@ impl Global {
             ("torch", "LongStorage") => storage(DType::I64),
             ("torch", "FloatStorage") => storage(DType::F32),
             ("torch", "DoubleStorage") => storage(DType::F64),
+            ("torch", "ComplexFloatStorage") => storage(DType::C64),
+            ("torch", "ComplexDoubleStorage") => storage(DType::C128),
             ("torch", name) if !name.contains('.') => DType::from_name(name).map(Self::DType),
             _ => None,
         }

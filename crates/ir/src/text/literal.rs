@@ -22,22 +22,27 @@ pub(super) fn parse(cursor: &mut Cursor, ty: &Type) -> Result<HostTensor, ParseE
         Token::Word("iota") => {
             check_rule(&start, ty)?;
             (0..ty.shape.elements() as i64)
-                .map(|i| cast(ty.dtype, i))
+                .flat_map(|i| element_words(ty.dtype, cast(ty.dtype.component(), i)))
                 .collect()
         }
         Token::Word("fill") => {
             check_rule(&start, ty)?;
-            vec![element(cursor, ty.dtype)?; ty.shape.elements() as usize]
+            let words = element_words(ty.dtype, element(cursor, ty.dtype.component())?);
+            let count = ty.shape.elements() as usize;
+            std::iter::repeat_n(words, count).flatten().collect()
         }
         Token::Mark("{") => elements(cursor, ty)?,
         _ => return Err(start.error("`{`, `iota` or `fill`")),
     };
-    let size = ty.dtype.size_bytes();
+    let component = ty.dtype.component();
+    let (parts, size) = (ty.dtype.components(), component.size_bytes());
     let mut bytes = vec![0; words.len() * size];
-    for (offset, word) in view.offsets().zip(words) {
-        let at = offset as usize * size;
-        if let Some(to) = bytes.get_mut(at..at + size) {
-            write_word(ty.dtype, word, to);
+    for (offset, element) in view.offsets().zip(words.chunks_exact(parts)) {
+        for (part, &word) in element.iter().enumerate() {
+            let at = (offset as usize * parts + part) * size;
+            if let Some(to) = bytes.get_mut(at..at + size) {
+                write_word(component, word, to);
+            }
         }
     }
     HostTensor::new(ty.dtype, view, bytes.into())
@@ -60,11 +65,12 @@ fn check_rule(at: &Cursor, ty: &Type) -> Result<(), ParseError> {
 }
 
 fn elements(cursor: &mut Cursor, ty: &Type) -> Result<Vec<i64>, ParseError> {
-    let expected = ty.shape.elements();
+    let component = ty.dtype.component();
+    let expected = ty.shape.elements() * ty.dtype.components() as u64;
     let mut words = Vec::new();
     cursor.skip_newlines();
     while !cursor.take("}") {
-        words.push(element(cursor, ty.dtype)?);
+        words.push(element(cursor, component)?);
         cursor.skip_newlines();
         if words.len() as u64 > expected {
             return Err(cursor.error_with(format!("{expected} elements"), "more"));
@@ -89,6 +95,11 @@ fn element(cursor: &mut Cursor, dtype: DType) -> Result<i64, ParseError> {
         Token::Number(text) => read(dtype, text).ok_or_else(expected),
         _ => Err(expected()),
     }
+}
+
+/// The components of an element whose imaginary part, if it has one, is 0.
+fn element_words(dtype: DType, word: i64) -> impl Iterator<Item = i64> + Clone {
+    [word, 0].into_iter().take(dtype.components())
 }
 
 fn read(dtype: DType, text: &str) -> Option<i64> {
@@ -118,8 +129,8 @@ fn cast(dtype: DType, word: i64) -> i64 {
         DType::I32 => i64::from(word as i32),
         DType::U32 => i64::from(word as u32),
         DType::I64 | DType::U64 => word,
-        DType::F32 => i64::from((word as f32).to_bits()),
-        DType::F64 => (word as f64).to_bits() as i64,
+        DType::F32 | DType::C64 => i64::from((word as f32).to_bits()),
+        DType::F64 | DType::C128 => (word as f64).to_bits() as i64,
     }
 }
 
@@ -132,7 +143,9 @@ pub(super) fn print(tensor: &HostTensor, out: &mut String) -> fmt::Result {
         out.push_str("fortran ");
     }
     let words = tensor.words();
-    if (SHORT_ELEMENTS + 1..=MAX_RULE_ELEMENTS as usize).contains(&words.len()) {
+    let component = ty.dtype.component();
+    let real = !ty.dtype.is_complex();
+    if real && (SHORT_ELEMENTS + 1..=MAX_RULE_ELEMENTS as usize).contains(&words.len()) {
         if let Some(first) = words.first()
             && words.iter().all(|word| word == first)
         {
@@ -153,7 +166,7 @@ pub(super) fn print(tensor: &HostTensor, out: &mut String) -> fmt::Result {
         if index > 0 {
             out.push_str(", ");
         }
-        print_element(ty.dtype, word, out)?;
+        print_element(component, word, out)?;
     }
     out.push('}');
     Ok(())

@@ -55,6 +55,7 @@ fn bits(dtype: DType, value: i64) -> Result<i64, OpError> {
     let expected = match dtype {
         DType::F32 => return Ok(i64::from((value as f32).to_bits())),
         DType::F64 => return Ok((value as f64).to_bits() as i64),
+        DType::C64 | DType::C128 => "a real element type: its value is one number".to_owned(),
         DType::Bool if !(0..=1).contains(&value) => "0 or 1".to_owned(),
         // The interface has no larger integers, so a u64 takes the word as its bits.
         DType::U64 => return Ok(value),

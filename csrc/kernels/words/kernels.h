@@ -1,6 +1,6 @@
-// The algorithms of every family: what a file of one instruction set instantiates.
-#ifndef CLOAKWORK_KERNELS_FAMILIES_H_
-#define CLOAKWORK_KERNELS_FAMILIES_H_
+// The algorithms on words: residues, digits, samples, and moving elements of any type.
+#ifndef CLOAKWORK_KERNELS_WORDS_KERNELS_H_
+#define CLOAKWORK_KERNELS_WORDS_KERNELS_H_
 
 #include "kernels/gadget/decompose.h"
 #include "kernels/layout/copy.h"
@@ -11,4 +11,4 @@
 #include "kernels/ntt/transform.h"
 #include "kernels/rlwe/sample.h"
 
-#endif  // CLOAKWORK_KERNELS_FAMILIES_H_
+#endif  // CLOAKWORK_KERNELS_WORDS_KERNELS_H_

@@ -1,0 +1,3 @@
+#include "kernels/isa/avx2.h"
+#include "kernels/creation/kernels.h"
+#include "kernels/creation/kernels.inc"

@@ -1,0 +1,3 @@
+#include "kernels/isa/portable.h"
+#include "kernels/creation/kernels.h"
+#include "kernels/creation/kernels.inc"

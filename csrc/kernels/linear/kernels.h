@@ -1,0 +1,7 @@
+// The algorithms of this family.
+#ifndef CLOAKWORK_KERNELS_LINEAR_KERNELS_H_
+#define CLOAKWORK_KERNELS_LINEAR_KERNELS_H_
+
+#include "kernels/rows.h"
+
+#endif  // CLOAKWORK_KERNELS_LINEAR_KERNELS_H_

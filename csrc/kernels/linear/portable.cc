@@ -1,0 +1,3 @@
+#include "kernels/isa/portable.h"
+#include "kernels/linear/kernels.h"
+#include "kernels/linear/kernels.inc"

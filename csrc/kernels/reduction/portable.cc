@@ -1,0 +1,3 @@
+#include "kernels/isa/portable.h"
+#include "kernels/reduction/kernels.h"
+#include "kernels/reduction/kernels.inc"

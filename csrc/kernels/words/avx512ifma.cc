@@ -1,0 +1,6 @@
+// The kernels that 52-bit multiply-add makes faster.
+#include "kernels/isa/avx512ifma.h"
+#include "kernels/modular/product_sum_ifma.h"
+
+#include "kernels/modular/modmul_axis_sum.h"
+#include "kernels/modular/products.inc"
