@@ -15,80 +15,259 @@ from cloakwork._core import Op, Tensor
 
 __all__ = [
     "abs",
+    "acos",
+    "acosh",
+    "add",
+    "all",
+    "any",
+    "arange",
+    "argmax",
+    "argmin",
+    "argsort",
+    "asin",
+    "asinh",
+    "astype",
+    "atan",
+    "atan2",
+    "atanh",
     "axis_modsum",
+    "bitwise_and",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "broadcast_to",
+    "ceil",
+    "conj",
     "contiguous",
     "copy",
+    "copysign",
+    "cos",
+    "cosh",
+    "count_nonzero",
+    "cumulative_prod",
+    "cumulative_sum",
+    "divide",
     "empty",
+    "equal",
+    "exp",
     "expand",
+    "expm1",
     "flatten",
+    "floor",
+    "floor_divide",
     "g_decomp",
     "g_decomp_full_q",
     "gaussian",
     "get_slice",
+    "greater",
+    "greater_equal",
+    "hypot",
+    "imag",
     "intt",
+    "isfinite",
+    "isinf",
+    "isnan",
     "key_switch",
+    "less",
+    "less_equal",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logaddexp",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "max",
+    "maximum",
+    "min",
+    "minimum",
     "mod",
     "modmul",
     "modmul_axis_sum",
     "modneg",
     "modsum",
     "moveaxis",
+    "multiply",
+    "negative",
     "new_reference",
+    "nextafter",
+    "nonzero",
+    "not_equal",
     "ntt",
     "pad_single_axis",
     "permute",
+    "philox_normal",
+    "philox_uniform",
+    "positive",
+    "pow",
+    "prod",
+    "real",
+    "reciprocal",
+    "remainder",
     "repeat_interleave",
     "reshape",
+    "round",
+    "scatter",
+    "searchsorted",
     "set_const_val",
+    "sign",
+    "signbit",
+    "sin",
+    "sinh",
+    "slice",
+    "sort",
+    "sqrt",
+    "square",
     "squeeze",
+    "subtract",
+    "sum",
     "take_along_axis",
+    "tan",
+    "tanh",
     "ternary",
+    "transpose",
+    "trunc",
     "uniform_mod",
     "unsqueeze",
+    "where",
     "zeros",
 ]
 
 _abs = Op("abs")
+_acos = Op("acos")
+_acosh = Op("acosh")
+_add = Op("add")
+_all = Op("all")
+_any = Op("any")
+_arange = Op("arange")
+_argmax = Op("argmax")
+_argmin = Op("argmin")
+_argsort = Op("argsort")
+_asin = Op("asin")
+_asinh = Op("asinh")
+_astype = Op("astype")
+_atan = Op("atan")
+_atan2 = Op("atan2")
+_atanh = Op("atanh")
 _axis_modsum = Op("axis_modsum")
+_bitwise_and = Op("bitwise_and")
+_bitwise_invert = Op("bitwise_invert")
+_bitwise_left_shift = Op("bitwise_left_shift")
+_bitwise_or = Op("bitwise_or")
+_bitwise_right_shift = Op("bitwise_right_shift")
+_bitwise_xor = Op("bitwise_xor")
+_broadcast_to = Op("broadcast_to")
+_ceil = Op("ceil")
+_conj = Op("conj")
 _contiguous = Op("contiguous")
 _copy = Op("copy")
+_copysign = Op("copysign")
+_cos = Op("cos")
+_cosh = Op("cosh")
+_count_nonzero = Op("count_nonzero")
+_cumulative_prod = Op("cumulative_prod")
+_cumulative_sum = Op("cumulative_sum")
+_divide = Op("divide")
 _empty = Op("empty")
+_equal = Op("equal")
+_exp = Op("exp")
 _expand = Op("expand")
+_expm1 = Op("expm1")
 _flatten = Op("flatten")
+_floor = Op("floor")
+_floor_divide = Op("floor_divide")
 _g_decomp = Op("g_decomp")
 _g_decomp_full_q = Op("g_decomp_full_q")
 _gaussian = Op("gaussian")
 _get_slice = Op("get_slice")
+_greater = Op("greater")
+_greater_equal = Op("greater_equal")
+_hypot = Op("hypot")
+_imag = Op("imag")
 _intt = Op("intt")
+_isfinite = Op("isfinite")
+_isinf = Op("isinf")
+_isnan = Op("isnan")
 _key_switch = Op("key_switch")
+_less = Op("less")
+_less_equal = Op("less_equal")
+_log = Op("log")
+_log10 = Op("log10")
+_log1p = Op("log1p")
+_log2 = Op("log2")
+_logaddexp = Op("logaddexp")
+_logical_and = Op("logical_and")
+_logical_not = Op("logical_not")
+_logical_or = Op("logical_or")
+_logical_xor = Op("logical_xor")
+_max = Op("max")
+_maximum = Op("maximum")
+_min = Op("min")
+_minimum = Op("minimum")
 _mod = Op("mod")
 _modmul = Op("modmul")
 _modmul_axis_sum = Op("modmul_axis_sum")
 _modneg = Op("modneg")
 _modsum = Op("modsum")
 _moveaxis = Op("moveaxis")
+_multiply = Op("multiply")
+_negative = Op("negative")
 _new_reference = Op("new_reference")
+_nextafter = Op("nextafter")
+_nonzero = Op("nonzero")
+_not_equal = Op("not_equal")
 _ntt = Op("ntt")
 _pad_single_axis = Op("pad_single_axis")
 _permute = Op("permute")
+_philox_normal = Op("philox_normal")
+_philox_uniform = Op("philox_uniform")
+_positive = Op("positive")
+_pow = Op("pow")
+_prod = Op("prod")
+_real = Op("real")
+_reciprocal = Op("reciprocal")
+_remainder = Op("remainder")
 _repeat_interleave = Op("repeat_interleave")
 _reshape = Op("reshape")
+_round = Op("round")
+_scatter = Op("scatter")
+_searchsorted = Op("searchsorted")
 _set_const_val = Op("set_const_val")
+_sign = Op("sign")
+_signbit = Op("signbit")
+_sin = Op("sin")
+_sinh = Op("sinh")
+_slice = Op("slice")
+_sort = Op("sort")
+_sqrt = Op("sqrt")
+_square = Op("square")
 _squeeze = Op("squeeze")
+_subtract = Op("subtract")
+_sum = Op("sum")
 _take_along_axis = Op("take_along_axis")
+_tan = Op("tan")
+_tanh = Op("tanh")
 _ternary = Op("ternary")
+_transpose = Op("transpose")
+_trunc = Op("trunc")
 _uniform_mod = Op("uniform_mod")
 _unsqueeze = Op("unsqueeze")
+_where = Op("where")
 _zeros = Op("zeros")
 
 
 def abs(a: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""`out = |a|`, element by element. The least integer, which has no counterpart, stays.
+    r"""`out = |a|`, element by element; real for complex numbers. The least integer, which has no
+    counterpart, stays.
 
     Parameters
     ----------
     a
-        i32, i64, f32 or f64.
+        Numbers.
     out
         The shape of `a`.
 
@@ -99,6 +278,248 @@ def abs(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     Tensor([3, 0, 5], shape=(3,), dtype=i64)
     """
     return _abs(a, out)
+
+
+def acos(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The inverse cosine, in radians.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _acos(a, out)
+
+
+def acosh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The inverse hyperbolic cosine.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _acosh(a, out)
+
+
+def add(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a + b`. Integers wrap.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _add(a, b, out)
+
+
+def all(
+    a: Tensor,
+    axes: int | Sequence[int | slice],
+    *,
+    keepdims: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    r"""Whether no element along the axes is 0.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    axes
+        Axes of `a`, none twice.
+    keepdims
+        Whether the axes stay, with size 1.
+    out
+        `a` without the axes.
+    """
+    return _all(a, axes, keepdims, out)
+
+
+def any(
+    a: Tensor,
+    axes: int | Sequence[int | slice],
+    *,
+    keepdims: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    r"""Whether some element along the axes is not 0.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    axes
+        Axes of `a`, none twice.
+    keepdims
+        Whether the axes stay, with size 1.
+    out
+        `a` without the axes.
+    """
+    return _any(a, axes, keepdims, out)
+
+
+def arange(start: Tensor, step: Tensor, count: int, *, out: Tensor | None = None) -> Tensor:
+    r"""`out[i] = start + i * step`: integers wrap, floats are computed in f64.
+
+    Parameters
+    ----------
+    start
+        One real number.
+    step
+        One of the same dtype.
+    count
+        How many.
+    out
+        `[count]`.
+    """
+    return _arange(start, step, count, out)
+
+
+def argmax(a: Tensor, axis: int, *, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    r"""The index along `axis` of the greatest element, the first of equals; of the first NaN where
+    one is. i64.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    axis
+        An axis of `a`.
+    keepdims
+        Whether the axes stay, with size 1.
+    out
+        `a` without the axes.
+    """
+    return _argmax(a, axis, keepdims, out)
+
+
+def argmin(a: Tensor, axis: int, *, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    r"""The index along `axis` of the least element, the first of equals; of the first NaN where
+    one is. i64.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    axis
+        An axis of `a`.
+    keepdims
+        Whether the axes stay, with size 1.
+    out
+        `a` without the axes.
+    """
+    return _argmin(a, axis, keepdims, out)
+
+
+def argsort(a: Tensor, axis: int, *, descending: bool = False, out: Tensor | None = None) -> Tensor:
+    r"""The indices, i64, that put `a` in order along `axis`: `sort(a) = a[argsort(a)]`. Equal
+    elements keep their order; NaN last.
+
+    Parameters
+    ----------
+    a
+        Real numbers or bool.
+    axis
+        An axis of `a`.
+    descending
+        Whether the greatest comes first.
+    out
+        The shape of `a`.
+    """
+    return _argsort(a, axis, descending, out)
+
+
+def asin(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The inverse sine, in radians.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _asin(a, out)
+
+
+def asinh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The inverse hyperbolic sine.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _asinh(a, out)
+
+
+def astype(a: Tensor, dtype: str, *, out: Tensor | None = None) -> Tensor:
+    r"""The elements of `a` as another type: floats to integers without their fraction, complex
+    numbers to their real part, everything to bool by whether it is 0. Integers that do not fit
+    wrap; a float that no integer of the type is near gives an unspecified one.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    dtype
+        The type of the result.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _astype(a, dtype, out)
+
+
+def atan(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The inverse tangent, in radians.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _atan(a, out)
+
+
+def atan2(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The angle of the point (`b`, `a`), in radians from -pi to pi.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _atan2(a, b, out)
+
+
+def atanh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The inverse hyperbolic tangent.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _atanh(a, out)
 
 
 def axis_modsum(a: Tensor, axis: int, q: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -127,6 +548,133 @@ def axis_modsum(a: Tensor, axis: int, q: Tensor, *, out: Tensor | None = None) -
     Tensor([8, 2], shape=(2,), dtype=i64)
     """
     return _axis_modsum(a, axis, q, out)
+
+
+def bitwise_and(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a & b`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _bitwise_and(a, b, out)
+
+
+def bitwise_invert(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = ~a`; of bool, `not a`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _bitwise_invert(a, out)
+
+
+def bitwise_left_shift(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a << b`; 0 where `b` is the width of the type or more.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _bitwise_left_shift(a, b, out)
+
+
+def bitwise_or(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a | b`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _bitwise_or(a, b, out)
+
+
+def bitwise_right_shift(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a >> b`, filling with the sign; beyond the width, all sign.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _bitwise_right_shift(a, b, out)
+
+
+def bitwise_xor(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a ^ b`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _bitwise_xor(a, b, out)
+
+
+def broadcast_to(a: Tensor, shape: int | Sequence[int | slice]) -> Tensor:
+    r"""A view of `a` under NumPy's broadcast to `shape`.
+
+    Parameters
+    ----------
+    a
+        Any tensor.
+    shape
+        A shape that `a` broadcasts to.
+    """
+    return _broadcast_to(a, shape)
+
+
+def ceil(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The least integer that is not below `a`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _ceil(a, out)
+
+
+def conj(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The complex conjugate.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _conj(a, out)
 
 
 def contiguous(a: Tensor) -> Tensor:
@@ -170,6 +718,115 @@ def copy(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _copy(a, out)
 
 
+def copysign(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The magnitude of `a` with the sign of `b`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _copysign(a, b, out)
+
+
+def cos(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The cosine of `a` radians.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _cos(a, out)
+
+
+def cosh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The hyperbolic cosine.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _cosh(a, out)
+
+
+def count_nonzero(
+    a: Tensor,
+    axes: int | Sequence[int | slice],
+    *,
+    keepdims: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    r"""How many elements along the axes are not 0, as i64.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    axes
+        Axes of `a`, none twice.
+    keepdims
+        Whether the axes stay, with size 1.
+    out
+        `a` without the axes.
+    """
+    return _count_nonzero(a, axes, keepdims, out)
+
+
+def cumulative_prod(a: Tensor, axis: int, *, out: Tensor | None = None) -> Tensor:
+    r"""`out[i] = a[0] * ... * a[i]` along `axis`: i64 or u64 for integers and bool, which wrap.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    axis
+        An axis of `a`.
+    out
+        `a` without the axes.
+    """
+    return _cumulative_prod(a, axis, out)
+
+
+def cumulative_sum(a: Tensor, axis: int, *, out: Tensor | None = None) -> Tensor:
+    r"""`out[i] = a[0] + ... + a[i]` along `axis`: i64 or u64 for integers and bool, which wrap.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    axis
+        An axis of `a`.
+    out
+        `a` without the axes.
+    """
+    return _cumulative_sum(a, axis, out)
+
+
+def divide(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a / b`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _divide(a, b, out)
+
+
 def empty(shape: int | Sequence[int | slice], dtype: str) -> Tensor:
     r"""A new tensor that reads as zeros until it is written.
 
@@ -190,6 +847,34 @@ def empty(shape: int | Sequence[int | slice], dtype: str) -> Tensor:
     Tensor([[0, 0, 0]], shape=(1, 3), dtype=i32)
     """
     return _empty(shape, dtype)
+
+
+def equal(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a == b`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _equal(a, b, out)
+
+
+def exp(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`e ** a`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _exp(a, out)
 
 
 def expand(a: Tensor, axis: int, repeat: int) -> Tensor:
@@ -216,6 +901,19 @@ def expand(a: Tensor, axis: int, repeat: int) -> Tensor:
     return _expand(a, axis, repeat)
 
 
+def expm1(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`e ** a - 1`, exact near 0.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _expm1(a, out)
+
+
 def flatten(a: Tensor, start_axis: int, end_axis: int) -> Tensor:
     r"""`a` with the axes from `start_axis` to `end_axis`, both included, merged into one.
 
@@ -238,6 +936,34 @@ def flatten(a: Tensor, start_axis: int, end_axis: int) -> Tensor:
     Tensor([1, 2, 3, 4], shape=(4,), dtype=i64)
     """
     return _flatten(a, start_axis, end_axis)
+
+
+def floor(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The greatest integer that is not above `a`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _floor(a, out)
+
+
+def floor_divide(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = floor(a / b)`. Integers divided by zero give 0.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _floor_divide(a, b, out)
 
 
 def g_decomp(a: Tensor, g_exp: int, g_base_bits: int, *, out: Tensor | None = None) -> Tensor:
@@ -361,6 +1087,64 @@ def get_slice(a: Tensor, entries: int | Sequence[int | slice]) -> Tensor:
     return _get_slice(a, entries)
 
 
+def greater(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a > b`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _greater(a, b, out)
+
+
+def greater_equal(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a >= b`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _greater_equal(a, b, out)
+
+
+def hypot(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`sqrt(a^2 + b^2)` without overflow on the way.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _hypot(a, b, out)
+
+
+def imag(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The imaginary part.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _imag(a, out)
+
+
 def intt(
     a: Tensor,
     q: Tensor,
@@ -420,6 +1204,45 @@ def intt(
     return _intt(a, axis, perm, q, psi_inv, n_inv, out, tile, perm_pairs, log2q, mu)
 
 
+def isfinite(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""Whether `a` is neither infinite nor NaN.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _isfinite(a, out)
+
+
+def isinf(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""Whether `a` is infinite; of a complex number, whether a part is.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _isinf(a, out)
+
+
+def isnan(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""Whether `a` is NaN; of a complex number, whether a part is.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _isnan(a, out)
+
+
 def key_switch(
     a: Tensor,
     key: Tensor,
@@ -471,6 +1294,237 @@ def key_switch(
         Residues `[l, m, p, k]`.
     """
     return _key_switch(a, key, q, q_inv, psi, psi_inv, n_inv, perm, g_exp, g_base_bits, out)
+
+
+def less(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a < b`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _less(a, b, out)
+
+
+def less_equal(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a <= b`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _less_equal(a, b, out)
+
+
+def log(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The natural logarithm.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _log(a, out)
+
+
+def log10(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The logarithm to base 10.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _log10(a, out)
+
+
+def log1p(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`log(1 + a)`, exact near 0.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _log1p(a, out)
+
+
+def log2(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The logarithm to base 2.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _log2(a, out)
+
+
+def logaddexp(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`log(exp(a) + exp(b))` without overflow on the way.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _logaddexp(a, b, out)
+
+
+def logical_and(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a and b`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _logical_and(a, b, out)
+
+
+def logical_not(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = not a`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _logical_not(a, out)
+
+
+def logical_or(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a or b`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _logical_or(a, b, out)
+
+
+def logical_xor(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a != b` of truths.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _logical_xor(a, b, out)
+
+
+def max(
+    a: Tensor,
+    axes: int | Sequence[int | slice],
+    *,
+    keepdims: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    r"""The greatest element along the axes; NaN where one is.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    axes
+        Axes of `a`, none twice.
+    keepdims
+        Whether the axes stay, with size 1.
+    out
+        `a` without the axes.
+    """
+    return _max(a, axes, keepdims, out)
+
+
+def maximum(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The larger of `a` and `b`; NaN where one of them is.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _maximum(a, b, out)
+
+
+def min(
+    a: Tensor,
+    axes: int | Sequence[int | slice],
+    *,
+    keepdims: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    r"""The least element along the axes; NaN where one is.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    axes
+        Axes of `a`, none twice.
+    keepdims
+        Whether the axes stay, with size 1.
+    out
+        `a` without the axes.
+    """
+    return _min(a, axes, keepdims, out)
+
+
+def minimum(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The smaller of `a` and `b`; NaN where one of them is.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _minimum(a, b, out)
 
 
 def mod(a: Tensor | int, b: Tensor | int, *, out: Tensor | None = None) -> Tensor:
@@ -646,6 +1700,34 @@ def moveaxis(a: Tensor, source: int, destination: int) -> Tensor:
     return _moveaxis(a, source, destination)
 
 
+def multiply(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a * b`. Integers wrap.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _multiply(a, b, out)
+
+
+def negative(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = -a`. Integers wrap.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _negative(a, out)
+
+
 def new_reference(a: Tensor) -> Tensor:
     r"""Another name for the same elements, which live until the last name is freed.
 
@@ -663,6 +1745,53 @@ def new_reference(a: Tensor) -> Tensor:
     Tensor([9, 9], shape=(2,), dtype=i64)
     """
     return _new_reference(a)
+
+
+def nextafter(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The next representable number after `a` towards `b`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _nextafter(a, b, out)
+
+
+def nonzero(a: Tensor, count: int, *, out: Tensor | None = None) -> Tensor:
+    r"""The indices of the elements of `a` that are not 0: i64 `[count, rank of a]`, in row-major
+    order. `count` is how many there are (`count_nonzero`); a smaller one leaves the last out, and
+    a larger one leaves rows of 0.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    count
+        The rows of the result.
+    out
+        i64 `[count, rank of a]`.
+    """
+    return _nonzero(a, count, out)
+
+
+def not_equal(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a != b`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _not_equal(a, b, out)
 
 
 def ntt(
@@ -778,6 +1907,139 @@ def permute(
     return _permute(a, perms, out, elementwise_axis, perm_axis)
 
 
+def philox_normal(
+    key: Tensor, shape: int | Sequence[int | slice], dtype: str, *, out: Tensor | None = None
+) -> Tensor:
+    r"""Normally distributed numbers of mean 0 and variance 1: Box and Muller's transform of Philox
+    4x32-10 of the key, counted by the row-major position.
+
+    Parameters
+    ----------
+    key
+        u64 `[2]`.
+    shape
+        Sizes of 0 or more, at most 16.
+    dtype
+        f32 or f64.
+    out
+        The shape.
+    """
+    return _philox_normal(key, shape, dtype, out)
+
+
+def philox_uniform(
+    key: Tensor, shape: int | Sequence[int | slice], dtype: str, *, out: Tensor | None = None
+) -> Tensor:
+    r"""Uniform numbers in [0, 1): Philox 4x32-10 of the key, counted by the row-major position.
+
+    Parameters
+    ----------
+    key
+        u64 `[2]`.
+    shape
+        Sizes of 0 or more, at most 16.
+    dtype
+        f32 or f64.
+    out
+        The shape.
+    """
+    return _philox_uniform(key, shape, dtype, out)
+
+
+def positive(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = +a`: a copy.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _positive(a, out)
+
+
+def pow(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a ** b`. Integers wrap; a negative exponent of an integer gives the truncated
+    quotient `1 / a ** -b`, and 0 where `a` is 0.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _pow(a, b, out)
+
+
+def prod(
+    a: Tensor,
+    axes: int | Sequence[int | slice],
+    *,
+    keepdims: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    r"""The product along axes: i64 or u64 for integers and bool, which wrap.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    axes
+        Axes of `a`, none twice.
+    keepdims
+        Whether the axes stay, with size 1.
+    out
+        `a` without the axes.
+    """
+    return _prod(a, axes, keepdims, out)
+
+
+def real(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The real part.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _real(a, out)
+
+
+def reciprocal(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = 1 / a`.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _reciprocal(a, out)
+
+
+def remainder(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a - b * floor(a / b)`: the sign of `b`, as Python has it. Integers divided by zero
+    give 0.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _remainder(a, b, out)
+
+
 def repeat_interleave(a: Tensor, repeats: int, axis: int) -> Tensor:
     r"""`out[.., i * repeats + j, ..] = a[.., i, ..]` for j below `repeats`, along `axis`.
 
@@ -824,6 +2086,61 @@ def reshape(a: Tensor, shape: int | Sequence[int | slice]) -> Tensor:
     return _reshape(a, shape)
 
 
+def round(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The nearest integer; of two, the even one. Of a complex number, each part.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _round(a, out)
+
+
+def scatter(
+    a: Tensor, indices: Tensor, values: Tensor, *, axis: int = 0, out: Tensor | None = None
+) -> Tensor:
+    r"""`out[indices[k]] = values[k]`, in the order of `k`: of equal indices the last counts. The
+    other elements are those of `a`, which `out` may be. Negative indices count from the end.
+
+    Parameters
+    ----------
+    a
+        One axis or more.
+    indices
+        i64, one axis.
+    values
+        The dtype of `a`; as many rows as indices, of the shape of the rows of `a`.
+    axis
+        The axis that is indexed: 0.
+    out
+        The shape of `a`.
+    """
+    return _scatter(a, indices, values, axis, out)
+
+
+def searchsorted(
+    values: Tensor, sorted: Tensor, *, right: bool = False, out: Tensor | None = None
+) -> Tensor:
+    r"""The index, i64, before which each of `values` keeps `sorted` in order: left of equal
+    elements, or right of them.
+
+    Parameters
+    ----------
+    values
+        Real numbers, any shape.
+    sorted
+        The same dtype, one axis, ascending.
+    right
+        Whether right of equal elements.
+    out
+        i64, the shape of `values`.
+    """
+    return _searchsorted(values, sorted, right, out)
+
+
 def set_const_val(a: Tensor, value: int) -> Tensor:
     r"""`a = value` everywhere, in place; of any rank, also 0.
 
@@ -843,6 +2160,119 @@ def set_const_val(a: Tensor, value: int) -> Tensor:
     return _set_const_val(a, value)
 
 
+def sign(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""-1, 0 or 1 by the sign of `a`, NaN where `a` is; for complex numbers `a / |a|`, and 0 where
+    `a` is 0.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _sign(a, out)
+
+
+def signbit(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""Whether the sign bit of `a` is set: of -0 and of NaN, too.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _signbit(a, out)
+
+
+def sin(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The sine of `a` radians.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _sin(a, out)
+
+
+def sinh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The hyperbolic sine.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _sinh(a, out)
+
+
+def slice(a: Tensor, entries: int | Sequence[int | slice]) -> Tensor:
+    r"""A view of one index or one range of each axis of `a`; an index drops its axis.
+
+    A range `start:stop:step` holds what Python's `range(start, stop, step)` does, so that a
+    negative step runs backwards, and a stop of -1 ends it before index 0.
+
+    Parameters
+    ----------
+    a
+        Any tensor.
+    entries
+        An index or a range for each axis.
+    """
+    return _slice(a, entries)
+
+
+def sort(a: Tensor, axis: int, *, descending: bool = False, out: Tensor | None = None) -> Tensor:
+    r"""`a` in ascending order along `axis`, or in descending; NaN last. Equal elements keep their
+    order.
+
+    Parameters
+    ----------
+    a
+        Real numbers or bool.
+    axis
+        An axis of `a`.
+    descending
+        Whether the greatest comes first.
+    out
+        The shape of `a`.
+    """
+    return _sort(a, axis, descending, out)
+
+
+def sqrt(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The square root; NaN of what is below 0.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _sqrt(a, out)
+
+
+def square(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a * a`. Integers wrap.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _square(a, out)
+
+
 def squeeze(a: Tensor, axis: int) -> Tensor:
     r"""A view of `a` without `axis`, whose size is 1.
 
@@ -860,6 +2290,45 @@ def squeeze(a: Tensor, axis: int) -> Tensor:
     (2,)
     """
     return _squeeze(a, axis)
+
+
+def subtract(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a - b`. Integers wrap.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _subtract(a, b, out)
+
+
+def sum(
+    a: Tensor,
+    axes: int | Sequence[int | slice],
+    *,
+    keepdims: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    r"""The sum along axes: i64 or u64 for integers and bool, which wrap. Floats are added
+    pairwise, in an order that the shapes fix.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    axes
+        Axes of `a`, none twice.
+    keepdims
+        Whether the axes stay, with size 1.
+    out
+        `a` without the axes.
+    """
+    return _sum(a, axes, keepdims, out)
 
 
 def take_along_axis(a: Tensor, indices: Tensor, axis: int, *, out: Tensor | None = None) -> Tensor:
@@ -891,6 +2360,32 @@ def take_along_axis(a: Tensor, indices: Tensor, axis: int, *, out: Tensor | None
     return _take_along_axis(a, indices, axis, out)
 
 
+def tan(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The tangent of `a` radians.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _tan(a, out)
+
+
+def tanh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The hyperbolic tangent.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _tanh(a, out)
+
+
 def ternary(random: Tensor, *, out: Tensor | None = None) -> Tensor:
     r"""`out = floor(3 * random / 2^64) - 1`: -1, 0 and 1, each with probability 1/3 within 2^-62
     if the random words are uniform.
@@ -910,6 +2405,32 @@ def ternary(random: Tensor, *, out: Tensor | None = None) -> Tensor:
     Tensor([-1,  0,  1], shape=(3,), dtype=i64)
     """
     return _ternary(random, out)
+
+
+def transpose(a: Tensor, axes: int | Sequence[int | slice]) -> Tensor:
+    r"""A view of `a` whose axis `i` is axis `axes[i]` of `a`.
+
+    Parameters
+    ----------
+    a
+        Any tensor.
+    axes
+        A permutation of the axes of `a`.
+    """
+    return _transpose(a, axes)
+
+
+def trunc(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`a` without its fraction.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _trunc(a, out)
 
 
 def uniform_mod(random: Tensor, q: Tensor | int, *, out: Tensor | None = None) -> Tensor:
@@ -952,6 +2473,23 @@ def unsqueeze(a: Tensor, axis: int) -> Tensor:
     (2, 3, 1)
     """
     return _unsqueeze(a, axis)
+
+
+def where(a: Tensor, b: Tensor, condition: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a if condition else b`, element by element.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    b
+        The dtype of `a`, a shape that broadcasts with it.
+    condition
+        bool, a shape that broadcasts.
+    out
+        A shape that the operands broadcast to.
+    """
+    return _where(a, b, condition, out)
 
 
 def zeros(shape: int | Sequence[int | slice], dtype: str) -> Tensor:

@@ -33,6 +33,15 @@ pub enum Take {
         /// Distance between indices.
         step: u64,
     },
+    /// Keep `count` indices from `start` on, `step` apart, which may go backwards.
+    Steps {
+        /// First index; any where `count` is 0.
+        start: u64,
+        /// How many.
+        count: u64,
+        /// Distance between indices.
+        step: i64,
+    },
 }
 
 /// Why a layout op does not apply.
@@ -279,6 +288,34 @@ impl View {
         })
     }
 
+    /// Orders the axes as `order` says, a permutation of them.
+    ///
+    /// # Errors
+    /// Not a permutation of the axes.
+    pub fn permute_axes(&self, order: &[i64]) -> Result<Self, ViewError> {
+        let rank = self.rank();
+        if order.len() != rank {
+            let got = order.len();
+            return Err(ViewError::EntryCount { got, rank });
+        }
+        let mut dims = SmallVec::<[u64; MAX_RANK]>::new();
+        let mut strides = Strides::new();
+        let mut seen = [false; MAX_RANK];
+        for &axis in order {
+            let own = resolve_axis(axis, rank)?;
+            if std::mem::replace(&mut seen[own], true) {
+                return Err(ViewError::Axis { axis, rank });
+            }
+            dims.push(self.shape.dims()[own]);
+            strides.push(self.strides[own]);
+        }
+        Ok(Self {
+            shape: Shape::new(&dims)?,
+            strides,
+            offset: self.offset,
+        })
+    }
+
     /// Takes an index or a range of each axis, one entry an axis.
     ///
     /// # Errors
@@ -311,12 +348,23 @@ impl View {
                         stride
                     });
                 }
+                Take::Steps { start, count, step } if steps_fit(start, count, step, size) => {
+                    if count > 0 {
+                        offset += stride * start as i64;
+                    }
+                    dims.push(count);
+                    strides.push(if count > 1 { stride * step } else { stride });
+                }
                 Take::Index(i) => {
                     return Err(ViewError::Range {
                         what: format!("index {i}"),
                         axis,
                         size,
                     });
+                }
+                Take::Steps { start, count, step } => {
+                    let what = format!("{count} indices from {start} by {step}");
+                    return Err(ViewError::Range { what, axis, size });
                 }
                 Take::Range { start, stop, step } => {
                     let what = format!("slice {start}:{stop}:{step}");
@@ -468,4 +516,10 @@ impl View {
             offset
         })
     }
+}
+
+/// Whether all of these indices are in `0 .. size`.
+fn steps_fit(start: u64, count: u64, step: i64, size: u64) -> bool {
+    let last = i128::from(start) + i128::from(step) * (i128::from(count) - 1);
+    count == 0 || (start < size && (0..i128::from(size)).contains(&last) && step != 0)
 }

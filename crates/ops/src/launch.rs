@@ -2,7 +2,7 @@
 //! each kernel makes of it.
 
 use crate::{Args, Code, OpError, Value};
-use cloakwork_ir::{Shape, View};
+use cloakwork_ir::{DType, Shape, View};
 use smallvec::SmallVec;
 
 /// Sizes or strides of an iteration space.
@@ -15,6 +15,8 @@ pub enum Source {
     Param(u8),
     /// An integer, in a tensor of one element with the result's dtype.
     Int(i64),
+    /// Memory of the call's own (`KernelBody::temporary`), seen as elements of this type.
+    Temporary(DType),
     /// Absent.
     Null,
 }

@@ -8,27 +8,35 @@
 
 mod args;
 mod contents;
+mod creation;
+pub mod elementwise;
 mod error;
 mod expansion;
 mod gadget;
 mod geometry;
 mod launch;
 mod layout;
+mod linear;
 mod list;
 mod modular;
 mod ntt;
 mod op;
+mod promotion;
+mod reduction;
 mod reference;
 mod rlwe;
 mod rules;
+mod sorting;
 
 pub use args::{Args, Operand, Value};
 pub use contents::{ContentCheck, MAX_MODULUS, check_known};
+pub use elementwise::Elementwise;
 pub use error::{Code, OpError};
 pub use expansion::{Expansion, Named};
 pub use launch::{Extents, Launch, LaunchInput, LaunchOperand, Source};
 pub use list::{ALL, FormError, find, find_form};
 pub use op::{
     Access, Aliasing, Body, Contents, ExpandBody, Family, Form, KernelBody, Law, OpDef, Origin,
-    OutRule, Param, ParamKind, Viewed,
+    OutRule, Param, ParamKind, ReferenceFn, Viewed,
 };
+pub use promotion::{NoCommonType, promote};

@@ -1,5 +1,6 @@
 //! What a declaration consists of. Every part that treats ops alike loops over these fields.
 
+use crate::elementwise::Elementwise;
 use crate::{Args, ContentCheck, Expansion, Launch, OpError};
 use cloakwork_ir::{DType, Generation, MAX_RANK, Type, View};
 use smallvec::SmallVec;
@@ -17,9 +18,28 @@ pub enum Family {
     Gadget,
     /// Ring-LWE: key switching and sampling.
     Rlwe,
+    /// Element by element, on numbers of any type.
+    Elementwise,
+    /// Sums, products, extremes and counts along axes.
+    Reduction,
+    /// Sorting and searching.
+    Sorting,
+    /// Matrices and Fourier transforms.
+    Linear,
+    /// Tensors from nothing: ranges and random numbers.
+    Creation,
 }
 
 impl Family {
+    /// Whether its ops compute on numbers of any type, as the array API standard has them.
+    #[must_use]
+    pub const fn is_of_numbers(self) -> bool {
+        matches!(
+            self,
+            Self::Elementwise | Self::Reduction | Self::Sorting | Self::Linear | Self::Creation
+        )
+    }
+
     /// The folder's name.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -29,6 +49,11 @@ impl Family {
             Self::Ntt => "ntt",
             Self::Gadget => "gadget",
             Self::Rlwe => "rlwe",
+            Self::Elementwise => "elementwise",
+            Self::Reduction => "reduction",
+            Self::Sorting => "sorting",
+            Self::Linear => "linear",
+            Self::Creation => "creation",
         }
     }
 }
@@ -223,6 +248,9 @@ pub trait Contents {
     fn words(&self, param: &str) -> Result<&[i64], OpError>;
 }
 
+/// Contents of `out` from the contents of the operands.
+pub type ReferenceFn = fn(&Args, &dyn Contents) -> Result<Vec<i64>, OpError>;
+
 /// An op that kernels compute.
 #[derive(Clone, Copy)]
 pub struct KernelBody {
@@ -243,8 +271,14 @@ pub struct KernelBody {
     pub access: Access,
     /// The kernel calls, over the physical views of the operands.
     pub launch: fn(&Args) -> Result<SmallVec<[Launch; 1]>, OpError>,
-    /// The slow, obvious definition: contents of `out` afterwards, row-major.
-    pub reference: fn(&Args, &dyn Contents) -> Result<Vec<i64>, OpError>,
+    /// The slow, obvious definition: contents of `out` afterwards, row-major. `None`: floating-point
+    /// work whose definition is the portable kernel; what judges that is outside (NumPy).
+    pub reference: Option<ReferenceFn>,
+    /// Bytes of memory that the launches share and nothing else sees, if they need some.
+    pub temporary: Option<fn(&Args) -> Result<u64, OpError>>,
+    /// For ops that compute each element of `out` from one element of each operand: what the
+    /// planner may fuse, and an eager call may run without asking further.
+    pub elementwise: Option<&'static Elementwise>,
 }
 
 /// An op that is made of smaller ones.

@@ -137,10 +137,15 @@ pub fn moduli_input(
 /// # Errors
 /// It does not broadcast to it.
 pub fn broadcast(name: &'static str, view: &View, shape: &Shape) -> Result<View, OpError> {
-    view.broadcast_to(shape).ok_or_else(|| {
-        let expected = format!("a shape that broadcasts to {shape}");
-        OpError::new(Code::Shape, name, expected, view.shape.to_string())
-    })
+    view.broadcast_to(shape)
+        .ok_or_else(|| no_broadcast(name, &view.shape, shape))
+}
+
+/// What is wrong with a shape that does not broadcast to another.
+#[must_use]
+pub fn no_broadcast(name: &'static str, from: &Shape, to: &Shape) -> OpError {
+    let expected = format!("a shape that broadcasts to {to}");
+    OpError::new(Code::Shape, name, expected, from.to_string())
 }
 
 /// The shape of `out` where it is given, else the one inferred so far.

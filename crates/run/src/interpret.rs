@@ -2,9 +2,11 @@
 //! in the layout that HEAL's runtime would have. What kernels and planner are held to.
 
 use crate::RunError;
+use crate::eager::{self, EagerArg, EagerError};
 use cloakwork_ir::{HostId, HostSlot, HostTensor, View};
-use cloakwork_ops::{Args, Body, Code, Contents, OpError, Value, check_known};
-use cloakwork_verify::{Action, Call, StorageId, ValueId, Verified};
+use cloakwork_kernels::Isa;
+use cloakwork_ops::{Args, Body, Code, Contents, OpError, ParamKind, Value, check_known};
+use cloakwork_verify::{Action, Bound, Call, StorageId, ValueId, Verified};
 use std::collections::HashMap;
 
 /// The contents of all storages, step by step.
@@ -88,10 +90,62 @@ impl<'a> Interpreter<'a> {
             .verified
             .with_args(call, view_of, |args| {
                 check_contents(args, &operands)?;
-                (body.reference)(args, &operands)
+                body.reference
+                    .map(|reference| reference(args, &operands))
+                    .transpose()
             })
             .map_err(wrong)?;
+        let result = match result {
+            Some(words) => words,
+            None => self.portable(step, call, out)?,
+        };
         self.write(out, &result)
+    }
+
+    /// The result by portable kernels, where they are the definition: over the very strides, on
+    /// which the order of floating-point sums depends.
+    fn portable(&self, step: u32, call: &Call, out: ValueId) -> Result<Vec<i64>, RunError> {
+        let args = call.values.iter().map(|bound| match bound {
+            Bound::Value(value) => self.tensor(*value).map(EagerArg::Tensor),
+            Bound::Int(value) => Ok(EagerArg::Int(*value)),
+            Bound::Shape(place) => Ok(EagerArg::Shape(self.verified.items(*place).to_vec())),
+            Bound::DType(dtype) => Ok(EagerArg::DType(*dtype)),
+            Bound::Host(_) | Bound::Absent => Ok(EagerArg::None),
+        });
+        let mut args: Vec<EagerArg> = args.collect::<Result<_, RunError>>()?;
+        let place = call
+            .def
+            .params
+            .iter()
+            .position(|p| p.kind == ParamKind::Out);
+        if let Some(slot) = place.and_then(|place| args.get_mut(place)) {
+            *slot = EagerArg::Tensor(self.tensor(out)?);
+        }
+        let result = eager::call(call.def, args, 1, Isa::Portable).and_then(|t| Ok(t.to_host()?));
+        match result {
+            Ok(host) => Ok(host.words()),
+            Err(EagerError::Run(error)) => Err(error),
+            Err(EagerError::Call { op, error }) => Err(RunError::Contents {
+                step,
+                op: op.to_owned(),
+                error,
+            }),
+        }
+    }
+
+    /// A value as a tensor of the same view, over a copy of its storage.
+    fn tensor(&self, value: ValueId) -> Result<eager::Tensor, RunError> {
+        let info = self.verified.value(value).ok_or_else(no_value)?;
+        let words = self
+            .storages
+            .get(info.storage.0 as usize)
+            .ok_or_else(no_value)?;
+        let component = info.dtype.component();
+        let mut bytes = vec![0; words.len() * component.size_bytes()];
+        for (to, &word) in bytes.chunks_exact_mut(component.size_bytes()).zip(words) {
+            cloakwork_ir::write_word(component, word, to);
+        }
+        eager::Tensor::from_bytes(info.dtype, info.view.clone(), &bytes)
     }
 
     fn operand(&self, call: &Call, param: usize) -> Vec<i64> {

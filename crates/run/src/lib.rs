@@ -7,6 +7,7 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod bisect;
+mod cache;
 mod check;
 pub mod eager;
 mod error;
@@ -24,6 +25,7 @@ mod table;
 pub mod trace;
 
 pub use bisect::{WrongOp, bisect};
+pub use cache::{MemoryStats, memory_stats, release_cached};
 pub use error::RunError;
 pub use execute::{Executor, RunOptions};
 pub use interpret::Interpreter;

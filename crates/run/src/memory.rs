@@ -1,9 +1,9 @@
 //! Memory that kernels compute in: aligned, owned by Rust, never resized.
 
-use crate::RunError;
+use crate::{RunError, cache};
 use cloakwork_ir::Bytes;
 use memmap2::MmapMut;
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -24,9 +24,13 @@ pub struct Block {
 /// Where the memory is from.
 enum Source {
     Heap(Layout),
+    /// A small one of `cache::small`, by class.
+    Small(usize),
     /// Held for its drop, which gives the memory back.
     Mapped {
-        _map: MmapMut,
+        map: Option<MmapMut>,
+        /// Whether the next large block may take it over.
+        reusable: bool,
     },
 }
 
@@ -36,6 +40,36 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
+    /// A block whose bytes are whatever they are, for results that are written before they are
+    /// read. Small ones and large ones come from what was released before: fresh pages cost more
+    /// than most kernels do.
+    ///
+    /// # Errors
+    /// As [`Block::zeroed`].
+    pub fn uninit(bytes: u64) -> Result<Self, RunError> {
+        let out_of_memory = || RunError::OutOfMemory { bytes };
+        let len = usize::try_from(bytes).map_err(|_| out_of_memory())?;
+        if let Some((class, start)) = cache::small(len) {
+            return Ok(Self::counted(start, len, Source::Small(class)));
+        }
+        if len >= HUGE_PAGE_BYTES {
+            let map = match cache::take_large(len) {
+                Some(map) => Some(map),
+                None => Self::map(len),
+            };
+            return Self::mapped(map, len, true).ok_or_else(out_of_memory);
+        }
+        let layout = Layout::from_size_align(len, LINE_BYTES).map_err(|_| out_of_memory())?;
+        // SAFETY: `cache::small` takes the sizes below its largest class, zero among them.
+        let start = NonNull::new(unsafe { alloc(layout) }).ok_or_else(out_of_memory)?;
+        Ok(Self::counted(start, len, Source::Heap(layout)))
+    }
+
+    fn counted(start: NonNull<u8>, len: usize, source: Source) -> Self {
+        cache::count_made(len);
+        Self { start, len, source }
+    }
+
     /// A block of zeros.
     ///
     /// # Errors
@@ -44,31 +78,30 @@ impl Block {
         let out_of_memory = || RunError::OutOfMemory { bytes };
         let len = usize::try_from(bytes).map_err(|_| out_of_memory())?;
         if len >= HUGE_PAGE_BYTES {
-            return Self::mapped(len).ok_or_else(out_of_memory);
+            return Self::mapped(Self::map(len), len, false).ok_or_else(out_of_memory);
         }
         let layout = Layout::from_size_align(len.max(1), LINE_BYTES);
         let layout = layout.map_err(|_| out_of_memory())?;
         // SAFETY: the layout has a size above zero.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(out_of_memory)?;
-        Ok(Self {
-            start,
-            len,
-            source: Source::Heap(layout),
-        })
+        Ok(Self::counted(start, len, Source::Heap(layout)))
     }
 
-    fn mapped(len: usize) -> Option<Self> {
-        let mut map = MmapMut::map_anon(len.checked_add(HUGE_PAGE_BYTES)?).ok()?;
+    fn map(len: usize) -> Option<MmapMut> {
+        let len = len.checked_next_multiple_of(HUGE_PAGE_BYTES)?;
+        let map = MmapMut::map_anon(len.checked_add(HUGE_PAGE_BYTES)?).ok()?;
         // Only a wish: without huge pages everything is the same, but slower.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
+        Some(map)
+    }
+
+    fn mapped(map: Option<MmapMut>, len: usize, reusable: bool) -> Option<Self> {
+        let mut map = map?;
         let base = map.as_mut_ptr();
         let start = NonNull::new(base.wrapping_add(base.align_offset(HUGE_PAGE_BYTES)))?;
-        Some(Self {
-            start,
-            len,
-            source: Source::Mapped { _map: map },
-        })
+        let map = Some(map);
+        Some(Self::counted(start, len, Source::Mapped { map, reusable }))
     }
 
     /// Bytes.
@@ -109,9 +142,16 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        if let Source::Heap(layout) = self.source {
+        cache::count_released(self.len);
+        match &mut self.source {
             // SAFETY: allocated with this layout.
-            unsafe { dealloc(self.start.as_ptr(), layout) };
+            Source::Heap(layout) => unsafe { dealloc(self.start.as_ptr(), *layout) },
+            Source::Small(class) => cache::release_small(*class, self.start),
+            Source::Mapped { map, reusable } => {
+                if let (Some(map), true) = (map.take(), *reusable) {
+                    cache::release_large(map);
+                }
+            }
         }
     }
 }

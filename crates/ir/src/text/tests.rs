@@ -111,8 +111,8 @@ fn mistakes_in_steps_are_told_with_their_place() {
             "line 1, column 6: expected an argument, got the end of the text",
         ),
         (
-            "f complex64",
-            "line 1, column 3: expected an argument, got `complex64`",
+            "f complex256",
+            "line 1, column 3: expected an argument, got `complex256`",
         ),
         ("f 99999999999999999999", {
             "line 1, column 3: expected an integer of 64 bits, got `99999999999999999999`"

@@ -70,7 +70,9 @@ pub static DEF: OpDef = OpDef {
         aliasing: Aliasing::Never,
         access: Access::Write,
         launch,
-        reference,
+        reference: Some(reference),
+        temporary: None,
+        elementwise: None,
     }),
     operations: |args| {
         let residues = args.tensor("a").map_or(0, |a| a.shape().elements());

@@ -1,5 +1,6 @@
 //! Views, allocation and transfers.
 
+pub mod broadcast_to;
 pub mod contiguous;
 pub mod copy;
 pub mod device_to_host;
@@ -16,8 +17,10 @@ pub mod permute;
 pub mod repeat_interleave;
 pub mod reshape;
 pub mod set_const_val;
+pub mod slice;
 pub mod squeeze;
 pub mod take_along_axis;
+pub mod transpose;
 pub mod unsqueeze;
 pub mod zeros;
 

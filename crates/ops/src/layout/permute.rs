@@ -47,11 +47,13 @@ pub static DEF: OpDef = OpDef {
             let (a, perms) = (args.tensor("a")?, args.tensor("perms")?);
             gather(args, a.view, perms.view)?.launch(args, "perms")
         },
-        reference: |args, contents| {
+        reference: Some(|args, contents| {
             let row_major = |name| Ok(View::contiguous(args.tensor(name)?.shape().clone()));
             let gather = gather(args, &row_major("a")?, &row_major("perms")?)?;
             Ok(gather.pick(contents.words("a")?, contents.words("perms")?))
-        },
+        }),
+        temporary: None,
+        elementwise: None,
     }),
     operations: rules::out_elements,
     laws: &[],

@@ -33,11 +33,13 @@ pub static DEF: OpDef = OpDef {
         aliasing: Aliasing::Same,
         access: Access::Write,
         launch,
-        reference: |args, _| {
+        reference: Some(|args, _| {
             let a = args.tensor("a")?;
             let word = bits(a.dtype, args.int("value")?)?;
             Ok(vec![word; a.shape().elements() as usize])
-        },
+        }),
+        temporary: None,
+        elementwise: None,
     }),
     operations: |args| args.tensor("a").map_or(0, |a| a.shape().elements()),
     laws: &[],

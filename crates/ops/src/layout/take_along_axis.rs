@@ -42,11 +42,13 @@ pub static DEF: OpDef = OpDef {
             let (a, indices) = (args.tensor("a")?, args.tensor("indices")?);
             gather(args, a.view, indices.view)?.launch(args, "indices")
         },
-        reference: |args, contents| {
+        reference: Some(|args, contents| {
             let row_major = |name| Ok(View::contiguous(args.tensor(name)?.shape().clone()));
             let gather = gather(args, &row_major("a")?, &row_major("indices")?)?;
             Ok(gather.pick(contents.words("a")?, contents.words("indices")?))
-        },
+        }),
+        temporary: None,
+        elementwise: None,
     }),
     operations: rules::out_elements,
     laws: &[],

@@ -1,6 +1,5 @@
 //! Element-wise arithmetic modulo word-sized integers, and sums of it.
 
-pub mod abs;
 pub mod axis_modsum;
 pub mod mod_op;
 pub mod modmul;

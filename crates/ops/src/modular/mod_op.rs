@@ -44,7 +44,9 @@ pub static DEF: OpDef = OpDef {
             let shape = args.tensor("out")?.shape();
             Ok(smallvec![Launch::elementwise("mod", shape, &operands)?])
         },
-        reference,
+        reference: Some(reference),
+        temporary: None,
+        elementwise: None,
     }),
     operations: rules::out_elements,
     laws: &[],

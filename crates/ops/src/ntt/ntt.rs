@@ -105,7 +105,9 @@ pub static DEF: OpDef = OpDef {
                 permute(args)?
             )?])
         },
-        reference,
+        reference: Some(reference),
+        temporary: None,
+        elementwise: None,
     }),
     operations: super::butterflies,
     laws: &[Law::Linear],

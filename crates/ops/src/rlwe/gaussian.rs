@@ -34,11 +34,13 @@ pub static DEF: OpDef = OpDef {
         aliasing: Aliasing::Never,
         access: Access::Write,
         launch: |args| Ok(smallvec![super::launch_pairs("gaussian", args, None)?]),
-        reference: |_, contents| {
+        reference: Some(|_, contents| {
             Ok(super::pairs(contents.words("random")?)
                 .map(sample)
                 .collect())
-        },
+        }),
+        temporary: None,
+        elementwise: None,
     }),
     operations: rules::out_elements,
     laws: &[],

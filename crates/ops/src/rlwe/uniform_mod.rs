@@ -48,7 +48,9 @@ pub static DEF: OpDef = OpDef {
                 Some(q)
             )?])
         },
-        reference,
+        reference: Some(reference),
+        temporary: None,
+        elementwise: None,
     }),
     operations: rules::out_elements,
     laws: &[],

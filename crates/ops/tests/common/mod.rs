@@ -34,7 +34,8 @@ pub struct Tensor {
 impl Tensor {
     pub fn new(dtype: DType, dims: &[u64], words: &[i64]) -> Self {
         let view = View::contiguous(Shape::new(dims).unwrap());
-        assert_eq!(view.shape.elements(), words.len() as u64);
+        let parts = dtype.components() as u64;
+        assert_eq!(view.shape.elements() * parts, words.len() as u64);
         Self {
             dtype,
             view,
@@ -43,7 +44,7 @@ impl Tensor {
     }
 
     fn host(&self) -> HostTensor {
-        let size = self.dtype.size_bytes();
+        let size = self.dtype.component().size_bytes();
         let mut bytes = vec![0; self.words.len() * size];
         for (to, &word) in bytes.chunks_mut(size).zip(&self.words) {
             write_word(self.dtype, word, to);
@@ -101,7 +102,8 @@ impl Call {
     pub fn out(self, dtype: DType, dims: &[u64]) -> Self {
         let elements: u64 = dims.iter().product();
         let name = self.out_name().unwrap();
-        self.typed(name, dtype, dims, &vec![0; elements as usize])
+        let words = elements as usize * dtype.components();
+        self.typed(name, dtype, dims, &vec![0; words])
     }
 
     pub fn out_name(&self) -> Option<&'static str> {
@@ -181,7 +183,12 @@ impl Call {
         let Body::Kernel(body) = &call.def.body else {
             panic!("{} has no kernel", call.def.name)
         };
-        let result = call.bind(true, |args| (body.reference)(args, &Words(&call)))?;
+        let result = call.bind(true, |args| {
+            let reference = body
+                .reference
+                .unwrap_or_else(|| panic!("{} has no reference", call.def.name));
+            reference(args, &Words(&call))
+        })?;
         if let Some(Input::Tensor(out)) = call.out_name().and_then(|name| call.inputs.get(name)) {
             assert_eq!(
                 result.len() as u64,

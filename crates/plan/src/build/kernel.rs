@@ -16,13 +16,17 @@ impl<'a> Builder<'a> {
         };
         let (layout, verified) = (self.layout, self.verified);
         let view_of = |value| layout.view(verified, value);
-        let (launches, operations) = verified
+        let (launches, operations, temporary_bytes) = verified
             .with_views(call, view_of, |args| {
-                (body.launch)(args).map(|launches| (launches, (call.def.operations)(args)))
+                let temporary_bytes = body.temporary.map_or(Ok(0), |bytes| bytes(args))?;
+                let operations = (call.def.operations)(args);
+                (body.launch)(args).map(|launches| (launches, operations, temporary_bytes))
             })
             .map_err(|error| self.internal(&error.to_string()))?;
         self.touch_operands(call, out, body.access)?;
         self.checks(call, body.checks)?;
+        let first = self.plan.steps.len() as u32;
+        self.temporary = (temporary_bytes > 0).then(|| self.buffer(temporary_bytes, first));
         for launch in &launches {
             // An op of several launches does its work in the last of them.
             let last = std::ptr::eq(launch, launches.last().unwrap_or(launch));
@@ -89,6 +93,13 @@ impl<'a> Builder<'a> {
                     self.storage_address(storage, operand.offset * size)?
                 }
                 Source::Int(value) => self.pool_address(dtype, value),
+                Source::Temporary(_) => Address {
+                    space: Space::Buffer,
+                    index: self
+                        .temporary
+                        .ok_or_else(|| self.internal("a launch without its temporary"))?,
+                    offset: operand.offset * size,
+                },
                 Source::Null => Address::NULL,
             });
             if operand.source != Source::Null {
@@ -114,6 +125,7 @@ impl<'a> Builder<'a> {
                 let value = call.value(param as usize)?;
                 self.verified.value(value).map(|info| info.dtype)
             }
+            Source::Temporary(dtype) => Some(dtype),
             _ => None,
         }
     }

@@ -68,6 +68,8 @@ struct Builder<'a> {
     pool_index: FxHashMap<(DType, i64), u32>,
     prepared_index: FxHashMap<(usize, u32, Box<[Address]>), u32>,
     scratch_bytes: u64,
+    /// Memory that the launches of the call at hand share.
+    temporary: Option<u32>,
     origin: u32,
 }
 
@@ -100,6 +102,7 @@ impl<'a> Builder<'a> {
             pool_index: FxHashMap::default(),
             prepared_index: FxHashMap::default(),
             scratch_bytes: 0,
+            temporary: None,
             origin: 0,
         }
     }

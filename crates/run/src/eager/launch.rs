@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 pub(super) fn run_launch(
     launch: &Launch,
     args: &[EagerArg],
+    temporary: &Block,
     threads: usize,
     isa: Isa,
 ) -> Result<(), EagerError> {
@@ -37,6 +38,10 @@ pub(super) fn run_launch(
                 _ => return Err(internal("a launch names no tensor").into()),
             },
             Source::Int(_) => (std::ptr::from_ref(word).cast_mut().cast(), None),
+            Source::Temporary(dtype) => {
+                let bytes = operand.offset as isize * dtype.size_bytes() as isize;
+                (temporary.as_ptr().wrapping_offset(bytes), Some(dtype))
+            }
             Source::Null => (std::ptr::null_mut(), None),
         };
         data.push(pointer.cast());
@@ -75,13 +80,13 @@ fn run_raw(
         strides: &strides,
         params: &launch.params,
     };
-    let prepared = Block::zeroed(row.prepared_bytes(&shape))?;
+    let prepared = Block::uninit(row.prepared_bytes(&shape))?;
     let threads = if launch.weight_ns() > 200_000 {
         threads.max(1)
     } else {
         1
     };
-    let scratch = Block::zeroed(row.scratch_bytes(&shape).next_multiple_of(64) * threads as u64)?;
+    let scratch = Block::uninit(row.scratch_bytes(&shape).next_multiple_of(64) * threads as u64)?;
     let pool = if threads > 1 {
         Some(pool::pool(threads)?)
     } else {

@@ -3,15 +3,18 @@
 
 mod composite;
 mod launch;
+mod ready;
 mod tensor;
 
+pub use ready::{Element, Operand as ReadyOperand, Ready};
 pub use tensor::{Storage, Tensor};
 
+use crate::memory::Block;
 use crate::{RunError, check};
-use cloakwork_ir::{DType, ShapeItem, Type, View};
+use cloakwork_ir::{DType, ShapeItem, View};
 use cloakwork_kernels::Isa;
 use cloakwork_ops::{
-    Args, Body, Code, OpDef, OpError, Operand, ParamKind, Value, Viewed, check_known,
+    Access, Args, Body, Code, OpDef, OpError, Operand, ParamKind, Value, Viewed, check_known,
 };
 use std::sync::Arc;
 
@@ -84,7 +87,7 @@ pub fn call(
             match with_args(def, &args, view)? {
                 Viewed::View(view) => Ok(source.with_view(view)),
                 Viewed::Copy(shape) => {
-                    let result = Tensor::zeros(&Type::new(source.dtype(), shape))?;
+                    let result = Tensor::uninit(source.dtype(), shape)?;
                     let target = View::contiguous(source.view().shape.clone());
                     let to = (&target, result.storage().as_ptr());
                     launch::copy(
@@ -123,7 +126,10 @@ fn kernel(
     };
     if matches!(args[place], EagerArg::None) {
         let ty = with_args(def, &args, |args| cloakwork_verify::result_type(def, args))?;
-        args[place] = EagerArg::Tensor(Tensor::zeros(&ty)?);
+        args[place] = EagerArg::Tensor(match body.access {
+            Access::Write => Tensor::uninit(ty.dtype, ty.shape)?,
+            Access::Accumulate => Tensor::zeros(&ty)?,
+        });
     }
     let out = tensor_of(def, &args, def.params[place].name)?;
     with_args(def, &args, |bound| {
@@ -136,9 +142,24 @@ fn kernel(
         }
     }
     check_contents(def, &args)?;
-    let launches = with_args(def, &args, |args| (body.launch)(args))?;
+    if out.storage().is_read_only() {
+        return Err(EagerError::Call {
+            op: def.name,
+            error: OpError::new(
+                Code::Aliasing,
+                "out",
+                "memory that may be written",
+                "read-only",
+            ),
+        });
+    }
+    let (launches, temporary_bytes) = with_args(def, &args, |args| {
+        let bytes = body.temporary.map_or(Ok(0), |bytes| bytes(args))?;
+        Ok(((body.launch)(args)?, bytes))
+    })?;
+    let temporary = Block::uninit(temporary_bytes)?;
     for launch in &launches {
-        launch::run_launch(launch, &args, threads, isa)?;
+        launch::run_launch(launch, &args, &temporary, threads, isa)?;
     }
     Ok(out)
 }

@@ -5,26 +5,84 @@ use super::launch::copy as copy_elements;
 use crate::RunError;
 use crate::memory::{Block, into_bytes};
 use cloakwork_ir::{DType, HostTensor, Shape, Type, View};
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Memory that tensors are views of.
 pub struct Storage {
-    block: Block,
+    memory: Memory,
     secret: AtomicBool,
 }
+
+enum Memory {
+    Own(Block),
+    /// Somebody else's, which `owner` keeps alive.
+    Foreign {
+        start: *mut u8,
+        len: usize,
+        read_only: bool,
+        _owner: Box<dyn Any + Send + Sync>,
+    },
+}
+
+// SAFETY: foreign memory is plain bytes that the owner keeps where they are; like a block's, it is
+// written by kernels alone, in the turn of the caller.
+unsafe impl Send for Storage {}
+// SAFETY: as above; shared references only read.
+unsafe impl Sync for Storage {}
 
 impl Storage {
     /// The bytes' start, for exporting them without a copy.
     #[must_use]
     pub fn as_ptr(&self) -> *mut u8 {
-        self.block.as_ptr()
+        match &self.memory {
+            Memory::Own(block) => block.as_ptr(),
+            Memory::Foreign { start, .. } => *start,
+        }
     }
 
     /// Bytes.
     #[must_use]
     pub fn len_bytes(&self) -> usize {
-        self.block.len()
+        match &self.memory {
+            Memory::Own(block) => block.len(),
+            Memory::Foreign { len, .. } => *len,
+        }
+    }
+
+    /// Whether nobody may write it: its owner said so.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        matches!(
+            self.memory,
+            Memory::Foreign {
+                read_only: true,
+                ..
+            }
+        )
+    }
+
+    fn own(block: Block) -> Arc<Self> {
+        Arc::new(Self {
+            memory: Memory::Own(block),
+            secret: false.into(),
+        })
+    }
+
+    fn zeroize(&self) {
+        match &self.memory {
+            Memory::Own(block) => block.zeroize(),
+            Memory::Foreign {
+                read_only: true, ..
+            } => {}
+            Memory::Foreign { start, len, .. } => {
+                for i in 0..*len {
+                    // SAFETY: inside the memory that the owner keeps, which may be written.
+                    unsafe { start.add(i).write_volatile(0) };
+                }
+            }
+        }
     }
 }
 
@@ -32,14 +90,20 @@ impl Drop for Storage {
     /// What was secret leaves nothing behind.
     fn drop(&mut self) {
         if self.secret.load(Ordering::Relaxed) {
-            self.block.zeroize();
+            self.zeroize();
         }
     }
 }
 
 impl AsRef<[u8]> for Storage {
     fn as_ref(&self) -> &[u8] {
-        self.block.as_slice()
+        match &self.memory {
+            Memory::Own(block) => block.as_slice(),
+            // SAFETY: the owner keeps the bytes, and no kernel writes them meanwhile.
+            Memory::Foreign { start, len, .. } => unsafe {
+                std::slice::from_raw_parts(*start, *len)
+            },
+        }
     }
 }
 
@@ -57,16 +121,108 @@ impl Tensor {
     /// # Errors
     /// Not enough memory.
     pub fn zeros(ty: &Type) -> Result<Self, RunError> {
-        let storage = Storage {
-            block: Block::zeroed(ty.size_bytes())?,
-            secret: false.into(),
-        };
         let view = View::contiguous(ty.shape.clone());
-        Ok(Self {
-            storage: Arc::new(storage),
-            dtype: ty.dtype,
+        Ok(Self::own(Block::zeroed(ty.size_bytes())?, ty.dtype, view))
+    }
+
+    /// A row-major tensor whose elements are whatever they are, to be written before they are read.
+    ///
+    /// # Errors
+    /// Not enough memory.
+    pub fn uninit(dtype: DType, shape: Shape) -> Result<Self, RunError> {
+        let bytes = shape.elements() * dtype.size_bytes() as u64;
+        Ok(Self::own(
+            Block::uninit(bytes)?,
+            dtype,
+            View::contiguous(shape),
+        ))
+    }
+
+    fn own(block: Block, dtype: DType, view: View) -> Self {
+        Self {
+            storage: Storage::own(block),
+            dtype,
             view,
-        })
+        }
+    }
+
+    /// A view of a copy of these bytes.
+    ///
+    /// # Errors
+    /// Not enough memory, or a view that reaches outside: an internal error.
+    pub fn from_bytes(dtype: DType, view: View, bytes: &[u8]) -> Result<Self, RunError> {
+        let (low, high) = view.bounds();
+        let needed = high.max(0) as u64 * dtype.size_bytes() as u64;
+        if low < 0 || needed > bytes.len() as u64 {
+            return Err(super::internal("a view outside its bytes"));
+        }
+        let block = Block::uninit(bytes.len() as u64)?;
+        // SAFETY: the block is fresh and as long as the bytes.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), block.as_ptr(), bytes.len()) };
+        Ok(Self::own(block, dtype, view))
+    }
+
+    /// A view of memory that `owner` keeps alive and in place.
+    ///
+    /// # Safety
+    /// `len` bytes from `start` on are there as long as the owner is, are aligned to the element
+    /// type, and may be written unless `read_only`; the view stays inside them.
+    pub unsafe fn from_foreign(
+        dtype: DType,
+        view: View,
+        (start, len, read_only): (*mut u8, usize, bool),
+        owner: Box<dyn Any + Send + Sync>,
+    ) -> Self {
+        let memory = Memory::Foreign {
+            start,
+            len,
+            read_only,
+            _owner: owner,
+        };
+        let storage = Arc::new(Storage {
+            memory,
+            secret: false.into(),
+        });
+        Self {
+            storage,
+            dtype,
+            view,
+        }
+    }
+
+    /// The same memory under another view, which stays inside it.
+    ///
+    /// # Errors
+    /// It does not: an internal error.
+    pub fn view_as(&self, view: View) -> Result<Self, RunError> {
+        let (low, high) = view.bounds();
+        let bytes = high.max(0) as u64 * self.dtype.size_bytes() as u64;
+        if low < 0 || bytes > self.storage.len_bytes() as u64 {
+            return Err(super::internal("a view outside its storage"));
+        }
+        Ok(self.with_view(view))
+    }
+
+    /// The first element's address.
+    #[must_use]
+    pub fn data(&self) -> *mut u8 {
+        let bytes = self.view.offset as isize * self.dtype.size_bytes() as isize;
+        self.storage.as_ptr().wrapping_offset(bytes)
+    }
+
+    /// Writes a source's elements, broadcast, to this view. The two must not share memory, unless
+    /// they are the very same elements.
+    ///
+    /// # Errors
+    /// Shapes that do not go together: an internal error.
+    pub fn assign(&self, source: &Self) -> Result<(), EagerError> {
+        let wide = source.view.broadcast_to(&self.view.shape);
+        let wide = wide.ok_or_else(|| super::internal("shapes that do not go together"))?;
+        let operands = [
+            (&self.view, self.storage.as_ptr()),
+            (&wide, source.storage.as_ptr()),
+        ];
+        copy_elements(self.dtype, operands)
     }
 
     /// A tensor with a host tensor's elements, row-major.
@@ -74,7 +230,8 @@ impl Tensor {
     /// # Errors
     /// Not enough memory.
     pub fn from_host(host: &HostTensor) -> Result<Self, EagerError> {
-        let tensor = Self::zeros(&host.ty())?;
+        let ty = host.ty();
+        let tensor = Self::uninit(ty.dtype, ty.shape)?;
         let source = host.bytes().as_slice().as_ptr().cast_mut();
         let operands = [
             (tensor.view(), tensor.storage.as_ptr()),
@@ -100,7 +257,7 @@ impl Tensor {
     /// # Errors
     /// Not enough memory.
     pub fn copy_to_host(&self) -> Result<HostTensor, EagerError> {
-        let block = Block::zeroed(self.ty().size_bytes())?;
+        let block = Block::uninit(self.ty().size_bytes())?;
         let view = View::contiguous(self.view.shape.clone());
         copy_elements(
             self.dtype,
@@ -147,7 +304,7 @@ impl Tensor {
 
     /// Overwrites the whole storage with zeros now.
     pub fn zeroize(&self) {
-        self.storage.block.zeroize();
+        self.storage.zeroize();
     }
 
     /// The tensor with each axis of stride zero cut to size one, and those axes with their sizes:
@@ -179,9 +336,12 @@ impl Tensor {
     }
 
     /// A tensor of the same view that nobody else can write. Repeats are not copied.
-    pub(super) fn own_copy(&self) -> Result<Self, EagerError> {
+    ///
+    /// # Errors
+    /// Not enough memory.
+    pub fn own_copy(&self) -> Result<Self, EagerError> {
         let (compact, _) = self.without_repeats();
-        let copy = Self::zeros(&compact.ty())?;
+        let copy = Self::uninit(self.dtype, compact.view.shape.clone())?;
         let operands = [
             (copy.view(), copy.storage.as_ptr()),
             (compact.view(), compact.storage.as_ptr()),

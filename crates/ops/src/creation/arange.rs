@@ -1,0 +1,66 @@
+//! `arange`: equal steps.
+
+use crate::op::{Param, ParamKind};
+use crate::{
+    Access, Aliasing, Body, Code, Family, Form, KernelBody, Launch, OpDef, OpError, OutRule,
+    geometry, rules,
+};
+use cloakwork_ir::{DType, Type};
+use smallvec::smallvec;
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "arange",
+    family: Family::Creation,
+    doc: "`out[i] = start + i * step`: integers wrap, floats are computed in f64.",
+    params: &[
+        Param::new("start", ParamKind::Tensor, "one real number"),
+        Param::new("step", ParamKind::Tensor, "one of the same dtype"),
+        Param::new("count", ParamKind::Int(0, 1 << 48), "how many"),
+        Param::new("out", ParamKind::Out, "`[count]`"),
+    ],
+    forms: &[Form::own("arange", &["start", "step", "count", "out"])],
+    body: Body::Kernel(KernelBody {
+        infer: |args| {
+            let (start, step) = (args.tensor("start")?, args.tensor("step")?);
+            if start.dtype == DType::Bool || start.dtype.is_complex() {
+                let got = start.dtype.name();
+                return Err(OpError::new(
+                    Code::Dtype,
+                    "start",
+                    "integers or floats",
+                    got,
+                ));
+            }
+            rules::same_dtype(args, "step", start.dtype)?;
+            rules::rank_is("start", start, 0)?;
+            rules::rank_is("step", step, 0)?;
+            let shape = geometry::shape("count", &[args.int("count")? as u64])?;
+            Ok(Type::new(start.dtype, shape))
+        },
+        checks: &[],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Never,
+        access: Access::Write,
+        launch: |args| {
+            let out = args.tensor("out")?;
+            Ok(smallvec![Launch {
+                kernel: "arange",
+                dims: smallvec![out.dims()[0] as i64],
+                split: 1,
+                operands: smallvec![
+                    args.operand("out", &out.view.strides)?,
+                    args.operand("start", &[0])?,
+                    args.operand("step", &[0])?,
+                ],
+                params: smallvec![],
+            }])
+        },
+        reference: None,
+        temporary: None,
+        elementwise: None,
+    }),
+    operations: rules::out_elements,
+    laws: &[],
+};

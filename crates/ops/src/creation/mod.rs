@@ -1,0 +1,4 @@
+//! Tensors from nothing.
+
+pub mod arange;
+pub mod random;

@@ -1,0 +1,132 @@
+//! Sums, products, quotients and what is near them.
+
+use super::{binary, unary};
+
+binary!(
+    ADD,
+    "add",
+    Numbers,
+    Same,
+    "`out = a + b`. Integers wrap.",
+    Commutes
+);
+
+binary!(
+    SUBTRACT,
+    "subtract",
+    Numbers,
+    Same,
+    "`out = a - b`. Integers wrap."
+);
+
+binary!(
+    MULTIPLY,
+    "multiply",
+    Numbers,
+    Same,
+    "`out = a * b`. Integers wrap.",
+    Commutes
+);
+
+binary!(DIVIDE, "divide", Floats, Same, "`out = a / b`.");
+
+binary!(
+    FLOOR_DIVIDE,
+    "floor_divide",
+    RealNumbers,
+    Same,
+    "`out = floor(a / b)`. Integers divided by zero give 0."
+);
+
+binary!(
+    REMAINDER,
+    "remainder",
+    RealNumbers,
+    Same,
+    "`out = a - b * floor(a / b)`: the sign of `b`, as Python has it. Integers divided by zero give 0."
+);
+
+binary!(
+    POW,
+    "pow",
+    Numbers,
+    Same,
+    "`out = a ** b`. Integers wrap; a negative exponent of an integer gives the truncated quotient `1 / a ** -b`, and 0 where `a` is 0."
+);
+
+binary!(
+    MAXIMUM,
+    "maximum",
+    Ordered,
+    Same,
+    "The larger of `a` and `b`; NaN where one of them is.",
+    Commutes
+);
+
+binary!(
+    MINIMUM,
+    "minimum",
+    Ordered,
+    Same,
+    "The smaller of `a` and `b`; NaN where one of them is.",
+    Commutes
+);
+
+unary!(
+    NEGATIVE,
+    "negative",
+    Numbers,
+    Same,
+    "`out = -a`. Integers wrap."
+);
+
+unary!(POSITIVE, "positive", Numbers, Same, "`out = +a`: a copy.");
+
+unary!(
+    SQUARE,
+    "square",
+    Numbers,
+    Same,
+    "`out = a * a`. Integers wrap."
+);
+
+unary!(RECIPROCAL, "reciprocal", Floats, Same, "`out = 1 / a`.");
+
+unary!(
+    SIGN,
+    "sign",
+    Numbers,
+    Same,
+    "-1, 0 or 1 by the sign of `a`, NaN where `a` is; for complex numbers `a / |a|`, and 0 where `a` is 0."
+);
+
+unary!(CONJ, "conj", Complex, Same, "The complex conjugate.");
+
+unary!(REAL, "real", Complex, Component, "The real part.");
+
+unary!(IMAG, "imag", Complex, Component, "The imaginary part.");
+
+binary!(
+    COPYSIGN,
+    "copysign",
+    RealFloats,
+    Same,
+    "The magnitude of `a` with the sign of `b`."
+);
+
+binary!(
+    NEXTAFTER,
+    "nextafter",
+    RealFloats,
+    Same,
+    "The next representable number after `a` towards `b`."
+);
+
+binary!(
+    HYPOT,
+    "hypot",
+    RealFloats,
+    Same,
+    "`sqrt(a^2 + b^2)` without overflow on the way.",
+    Commutes
+);

@@ -1,0 +1,89 @@
+//! Comparisons, tests and logic: results are bool.
+
+use super::{binary, unary};
+
+binary!(EQUAL, "equal", Any, Bool, "`out = a == b`.", Commutes);
+
+binary!(
+    NOT_EQUAL,
+    "not_equal",
+    Any,
+    Bool,
+    "`out = a != b`.",
+    Commutes
+);
+
+binary!(LESS, "less", Ordered, Bool, "`out = a < b`.");
+
+binary!(LESS_EQUAL, "less_equal", Ordered, Bool, "`out = a <= b`.");
+
+binary!(GREATER, "greater", Ordered, Bool, "`out = a > b`.");
+
+binary!(
+    GREATER_EQUAL,
+    "greater_equal",
+    Ordered,
+    Bool,
+    "`out = a >= b`."
+);
+
+binary!(
+    LOGICAL_AND,
+    "logical_and",
+    Bool,
+    Bool,
+    "`out = a and b`.",
+    Commutes
+);
+
+binary!(
+    LOGICAL_OR,
+    "logical_or",
+    Bool,
+    Bool,
+    "`out = a or b`.",
+    Commutes
+);
+
+binary!(
+    LOGICAL_XOR,
+    "logical_xor",
+    Bool,
+    Bool,
+    "`out = a != b` of truths.",
+    Commutes
+);
+
+unary!(LOGICAL_NOT, "logical_not", Bool, Bool, "`out = not a`.");
+
+unary!(
+    ISFINITE,
+    "isfinite",
+    Floats,
+    Bool,
+    "Whether `a` is neither infinite nor NaN."
+);
+
+unary!(
+    ISINF,
+    "isinf",
+    Floats,
+    Bool,
+    "Whether `a` is infinite; of a complex number, whether a part is."
+);
+
+unary!(
+    ISNAN,
+    "isnan",
+    Floats,
+    Bool,
+    "Whether `a` is NaN; of a complex number, whether a part is."
+);
+
+unary!(
+    SIGNBIT,
+    "signbit",
+    RealFloats,
+    Bool,
+    "Whether the sign bit of `a` is set: of -0 and of NaN, too."
+);

@@ -1,0 +1,56 @@
+//! Choosing between operands, and changing their type.
+
+use super::{A, OUT, dtype_or, launch_of};
+use crate::op::{Param, ParamKind};
+use crate::{Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule};
+use cloakwork_ir::Type;
+
+super::declare!(
+    WHERE,
+    "where",
+    Any,
+    Same,
+    "`out = a if condition else b`, element by element.",
+    3,
+    ["a", "b", "condition", "out"],
+    [A, B, CONDITION, OUT],
+    []
+);
+
+/// `astype`.
+pub static ASTYPE: OpDef = OpDef {
+    name: "astype",
+    family: Family::Elementwise,
+    doc: "The elements of `a` as another type: floats to integers without their fraction, complex \
+          numbers to their real part, everything to bool by whether it is 0. Integers that do not \
+          fit wrap; a float that no integer of the type is near gives an unspecified one.",
+    params: &[
+        A,
+        Param::new("dtype", ParamKind::DType, "the type of the result"),
+        OUT,
+    ],
+    forms: &[Form::own("astype", &["a", "dtype", "out"])],
+    body: Body::Kernel(KernelBody {
+        infer: |args| {
+            let a = args.tensor("a")?;
+            Ok(Type::new(
+                dtype_or(args, "dtype", a.dtype)?,
+                a.shape().clone(),
+            ))
+        },
+        checks: &[],
+        out: OutRule::Broadcast,
+        dtypes: &[],
+        aliasing: Aliasing::Never,
+        access: Access::Write,
+        launch: |args| {
+            let same = args.tensor("a")?.dtype == args.tensor("out")?.dtype;
+            launch_of(if same { "copy" } else { "cast" }, args)
+        },
+        reference: None,
+        temporary: None,
+        elementwise: None,
+    }),
+    operations: crate::rules::out_elements,
+    laws: &[],
+};

@@ -1,0 +1,292 @@
+//! Ops that compute each element of the result from one element of each operand.
+//!
+//! Such an op is data: its kernel, which types it takes and what it gives. Verifier, planner and
+//! eager path read the same three fields, so that the planner can fuse what they describe.
+
+pub mod abs;
+pub mod arithmetic;
+pub mod bitwise;
+pub mod comparison;
+pub mod convert;
+pub mod functions;
+pub mod rounding;
+
+use crate::op::{Param, ParamKind};
+use crate::{Args, Code, Launch, OpError, Value};
+use cloakwork_ir::{ALL_DTYPES, DType, Shape, Type};
+use smallvec::{SmallVec, smallvec};
+
+/// What an element-wise op is beside its name.
+#[derive(Debug)]
+pub struct Elementwise {
+    /// The kernel.
+    pub kernel: &'static str,
+    /// How many operands it has; all of one type, but for a condition.
+    pub operands: usize,
+    /// The types it takes.
+    pub takes: Takes,
+    /// The type it gives.
+    pub gives: Gives,
+}
+
+/// Types of the operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Every type.
+    Any,
+    /// Integers, floats and complex numbers.
+    Numbers,
+    /// Integers and floats.
+    RealNumbers,
+    /// Integers, floats and bool.
+    Ordered,
+    /// Floats and complex numbers.
+    Floats,
+    /// Floats.
+    RealFloats,
+    /// Complex numbers.
+    Complex,
+    /// Integers.
+    Integers,
+    /// Integers and bool.
+    Bits,
+    /// Bool.
+    Bool,
+}
+
+/// The type of the result, for operands of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gives {
+    /// The same.
+    Same,
+    /// Bool.
+    Bool,
+    /// The real type of a complex one, else the same.
+    Component,
+}
+
+impl Takes {
+    /// Whether operands may have this type.
+    #[must_use]
+    pub const fn allows(self, dtype: DType) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Numbers => !matches!(dtype, DType::Bool),
+            Self::RealNumbers => dtype.is_integer() || dtype.is_real_float(),
+            Self::Ordered => !dtype.is_complex(),
+            Self::Floats => dtype.is_real_float() || dtype.is_complex(),
+            Self::RealFloats => dtype.is_real_float(),
+            Self::Complex => dtype.is_complex(),
+            Self::Integers => dtype.is_integer(),
+            Self::Bits => dtype.is_integer() || matches!(dtype, DType::Bool),
+            Self::Bool => matches!(dtype, DType::Bool),
+        }
+    }
+
+    /// The types in words.
+    #[must_use]
+    pub fn text(self) -> String {
+        let allowed = ALL_DTYPES.into_iter().filter(|&dtype| self.allows(dtype));
+        let names: Vec<&str> = allowed.map(DType::name).collect();
+        names.join(", ")
+    }
+}
+
+impl Gives {
+    /// The result's type.
+    #[must_use]
+    pub const fn of(self, dtype: DType) -> DType {
+        match self {
+            Self::Same => dtype,
+            Self::Bool => DType::Bool,
+            Self::Component => dtype.component(),
+        }
+    }
+}
+
+/// A result of this many bytes or more is written past the caches: it would only drive out what
+/// they hold. Measured in docs/performance.md.
+pub const STREAM_BYTES: u64 = 16 << 20;
+
+fn rule(args: &Args) -> Result<&'static Elementwise, OpError> {
+    match &args.def.body {
+        crate::Body::Kernel(crate::KernelBody {
+            elementwise: Some(rule),
+            ..
+        }) => Ok(rule),
+        _ => Err(OpError::new(
+            Code::ArgumentType,
+            "",
+            "an element-wise op",
+            args.def.name,
+        )),
+    }
+}
+
+/// The names of the operands, the one that tells the type first.
+fn operands(args: &Args) -> impl Iterator<Item = &'static str> {
+    let params = args.def.params.iter();
+    params
+        .filter(|param| param.kind == ParamKind::Tensor)
+        .map(|param| param.name)
+}
+
+/// The common shape of the operands, and the type that the rule gives.
+pub fn infer(args: &Args) -> Result<Type, OpError> {
+    let rule = rule(args)?;
+    let mut ty: Option<(DType, Shape)> = None;
+    for name in operands(args) {
+        let operand = args.tensor(name)?;
+        if name == CONDITION.name {
+            if operand.dtype != DType::Bool {
+                return Err(OpError::new(
+                    Code::Dtype,
+                    name,
+                    "bool",
+                    operand.dtype.name(),
+                ));
+            }
+        } else if !rule.takes.allows(operand.dtype) {
+            let expected = format!("one of {}", rule.takes.text());
+            return Err(OpError::new(
+                Code::Dtype,
+                name,
+                expected,
+                operand.dtype.name(),
+            ));
+        }
+        ty = Some(match ty {
+            None => (operand.dtype, operand.shape().clone()),
+            Some((dtype, shape)) => {
+                if name != CONDITION.name && operand.dtype != dtype {
+                    let got = operand.dtype.name();
+                    return Err(OpError::new(Code::Dtype, name, dtype.name(), got)
+                        .hint("all operands of this op have the same dtype"));
+                }
+                let both = shape.broadcast(operand.shape()).ok_or_else(|| {
+                    let expected = format!("a shape that broadcasts with {shape}");
+                    OpError::new(Code::Shape, name, expected, operand.shape().to_string())
+                })?;
+                (dtype, both)
+            }
+        });
+    }
+    let (dtype, shape) =
+        ty.ok_or_else(|| OpError::new(Code::ArgumentCount, "", "an operand", "none"))?;
+    Ok(Type::new(rule.gives.of(dtype), shape))
+}
+
+/// One launch: out, then the operands in order.
+pub fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    launch_of(rule(args)?.kernel, args)
+}
+
+/// The same for a kernel that the rule does not name.
+pub fn launch_of(kernel: &'static str, args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let out = args.tensor("out")?;
+    let mut inputs: SmallVec<[crate::LaunchInput; 4]> = smallvec![args.input("out")?];
+    for name in operands(args) {
+        inputs.push(args.input(name)?);
+    }
+    let mut launch = Launch::elementwise(kernel, out.shape(), &inputs)?;
+    let bytes = out.shape().elements() * out.dtype.size_bytes() as u64;
+    launch.params.push(i64::from(streams(&launch, bytes)));
+    Ok(smallvec![launch])
+}
+
+/// Whether a result is written past the caches: it is large, and its elements follow one another.
+#[must_use]
+pub fn streams(launch: &Launch, bytes: u64) -> bool {
+    let dense =
+        launch.dims.len() == 1 && launch.operands.first().is_some_and(|o| o.strides[0] == 1);
+    dense && bytes >= STREAM_BYTES
+}
+
+/// The operand of an op of one.
+pub const A: Param = Param::new("a", ParamKind::Tensor, "any shape");
+/// The first operand of an op of two.
+pub const B: Param = Param::new(
+    "b",
+    ParamKind::Tensor,
+    "the dtype of `a`, a shape that broadcasts with it",
+);
+/// The condition of `where`, after the operands that tell the type.
+pub const CONDITION: Param = Param::new(
+    "condition",
+    ParamKind::Tensor,
+    "bool, a shape that broadcasts",
+);
+/// The result.
+pub const OUT: Param = Param::new(
+    "out",
+    ParamKind::Out,
+    "a shape that the operands broadcast to",
+);
+
+/// Declares an op of one operand.
+macro_rules! unary {
+    ($name:ident, $text:literal, $takes:ident, $gives:ident, $doc:literal) => {
+        $crate::elementwise::declare!(
+            $name,
+            $text,
+            $takes,
+            $gives,
+            $doc,
+            1,
+            ["a", "out"],
+            [A, OUT],
+            []
+        );
+    };
+}
+
+/// Declares an op of two operands.
+macro_rules! binary {
+    ($name:ident, $text:literal, $takes:ident, $gives:ident, $doc:literal $(, $law:ident)*) => {
+        $crate::elementwise::declare!(
+            $name, $text, $takes, $gives, $doc, 2, ["a", "b", "out"], [A, B, OUT], [$($law),*]
+        );
+    };
+}
+
+macro_rules! declare {
+    ($name:ident, $text:literal, $takes:ident, $gives:ident, $doc:literal, $count:literal,
+     [$($arg:literal),*], [$($param:ident),*], [$($law:ident),*]) => {
+        #[doc = concat!("`", $text, "`.")]
+        pub static $name: $crate::OpDef = $crate::OpDef {
+            name: $text,
+            family: $crate::Family::Elementwise,
+            doc: $doc,
+            params: &[$($crate::elementwise::$param),*],
+            forms: &[$crate::Form::own($text, &[$($arg),*])],
+            body: $crate::Body::Kernel($crate::KernelBody {
+                infer: $crate::elementwise::infer,
+                checks: &[],
+                out: $crate::OutRule::Broadcast,
+                dtypes: &[],
+                aliasing: $crate::Aliasing::Same,
+                access: $crate::Access::Write,
+                launch: $crate::elementwise::launch,
+                reference: None,
+                temporary: None,
+                elementwise: Some(&$crate::Elementwise {
+                    kernel: $text,
+                    operands: $count,
+                    takes: $crate::elementwise::Takes::$takes,
+                    gives: $crate::elementwise::Gives::$gives,
+                }),
+            }),
+            operations: $crate::rules::out_elements,
+            laws: &[$($crate::Law::$law),*],
+        };
+    };
+}
+pub(crate) use {binary, declare, unary};
+
+/// The value of a `DType` parameter, or the default.
+pub fn dtype_or(args: &Args, name: &'static str, default: DType) -> Result<DType, OpError> {
+    match args.value(name)? {
+        Value::Absent => Ok(default),
+        _ => args.dtype(name),
+    }
+}

@@ -1,0 +1,72 @@
+//! `slice`: a window on a tensor, which may run backwards or hold nothing.
+
+use crate::op::{Body, Family, Form, OpDef, Param, ParamKind, Viewed};
+use crate::{Args, Code, OpError};
+use cloakwork_ir::{MAX_RANK, ShapeItem, Take};
+use smallvec::SmallVec;
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "slice",
+    family: Family::Layout,
+    doc: "A view of one index or one range of each axis of `a`; an index drops its axis.\n\n\
+          A range `start:stop:step` holds what Python's `range(start, stop, step)` does, so that \
+          a negative step runs backwards, and a stop of -1 ends it before index 0.",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "any tensor"),
+        Param::new(
+            "entries",
+            ParamKind::Shape,
+            "an index or a range for each axis",
+        ),
+    ],
+    forms: &[Form::own("slice", &["a", "entries"])],
+    body: Body::View(view),
+    operations: |_| 0,
+    laws: &[],
+};
+
+fn view(args: &Args) -> Result<Viewed, OpError> {
+    let a = args.tensor("a")?;
+    let entries: Result<SmallVec<[Take; MAX_RANK]>, OpError> =
+        args.items("entries")?.iter().map(take).collect();
+    super::view("entries", a.view.slice(&entries?))
+}
+
+fn take(item: &ShapeItem) -> Result<Take, OpError> {
+    let refused = || {
+        let expected = "an index of 0 or more, or start:stop:step with all three given";
+        OpError::new(Code::Range, "entries", expected, item.to_string())
+    };
+    match item {
+        ShapeItem::Int(index) => u64::try_from(*index)
+            .map(Take::Index)
+            .map_err(|_| refused()),
+        ShapeItem::Slice {
+            start: Some(start),
+            stop: Some(stop),
+            step: Some(step),
+        } if *step != 0 => {
+            let count = count(*start, *stop, *step);
+            let start = match u64::try_from(*start) {
+                Ok(start) => start,
+                Err(_) if count == 0 => 0,
+                Err(_) => return Err(refused()),
+            };
+            Ok(Take::Steps {
+                start,
+                count,
+                step: *step,
+            })
+        }
+        _ => Err(refused()),
+    }
+}
+
+/// How many numbers `range(start, stop, step)` has.
+fn count(start: i64, stop: i64, step: i64) -> u64 {
+    let (start, stop, step) = (i128::from(start), i128::from(stop), i128::from(step));
+    let way = if step > 0 { stop - start } else { start - stop };
+    let step = step.unsigned_abs();
+    u64::try_from(way).map_or(0, |way| u128::from(way).div_ceil(step) as u64)
+}

@@ -1,0 +1,107 @@
+//! Ops that combine the elements along axes: one kernel each, and for large ones a fixed division
+//! into chunks, whose results the same kernel combines. The division depends on shapes alone, so
+//! that a result never depends on the number of threads.
+
+pub(crate) mod along;
+mod axes;
+pub mod cumulative;
+pub mod extremes;
+pub mod sums;
+
+use crate::op::{Param, ParamKind};
+use crate::{Args, Code, OpError};
+use cloakwork_ir::{DType, Type};
+
+/// The operand.
+const A: Param = Param::new("a", ParamKind::Tensor, "any shape");
+/// Axes to reduce.
+const AXES: Param = Param::new("axes", ParamKind::Shape, "axes of `a`, none twice");
+/// Whether reduced axes stay, with size 1.
+const KEEPDIMS: Param = Param::new(
+    "keepdims",
+    ParamKind::Bool,
+    "whether the axes stay, with size 1",
+)
+.or(0);
+/// One axis.
+const AXIS: Param = Param::new("axis", ParamKind::AXIS, "an axis of `a`");
+/// The result.
+const OUT: Param = Param::new("out", ParamKind::Out, "`a` without the axes");
+
+/// What a reduction is beside its name.
+struct Reduction {
+    /// The kernel of the operand's type.
+    kernel: &'static str,
+    /// The kernel that combines the results of chunks.
+    combine: &'static str,
+    /// Whether an empty reduction has a value.
+    has_identity: bool,
+    /// The type of the result; `None` for a type that it does not take.
+    gives: fn(DType) -> Option<DType>,
+}
+
+/// Sums and products of integers are as wide as integers are.
+const fn widened(dtype: DType) -> Option<DType> {
+    Some(match dtype {
+        DType::Bool | DType::I8 | DType::I16 | DType::I32 | DType::I64 => DType::I64,
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => DType::U64,
+        float => float,
+    })
+}
+
+const fn ordered(dtype: DType) -> Option<DType> {
+    if dtype.is_complex() || matches!(dtype, DType::Bool) {
+        None
+    } else {
+        Some(dtype)
+    }
+}
+
+/// The type of the result of an op that gives this type of element.
+fn typed(args: &Args, gives: fn(DType) -> Option<DType>) -> Result<DType, OpError> {
+    let a = args.tensor("a")?;
+    gives(a.dtype).ok_or_else(|| {
+        let expected = "integers or floats";
+        OpError::new(Code::Dtype, "a", expected, a.dtype.name())
+    })
+}
+
+fn infer(args: &Args, reduction: &Reduction) -> Result<Type, OpError> {
+    let dtype = typed(args, reduction.gives)?;
+    let axes = axes::Axes::of(args)?;
+    if !reduction.has_identity && axes.reduced_elements() == 0 && axes.kept_elements() > 0 {
+        let got = args.tensor("a")?.shape().to_string();
+        let expected = "an element to reduce: this op has no value for none";
+        return Err(OpError::new(Code::Shape, "a", expected, got));
+    }
+    Ok(Type::new(dtype, axes.result(args.flag("keepdims")?)?))
+}
+
+/// Declares a reduction over axes.
+macro_rules! reduction {
+    ($name:ident, $text:literal, $doc:literal, $rule:expr) => {
+        #[doc = concat!("`", $text, "`.")]
+        pub static $name: $crate::OpDef = $crate::OpDef {
+            name: $text,
+            family: $crate::Family::Reduction,
+            doc: $doc,
+            params: &[super::A, super::AXES, super::KEEPDIMS, super::OUT],
+            forms: &[$crate::Form::own($text, &["a", "axes", "keepdims", "out"])],
+            body: $crate::Body::Kernel($crate::KernelBody {
+                infer: |args| super::infer(args, &$rule),
+                checks: &[],
+                out: $crate::OutRule::Exact,
+                dtypes: &[],
+                aliasing: $crate::Aliasing::Never,
+                access: $crate::Access::Write,
+                launch: |args| super::axes::launch(args, &$rule),
+                reference: None,
+                temporary: Some(super::axes::temporary_bytes),
+                elementwise: None,
+            }),
+            operations: super::axes::operations,
+            laws: &[],
+        };
+    };
+}
+use reduction;

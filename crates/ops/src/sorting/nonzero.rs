@@ -1,0 +1,60 @@
+//! `nonzero`: where elements are not 0.
+
+use crate::op::{Param, ParamKind};
+use crate::{
+    Access, Aliasing, Body, Extents, Family, Form, KernelBody, Launch, OpDef, OutRule, geometry,
+};
+use cloakwork_ir::{DType, Type};
+use smallvec::smallvec;
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "nonzero",
+    family: Family::Sorting,
+    doc: "The indices of the elements of `a` that are not 0: i64 `[count, rank of a]`, in \
+          row-major order. `count` is how many there are (`count_nonzero`); a smaller one leaves \
+          the last out, and a larger one leaves rows of 0.",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "any shape"),
+        Param::new(
+            "count",
+            ParamKind::Int(0, 1 << 48),
+            "the rows of the result",
+        ),
+        Param::new("out", ParamKind::Out, "i64 `[count, rank of a]`"),
+    ],
+    forms: &[Form::own("nonzero", &["a", "count", "out"])],
+    body: Body::Kernel(KernelBody {
+        infer: |args| {
+            let rank = args.tensor("a")?.view.rank() as u64;
+            let shape = geometry::shape("count", &[args.int("count")? as u64, rank])?;
+            Ok(Type::new(DType::I64, shape))
+        },
+        checks: &[],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Never,
+        access: Access::Accumulate,
+        launch: |args| {
+            let (a, out) = (args.tensor("a")?, args.tensor("out")?);
+            let dims: Extents = a.dims().iter().map(|&dim| dim as i64).collect();
+            let still = vec![0; dims.len()];
+            let strides = &out.view.strides;
+            Ok(smallvec![Launch {
+                kernel: "nonzero",
+                split: 0,
+                operands: smallvec![
+                    args.operand("out", &still)?,
+                    args.operand("a", &a.view.strides)?
+                ],
+                params: smallvec![strides[0], strides[1], args.int("count")?],
+                dims,
+            }])
+        },
+        reference: None,
+        temporary: None,
+        elementwise: None,
+    }),
+    operations: |args| args.tensor("a").map_or(0, |a| a.shape().elements()),
+    laws: &[],
+};

@@ -1,0 +1,92 @@
+//! `scatter`: rows written to places that indices name.
+
+use crate::op::{Param, ParamKind};
+use crate::{
+    Access, Aliasing, Body, Code, ContentCheck, Extents, Family, Form, KernelBody, Launch, OpDef,
+    OpError, OutRule, rules,
+};
+use cloakwork_ir::{DType, Type};
+use smallvec::smallvec;
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "scatter",
+    family: Family::Sorting,
+    doc: "`out[indices[k]] = values[k]`, in the order of `k`: of equal indices the last counts. \
+          The other elements are those of `a`, which `out` may be. Negative indices count from \
+          the end.",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "one axis or more"),
+        Param::new("indices", ParamKind::Tensor, "i64, one axis"),
+        Param::new(
+            "values",
+            ParamKind::Tensor,
+            "the dtype of `a`; as many rows as indices, of the shape of the rows of `a`",
+        ),
+        Param::new("axis", ParamKind::Int(0, 0), "the axis that is indexed: 0").or(0),
+        Param::new("out", ParamKind::Out, "the shape of `a`"),
+    ],
+    forms: &[Form::own("scatter", &["a", "indices", "values", "out"])],
+    body: Body::Kernel(KernelBody {
+        infer: |args| {
+            let (a, indices) = (args.tensor("a")?, args.tensor("indices")?);
+            rules::dtype_in("indices", indices, &[DType::I64])?;
+            rules::rank_is("indices", indices, 1)?;
+            rules::same_dtype(args, "values", a.dtype)?;
+            let Some((_, row)) = a.dims().split_first() else {
+                let got = a.shape().to_string();
+                return Err(OpError::new(Code::Shape, "a", "one axis or more", got));
+            };
+            let expected = [indices.dims(), row].concat();
+            rules::shape_is("values", args.tensor("values")?, &expected)?;
+            Ok(Type::new(a.dtype, a.shape().clone()))
+        },
+        checks: &[ContentCheck::IndexInto {
+            indices: "indices",
+            operand: "a",
+            axis: "axis",
+        }],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Only("a"),
+        access: Access::Write,
+        launch: |args| {
+            let (a, out) = (args.tensor("a")?, args.tensor("out")?);
+            let copy = [args.input("out")?, args.input("a")?];
+            let copy = Launch::elementwise("copy", a.shape(), &copy)?;
+            let values = args.tensor("values")?;
+            let row = values.view.rank();
+            let rest = || (1..row).chain([0]);
+            let dims: Extents = rest().map(|i| values.dims()[i] as i64).collect();
+            let along = |strides: &[i64], first: i64| -> Extents {
+                rest()
+                    .map(|i| if i == 0 { first } else { strides[i] })
+                    .collect()
+            };
+            let still = vec![0; row];
+            let step = args.tensor("indices")?.view.strides[0];
+            Ok(smallvec![
+                copy,
+                Launch {
+                    kernel: "scatter",
+                    split: row - 1,
+                    operands: smallvec![
+                        args.operand("out", &along(&out.view.strides, 0))?,
+                        args.operand(
+                            "values",
+                            &along(&values.view.strides, values.view.strides[0])
+                        )?,
+                        args.operand("indices", &along(&still, step))?,
+                    ],
+                    params: smallvec![out.view.strides[0], out.dims()[0] as i64],
+                    dims,
+                }
+            ])
+        },
+        reference: None,
+        temporary: None,
+        elementwise: None,
+    }),
+    operations: |args| args.tensor("values").map_or(0, |v| v.shape().elements()),
+    laws: &[],
+};

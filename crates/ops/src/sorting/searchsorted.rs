@@ -1,0 +1,72 @@
+//! `searchsorted`: where elements belong in a sorted list.
+
+use crate::op::{Param, ParamKind};
+use crate::{
+    Access, Aliasing, Body, Code, Family, Form, KernelBody, Launch, LaunchInput, LaunchOperand,
+    OpDef, OpError, OutRule, rules,
+};
+use cloakwork_ir::{DType, Type};
+use smallvec::{SmallVec, smallvec};
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "searchsorted",
+    family: Family::Sorting,
+    doc: "The index, i64, before which each of `values` keeps `sorted` in order: left of equal \
+          elements, or right of them.",
+    params: &[
+        Param::new("values", ParamKind::Tensor, "real numbers, any shape"),
+        Param::new(
+            "sorted",
+            ParamKind::Tensor,
+            "the same dtype, one axis, ascending",
+        ),
+        Param::new("right", ParamKind::Bool, "whether right of equal elements").or(0),
+        Param::new("out", ParamKind::Out, "i64, the shape of `values`"),
+    ],
+    forms: &[Form::own(
+        "searchsorted",
+        &["values", "sorted", "right", "out"],
+    )],
+    body: Body::Kernel(KernelBody {
+        infer: |args| {
+            let (values, sorted) = (args.tensor("values")?, args.tensor("sorted")?);
+            if values.dtype.is_complex() {
+                let got = values.dtype.name();
+                return Err(OpError::new(Code::Dtype, "values", "real numbers", got));
+            }
+            rules::same_dtype(args, "sorted", values.dtype)?;
+            rules::rank_is("sorted", sorted, 1)?;
+            Ok(Type::new(DType::I64, values.shape().clone()))
+        },
+        checks: &[],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Never,
+        access: Access::Write,
+        launch: |args| {
+            let (sorted, shape) = (args.tensor("sorted")?, args.tensor("out")?.shape());
+            let inputs: [LaunchInput; 2] = [args.input("out")?, args.input("values")?];
+            let mut launch = Launch::elementwise("searchsorted", shape, &inputs)?;
+            launch.operands.push(LaunchOperand {
+                source: args.source("sorted")?,
+                offset: sorted.view.offset,
+                strides: SmallVec::from_elem(0, launch.dims.len()),
+            });
+            launch.params = smallvec![
+                sorted.dims()[0] as i64,
+                sorted.view.strides[0],
+                args.int("right")?,
+            ];
+            Ok(smallvec![launch])
+        },
+        reference: None,
+        temporary: None,
+        elementwise: None,
+    }),
+    operations: |args| {
+        let steps = args.tensor("sorted").map_or(0, |s| s.shape().elements());
+        rules::out_elements(args) * u64::from(u64::BITS - steps.leading_zeros())
+    },
+    laws: &[],
+};

@@ -1,0 +1,160 @@
+//! Memory that was released and waits for the next block, and the count of all there is.
+//!
+//! Small blocks wait in lists of the thread that released them, large ones in one list of the
+//! process. Large results of the same size are the rule in loops over tensors, and their cost is
+//! the system's zeroing of fresh pages.
+
+use memmap2::MmapMut;
+use std::alloc::{Layout, alloc, dealloc};
+use std::cell::RefCell;
+use std::ptr::NonNull;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The smallest class has a cache line, each further one twice as much.
+const LINE_BYTES: usize = 64;
+const CLASSES: usize = 11;
+/// The most bytes that wait in one class of one thread.
+const CLASS_LIMIT_BYTES: usize = 256 << 10;
+/// The most bytes that wait among the large ones.
+const LARGE_LIMIT_BYTES: usize = 1 << 30;
+
+static LIVE: AtomicU64 = AtomicU64::new(0);
+static PEAK: AtomicU64 = AtomicU64::new(0);
+static WAITING: AtomicU64 = AtomicU64::new(0);
+static LARGE: Mutex<Vec<MmapMut>> = Mutex::new(Vec::new());
+
+/// Bytes of tensors, arenas and scratch memory of this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryStats {
+    /// In use.
+    pub live_bytes: u64,
+    /// The most that were in use at a time.
+    pub peak_bytes: u64,
+    /// Released and kept for the next large block.
+    pub cached_bytes: u64,
+}
+
+/// What is in use now.
+#[must_use]
+pub fn memory_stats() -> MemoryStats {
+    MemoryStats {
+        live_bytes: LIVE.load(Ordering::Relaxed),
+        peak_bytes: PEAK.load(Ordering::Relaxed),
+        cached_bytes: WAITING.load(Ordering::Relaxed),
+    }
+}
+
+/// Gives large blocks that wait back to the system, and counts peaks anew.
+pub fn release_cached() {
+    if let Ok(mut waiting) = LARGE.lock() {
+        waiting.clear();
+        WAITING.store(0, Ordering::Relaxed);
+    }
+    PEAK.store(LIVE.load(Ordering::Relaxed), Ordering::Relaxed);
+}
+
+pub(crate) fn count_made(bytes: usize) {
+    let now = LIVE.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
+    if now > PEAK.load(Ordering::Relaxed) {
+        PEAK.fetch_max(now, Ordering::Relaxed);
+    }
+}
+
+pub(crate) fn count_released(bytes: usize) {
+    LIVE.fetch_sub(bytes as u64, Ordering::Relaxed);
+}
+
+/// Small blocks of a thread, by class. Freed with the thread.
+struct Lists([Vec<NonNull<u8>>; CLASSES]);
+
+impl Drop for Lists {
+    fn drop(&mut self) {
+        for (class, list) in self.0.iter_mut().enumerate() {
+            for start in list.drain(..) {
+                free(class, start);
+            }
+        }
+    }
+}
+
+thread_local! {
+    static LISTS: RefCell<Lists> = const { RefCell::new(Lists([const { Vec::new() }; CLASSES])) };
+}
+
+const fn class_bytes(class: usize) -> usize {
+    LINE_BYTES << class
+}
+
+fn layout(class: usize) -> Option<Layout> {
+    Layout::from_size_align(class_bytes(class), LINE_BYTES).ok()
+}
+
+fn free(class: usize, start: NonNull<u8>) {
+    if let Some(layout) = layout(class) {
+        // SAFETY: blocks of a class are allocated with its layout.
+        unsafe { dealloc(start.as_ptr(), layout) };
+    }
+}
+
+/// A block of the class that holds so many bytes; none for more than the largest class has.
+pub(crate) fn small(bytes: usize) -> Option<(usize, NonNull<u8>)> {
+    let lines = bytes.div_ceil(LINE_BYTES).max(1);
+    let class = lines.next_power_of_two().trailing_zeros() as usize;
+    if class >= CLASSES {
+        return None;
+    }
+    // A thread that ends has no lists any more: then the system's allocator serves.
+    let waiting = LISTS.try_with(|lists| lists.borrow_mut().0[class].pop());
+    if let Ok(Some(start)) = waiting {
+        return Some((class, start));
+    }
+    // SAFETY: the layout of a class has a size above zero.
+    let start = NonNull::new(unsafe { alloc(layout(class)?) })?;
+    Some((class, start))
+}
+
+pub(crate) fn release_small(class: usize, start: NonNull<u8>) {
+    let kept = LISTS.try_with(|lists| {
+        let list = &mut lists.borrow_mut().0[class];
+        let room = list.len() < (CLASS_LIMIT_BYTES / class_bytes(class)).clamp(2, 64);
+        if room {
+            list.push(start);
+        }
+        room
+    });
+    if !kept.unwrap_or(false) {
+        free(class, start);
+    }
+}
+
+/// A mapping of at least so many bytes and of not many more. One that another thread holds the
+/// list for is not worth waiting for, and in a forked child it might be held forever.
+pub(crate) fn take_large(bytes: usize) -> Option<MmapMut> {
+    let mut waiting = LARGE.try_lock().ok()?;
+    // What stands beside a block is room to align it in: a huge page, and what rounding adds.
+    let fits = |map: &MmapMut| {
+        let room = map.len() - (2 << 20);
+        room >= bytes && room <= bytes + bytes / 8 + (4 << 20)
+    };
+    let place = waiting.iter().rposition(fits)?;
+    let map = waiting.swap_remove(place);
+    WAITING.fetch_sub(map.len() as u64, Ordering::Relaxed);
+    Some(map)
+}
+
+pub(crate) fn release_large(map: MmapMut) {
+    let Ok(mut waiting) = LARGE.try_lock() else {
+        return;
+    };
+    let mut total: usize = waiting.iter().map(|map| map.len()).sum::<usize>() + map.len();
+    while total > LARGE_LIMIT_BYTES && !waiting.is_empty() {
+        total -= waiting.remove(0).len();
+    }
+    if total <= LARGE_LIMIT_BYTES {
+        waiting.push(map);
+    } else {
+        total -= map.len();
+    }
+    WAITING.store(total as u64, Ordering::Relaxed);
+}

@@ -1,0 +1,211 @@
+//! Element-wise calls without a detour: operands that are dense, of one type and of one shape (or
+//! one of them a single element) need nothing of the declaration but its row of kernels, which is
+//! looked up once. Every other call takes the general way; results are the same.
+
+use super::{EagerArg, EagerError, Tensor, call, internal};
+use crate::launch::{SPLIT_NS, Workers};
+use crate::memory::Block;
+use crate::pool;
+use cloakwork_ir::{DType, Shape};
+use cloakwork_kernels::{Isa, KernelRow, RawLaunch, select};
+use cloakwork_ops::{Body, Elementwise, KernelBody, OpDef, elementwise, find};
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+const DTYPES: usize = cloakwork_ir::ALL_DTYPES.len();
+
+/// An element-wise op with its kernels looked up.
+pub struct Ready {
+    name: &'static str,
+    found: OnceLock<Option<(&'static OpDef, &'static Elementwise)>>,
+    /// By the operands' type; null where not looked up yet.
+    rows: [AtomicPtr<KernelRow>; DTYPES],
+}
+
+/// An operand: a tensor, or a single element of the same type.
+#[derive(Clone, Copy)]
+pub enum Operand<'a> {
+    /// A tensor.
+    Tensor(&'a Tensor),
+    /// One element's bytes, aligned as 16-byte elements are.
+    Element(&'a Element),
+}
+
+/// One element of any type, in its first bytes.
+#[derive(Clone, Copy)]
+#[repr(align(16))]
+pub struct Element(pub [u8; 16]);
+
+/// How the operands lie: the result's elements, and each operand's step.
+struct Dense {
+    elements: u64,
+    steps: [i64; 2],
+}
+
+impl Ready {
+    /// The op of this name; it is looked for when it is first called.
+    #[must_use]
+    pub const fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            found: OnceLock::new(),
+            rows: [const { AtomicPtr::new(null_mut()) }; DTYPES],
+        }
+    }
+
+    /// The declaration.
+    ///
+    /// # Errors
+    /// There is no such element-wise op: an internal error.
+    pub fn def(&self) -> Result<(&'static OpDef, &'static Elementwise), EagerError> {
+        let found = self.found.get_or_init(|| {
+            let def = find(self.name)?;
+            match def.body {
+                Body::Kernel(KernelBody {
+                    elementwise: Some(rule),
+                    ..
+                }) => Some((def, rule)),
+                _ => None,
+            }
+        });
+        found.ok_or_else(|| internal(&format!("{} is no element-wise op", self.name)).into())
+    }
+
+    /// Forgets the kernels: others are to be used from now on.
+    pub fn forget(&self) {
+        for row in &self.rows {
+            row.store(null_mut(), Ordering::Relaxed);
+        }
+    }
+
+    fn row(&self, rule: &Elementwise, dtype: DType, isa: Isa) -> Option<&'static KernelRow> {
+        let slot = self.rows.get(dtype as usize)?;
+        let known = slot.load(Ordering::Relaxed);
+        if !known.is_null() {
+            // SAFETY: only rows of the table, which live forever, are stored.
+            return Some(unsafe { &*known });
+        }
+        let row = select(rule.kernel, dtype, rule.gives.of(dtype), isa)?;
+        slot.store(std::ptr::from_ref(row).cast_mut(), Ordering::Relaxed);
+        Some(row)
+    }
+
+    /// The result of one or two operands of type `dtype`.
+    ///
+    /// # Errors
+    /// What the declaration refuses, or too little memory.
+    pub fn call(
+        &self,
+        dtype: DType,
+        operands: &[Operand<'_>],
+        threads: usize,
+        isa: Isa,
+    ) -> Result<Tensor, EagerError> {
+        let (def, rule) = self.def()?;
+        if rule.takes.allows(dtype)
+            && let Some((dense, shape)) = dense(operands)
+            && let Some(row) = self.row(rule, dtype, isa)
+        {
+            let out = Tensor::uninit(rule.gives.of(dtype), shape.clone())?;
+            run(row, &dense, &out, operands, threads)?;
+            return Ok(out);
+        }
+        let tensor = |operand: &Operand| match operand {
+            Operand::Tensor(tensor) => Ok(EagerArg::Tensor((*tensor).clone())),
+            Operand::Element(element) => element.tensor(dtype).map(EagerArg::Tensor),
+        };
+        let args = operands.iter().map(tensor).collect::<Result<_, _>>()?;
+        call(def, args, threads, isa)
+    }
+}
+
+impl Element {
+    /// A tensor without axes that holds it.
+    ///
+    /// # Errors
+    /// Not enough memory.
+    pub fn tensor(&self, dtype: DType) -> Result<Tensor, EagerError> {
+        let view = cloakwork_ir::View::contiguous(Shape::scalar());
+        Ok(Tensor::from_bytes(dtype, view, &self.0)?)
+    }
+}
+
+/// The geometry, if there is nothing to it, and the result's shape.
+#[inline]
+fn dense<'a>(operands: &[Operand<'a>]) -> Option<(Dense, &'a Shape)> {
+    let mut whole: Option<&'a Tensor> = None;
+    for operand in operands {
+        let Operand::Tensor(tensor) = operand else {
+            continue;
+        };
+        let view = tensor.view();
+        if !view.is_contiguous() {
+            return None;
+        }
+        match whole {
+            None => whole = Some(tensor),
+            Some(other) if other.view().shape == view.shape => {}
+            // A tensor of no axes and one element goes with any shape.
+            Some(other) if other.view().rank() == 0 => whole = Some(tensor),
+            Some(_) if view.rank() == 0 => {}
+            Some(_) => return None,
+        }
+    }
+    let shape = &whole?.view().shape;
+    let mut steps = [0; 2];
+    for (step, operand) in steps.iter_mut().zip(operands) {
+        if let Operand::Tensor(tensor) = operand
+            && tensor.view().rank() == shape.rank()
+        {
+            *step = 1;
+        }
+    }
+    let elements = shape.elements();
+    Some((Dense { elements, steps }, shape))
+}
+
+fn run(
+    row: &'static KernelRow,
+    dense: &Dense,
+    out: &Tensor,
+    operands: &[Operand<'_>],
+    threads: usize,
+) -> Result<(), EagerError> {
+    let mut data: [*mut c_void; 3] = [out.data().cast(), null_mut(), null_mut()];
+    for (slot, operand) in data[1..].iter_mut().zip(operands) {
+        *slot = match operand {
+            Operand::Tensor(tensor) => tensor.data().cast(),
+            Operand::Element(element) => std::ptr::from_ref(*element).cast_mut().cast(),
+        };
+    }
+    let dims = [dense.elements as i64];
+    let strides = [1, dense.steps[0], dense.steps[1]];
+    let bytes = dense.elements * out.dtype().size_bytes() as u64;
+    let params = [i64::from(bytes >= elementwise::STREAM_BYTES)];
+    let launch = RawLaunch {
+        rank: 1,
+        operands: 1 + operands.len() as u32,
+        dims: dims.as_ptr(),
+        strides: strides.as_ptr(),
+        data: data.as_ptr(),
+        params: params.as_ptr(),
+        prepared: std::ptr::null(),
+    };
+    if dense.elements == 0 {
+        return Ok(());
+    }
+    if dense.elements < 2 * SPLIT_NS || threads == 1 {
+        // SAFETY: the operands are dense, of the row's types and as long as the launch says; the
+        // result is new. Element-wise rows need neither scratch memory nor constants.
+        unsafe { row.run(&launch, 0, dense.elements, null_mut()) };
+        return Ok(());
+    }
+    let pool = pool::pool(threads)?;
+    let scratch = Block::uninit(0)?;
+    let workers = Workers::new(Some(&pool), &scratch, SPLIT_NS);
+    // SAFETY: as above; parts write disjoint elements.
+    unsafe { workers.run(row, &launch, dense.elements, dense.elements, &mut || true) };
+    Ok(())
+}
