@@ -31,7 +31,9 @@ _MAY_IMPORT = re.compile(
     r"mem(?:cpy|move|set|cmp)|__u?(?:div|mod|divmod)ti[34]|__stack_chk_\w+|_GLOBAL_OFFSET_TABLE_"
     r"|__asan_\w+|__ubsan_\w+"
     r"|(?:exp|exp2|expm1|log|log2|log10|log1p|sqrt|sin|cos|tan|tanh|erf|pow|fma|fabs|fmod|ldexp"
-    r"|frexp|floor|ceil|trunc|round|rint|nearbyint|lrint|llrint|fmin|fmax)f?"
+    r"|frexp|floor|ceil|trunc|round|rint|nearbyint|lrint|llrint|fmin|fmax|asin|acos|atan|sinh"
+    r"|cosh|asinh|acosh|atanh|atan2|hypot|nextafter)f?"
+    r"|c(?:exp|log|sqrt|abs|pow|a?(?:sin|cos|tan)h?)f?"
 )
 
 

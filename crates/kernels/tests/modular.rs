@@ -1,4 +1,4 @@
-//! modmul, modsum, mod, modneg and abs against 128-bit integers.
+//! modmul, modsum, mod and modneg against 128-bit integers.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -252,36 +252,5 @@ fn a_remainder_by_any_divisor_but_zero_is_that_of_c() {
         let operands = vec![flat(vec![0; 40], 1), flat(row, 1), flat(vec![divisor], 0)];
         let call = Call::new("mod", &[40], operands);
         call.check(&call.filled(|index| expected("mod", call.at(1, index), 0, divisor)));
-    }
-}
-
-#[test]
-fn absolute_values_wrap_for_the_least_integer_and_clear_the_sign_of_floats() {
-    let mut random = Random(5);
-    for dtype in [DType::I32, DType::I64, DType::F32, DType::F64] {
-        for layout in INJECTIVE {
-            let dims = [3, 70];
-            let mut word = |r: &mut Random| match r.below(4) {
-                0 => wrap(i64::MIN, dtype),
-                1 if dtype == DType::I32 => i64::from(i32::MIN),
-                _ => r.word() as i64 >> r.below(64),
-            };
-            let out = operand(dtype, &dims, layout, &mut random, &mut |_| 0);
-            let a = operand(
-                dtype,
-                &dims,
-                LAYOUTS[random.below(7) as usize],
-                &mut random,
-                &mut word,
-            );
-            let call = Call::new("abs", &dims, vec![Some(out), Some(a)]);
-            let words = call.filled(|index| match (dtype, call.at(1, index)) {
-                (DType::I32, a) => i64::from((a as i32).wrapping_abs()),
-                (DType::I64, a) => a.wrapping_abs(),
-                (DType::F32, a) => a & 0x7fff_ffff,
-                (_, a) => a & i64::MAX,
-            });
-            call.check(&words);
-        }
     }
 }

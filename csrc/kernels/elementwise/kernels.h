@@ -2,6 +2,9 @@
 #ifndef CLOAKWORK_KERNELS_ELEMENTWISE_KERNELS_H_
 #define CLOAKWORK_KERNELS_ELEMENTWISE_KERNELS_H_
 
-#include "kernels/rows.h"
+#include "kernels/elementwise/arithmetic.h"
+#include "kernels/elementwise/cast.h"
+#include "kernels/elementwise/comparison.h"
+#include "kernels/elementwise/where.h"
 
 #endif  // CLOAKWORK_KERNELS_ELEMENTWISE_KERNELS_H_

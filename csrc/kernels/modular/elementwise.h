@@ -1,4 +1,4 @@
-// The loop of modmul, modsum, mod and modneg, and abs.
+// The loop of modmul, modsum, mod and modneg.
 #ifndef CLOAKWORK_KERNELS_MODULAR_ELEMENTWISE_H_
 #define CLOAKWORK_KERNELS_MODULAR_ELEMENTWISE_H_
 
@@ -120,23 +120,6 @@ void Mod(const cw_launch& launch, u64 begin, u64 end, void*) {
 template <class V, class In, class Out>
 void ModNeg(const cw_launch& launch, u64 begin, u64 end, void*) {
   ForEachResidue<V, ModNegOp, Out>(launch, begin, end);
-}
-
-CW_INLINE int32_t AbsoluteOf(int32_t x) { return x < 0 ? (int32_t)(0u - (u32)x) : x; }
-CW_INLINE int64_t AbsoluteOf(int64_t x) { return x < 0 ? (int64_t)(0u - (u64)x) : x; }
-CW_INLINE float AbsoluteOf(float x) { return __builtin_fabsf(x); }
-CW_INLINE double AbsoluteOf(double x) { return __builtin_fabs(x); }
-
-template <class V, class In, class Out>
-void Abs(const cw_launch& launch, u64 begin, u64 end, void*) {
-  Rows<2> rows(launch.rank, launch.dims, {Strides(launch, 0), Strides(launch, 1)});
-  Out a_buffer[kBlock], out_buffer[kBlock];
-  ForEachBlock(rows, begin, end, [&](u64 position, u64 count) {
-    const Out* a = FetchBlock(rows, 1, Data<const Out>(launch, 1), position, count, a_buffer);
-    Out* out = OpenBlock(rows, 0, Data<Out>(launch, 0), position, out_buffer);
-    for (u64 i = 0; i < count; ++i) out[i] = AbsoluteOf(a[i]);
-    FlushBlock(rows, 0, Data<Out>(launch, 0), position, count, out);
-  });
 }
 
 }  // namespace
