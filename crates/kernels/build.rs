@@ -3,10 +3,11 @@
 use std::path::Path;
 
 /// What serves every instruction set.
-const COMMON: [&str; 6] = [
+const COMMON: [&str; 7] = [
     "kernels/table.cc",
     "kernels/check.cc",
     "kernels/gadget/prepare.cc",
+    "kernels/linear/prepare.cc",
     "kernels/modular/prepare.cc",
     "kernels/ntt/prepare.cc",
     "kernels/rlwe/prepare.cc",

@@ -3,6 +3,7 @@
 
 #include "kernels/common.h"
 #include "kernels/gadget/derived.h"
+#include "kernels/linear/derived.h"
 #include "kernels/modular/derived.h"
 #include "kernels/ntt/derived.h"
 #include "kernels/rlwe/derived.h"

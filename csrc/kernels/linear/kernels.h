@@ -2,6 +2,6 @@
 #ifndef CLOAKWORK_KERNELS_LINEAR_KERNELS_H_
 #define CLOAKWORK_KERNELS_LINEAR_KERNELS_H_
 
-#include "kernels/rows.h"
+#include "kernels/linear/matmul.h"
 
 #endif  // CLOAKWORK_KERNELS_LINEAR_KERNELS_H_

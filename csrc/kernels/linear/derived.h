@@ -1,0 +1,28 @@
+// What the kernels of this family need beside their operands.
+#ifndef CLOAKWORK_KERNELS_LINEAR_DERIVED_H_
+#define CLOAKWORK_KERNELS_LINEAR_DERIVED_H_
+
+#include "kernels/derived.h"
+
+extern "C" {
+uint64_t cw_matmul_scratch_bytes_1(const cw_launch* launch);
+uint64_t cw_matmul_scratch_bytes_2(const cw_launch* launch);
+uint64_t cw_matmul_scratch_bytes_4(const cw_launch* launch);
+uint64_t cw_matmul_scratch_bytes_8(const cw_launch* launch);
+uint64_t cw_matmul_scratch_bytes_16(const cw_launch* launch);
+}
+
+namespace cw {
+namespace {
+
+// By the size of an element.
+constexpr Derived kMatmul1 = {0, cw_matmul_scratch_bytes_1, nullptr, nullptr};
+constexpr Derived kMatmul2 = {0, cw_matmul_scratch_bytes_2, nullptr, nullptr};
+constexpr Derived kMatmul4 = {0, cw_matmul_scratch_bytes_4, nullptr, nullptr};
+constexpr Derived kMatmul8 = {0, cw_matmul_scratch_bytes_8, nullptr, nullptr};
+constexpr Derived kMatmul16 = {0, cw_matmul_scratch_bytes_16, nullptr, nullptr};
+
+}  // namespace
+}  // namespace cw
+
+#endif  // CLOAKWORK_KERNELS_LINEAR_DERIVED_H_

@@ -1,0 +1,52 @@
+// What a matmul launch says in its params, and what it needs of scratch.
+#ifndef CLOAKWORK_KERNELS_LINEAR_MATMUL_SHAPE_H_
+#define CLOAKWORK_KERNELS_LINEAR_MATMUL_SHAPE_H_
+
+#include "kernels/common.h"
+
+namespace cw {
+namespace {
+
+// A multiple of the columns of every tile of every instruction set: blocks of packed columns
+// begin at multiples of it, and mean the same to all.
+constexpr u64 kColumnGroup = 192;
+// The widest row of a tile of b: of complex elements, two vectors of 64 bytes a component.
+constexpr u64 kPanelRowBytes = 256;
+// Rows of a copy of a lie this much beyond a multiple of it apart, so that the rows of a tile
+// fall in different sets of the cache.
+constexpr u64 kRowPadding = 64;
+
+struct MatmulShape {
+  u64 rows, columns, depth;                       // a is rows x depth, b is depth x columns
+  u64 row_block, column_block, depth_block;       // of a unit; columns by kColumnGroup if packed
+  i64 a_row, a_column, b_row, b_column;           // strides
+  i64 out_row, out_column;
+  bool packed;                                    // b is what matmul_pack wrote
+
+  explicit MatmulShape(const i64* p)
+      : rows((u64)p[0]), columns((u64)p[1]), depth((u64)p[2]),
+        row_block((u64)p[3]), column_block((u64)p[4]), depth_block((u64)p[5]),
+        a_row(p[6]), a_column(p[7]), b_row(p[8]), b_column(p[9]),
+        out_row(p[10]), out_column(p[11]), packed(p[12] != 0) {}
+
+  // Elements of a copy of a row of a.
+  template <class T>
+  u64 CopiedRow() const {
+    return RoundUp(depth_block * sizeof(T)) / sizeof(T) + kRowPadding / sizeof(T);
+  }
+  template <class T>
+  u64 CopyBytes() const {
+    return RoundUp(row_block) * CopiedRow<T>() * sizeof(T);
+  }
+};
+
+// One batch entry's packed b: for each block of depth, panels of Tile::kColumns columns, each
+// row-major; the last panel is filled up with zeros.
+CW_INLINE u64 PackedColumns(u64 columns) {
+  return (columns + kColumnGroup - 1) / kColumnGroup * kColumnGroup;
+}
+
+}  // namespace
+}  // namespace cw
+
+#endif  // CLOAKWORK_KERNELS_LINEAR_MATMUL_SHAPE_H_
