@@ -10,6 +10,7 @@ const COMMON: [&str; 7] = [
     "kernels/linear/prepare.cc",
     "kernels/modular/prepare.cc",
     "kernels/ntt/prepare.cc",
+    "kernels/reduction/prepare.cc",
     "kernels/rlwe/prepare.cc",
 ];
 

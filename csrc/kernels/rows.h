@@ -130,19 +130,25 @@ struct Rows {
   }
 };
 
-// Calls body(position, count) for the blocks of units begin .. end, with rows at their row.
+// Calls body(position, count) for the blocks of units begin .. end, of up to size each, with rows
+// at their row.
 template <int operands, class Body>
-CW_INLINE void ForEachBlock(Rows<operands>& rows, u64 begin, u64 end, Body&& body) {
+CW_INLINE void ForEachBlockOf(u64 size, Rows<operands>& rows, u64 begin, u64 end, Body&& body) {
   if (begin >= end) return;
   u64 position = begin % rows.length;
   rows.Seek(begin / rows.length);
   for (u64 left = end - begin; left != 0;) {
     const u64 stop = position + Min(rows.length - position, left);
     left -= stop - position;
-    for (; position < stop; position += kBlock) body(position, Min(kBlock, stop - position));
+    for (; position < stop; position += size) body(position, Min(size, stop - position));
     position = 0;
     if (left != 0) rows.Next();
   }
+}
+
+template <int operands, class Body>
+CW_INLINE void ForEachBlock(Rows<operands>& rows, u64 begin, u64 end, Body&& body) {
+  ForEachBlockOf(kBlock, rows, begin, end, body);
 }
 
 // The block's elements of one operand, side by side: in place, or gathered into buffer.

@@ -6,6 +6,7 @@
 #include "kernels/linear/derived.h"
 #include "kernels/modular/derived.h"
 #include "kernels/ntt/derived.h"
+#include "kernels/reduction/derived.h"
 #include "kernels/rlwe/derived.h"
 
 #define CW_DECLARE(kernel, suffix, isa) \

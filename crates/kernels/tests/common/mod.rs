@@ -2,6 +2,7 @@
 //! compared with a reference to the bit.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
+pub mod direct;
 pub mod random;
 
 use cloakwork_ir::{DType, read_word, write_word};
@@ -266,12 +267,12 @@ impl Block {
         self.start.cast()
     }
 
-    fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         // SAFETY: the block owns these bytes.
         unsafe { std::slice::from_raw_parts(self.start, self.layout.size()) }
     }
 
-    fn bytes_mut(&mut self) -> &mut [u8] {
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as above.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.layout.size()) }
     }
