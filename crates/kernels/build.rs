@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// What serves every instruction set.
-const COMMON: [&str; 7] = [
+const COMMON: [&str; 8] = [
     "kernels/table.cc",
     "kernels/check.cc",
     "kernels/gadget/prepare.cc",
