@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// What serves every instruction set.
-const COMMON: [&str; 8] = [
+const COMMON: &[&str] = &[
     "kernels/table.cc",
     "kernels/check.cc",
     "kernels/gadget/prepare.cc",
@@ -88,7 +88,7 @@ fn main() {
     }
     // The last library named is searched last: the table refers to all the others.
     let mut common = build(&root);
-    common.files(COMMON.map(|file| root.join(file)));
+    common.files(COMMON.iter().map(|file| root.join(file)));
     let compiler = common.get_compiler().path().display().to_string();
     common.compile("cloakwork_kernels_common");
     // For the test that looks at what objects of one instruction set export.
