@@ -35,6 +35,10 @@ class ParamError(CloakworkError, ValueError):
         return f"{self.rule}: got {self.value}, expected {self.allowed}"
 
 
+class DTypeError(ParamError, TypeError):
+    """Something is no element type."""
+
+
 class EncodeError(CloakworkError, ValueError):
     """Values cannot be encoded: not finite, too many, or too large for the scale."""
 
@@ -87,6 +91,14 @@ class OpError(CloakworkError, ValueError):
         place = f"`{self.operand}`: " if self.operand else ""
         advice = f"; {self.hint}" if self.hint else ""
         return f"{self.op}: {place}expected {self.expected}, got {self.got}{advice}"
+
+
+class OpTypeError(OpError, TypeError):
+    """An op was called with a dtype, or with a kind or number of arguments, that it does not take."""
+
+
+class OpIndexError(OpError, IndexError):
+    """An op was called with an axis or an index that is not there."""
 
 
 class TensorIndexError(CloakworkError, IndexError):

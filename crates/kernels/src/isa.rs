@@ -44,7 +44,9 @@ impl Isa {
         }
     }
 
-    pub(crate) fn from_abi(number: u32) -> Option<Self> {
+    /// The set of this number of the ABI.
+    #[must_use]
+    pub fn from_abi(number: u32) -> Option<Self> {
         ALL_ISAS.into_iter().find(|&isa| isa as u32 == number)
     }
 

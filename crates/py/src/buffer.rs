@@ -1,9 +1,8 @@
 //! The buffer protocol, both ways: tensors as memory of Python's, and Python's memory as tensors.
 
-use crate::errors;
 use crate::guard::unlocked;
-use crate::op;
 use crate::tensor::{Inner, Tensor};
+use crate::{dlpack, dtype, errors};
 use cloakwork_ir::{DType, Shape, Type, View};
 use cloakwork_run::eager;
 use pyo3::buffer::PyUntypedBuffer;
@@ -80,10 +79,10 @@ pub unsafe fn export(
     flags: c_int,
 ) -> PyResult<()> {
     let (view, size) = (tensor.view(), tensor.dtype().size_bytes() as isize);
-    let readonly = view.overlaps_itself();
+    let readonly = view.overlaps_itself() || tensor.storage().is_read_only();
     if readonly && flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE {
         return Err(PyBufferError::new_err(
-            "a tensor that shows elements twice is read-only",
+            "the tensor's memory is read-only, or shows elements twice",
         ));
     }
     if !suits(view, flags) {
@@ -153,7 +152,7 @@ pub fn from_buffer(
     dtype: &Bound<'_, PyAny>,
     shape: Vec<u64>,
 ) -> PyResult<Tensor> {
-    let dtype = op::dtype(dtype)?;
+    let dtype = dtype::from_object(dtype)?;
     let buffer = PyUntypedBuffer::get(memory)?;
     let shape = Shape::new(&shape).map_err(|error| errors::shape(&error))?;
     let ty = Type::new(dtype, shape);
@@ -162,14 +161,14 @@ pub fn from_buffer(
             "expected row-major memory of {ty}"
         )));
     }
-    let tensor = eager::Tensor::zeros(&ty).map_err(errors::run)?;
+    let tensor = eager::Tensor::uninit(ty.dtype, ty.shape).map_err(errors::run)?;
     let from = Source(buffer.buf_ptr().cast_const().cast());
     unlocked(py, || {
         let Source(from) = { from };
         let to = tensor.storage();
         // SAFETY: both have so many bytes, the new storage is nobody else's, and the buffer is
         // held until the end of this function.
-        unsafe { std::ptr::copy_nonoverlapping(from, to.as_ptr(), to.len_bytes()) }
+        unsafe { std::ptr::copy_nonoverlapping(from, to.as_ptr(), to.len_bytes()) };
     })?;
     buffer.release(py);
     Ok(Inner::Real(tensor).into())
@@ -179,3 +178,74 @@ pub fn from_buffer(
 struct Source(*const u8);
 // SAFETY: it is only read, and its buffer keeps it alive.
 unsafe impl Send for Source {}
+
+/// A buffer of Python's that a tensor stands on; given back under Python's lock.
+struct Held(Option<PyUntypedBuffer>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        Python::attach(|_| drop(self.0.take()));
+    }
+}
+
+/// A tensor over a buffer's memory, without a copy; None where no tensor can be: elements of
+/// another kind, another byte order, strides that are not whole elements, or no alignment.
+#[pyfunction]
+pub fn import_buffer(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
+    let buffer = PyUntypedBuffer::get(object)?;
+    let Some(dtype) = element_type(buffer.format(), buffer.item_size()) else {
+        return Ok(None);
+    };
+    let size = dtype.size_bytes() as isize;
+    let dims: Vec<u64> = buffer.shape().iter().map(|&dim| dim as u64).collect();
+    let strides = buffer.strides().to_vec();
+    let whole = strides.iter().all(|stride| stride % size == 0);
+    let shape = Shape::new(&dims).map_err(|error| errors::shape(&error))?;
+    let indirect = buffer
+        .suboffsets()
+        .is_some_and(|list| list.iter().any(|&o| o >= 0));
+    if !whole || indirect {
+        return Ok(None);
+    }
+    let view = View {
+        shape,
+        strides: strides
+            .iter()
+            .map(|&stride| (stride / size) as i64)
+            .collect(),
+        offset: 0,
+    };
+    let (start, read_only) = (buffer.buf_ptr().cast(), buffer.readonly());
+    if start as usize % dtype.component().size_bytes() != 0 {
+        return Ok(None);
+    }
+    let owner = Box::new(Held(Some(buffer)));
+    let tensor =
+        dlpack::foreign(dtype, view, start, read_only, owner).map_err(PyBufferError::new_err)?;
+    Ok(Some(Inner::Real(tensor).into()))
+}
+
+/// The element type that a format says, in the machine's byte order.
+fn element_type(format: &CStr, size: usize) -> Option<DType> {
+    let text = format.to_str().ok()?;
+    let (order, letters) = match text.as_bytes().first()? {
+        b'@' | b'=' | b'<' | b'>' | b'!' | b'|' => text.split_at(1),
+        _ => ("@", text),
+    };
+    let foreign = match order {
+        "<" => cfg!(target_endian = "big"),
+        ">" | "!" => cfg!(target_endian = "little"),
+        _ => false,
+    };
+    let class: fn(DType) -> bool = match letters {
+        "?" => |d| d == DType::Bool,
+        "b" | "h" | "i" | "l" | "q" | "n" => DType::is_signed_integer,
+        "B" | "H" | "I" | "L" | "Q" | "N" => |d| d.is_integer() && !d.is_signed_integer(),
+        "f" | "d" => DType::is_real_float,
+        "Zf" | "Zd" => DType::is_complex,
+        _ => return None,
+    };
+    let fits = |d: &DType| class(*d) && d.size_bytes() == size;
+    let found = cloakwork_ir::ALL_DTYPES.into_iter().find(fits)?;
+    (!foreign || size == 1).then_some(found)
+}

@@ -1,17 +1,24 @@
 //! Which devices there are, how many threads and which instructions to use.
 
-use crate::errors;
+use crate::{errors, numbers};
 use cloakwork_kernels::{Isa, available_isas, choose_isa};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// The environment variable that says how many threads to use.
 const THREADS_VARIABLE: &str = "CLOAKWORK_THREADS";
 /// More than any machine has; a larger number is a slip.
 const MAX_THREADS: usize = 4096;
-const NAMES: [&str; 1] = ["cpu"];
+/// What was chosen by a call; 0 where nothing was.
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+/// One more than the number of the set that is in use; 0 where nobody asked yet.
+static ISA: AtomicU32 = AtomicU32::new(0);
+/// The device that is always there.
+pub const CPU: &str = "cpu";
+const NAMES: [&str; 1] = [CPU];
 
 /// Refuses a device that is not there.
 pub fn check(name: &str) -> PyResult<()> {
@@ -55,6 +62,10 @@ pub fn threads(given: Option<Count>) -> PyResult<usize> {
     if let Some(Count(count)) = given {
         return check("threads", count);
     }
+    let chosen = THREADS.load(Ordering::Relaxed);
+    if chosen != 0 {
+        return Ok(chosen);
+    }
     match std::env::var(THREADS_VARIABLE) {
         Err(_) => Ok(cores()),
         Ok(text) => match text.trim().parse() {
@@ -70,12 +81,74 @@ fn cores() -> usize {
     *CORES.get_or_init(cloakwork_run::default_threads)
 }
 
-/// The instruction set to use.
+/// The instruction set to use: as `select_isa` said, else as the environment did when it was first
+/// asked, else the best.
 pub fn isa() -> PyResult<Isa> {
-    choose_isa().map_err(|error| {
+    let chosen = ISA.load(Ordering::Relaxed);
+    if let Some(isa) = chosen.checked_sub(1).and_then(Isa::from_abi) {
+        return Ok(isa);
+    }
+    let isa = choose_isa().map_err(|error| {
         let allowed = format!("one of {}, or unset", error.available);
         errors::param(cloakwork_kernels::ISA_VARIABLE, &error.value, &allowed)
-    })
+    })?;
+    ISA.store(isa as u32 + 1, Ordering::Relaxed);
+    Ok(isa)
+}
+
+/// Use this instruction set from now on; None: what the environment says, or the best.
+#[pyfunction]
+#[pyo3(signature = (name))]
+pub fn select_isa(name: Option<&str>) -> PyResult<()> {
+    let chosen = match name {
+        None => 0,
+        Some(name) => {
+            let found = available_isas().into_iter().find(|isa| isa.name() == name);
+            let isa = found.ok_or_else(|| {
+                let names: Vec<&str> = available_isas().into_iter().map(Isa::name).collect();
+                errors::param("isa", name, &format!("one of {}", names.join(", ")))
+            })?;
+            isa as u32 + 1
+        }
+    };
+    ISA.store(chosen, Ordering::Relaxed);
+    numbers::forget_kernels();
+    Ok(())
+}
+
+/// Use so many threads from now on; None: what the environment says, or one a core.
+#[pyfunction]
+#[pyo3(signature = (count))]
+pub fn set_threads(count: Option<Count>) -> PyResult<()> {
+    let count = match count {
+        None => 0,
+        given => threads(given)?,
+    };
+    THREADS.store(count, Ordering::Relaxed);
+    Ok(())
+}
+
+/// How many threads calls use at most.
+#[pyfunction]
+pub fn get_threads() -> PyResult<usize> {
+    threads(None)
+}
+
+/// Bytes of tensors and of what programs run in: in use, the most so far, kept for reuse.
+#[pyfunction]
+pub fn memory_stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let stats = cloakwork_run::memory_stats();
+    let found = PyDict::new(py);
+    found.set_item("live_bytes", stats.live_bytes)?;
+    found.set_item("peak_bytes", stats.peak_bytes)?;
+    found.set_item("cached_bytes", stats.cached_bytes)?;
+    Ok(found)
+}
+
+/// Gives cached memory back to the system, and counts peaks anew.
+#[pyfunction]
+pub fn release_cached() {
+    cloakwork_run::release_cached();
 }
 
 /// The devices of this machine: a dict each.

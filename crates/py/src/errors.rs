@@ -2,7 +2,7 @@
 
 use cloakwork_formats::{LoadError, SaveError};
 use cloakwork_ir::ShapeError;
-use cloakwork_ops::OpError;
+use cloakwork_ops::{Code, OpError};
 use cloakwork_plan::PlanError;
 use cloakwork_run::RunError;
 use cloakwork_run::eager::EagerError;
@@ -40,6 +40,11 @@ pub fn index(text: impl Into<String>) -> PyErr {
     message("TensorIndexError", text.into())
 }
 
+/// What is no element type.
+pub fn dtype(got: &str, names: &str) -> PyErr {
+    Python::attach(|py| make(py, "DTypeError", ("dtype", got, format!("one of {names}"))))
+}
+
 /// Something that a trace cannot record.
 pub fn trace(text: impl Into<String>) -> PyErr {
     message("TraceError", text.into())
@@ -55,6 +60,15 @@ pub fn internal(text: impl Into<String>) -> PyErr {
     message("InternalError", text.into())
 }
 
+/// Python has own kinds of exceptions for types, and for indices.
+const fn class_of(code: Code) -> &'static str {
+    match code {
+        Code::Dtype | Code::ArgumentType | Code::ArgumentCount => "OpTypeError",
+        Code::Axis | Code::Range => "OpIndexError",
+        _ => "OpError",
+    }
+}
+
 /// A call that its op's declaration refuses.
 pub fn op(name: &str, error: &OpError) -> PyErr {
     let OpError {
@@ -67,7 +81,7 @@ pub fn op(name: &str, error: &OpError) -> PyErr {
     Python::attach(|py| {
         make(
             py,
-            "OpError",
+            class_of(*code),
             (name, code.name(), *operand, expected, got, *hint),
         )
     })

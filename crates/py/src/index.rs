@@ -1,23 +1,172 @@
-//! NumPy's basic indexing: integers, slices, `...` and `None` become one entry an axis.
+//! Basic indexing, as NumPy has it: integers, slices, `...` and `None` become one entry an axis.
+//! Keys of tensors and masks are `cloakwork.indexing`'s.
 
-use crate::errors;
 use crate::eval::{Value, layout};
-use crate::tensor::Inner;
-use cloakwork_ir::ShapeItem;
+use crate::scalar::Number;
+use crate::tensor::{Inner, Tensor};
+use crate::{errors, numbers, trace};
+use cloakwork_ir::{DType, MAX_RANK, Shape, ShapeItem, Take, View};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PySlice, PySliceMethods, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PySliceMethods, PyTuple};
+use smallvec::SmallVec;
 
-/// The view that `tensor[key]` stands for.
-pub fn get_item(py: Python<'_>, tensor: &Inner, key: &Bound<'_, PyAny>) -> PyResult<Inner> {
-    let keys: Vec<Bound<'_, PyAny>> = match key.cast::<PyTuple>() {
-        Ok(tuple) => tuple.iter().collect(),
-        Err(_) => vec![key.clone()],
+/// What a key takes of an axis.
+#[derive(Clone, Copy, PartialEq)]
+struct Entry {
+    start: i64,
+    /// `None`: an index, which drops the axis.
+    count: Option<u64>,
+    step: i64,
+}
+
+/// A key, one entry an axis of the tensor.
+#[derive(Default)]
+struct Resolved {
+    entries: SmallVec<[Entry; 8]>,
+    /// Whether they are all of it, so that nothing needs slicing.
+    takes_all: bool,
+    /// Axes of the result that `None` puts there, ascending.
+    new_axes: SmallVec<[i64; 4]>,
+}
+
+/// The tensor that `tensor[key]` stands for.
+pub fn get_item(
+    py: Python<'_>,
+    tensor: &Bound<'_, Tensor>,
+    key: &Bound<'_, PyAny>,
+) -> PyResult<Py<PyAny>> {
+    let inner = tensor.get().inner();
+    match basic(py, inner, key)? {
+        Some(view) => Ok(Py::new(py, Tensor::from(view))?.into_any()),
+        None => {
+            let get = py.import("cloakwork.indexing")?.getattr("get")?;
+            Ok(get.call1((tensor, key))?.unbind())
+        }
+    }
+}
+
+/// The view that a basic key stands for; `None` for a key with tensors or masks.
+pub fn basic(py: Python<'_>, tensor: &Inner, key: &Bound<'_, PyAny>) -> PyResult<Option<Inner>> {
+    let dims = tensor.view().shape.dims();
+    let resolved = match key.cast::<PyTuple>() {
+        Ok(tuple) => {
+            let keys: SmallVec<[Bound<'_, PyAny>; 4]> = tuple.iter().collect();
+            if !keys.iter().all(is_basic) {
+                return Ok(None);
+            }
+            resolve(&keys, dims)?
+        }
+        Err(_) if is_basic(key) => resolve(std::slice::from_ref(key), dims)?,
+        Err(_) => return Ok(None),
     };
-    let resolved = resolve(&keys, tensor.view().shape.dims())?;
+    match tensor {
+        Inner::Real(real) if !trace::is_active() => {
+            let view = resolved.view(tensor.view())?;
+            real.view_as(view)
+                .map(|t| Some(Inner::Real(t)))
+                .map_err(errors::run)
+        }
+        _ => recorded(py, tensor, resolved).map(Some),
+    }
+}
+
+fn is_basic(key: &Bound<'_, PyAny>) -> bool {
+    if key.is_instance_of::<PyInt>() {
+        return !key.is_instance_of::<PyBool>();
+    }
+    let known = key.is_none() || key.is_instance_of::<PySlice>() || is_ellipsis(key);
+    // NumPy's integers; a tensor is a key of its own kind, also where it has one element.
+    known || (!key.is_instance_of::<Tensor>() && is_integer(key))
+}
+
+fn is_integer(key: &Bound<'_, PyAny>) -> bool {
+    !key.hasattr("__len__").unwrap_or(true) && key.extract::<i64>().is_ok() && !is_bool(key)
+}
+
+fn is_bool(key: &Bound<'_, PyAny>) -> bool {
+    key.is_instance_of::<PyBool>()
+        || key
+            .get_type()
+            .name()
+            .is_ok_and(|n| n == "bool" || n == "bool_")
+}
+
+fn is_ellipsis(key: &Bound<'_, PyAny>) -> bool {
+    key.is_instance_of::<PyEllipsis>()
+}
+
+impl Resolved {
+    fn view(&self, from: &View) -> PyResult<View> {
+        let takes: SmallVec<[Take; MAX_RANK]> = self.entries.iter().map(Entry::take).collect();
+        let mut view = from
+            .slice(&takes)
+            .map_err(|e| errors::index(e.to_string()))?;
+        if !self.new_axes.is_empty() {
+            let mut dims = SmallVec::<[u64; MAX_RANK]>::from_slice(view.shape.dims());
+            for &axis in &self.new_axes {
+                dims.insert(axis as usize, 1);
+                view.strides.insert(axis as usize, 1);
+            }
+            view.shape = Shape::new(&dims).map_err(|error| errors::shape(&error))?;
+        }
+        Ok(view)
+    }
+}
+
+impl Entry {
+    const fn whole(dim: u64) -> Self {
+        Self {
+            start: 0,
+            count: Some(dim),
+            step: 1,
+        }
+    }
+
+    fn take(&self) -> Take {
+        let start = self.start as u64;
+        match self.count {
+            None => Take::Index(start),
+            Some(count) => Take::Steps {
+                start: if count == 0 { 0 } else { start },
+                count,
+                step: self.step,
+            },
+        }
+    }
+
+    /// As HEAL has it, where it has it: ranges that go forward and hold something.
+    fn is_of_heal(&self) -> bool {
+        self.count.is_none_or(|count| count > 0) && self.step > 0
+    }
+
+    fn item(&self) -> ShapeItem {
+        let Some(count) = self.count else {
+            return ShapeItem::Int(self.start);
+        };
+        let (start, stop) = if count == 0 {
+            (0, 0)
+        } else {
+            let last = self.start + (count as i64 - 1) * self.step;
+            (self.start, last + self.step.signum())
+        };
+        ShapeItem::Slice {
+            start: Some(start),
+            stop: Some(stop),
+            step: Some(self.step),
+        }
+    }
+}
+
+/// The same by ops, for a trace.
+fn recorded(py: Python<'_>, tensor: &Inner, resolved: Resolved) -> PyResult<Inner> {
+    let items = resolved.entries.iter().map(Entry::item).collect();
     let mut result = if resolved.takes_all {
         layout(py, "new_reference", tensor, [])?
+    } else if resolved.entries.iter().all(Entry::is_of_heal) {
+        layout(py, "get_slice", tensor, [Value::Shape(items)])?
     } else {
-        layout(py, "get_slice", tensor, [Value::Shape(resolved.entries)])?
+        layout(py, "slice", tensor, [Value::Shape(items)])?
     };
     for axis in resolved.new_axes {
         result = layout(py, "unsqueeze", &result, [Value::Int(axis)])?;
@@ -25,17 +174,7 @@ pub fn get_item(py: Python<'_>, tensor: &Inner, key: &Bound<'_, PyAny>) -> PyRes
     Ok(result)
 }
 
-struct Resolved {
-    /// One entry an axis of the tensor.
-    entries: Vec<ShapeItem>,
-    /// Whether they are all of it, so that nothing needs slicing.
-    takes_all: bool,
-    /// Axes of the result that `None` puts there, ascending.
-    new_axes: Vec<i64>,
-}
-
 fn resolve(keys: &[Bound<'_, PyAny>], dims: &[u64]) -> PyResult<Resolved> {
-    let is_ellipsis = |key: &Bound<'_, PyAny>| key.is_instance_of::<PyEllipsis>();
     let taken = keys
         .iter()
         .filter(|key| !key.is_none() && !is_ellipsis(key))
@@ -48,9 +187,8 @@ fn resolve(keys: &[Bound<'_, PyAny>], dims: &[u64]) -> PyResult<Resolved> {
         return Err(errors::index("an index can have only one `...`"));
     }
     let mut resolved = Resolved {
-        entries: Vec::new(),
         takes_all: true,
-        new_axes: Vec::new(),
+        ..Resolved::default()
     };
     let mut rank = 0;
     let mut rest = dims.iter().copied();
@@ -60,72 +198,43 @@ fn resolve(keys: &[Bound<'_, PyAny>], dims: &[u64]) -> PyResult<Resolved> {
             rank += 1;
         } else if is_ellipsis(key) {
             rank += spare as i64;
-            resolved
-                .entries
-                .extend(rest.by_ref().take(std::mem::take(&mut spare)).map(whole));
+            let passed = rest.by_ref().take(std::mem::take(&mut spare));
+            resolved.entries.extend(passed.map(Entry::whole));
         } else if let Some(dim) = rest.next() {
-            let axis = resolved.entries.len();
-            let entry = entry(key, axis, dim)?;
-            resolved.takes_all &= entry == whole(dim);
-            rank += i64::from(matches!(entry, ShapeItem::Slice { .. }));
+            let entry = entry(key, resolved.entries.len(), dim)?;
+            resolved.takes_all &= entry == Entry::whole(dim);
+            rank += i64::from(entry.count.is_some());
             resolved.entries.push(entry);
         }
     }
-    resolved.entries.extend(rest.map(whole));
+    resolved.entries.extend(rest.map(Entry::whole));
     Ok(resolved)
 }
 
-fn whole(dim: u64) -> ShapeItem {
-    ShapeItem::Slice {
-        start: Some(0),
-        stop: Some(dim as i64),
-        step: Some(1),
-    }
-}
-
-fn entry(key: &Bound<'_, PyAny>, axis: usize, dim: u64) -> PyResult<ShapeItem> {
+fn entry(key: &Bound<'_, PyAny>, axis: usize, dim: u64) -> PyResult<Entry> {
     if let Ok(slice) = key.cast::<PySlice>() {
         let found = slice.indices(dim as isize)?;
-        if found.step < 1 {
-            let text = format!(
-                "axis {axis}: a slice's step must be 1 or more, got {}",
-                found.step
-            );
-            return Err(errors::index(text));
-        }
-        let (start, step) = (found.start as i64, found.step as i64);
-        let last = start + (found.slicelength as i64 - 1) * step;
-        let stop = if found.slicelength == 0 {
-            start
-        } else {
-            last + 1
-        };
-        return Ok(ShapeItem::Slice {
-            start: Some(start),
-            stop: Some(stop),
-            step: Some(step),
+        return Ok(Entry {
+            start: found.start as i64,
+            count: Some(found.slicelength as u64),
+            step: found.step as i64,
         });
     }
-    let number = (!key.is_instance_of::<PyBool>())
-        .then(|| key.extract::<i64>().ok())
-        .flatten();
-    let Some(number) = number else {
-        let kind = key.get_type().name()?;
-        return Err(errors::index(format!(
-            "axis {axis}: an index is an integer, a slice, `...` or None, got {kind}; \
-             take_along_axis gathers by a tensor"
-        )));
-    };
+    let number = key.extract::<i64>().unwrap_or(i64::MAX);
     let wrapped = if number < 0 {
         number.saturating_add(dim as i64)
     } else {
         number
     };
     if (0..dim as i64).contains(&wrapped) {
-        return Ok(ShapeItem::Int(wrapped));
+        return Ok(Entry {
+            start: wrapped,
+            count: None,
+            step: 1,
+        });
     }
     Err(errors::index(format!(
-        "index {number} is out of range for axis {axis} of size {dim}"
+        "index {key} is out of range for axis {axis} of size {dim}"
     )))
 }
 
@@ -153,4 +262,70 @@ pub fn sizes(args: &Bound<'_, PyTuple>, elements: u64) -> PyResult<Vec<ShapeItem
     };
     let size = |size| ShapeItem::Int(if size == -1 { fill } else { size });
     Ok(given.into_iter().map(size).collect())
+}
+
+/// `tensor[key] = value`: the value's elements, broadcast, written to what the key shows.
+pub fn set_item(
+    py: Python<'_>,
+    tensor: &Bound<'_, Tensor>,
+    key: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let inner = tensor.get().inner();
+    let Some(target) = basic(py, inner, key)? else {
+        let set = py.import("cloakwork.indexing")?.getattr("put")?;
+        return set.call1((tensor, key, value)).map(|_| ());
+    };
+    let value = element_of(py, value, inner)?;
+    let value = numbers::apart(py, value, &target)?;
+    numbers::call(
+        py,
+        "copy",
+        vec![Value::Tensor(value), Value::Tensor(target)],
+    )
+    .map(|_| ())
+}
+
+/// A value as a tensor of the type of the one that it is written to.
+fn element_of(py: Python<'_>, value: &Bound<'_, PyAny>, target: &Inner) -> PyResult<Inner> {
+    let dtype = target.dtype();
+    let refused = |from: &str| {
+        Err(PyTypeError::new_err(format!(
+            "a tensor of {} takes no {from} elements; convert them with astype",
+            dtype.long_name()
+        )))
+    };
+    if let Some(number) = Number::of(value) {
+        if number.meets(dtype) != dtype {
+            return refused(number.dtype().long_name());
+        }
+        let element = number
+            .element(dtype)?
+            .tensor(dtype)
+            .map_err(errors::eager)?;
+        return Ok(Inner::Real(element));
+    }
+    let value = match value.cast::<Tensor>() {
+        Ok(tensor) => tensor.clone(),
+        Err(_) => {
+            let asarray = py.import("cloakwork")?.getattr("asarray")?;
+            asarray.call1((value,))?.cast_into::<Tensor>()?
+        }
+    };
+    let inner = value.get().inner();
+    let (from, to) = (kind(inner.dtype()), kind(dtype));
+    if from > to {
+        return refused(inner.dtype().long_name());
+    }
+    numbers::convert(py, inner, dtype)
+}
+
+/// Kinds in the order in which the later hold the earlier.
+fn kind(dtype: DType) -> u8 {
+    match dtype {
+        DType::Bool => 0,
+        d if d.is_integer() => 1,
+        d if d.is_complex() => 3,
+        _ => 2,
+    }
 }

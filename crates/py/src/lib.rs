@@ -6,15 +6,21 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod buffer;
+mod copies;
 mod device;
+mod dlpack;
+mod dtype;
+mod element;
 mod errors;
 mod eval;
 mod guard;
 mod index;
+mod numbers;
 mod op;
 mod program;
 mod random;
 mod run;
+mod scalar;
 mod tensor;
 mod trace;
 
@@ -25,11 +31,23 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<tensor::Tensor>()?;
+    dtype::add_constants(module)?;
+    module.add_class::<numbers::Elementwise>()?;
     module.add_class::<op::Op>()?;
     module.add_class::<program::Program>()?;
     module.add_class::<run::Run>()?;
     module.add_function(wrap_pyfunction!(buffer::from_buffer, module)?)?;
+    module.add_function(wrap_pyfunction!(buffer::import_buffer, module)?)?;
+    module.add_function(wrap_pyfunction!(copies::rebuild, module)?)?;
     module.add_function(wrap_pyfunction!(device::devices, module)?)?;
+    module.add_function(wrap_pyfunction!(device::get_threads, module)?)?;
+    module.add_function(wrap_pyfunction!(device::memory_stats, module)?)?;
+    module.add_function(wrap_pyfunction!(device::release_cached, module)?)?;
+    module.add_function(wrap_pyfunction!(device::select_isa, module)?)?;
+    module.add_function(wrap_pyfunction!(device::set_threads, module)?)?;
+    module.add_function(wrap_pyfunction!(dlpack::from_dlpack, module)?)?;
+    module.add_function(wrap_pyfunction!(dtype::dtype, module)?)?;
+    module.add_function(wrap_pyfunction!(dtype::promote, module)?)?;
     module.add_function(wrap_pyfunction!(random::random_words, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace, module)?)?;
     Ok(())

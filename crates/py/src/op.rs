@@ -1,12 +1,12 @@
 //! An op as a Python callable, and what Python values become for it.
 
-use crate::errors;
 use crate::eval::{Value, eval};
 use crate::tensor::Tensor;
-use cloakwork_ir::{DType, ShapeItem};
+use crate::{dtype, errors};
+use cloakwork_ir::ShapeItem;
 use cloakwork_ops::{Code, OpDef, OpError, Param, ParamKind, find};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PySequence, PySlice, PyString, PyTuple};
+use pyo3::types::{PyInt, PySequence, PySlice, PyTuple};
 
 /// One op, found once by its name.
 #[pyclass(frozen, module = "cloakwork._core")]
@@ -78,7 +78,7 @@ fn convert(def: &OpDef, param: &Param, value: &Bound<'_, PyAny>) -> PyResult<Val
                 "",
             )
         }),
-        ParamKind::DType => dtype(value).map(Value::DType),
+        ParamKind::DType => dtype::from_object(value).map(Value::DType),
         ParamKind::Hint => Ok(tensor(value).or_else(|| int(value)).unwrap_or(Value::None)),
         ParamKind::Host => Ok(Value::None),
     }
@@ -112,26 +112,4 @@ fn items(value: &Bound<'_, PyAny>) -> Option<Vec<ShapeItem>> {
         entry.extract().ok().map(ShapeItem::Int)
     };
     list.try_iter().ok()?.map(item).collect()
-}
-
-/// An element type by its short name, NumPy's name, or a NumPy dtype.
-pub fn dtype(value: &Bound<'_, PyAny>) -> PyResult<DType> {
-    let name = match value.cast::<PyString>() {
-        Ok(text) => Some(text.to_cow()?.into_owned()),
-        Err(_) => numpy_name(value).ok(),
-    };
-    name.and_then(|name| DType::from_name(&name))
-        .ok_or_else(|| {
-            let names: Vec<&str> = cloakwork_ir::ALL_DTYPES.iter().map(|d| d.name()).collect();
-            errors::param("dtype", value, &format!("one of {}", names.join(", ")))
-        })
-}
-
-/// What NumPy calls the dtype that it makes of a value.
-fn numpy_name(value: &Bound<'_, PyAny>) -> PyResult<String> {
-    let numpy = value.py().import("numpy")?;
-    numpy
-        .call_method1("dtype", (value,))?
-        .getattr("name")?
-        .extract()
 }

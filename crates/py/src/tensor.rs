@@ -1,15 +1,17 @@
 //! `cloakwork.Tensor`: a strided view of elements that are there, or of what a trace will compute.
 
+use crate::dtype::{PyDType, object};
 use crate::eval::{Value, layout};
+use crate::numbers::{self, call};
 use crate::trace::Traced;
-use crate::{buffer, errors, index};
-use cloakwork_ir::{DType, View, read_word};
-use cloakwork_run::eager;
-use pyo3::IntoPyObjectExt;
+use crate::{buffer, device, dlpack, dtype, element, errors, index};
+use cloakwork_ir::{DType, View};
+use cloakwork_run::eager::{self, Ready};
+use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyTuple};
+use pyo3::types::{PyDict, PyInt, PyList, PyTuple};
 use std::ffi::c_int;
 
 /// What a tensor is a view of.
@@ -111,16 +113,28 @@ impl Tensor {
         self.ndim()
     }
 
-    /// Element type by its short name, such as "i64".
+    /// Element type, such as `cloakwork.int64`; equal to its names, "i64" and "int64".
     #[getter]
-    fn dtype(&self) -> &'static str {
-        self.inner.dtype().name()
+    fn dtype(&self, py: Python<'_>) -> PyResult<Py<PyDType>> {
+        object(py, self.inner.dtype())
+    }
+
+    /// Where its elements are: "cpu".
+    #[getter]
+    fn device(&self) -> &'static str {
+        device::CPU
     }
 
     /// Number of elements.
     #[getter]
     fn size(&self) -> u64 {
         self.elements()
+    }
+
+    /// Bytes of an element.
+    #[getter]
+    fn itemsize(&self) -> usize {
+        self.inner.dtype().size_bytes()
     }
 
     /// Bytes of its elements, without gaps.
@@ -139,17 +153,67 @@ impl Tensor {
         )
     }
 
-    fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Self> {
-        index::get_item(py, &self.inner, key).map(Self::from)
+    /// The transpose of a matrix: a view.
+    #[getter(T)]
+    fn transposed(&self, py: Python<'_>) -> PyResult<Self> {
+        if self.ndim() != 2 {
+            let text = format!(
+                "T: expected two axes, got {}; mT swaps the last two",
+                self.ndim()
+            );
+            return Err(PyValueError::new_err(text));
+        }
+        self.matrix_transposed(py)
+    }
+
+    /// The transpose of each matrix: a view with the last two axes swapped.
+    #[getter(mT)]
+    fn matrix_transposed(&self, py: Python<'_>) -> PyResult<Self> {
+        let rank = self.ndim() as i64;
+        if rank < 2 {
+            let text = format!("mT: expected two axes or more, got {rank}");
+            return Err(PyValueError::new_err(text));
+        }
+        self.derive(py, "moveaxis", [Value::Int(rank - 1), Value::Int(rank - 2)])
+    }
+
+    fn __getitem__(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        index::get_item(slf.py(), slf, key)
+    }
+
+    fn __setitem__(
+        slf: &Bound<'_, Self>,
+        key: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        index::set_item(slf.py(), slf, key, value)
     }
 
     /// The same elements in row-major order under another shape; one size may be -1.
     ///
-    /// A view wherever strides can say it, otherwise a copy.
-    #[pyo3(signature = (*shape))]
-    fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<Self> {
+    /// A view wherever strides can say it, otherwise a copy; with `copy` True always a copy, with
+    /// False never one: ValueError if it would take one.
+    #[pyo3(signature = (*shape, copy=None))]
+    fn reshape(
+        &self,
+        py: Python<'_>,
+        shape: &Bound<'_, PyTuple>,
+        copy: Option<bool>,
+    ) -> PyResult<Self> {
         let sizes = index::sizes(shape, self.elements())?;
-        self.derive(py, "reshape", [Value::Shape(sizes)])
+        let shaped = self.derive(py, "reshape", [Value::Shape(sizes)])?;
+        let shares = match (&self.inner, &shaped.inner) {
+            (Inner::Real(a), Inner::Real(b)) => std::sync::Arc::ptr_eq(a.storage(), b.storage()),
+            (Inner::Traced(a), Inner::Traced(b)) => a.shares_storage(b),
+            _ => false,
+        };
+        match copy {
+            Some(true) if shares => shaped.derive(py, "copy", []),
+            Some(false) if !shares => Err(PyValueError::new_err(
+                "reshape: no view of these elements has that shape; copy=False forbids a copy",
+            )),
+            _ => Ok(shaped),
+        }
     }
 
     /// A view in which axis `source` has become axis `destination`.
@@ -187,6 +251,48 @@ impl Tensor {
         self.derive(py, "contiguous", [])
     }
 
+    /// A row-major copy.
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        self.derive(py, "copy", [])
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
+        self.refuse_secret("copied")?;
+        self.copy(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.__copy__(py)
+    }
+
+    /// The elements as another type; see `cloakwork.astype`.
+    #[pyo3(signature = (dtype, *, copy=true))]
+    fn astype(slf: &Bound<'_, Self>, dtype: &Bound<'_, PyAny>, copy: bool) -> PyResult<Py<Self>> {
+        let (py, own) = (slf.py(), slf.get());
+        let dtype = dtype::from_object(dtype)?;
+        if dtype == own.inner.dtype() && !copy {
+            return Ok(slf.clone().unbind());
+        }
+        let values = vec![Value::Tensor(own.inner.clone()), Value::DType(dtype)];
+        Py::new(py, Self::from(call(py, "astype", values)?))
+    }
+
+    /// The same tensor on another device: there is "cpu".
+    #[pyo3(signature = (device, /, *, stream=None))]
+    fn to_device(
+        slf: &Bound<'_, Self>,
+        device: &str,
+        stream: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Py<Self>> {
+        device::check(device)?;
+        if stream.is_some() {
+            return Err(PyValueError::new_err(
+                "to_device: the CPU has no streams; leave stream out",
+            ));
+        }
+        Ok(slf.clone().unbind())
+    }
+
     fn __len__(&self) -> PyResult<usize> {
         let first = self.inner.view().shape.dims().first();
         first
@@ -206,26 +312,61 @@ impl Tensor {
         })
     }
 
-    /// The only element.
-    fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let word = self.only("item()")?;
-        match self.inner.dtype() {
-            DType::Bool => (word != 0).into_bound_py_any(py),
-            DType::U64 => (word as u64).into_bound_py_any(py),
-            DType::F32 => Ok(PyFloat::new(py, f64::from(f32::from_bits(word as u32))).into_any()),
-            DType::F64 => Ok(PyFloat::new(py, f64::from_bits(word as u64)).into_any()),
-            _ => Ok(PyInt::new(py, word).into_any()),
-        }
+    fn __contains__(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let py = slf.py();
+        let Some(equal) = numbers::binary(py, &numbers::EQUAL, slf.as_any(), value)? else {
+            return Ok(false);
+        };
+        let axes = (0..equal.ndim() as i64)
+            .map(cloakwork_ir::ShapeItem::Int)
+            .collect();
+        equal.derive(py, "any", [Value::Shape(axes)])?.__bool__()
     }
 
-    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+    /// The only element.
+    fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.only("item()")?.object(py)
+    }
+
+    /// The elements as nested lists; of a tensor without axes, its element.
+    fn tolist<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.get().inner.real("tolist()")?;
+        let numpy = slf.py().import("numpy")?;
+        numpy
+            .call_method1("asarray", (slf,))?
+            .call_method0("tolist")
+    }
+
+    fn __bool__(&self) -> PyResult<bool> {
         if self.inner.is_secret() {
             return Err(errors::secret(
                 "the truth of a secret tensor must not steer a program",
             ));
         }
-        self.only("bool()")?;
-        self.item(py)?.is_truthy()
+        Ok(self.only("bool()")?.is_true())
+    }
+
+    fn __float__(&self) -> PyResult<f64> {
+        self.scalar("float()")?.float()
+    }
+
+    fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.scalar("int()")?.int(py)
+    }
+
+    fn __complex__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.scalar("complex()")?.complex(py)
+    }
+
+    fn __index__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        if !self.inner.dtype().is_integer() {
+            let text = format!(
+                "an index is an integer, got {}",
+                self.inner.dtype().long_name()
+            );
+            return Err(PyTypeError::new_err(text));
+        }
+        self.scalar("an index")?.int(py)
     }
 
     /// A NumPy array with a copy of the elements; `numpy.asarray` shares them instead.
@@ -251,6 +392,225 @@ impl Tensor {
             .call_method("array", (memory,), Some(&options))
     }
 
+    /// NumPy's functions leave operators with it to the tensor.
+    #[classattr]
+    #[allow(non_upper_case_globals)]
+    const __array_ufunc__: Option<()> = None;
+
+    /// The namespace of its functions: `cloakwork`.
+    #[pyo3(signature = (*, api_version=None))]
+    fn __array_namespace__<'py>(
+        &self,
+        py: Python<'py>,
+        api_version: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        const KNOWN: [&str; 5] = ["2021.12", "2022.12", "2023.12", "2024.12", "2025.12"];
+        match api_version {
+            Some(version) if !KNOWN.contains(&version) => Err(PyValueError::new_err(format!(
+                "api_version: expected one of {}, got {version}",
+                KNOWN.join(", ")
+            ))),
+            _ => Ok(py.import("cloakwork")?.into_any()),
+        }
+    }
+
+    /// A capsule with its memory, for `from_dlpack` of other libraries.
+    #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
+    fn __dlpack__<'py>(
+        &self,
+        py: Python<'py>,
+        stream: Option<Bound<'py, PyAny>>,
+        max_version: Option<(u32, u32)>,
+        dl_device: Option<(i32, i32)>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if stream.is_some() {
+            return Err(PyBufferError::new_err(
+                "__dlpack__: the CPU has no streams; leave stream out",
+            ));
+        }
+        let tensor = self.inner.real("__dlpack__()")?;
+        dlpack::export(py, tensor, max_version, dl_device, copy)
+    }
+
+    /// DLPack's name of the device: (1, 0), the CPU.
+    fn __dlpack_device__(&self) -> (i32, i32) {
+        (1, 0)
+    }
+
+    fn __add__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::ADD, slf.as_any(), other)
+    }
+    fn __radd__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::ADD, other, slf.as_any())
+    }
+    fn __iadd__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        numbers::assign(py, &numbers::ADD, &self.inner, other)
+    }
+    fn __sub__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::SUBTRACT, slf.as_any(), other)
+    }
+    fn __rsub__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::SUBTRACT, other, slf.as_any())
+    }
+    fn __isub__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        numbers::assign(py, &numbers::SUBTRACT, &self.inner, other)
+    }
+    fn __mul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::MULTIPLY, slf.as_any(), other)
+    }
+    fn __rmul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::MULTIPLY, other, slf.as_any())
+    }
+    fn __imul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        numbers::assign(py, &numbers::MULTIPLY, &self.inner, other)
+    }
+    fn __truediv__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::DIVIDE, slf.as_any(), other)
+    }
+    fn __rtruediv__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::DIVIDE, other, slf.as_any())
+    }
+    fn __itruediv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        numbers::assign(py, &numbers::DIVIDE, &self.inner, other)
+    }
+    fn __floordiv__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::FLOOR_DIVIDE, slf.as_any(), other)
+    }
+    fn __rfloordiv__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::FLOOR_DIVIDE, other, slf.as_any())
+    }
+    fn __ifloordiv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        numbers::assign(py, &numbers::FLOOR_DIVIDE, &self.inner, other)
+    }
+    fn __mod__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::REMAINDER, slf.as_any(), other)
+    }
+    fn __rmod__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::REMAINDER, other, slf.as_any())
+    }
+    fn __imod__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        numbers::assign(py, &numbers::REMAINDER, &self.inner, other)
+    }
+    fn __and__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::BITWISE_AND, slf.as_any(), other)
+    }
+    fn __rand__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::BITWISE_AND, other, slf.as_any())
+    }
+    fn __iand__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        numbers::assign(py, &numbers::BITWISE_AND, &self.inner, other)
+    }
+    fn __or__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::BITWISE_OR, slf.as_any(), other)
+    }
+    fn __ror__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::BITWISE_OR, other, slf.as_any())
+    }
+    fn __ior__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        numbers::assign(py, &numbers::BITWISE_OR, &self.inner, other)
+    }
+    fn __xor__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::BITWISE_XOR, slf.as_any(), other)
+    }
+    fn __rxor__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::BITWISE_XOR, other, slf.as_any())
+    }
+    fn __ixor__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        numbers::assign(py, &numbers::BITWISE_XOR, &self.inner, other)
+    }
+    fn __lshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::BITWISE_LEFT_SHIFT, slf.as_any(), other)
+    }
+    fn __rlshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::BITWISE_LEFT_SHIFT, other, slf.as_any())
+    }
+    fn __ilshift__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        numbers::assign(py, &numbers::BITWISE_LEFT_SHIFT, &self.inner, other)
+    }
+    fn __rshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::BITWISE_RIGHT_SHIFT, slf.as_any(), other)
+    }
+    fn __rrshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        operator(&numbers::BITWISE_RIGHT_SHIFT, other, slf.as_any())
+    }
+    fn __irshift__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        numbers::assign(py, &numbers::BITWISE_RIGHT_SHIFT, &self.inner, other)
+    }
+    fn __pow__(
+        slf: &Bound<'_, Self>,
+        other: &Bound<'_, PyAny>,
+        modulo: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        power(slf.as_any(), other, modulo)
+    }
+    fn __rpow__(
+        slf: &Bound<'_, Self>,
+        other: &Bound<'_, PyAny>,
+        modulo: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        power(other, slf.as_any(), modulo)
+    }
+    fn __ipow__(
+        &self,
+        py: Python<'_>,
+        other: &Bound<'_, PyAny>,
+        _modulo: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        numbers::assign(py, &numbers::POW, &self.inner, other)
+    }
+    fn __matmul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        product(slf.as_any(), other)
+    }
+    fn __rmatmul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        product(other, slf.as_any())
+    }
+    fn __imatmul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = slf.py();
+        let result = product(slf.as_any(), other)?;
+        let result = result.bind(py).cast::<Self>()?.get();
+        if result.inner.dtype() != slf.get().inner.dtype()
+            || result.inner.view().shape != slf.get().inner.view().shape
+        {
+            return Err(PyValueError::new_err(
+                "@=: the product is of another shape or dtype than the tensor",
+            ));
+        }
+        let values = vec![
+            Value::Tensor(result.inner.clone()),
+            Value::Tensor(slf.get().inner.clone()),
+        ];
+        call(py, "copy", values).map(|_| ())
+    }
+    fn __neg__(&self, py: Python<'_>) -> PyResult<Self> {
+        numbers::of_one(py, &numbers::NEGATIVE, &self.inner)
+    }
+    fn __pos__(&self, py: Python<'_>) -> PyResult<Self> {
+        numbers::of_one(py, &numbers::POSITIVE, &self.inner)
+    }
+    fn __abs__(&self, py: Python<'_>) -> PyResult<Self> {
+        numbers::of_one(py, &numbers::ABS, &self.inner)
+    }
+    fn __invert__(&self, py: Python<'_>) -> PyResult<Self> {
+        numbers::of_one(py, &numbers::BITWISE_INVERT, &self.inner)
+    }
+
+    fn __richcmp__(
+        slf: &Bound<'_, Self>,
+        other: &Bound<'_, PyAny>,
+        op: CompareOp,
+    ) -> PyResult<Py<PyAny>> {
+        let ready = match op {
+            CompareOp::Eq => &numbers::EQUAL,
+            CompareOp::Ne => &numbers::NOT_EQUAL,
+            CompareOp::Lt => &numbers::LESS,
+            CompareOp::Le => &numbers::LESS_EQUAL,
+            CompareOp::Gt => &numbers::GREATER,
+            CompareOp::Ge => &numbers::GREATER_EQUAL,
+        };
+        operator(ready, slf.as_any(), other)
+    }
+
     /// Mark the elements, and with them every view of them, as secret.
     ///
     /// They are zeroed when released, and never printed, pickled or traced.
@@ -273,25 +633,28 @@ impl Tensor {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        let tensor = slf.get();
-        let elements = match &tensor.inner {
-            Inner::Traced(_) => "<traced>".to_owned(),
-            Inner::Real(real) if real.is_secret() => "<secret>".to_owned(),
-            Inner::Real(_) => rows(slf)?,
-        };
-        let shape = tensor.shape(slf.py())?.repr()?;
-        Ok(format!(
-            "Tensor({elements}, shape={shape}, dtype={})",
-            tensor.dtype()
-        ))
+        let py = slf.py();
+        let show = py.import("cloakwork.show")?.getattr("tensor")?;
+        show.call1((slf, matches!(slf.get().inner, Inner::Traced(_))))?
+            .extract()
     }
 
-    fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err(if self.inner.is_secret() {
-            "a secret tensor is neither copied nor pickled"
+    fn __format__(slf: &Bound<'_, Self>, spec: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let builtins = slf.py().import("builtins")?;
+        let own = slf.get();
+        let one = own.ndim() == 0 && matches!(own.inner, Inner::Real(_)) && !own.inner.is_secret();
+        let shown = if one {
+            own.item(slf.py())?
         } else {
-            "a Tensor is neither copied nor pickled: use numpy() and cloakwork.asarray"
-        }))
+            slf.str()?.into_any()
+        };
+        Ok(builtins.call_method1("format", (shown, spec))?.unbind())
+    }
+
+    fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, protocol: i64) -> PyResult<Bound<'py, PyTuple>> {
+        slf.get().refuse_secret("pickled")?;
+        slf.get().inner.real("pickling")?;
+        crate::copies::reduced(slf, protocol)
     }
 
     unsafe fn __getbuffer__(
@@ -312,9 +675,47 @@ impl Tensor {
     }
 }
 
+/// An operator's result, or NotImplemented for what it does not take.
+#[inline]
+fn operator(
+    ready: &'static Ready,
+    a: &Bound<'_, PyAny>,
+    b: &Bound<'_, PyAny>,
+) -> PyResult<Py<PyAny>> {
+    let py = a.py();
+    match numbers::binary(py, ready, a, b)? {
+        Some(result) => Ok(Py::new(py, result)?.into_any()),
+        None => Ok(py.NotImplemented()),
+    }
+}
+
+fn power(
+    a: &Bound<'_, PyAny>,
+    b: &Bound<'_, PyAny>,
+    modulo: Option<Bound<'_, PyAny>>,
+) -> PyResult<Py<PyAny>> {
+    if modulo.is_some() {
+        return Ok(a.py().NotImplemented());
+    }
+    operator(&numbers::POW, a, b)
+}
+
+fn product(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    let py = a.py();
+    let is_number = |x: &Bound<'_, PyAny>| crate::scalar::Number::of(x).is_some();
+    let is_array = |x: &Bound<'_, PyAny>| -> PyResult<bool> {
+        Ok(x.is_instance_of::<Tensor>() || x.hasattr("__array_interface__")?)
+    };
+    if is_number(a) || is_number(b) || !is_array(a)? || !is_array(b)? {
+        return Ok(py.NotImplemented());
+    }
+    let matmul = py.import("cloakwork")?.getattr("matmul")?;
+    Ok(matmul.call1((a, b))?.unbind())
+}
+
 impl Tensor {
-    /// The only element, as a word.
-    fn only(&self, wish: &str) -> PyResult<i64> {
+    /// The only element.
+    fn only(&self, wish: &str) -> PyResult<element::Only> {
         let tensor = self.inner.real(wish)?;
         if self.elements() != 1 {
             let text = format!(
@@ -323,27 +724,27 @@ impl Tensor {
             );
             return Err(PyValueError::new_err(text));
         }
-        let (view, size) = (tensor.view(), tensor.dtype().size_bytes());
-        let bytes: &[u8] = tensor.storage().as_ref().as_ref();
-        let start = view.offset as usize * size;
-        Ok(bytes
-            .get(start..start + size)
-            .map_or(0, |bytes| read_word(tensor.dtype(), bytes)))
+        Ok(element::Only::of(tensor))
     }
-}
 
-/// The elements as NumPy prints them, summarised where there are many.
-fn rows(tensor: &Bound<'_, Tensor>) -> PyResult<String> {
-    let py = tensor.py();
-    let numpy = py.import("numpy")?;
-    let options = PyDict::new(py);
-    options.set_item("separator", ", ")?;
-    options.set_item("prefix", "Tensor(")?;
-    options.set_item("threshold", 64)?;
-    let array = numpy.call_method1("asarray", (tensor,))?;
-    numpy
-        .call_method("array2string", (array,), Some(&options))?
-        .extract()
+    /// The element of a tensor without axes.
+    fn scalar(&self, wish: &str) -> PyResult<element::Only> {
+        if self.ndim() != 0 {
+            let text = format!(
+                "{wish} needs a tensor without axes, this one has {}",
+                self.ndim()
+            );
+            return Err(PyTypeError::new_err(text));
+        }
+        self.only(wish)
+    }
+
+    fn refuse_secret(&self, deed: &str) -> PyResult<()> {
+        if self.inner.is_secret() {
+            return Err(errors::secret(format!("a secret tensor is not {deed}")));
+        }
+        Ok(())
+    }
 }
 
 /// Iterates over a tensor's first axis.
@@ -366,7 +767,8 @@ impl Rows {
         }
         let key = PyInt::new(py, self.next).into_any();
         self.next += 1;
-        index::get_item(py, self.tensor.get().inner(), &key).map(|inner| Some(inner.into()))
+        let row = index::basic(py, self.tensor.get().inner(), &key)?;
+        Ok(row.map(Tensor::from))
     }
 }
 

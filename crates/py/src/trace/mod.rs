@@ -25,6 +25,12 @@ pub fn active() -> Option<Arc<Trace>> {
     ACTIVE.with(|active| active.borrow().clone())
 }
 
+/// Whether this thread is recording.
+#[inline]
+pub fn is_active() -> bool {
+    ACTIVE.with(|active| active.borrow().is_some())
+}
+
 /// A traced tensor has left its trace.
 pub fn stray() -> PyErr {
     errors::trace("a traced tensor is of use only inside the function that is being traced")
@@ -40,6 +46,13 @@ pub struct Traced {
     pub dtype: DType,
     /// Shape, and the strides that HEAL's runtime would have.
     pub view: View,
+}
+
+impl Traced {
+    /// Whether the two are views of one storage.
+    pub fn shares_storage(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.trace, &other.trace) && self.storage == other.storage
+    }
 }
 
 /// A program being recorded.

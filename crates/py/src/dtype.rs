@@ -1,0 +1,149 @@
+//! `cloakwork.DType`: element types as objects.
+
+use cloakwork_ir::{ALL_DTYPES, DType};
+use cloakwork_ops::promote as common;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
+
+/// An element type; equal to its names ("f32", "float32") and to NumPy's dtype of that name.
+#[pyclass(frozen, module = "cloakwork", name = "DType")]
+pub struct PyDType(DType);
+
+static OBJECTS: PyOnceLock<Vec<Py<PyDType>>> = PyOnceLock::new();
+
+/// The object of a type: one each, so that `is` works too.
+pub fn object(py: Python<'_>, dtype: DType) -> PyResult<Py<PyDType>> {
+    let make = || {
+        ALL_DTYPES
+            .into_iter()
+            .map(|d| Py::new(py, PyDType(d)))
+            .collect()
+    };
+    let objects: &Vec<Py<PyDType>> = OBJECTS.get_or_try_init(py, make)?;
+    Ok(objects[dtype as usize].clone_ref(py))
+}
+
+/// An element type by its object, its names, a Python type, or a NumPy dtype or scalar type.
+///
+/// # Errors
+/// TypeError with the names there are.
+pub fn from_object(value: &Bound<'_, PyAny>) -> PyResult<DType> {
+    read(value).ok_or_else(|| {
+        let names: Vec<&str> = ALL_DTYPES.iter().map(|d| d.name()).collect();
+        let got = value
+            .repr()
+            .map_or_else(|_| "something else".to_owned(), |text| text.to_string());
+        crate::errors::dtype(&got, &names.join(", "))
+    })
+}
+
+fn read(value: &Bound<'_, PyAny>) -> Option<DType> {
+    if let Ok(own) = value.cast::<PyDType>() {
+        return Some(own.get().0);
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return DType::from_name(&text.to_cow().ok()?);
+    }
+    if let Ok(class) = value.cast::<PyType>() {
+        let py = value.py();
+        let types = [
+            (py.get_type::<PyBool>(), DType::Bool),
+            (py.get_type::<PyInt>(), DType::I64),
+            (py.get_type::<PyFloat>(), DType::F64),
+            (py.get_type::<PyComplex>(), DType::C128),
+        ];
+        if let Some((_, dtype)) = types.into_iter().find(|(own, _)| own.is(class)) {
+            return Some(dtype);
+        }
+        return numpy_name(&class.getattr("__name__").ok()?);
+    }
+    numpy_name(&value.getattr("name").ok()?)
+}
+
+/// `float32`, `bool_`; not the names that only Cloakwork gives.
+fn numpy_name(name: &Bound<'_, PyAny>) -> Option<DType> {
+    let name: String = name.extract().ok()?;
+    let bare = name.strip_suffix('_').unwrap_or(&name);
+    ALL_DTYPES.into_iter().find(|d| d.long_name() == bare)
+}
+
+#[pymethods]
+impl PyDType {
+    /// The long name, such as "float32".
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.0.long_name()
+    }
+
+    /// Bytes of an element.
+    #[getter]
+    fn itemsize(&self) -> usize {
+        self.0.size_bytes()
+    }
+
+    /// NumPy's letter: b(ool), i(nteger), u(nsigned), f(loat) or c(omplex).
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.0 {
+            DType::Bool => "b",
+            d if d.is_signed_integer() => "i",
+            d if d.is_integer() => "u",
+            d if d.is_complex() => "c",
+            _ => "f",
+        }
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        read(other) == Some(self.0)
+    }
+
+    fn __hash__(&self) -> u64 {
+        self.0 as u64
+    }
+
+    fn __repr__(&self) -> String {
+        format!("cloakwork.{}", self.0.long_name())
+    }
+
+    fn __str__(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let function = py.import("cloakwork._core")?.getattr("dtype")?;
+        let args = PyTuple::new(py, [self.0.name()])?;
+        PyTuple::new(py, [function, args.into_any()])
+    }
+}
+
+/// The element type that something names.
+#[pyfunction]
+pub fn dtype(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Py<PyDType>> {
+    object(py, from_object(value)?)
+}
+
+/// The type that two types have in common.
+#[pyfunction]
+pub fn promote(
+    py: Python<'_>,
+    a: &Bound<'_, PyAny>,
+    b: &Bound<'_, PyAny>,
+) -> PyResult<Py<PyDType>> {
+    let both = common(from_object(a)?, from_object(b)?);
+    object(py, both.map_err(|e| PyTypeError::new_err(e.to_string()))?)
+}
+
+/// Adds an attribute a type: `float32`, ..., and `bool_`.
+pub fn add_constants(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyDType>()?;
+    for dtype in ALL_DTYPES {
+        let name = match dtype {
+            DType::Bool => "bool_",
+            other => other.long_name(),
+        };
+        module.add(name, object(module.py(), dtype)?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,344 @@
+//! Element-wise calls from operators and functions: operands brought to one type, then the op.
+
+use crate::eval::{Value, eval};
+use crate::guard::unlocked;
+use crate::scalar::Number;
+use crate::tensor::{Inner, Tensor};
+use crate::{device, errors, trace};
+use cloakwork_ir::DType;
+use cloakwork_ops::elementwise::Takes;
+use cloakwork_ops::{OpDef, find, promote};
+use cloakwork_run::eager::{self, Element, Ready, ReadyOperand};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+/// With this many elements, Python's lock is released: giving it back and forth costs less then
+/// than other threads would lose.
+const RELEASE_ELEMENTS: u64 = 32_768;
+
+/// An operand of a call.
+enum Given<'a, 'py> {
+    Tensor(&'a Inner),
+    Owned(Inner),
+    Number(Number<'a, 'py>),
+}
+
+impl Given<'_, '_> {
+    fn inner(&self) -> Option<&Inner> {
+        match self {
+            Self::Tensor(inner) => Some(inner),
+            Self::Owned(inner) => Some(inner),
+            Self::Number(_) => None,
+        }
+    }
+}
+
+/// What an argument of a call is, if it can be an operand.
+fn given<'a, 'py>(value: &'a Bound<'py, PyAny>) -> PyResult<Option<Given<'a, 'py>>> {
+    if let Ok(tensor) = value.cast::<Tensor>() {
+        return Ok(Some(Given::Tensor(tensor.get().inner())));
+    }
+    if let Some(number) = Number::of(value) {
+        return Ok(Some(Given::Number(number)));
+    }
+    // NumPy's arrays and scalars: arrays as good as ours.
+    if value.hasattr("__array_interface__")? {
+        let asarray = value.py().import("cloakwork")?.getattr("asarray")?;
+        let tensor = asarray.call1((value,))?.cast_into::<Tensor>()?;
+        return Ok(Some(Given::Owned(tensor.get().inner().clone())));
+    }
+    Ok(None)
+}
+
+/// The result of an element-wise op of one operand.
+pub fn unary(py: Python<'_>, ready: &'static Ready, a: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    let operand = given(a)?.ok_or_else(|| not_an_array(a))?;
+    let operand = match operand {
+        Given::Number(number) => Given::Owned(Inner::Real(alone(&number)?)),
+        other => other,
+    };
+    match operand.inner() {
+        Some(inner) => of_one(py, ready, inner),
+        None => Err(not_an_array(a)),
+    }
+}
+
+/// The same of a tensor.
+pub fn of_one(py: Python<'_>, ready: &'static Ready, a: &Inner) -> PyResult<Tensor> {
+    let (def, rule) = ready.def().map_err(errors::eager)?;
+    let dtype = taken(rule.takes, a.dtype());
+    if let Inner::Real(tensor) = a
+        && tensor.dtype() == dtype
+        && !trace::is_active()
+    {
+        return at_once(py, ready, dtype, &[ReadyOperand::Tensor(tensor)]);
+    }
+    let a = convert(py, a, dtype)?;
+    eval(py, def, vec![Value::Tensor(a)]).map(Tensor::from)
+}
+
+/// The result of an element-wise op of two operands; `None` if one of them cannot be one.
+#[inline]
+pub fn binary(
+    py: Python<'_>,
+    ready: &'static Ready,
+    a: &Bound<'_, PyAny>,
+    b: &Bound<'_, PyAny>,
+) -> PyResult<Option<Tensor>> {
+    let (Some(a), Some(b)) = (given(a)?, given(b)?) else {
+        return Ok(None);
+    };
+    let (def, rule) = ready.def().map_err(errors::eager)?;
+    let common = match (&a, &b) {
+        (Given::Number(a), Given::Number(b)) => b.meets(a.meets(b.dtype())),
+        (Given::Number(number), other) | (other, Given::Number(number)) => {
+            number.meets(other.inner().map_or(DType::F64, Inner::dtype))
+        }
+        _ => {
+            let (a, b) = (a.inner().map(Inner::dtype), b.inner().map(Inner::dtype));
+            let (a, b) = (a.unwrap_or(DType::F64), b.unwrap_or(DType::F64));
+            promote(a, b).map_err(|e| PyTypeError::new_err(format!("{}: {e}", def.name)))?
+        }
+    };
+    let dtype = taken(rule.takes, common);
+    if !trace::is_active()
+        && let (Some(x), Some(y)) = (Ready1::of(&a, dtype)?, Ready1::of(&b, dtype)?)
+    {
+        return at_once(py, ready, dtype, &[x.operand(), y.operand()]).map(Some);
+    }
+    let values = [a, b].into_iter().map(|operand| match operand {
+        Given::Number(number) => {
+            let element = number.element(dtype)?;
+            let tensor = element.tensor(dtype).map_err(errors::eager)?;
+            Ok(Value::Tensor(Inner::Real(tensor)))
+        }
+        Given::Tensor(inner) => convert(py, inner, dtype).map(Value::Tensor),
+        Given::Owned(inner) => convert(py, &inner, dtype).map(Value::Tensor),
+    });
+    let values = values.collect::<PyResult<Vec<_>>>()?;
+    eval(py, def, values).map(|inner| Some(Tensor::from(inner)))
+}
+
+/// Writes the result of an element-wise op into its first operand.
+pub fn assign(
+    py: Python<'_>,
+    ready: &'static Ready,
+    a: &Inner,
+    b: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let (def, rule) = ready.def().map_err(errors::eager)?;
+    let dtype = a.dtype();
+    let b = given(b)?.ok_or_else(|| not_an_array(b))?;
+    let common = match &b {
+        Given::Number(number) => number.meets(dtype),
+        other => promote(dtype, other.inner().map_or(dtype, Inner::dtype))
+            .map_err(|e| PyTypeError::new_err(format!("{}: {e}", def.name)))?,
+    };
+    let result = rule.gives.of(taken(rule.takes, common));
+    if result != dtype {
+        return Err(PyTypeError::new_err(format!(
+            "{}: the result is {}, which a tensor of {} does not take in place; write it out of \
+             place, or convert with astype",
+            def.name,
+            result.long_name(),
+            dtype.long_name()
+        )));
+    }
+    let b = match b {
+        Given::Number(number) => {
+            let element = number.element(dtype)?;
+            Inner::Real(element.tensor(dtype).map_err(errors::eager)?)
+        }
+        Given::Tensor(inner) => apart(py, convert(py, inner, dtype)?, a)?,
+        Given::Owned(inner) => convert(py, &inner, dtype)?,
+    };
+    let (a, out) = (Value::Tensor(a.clone()), Value::Tensor(a.clone()));
+    eval(py, def, vec![a, Value::Tensor(b), out]).map(|_| ())
+}
+
+/// A tensor that may be read while `written` is: itself, or a copy where they share memory.
+pub fn apart(py: Python<'_>, tensor: Inner, written: &Inner) -> PyResult<Inner> {
+    let shares = match (&tensor, written) {
+        (Inner::Real(a), Inner::Real(b)) => std::sync::Arc::ptr_eq(a.storage(), b.storage()),
+        (Inner::Traced(a), Inner::Traced(b)) => a.shares_storage(b),
+        _ => false,
+    };
+    if !shares {
+        return Ok(tensor);
+    }
+    call(py, "copy", vec![Value::Tensor(tensor)])
+}
+
+/// The type in which an op computes: integers become floats where it takes only those.
+fn taken(takes: Takes, dtype: DType) -> DType {
+    let floats = matches!(takes, Takes::Floats | Takes::RealFloats);
+    if floats && (dtype.is_integer() || dtype == DType::Bool) {
+        return DType::F64;
+    }
+    dtype
+}
+
+/// An operand that a call without a detour takes.
+enum Ready1<'a> {
+    Tensor(&'a eager::Tensor),
+    Element(Element),
+}
+
+impl<'a> Ready1<'a> {
+    #[inline]
+    fn of(given: &'a Given<'_, '_>, dtype: DType) -> PyResult<Option<Self>> {
+        Ok(match given {
+            Given::Number(number) => Some(Self::Element(number.element(dtype)?)),
+            other => match other.inner() {
+                Some(Inner::Real(tensor)) if tensor.dtype() == dtype => Some(Self::Tensor(tensor)),
+                _ => None,
+            },
+        })
+    }
+
+    #[inline]
+    fn operand(&self) -> ReadyOperand<'_> {
+        match self {
+            Self::Tensor(tensor) => ReadyOperand::Tensor(tensor),
+            Self::Element(element) => ReadyOperand::Element(element),
+        }
+    }
+}
+
+#[inline]
+fn at_once(
+    py: Python<'_>,
+    ready: &'static Ready,
+    dtype: DType,
+    operands: &[ReadyOperand<'_>],
+) -> PyResult<Tensor> {
+    let elements = operands.iter().map(|operand| match operand {
+        ReadyOperand::Tensor(tensor) => tensor.view().shape.elements(),
+        ReadyOperand::Element(_) => 1,
+    });
+    let isa = device::isa()?;
+    let result = if elements.max().unwrap_or(0) < RELEASE_ELEMENTS {
+        ready.call(dtype, operands, 1, isa)
+    } else {
+        let threads = device::threads(None)?;
+        unlocked(py, || ready.call(dtype, operands, threads, isa))?
+    };
+    result
+        .map(|tensor| Tensor::from(Inner::Real(tensor)))
+        .map_err(errors::eager)
+}
+
+/// The tensor with another type.
+pub fn convert(py: Python<'_>, tensor: &Inner, dtype: DType) -> PyResult<Inner> {
+    if tensor.dtype() == dtype {
+        return Ok(tensor.clone());
+    }
+    call(
+        py,
+        "astype",
+        vec![Value::Tensor(tensor.clone()), Value::DType(dtype)],
+    )
+}
+
+/// Calls an op by its name.
+pub fn call(py: Python<'_>, name: &'static str, values: Vec<Value>) -> PyResult<Inner> {
+    let def: &'static OpDef =
+        find(name).ok_or_else(|| errors::internal(format!("no op is called {name}")))?;
+    eval(py, def, values)
+}
+
+/// A number as a tensor of its own type.
+pub fn alone(number: &Number<'_, '_>) -> PyResult<eager::Tensor> {
+    let dtype = number.dtype();
+    number.element(dtype)?.tensor(dtype).map_err(errors::eager)
+}
+
+fn not_an_array(value: &Bound<'_, PyAny>) -> PyErr {
+    let kind = value
+        .get_type()
+        .name()
+        .map_or_else(|_| "?".into(), |n| n.to_string());
+    PyTypeError::new_err(format!(
+        "expected a Tensor or a number, got {kind}; use cloakwork.asarray"
+    ))
+}
+
+/// An element-wise op as a function of one operand or two.
+#[pyclass(frozen, module = "cloakwork._core")]
+pub struct Elementwise {
+    ready: &'static Ready,
+    operands: usize,
+}
+
+#[pymethods]
+impl Elementwise {
+    #[new]
+    fn new(name: &str) -> PyResult<Self> {
+        let ready = ready(name).ok_or_else(|| {
+            errors::param(
+                "op",
+                name,
+                "the name of an element-wise op of one operand or two",
+            )
+        })?;
+        let operands = ready.def().map_err(errors::eager)?.1.operands;
+        Ok(Self { ready, operands })
+    }
+
+    #[pyo3(signature = (a, b=None, /))]
+    fn __call__(
+        &self,
+        py: Python<'_>,
+        a: &Bound<'_, PyAny>,
+        b: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Tensor> {
+        match (b, self.operands) {
+            (None, 1) => unary(py, self.ready, a),
+            (Some(b), 2) => binary(py, self.ready, a, b)?.ok_or_else(|| {
+                let is_array = given(a).is_ok_and(|found| found.is_some());
+                not_an_array(if is_array { b } else { a })
+            }),
+            (_, count) => Err(PyTypeError::new_err(format!("expected {count} operands"))),
+        }
+    }
+}
+
+macro_rules! table {
+    ($($constant:ident $name:literal,)*) => {
+        $(#[doc = concat!("`", $name, "`.")] pub static $constant: Ready = Ready::new($name);)*
+        static TABLE: &[(&str, &Ready)] = &[$(($name, &$constant),)*];
+    };
+}
+
+table! {
+    ABS "abs", ACOS "acos", ACOSH "acosh", ADD "add", ASIN "asin", ASINH "asinh", ATAN "atan",
+    ATAN2 "atan2", ATANH "atanh", BITWISE_AND "bitwise_and", BITWISE_INVERT "bitwise_invert",
+    BITWISE_LEFT_SHIFT "bitwise_left_shift", BITWISE_OR "bitwise_or",
+    BITWISE_RIGHT_SHIFT "bitwise_right_shift", BITWISE_XOR "bitwise_xor", CEIL "ceil",
+    CONJ "conj", COPYSIGN "copysign", COS "cos", COSH "cosh", DIVIDE "divide", EQUAL "equal",
+    EXP "exp", EXPM1 "expm1", FLOOR "floor", FLOOR_DIVIDE "floor_divide", GREATER "greater",
+    GREATER_EQUAL "greater_equal", HYPOT "hypot", IMAG "imag", ISFINITE "isfinite",
+    ISINF "isinf", ISNAN "isnan", LESS "less", LESS_EQUAL "less_equal", LOG "log",
+    LOG10 "log10", LOG1P "log1p", LOG2 "log2", LOGADDEXP "logaddexp",
+    LOGICAL_AND "logical_and", LOGICAL_NOT "logical_not", LOGICAL_OR "logical_or",
+    LOGICAL_XOR "logical_xor", MAXIMUM "maximum", MINIMUM "minimum", MULTIPLY "multiply",
+    NEGATIVE "negative", NEXTAFTER "nextafter", NOT_EQUAL "not_equal", POSITIVE "positive",
+    POW "pow", REAL "real", RECIPROCAL "reciprocal", REMAINDER "remainder", ROUND "round",
+    SIGN "sign", SIGNBIT "signbit", SIN "sin", SINH "sinh", SQRT "sqrt", SQUARE "square",
+    SUBTRACT "subtract", TAN "tan", TANH "tanh", TRUNC "trunc",
+}
+
+/// The op of this name.
+pub fn ready(name: &str) -> Option<&'static Ready> {
+    TABLE
+        .iter()
+        .find(|(own, _)| *own == name)
+        .map(|(_, ready)| *ready)
+}
+
+/// Other kernels are to be used from now on.
+pub fn forget_kernels() {
+    for (_, ready) in TABLE {
+        ready.forget();
+    }
+}

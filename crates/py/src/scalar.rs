@@ -1,0 +1,112 @@
+//! Python's numbers as elements: weak, so that they take the type of the tensor that they meet.
+
+use cloakwork_ir::DType;
+use cloakwork_run::eager::Element;
+use pyo3::exceptions::PyOverflowError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyComplexMethods, PyFloat, PyInt};
+
+/// A number of Python's.
+pub enum Number<'a, 'py> {
+    Bool(bool),
+    Int(&'a Bound<'py, PyAny>),
+    Float(f64),
+    Complex(f64, f64),
+}
+
+impl<'a, 'py> Number<'a, 'py> {
+    /// What Python's number it is, if it is one.
+    pub fn of(value: &'a Bound<'py, PyAny>) -> Option<Self> {
+        if let Ok(float) = value.cast::<PyFloat>() {
+            return Some(Self::Float(float.extract().ok()?));
+        }
+        if let Ok(truth) = value.cast::<PyBool>() {
+            return Some(Self::Bool(truth.is_true()));
+        }
+        if value.is_instance_of::<PyInt>() {
+            return Some(Self::Int(value));
+        }
+        let complex = value.cast::<PyComplex>().ok()?;
+        Some(Self::Complex(complex.real(), complex.imag()))
+    }
+
+    /// The type of the result where it meets a tensor of this type.
+    pub fn meets(&self, dtype: DType) -> DType {
+        match self {
+            Self::Bool(_) => dtype,
+            Self::Int(_) if dtype == DType::Bool => DType::I64,
+            Self::Int(_) => dtype,
+            Self::Float(_) if dtype.is_integer() || dtype == DType::Bool => DType::F64,
+            Self::Float(_) => dtype,
+            Self::Complex(..) => match dtype {
+                DType::F32 | DType::C64 => DType::C64,
+                _ => DType::C128,
+            },
+        }
+    }
+
+    /// The type of an array of it alone.
+    pub fn dtype(&self) -> DType {
+        match self {
+            Self::Bool(_) => DType::Bool,
+            Self::Int(_) => DType::I64,
+            Self::Float(_) => DType::F64,
+            Self::Complex(..) => DType::C128,
+        }
+    }
+
+    /// The number as an element of a type that [`Number::meets`] gave.
+    ///
+    /// # Errors
+    /// OverflowError if an integer does not fit.
+    pub fn element(&self, dtype: DType) -> PyResult<Element> {
+        let mut bytes = [0; 16];
+        let mut put = |from: &[u8]| bytes[..from.len()].copy_from_slice(from);
+        match self {
+            Self::Int(value) if dtype.is_integer() => put(&integer(value, dtype)?),
+            Self::Bool(truth) if dtype.is_integer() || dtype == DType::Bool => {
+                put(&[u8::from(*truth)]);
+            }
+            _ => {
+                let (re, im) = self.parts()?;
+                match dtype.component() {
+                    DType::F32 => {
+                        put(&[(re as f32).to_le_bytes(), (im as f32).to_le_bytes()].concat());
+                    }
+                    _ => put(&[re.to_le_bytes(), im.to_le_bytes()].concat()),
+                }
+            }
+        }
+        Ok(Element(bytes))
+    }
+
+    fn parts(&self) -> PyResult<(f64, f64)> {
+        Ok(match self {
+            Self::Bool(truth) => (f64::from(u8::from(*truth)), 0.0),
+            Self::Int(value) => (value.extract()?, 0.0),
+            Self::Float(value) => (*value, 0.0),
+            Self::Complex(re, im) => (*re, *im),
+        })
+    }
+}
+
+fn integer(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<[u8; 8]> {
+    let beyond = || {
+        let text = format!(
+            "the integer {value} is out of range for {}",
+            dtype.long_name()
+        );
+        PyOverflowError::new_err(text)
+    };
+    if dtype == DType::U64 {
+        return Ok(value.extract::<u64>().map_err(|_| beyond())?.to_le_bytes());
+    }
+    let number: i64 = value.extract().map_err(|_| beyond())?;
+    let bits = dtype.size_bytes() * 8;
+    let fits = if dtype.is_signed_integer() {
+        bits == 64 || (-(1i64 << (bits - 1))..1i64 << (bits - 1)).contains(&number)
+    } else {
+        (0..1i64 << bits).contains(&number)
+    };
+    fits.then(|| number.to_le_bytes()).ok_or_else(beyond)
+}
