@@ -239,6 +239,48 @@ fn product_sum(a_row: &[Number], b: &[Number], n: usize, column: usize) -> Numbe
     sum
 }
 
+/// A matrix times a vector, by every row of `matvec`.
+fn check_vector(dtype: DType, [m, k]: [usize; 2], orders: [Order; 3], random: &mut Random) {
+    let batch = 2;
+    let mut a = Matrices::new(dtype, [batch, m, k], orders[0]).filled(random);
+    let mut x = Matrices::new(dtype, [batch, k, 1], orders[1]).filled(random);
+    let mut expected = Matrices::new(dtype, [batch, m, 1], orders[2]);
+    for place in 0..expected.numbers.len() {
+        let sum = product_sum(
+            &a.numbers[place * k..][..k],
+            &x.numbers[place / m * k..],
+            1,
+            0,
+        );
+        let (bytes, at) = (encode(dtype, sum), expected.offset(place));
+        expected.bytes()[at..at + bytes.len()].copy_from_slice(&bytes);
+    }
+    let isas = available_isas();
+    let fits = |row: &&KernelRow| {
+        row.kernel == "matvec" && isas.contains(&row.isa) && row.fits(dtype, dtype)
+    };
+    let rows: Vec<_> = kernels().iter().filter(fits).collect();
+    assert!(!rows.is_empty(), "no row of matvec for {dtype}");
+    for row in rows {
+        for pieces in [1, 3, usize::MAX] {
+            let mut out = Matrices::new(dtype, [batch, m, 1], orders[2]);
+            let all = [out.layout().0, a.layout().0, x.layout().0];
+            let sizes = [m as i64, k as i64, 64];
+            let params = [&sizes[..], &[all[1][1], all[1][2], all[2][1], all[0][1]]].concat();
+            let dims = [batch as i64, m.div_ceil(64) as i64, 1];
+            let strides = all.map(|[batch, ..]| [batch, 0, 0]).concat();
+            let data = [out.start(), a.start(), x.start()];
+            launch(row, &dims, &strides, &params, &data, pieces);
+            let same = out.bytes() == expected.bytes();
+            assert!(
+                same,
+                "{} of {m} x {k}, {orders:?}, {pieces} pieces",
+                row.symbol
+            );
+        }
+    }
+}
+
 /// Runs all units, from the last piece to the first.
 fn launch(
     row: &KernelRow,
@@ -400,5 +442,22 @@ fn without_depth_the_result_is_zero() {
             }
             .check(&mut random);
         }
+    }
+}
+
+#[test]
+fn a_matrix_times_a_vector_in_every_order_of_memory() {
+    let mut random = Random(46);
+    for dtype in DTYPES {
+        for choice in 0..27 {
+            let orders = [1, 3, 9].map(|place| ORDERS[choice / place % 3]);
+            for sizes in [[1, 1], [5, 300], [200, 9], [67, 0]] {
+                check_vector(dtype, sizes, orders, &mut random);
+            }
+        }
+        // Longer than what is copied or summed in the cache at once.
+        check_vector(dtype, [17000, 9], [Order::Columns; 3], &mut random);
+        let orders = [Order::Rows, Order::Backwards, Order::Rows];
+        check_vector(dtype, [3, 17000], orders, &mut random);
     }
 }

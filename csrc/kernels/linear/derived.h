@@ -10,6 +10,7 @@ uint64_t cw_matmul_scratch_bytes_2(const cw_launch* launch);
 uint64_t cw_matmul_scratch_bytes_4(const cw_launch* launch);
 uint64_t cw_matmul_scratch_bytes_8(const cw_launch* launch);
 uint64_t cw_matmul_scratch_bytes_16(const cw_launch* launch);
+uint64_t cw_matvec_scratch_bytes(const cw_launch* launch);
 }
 
 namespace cw {
@@ -21,6 +22,7 @@ constexpr Derived kMatmul2 = {0, cw_matmul_scratch_bytes_2, nullptr, nullptr};
 constexpr Derived kMatmul4 = {0, cw_matmul_scratch_bytes_4, nullptr, nullptr};
 constexpr Derived kMatmul8 = {0, cw_matmul_scratch_bytes_8, nullptr, nullptr};
 constexpr Derived kMatmul16 = {0, cw_matmul_scratch_bytes_16, nullptr, nullptr};
+constexpr Derived kMatvec = {0, cw_matvec_scratch_bytes, nullptr, nullptr};
 
 }  // namespace
 }  // namespace cw

@@ -134,16 +134,8 @@ struct BlockProduct {
       T* row = place + (i64)i * shape.out_row;
       for (u64 j = 0; j < width; ++j) {
         T& element = row[(i64)j * shape.out_column];
-        element = add ? Sum(element, tile[i * kWide + j]) : tile[i * kWide + j];
+        element = add ? Plus(element, tile[i * kWide + j]) : tile[i * kWide + j];
       }
-    }
-  }
-
-  static CW_INLINE T Sum(T x, T y) {
-    if constexpr (Shape::kComplex) {
-      return {x.re + y.re, x.im + y.im};
-    } else {
-      return (T)(x + y);
     }
   }
 

@@ -1,4 +1,4 @@
-// What a matmul launch says in its params, and what it needs of scratch.
+// What the launches of matrix products say in their params, and what they need of scratch.
 #ifndef CLOAKWORK_KERNELS_LINEAR_MATMUL_SHAPE_H_
 #define CLOAKWORK_KERNELS_LINEAR_MATMUL_SHAPE_H_
 
@@ -45,6 +45,19 @@ struct MatmulShape {
 CW_INLINE u64 PackedColumns(u64 columns) {
   return (columns + kColumnGroup - 1) / kColumnGroup * kColumnGroup;
 }
+
+// A matrix times a vector.
+struct MatvecShape {
+  u64 rows, depth, row_block;  // a unit's rows: a multiple of every vector's lanes
+  i64 row, column, vector, out;  // strides
+
+  explicit MatvecShape(const i64* p)
+      : rows((u64)p[0]), depth((u64)p[1]), row_block((u64)p[2]),
+        row(p[3]), column(p[4]), vector(p[5]), out(p[6]) {}
+};
+
+// Sums, or a part of the vector, that stay in the first-level cache.
+constexpr u64 kMatvecScratchBytes = 16384;
 
 }  // namespace
 }  // namespace cw

@@ -1,4 +1,4 @@
-// The scratch that kernels of this family ask for: a copy of a block of a, and a panel of b.
+// The scratch that kernels of this family ask for.
 #include "kernels/linear/derived.h"
 #include "kernels/linear/matmul_shape.h"
 
@@ -8,6 +8,7 @@ namespace {
 template <class T>
 u64 MatmulScratchBytes(const cw_launch& launch) {
   const MatmulShape shape(launch.params);
+  // A copy of a block of a, and a panel of b.
   return shape.CopyBytes<T>() + shape.depth_block * kPanelRowBytes;
 }
 
@@ -30,4 +31,5 @@ uint64_t cw_matmul_scratch_bytes_8(const cw_launch* l) {
 uint64_t cw_matmul_scratch_bytes_16(const cw_launch* l) {
   return cw::MatmulScratchBytes<cw::Any128>(*l);
 }
+uint64_t cw_matvec_scratch_bytes(const cw_launch*) { return cw::kMatvecScratchBytes; }
 }

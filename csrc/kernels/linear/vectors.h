@@ -51,6 +51,20 @@ CW_INLINE __m512 MulAdd(__m512 a, __m512 b, __m512 sum) { return _mm512_fmadd_ps
 CW_INLINE __m512d MulAdd(__m512d a, __m512d b, __m512d sum) { return _mm512_fmadd_pd(a, b, sum); }
 #endif
 
+template <class T>
+CW_INLINE Complex<T> MulAdd(Complex<T> a, Complex<T> b, Complex<T> sum) {
+  return {sum.re + (a.re * b.re - a.im * b.im), sum.im + (a.re * b.im + a.im * b.re)};
+}
+
+template <class T>
+CW_INLINE T Plus(T x, T y) {
+  return (T)(x + y);
+}
+template <class T>
+CW_INLINE Complex<T> Plus(Complex<T> x, Complex<T> y) {
+  return {x.re + y.re, x.im + y.im};
+}
+
 // Integers multiply modulo 2^bits; signed ones as unsigned ones, where C++ has no overflow.
 template <class T>
 struct ArithmeticOf {
