@@ -249,3 +249,25 @@ fn element_type(format: &CStr, size: usize) -> Option<DType> {
     let found = cloakwork_ir::ALL_DTYPES.into_iter().find(fits)?;
     (!foreign || size == 1).then_some(found)
 }
+
+/// A tensor of an array's elements: over its memory where `copy` allows and that can be, else a
+/// copy. None where only somebody who knows the array can copy it.
+#[pyfunction]
+#[pyo3(signature = (array, copy=None))]
+pub fn asarray(array: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Option<Tensor>> {
+    let Some(tensor) = import_buffer(array)? else {
+        return match copy {
+            Some(false) => Err(errors::param(
+                "copy",
+                "False",
+                "None or True: this memory is of another byte order, alignment or element type",
+            )),
+            _ => Ok(None),
+        };
+    };
+    if copy != Some(true) {
+        return Ok(Some(tensor));
+    }
+    let own = tensor.inner().real("a copy")?.own_copy().map_err(errors::eager)?;
+    Ok(Some(Inner::Real(own).into()))
+}

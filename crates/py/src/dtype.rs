@@ -145,5 +145,7 @@ pub fn add_constants(module: &Bound<'_, PyModule>) -> PyResult<()> {
         };
         module.add(name, object(module.py(), dtype)?)?;
     }
-    Ok(())
+    let all = ALL_DTYPES.into_iter().map(|d| object(module.py(), d));
+    let all = all.collect::<PyResult<Vec<_>>>()?;
+    module.add("DTYPES", PyTuple::new(module.py(), all)?)
 }

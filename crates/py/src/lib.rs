@@ -37,6 +37,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<program::Program>()?;
     module.add_class::<run::Run>()?;
     module.add_function(wrap_pyfunction!(buffer::from_buffer, module)?)?;
+    module.add("elementwise", module.getattr("Elementwise")?)?;
+    module.add_function(wrap_pyfunction!(buffer::asarray, module)?)?;
     module.add_function(wrap_pyfunction!(buffer::import_buffer, module)?)?;
     module.add_function(wrap_pyfunction!(copies::rebuild, module)?)?;
     module.add_function(wrap_pyfunction!(device::devices, module)?)?;
