@@ -5,8 +5,12 @@
 mod common;
 
 mod arithmetic;
+mod bitwise;
 mod cast;
 mod comparison;
+mod division;
 mod element;
+mod functions;
 mod harness;
+mod rounding;
 mod select;

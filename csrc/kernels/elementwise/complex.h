@@ -1,0 +1,117 @@
+// Parts, magnitudes and functions of complex numbers. Functions have the special cases of C99's
+// Annex G, which the array API standard repeats.
+#ifndef CLOAKWORK_KERNELS_ELEMENTWISE_COMPLEX_H_
+#define CLOAKWORK_KERNELS_ELEMENTWISE_COMPLEX_H_
+
+#include "kernels/elementwise/arithmetic.h"
+
+namespace cw {
+namespace {
+
+CW_INLINE float Hypot(float a, float b) { return __builtin_hypotf(a, b); }
+CW_INLINE double Hypot(double a, double b) { return __builtin_hypot(a, b); }
+
+struct ConjOp {
+  template <class T>
+  static CW_INLINE Complex<T> Apply(Complex<T> a) {
+    return {a.re, -a.im};
+  }
+};
+struct RealOp {
+  template <class T>
+  static CW_INLINE T Apply(Complex<T> a) {
+    return a.re;
+  }
+};
+struct ImagOp {
+  template <class T>
+  static CW_INLINE T Apply(Complex<T> a) {
+    return a.im;
+  }
+};
+struct MagnitudeOp {
+  template <class T>
+  static CW_INLINE T Apply(Complex<T> a) {
+    return Hypot(a.re, a.im);
+  }
+};
+
+// a / |a|, and 0 for 0.
+struct DirectionOp {
+  template <class T>
+  static CW_INLINE Complex<T> Apply(Complex<T> a) {
+    if (a.re == 0 && a.im == 0) return {0, 0};
+    if (a.re != a.re || a.im != a.im) return {(T)__builtin_nan(""), (T)__builtin_nan("")};
+    // Halves, whose magnitude does not overflow. What is so small as to lose bits is doubled.
+    const T scale = __builtin_fabs(a.re) + __builtin_fabs(a.im) < 1 ? (T)0x1p100 : (T)0.5;
+    const T re = a.re * scale, im = a.im * scale;
+    const T magnitude = Hypot(re, im);
+    return {re / magnitude, im / magnitude};
+  }
+};
+
+CW_UNARY(Conj, AsIs)
+CW_UNARY(Real, AsIs)
+CW_UNARY(Imag, AsIs)
+CW_UNARY(Magnitude, AsIs)
+CW_UNARY(Direction, AsIs)
+
+// C's complex types, by which its library takes and gives them.
+CW_INLINE _Complex float ToC(Complex64 a) {
+  _Complex float c;
+  __real__ c = a.re;
+  __imag__ c = a.im;
+  return c;
+}
+CW_INLINE _Complex double ToC(Complex128 a) {
+  _Complex double c;
+  __real__ c = a.re;
+  __imag__ c = a.im;
+  return c;
+}
+CW_INLINE Complex64 FromC(_Complex float c) { return {__real__ c, __imag__ c}; }
+CW_INLINE Complex128 FromC(_Complex double c) { return {__real__ c, __imag__ c}; }
+
+// exp(x) cos(y) - 1 loses all bits near 0; (exp(x) - 1) cos(y) - 2 sin(y / 2)^2 is the same.
+CW_INLINE Complex128 ComplexExpm1(Complex128 a) {
+  const bool finite = __builtin_isfinite(a.re) && __builtin_isfinite(a.im);
+  const Complex128 whole = FromC(__builtin_cexp(ToC(a)));
+  if (!finite || a.re > 1) return {whole.re - 1, whole.im};
+  const double half = __builtin_sin(a.im / 2);
+  return {__builtin_expm1(a.re) * __builtin_cos(a.im) - 2 * half * half, whole.im};
+}
+
+// |1 + a|^2 - 1 = re (2 + re) + im^2 keeps the bits that 1 + a drops.
+CW_INLINE Complex128 ComplexLog1p(Complex128 a) {
+  const bool near = __builtin_fabs(a.re) < 0.5 && __builtin_fabs(a.im) < 0.5;
+  if (!near) return FromC(__builtin_clog(ToC(Complex128{1 + a.re, a.im})));
+  const double beyond = a.re * (2 + a.re) + a.im * a.im;
+  return {__builtin_log1p(beyond) / 2, __builtin_atan2(a.im, 1 + a.re)};
+}
+
+CW_INLINE Complex128 ComplexLogTo(Complex128 a, double one_over_log_base) {
+  const Complex128 natural = FromC(__builtin_clog(ToC(a)));
+  return {natural.re * one_over_log_base, natural.im * one_over_log_base};
+}
+
+// Small integral exponents by products; exp(b log a) else, with 0^0 = 1 and 0 to positive powers 0.
+CW_INLINE Complex128 ComplexPow(Complex128 a, Complex128 b) {
+  if (b.im == 0 && __builtin_fabs(b.re) <= 64 && b.re == __builtin_trunc(b.re)) {
+    Complex128 power = {1, 0};
+    for (int left = (int)__builtin_fabs(b.re); left != 0; left >>= 1) {
+      if (left & 1) power = MultiplyOp::Apply(power, a);
+      if (left > 1) a = MultiplyOp::Apply(a, a);
+    }
+    return b.re < 0 ? ReciprocalOp::Apply(power) : power;
+  }
+  if (a.re == 0 && a.im == 0 && b.re > 0) return {0, 0};
+  return FromC(__builtin_cpow(ToC(a), ToC(b)));
+}
+
+CW_INLINE Complex128 Widen(Complex64 a) { return {a.re, a.im}; }
+CW_INLINE Complex64 Narrow(Complex128 a) { return {(float)a.re, (float)a.im}; }
+
+}  // namespace
+}  // namespace cw
+
+#endif  // CLOAKWORK_KERNELS_ELEMENTWISE_COMPLEX_H_

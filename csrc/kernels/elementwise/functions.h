@@ -1,0 +1,109 @@
+// Functions of the C library, of real and of complex numbers: portable rows alone.
+#ifndef CLOAKWORK_KERNELS_ELEMENTWISE_FUNCTIONS_H_
+#define CLOAKWORK_KERNELS_ELEMENTWISE_FUNCTIONS_H_
+
+#include "kernels/elementwise/complex.h"
+#include "kernels/elementwise/loops.h"
+
+// name is the library's: namef of binary32.
+#define CW_REAL_CALL(name)                                                \
+  static CW_INLINE float Apply(float a) { return __builtin_##name##f(a); } \
+  static CW_INLINE double Apply(double a) { return __builtin_##name(a); }
+#define CW_COMPLEX_CALL(name)                                                                    \
+  static CW_INLINE Complex64 Apply(Complex64 a) { return FromC(__builtin_c##name##f(ToC(a))); } \
+  static CW_INLINE Complex128 Apply(Complex128 a) { return FromC(__builtin_c##name(ToC(a))); }
+#define CW_FUNCTION(Name, name) \
+  struct Name##Op {             \
+    CW_REAL_CALL(name)          \
+    CW_COMPLEX_CALL(name)       \
+  };                            \
+  CW_UNARY(Name, AsIs)
+// Complex ones by a function of ours, in binary64.
+#define CW_OWN_FUNCTION(Name, name, expression)                        \
+  struct Name##Op {                                                    \
+    CW_REAL_CALL(name)                                                 \
+    static CW_INLINE Complex128 Apply(Complex128 a) { return expression; } \
+    static CW_INLINE Complex64 Apply(Complex64 a) { return Narrow(Apply(Widen(a))); } \
+  };                                                                   \
+  CW_UNARY(Name, AsIs)
+
+namespace cw {
+namespace {
+
+CW_FUNCTION(Exp, exp)
+CW_FUNCTION(Log, log)
+CW_FUNCTION(Sin, sin)
+CW_FUNCTION(Cos, cos)
+CW_FUNCTION(Tan, tan)
+CW_FUNCTION(Asin, asin)
+CW_FUNCTION(Acos, acos)
+CW_FUNCTION(Atan, atan)
+CW_FUNCTION(Sinh, sinh)
+CW_FUNCTION(Cosh, cosh)
+CW_FUNCTION(Tanh, tanh)
+CW_FUNCTION(Asinh, asinh)
+CW_FUNCTION(Acosh, acosh)
+CW_FUNCTION(Atanh, atanh)
+CW_FUNCTION(ComplexSqrt, sqrt)
+CW_OWN_FUNCTION(Expm1, expm1, ComplexExpm1(a))
+CW_OWN_FUNCTION(Log1p, log1p, ComplexLog1p(a))
+CW_OWN_FUNCTION(Log2, log2, ComplexLogTo(a, 1.4426950408889634))
+CW_OWN_FUNCTION(Log10, log10, ComplexLogTo(a, 0.43429448190325182))
+
+struct Atan2Op {
+  static CW_INLINE float Apply(float a, float b) { return __builtin_atan2f(a, b); }
+  static CW_INLINE double Apply(double a, double b) { return __builtin_atan2(a, b); }
+};
+struct HypotOp {
+  template <class T>
+  static CW_INLINE T Apply(T a, T b) {
+    return Hypot(a, b);
+  }
+};
+struct NextAfterOp {
+  static CW_INLINE float Apply(float a, float b) { return __builtin_nextafterf(a, b); }
+  static CW_INLINE double Apply(double a, double b) { return __builtin_nextafter(a, b); }
+};
+
+// log(exp(a) + exp(b)) = max + log(1 + exp(min - max)). Equal infinities have no difference.
+struct LogAddExpOp {
+  static CW_INLINE double Apply(double a, double b) {
+    if (a == b) return a + 0.69314718055994531;
+    const double larger = a > b ? a : b;
+    const double distance = __builtin_fabs(a - b);
+    return distance == distance ? larger + __builtin_log1p(__builtin_exp(-distance)) : a + b;
+  }
+  static CW_INLINE float Apply(float a, float b) { return (float)Apply((double)a, (double)b); }
+};
+
+struct PowOp {
+  // Products wrap. 1 / a^-b, rounded towards 0, for negative exponents; 0 where a is 0.
+  template <class T>
+  static CW_INLINE T Apply(T a, T b) {
+    using Unsigned = Wide<T>;
+    if (b < 0) return a == 1 ? 1 : a == (T)-1 ? (b & 1 ? a : (T)1) : (T)0;
+    Unsigned power = 1, base = (Unsigned)a;
+    for (auto left = (AsWord<T>)b; left != 0; left >>= 1) {
+      if (left & 1) power *= base;
+      base *= base;
+    }
+    return (T)power;
+  }
+  static CW_INLINE float Apply(float a, float b) { return __builtin_powf(a, b); }
+  static CW_INLINE double Apply(double a, double b) { return __builtin_pow(a, b); }
+  static CW_INLINE Complex128 Apply(Complex128 a, Complex128 b) { return ComplexPow(a, b); }
+  static CW_INLINE Complex64 Apply(Complex64 a, Complex64 b) {
+    return Narrow(ComplexPow(Widen(a), Widen(b)));
+  }
+};
+
+CW_BINARY(Atan2, AsIs)
+CW_BINARY(Hypot, AsIs)
+CW_BINARY(NextAfter, AsIs)
+CW_BINARY(LogAddExp, AsIs)
+CW_BINARY(Pow, AsIs)
+
+}  // namespace
+}  // namespace cw
+
+#endif  // CLOAKWORK_KERNELS_ELEMENTWISE_FUNCTIONS_H_
