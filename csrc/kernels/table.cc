@@ -8,6 +8,7 @@
 #include "kernels/ntt/derived.h"
 #include "kernels/reduction/derived.h"
 #include "kernels/rlwe/derived.h"
+#include "kernels/sorting/derived.h"
 
 #define CW_DECLARE(kernel, suffix, isa) \
   extern "C" void cw_##kernel##_##suffix##_##isa(const cw_launch*, uint64_t, uint64_t, void*);

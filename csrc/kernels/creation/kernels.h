@@ -2,6 +2,7 @@
 #ifndef CLOAKWORK_KERNELS_CREATION_KERNELS_H_
 #define CLOAKWORK_KERNELS_CREATION_KERNELS_H_
 
-#include "kernels/rows.h"
+#include "kernels/creation/arange.h"
+#include "kernels/creation/philox.h"
 
 #endif  // CLOAKWORK_KERNELS_CREATION_KERNELS_H_

@@ -1,43 +1,25 @@
-// What reductions do with two values, and how a type is looked at.
+// What reductions do with two values, and what they must know of a type.
 #ifndef CLOAKWORK_KERNELS_REDUCTION_OPS_H_
 #define CLOAKWORK_KERNELS_REDUCTION_OPS_H_
 
-#include "kernels/common.h"
+#include "kernels/truth.h"
 
 namespace cw {
 namespace {
 
-template <class T>
-struct TypeOf {
-  using Type = T;
-};
 template <bool condition, class A, class B>
-struct Choose : TypeOf<A> {};
+struct Choose : TypeIs<A> {};
 template <class A, class B>
-struct Choose<false, A, B> : TypeOf<B> {};
+struct Choose<false, A, B> : TypeIs<B> {};
 
 template <class T>
-struct ComponentOf : TypeOf<T> {
+struct ComponentOf : TypeIs<T> {
   static constexpr u64 kCount = 1;
 };
 template <class T>
-struct ComponentOf<Complex<T>> : TypeOf<T> {
+struct ComponentOf<Complex<T>> : TypeIs<T> {
   static constexpr u64 kCount = 2;
 };
-
-// The type whose code also serves T where signs do not matter: fewer copies of each algorithm.
-template <class T>
-struct Unsigned : TypeOf<T> {};
-template <>
-struct Unsigned<Bool> : TypeOf<uint8_t> {};
-template <>
-struct Unsigned<int8_t> : TypeOf<uint8_t> {};
-template <>
-struct Unsigned<int16_t> : TypeOf<uint16_t> {};
-template <>
-struct Unsigned<int32_t> : TypeOf<uint32_t> {};
-template <>
-struct Unsigned<int64_t> : TypeOf<uint64_t> {};
 
 template <class T>
 constexpr bool kIsInteger = true;
@@ -57,15 +39,6 @@ constexpr bool kIsComplex = ComponentOf<T>::kCount == 2;
 // i64 sums as u64 does; narrower ones must know their sign.
 template <class T>
 using SumWord = typename Choose<sizeof(T) == 8, typename Unsigned<T>::Type, T>::Type;
-
-template <class T>
-CW_INLINE bool IsTrue(T x) {
-  return x != 0;
-}
-template <class T>
-CW_INLINE bool IsTrue(Complex<T> x) {
-  return (x.re != 0) | (x.im != 0);
-}
 
 // The words that integers are summed in: two's complement, wrapping.
 template <class T>

@@ -5,6 +5,7 @@
 #ifndef CLOAKWORK_KERNELS_REDUCTION_PLAN_H_
 #define CLOAKWORK_KERNELS_REDUCTION_PLAN_H_
 
+#include "kernels/odometer.h"
 #include "kernels/rows.h"
 
 namespace cw {
@@ -61,29 +62,6 @@ struct ReductionPlan {
   u64 ColumnBytes(u64 element_bytes) const {
     if (!columns) return 0;
     return (Levels() * ColumnStride() + kGroup * kBlock) * element_bytes;
-  }
-};
-
-// Steps through positions row-major, without a division.
-struct Odometer {
-  u32 rank;
-  const i64* dims;
-  const i64* strides;
-  i64 offset;
-  i64 index[kMaxRank];
-
-  Odometer(u32 rank_, const i64* dims_, const i64* strides_)
-      : rank(rank_), dims(dims_), strides(strides_), offset(0) {
-    for (u32 axis = 0; axis < rank; ++axis) index[axis] = 0;
-  }
-
-  CW_INLINE void Next() {
-    for (u32 axis = rank; axis-- > 0;) {
-      offset += strides[axis];
-      if (++index[axis] < dims[axis]) return;
-      offset -= strides[axis] * dims[axis];
-      index[axis] = 0;
-    }
   }
 };
 

@@ -216,8 +216,8 @@ void Product(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
 }
 
 template <class V, class In, class Op>
-using ExtremeFold = typename Choose<kIsInteger<In>, TypeOf<LoopFold<IntegerExtreme<In, Op>>>,
-                                    TypeOf<LaneFold<V, In, Op>>>::Type::Type;
+using ExtremeFold = typename Choose<kIsInteger<In>, TypeIs<LoopFold<IntegerExtreme<In, Op>>>,
+                                    TypeIs<LaneFold<V, In, Op>>>::Type::Type;
 
 template <class V, class In, class Out>
 void Least(const cw_launch& launch, u64 begin, u64 end, void* scratch) {

@@ -2,6 +2,9 @@
 #ifndef CLOAKWORK_KERNELS_SORTING_KERNELS_H_
 #define CLOAKWORK_KERNELS_SORTING_KERNELS_H_
 
-#include "kernels/rows.h"
+#include "kernels/sorting/nonzero.h"
+#include "kernels/sorting/scatter.h"
+#include "kernels/sorting/search.h"
+#include "kernels/sorting/sort.h"
 
 #endif  // CLOAKWORK_KERNELS_SORTING_KERNELS_H_

@@ -107,7 +107,8 @@ impl Tensor {
         }
         let mut strides = shape.strides;
         strides.resize(dims.len(), 0);
-        let offset = usize::try_from(shape.offset).unwrap();
+        // Negative where a dim is 0: nothing is read then.
+        let offset = usize::try_from(shape.offset).unwrap_or(0);
         Self {
             dtype,
             bytes,
