@@ -17,7 +17,8 @@ DENY_UNSAFE = "#![deny(unsafe_code)]"
 # read without knowing what its ops mean, so that formats stands on ir alone.
 MAY_DEPEND_ON: dict[str, set[str]] = {
     "ir": set(),
-    "kernels": {"ir"},
+    "library": set(),
+    "kernels": {"ir", "library"},
     "ops": {"ir"},
     "formats": {"ir"},
     "verify": {"ir", "ops"},

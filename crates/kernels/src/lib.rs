@@ -4,6 +4,7 @@
 mod abi;
 mod check;
 mod isa;
+mod library;
 mod table;
 
 pub use abi::RawLaunch;

@@ -1,7 +1,7 @@
-//! The rows that C++ exports, and the choice of one.
+//! The rows that C++ exports and those of libraries, and the choice of one.
 
-use crate::Isa;
 use crate::abi::{KernelFn, PrepareFn, RawKernelRow, RawLaunch, SizeFn, cw_cpu_kernels};
+use crate::{Isa, library};
 use cloakwork_ir::DType;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
@@ -25,10 +25,10 @@ pub struct KernelRow {
     pub element_bytes: u32,
     /// Bit i: `prepare` reads operand i.
     pub constant_operands: u32,
-    run: KernelFn,
-    scratch_bytes: Option<SizeFn>,
-    prepared_bytes: Option<SizeFn>,
-    prepare: Option<PrepareFn>,
+    pub(crate) run: KernelFn,
+    pub(crate) scratch_bytes: Option<SizeFn>,
+    pub(crate) prepared_bytes: Option<SizeFn>,
+    pub(crate) prepare: Option<PrepareFn>,
 }
 
 /// The geometry of a launch: all that sizes of scratch and prepared memory depend on.
@@ -119,7 +119,10 @@ fn size(function: Option<SizeFn>, shape: &LaunchShape<'_>) -> u64 {
 #[must_use]
 pub fn kernels() -> &'static [KernelRow] {
     static ROWS: OnceLock<Vec<KernelRow>> = OnceLock::new();
-    ROWS.get_or_init(|| raw_rows().iter().filter_map(read_row).collect())
+    ROWS.get_or_init(|| {
+        let own = raw_rows().iter().filter_map(read_row);
+        own.chain(library::rows()).collect()
+    })
 }
 
 /// The best row for these types among those that need at most `isa`.
@@ -203,7 +206,7 @@ mod tests {
 
     #[test]
     fn every_row_of_the_table_reads() {
-        assert_eq!(kernels().len(), raw_rows().len());
+        assert_eq!(kernels().len(), raw_rows().len() + library::rows().len());
         let symbols: HashSet<_> = kernels().iter().map(|row| row.symbol).collect();
         assert_eq!(symbols.len(), kernels().len(), "symbols repeat");
         for row in kernels() {

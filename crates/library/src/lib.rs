@@ -1,0 +1,21 @@
+//! Factorisations of dense matrices (faer) and Fourier transforms (rustfft, realfft), behind types
+//! that name neither. The crate knows no strides, launches or element types of the project: the
+//! kernel rows in `cloakwork-kernels` gather a matrix, call here and scatter the result.
+//!
+//! It stands alone so that these libraries, which are long to compile, are compiled once: every
+//! function of theirs is instantiated here, for `f64` and `Complex<f64>` (matrices) and for `f32`
+//! and `f64` (transforms), and no edit elsewhere repeats that.
+//!
+//! All of it runs on the calling thread, and equal input gives equal bits on the same processor.
+#![forbid(unsafe_code)]
+
+mod eigen;
+mod factor;
+mod fourier;
+mod matrix;
+mod scalar;
+
+pub use fourier::{ComplexTransform, FourierFloat, FromSpectrum, ToSpectrum};
+pub use matrix::Matrix;
+pub use num_complex::Complex;
+pub use scalar::Scalar;
