@@ -11,7 +11,7 @@
 mod typed;
 
 use cloakwork_library::{Complex, ComplexTransform, FromSpectrum, Matrix, Scalar, ToSpectrum};
-use typed::{BATCHES, C, Element, Launch, Tensor, check};
+use typed::{BATCHES, C, Element, Launch, Tensor, Values, check};
 
 const I: Option<usize> = Some(0);
 const J: Option<usize> = Some(1);
@@ -22,7 +22,7 @@ fn check_packed<T: Element, O: Element>(
     kernel: &str,
     [m, n, count]: [usize; 3],
     params: &[i64],
-    expected: fn(&Matrix<T::Wide>) -> Option<Vec<O::Wide>>,
+    expected: fn(&Matrix<T::Wide>) -> Values<O>,
 ) {
     for batch in BATCHES {
         let mut inputs = [Tensor::<T>::new(batch, &[m, n], 1)];

@@ -133,7 +133,7 @@ impl<T: Element> Tensor<T> {
         Matrix::new(rows, columns, |i, j| self.at(unit, &[i, j]).wide())
     }
 
-    /// Strides over the batch, and over the unit's axes as `axes` says: an axis of its own, or none.
+    /// Strides over the batch, and over the launch's other axes: each an axis of its own, or none.
     pub fn strides(&self, batch: usize, axes: &[Option<usize>]) -> Vec<i64> {
         let own = axes
             .iter()
@@ -198,6 +198,9 @@ impl Launch<'_> {
     }
 }
 
+/// A unit's result before it is rounded; `None`: NaNs.
+pub type Values<T> = Option<Vec<<T as Element>::Wide>>;
+
 /// Checks that each unit's result is `expected`, rounded, or NaNs; and what lies between is as it
 /// was.
 pub fn check<O: Element>(
@@ -205,7 +208,7 @@ pub fn check<O: Element>(
     before: &Tensor<O>,
     after: &Tensor<O>,
     own: &[usize],
-    (units, expected): (usize, &dyn Fn(usize) -> Option<Vec<O::Wide>>),
+    (units, expected): (usize, &dyn Fn(usize) -> Values<O>),
 ) {
     let mut wanted = before.buffer.clone();
     let mut written = vec![false; wanted.len()];
