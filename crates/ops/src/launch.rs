@@ -61,7 +61,9 @@ impl Launch {
     /// About how long the launch takes on one core, in nanoseconds: one an element visited.
     #[must_use]
     pub fn weight_ns(&self) -> u64 {
-        self.dims.iter().map(|&d| d as u64).product()
+        // Of a matrix and a packed result together, which may be more than a word holds.
+        let visited = |sum: u64, &dim: &i64| sum.saturating_mul(dim as u64);
+        self.dims.iter().fold(1, visited)
     }
 
     /// An element-wise launch over `shape`: operands broadcast to it, dimensions sorted so that

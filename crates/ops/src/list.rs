@@ -1,7 +1,9 @@
 //! The list of all ops, and how a name in a program finds its declaration.
 
 use crate::op::{Form, OpDef, Origin};
-use crate::{creation, elementwise, gadget, layout, modular, ntt, reduction, rlwe, sorting};
+use crate::{
+    creation, elementwise, gadget, layout, linear, modular, ntt, reduction, rlwe, sorting,
+};
 use cloakwork_ir::Generation;
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -33,6 +35,7 @@ pub static ALL: &[&OpDef] = &[
     &elementwise::bitwise::BITWISE_XOR,
     &layout::broadcast_to::DEF,
     &elementwise::rounding::CEIL,
+    &linear::factor::CHOLESKY,
     &elementwise::arithmetic::CONJ,
     &layout::contiguous::DEF,
     &layout::copy::DEF,
@@ -44,11 +47,16 @@ pub static ALL: &[&OpDef] = &[
     &reduction::cumulative::CUMULATIVE_SUM,
     &layout::device_to_host::DEF,
     &elementwise::arithmetic::DIVIDE,
+    &linear::eigen::EIG,
+    &linear::eigen::EIGH,
+    &linear::eigen::EIGVALS,
+    &linear::eigen::EIGVALSH,
     &layout::empty::DEF,
     &elementwise::comparison::EQUAL,
     &elementwise::functions::EXP,
     &layout::expand::DEF,
     &elementwise::functions::EXPM1,
+    &linear::fourier::FFT,
     &layout::flatten::DEF,
     &elementwise::rounding::FLOOR,
     &elementwise::arithmetic::FLOOR_DIVIDE,
@@ -60,8 +68,11 @@ pub static ALL: &[&OpDef] = &[
     &elementwise::comparison::GREATER_EQUAL,
     &layout::host_to_device::DEF,
     &elementwise::arithmetic::HYPOT,
+    &linear::fourier::IFFT,
     &elementwise::arithmetic::IMAG,
     &ntt::intt::DEF,
+    &linear::systems::INV,
+    &linear::fourier::IRFFT,
     &elementwise::comparison::ISFINITE,
     &elementwise::comparison::ISINF,
     &elementwise::comparison::ISNAN,
@@ -101,11 +112,13 @@ pub static ALL: &[&OpDef] = &[
     &elementwise::arithmetic::POSITIVE,
     &elementwise::arithmetic::POW,
     &reduction::sums::PROD,
+    &linear::factor::QR,
     &elementwise::arithmetic::REAL,
     &elementwise::arithmetic::RECIPROCAL,
     &elementwise::arithmetic::REMAINDER,
     &layout::repeat_interleave::DEF,
     &layout::reshape::DEF,
+    &linear::fourier::RFFT,
     &elementwise::rounding::ROUND,
     &sorting::scatter::DEF,
     &sorting::searchsorted::DEF,
@@ -115,12 +128,16 @@ pub static ALL: &[&OpDef] = &[
     &elementwise::functions::SIN,
     &elementwise::functions::SINH,
     &layout::slice::DEF,
+    &linear::systems::SLOGDET,
+    &linear::systems::SOLVE,
     &sorting::order::SORT,
     &elementwise::functions::SQRT,
     &elementwise::arithmetic::SQUARE,
     &layout::squeeze::DEF,
     &elementwise::arithmetic::SUBTRACT,
     &reduction::sums::SUM,
+    &linear::factor::SVD,
+    &linear::factor::SVDVALS,
     &layout::take_along_axis::DEF,
     &elementwise::functions::TAN,
     &elementwise::functions::TANH,

@@ -88,6 +88,33 @@ fn sample_of_rings(call: Call, [x, y, z]: [u64; 3]) -> Option<Call> {
 fn is_covered(def: &OpDef) -> bool {
     matches!(&def.body, Body::Kernel(body)
         if body.reference.is_some() || body.elementwise.is_some())
+        || sample_of_matrices(Call::new(def.name), [1, 1, 1]).is_some()
+}
+
+/// Matrices and transforms, whose kernels are a library's.
+fn sample_of_matrices(call: Call, [x, y, z]: [u64; 3]) -> Option<Call> {
+    let typed = |call: Call, name, dtype: DType, dims: &[u64]| {
+        let elements = dims.iter().product::<u64>() as usize;
+        call.typed(name, dtype, dims, &vec![0; elements * dtype.components()])
+    };
+    let dtype = DType::C64;
+    let transform = call.def.param("norm").is_some();
+    let call = if transform { call.int("norm", 1) } else { call };
+    Some(match call.def.name {
+        "cholesky" | "inv" | "slogdet_packed" | "eigh_packed" | "eigvalsh" | "eig_packed"
+        | "eigvals" => typed(call, "a", dtype, &[x, y, y]),
+        "qr_packed" => typed(call, "a", dtype, &[x, y, z]).int("complete", i64::from(x > 1)),
+        "svd_packed" => typed(call, "a", dtype, &[x, y, z]).int("full", i64::from(x > 1)),
+        "svdvals" => typed(call, "a", dtype, &[x, y, z]),
+        "solve" => {
+            let call = typed(call, "a", dtype, &[x, 1, y, y]);
+            typed(call, "b", dtype, &[3, y, z])
+        }
+        "fft" | "ifft" => typed(call, "a", dtype, &[x, y, z + 1]),
+        "rfft" => typed(call, "a", DType::F32, &[x, y, z + 1]),
+        "irfft" => typed(call, "a", dtype, &[x, y, (z + 1) / 2 + 1]).int("n", z as i64 + 1),
+        _ => return None,
+    })
 }
 
 /// The same for numbers.
@@ -118,7 +145,7 @@ fn sample_of_numbers(call: Call, [x, y, z]: [u64; 3]) -> Option<Call> {
             ),
         });
     }
-    None
+    sample_of_matrices(call, dims)
 }
 
 /// A dense view of the shape with its axes in some order, an offset, and axes turned around.
@@ -162,6 +189,8 @@ fn hidden(launch: &Launch) -> Vec<(usize, i64, i64)> {
         "gather" => vec![(1, params[1], params[0])],
         "g_decomp" | "g_decomp_full_q" => vec![(0, params[1], params[2])],
         "uniform_mod" | "gaussian" => vec![(1, 2, params[0])],
+        "rfft" | "irfft" => vec![(1, params[1], params[2])],
+        "cholesky" | "qr" | "svd" | "fft" => vec![],
         "fill" => {
             assert_eq!(params.len(), 1);
             vec![]

@@ -1,0 +1,112 @@
+//! Linear equations and determinants.
+
+use super::matrices::{self, PACKED, SQUARE, declare};
+use crate::op::{Param, ParamKind};
+use crate::{Args, Launch, OpError, geometry, rules};
+use cloakwork_ir::{Shape, Type};
+use smallvec::{SmallVec, smallvec};
+
+declare!(
+    SOLVE,
+    "solve",
+    "The X of `a X = b`, by LU with row pivots; NaN for a singular `a`. Batches broadcast.",
+    &[
+        SQUARE,
+        Param::new("b", ParamKind::Tensor, "the dtype of `a`, `[.., n, r]`"),
+        Param::new("out", ParamKind::Out, "the common batch and `[n, r]`"),
+    ],
+    &["a", "b", "out"],
+    |args| {
+        let (batch, [n, r]) = system(args)?;
+        let mut dims = SmallVec::<[u64; 16]>::from_slice(batch.dims());
+        dims.extend([n, r]);
+        Ok(Type::new(
+            args.tensor("a")?.dtype,
+            geometry::shape("b", &dims)?,
+        ))
+    },
+    launch_solve,
+    matrices::operations
+);
+
+declare!(
+    INV,
+    "inv",
+    "The inverse of each matrix; NaN for a singular one.",
+    &[
+        SQUARE,
+        Param::new("out", ParamKind::Out, "the shape of `a`")
+    ],
+    &["a", "out"],
+    |args| {
+        let a = args.tensor("a")?;
+        matrices::square("a", a)?;
+        Ok(Type::new(a.dtype, a.shape().clone()))
+    },
+    launch_inv,
+    matrices::operations
+);
+
+declare!(
+    SLOGDET,
+    "slogdet_packed",
+    "The sign of the determinant, of magnitude 1, and the logarithm of its magnitude, packed; 0 \
+     and -inf for a singular matrix.",
+    &[SQUARE, PACKED],
+    &["a", "out"],
+    |args| {
+        let a = args.tensor("a")?;
+        matrices::square("a", a)?;
+        matrices::packed(args, a.dtype, 2)
+    },
+    |args| matrices::launch_packed("determinant", args, &[]),
+    matrices::operations
+);
+
+/// The common batch, and rows and columns of the solution.
+fn system(args: &Args) -> Result<(Shape, [u64; 2]), OpError> {
+    let (a, b) = (args.tensor("a")?, args.tensor("b")?);
+    let n = matrices::square("a", a)?;
+    rules::same_dtype(args, "b", a.dtype)?;
+    let [rows, columns] = matrices::sizes("b", b)?;
+    if rows != n {
+        let expected = format!("matrices of {n} rows");
+        let got = b.shape().to_string();
+        return Err(OpError::new(crate::Code::Shape, "b", expected, got));
+    }
+    let batch = matrices::common_batch(matrices::batch("a", a)?, matrices::batch("b", b)?)?;
+    Ok((batch, [n, columns]))
+}
+
+/// Axes i, k, j of `sum_j a[i, j] x[j, k] = b[i, k]`.
+fn launch_solve(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let (batch, [n, r]) = system(args)?;
+    let whole = |name, own: [u64; 2]| {
+        let mut dims = SmallVec::<[u64; 16]>::from_slice(batch.dims());
+        dims.extend(own);
+        let shape = geometry::shape(name, &dims)?;
+        rules::broadcast(name, args.tensor(name)?.view, &shape)
+    };
+    let operands = smallvec![
+        matrices::operand(args, "out", &[None, Some(1), Some(0)])?,
+        matrices::strided(args, "a", &whole("a", [n, n])?, &[Some(0), None, Some(1)])?,
+        matrices::strided(args, "b", &whole("b", [n, r])?, &[Some(0), Some(1), None])?,
+    ];
+    Ok(matrices::launch(
+        "solve",
+        (batch.dims(), &[n, r, n]),
+        operands,
+        &[],
+    ))
+}
+
+fn launch_inv(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let a = args.tensor("a")?;
+    let n = matrices::square("a", a)?;
+    let operands = smallvec![
+        matrices::operand(args, "out", &[None, Some(1), Some(0)])?,
+        matrices::operand(args, "a", &[Some(0), None, Some(1)])?,
+    ];
+    let sizes = (matrices::batch("a", a)?, &[n, n, n][..]);
+    Ok(matrices::launch("inverse", sizes, operands, &[]))
+}
