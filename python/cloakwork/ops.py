@@ -39,6 +39,7 @@ __all__ = [
     "bitwise_xor",
     "broadcast_to",
     "ceil",
+    "cholesky",
     "conj",
     "contiguous",
     "copy",
@@ -49,11 +50,16 @@ __all__ = [
     "cumulative_prod",
     "cumulative_sum",
     "divide",
+    "eig_packed",
+    "eigh_packed",
+    "eigvals",
+    "eigvalsh",
     "empty",
     "equal",
     "exp",
     "expand",
     "expm1",
+    "fft",
     "flatten",
     "floor",
     "floor_divide",
@@ -64,8 +70,11 @@ __all__ = [
     "greater",
     "greater_equal",
     "hypot",
+    "ifft",
     "imag",
     "intt",
+    "inv",
+    "irfft",
     "isfinite",
     "isinf",
     "isnan",
@@ -105,11 +114,13 @@ __all__ = [
     "positive",
     "pow",
     "prod",
+    "qr_packed",
     "real",
     "reciprocal",
     "remainder",
     "repeat_interleave",
     "reshape",
+    "rfft",
     "round",
     "scatter",
     "searchsorted",
@@ -119,12 +130,16 @@ __all__ = [
     "sin",
     "sinh",
     "slice",
+    "slogdet_packed",
+    "solve",
     "sort",
     "sqrt",
     "square",
     "squeeze",
     "subtract",
     "sum",
+    "svd_packed",
+    "svdvals",
     "take_along_axis",
     "tan",
     "tanh",
@@ -162,6 +177,7 @@ _bitwise_right_shift = Op("bitwise_right_shift")
 _bitwise_xor = Op("bitwise_xor")
 _broadcast_to = Op("broadcast_to")
 _ceil = Op("ceil")
+_cholesky = Op("cholesky")
 _conj = Op("conj")
 _contiguous = Op("contiguous")
 _copy = Op("copy")
@@ -172,11 +188,16 @@ _count_nonzero = Op("count_nonzero")
 _cumulative_prod = Op("cumulative_prod")
 _cumulative_sum = Op("cumulative_sum")
 _divide = Op("divide")
+_eig_packed = Op("eig_packed")
+_eigh_packed = Op("eigh_packed")
+_eigvals = Op("eigvals")
+_eigvalsh = Op("eigvalsh")
 _empty = Op("empty")
 _equal = Op("equal")
 _exp = Op("exp")
 _expand = Op("expand")
 _expm1 = Op("expm1")
+_fft = Op("fft")
 _flatten = Op("flatten")
 _floor = Op("floor")
 _floor_divide = Op("floor_divide")
@@ -187,8 +208,11 @@ _get_slice = Op("get_slice")
 _greater = Op("greater")
 _greater_equal = Op("greater_equal")
 _hypot = Op("hypot")
+_ifft = Op("ifft")
 _imag = Op("imag")
 _intt = Op("intt")
+_inv = Op("inv")
+_irfft = Op("irfft")
 _isfinite = Op("isfinite")
 _isinf = Op("isinf")
 _isnan = Op("isnan")
@@ -228,11 +252,13 @@ _philox_uniform = Op("philox_uniform")
 _positive = Op("positive")
 _pow = Op("pow")
 _prod = Op("prod")
+_qr_packed = Op("qr_packed")
 _real = Op("real")
 _reciprocal = Op("reciprocal")
 _remainder = Op("remainder")
 _repeat_interleave = Op("repeat_interleave")
 _reshape = Op("reshape")
+_rfft = Op("rfft")
 _round = Op("round")
 _scatter = Op("scatter")
 _searchsorted = Op("searchsorted")
@@ -242,12 +268,16 @@ _signbit = Op("signbit")
 _sin = Op("sin")
 _sinh = Op("sinh")
 _slice = Op("slice")
+_slogdet_packed = Op("slogdet_packed")
+_solve = Op("solve")
 _sort = Op("sort")
 _sqrt = Op("sqrt")
 _square = Op("square")
 _squeeze = Op("squeeze")
 _subtract = Op("subtract")
 _sum = Op("sum")
+_svd_packed = Op("svd_packed")
+_svdvals = Op("svdvals")
 _take_along_axis = Op("take_along_axis")
 _tan = Op("tan")
 _tanh = Op("tanh")
@@ -664,6 +694,22 @@ def ceil(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _ceil(a, out)
 
 
+def cholesky(a: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
+    r"""The lower L with a positive diagonal of `a = L Lᴴ`, or with `upper` the upper R of `a =
+    Rᴴ R`; NaN unless `a` is positive definite. The factor's triangle of `a` alone is read.
+
+    Parameters
+    ----------
+    a
+        f32, f64, c64 or c128 `[.., n, n]`.
+    upper
+        Whether the factor is upper.
+    out
+        The shape of `a`.
+    """
+    return _cholesky(a, upper, out)
+
+
 def conj(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     r"""The complex conjugate.
 
@@ -827,6 +873,61 @@ def divide(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _divide(a, b, out)
 
 
+def eig_packed(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The eigenvalues of `a` and the n x n matrix of eigenvectors, its columns, packed; complex.
+    Vectors have norm 1, and a largest component that is real and positive.
+
+    Parameters
+    ----------
+    a
+        f32, f64, c64 or c128 `[.., n, n]`.
+    out
+        The parts, row-major, along one axis.
+    """
+    return _eig_packed(a, out)
+
+
+def eigh_packed(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The eigenvalues of a self-adjoint `a`, the least first, and the n x n matrix of orthonormal
+    eigenvectors, its columns, packed. The lower triangle alone is read.
+
+    Parameters
+    ----------
+    a
+        f32, f64, c64 or c128 `[.., n, n]`.
+    out
+        The parts, row-major, along one axis.
+    """
+    return _eigh_packed(a, out)
+
+
+def eigvals(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The eigenvalues of `a`; complex.
+
+    Parameters
+    ----------
+    a
+        f32, f64, c64 or c128 `[.., n, n]`.
+    out
+        `a` without its last axis, or less.
+    """
+    return _eigvals(a, out)
+
+
+def eigvalsh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The eigenvalues of a self-adjoint `a`, the least first; real. The lower triangle alone is
+    read.
+
+    Parameters
+    ----------
+    a
+        f32, f64, c64 or c128 `[.., n, n]`.
+    out
+        `a` without its last axis, or less.
+    """
+    return _eigvalsh(a, out)
+
+
 def empty(shape: int | Sequence[int | slice], dtype: str) -> Tensor:
     r"""A new tensor that reads as zeros until it is written.
 
@@ -912,6 +1013,21 @@ def expm1(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         A shape that the operands broadcast to.
     """
     return _expm1(a, out)
+
+
+def fft(a: Tensor, norm: int, *, out: Tensor | None = None) -> Tensor:
+    r"""`out[k] = sum_j a[j] exp(-2πi jk / n)`, divided as `norm` says.
+
+    Parameters
+    ----------
+    a
+        c64 or c128 `[.., n]`, n at least 1.
+    norm
+        What is divided by n: 0 the inverse transform, 1 both by its root, 2 the forward one.
+    out
+        The shape of `a`.
+    """
+    return _fft(a, norm, out)
 
 
 def flatten(a: Tensor, start_axis: int, end_axis: int) -> Tensor:
@@ -1132,6 +1248,22 @@ def hypot(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _hypot(a, b, out)
 
 
+def ifft(a: Tensor, norm: int, *, out: Tensor | None = None) -> Tensor:
+    r"""`out[j] = sum_k a[k] exp(2πi jk / n)`, divided as `norm` says: what `fft` of the same norm
+    undoes.
+
+    Parameters
+    ----------
+    a
+        c64 or c128 `[.., n]`, n at least 1.
+    norm
+        What is divided by n: 0 the inverse transform, 1 both by its root, 2 the forward one.
+    out
+        The shape of `a`.
+    """
+    return _ifft(a, norm, out)
+
+
 def imag(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     r"""The imaginary part.
 
@@ -1202,6 +1334,37 @@ def intt(
     Tensor([1, 0, 0, 0], shape=(4,), dtype=i64)
     """
     return _intt(a, axis, perm, q, psi_inv, n_inv, out, tile, perm_pairs, log2q, mu)
+
+
+def inv(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The inverse of each matrix; NaN for a singular one.
+
+    Parameters
+    ----------
+    a
+        f32, f64, c64 or c128 `[.., n, n]`.
+    out
+        The shape of `a`.
+    """
+    return _inv(a, out)
+
+
+def irfft(a: Tensor, n: int, norm: int, *, out: Tensor | None = None) -> Tensor:
+    r"""The n real numbers whose `rfft` of the same norm is `a`: n is even or odd, which `a` does
+    not tell. Imaginary parts of element 0 and, for an even n, n / 2 count as 0.
+
+    Parameters
+    ----------
+    a
+        c64 or c128 `[.., n / 2 + 1]`.
+    n
+        How many real numbers.
+    norm
+        What is divided by n: 0 the inverse transform, 1 both by its root, 2 the forward one.
+    out
+        `[.., n]`, real.
+    """
+    return _irfft(a, n, norm, out)
 
 
 def isfinite(a: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1998,6 +2161,22 @@ def prod(
     return _prod(a, axes, keepdims, out)
 
 
+def qr_packed(a: Tensor, *, complete: bool = False, out: Tensor | None = None) -> Tensor:
+    r"""Q and R of `a = Q R`, packed: Q m x k with orthonormal columns, R k x n upper triangular. k
+    = min(m, n), or m if `complete`.
+
+    Parameters
+    ----------
+    a
+        f32, f64, c64 or c128 `[.., m, n]`.
+    complete
+        Whether Q is square.
+    out
+        The parts, row-major, along one axis.
+    """
+    return _qr_packed(a, complete, out)
+
+
 def real(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     r"""The real part.
 
@@ -2084,6 +2263,21 @@ def reshape(a: Tensor, shape: int | Sequence[int | slice]) -> Tensor:
             [3, 4]], shape=(2, 2), dtype=i64)
     """
     return _reshape(a, shape)
+
+
+def rfft(a: Tensor, norm: int, *, out: Tensor | None = None) -> Tensor:
+    r"""The first `n / 2 + 1` elements of `fft` of real numbers; the others are their conjugates.
+
+    Parameters
+    ----------
+    a
+        f32 or f64 `[.., n]`, n at least 1.
+    norm
+        What is divided by n: 0 the inverse transform, 1 both by its root, 2 the forward one.
+    out
+        `[.., n / 2 + 1]`, complex.
+    """
+    return _rfft(a, norm, out)
 
 
 def round(a: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -2229,6 +2423,35 @@ def slice(a: Tensor, entries: int | Sequence[int | slice]) -> Tensor:
     return _slice(a, entries)
 
 
+def slogdet_packed(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The sign of the determinant, of magnitude 1, and the logarithm of its magnitude, packed; 0
+    and -inf for a singular matrix.
+
+    Parameters
+    ----------
+    a
+        f32, f64, c64 or c128 `[.., n, n]`.
+    out
+        The parts, row-major, along one axis.
+    """
+    return _slogdet_packed(a, out)
+
+
+def solve(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The X of `a X = b`, by LU with row pivots; NaN for a singular `a`. Batches broadcast.
+
+    Parameters
+    ----------
+    a
+        f32, f64, c64 or c128 `[.., n, n]`.
+    b
+        The dtype of `a`, `[.., n, r]`.
+    out
+        The common batch and `[n, r]`.
+    """
+    return _solve(a, b, out)
+
+
 def sort(a: Tensor, axis: int, *, descending: bool = False, out: Tensor | None = None) -> Tensor:
     r"""`a` in ascending order along `axis`, or in descending; NaN last. Equal elements keep their
     order.
@@ -2329,6 +2552,35 @@ def sum(
         `a` without the axes.
     """
     return _sum(a, axes, keepdims, out)
+
+
+def svd_packed(a: Tensor, *, full: bool = False, out: Tensor | None = None) -> Tensor:
+    r"""U, the singular values and Vᴴ of `a = U S Vᴴ`, packed: with k = min(m, n), U m x k, k
+    values, the largest first, Vᴴ k x n; if `full`, U m x m and Vᴴ n x n.
+
+    Parameters
+    ----------
+    a
+        f32, f64, c64 or c128 `[.., m, n]`.
+    full
+        Whether U and V are square.
+    out
+        The parts, row-major, along one axis.
+    """
+    return _svd_packed(a, full, out)
+
+
+def svdvals(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The min(m, n) singular values of each matrix, the largest first; real.
+
+    Parameters
+    ----------
+    a
+        f32, f64, c64 or c128 `[.., m, n]`.
+    out
+        `a` without its last axis, or less.
+    """
+    return _svdvals(a, out)
 
 
 def take_along_axis(a: Tensor, indices: Tensor, axis: int, *, out: Tensor | None = None) -> Tensor:
