@@ -41,8 +41,19 @@ fn symbols_of(isa: &str, source: &str, flags: &[&str]) -> String {
     symbols
 }
 
-/// Functions that are instructions once optimised.
-const ROUNDING: [&str; 6] = ["ceil", "floor", "nearbyint", "rint", "sqrt", "trunc"];
+/// Functions that are instructions once optimised, and those whose rare arguments are left to them.
+const ANYWHERE: [&str; 10] = [
+    "ceil",
+    "floor",
+    "nearbyint",
+    "rint",
+    "sqrt",
+    "trunc",
+    "sin",
+    "cos",
+    "tan",
+    "pow",
+];
 /// Of real numbers, and with a `c` before it of complex ones.
 const FUNCTIONS: [&str; 19] = [
     "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
@@ -63,7 +74,7 @@ const REAL_FUNCTIONS: [&str; 7] = [
 fn is_of_libm(name: &str, isa: &str) -> bool {
     let base = name.strip_suffix('f').unwrap_or(name);
     let known = |list: &[&str], base: &str| list.contains(&base);
-    known(&ROUNDING, base)
+    known(&ANYWHERE, base)
         || isa == "portable"
             && (known(&FUNCTIONS, base)
                 || known(&REAL_FUNCTIONS, base)

@@ -1,4 +1,5 @@
-// Functions of the C library, of real and of complex numbers: portable rows alone.
+// Functions of the C library, of real and of complex numbers: portable rows alone. Those that
+// series.h computes faster for floats are named Library... here.
 #ifndef CLOAKWORK_KERNELS_ELEMENTWISE_FUNCTIONS_H_
 #define CLOAKWORK_KERNELS_ELEMENTWISE_FUNCTIONS_H_
 
@@ -30,25 +31,25 @@
 namespace cw {
 namespace {
 
-CW_FUNCTION(Exp, exp)
-CW_FUNCTION(Log, log)
-CW_FUNCTION(Sin, sin)
-CW_FUNCTION(Cos, cos)
-CW_FUNCTION(Tan, tan)
+CW_FUNCTION(LibraryExp, exp)
+CW_FUNCTION(LibraryLog, log)
+CW_FUNCTION(LibrarySin, sin)
+CW_FUNCTION(LibraryCos, cos)
+CW_FUNCTION(LibraryTan, tan)
 CW_FUNCTION(Asin, asin)
 CW_FUNCTION(Acos, acos)
 CW_FUNCTION(Atan, atan)
-CW_FUNCTION(Sinh, sinh)
-CW_FUNCTION(Cosh, cosh)
-CW_FUNCTION(Tanh, tanh)
+CW_FUNCTION(LibrarySinh, sinh)
+CW_FUNCTION(LibraryCosh, cosh)
+CW_FUNCTION(LibraryTanh, tanh)
 CW_FUNCTION(Asinh, asinh)
 CW_FUNCTION(Acosh, acosh)
 CW_FUNCTION(Atanh, atanh)
 CW_FUNCTION(ComplexSqrt, sqrt)
-CW_OWN_FUNCTION(Expm1, expm1, ComplexExpm1(a))
-CW_OWN_FUNCTION(Log1p, log1p, ComplexLog1p(a))
-CW_OWN_FUNCTION(Log2, log2, ComplexLogTo(a, 1.4426950408889634))
-CW_OWN_FUNCTION(Log10, log10, ComplexLogTo(a, 0.43429448190325182))
+CW_OWN_FUNCTION(LibraryExpm1, expm1, ComplexExpm1(a))
+CW_OWN_FUNCTION(LibraryLog1p, log1p, ComplexLog1p(a))
+CW_OWN_FUNCTION(LibraryLog2, log2, ComplexLogTo(a, 1.4426950408889634))
+CW_OWN_FUNCTION(LibraryLog10, log10, ComplexLogTo(a, 0.43429448190325182))
 
 struct Atan2Op {
   static CW_INLINE float Apply(float a, float b) { return __builtin_atan2f(a, b); }

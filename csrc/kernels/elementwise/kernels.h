@@ -9,7 +9,9 @@
 #include "kernels/elementwise/complex.h"
 #include "kernels/elementwise/division.h"
 #include "kernels/elementwise/functions.h"
+#include "kernels/elementwise/guarded.h"
 #include "kernels/elementwise/rounding.h"
+#include "kernels/elementwise/series.h"
 #include "kernels/elementwise/where.h"
 
 #endif  // CLOAKWORK_KERNELS_ELEMENTWISE_KERNELS_H_

@@ -225,9 +225,9 @@ __attribute__((noinline)) void Walk(const cw_launch& launch, u64 begin, u64 end,
 }
 
 // Operands: out, a.
-template <class Op, class In, class Out>
+template <class Op, class In, class Out, Core core = UnaryCore<Op, In, Out>>
 CW_INLINE void RunUnary(const cw_launch& launch, u64 begin, u64 end) {
-  static constexpr Elementwise kRow = {UnaryCore<Op, In, Out>, 0, sizeof(Out), {sizeof(In), 0, 0}};
+  static constexpr Elementwise kRow = {core, 0, sizeof(Out), {sizeof(In), 0, 0}};
   if (begin == 0 && end == 1) {  // unit 0 has offset 0 whatever the rank
     *Data<Out>(launch, 0) = Op::Apply(*Data<const In>(launch, 1));
     return;
@@ -236,10 +236,9 @@ CW_INLINE void RunUnary(const cw_launch& launch, u64 begin, u64 end) {
 }
 
 // Operands: out, a, b.
-template <class Op, class In, class Out>
+template <class Op, class In, class Out, Core core = BinaryCore<Op, In, Out>, u32 scalars = 3>
 CW_INLINE void RunBinary(const cw_launch& launch, u64 begin, u64 end) {
-  static constexpr Elementwise kRow = {
-      BinaryCore<Op, In, Out>, 3, sizeof(Out), {sizeof(In), sizeof(In), 0}};
+  static constexpr Elementwise kRow = {core, scalars, sizeof(Out), {sizeof(In), sizeof(In), 0}};
   if (begin == 0 && end == 1) {
     *Data<Out>(launch, 0) = Op::Apply(*Data<const In>(launch, 1), *Data<const In>(launch, 2));
     return;

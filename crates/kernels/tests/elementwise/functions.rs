@@ -3,7 +3,8 @@
 use crate::element::{C64, C128, Complex, Element};
 use crate::harness::check_close;
 
-/// Whether two floats are equal, or within so many units in the last place.
+/// Whether two floats are equal, or within so many units in the last place. Kernels are within 2.3
+/// of the exact value, Rust's functions within 1.
 fn within(want: f64, got: f64, least: f64, epsilon: f64, units: f64) -> bool {
     want.same(got) || (want - got).abs() <= units * (want.abs() * epsilon).max(least)
 }
@@ -12,7 +13,7 @@ fn check_real(kernel: &str, function: fn(f64) -> f64) {
     check_close::<1, f64, f64>(
         kernel,
         |[a]| function(a),
-        |_, want, got| within(want, got, 5e-324, f64::EPSILON, 2.0),
+        |_, want, got| within(want, got, 5e-324, f64::EPSILON, 3.0),
     );
     check_close::<1, f32, f32>(
         kernel,
@@ -22,7 +23,7 @@ fn check_real(kernel: &str, function: fn(f64) -> f64) {
 }
 
 #[test]
-fn real_functions_are_within_two_units_in_the_last_place() {
+fn real_functions_are_within_three_units_in_the_last_place() {
     let functions: [(&str, fn(f64) -> f64); 18] = [
         ("exp", f64::exp),
         ("expm1", f64::exp_m1),

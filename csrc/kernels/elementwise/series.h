@@ -1,0 +1,309 @@
+// exp, log, sin, cos and what is made of them, without branches or tables: plain arithmetic on
+// binary64 that the compiler turns into vectors, with the same bits on every instruction set.
+//
+// Each function brings its argument near 0 (powers of two, quarter turns) and sums the Taylor
+// series there. Binary32 is computed in binary64 with fewer terms and rounded once at the end.
+#ifndef CLOAKWORK_KERNELS_ELEMENTWISE_SERIES_H_
+#define CLOAKWORK_KERNELS_ELEMENTWISE_SERIES_H_
+
+#include "kernels/elementwise/loops.h"
+#include "kernels/elementwise/types.h"
+
+namespace cw {
+namespace {
+
+CW_INLINE u64 BitsOf(double x) {
+  u64 bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+CW_INLINE double OfBits(u64 bits) {
+  double x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+// x + kWhole has the integer nearest to x in its low bits, for |x| < 2^51.
+constexpr double kWhole = 0x1.8p52;
+constexpr double kLog2E = 0x1.71547652b82fep0;
+// ln 2 and pi / 2 in parts: products of the leading parts with 20-bit integers are exact.
+constexpr double kLn2High = 0x1.62e42fefap-1, kLn2Low = 0x1.cf79abc9e3b3ap-40;
+constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
+constexpr double kHalfPi1 = 0x1.921fb544p0, kHalfPi2 = 0x1.0b4611a6p-34;
+constexpr double kHalfPi3 = 0x1.3198a2e037073p-69;
+
+// How many terms of a series: what a binary32 or a binary64 result can tell.
+template <class T>
+constexpr bool kDouble = sizeof(T) == 8;
+
+constexpr double InverseFactorial(int n) {
+  long double product = 1;
+  for (int i = 2; i <= n; ++i) product *= i;
+  return (double)(1 / product);
+}
+
+// 1/n! + x/(n + step)! + ... up to last!, the signs alternating with a negative x.
+template <int n, int step, int last>
+CW_INLINE double FactorialSeries(double x) {
+  if constexpr (n + step > last) return InverseFactorial(n);
+  else return InverseFactorial(n) + x * FactorialSeries<n + step, step, last>(x);
+}
+
+// 1/n + x/(n + step) + ... up to 1/last.
+template <int n, int step, int last>
+CW_INLINE double ReciprocalSeries(double x) {
+  if constexpr (n + step > last) return 1.0 / n;
+  else return 1.0 / n + x * ReciprocalSeries<n + step, step, last>(x);
+}
+
+// Two halves, that do not wait for each other.
+// 1/2! + x/3! + x^2/4! + ... up to last!, last even.
+template <int last>
+CW_INLINE double ExpTail(double x) {
+  const double z = x * x;
+  return FactorialSeries<2, 2, last>(z) + x * FactorialSeries<3, 2, last - 1>(z);
+}
+// 1/3 + z/5 + z^2/7 + ... up to 1/last, last odd.
+template <int last>
+CW_INLINE double AtanhTail(double z) {
+  const double square = z * z;
+  return ReciprocalSeries<3, 4, last>(square) + z * ReciprocalSeries<5, 4, last>(square);
+}
+
+// 2^k for an integer k in -1022 .. 1023.
+CW_INLINE double PowerOfTwo(double k) { return OfBits((BitsOf(k + kWhole) + 1023) << 52); }
+
+// exp(x) = 2^k (1 + rest), |rest| < 0.42. |x| < 2^19.
+struct Exponential {
+  double k, rest;
+};
+template <class T>
+CW_INLINE Exponential SplitExp(double x) {
+  const double k = (x * kLog2E + kWhole) - kWhole;
+  const double high = x - k * kLn2High, low = k * kLn2Low;
+  const double r = high - low;
+  const double square = r * r * ExpTail<kDouble<T> ? 14 : 8>(r);
+  if constexpr (!kDouble<T>) return {k, r + square};
+  return {k, r + (square + ((high - r) - low))};  // with what r lacks
+}
+
+CW_INLINE double Clamp(double x, double low, double high) {
+  x = x > high ? high : x;  // what is not a number stays
+  return x < low ? low : x;
+}
+
+CW_INLINE double ExpOf(double x) {
+  const Exponential e = SplitExp<double>(Clamp(x, -746, 710));
+  // In two steps: 2^k alone may lie outside the numbers.
+  const double half = (e.k * 0.5 + kWhole) - kWhole;
+  return (1 + e.rest) * PowerOfTwo(half) * PowerOfTwo(e.k - half);
+}
+// In binary64 and in range, for the use of others: |x| < 700.
+template <class T>
+CW_INLINE double ExpInRange(double x) {
+  const Exponential e = SplitExp<T>(x);
+  return (1 + e.rest) * PowerOfTwo(e.k);
+}
+CW_INLINE float ExpOf(float x) { return (float)ExpInRange<float>(Clamp(x, -104, 90)); }
+
+// exp(x) - 1 for |x| < 700: of a small x no bits are lost.
+template <class T>
+CW_INLINE double Expm1InRange(double x) {
+  const Exponential e = SplitExp<T>(x);
+  const double scale = PowerOfTwo(e.k);
+  return e.rest * scale + (scale - 1);
+}
+
+// x = 2^e (1 + f), 1 + f between sqrt(1/2) and sqrt(2). x a normal number.
+struct Logarithm {
+  double e, f;
+};
+CW_INLINE Logarithm SplitLog(double x) {
+  constexpr u64 kOne = 0x3ff0000000000000, kRootHalf = 0x3fe6a09e667f3bcd;
+  const u64 bits = BitsOf(x) + (kOne - kRootHalf);
+  const u64 mantissa = (bits & 0x000fffffffffffff) + kRootHalf;
+  // 2^52 + biased exponent, as a number.
+  const double e = OfBits(0x4330000000000000 | bits >> 52) - (0x1p52 + 1023);
+  return {e, OfBits(mantissa) - 1};
+}
+
+// log(1 + f) = 2 atanh(s), s = f / (2 + f): 2s (1 + s^2/3 + s^4/5 ...). |s| < 0.172. Of binary32.
+CW_INLINE double LogOfNear1(double f) {
+  const double s = f / (2 + f), z = s * s;
+  return 2 * s + 2 * s * z * AtanhTail<15>(z);
+}
+
+// The special values of every logarithm.
+CW_INLINE double SelectLog(double x, double log) {
+  constexpr double kInfinity = __builtin_inf();
+  log = x < kInfinity ? log : x;  // infinity, and what is not a number
+  log = x == 0 ? -kInfinity : log;
+  return x < 0 ? __builtin_nan("") : log;
+}
+
+CW_INLINE double LogOf(double x) {
+  const bool subnormal = x < 0x1p-1022;
+  Logarithm l = SplitLog(subnormal ? x * 0x1p54 : x);
+  l.e = subnormal ? l.e - 54 : l.e;
+  const double s = l.f / (2 + l.f), z = s * s;
+  // f - f^2/2 + s (f^2/2 + ...) is the same series with an exact leading term.
+  const double half = 0.5 * l.f * l.f;
+  const double tail = s * (half + 2 * z * AtanhTail<21>(z)) + l.e * kLn2Low;
+  return SelectLog(x, l.e * kLn2High - ((half - tail) - l.f));
+}
+// In binary64, for the use of others: a normal x above 0.
+CW_INLINE double LogInRange(double x) {
+  const Logarithm l = SplitLog(x);
+  return l.e * (kLn2High + kLn2Low) + LogOfNear1(l.f);
+}
+CW_INLINE float LogOf(float x) { return (float)SelectLog(x, LogInRange(x)); }
+
+// x = k pi/2 + r + rest, |r| <= pi/4; quarter is k, its low bits. rest is what r rounds off.
+struct Angle {
+  double r, rest;
+  u64 quarter;
+};
+// Arguments beyond need more bits of pi.
+constexpr double kFarAngle = 1e6;
+template <class T>
+CW_INLINE Angle Reduce(double x) {
+  const double shifted = x * kTwoOverPi + kWhole;
+  const double k = shifted - kWhole;
+  const double first = x - k * kHalfPi1, second = k * kHalfPi2;
+  const double near = first - second;
+  if constexpr (!kDouble<T>) return {near, 0, BitsOf(shifted)};
+  const double third = k * kHalfPi3, r = near - third;
+  return {r, ((first - near) - second) + ((near - r) - third), BitsOf(shifted)};
+}
+template <class T>
+CW_INLINE double SinNear0(Angle angle) {
+  const double r = angle.r, z = r * r;
+  const double cube = r * z * FactorialSeries<3, 2, kDouble<T> ? 19 : 13>(-z);
+  return kDouble<T> ? r - (cube - angle.rest * (1 - 0.5 * z)) : r - cube;
+}
+template <class T>
+CW_INLINE double CosNear0(Angle angle) {
+  const double r = angle.r, z = r * r, half = 0.5 * z, near = 1 - half;
+  const double fourth = z * z * FactorialSeries<4, 2, kDouble<T> ? 18 : 12>(-z);
+  if constexpr (!kDouble<T>) return near + fourth;
+  // What the subtraction from 1 lost is added again.
+  return near + (((1 - near) - half) + (fourth - r * angle.rest));
+}
+
+// The sine of x plus so many quarter turns.
+template <class T>
+CW_INLINE double SinOfQuarters(double x, u64 quarters) {
+  const Angle angle = Reduce<T>(x);
+  const u64 quarter = angle.quarter + quarters;
+  const double sine = SinNear0<T>(angle), cosine = CosNear0<T>(angle);
+  const double value = (quarter & 1) != 0 ? cosine : sine;
+  return OfBits(BitsOf(value) ^ (quarter & 2) << 62);
+}
+template <class T>
+CW_INLINE T SinOf(T x) {
+  return x == 0 ? x : (T)SinOfQuarters<T>(x, 0);
+}
+template <class T>
+CW_INLINE T CosOf(T x) {
+  return (T)SinOfQuarters<T>(x, 1);
+}
+CW_INLINE float TanOf(float x) {
+  const Angle angle = Reduce<float>(x);
+  const double sine = SinNear0<float>(angle), cosine = CosNear0<float>(angle);
+  const bool odd = (angle.quarter & 1) != 0;
+  const double tangent = (odd ? -cosine : sine) / (odd ? sine : cosine);
+  return x == 0 ? x : (float)tangent;
+}
+
+// tanh(x) = E / (E + 2), E = exp(2x) - 1; 1 where that is all that a T can tell.
+template <class T>
+CW_INLINE T TanhOf(T x) {
+  const double size = __builtin_fabs((double)x);
+  const double e = Expm1InRange<T>(2 * Clamp(size, 0, kDouble<T> ? 20 : 10));
+  return (T)__builtin_copysign(e / (e + 2), (double)x);
+}
+
+// The others are of binary32 alone, whose results binary64 has bits to spare for.
+CW_INLINE float Expm1Of(float x) {
+  const float result = (float)Expm1InRange<float>(Clamp(x, -40, 90));
+  return x == 0 ? x : result;
+}
+CW_INLINE float SinhOf(float x) {
+  const double e = Expm1InRange<float>(Clamp(__builtin_fabs((double)x), 0, 90));
+  return (float)__builtin_copysign(0.5 * (e + e / (e + 1)), (double)x);
+}
+CW_INLINE float CoshOf(float x) {
+  const double e = ExpInRange<float>(Clamp(__builtin_fabs((double)x), 0, 90));
+  return (float)(0.5 * (e + 1 / e));
+}
+// log(u) + (x - (u - 1)) / u, u = 1 + x as rounded.
+CW_INLINE float Log1pOf(float x) {
+  const double wide = x, u = 1 + wide;
+  const double log = LogInRange(u) + (wide - (u - 1)) / u;
+  const float result = (float)SelectLog(u, log);
+  return x == 0 ? x : result;
+}
+CW_INLINE float Log2Of(float x) {
+  const Logarithm l = SplitLog(x);
+  return (float)SelectLog(x, l.e + LogOfNear1(l.f) * kLog2E);
+}
+CW_INLINE float Log10Of(float x) {
+  return (float)SelectLog(x, LogInRange(x) * 0.43429448190325182);
+}
+// exp(b log a) for a normal a > 0 and a finite b: the product is clamped where the result is 0 or
+// infinite anyway.
+CW_INLINE float PowOf(float a, float b) {
+  return (float)ExpInRange<double>(Clamp(b * LogInRange(a), -104, 90));
+}
+
+struct ExpSeriesOp {
+  template <class T>
+  static CW_INLINE T Apply(T a) {
+    return ExpOf(a);
+  }
+};
+struct LogSeriesOp {
+  template <class T>
+  static CW_INLINE T Apply(T a) {
+    return LogOf(a);
+  }
+};
+struct TanhSeriesOp {
+  template <class T>
+  static CW_INLINE T Apply(T a) {
+    return TanhOf(a);
+  }
+};
+struct Expm1SeriesOp {
+  static CW_INLINE float Apply(float a) { return Expm1Of(a); }
+};
+struct Log1pSeriesOp {
+  static CW_INLINE float Apply(float a) { return Log1pOf(a); }
+};
+struct Log2SeriesOp {
+  static CW_INLINE float Apply(float a) { return Log2Of(a); }
+};
+struct Log10SeriesOp {
+  static CW_INLINE float Apply(float a) { return Log10Of(a); }
+};
+struct SinhSeriesOp {
+  static CW_INLINE float Apply(float a) { return SinhOf(a); }
+};
+struct CoshSeriesOp {
+  static CW_INLINE float Apply(float a) { return CoshOf(a); }
+};
+
+CW_UNARY(ExpSeries, AsIs)
+CW_UNARY(LogSeries, AsIs)
+CW_UNARY(TanhSeries, AsIs)
+CW_UNARY(Expm1Series, AsIs)
+CW_UNARY(Log1pSeries, AsIs)
+CW_UNARY(Log2Series, AsIs)
+CW_UNARY(Log10Series, AsIs)
+CW_UNARY(SinhSeries, AsIs)
+CW_UNARY(CoshSeries, AsIs)
+
+}  // namespace
+}  // namespace cw
+
+#endif  // CLOAKWORK_KERNELS_ELEMENTWISE_SERIES_H_
