@@ -131,7 +131,14 @@ fn check(
             continue;
         }
         let kept = dims.len() - reduced;
-        for layout in LAYOUTS {
+        // Large shapes in one layout of chance: there are many calls.
+        let large = dims.iter().product::<i64>() > 3000;
+        let chance = random.below(7) as usize;
+        for (_, layout) in LAYOUTS
+            .into_iter()
+            .enumerate()
+            .filter(|(i, _)| !large || *i == chance)
+        {
             let out_layout = INJECTIVE[random.below(4) as usize];
             let mut blank = |_: &mut Random| number(1, out_dtype);
             let out = Tensor::lying((out_dtype, out_layout), (dims, kept), random, &mut blank);

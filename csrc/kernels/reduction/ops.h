@@ -97,7 +97,8 @@ struct LeastOp {
   static constexpr T kIdentity = Limits<T>::kGreatest;
   template <class T>
   static CW_INLINE T Join(T a, T b) {
-    return (b < a) | (b != b) ? b : a;
+    const T best = b < a ? b : a;
+    return b != b ? b : best;
   }
   template <class T>
   static CW_INLINE bool IsBetter(T x, T best) {
@@ -110,7 +111,8 @@ struct GreatestOp {
   static constexpr T kIdentity = Limits<T>::kLeast;
   template <class T>
   static CW_INLINE T Join(T a, T b) {
-    return (b > a) | (b != b) ? b : a;
+    const T best = b > a ? b : a;
+    return b != b ? b : best;
   }
   template <class T>
   static CW_INLINE bool IsBetter(T x, T best) {
