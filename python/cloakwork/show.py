@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cloakwork import _core
+from cloakwork.errors import TraceError
 
 # Tensors of more elements are abbreviated, as NumPy does it.
 _THRESHOLD = 1000
@@ -15,11 +16,18 @@ def tensor(value: _core.Tensor, traced: bool) -> str:
 
     A shape is shown where the elements do not tell it.
     """
-    if traced or value.is_secret:
-        elements = "<traced>" if traced else "<secret>"
-        return f"Tensor({elements}, shape={value.shape}, dtype={value.dtype})"
-    elements = np.array2string(
-        np.asarray(value), separator=", ", prefix="Tensor(", threshold=_THRESHOLD
-    )
-    shown = "" if 0 < value.size <= _THRESHOLD else f", shape={value.shape}"
-    return f"Tensor({elements}{shown}, dtype={value.dtype})"
+    shown = "<traced>" if traced else elements(value, "Tensor(")
+    tells = 0 < value.size <= _THRESHOLD and not traced and not value.is_secret
+    shape = "" if tells else f", shape={value.shape}"
+    return f"Tensor({shown}{shape}, dtype={value.dtype})"
+
+
+def elements(value: _core.Tensor, prefix: str) -> str:
+    """The elements as NumPy shows them after `prefix`; `<secret>` and `<traced>` for none."""
+    if value.is_secret:
+        return "<secret>"
+    try:
+        array = np.asarray(value)
+    except TraceError:
+        return "<traced>"
+    return np.array2string(array, separator=", ", prefix=prefix, threshold=_THRESHOLD)

@@ -3,7 +3,7 @@
 import pytest
 from cloakwork.errors import CloakworkError, ParamError
 from cloakwork.fhe import MODULUS_LOG2_LIMIT, Parameters
-from cloakwork.fhe.primes import is_prime, ntt_primes, primitive_root
+from cloakwork.primes import is_prime, ntt_primes, primitive_root
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -4,8 +4,8 @@ import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import ops
-from cloakwork.fhe.primes import ntt_primes, primitive_root
 from cloakwork.fhe.ring import Ring
+from cloakwork.primes import ntt_primes, primitive_root
 
 DEGREE = 16
 MODULI = ntt_primes(DEGREE, (61, 45, 20))

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from math import log2, prod
 
 from cloakwork.errors import ParamError
-from cloakwork.fhe.primes import is_prime, ntt_primes
+from cloakwork.primes import is_prime, ntt_primes
 
 # Largest log2 of the whole modulus for 128-bit classical security, uniform ternary secret, error
 # of standard deviation 3.19: Security Guidelines for Implementing Homomorphic Encryption (2024,

@@ -1,9 +1,11 @@
-"""NTT-friendly primes and roots of unity, over Python integers."""
+"""Primes, roots of unity and orders, over Python's integers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import count
+from math import gcd, lcm
 
 from cloakwork.errors import ParamError
 
@@ -58,3 +60,40 @@ def primitive_root(order: int, q: int) -> int:
     """A primitive `order`-th root of unity mod the prime q, for `order` a power of two | q - 1."""
     roots = (pow(x, (q - 1) // order, q) for x in count(2))
     return next(root for root in roots if pow(root, order // 2, q) == q - 1)
+
+
+@lru_cache(maxsize=64)
+def group_exponent(q: int) -> int:
+    """The least e > 0 with x^e = 1 mod q for every x coprime to q (Carmichael's function)."""
+    powers = dict.fromkeys(_prime_factors(q), 0)
+    rest = q
+    for p in powers:
+        while rest % p == 0:
+            rest //= p
+            powers[p] += 1
+    exponents = [(p - 1) * p ** (e - 1) >> (p == 2 and e > 2) for p, e in powers.items()]
+    return lcm(*exponents)
+
+
+def _prime_factors(number: int) -> set[int]:
+    if number == 1:
+        return set()
+    if is_prime(number):
+        return {number}
+    factor = next((p for p in _WITNESSES if number % p == 0), 0) or _factor(number)
+    return _prime_factors(factor) | _prime_factors(number // factor)
+
+
+def _factor(number: int) -> int:
+    """A proper factor of a composite number without small ones: Pollard's rho, Floyd's cycles."""
+    for offset in count(1):
+        slow = fast = 2
+        factor = 1
+        while factor == 1:
+            slow = (slow * slow + offset) % number
+            fast = (fast * fast + offset) % number
+            fast = (fast * fast + offset) % number
+            factor = gcd(slow - fast, number)
+        if factor != number:
+            return factor
+    raise AssertionError("the offsets never end")

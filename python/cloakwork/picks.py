@@ -1,0 +1,299 @@
+"""What a key with tensors or masks takes: a view, and indices for the axes that are left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise, zip_longest
+from math import prod
+from operator import add, index, or_
+from types import EllipsisType
+from typing import Any
+
+from cloakwork import arrays, ops
+from cloakwork._core import Tensor
+from cloakwork.errors import OpError, SecretError, TensorIndexError, TraceError
+
+_MOST = 2**63 - 1
+_KEYS = "an integer, slice, `...`, None, or a tensor or list of integers or bools"
+
+_Key = int | slice | EllipsisType | Tensor | None
+_Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Pick:
+    """Indices for some neighbouring axes of a view, taken as one: an axis, or those of a mask."""
+
+    indices: Tensor
+    axes: range
+    size: int
+    # The axis of the tensor, for messages; None if the indices are known to be in range.
+    place: int | None = None
+
+    def wrong(self) -> Tensor:
+        """Which of the indices are out of range."""
+        return (self.indices < -self.size) | (self.indices >= self.size)
+
+    def times(self, step: int) -> Tensor:
+        """`step` times the indices, those that count from the end made others."""
+        indices = self.indices
+        if self.place is not None:
+            indices = ops.where(indices + self.size, indices, indices < 0)
+        return indices * step if step != 1 else indices
+
+
+@dataclass(frozen=True)
+class Picks:
+    """What a key takes of a view."""
+
+    view: Tensor
+    picks: list[_Pick]
+    # Axes that stay, before the picked ones in the result and after them.
+    before: list[int]
+    after: list[int]
+    # The shape of the indices, broadcast.
+    picked: _Shape
+
+    def _sizes(self, axes: list[int]) -> list[int]:
+        return [self.view.shape[axis] for axis in axes]
+
+    @property
+    def shape(self) -> _Shape:
+        """The result's shape."""
+        return (*self._sizes(self.before), *self.picked, *self._sizes(self.after))
+
+    @property
+    def merge(self) -> bool:
+        """Whether one axis can stand for all that are indexed, in a view of their elements."""
+        return _mergeable(self.view, [axis for pick in self.picks for axis in pick.axes])
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether one axis can stand for all."""
+        return _mergeable(self.view, [*range(self.view.ndim)])
+
+    @property
+    def merged_shape(self) -> _Shape:
+        """The shape of `ordered` with one axis for all that are indexed."""
+        size = prod(pick.size for pick in self.picks)
+        return (*self._sizes(self.before), size, *self._sizes(self.after))
+
+    def ordered(self) -> Tensor:
+        """The view with the axes that are indexed side by side, where the result has them."""
+        indexed = [axis for pick in self.picks for axis in pick.axes]
+        return transposed(self.view, [*self.before, *indexed, *self.after])
+
+    def merged(self) -> Tensor:
+        """`ordered` with one axis for all that are indexed: a view if `merge`, else a copy."""
+        return self.ordered().reshape(self.merged_shape)
+
+    def indices(self) -> Tensor:
+        """Indices into the merged axis, row-major, one axis."""
+        count = prod(self.picked)
+        if len(self.picks) == 1:
+            return self.picks[0].indices.reshape([count])
+        steps = _row_major([pick.size for pick in self.picks])
+        indices = reduce(add, [p.times(s) for p, s in zip(self.picks, steps, strict=True)])
+        return self._marked(indices, prod(pick.size for pick in self.picks)).reshape([count])
+
+    def flat_indices(self) -> Tensor:
+        """The result's elements as indices into the view's elements, row-major, one axis."""
+        steps = _row_major(self.view.shape)
+        behind = len(self.after)
+        parts = [pick.times(steps[pick.axes[-1]]) for pick in self.picks]
+        picked = self._marked(reduce(add, parts), self.view.size)
+        terms = [picked.reshape([*picked.shape] + [1] * behind)]
+        for axis, place in self._stay():
+            numbers = _numbers(self.view.shape[axis], steps[axis])
+            terms.append(numbers.reshape([numbers.size] + [1] * (len(self.shape) - place - 1)))
+        indices = reduce(add, terms)
+        return ops.broadcast_to(indices, self.shape).reshape([prod(self.shape)])
+
+    def _stay(self) -> Iterator[tuple[int, int]]:
+        """The axes of the view that stay, each with its place in the result."""
+        yield from zip(self.before, range(len(self.before)), strict=True)
+        first = len(self.before) + len(self.picked)
+        yield from zip(self.after, range(first, first + len(self.after)), strict=True)
+
+    def _marked(self, indices: Tensor, beyond: int) -> Tensor:
+        """The indices, `beyond` in place of those of which a part is out of range."""
+        checked = [pick.wrong() for pick in self.picks if pick.place is not None]
+        if not checked:
+            return indices
+        return ops.where(arrays.asarray(beyond, "i64"), indices, reduce(or_, checked))
+
+    @contextmanager
+    def named_errors(self) -> Iterator[None]:
+        """Say an index that is out of range, and the axis, in place of what the op says."""
+        try:
+            yield
+        except OpError:
+            for pick in self.picks:
+                _refuse_wrong(pick)
+            raise
+
+
+def _refuse_wrong(pick: _Pick) -> None:
+    if pick.place is None:
+        return
+    indices = pick.indices.reshape([pick.indices.size])
+    wrong = pick.wrong().reshape([indices.size])
+    if int(ops.count_nonzero(wrong, 0)):
+        got = indices[ops.nonzero(wrong, 1)[0, 0].item()].item()
+        raise TensorIndexError(
+            f"index {got} is out of range for axis {pick.place} of size {pick.size}"
+        )
+
+
+def picks_of(tensor: Tensor, key: Any) -> Picks:
+    """The view and the indices that a key stands for."""
+    keys = _whole([_known(part) for part in (key if isinstance(key, tuple) else (key,))], tensor)
+    basic: list[Any] = []
+    picks: list[_Pick] = []
+    indexed: list[int] = []
+    stay: list[tuple[int, int]] = []
+    axis = place = 0
+    for number, part in enumerate(keys):
+        count = _axes_of(part)
+        if isinstance(part, Tensor):
+            indexed.append(number)
+            picks.append(_pick(part, axis, place, tensor.shape[place : place + count]))
+            basic += [slice(None)] * count if count else [None]
+            axis += max(count, 1)
+        elif isinstance(part, int):
+            indexed.append(number)
+            basic.append(part)
+        elif part is not Ellipsis:
+            basic.append(part)
+            stay.append((number, axis))
+            axis += 1
+        place += count
+    together = indexed[-1] - indexed[0] < len(indexed)
+    return Picks(
+        view=tensor[tuple(basic)],
+        picks=picks,
+        before=[axis for number, axis in stay if together and number < indexed[0]],
+        after=[axis for number, axis in stay if not together or number > indexed[0]],
+        picked=_broadcast([pick.indices.shape for pick in picks]),
+    )
+
+
+def _known(part: Any) -> _Key:
+    """An entry of a key: tensors of integers as i64, other arrays as tensors."""
+    if part is None or part is Ellipsis or isinstance(part, slice):
+        return part  # type: ignore[no-any-return]
+    if type(part) is int:
+        return part
+    found = part
+    if not isinstance(part, Tensor):
+        if not hasattr(part, "__len__") and not isinstance(part, bool) and _is_index(part):
+            return index(part)
+        if isinstance(part, str | bytes):
+            raise TensorIndexError(f"got {part!r}, expected {_KEYS}")
+        found = arrays.asarray(part)
+        if isinstance(part, list | tuple) and found.size == 0:
+            found = ops.astype(found, "i64")
+    if found.dtype == "bool":
+        return found
+    if found.dtype.kind not in "iu":
+        raise TensorIndexError(f"got a tensor of {found.dtype.name}, expected {_KEYS}")
+    if found.dtype == "u64":
+        # What i64 does not hold is out of range, and must not wrap into it.
+        found = ops.minimum(found, arrays.asarray(_MOST, "u64"))
+    return ops.astype(found, "i64") if found.dtype != "i64" else found
+
+
+def _is_index(part: Any) -> bool:
+    return hasattr(part, "__index__") and type(part).__name__ not in ("bool", "bool_")
+
+
+def _axes_of(part: _Key) -> int:
+    """How many axes of the tensor an entry takes."""
+    if part is None or part is Ellipsis:
+        return 0
+    return part.ndim if isinstance(part, Tensor) and part.dtype == "bool" else 1
+
+
+def _whole(keys: list[_Key], tensor: Tensor) -> list[_Key]:
+    """A key with an entry for each axis; `...` stays where it was, with what it stands for."""
+    spare = tensor.ndim - sum(map(_axes_of, keys))
+    if spare < 0:
+        raise TensorIndexError(f"{tensor.ndim - spare} indices for a tensor of {tensor.ndim} axes")
+    dots = [number for number, part in enumerate(keys) if part is Ellipsis]
+    if len(dots) > 1:
+        raise TensorIndexError("an index can have only one `...`")
+    end = dots[0] + 1 if dots else len(keys)
+    return [*keys[:end], *[slice(None)] * spare, *keys[end:]]
+
+
+def _pick(part: Tensor, axis: int, place: int, sizes: _Shape) -> _Pick:
+    """Indices for the axes of a view from `axis` on, which are the tensor's from `place` on."""
+    if part.dtype != "bool":
+        return _Pick(part, range(axis, axis + 1), sizes[0], place)
+    for number, (own, size) in enumerate(zip(part.shape, sizes, strict=True)):
+        if own != size:
+            at = f"axis {place + number} of size {size}"
+            raise TensorIndexError(f"a mask of shape {part.shape} does not fit {at}")
+    if part.is_secret:
+        raise SecretError("a secret mask must not decide a shape; use where")
+    try:
+        count = int(ops.count_nonzero(part, [*range(part.ndim)]))
+    except TraceError:
+        raise TraceError(
+            "indexing by a traced mask: the shape of the result would depend on its elements; "
+            "use where"
+        ) from None
+    indices = ops.nonzero(part.reshape([part.size]), count).reshape([count])
+    return _Pick(indices, range(axis, axis + max(part.ndim, 1)), part.size)
+
+
+def leading_mask(tensor: Tensor, key: Any) -> Tensor | None:
+    """A key that is one mask, with axes of size 1 for those of the tensor that it lacks."""
+    if isinstance(key, tuple):
+        if len(key) != 1:
+            return None
+        (key,) = key
+    mask = _known(key)
+    if not isinstance(mask, Tensor) or mask.dtype != "bool":
+        return None
+    if mask.shape != tensor.shape[: mask.ndim]:
+        return None
+    return mask.reshape([*mask.shape] + [1] * (tensor.ndim - mask.ndim))
+
+
+def _broadcast(shapes: list[_Shape]) -> _Shape:
+    """The shape of index tensors under broadcast."""
+    sizes = []
+    for column in zip_longest(*map(reversed, shapes), fillvalue=1):
+        longer = {size for size in column if size != 1}
+        if len(longer) > 1:
+            shown = ", ".join(map(str, shapes))
+            raise TensorIndexError(f"index tensors of shapes {shown} do not broadcast")
+        sizes.append(longer.pop() if longer else 1)
+    return tuple(reversed(sizes))
+
+
+def _numbers(count: int, step: int) -> Tensor:
+    """`0, step, .., (count - 1) * step`."""
+    return ops.arange(arrays.asarray(0, "i64"), arrays.asarray(step, "i64"), count)
+
+
+def _row_major(sizes: _Shape | list[int]) -> list[int]:
+    """What a step along each axis is in elements."""
+    return [prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+
+
+def transposed(tensor: Tensor, axes: list[int]) -> Tensor:
+    """The axes in that order."""
+    return tensor if axes == [*range(tensor.ndim)] else ops.transpose(tensor, axes)
+
+
+def _mergeable(tensor: Tensor, axes: list[int]) -> bool:
+    """Whether strides can say one axis for several."""
+    if tensor.size == 0:
+        return True
+    parts = [(tensor.shape[axis], tensor.strides[axis]) for axis in axes if tensor.shape[axis] > 1]
+    return all(outer == size * step for (_, outer), (size, step) in pairwise(parts))
