@@ -94,7 +94,7 @@ class OpError(CloakworkError, ValueError):
 
 
 class OpTypeError(OpError, TypeError):
-    """An op was called with a dtype, or with a kind or number of arguments, that it does not take."""
+    """An op was called with a dtype, or a kind or number of arguments, that it does not take."""
 
 
 class OpIndexError(OpError, IndexError):
@@ -201,7 +201,14 @@ class DeviceError(CloakworkError, LookupError):
         self.device, self.available = device, list(available)
 
     def __str__(self) -> str:
-        return f"there is no device {self.device!r}; available: {', '.join(self.available)}"
+        missing = "; CUDA support is not in this build" if self.is_gpu else ""
+        listed = ", ".join(self.available)
+        return f"there is no device {self.device!r}{missing}; available: {listed}"
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether the device would be a GPU, such as "cuda:0"."""
+        return self.device.partition(":")[0].lower() in ("cuda", "gpu")
 
 
 class InternalError(CloakworkError, RuntimeError):

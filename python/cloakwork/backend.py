@@ -1,0 +1,272 @@
+"""Which devices there are, and which of the processor's instructions, threads and memory are used.
+
+>>> from cloakwork import backend
+>>> with backend.select_backend("cpu_portable"):
+...     backend.current_backend()
+'cpu_portable'
+
+The environment chooses where no call did: `CLOAKWORK_BACKEND` names a backend, `CLOAKWORK_ISA` an
+instruction set, `CLOAKWORK_THREADS` a number of threads.  A wrong value is an error of the first
+call that would follow it, not of the import.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from cloakwork import _core
+from cloakwork._core import get_threads, release_cached, set_threads
+from cloakwork.errors import DeviceError, ParamError
+
+__all__ = [
+    "DeviceInfo",
+    "MemoryStats",
+    "Selection",
+    "Thresholds",
+    "available_backends",
+    "current_backend",
+    "detect_devices",
+    "get_threads",
+    "memory_stats",
+    "release_cached",
+    "select_backend",
+    "set_threads",
+    "thresholds",
+]
+
+VARIABLE = "CLOAKWORK_BACKEND"
+# Where Linux says how much memory a group of processes may have, in its second form and its first.
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_GPUS = ("cuda", "gpu")
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """What this machine has, and what was chosen of it."""
+
+    cpu_cores: int
+    """Cores that this process may use."""
+    memory_limit_bytes: int
+    """Memory that this process may use: the machine's, or a limit set for it."""
+    has_avx2: bool
+    has_avx512: bool
+    has_avx512ifma: bool
+    has_neon: bool
+    isas: tuple[str, ...]
+    """Instruction sets with kernels that run here, the best last."""
+    gpu_count: int
+    gpu_names: tuple[str, ...]
+    platform_system: str
+    """As Python names it, such as "Linux"."""
+    forced_backend: str | None
+    """What `select_backend` or the environment chose, if anything."""
+
+    @property
+    def has_gpu(self) -> bool:
+        """Whether there is a GPU that this build can use."""
+        return self.gpu_count > 0
+
+
+@dataclass(frozen=True)
+class MemoryStats:
+    """Bytes of tensors, and of what programs run in, on one device."""
+
+    live_bytes: int
+    """In use."""
+    peak_bytes: int
+    """The most that was in use, since the start or the last `release_cached`."""
+    cached_bytes: int
+    """Kept for reuse; `release_cached` gives them back to the system."""
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Sizes from which calls work otherwise; docs/tensor.md says how they were measured."""
+
+    release_elements: int = 32_768
+    """Python's lock is released: giving it back costs less than other threads would lose."""
+    parallel_elements: int = 120_000
+    """Element-wise work is split over threads: waking one takes about 4 us."""
+    stream_bytes: int = 16 << 20
+    """A result bypasses the caches, as it is larger than they are."""
+    huge_page_bytes: int = 2 << 20
+    """Memory is asked for in huge pages."""
+    alignment_bytes: int = 64
+    """Where buffers begin: at multiples of a cache line."""
+
+
+def thresholds() -> Thresholds:
+    """Sizes from which calls work otherwise."""
+    return Thresholds()
+
+
+def detect_devices() -> DeviceInfo:
+    """What this machine has.
+
+    >>> import cloakwork as cw
+    >>> cw.backend.detect_devices().gpu_count
+    0
+    """
+    isas = _isas()
+    return DeviceInfo(
+        cpu_cores=_cores(),
+        memory_limit_bytes=_memory_limit_bytes(),
+        has_avx2="avx2" in isas,
+        has_avx512="avx512" in isas,
+        has_avx512ifma="avx512ifma" in isas,
+        has_neon=platform.machine() in ("aarch64", "arm64"),
+        isas=isas,
+        gpu_count=0,
+        gpu_names=(),
+        platform_system=platform.system(),
+        forced_backend=_chosen(),
+    )
+
+
+def available_backends() -> list[str]:
+    """Names that `select_backend` takes here."""
+    return list(_names())
+
+
+def current_backend() -> str:
+    """The backend that calls use now, such as "cpu_avx512"."""
+    _chosen()
+    return f"cpu_{_core.devices()[0]['isa']}"
+
+
+def select_backend(name: str) -> Selection:
+    """Use a backend from now on; in a `with` statement, to its end.
+
+    It holds for the whole process.  Every backend gives the same bits, but for products of
+    matrices of floats.
+
+    name   "auto": what the environment says, or else the best; "cpu": the best of this processor;
+           "cpu_simd": the same, but ParamError where there is none but the portable one; or one
+           instruction set: "cpu_portable", "cpu_avx2", "cpu_avx512", "cpu_avx512ifma".
+           ParamError for those that do not run here, DeviceError for GPUs.
+
+    >>> import cloakwork as cw
+    >>> with cw.backend.select_backend("cpu_portable"):
+    ...     cw.asarray([1.0, 2.0]) + 1
+    Tensor([2., 3.], dtype=f64)
+    """
+    former = _State.selected
+    _use(None if name == "auto" else _checked("backend", name))
+    return Selection(name, former)
+
+
+def memory_stats(device: str = "cpu") -> MemoryStats:
+    """Bytes in use on a device, the most so far, and those kept for reuse."""
+    if device != "cpu":
+        raise DeviceError(device, ["cpu"])
+    return MemoryStats(**_core.memory_stats())
+
+
+class Selection:
+    """What `select_backend` chose; leaving a `with` statement brings back what was before."""
+
+    def __init__(self, name: str, former: str | None) -> None:
+        self.name, self._former = name, former
+
+    def __enter__(self) -> Selection:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _use(self._former)
+
+    def __repr__(self) -> str:
+        return f"Selection({self.name!r})"
+
+
+class _State:
+    """The name that `select_backend` was called with last; None for "auto"."""
+
+    selected: str | None = None
+
+
+def _use(name: str | None) -> None:
+    # What the environment says is asked for first: a wrong value must change nothing.
+    isa = _names()[name] if name is not None else _of_environment()
+    _core.select_isa(isa)
+    _State.selected = name
+
+
+def _chosen() -> str | None:
+    """What was chosen by a call, or else by the environment."""
+    if _State.selected is not None or _of_environment() is None:
+        return _State.selected
+    return os.environ[VARIABLE]
+
+
+def _of_environment() -> str | None:
+    """The instruction set that the environment names; None for the best."""
+    name = os.environ.get(VARIABLE)
+    if name in (None, "", "auto"):
+        return None
+    return _names()[_checked(VARIABLE, name)]
+
+
+def _checked(rule: str, name: str) -> str:
+    if name.partition(":")[0] in _GPUS:
+        raise DeviceError(name, ["cpu"])
+    names = _names()
+    if name not in names:
+        raise ParamError(rule, name, f"one of {', '.join(names)}")
+    return name
+
+
+def _isas() -> tuple[str, ...]:
+    return tuple(_core.devices()[0]["available_isas"])
+
+
+def _names() -> dict[str, str | None]:
+    """Each backend that runs here, with its instruction set."""
+    isas = _isas()
+    best = isas[-1]
+    simd = {"cpu_simd": best} if best != "portable" else {}
+    return {"auto": None, "cpu": best, **simd, **{f"cpu_{isa}": isa for isa in isas}}
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _memory_limit_bytes() -> int:
+    """The least of what the machine has and what limits say."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    address_space, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if address_space != resource.RLIM_INFINITY:
+        limits.append(address_space)
+    for place in map(Path, _LIMITS):
+        try:
+            text = place.read_text().strip()
+        except OSError:
+            continue
+        if text.isdecimal():
+            limits.append(int(text))
+    return min(limits)
+
+
+def _follow_environment() -> None:
+    """Use what the environment says from the start; what is wrong with it, calls will say."""
+    try:
+        isa = _of_environment()
+    except (DeviceError, ParamError):
+        return
+    if isa is not None:
+        _core.select_isa(isa)
+
+
+_follow_environment()

@@ -1,0 +1,197 @@
+"""Devices, backends, threads and memory: by call, by `with`, and by the environment."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError, asdict
+from pathlib import Path
+from typing import Any
+
+import cloakwork as cw
+import numpy as np
+import pytest
+from cloakwork import _core, backend
+from cloakwork.errors import DeviceError, ParamError
+
+ROOT = Path(__file__).parents[2]
+ISAS = cw.devices()[0]["available_isas"]
+"""Instruction sets that run here, the best last."""
+
+
+def in_a_process(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    own = {k: v for k, v in os.environ.items() if not k.startswith("CLOAKWORK_")}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(
+        command, env=own | environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_devices_are_those_of_the_machine() -> None:
+    info = backend.detect_devices()
+    assert info.cpu_cores == len(os.sched_getaffinity(0))
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert 2**20 < info.memory_limit_bytes <= total
+    flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    if "flags" in flags:
+        for name, flag in (("has_avx2", "avx2"), ("has_avx512ifma", "avx512ifma")):
+            assert getattr(info, name) == (f" {flag} " in flags)
+    assert info.isas == tuple(ISAS)
+    assert info.has_avx512 == ("avx512" in ISAS)
+    assert (info.gpu_count, info.gpu_names, info.has_gpu) == (0, (), False)
+    assert info.platform_system == "Linux"
+    with pytest.raises(FrozenInstanceError):
+        info.gpu_count = 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_a_backend_holds_to_the_end_of_its_block(isa: str) -> None:
+    before = backend.current_backend()
+    with backend.select_backend(f"cpu_{isa}") as selection:
+        assert selection.name == backend.current_backend() == f"cpu_{isa}"
+        assert cw.devices()[0]["isa"] == isa
+        assert backend.detect_devices().forced_backend == f"cpu_{isa}"
+        with backend.select_backend("cpu_portable"):
+            assert backend.current_backend() == "cpu_portable"
+            a = cw.asarray(np.arange(100)) * 3 + 1
+        assert backend.current_backend() == f"cpu_{isa}"
+        assert a.tolist() == (cw.asarray(np.arange(100)) * 3 + 1).tolist()
+    assert backend.current_backend() == before
+    assert backend.detect_devices().forced_backend is None
+
+
+def test_a_backend_is_restored_after_an_error() -> None:
+    before = backend.current_backend()
+    with pytest.raises(ZeroDivisionError), backend.select_backend("cpu_portable"):
+        raise ZeroDivisionError
+    assert backend.current_backend() == before
+
+
+def test_a_backend_stays_without_a_block() -> None:
+    backend.select_backend("cpu_portable")
+    assert backend.current_backend() == "cpu_portable"
+    selection = backend.select_backend("auto")
+    assert repr(selection) == "Selection('auto')"
+    assert backend.detect_devices().forced_backend is None
+
+
+def test_the_general_names_mean_the_best() -> None:
+    for name in ("cpu", "cpu_simd")[: 1 if ISAS == ["portable"] else 2]:
+        with backend.select_backend(name):
+            assert backend.current_backend() == f"cpu_{ISAS[-1]}"
+    with backend.select_backend("auto"):
+        isa = os.environ.get("CLOAKWORK_ISA", ISAS[-1])
+        assert backend.current_backend() == f"cpu_{isa}"
+    assert {"auto", "cpu", "cpu_portable"} <= set(backend.available_backends())
+
+
+@pytest.mark.parametrize("name", ["", "numpy", "cpu_sse2", "CPU", "avx2", "cpu_"])
+def test_unknown_backends_are_refused_with_those_that_exist(name: str) -> None:
+    before = backend.current_backend()
+    with pytest.raises(ParamError, match=r"one of auto, cpu, .*cpu_portable"):
+        backend.select_backend(name)
+    assert backend.current_backend() == before
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda", "cuda:0", "gpu:1"])
+def test_a_gpu_is_refused_with_what_is_missing(name: str) -> None:
+    for attempt in (backend.select_backend, backend.memory_stats, cw.asarray([1]).to_device):
+        with pytest.raises(DeviceError, match="CUDA support is not in this build; available: cpu"):
+            attempt(name)
+
+
+SHOW = """
+import json, cloakwork as cw
+from cloakwork import backend
+cw.asarray([1, 2]) + 1
+print(json.dumps([backend.current_backend(), backend.detect_devices().forced_backend]))
+"""
+
+
+def test_the_environment_chooses_where_no_call_did() -> None:
+    def chosen(**environment: str) -> Any:
+        return json.loads(in_a_process(SHOW, **environment).stdout)
+
+    best = f"cpu_{ISAS[-1]}"
+    assert chosen() == [best, None]
+    assert chosen(CLOAKWORK_BACKEND="") == [best, None]
+    assert chosen(CLOAKWORK_BACKEND="auto") == [best, None]
+    assert chosen(CLOAKWORK_BACKEND="cpu_portable") == ["cpu_portable", "cpu_portable"]
+    assert chosen(CLOAKWORK_BACKEND="cpu", CLOAKWORK_ISA="portable") == [best, "cpu"]
+    assert chosen(CLOAKWORK_ISA="portable") == ["cpu_portable", None]
+    code = SHOW.replace("cw.asarray", "backend.select_backend('cpu')\ncw.asarray")
+    shown = in_a_process(code, CLOAKWORK_BACKEND="cpu_portable").stdout
+    assert json.loads(shown) == [best, "cpu"]
+    code = SHOW.replace("cw.asarray", "backend.select_backend('auto')\ncw.asarray")
+    shown = in_a_process(code, CLOAKWORK_BACKEND="cpu_portable").stdout
+    assert json.loads(shown) == ["cpu_portable", "cpu_portable"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("numpy", "ParamError: CLOAKWORK_BACKEND: got numpy, expected one of auto, cpu,"),
+        ("gpu", "DeviceError: there is no device 'gpu'; CUDA support is not in this build"),
+    ],
+)
+@pytest.mark.parametrize(
+    "call", ["current_backend()", "detect_devices()", "select_backend('auto')"]
+)
+def test_a_wrong_environment_is_an_error_of_the_first_call(
+    value: str, text: str, call: str
+) -> None:
+    code = f"from cloakwork import backend; print('imported'); backend.{call}"
+    process = in_a_process(code, CLOAKWORK_BACKEND=value)
+    assert process.stdout == "imported\n"
+    assert text in process.stderr
+
+
+def test_threads_are_as_many_as_asked_for() -> None:
+    try:
+        backend.set_threads(3)
+        assert backend.get_threads() == cw.devices()[0]["threads"] == 3
+    finally:
+        backend.set_threads(None)
+    code = "from cloakwork import backend; print(backend.get_threads())"
+    assert in_a_process(code, CLOAKWORK_THREADS="5").stdout == "5\n"
+    assert int(in_a_process(code).stdout) == len(os.sched_getaffinity(0))
+
+
+@pytest.mark.parametrize("count", [0, -1, 5000, 2**70])
+def test_numbers_of_threads_that_are_none_are_refused(count: int) -> None:
+    with pytest.raises(ParamError, match="1 to 4096"):
+        backend.set_threads(count)
+
+
+def test_memory_is_counted_and_given_back() -> None:
+    before = backend.memory_stats()
+    tensor = cw.zeros(3_000_000, "f64")
+    during = backend.memory_stats()
+    assert during.live_bytes - before.live_bytes >= tensor.nbytes
+    assert during.peak_bytes >= during.live_bytes
+    del tensor
+    assert backend.memory_stats().live_bytes == before.live_bytes
+    backend.release_cached()
+    after = backend.memory_stats()
+    assert after.cached_bytes == 0
+    assert after.peak_bytes < during.peak_bytes
+    assert set(asdict(after)) == {"live_bytes", "peak_bytes", "cached_bytes"}
+
+
+def test_thresholds_are_those_of_the_engine() -> None:
+    def constant(path: str, name: str) -> int:
+        found = re.search(rf"const {name}: \w+ = ([\d_<< ]+);", (ROOT / path).read_text())
+        assert found
+        number, _, shift = found[1].replace("_", "").partition("<<")
+        return int(number) << int(shift or 0)
+
+    own = backend.thresholds()
+    assert own.release_elements == constant("crates/py/src/numbers.rs", "RELEASE_ELEMENTS")
+    assert own.parallel_elements == 2 * constant("crates/run/src/launch.rs", "SPLIT_NS")
+    assert own.stream_bytes == constant("crates/ops/src/elementwise/mod.rs", "STREAM_BYTES")
+    assert own.huge_page_bytes == constant("crates/run/src/memory.rs", "HUGE_PAGE_BYTES")
+    assert own.alignment_bytes == constant("crates/run/src/memory.rs", "LINE_BYTES")
+    tensors = [cw.zeros(n, "u8") for n in (1, 3, 1000, 10**6)] + [cw.asarray([1]) + 1]
+    assert all(np.asarray(t).ctypes.data % own.alignment_bytes == 0 for t in tensors)
+    assert _core.memory_stats()["live_bytes"] > 0
