@@ -10,13 +10,17 @@ from math import prod
 from typing import Any
 
 from cloakwork import arrays, ops
-from cloakwork._core import Tensor
-from cloakwork.errors import ParamError
-from cloakwork.picks import Picks, leading_mask, picks_of, transposed
+from cloakwork._core import Tensor, int64
+from cloakwork.errors import OpError, ParamError
+from cloakwork.picks import Pick, Picks, known, leading_mask, picks_of, refuse_wrong, transposed
 
 
 def get(tensor: Tensor, key: Any) -> Tensor:
     """Elements that integer tensors or masks pick: a copy."""
+    if not isinstance(key, tuple):
+        key = known(key)
+        if isinstance(key, Tensor) and key.dtype is int64 and tensor.ndim > 0:
+            return _rows(tensor, key)
     picks = picks_of(tensor, key)
     with picks.named_errors():
         if not picks.merge and picks.is_flat:
@@ -28,6 +32,17 @@ def get(tensor: Tensor, key: Any) -> Tensor:
             shape[place] = prod(picks.picked)
             taken = ops.take_along_axis(source, picks.indices().reshape(shape), place)
     return taken.reshape(picks.shape)
+
+
+def _rows(tensor: Tensor, indices: Tensor) -> Tensor:
+    """`tensor[indices]`: what `get` does, without a plan, as it is what most keys are."""
+    shape = [indices.size, *[1] * (tensor.ndim - 1)]
+    try:
+        rows = ops.take_along_axis(tensor, indices.reshape(shape), 0)
+    except OpError:
+        refuse_wrong(Pick(indices, range(1), tensor.shape[0], 0))
+        raise
+    return rows if indices.ndim == 1 else rows.reshape((*indices.shape, *tensor.shape[1:]))
 
 
 def put(tensor: Tensor, key: Any, value: Any) -> None:

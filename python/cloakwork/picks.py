@@ -24,7 +24,7 @@ _Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class _Pick:
+class Pick:
     """Indices for some neighbouring axes of a view, taken as one: an axis, or those of a mask."""
 
     indices: Tensor
@@ -50,7 +50,7 @@ class Picks:
     """What a key takes of a view."""
 
     view: Tensor
-    picks: list[_Pick]
+    picks: list[Pick]
     # Axes that stay, before the picked ones in the result and after them.
     before: list[int]
     after: list[int]
@@ -132,11 +132,12 @@ class Picks:
             yield
         except OpError:
             for pick in self.picks:
-                _refuse_wrong(pick)
+                refuse_wrong(pick)
             raise
 
 
-def _refuse_wrong(pick: _Pick) -> None:
+def refuse_wrong(pick: Pick) -> None:
+    """TensorIndexError for an index that is out of range, if one is."""
     if pick.place is None:
         return
     indices = pick.indices.reshape([pick.indices.size])
@@ -150,9 +151,9 @@ def _refuse_wrong(pick: _Pick) -> None:
 
 def picks_of(tensor: Tensor, key: Any) -> Picks:
     """The view and the indices that a key stands for."""
-    keys = _whole([_known(part) for part in (key if isinstance(key, tuple) else (key,))], tensor)
+    keys = _whole([known(part) for part in (key if isinstance(key, tuple) else (key,))], tensor)
     basic: list[Any] = []
-    picks: list[_Pick] = []
+    picks: list[Pick] = []
     indexed: list[int] = []
     stay: list[tuple[int, int]] = []
     axis = place = 0
@@ -181,7 +182,7 @@ def picks_of(tensor: Tensor, key: Any) -> Picks:
     )
 
 
-def _known(part: Any) -> _Key:
+def known(part: Any) -> _Key:
     """An entry of a key: tensors of integers as i64, other arrays as tensors."""
     if part is None or part is Ellipsis or isinstance(part, slice):
         return part  # type: ignore[no-any-return]
@@ -229,10 +230,10 @@ def _whole(keys: list[_Key], tensor: Tensor) -> list[_Key]:
     return [*keys[:end], *[slice(None)] * spare, *keys[end:]]
 
 
-def _pick(part: Tensor, axis: int, place: int, sizes: _Shape) -> _Pick:
+def _pick(part: Tensor, axis: int, place: int, sizes: _Shape) -> Pick:
     """Indices for the axes of a view from `axis` on, which are the tensor's from `place` on."""
     if part.dtype != "bool":
-        return _Pick(part, range(axis, axis + 1), sizes[0], place)
+        return Pick(part, range(axis, axis + 1), sizes[0], place)
     for number, (own, size) in enumerate(zip(part.shape, sizes, strict=True)):
         if own != size:
             at = f"axis {place + number} of size {size}"
@@ -247,7 +248,7 @@ def _pick(part: Tensor, axis: int, place: int, sizes: _Shape) -> _Pick:
             "use where"
         ) from None
     indices = ops.nonzero(part.reshape([part.size]), count).reshape([count])
-    return _Pick(indices, range(axis, axis + max(part.ndim, 1)), part.size)
+    return Pick(indices, range(axis, axis + max(part.ndim, 1)), part.size)
 
 
 def leading_mask(tensor: Tensor, key: Any) -> Tensor | None:
@@ -256,7 +257,7 @@ def leading_mask(tensor: Tensor, key: Any) -> Tensor | None:
         if len(key) != 1:
             return None
         (key,) = key
-    mask = _known(key)
+    mask = known(key)
     if not isinstance(mask, Tensor) or mask.dtype != "bool":
         return None
     if mask.shape != tensor.shape[: mask.ndim]:

@@ -372,6 +372,10 @@ impl View {
                 }
             }
         }
+        if dims.contains(&0) {
+            // A step backwards along another axis of no elements would begin outside of them.
+            offset = self.offset;
+        }
         Ok(Self {
             shape: Shape::new(&dims)?,
             strides,
