@@ -46,9 +46,11 @@ class Modulus:
     """
 
     def __init__(self, q: int | Sequence[int] | Tensor) -> None:
-        numbers = q.tolist() if isinstance(q, Tensor) else q
-        self.several = isinstance(numbers, Sequence) and not isinstance(numbers, str | bytes)
-        self.moduli = tuple(map(_modulus, numbers if self.several else [numbers]))
+        numbers: object = q.tolist() if isinstance(q, Tensor) else q
+        if isinstance(numbers, Sequence) and not isinstance(numbers, str | bytes):
+            self.several, self.moduli = True, tuple(map(_modulus, numbers))
+        else:
+            self.several, self.moduli = False, (_modulus(numbers),)
         if not self.moduli:
             raise ParamError("q", "no modulus", "one or more")
         self._tensor = integers([*self.moduli])

@@ -141,12 +141,12 @@ def refuse_wrong(pick: Pick) -> None:
     if pick.place is None:
         return
     indices = pick.indices.reshape([pick.indices.size])
-    wrong = pick.wrong().reshape([indices.size])
-    if int(ops.count_nonzero(wrong, 0)):
-        got = indices[ops.nonzero(wrong, 1)[0, 0].item()].item()
-        raise TensorIndexError(
-            f"index {got} is out of range for axis {pick.place} of size {pick.size}"
-        )
+    wrong = ops.astype(pick.wrong().reshape([indices.size]), "i8")
+    first = int(ops.argmax(wrong, 0)) if indices.size else 0
+    if indices.size and int(wrong[first]):
+        got = indices[first].item()
+        at = f"axis {pick.place} of size {pick.size}"
+        raise TensorIndexError(f"index {got} is out of range for {at}")
 
 
 def picks_of(tensor: Tensor, key: Any) -> Picks:
@@ -185,10 +185,10 @@ def picks_of(tensor: Tensor, key: Any) -> Picks:
 def known(part: Any) -> _Key:
     """An entry of a key: tensors of integers as i64, other arrays as tensors."""
     if part is None or part is Ellipsis or isinstance(part, slice):
-        return part  # type: ignore[no-any-return]
+        return part
     if type(part) is int:
         return part
-    found = part
+    found: Tensor = part
     if not isinstance(part, Tensor):
         if not hasattr(part, "__len__") and not isinstance(part, bool) and _is_index(part):
             return index(part)

@@ -80,10 +80,10 @@ class Residues:
 
     def __sub__(self, other: Integers) -> Residues:
         b = self._other(other)
-        return NotImplemented if b is None else self + -b
+        return self + -b if b is not None else NotImplemented
 
     def __rsub__(self, other: Integers) -> Residues:
-        return -self + other
+        return (-self).__add__(other)
 
     def __mul__(self, other: Integers) -> Residues:
         return self._with(ops.modmul, other)
@@ -96,7 +96,7 @@ class Residues:
         return self * self.modulus.inverse(other)
 
     def __rtruediv__(self, other: Integers) -> Residues:
-        return self.modulus.inverse(self) * other
+        return self.modulus.inverse(self).__mul__(other)
 
     def __pow__(self, exponent: SupportsIndex) -> Residues:
         if not hasattr(exponent, "__index__") or isinstance(exponent, Tensor):
@@ -119,7 +119,7 @@ class Residues:
         b = self._other(other)
         return NotImplemented if b is None else ops.not_equal(self.tensor, b.tensor)
 
-    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return self.tensor.__array__(dtype, copy)
 
     def __repr__(self) -> str:
@@ -130,7 +130,7 @@ class Residues:
     def _with(self, op: Callable[..., Tensor], other: Integers) -> Residues:
         b = self._other(other)
         if b is None:
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         return Residues(self.modulus, op(self.tensor, b.tensor, self.modulus.operand))
 
     def _other(self, value: Integers) -> Residues | None:

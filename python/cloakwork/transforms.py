@@ -15,7 +15,7 @@ from cloakwork._core import Tensor
 from cloakwork.primes import primitive_root
 
 
-def integers(values: list[int] | list[list[int]]) -> Tensor:
+def integers(values: int | list[int] | list[list[int]]) -> Tensor:
     """An int64 tensor of Python's integers."""
     return arrays.asarray(np.array(values, dtype=np.int64))
 
