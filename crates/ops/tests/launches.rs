@@ -112,7 +112,7 @@ fn sample_of_matrices(call: Call, [x, y, z]: [u64; 3]) -> Option<Call> {
         }
         "fft" | "ifft" => typed(call, "a", dtype, &[x, y, z + 1]),
         "rfft" => typed(call, "a", DType::F32, &[x, y, z + 1]),
-        "irfft" => typed(call, "a", dtype, &[x, y, (z + 1) / 2 + 1]).int("n", z as i64 + 1),
+        "irfft" => typed(call, "a", dtype, &[x, y, z.div_ceil(2) + 1]).int("n", z as i64 + 1),
         _ => return None,
     })
 }
