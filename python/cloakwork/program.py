@@ -56,6 +56,6 @@ def trace(function: Callable[..., Any], *examples: _core.Tensor | ArrayLike) -> 
     >>> example = cw.zeros(3, "i64")
     >>> program = cw.trace(lambda a, b: cw.ops.modmul(a, b, 17), example, example)
     >>> program.run([1, 2, 3], [10, 10, 10]).outputs[0]
-    Tensor([10,  3, 13], shape=(3,), dtype=i64)
+    Tensor([10,  3, 13], dtype=i64)
     """
     return Program(_core.trace(function, [asarray(example) for example in examples]))

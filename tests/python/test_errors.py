@@ -24,7 +24,11 @@ INSTANCES = [
     (errors.MemoryBudgetError("needs more", 10, 5), "needs more"),
     (errors.InputError("in0", "i64[2]", "nothing"), "input in0: expected i64[2], got nothing"),
     (errors.OutOfMemoryError(1 << 40), "the system has no 1099511627776 bytes of memory to give"),
-    (errors.DeviceError("gpu", ["cpu"]), "there is no device 'gpu'; available: cpu"),
+    (errors.DeviceError("tpu", ["cpu"]), "there is no device 'tpu'; available: cpu"),
+    (
+        errors.DeviceError("cuda:0", ["cpu"]),
+        "there is no device 'cuda:0'; CUDA support is not in this build; available: cpu",
+    ),
     (errors.LoadError("line 3: expected a list"), "line 3: expected a list"),
 ]
 
@@ -71,8 +75,14 @@ def test_no_message_holds_an_element_of_a_secret() -> None:
 
 
 def _declared(body: list[ast.stmt]) -> dict[str, ast.stmt]:
+    """Functions and classes, and public constants."""
     kinds = (ast.FunctionDef, ast.ClassDef)
-    return {node.name: node for node in body if isinstance(node, kinds)}
+    found: dict[str, ast.stmt] = {node.name: node for node in body if isinstance(node, kinds)}
+    for node in body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+        found |= {name: node for name in names if not name.startswith("_")}
+    return found
 
 
 def test_the_stub_declares_what_the_extension_has() -> None:
@@ -88,5 +98,5 @@ def test_the_stub_declares_what_the_extension_has() -> None:
             public = {member for member in vars(real) if not member.startswith("_")}
             assert public == {member for member in members if not member.startswith("_")}
             assert all(hasattr(real, member) for member in members - inherited)
-        else:
+        elif isinstance(node, ast.FunctionDef):
             assert callable(real)

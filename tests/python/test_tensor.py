@@ -114,7 +114,7 @@ def test_kinds_of_elements_that_are_none_are_refused(values: Any) -> None:
         cw.asarray(values)
 
 
-@pytest.mark.parametrize("dtype", ["i65", "", "complex64", "float128"])
+@pytest.mark.parametrize("dtype", ["i65", "", "complex256", "float128"])
 def test_unknown_dtypes_are_refused_with_those_that_exist(dtype: str) -> None:
     with pytest.raises(ParamError, match="i8, i16, i32, i64"):
         cw.asarray([1], dtype)
@@ -135,7 +135,7 @@ TENSOR = cw.asarray(ARRAY)
 
 def _keys(dim: int) -> st.SearchStrategy[Any]:
     bound = st.none() | st.integers(-dim - 2, dim + 2)
-    slices = st.builds(slice, bound, bound, st.none() | st.integers(1, 3))
+    slices = st.builds(slice, bound, bound, st.none() | st.integers(-3, 3).filter(bool))
     return st.integers(-dim, dim - 1) | slices | st.just(slice(None))
 
 
@@ -148,12 +148,10 @@ def test_indexing_is_numpys(keys: tuple[Any, ...], kept: int, data: Any) -> None
     for _ in range(data.draw(st.integers(0, 2))):
         key.insert(data.draw(st.integers(0, len(key))), None)
     expected = ARRAY[tuple(key)]
-    if expected.size == 0:
-        with pytest.raises(OpError, match="get_slice"):
-            TENSOR[tuple(key)]
-        return
     same(TENSOR[tuple(key)], expected)
-    assert np.shares_memory(np.asarray(TENSOR[tuple(key)]), np.asarray(TENSOR))
+    assert expected.size == 0 or np.shares_memory(
+        np.asarray(TENSOR[tuple(key)]), np.asarray(TENSOR)
+    )
 
 
 def test_a_single_key_needs_no_tuple() -> None:
@@ -171,12 +169,9 @@ def test_a_single_key_needs_no_tuple() -> None:
         (-3, "out of range"),
         ((0, 0, 0, 0, 0), "5 indices for a tensor of 4 axes"),
         ((..., ...), "only one"),
-        (slice(None, None, -1), "step must be 1 or more"),
-        (True, "got bool"),
-        ([0, 1], "got list"),
-        (1.0, "got float"),
-        ("a", "got str"),
-        ((slice(None), np.array([0, 1])), "take_along_axis"),
+        (1.0, "float64, expected an integer"),
+        ("a", "got 'a', expected an integer"),
+        ((slice(None), np.array([0, 3])), "index 3 is out of range for axis 1 of size 3"),
     ],
 )
 def test_other_indices_are_refused(key: Any, message: str) -> None:
@@ -254,8 +249,8 @@ def test_len_iteration_and_truth_are_those_of_arrays() -> None:
 
 
 def test_repr_shows_small_tensors_and_summarises_large_ones() -> None:
-    assert repr(cw.asarray([[1, -2]])) == "Tensor([[ 1, -2]], shape=(1, 2), dtype=i64)"
-    assert repr(cw.asarray(5)) == "Tensor(5, shape=(), dtype=i64)"
+    assert repr(cw.asarray([[1, -2]])) == "Tensor([[ 1, -2]], dtype=i64)"
+    assert repr(cw.asarray(5)) == "Tensor(5, dtype=i64)"
     assert repr(cw.zeros((0, 2), "i8")) == "Tensor([], shape=(0, 2), dtype=i8)"
     large = repr(cw.zeros((1000, 1000), "i64"))
     assert len(large) < 500
@@ -274,7 +269,7 @@ def test_a_secret_is_not_shown_copied_or_tested() -> None:
         assert "<secret>" in repr(tensor)
         assert "123456789" not in repr(tensor) + str(tensor)
         for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
-            with pytest.raises(TypeError, match="neither copied nor pickled"):
+            with pytest.raises(SecretError, match=r"is not (copied|pickled)"):
                 attempt(tensor)
     with pytest.raises(SecretError):
         bool(view)
@@ -288,9 +283,21 @@ def test_zeroing_reaches_every_view() -> None:
     assert shared.tolist() == [0, 0, 0]
 
 
-def test_tensors_are_not_pickled_by_accident() -> None:
-    with pytest.raises(TypeError, match="use numpy"):
-        pickle.dumps(cw.asarray([1]))
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("name", ["bool", "i8", "u64", "f32"])
+def test_tensors_survive_pickling_and_copying(name: str, protocol: int) -> None:
+    array = np.arange(24).reshape(2, 3, 4).astype(DTYPES[name])
+    tensor = cw.asarray(array.copy())
+    for view, expected in ((tensor, array), (tensor[:, ::-1, 1:], array[:, ::-1, 1:])):
+        copies = [pickle.loads(pickle.dumps(view, protocol)), copy.copy(view), copy.deepcopy(view)]
+        for made in copies:
+            same(made, expected)
+            assert not np.shares_memory(np.asarray(made), np.asarray(tensor))
+    same(pickle.loads(pickle.dumps(tensor[0, 0, 0], protocol)), array[0, 0, 0])
+
+
+def test_pickled_views_carry_their_own_elements_only() -> None:
+    assert len(pickle.dumps(cw.zeros(10**6, "i64")[:3])) < 500
 
 
 def test_empty_and_zeros_read_as_zeros() -> None:

@@ -116,7 +116,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
 
 def _result_json(result: RunResult) -> dict[str, Any]:
     return {
-        "outputs": [{"shape": list(t.shape), "dtype": t.dtype} for t in result.outputs],
+        "outputs": [{"shape": list(t.shape), "dtype": str(t.dtype)} for t in result.outputs],
         "mismatches": [asdict(mismatch) for mismatch in result.mismatches],
         "wrong_op": asdict(result.wrong_op) if result.wrong_op else None,
         "report": result.report.to_json(),
