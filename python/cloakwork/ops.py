@@ -305,7 +305,7 @@ def abs(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     --------
     >>> import cloakwork as cw
     >>> cw.ops.abs(cw.asarray([-3, 0, 5]))
-    Tensor([3, 0, 5], shape=(3,), dtype=i64)
+    Tensor([3, 0, 5], dtype=i64)
     """
     return _abs(a, out)
 
@@ -319,6 +319,12 @@ def acos(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.acos(cw.asarray([1.0, 0.0, -1.0]))
+    Tensor([0.        , 1.57079633, 3.14159265], dtype=f64)
     """
     return _acos(a, out)
 
@@ -332,6 +338,12 @@ def acosh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.acosh(cw.asarray([1.0, 2.0]))
+    Tensor([0.       , 1.3169579], dtype=f64)
     """
     return _acosh(a, out)
 
@@ -347,6 +359,13 @@ def add(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.add(cw.asarray([[1], [2]]), cw.asarray([10, 20]))
+    Tensor([[11, 21],
+            [12, 22]], dtype=i64)
     """
     return _add(a, b, out)
 
@@ -370,6 +389,12 @@ def all(
         Whether the axes stay, with size 1.
     out
         `a` without the axes.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.all(cw.asarray([[1, 2], [0, 3]]), 1)
+    Tensor([ True, False], dtype=bool)
     """
     return _all(a, axes, keepdims, out)
 
@@ -393,6 +418,12 @@ def any(
         Whether the axes stay, with size 1.
     out
         `a` without the axes.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.any(cw.asarray([[1, 0], [0, 0]]), 1)
+    Tensor([ True, False], dtype=bool)
     """
     return _any(a, axes, keepdims, out)
 
@@ -410,6 +441,12 @@ def arange(start: Tensor, step: Tensor, count: int, *, out: Tensor | None = None
         How many.
     out
         `[count]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.arange(cw.asarray(10), cw.asarray(-3), 4)
+    Tensor([10,  7,  4,  1], dtype=i64)
     """
     return _arange(start, step, count, out)
 
@@ -428,6 +465,12 @@ def argmax(a: Tensor, axis: int, *, keepdims: bool = False, out: Tensor | None =
         Whether the axes stay, with size 1.
     out
         `a` without the axes.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.argmax(cw.asarray([[3, 9, 9], [5, 1, 0]]), 1)
+    Tensor([1, 0], dtype=i64)
     """
     return _argmax(a, axis, keepdims, out)
 
@@ -446,6 +489,13 @@ def argmin(a: Tensor, axis: int, *, keepdims: bool = False, out: Tensor | None =
         Whether the axes stay, with size 1.
     out
         `a` without the axes.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.argmin(cw.asarray([[3, 0, 0], [5, 1, 7]]), 1, keepdims=True)
+    Tensor([[1],
+            [1]], dtype=i64)
     """
     return _argmin(a, axis, keepdims, out)
 
@@ -464,6 +514,12 @@ def argsort(a: Tensor, axis: int, *, descending: bool = False, out: Tensor | Non
         Whether the greatest comes first.
     out
         The shape of `a`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.argsort(cw.asarray([30, 10, 20, 10]), 0)
+    Tensor([1, 3, 2, 0], dtype=i64)
     """
     return _argsort(a, axis, descending, out)
 
@@ -477,6 +533,12 @@ def asin(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.asin(cw.asarray([0.0, 1.0]))
+    Tensor([0.        , 1.57079633], dtype=f64)
     """
     return _asin(a, out)
 
@@ -490,6 +552,12 @@ def asinh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.asinh(cw.asarray([0.0, 1.0]))
+    Tensor([0.        , 0.88137359], dtype=f64)
     """
     return _asinh(a, out)
 
@@ -507,6 +575,12 @@ def astype(a: Tensor, dtype: str, *, out: Tensor | None = None) -> Tensor:
         The type of the result.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.astype(cw.asarray([1.9, -1.9, 0.0]), "i8")
+    Tensor([ 1, -1,  0], dtype=i8)
     """
     return _astype(a, dtype, out)
 
@@ -520,6 +594,12 @@ def atan(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.atan(cw.asarray([0.0, 1.0]))
+    Tensor([0.        , 0.78539816], dtype=f64)
     """
     return _atan(a, out)
 
@@ -535,6 +615,12 @@ def atan2(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.atan2(cw.asarray([1.0, -1.0]), cw.asarray([-1.0, -1.0]))
+    Tensor([ 2.35619449, -2.35619449], dtype=f64)
     """
     return _atan2(a, b, out)
 
@@ -548,6 +634,12 @@ def atanh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.atanh(cw.asarray([0.0, 0.5]))
+    Tensor([0.        , 0.54930614], dtype=f64)
     """
     return _atanh(a, out)
 
@@ -575,7 +667,7 @@ def axis_modsum(a: Tensor, axis: int, q: Tensor, *, out: Tensor | None = None) -
     >>> import cloakwork as cw
     >>> a = cw.asarray([[10, 10], [9, 9]])
     >>> cw.ops.axis_modsum(a, 0, cw.asarray([11, 17]))
-    Tensor([8, 2], shape=(2,), dtype=i64)
+    Tensor([8, 2], dtype=i64)
     """
     return _axis_modsum(a, axis, q, out)
 
@@ -591,6 +683,12 @@ def bitwise_and(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.bitwise_and(cw.asarray([12, 10]), cw.asarray([10, 3]))
+    Tensor([8, 2], dtype=i64)
     """
     return _bitwise_and(a, b, out)
 
@@ -604,6 +702,12 @@ def bitwise_invert(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.bitwise_invert(cw.asarray([0, 5]))
+    Tensor([-1, -6], dtype=i64)
     """
     return _bitwise_invert(a, out)
 
@@ -619,6 +723,12 @@ def bitwise_left_shift(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Te
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.bitwise_left_shift(cw.asarray([1, 3]), cw.asarray([4, 64]))
+    Tensor([16,  0], dtype=i64)
     """
     return _bitwise_left_shift(a, b, out)
 
@@ -634,6 +744,12 @@ def bitwise_or(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.bitwise_or(cw.asarray([12, 10]), cw.asarray([10, 3]))
+    Tensor([14, 11], dtype=i64)
     """
     return _bitwise_or(a, b, out)
 
@@ -649,6 +765,12 @@ def bitwise_right_shift(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> T
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.bitwise_right_shift(cw.asarray([256, -5]), cw.asarray([4, 1]))
+    Tensor([16, -3], dtype=i64)
     """
     return _bitwise_right_shift(a, b, out)
 
@@ -664,6 +786,12 @@ def bitwise_xor(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.bitwise_xor(cw.asarray([12, 10]), cw.asarray([10, 3]))
+    Tensor([6, 9], dtype=i64)
     """
     return _bitwise_xor(a, b, out)
 
@@ -677,6 +805,13 @@ def broadcast_to(a: Tensor, shape: int | Sequence[int | slice]) -> Tensor:
         Any tensor.
     shape
         A shape that `a` broadcasts to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.broadcast_to(cw.asarray([1, 2, 3]), (2, 3))
+    Tensor([[1, 2, 3],
+            [1, 2, 3]], dtype=i64)
     """
     return _broadcast_to(a, shape)
 
@@ -690,6 +825,12 @@ def ceil(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.ceil(cw.asarray([1.2, -1.2, 3.0]))
+    Tensor([ 2., -1.,  3.], dtype=f64)
     """
     return _ceil(a, out)
 
@@ -706,6 +847,13 @@ def cholesky(a: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
         Whether the factor is upper.
     out
         The shape of `a`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.cholesky(cw.asarray([[4.0, 2.0], [2.0, 5.0]]))
+    Tensor([[2., 0.],
+            [1., 2.]], dtype=f64)
     """
     return _cholesky(a, upper, out)
 
@@ -719,6 +867,12 @@ def conj(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.conj(cw.asarray([1 + 2j, 3 - 4j]))
+    Tensor([1.-2.j, 3.+4.j], dtype=c128)
     """
     return _conj(a, out)
 
@@ -759,7 +913,7 @@ def copy(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> import cloakwork as cw
     >>> cw.ops.copy(cw.asarray([1, 2]), out=cw.empty((2, 2), "i64"))
     Tensor([[1, 2],
-            [1, 2]], shape=(2, 2), dtype=i64)
+            [1, 2]], dtype=i64)
     """
     return _copy(a, out)
 
@@ -775,6 +929,12 @@ def copysign(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.copysign(cw.asarray([1.0, 2.0]), cw.asarray([-0.0, 5.0]))
+    Tensor([-1.,  2.], dtype=f64)
     """
     return _copysign(a, b, out)
 
@@ -788,6 +948,12 @@ def cos(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.cos(cw.asarray([0.0, 1.0]))
+    Tensor([1.        , 0.54030231], dtype=f64)
     """
     return _cos(a, out)
 
@@ -801,6 +967,12 @@ def cosh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.cosh(cw.asarray([0.0, 1.0]))
+    Tensor([1.        , 1.54308063], dtype=f64)
     """
     return _cosh(a, out)
 
@@ -824,6 +996,12 @@ def count_nonzero(
         Whether the axes stay, with size 1.
     out
         `a` without the axes.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.count_nonzero(cw.asarray([[1, 0, 2], [0, 0, 3]]), (0, 1))
+    Tensor(3, dtype=i64)
     """
     return _count_nonzero(a, axes, keepdims, out)
 
@@ -839,6 +1017,12 @@ def cumulative_prod(a: Tensor, axis: int, *, out: Tensor | None = None) -> Tenso
         An axis of `a`.
     out
         `a` without the axes.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.cumulative_prod(cw.asarray([1, 2, 3, 4]), 0)
+    Tensor([ 1,  2,  6, 24], dtype=i64)
     """
     return _cumulative_prod(a, axis, out)
 
@@ -854,6 +1038,13 @@ def cumulative_sum(a: Tensor, axis: int, *, out: Tensor | None = None) -> Tensor
         An axis of `a`.
     out
         `a` without the axes.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.cumulative_sum(cw.asarray([[1, 2, 3], [4, 5, 6]]), 1)
+    Tensor([[ 1,  3,  6],
+            [ 4,  9, 15]], dtype=i64)
     """
     return _cumulative_sum(a, axis, out)
 
@@ -869,6 +1060,12 @@ def divide(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.divide(cw.asarray([1.0, -1.0]), cw.asarray([4.0, 0.0]))
+    Tensor([0.25, -inf], dtype=f64)
     """
     return _divide(a, b, out)
 
@@ -883,6 +1080,15 @@ def eig_packed(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         f32, f64, c64 or c128 `[.., n, n]`.
     out
         The parts, row-major, along one axis.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a = cw.asarray([[0, -1], [1, 0]], "c128")
+    >>> packed = cw.ops.eig_packed(a)
+    >>> values, vectors = packed[:2], packed[2:].reshape(2, 2)
+    >>> bool(cw.ops.all(abs(a @ vectors - vectors * values) < 1e-12, (0, 1)))
+    True
     """
     return _eig_packed(a, out)
 
@@ -897,6 +1103,15 @@ def eigh_packed(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         f32, f64, c64 or c128 `[.., n, n]`.
     out
         The parts, row-major, along one axis.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a = cw.asarray([[2.0, 1.0], [1.0, 2.0]])
+    >>> packed = cw.ops.eigh_packed(a)
+    >>> values, vectors = packed[:2], packed[2:].reshape(2, 2)
+    >>> cw.ops.round(values), bool(cw.ops.all(abs(a @ vectors - vectors * values) < 1e-12, (0, 1)))
+    (Tensor([1., 3.], dtype=f64), True)
     """
     return _eigh_packed(a, out)
 
@@ -910,6 +1125,13 @@ def eigvals(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         f32, f64, c64 or c128 `[.., n, n]`.
     out
         `a` without its last axis, or less.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> values = cw.ops.eigvals(cw.asarray([[3.0, 1.0], [0.0, 2.0]]))
+    >>> cw.ops.sort(cw.ops.round(cw.ops.real(values)), 0)
+    Tensor([2., 3.], dtype=f64)
     """
     return _eigvals(a, out)
 
@@ -924,6 +1146,12 @@ def eigvalsh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         f32, f64, c64 or c128 `[.., n, n]`.
     out
         `a` without its last axis, or less.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.round(cw.ops.eigvalsh(cw.asarray([[2.0, 1.0], [1.0, 2.0]])))
+    Tensor([1., 3.], dtype=f64)
     """
     return _eigvalsh(a, out)
 
@@ -945,7 +1173,7 @@ def empty(shape: int | Sequence[int | slice], dtype: str) -> Tensor:
     --------
     >>> import cloakwork as cw
     >>> cw.ops.empty((1, 3), "i32")
-    Tensor([[0, 0, 0]], shape=(1, 3), dtype=i32)
+    Tensor([[0, 0, 0]], dtype=i32)
     """
     return _empty(shape, dtype)
 
@@ -961,6 +1189,12 @@ def equal(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.equal(cw.asarray([1, 2, 3]), cw.asarray([1, 0, 3]))
+    Tensor([ True, False,  True], dtype=bool)
     """
     return _equal(a, b, out)
 
@@ -974,6 +1208,12 @@ def exp(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.exp(cw.asarray([0.0, 1.0]))
+    Tensor([1.        , 2.71828183], dtype=f64)
     """
     return _exp(a, out)
 
@@ -997,7 +1237,7 @@ def expand(a: Tensor, axis: int, repeat: int) -> Tensor:
     >>> import cloakwork as cw
     >>> cw.ops.expand(cw.asarray([[1, 2]]), 0, 2)
     Tensor([[1, 2],
-            [1, 2]], shape=(2, 2), dtype=i64)
+            [1, 2]], dtype=i64)
     """
     return _expand(a, axis, repeat)
 
@@ -1011,6 +1251,12 @@ def expm1(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.expm1(cw.asarray([0.0, 1e-10]))
+    Tensor([0.e+00, 1.e-10], dtype=f64)
     """
     return _expm1(a, out)
 
@@ -1026,6 +1272,13 @@ def fft(a: Tensor, norm: int, *, out: Tensor | None = None) -> Tensor:
         What is divided by n: 0 the inverse transform, 1 both by its root, 2 the forward one.
     out
         The shape of `a`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> spectrum = cw.ops.fft(cw.asarray([1 + 0j, 2, 3, 4]), 0)
+    >>> cw.ops.round(cw.ops.real(spectrum))
+    Tensor([10., -2., -2., -2.], dtype=f64)
     """
     return _fft(a, norm, out)
 
@@ -1049,7 +1302,7 @@ def flatten(a: Tensor, start_axis: int, end_axis: int) -> Tensor:
     --------
     >>> import cloakwork as cw
     >>> cw.ops.flatten(cw.asarray([[1, 2], [3, 4]]), 0, 1)
-    Tensor([1, 2, 3, 4], shape=(4,), dtype=i64)
+    Tensor([1, 2, 3, 4], dtype=i64)
     """
     return _flatten(a, start_axis, end_axis)
 
@@ -1063,6 +1316,12 @@ def floor(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.floor(cw.asarray([1.8, -1.2, 3.0]))
+    Tensor([ 1., -2.,  3.], dtype=f64)
     """
     return _floor(a, out)
 
@@ -1078,6 +1337,12 @@ def floor_divide(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.floor_divide(cw.asarray([7, -7]), cw.asarray([2, 2]))
+    Tensor([ 3, -4], dtype=i64)
     """
     return _floor_divide(a, b, out)
 
@@ -1105,7 +1370,7 @@ def g_decomp(a: Tensor, g_exp: int, g_base_bits: int, *, out: Tensor | None = No
     >>> import cloakwork as cw
     >>> cw.ops.g_decomp(cw.asarray([0x123, 0x456]), 3, 4)
     Tensor([[3, 2, 1],
-            [6, 5, 4]], shape=(2, 3), dtype=i64)
+            [6, 5, 4]], dtype=i64)
     """
     return _g_decomp(a, g_exp, g_base_bits, out)
 
@@ -1151,7 +1416,7 @@ def g_decomp_full_q(
     >>> import cloakwork as cw
     >>> residues = cw.asarray([[[1234 % 61], [1234 % 97]]])
     >>> cw.ops.g_decomp_full_q(residues, cw.asarray([61, 97]), 4, 4)[0, :, 0]
-    Tensor([ 2, 13,  4,  0], shape=(4,), dtype=i64)
+    Tensor([ 2, 13,  4,  0], dtype=i64)
     """
     return _g_decomp_full_q(a, q, g_exp, g_base_bits, out, q_inv, level_size_bits, level_inv)
 
@@ -1176,7 +1441,7 @@ def gaussian(random: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> import cloakwork as cw
     >>> words = cw.asarray([[0, 0], [1, 1 << 63]], "u64")  # smallest magnitude; sign and the median
     >>> cw.ops.gaussian(words)
-    Tensor([ 0, -2], shape=(2,), dtype=i64)
+    Tensor([ 0, -2], dtype=i64)
     """
     return _gaussian(random, out)
 
@@ -1198,7 +1463,7 @@ def get_slice(a: Tensor, entries: int | Sequence[int | slice]) -> Tensor:
     --------
     >>> import cloakwork as cw
     >>> cw.ops.get_slice(cw.asarray([[1, 2, 3], [4, 5, 6]]), [1, slice(0, 3, 2)])
-    Tensor([4, 6], shape=(2,), dtype=i64)
+    Tensor([4, 6], dtype=i64)
     """
     return _get_slice(a, entries)
 
@@ -1214,6 +1479,12 @@ def greater(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.greater(cw.asarray([1, 2, 3]), cw.asarray([2, 2, 2]))
+    Tensor([False, False,  True], dtype=bool)
     """
     return _greater(a, b, out)
 
@@ -1229,6 +1500,12 @@ def greater_equal(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.greater_equal(cw.asarray([1, 2, 3]), cw.asarray([2, 2, 2]))
+    Tensor([False,  True,  True], dtype=bool)
     """
     return _greater_equal(a, b, out)
 
@@ -1244,6 +1521,12 @@ def hypot(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.hypot(cw.asarray([3.0, 1e200]), cw.asarray([4.0, 1e200]))
+    Tensor([5.00000000e+000, 1.41421356e+200], dtype=f64)
     """
     return _hypot(a, b, out)
 
@@ -1260,6 +1543,13 @@ def ifft(a: Tensor, norm: int, *, out: Tensor | None = None) -> Tensor:
         What is divided by n: 0 the inverse transform, 1 both by its root, 2 the forward one.
     out
         The shape of `a`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> values = cw.ops.ifft(cw.asarray([10 + 0j, -2 + 2j, -2, -2 - 2j]), 0)
+    >>> cw.ops.round(cw.ops.real(values))
+    Tensor([1., 2., 3., 4.], dtype=f64)
     """
     return _ifft(a, norm, out)
 
@@ -1273,6 +1563,12 @@ def imag(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.imag(cw.asarray([1 + 2j, 3 - 4j]))
+    Tensor([ 2., -4.], dtype=f64)
     """
     return _imag(a, out)
 
@@ -1331,7 +1627,7 @@ def intt(
     >>> psi_inv, n_inv = cw.asarray([[1, 13, 9, 15]]), cw.asarray([13])
     >>> ones = cw.asarray([1, 1, 1, 1]).reshape(1, 4, 1, 1)
     >>> cw.ops.intt(ones, q, psi_inv, n_inv, perm=perm).reshape(4)
-    Tensor([1, 0, 0, 0], shape=(4,), dtype=i64)
+    Tensor([1, 0, 0, 0], dtype=i64)
     """
     return _intt(a, axis, perm, q, psi_inv, n_inv, out, tile, perm_pairs, log2q, mu)
 
@@ -1345,6 +1641,13 @@ def inv(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         f32, f64, c64 or c128 `[.., n, n]`.
     out
         The shape of `a`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.inv(cw.asarray([[2.0, 1.0], [1.0, 1.0]]))
+    Tensor([[ 1., -1.],
+            [-1.,  2.]], dtype=f64)
     """
     return _inv(a, out)
 
@@ -1363,6 +1666,12 @@ def irfft(a: Tensor, n: int, norm: int, *, out: Tensor | None = None) -> Tensor:
         What is divided by n: 0 the inverse transform, 1 both by its root, 2 the forward one.
     out
         `[.., n]`, real.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.round(cw.ops.irfft(cw.asarray([10 + 0j, -2 + 2j, -2]), 4, 0))
+    Tensor([1., 2., 3., 4.], dtype=f64)
     """
     return _irfft(a, n, norm, out)
 
@@ -1376,6 +1685,12 @@ def isfinite(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.isfinite(cw.asarray([1.0, float("inf"), float("nan")]))
+    Tensor([ True, False, False], dtype=bool)
     """
     return _isfinite(a, out)
 
@@ -1389,6 +1704,12 @@ def isinf(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.isinf(cw.asarray([1.0, float("-inf"), float("nan")]))
+    Tensor([False,  True, False], dtype=bool)
     """
     return _isinf(a, out)
 
@@ -1402,6 +1723,12 @@ def isnan(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.isnan(cw.asarray([1.0, float("inf"), float("nan")]))
+    Tensor([False, False,  True], dtype=bool)
     """
     return _isnan(a, out)
 
@@ -1470,6 +1797,12 @@ def less(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.less(cw.asarray([1, 2, 3]), cw.asarray([2, 2, 2]))
+    Tensor([ True, False, False], dtype=bool)
     """
     return _less(a, b, out)
 
@@ -1485,6 +1818,12 @@ def less_equal(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.less_equal(cw.asarray([1, 2, 3]), cw.asarray([2, 2, 2]))
+    Tensor([ True,  True, False], dtype=bool)
     """
     return _less_equal(a, b, out)
 
@@ -1498,6 +1837,12 @@ def log(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.log(cw.asarray([1.0, 2.0, 0.0]))
+    Tensor([0.        , 0.69314718,       -inf], dtype=f64)
     """
     return _log(a, out)
 
@@ -1511,6 +1856,12 @@ def log10(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.log10(cw.asarray([1.0, 1000.0]))
+    Tensor([0., 3.], dtype=f64)
     """
     return _log10(a, out)
 
@@ -1524,6 +1875,12 @@ def log1p(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.log1p(cw.asarray([0.0, 1e-10]))
+    Tensor([0.e+00, 1.e-10], dtype=f64)
     """
     return _log1p(a, out)
 
@@ -1537,6 +1894,12 @@ def log2(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.log2(cw.asarray([1.0, 8.0]))
+    Tensor([0., 3.], dtype=f64)
     """
     return _log2(a, out)
 
@@ -1552,6 +1915,12 @@ def logaddexp(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.logaddexp(cw.asarray([0.0, 1000.0]), cw.asarray([0.0, 1000.0]))
+    Tensor([6.93147181e-01, 1.00069315e+03], dtype=f64)
     """
     return _logaddexp(a, b, out)
 
@@ -1567,6 +1936,12 @@ def logical_and(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.logical_and(cw.asarray([True, True]), cw.asarray([True, False]))
+    Tensor([ True, False], dtype=bool)
     """
     return _logical_and(a, b, out)
 
@@ -1580,6 +1955,12 @@ def logical_not(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.logical_not(cw.asarray([True, False]))
+    Tensor([False,  True], dtype=bool)
     """
     return _logical_not(a, out)
 
@@ -1595,6 +1976,12 @@ def logical_or(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.logical_or(cw.asarray([True, False]), cw.asarray([False, False]))
+    Tensor([ True, False], dtype=bool)
     """
     return _logical_or(a, b, out)
 
@@ -1610,6 +1997,12 @@ def logical_xor(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.logical_xor(cw.asarray([True, True]), cw.asarray([True, False]))
+    Tensor([False,  True], dtype=bool)
     """
     return _logical_xor(a, b, out)
 
@@ -1633,6 +2026,12 @@ def max(
         Whether the axes stay, with size 1.
     out
         `a` without the axes.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.max(cw.asarray([[1, 5], [7, 3]]), 0)
+    Tensor([7, 5], dtype=i64)
     """
     return _max(a, axes, keepdims, out)
 
@@ -1648,6 +2047,12 @@ def maximum(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.maximum(cw.asarray([1, 5]), cw.asarray([3, 3]))
+    Tensor([3, 5], dtype=i64)
     """
     return _maximum(a, b, out)
 
@@ -1671,6 +2076,12 @@ def min(
         Whether the axes stay, with size 1.
     out
         `a` without the axes.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.min(cw.asarray([[1, 5], [7, 3]]), (0, 1))
+    Tensor(1, dtype=i64)
     """
     return _min(a, axes, keepdims, out)
 
@@ -1686,6 +2097,12 @@ def minimum(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.minimum(cw.asarray([1, 5]), cw.asarray([3, 3]))
+    Tensor([1, 3], dtype=i64)
     """
     return _minimum(a, b, out)
 
@@ -1708,7 +2125,7 @@ def mod(a: Tensor | int, b: Tensor | int, *, out: Tensor | None = None) -> Tenso
     --------
     >>> import cloakwork as cw
     >>> cw.ops.mod(cw.asarray([7, -7]), 3)
-    Tensor([ 1, -1], shape=(2,), dtype=i64)
+    Tensor([ 1, -1], dtype=i64)
     """
     return _mod(a, b, out)
 
@@ -1736,7 +2153,7 @@ def modmul(a: Tensor, b: Tensor | int, q: Tensor | int, *, out: Tensor | None = 
     >>> import cloakwork as cw
     >>> q = cw.asarray([17, (1 << 61) - 1])
     >>> cw.ops.modmul(cw.asarray([[16, 1 << 60]]), 4, q)
-    Tensor([[13,  2]], shape=(1, 2), dtype=i64)
+    Tensor([[13,  2]], dtype=i64)
     """
     return _modmul(a, b, q, out)
 
@@ -1787,7 +2204,7 @@ def modmul_axis_sum(
     >>> a = cw.asarray([[[[1, 2]], [[3, 4]]]])
     >>> b = cw.asarray([[[5, 6]], [[7, 8]]])
     >>> cw.ops.modmul_axis_sum(a, b, cw.asarray([1009]), False)
-    Tensor([[[26, 44]]], shape=(1, 1, 2), dtype=i64)
+    Tensor([[[26, 44]]], dtype=i64)
     """
     return _modmul_axis_sum(a, b, q, perm, out, apply_perm, axis, log2q, mu)
 
@@ -1810,7 +2227,7 @@ def modneg(a: Tensor, q: Tensor | int, *, out: Tensor | None = None) -> Tensor:
     --------
     >>> import cloakwork as cw
     >>> cw.ops.modneg(cw.asarray([0, 1, -5]), 7)
-    Tensor([0, 6, 5], shape=(3,), dtype=i64)
+    Tensor([0, 6, 5], dtype=i64)
     """
     return _modneg(a, q, out)
 
@@ -1837,7 +2254,7 @@ def modsum(a: Tensor, b: Tensor | int, q: Tensor | int, *, out: Tensor | None = 
     --------
     >>> import cloakwork as cw
     >>> cw.ops.modsum(cw.asarray([5, 6]), cw.asarray([4, 4]), 7)
-    Tensor([2, 3], shape=(2,), dtype=i64)
+    Tensor([2, 3], dtype=i64)
     """
     return _modsum(a, b, q, out)
 
@@ -1874,6 +2291,13 @@ def multiply(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.multiply(cw.asarray([[1], [2]]), cw.asarray([10, 20]))
+    Tensor([[10, 20],
+            [20, 40]], dtype=i64)
     """
     return _multiply(a, b, out)
 
@@ -1887,6 +2311,12 @@ def negative(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.negative(cw.asarray([1, -2]))
+    Tensor([-1,  2], dtype=i64)
     """
     return _negative(a, out)
 
@@ -1905,7 +2335,7 @@ def new_reference(a: Tensor) -> Tensor:
     >>> a = cw.asarray([1, 2])
     >>> _ = cw.ops.set_const_val(cw.ops.new_reference(a), 9)
     >>> a
-    Tensor([9, 9], shape=(2,), dtype=i64)
+    Tensor([9, 9], dtype=i64)
     """
     return _new_reference(a)
 
@@ -1921,6 +2351,12 @@ def nextafter(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.nextafter(cw.asarray(1.0), cw.asarray(2.0)).item()
+    1.0000000000000002
     """
     return _nextafter(a, b, out)
 
@@ -1938,6 +2374,13 @@ def nonzero(a: Tensor, count: int, *, out: Tensor | None = None) -> Tensor:
         The rows of the result.
     out
         i64 `[count, rank of a]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.nonzero(cw.asarray([[0, 5], [7, 0]]), 2)
+    Tensor([[0, 1],
+            [1, 0]], dtype=i64)
     """
     return _nonzero(a, count, out)
 
@@ -1953,6 +2396,12 @@ def not_equal(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.not_equal(cw.asarray([1, 2, 3]), cw.asarray([1, 0, 3]))
+    Tensor([False,  True, False], dtype=bool)
     """
     return _not_equal(a, b, out)
 
@@ -2012,7 +2461,7 @@ def ntt(
     >>> psi = cw.asarray([[1, 4, 2, 8]])  # 2 has order 8 modulo 17
     >>> one = cw.asarray([1, 0, 0, 0]).reshape(1, 4, 1, 1)
     >>> cw.ops.ntt(one, q, psi, perm=perm).reshape(4)
-    Tensor([1, 1, 1, 1], shape=(4,), dtype=i64)
+    Tensor([1, 1, 1, 1], dtype=i64)
     """
     return _ntt(a, axis, perm, q, psi, out, tile, skip_perm, perm_pairs, log2q, mu)
 
@@ -2035,7 +2484,7 @@ def pad_single_axis(a: Tensor, pad: int, axis: int, *, out: Tensor | None = None
     --------
     >>> import cloakwork as cw
     >>> cw.ops.pad_single_axis(cw.asarray([1, 2]), 2, 0)
-    Tensor([1, 2, 0, 0], shape=(4,), dtype=i64)
+    Tensor([1, 2, 0, 0], dtype=i64)
     """
     return _pad_single_axis(a, pad, axis, out)
 
@@ -2065,7 +2514,7 @@ def permute(
     >>> a, perms = cw.asarray([[1, 2, 3], [4, 5, 6]]), cw.asarray([[2, 1, 0], [1, 2, 0]])
     >>> cw.ops.permute(a, perms, 0, 1)
     Tensor([[3, 2, 1],
-            [5, 6, 4]], shape=(2, 3), dtype=i64)
+            [5, 6, 4]], dtype=i64)
     """
     return _permute(a, perms, out, elementwise_axis, perm_axis)
 
@@ -2086,6 +2535,13 @@ def philox_normal(
         f32 or f64.
     out
         The shape.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> key = cw.asarray([2026, 1], "u64")
+    >>> cw.ops.philox_normal(key, 3, "f64")
+    Tensor([-0.75870587, -0.35061145,  0.27256458], dtype=f64)
     """
     return _philox_normal(key, shape, dtype, out)
 
@@ -2105,6 +2561,14 @@ def philox_uniform(
         f32 or f64.
     out
         The shape.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> key = cw.asarray([2026, 1], "u64")
+    >>> cw.ops.philox_uniform(key, (2, 2), "f64")
+    Tensor([[0.70519459, 0.56889582],
+            [0.87595645, 0.83882867]], dtype=f64)
     """
     return _philox_uniform(key, shape, dtype, out)
 
@@ -2118,6 +2582,12 @@ def positive(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.positive(cw.asarray([1, -2]))
+    Tensor([ 1, -2], dtype=i64)
     """
     return _positive(a, out)
 
@@ -2134,6 +2604,12 @@ def pow(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.pow(cw.asarray([2, 3]), cw.asarray([10, 3]))
+    Tensor([1024,   27], dtype=i64)
     """
     return _pow(a, b, out)
 
@@ -2157,6 +2633,12 @@ def prod(
         Whether the axes stay, with size 1.
     out
         `a` without the axes.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.prod(cw.asarray([[1, 2], [3, 4]]), 1)
+    Tensor([ 2, 12], dtype=i64)
     """
     return _prod(a, axes, keepdims, out)
 
@@ -2173,6 +2655,16 @@ def qr_packed(a: Tensor, *, complete: bool = False, out: Tensor | None = None) -
         Whether Q is square.
     out
         The parts, row-major, along one axis.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a = cw.asarray([[3.0, 1.0], [4.0, 2.0]])
+    >>> packed = cw.ops.qr_packed(a)
+    >>> q, r = packed[:4].reshape(2, 2), packed[4:].reshape(2, 2)
+    >>> cw.ops.round(q @ r), bool(abs(r[1, 0]) < 1e-12)
+    (Tensor([[3., 1.],
+            [4., 2.]], dtype=f64), True)
     """
     return _qr_packed(a, complete, out)
 
@@ -2186,6 +2678,12 @@ def real(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.real(cw.asarray([1 + 2j, 3 - 4j]))
+    Tensor([1., 3.], dtype=f64)
     """
     return _real(a, out)
 
@@ -2199,6 +2697,12 @@ def reciprocal(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.reciprocal(cw.asarray([2.0, -4.0]))
+    Tensor([ 0.5 , -0.25], dtype=f64)
     """
     return _reciprocal(a, out)
 
@@ -2215,6 +2719,12 @@ def remainder(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.remainder(cw.asarray([7, -7]), cw.asarray([3, 3]))
+    Tensor([1, 2], dtype=i64)
     """
     return _remainder(a, b, out)
 
@@ -2237,7 +2747,7 @@ def repeat_interleave(a: Tensor, repeats: int, axis: int) -> Tensor:
     --------
     >>> import cloakwork as cw
     >>> cw.ops.repeat_interleave(cw.asarray([1, 2]), 2, 0)
-    Tensor([1, 1, 2, 2], shape=(4,), dtype=i64)
+    Tensor([1, 1, 2, 2], dtype=i64)
     """
     return _repeat_interleave(a, repeats, axis)
 
@@ -2260,7 +2770,7 @@ def reshape(a: Tensor, shape: int | Sequence[int | slice]) -> Tensor:
     >>> import cloakwork as cw
     >>> cw.ops.reshape(cw.asarray([1, 2, 3, 4]), (2, 2))
     Tensor([[1, 2],
-            [3, 4]], shape=(2, 2), dtype=i64)
+            [3, 4]], dtype=i64)
     """
     return _reshape(a, shape)
 
@@ -2276,6 +2786,13 @@ def rfft(a: Tensor, norm: int, *, out: Tensor | None = None) -> Tensor:
         What is divided by n: 0 the inverse transform, 1 both by its root, 2 the forward one.
     out
         `[.., n / 2 + 1]`, complex.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> spectrum = cw.ops.rfft(cw.asarray([1.0, 2.0, 3.0, 4.0]), 0)
+    >>> cw.ops.round(cw.ops.real(spectrum))
+    Tensor([10., -2., -2.], dtype=f64)
     """
     return _rfft(a, norm, out)
 
@@ -2289,6 +2806,12 @@ def round(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.round(cw.asarray([0.5, 1.5, 2.4]))
+    Tensor([0., 2., 2.], dtype=f64)
     """
     return _round(a, out)
 
@@ -2311,6 +2834,15 @@ def scatter(
         The axis that is indexed: 0.
     out
         The shape of `a`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a, values = cw.zeros((3, 2), "i64"), cw.asarray([[1, 2], [3, 4]])
+    >>> cw.ops.scatter(a, cw.asarray([2, 0]), values)
+    Tensor([[3, 4],
+            [0, 0],
+            [1, 2]], dtype=i64)
     """
     return _scatter(a, indices, values, axis, out)
 
@@ -2331,6 +2863,12 @@ def searchsorted(
         Whether right of equal elements.
     out
         i64, the shape of `values`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.searchsorted(cw.asarray([0, 2, 9]), cw.asarray([1, 2, 2, 5]))
+    Tensor([0, 1, 4], dtype=i64)
     """
     return _searchsorted(values, sorted, right, out)
 
@@ -2349,7 +2887,7 @@ def set_const_val(a: Tensor, value: int) -> Tensor:
     --------
     >>> import cloakwork as cw
     >>> cw.ops.set_const_val(cw.empty(2, "i64"), 7)
-    Tensor([7, 7], shape=(2,), dtype=i64)
+    Tensor([7, 7], dtype=i64)
     """
     return _set_const_val(a, value)
 
@@ -2364,6 +2902,12 @@ def sign(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.sign(cw.asarray([-3, 0, 5]))
+    Tensor([-1,  0,  1], dtype=i64)
     """
     return _sign(a, out)
 
@@ -2377,6 +2921,12 @@ def signbit(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.signbit(cw.asarray([-0.0, 0.0, -1.5]))
+    Tensor([ True, False,  True], dtype=bool)
     """
     return _signbit(a, out)
 
@@ -2390,6 +2940,12 @@ def sin(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.sin(cw.asarray([0.0, 1.0]))
+    Tensor([0.        , 0.84147098], dtype=f64)
     """
     return _sin(a, out)
 
@@ -2403,6 +2959,12 @@ def sinh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.sinh(cw.asarray([0.0, 1.0]))
+    Tensor([0.        , 1.17520119], dtype=f64)
     """
     return _sinh(a, out)
 
@@ -2419,6 +2981,12 @@ def slice(a: Tensor, entries: int | Sequence[int | slice]) -> Tensor:
         Any tensor.
     entries
         An index or a range for each axis.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.slice(cw.asarray([[1, 2, 3], [4, 5, 6]]), [1, slice(2, -1, -1)])
+    Tensor([6, 5, 4], dtype=i64)
     """
     return _slice(a, entries)
 
@@ -2433,6 +3001,12 @@ def slogdet_packed(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         f32, f64, c64 or c128 `[.., n, n]`.
     out
         The parts, row-major, along one axis.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.slogdet_packed(cw.asarray([[0.0, 1.0], [1.0, 0.0]]))[0]
+    Tensor(-1., dtype=f64)
     """
     return _slogdet_packed(a, out)
 
@@ -2448,6 +3022,14 @@ def solve(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, `[.., n, r]`.
     out
         The common batch and `[n, r]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a, b = cw.asarray([[2.0, 0.0], [1.0, 4.0]]), cw.asarray([[2.0], [9.0]])
+    >>> cw.ops.solve(a, b)
+    Tensor([[1.],
+            [2.]], dtype=f64)
     """
     return _solve(a, b, out)
 
@@ -2466,6 +3048,13 @@ def sort(a: Tensor, axis: int, *, descending: bool = False, out: Tensor | None =
         Whether the greatest comes first.
     out
         The shape of `a`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.sort(cw.asarray([[3, 1, 2], [9, 7, 8]]), 1, descending=True)
+    Tensor([[3, 2, 1],
+            [9, 8, 7]], dtype=i64)
     """
     return _sort(a, axis, descending, out)
 
@@ -2479,6 +3068,12 @@ def sqrt(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.sqrt(cw.asarray([4.0, 2.0]))
+    Tensor([2.        , 1.41421356], dtype=f64)
     """
     return _sqrt(a, out)
 
@@ -2492,6 +3087,12 @@ def square(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.square(cw.asarray([3, -4]))
+    Tensor([ 9, 16], dtype=i64)
     """
     return _square(a, out)
 
@@ -2526,6 +3127,13 @@ def subtract(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         The dtype of `a`, a shape that broadcasts with it.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.subtract(cw.asarray([[1], [2]]), cw.asarray([10, 20]))
+    Tensor([[ -9, -19],
+            [ -8, -18]], dtype=i64)
     """
     return _subtract(a, b, out)
 
@@ -2550,6 +3158,12 @@ def sum(
         Whether the axes stay, with size 1.
     out
         `a` without the axes.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.sum(cw.asarray([[1, 2], [3, 4]]), 0)
+    Tensor([4, 6], dtype=i64)
     """
     return _sum(a, axes, keepdims, out)
 
@@ -2566,6 +3180,15 @@ def svd_packed(a: Tensor, *, full: bool = False, out: Tensor | None = None) -> T
         Whether U and V are square.
     out
         The parts, row-major, along one axis.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a = cw.asarray([[0.0, 2.0], [3.0, 0.0]])
+    >>> packed = cw.ops.svd_packed(a)
+    >>> u, values, v = packed[:4].reshape(2, 2), packed[4:6], packed[6:].reshape(2, 2)
+    >>> cw.ops.round(values), bool(cw.ops.all(abs(u * values @ v - a) < 1e-12, (0, 1)))
+    (Tensor([3., 2.], dtype=f64), True)
     """
     return _svd_packed(a, full, out)
 
@@ -2579,6 +3202,12 @@ def svdvals(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         f32, f64, c64 or c128 `[.., m, n]`.
     out
         `a` without its last axis, or less.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.round(cw.ops.svdvals(cw.asarray([[0.0, 2.0], [3.0, 0.0]])))
+    Tensor([3., 2.], dtype=f64)
     """
     return _svdvals(a, out)
 
@@ -2607,7 +3236,7 @@ def take_along_axis(a: Tensor, indices: Tensor, axis: int, *, out: Tensor | None
     >>> a, indices = cw.asarray([[1, 2, 3], [4, 5, 6]]), cw.asarray([[0, -1, 1]])
     >>> cw.ops.take_along_axis(a, indices, 1)
     Tensor([[1, 3, 2],
-            [4, 6, 5]], shape=(2, 3), dtype=i64)
+            [4, 6, 5]], dtype=i64)
     """
     return _take_along_axis(a, indices, axis, out)
 
@@ -2621,6 +3250,12 @@ def tan(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.tan(cw.asarray([0.0, 1.0]))
+    Tensor([0.        , 1.55740772], dtype=f64)
     """
     return _tan(a, out)
 
@@ -2634,6 +3269,12 @@ def tanh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.tanh(cw.asarray([0.0, 1.0]))
+    Tensor([0.        , 0.76159416], dtype=f64)
     """
     return _tanh(a, out)
 
@@ -2654,7 +3295,7 @@ def ternary(random: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> import cloakwork as cw
     >>> words = cw.asarray([0, 1 << 63, (1 << 64) - 1], "u64")
     >>> cw.ops.ternary(words)
-    Tensor([-1,  0,  1], shape=(3,), dtype=i64)
+    Tensor([-1,  0,  1], dtype=i64)
     """
     return _ternary(random, out)
 
@@ -2668,6 +3309,14 @@ def transpose(a: Tensor, axes: int | Sequence[int | slice]) -> Tensor:
         Any tensor.
     axes
         A permutation of the axes of `a`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.transpose(cw.asarray([[1, 2, 3], [4, 5, 6]]), (1, 0))
+    Tensor([[1, 4],
+            [2, 5],
+            [3, 6]], dtype=i64)
     """
     return _transpose(a, axes)
 
@@ -2681,6 +3330,12 @@ def trunc(a: Tensor, *, out: Tensor | None = None) -> Tensor:
         Any shape.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.trunc(cw.asarray([1.8, -1.8]))
+    Tensor([ 1., -1.], dtype=f64)
     """
     return _trunc(a, out)
 
@@ -2703,7 +3358,7 @@ def uniform_mod(random: Tensor, q: Tensor | int, *, out: Tensor | None = None) -
     >>> import cloakwork as cw
     >>> words = cw.asarray([[20, 0], [0, 1]], "u64")  # 20 and 2^64, low word first
     >>> cw.ops.uniform_mod(words, 17)
-    Tensor([3, 1], shape=(2,), dtype=i64)
+    Tensor([3, 1], dtype=i64)
     """
     return _uniform_mod(random, q, out)
 
@@ -2740,6 +3395,13 @@ def where(a: Tensor, b: Tensor, condition: Tensor, *, out: Tensor | None = None)
         bool, a shape that broadcasts.
     out
         A shape that the operands broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a, b = cw.asarray([1, 2, 3]), cw.asarray([10, 20, 30])
+    >>> cw.ops.where(a, b, cw.asarray([True, False, True]))
+    Tensor([ 1, 20,  3], dtype=i64)
     """
     return _where(a, b, condition, out)
 
@@ -2758,6 +3420,6 @@ def zeros(shape: int | Sequence[int | slice], dtype: str) -> Tensor:
     --------
     >>> import cloakwork as cw
     >>> cw.ops.zeros(3, "i8")
-    Tensor([0, 0, 0], shape=(3,), dtype=i8)
+    Tensor([0, 0, 0], dtype=i8)
     """
     return _zeros(shape, dtype)

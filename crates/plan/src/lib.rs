@@ -8,6 +8,7 @@
 mod arena;
 mod build;
 mod error;
+mod fuse;
 mod layout;
 mod lower;
 mod memory;
@@ -16,6 +17,7 @@ mod print;
 
 pub use build::plan;
 pub use error::PlanError;
+pub use fuse::{Candidate, Fusion};
 pub use lower::{Lowered, lower};
 pub use memory::{Memory, format_bytes};
 pub use plan::{

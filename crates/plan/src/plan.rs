@@ -1,6 +1,7 @@
 //! What a plan consists of. No pointers, no data: everything is an index or an offset.
 
 use crate::Memory;
+use crate::fuse::{Candidate, Fusion};
 use crate::layout::Layout;
 use cloakwork_ir::{HostId, Type, View};
 use cloakwork_kernels::{Isa, KernelRow};
@@ -20,6 +21,9 @@ pub struct Options {
     /// Store tensors whose last axis runs over moduli with that axis outermost. Off, every buffer
     /// has the layout that HEAL's runtime would give it; results are the same.
     pub limb_major: bool,
+    /// Run element-wise steps over the same elements block by block together. Off, each step is
+    /// done before the next, and all it wrote is there to be looked at; results are the same.
+    pub fuse: bool,
 }
 
 /// Which memory an address counts from.
@@ -33,6 +37,8 @@ pub enum Space {
     Output,
     /// An integer operand: index into [`Plan::pool`].
     Pool,
+    /// A block of a fusion, in the scratch memory of the thread that computes it.
+    Slot,
     /// Nowhere: an operand that is absent.
     Null,
 }
@@ -194,6 +200,10 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// What each step does.
     pub costs: Vec<StepCost>,
+    /// Steps that run together, in order.
+    pub fusions: Vec<Fusion>,
+    /// The operands of their members.
+    pub fused: Vec<Candidate>,
     /// Iteration spaces.
     pub geometries: Vec<Geometry>,
     /// Operands of all steps.

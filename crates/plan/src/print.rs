@@ -6,7 +6,16 @@ use std::fmt;
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.memory)?;
-        for step in &self.steps {
+        let mut fusions = self.fusions.iter().peekable();
+        for (index, step) in (0u32..).zip(&self.steps) {
+            if let Some(fusion) = fusions.next_if(|fusion| fusion.first == index) {
+                let steps = fusion.end - fusion.first;
+                writeln!(
+                    f,
+                    "     together, {} elements a block: {steps} steps",
+                    fusion.block
+                )?;
+            }
             let geometry = &self.geometries[step.geometry as usize];
             write!(
                 f,
@@ -48,6 +57,7 @@ impl Plan {
             Space::Host => write!(f, "host {}+{}", at.index, at.offset),
             Space::Output => write!(f, "result {}", at.index),
             Space::Pool => write!(f, "{}", self.pool[at.index as usize]),
+            Space::Slot => write!(f, "block {}", at.index),
             Space::Null => f.write_str("-"),
         }
     }

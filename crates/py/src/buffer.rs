@@ -268,6 +268,10 @@ pub fn asarray(array: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Option<
     if copy != Some(true) {
         return Ok(Some(tensor));
     }
-    let own = tensor.inner().real("a copy")?.own_copy().map_err(errors::eager)?;
+    let own = tensor
+        .inner()
+        .real("a copy")?
+        .own_copy()
+        .map_err(errors::eager)?;
     Ok(Some(Inner::Real(own).into()))
 }

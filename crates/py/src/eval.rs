@@ -4,7 +4,7 @@ use crate::guard::unlocked;
 use crate::tensor::Inner;
 use crate::{device, errors, trace};
 use cloakwork_ir::{DType, ShapeItem};
-use cloakwork_ops::{OpDef, find};
+use cloakwork_ops::{Body, OpDef, ParamKind, find};
 use cloakwork_run::eager::{self, EagerArg};
 use pyo3::prelude::*;
 
@@ -43,9 +43,38 @@ pub fn eval(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult
     let none = tensors.clone().next().is_none();
     let traced = tensors.any(|tensor| matches!(tensor, Inner::Traced(_)));
     match active {
+        Some(trace) if trace.is_batch() => in_batch(py, &trace, def, values),
         Some(trace) if traced || none => trace.record(def, values).map(Inner::Traced),
         _ => at_once(py, def, values),
     }
+}
+
+/// What a batch makes of a call: it waits, unless it is a view of elements that are there, or
+/// writes to a tensor from outside, whose elements earlier calls may still have to read.
+fn in_batch(
+    py: Python<'_>,
+    trace: &std::sync::Arc<trace::Trace>,
+    def: &'static OpDef,
+    values: Vec<Value>,
+) -> PyResult<Inner> {
+    let is_real = |value: &Value| match value {
+        Value::Tensor(Inner::Real(_)) => true,
+        Value::Tensor(Inner::Traced(traced)) => traced.settled().is_some(),
+        _ => false,
+    };
+    let given = def.params.iter().zip(&values);
+    let writes = given
+        .filter(|(param, _)| param.kind == ParamKind::Out)
+        .any(|(_, value)| is_real(value));
+    if writes {
+        trace.flush(py)?;
+        return at_once(py, def, values);
+    }
+    let views = matches!(def.body, Body::View(_)) && values.first().is_some_and(is_real);
+    if views {
+        return at_once(py, def, values);
+    }
+    trace.record(def, values).map(Inner::Traced)
 }
 
 fn at_once(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult<Inner> {
@@ -61,7 +90,10 @@ fn at_once(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult<
 fn eager_arg(value: Value) -> PyResult<EagerArg> {
     Ok(match value {
         Value::Tensor(Inner::Real(tensor)) => EagerArg::Tensor(tensor),
-        Value::Tensor(Inner::Traced(_)) => return Err(trace::stray()),
+        Value::Tensor(Inner::Traced(traced)) => match traced.settle()? {
+            Some(Inner::Real(tensor)) => EagerArg::Tensor(tensor.clone()),
+            _ => return Err(trace::stray()),
+        },
         Value::Int(value) => EagerArg::Int(value),
         Value::Shape(items) => EagerArg::Shape(items),
         Value::DType(dtype) => EagerArg::DType(dtype),

@@ -8,7 +8,7 @@ use crate::tensor::{self, Inner};
 use cloakwork_formats::{load_bytes, read, save_container, save_heal};
 use cloakwork_ir::{Generation, HostId, HostSlot, HostTensor, text};
 use cloakwork_plan::{Options, Plan, plan};
-use cloakwork_run::Executor;
+use cloakwork_run::{Executor, eager};
 use cloakwork_verify::{Verification, Verified, annotate, verify};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -84,6 +84,7 @@ impl Program {
             threads,
             memory_budget_bytes,
             limb_major: true,
+            fuse: true,
         };
         let made = unlocked(py, || plan(verified, &options))?.map_err(errors::plan)?;
         let made = Arc::new(made);
@@ -123,6 +124,25 @@ impl Program {
             }
         }
         inputs
+    }
+
+    /// Tensors for inputs that are called in0, in1, ... in the order of their names.
+    pub fn inputs_by_name(
+        &self,
+        tensors: &[eager::Tensor],
+    ) -> PyResult<HashMap<HostId, HostTensor>> {
+        let mut bound = HashMap::new();
+        for (name, ids) in self.inputs() {
+            let index = name
+                .strip_prefix("in")
+                .and_then(|n| n.parse::<usize>().ok());
+            let tensor = index
+                .and_then(|index| tensors.get(index))
+                .ok_or_else(|| errors::internal(format!("no tensor for input {name}")))?;
+            let host = tensor.to_host().map_err(errors::run)?;
+            bound.extend(ids.into_iter().map(|id| (id, host.clone())));
+        }
+        Ok(bound)
     }
 
     /// Tensors for the inputs, in their order.

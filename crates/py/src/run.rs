@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// How to run.
+#[derive(Default)]
 pub struct Settings {
     /// Worker threads.
     pub threads: usize,
@@ -108,6 +109,24 @@ impl Run {
             wrong_op,
         })
     }
+}
+
+impl Run {
+    /// The outputs, in order.
+    pub fn into_outputs(self) -> Vec<HostTensor> {
+        let outputs = self.outcome.outputs.into_iter();
+        outputs.map(|output| output.tensor).collect()
+    }
+}
+
+/// A result as a tensor over the very memory that the run wrote.
+pub fn adopt(host: HostTensor) -> eager::Tensor {
+    let (view, bytes) = (host.view().clone(), host.bytes().clone());
+    let slice = bytes.as_slice();
+    let place = (slice.as_ptr().cast_mut(), slice.len(), false);
+    // SAFETY: a run's results are blocks of their own, which their bytes keep and nobody else
+    // writes; the host tensor's view stays inside them.
+    unsafe { eager::Tensor::from_foreign(host.dtype(), view, place, Box::new(bytes)) }
 }
 
 #[pymethods]

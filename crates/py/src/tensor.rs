@@ -52,10 +52,13 @@ impl Inner {
     pub fn real(&self, wish: &str) -> PyResult<&eager::Tensor> {
         match self {
             Self::Real(tensor) => Ok(tensor),
-            Self::Traced(_) => Err(errors::trace(format!(
-                "{wish}: a traced tensor has a shape and a dtype but no elements; a traced \
+            Self::Traced(traced) => match traced.settle()? {
+                Some(Self::Real(tensor)) => Ok(tensor),
+                _ => Err(errors::trace(format!(
+                    "{wish}: a traced tensor has a shape and a dtype but no elements; a traced \
                  function cannot depend on them"
-            ))),
+                ))),
+            },
         }
     }
 }
@@ -77,8 +80,12 @@ impl From<Inner> for Tensor {
 
 impl Tensor {
     /// What it is a view of.
+    #[inline]
     pub fn inner(&self) -> &Inner {
-        &self.inner
+        match &self.inner {
+            Inner::Traced(traced) => traced.settled().unwrap_or(&self.inner),
+            real => real,
+        }
     }
 
     fn derive(
@@ -87,15 +94,15 @@ impl Tensor {
         op: &'static str,
         rest: impl IntoIterator<Item = Value>,
     ) -> PyResult<Self> {
-        layout(py, op, &self.inner, rest).map(Self::from)
+        layout(py, op, self.inner(), rest).map(Self::from)
     }
 
     fn ndim(&self) -> usize {
-        self.inner.view().rank()
+        self.inner().view().rank()
     }
 
     fn elements(&self) -> u64 {
-        self.inner.view().shape.elements()
+        self.inner().view().shape.elements()
     }
 }
 
@@ -104,7 +111,7 @@ impl Tensor {
     /// Sizes of the axes, outermost first.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.inner.view().shape.dims())
+        PyTuple::new(py, self.inner().view().shape.dims())
     }
 
     /// Number of axes.
@@ -116,7 +123,7 @@ impl Tensor {
     /// Element type, such as `cloakwork.int64`; equal to its names, "i64" and "int64".
     #[getter]
     fn dtype(&self, py: Python<'_>) -> PyResult<Py<PyDType>> {
-        object(py, self.inner.dtype())
+        object(py, self.inner().dtype())
     }
 
     /// Where its elements are: "cpu".
@@ -134,22 +141,26 @@ impl Tensor {
     /// Bytes of an element.
     #[getter]
     fn itemsize(&self) -> usize {
-        self.inner.dtype().size_bytes()
+        self.inner().dtype().size_bytes()
     }
 
     /// Bytes of its elements, without gaps.
     #[getter]
     fn nbytes(&self) -> u64 {
-        self.elements() * self.inner.dtype().size_bytes() as u64
+        self.elements() * self.inner().dtype().size_bytes() as u64
     }
 
     /// Distance between neighbours along each axis, in bytes.
     #[getter]
     fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let size = self.inner.dtype().size_bytes() as i64;
+        let size = self.inner().dtype().size_bytes() as i64;
         PyTuple::new(
             py,
-            self.inner.view().strides.iter().map(|stride| stride * size),
+            self.inner()
+                .view()
+                .strides
+                .iter()
+                .map(|stride| stride * size),
         )
     }
 
@@ -202,7 +213,7 @@ impl Tensor {
     ) -> PyResult<Self> {
         let sizes = index::sizes(shape, self.elements())?;
         let shaped = self.derive(py, "reshape", [Value::Shape(sizes)])?;
-        let shares = match (&self.inner, &shaped.inner) {
+        let shares = match (self.inner(), shaped.inner()) {
             (Inner::Real(a), Inner::Real(b)) => std::sync::Arc::ptr_eq(a.storage(), b.storage()),
             (Inner::Traced(a), Inner::Traced(b)) => a.shares_storage(b),
             _ => false,
@@ -270,10 +281,10 @@ impl Tensor {
     fn astype(slf: &Bound<'_, Self>, dtype: &Bound<'_, PyAny>, copy: bool) -> PyResult<Py<Self>> {
         let (py, own) = (slf.py(), slf.get());
         let dtype = dtype::from_object(dtype)?;
-        if dtype == own.inner.dtype() && !copy {
+        if dtype == own.inner().dtype() && !copy {
             return Ok(slf.clone().unbind());
         }
-        let values = vec![Value::Tensor(own.inner.clone()), Value::DType(dtype)];
+        let values = vec![Value::Tensor(own.inner().clone()), Value::DType(dtype)];
         Py::new(py, Self::from(call(py, "astype", values)?))
     }
 
@@ -294,7 +305,7 @@ impl Tensor {
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        let first = self.inner.view().shape.dims().first();
+        let first = self.inner().view().shape.dims().first();
         first
             .map(|&size| size as usize)
             .ok_or_else(|| PyTypeError::new_err("len() of a tensor without axes"))
@@ -330,7 +341,7 @@ impl Tensor {
 
     /// The elements as nested lists; of a tensor without axes, its element.
     fn tolist<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.get().inner.real("tolist()")?;
+        slf.get().inner().real("tolist()")?;
         let numpy = slf.py().import("numpy")?;
         numpy
             .call_method1("asarray", (slf,))?
@@ -338,7 +349,7 @@ impl Tensor {
     }
 
     fn __bool__(&self) -> PyResult<bool> {
-        if self.inner.is_secret() {
+        if self.inner().is_secret() {
             return Err(errors::secret(
                 "the truth of a secret tensor must not steer a program",
             ));
@@ -359,10 +370,10 @@ impl Tensor {
     }
 
     fn __index__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        if !self.inner.dtype().is_integer() {
+        if !self.inner().dtype().is_integer() {
             let text = format!(
                 "an index is an integer, got {}",
-                self.inner.dtype().long_name()
+                self.inner().dtype().long_name()
             );
             return Err(PyTypeError::new_err(text));
         }
@@ -371,7 +382,7 @@ impl Tensor {
 
     /// A NumPy array with a copy of the elements; `numpy.asarray` shares them instead.
     fn numpy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.get().inner.real("numpy()")?;
+        slf.get().inner().real("numpy()")?;
         slf.py().import("numpy")?.call_method1("array", (slf,))
     }
 
@@ -383,7 +394,7 @@ impl Tensor {
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        slf.get().inner.real("a NumPy array of it")?;
+        slf.get().inner().real("a NumPy array of it")?;
         let memory = py.import("builtins")?.call_method1("memoryview", (slf,))?;
         let options = PyDict::new(py);
         options.set_item("dtype", dtype)?;
@@ -429,7 +440,7 @@ impl Tensor {
                 "__dlpack__: the CPU has no streams; leave stream out",
             ));
         }
-        let tensor = self.inner.real("__dlpack__()")?;
+        let tensor = self.inner().real("__dlpack__()")?;
         dlpack::export(py, tensor, max_version, dl_device, copy)
     }
 
@@ -445,7 +456,7 @@ impl Tensor {
         operator(&numbers::ADD, other, slf.as_any())
     }
     fn __iadd__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        numbers::assign(py, &numbers::ADD, &self.inner, other)
+        numbers::assign(py, &numbers::ADD, self.inner(), other)
     }
     fn __sub__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         operator(&numbers::SUBTRACT, slf.as_any(), other)
@@ -454,7 +465,7 @@ impl Tensor {
         operator(&numbers::SUBTRACT, other, slf.as_any())
     }
     fn __isub__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        numbers::assign(py, &numbers::SUBTRACT, &self.inner, other)
+        numbers::assign(py, &numbers::SUBTRACT, self.inner(), other)
     }
     fn __mul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         operator(&numbers::MULTIPLY, slf.as_any(), other)
@@ -463,7 +474,7 @@ impl Tensor {
         operator(&numbers::MULTIPLY, other, slf.as_any())
     }
     fn __imul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        numbers::assign(py, &numbers::MULTIPLY, &self.inner, other)
+        numbers::assign(py, &numbers::MULTIPLY, self.inner(), other)
     }
     fn __truediv__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         operator(&numbers::DIVIDE, slf.as_any(), other)
@@ -472,7 +483,7 @@ impl Tensor {
         operator(&numbers::DIVIDE, other, slf.as_any())
     }
     fn __itruediv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        numbers::assign(py, &numbers::DIVIDE, &self.inner, other)
+        numbers::assign(py, &numbers::DIVIDE, self.inner(), other)
     }
     fn __floordiv__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         operator(&numbers::FLOOR_DIVIDE, slf.as_any(), other)
@@ -481,7 +492,7 @@ impl Tensor {
         operator(&numbers::FLOOR_DIVIDE, other, slf.as_any())
     }
     fn __ifloordiv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        numbers::assign(py, &numbers::FLOOR_DIVIDE, &self.inner, other)
+        numbers::assign(py, &numbers::FLOOR_DIVIDE, self.inner(), other)
     }
     fn __mod__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         operator(&numbers::REMAINDER, slf.as_any(), other)
@@ -490,7 +501,7 @@ impl Tensor {
         operator(&numbers::REMAINDER, other, slf.as_any())
     }
     fn __imod__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        numbers::assign(py, &numbers::REMAINDER, &self.inner, other)
+        numbers::assign(py, &numbers::REMAINDER, self.inner(), other)
     }
     fn __and__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         operator(&numbers::BITWISE_AND, slf.as_any(), other)
@@ -499,7 +510,7 @@ impl Tensor {
         operator(&numbers::BITWISE_AND, other, slf.as_any())
     }
     fn __iand__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        numbers::assign(py, &numbers::BITWISE_AND, &self.inner, other)
+        numbers::assign(py, &numbers::BITWISE_AND, self.inner(), other)
     }
     fn __or__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         operator(&numbers::BITWISE_OR, slf.as_any(), other)
@@ -508,7 +519,7 @@ impl Tensor {
         operator(&numbers::BITWISE_OR, other, slf.as_any())
     }
     fn __ior__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        numbers::assign(py, &numbers::BITWISE_OR, &self.inner, other)
+        numbers::assign(py, &numbers::BITWISE_OR, self.inner(), other)
     }
     fn __xor__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         operator(&numbers::BITWISE_XOR, slf.as_any(), other)
@@ -517,7 +528,7 @@ impl Tensor {
         operator(&numbers::BITWISE_XOR, other, slf.as_any())
     }
     fn __ixor__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        numbers::assign(py, &numbers::BITWISE_XOR, &self.inner, other)
+        numbers::assign(py, &numbers::BITWISE_XOR, self.inner(), other)
     }
     fn __lshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         operator(&numbers::BITWISE_LEFT_SHIFT, slf.as_any(), other)
@@ -526,7 +537,7 @@ impl Tensor {
         operator(&numbers::BITWISE_LEFT_SHIFT, other, slf.as_any())
     }
     fn __ilshift__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        numbers::assign(py, &numbers::BITWISE_LEFT_SHIFT, &self.inner, other)
+        numbers::assign(py, &numbers::BITWISE_LEFT_SHIFT, self.inner(), other)
     }
     fn __rshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         operator(&numbers::BITWISE_RIGHT_SHIFT, slf.as_any(), other)
@@ -535,7 +546,7 @@ impl Tensor {
         operator(&numbers::BITWISE_RIGHT_SHIFT, other, slf.as_any())
     }
     fn __irshift__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        numbers::assign(py, &numbers::BITWISE_RIGHT_SHIFT, &self.inner, other)
+        numbers::assign(py, &numbers::BITWISE_RIGHT_SHIFT, self.inner(), other)
     }
     fn __pow__(
         slf: &Bound<'_, Self>,
@@ -557,7 +568,7 @@ impl Tensor {
         other: &Bound<'_, PyAny>,
         _modulo: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        numbers::assign(py, &numbers::POW, &self.inner, other)
+        numbers::assign(py, &numbers::POW, self.inner(), other)
     }
     fn __matmul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         product(slf.as_any(), other)
@@ -569,8 +580,8 @@ impl Tensor {
         let py = slf.py();
         let result = product(slf.as_any(), other)?;
         let result = result.bind(py).cast::<Self>()?.get();
-        if result.inner.dtype() != slf.get().inner.dtype()
-            || result.inner.view().shape != slf.get().inner.view().shape
+        if result.inner.dtype() != slf.get().inner().dtype()
+            || result.inner.view().shape != slf.get().inner().view().shape
         {
             return Err(PyValueError::new_err(
                 "@=: the product is of another shape or dtype than the tensor",
@@ -578,21 +589,21 @@ impl Tensor {
         }
         let values = vec![
             Value::Tensor(result.inner.clone()),
-            Value::Tensor(slf.get().inner.clone()),
+            Value::Tensor(slf.get().inner().clone()),
         ];
         call(py, "copy", values).map(|_| ())
     }
     fn __neg__(&self, py: Python<'_>) -> PyResult<Self> {
-        numbers::of_one(py, &numbers::NEGATIVE, &self.inner)
+        numbers::of_one(py, &numbers::NEGATIVE, self.inner())
     }
     fn __pos__(&self, py: Python<'_>) -> PyResult<Self> {
-        numbers::of_one(py, &numbers::POSITIVE, &self.inner)
+        numbers::of_one(py, &numbers::POSITIVE, self.inner())
     }
     fn __abs__(&self, py: Python<'_>) -> PyResult<Self> {
-        numbers::of_one(py, &numbers::ABS, &self.inner)
+        numbers::of_one(py, &numbers::ABS, self.inner())
     }
     fn __invert__(&self, py: Python<'_>) -> PyResult<Self> {
-        numbers::of_one(py, &numbers::BITWISE_INVERT, &self.inner)
+        numbers::of_one(py, &numbers::BITWISE_INVERT, self.inner())
     }
 
     fn __richcmp__(
@@ -615,7 +626,7 @@ impl Tensor {
     ///
     /// They are zeroed when released, and never printed, pickled or traced.
     fn mark_secret(&self) -> PyResult<()> {
-        self.inner
+        self.inner()
             .real("mark_secret()")
             .map(eager::Tensor::mark_secret)
     }
@@ -623,26 +634,27 @@ impl Tensor {
     /// Whether its elements are marked as secret.
     #[getter]
     fn is_secret(&self) -> bool {
-        self.inner.is_secret()
+        self.inner().is_secret()
     }
 
     /// Overwrite the elements, and those of every view that shares their storage, with zeros.
     fn zeroize(&self, py: Python<'_>) -> PyResult<()> {
-        let tensor = self.inner.real("zeroize()")?;
+        let tensor = self.inner().real("zeroize()")?;
         crate::guard::unlocked(py, || tensor.zeroize())
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let py = slf.py();
         let show = py.import("cloakwork.show")?.getattr("tensor")?;
-        show.call1((slf, matches!(slf.get().inner, Inner::Traced(_))))?
+        show.call1((slf, matches!(slf.get().inner(), Inner::Traced(_))))?
             .extract()
     }
 
     fn __format__(slf: &Bound<'_, Self>, spec: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let builtins = slf.py().import("builtins")?;
         let own = slf.get();
-        let one = own.ndim() == 0 && matches!(own.inner, Inner::Real(_)) && !own.inner.is_secret();
+        let one =
+            own.ndim() == 0 && matches!(own.inner(), Inner::Real(_)) && !own.inner().is_secret();
         let shown = if one {
             own.item(slf.py())?
         } else {
@@ -653,7 +665,7 @@ impl Tensor {
 
     fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, protocol: i64) -> PyResult<Bound<'py, PyTuple>> {
         slf.get().refuse_secret("pickled")?;
-        slf.get().inner.real("pickling")?;
+        slf.get().inner().real("pickling")?;
         crate::copies::reduced(slf, protocol)
     }
 
@@ -662,9 +674,10 @@ impl Tensor {
         view: *mut ffi::Py_buffer,
         flags: c_int,
     ) -> PyResult<()> {
-        let Inner::Real(tensor) = slf.get().inner.clone() else {
-            return Err(PyBufferError::new_err("a traced tensor has no elements"));
-        };
+        let tensor = slf.get().inner().real("memory of it");
+        let tensor = tensor
+            .map_err(|e| PyBufferError::new_err(e.to_string()))?
+            .clone();
         // SAFETY: Python hands a valid place for the description.
         unsafe { buffer::export(slf.into_any(), &tensor, view, flags) }
     }
@@ -716,7 +729,7 @@ fn product(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
 impl Tensor {
     /// The only element.
     fn only(&self, wish: &str) -> PyResult<element::Only> {
-        let tensor = self.inner.real(wish)?;
+        let tensor = self.inner().real(wish)?;
         if self.elements() != 1 {
             let text = format!(
                 "{wish} needs one element, this tensor has {}",
@@ -740,7 +753,7 @@ impl Tensor {
     }
 
     fn refuse_secret(&self, deed: &str) -> PyResult<()> {
-        if self.inner.is_secret() {
+        if self.inner().is_secret() {
             return Err(errors::secret(format!("a secret tensor is not {deed}")));
         }
         Ok(())

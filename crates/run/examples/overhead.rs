@@ -36,6 +36,7 @@ fn main() {
         threads: 1,
         memory_budget_bytes: None,
         limb_major: true,
+        fuse: true,
     };
     let start = Instant::now();
     let plan = Arc::new(plan(verified, &options).unwrap());

@@ -56,6 +56,17 @@ impl fmt::Display for WrongOp {
     }
 }
 
+/// The same program with every step done before the next, so that what each wrote can be seen.
+fn unfused(plan: &Plan) -> Result<Executor, RunError> {
+    let options = cloakwork_plan::Options {
+        fuse: false,
+        ..plan.options.clone()
+    };
+    let plan = cloakwork_plan::plan(Arc::clone(&plan.verified), &options)
+        .map_err(|error| RunError::Internal(error.to_string()))?;
+    Executor::new(Arc::new(plan))
+}
+
 /// Runs the program by kernels and by references together.
 ///
 /// Returns the first op whose results differ; `None` if all agree, so that an expected value in the
@@ -68,6 +79,9 @@ pub fn bisect(
     inputs: &HashMap<HostId, HostTensor>,
     tick: &mut dyn FnMut(outcome::Progress) -> bool,
 ) -> Result<Option<WrongOp>, RunError> {
+    if !executor.plan().fusions.is_empty() {
+        return bisect(&mut unfused(executor.plan())?, inputs, tick);
+    }
     let plan = Arc::clone(executor.plan());
     let verified = Arc::clone(&plan.verified);
     let mut interpreter = Interpreter::new(&verified, inputs);

@@ -8,7 +8,7 @@ use crate::table::{Memories, Table};
 use crate::{RunError, check, pool};
 use cloakwork_ir::{HostId, HostSlot, HostTensor, View};
 use cloakwork_kernels::{Difference, find_difference};
-use cloakwork_plan::{Check, Download, Plan, Prepared};
+use cloakwork_plan::{Check, Download, Fusion, Plan, Prepared};
 use std::collections::HashMap;
 use std::iter::Peekable;
 use std::slice;
@@ -150,7 +150,19 @@ impl Executor {
         };
         let mut ends_ns = Vec::with_capacity(recorded);
         let start = Instant::now();
-        for index in 0..plan.steps.len() {
+        let mut fusions = plan.fusions.iter().peekable();
+        let mut index = 0;
+        while index < plan.steps.len() {
+            if let Some(fusion) = fusions.next_if(|fusion| fusion.first as usize == index) {
+                let begun = start.elapsed().as_nanos() as u64;
+                run.fused(fusion)?;
+                if options.profile {
+                    let ended = start.elapsed().as_nanos() as u64;
+                    share(&plan, fusion, (begun, ended), &mut ends_ns);
+                }
+                index = fusion.end as usize;
+                continue;
+            }
             run.step(index)?;
             if options.profile {
                 ends_ns.push(start.elapsed().as_nanos() as u64);
@@ -158,6 +170,7 @@ impl Executor {
             if let Some(watch) = observer.as_mut() {
                 watch(index, &memories)?;
             }
+            index += 1;
         }
         run.contents(plan.steps.len())?;
         let wall_ns = start.elapsed().as_nanos() as u64;
@@ -224,6 +237,32 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Runs the steps of a fusion together.
+    fn fused(&mut self, fusion: &Fusion) -> Result<(), RunError> {
+        let plan = self.memories.plan;
+        let first = fusion.first as usize;
+        let members = &plan.steps[first..fusion.end as usize];
+        let weight: u64 = members.iter().map(|step| u64::from(step.weight)).sum();
+        let interrupted = || RunError::Interrupted {
+            step: plan.program_step(members[0].origin),
+        };
+        let shown = weight.min(u64::from(u32::MAX)) as u32;
+        if !self.clock.step(first, shown) {
+            return Err(interrupted());
+        }
+        self.contents(first)?;
+        let fused = self.table.fused(plan, fusion);
+        let clock = &mut self.clock;
+        let mut go_on = || clock.look(first);
+        // SAFETY: as for a single step; scratch memory was planned for the slots, and blocks of
+        // different elements share nothing else.
+        let run = |from, to, scratch: *mut std::ffi::c_void| unsafe {
+            fused.run(from, to, scratch.cast());
+        };
+        let done = self.workers.each(fusion.elements, weight, &run, &mut go_on);
+        if done { Ok(()) } else { Err(interrupted()) }
+    }
+
     /// Runs one planned step: what only now can be checked, what must be derived now, the kernel.
     fn step(&mut self, index: usize) -> Result<(), RunError> {
         let plan = self.memories.plan;
@@ -249,6 +288,19 @@ impl Run<'_> {
                 .run(step.row, launch, units, u64::from(step.weight), &mut go_on)
         };
         if done { Ok(()) } else { Err(interrupted()) }
+    }
+}
+
+/// Ends of a fusion's steps: they ran together, so that each has its share by weight.
+fn share(plan: &Plan, fusion: &Fusion, (begun, ended): (u64, u64), ends_ns: &mut Vec<u64>) {
+    let members = &plan.steps[fusion.first as usize..fusion.end as usize];
+    let weights = members.iter().map(|step| u64::from(step.weight).max(1));
+    let total: u64 = weights.clone().sum();
+    let mut done = 0;
+    for weight in weights {
+        done += weight;
+        let part = u128::from(ended - begun) * u128::from(done) / u128::from(total);
+        ends_ns.push(begun + part as u64);
     }
 }
 
@@ -279,7 +331,8 @@ fn compare(plan: &Plan, download: &Download, got: &Block) -> Option<Mismatch> {
 }
 
 fn room_for_results(plan: &Plan) -> Result<Vec<Block>, RunError> {
-    let room = |download: &Download| Block::zeroed(download.ty.size_bytes());
+    // A download writes all of it.
+    let room = |download: &Download| Block::uninit(download.ty.size_bytes());
     plan.downloads.iter().map(room).collect()
 }
 

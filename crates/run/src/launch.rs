@@ -55,10 +55,22 @@ impl<'a> Workers<'a> {
         weight_ns: u64,
         go_on: &mut dyn FnMut() -> bool,
     ) -> bool {
+        // SAFETY: the caller's promise; parts are disjoint units.
+        let run = |from, to, scratch| unsafe { row.run(launch, from, to, scratch) };
+        self.each(units, weight_ns, &run, go_on)
+    }
+
+    /// Runs disjoint ranges of units, each with scratch memory of its thread.
+    pub fn each(
+        &self,
+        units: u64,
+        weight_ns: u64,
+        run: &(dyn Fn(u64, u64, *mut std::ffi::c_void) + Sync),
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> bool {
         if weight_ns < self.split_ns {
             if units > 0 {
-                // SAFETY: the caller's promise.
-                unsafe { row.run(launch, 0, units, self.scratch.as_ptr().cast()) };
+                run(0, units, self.scratch.as_ptr().cast());
             }
             return true;
         }
@@ -83,12 +95,10 @@ impl<'a> Workers<'a> {
                     (0..pieces).into_par_iter().for_each(|piece| {
                         let from = begin + boundary(end - begin, piece, pieces);
                         let to = begin + boundary(end - begin, piece + 1, pieces);
-                        // SAFETY: the caller's promise; pieces are disjoint units.
-                        unsafe { row.run(launch, from, to, self.slot()) };
+                        run(from, to, self.slot());
                     });
                 }),
-                // SAFETY: the caller's promise.
-                _ => unsafe { row.run(launch, begin, end, self.scratch.as_ptr().cast()) },
+                _ => run(begin, end, self.scratch.as_ptr().cast()),
             }
         }
         true

@@ -3,8 +3,8 @@
 use crate::RunError;
 use crate::memory::Block;
 use cloakwork_ir::{HostSlot, HostTensor};
-use cloakwork_kernels::RawLaunch;
-use cloakwork_plan::{Address, Geometry, Plan, Prepared, Space};
+use cloakwork_kernels::{KernelRow, RawLaunch};
+use cloakwork_plan::{Address, Candidate, Fusion, Geometry, Plan, Prepared, Space};
 use std::ffi::c_void;
 
 /// All memory that a run's operands lie in.
@@ -25,7 +25,8 @@ impl Memories<'_> {
     pub fn pointer(&self, address: &Address) -> Result<*mut c_void, RunError> {
         let index = address.index as usize;
         let base = match address.space {
-            Space::Null => return Ok(std::ptr::null_mut()),
+            // A slot's memory is the thread's that runs the block.
+            Space::Null | Space::Slot => return Ok(std::ptr::null_mut()),
             Space::Buffer => return Ok(self.offset(self.buffer(address.index), address.offset)),
             Space::Host => self
                 .hosts
@@ -152,5 +153,121 @@ pub fn raw_launch(
         data: pointers.as_ptr(),
         params: geometry.params.as_ptr(),
         prepared,
+    }
+}
+
+/// A fusion ready to run: its members with what a block needs of each.
+pub struct Fused<'a> {
+    members: Vec<Member<'a>>,
+    block: u64,
+    slot_bytes: usize,
+}
+
+struct Member<'a> {
+    row: &'static KernelRow,
+    strides: *const i64,
+    params: *const i64,
+    operands: u32,
+    /// Where each operand's first element is; null for one in a slot.
+    pointers: &'a [*mut c_void],
+    /// Bytes from an element to the next; of one in a slot, the slot.
+    steps: [usize; 4],
+}
+
+// SAFETY: as for `Table`, to whose memory the pointers lead.
+unsafe impl Sync for Fused<'_> {}
+
+/// Strides of an operand list over a single element: any do.
+static ONES: [i64; 4] = [1; 4];
+static ZEROS: [i64; 1] = [0];
+
+impl Fused<'_> {
+    /// Computes elements `begin .. end`, block by block.
+    ///
+    /// # Safety
+    /// As for `KernelRow::run`, of every member; `scratch` has room for all slots and is this
+    /// call's alone.
+    pub unsafe fn run(&self, begin: u64, end: u64, scratch: *mut u8) {
+        let mut at = begin;
+        while at < end {
+            let count = self.block.min(end - at);
+            let dims = [count as i64];
+            for member in &self.members {
+                let mut data: [*mut c_void; 4] = [std::ptr::null_mut(); 4];
+                for (operand, pointer) in member.pointers.iter().enumerate() {
+                    let step = member.steps[operand];
+                    data[operand] = if pointer.is_null() {
+                        scratch.wrapping_add(step * self.slot_bytes).cast()
+                    } else {
+                        pointer.wrapping_byte_add(step * at as usize)
+                    };
+                }
+                let launch = RawLaunch {
+                    rank: 1,
+                    operands: member.operands,
+                    dims: dims.as_ptr(),
+                    strides: member.strides,
+                    data: data.as_ptr(),
+                    params: member.params,
+                    prepared: std::ptr::null(),
+                };
+                // SAFETY: the block lies inside what the member's whole launch may touch.
+                unsafe { member.row.run(&launch, 0, count, std::ptr::null_mut()) };
+            }
+            at += count;
+        }
+    }
+}
+
+impl Table {
+    /// A fusion of the plan.
+    pub fn fused<'a>(&'a self, plan: &'a Plan, fusion: &Fusion) -> Fused<'a> {
+        let member = |(step, candidate): (&cloakwork_plan::Step, &Candidate)| {
+            let geometry = &plan.geometries[step.geometry as usize];
+            let first = step.first_address as usize;
+            let count = candidate.operands as usize;
+            let addresses = &plan.addresses[first..first + count];
+            let mut steps = [0; 4];
+            for (operand, address) in addresses.iter().enumerate() {
+                let moves = geometry.dims.is_empty() || geometry.strides[operand] != 0;
+                steps[operand] = match address.space {
+                    Space::Slot => address.index as usize,
+                    _ if moves => usize::from(candidate.sizes[operand]),
+                    _ => 0,
+                };
+            }
+            let flat = geometry.dims.is_empty();
+            Member {
+                row: step.row,
+                strides: if flat {
+                    ONES.as_ptr()
+                } else {
+                    geometry.strides.as_ptr()
+                },
+                // What stays in a block is not to be written past the caches.
+                params: if addresses[0].space == Space::Slot {
+                    ZEROS.as_ptr()
+                } else {
+                    geometry.params.as_ptr()
+                },
+                operands: count as u32,
+                pointers: &self.pointers[first..first + count],
+                steps,
+            }
+        };
+        let steps = &plan.steps[fusion.first as usize..fusion.end as usize];
+        let first = fusion.first_member as usize;
+        // What was to be copied to a result is that result.
+        let moves_nothing = |step: &cloakwork_plan::Step| {
+            let first = step.first_address as usize;
+            step.row.kernel == "copy" && plan.addresses[first] == plan.addresses[first + 1]
+        };
+        let members = steps.iter().zip(&plan.fused[first..]);
+        let members = members.filter(|(step, _)| !moves_nothing(step));
+        Fused {
+            members: members.map(member).collect(),
+            block: fusion.block,
+            slot_bytes: fusion.slot_bytes as usize,
+        }
     }
 }

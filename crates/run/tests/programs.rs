@@ -141,6 +141,7 @@ fn a_mismatch_names_step_segment_element_and_writer() {
         threads: 1,
         memory_budget_bytes: None,
         limb_major: true,
+        fuse: true,
     };
     let plan = Arc::new(plan(verified, &options).unwrap());
     let mut executor = Executor::new(plan).unwrap();
@@ -171,6 +172,7 @@ fn a_program_above_its_budget_is_refused_with_peak_and_budget() {
         threads: 1,
         memory_budget_bytes: Some(1 << 20),
         limb_major: true,
+        fuse: true,
     };
     let error = plan(verified, &options).unwrap_err();
     assert!(matches!(error, PlanError::Budget { .. }), "{error}");
@@ -192,6 +194,7 @@ fn moduli_that_a_program_computes_are_checked_before_they_divide() {
         threads: 1,
         memory_budget_bytes: None,
         limb_major: true,
+        fuse: true,
     };
     let plan = Arc::new(plan(verified, &options).unwrap());
     let mut executor = Executor::new(plan).unwrap();
@@ -214,6 +217,7 @@ fn a_run_stops_when_its_caller_says_so() {
         threads: 1,
         memory_budget_bytes: None,
         limb_major: true,
+        fuse: true,
     };
     let plan = Arc::new(plan(verified(&source), &options).unwrap());
     let mut executor = Executor::new(plan).unwrap();
@@ -257,6 +261,7 @@ fn run(source: &str) -> Result<(), RunError> {
         threads: 1,
         memory_budget_bytes: None,
         limb_major: true,
+        fuse: true,
     };
     let plan = Arc::new(plan(verified(source), &options).unwrap());
     let mut executor = Executor::new(plan).unwrap();
@@ -354,6 +359,7 @@ fn indices_that_the_caller_overwrites_during_a_run_stay_what_they_were() {
         threads: 1,
         memory_budget_bytes: None,
         limb_major: true,
+        fuse: true,
     };
     let verified = verified(&source);
     let shared = Arc::new(Shared((0..16).map(|_| AtomicU8::new(0)).collect()));
@@ -388,6 +394,7 @@ fn a_zeroized_executor_runs_again_as_before() {
         threads: 1,
         memory_budget_bytes: None,
         limb_major: true,
+        fuse: true,
     };
     let mut executor = Executor::new(Arc::new(plan(verified, &options).unwrap())).unwrap();
     for _ in 0..2 {
@@ -412,6 +419,7 @@ fn an_expected_value_of_another_type_differs_when_verified_and_only_then() {
         threads: 1,
         memory_budget_bytes: None,
         limb_major: true,
+        fuse: true,
     };
     let mut executor = Executor::new(Arc::new(plan(verified, &options).unwrap())).unwrap();
     let mut mismatches = |verify| {

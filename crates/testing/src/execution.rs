@@ -40,6 +40,7 @@ pub fn planned(verified: &Arc<Verified>, threads: usize) -> Result<Arc<Plan>, St
         threads,
         memory_budget_bytes: None,
         limb_major: true,
+        fuse: true,
     };
     plan(Arc::clone(verified), &options)
         .map(Arc::new)

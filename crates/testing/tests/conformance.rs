@@ -44,6 +44,7 @@ fn configurations() -> Vec<Options> {
                     threads,
                     memory_budget_bytes: None,
                     limb_major,
+                    fuse: threads != 1,
                 });
             }
         }

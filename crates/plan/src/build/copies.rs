@@ -69,6 +69,7 @@ impl<'a> Builder<'a> {
         };
         let geometry = self.geometry(&launch);
         self.push(row, geometry, &addresses, Prepared::None, cost);
+        self.may_fuse(&[dtype.size_bytes(); 2]);
         Ok(())
     }
 }

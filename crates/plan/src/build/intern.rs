@@ -1,6 +1,7 @@
 //! The tables of a plan: steps, iteration spaces, integers, buffers.
 
 use super::Builder;
+use crate::fuse::Candidate;
 use crate::plan::{Address, Buffer, Geometry, Prepared, Space, Step, StepCost};
 use cloakwork_ir::DType;
 use cloakwork_kernels::{KernelRow, LaunchShape};
@@ -43,6 +44,23 @@ impl<'a> Builder<'a> {
             row,
         });
         self.plan.costs.push(cost);
+        self.candidates.push(Candidate::default());
+    }
+
+    /// Says that the step just pushed computes element by element, and how wide its operands'
+    /// elements are.
+    pub(super) fn may_fuse(&mut self, sizes: &[usize]) {
+        let mut candidate = Candidate::default();
+        if sizes.len() > candidate.sizes.len() {
+            return;
+        }
+        for (own, &size) in candidate.sizes.iter_mut().zip(sizes) {
+            *own = size as u8;
+        }
+        candidate.operands = sizes.len() as u8;
+        if let Some(last) = self.candidates.last_mut() {
+            *last = candidate;
+        }
     }
 
     /// The index of a launch's iteration space; equal ones are one.

@@ -30,7 +30,8 @@ impl<'a> Builder<'a> {
         for launch in &launches {
             // An op of several launches does its work in the last of them.
             let last = std::ptr::eq(launch, launches.last().unwrap_or(launch));
-            self.launch(call, launch, if last { operations } else { 0 })?;
+            let operations = if last { operations } else { 0 };
+            self.launch(call, launch, operations, body.elementwise.is_some())?;
         }
         Ok(())
     }
@@ -73,6 +74,7 @@ impl<'a> Builder<'a> {
         call: &Call,
         launch: &Launch,
         operations: u64,
+        elementwise: bool,
     ) -> Result<(), PlanError> {
         let mut addresses = SmallVec::<[Address; 6]>::new();
         let mut dtypes = SmallVec::<[DType; 6]>::new();
@@ -116,6 +118,10 @@ impl<'a> Builder<'a> {
         let prepared = self.prepare(call, launch, (row, geometry), &addresses);
         let cost = StepCost { operations, bytes };
         self.push(row, geometry, &addresses, prepared, cost);
+        if elementwise {
+            let sizes: SmallVec<[usize; 6]> = dtypes.iter().map(|d| d.size_bytes()).collect();
+            self.may_fuse(&sizes);
+        }
         Ok(())
     }
 

@@ -6,6 +6,7 @@ mod kernel;
 mod place;
 
 use crate::arena;
+use crate::fuse::{Candidate, fuse};
 use crate::layout::Layout;
 use crate::plan::{Address, Options, Plan, Prepared, Step, StepCost};
 use crate::{Memory, PlanError, lower};
@@ -68,6 +69,8 @@ struct Builder<'a> {
     pool_index: FxHashMap<(DType, i64), u32>,
     prepared_index: FxHashMap<(usize, u32, Box<[Address]>), u32>,
     scratch_bytes: u64,
+    /// Which steps may be fused: an entry a step.
+    candidates: Vec<Candidate>,
     /// Memory that the launches of the call at hand share.
     temporary: Option<u32>,
     origin: u32,
@@ -81,6 +84,8 @@ impl<'a> Builder<'a> {
             options: options.clone(),
             steps: Vec::new(),
             costs: Vec::new(),
+            fusions: Vec::new(),
+            fused: Vec::new(),
             geometries: Vec::new(),
             addresses: Vec::new(),
             buffers: Vec::new(),
@@ -102,6 +107,7 @@ impl<'a> Builder<'a> {
             pool_index: FxHashMap::default(),
             prepared_index: FxHashMap::default(),
             scratch_bytes: 0,
+            candidates: Vec::new(),
             temporary: None,
             origin: 0,
         }
@@ -132,6 +138,10 @@ impl<'a> Builder<'a> {
                 let buffer = &mut self.plan.buffers[buffer as usize];
                 (buffer.first, buffer.last) = (index as u32, index as u32);
             }
+        }
+        if self.plan.options.fuse {
+            let bytes = fuse(&mut self.plan, &self.candidates);
+            self.scratch_bytes = self.scratch_bytes.max(bytes);
         }
         let scratch = self.scratch_bytes.next_multiple_of(arena::ALIGNMENT_BYTES);
         let threads = self.plan.options.threads.max(1) as u64;

@@ -67,7 +67,7 @@ impl Trace {
         self.give_out(&mut state, def, &mut bound)?;
         let result = self.result(&mut state, def, &bound)?;
         push(&mut state, def, &bound, &result)?;
-        Ok(result)
+        Ok(self.awaited(&mut state, result))
     }
 
     fn bind(
@@ -78,6 +78,10 @@ impl Trace {
         value: Value,
     ) -> PyResult<Given> {
         Ok(match value {
+            Value::Tensor(Inner::Traced(traced)) if traced.settled().is_some() => {
+                let inner = traced.settled().cloned().unwrap_or(Inner::Traced(traced));
+                return self.bind(state, def, kind, Value::Tensor(inner));
+            }
             Value::Tensor(Inner::Traced(traced)) if Arc::ptr_eq(&traced.trace, self) => {
                 Given::Tensor(traced, None)
             }
@@ -88,6 +92,9 @@ impl Trace {
                      `out` inside the traced function, with cloakwork.empty",
                     def.name
                 )));
+            }
+            Value::Tensor(Inner::Real(tensor)) if self.is_batch() => {
+                Given::Tensor(self.captured(state, &tensor)?, None)
             }
             Value::Tensor(Inner::Real(tensor)) => {
                 let (traced, copy) = self.constant(state, &tensor)?;
@@ -162,6 +169,7 @@ impl Trace {
             return Ok(Traced {
                 symbol,
                 view,
+                slot: None,
                 ..source.clone()
             });
         }

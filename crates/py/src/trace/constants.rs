@@ -82,6 +82,7 @@ impl Trace {
                 storage,
                 dtype,
                 view,
+                slot: None,
             },
             copy,
         ))

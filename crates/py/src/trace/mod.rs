@@ -1,8 +1,11 @@
 //! Recording: a function runs once on tensors without elements, and each op that it calls on them
 //! becomes a step of a program.
 
+mod batch;
 mod call;
 mod constants;
+
+pub use batch::{Slot, batch_begin, batch_end};
 
 use crate::errors;
 use crate::program::Program;
@@ -46,9 +49,30 @@ pub struct Traced {
     pub dtype: DType,
     /// Shape, and the strides that HEAL's runtime would have.
     pub view: View,
+    /// In a batch: where the result will be.
+    pub slot: Option<Arc<Slot>>,
 }
 
 impl Traced {
+    /// The tensor that it has become, once its batch has run.
+    #[inline]
+    pub fn settled(&self) -> Option<&Inner> {
+        self.slot.as_ref().and_then(|slot| slot.get())
+    }
+
+    /// The same, after running the batch if it has not run; none for what is no batch's.
+    pub fn settle(&self) -> PyResult<Option<&Inner>> {
+        if self.slot.is_some() && self.settled().is_none() {
+            Python::attach(|py| self.trace.flush(py))?;
+            if self.settled().is_none() {
+                return Err(errors::trace(
+                    "the batch that was to compute this tensor was abandoned",
+                ));
+            }
+        }
+        Ok(self.settled())
+    }
+
     /// Whether the two are views of one storage.
     pub fn shares_storage(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.trace, &other.trace) && self.storage == other.storage
@@ -56,8 +80,10 @@ impl Traced {
 }
 
 /// A program being recorded.
+#[derive(Default)]
 pub struct Trace {
     state: Mutex<State>,
+    batch: bool,
 }
 
 #[derive(Default)]
@@ -69,6 +95,7 @@ struct State {
     storages: u32,
     /// Constants by the storage and the view that they were seen through.
     constants: HashMap<(usize, View), Constant>,
+    pending: batch::Pending,
 }
 
 impl Trace {
@@ -85,6 +112,7 @@ impl Trace {
             storage,
             dtype: ty.dtype,
             view,
+            slot: None,
         }
     }
 
@@ -166,9 +194,7 @@ pub fn trace<'py>(
     function: &Bound<'py, PyAny>,
     examples: &Bound<'py, PyList>,
 ) -> PyResult<Program> {
-    let trace = Arc::new(Trace {
-        state: Mutex::default(),
-    });
+    let trace = Arc::new(Trace::default());
     let recording = Recording::start(&trace)?;
     let mut inputs = Vec::new();
     for (index, example) in crate::tensor::tensors(examples)?.iter().enumerate() {
