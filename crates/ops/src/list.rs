@@ -88,6 +88,7 @@ pub static ALL: &[&OpDef] = &[
     &elementwise::comparison::LOGICAL_NOT,
     &elementwise::comparison::LOGICAL_OR,
     &elementwise::comparison::LOGICAL_XOR,
+    &linear::matmul::DEF,
     &reduction::extremes::MAX,
     &elementwise::arithmetic::MAXIMUM,
     &reduction::extremes::MIN,

@@ -3,5 +3,7 @@
 pub mod eigen;
 pub mod factor;
 pub mod fourier;
+pub mod matmul;
 mod matrices;
+mod product;
 pub mod systems;

@@ -1,0 +1,97 @@
+//! `matmul`: products of matrices.
+
+use super::product::Product;
+use crate::op::{Param, ParamKind};
+use crate::{
+    Access, Aliasing, Args, Body, Code, Family, Form, KernelBody, OpDef, OpError, OutRule,
+    geometry, rules,
+};
+use cloakwork_ir::{DType, Shape, Type};
+
+/// Integers, floats and complex numbers.
+const NUMBERS: [DType; 12] = [
+    DType::I8,
+    DType::I16,
+    DType::I32,
+    DType::I64,
+    DType::U8,
+    DType::U16,
+    DType::U32,
+    DType::U64,
+    DType::F32,
+    DType::F64,
+    DType::C64,
+    DType::C128,
+];
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "matmul",
+    family: Family::Linear,
+    doc: "`out[.., i, j] = sum_k a[.., i, k] * b[.., k, j]`: the product of the matrices in the \
+          last two axes. The axes before them broadcast. Integers wrap; a sum over no element is \
+          0. Of floats, the order of each sum depends on shapes and strides alone, never on the \
+          number of threads.",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "`[.., m, k]`, numbers"),
+        Param::new("b", ParamKind::Tensor, "`[.., k, n]`, the dtype of `a`"),
+        Param::new("out", ParamKind::Out, "`[.., m, n]`"),
+    ],
+    forms: &[Form::own("matmul", &["a", "b", "out"])],
+    body: Body::Kernel(KernelBody {
+        infer,
+        checks: &[],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Never,
+        access: Access::Write,
+        launch: |args| Product::of(args)?.launches(),
+        reference: None,
+        temporary: Some(|args| Product::of(args)?.temporary_bytes()),
+        elementwise: None,
+    }),
+    operations,
+    laws: &[],
+};
+
+fn infer(args: &Args) -> Result<Type, OpError> {
+    let (a, b) = (args.tensor("a")?, args.tensor("b")?);
+    rules::dtype_in("a", a, &NUMBERS)?;
+    rules::same_dtype(args, "b", a.dtype)?;
+    let (a_batch, [m, k]) = split("a", a.shape())?;
+    let (b_batch, [rows, n]) = split("b", b.shape())?;
+    if k != rows {
+        let expected = format!(
+            "{k} rows, as many as `a` of shape {} has columns",
+            a.shape()
+        );
+        let got = format!("{rows} rows in shape {}", b.shape());
+        return Err(OpError::new(Code::Shape, "b", expected, got));
+    }
+    let batch = a_batch.broadcast(&b_batch).ok_or_else(|| {
+        let expected = format!("axes before the last two that broadcast with {a_batch}");
+        OpError::new(Code::Shape, "b", expected, b_batch.to_string())
+    })?;
+    let shape = geometry::shape("out", &[batch.dims(), &[m, n]].concat())?;
+    Ok(Type::new(a.dtype, shape))
+}
+
+/// The axes before the last two, and the sizes of these.
+fn split(name: &'static str, shape: &Shape) -> Result<(Shape, [u64; 2]), OpError> {
+    match shape.dims() {
+        [batch @ .., rows, columns] => Ok((geometry::shape(name, batch)?, [*rows, *columns])),
+        _ => {
+            let got = shape.to_string();
+            Err(OpError::new(Code::Shape, name, "two axes or more", got)
+                .hint("a vector is a matrix of one row, or of one column"))
+        }
+    }
+}
+
+/// Multiplications.
+fn operations(args: &Args) -> u64 {
+    let depth = args
+        .tensor("a")
+        .map_or(0, |a| a.dims().last().copied().unwrap_or(0));
+    rules::out_elements(args).saturating_mul(depth)
+}
