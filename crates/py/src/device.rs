@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// The environment variable that says how many threads to use.
 const THREADS_VARIABLE: &str = "CLOAKWORK_THREADS";
+/// The environment variable that names a backend.
+const BACKEND_VARIABLE: &str = "CLOAKWORK_BACKEND";
 /// More than any machine has; a larger number is a slip.
 const MAX_THREADS: usize = 4096;
 /// What was chosen by a call; 0 where nothing was.
@@ -88,12 +90,36 @@ pub fn isa() -> PyResult<Isa> {
     if let Some(isa) = chosen.checked_sub(1).and_then(Isa::from_abi) {
         return Ok(isa);
     }
-    let isa = choose_isa().map_err(|error| {
+    let isa = match backend()? {
+        Some(isa) => Ok(isa),
+        None => choose_isa(),
+    };
+    let isa = isa.map_err(|error| {
         let allowed = format!("one of {}, or unset", error.available);
         errors::param(cloakwork_kernels::ISA_VARIABLE, &error.value, &allowed)
     })?;
     ISA.store(isa as u32 + 1, Ordering::Relaxed);
     Ok(isa)
+}
+
+/// The instruction set that the environment's backend names, if it names one.
+fn backend() -> PyResult<Option<Isa>> {
+    let Ok(name) = std::env::var(BACKEND_VARIABLE) else {
+        return Ok(None);
+    };
+    let isas = available_isas();
+    match name.as_str() {
+        "" | "auto" | "cpu" | "cpu_simd" => return Ok(None),
+        gpu if gpu == "gpu" || gpu.starts_with("cuda") => check(gpu)?,
+        _ => {}
+    }
+    let wanted = name.strip_prefix("cpu_");
+    let found = isas.iter().find(|isa| Some(isa.name()) == wanted);
+    found.copied().map(Some).ok_or_else(|| {
+        let names: Vec<String> = isas.iter().map(|isa| format!("cpu_{isa}")).collect();
+        let allowed = format!("auto, cpu, cpu_simd, {}", names.join(", "));
+        errors::param(BACKEND_VARIABLE, &name, &allowed)
+    })
 }
 
 /// Use this instruction set from now on; None: what the environment says, or the best.

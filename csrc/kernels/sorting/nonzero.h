@@ -13,6 +13,7 @@ namespace {
 struct IndexRows {
   i64* next;
   i64 row_stride, column_stride;
+  u64 left;  // rows that there is room for
 
   // One row for each place on the last axis; `outer` has the index on those before it.
   CW_INLINE void Append(const Odometer& outer, const i64* places, u64 count) {
@@ -23,6 +24,7 @@ struct IndexRows {
     i64* column = next + (i64)outer.rank * column_stride;
     for (u64 i = 0; i < count; ++i) column[(i64)i * row_stride] = places[i];
     next += (i64)count * row_stride;
+    left -= count;
   }
 };
 
@@ -31,10 +33,11 @@ void FindTrue(const cw_launch& launch) {
   const u32 last = launch.rank - 1;
   const u64 length = Dim(launch, last);
   const i64 step = Strides(launch, 1)[last];
-  IndexRows out = {Data<i64>(launch, 0), launch.params[0], launch.params[1]};
+  IndexRows out = {Data<i64>(launch, 0), launch.params[0], launch.params[1],
+                   (u64)launch.params[2]};
   Odometer outer(last, launch.dims, Strides(launch, 1));
   i64 places[kBlock];
-  for (u64 lines = Elements(launch) / (length == 0 ? 1 : length); lines != 0; --lines) {
+  for (u64 lines = Elements(launch) / (length == 0 ? 1 : length); lines != 0 && out.left != 0; --lines) {
     const In* a = Data<const In>(launch, 1) + outer.offset;
     for (u64 start = 0; start < length; start += kBlock) {
       const u64 stop = Min(length, start + kBlock);
@@ -43,13 +46,15 @@ void FindTrue(const cw_launch& launch) {
         places[found] = (i64)i;
         found += IsTrue(a[(i64)i * step]);
       }
+      found = Min(found, out.left);
       if (found != 0) out.Append(outer, places, found);
     }
     outer.Next();
   }
 }
 
-// Operands: out [count, rank], a; one unit. params: out's strides of a row and of a column.
+// Operands: out [count, rank], a; one unit. params: out's strides of a row and of a
+// column, and its rows: what is beyond them is left out.
 template <class V, class In, class Out>
 void Nonzero(const cw_launch& launch, u64 begin, u64 end, void*) {
   if (begin < end && launch.rank != 0) FindTrue<typename Unsigned<In>::Type>(launch);

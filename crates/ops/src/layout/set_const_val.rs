@@ -36,7 +36,10 @@ pub static DEF: OpDef = OpDef {
         reference: Some(|args, _| {
             let a = args.tensor("a")?;
             let word = bits(a.dtype, args.int("value")?)?;
-            Ok(vec![word; a.shape().elements() as usize])
+            // The imaginary part of a complex element is 0.
+            let element = [word, 0].into_iter().take(a.dtype.components());
+            let count = a.shape().elements() as usize;
+            Ok(std::iter::repeat_n(element, count).flatten().collect())
         }),
         temporary: None,
         elementwise: None,
@@ -48,16 +51,19 @@ pub static DEF: OpDef = OpDef {
 fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
     let a = args.tensor("a")?;
     let mut launch = Launch::elementwise("fill", a.shape(), &[args.input("a")?])?;
+    // Of a complex element the real part; of the widest ones the kernel takes two words.
     launch.params.push(bits(a.dtype, args.int("value")?)?);
+    if a.dtype == DType::C128 {
+        launch.params.push(0);
+    }
     Ok(smallvec![launch])
 }
 
 /// The value as an element's word.
 fn bits(dtype: DType, value: i64) -> Result<i64, OpError> {
     let expected = match dtype {
-        DType::F32 => return Ok(i64::from((value as f32).to_bits())),
-        DType::F64 => return Ok((value as f64).to_bits() as i64),
-        DType::C64 | DType::C128 => "a real element type: its value is one number".to_owned(),
+        DType::F32 | DType::C64 => return Ok(i64::from((value as f32).to_bits())),
+        DType::F64 | DType::C128 => return Ok((value as f64).to_bits() as i64),
         DType::Bool if !(0..=1).contains(&value) => "0 or 1".to_owned(),
         // The interface has no larger integers, so a u64 takes the word as its bits.
         DType::U64 => return Ok(value),

@@ -127,7 +127,8 @@ impl<'a> Builder<'a> {
         let input = LaunchInput::View(Source::Param(0), root.clone());
         let mut launch = Launch::elementwise("fill", &root.shape, &[input])
             .map_err(|error| self.internal(&error.to_string()))?;
-        launch.params.push(0);
+        // As many words as the widest element has.
+        launch.params.extend([0, 0]);
         let row = self.row("fill", dtype, dtype)?;
         let target = self.storage_address(id, 0)?;
         let bytes = elements * dtype.size_bytes() as u64;
