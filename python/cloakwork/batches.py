@@ -1,0 +1,81 @@
+"""Many calls, one crossing: calls wait until their batch ends, and then run as one program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from cloakwork import _core
+from cloakwork.errors import ParamError
+
+
+@contextmanager
+def batch() -> Iterator[None]:
+    """Collect the calls made inside, and run them together at the end.
+
+    Element-wise calls over the same elements are fused: `a * b + c` reads and writes each array
+    once.  A result that is looked at before the end (`item`, `bool`, NumPy, ...) runs what waits.
+    A batch inside a batch is part of it; calls of other threads are not.
+
+    >>> import cloakwork as cw
+    >>> a = cw.asarray([1.0, 2.0, 3.0])
+    >>> with cw.batch():
+    ...     b = a * a
+    ...     c = b + a
+    >>> c
+    Tensor([ 2.,  6., 12.], dtype=f64)
+    """
+    outermost = _core.batch_begin()
+    try:
+        yield
+    except BaseException:
+        if outermost:
+            _core.batch_end(abandon=True)
+        raise
+    if outermost:
+        _core.batch_end(abandon=False)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """The result of an earlier operation of `execute_batch`, by its position."""
+
+    index: int
+
+
+def execute_batch(operations: Sequence[tuple[Any, ...]]) -> list[_core.Tensor]:
+    """Run operations in one crossing, and return the results that no other operation takes.
+
+    operations   a tuple each: the name of a function of `cloakwork`, then its arguments; a `Slot`
+                 stands for the result of an earlier operation.
+
+    Raises ParamError for a name that is none, or a slot that is not earlier.
+
+    >>> import cloakwork as cw
+    >>> a = cw.asarray([1.0, 2.0])
+    >>> cw.execute_batch([("multiply", a, a), ("add", cw.Slot(0), 1.0)])
+    [Tensor([2., 5.], dtype=f64)]
+    """
+    import cloakwork  # noqa: PLC0415 (its functions are looked up when they are called)
+
+    results: list[_core.Tensor] = []
+    taken: set[int] = set()
+    with batch():
+        for name, *args in operations:
+            function = getattr(cloakwork, name, None) if isinstance(name, str) else None
+            if not callable(function) or name.startswith("_"):
+                raise ParamError("operation", name, "the name of a function of cloakwork")
+            given = [_resolve(arg, results, taken) for arg in args]
+            results.append(function(*given))
+    return [result for index, result in enumerate(results) if index not in taken]
+
+
+def _resolve(arg: Any, results: list[_core.Tensor], taken: set[int]) -> Any:
+    if not isinstance(arg, Slot):
+        return arg
+    if not 0 <= arg.index < len(results):
+        raise ParamError("slot", arg.index, f"an earlier operation, 0 to {len(results) - 1}")
+    taken.add(arg.index)
+    return results[arg.index]
