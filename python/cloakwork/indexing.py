@@ -51,6 +51,8 @@ def put(tensor: Tensor, key: Any, value: Any) -> None:
     The value broadcasts.  TypeError if its kind does not fit, such as floats into integers.
     """
     value = _elements(value, tensor)
+    if not isinstance(key, tuple):
+        key = known(key)
     if value.ndim == 0 and (mask := leading_mask(tensor, key)) is not None:
         ops.where(ops.copy(value), tensor, mask, out=tensor)
         return

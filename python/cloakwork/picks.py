@@ -13,7 +13,7 @@ from types import EllipsisType
 from typing import Any
 
 from cloakwork import arrays, ops
-from cloakwork._core import Tensor
+from cloakwork._core import Tensor, int64
 from cloakwork.errors import OpError, SecretError, TensorIndexError, TraceError
 
 _MOST = 2**63 - 1
@@ -137,13 +137,16 @@ class Picks:
 
 
 def refuse_wrong(pick: Pick) -> None:
-    """TensorIndexError for an index that is out of range, if one is."""
-    if pick.place is None:
+    """TensorIndexError for an index that is out of range; nothing is said of those of a trace."""
+    if pick.place is None or pick.indices.size == 0:
         return
     indices = pick.indices.reshape([pick.indices.size])
     wrong = ops.astype(pick.wrong().reshape([indices.size]), "i8")
-    first = int(ops.argmax(wrong, 0)) if indices.size else 0
-    if indices.size and int(wrong[first]):
+    try:
+        first = int(ops.argmax(wrong, 0))
+    except TraceError:
+        return
+    if int(wrong[first]):
         got = indices[first].item()
         at = f"axis {pick.place} of size {pick.size}"
         raise TensorIndexError(f"index {got} is out of range for {at}")
@@ -151,6 +154,9 @@ def refuse_wrong(pick: Pick) -> None:
 
 def picks_of(tensor: Tensor, key: Any) -> Picks:
     """The view and the indices that a key stands for."""
+    if isinstance(key, Tensor) and key.dtype is int64 and tensor.ndim > 0:
+        pick = Pick(key, range(1), tensor.shape[0], 0)
+        return Picks(tensor, [pick], [], [*range(1, tensor.ndim)], key.shape)
     keys = _whole([known(part) for part in (key if isinstance(key, tuple) else (key,))], tensor)
     basic: list[Any] = []
     picks: list[Pick] = []
@@ -173,12 +179,17 @@ def picks_of(tensor: Tensor, key: Any) -> Picks:
             axis += 1
         place += count
     together = indexed[-1] - indexed[0] < len(indexed)
+    picked = _broadcast([pick.indices.shape for pick in picks])
+    if prod(picked) == 0:
+        # No op will see the others' indices.
+        for pick in picks:
+            refuse_wrong(pick)
     return Picks(
         view=tensor[tuple(basic)],
         picks=picks,
         before=[axis for number, axis in stay if together and number < indexed[0]],
         after=[axis for number, axis in stay if not together or number > indexed[0]],
-        picked=_broadcast([pick.indices.shape for pick in picks]),
+        picked=picked,
     )
 
 
