@@ -6,8 +6,8 @@
 'cpu_portable'
 
 The environment chooses where no call did: `CLOAKWORK_BACKEND` names a backend, `CLOAKWORK_ISA` an
-instruction set, `CLOAKWORK_THREADS` a number of threads.  A wrong value is an error of the first
-call that would follow it, not of the import.
+instruction set where that leaves it open, `CLOAKWORK_THREADS` a number of threads.  A wrong value
+is an error of the first call that would follow it, not of the import.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import os
 import platform
 import resource
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 
 from cloakwork import _core
 from cloakwork._core import get_threads, release_cached, set_threads
-from cloakwork.errors import DeviceError, ParamError
+from cloakwork.errors import CloakworkError, DeviceError, ParamError
 
 __all__ = [
     "DeviceInfo",
@@ -112,6 +113,7 @@ def detect_devices() -> DeviceInfo:
     >>> cw.backend.detect_devices().gpu_count
     0
     """
+    current_backend()  # An error where the environment is wrong.
     isas = _isas()
     return DeviceInfo(
         cpu_cores=_cores(),
@@ -135,7 +137,6 @@ def available_backends() -> list[str]:
 
 def current_backend() -> str:
     """The backend that calls use now, such as "cpu_avx512"."""
-    _chosen()
     return f"cpu_{_core.devices()[0]['isa']}"
 
 
@@ -156,7 +157,10 @@ def select_backend(name: str) -> Selection:
     Tensor([2., 3.], dtype=f64)
     """
     former = _State.selected
-    _use(None if name == "auto" else _checked("backend", name))
+    checked = _checked(name)
+    _use(None if checked == "auto" else checked)
+    if checked == "auto":
+        current_backend()
     return Selection(name, former)
 
 
@@ -195,38 +199,36 @@ class _State:
 
 
 def _use(name: str | None) -> None:
-    # What the environment says is asked for first: a wrong value must change nothing.
-    isa = _names()[name] if name is not None else _of_environment()
-    _core.select_isa(isa)
+    _core.select_isa(None if name is None else _names()[name])
     _State.selected = name
 
 
 def _chosen() -> str | None:
     """What was chosen by a call, or else by the environment."""
-    if _State.selected is not None or _of_environment() is None:
-        return _State.selected
-    return os.environ[VARIABLE]
+    named = os.environ.get(VARIABLE, "")
+    return _State.selected or (named if named not in ("", "auto") else None)
 
 
-def _of_environment() -> str | None:
-    """The instruction set that the environment names; None for the best."""
-    name = os.environ.get(VARIABLE)
-    if name in (None, "", "auto"):
-        return None
-    return _names()[_checked(VARIABLE, name)]
-
-
-def _checked(rule: str, name: str) -> str:
+def _checked(name: str) -> str:
     if name.partition(":")[0] in _GPUS:
         raise DeviceError(name, ["cpu"])
     names = _names()
     if name not in names:
-        raise ParamError(rule, name, f"one of {', '.join(names)}")
+        raise ParamError("backend", name, f"one of {', '.join(names)}")
     return name
 
 
+@cache
 def _isas() -> tuple[str, ...]:
-    return tuple(_core.devices()[0]["available_isas"])
+    """Instruction sets that run here, the best last."""
+    try:
+        (device,) = _core.devices()
+    except CloakworkError:
+        # The environment chose what is not there.  A call may choose all the same.
+        _core.select_isa("portable")
+        (device,) = _core.devices()
+        _core.select_isa(None)
+    return tuple(device["available_isas"])
 
 
 def _names() -> dict[str, str | None]:
@@ -257,16 +259,3 @@ def _memory_limit_bytes() -> int:
         if text.isdecimal():
             limits.append(int(text))
     return min(limits)
-
-
-def _follow_environment() -> None:
-    """Use what the environment says from the start; what is wrong with it, calls will say."""
-    try:
-        isa = _of_environment()
-    except (DeviceError, ParamError):
-        return
-    if isa is not None:
-        _core.select_isa(isa)
-
-
-_follow_environment()

@@ -118,7 +118,7 @@ def test_the_environment_chooses_where_no_call_did() -> None:
     assert chosen(CLOAKWORK_BACKEND="") == [best, None]
     assert chosen(CLOAKWORK_BACKEND="auto") == [best, None]
     assert chosen(CLOAKWORK_BACKEND="cpu_portable") == ["cpu_portable", "cpu_portable"]
-    assert chosen(CLOAKWORK_BACKEND="cpu", CLOAKWORK_ISA="portable") == [best, "cpu"]
+    assert chosen(CLOAKWORK_BACKEND="cpu", CLOAKWORK_ISA="portable") == ["cpu_portable", "cpu"]
     assert chosen(CLOAKWORK_ISA="portable") == ["cpu_portable", None]
     code = SHOW.replace("cw.asarray", "backend.select_backend('cpu')\ncw.asarray")
     shown = in_a_process(code, CLOAKWORK_BACKEND="cpu_portable").stdout
@@ -131,20 +131,31 @@ def test_the_environment_chooses_where_no_call_did() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        ("numpy", "ParamError: CLOAKWORK_BACKEND: got numpy, expected one of auto, cpu,"),
+        ("numpy", "ParamError: CLOAKWORK_BACKEND: got numpy, expected auto, cpu,"),
         ("gpu", "DeviceError: there is no device 'gpu'; CUDA support is not in this build"),
     ],
 )
 @pytest.mark.parametrize(
-    "call", ["current_backend()", "detect_devices()", "select_backend('auto')"]
-)
+    "call",
+    [
+        "backend.current_backend()", "backend.detect_devices()", "backend.select_backend('auto')",
+        "cloakwork.asarray([1]) + 1",
+    ],
+)  # fmt: skip
 def test_a_wrong_environment_is_an_error_of_the_first_call(
     value: str, text: str, call: str
 ) -> None:
-    code = f"from cloakwork import backend; print('imported'); backend.{call}"
+    code = f"import cloakwork; from cloakwork import backend; print('imported'); {call}"
     process = in_a_process(code, CLOAKWORK_BACKEND=value)
     assert process.stdout == "imported\n"
     assert text in process.stderr
+
+
+@pytest.mark.parametrize("value", ["numpy", "gpu"])
+def test_a_call_chooses_in_spite_of_a_wrong_environment(value: str) -> None:
+    code = SHOW.replace("cw.asarray", "backend.select_backend('cpu_portable')\ncw.asarray")
+    process = in_a_process(code, CLOAKWORK_BACKEND=value)
+    assert json.loads(process.stdout) == ["cpu_portable", "cpu_portable"]
 
 
 def test_threads_are_as_many_as_asked_for() -> None:
