@@ -9,9 +9,10 @@ it is left out, a new tensor is.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
 
-from cloakwork._core import Op, Tensor
+from cloakwork._core import DType, Op, Tensor
 
 __all__ = [
     "abs",
@@ -152,6 +153,9 @@ __all__ = [
     "where",
     "zeros",
 ]
+
+# A shape, or a list of entries; by its full name, as an op is called slice.
+Sizes = int | Sequence[int | builtins.slice]
 
 _abs = Op("abs")
 _acos = Op("acos")
@@ -374,7 +378,7 @@ def add(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def all(
     a: Tensor,
-    axes: int | Sequence[int | slice],
+    axes: Sizes,
     *,
     keepdims: bool = False,
     out: Tensor | None = None,
@@ -403,7 +407,7 @@ def all(
 
 def any(
     a: Tensor,
-    axes: int | Sequence[int | slice],
+    axes: Sizes,
     *,
     keepdims: bool = False,
     out: Tensor | None = None,
@@ -564,7 +568,7 @@ def asinh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _asinh(a, out)
 
 
-def astype(a: Tensor, dtype: str, *, out: Tensor | None = None) -> Tensor:
+def astype(a: Tensor, dtype: DType | str, *, out: Tensor | None = None) -> Tensor:
     r"""The elements of `a` as another type: floats to integers without their fraction, complex
     numbers to their real part, everything to bool by whether it is 0. Integers that do not fit
     wrap; a float that no integer of the type is near gives an unspecified one.
@@ -798,7 +802,7 @@ def bitwise_xor(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _bitwise_xor(a, b, out)
 
 
-def broadcast_to(a: Tensor, shape: int | Sequence[int | slice]) -> Tensor:
+def broadcast_to(a: Tensor, shape: Sizes) -> Tensor:
     r"""A view of `a` under NumPy's broadcast to `shape`.
 
     Parameters
@@ -981,7 +985,7 @@ def cosh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def count_nonzero(
     a: Tensor,
-    axes: int | Sequence[int | slice],
+    axes: Sizes,
     *,
     keepdims: bool = False,
     out: Tensor | None = None,
@@ -1158,7 +1162,7 @@ def eigvalsh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _eigvalsh(a, out)
 
 
-def empty(shape: int | Sequence[int | slice], dtype: str) -> Tensor:
+def empty(shape: Sizes, dtype: DType | str) -> Tensor:
     r"""A new tensor that reads as zeros until it is written.
 
     HEAL's documents call it uninitialised, its runtime zeroes it, and accumulating ops are written
@@ -1448,7 +1452,7 @@ def gaussian(random: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _gaussian(random, out)
 
 
-def get_slice(a: Tensor, entries: int | Sequence[int | slice]) -> Tensor:
+def get_slice(a: Tensor, entries: Sizes) -> Tensor:
     r"""A view of one index or one range of each axis of `a`; an index drops its axis.
 
     Indices are in `0 .. size`; ranges have `0 <= start < stop <= size` and a step of 1 or more,
@@ -2028,7 +2032,7 @@ def matmul(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def max(
     a: Tensor,
-    axes: int | Sequence[int | slice],
+    axes: Sizes,
     *,
     keepdims: bool = False,
     out: Tensor | None = None,
@@ -2078,7 +2082,7 @@ def maximum(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def min(
     a: Tensor,
-    axes: int | Sequence[int | slice],
+    axes: Sizes,
     *,
     keepdims: bool = False,
     out: Tensor | None = None,
@@ -2539,7 +2543,7 @@ def permute(
 
 
 def philox_normal(
-    key: Tensor, shape: int | Sequence[int | slice], dtype: str, *, out: Tensor | None = None
+    key: Tensor, shape: Sizes, dtype: DType | str, *, out: Tensor | None = None
 ) -> Tensor:
     r"""Normally distributed numbers of mean 0 and variance 1: Box and Muller's transform of Philox
     4x32-10 of the key, counted by the row-major position.
@@ -2566,7 +2570,7 @@ def philox_normal(
 
 
 def philox_uniform(
-    key: Tensor, shape: int | Sequence[int | slice], dtype: str, *, out: Tensor | None = None
+    key: Tensor, shape: Sizes, dtype: DType | str, *, out: Tensor | None = None
 ) -> Tensor:
     r"""Uniform numbers in [0, 1): Philox 4x32-10 of the key, counted by the row-major position.
 
@@ -2635,7 +2639,7 @@ def pow(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def prod(
     a: Tensor,
-    axes: int | Sequence[int | slice],
+    axes: Sizes,
     *,
     keepdims: bool = False,
     out: Tensor | None = None,
@@ -2771,7 +2775,7 @@ def repeat_interleave(a: Tensor, repeats: int, axis: int) -> Tensor:
     return _repeat_interleave(a, repeats, axis)
 
 
-def reshape(a: Tensor, shape: int | Sequence[int | slice]) -> Tensor:
+def reshape(a: Tensor, shape: Sizes) -> Tensor:
     r"""The elements of `a`, in row-major order, under another shape.
 
     A view of the same storage wherever strides can say it; otherwise a copy, so that the elements
@@ -2988,7 +2992,7 @@ def sinh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _sinh(a, out)
 
 
-def slice(a: Tensor, entries: int | Sequence[int | slice]) -> Tensor:
+def slice(a: Tensor, entries: Sizes) -> Tensor:
     r"""A view of one index or one range of each axis of `a`; an index drops its axis.
 
     A range `start:stop:step` holds what Python's `range(start, stop, step)` does, so that a
@@ -3159,7 +3163,7 @@ def subtract(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def sum(
     a: Tensor,
-    axes: int | Sequence[int | slice],
+    axes: Sizes,
     *,
     keepdims: bool = False,
     out: Tensor | None = None,
@@ -3319,7 +3323,7 @@ def ternary(random: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _ternary(random, out)
 
 
-def transpose(a: Tensor, axes: int | Sequence[int | slice]) -> Tensor:
+def transpose(a: Tensor, axes: Sizes) -> Tensor:
     r"""A view of `a` whose axis `i` is axis `axes[i]` of `a`.
 
     Parameters
@@ -3425,7 +3429,7 @@ def where(a: Tensor, b: Tensor, condition: Tensor, *, out: Tensor | None = None)
     return _where(a, b, condition, out)
 
 
-def zeros(shape: int | Sequence[int | slice], dtype: str) -> Tensor:
+def zeros(shape: Sizes, dtype: DType | str) -> Tensor:
     r"""A new tensor of zeros: `empty`, and zeros written to it, so that reading it is no mistake.
 
     Parameters

@@ -43,7 +43,7 @@ def calls(draw: st.DrawFn) -> tuple[str, list[Any], dict[str, Any]]:
     name = draw(st.sampled_from(NAMES))
     likely = {
         "Tensor": tensors(), "int": st.sampled_from(INTS[1:12]), "bool": st.booleans(),
-        "str": st.sampled_from(["i64", "i32", "i8"]), "int | Sequence[int | slice]":
+        "DType | str": st.sampled_from(["i64", "i32", "i8"]), "Sizes":
         st.sampled_from(LISTS), "Tensor | int": tensors() | st.sampled_from(INTS[4:12]),
     }  # fmt: skip
     positional, named = [], {}

@@ -20,14 +20,16 @@ pub fn module(examples: &Examples) -> String {
          edited.\n\
          # ruff: noqa: D205, PLR0913, PLR0917, RUF022 (an op has what it \
          has)\n\
+         # ruff: noqa: RUF022 (sorted as the declarations are)\n\
          \"\"\"Every op as a function.\n\n\
          Called on tensors with elements, an op computes at once; called inside a function that\n\
          `cloakwork.trace` runs, it becomes a step of the program.  `out` is written and returned; \
          where\nit is left out, a new tensor is.\n\
          \"\"\"\n\n\
          from __future__ import annotations\n\n\
+         import builtins\n\
          from collections.abc import Sequence\n\n\
-         from cloakwork._core import Op, Tensor\n\n\
+         from cloakwork._core import DType, Op, Tensor\n\n\
          __all__ = [\n",
     );
     let mut names: Vec<&str> = ops.iter().map(|def| def.name).collect();
@@ -36,6 +38,8 @@ pub fn module(examples: &Examples) -> String {
         let _ = writeln!(out, "    \"{name}\",");
     }
     out.push_str("]\n\n");
+    out.push_str("# A shape, or a list of entries; by its full name, as an op is called slice.\n");
+    out.push_str("Sizes = int | Sequence[int | builtins.slice]\n\n");
     for def in &ops {
         let _ = writeln!(out, "_{} = Op(\"{}\")", def.name, def.name);
     }
@@ -61,8 +65,8 @@ fn annotation(param: &Param) -> &'static str {
         ParamKind::Out => "Tensor | None = None",
         ParamKind::Int(..) => "int",
         ParamKind::Bool => "bool",
-        ParamKind::Shape => "int | Sequence[int | slice]",
-        ParamKind::DType => "str",
+        ParamKind::Shape => "Sizes",
+        ParamKind::DType => "DType | str",
         ParamKind::Host => "object",
         ParamKind::Hint => "Tensor | int | None = None",
     }
