@@ -1,4 +1,4 @@
-"""Tensors from what other libraries hold."""
+"""Tensors from what other libraries, and Python itself, hold."""
 
 from __future__ import annotations
 
@@ -8,63 +8,176 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakwork import _core
-from cloakwork.errors import ParamError
+from cloakwork import _core, ops
+from cloakwork._core import DType, Tensor
+from cloakwork.errors import DeviceError, DTypeError, ParamError
 
-_NUMPY_NAMES = {
-    "bool": "bool",
-    "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
-    "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64",
-    "f32": "float32", "f64": "float64",
-}  # fmt: skip
-# Kinds of NumPy's dtypes whose elements are numbers, or Python's integers of any size.
-_NUMBERS = "biufO"
-_SHORT_NAMES = {long: short for short, long in _NUMPY_NAMES.items()}
+DTypeLike = DType | str | type[Any] | np.dtype[Any]
+Array = NDArray[Any]
+
+_BUFFERS = (bytes, bytearray, memoryview)
 
 
 def asarray(
-    values: ArrayLike | _core.Tensor, dtype: str | type[np.generic] | np.dtype[Any] | None = None
-) -> _core.Tensor:
-    """A tensor with a copy of an array's elements, row-major; a Tensor of that dtype stays itself.
+    obj: ArrayLike | Tensor,
+    /,
+    dtype: DTypeLike | None = None,
+    *,
+    device: str | None = None,
+    copy: bool | None = None,
+) -> Tensor:
+    """A tensor of what `obj` holds: numbers, nested lists of them, or another library's array.
 
-    Takes NumPy arrays, whatever has the buffer protocol, numbers and nested lists of them.  With
-    `dtype`, such as "i64", the elements are converted: floats are rounded to floats, and ParamError
-    says so if an element does not survive.
+    Arrays share their memory with the tensor where `copy` is None and their dtype and layout allow;
+    `copy=True` always copies, and `copy=False` raises ValueError where there would be need to.
+    Integers become int64, floats float64, complex numbers complex128.  With `dtype` the elements
+    are converted: numbers are rounded to floats, and ValueError says so if an element does not
+    survive otherwise (`astype` converts regardless), or if nested lists differ in length.
 
     >>> import cloakwork as cw
     >>> cw.asarray([[1, 2], [3, 4]])
     Tensor([[1, 2],
-            [3, 4]], shape=(2, 2), dtype=i64)
+            [3, 4]], dtype=i64)
     """
-    if isinstance(values, _core.Tensor) and dtype in (None, values.dtype):
-        return values
-    array = np.asarray(values)
-    name = array.dtype if dtype is None else dtype
-    # NumPy would read "i8" as eight bytes, so that a text is looked up, not handed to it.
-    name = name if isinstance(name, str) else np.dtype(name).name
-    wanted = _SHORT_NAMES.get(name, name)
-    if wanted not in _NUMPY_NAMES or array.dtype.kind not in _NUMBERS:
-        name = name if wanted not in _NUMPY_NAMES else array.dtype.name
-        raise ParamError("dtype", name, f"one of {', '.join(_NUMPY_NAMES)}")
-    if array.dtype.kind == "f" and isinstance(values, Sequence) and wanted[0] in "iu":
+    on_device(device)
+    wanted = None if dtype is None else _core.dtype(dtype)
+    given, is_copy = (obj, False) if isinstance(obj, Tensor) else _outside(obj, wanted, copy)
+    converts = wanted is not None and wanted != given.dtype
+    if copy is False and (is_copy or converts):
+        reason = f"{given.dtype} becomes {wanted}" if converts else "this is no tensor's memory"
+        raise ParamError("copy", False, f"None or True, as {reason}")
+    if wanted is not None and converts:
+        return _converted(given, wanted)
+    return ops.copy(given) if copy and not is_copy else given
+
+
+def tensor(
+    data: ArrayLike | Tensor, dtype: DTypeLike | None = None, device: str | None = None
+) -> Tensor:
+    """A tensor of its own with the elements of `data`; see `asarray`.
+
+    >>> import cloakwork as cw
+    >>> cw.tensor([1, 2], dtype="f32")
+    Tensor([1., 2.], dtype=f32)
+    """
+    return asarray(data, dtype, device=device, copy=True)
+
+
+def on_device(device: str | None) -> None:
+    """DeviceError unless tensors can be there."""
+    if device not in (None, "cpu"):
+        raise DeviceError(str(device), device_names())
+
+
+def device_names() -> list[str]:
+    """Where tensors can be."""
+    return [device["name"] for device in _core.devices()]
+
+
+def _outside(obj: Any, wanted: DType | None, copy: bool | None) -> tuple[Tensor, bool]:
+    """The tensor of what is none yet, and whether it is a copy already."""
+    if isinstance(obj, np.ndarray):
+        return _of_array(obj, wanted)
+    if isinstance(obj, _BUFFERS):
+        return _of_array(np.asarray(memoryview(obj)), wanted)
+    if not isinstance(obj, np.generic):
+        if hasattr(obj, "__dlpack__"):
+            return _core.from_dlpack(obj, copy=False if copy is False else None), False
+        if hasattr(obj, "__array__"):
+            return _of_array(np.asarray(obj), wanted)
+    return _of_values(obj, wanted), True
+
+
+def _of_array(array: Array, wanted: DType | None) -> tuple[Tensor, bool]:
+    if array.dtype.kind == "O" and wanted is not None:
+        return _copied(_of_objects(array, wanted)), True
+    _core.dtype(array.dtype)
+    # NumPy's buffers of arrays without axes have no shape, which the engine wants.
+    shared = _core.asarray(array if array.ndim else array.reshape(1))
+    if shared is not None:
+        return shared if array.ndim else shared[0], False
+    return _copied(array.astype(array.dtype.newbyteorder("="))), True
+
+
+def _of_values(values: Any, wanted: DType | None) -> Tensor:
+    """The tensor of Python's numbers, or of nested sequences of them."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        place = _ragged(values) if isinstance(values, Sequence) else ""
+        raise ParamError("obj", place or str(error), "nested sequences of equal lengths") from None
+    is_integer = wanted is not None and wanted.kind in "iu"
+    if array.dtype.kind == "f" and is_integer and isinstance(values, Sequence):
         # NumPy makes floats of integers that differ much; here they stay what they are.
         array = np.asarray(values, dtype=object)
-    converted = _convert(array, _NUMPY_NAMES[wanted])
-    if converted is None:
-        raise ParamError("values", f"{array.dtype} elements", f"elements that {wanted} can hold")
-    return _core.from_buffer(converted.reshape(-1), wanted, converted.shape)
+    if array.dtype.kind == "O" and wanted is not None:
+        array = _of_objects(array, wanted)
+    return _copied(array)
 
 
-def _convert(array: NDArray[Any], name: str) -> NDArray[Any] | None:
-    """The array with another dtype, row-major; None if an element does not survive that."""
-    target = np.dtype(name)
+def _copied(array: Array) -> Tensor:
+    dtype = _core.dtype(array.dtype)
+    return _core.from_buffer(np.ascontiguousarray(array), dtype, array.shape)
+
+
+def _of_objects(array: Array, wanted: DType) -> Array:
+    """Python's numbers, which may be integers of any size, as that dtype."""
     try:
-        with np.errstate(invalid="ignore", over="ignore"):  # what does not survive shows below
-            converted = np.asarray(array, dtype=target, order="C")
+        converted = array.astype(wanted.name)
     except (OverflowError, TypeError, ValueError):
-        return None
-    if np.can_cast(array.dtype, target):
-        return converted
-    if array.dtype.kind == target.kind == "f":
-        return converted if np.array_equal(np.isfinite(array), np.isfinite(converted)) else None
-    return converted if np.array_equal(converted, array) else None
+        converted = None
+    if converted is None or (wanted.kind in "iu" and not np.array_equal(converted, array)):
+        raise ParamError("obj", "elements that do not survive", f"elements that {wanted} can hold")
+    return converted
+
+
+def _ragged(values: Sequence[Any], place: str = "obj") -> str:
+    """The first of nested sequences that is not as long as those before it."""
+    first = values[0]
+    nested = isinstance(first, Sequence)
+    for number, part in enumerate(values):
+        here = f"{place}[{number}]"
+        if isinstance(part, Sequence) != nested:
+            return f"{here}, which is {'a number' if nested else 'a sequence'}, after {place}[0]"
+        if nested and len(part) != len(first):
+            return f"{here} of {len(part)} elements after {place}[0] of {len(first)}"
+    deeper = (_ragged(part, f"{place}[{i}]") for i, part in enumerate(values) if nested and part)
+    return next(filter(None, deeper), "")
+
+
+def _converted(x: Tensor, wanted: DType) -> Tensor:
+    """The elements as another dtype; ParamError if one does not survive that."""
+    kinds = x.dtype.kind + wanted.kind
+    if kinds[0] == "c" != kinds[1]:
+        raise DTypeError("dtype", wanted, f"a complex dtype, as the elements are {x.dtype}")
+    converted = ops.astype(x, wanted)
+    if not _is_safe(x.dtype, wanted) and not bool(_survived(x, converted, kinds)):
+        raise ParamError("obj", f"{x.dtype} elements", f"elements that {wanted} can hold")
+    return converted
+
+
+def _is_safe(source: DType, target: DType) -> bool:
+    """Whether every element survives, but for the rounding of integers to floats."""
+    if target.kind in "fc" and source.kind in "biu":
+        return True
+    try:
+        return _core.promote(source, target) == target
+    except TypeError:
+        return False
+
+
+def _survived(x: Tensor, converted: Tensor, kinds: str) -> Tensor:
+    """Whether no element is another than it was, but for the rounding of floats to floats."""
+    axes = tuple(range(x.ndim))
+    if kinds[1] in "fc":
+        return ops.all(ops.equal(ops.isfinite(x), ops.isfinite(converted)), axes)
+    same = ops.equal(ops.astype(converted, x.dtype), x)
+    if kinds in ("fi", "fu"):
+        # The greatest integer is rounded up to what is one too many, and would seem to be that.
+        bits = 8 * converted.itemsize - (kinds[1] == "i")
+        same = ops.logical_and(same, x < 2.0**bits)
+    if kinds == "iu":
+        same = ops.logical_and(same, x >= 0)
+    if kinds == "ui":
+        same = ops.logical_and(same, converted >= 0)
+    return ops.all(same, axes)

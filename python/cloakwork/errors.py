@@ -36,7 +36,15 @@ class ParamError(CloakworkError, ValueError):
 
 
 class DTypeError(ParamError, TypeError):
-    """Something is no element type."""
+    """A dtype that there is not, or that a function does not take."""
+
+
+class AxisError(ParamError, IndexError):
+    """An axis that a tensor does not have, or one named twice."""
+
+
+class LinAlgError(CloakworkError, ValueError):
+    """A matrix has no such factors, inverse or solution, or none was reached."""
 
 
 class EncodeError(CloakworkError, ValueError):

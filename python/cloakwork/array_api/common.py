@@ -1,0 +1,81 @@
+"""What the functions of the namespace share: axes, shapes, devices, and operands of one dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import SupportsIndex
+
+from cloakwork import _core, ops
+from cloakwork._core import DType, Tensor
+from cloakwork.arrays import asarray
+from cloakwork.errors import AxisError, DTypeError, ParamError
+
+Scalar = bool | int | float | complex
+Operand = Tensor | Scalar
+Axis = int | tuple[int, ...] | None
+
+REAL_OF = {"complex64": _core.float32, "complex128": _core.float64}
+COMPLEX_OF = {"float32": _core.complex64, "float64": _core.complex128}
+
+
+def axis_of(axis: SupportsIndex, rank: int) -> int:
+    """Count an axis from 0; AxisError if there is none such."""
+    place = index(axis)
+    if not -rank <= place < rank:
+        raise AxisError("axis", place, f"-{rank} to {rank - 1}" if rank else "none: no axes here")
+    return place % rank
+
+
+def axes_of(axis: Axis | Sequence[int], rank: int) -> tuple[int, ...]:
+    """One axis, several or all (None), each counted from 0; AxisError if one comes twice."""
+    if axis is None:
+        return tuple(range(rank))
+    given = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
+    axes = tuple(axis_of(one, rank) for one in given)
+    if len(set(axes)) < len(axes):
+        raise AxisError("axis", given, "each axis once")
+    return axes
+
+
+def only_axis(axis: int | None, rank: int) -> int:
+    """An axis that need not be named where there is but one."""
+    if axis is not None:
+        return axis_of(axis, rank)
+    if rank != 1:
+        raise AxisError("axis", None, f"an axis, which must be named as there are {rank}")
+    return 0
+
+
+def shape_of(shape: int | Sequence[int]) -> tuple[int, ...]:
+    """A shape as a tuple, also where it was one number."""
+    if isinstance(shape, tuple | list):
+        return tuple(shape)
+    return (index(shape),)  # type: ignore[arg-type]  # an integer of any kind
+
+
+def cast(x: Tensor, dtype: DType) -> Tensor:
+    """The tensor itself if it has that dtype, else its elements converted."""
+    return x if x.dtype == dtype else ops.astype(x, dtype)
+
+
+def tensor_of(x: Operand, dtype: DType) -> Tensor:
+    """An operand as a tensor of that dtype."""
+    return cast(x, dtype) if isinstance(x, Tensor) else asarray(x, dtype=dtype)
+
+
+def window(rank: int, axis: int, part: slice | int) -> tuple[slice | int, ...]:
+    """The key of all that lies in one part of an axis."""
+    return (*(slice(None),) * axis, part, *(slice(None),) * (rank - axis - 1))
+
+
+def require(x: Tensor, names: Sequence[str], place: str, expected: str) -> None:
+    """DTypeError unless the tensor's dtype is one of those."""
+    if x.dtype.name not in names:
+        raise DTypeError(place, x.dtype.name, expected)
+
+
+def no_empty(size: int, place: str, expected: str) -> None:
+    """ParamError where there is nothing."""
+    if size == 0:
+        raise ParamError(place, "none", expected)

@@ -1,0 +1,9 @@
+"""Constants of the namespace."""
+
+import math
+
+e = math.e
+inf = math.inf
+nan = math.nan
+newaxis = None
+pi = math.pi

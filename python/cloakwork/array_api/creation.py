@@ -1,0 +1,307 @@
+"""Tensors from nothing, or of the shape of others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+from cloakwork import _core, ops
+from cloakwork._core import Tensor, complex128, float64, int64
+from cloakwork.array_api.common import REAL_OF, Scalar, tensor_of
+from cloakwork.array_api.datatypes import KINDS
+from cloakwork.arrays import DTypeLike, asarray, on_device
+from cloakwork.errors import DTypeError, ParamError
+
+Shape = int | Sequence[int]
+
+
+def zeros(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = None) -> Tensor:
+    """A tensor of zeros, float64 unless said otherwise.
+
+    >>> import cloakwork as cw
+    >>> cw.zeros((1, 2))
+    Tensor([[0., 0.]], dtype=f64)
+    """
+    on_device(device)
+    wanted = float64 if dtype is None else _core.dtype(dtype)
+    return full(shape, 0, dtype=wanted) if wanted.kind == "c" else ops.zeros(shape, wanted)
+
+
+def empty(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = None) -> Tensor:
+    """A tensor to be written; it reads as zeros until then.
+
+    >>> import cloakwork as cw
+    >>> cw.empty((2, 3), dtype=cw.int8).shape
+    (2, 3)
+    """
+    on_device(device)
+    return ops.empty(shape, float64 if dtype is None else _core.dtype(dtype))
+
+
+def ones(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = None) -> Tensor:
+    """A tensor of ones, float64 unless said otherwise.
+
+    >>> import cloakwork as cw
+    >>> cw.ones(2, dtype="i32")
+    Tensor([1, 1], dtype=i32)
+    """
+    return full(shape, 1, dtype=float64 if dtype is None else dtype, device=device)
+
+
+def full(
+    shape: Shape,
+    fill_value: Scalar | Tensor,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+) -> Tensor:
+    """A tensor of one value everywhere, of the value's own dtype unless said otherwise.
+
+    Raises ValueError if the dtype cannot hold the value.
+
+    >>> import cloakwork as cw
+    >>> cw.full((2, 2), 7)
+    Tensor([[7, 7],
+            [7, 7]], dtype=i64)
+    """
+    on_device(device)
+    value = asarray(fill_value, dtype=dtype)
+    return ops.copy(value, out=ops.empty(shape, value.dtype))
+
+
+def zeros_like(
+    x: Tensor, /, *, dtype: DTypeLike | None = None, device: str | None = None
+) -> Tensor:
+    """Zeros of the shape of `x`, and of its dtype unless said otherwise.
+
+    >>> import cloakwork as cw
+    >>> cw.zeros_like(cw.asarray([3, 4]))
+    Tensor([0, 0], dtype=i64)
+    """
+    return zeros(x.shape, x.dtype if dtype is None else dtype, device=device)
+
+
+def empty_like(
+    x: Tensor, /, *, dtype: DTypeLike | None = None, device: str | None = None
+) -> Tensor:
+    """A tensor to be written, of the shape of `x`, and of its dtype unless said otherwise.
+
+    >>> import cloakwork as cw
+    >>> cw.empty_like(cw.asarray([3, 4])).shape
+    (2,)
+    """
+    return empty(x.shape, x.dtype if dtype is None else dtype, device=device)
+
+
+def ones_like(x: Tensor, /, *, dtype: DTypeLike | None = None, device: str | None = None) -> Tensor:
+    """Ones of the shape of `x`, and of its dtype unless said otherwise.
+
+    >>> import cloakwork as cw
+    >>> cw.ones_like(cw.asarray([3, 4]))
+    Tensor([1, 1], dtype=i64)
+    """
+    return ones(x.shape, x.dtype if dtype is None else dtype, device=device)
+
+
+def full_like(
+    x: Tensor,
+    /,
+    fill_value: Scalar | Tensor,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+) -> Tensor:
+    """One value in the shape of `x`, and in its dtype unless said otherwise.
+
+    >>> import cloakwork as cw
+    >>> cw.full_like(cw.asarray([3, 4]), 9)
+    Tensor([9, 9], dtype=i64)
+    """
+    return full(x.shape, fill_value, dtype=x.dtype if dtype is None else dtype, device=device)
+
+
+def arange(
+    start: float,
+    /,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+) -> Tensor:
+    """Numbers from `start` (or 0) up to `stop`, which is left out, at equal steps: one axis.
+
+    int64 if all three are integers, else float64, unless said otherwise.  Raises ValueError for
+    steps of 0 and for what never ends.
+
+    >>> import cloakwork as cw
+    >>> cw.arange(1, 8, 3)
+    Tensor([1, 4, 7], dtype=i64)
+    """
+    on_device(device)
+    if stop is None:
+        start, stop = 0, start
+    exact = all(isinstance(number, int) for number in (start, stop, step))
+    wanted = _core.dtype(dtype) if dtype is not None else (int64 if exact else float64)
+    if wanted.name not in (*KINDS["integral"], *KINDS["real floating"]):
+        raise DTypeError("dtype", wanted.name, "integers or floats")
+    count = _count(start, stop, step)
+    if not exact and wanted.name in KINDS["integral"]:
+        steps = ops.arange(asarray(float(start)), asarray(float(step)), count)
+        return ops.astype(steps, wanted)
+    # The step of nothing or of one element may be what the dtype does not hold.
+    step = step if count > 1 else 0
+    if wanted.name in KINDS["unsigned integer"] and step < 0:
+        step += 2 ** (8 * wanted.itemsize)  # the same, as these wrap
+    begin = asarray(start if count else 0, dtype=wanted)
+    return ops.arange(begin, asarray(step, dtype=wanted), count)
+
+
+def _count(start: float, stop: float, step: float) -> int:
+    """How many numbers an arange has."""
+    if step == 0:
+        raise ParamError("step", step, "a number other than 0")
+    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
+        return len(range(start, stop, step))
+    steps = (stop - start) / step
+    if not math.isfinite(steps):
+        raise ParamError("stop", stop, "a number that finite steps reach")
+    return max(math.ceil(steps), 0)
+
+
+def linspace(
+    start: complex,
+    stop: complex,
+    /,
+    num: int,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+    endpoint: bool = True,
+) -> Tensor:
+    """`num` numbers from `start` to `stop` at equal distances; `stop` is among them if `endpoint`.
+
+    complex128 if either is complex, else float64, unless said otherwise.  Computed in those.
+
+    >>> import cloakwork as cw
+    >>> cw.linspace(0, 1, 5)
+    Tensor([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=f64)
+    """
+    on_device(device)
+    if num < 0:
+        raise ParamError("num", num, "0 or more")
+    is_complex = any(isinstance(end, complex) for end in (start, stop))
+    inner = complex128 if is_complex else float64
+    wanted = inner if dtype is None else _core.dtype(dtype)
+    if is_complex and wanted.name not in REAL_OF:
+        raise DTypeError("dtype", wanted.name, "a complex dtype, as an end is complex")
+    places = ops.astype(arange(num), inner)
+    intervals = max(num - 1 if endpoint else num, 1)
+    points = places * ((stop - start) / intervals) + start
+    if endpoint and num > 1:
+        points[num - 1] = stop
+    return points if wanted == inner else ops.astype(points, wanted)
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+) -> Tensor:
+    """Ones on the diagonal `k` above the main one, and zeros elsewhere: float64 unless said.
+
+    >>> import cloakwork as cw
+    >>> cw.eye(2, 3, k=1)
+    Tensor([[0., 1., 0.],
+            [0., 0., 1.]], dtype=f64)
+    """
+    on_device(device)
+    n_cols = n_rows if n_cols is None else n_cols
+    k = max(-n_rows, min(k, n_cols))  # diagonals beyond are as empty as these
+    rows, columns = arange(n_rows)[:, None], arange(n_cols)
+    wanted = float64 if dtype is None else _core.dtype(dtype)
+    return ops.astype(rows + k == columns, wanted)
+
+
+def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
+    """The matrices of `x` with zeros above the diagonal that is `k` above the main one.
+
+    >>> import cloakwork as cw
+    >>> cw.tril(cw.ones((2, 2)))
+    Tensor([[1., 0.],
+            [1., 1.]], dtype=f64)
+    """
+    rows, columns = _places(x, k)
+    return ops.where(x, tensor_of(0, x.dtype), rows >= columns)
+
+
+def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
+    """The matrices of `x` with zeros below the diagonal that is `k` above the main one.
+
+    >>> import cloakwork as cw
+    >>> cw.triu(cw.ones((2, 2)))
+    Tensor([[1., 1.],
+            [0., 1.]], dtype=f64)
+    """
+    rows, columns = _places(x, k)
+    return ops.where(x, tensor_of(0, x.dtype), rows <= columns)
+
+
+def _places(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """For each row of a matrix its column on the diagonal `k`, and the columns."""
+    if x.ndim < 2:
+        raise ParamError("x", f"{x.ndim} axes", "two axes or more")
+    rows, columns = x.shape[-2:]
+    k = max(-rows, min(k, columns))  # beyond lies nothing
+    return arange(k, rows + k)[:, None], arange(columns)
+
+
+def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> tuple[Tensor, ...]:
+    """Each of these lists along an axis of its own, repeated along the others'.
+
+    Lists of n1, n2, ... elements give tensors `[n1, n2, ...]` for "ij", `[n2, n1, ...]` for "xy".
+
+    >>> import cloakwork as cw
+    >>> cw.meshgrid(cw.asarray([1, 2]), cw.asarray([3, 4]))[0]
+    Tensor([[1, 2],
+            [1, 2]], dtype=i64)
+    """
+    if indexing not in ("xy", "ij"):
+        raise ParamError("indexing", repr(indexing), "'xy' or 'ij'")
+    for array in arrays:
+        if array.ndim != 1:
+            raise ParamError("arrays", f"{array.ndim} axes", "one axis each")
+    rank = len(arrays)
+    axes = list(range(rank))
+    if indexing == "xy" and rank > 1:
+        axes[:2] = [1, 0]
+    shape = [0] * rank
+    for axis, array in zip(axes, arrays, strict=True):
+        shape[axis] = array.size
+    return tuple(
+        _spread(array, axis, tuple(shape)) for axis, array in zip(axes, arrays, strict=True)
+    )
+
+
+def _spread(array: Tensor, axis: int, shape: tuple[int, ...]) -> Tensor:
+    column = array.reshape(array.size, *(1,) * (len(shape) - axis - 1))
+    return ops.copy(column, out=ops.empty(shape, array.dtype))
+
+
+def from_dlpack(x: object, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
+    """The tensor that another library's array is, in the same memory unless `copy` says so.
+
+    Raises BufferError where that cannot be, TypeError if `x` does not speak DLPack.
+
+    >>> import cloakwork as cw
+    >>> import numpy as np
+    >>> cw.from_dlpack(np.asarray([1, 2]))
+    Tensor([1, 2], dtype=i64)
+    """
+    on_device(device)
+    return _core.from_dlpack(x, copy=copy)

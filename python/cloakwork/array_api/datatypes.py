@@ -1,0 +1,192 @@
+"""Dtypes: what they are, what they hold, and what they promote to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from cloakwork import _core, ops
+from cloakwork._core import DType, Tensor, bool_, complex128, float64, int64
+from cloakwork.array_api.common import COMPLEX_OF, REAL_OF, Scalar
+from cloakwork.arrays import DTypeLike, on_device
+from cloakwork.errors import DTypeError
+
+KINDS = {
+    "bool": ("bool",),
+    "signed integer": ("int8", "int16", "int32", "int64"),
+    "unsigned integer": ("uint8", "uint16", "uint32", "uint64"),
+    "real floating": ("float32", "float64"),
+    "complex floating": ("complex64", "complex128"),
+}
+KINDS["integral"] = KINDS["signed integer"] + KINDS["unsigned integer"]
+KINDS["numeric"] = KINDS["integral"] + KINDS["real floating"] + KINDS["complex floating"]
+REAL = KINDS["integral"] + KINDS["real floating"]
+FLOATING = KINDS["real floating"] + KINDS["complex floating"]
+
+# The dtypes of Python's numbers, the narrowest kind first.
+_DEFAULTS = {bool: bool_, int: int64, float: float64, complex: complex128}
+_SCALARS = tuple(_DEFAULTS)
+_RANKS = [KINDS["bool"], KINDS["integral"], KINDS["real floating"], KINDS["complex floating"]]
+
+
+@dataclass(frozen=True)
+class FloatInfo:
+    """What the components of a floating dtype hold."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class IntegerInfo:
+    """What an integer dtype holds."""
+
+    bits: int
+    max: int
+    min: int
+    dtype: DType
+
+
+def dtype(x: DTypeLike, /) -> DType:
+    """The dtype of that name, such as "f32" or "float32"; NumPy's and Python's types count too.
+
+    Raises TypeError with the names where there is none.
+
+    >>> import cloakwork as cw
+    >>> cw.dtype("f32") == cw.float32
+    True
+    """
+    return _core.dtype(x)
+
+
+def astype(
+    x: Tensor, dtype: DTypeLike, /, *, copy: bool = True, device: str | None = None
+) -> Tensor:
+    """The elements of `x` as another dtype: floats to integers without their fraction.
+
+    Integers that do not fit wrap; `asarray` refuses what does not survive.  With `copy=False` the
+    tensor itself where nothing changes.  TypeError for complex numbers as real ones: say `real`.
+
+    >>> import cloakwork as cw
+    >>> cw.astype(cw.asarray([1.5, -2.5]), cw.int32)
+    Tensor([ 1, -2], dtype=i32)
+    """
+    on_device(device)
+    wanted = _core.dtype(dtype)
+    if x.dtype == wanted and not copy:
+        return x
+    if x.dtype.name in REAL_OF and wanted.name in REAL:
+        raise DTypeError("dtype", wanted.name, "a complex dtype or bool: use real() or imag()")
+    return ops.copy(x) if x.dtype == wanted else ops.astype(x, wanted)
+
+
+def can_cast(from_: DTypeLike | Tensor, to: DTypeLike, /) -> bool:
+    """Whether promotion leads from one dtype, or a tensor's, to the other.
+
+    >>> import cloakwork as cw
+    >>> cw.can_cast(cw.int8, cw.int16), cw.can_cast(cw.int16, cw.int8)
+    (True, False)
+    """
+    source = from_.dtype if isinstance(from_, Tensor) else _core.dtype(from_)
+    target = _core.dtype(to)
+    try:
+        return _core.promote(source, target) == target
+    except TypeError:
+        return False
+
+
+def result_type(*arrays_and_dtypes: Tensor | Scalar | DTypeLike) -> DType:
+    """The dtype that an operation on these gives; TypeError for u64 with signed integers.
+
+    Python's numbers take the dtype of the others, where their kind is no wider.
+
+    >>> import cloakwork as cw
+    >>> cw.result_type(cw.int8, cw.uint8), cw.result_type(cw.float32, 2.0)
+    (cloakwork.int16, cloakwork.float32)
+    """
+    strong = []
+    scalars: list[type] = []
+    for item in arrays_and_dtypes:
+        if isinstance(item, Tensor):
+            strong.append(item.dtype)
+        elif isinstance(item, _SCALARS):
+            scalars.append(next(kind for kind in _SCALARS if isinstance(item, kind)))
+        else:
+            strong.append(_core.dtype(item))  # type: ignore[arg-type]  # no number any more
+    if not arrays_and_dtypes:
+        raise DTypeError("arrays_and_dtypes", "none", "a tensor or dtype")
+    weak = max((_SCALARS.index(scalar) for scalar in scalars), default=0)
+    if not strong:
+        return _DEFAULTS[_SCALARS[weak]]
+    common = reduce(_core.promote, strong)
+    if weak <= next(rank for rank, names in enumerate(_RANKS) if common.name in names):
+        return common
+    if _SCALARS[weak] is complex:
+        return COMPLEX_OF.get(common.name, complex128)
+    return _DEFAULTS[_SCALARS[weak]]
+
+
+def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
+    """Whether a dtype is of a kind, or is one of several kinds or dtypes.
+
+    Kinds are 'bool', 'signed integer', 'unsigned integer', 'integral', 'real floating',
+    'complex floating' and 'numeric'.
+
+    >>> import cloakwork as cw
+    >>> cw.isdtype(cw.uint8, "integral"), cw.isdtype(cw.uint8, (cw.int8, "real floating"))
+    (True, False)
+    """
+    given = _core.dtype(dtype)
+    if isinstance(kind, tuple):
+        return any(isdtype(given, one) for one in kind)
+    if isinstance(kind, str) and kind in KINDS:
+        return given.name in KINDS[kind]
+    return given == _core.dtype(kind)
+
+
+def finfo(type: DTypeLike | Tensor, /) -> FloatInfo:
+    """Limits of a floating dtype, or of a complex one's components; TypeError for others.
+
+    >>> import cloakwork as cw
+    >>> cw.finfo(cw.complex64).eps
+    1.1920928955078125e-07
+    """
+    given = _numpy(type)
+    if given.kind not in "fc":
+        raise DTypeError("type", given.name, "a floating dtype")
+    limits: Any = np.finfo(given)
+    own = _core.dtype(given.name)
+    return FloatInfo(
+        bits=limits.bits,
+        eps=float(limits.eps),
+        max=float(limits.max),
+        min=float(limits.min),
+        smallest_normal=float(limits.smallest_normal),
+        dtype=REAL_OF.get(own.name, own),
+    )
+
+
+def iinfo(type: DTypeLike | Tensor, /) -> IntegerInfo:
+    """Limits of an integer dtype; TypeError for others.
+
+    >>> import cloakwork as cw
+    >>> cw.iinfo("i8").max
+    127
+    """
+    given = _numpy(type)
+    if given.kind not in "iu":
+        raise DTypeError("type", given.name, "an integer dtype")
+    limits = np.iinfo(given)
+    return IntegerInfo(limits.bits, int(limits.max), int(limits.min), _core.dtype(given.name))
+
+
+def _numpy(type: DTypeLike | Tensor) -> np.dtype[Any]:
+    given = type.dtype if isinstance(type, Tensor) else _core.dtype(type)
+    return np.dtype(given.name)

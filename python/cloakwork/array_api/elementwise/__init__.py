@@ -1,0 +1,1 @@
+"""Functions of each element, or of each pair of elements under broadcasting and promotion."""

@@ -1,0 +1,53 @@
+"""Elements picked by tensors of indices."""
+
+from __future__ import annotations
+
+from cloakwork import ops
+from cloakwork._core import Tensor, int64
+from cloakwork.array_api.common import axis_of, cast, only_axis
+from cloakwork.array_api.datatypes import KINDS
+from cloakwork.errors import DTypeError, TensorIndexError
+
+_MOST = 2**63 - 1
+
+
+def indices_of(x: Tensor, place: str = "indices") -> Tensor:
+    """Integers as int64; TypeError for others, IndexError where one is too large for that."""
+    if x.dtype.name not in KINDS["integral"]:
+        raise DTypeError(place, x.dtype.name, "an integer dtype")
+    if x.dtype.name == "uint64" and bool(ops.any(x > _MOST, tuple(range(x.ndim)))):
+        raise TensorIndexError(f"{place}: a number of {place} is beyond 2^63")
+    return cast(x, int64)
+
+
+def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
+    """The slices of `x` along an axis that `indices` names, in their order.
+
+    Indices of any shape take the axis' place; negative ones count from the end.  IndexError for
+    those that are not there.
+
+    >>> import cloakwork as cw
+    >>> cw.take(cw.asarray([5, 6, 7]), cw.asarray([2, 0]))
+    Tensor([7, 5], dtype=i64)
+    """
+    place = only_axis(axis, x.ndim)
+    after = x.ndim - place - 1
+    flat = indices_of(indices).reshape((1,) * place + (-1,) + (1,) * after)
+    taken = ops.take_along_axis(x, flat, place)
+    if indices.ndim == 1:
+        return taken
+    return taken.reshape((*x.shape[:place], *indices.shape, *x.shape[place + 1 :]))
+
+
+def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
+    """`out[.., i, ..] = x[.., indices[.., i, ..], ..]` along an axis.
+
+    Both have as many axes and broadcast along the others.  Negative indices count from the end;
+    IndexError for those that are not there.
+
+    >>> import cloakwork as cw
+    >>> cw.take_along_axis(cw.asarray([[5, 6], [7, 8]]), cw.asarray([[1], [0]]))
+    Tensor([[6],
+            [7]], dtype=i64)
+    """
+    return ops.take_along_axis(x, indices_of(indices), axis_of(axis, x.ndim))

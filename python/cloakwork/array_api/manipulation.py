@@ -1,0 +1,287 @@
+"""Shapes: other axes, other orders, and several tensors as one."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from operator import index
+
+from cloakwork import ops
+from cloakwork._core import Tensor
+from cloakwork.array_api.common import (
+    Axis,
+    axes_of,
+    axis_of,
+    no_empty,
+    shape_of,
+    window,
+)
+from cloakwork.array_api.creation import arange
+from cloakwork.array_api.datatypes import result_type
+from cloakwork.array_api.indexing import indices_of, take
+from cloakwork.errors import ParamError
+
+Pieces = tuple[Tensor, ...] | list[Tensor]
+
+
+def broadcast_to(x: Tensor, /, shape: Sequence[int]) -> Tensor:
+    """A view of `x` that repeats it to that shape; ValueError where it does not go in.
+
+    >>> import cloakwork as cw
+    >>> cw.broadcast_to(cw.asarray([1, 2]), (2, 2))
+    Tensor([[1, 2],
+            [1, 2]], dtype=i64)
+    """
+    return ops.broadcast_to(x, shape_of(shape))
+
+
+def broadcast_shapes(*shapes: Sequence[int | None]) -> tuple[int | None, ...]:
+    """The shape that these broadcast to, None where one of them leaves an axis open.
+
+    Raises ValueError where there is none.
+
+    >>> import cloakwork as cw
+    >>> cw.broadcast_shapes((2, 1), (3,))
+    (2, 3)
+    """
+    rank = max((len(shape) for shape in shapes), default=0)
+    whole = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
+    return tuple(_common(sizes, shapes) for sizes in zip(*whole, strict=True))
+
+
+def _common(sizes: tuple[int | None, ...], shapes: tuple[Sequence[int | None], ...]) -> int | None:
+    known = {size for size in sizes if size is not None} - {1}
+    if len(known) > 1:
+        got = ", ".join(str(tuple(shape)) for shape in shapes)
+        raise ParamError("shapes", got, "shapes that agree from the last axis on, or have size 1")
+    if known:
+        return known.pop()
+    return None if None in sizes else 1
+
+
+def broadcast_arrays(*arrays: Tensor) -> tuple[Tensor, ...]:
+    """Views that repeat each of these to the shape that all have together.
+
+    >>> import cloakwork as cw
+    >>> cw.broadcast_arrays(cw.asarray(1), cw.asarray([2, 3]))[0]
+    Tensor([1, 1], dtype=i64)
+    """
+    sizes = broadcast_shapes(*(array.shape for array in arrays))
+    shape = [size for size in sizes if size is not None]  # all are known
+    return tuple(ops.broadcast_to(array, shape) for array in arrays)
+
+
+def reshape(x: Tensor, /, shape: int | Sequence[int], *, copy: bool | None = None) -> Tensor:
+    """The same elements, row-major, in another shape, of which one size may be -1: what is left.
+
+    A view where the layout allows; ValueError where it does not and `copy` is False.
+
+    >>> import cloakwork as cw
+    >>> cw.reshape(cw.arange(6), (2, -1))
+    Tensor([[0, 1, 2],
+            [3, 4, 5]], dtype=i64)
+    """
+    return x.reshape(shape_of(shape), copy=copy)
+
+
+def permute_dims(x: Tensor, /, axes: Sequence[int]) -> Tensor:
+    """A view whose axis i is axis `axes[i]` of `x`.
+
+    >>> import cloakwork as cw
+    >>> cw.permute_dims(cw.asarray([[1, 2], [3, 4]]), (1, 0))
+    Tensor([[1, 3],
+            [2, 4]], dtype=i64)
+    """
+    order = axes_of(shape_of(axes), x.ndim)
+    if len(order) < x.ndim:
+        raise ParamError("axes", tuple(axes), f"all {x.ndim} axes")
+    return ops.transpose(x, order)
+
+
+def moveaxis(x: Tensor, source: Axis, destination: Axis, /) -> Tensor:
+    """A view in which the axes `source` stand at `destination`, the others in their order.
+
+    >>> import cloakwork as cw
+    >>> cw.moveaxis(cw.empty((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    sources, places = axes_of(source, x.ndim), axes_of(destination, x.ndim)
+    if len(sources) != len(places):
+        raise ParamError("destination", destination, f"as many axes as source, {len(sources)}")
+    order = [axis for axis in range(x.ndim) if axis not in sources]
+    for place, axis in sorted(zip(places, sources, strict=True)):
+        order.insert(place, axis)
+    return ops.transpose(x, order)
+
+
+def expand_dims(x: Tensor, /, axis: int | tuple[int, ...]) -> Tensor:
+    """A view with axes of size 1 at those places of the result.
+
+    >>> import cloakwork as cw
+    >>> cw.expand_dims(cw.empty((2, 3)), (0, -1)).shape
+    (1, 2, 3, 1)
+    """
+    rank = x.ndim + (len(axis) if isinstance(axis, tuple) else 1)
+    added = axes_of(axis, rank)
+    return x[tuple(None if place in added else slice(None) for place in range(rank))]
+
+
+def squeeze(x: Tensor, /, axis: int | tuple[int, ...]) -> Tensor:
+    """A view without those axes; ValueError unless their sizes are 1.
+
+    >>> import cloakwork as cw
+    >>> cw.squeeze(cw.empty((1, 2, 1)), (0, 2)).shape
+    (2,)
+    """
+    gone = axes_of(axis, x.ndim)
+    for place in gone:
+        if x.shape[place] != 1:
+            raise ParamError("axis", f"{place} of size {x.shape[place]}", "axes of size 1")
+    return x[tuple(0 if place in gone else slice(None) for place in range(x.ndim))]
+
+
+def flip(x: Tensor, /, *, axis: Axis = None) -> Tensor:
+    """A view that runs backwards along those axes, or along all.
+
+    >>> import cloakwork as cw
+    >>> cw.flip(cw.asarray([1, 2, 3]))
+    Tensor([3, 2, 1], dtype=i64)
+    """
+    turned = axes_of(axis, x.ndim)
+    return x[tuple(slice(None, None, -1 if i in turned else None) for i in range(x.ndim))]
+
+
+def concat(arrays: Pieces, /, *, axis: int | None = 0) -> Tensor:
+    """These tensors one after another along an axis, or flattened where `axis` is None.
+
+    They have one shape but for that axis, else ValueError; the dtype is what they promote to.
+
+    >>> import cloakwork as cw
+    >>> cw.concat([cw.asarray([1, 2]), cw.asarray([3])])
+    Tensor([1, 2, 3], dtype=i64)
+    """
+    pieces = list(arrays)
+    no_empty(len(pieces), "arrays", "one tensor or more")
+    if axis is None:
+        pieces, axis = [piece.reshape(-1) for piece in pieces], 0
+    dtype = result_type(*pieces)
+    first = pieces[0].shape
+    axis = axis_of(axis, len(first))
+    for piece in pieces:
+        rest = (piece.shape[:axis], piece.shape[axis + 1 :])
+        if piece.ndim != len(first) or rest != (first[:axis], first[axis + 1 :]):
+            raise ParamError("arrays", piece.shape, f"{first}, but for axis {axis}")
+    total = builtins.sum(piece.shape[axis] for piece in pieces)
+    out = ops.empty((*first[:axis], total, *first[axis + 1 :]), dtype)
+    stop = 0
+    for piece in pieces:
+        start, stop = stop, stop + piece.shape[axis]
+        ops.astype(piece, dtype, out=out[window(len(first), axis, slice(start, stop))])
+    return out
+
+
+def stack(arrays: Pieces, /, *, axis: int = 0) -> Tensor:
+    """Tensors of one shape along a new axis of the result.
+
+    >>> import cloakwork as cw
+    >>> cw.stack([cw.asarray([1, 2]), cw.asarray([3, 4])], axis=1)
+    Tensor([[1, 3],
+            [2, 4]], dtype=i64)
+    """
+    pieces = list(arrays)
+    no_empty(len(pieces), "arrays", "one tensor or more")
+    shape = pieces[0].shape
+    for piece in pieces:
+        if piece.shape != shape:
+            raise ParamError("arrays", piece.shape, f"one shape, {shape}")
+    return concat([expand_dims(piece, axis) for piece in pieces], axis=axis)
+
+
+def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
+    """Views of the slices along an axis, which is theirs no more.
+
+    >>> import cloakwork as cw
+    >>> cw.unstack(cw.asarray([[1, 2], [3, 4]]), axis=1)[0]
+    Tensor([1, 3], dtype=i64)
+    """
+    place = axis_of(axis, x.ndim)
+    return tuple(x[window(x.ndim, place, number)] for number in range(x.shape[place]))
+
+
+def roll(x: Tensor, /, shift: int | tuple[int, ...], *, axis: Axis = None) -> Tensor:
+    """The elements moved on by `shift` along each axis, those beyond its end to its start.
+
+    With no axis, the flattened elements are moved.
+
+    >>> import cloakwork as cw
+    >>> cw.roll(cw.asarray([1, 2, 3]), 1)
+    Tensor([3, 1, 2], dtype=i64)
+    """
+    shifts = shift if isinstance(shift, tuple) else (index(shift),)
+    if axis is None:
+        return _rolled(x.reshape(-1), builtins.sum(shifts), 0).reshape(x.shape)
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    shifts = shifts * len(axes) if len(shifts) == 1 else shifts
+    if len(shifts) != len(axes):
+        raise ParamError("shift", shift, f"one shift for each of {len(axes)} axes")
+    for places, one in zip(shifts, axes, strict=True):
+        x = _rolled(x, places, axis_of(one, x.ndim))
+    return x
+
+
+def _rolled(x: Tensor, shift: int, axis: int) -> Tensor:
+    size = x.shape[axis]
+    cut = -shift % size if size else 0
+    parts = (slice(cut, None), slice(0, cut))
+    return concat([x[window(x.ndim, axis, part)] for part in parts], axis=axis)
+
+
+def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> Tensor:
+    """Each element several times in a row along an axis, or flattened where `axis` is None.
+
+    `repeats` is one number, or a tensor of one for each element of the axis.
+
+    >>> import cloakwork as cw
+    >>> cw.repeat(cw.asarray([5, 6]), 2)
+    Tensor([5, 5, 6, 6], dtype=i64)
+    """
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    axis = axis_of(axis, x.ndim)
+    if not isinstance(repeats, Tensor):
+        return _copies(x, index(repeats), axis, axis + 1)
+    size = x.shape[axis]
+    counts = ops.broadcast_to(indices_of(repeats, "repeats"), (size,))
+    if bool(ops.any(counts < 0, 0)):
+        raise ParamError("repeats", "a negative number", "0 or more each")
+    ends = ops.cumulative_sum(counts, 0)
+    total = int(ends[-1]) if size else 0
+    return take(x, ops.searchsorted(arange(total), ends, right=True), axis=axis)
+
+
+def tile(x: Tensor, repetitions: tuple[int, ...], /) -> Tensor:
+    """`x` side by side with itself, so many times along each axis.
+
+    Whichever has fewer axes is taken to have axes of size 1, or 1 repetition, before its own.
+
+    >>> import cloakwork as cw
+    >>> cw.tile(cw.asarray([1, 2]), (2, 2))
+    Tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]], dtype=i64)
+    """
+    rank = max(x.ndim, len(repetitions))
+    times = (1,) * (rank - len(repetitions)) + tuple(repetitions)
+    x = x.reshape((1,) * (rank - x.ndim) + x.shape)
+    for axis, number in enumerate(times):
+        x = x if number == 1 else _copies(x, number, axis, axis)
+    return x
+
+
+def _copies(x: Tensor, times: int, axis: int, place: int) -> Tensor:
+    """Repeats along an axis: the whole of it if the new axis goes before it, else each element."""
+    if times < 0:
+        raise ParamError("repeats", times, "0 or more")
+    shape = x.shape
+    wide = x[(*(slice(None),) * place, None)]
+    many = ops.broadcast_to(wide, (*shape[:place], times, *shape[place:]))
+    return many.reshape((*shape[:axis], shape[axis] * times, *shape[axis + 1 :]))

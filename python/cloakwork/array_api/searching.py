@@ -1,0 +1,113 @@
+"""Where elements are, and choices between elements."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from cloakwork import ops
+from cloakwork._core import Tensor, uint8
+from cloakwork.array_api.common import Axis, Operand, axes_of, axis_of, cast, require, tensor_of
+from cloakwork.array_api.datatypes import KINDS, REAL, result_type
+from cloakwork.array_api.indexing import take
+from cloakwork.errors import ParamError
+
+
+def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """The index of the greatest element along an axis, or of all: int64, the first of equals.
+
+    NaN is the greatest.  ValueError where there is none to choose from, TypeError for complex
+    numbers.
+
+    >>> import cloakwork as cw
+    >>> cw.argmax(cw.asarray([1, 5, 5]))
+    Tensor(1, dtype=i64)
+    """
+    values = _ordered(x)
+    if axis is None:
+        place = ops.argmax(values.reshape(-1), 0)
+        return place.reshape((1,) * x.ndim) if keepdims else place
+    return ops.argmax(values, axis_of(axis, x.ndim), keepdims=keepdims)
+
+
+def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """The index of the least element along an axis, or of all: int64, the first of equals.
+
+    NaN is the least.  ValueError where there is none to choose from, TypeError for complex
+    numbers.
+
+    >>> import cloakwork as cw
+    >>> cw.argmin(cw.asarray([[3, 1], [2, 4]]), axis=0)
+    Tensor([1, 0], dtype=i64)
+    """
+    values = _ordered(x)
+    if axis is None:
+        place = ops.argmin(values.reshape(-1), 0)
+        return place.reshape((1,) * x.ndim) if keepdims else place
+    return ops.argmin(values, axis_of(axis, x.ndim), keepdims=keepdims)
+
+
+def _ordered(x: Tensor) -> Tensor:
+    require(x, (*KINDS["bool"], *REAL), "x", "real numbers, which have an order")
+    return cast(x, uint8) if x.dtype.name == "bool" else x
+
+
+def count_nonzero(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """How many elements along axes, or of all, are not 0: int64.
+
+    >>> import cloakwork as cw
+    >>> cw.count_nonzero(cw.asarray([[0, 1], [2, 3]]), axis=1)
+    Tensor([1, 2], dtype=i64)
+    """
+    return ops.count_nonzero(x, axes_of(axis, x.ndim), keepdims=keepdims)
+
+
+def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
+    """The indices along each axis of the elements that are not 0, in row-major order: int64.
+
+    >>> import cloakwork as cw
+    >>> cw.nonzero(cw.asarray([0, 7, 0, 8]))[0]
+    Tensor([1, 3], dtype=i64)
+    """
+    if x.ndim == 0:
+        raise ParamError("x", "no axes", "one axis or more")
+    places = ops.nonzero(x, int(count_nonzero(x)))
+    return tuple(places[:, axis] for axis in range(x.ndim))
+
+
+def searchsorted(
+    x1: Tensor,
+    x2: Tensor | float,
+    /,
+    *,
+    side: Literal["left", "right"] = "left",
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """The index before which each element of `x2` keeps the ascending list `x1` in order: int64.
+
+    Before elements equal to it or, if `side` is "right", after them.  `sorter` holds the indices
+    that sort `x1`, where it is not sorted.
+
+    >>> import cloakwork as cw
+    >>> cw.searchsorted(cw.asarray([1, 3, 5]), cw.asarray([0, 3, 9]))
+    Tensor([0, 1, 3], dtype=i64)
+    """
+    if side not in ("left", "right"):
+        raise ParamError("side", repr(side), "'left' or 'right'")
+    if x1.ndim != 1:
+        raise ParamError("x1", f"{x1.ndim} axes", "one axis")
+    dtype = result_type(x1, x2)
+    ordered = x1 if sorter is None else take(x1, sorter)
+    return ops.searchsorted(tensor_of(x2, dtype), cast(ordered, dtype), right=side == "right")
+
+
+def where(condition: Tensor, x1: Operand, x2: Operand, /) -> Tensor:
+    """The elements of `x1` where the condition, bool, holds, and of `x2` elsewhere.
+
+    All three broadcast; the dtype is what `x1` and `x2` promote to.
+
+    >>> import cloakwork as cw
+    >>> cw.where(cw.asarray([True, False]), cw.asarray([1, 2]), 0)
+    Tensor([1, 0], dtype=i64)
+    """
+    dtype = result_type(x1, x2)
+    return ops.where(tensor_of(x1, dtype), tensor_of(x2, dtype), condition)

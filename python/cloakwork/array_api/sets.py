@@ -1,0 +1,144 @@
+"""Tensors as sets of elements."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cloakwork import ops
+from cloakwork._core import Tensor, int64
+from cloakwork.array_api.common import REAL_OF, Operand, tensor_of
+from cloakwork.array_api.creation import empty, ones
+from cloakwork.array_api.datatypes import result_type
+from cloakwork.array_api.indexing import take
+from cloakwork.array_api.manipulation import concat
+from cloakwork.array_api.searching import nonzero
+from cloakwork.array_api.utility import diff
+
+
+class UniqueAll(NamedTuple):
+    """See `unique_all`."""
+
+    values: Tensor
+    indices: Tensor
+    inverse_indices: Tensor
+    counts: Tensor
+
+
+class UniqueCounts(NamedTuple):
+    """See `unique_counts`."""
+
+    values: Tensor
+    counts: Tensor
+
+
+class UniqueInverse(NamedTuple):
+    """See `unique_inverse`."""
+
+    values: Tensor
+    inverse_indices: Tensor
+
+
+class _Groups(NamedTuple):
+    """Equal elements side by side."""
+
+    shape: tuple[int, ...]
+    # The elements in ascending order, and where they were among the flattened ones.
+    ordered: Tensor
+    order: Tensor
+    # Which of them differs from the one before.
+    is_first: Tensor
+    # Where those are.
+    starts: Tensor
+
+
+def unique_all(x: Tensor, /) -> UniqueAll:
+    """The distinct elements; where each is first; which of them each element is; how often each is.
+
+    In ascending order; indices are int64 and into the flattened tensor.  Each NaN is distinct.
+
+    >>> import cloakwork as cw
+    >>> cw.unique_all(cw.asarray([7, 5, 7])).indices
+    Tensor([1, 0], dtype=i64)
+    """
+    groups = _groups(x)
+    indices = take(groups.order, groups.starts)
+    return UniqueAll(_values(groups), indices, _inverse(groups), _counts(groups))
+
+
+def unique_counts(x: Tensor, /) -> UniqueCounts:
+    """The distinct elements in ascending order, and how often each occurs; see `unique_all`.
+
+    >>> import cloakwork as cw
+    >>> cw.unique_counts(cw.asarray([7, 5, 7])).counts
+    Tensor([1, 2], dtype=i64)
+    """
+    groups = _groups(x)
+    return UniqueCounts(_values(groups), _counts(groups))
+
+
+def unique_inverse(x: Tensor, /) -> UniqueInverse:
+    """The distinct elements in ascending order, and which of them each is; see `unique_all`.
+
+    >>> import cloakwork as cw
+    >>> cw.unique_inverse(cw.asarray([7, 5, 7])).inverse_indices
+    Tensor([1, 0, 1], dtype=i64)
+    """
+    groups = _groups(x)
+    return UniqueInverse(_values(groups), _inverse(groups))
+
+
+def unique_values(x: Tensor, /) -> Tensor:
+    """The distinct elements in ascending order; each NaN is distinct.
+
+    >>> import cloakwork as cw
+    >>> cw.unique_values(cw.asarray([7, 5, 7]))
+    Tensor([5, 7], dtype=i64)
+    """
+    return _values(_groups(x))
+
+
+def _groups(x: Tensor) -> _Groups:
+    flat = x.reshape(-1)
+    if flat.dtype.name in REAL_OF:
+        # Complex numbers by their real parts, and where those are equal by their imaginary ones.
+        order = ops.argsort(ops.imag(flat), 0)
+        order = take(order, ops.argsort(ops.real(take(flat, order)), 0))
+    else:
+        order = ops.argsort(flat, 0)
+    ordered = take(flat, order)
+    first = ones(min(flat.size, 1), "bool")
+    is_first = concat([first, ordered[1:] != ordered[:-1]])
+    return _Groups(x.shape, ordered, order, is_first, nonzero(is_first)[0])
+
+
+def _values(groups: _Groups) -> Tensor:
+    return take(groups.ordered, groups.starts)
+
+
+def _inverse(groups: _Groups) -> Tensor:
+    numbers = ops.cumulative_sum(groups.is_first, 0) - 1
+    places = ops.scatter(empty(groups.order.shape, int64), groups.order, numbers)
+    return places.reshape(groups.shape)
+
+
+def _counts(groups: _Groups) -> Tensor:
+    end = tensor_of(groups.order.size, int64).reshape(1)
+    return diff(groups.starts, append=end)
+
+
+def isin(x1: Operand, x2: Operand, /, *, invert: bool = False) -> Tensor:
+    """Whether each element of `x1` is one of those of `x2`, or is not if `invert`; NaN never is.
+
+    >>> import cloakwork as cw
+    >>> cw.isin(cw.asarray([1, 2, 3]), cw.asarray([3, 1]))
+    Tensor([ True, False,  True], dtype=bool)
+    """
+    dtype = result_type(x1, x2)
+    elements, candidates = tensor_of(x1, dtype), tensor_of(x2, dtype)
+    # Equal elements, and no others, have one number; candidates' numbers are looked up sorted.
+    both = concat([elements, candidates], axis=None)
+    numbers = _inverse(_groups(both))
+    own, others = numbers[: elements.size], ops.sort(numbers[elements.size :], 0)
+    found = ops.searchsorted(own, others, right=True) > ops.searchsorted(own, others)
+    found = found.reshape(elements.shape)
+    return ops.logical_not(found) if invert else found

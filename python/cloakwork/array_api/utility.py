@@ -1,0 +1,59 @@
+"""Truths and differences."""
+
+from __future__ import annotations
+
+from cloakwork import ops
+from cloakwork._core import Tensor
+from cloakwork.array_api.common import Axis, axes_of, axis_of, window
+from cloakwork.array_api.manipulation import concat
+from cloakwork.errors import ParamError
+
+
+def all(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Whether no element along axes, or none at all, is 0; so it is for none.
+
+    >>> import cloakwork as cw
+    >>> cw.all(cw.asarray([[True, False], [True, True]]), axis=1)
+    Tensor([False,  True], dtype=bool)
+    """
+    return ops.all(x, axes_of(axis, x.ndim), keepdims=keepdims)
+
+
+def any(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Whether some element along axes, or one of all, is not 0; it is not so for none.
+
+    >>> import cloakwork as cw
+    >>> cw.any(cw.asarray([[True, False], [False, False]]), axis=1)
+    Tensor([ True, False], dtype=bool)
+    """
+    return ops.any(x, axes_of(axis, x.ndim), keepdims=keepdims)
+
+
+def diff(
+    x: Tensor,
+    /,
+    *,
+    axis: int = -1,
+    n: int = 1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Tensor:
+    """The differences of neighbours along an axis, `n` times over; whether they differ, for bool.
+
+    What is prepended and appended has the shape of `x` but for that axis.
+
+    >>> import cloakwork as cw
+    >>> cw.diff(cw.asarray([1, 4, 9]))
+    Tensor([3, 5], dtype=i64)
+    """
+    if n < 0:
+        raise ParamError("n", n, "0 or more")
+    place = axis_of(axis, x.ndim)
+    given = [piece for piece in (prepend, x, append) if piece is not None]
+    values = concat(given, axis=place) if len(given) > 1 else x
+    later = window(x.ndim, place, slice(1, None))
+    earlier = window(x.ndim, place, slice(None, -1))
+    for _ in range(n):
+        after, before = values[later], values[earlier]
+        values = after != before if x.dtype.name == "bool" else after - before
+    return values

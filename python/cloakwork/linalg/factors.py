@@ -1,0 +1,164 @@
+"""Matrices as products of simpler ones."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from cloakwork import ops
+from cloakwork._core import Tensor
+from cloakwork.array_api.elementwise.parts import real
+from cloakwork.errors import ParamError
+from cloakwork.linalg.checks import computed, matrices, squares
+
+_UNREACHED = "the iteration for {} of a matrix did not converge"
+
+
+class EigResult(NamedTuple):
+    """See `eig`."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+class EighResult(NamedTuple):
+    """See `eigh`."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+class QRResult(NamedTuple):
+    """See `qr`."""
+
+    Q: Tensor
+    R: Tensor
+
+
+class SVDResult(NamedTuple):
+    """See `svd`."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
+def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
+    """The lower triangular L with `L @ conj(L).T = x`, or if `upper` U with `conj(U).T @ U = x`.
+
+    `x` is symmetric or Hermitian, `[.., m, m]`; only that triangle is read.  LinAlgError unless it
+    is positive definite.
+
+    >>> import cloakwork as cw
+    >>> cw.linalg.cholesky(cw.asarray([[4.0, 2.0], [2.0, 2.0]]))
+    Tensor([[2., 0.],
+            [1., 1.]], dtype=f64)
+    """
+    x = squares(x)
+    return computed(ops.cholesky(x, upper=upper), (-2, -1), "a matrix is not positive definite", x)
+
+
+def qr(x: Tensor, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
+    """Q with orthonormal columns and the upper triangular R, of which `x` is the product.
+
+    `x` `[.., m, n]` gives Q `[.., m, k]` and R `[.., k, n]`: k = min(m, n), or m if complete.
+
+    >>> import cloakwork as cw
+    >>> cw.linalg.qr(cw.asarray([[3.0, 1.0], [4.0, 2.0]])).Q.shape
+    (2, 2)
+    """
+    if mode not in ("reduced", "complete"):
+        raise ParamError("mode", repr(mode), "'reduced' or 'complete'")
+    x = matrices(x)
+    *stack, m, n = x.shape
+    k = m if mode == "complete" else min(m, n)
+    packed = ops.qr_packed(x, complete=mode == "complete")
+    q, r = packed[..., : m * k], packed[..., m * k :]
+    return QRResult(q.reshape((*stack, m, k)), r.reshape((*stack, k, n)))
+
+
+def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult:
+    """U, the singular values S and Vh, of which `x` is the product; S is real and descends.
+
+    `x` `[.., m, n]` gives U `[.., m, m]` and Vh `[.., n, n]`, both unitary, or without
+    `full_matrices` their first min(m, n) columns and rows.
+
+    >>> import cloakwork as cw
+    >>> cw.linalg.svd(cw.asarray([[3.0, 0.0], [0.0, 4.0]])).S
+    Tensor([4., 3.], dtype=f64)
+    """
+    x = matrices(x)
+    *stack, m, n = x.shape
+    k = min(m, n)
+    left, right = (m, n) if full_matrices else (k, k)
+    packed = ops.svd_packed(x, full=full_matrices)
+    computed(packed, (-1,), _UNREACHED.format("singular values"), x)
+    u, s, vh = (
+        packed[..., : m * left],
+        packed[..., m * left : m * left + k],
+        packed[..., m * left + k :],
+    )
+    return SVDResult(u.reshape((*stack, m, left)), real(s), vh.reshape((*stack, right, n)))
+
+
+def svdvals(x: Tensor, /) -> Tensor:
+    """The singular values of each matrix, real, in descending order: `[.., min(m, n)]`.
+
+    >>> import cloakwork as cw
+    >>> cw.linalg.svdvals(cw.asarray([[3.0, 0.0], [0.0, 4.0]]))
+    Tensor([4., 3.], dtype=f64)
+    """
+    x = matrices(x)
+    return computed(ops.svdvals(x), (-1,), _UNREACHED.format("singular values"), x)
+
+
+def eigh(x: Tensor, /) -> EighResult:
+    """The eigenvalues, real, and eigenvectors, as columns, of symmetric or Hermitian matrices.
+
+    Only the lower triangle of `x`, `[.., m, m]`, is read.  Eigenvalues ascend.
+
+    >>> import cloakwork as cw
+    >>> cw.linalg.eigh(cw.asarray([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    Tensor([1., 2.], dtype=f64)
+    """
+    x = squares(x)
+    size = x.shape[-1]
+    packed = computed(ops.eigh_packed(x), (-1,), _UNREACHED.format("eigenvalues"), x)
+    values, vectors = real(packed[..., :size]), packed[..., size:]
+    return EighResult(values, vectors.reshape(x.shape))
+
+
+def eigvalsh(x: Tensor, /) -> Tensor:
+    """The eigenvalues of symmetric or Hermitian matrices, real, in ascending order; see `eigh`.
+
+    >>> import cloakwork as cw
+    >>> cw.linalg.eigvalsh(cw.asarray([[2.0, 0.0], [0.0, 1.0]]))
+    Tensor([1., 2.], dtype=f64)
+    """
+    x = squares(x)
+    return computed(ops.eigvalsh(x), (-1,), _UNREACHED.format("eigenvalues"), x)
+
+
+def eig(x: Tensor, /) -> EigResult:
+    """The eigenvalues and eigenvectors, as columns, of any square matrices: all complex.
+
+    Eigenvectors have norm 1; those of a defective matrix are not independent.
+
+    >>> import cloakwork as cw
+    >>> cw.linalg.eig(cw.asarray([[0.0, 1.0], [-1.0, 0.0]])).eigenvectors.shape
+    (2, 2)
+    """
+    x = squares(x)
+    size = x.shape[-1]
+    packed = computed(ops.eig_packed(x), (-1,), _UNREACHED.format("eigenvalues"), x)
+    return EigResult(packed[..., :size], packed[..., size:].reshape(x.shape))
+
+
+def eigvals(x: Tensor, /) -> Tensor:
+    """The eigenvalues of any square matrices, complex.
+
+    >>> import cloakwork as cw
+    >>> cw.imag(cw.linalg.eigvals(cw.asarray([[0.0, 1.0], [-1.0, 0.0]]))) ** 2
+    Tensor([1., 1.], dtype=f64)
+    """
+    x = squares(x)
+    return computed(ops.eigvals(x), (-1,), _UNREACHED.format("eigenvalues"), x)
