@@ -10,6 +10,9 @@ Tensor([ 15, 255], dtype=i64)
 
 The package is itself a namespace of the Python array API standard, 2025.12: `cloakwork.sum`,
 `cloakwork.float32`, `cloakwork.linalg`.
+
+The package is itself a namespace of the Python array API standard, 2025.12: `cloakwork.sum`,
+`cloakwork.float32`, `cloakwork.linalg`.
 """
 
 from cloakwork import backend, errors, fft, heal, linalg, ops, random
@@ -188,6 +191,7 @@ from cloakwork.backend import (
     select_backend,
     set_threads,
 )
+from cloakwork.batches import Slot, batch, execute_batch
 from cloakwork.draws import rand, randn
 from cloakwork.modular import Modulus, intt, mod, ntt
 from cloakwork.program import Program, trace
@@ -208,6 +212,7 @@ __all__ = [
     "Residues",
     "RunOptions",
     "RunResult",
+    "Slot",
     "Tensor",
     "WrongOp",
     "__array_api_version__",
@@ -232,6 +237,7 @@ __all__ = [
     "atanh",
     "available_backends",
     "backend",
+    "batch",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_left_shift",
@@ -266,6 +272,7 @@ __all__ = [
     "empty_like",
     "equal",
     "errors",
+    "execute_batch",
     "exp",
     "expand_dims",
     "expm1",

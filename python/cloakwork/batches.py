@@ -58,7 +58,7 @@ def execute_batch(operations: Sequence[tuple[Any, ...]]) -> list[_core.Tensor]:
     >>> cw.execute_batch([("multiply", a, a), ("add", cw.Slot(0), 1.0)])
     [Tensor([2., 5.], dtype=f64)]
     """
-    import cloakwork  # noqa: PLC0415 (its functions are looked up when they are called)
+    import cloakwork  # its functions are looked up when they are called
 
     results: list[_core.Tensor] = []
     taken: set[int] = set()

@@ -20,7 +20,6 @@ pub fn module(examples: &Examples) -> String {
          edited.\n\
          # ruff: noqa: D205, PLR0913, PLR0917, RUF022 (an op has what it \
          has)\n\
-         # ruff: noqa: RUF022 (sorted as the declarations are)\n\
          \"\"\"Every op as a function.\n\n\
          Called on tensors with elements, an op computes at once; called inside a function that\n\
          `cloakwork.trace` runs, it becomes a step of the program.  `out` is written and returned; \
