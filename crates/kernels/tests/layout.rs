@@ -52,7 +52,7 @@ fn a_fill_writes_its_value_and_nothing_beside() {
                 let value = any(&mut random);
                 let own = operand(dtype, dims, out, &mut random, &mut any);
                 let mut call = Call::new("fill", dims, vec![Some(own)]);
-                call.params = vec![value];
+                call.params = vec![value, 0];
                 call.check(&call.filled(|_| wrap(value, dtype)));
             }
         }
@@ -106,7 +106,7 @@ fn a_tensor_without_axes_has_one_element() {
     };
     Call::new("copy", &[], vec![scalar(vec![1]), scalar(vec![7])]).check(&[7]);
     let mut fill = Call::new("fill", &[], vec![scalar(vec![1])]);
-    fill.params = vec![9];
+    fill.params = vec![9, 0];
     fill.check(&[9]);
     let operands = vec![
         scalar(vec![1]),

@@ -192,7 +192,7 @@ fn hidden(launch: &Launch) -> Vec<(usize, i64, i64)> {
         "rfft" | "irfft" => vec![(1, params[1], params[2])],
         "cholesky" | "qr" | "svd" | "fft" => vec![],
         "fill" => {
-            assert_eq!(params.len(), 1);
+            assert_eq!(params.len(), 2);
             vec![]
         }
         _ => {

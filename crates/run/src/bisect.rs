@@ -7,7 +7,7 @@ use crate::names::op_name;
 use crate::outcome::{show_word, unravel};
 use crate::table::Memories;
 use crate::{RunError, outcome};
-use cloakwork_ir::{HostId, HostTensor, read_word};
+use cloakwork_ir::{HostId, HostTensor, components};
 use cloakwork_plan::Plan;
 use cloakwork_verify::{Action, ValueId};
 use std::collections::HashMap;
@@ -136,19 +136,21 @@ fn compare(
     let start = memories.pointer(&address)?.cast::<u8>().cast_const();
     let size = info.dtype.size_bytes();
     let expected = interpreter.words(value);
-    let differing = |(flat, (offset, &want)): (usize, (i64, &i64))| {
+    let (component, parts) = (info.dtype.component(), info.dtype.components());
+    let differing = |(flat, (offset, want)): (usize, (i64, &[i64]))| {
         // SAFETY: the plan's address and physical view lie in the operand's memory, which no
         // kernel writes between two steps.
         let bytes = unsafe {
             let at = start.wrapping_offset((offset - view.offset) as isize * size as isize);
             std::slice::from_raw_parts(at, size)
         };
-        let got = read_word(info.dtype, bytes);
-        (got != want).then_some((flat as u64, got, want))
+        let mut pairs = components(info.dtype, bytes).zip(want);
+        let (got, &want) = pairs.find(|(got, want)| got != *want)?;
+        Some((flat as u64, got, want))
     };
     let mut wrong = view
         .offsets()
-        .zip(&expected)
+        .zip(expected.chunks_exact(parts))
         .enumerate()
         .filter_map(differing);
     let Some((flat, got, want)) = wrong.next() else {
@@ -163,9 +165,9 @@ fn compare(
         kernel: step.row.symbol,
         name: program.symbol_name(info.name).to_owned(),
         index: unravel(flat, &info.view.shape),
-        got: show_word(info.dtype, got),
-        expected: show_word(info.dtype, want),
+        got: show_word(component, got),
+        expected: show_word(component, want),
         different,
-        total: expected.len() as u64,
+        total: (expected.len() / parts) as u64,
     }))
 }

@@ -80,6 +80,15 @@ impl<'a> Interpreter<'a> {
                 .map(|param| self.operand(call, param))
                 .collect(),
         };
+        // References know elements of one word; what moves complex ones is judged by the kernels.
+        let is_complex = |bound: &Bound| match bound {
+            Bound::Value(value) => self
+                .verified
+                .value(*value)
+                .is_some_and(|v| v.dtype.is_complex()),
+            _ => false,
+        };
+        let one_word = !call.values.iter().any(is_complex);
         let wrong = |error: OpError| RunError::Contents {
             step,
             op: call.def.name.to_owned(),
@@ -91,6 +100,7 @@ impl<'a> Interpreter<'a> {
             .with_args(call, view_of, |args| {
                 check_contents(args, &operands)?;
                 body.reference
+                    .filter(|_| one_word)
                     .map(|reference| reference(args, &operands))
                     .transpose()
             })

@@ -40,8 +40,7 @@ pub fn generate(source: &mut Source) -> Program {
             }
             3 => generator.builder.program.steps.push(Step::Skip),
             _ => {
-                let known = |def: &&&OpDef| !def.family.is_of_numbers() || def.name == "abs";
-                if let Some(def) = generator.source.pick(ALL).filter(known) {
+                if let Some(def) = generator.source.pick(ALL) {
                     generator.step(def);
                 }
             }

@@ -127,6 +127,5 @@ binary!(
     "hypot",
     RealFloats,
     Same,
-    "`sqrt(a^2 + b^2)` without overflow on the way.",
-    Commutes
+    "`sqrt(a^2 + b^2)` without overflow on the way."
 );

@@ -27,31 +27,16 @@ binary!(
     "`out = a >= b`."
 );
 
-binary!(
-    LOGICAL_AND,
-    "logical_and",
-    Bool,
-    Bool,
-    "`out = a and b`.",
-    Commutes
-);
+binary!(LOGICAL_AND, "logical_and", Bool, Bool, "`out = a and b`.");
 
-binary!(
-    LOGICAL_OR,
-    "logical_or",
-    Bool,
-    Bool,
-    "`out = a or b`.",
-    Commutes
-);
+binary!(LOGICAL_OR, "logical_or", Bool, Bool, "`out = a or b`.");
 
 binary!(
     LOGICAL_XOR,
     "logical_xor",
     Bool,
     Bool,
-    "`out = a != b` of truths.",
-    Commutes
+    "`out = a != b` of truths."
 );
 
 unary!(LOGICAL_NOT, "logical_not", Bool, Bool, "`out = not a`.");

@@ -83,6 +83,5 @@ binary!(
     "logaddexp",
     RealFloats,
     Same,
-    "`log(exp(a) + exp(b))` without overflow on the way.",
-    Commutes
+    "`log(exp(a) + exp(b))` without overflow on the way."
 );

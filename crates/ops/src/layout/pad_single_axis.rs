@@ -72,7 +72,7 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
     let copy = Launch::elementwise("copy", a.shape(), &operands)?;
     let shape = tail.shape.clone();
     let mut fill = Launch::elementwise("fill", &shape, &[LaunchInput::View(target, tail)])?;
-    fill.params.push(0);
+    fill.params.extend([0, 0]);
     Ok(smallvec![copy, fill])
 }
 

@@ -51,11 +51,10 @@ pub static DEF: OpDef = OpDef {
 fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
     let a = args.tensor("a")?;
     let mut launch = Launch::elementwise("fill", a.shape(), &[args.input("a")?])?;
-    // Of a complex element the real part; of the widest ones the kernel takes two words.
-    launch.params.push(bits(a.dtype, args.int("value")?)?);
-    if a.dtype == DType::C128 {
-        launch.params.push(0);
-    }
+    // As many words as the widest element has: a complex one's imaginary part is 0.
+    launch
+        .params
+        .extend([bits(a.dtype, args.int("value")?)?, 0]);
     Ok(smallvec![launch])
 }
 

@@ -31,7 +31,7 @@ pub static DEF: OpDef = OpDef {
     body: Body::Kernel(KernelBody {
         infer: |args| {
             let (values, sorted) = (args.tensor("values")?, args.tensor("sorted")?);
-            if values.dtype.is_complex() {
+            if values.dtype.is_complex() || values.dtype == DType::Bool {
                 let got = values.dtype.name();
                 return Err(OpError::new(Code::Dtype, "values", "real numbers", got));
             }
