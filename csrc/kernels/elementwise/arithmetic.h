@@ -143,6 +143,11 @@ struct MinimumOp {
   }
 };
 
+template <>
+constexpr bool kCommutes<AddOp> = true;
+template <>
+constexpr bool kCommutes<MultiplyOp> = true;
+
 CW_BINARY(Add, AsWord)
 CW_BINARY(Subtract, AsWord)
 CW_BINARY(Multiply, AsWord)

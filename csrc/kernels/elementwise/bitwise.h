@@ -60,6 +60,13 @@ struct RightShiftOp {
   }
 };
 
+template <>
+constexpr bool kCommutes<AndOp> = true;
+template <>
+constexpr bool kCommutes<OrOp> = true;
+template <>
+constexpr bool kCommutes<XorOp> = true;
+
 CW_BINARY(And, AsWord)
 CW_BINARY(Or, AsWord)
 CW_BINARY(Xor, AsWord)

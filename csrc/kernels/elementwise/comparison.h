@@ -62,12 +62,25 @@ struct GreaterEqualOp {
   }
 };
 
+template <>
+constexpr bool kCommutes<EqualOp> = true;
+template <>
+constexpr bool kCommutes<NotEqualOp> = true;
+
 CW_BINARY(Equal, AsWord)
 CW_BINARY(NotEqual, AsWord)
 CW_BINARY(Less, AsIs)
 CW_BINARY(LessEqual, AsIs)
-CW_BINARY(Greater, AsIs)
-CW_BINARY(GreaterEqual, AsIs)
+
+// a > b is b < a.
+template <class V, class In, class Out>
+void Greater(const cw_launch& launch, u64 begin, u64 end, void*) {
+  RunBinary<GreaterOp, In, Out, SwappedCore<LessOp, In, Out>>(launch, begin, end);
+}
+template <class V, class In, class Out>
+void GreaterEqual(const cw_launch& launch, u64 begin, u64 end, void*) {
+  RunBinary<GreaterEqualOp, In, Out, SwappedCore<LessEqualOp, In, Out>>(launch, begin, end);
+}
 
 }  // namespace
 }  // namespace cw

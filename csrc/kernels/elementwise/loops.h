@@ -38,15 +38,21 @@ void UnaryCore(void* out_, const void* const* in, u64 count, u32) {
   for (u64 i = 0; i < count; ++i) out[i] = Op::Apply(a[i]);
 }
 
+// An op whose operands may change places needs no loop for a first one that is one element.
+template <class Op>
+constexpr bool kCommutes = false;
+
 template <class Op, class In, class Out>
-void BinaryCore(void* out_, const void* const* in, u64 count, u32 scalars) {
+__attribute__((noinline)) void BinaryCore(void* out_, const void* const* in, u64 count,
+                                          u32 scalars) {
   Out* out = static_cast<Out*>(out_);
-  const In* a = static_cast<const In*>(in[0]);
-  const In* b = static_cast<const In*>(in[1]);
+  const bool swap = kCommutes<Op> && scalars == 1;
+  const In* a = static_cast<const In*>(in[swap ? 1 : 0]);
+  const In* b = static_cast<const In*>(in[swap ? 0 : 1]);
   if (scalars == 0) {
     CW_INDEPENDENT
     for (u64 i = 0; i < count; ++i) out[i] = Op::Apply(a[i], b[i]);
-  } else if (scalars == 1) {
+  } else if (!kCommutes<Op> && scalars == 1) {
     const In x = *a;
     CW_INDEPENDENT
     for (u64 i = 0; i < count; ++i) out[i] = Op::Apply(x, b[i]);
@@ -55,6 +61,13 @@ void BinaryCore(void* out_, const void* const* in, u64 count, u32 scalars) {
     CW_INDEPENDENT
     for (u64 i = 0; i < count; ++i) out[i] = Op::Apply(a[i], y);
   }
+}
+
+// Op with its operands in the other order.
+template <class Op, class In, class Out>
+void SwappedCore(void* out, const void* const* in, u64 count, u32 scalars) {
+  const void* const swapped[2] = {in[1], in[0]};
+  BinaryCore<Op, In, Out>(out, swapped, count, scalars >> 1 | (scalars & 1) << 1);
 }
 
 template <class T>
