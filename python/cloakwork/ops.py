@@ -1468,6 +1468,7 @@ def get_slice(a: Tensor, entries: Sizes) -> Tensor:
     Examples
     --------
     >>> import cloakwork as cw
+    >>> from builtins import slice
     >>> cw.ops.get_slice(cw.asarray([[1, 2, 3], [4, 5, 6]]), [1, slice(0, 3, 2)])
     Tensor([4, 6], dtype=i64)
     """
@@ -2026,6 +2027,13 @@ def matmul(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
         `[.., k, n]`, the dtype of `a`.
     out
         `[.., m, n]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.matmul(cw.asarray([[1, 2], [3, 4]]), cw.asarray([[5], [6]]))
+    Tensor([[17],
+            [39]], dtype=i64)
     """
     return _matmul(a, b, out)
 
@@ -3008,6 +3016,7 @@ def slice(a: Tensor, entries: Sizes) -> Tensor:
     Examples
     --------
     >>> import cloakwork as cw
+    >>> from builtins import slice
     >>> cw.ops.slice(cw.asarray([[1, 2, 3], [4, 5, 6]]), [1, slice(2, -1, -1)])
     Tensor([6, 5, 4], dtype=i64)
     """
