@@ -1,7 +1,7 @@
 """Benchmarks: each figure is a ratio within one run, to a named peer or to a limit of the machine.
 
     python3 dev.py bench                 # all
-    python3 dev.py bench kernels load    # some of: kernels, overhead, load, memory, digits
+    python3 dev.py bench kernels load    # some of: kernels, overhead, load, memory, ...
 
 Machines are shared and noisy: sides are interleaved, medians are compared, and no test depends on
 a time. docs/performance.md says what was predicted and what was found.
@@ -205,12 +205,21 @@ def _load_in_python(path: Path) -> object:
         return json.load(file, object_hook=hook)
 
 
+def tensor() -> None:
+    """Calls, large arrays, chains and products on one thread and on two; the peer: NumPy."""
+    for threads in (1, 2):
+        print(f"-- {threads} thread{'s' if threads > 1 else ''}", flush=True)
+        command = [sys.executable, str(ROOT / "benches" / "tensor.py"), str(threads)]
+        subprocess.run(command, check=True)
+
+
 BENCHES: dict[str, Callable[[], None]] = {
     "kernels": kernels,
     "overhead": overhead,
     "load": load,
     "memory": memory,
     "digits": digits,
+    "tensor": tensor,
 }
 
 if __name__ == "__main__":

@@ -10,9 +10,6 @@ Tensor([ 15, 255], dtype=i64)
 
 The package is itself a namespace of the Python array API standard, 2025.12: `cloakwork.sum`,
 `cloakwork.float32`, `cloakwork.linalg`.
-
-The package is itself a namespace of the Python array API standard, 2025.12: `cloakwork.sum`,
-`cloakwork.float32`, `cloakwork.linalg`.
 """
 
 from cloakwork import backend, errors, fft, heal, linalg, ops, random

@@ -1,0 +1,136 @@
+"""The tensor against NumPy: calls, large arrays, reductions, chains and products.
+
+Both sides run interleaved, in one process, on the same memory; figures are medians and their ratio.
+`threads` is what both may use: NumPy's BLAS is told by an environment variable before it loads.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+ROUNDS = 15
+
+
+def main(threads: int) -> int:
+    """Print all figures for so many threads."""
+    for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[variable] = str(threads)
+    import numpy as np
+
+    import cloakwork as cw
+
+    cw.set_threads(threads)
+    if threads == 1:
+        calls(cw, np)
+        steps(cw)
+    large(cw, np)
+    products(cw, np)
+    return 0
+
+
+def calls(cw, np) -> None:  # type: ignore[no-untyped-def]
+    """Calls on one element: what is paid besides the work."""
+    ours, theirs = cw.asarray([1.0]), np.array([1.0])
+    pairs: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
+        "a + b": (lambda: ours + ours, lambda: theirs + theirs),
+        "a + 1.0": (lambda: ours + 1.0, lambda: theirs + 1.0),
+        "-a": (lambda: -ours, lambda: -theirs),
+        "a[0]": (lambda: ours[0], lambda: theirs[0]),
+        "sum": (lambda: cw.sum(ours), lambda: np.sum(theirs)),
+    }
+    empty = _nanoseconds(lambda: None)
+    for name, (left, right) in pairs.items():
+        a, b = _paired(left, right, repeat=20_000)
+        _show(f"call {name}", a - empty, b - empty, "ns")
+
+
+def steps(cw) -> None:  # type: ignore[no-untyped-def]
+    """A traced program of a thousand additions of one element: what a step costs inside."""
+    one = cw.asarray([1.0])
+
+    def chain(a):  # type: ignore[no-untyped-def]
+        for _ in range(1000):
+            a = a + one
+        return a
+
+    program = cw.trace(chain, one)
+    run = lambda: program.run(one, profile=False)  # noqa: E731
+    run()
+    print(f"{'step of a program, one element':34} {_nanoseconds(run, 50) / 1000:9.1f} ns an op")
+
+
+def large(cw, np) -> None:  # type: ignore[no-untyped-def]
+    """Arrays that no cache holds."""
+    for dtype in (np.float32, np.float64):
+        theirs = np.random.default_rng(1).random(10**7).astype(dtype)
+        more = theirs[::-1].copy()
+        ours, also = cw.asarray(theirs), cw.asarray(more)
+        name = np.dtype(dtype).name
+
+        def fused(ours=ours, also=also):  # type: ignore[no-untyped-def]
+            with cw.batch():
+                return ours * also + ours
+
+        pairs = {
+            "a + b": (lambda: ours + also, lambda: theirs + more),
+            "sqrt": (lambda: cw.sqrt(ours), lambda: np.sqrt(theirs)),
+            "exp": (lambda: cw.exp(ours), lambda: np.exp(theirs)),
+            "sum": (lambda: cw.sum(ours), lambda: np.sum(theirs)),
+            "max": (lambda: cw.max(ours), lambda: np.max(theirs)),
+            "a * b + a": (lambda: ours * also + ours, lambda: theirs * more + theirs),
+            "a * b + a, batch": (fused, lambda: theirs * more + theirs),
+            "sort 10^6": (lambda: cw.sort(ours[:1000000]), lambda: np.sort(theirs[:1000000])),
+        }
+        for label, (left, right) in pairs.items():
+            a, b = _paired(left, right)
+            _show(f"{name} 10^7 {label}", a / 1e6, b / 1e6, "ms")
+
+
+def products(cw, np) -> None:  # type: ignore[no-untyped-def]
+    """Matrix products; the peer is NumPy's OpenBLAS on the same threads."""
+    for size in (64, 256, 1024, 4096):
+        for dtype in (np.float32, np.float64):
+            theirs = np.random.default_rng(1).random((size, size)).astype(dtype)
+            ours = cw.asarray(theirs)
+            repeat = max(1, 2**24 // size**3)
+            left, right = (lambda: ours @ ours), (lambda: theirs @ theirs)
+            a, b = _paired(left, right, repeat, rounds=3 if size == 4096 else ROUNDS)
+            flops = 2 * size**3
+            label = f"matmul {np.dtype(dtype).name} {size}"
+            print(f"{label:34} {flops / a:7.1f} GFLOP/s  NumPy {flops / b:7.1f}  x {b / a:5.2f}")
+
+
+def _paired(
+    left: Callable[[], object], right: Callable[[], object], repeat: int = 1, rounds: int = ROUNDS
+) -> tuple[float, float]:
+    """Median nanoseconds of two sides, taken in turns."""
+    left(), right()
+    taken: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds):
+        for side, seconds in zip((left, right), taken, strict=True):
+            seconds.append(_once(side, repeat))
+    return statistics.median(taken[0]), statistics.median(taken[1])
+
+
+def _once(side: Callable[[], object], repeat: int) -> float:
+    start = time.perf_counter_ns()
+    for _ in range(repeat):
+        side()
+    return (time.perf_counter_ns() - start) / repeat
+
+
+def _nanoseconds(side: Callable[[], object], repeat: int = 20_000) -> float:
+    return statistics.median(_once(side, repeat) for _ in range(ROUNDS))
+
+
+def _show(label: str, ours: float, theirs: float, unit: str) -> None:
+    ratio = theirs / ours
+    print(f"{label:34} {ours:9.2f} {unit}  NumPy {theirs:9.2f} {unit}  x {ratio:5.2f}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1])))
