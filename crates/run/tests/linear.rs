@@ -40,8 +40,7 @@ fn run(op: &str, args: &[EagerArg]) -> Result<(DType, Vec<u64>, Vec<f64>), Code>
 }
 
 fn transposed(a: &EagerArg) -> EagerArg {
-    let axes = [EagerArg::Int(-1), EagerArg::Int(-2)];
-    let args = [&[a.clone()], &axes[..]].concat();
+    let args = vec![a.clone(), EagerArg::Int(-1), EagerArg::Int(-2)];
     EagerArg::Tensor(call(find("moveaxis").unwrap(), args, 1, best_isa()).unwrap())
 }
 
