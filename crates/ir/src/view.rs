@@ -137,8 +137,17 @@ impl View {
     /// The row-major view of a whole buffer.
     #[must_use]
     pub fn contiguous(shape: Shape) -> Self {
-        let order: SmallVec<[usize; MAX_RANK]> = (0..shape.rank()).collect();
-        Self::with_axis_order(shape, &order)
+        let mut strides: Strides = SmallVec::from_elem(0, shape.rank());
+        let mut step = 1i64;
+        for (stride, &dim) in strides.iter_mut().zip(shape.dims()).rev() {
+            *stride = step;
+            step *= dim.max(1) as i64;
+        }
+        Self {
+            shape,
+            strides,
+            offset: 0,
+        }
     }
 
     /// A dense view whose axes lie in memory in this order, slowest first.
