@@ -14,9 +14,12 @@ const COLUMN_GROUP: i64 = 192;
 const DEPTH_BYTES: i64 = 3072;
 /// Most depth of a block, whatever the type.
 const DEPTH: i64 = 512;
-/// Rows of a block where `b` is packed or lies as it is read, and where each block packs it.
+/// Rows of a block where `b` is packed, where it is read as it lies, and where each block packs it.
 const ROWS: i64 = 128;
+const ROWS_IN_PLACE: i64 = 64;
 const ROWS_THAT_PACK: i64 = 256;
+/// Columns of the widest tile of floats.
+const TILE_COLUMNS: i64 = 48;
 /// Bytes of `b` above which packing it once is worth a pass over it.
 const PACKED_BYTES: i64 = 2 << 20;
 /// Elements of `b` above which it is packed once if its rows are not dense.
@@ -162,12 +165,18 @@ impl Product {
         self.dtype.size_bytes() as i64
     }
 
+    /// Whether a kernel can read `b` as it lies.
+    fn is_read_in_place(&self) -> bool {
+        self.b.column == 1 && !self.dtype.is_complex()
+    }
+
     /// Whether the first launch packs `b`.
     fn packs(&self) -> bool {
         let elements = self.depth.saturating_mul(self.columns);
-        let large = match self.b.column {
-            1 if !self.dtype.is_complex() => elements.saturating_mul(self.size()) > PACKED_BYTES,
-            _ => elements > PACKED_ELEMENTS,
+        let large = if self.is_read_in_place() {
+            elements.saturating_mul(self.size()) > PACKED_BYTES
+        } else {
+            elements > PACKED_ELEMENTS
         };
         large && self.rows > ROWS && self.columns > 1
     }
@@ -244,15 +253,23 @@ impl Product {
     }
 
     fn row_block(&self) -> i64 {
-        let dense = self.b.column == 1 && !self.dtype.is_complex();
-        let most = if dense || self.packs() {
-            ROWS
-        } else {
-            ROWS_THAT_PACK
+        let most = match (self.packs(), self.is_read_in_place()) {
+            (true, _) => ROWS,
+            (false, true) => ROWS_IN_PLACE,
+            (false, false) => ROWS_THAT_PACK,
         };
         let count = blocks(self.rows, most).max(1);
         // A multiple of every tile's rows.
         (blocks(self.rows, count).max(1) + 7) / 8 * 8
+    }
+
+    /// Whole groups of a packed `b`, else even shares of the columns in whole tiles.
+    fn column_block(&self) -> i64 {
+        if self.packs() {
+            return COLUMN_GROUP;
+        }
+        let share = blocks(self.columns, blocks(self.columns, COLUMN_GROUP).max(1));
+        blocks(share, TILE_COLUMNS).max(1) * TILE_COLUMNS
     }
 
     fn params(&self, packed: bool) -> Extents {
@@ -261,7 +278,7 @@ impl Product {
             self.columns,
             self.depth,
             self.row_block(),
-            COLUMN_GROUP,
+            self.column_block(),
             self.depth_block(),
             self.a.row,
             self.a.column,
@@ -306,10 +323,10 @@ impl Product {
 
     fn multiply(&self, b: LaunchOperand) -> Launch {
         let packed = matches!(b.source, Source::Temporary(_));
-        let block = self.row_block().min(self.rows) * COLUMN_GROUP.min(self.columns);
+        let block = self.row_block().min(self.rows) * self.column_block().min(self.columns);
         let own = [
             blocks(self.rows, self.row_block()),
-            blocks(self.columns, COLUMN_GROUP),
+            blocks(self.columns, self.column_block()),
             (block.saturating_mul(self.depth) / self.products_a_nanosecond()).clamp(1, WEIGHT),
         ];
         Launch {
