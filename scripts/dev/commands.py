@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from scripts.dev import sanitize as sanitizers
 from scripts.dev.console import INTERRUPTED, ROOT, DevError, Words, call, call_or_fail, say
 from scripts.dev.environment import (
     PROFILE,
@@ -116,6 +117,12 @@ def fuzz(args: Args) -> int:
     return call(_binary(require_rust(), "fuzz", args), environment())
 
 
+def sanitize(args: Args) -> int:
+    """Run the kernels' tests under AddressSanitizer and UndefinedBehaviorSanitizer."""
+    _refuse(args, "sanitize")
+    return sanitizers.sanitize()
+
+
 def wheel(args: Args) -> int:
     """Build the wheel with full optimisation into dist/."""
     ensure_environment()
@@ -139,7 +146,7 @@ class Command:
 
 COMMANDS = tuple(
     Command(function.__name__, function)
-    for function in (demo, test, setup, check, fix, gen, bench, fuzz, wheel)
+    for function in (demo, test, setup, check, fix, gen, bench, fuzz, sanitize, wheel)
 )
 
 
@@ -167,7 +174,7 @@ def main(argv: Args) -> int:
 
 
 def _usage() -> str:
-    lines = [f"  {command.name:<6}  {command.summary}" for command in COMMANDS]
+    lines = [f"  {command.name:<8}  {command.summary}" for command in COMMANDS]
     return "\n".join(["usage: python3 dev.py COMMAND [ARGUMENTS]", "", *lines])
 
 
