@@ -246,7 +246,7 @@ def _pick(part: Tensor, axis: int, place: int, sizes: _Shape) -> Pick:
     if part.dtype != "bool":
         return Pick(part, range(axis, axis + 1), sizes[0], place)
     for number, (own, size) in enumerate(zip(part.shape, sizes, strict=True)):
-        if own != size:
+        if own not in (size, 0):  # a mask of nothing goes with any size
             at = f"axis {place + number} of size {size}"
             raise TensorIndexError(f"a mask of shape {part.shape} does not fit {at}")
     if part.is_secret:

@@ -123,6 +123,33 @@ def test_factors_of_any_matrix(dtype: str, shape: tuple[int, ...]) -> None:
         same(cw.linalg.matrix_rank(cw.asarray(a)), np.linalg.matrix_rank(a))
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e154, 1e200])
+def test_magnitudes_whose_squares_no_float_holds(size: float) -> None:
+    a = matrices((2, 3, 3), "complex128")
+    a[0] *= size  # the other matrix of the stack stays as it is
+    u, s, vh = cw.linalg.svd(cw.asarray(a))
+    np.testing.assert_allclose(np.asarray(s), np.linalg.svdvals(a), rtol=1e-12)
+    np.testing.assert_allclose(np.asarray((u * s[:, None, :]) @ vh), a, rtol=1e-10)
+    np.testing.assert_allclose(np.asarray(cw.linalg.svdvals(cw.asarray(a))), np.asarray(s), 1e-12)
+    values, vectors = cw.linalg.eig(cw.asarray(a))
+    scale = np.array([size, 1.0])[:, None]
+    near(
+        cw.asarray(a / scale[..., None]) @ vectors, np.asarray(vectors * (values / scale)[:, None])
+    )
+    hermitian = a + adjoint(a)
+    expected = np.linalg.eigvalsh(hermitian / scale[..., None])
+    near(cw.linalg.eigvalsh(cw.asarray(hermitian)) / scale, expected)
+    near(cw.linalg.eigh(cw.asarray(hermitian)).eigenvalues / scale, expected)
+
+
+def test_what_a_trace_records_computes_the_same() -> None:
+    a = cw.asarray(matrices((3, 3), "float64"))
+    program = cw.trace(lambda x: [cw.linalg.svdvals(x), cw.linalg.inv(x) @ x], a)
+    values, identity = program.run(a).outputs
+    near(values, np.linalg.svdvals(np.asarray(a)))
+    near(identity, np.eye(3))
+
+
 @EACH
 @pytest.mark.parametrize("order", ["fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf])
 def test_matrix_norms(dtype: str, order: Any) -> None:

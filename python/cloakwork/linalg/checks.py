@@ -6,9 +6,12 @@ from cloakwork import ops
 from cloakwork._core import Tensor, float64
 from cloakwork.array_api.common import cast
 from cloakwork.array_api.datatypes import FLOATING
-from cloakwork.errors import LinAlgError, ParamError
+from cloakwork.array_api.searching import where
+from cloakwork.errors import LinAlgError, ParamError, TraceError
 
 _MATRIX = (-2, -1)
+# Magnitudes of which sums of squares overflow, or vanish, only far beyond.
+_LARGE = 2.0**400
 
 
 def matrices(x: Tensor, place: str = "x") -> Tensor:
@@ -26,16 +29,48 @@ def squares(x: Tensor, place: str = "x") -> Tensor:
     return x
 
 
+def scaled(x: Tensor) -> tuple[Tensor, Tensor | None]:
+    """Matrices near 1, and the powers of two `[.., 1]` that they were divided by.
+
+    The matrices themselves, and None, where squares of their elements neither overflow nor vanish,
+    which is always so in single precision, as that is computed in double.
+    """
+    if x.dtype.name not in ("float64", "complex128") or 0 in x.shape:
+        return x, None
+    sizes = ops.max(ops.abs(x), _MATRIX)[..., None]
+    extreme = ops.logical_and(
+        ops.logical_or(sizes > _LARGE, sizes < 1 / _LARGE),
+        ops.logical_and(ops.isfinite(sizes), sizes > 0),
+    )
+    if not _holds(extreme):
+        return x, None
+    powers = where(extreme, 2.0 ** ops.floor(ops.log2(sizes)), 1.0)
+    return x / powers[..., None], powers
+
+
+def restored(values: Tensor, powers: Tensor | None) -> Tensor:
+    """The values `[.., n]` of matrices that were divided by these."""
+    return values if powers is None else values * powers
+
+
 def computed(result: Tensor, axes: tuple[int, ...], what: str, *given: Tensor) -> Tensor:
     """The result; LinAlgError if a matrix has none though what was given for it is finite.
 
-    `axes` are those of the result that belong to one matrix.
+    `axes` are those of the result that belong to one matrix.  A trace records no check.
     """
     failed = ops.any(ops.isnan(result), axes)
-    if not bool(ops.any(failed, tuple(range(failed.ndim)))):
+    if not _holds(failed):
         return result
     for x in given:
         failed = ops.logical_and(failed, ops.all(ops.isfinite(x), _MATRIX))
-    if bool(ops.any(failed, tuple(range(failed.ndim)))):
+    if _holds(failed):
         raise LinAlgError(what)
     return result
+
+
+def _holds(truths: Tensor) -> bool:
+    """Whether one of these holds; what a trace records is taken to be ordinary."""
+    try:
+        return bool(ops.any(truths, tuple(range(truths.ndim))))
+    except TraceError:
+        return False

@@ -8,7 +8,7 @@ from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.array_api.elementwise.parts import real
 from cloakwork.errors import ParamError
-from cloakwork.linalg.checks import computed, matrices, squares
+from cloakwork.linalg.checks import computed, matrices, restored, scaled, squares
 
 _UNREACHED = "the iteration for {} of a matrix did not converge"
 
@@ -90,14 +90,16 @@ def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult:
     *stack, m, n = x.shape
     k = min(m, n)
     left, right = (m, n) if full_matrices else (k, k)
-    packed = ops.svd_packed(x, full=full_matrices)
+    near, powers = scaled(x)
+    packed = ops.svd_packed(near, full=full_matrices)
     computed(packed, (-1,), _UNREACHED.format("singular values"), x)
     u, s, vh = (
         packed[..., : m * left],
         packed[..., m * left : m * left + k],
         packed[..., m * left + k :],
     )
-    return SVDResult(u.reshape((*stack, m, left)), real(s), vh.reshape((*stack, right, n)))
+    s = restored(real(s), powers)
+    return SVDResult(u.reshape((*stack, m, left)), s, vh.reshape((*stack, right, n)))
 
 
 def svdvals(x: Tensor, /) -> Tensor:
@@ -108,7 +110,10 @@ def svdvals(x: Tensor, /) -> Tensor:
     Tensor([4., 3.], dtype=f64)
     """
     x = matrices(x)
-    return computed(ops.svdvals(x), (-1,), _UNREACHED.format("singular values"), x)
+    near, powers = scaled(x)
+    return restored(
+        computed(ops.svdvals(near), (-1,), _UNREACHED.format("singular values"), x), powers
+    )
 
 
 def eigh(x: Tensor, /) -> EighResult:
@@ -122,8 +127,9 @@ def eigh(x: Tensor, /) -> EighResult:
     """
     x = squares(x)
     size = x.shape[-1]
-    packed = computed(ops.eigh_packed(x), (-1,), _UNREACHED.format("eigenvalues"), x)
-    values, vectors = real(packed[..., :size]), packed[..., size:]
+    near, powers = scaled(x)
+    packed = computed(ops.eigh_packed(near), (-1,), _UNREACHED.format("eigenvalues"), x)
+    values, vectors = restored(real(packed[..., :size]), powers), packed[..., size:]
     return EighResult(values, vectors.reshape(x.shape))
 
 
@@ -135,7 +141,10 @@ def eigvalsh(x: Tensor, /) -> Tensor:
     Tensor([1., 2.], dtype=f64)
     """
     x = squares(x)
-    return computed(ops.eigvalsh(x), (-1,), _UNREACHED.format("eigenvalues"), x)
+    near, powers = scaled(x)
+    return restored(
+        computed(ops.eigvalsh(near), (-1,), _UNREACHED.format("eigenvalues"), x), powers
+    )
 
 
 def eig(x: Tensor, /) -> EigResult:
@@ -149,8 +158,10 @@ def eig(x: Tensor, /) -> EigResult:
     """
     x = squares(x)
     size = x.shape[-1]
-    packed = computed(ops.eig_packed(x), (-1,), _UNREACHED.format("eigenvalues"), x)
-    return EigResult(packed[..., :size], packed[..., size:].reshape(x.shape))
+    near, powers = scaled(x)
+    packed = computed(ops.eig_packed(near), (-1,), _UNREACHED.format("eigenvalues"), x)
+    values = restored(packed[..., :size], powers)
+    return EigResult(values, packed[..., size:].reshape(x.shape))
 
 
 def eigvals(x: Tensor, /) -> Tensor:
@@ -161,4 +172,5 @@ def eigvals(x: Tensor, /) -> Tensor:
     Tensor([1., 1.], dtype=f64)
     """
     x = squares(x)
-    return computed(ops.eigvals(x), (-1,), _UNREACHED.format("eigenvalues"), x)
+    near, powers = scaled(x)
+    return restored(computed(ops.eigvals(near), (-1,), _UNREACHED.format("eigenvalues"), x), powers)
