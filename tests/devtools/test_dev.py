@@ -35,7 +35,7 @@ def test_help_names_every_command_from_any_folder(tmp_path: Path) -> None:
     answer = run_dev("--help", cwd=tmp_path)
     assert answer.returncode == 0
     assert re.findall(r"^  (\w+)", answer.stdout, re.MULTILINE) == [
-        "demo", "test", "setup", "check", "fix", "gen", "bench", "fuzz", "wheel",
+        "demo", "test", "setup", "check", "fix", "gen", "bench", "fuzz", "sanitize", "wheel",
     ]  # fmt: skip
 
 
