@@ -19,9 +19,8 @@ def main(threads: int) -> int:
     """Print all figures for so many threads."""
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = str(threads)
-    import numpy as np
-
     import cloakwork as cw
+    import numpy as np
 
     cw.set_threads(threads)
     if threads == 1:
@@ -68,26 +67,28 @@ def large(cw, np) -> None:  # type: ignore[no-untyped-def]
     for dtype in (np.float32, np.float64):
         theirs = np.random.default_rng(1).random(10**7).astype(dtype)
         more = theirs[::-1].copy()
-        ours, also = cw.asarray(theirs), cw.asarray(more)
-        name = np.dtype(dtype).name
-
-        def fused(ours=ours, also=also):  # type: ignore[no-untyped-def]
-            with cw.batch():
-                return ours * also + ours
-
-        pairs = {
-            "a + b": (lambda: ours + also, lambda: theirs + more),
-            "sqrt": (lambda: cw.sqrt(ours), lambda: np.sqrt(theirs)),
-            "exp": (lambda: cw.exp(ours), lambda: np.exp(theirs)),
-            "sum": (lambda: cw.sum(ours), lambda: np.sum(theirs)),
-            "max": (lambda: cw.max(ours), lambda: np.max(theirs)),
-            "a * b + a": (lambda: ours * also + ours, lambda: theirs * more + theirs),
-            "a * b + a, batch": (fused, lambda: theirs * more + theirs),
-            "sort 10^6": (lambda: cw.sort(ours[:1000000]), lambda: np.sort(theirs[:1000000])),
-        }
-        for label, (left, right) in pairs.items():
+        for label, (left, right) in _large_pairs(cw, np, theirs, more).items():
             a, b = _paired(left, right)
-            _show(f"{name} 10^7 {label}", a / 1e6, b / 1e6, "ms")
+            _show(f"{np.dtype(dtype).name} 10^7 {label}", a / 1e6, b / 1e6, "ms")
+
+
+def _large_pairs(cw, np, theirs, more):  # type: ignore[no-untyped-def]
+    ours, also = cw.asarray(theirs), cw.asarray(more)
+
+    def fused():  # type: ignore[no-untyped-def]
+        with cw.batch():
+            return ours * also + ours
+
+    return {
+        "a + b": (lambda: ours + also, lambda: theirs + more),
+        "sqrt": (lambda: cw.sqrt(ours), lambda: np.sqrt(theirs)),
+        "exp": (lambda: cw.exp(ours), lambda: np.exp(theirs)),
+        "sum": (lambda: cw.sum(ours), lambda: np.sum(theirs)),
+        "max": (lambda: cw.max(ours), lambda: np.max(theirs)),
+        "a * b + a": (lambda: ours * also + ours, lambda: theirs * more + theirs),
+        "a * b + a, batch": (fused, lambda: theirs * more + theirs),
+        "sort, of 10^6": (lambda: cw.sort(ours[:1000000]), lambda: np.sort(theirs[:1000000])),
+    }
 
 
 def products(cw, np) -> None:  # type: ignore[no-untyped-def]
@@ -95,13 +96,16 @@ def products(cw, np) -> None:  # type: ignore[no-untyped-def]
     for size in (64, 256, 1024, 4096):
         for dtype in (np.float32, np.float64):
             theirs = np.random.default_rng(1).random((size, size)).astype(dtype)
-            ours = cw.asarray(theirs)
-            repeat = max(1, 2**24 // size**3)
-            left, right = (lambda: ours @ ours), (lambda: theirs @ theirs)
-            a, b = _paired(left, right, repeat, rounds=3 if size == 4096 else ROUNDS)
-            flops = 2 * size**3
-            label = f"matmul {np.dtype(dtype).name} {size}"
-            print(f"{label:34} {flops / a:7.1f} GFLOP/s  NumPy {flops / b:7.1f}  x {b / a:5.2f}")
+            _product(cw.asarray(theirs), theirs, f"matmul {np.dtype(dtype).name} {size}")
+
+
+def _product(ours, theirs, label: str) -> None:  # type: ignore[no-untyped-def]
+    size = len(theirs)
+    repeat = max(1, 2**24 // size**3)
+    rounds = 3 if size == 4096 else ROUNDS
+    a, b = _paired(lambda: ours @ ours, lambda: theirs @ theirs, repeat, rounds)
+    flops = 2 * size**3
+    print(f"{label:34} {flops / a:7.1f} GFLOP/s  NumPy {flops / b:7.1f}  x {b / a:5.2f}")
 
 
 def _paired(
