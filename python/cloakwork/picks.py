@@ -259,7 +259,7 @@ def _pick(part: Tensor, axis: int, place: int, sizes: _Shape) -> Pick:
             "use where"
         ) from None
     indices = ops.nonzero(part.reshape([part.size]), count).reshape([count])
-    return Pick(indices, range(axis, axis + max(part.ndim, 1)), part.size)
+    return Pick(indices, range(axis, axis + max(part.ndim, 1)), prod(sizes))
 
 
 def leading_mask(tensor: Tensor, key: Any) -> Tensor | None:

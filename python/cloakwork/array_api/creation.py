@@ -24,8 +24,7 @@ def zeros(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = 
     Tensor([[0., 0.]], dtype=f64)
     """
     on_device(device)
-    wanted = float64 if dtype is None else _core.dtype(dtype)
-    return full(shape, 0, dtype=wanted) if wanted.kind == "c" else ops.zeros(shape, wanted)
+    return ops.zeros(shape, float64 if dtype is None else _core.dtype(dtype))
 
 
 def empty(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = None) -> Tensor:
