@@ -15,6 +15,9 @@ from cloakwork.errors import DeviceError, DTypeError, ParamError
 DTypeLike = DType | str | type[Any] | np.dtype[Any]
 Array = NDArray[Any]
 
+# A dictionary, as NumPy takes its time to tell the name of a dtype.
+_DTYPES = {np.dtype(dtype.name): dtype for dtype in _core.DTYPES}
+_PYTHONS = (bool, int, float, complex, list, tuple)
 _BUFFERS = (bytes, bytearray, memoryview)
 
 
@@ -76,6 +79,8 @@ def device_names() -> list[str]:
 
 def _outside(obj: Any, wanted: DType | None, copy: bool | None) -> tuple[Tensor, bool]:
     """The tensor of what is none yet, and whether it is a copy already."""
+    if type(obj) in _PYTHONS:
+        return _of_values(obj, wanted), True
     if isinstance(obj, np.ndarray):
         return _of_array(obj, wanted)
     if isinstance(obj, _BUFFERS):
@@ -91,7 +96,8 @@ def _outside(obj: Any, wanted: DType | None, copy: bool | None) -> tuple[Tensor,
 def _of_array(array: Array, wanted: DType | None) -> tuple[Tensor, bool]:
     if array.dtype.kind == "O" and wanted is not None:
         return _copied(_of_objects(array, wanted)), True
-    _core.dtype(array.dtype)
+    if array.dtype not in _DTYPES:
+        _core.dtype(array.dtype)  # which says that it is none
     # NumPy's buffers of arrays without axes have no shape, which the engine wants.
     shared = _core.asarray(array if array.ndim else array.reshape(1))
     if shared is not None:
@@ -116,7 +122,7 @@ def _of_values(values: Any, wanted: DType | None) -> Tensor:
 
 
 def _copied(array: Array) -> Tensor:
-    dtype = _core.dtype(array.dtype)
+    dtype = _DTYPES.get(array.dtype) or _core.dtype(array.dtype)
     return _core.from_buffer(np.ascontiguousarray(array), dtype, array.shape)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -26,10 +25,11 @@ KINDS["numeric"] = KINDS["integral"] + KINDS["real floating"] + KINDS["complex f
 REAL = KINDS["integral"] + KINDS["real floating"]
 FLOATING = KINDS["real floating"] + KINDS["complex floating"]
 
-# The dtypes of Python's numbers, the narrowest kind first.
-_DEFAULTS = {bool: bool_, int: int64, float: float64, complex: complex128}
-_SCALARS = tuple(_DEFAULTS)
-_RANKS = [KINDS["bool"], KINDS["integral"], KINDS["real floating"], KINDS["complex floating"]]
+# Python's numbers, the narrowest kind first; where kinds of dtypes stand among these; and the
+# dtypes that the numbers have alone.
+_SCALARS = (bool, int, float, complex)
+_RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+_ALONE = (bool_, int64, float64, complex128)
 
 
 @dataclass(frozen=True)
@@ -111,26 +111,30 @@ def result_type(*arrays_and_dtypes: Tensor | Scalar | DTypeLike) -> DType:
     >>> cw.result_type(cw.int8, cw.uint8), cw.result_type(cw.float32, 2.0)
     (cloakwork.int16, cloakwork.float32)
     """
-    strong = []
-    scalars: list[type] = []
+    strong: DType | None = None
+    weak = -1
     for item in arrays_and_dtypes:
         if isinstance(item, Tensor):
-            strong.append(item.dtype)
+            dtype = item.dtype
         elif isinstance(item, _SCALARS):
-            scalars.append(next(kind for kind in _SCALARS if isinstance(item, kind)))
+            weak = max(weak, _rank(item))
+            continue
         else:
-            strong.append(_core.dtype(item))  # type: ignore[arg-type]  # no number any more
-    if not arrays_and_dtypes:
-        raise DTypeError("arrays_and_dtypes", "none", "a tensor or dtype")
-    weak = max((_SCALARS.index(scalar) for scalar in scalars), default=0)
-    if not strong:
-        return _DEFAULTS[_SCALARS[weak]]
-    common = reduce(_core.promote, strong)
-    if weak <= next(rank for rank, names in enumerate(_RANKS) if common.name in names):
-        return common
-    if _SCALARS[weak] is complex:
-        return COMPLEX_OF.get(common.name, complex128)
-    return _DEFAULTS[_SCALARS[weak]]
+            dtype = _core.dtype(item)
+        strong = dtype if strong is None or strong is dtype else _core.promote(strong, dtype)
+    if strong is None:
+        if weak < 0:
+            raise DTypeError("arrays_and_dtypes", "none", "a tensor or dtype")
+        return _ALONE[weak]
+    if weak <= _RANKS[strong.kind]:
+        return strong
+    if weak == _RANKS["c"]:
+        return COMPLEX_OF.get(strong.name, complex128)
+    return _ALONE[weak]
+
+
+def _rank(number: Scalar) -> int:
+    return next(rank for rank, kind in enumerate(_SCALARS) if isinstance(number, kind))
 
 
 def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
