@@ -47,8 +47,6 @@ class _Groups(NamedTuple):
     order: Tensor
     # Which of them differs from the one before.
     is_first: Tensor
-    # Where those are.
-    starts: Tensor
 
 
 def unique_all(x: Tensor, /) -> UniqueAll:
@@ -61,7 +59,7 @@ def unique_all(x: Tensor, /) -> UniqueAll:
     Tensor([1, 0], dtype=i64)
     """
     groups = _groups(x)
-    indices = take(groups.order, groups.starts)
+    indices = take(groups.order, _starts(groups))
     return UniqueAll(_values(groups), indices, _inverse(groups), _counts(groups))
 
 
@@ -108,11 +106,16 @@ def _groups(x: Tensor) -> _Groups:
     ordered = take(flat, order)
     first = ones(min(flat.size, 1), "bool")
     is_first = concat([first, ordered[1:] != ordered[:-1]])
-    return _Groups(x.shape, ordered, order, is_first, nonzero(is_first)[0])
+    return _Groups(x.shape, ordered, order, is_first)
+
+
+def _starts(groups: _Groups) -> Tensor:
+    """Where each element is first; how many there are depends on the elements."""
+    return nonzero(groups.is_first)[0]
 
 
 def _values(groups: _Groups) -> Tensor:
-    return take(groups.ordered, groups.starts)
+    return take(groups.ordered, _starts(groups))
 
 
 def _inverse(groups: _Groups) -> Tensor:
@@ -123,7 +126,7 @@ def _inverse(groups: _Groups) -> Tensor:
 
 def _counts(groups: _Groups) -> Tensor:
     end = tensor_of(groups.order.size, int64).reshape(1)
-    return diff(groups.starts, append=end)
+    return diff(_starts(groups), append=end)
 
 
 def isin(x1: Operand, x2: Operand, /, *, invert: bool = False) -> Tensor:
