@@ -3,13 +3,16 @@
 use crate::element::{C64, C128, Complex, Element};
 use crate::harness::check_close;
 
+type RealFunction = fn(f64) -> f64;
+type ComplexFunction = fn(C128) -> C128;
+
 /// Whether two floats are equal, or within so many units in the last place. Kernels are within 2.3
 /// of the exact value, Rust's functions within 1.
 fn within(want: f64, got: f64, least: f64, epsilon: f64, units: f64) -> bool {
     want.same(got) || (want - got).abs() <= units * (want.abs() * epsilon).max(least)
 }
 
-fn check_real(kernel: &str, function: fn(f64) -> f64) {
+fn check_real(kernel: &str, function: RealFunction) {
     check_close::<1, f64, f64>(
         kernel,
         |[a]| function(a),
@@ -24,7 +27,7 @@ fn check_real(kernel: &str, function: fn(f64) -> f64) {
 
 #[test]
 fn real_functions_are_within_three_units_in_the_last_place() {
-    let functions: [(&str, fn(f64) -> f64); 18] = [
+    let functions: [(&str, RealFunction); 18] = [
         ("exp", f64::exp),
         ("expm1", f64::exp_m1),
         ("log", f64::ln),
@@ -170,7 +173,7 @@ fn wide(z: C64) -> C128 {
     Complex(z.0.into(), z.1.into())
 }
 
-fn check_complex(kernel: &str, scale: f64, function: fn(C128) -> C128) {
+fn check_complex(kernel: &str, scale: f64, function: ComplexFunction) {
     check_close::<1, C128, C128>(
         kernel,
         |[a]| function(a),
@@ -218,7 +221,7 @@ fn complex_logarithms_and_roots_have_a_magnitude_and_an_angle() {
             Complex(0.5, 2.0)
         }
     };
-    let kernels: [(&str, fn(C128) -> C128); 4] = [
+    let kernels: [(&str, ComplexFunction); 4] = [
         ("log", log),
         ("log2", |z| {
             times(log(z), Complex(std::f64::consts::LOG2_E, 0.0))
