@@ -37,6 +37,7 @@ fn check(source: &str) {
                     threads,
                     memory_budget_bytes: None,
                     limb_major,
+                    fuse: true,
                 };
                 let plan = Arc::new(plan(Arc::clone(&verified), &options).expect("a plan"));
                 let mut executor = Executor::new(Arc::clone(&plan)).expect("memory");
