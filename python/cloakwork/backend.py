@@ -32,6 +32,7 @@ __all__ = [
     "available_backends",
     "current_backend",
     "detect_devices",
+    "explain_last_dispatch",
     "get_threads",
     "memory_stats",
     "release_cached",
@@ -259,3 +260,22 @@ def _memory_limit_bytes() -> int:
         if text.isdecimal():
             limits.append(int(text))
     return min(limits)
+
+
+def explain_last_dispatch() -> str:
+    """Say which kernel the last eager call of this thread ran, over what, on how many threads.
+
+    A kernel is chosen once for a call, never for a part of it.  What a program or a batch ran is in
+    its report.
+
+    >>> import cloakwork as cw
+    >>> with cw.select_backend("cpu_portable"):
+    ...     total = cw.asarray([1.0, 2.0]) + 1
+    >>> cw.backend.explain_last_dispatch()
+    'add_f64_portable: 2 units, 1 thread'
+    """
+    last = _core.last_dispatch()
+    if last is None:
+        return "nothing was run by this thread yet"
+    kernel, units, threads, _ = last
+    return f"{kernel}: {units} units, {threads} thread{'' if threads == 1 else 's'}"

@@ -171,6 +171,13 @@ pub fn memory_stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(found)
 }
 
+/// What this thread's last eager call ran: kernel, units, threads, and the launches so far.
+#[pyfunction]
+pub fn last_dispatch() -> Option<(&'static str, u64, usize, u64)> {
+    let last = cloakwork_run::last_dispatch()?;
+    Some((last.kernel, last.units, last.threads, last.launches))
+}
+
 /// Gives cached memory back to the system, and counts peaks anew.
 #[pyfunction]
 pub fn release_cached() {

@@ -9,6 +9,7 @@
 mod bisect;
 mod cache;
 mod check;
+mod dispatch;
 pub mod eager;
 mod error;
 mod execute;
@@ -26,6 +27,7 @@ pub mod trace;
 
 pub use bisect::{WrongOp, bisect};
 pub use cache::{MemoryStats, memory_stats, release_cached};
+pub use dispatch::{Dispatch, last_dispatch};
 pub use error::RunError;
 pub use execute::{Executor, RunOptions};
 pub use interpret::Interpreter;

@@ -3,7 +3,7 @@
 use super::{EagerArg, EagerError, internal};
 use crate::launch::{SPLIT_NS, Workers};
 use crate::memory::Block;
-use crate::{RunError, pool};
+use crate::{RunError, dispatch, pool};
 use cloakwork_ir::{DType, View};
 use cloakwork_kernels::{Isa, LaunchShape, RawLaunch, select};
 use cloakwork_ops::{Launch, Source};
@@ -101,6 +101,7 @@ fn run_raw(
         params: launch.params.as_ptr(),
         prepared: prepared.as_ptr().cast_const().cast(),
     };
+    dispatch::note(row, units, threads);
     let workers = Workers::new(pool.as_deref(), &scratch, SPLIT_NS);
     // SAFETY: the launch comes from a declaration over the views of tensors whose storage is alive
     // and large enough; the call was checked before.

@@ -5,7 +5,7 @@
 use super::{EagerArg, EagerError, Tensor, call, internal};
 use crate::launch::{SPLIT_NS, Workers};
 use crate::memory::Block;
-use crate::pool;
+use crate::{dispatch, pool};
 use cloakwork_ir::{DType, Shape};
 use cloakwork_kernels::{Isa, KernelRow, RawLaunch, select};
 use cloakwork_ops::{Body, Elementwise, KernelBody, OpDef, elementwise, find};
@@ -197,11 +197,13 @@ fn run(
         return Ok(());
     }
     if dense.elements < 2 * SPLIT_NS || threads == 1 {
+        dispatch::note(row, dense.elements, 1);
         // SAFETY: the operands are dense, of the row's types and as long as the launch says; the
         // result is new. Element-wise rows need neither scratch memory nor constants.
         unsafe { row.run(&launch, 0, dense.elements, null_mut()) };
         return Ok(());
     }
+    dispatch::note(row, dense.elements, threads);
     let pool = pool::pool(threads)?;
     let scratch = Block::uninit(0)?;
     let workers = Workers::new(Some(&pool), &scratch, SPLIT_NS);
