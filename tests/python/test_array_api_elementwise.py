@@ -141,6 +141,13 @@ def test_kinds_promote_as_in_numpy(pair: list[Any]) -> None:
     same(cw.equal(cw.asarray(pair[0]), cw.asarray(other)), np.equal(pair[0], other))
 
 
+@pytest.mark.parametrize("dtype", ["c64", "c128"])
+def test_the_hyperbolic_tangent_of_infinity_has_the_zero_of_its_operand(dtype: str) -> None:
+    ends = cw.tanh(cw.asarray([complex(cw.inf, 2), complex(cw.inf, -2)], dtype=dtype))
+    same(ends, np.array([1, 1], dtype=ends.dtype.name))
+    same(cw.signbit(cw.imag(ends)), [False, True])
+
+
 @pytest.mark.parametrize("name", ["less", "maximum", "floor_divide", "remainder", "atan2"])
 def test_complex_numbers_have_no_order(name: str) -> None:
     with pytest.raises(TypeError):

@@ -41,7 +41,6 @@ CW_FUNCTION(Acos, acos)
 CW_FUNCTION(Atan, atan)
 CW_FUNCTION(LibrarySinh, sinh)
 CW_FUNCTION(LibraryCosh, cosh)
-CW_FUNCTION(LibraryTanh, tanh)
 CW_FUNCTION(Asinh, asinh)
 CW_FUNCTION(Acosh, acosh)
 CW_FUNCTION(Atanh, atanh)
@@ -50,6 +49,20 @@ CW_OWN_FUNCTION(LibraryExpm1, expm1, ComplexExpm1(a))
 CW_OWN_FUNCTION(LibraryLog1p, log1p, ComplexLog1p(a))
 CW_OWN_FUNCTION(LibraryLog2, log2, ComplexLogTo(a, 1.4426950408889634))
 CW_OWN_FUNCTION(LibraryLog10, log10, ComplexLogTo(a, 0.43429448190325182))
+
+// Where the real part is infinite, the imaginary part is 0. C gives it the sign of sin(2 im), the
+// array API that of im.
+struct LibraryTanhOp {
+  CW_REAL_CALL(tanh)
+  static CW_INLINE Complex64 Apply(Complex64 a) { return Own(a, FromC(__builtin_ctanhf(ToC(a)))); }
+  static CW_INLINE Complex128 Apply(Complex128 a) { return Own(a, FromC(__builtin_ctanh(ToC(a)))); }
+  template <class C>
+  static CW_INLINE C Own(C a, C tanh) {
+    if (__builtin_isinf(a.re) && __builtin_isfinite(a.im)) tanh.im = a.im * 0;
+    return tanh;
+  }
+};
+CW_UNARY(LibraryTanh, AsIs)
 
 struct Atan2Op {
   static CW_INLINE float Apply(float a, float b) { return __builtin_atan2f(a, b); }
