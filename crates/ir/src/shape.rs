@@ -12,7 +12,7 @@ pub const MAX_ELEMENTS: u64 = 1 << 48;
 
 /// Sizes of the axes, outermost first. Empty for a scalar.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
-pub struct Shape(SmallVec<[u64; 5]>);
+pub struct Shape(SmallVec<[u64; 4]>);
 
 /// Why sizes are not a shape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -77,7 +77,7 @@ impl Shape {
     #[must_use]
     pub fn broadcast(&self, other: &Self) -> Option<Self> {
         let rank = self.rank().max(other.rank());
-        let dims: Option<SmallVec<[u64; 5]>> = (0..rank)
+        let dims: Option<SmallVec<[u64; 4]>> = (0..rank)
             .map(|i| {
                 let a = from_right(&self.0, rank - 1 - i);
                 let b = from_right(&other.0, rank - 1 - i);

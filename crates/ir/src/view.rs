@@ -5,7 +5,7 @@ use crate::{MAX_RANK, Shape};
 use smallvec::SmallVec;
 
 /// Distance between neighbours along each axis, in elements.
-pub type Strides = SmallVec<[i64; 5]>;
+pub type Strides = SmallVec<[i64; 4]>;
 
 /// A strided window on a buffer. Element `[i, j, ...]` lies at
 /// `offset + i * strides[0] + j * strides[1] + ...` elements from the buffer's start.

@@ -76,7 +76,7 @@ impl Launch {
         shape: &Shape,
         operands: &[LaunchInput],
     ) -> Result<Self, OpError> {
-        let mut columns = SmallVec::<[(Source, i64, SmallVec<[i64; 5]>); 5]>::new();
+        let mut columns = SmallVec::<[(Source, i64, SmallVec<[i64; 4]>); 5]>::new();
         for operand in operands {
             let (view, source) = match operand {
                 LaunchInput::View(source, view) => (view, *source),
@@ -118,7 +118,7 @@ impl Launch {
     }
 }
 
-type Column = (Source, i64, SmallVec<[i64; 5]>);
+type Column = (Source, i64, SmallVec<[i64; 4]>);
 
 /// Joins neighbouring axes whose strides continue one another in every operand.
 fn merge(shape: &Shape, axes: &[usize], columns: &[Column]) -> (Extents, Vec<Extents>) {

@@ -44,7 +44,9 @@ pub fn eval(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult
     let traced = tensors.any(|tensor| matches!(tensor, Inner::Traced(_)));
     match active {
         Some(trace) if trace.is_batch() => in_batch(py, &trace, def, values),
-        Some(trace) if traced || none => trace.record(def, values).map(Inner::Traced),
+        Some(trace) if traced || none => trace
+            .record(def, values)
+            .map(|traced| Inner::Traced(Box::new(traced))),
         _ => at_once(py, def, values),
     }
 }
@@ -74,7 +76,9 @@ fn in_batch(
     if views {
         return at_once(py, def, values);
     }
-    trace.record(def, values).map(Inner::Traced)
+    trace
+        .record(def, values)
+        .map(|traced| Inner::Traced(Box::new(traced)))
 }
 
 fn at_once(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult<Inner> {

@@ -20,7 +20,8 @@ pub enum Inner {
     /// Elements in memory.
     Real(eager::Tensor),
     /// A value of a program that is being recorded.
-    Traced(Traced),
+    /// Boxed: tensors with elements are what must be small.
+    Traced(Box<Traced>),
 }
 
 impl Inner {

@@ -12,7 +12,7 @@ const FEW_RESULTS: u64 = 32;
 
 /// Which axes of the operand are reduced.
 pub(super) struct Axes {
-    dims: SmallVec<[u64; 5]>,
+    dims: SmallVec<[u64; 4]>,
     reduced: SmallVec<[bool; 5]>,
 }
 
@@ -58,7 +58,7 @@ impl Axes {
 
     pub(super) fn result(&self, keepdims: bool) -> Result<Shape, OpError> {
         let axes = self.dims.iter().zip(&self.reduced);
-        let dims: SmallVec<[u64; 5]> = axes
+        let dims: SmallVec<[u64; 4]> = axes
             .filter_map(|(&dim, &reduced)| match (reduced, keepdims) {
                 (false, _) => Some(dim),
                 (true, true) => Some(1),

@@ -90,7 +90,10 @@ impl Trace {
             return Ok(());
         }
         for (index, (_, traced)) in wanted.iter().enumerate() {
-            self.output(&Inner::Traced(traced.clone()), format!("out{index}"))?;
+            self.output(
+                &Inner::Traced(Box::new(traced.clone())),
+                format!("out{index}"),
+            )?;
         }
         let made = program::Program::new(self.finish());
         let inputs = made.inputs_by_name(&pending.named)?;

@@ -83,7 +83,7 @@ impl Trace {
                 return self.bind(state, def, kind, Value::Tensor(inner));
             }
             Value::Tensor(Inner::Traced(traced)) if Arc::ptr_eq(&traced.trace, self) => {
-                Given::Tensor(traced, None)
+                Given::Tensor(*traced, None)
             }
             Value::Tensor(Inner::Traced(_)) => return Err(stray()),
             Value::Tensor(Inner::Real(_)) if kind == ParamKind::Out => {

@@ -204,9 +204,8 @@ pub fn trace<'py>(
             name: format!("in{index}"),
             ty: ty.clone(),
         });
-        inputs.push(Tensor::from(Inner::Traced(
-            trace.fresh(&mut state, symbol, ty),
-        )));
+        let traced = Box::new(trace.fresh(&mut state, symbol, ty));
+        inputs.push(Tensor::from(Inner::Traced(traced)));
     }
     let returned = function.call1(PyTuple::new(py, inputs)?)?;
     let single = returned.is_instance_of::<Tensor>();
