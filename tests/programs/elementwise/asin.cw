@@ -1,0 +1,18 @@
+; The inverse sine of zeros is that zero.
+%a = host_to_device f64[2] {0.0, -0.0}
+%o = empty [2], f64
+%o = asin %a, %o
+device_to_host %o, none -> f64[2] {0.0, -0.0}
+%a2 = host_to_device f32[2] {0.0, -0.0}
+%o2 = empty [2], f32
+%o2 = asin %a2, %o2
+device_to_host %o2, none -> f32[2] {0.0, -0.0}
+free %a
+free %o
+free %a2
+free %o2
+
+; type %a f64[2]
+; type %o f64[2]
+; type %a2 f32[2]
+; type %o2 f32[2]

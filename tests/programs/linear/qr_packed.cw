@@ -1,0 +1,25 @@
+; Q and R of a diagonal matrix, one behind the other; their signs are open.
+%a = host_to_device f64[2, 2] {2.0, 0.0, 0.0, 3.0}
+%o = empty [8], f64
+%o = qr_packed %a, 0, %o
+%part0 = slice %o, [0:4:1]
+%abs0 = empty [4], f64
+%abs0 = abs %part0, %abs0
+device_to_host %abs0, none -> f64[4] {1.0, 0.0, 0.0, 1.0}
+%part1 = slice %o, [4:8:1]
+%abs1 = empty [4], f64
+%abs1 = abs %part1, %abs1
+device_to_host %abs1, none -> f64[4] {2.0, 0.0, 0.0, 3.0}
+free %a
+free %o
+free %part0
+free %abs0
+free %part1
+free %abs1
+
+; type %a f64[2, 2]
+; type %o f64[8]
+; type %part0 f64[4]
+; type %abs0 f64[4]
+; type %part1 f64[4] strides [1] offset 4
+; type %abs1 f64[4]
