@@ -13,7 +13,7 @@ pub struct Difference {
     pub count: u64,
 }
 
-/// Where two tensors of `element_bytes` (1, 2, 4 or 8) an element differ; `None` if they are equal.
+/// Where two tensors of `element_bytes` an element (1, 2, 4, 8 or 16) differ; `None` if nowhere.
 ///
 /// Views of different shapes, or that reach beyond their bytes, differ everywhere.
 #[must_use]
@@ -26,7 +26,7 @@ pub fn find_difference(
         first: 0,
         count: a_view.shape.elements(),
     });
-    if a_view.shape != b_view.shape || !matches!(element_bytes, 1 | 2 | 4 | 8) {
+    if a_view.shape != b_view.shape || !matches!(element_bytes, 1 | 2 | 4 | 8 | 16) {
         return everywhere;
     }
     let (Some(a), Some(b)) = (
@@ -117,6 +117,16 @@ mod tests {
             Some(Difference {
                 first: 700,
                 count: 3
+            })
+        );
+        // Pairs of words: complex numbers.
+        let pairs = View::contiguous(shape(&[500]));
+        let found = find_difference(16, (&a, &pairs), (&b, &pairs));
+        assert_eq!(
+            found,
+            Some(Difference {
+                first: 350,
+                count: 2
             })
         );
         // Misaligned bytes are looked at too.

@@ -114,7 +114,7 @@ impl Executor {
         inputs: &HashMap<HostId, HostTensor>,
         options: &RunOptions,
         tick: &mut dyn FnMut(Progress) -> bool,
-        mut observer: Option<Observer>,
+        observer: Option<Observer>,
     ) -> Result<Outcome, RunError> {
         let plan = Arc::clone(&self.plan);
         let threads = options.threads.clamp(1, plan.options.threads.max(1));
@@ -140,7 +140,6 @@ impl Executor {
             }
             None => Table::new(&memories)?,
         };
-        let recorded = if options.profile { plan.steps.len() } else { 0 };
         let mut run = Run {
             memories: &memories,
             table: &table,
@@ -148,31 +147,8 @@ impl Executor {
             checks: plan.checks.iter().peekable(),
             clock: Clock::new(plan.steps.len(), options.tick, tick),
         };
-        let mut ends_ns = Vec::with_capacity(recorded);
         let start = Instant::now();
-        let mut fusions = plan.fusions.iter().peekable();
-        let mut index = 0;
-        while index < plan.steps.len() {
-            if let Some(fusion) = fusions.next_if(|fusion| fusion.first as usize == index) {
-                let begun = start.elapsed().as_nanos() as u64;
-                run.fused(fusion)?;
-                if options.profile {
-                    let ended = start.elapsed().as_nanos() as u64;
-                    share(&plan, fusion, (begun, ended), &mut ends_ns);
-                }
-                index = fusion.end as usize;
-                continue;
-            }
-            run.step(index)?;
-            if options.profile {
-                ends_ns.push(start.elapsed().as_nanos() as u64);
-            }
-            if let Some(watch) = observer.as_mut() {
-                watch(index, &memories)?;
-            }
-            index += 1;
-        }
-        run.contents(plan.steps.len())?;
+        let ends_ns = run.steps(options.profile.then_some(start), observer)?;
         let wall_ns = start.elapsed().as_nanos() as u64;
         run.clock.finish();
         self.table = Some(table);
@@ -235,6 +211,39 @@ impl Run<'_> {
             check::contents(self.memories.plan, due, self.memories)?;
         }
         Ok(())
+    }
+
+    /// Runs all steps and looks at what must hold at the end. Says when each step ended, where the
+    /// run's start is given.
+    fn steps(
+        &mut self,
+        start: Option<Instant>,
+        mut observer: Option<Observer>,
+    ) -> Result<Vec<u64>, RunError> {
+        let plan = self.memories.plan;
+        let now = |start: Instant| start.elapsed().as_nanos() as u64;
+        let mut ends_ns = Vec::with_capacity(start.map_or(0, |_| plan.steps.len()));
+        let mut fusions = plan.fusions.iter().peekable();
+        let mut index = 0;
+        while index < plan.steps.len() {
+            if let Some(fusion) = fusions.next_if(|fusion| fusion.first as usize == index) {
+                let begun = start.map(now);
+                self.fused(fusion)?;
+                if let (Some(begun), Some(ended)) = (begun, start.map(now)) {
+                    share(plan, fusion, (begun, ended), &mut ends_ns);
+                }
+                index = fusion.end as usize;
+                continue;
+            }
+            self.step(index)?;
+            ends_ns.extend(start.map(now));
+            if let Some(watch) = observer.as_mut() {
+                watch(index, self.memories)?;
+            }
+            index += 1;
+        }
+        self.contents(plan.steps.len())?;
+        Ok(ends_ns)
     }
 
     /// Runs the steps of a fusion together.

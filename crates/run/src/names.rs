@@ -1,6 +1,6 @@
 //! Finding one's way from planned steps back to the program.
 
-use cloakwork_ir::{Arg, HostTensor, Program, Step, read_word, shortened};
+use cloakwork_ir::{Arg, HostTensor, Program, Step, shortened};
 use cloakwork_plan::Plan;
 use cloakwork_verify::{Action, StorageId};
 
@@ -59,8 +59,8 @@ fn last_writer(plan: &Plan, storage: StorageId, before: u32) -> Option<u32> {
         .map(|(step, _)| *step)
 }
 
-/// One element of a host tensor by row-major position.
-pub fn element(tensor: &HostTensor, flat: u64) -> Option<i64> {
+/// The bytes of one element of a host tensor by row-major position.
+pub fn element(tensor: &HostTensor, flat: u64) -> Option<&[u8]> {
     let view = tensor.view();
     let index = crate::outcome::unravel(flat, &view.shape);
     let offset = index
@@ -69,8 +69,5 @@ pub fn element(tensor: &HostTensor, flat: u64) -> Option<i64> {
         .fold(view.offset, |o, (&i, &s)| o + i as i64 * s);
     let size = tensor.dtype().size_bytes();
     let start = usize::try_from(offset).ok()? * size;
-    Some(read_word(
-        tensor.dtype(),
-        tensor.bytes().as_slice().get(start..start + size)?,
-    ))
+    tensor.bytes().as_slice().get(start..start + size)
 }

@@ -1,6 +1,6 @@
 //! What a run gives back.
 
-use cloakwork_ir::{HostTensor, Shape, read_word, shortened};
+use cloakwork_ir::{DType, HostTensor, Shape, read_word, shortened};
 use cloakwork_kernels::Difference;
 use cloakwork_plan::{Download, Plan};
 use std::fmt;
@@ -67,17 +67,15 @@ impl Mismatch {
         let dtype = download.ty.dtype;
         let size = dtype.size_bytes();
         let first = difference.first as usize;
-        let word = got
-            .get(first * size..(first + 1) * size)
-            .map(|b| read_word(dtype, b));
+        let own = got.get(first * size..(first + 1) * size);
         let segment = plan.verified.segment_of(origin);
         let same_type = expected.ty() == download.ty;
         let (index, got, expected) = if same_type {
             let wanted = crate::names::element(expected, difference.first);
-            let show = |word: Option<i64>| word.map_or_else(String::new, |w| show_word(dtype, w));
+            let show = |element: Option<&[u8]>| show_element(dtype, element.unwrap_or(&[]));
             (
                 unravel(difference.first, &download.ty.shape),
-                show(word),
+                show(own),
                 show(wanted),
             )
         } else {
@@ -126,13 +124,24 @@ impl fmt::Display for Mismatch {
     }
 }
 
+/// An element as it is printed; a complex one as its parts.
+fn show_element(dtype: DType, element: &[u8]) -> String {
+    let component = dtype.component();
+    let parts = element.chunks_exact(component.size_bytes());
+    let mut shown = parts.map(|part| show_word(component, read_word(component, part)));
+    match (shown.next(), shown.next()) {
+        (Some(real), Some(imaginary)) => format!("({real}, {imaginary})"),
+        (real, _) => real.unwrap_or_default(),
+    }
+}
+
 /// A 64-bit word as its element would be printed.
 #[must_use]
-pub fn show_word(dtype: cloakwork_ir::DType, word: i64) -> String {
+pub fn show_word(dtype: DType, word: i64) -> String {
     match dtype {
-        cloakwork_ir::DType::F32 => f32::from_bits(word as u32).to_string(),
-        cloakwork_ir::DType::F64 => f64::from_bits(word as u64).to_string(),
-        cloakwork_ir::DType::U64 => (word as u64).to_string(),
+        DType::F32 => f32::from_bits(word as u32).to_string(),
+        DType::F64 => f64::from_bits(word as u64).to_string(),
+        DType::U64 => (word as u64).to_string(),
         _ => word.to_string(),
     }
 }
