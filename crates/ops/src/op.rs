@@ -271,8 +271,8 @@ pub struct KernelBody {
     pub access: Access,
     /// The kernel calls, over the physical views of the operands.
     pub launch: fn(&Args) -> Result<SmallVec<[Launch; 1]>, OpError>,
-    /// The slow, obvious definition: contents of `out` afterwards, row-major. `None`: floating-point
-    /// work whose definition is the portable kernel; what judges that is outside (NumPy).
+    /// The slow, obvious definition: contents of `out` afterwards, row-major. `None`: work whose
+    /// definition is the portable kernel; what judges that is outside (NumPy).
     pub reference: Option<ReferenceFn>,
     /// Bytes of memory that the launches share and nothing else sees, if they need some.
     pub temporary: Option<fn(&Args) -> Result<u64, OpError>>,

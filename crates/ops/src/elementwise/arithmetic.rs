@@ -43,7 +43,8 @@ binary!(
     "remainder",
     RealNumbers,
     Same,
-    "`out = a - b * floor(a / b)`: the sign of `b`, as Python has it. Integers divided by zero give 0."
+    "`out = a - b * floor(a / b)`: the sign of `b`, as Python has it. Integers divided by zero \
+     give 0."
 );
 
 binary!(
@@ -51,7 +52,8 @@ binary!(
     "pow",
     Numbers,
     Same,
-    "`out = a ** b`. Integers wrap; a negative exponent of an integer gives the truncated quotient `1 / a ** -b`, and 0 where `a` is 0."
+    "`out = a ** b`. Integers wrap; a negative exponent of an integer gives the truncated quotient \
+     `1 / a ** -b`, and 0 where `a` is 0."
 );
 
 binary!(
@@ -97,7 +99,8 @@ unary!(
     "sign",
     Numbers,
     Same,
-    "-1, 0 or 1 by the sign of `a`, NaN where `a` is; for complex numbers `a / |a|`, and 0 where `a` is 0."
+    "-1, 0 or 1 by the sign of `a`, NaN where `a` is; for complex numbers `a / |a|`, and 0 where \
+     `a` is 0."
 );
 
 unary!(CONJ, "conj", Complex, Same, "The complex conjugate.");
