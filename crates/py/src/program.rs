@@ -139,7 +139,12 @@ impl Program {
             let tensor = index
                 .and_then(|index| tensors.get(index))
                 .ok_or_else(|| errors::internal(format!("no tensor for input {name}")))?;
-            let host = tensor.to_host().map_err(errors::run)?;
+            // An input is row-major; a view that is not is copied for the run.
+            let host = if tensor.view().is_contiguous() {
+                tensor.to_host().map_err(errors::run)?
+            } else {
+                tensor.copy_to_host().map_err(errors::eager)?
+            };
             bound.extend(ids.into_iter().map(|id| (id, host.clone())));
         }
         Ok(bound)

@@ -148,5 +148,9 @@ pub fn batch_end(py: Python<'_>, abandon: bool) -> PyResult<()> {
         return Ok(());
     };
     ACTIVE.with(|active| active.replace(None));
-    if abandon { Ok(()) } else { trace.flush(py) }
+    if abandon {
+        *trace.lock() = State::default();
+        return Ok(());
+    }
+    trace.flush(py)
 }
