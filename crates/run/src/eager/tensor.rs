@@ -110,12 +110,30 @@ impl AsRef<[u8]> for Storage {
 /// A tensor that exists: a view of shared storage.
 #[derive(Clone)]
 pub struct Tensor {
+    body: Arc<Body>,
+}
+
+/// What a tensor consists of: behind one pointer, because tensors are handed on far more often than
+/// they are looked into.
+struct Body {
     storage: Arc<Storage>,
     dtype: DType,
     view: View,
 }
 
 impl Tensor {
+    #[inline]
+    fn of(storage: Arc<Storage>, dtype: DType, view: View) -> Self {
+        let body = Body {
+            storage,
+            dtype,
+            view,
+        };
+        Self {
+            body: Arc::new(body),
+        }
+    }
+
     /// A tensor of zeros.
     ///
     /// # Errors
@@ -139,11 +157,7 @@ impl Tensor {
     }
 
     fn own(block: Block, dtype: DType, view: View) -> Self {
-        Self {
-            storage: Storage::own(block),
-            dtype,
-            view,
-        }
+        Self::of(Storage::own(block), dtype, view)
     }
 
     /// A view of a copy of these bytes.
@@ -183,11 +197,7 @@ impl Tensor {
             memory,
             secret: false.into(),
         });
-        Self {
-            storage,
-            dtype,
-            view,
-        }
+        Self::of(storage, dtype, view)
     }
 
     /// The same memory under another view, which stays inside it.
@@ -196,8 +206,8 @@ impl Tensor {
     /// It does not: an internal error.
     pub fn view_as(&self, view: View) -> Result<Self, RunError> {
         let (low, high) = view.bounds();
-        let bytes = high.max(0) as u64 * self.dtype.size_bytes() as u64;
-        if low < 0 || bytes > self.storage.len_bytes() as u64 {
+        let bytes = high.max(0) as u64 * self.body.dtype.size_bytes() as u64;
+        if low < 0 || bytes > self.body.storage.len_bytes() as u64 {
             return Err(super::internal("a view outside its storage"));
         }
         Ok(self.with_view(view))
@@ -206,8 +216,8 @@ impl Tensor {
     /// The first element's address.
     #[must_use]
     pub fn data(&self) -> *mut u8 {
-        let bytes = self.view.offset as isize * self.dtype.size_bytes() as isize;
-        self.storage.as_ptr().wrapping_offset(bytes)
+        let bytes = self.body.view.offset as isize * self.body.dtype.size_bytes() as isize;
+        self.body.storage.as_ptr().wrapping_offset(bytes)
     }
 
     /// Writes a source's elements, broadcast, to this view. The two must not share memory, unless
@@ -216,13 +226,13 @@ impl Tensor {
     /// # Errors
     /// Shapes that do not go together: an internal error.
     pub fn assign(&self, source: &Self) -> Result<(), EagerError> {
-        let wide = source.view.broadcast_to(&self.view.shape);
+        let wide = source.body.view.broadcast_to(&self.body.view.shape);
         let wide = wide.ok_or_else(|| super::internal("shapes that do not go together"))?;
         let operands = [
-            (&self.view, self.storage.as_ptr()),
-            (&wide, source.storage.as_ptr()),
+            (&self.body.view, self.body.storage.as_ptr()),
+            (&wide, source.body.storage.as_ptr()),
         ];
-        copy_elements(self.dtype, operands)
+        copy_elements(self.body.dtype, operands)
     }
 
     /// A tensor with a host tensor's elements, row-major.
@@ -234,7 +244,7 @@ impl Tensor {
         let tensor = Self::uninit(ty.dtype, ty.shape)?;
         let source = host.bytes().as_slice().as_ptr().cast_mut();
         let operands = [
-            (tensor.view(), tensor.storage.as_ptr()),
+            (tensor.view(), tensor.body.storage.as_ptr()),
             (host.view(), source),
         ];
         copy_elements(host.dtype(), operands)?;
@@ -247,8 +257,8 @@ impl Tensor {
     /// # Errors
     /// Never, unless the view is broken: an internal error.
     pub fn to_host(&self) -> Result<HostTensor, RunError> {
-        let bytes = cloakwork_ir::Bytes::new(self.storage.clone());
-        HostTensor::new(self.dtype, self.view.clone(), bytes)
+        let bytes = cloakwork_ir::Bytes::new(self.body.storage.clone());
+        HostTensor::new(self.body.dtype, self.body.view.clone(), bytes)
             .map_err(|error| RunError::Internal(error.to_string()))
     }
 
@@ -258,53 +268,56 @@ impl Tensor {
     /// Not enough memory.
     pub fn copy_to_host(&self) -> Result<HostTensor, EagerError> {
         let block = Block::uninit(self.ty().size_bytes())?;
-        let view = View::contiguous(self.view.shape.clone());
+        let view = View::contiguous(self.body.view.shape.clone());
         copy_elements(
-            self.dtype,
-            [(&view, block.as_ptr()), (&self.view, self.storage.as_ptr())],
+            self.body.dtype,
+            [
+                (&view, block.as_ptr()),
+                (&self.body.view, self.body.storage.as_ptr()),
+            ],
         )?;
-        HostTensor::new(self.dtype, view, into_bytes(block))
+        HostTensor::new(self.body.dtype, view, into_bytes(block))
             .map_err(|error| RunError::Internal(error.to_string()).into())
     }
 
     /// Dtype and shape.
     #[must_use]
     pub fn ty(&self) -> Type {
-        Type::new(self.dtype, self.view.shape.clone())
+        Type::new(self.body.dtype, self.body.view.shape.clone())
     }
 
     /// Element type.
     #[must_use]
     pub fn dtype(&self) -> DType {
-        self.dtype
+        self.body.dtype
     }
 
     /// Shape, strides and offset.
     #[must_use]
     pub fn view(&self) -> &View {
-        &self.view
+        &self.body.view
     }
 
     /// What it is a view of.
     #[must_use]
     pub fn storage(&self) -> &Arc<Storage> {
-        &self.storage
+        &self.body.storage
     }
 
     /// Marks the storage, and with it every view of it, as secret: it is zeroed when released.
     pub fn mark_secret(&self) {
-        self.storage.secret.store(true, Ordering::Relaxed);
+        self.body.storage.secret.store(true, Ordering::Relaxed);
     }
 
     /// Whether the storage is marked as secret.
     #[must_use]
     pub fn is_secret(&self) -> bool {
-        self.storage.secret.load(Ordering::Relaxed)
+        self.body.storage.secret.load(Ordering::Relaxed)
     }
 
     /// Overwrites the whole storage with zeros now.
     pub fn zeroize(&self) {
-        self.storage.zeroize();
+        self.body.storage.zeroize();
     }
 
     /// The tensor with each axis of stride zero cut to size one, and those axes with their sizes:
@@ -312,8 +325,8 @@ impl Tensor {
     #[must_use]
     pub fn without_repeats(&self) -> (Self, Vec<(usize, u64)>) {
         let repeated = |(&dim, &stride): (&u64, &i64)| dim > 1 && stride == 0;
-        let dims = self.view.shape.dims();
-        let sizes = dims.iter().zip(&self.view.strides);
+        let dims = self.body.view.shape.dims();
+        let sizes = dims.iter().zip(&self.body.view.strides);
         let kept: Vec<u64> = sizes
             .clone()
             .map(|s| if repeated(s) { 1 } else { *s.0 })
@@ -327,7 +340,7 @@ impl Tensor {
             Ok(shape) => (
                 self.with_view(View {
                     shape,
-                    ..self.view.clone()
+                    ..self.body.view.clone()
                 }),
                 axes,
             ),
@@ -341,26 +354,22 @@ impl Tensor {
     /// Not enough memory.
     pub fn own_copy(&self) -> Result<Self, EagerError> {
         let (compact, _) = self.without_repeats();
-        let copy = Self::uninit(self.dtype, compact.view.shape.clone())?;
+        let copy = Self::uninit(self.body.dtype, compact.body.view.shape.clone())?;
         let operands = [
-            (copy.view(), copy.storage.as_ptr()),
-            (compact.view(), compact.storage.as_ptr()),
+            (copy.view(), copy.body.storage.as_ptr()),
+            (compact.view(), compact.body.storage.as_ptr()),
         ];
-        copy_elements(self.dtype, operands)?;
-        let pairs = copy.view.strides.iter().zip(&self.view.strides);
+        copy_elements(self.body.dtype, operands)?;
+        let pairs = copy.body.view.strides.iter().zip(&self.body.view.strides);
         let strides = pairs.map(|(&dense, &own)| if own == 0 { 0 } else { dense });
         Ok(copy.with_view(View {
-            shape: self.view.shape.clone(),
+            shape: self.body.view.shape.clone(),
             strides: strides.collect(),
             offset: 0,
         }))
     }
 
     pub(super) fn with_view(&self, view: View) -> Self {
-        Self {
-            storage: Arc::clone(&self.storage),
-            dtype: self.dtype,
-            view,
-        }
+        Self::of(Arc::clone(&self.body.storage), self.body.dtype, view)
     }
 }
