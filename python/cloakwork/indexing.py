@@ -81,7 +81,7 @@ def _write(picks: Picks, target: Tensor, value: Tensor) -> None:
         rows = ops.broadcast_to(ops.copy(value), [count, *target.shape[1:]])
     else:
         moved = [*range(before, before + rank)]
-        stay = [axis for axis in range(len(picks.shape)) if axis not in moved]
+        stay = [*range(before), *range(before + rank, len(picks.shape))]
         rows = ops.copy(transposed(_spread(value, picks.shape), moved + stay))
         rows = rows.reshape([count, *rows.shape[rank:]])
     indices = picks.indices()

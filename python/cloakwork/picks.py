@@ -295,7 +295,7 @@ def _numbers(count: int, step: int) -> Tensor:
 
 def _row_major(sizes: _Shape | list[int]) -> list[int]:
     """What a step along each axis is in elements."""
-    return [prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+    return [prod(sizes[after:]) for after, _ in enumerate(sizes, 1)]
 
 
 def transposed(tensor: Tensor, axes: list[int]) -> Tensor:

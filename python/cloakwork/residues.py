@@ -57,7 +57,9 @@ class Residues:
         return len(self.tensor)
 
     def __iter__(self) -> Iterator[Residues]:
-        return (self[place] for place in range(len(self)))
+        if self.ndim == self.modulus.several:
+            raise TypeError("iteration over residues without axes")
+        return (Residues(self.modulus, row) for row in self.tensor)
 
     def __getitem__(self, key: Any) -> Residues:
         return Residues(self.modulus, self.tensor[self._key(key)])

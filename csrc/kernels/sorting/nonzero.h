@@ -37,7 +37,8 @@ void FindTrue(const cw_launch& launch) {
                    (u64)launch.params[2]};
   Odometer outer(last, launch.dims, Strides(launch, 1));
   i64 places[kBlock];
-  for (u64 lines = Elements(launch) / (length == 0 ? 1 : length); lines != 0 && out.left != 0; --lines) {
+  const u64 lines = Elements(launch) / (length == 0 ? 1 : length);
+  for (u64 line = 0; line < lines && out.left != 0; ++line) {
     const In* a = Data<const In>(launch, 1) + outer.offset;
     for (u64 start = 0; start < length; start += kBlock) {
       const u64 stop = Min(length, start + kBlock);
