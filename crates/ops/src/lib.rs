@@ -36,7 +36,7 @@ pub use expansion::{Expansion, Named};
 pub use launch::{Extents, Launch, LaunchInput, LaunchOperand, Source};
 pub use list::{ALL, FormError, find, find_form};
 pub use op::{
-    Access, Aliasing, Body, Contents, ExpandBody, Family, Form, KernelBody, Law, OpDef, Origin,
-    OutRule, Param, ParamKind, ReferenceFn, Viewed,
+    Access, Aliasing, Body, BytesFn, Contents, ExpandBody, Family, Form, KernelBody, Law, OpDef,
+    Origin, OutRule, Param, ParamKind, ReferenceFn, Viewed,
 };
 pub use promotion::{NoCommonType, promote};

@@ -251,6 +251,9 @@ pub trait Contents {
 /// Contents of `out` from the contents of the operands.
 pub type ReferenceFn = fn(&Args, &dyn Contents) -> Result<Vec<i64>, OpError>;
 
+/// How many bytes of memory launches share.
+pub type BytesFn = fn(&Args) -> Result<u64, OpError>;
+
 /// An op that kernels compute.
 #[derive(Clone, Copy)]
 pub struct KernelBody {
@@ -275,7 +278,7 @@ pub struct KernelBody {
     /// definition is the portable kernel; what judges that is outside (NumPy).
     pub reference: Option<ReferenceFn>,
     /// Bytes of memory that the launches share and nothing else sees, if they need some.
-    pub temporary: Option<fn(&Args) -> Result<u64, OpError>>,
+    pub temporary: Option<BytesFn>,
     /// For ops that compute each element of `out` from one element of each operand: what the
     /// planner may fuse, and an eager call may run without asking further.
     pub elementwise: Option<&'static Elementwise>,

@@ -1,68 +1,24 @@
 //! `cloakwork.Tensor`: a strided view of elements that are there, or of what a trace will compute.
 
+mod inner;
+mod operators;
+mod rows;
+
+pub use inner::{Inner, tensors};
+
 use crate::dtype::{PyDType, object};
 use crate::eval::{Value, layout};
-use crate::numbers::{self, call};
-use crate::trace::Traced;
+use crate::numbers;
 use crate::{buffer, device, dlpack, dtype, element, errors, index};
-use cloakwork_ir::{DType, View};
-use cloakwork_run::eager::{self, Ready};
+use cloakwork_run::eager;
+use operators::{assign_product, compare, operator, power, product};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyList, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
+use rows::Rows;
 use std::ffi::c_int;
-
-/// What a tensor is a view of.
-#[derive(Clone)]
-pub enum Inner {
-    /// Elements in memory.
-    Real(eager::Tensor),
-    /// A value of a program that is being recorded.
-    /// Boxed: tensors with elements are what must be small.
-    Traced(Box<Traced>),
-}
-
-impl Inner {
-    /// Shape and strides.
-    pub fn view(&self) -> &View {
-        match self {
-            Self::Real(tensor) => tensor.view(),
-            Self::Traced(traced) => &traced.view,
-        }
-    }
-
-    /// Element type.
-    pub fn dtype(&self) -> DType {
-        match self {
-            Self::Real(tensor) => tensor.dtype(),
-            Self::Traced(traced) => traced.dtype,
-        }
-    }
-
-    /// Whether its elements must not be shown.
-    pub fn is_secret(&self) -> bool {
-        matches!(self, Self::Real(tensor) if tensor.is_secret())
-    }
-
-    /// The elements in memory.
-    ///
-    /// # Errors
-    /// It is traced: there are none.
-    pub fn real(&self, wish: &str) -> PyResult<&eager::Tensor> {
-        match self {
-            Self::Real(tensor) => Ok(tensor),
-            Self::Traced(traced) => match traced.settle()? {
-                Some(Self::Real(tensor)) => Ok(tensor),
-                _ => Err(errors::trace(format!(
-                    "{wish}: a traced tensor has a shape and a dtype but no elements; a traced \
-                 function cannot depend on them"
-                ))),
-            },
-        }
-    }
-}
 
 /// A strided view of a buffer with a dtype.
 ///
@@ -286,7 +242,7 @@ impl Tensor {
             return Ok(slf.clone().unbind());
         }
         let values = vec![Value::Tensor(own.inner().clone()), Value::DType(dtype)];
-        Py::new(py, Self::from(call(py, "astype", values)?))
+        Py::new(py, Self::from(numbers::call(py, "astype", values)?))
     }
 
     /// The same tensor on another device: there is "cpu".
@@ -317,11 +273,7 @@ impl Tensor {
             .get()
             .__len__()
             .map_err(|_| PyTypeError::new_err("iteration over a tensor without axes"))?;
-        Ok(Rows {
-            tensor: slf.clone().unbind(),
-            next: 0,
-            count,
-        })
+        Ok(Rows::new(slf, count))
     }
 
     fn __contains__(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -578,21 +530,7 @@ impl Tensor {
         product(other, slf.as_any())
     }
     fn __imatmul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        let py = slf.py();
-        let result = product(slf.as_any(), other)?;
-        let result = result.bind(py).cast::<Self>()?.get();
-        if result.inner.dtype() != slf.get().inner().dtype()
-            || result.inner.view().shape != slf.get().inner().view().shape
-        {
-            return Err(PyValueError::new_err(
-                "@=: the product is of another shape or dtype than the tensor",
-            ));
-        }
-        let values = vec![
-            Value::Tensor(result.inner.clone()),
-            Value::Tensor(slf.get().inner().clone()),
-        ];
-        call(py, "copy", values).map(|_| ())
+        assign_product(slf, other)
     }
     fn __neg__(&self, py: Python<'_>) -> PyResult<Self> {
         numbers::of_one(py, &numbers::NEGATIVE, self.inner())
@@ -612,15 +550,7 @@ impl Tensor {
         other: &Bound<'_, PyAny>,
         op: CompareOp,
     ) -> PyResult<Py<PyAny>> {
-        let ready = match op {
-            CompareOp::Eq => &numbers::EQUAL,
-            CompareOp::Ne => &numbers::NOT_EQUAL,
-            CompareOp::Lt => &numbers::LESS,
-            CompareOp::Le => &numbers::LESS_EQUAL,
-            CompareOp::Gt => &numbers::GREATER,
-            CompareOp::Ge => &numbers::GREATER_EQUAL,
-        };
-        operator(ready, slf.as_any(), other)
+        compare(op, slf.as_any(), other)
     }
 
     /// Mark the elements, and with them every view of them, as secret.
@@ -689,44 +619,6 @@ impl Tensor {
     }
 }
 
-/// An operator's result, or NotImplemented for what it does not take.
-#[inline]
-fn operator(
-    ready: &'static Ready,
-    a: &Bound<'_, PyAny>,
-    b: &Bound<'_, PyAny>,
-) -> PyResult<Py<PyAny>> {
-    let py = a.py();
-    match numbers::binary(py, ready, a, b)? {
-        Some(result) => Ok(Py::new(py, result)?.into_any()),
-        None => Ok(py.NotImplemented()),
-    }
-}
-
-fn power(
-    a: &Bound<'_, PyAny>,
-    b: &Bound<'_, PyAny>,
-    modulo: Option<Bound<'_, PyAny>>,
-) -> PyResult<Py<PyAny>> {
-    if modulo.is_some() {
-        return Ok(a.py().NotImplemented());
-    }
-    operator(&numbers::POW, a, b)
-}
-
-fn product(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    let py = a.py();
-    let is_number = |x: &Bound<'_, PyAny>| crate::scalar::Number::of(x).is_some();
-    let is_array = |x: &Bound<'_, PyAny>| -> PyResult<bool> {
-        Ok(x.is_instance_of::<Tensor>() || x.hasattr("__array_interface__")?)
-    };
-    if is_number(a) || is_number(b) || !is_array(a)? || !is_array(b)? {
-        return Ok(py.NotImplemented());
-    }
-    let matmul = py.import("cloakwork")?.getattr("matmul")?;
-    Ok(matmul.call1((a, b))?.unbind())
-}
-
 impl Tensor {
     /// The only element.
     fn only(&self, wish: &str) -> PyResult<element::Only> {
@@ -759,38 +651,4 @@ impl Tensor {
         }
         Ok(())
     }
-}
-
-/// Iterates over a tensor's first axis.
-#[pyclass(module = "cloakwork._core")]
-pub struct Rows {
-    tensor: Py<Tensor>,
-    next: usize,
-    count: usize,
-}
-
-#[pymethods]
-impl Rows {
-    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        slf
-    }
-
-    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Tensor>> {
-        if self.next >= self.count {
-            return Ok(None);
-        }
-        let key = PyInt::new(py, self.next).into_any();
-        self.next += 1;
-        let row = index::basic(py, self.tensor.get().inner(), &key)?;
-        Ok(row.map(Tensor::from))
-    }
-}
-
-/// Tensors of a Python list.
-pub fn tensors(list: &Bound<'_, PyList>) -> PyResult<Vec<Inner>> {
-    let inner = |item: Bound<'_, PyAny>| {
-        let tensor = item.cast::<Tensor>().map_err(PyErr::from)?;
-        Ok(tensor.get().inner().clone())
-    };
-    list.iter().map(inner).collect()
 }

@@ -1,0 +1,77 @@
+//! Python's operators on tensors.
+
+use super::Tensor;
+use crate::eval::Value;
+use crate::numbers;
+use cloakwork_run::eager::Ready;
+use pyo3::basic::CompareOp;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// An operator's result, or NotImplemented for what it does not take.
+#[inline]
+pub fn operator(
+    ready: &'static Ready,
+    a: &Bound<'_, PyAny>,
+    b: &Bound<'_, PyAny>,
+) -> PyResult<Py<PyAny>> {
+    let py = a.py();
+    match numbers::binary(py, ready, a, b)? {
+        Some(result) => Ok(Py::new(py, result)?.into_any()),
+        None => Ok(py.NotImplemented()),
+    }
+}
+
+/// A power; not modulo anything.
+pub fn power(
+    a: &Bound<'_, PyAny>,
+    b: &Bound<'_, PyAny>,
+    modulo: Option<Bound<'_, PyAny>>,
+) -> PyResult<Py<PyAny>> {
+    if modulo.is_some() {
+        return Ok(a.py().NotImplemented());
+    }
+    operator(&numbers::POW, a, b)
+}
+
+/// The product of matrices, or NotImplemented for what is no array.
+pub fn product(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    let py = a.py();
+    let is_number = |x: &Bound<'_, PyAny>| crate::scalar::Number::of(x).is_some();
+    let is_array = |x: &Bound<'_, PyAny>| -> PyResult<bool> {
+        Ok(x.is_instance_of::<Tensor>() || x.hasattr("__array_interface__")?)
+    };
+    if is_number(a) || is_number(b) || !is_array(a)? || !is_array(b)? {
+        return Ok(py.NotImplemented());
+    }
+    let matmul = py.import("cloakwork")?.getattr("matmul")?;
+    Ok(matmul.call1((a, b))?.unbind())
+}
+
+/// `a @= b`: the product's elements in place of the tensor's.
+pub fn assign_product(a: &Bound<'_, Tensor>, b: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = a.py();
+    let result = product(a.as_any(), b)?;
+    let result = result.bind(py).cast::<Tensor>()?.get().inner().clone();
+    let own = a.get().inner().clone();
+    if result.dtype() != own.dtype() || result.view().shape != own.view().shape {
+        return Err(PyValueError::new_err(
+            "@=: the product is of another shape or dtype than the tensor",
+        ));
+    }
+    let values = vec![Value::Tensor(result), Value::Tensor(own)];
+    numbers::call(py, "copy", values).map(|_| ())
+}
+
+/// A comparison, element by element.
+pub fn compare(op: CompareOp, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    let ready = match op {
+        CompareOp::Eq => &numbers::EQUAL,
+        CompareOp::Ne => &numbers::NOT_EQUAL,
+        CompareOp::Lt => &numbers::LESS,
+        CompareOp::Le => &numbers::LESS_EQUAL,
+        CompareOp::Gt => &numbers::GREATER,
+        CompareOp::Ge => &numbers::GREATER_EQUAL,
+    };
+    operator(ready, a, b)
+}
