@@ -245,9 +245,10 @@ fn assign_slots(
 ) -> u32 {
     let mut slot_of: FxHashMap<u32, u32> = FxHashMap::default();
     let (mut free, mut slots) = (Vec::new(), 0);
-    for step in first..end {
+    let steps = candidates.iter().enumerate().take(end).skip(first);
+    for (step, candidate) in steps {
         let start = plan.steps[step].first_address as usize;
-        let count = candidates[step].operands as usize;
+        let count = candidate.operands as usize;
         let mut ends = Vec::new();
         for address in &mut plan.addresses[start..start + count] {
             if address.space != Space::Buffer {

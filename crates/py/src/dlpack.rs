@@ -405,7 +405,7 @@ pub fn foreign(
     if start.is_null() {
         return Err("no memory for its elements".to_owned());
     }
-    if start as usize % dtype.component().size_bytes() != 0 {
+    if !(start as usize).is_multiple_of(dtype.component().size_bytes()) {
         return Err("elements that are not aligned".to_owned());
     }
     let base = start.wrapping_offset(low as isize);
