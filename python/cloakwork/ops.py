@@ -376,13 +376,7 @@ def add(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _add(a, b, out)
 
 
-def all(
-    a: Tensor,
-    axes: Sizes,
-    *,
-    keepdims: bool = False,
-    out: Tensor | None = None,
-) -> Tensor:
+def all(a: Tensor, axes: Sizes, *, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     r"""Whether no element along the axes is 0.
 
     Parameters
@@ -405,13 +399,7 @@ def all(
     return _all(a, axes, keepdims, out)
 
 
-def any(
-    a: Tensor,
-    axes: Sizes,
-    *,
-    keepdims: bool = False,
-    out: Tensor | None = None,
-) -> Tensor:
+def any(a: Tensor, axes: Sizes, *, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     r"""Whether some element along the axes is not 0.
 
     Parameters
@@ -984,11 +972,7 @@ def cosh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def count_nonzero(
-    a: Tensor,
-    axes: Sizes,
-    *,
-    keepdims: bool = False,
-    out: Tensor | None = None,
+    a: Tensor, axes: Sizes, *, keepdims: bool = False, out: Tensor | None = None
 ) -> Tensor:
     r"""How many elements along the axes are not 0, as i64.
 
@@ -2038,13 +2022,7 @@ def matmul(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _matmul(a, b, out)
 
 
-def max(
-    a: Tensor,
-    axes: Sizes,
-    *,
-    keepdims: bool = False,
-    out: Tensor | None = None,
-) -> Tensor:
+def max(a: Tensor, axes: Sizes, *, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     r"""The greatest element along the axes; NaN where one is.
 
     Parameters
@@ -2088,13 +2066,7 @@ def maximum(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _maximum(a, b, out)
 
 
-def min(
-    a: Tensor,
-    axes: Sizes,
-    *,
-    keepdims: bool = False,
-    out: Tensor | None = None,
-) -> Tensor:
+def min(a: Tensor, axes: Sizes, *, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     r"""The least element along the axes; NaN where one is.
 
     Parameters
@@ -2645,13 +2617,7 @@ def pow(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _pow(a, b, out)
 
 
-def prod(
-    a: Tensor,
-    axes: Sizes,
-    *,
-    keepdims: bool = False,
-    out: Tensor | None = None,
-) -> Tensor:
+def prod(a: Tensor, axes: Sizes, *, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     r"""The product along axes: i64 or u64 for integers and bool, which wrap.
 
     Parameters
@@ -3170,13 +3136,7 @@ def subtract(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _subtract(a, b, out)
 
 
-def sum(
-    a: Tensor,
-    axes: Sizes,
-    *,
-    keepdims: bool = False,
-    out: Tensor | None = None,
-) -> Tensor:
+def sum(a: Tensor, axes: Sizes, *, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     r"""The sum along axes: i64 or u64 for integers and bool, which wrap. Floats are added
     pairwise, in an order that the shapes fix.
 
