@@ -112,8 +112,8 @@ fn arrays_that_are_not_tensors_are_refused_in_words() {
         ("object", "never run"),
         ("structured", "each field by itself"),
         ("big_endian", "newbyteorder"),
-        ("half", "f4, f8, c8 or c16"),
-        ("text", "f4 or f8"),
+        ("half", "f4, f8, c8 or c16, got descr '<f2'"),
+        ("text", "f4, f8, c8 or c16, got descr '<U2'"),
     ] {
         assert_refused(load_npy(fixture(&format!("refused_{name}.npy"))), &[words]);
     }

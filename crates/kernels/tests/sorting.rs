@@ -251,7 +251,7 @@ fn the_indices_of_true_elements_come_in_order() {
                 let mut out = Tensor::dense(DType::I64, &[count * rank], room);
                 out.strides = vec![0; dims.len()];
                 let operands = [out, a];
-                let params = [row, column];
+                let params = [row, column, count];
                 let kernel = "nonzero";
                 let launch = Launch {
                     kernel,
