@@ -78,7 +78,9 @@ CW_INLINE Complex128 ComplexExpm1(Complex128 a) {
   const Complex128 whole = FromC(__builtin_cexp(ToC(a)));
   if (!finite || a.re > 1) return {whole.re - 1, whole.im};
   const double half = __builtin_sin(a.im / 2);
-  return {__builtin_expm1(a.re) * __builtin_cos(a.im) - 2 * half * half, whole.im};
+  // The sum with 0 makes 0 of -0, as the array API has it.
+  const double re = __builtin_expm1(a.re) * __builtin_cos(a.im) - 2 * half * half + 0.0;
+  return {re, whole.im};
 }
 
 // |1 + a|^2 - 1 = re (2 + re) + im^2 keeps the bits that 1 + a drops.
