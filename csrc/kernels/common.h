@@ -33,7 +33,11 @@ using Any8 = Opaque<uint8_t>;
 using Any16 = Opaque<uint16_t>;
 using Any32 = Opaque<uint32_t>;
 using Any64 = Opaque<uint64_t>;
-using Any128 = Opaque<u128>;
+// Aligned as its halves are: memory of others holds complex numbers so.
+struct TwoWords {
+  u64 low, high;
+};
+using Any128 = Opaque<TwoWords>;
 
 // The ABI's name of an element type.
 template <class T>

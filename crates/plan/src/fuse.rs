@@ -209,15 +209,19 @@ fn settle(
     u64::from(slots) * slot_bytes
 }
 
-/// Private buffers that a member only copies to a result of the program: they are that result, and
-/// the copy onto itself is left out when it runs.
+/// Private buffers that a member copies to a result of the program after the last write to them:
+/// they are that result, and the copy onto itself is left out when it runs.
 fn results(
     plan: &Plan,
     (first, end): (usize, usize),
     private: &FxHashMap<u32, u32>,
 ) -> FxHashMap<u32, Address> {
+    let mut last_write = FxHashMap::default();
+    for (index, step) in plan.steps[first..end].iter().enumerate() {
+        last_write.insert(plan.addresses[step.first_address as usize], index);
+    }
     let mut found = FxHashMap::default();
-    for step in &plan.steps[first..end] {
+    for (index, step) in plan.steps[first..end].iter().enumerate() {
         let start = step.first_address as usize;
         let [out, source] = match plan.addresses.get(start..start + 2) {
             Some(&[out, source]) if step.row.kernel == "copy" => [out, source],
@@ -229,7 +233,8 @@ fn results(
                 .iter()
                 .all(|&s| s == 1);
         let is_private = source.space == Space::Buffer && private.contains_key(&source.index);
-        if dense && is_private && out.space == Space::Output && source.offset == 0 {
+        let is_final = last_write.get(&source).is_some_and(|&write| write < index);
+        if dense && is_private && is_final && out.space == Space::Output {
             found.entry(source.index).or_insert(out);
         }
     }

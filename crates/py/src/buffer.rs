@@ -216,7 +216,7 @@ pub fn import_buffer(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
         offset: 0,
     };
     let (start, read_only) = (buffer.buf_ptr().cast(), buffer.readonly());
-    if !(start as usize).is_multiple_of(dtype.component().size_bytes()) {
+    if !(start as usize).is_multiple_of(dlpack::alignment(dtype)) {
         return Ok(None);
     }
     let owner = Box::new(Held(Some(buffer)));

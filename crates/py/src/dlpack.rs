@@ -372,6 +372,11 @@ fn read(raw: &RawTensor, read_only: bool, owner: Taken) -> PyResult<eager::Tenso
         .map_err(|text| PyBufferError::new_err(format!("DLPack: {text}")))
 }
 
+/// Where kernels may read elements: at multiples of their size, the widest at those of a word.
+pub fn alignment(dtype: DType) -> usize {
+    dtype.size_bytes().min(8)
+}
+
 /// A tensor over memory of others, from the address of element `[0, 0, ...]`.
 pub fn foreign(
     dtype: DType,
@@ -405,7 +410,7 @@ pub fn foreign(
     if start.is_null() {
         return Err("no memory for its elements".to_owned());
     }
-    if !(start as usize).is_multiple_of(dtype.component().size_bytes()) {
+    if !(start as usize).is_multiple_of(alignment(dtype)) {
         return Err("elements that are not aligned".to_owned());
     }
     let base = start.wrapping_offset(low as isize);

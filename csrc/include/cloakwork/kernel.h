@@ -1,9 +1,10 @@
 // The C table between Rust, which decides, and the kernels, which compute.
 //
 // A kernel runs over a range of independent units of one launch. It trusts every pointer, stride
-// and size: the verifier has checked them. Pointers are aligned to their element. It allocates
-// nothing, keeps no state, starts no thread and cannot fail. Two calls on disjoint ranges of one
-// launch may run at the same time, and the result never depends on how the units were divided.
+// and size: the verifier has checked them. Pointers are aligned to their element, those of 16 bytes
+// to a word. It allocates nothing, keeps no state, starts no thread and cannot fail. Two calls on
+// disjoint ranges of one launch may run at the same time, and the result never depends on how the
+// units were divided.
 #ifndef CLOAKWORK_KERNEL_H_
 #define CLOAKWORK_KERNEL_H_
 

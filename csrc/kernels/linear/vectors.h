@@ -53,7 +53,8 @@ CW_INLINE __m512d MulAdd(__m512d a, __m512d b, __m512d sum) { return _mm512_fmad
 
 template <class T>
 CW_INLINE Complex<T> MulAdd(Complex<T> a, Complex<T> b, Complex<T> sum) {
-  return {sum.re + (a.re * b.re - a.im * b.im), sum.im + (a.re * b.im + a.im * b.re)};
+  // A difference beside a sum of the same products would be contracted by GCC all the same.
+  return {sum.re + (a.re * b.re + (-a.im) * b.im), sum.im + (a.re * b.im + a.im * b.re)};
 }
 
 template <class T>

@@ -71,7 +71,8 @@ struct MultiplyOp {
   }
   template <class T>
   static CW_INLINE Complex<T> Join(Complex<T> a, Complex<T> b) {
-    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+    // A difference beside a sum of the same products would be contracted by GCC all the same.
+    return {a.re * b.re + (-a.im) * b.im, a.re * b.im + a.im * b.re};
   }
 };
 
