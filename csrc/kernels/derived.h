@@ -13,6 +13,7 @@ struct Derived {
   cw_size_fn scratch_bytes;
   cw_size_fn prepared_bytes;
   cw_prepare_fn prepare;
+  uint32_t prepared_axis = 0;
 };
 
 constexpr Derived kNothing = {0, nullptr, nullptr, nullptr};

@@ -21,7 +21,7 @@
    Element<Out>::kDtype,                                          \
    Element<Out>::kBytes,                                          \
    derived.constant_operands,                                     \
-   0,                                                             \
+   derived.prepared_axis,                                         \
    cw_##kernel##_##suffix##_##isa,                                \
    derived.scratch_bytes,                                         \
    derived.prepared_bytes,                                        \
@@ -88,7 +88,7 @@ constexpr uint64_t kLayout[] = {
     offsetof(cw_kernel_row, out_dtype),
     offsetof(cw_kernel_row, element_bytes),
     offsetof(cw_kernel_row, constant_operands),
-    offsetof(cw_kernel_row, reserved),
+    offsetof(cw_kernel_row, prepared_axis),
     offsetof(cw_kernel_row, run),
     offsetof(cw_kernel_row, scratch_bytes),
     offsetof(cw_kernel_row, prepared_bytes),

@@ -1,23 +1,46 @@
 //! Tensors of the host: bytes with a type, shared and never written.
 
 use crate::{DType, Shape, Type, View};
+use std::any::Any;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// What bytes may belong to.
+trait Owner: Send + Sync {
+    fn bytes(&self) -> &[u8];
+    fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+}
+
+impl<T: AsRef<[u8]> + Any + Send + Sync> Owner for T {
+    fn bytes(&self) -> &[u8] {
+        self.as_ref()
+    }
+
+    fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
 /// Shared bytes: owned memory, or a range of a mapped file.
 #[derive(Clone)]
 pub struct Bytes {
-    owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
+    owner: Arc<dyn Owner>,
     range: Range<usize>,
 }
 
 impl Bytes {
     /// All bytes of an owner.
     #[must_use]
-    pub fn new(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Self {
+    pub fn new<T: AsRef<[u8]> + Any + Send + Sync>(owner: Arc<T>) -> Self {
         let range = 0..(*owner).as_ref().len();
         Self { owner, range }
+    }
+
+    /// What the bytes belong to, if it is of this type.
+    #[must_use]
+    pub fn owner<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        Arc::clone(&self.owner).any().downcast().ok()
     }
 
     /// Part of these bytes, or `None` if the range is outside.
@@ -34,10 +57,7 @@ impl Bytes {
     /// The bytes.
     #[must_use]
     pub fn as_slice(&self) -> &[u8] {
-        (*self.owner)
-            .as_ref()
-            .get(self.range.clone())
-            .unwrap_or(&[])
+        self.owner.bytes().get(self.range.clone()).unwrap_or(&[])
     }
 }
 

@@ -18,7 +18,8 @@ pub struct RawLaunch {
     pub data: *const *mut c_void,
     /// Integers whose meaning is the kernel's.
     pub params: *const i64,
-    /// What `prepare` wrote; null without one.
+    /// What `prepare` wrote; null without one. For a row with a `prepared_axis`, an array of such
+    /// pointers, one an index of the axis.
     pub prepared: *const c_void,
 }
 
@@ -42,7 +43,7 @@ pub(crate) struct RawKernelRow {
     pub(crate) out_dtype: u32,
     pub(crate) element_bytes: u32,
     pub(crate) constant_operands: u32,
-    pub(crate) reserved: u32,
+    pub(crate) prepared_axis: u32,
     pub(crate) run: KernelFn,
     pub(crate) scratch_bytes: Option<SizeFn>,
     pub(crate) prepared_bytes: Option<SizeFn>,
@@ -96,7 +97,7 @@ mod tests {
             offset_of!(RawKernelRow, out_dtype),
             offset_of!(RawKernelRow, element_bytes),
             offset_of!(RawKernelRow, constant_operands),
-            offset_of!(RawKernelRow, reserved),
+            offset_of!(RawKernelRow, prepared_axis),
             offset_of!(RawKernelRow, run),
             offset_of!(RawKernelRow, scratch_bytes),
             offset_of!(RawKernelRow, prepared_bytes),

@@ -10,4 +10,4 @@ mod table;
 pub use abi::RawLaunch;
 pub use check::{Difference, find_difference};
 pub use isa::{ALL_ISAS, ISA_VARIABLE, Isa, IsaError, available_isas, best_isa, choose_isa};
-pub use table::{KernelRow, LaunchShape, kernels, select};
+pub use table::{KernelRow, LaunchShape, PreparedShape, kernels, select};

@@ -3,6 +3,7 @@
 use crate::abi::{KernelFn, PrepareFn, RawKernelRow, RawLaunch, SizeFn, cw_cpu_kernels};
 use crate::{Isa, library};
 use cloakwork_ir::DType;
+use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::OnceLock;
@@ -25,6 +26,8 @@ pub struct KernelRow {
     pub element_bytes: u32,
     /// Bit i: `prepare` reads operand i.
     pub constant_operands: u32,
+    /// The axis whose indices have constants apart; `None`: a launch has one block for all.
+    pub prepared_axis: Option<usize>,
     pub(crate) run: KernelFn,
     pub(crate) scratch_bytes: Option<SizeFn>,
     pub(crate) prepared_bytes: Option<SizeFn>,
@@ -40,6 +43,29 @@ pub struct LaunchShape<'a> {
     pub strides: &'a [i64],
     /// Integers whose meaning is the kernel's.
     pub params: &'a [i64],
+}
+
+/// A geometry of its own: what [`KernelRow::prepared_shape`] gives.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PreparedShape {
+    /// As in [`LaunchShape`].
+    pub dims: SmallVec<[i64; 4]>,
+    /// As in [`LaunchShape`].
+    pub strides: SmallVec<[i64; 24]>,
+    /// As in [`LaunchShape`].
+    pub params: SmallVec<[i64; 4]>,
+}
+
+impl PreparedShape {
+    /// The geometry as a row reads it.
+    #[must_use]
+    pub fn shape(&self) -> LaunchShape<'_> {
+        LaunchShape {
+            dims: &self.dims,
+            strides: &self.strides,
+            params: &self.params,
+        }
+    }
 }
 
 impl LaunchShape<'_> {
@@ -93,6 +119,44 @@ impl KernelRow {
     #[must_use]
     pub fn prepared_bytes(&self, shape: &LaunchShape<'_>) -> u64 {
         size(self.prepared_bytes, shape)
+    }
+
+    /// Whether `prepare` reads an operand.
+    #[must_use]
+    pub fn reads_constant(&self, operand: usize) -> bool {
+        operand < 32 && self.constant_operands & (1 << operand) != 0
+    }
+
+    /// The geometry that `prepare` sees for a launch of this one: for one index of `prepared_axis`
+    /// where there is one, so that launches which differ in other axes share constants.
+    #[must_use]
+    pub fn prepared_shape(&self, shape: &LaunchShape<'_>) -> PreparedShape {
+        let mut dims = SmallVec::from_slice(shape.dims);
+        let mut strides = SmallVec::from_slice(shape.strides);
+        if let Some(axis) = self.prepared_axis {
+            dims.iter_mut().take(axis + 1).for_each(|dim| *dim = 1);
+            let rank = dims.len().max(1);
+            for (operand, own) in strides.chunks_mut(rank).enumerate() {
+                let kept = if self.reads_constant(operand) {
+                    axis + 1
+                } else {
+                    rank
+                };
+                own.iter_mut().take(kept).for_each(|stride| *stride = 0);
+            }
+        }
+        PreparedShape {
+            dims,
+            strides,
+            params: SmallVec::from_slice(shape.params),
+        }
+    }
+
+    /// How many blocks of constants a launch has.
+    #[must_use]
+    pub fn prepared_count(&self, shape: &LaunchShape<'_>) -> Option<usize> {
+        let axis = self.prepared_axis?;
+        shape.dims.get(axis).map(|&dim| dim as usize)
     }
 
     /// Whether the row takes and gives these types.
@@ -151,11 +215,8 @@ fn raw_rows() -> &'static [RawKernelRow] {
     }
 }
 
-/// `None` for numbers that this side does not know; a test sees that there are none.
+/// `None` for numbers that this side does not know: a test sees that there are none.
 fn read_row(raw: &'static RawKernelRow) -> Option<KernelRow> {
-    if raw.reserved != 0 {
-        return None;
-    }
     Some(KernelRow {
         kernel: text(raw.kernel)?,
         symbol: text(raw.symbol)?,
@@ -164,6 +225,7 @@ fn read_row(raw: &'static RawKernelRow) -> Option<KernelRow> {
         out_dtype: dtype_from_abi(raw.out_dtype)?,
         element_bytes: raw.element_bytes,
         constant_operands: raw.constant_operands,
+        prepared_axis: (raw.prepared_axis as usize).checked_sub(1),
         run: raw.run,
         scratch_bytes: raw.scratch_bytes,
         prepared_bytes: raw.prepared_bytes,

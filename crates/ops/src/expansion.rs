@@ -1,8 +1,34 @@
 //! Writing an op as smaller ones.
 
 use crate::op::ParamKind;
-use crate::{Code, OpDef, OpError, find, find_form};
-use cloakwork_ir::{Arg, Builder, Symbol};
+use crate::{Code, OpDef, OpError, find, find_form, geometry};
+use cloakwork_ir::{Arg, Builder, DType, ShapeItem, Symbol, shape_arg};
+
+/// What a slice keeps of an axis.
+#[derive(Clone, Copy, Debug)]
+pub enum Part {
+    /// All of this size.
+    All(u64),
+    /// One index: the axis is dropped.
+    At(u64),
+    /// From one index to before another.
+    Range(u64, u64),
+}
+
+impl Part {
+    fn item(self) -> ShapeItem {
+        let (start, stop) = match self {
+            Self::At(index) => return ShapeItem::Int(index as i64),
+            Self::All(size) => (0, size),
+            Self::Range(start, stop) => (start, stop),
+        };
+        ShapeItem::Slice {
+            start: Some(start as i64),
+            stop: Some(stop as i64),
+            step: Some(1),
+        }
+    }
+}
 
 /// An argument of a step by its parameter's name.
 pub type Named = (&'static str, Arg);
@@ -97,6 +123,51 @@ impl<'a> Expansion<'a> {
         let args = self.arrange(op, given, None)?;
         self.builder.call_into(op, args, self.result);
         Ok(())
+    }
+
+    /// Appends a tensor that the expansion writes before it reads it: eager calls do not zero it.
+    ///
+    /// # Errors
+    /// No shape has these sizes.
+    pub fn empty(&mut self, dtype: DType, dims: &[u64]) -> Result<Arg, OpError> {
+        let shape = shape_arg(&geometry::shape("a", dims)?);
+        self.call("empty", &[("shape", shape), ("dtype", Arg::DType(dtype))])
+    }
+
+    /// The same, with the axis of this number innermost in memory: residues whose moduli run along
+    /// the last axis want their polynomials' axis there.
+    ///
+    /// # Errors
+    /// No shape has these sizes.
+    pub fn empty_along(&mut self, dtype: DType, dims: &[u64], axis: usize) -> Result<Arg, OpError> {
+        let mut order = dims.to_vec();
+        let size = order.remove(axis);
+        order.push(size);
+        let tensor = self.empty(dtype, &order)?;
+        let to = Arg::Int(axis as i64);
+        let from = Arg::Int(dims.len() as i64 - 1);
+        self.call(
+            "moveaxis",
+            &[("a", tensor), ("source", from), ("destination", to)],
+        )
+    }
+
+    /// Appends a view under another shape.
+    ///
+    /// # Errors
+    /// No shape has these sizes.
+    pub fn reshape(&mut self, a: &Arg, dims: &[u64]) -> Result<Arg, OpError> {
+        let shape = shape_arg(&geometry::shape("a", dims)?);
+        self.call("reshape", &[("a", a.clone()), ("shape", shape)])
+    }
+
+    /// Appends a view of a part; one entry an axis.
+    ///
+    /// # Errors
+    /// The op takes no such arguments: a mistake in the expansion.
+    pub fn slice(&mut self, a: &Arg, parts: &[Part]) -> Result<Arg, OpError> {
+        let entries = Arg::Shape(parts.iter().map(|part| part.item()).collect());
+        self.call("get_slice", &[("a", a.clone()), ("entries", entries)])
     }
 
     /// Puts arguments into the order of a spelling that has a place for each; what is not given

@@ -251,6 +251,9 @@ pub trait Contents {
 /// Contents of `out` from the contents of the operands.
 pub type ReferenceFn = fn(&Args, &dyn Contents) -> Result<Vec<i64>, OpError>;
 
+/// Appends the smaller ops that an op consists of.
+pub type ExpandFn = fn(&Args, &mut Expansion) -> Result<(), OpError>;
+
 /// How many bytes of memory launches share.
 pub type BytesFn = fn(&Args) -> Result<u64, OpError>;
 
@@ -282,6 +285,8 @@ pub struct KernelBody {
     /// For ops that compute each element of `out` from one element of each operand: what the
     /// planner may fuse, and an eager call may run without asking further.
     pub elementwise: Option<&'static Elementwise>,
+    /// The same in smaller ops, for a device that lacks this one; equal to the bit.
+    pub expand: Option<ExpandFn>,
 }
 
 /// An op that is made of smaller ones.
@@ -292,7 +297,7 @@ pub struct ExpandBody {
     /// What operands must contain, so that findings name this op and not one of its smaller ones.
     pub checks: &'static [ContentCheck],
     /// Appends the smaller ops.
-    pub expand: fn(&Args, &mut Expansion) -> Result<(), OpError>,
+    pub expand: ExpandFn,
 }
 
 impl Body {
@@ -303,6 +308,16 @@ impl Body {
             Self::Kernel(body) => body.checks,
             Self::Expand(body) => body.checks,
             _ => &[],
+        }
+    }
+
+    /// How it is written in smaller ops, if it is.
+    #[must_use]
+    pub fn expansion(&self) -> Option<ExpandFn> {
+        match self {
+            Self::Kernel(body) => body.expand,
+            Self::Expand(body) => Some(body.expand),
+            _ => None,
         }
     }
 }
@@ -362,6 +377,13 @@ impl OpDef {
     #[must_use]
     pub fn param(&self, name: &str) -> Option<usize> {
         self.params.iter().position(|p| p.name == name)
+    }
+
+    /// Whether HEAL's interface has the op, in one generation or the other.
+    #[must_use]
+    pub fn is_heals(&self) -> bool {
+        let heals = |form: &Form| matches!(form.origin, Origin::Heal | Origin::HealOnly(_));
+        self.forms.iter().any(heals)
     }
 
     /// Whether the op writes into a tensor that it is given.

@@ -18,6 +18,14 @@ pub enum PlanError {
         /// Dtype of its result.
         output: DType,
     },
+    /// Ops that a device lacks and that are not made of smaller ones.
+    #[error("step {step}: the device lacks {ops}, and there are no smaller ops for it")]
+    NoExpansion {
+        /// The program's first step with one of them.
+        step: u32,
+        /// Their names.
+        ops: String,
+    },
     /// The run would need more memory than allowed.
     #[error(
         "this program needs {} at its peak, the budget is {}; {memory}",

@@ -18,7 +18,7 @@ mod print;
 pub use build::plan;
 pub use error::PlanError;
 pub use fuse::{Candidate, Fusion};
-pub use lower::{Lowered, lower};
+pub use lower::{Lowered, lower, lower_for};
 pub use memory::{Memory, format_bytes};
 pub use plan::{
     Address, Buffer, Check, Download, Geometry, Options, Plan, Prepared, PreparedConstant, Space,

@@ -3,8 +3,9 @@
 
 use crate::PlanError;
 use cloakwork_ir::{Arg, Builder, Op, Program, Step, Symbol};
-use cloakwork_ops::{Body, Expansion, find_form};
+use cloakwork_ops::{Expansion, OpDef, find_form};
 use cloakwork_verify::{Action, Call, Verified, verify};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A program without composite ops.
@@ -21,31 +22,65 @@ pub struct Lowered {
 /// # Errors
 /// An expansion does not verify: a mistake in a declaration.
 pub fn lower(verified: Arc<Verified>) -> Result<Lowered, PlanError> {
+    expand_all(verified, &|action| match action {
+        Action::Composite { call, .. } => Some(call),
+        _ => None,
+    })
+}
+
+/// Expands every op that a device lacks, as far as there is an expansion.
+///
+/// # Errors
+/// An op that the device lacks has none; or, a mistake in a declaration, one does not verify.
+pub fn lower_for(
+    verified: Arc<Verified>,
+    has: &dyn Fn(&OpDef) -> bool,
+) -> Result<Lowered, PlanError> {
+    let lowered = expand_all(verified, &|action| {
+        let call = action.call()?;
+        let lacking = !has(call.def) && call.def.body.expansion().is_some();
+        lacking.then_some(call)
+    })?;
+    let mut missing = BTreeSet::new();
+    let mut first = None;
+    for (step, action) in lowered.verified.actions() {
+        if let Action::Kernel { call, .. } = action
+            && !has(call.def)
+        {
+            first = first.or(Some(*step));
+            missing.insert(call.def.name);
+        }
+    }
+    let Some(step) = first else {
+        return Ok(lowered);
+    };
+    let origin = lowered.origins.as_ref().map_or(step, |o| o[step as usize]);
+    Err(PlanError::NoExpansion {
+        step: origin,
+        ops: missing.into_iter().collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// Which steps to expand.
+type Choose<'a> = &'a dyn Fn(&Action) -> Option<&Call>;
+
+fn expand_all(verified: Arc<Verified>, choose: Choose<'_>) -> Result<Lowered, PlanError> {
     let mut lowered = Lowered {
         verified,
         origins: None,
     };
-    while lowered
-        .verified
-        .actions()
-        .iter()
-        .any(|(_, a)| matches!(a, Action::Composite { .. }))
-    {
-        lowered = expand_once(&lowered)?;
+    let chosen = |(_, action): &(u32, Action)| choose(action).is_some();
+    while lowered.verified.actions().iter().any(chosen) {
+        lowered = expand_once(&lowered, choose)?;
     }
     Ok(lowered)
 }
 
-fn expand_once(from: &Lowered) -> Result<Lowered, PlanError> {
+fn expand_once(from: &Lowered, choose: Choose<'_>) -> Result<Lowered, PlanError> {
     let program = from.verified.program();
-    let mut composites = from
-        .verified
-        .actions()
-        .iter()
-        .filter_map(|(step, action)| match action {
-            Action::Composite { call, .. } => Some((*step, call)),
-            _ => None,
-        });
+    let actions = from.verified.actions().iter();
+    let mut composites =
+        actions.filter_map(|(step, action)| choose(action).map(|call| (*step, call)));
     let mut next = composites.next();
     let mut builder = Builder {
         program: without_steps(program),
@@ -103,7 +138,7 @@ fn without_steps(program: &Program) -> Program {
 
 fn expand_step(from: &Lowered, op: &Op, call: &Call, builder: &mut Builder) -> Result<(), String> {
     let program = from.verified.program();
-    let Body::Expand(body) = &call.def.body else {
+    let Some(expand) = call.def.body.expansion() else {
         return Ok(());
     };
     let args = by_parameter(program, op, call)?;
@@ -116,7 +151,7 @@ fn expand_step(from: &Lowered, op: &Op, call: &Call, builder: &mut Builder) -> R
         .with_args(
             call,
             |value| from.verified.view(value),
-            |bound| (body.expand)(bound, &mut expansion),
+            |bound| expand(bound, &mut expansion),
         )
         .and_then(|()| expansion.finish())
         .map_err(|error| error.to_string())

@@ -101,8 +101,26 @@ pub enum Prepared {
     None,
     /// Derived once a plan: index into [`Plan::prepared`].
     Constant(u32),
+    /// The same for a row that has constants for each index of an axis: the first of so many
+    /// entries of [`Plan::prepared_units`].
+    Constants {
+        /// The first entry.
+        first: u32,
+        /// How many indices.
+        count: u32,
+    },
     /// Derived before each run of the step, into this buffer.
     Dynamic(u32),
+    /// The same for each index of an axis: entries of [`Plan::dynamic`]. Pointers to the constants
+    /// come first in the buffer.
+    Dynamics {
+        /// The buffer.
+        buffer: u32,
+        /// The first entry.
+        first: u32,
+        /// How many indices.
+        count: u32,
+    },
 }
 
 /// One kernel call.
@@ -151,7 +169,7 @@ pub struct PreparedConstant {
     pub row: &'static KernelRow,
     /// Its geometry.
     pub geometry: u32,
-    /// Addresses of all operands; those that `prepare` reads lie in host or pool memory.
+    /// Addresses of all operands; null where `prepare` does not read them.
     pub addresses: Box<[Address]>,
     /// Size of the result.
     pub bytes: u64,
@@ -214,6 +232,10 @@ pub struct Plan {
     pub pool: Vec<i64>,
     /// Constants to derive before the first run.
     pub prepared: Vec<PreparedConstant>,
+    /// Those of each index of an axis, launch by launch: indices into [`Plan::prepared`].
+    pub prepared_units: Vec<u32>,
+    /// Constants that a step derives before it runs, where it has several.
+    pub dynamic: Vec<PreparedConstant>,
     /// Results, in order of their steps.
     pub downloads: Vec<Download>,
     /// Contents to check while running, in order of their steps.

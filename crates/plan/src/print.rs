@@ -39,7 +39,13 @@ impl fmt::Display for Plan {
             match step.prepared {
                 Prepared::None => {}
                 Prepared::Constant(index) => write!(f, " with constants {index}")?,
-                Prepared::Dynamic(_) => f.write_str(" with constants derived here")?,
+                Prepared::Constants { first, count } => {
+                    let units = first as usize..(first + count) as usize;
+                    write!(f, " with constants {:?}", &self.prepared_units[units])?;
+                }
+                Prepared::Dynamic(_) | Prepared::Dynamics { .. } => {
+                    f.write_str(" with constants derived here")?;
+                }
             }
             writeln!(f)?;
         }

@@ -139,7 +139,7 @@ pub fn plan(error: PlanError) -> PyErr {
                 (text, memory.peak_bytes(), budget_bytes),
             )
         }),
-        PlanError::NoKernel { .. } => message("PlanError", text),
+        PlanError::NoKernel { .. } | PlanError::NoExpansion { .. } => message("PlanError", text),
         PlanError::Internal { .. } => internal(text),
     }
 }

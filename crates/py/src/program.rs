@@ -7,12 +7,13 @@ use crate::run::{Run, Settings};
 use crate::tensor::{self, Inner};
 use cloakwork_formats::{load_bytes, read, save_container, save_heal};
 use cloakwork_ir::{Generation, HostId, HostSlot, HostTensor, text};
-use cloakwork_plan::{Options, Plan, plan};
+use cloakwork_ops::{OpDef, find};
+use cloakwork_plan::{Options, Plan, lower_for, plan};
 use cloakwork_run::{Executor, eager};
 use cloakwork_verify::{Verification, Verified, annotate, verify};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -219,6 +220,29 @@ impl Program {
     /// Everything that the verifier finds, in the order of steps.
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         errors::findings(py, &self.checked(py)?.findings)
+    }
+
+    /// The same program with every op expanded that a device with these ops lacks; without a list,
+    /// into what HEAL's interface has.
+    #[pyo3(signature = (ops=None))]
+    fn expanded(&self, py: Python<'_>, ops: Option<HashSet<String>>) -> PyResult<Self> {
+        for name in ops.iter().flatten() {
+            if find(name).is_none() {
+                return Err(errors::param(
+                    "ops",
+                    name,
+                    "names of ops: docs/ops.md lists them",
+                ));
+            }
+        }
+        let has = |def: &OpDef| {
+            def.is_heals() || ops.as_ref().is_some_and(|names| names.contains(def.name))
+        };
+        let verified = self.verified(py)?;
+        let lowered = unlocked(py, || lower_for(verified, &has))?.map_err(errors::plan)?;
+        Ok(Self::new(cloakwork_ir::Program::clone(
+            lowered.verified.program(),
+        )))
     }
 
     /// Names of the inputs, in the order in which a run takes them.

@@ -553,6 +553,26 @@ impl Tensor {
         compare(op, slf.as_any(), other)
     }
 
+    /// A tensor with these elements that nobody writes any more: this one if nothing else sees its
+    /// memory, else a copy with the axes in the same order.
+    ///
+    /// Ops derive what they need of such a tensor (tables of a transform, checks of a permutation)
+    /// once and keep it; a traced program holds it without a copy.
+    fn freeze(slf: &Bound<'_, Self>) -> PyResult<Py<Self>> {
+        let tensor = slf.get().inner().real("freeze()")?;
+        let frozen = tensor.freeze().map_err(errors::eager)?;
+        if frozen.data() == tensor.data() {
+            return Ok(slf.clone().unbind());
+        }
+        Py::new(slf.py(), Self::from(Inner::Real(frozen)))
+    }
+
+    /// Whether nobody writes its elements any more.
+    #[getter]
+    fn is_frozen(&self) -> bool {
+        matches!(self.inner(), Inner::Real(tensor) if tensor.is_frozen())
+    }
+
     /// Mark the elements, and with them every view of them, as secret.
     ///
     /// They are zeroed when released, and never printed, pickled or traced.

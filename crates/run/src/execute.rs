@@ -1,14 +1,16 @@
 //! Runs a plan: a flat array of launches with resolved pointers, from the first to the last.
 
+use crate::eager::Storage;
 use crate::hosts::{host_tensors, host_tensors_of_program};
 use crate::launch::{SPLIT_NS, Workers};
 use crate::memory::{Block, into_bytes};
 use crate::outcome::{Mismatch, Outcome, Output, Profile, Progress};
-use crate::table::{Memories, Table};
-use crate::{RunError, check, pool};
+use crate::table::{Memories, Pointer, Table};
+use crate::{RunError, check, derived, pool};
 use cloakwork_ir::{HostId, HostSlot, HostTensor, View};
 use cloakwork_kernels::{Difference, find_difference};
-use cloakwork_plan::{Check, Download, Fusion, Plan, Prepared};
+use cloakwork_plan::{Address, Check, Download, Fusion, Plan, Prepared, PreparedConstant, Space};
+use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::iter::Peekable;
 use std::slice;
@@ -56,7 +58,9 @@ pub struct Executor {
     plan: Arc<Plan>,
     arena: Block,
     scratch: Block,
-    prepared: Vec<Block>,
+    prepared: Vec<Arc<Block>>,
+    /// Where the constants of each index of an axis are.
+    units: Vec<Pointer>,
     /// Integer operands, little-endian: kernels of narrower types read the low bytes.
     pool: Vec<i64>,
     table: Option<Table>,
@@ -76,10 +80,14 @@ impl Executor {
             arena,
             scratch,
             prepared: Vec::new(),
+            units: Vec::new(),
             pool,
             table: None,
         };
         executor.prepared = executor.prepare_constants()?;
+        let units = executor.plan.prepared_units.iter();
+        let pointer = |&index: &u32| Pointer(executor.prepared[index as usize].as_ptr().cast());
+        executor.units = units.map(pointer).collect();
         Ok(executor)
     }
 
@@ -132,6 +140,7 @@ impl Executor {
             outputs: &outputs,
             pool: &self.pool,
             prepared: &self.prepared,
+            units: &self.units,
         };
         let table = match self.table.take() {
             Some(mut table) => {
@@ -166,7 +175,7 @@ impl Executor {
         })
     }
 
-    fn prepare_constants(&self) -> Result<Vec<Block>, RunError> {
+    fn prepare_constants(&self) -> Result<Vec<Arc<Block>>, RunError> {
         let hosts = host_tensors_of_program(&self.plan);
         let memories = Memories {
             plan: &self.plan,
@@ -175,24 +184,31 @@ impl Executor {
             outputs: &[],
             pool: &self.pool,
             prepared: &[],
+            units: &[],
         };
-        let mut blocks = Vec::with_capacity(self.plan.prepared.len());
-        for constant in &self.plan.prepared {
-            let block = Block::zeroed(constant.bytes)?;
-            let pointers = constant
-                .addresses
-                .iter()
-                .map(|address| memories.pointer(address))
-                .collect::<Result<Vec<_>, _>>()?;
+        let owners: Vec<_> = hosts.iter().map(|host| frozen(host.as_ref())).collect();
+        let derive = |constant: &PreparedConstant| {
+            let operand = |address: &Address| {
+                let frozen = match address.space {
+                    Space::Host => owners.get(address.index as usize).and_then(Option::as_ref),
+                    _ => None,
+                };
+                memories.pointer(address).map(|start| (start, frozen))
+            };
+            let operands = constant.addresses.iter().map(operand);
+            let operands = operands.collect::<Result<SmallVec<[_; 6]>, _>>()?;
             let geometry = &self.plan.geometries[constant.geometry as usize];
-            let launch = crate::table::raw_launch(geometry, &pointers, std::ptr::null());
-            // SAFETY: the block has the size that the row asked for; the operands that `prepare`
-            // reads are host tensors of this geometry.
-            unsafe { constant.row.prepare(&launch, block.as_ptr().cast()) };
-            blocks.push(block);
-        }
-        Ok(blocks)
+            // SAFETY: the operands that `prepare` reads are host tensors of this geometry.
+            unsafe { derived::planned(constant, geometry, &operands) }
+        };
+        self.plan.prepared.iter().map(derive).collect()
     }
+}
+
+/// What a host tensor is a view of, if nobody writes it.
+fn frozen(host: Option<&HostTensor>) -> Option<Arc<Storage>> {
+    let storage = host?.bytes().owner::<Storage>()?;
+    storage.derived().is_some().then_some(storage)
 }
 
 /// A run under way.
@@ -283,9 +299,22 @@ impl Run<'_> {
             return Err(interrupted());
         }
         self.contents(index)?;
-        if let Prepared::Dynamic(buffer) = step.prepared {
-            // SAFETY: the buffer lives during this step and has the row's prepared size.
-            unsafe { step.row.prepare(launch, self.memories.buffer(buffer)) };
+        match step.prepared {
+            Prepared::Dynamic(buffer) => {
+                // SAFETY: the buffer lives during this step and has the row's prepared size.
+                unsafe { step.row.prepare(launch, self.memories.buffer(buffer)) };
+            }
+            Prepared::Dynamics {
+                buffer,
+                first,
+                count,
+            } => {
+                let parts = &plan.dynamic[first as usize..(first + count) as usize];
+                // SAFETY: the buffer lives during this step and was planned for these parts, whose
+                // operands the step has.
+                unsafe { derived::now(parts, self.memories, self.memories.buffer(buffer)) }?;
+            }
+            _ => {}
         }
         let units = self.table.units[step.geometry as usize];
         let clock = &mut self.clock;

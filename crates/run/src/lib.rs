@@ -9,6 +9,7 @@
 mod bisect;
 mod cache;
 mod check;
+mod derived;
 mod dispatch;
 pub mod eager;
 mod error;

@@ -6,6 +6,7 @@ use cloakwork_ir::{HostSlot, HostTensor};
 use cloakwork_kernels::{KernelRow, RawLaunch};
 use cloakwork_plan::{Address, Candidate, Fusion, Geometry, Plan, Prepared, Space};
 use std::ffi::c_void;
+use std::sync::Arc;
 
 /// All memory that a run's operands lie in.
 pub struct Memories<'a> {
@@ -14,8 +15,20 @@ pub struct Memories<'a> {
     pub hosts: &'a [Option<HostTensor>],
     pub outputs: &'a [Block],
     pub pool: &'a [i64],
-    pub prepared: &'a [Block],
+    pub prepared: &'a [Arc<Block>],
+    /// The prepared blocks of `Plan::prepared_units`.
+    pub units: &'a [Pointer],
 }
+
+/// A pointer to prepared constants.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Pointer(pub *const c_void);
+
+// SAFETY: it leads to memory that the executor owns and that nobody writes while it runs.
+unsafe impl Send for Pointer {}
+// SAFETY: as above.
+unsafe impl Sync for Pointer {}
 
 impl Memories<'_> {
     /// The pointer of an address.
@@ -108,7 +121,12 @@ impl Table {
                     .as_ptr()
                     .cast_const()
                     .cast(),
-                Prepared::Dynamic(buffer) => memories.buffer(buffer).cast_const(),
+                Prepared::Constants { first, .. } => {
+                    std::ptr::from_ref(&memories.units[first as usize]).cast()
+                }
+                Prepared::Dynamic(buffer) | Prepared::Dynamics { buffer, .. } => {
+                    memories.buffer(buffer).cast_const()
+                }
             };
             raw_launch(
                 geometry,

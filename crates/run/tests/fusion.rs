@@ -18,7 +18,9 @@ use std::sync::Arc;
 fn planned(source: &str, fuse: bool, threads: usize) -> Plan {
     let program = Arc::new(text::parse(source).unwrap_or_else(|error| panic!("{error}")));
     let found = verify(program);
-    let verified = found.verified.unwrap_or_else(|| panic!("{:?}", found.findings));
+    let verified = found
+        .verified
+        .unwrap_or_else(|| panic!("{:?}", found.findings));
     let options = Options {
         isa: best_isa(),
         threads,
@@ -53,7 +55,10 @@ fn check(source: &str) -> (Plan, Vec<Vec<i64>>) {
 
 /// The steps of each fusion.
 fn fused_steps(plan: &Plan) -> Vec<u32> {
-    plan.fusions.iter().map(|fusion| fusion.end - fusion.first).collect()
+    plan.fusions
+        .iter()
+        .map(|fusion| fusion.end - fusion.first)
+        .collect()
 }
 
 #[test]
@@ -119,7 +124,12 @@ fn elements_that_are_met_in_another_order_end_a_fusion() {
          device_to_host %d -> output \"d\"",
     );
     assert!(fused_steps(&plan).iter().all(|&steps| steps < 4), "{plan}");
-    assert!(results[0].iter().zip(0..).all(|(&word, i)| word == 2 * (i + 2 * (2999 - i))));
+    assert!(
+        results[0]
+            .iter()
+            .zip(0..)
+            .all(|(&word, i)| word == 2 * (i + 2 * (2999 - i)))
+    );
 }
 
 #[test]

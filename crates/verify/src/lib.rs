@@ -27,5 +27,5 @@ pub use check::verify;
 pub use finding::{FINDING_CODES, Finding, MAX_FINDINGS, Severity};
 pub use frees::with_frees;
 pub use single::{check_composite_call, check_kernel_call, result_type};
-pub use values::{StorageId, StorageInfo, StorageOrigin, ValueId, ValueInfo};
+pub use values::{StorageId, StorageInfo, StorageOrigin, ValueId, ValueInfo, upload_root};
 pub use verified::{Verification, Verified};

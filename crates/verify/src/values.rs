@@ -195,7 +195,8 @@ pub(crate) fn items(program: &Program, step: u32, index: u32) -> &[ShapeItem] {
 }
 
 /// The root view of an upload: the host's strides if they are dense, else row-major.
-pub(crate) fn upload_root(tensor: &HostTensor) -> View {
+#[must_use]
+pub fn upload_root(tensor: &HostTensor) -> View {
     let view = tensor.view();
     let (low, high) = view.bounds();
     let dense = high.checked_sub(low) == i64::try_from(view.shape.elements()).ok();

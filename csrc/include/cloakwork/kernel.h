@@ -50,7 +50,8 @@ typedef struct cw_launch {
   const int64_t* strides;  // [operands][rank], in elements of the operand
   void* const* data;       // [operands]; element [0, ..., 0] of each; null where absent
   const int64_t* params;   // meaning by kernel: docs/kernels.md
-  const void* prepared;    // what the row's prepare wrote; null without one
+  const void* prepared;    // what the row's prepare wrote; null without one; for a row with a
+                           // prepared_axis, an array of such pointers, one an index of the axis
 } cw_launch;
 
 // Runs units begin .. end. Units are the first dimensions of the launch, flattened row-major; how
@@ -65,6 +66,11 @@ typedef uint64_t (*cw_size_fn)(const cw_launch* launch);
 // Derives constants from operands (moduli, twiddles, permutations) into prepared, 64-byte aligned.
 // Reads only operands whose bit is set in row.constant_operands. Rust calls it once per plan when
 // those operands are constant, else before each run of the step.
+//
+// For a row with a prepared_axis it derives the constants of one index of that axis. Its launch,
+// and that of prepared_bytes, has size 1 along that axis and all axes before it, strides of 0 and
+// no data for operands that are not constant, and constant operands that begin at the index.
+// Constants of one index serve every launch over it, whatever else that launch does.
 typedef void (*cw_prepare_fn)(const cw_launch* launch, void* prepared);
 
 // One kernel. Rust selects the first row, best instruction set first, whose types fit.
@@ -76,7 +82,7 @@ typedef struct cw_kernel_row {
   uint32_t out_dtype;          // type of operand 0
   uint32_t element_bytes;      // for CW_ANY: size of an element; else 0
   uint32_t constant_operands;  // bit i: prepare reads operand i
-  uint32_t reserved;           // 0
+  uint32_t prepared_axis;      // 1 + the axis whose indices have constants apart; 0: all in one
   cw_kernel_fn run;
   cw_size_fn scratch_bytes;   // null: none
   cw_size_fn prepared_bytes;  // null: none

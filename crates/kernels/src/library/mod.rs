@@ -25,6 +25,7 @@ fn row(
         out_dtype: Some(output),
         element_bytes: 0,
         constant_operands: 0,
+        prepared_axis: None,
         run,
         scratch_bytes: None,
         prepared_bytes: None,

@@ -60,6 +60,7 @@ pub static DEF: OpDef = OpDef {
         reference: None,
         temporary: None,
         elementwise: None,
+        expand: None,
     }),
     operations: rules::out_elements,
     laws: &[],

@@ -37,6 +37,7 @@ pub static DEF: OpDef = OpDef {
             takes: crate::elementwise::Takes::Numbers,
             gives: crate::elementwise::Gives::Component,
         }),
+        expand: None,
     }),
     operations: rules::out_elements,
     laws: &[],

@@ -50,6 +50,7 @@ pub static ASTYPE: OpDef = OpDef {
         reference: None,
         temporary: None,
         elementwise: None,
+        expand: None,
     }),
     operations: crate::rules::out_elements,
     laws: &[],

@@ -275,6 +275,7 @@ macro_rules! declare {
                     takes: $crate::elementwise::Takes::$takes,
                     gives: $crate::elementwise::Gives::$gives,
                 }),
+                expand: None,
             }),
             operations: $crate::rules::out_elements,
             laws: &[$($crate::Law::$law),*],

@@ -38,6 +38,7 @@ pub static DEF: OpDef = OpDef {
         reference: Some(reference),
         temporary: None,
         elementwise: None,
+        expand: None,
     }),
     operations: rules::out_elements,
     laws: &[],

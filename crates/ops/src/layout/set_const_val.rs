@@ -43,6 +43,7 @@ pub static DEF: OpDef = OpDef {
         }),
         temporary: None,
         elementwise: None,
+        expand: None,
     }),
     operations: |args| args.tensor("a").map_or(0, |a| a.shape().elements()),
     laws: &[],

@@ -49,6 +49,7 @@ pub static DEF: OpDef = OpDef {
         reference: None,
         temporary: Some(|args| Product::of(args)?.temporary_bytes()),
         elementwise: None,
+        expand: None,
     }),
     operations,
     laws: &[],

@@ -74,6 +74,7 @@ pub static DEF: OpDef = OpDef {
         reference: Some(reference),
         temporary: None,
         elementwise: None,
+        expand: None,
     }),
     operations: |args| args.tensor("a").map_or(0, |a| a.shape().elements()),
     laws: &[],

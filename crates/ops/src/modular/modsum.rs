@@ -32,6 +32,7 @@ pub static DEF: OpDef = OpDef {
         reference: Some(|args, contents| pairwise::reference(args, contents, add_truncated)),
         temporary: None,
         elementwise: None,
+        expand: None,
     }),
     operations: rules::out_elements,
     laws: &[Law::Commutes],

@@ -108,6 +108,7 @@ pub static DEF: OpDef = OpDef {
         reference: Some(reference),
         temporary: None,
         elementwise: None,
+        expand: None,
     }),
     operations: super::butterflies,
     laws: &[Law::Linear],

@@ -20,6 +20,7 @@ macro_rules! body {
             reference: None,
             temporary: None,
             elementwise: None,
+            expand: None,
         })
     };
 }

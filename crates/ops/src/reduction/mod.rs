@@ -98,6 +98,7 @@ macro_rules! reduction {
                 reference: None,
                 temporary: Some(super::axes::temporary_bytes),
                 elementwise: None,
+                expand: None,
             }),
             operations: super::axes::operations,
             laws: &[],

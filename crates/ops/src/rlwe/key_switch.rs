@@ -1,8 +1,9 @@
 //! `key_switch`: a polynomial under one key, re-expressed under another.
 
+use crate::expansion::Part;
 use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
 use crate::{Args, Code, ContentCheck, Expansion, OpError, geometry, rules};
-use cloakwork_ir::{Arg, DType, ShapeItem, Type, shape_arg};
+use cloakwork_ir::{Arg, DType, Type};
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -186,7 +187,7 @@ fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
     let (q, perm, out) = (steps.arg("q")?, steps.arg("perm")?, steps.arg("out")?);
     let cut = cut(args, steps)?;
     let dtype = args.tensor("a")?.dtype;
-    let spread = empty(steps, dtype, &[rows, length, digits, moduli])?;
+    let spread = steps.empty(dtype, &[rows, length, digits, moduli])?;
     let flags = [
         ("tile", Arg::Int(1)),
         ("skip_perm", Arg::Int(1)),
@@ -202,23 +203,20 @@ fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
     let polynomials = if rows * moduli == 0 { 0 } else { polynomials };
     for polynomial in 0..polynomials {
         let key = [
-            Take::All(length),
-            Take::At(polynomial),
-            Take::All(digits),
-            Take::All(moduli),
+            Part::All(length),
+            Part::At(polynomial),
+            Part::All(digits),
+            Part::All(moduli),
         ];
         let sum = [
-            Take::All(rows),
-            Take::All(length),
-            Take::At(polynomial),
-            Take::All(moduli),
+            Part::All(rows),
+            Part::All(length),
+            Part::At(polynomial),
+            Part::All(moduli),
         ];
-        let key = [("a", steps.arg("key")?), ("entries", entries(&key))];
-        let key = steps.call("get_slice", &key)?;
-        let sum = steps.call(
-            "get_slice",
-            &[("a", out.clone()), ("entries", entries(&sum))],
-        )?;
+        let whole_key = steps.arg("key")?;
+        let key = steps.slice(&whole_key, &key)?;
+        let sum = steps.slice(&out, &sum)?;
         let products = [
             ("a", spread.clone()),
             ("b", key),
@@ -242,7 +240,7 @@ fn cut(args: &Args, steps: &mut Expansion) -> Result<Arg, OpError> {
         ..
     } = sizes(args)?;
     let dtype = args.tensor("a")?.dtype;
-    let coefficients = empty(steps, dtype, &[rows, length, 1, moduli])?;
+    let coefficients = steps.empty(dtype, &[rows, length, 1, moduli])?;
     let mut transform = vec![];
     for name in ["a", "q", "perm", "psi_inv", "n_inv"] {
         transform.push((name, steps.arg(name)?));
@@ -255,43 +253,13 @@ fn cut(args: &Args, steps: &mut Expansion) -> Result<Arg, OpError> {
     } else {
         dtype
     };
-    let cut = empty(steps, small, &[rows, length, digits, 1])?;
-    let target = reshape(steps, &cut, &[rows * length, digits, 1])?;
-    let mut decomposition = vec![(
-        "a",
-        reshape(steps, &coefficients, &[rows * length, moduli, 1])?,
-    )];
+    let cut = steps.empty(small, &[rows, length, digits, 1])?;
+    let target = steps.reshape(&cut, &[rows * length, digits, 1])?;
+    let flat = steps.reshape(&coefficients, &[rows * length, moduli, 1])?;
+    let mut decomposition = vec![("a", flat)];
     for name in ["q", "q_inv", "g_exp", "g_base_bits"] {
         decomposition.push((name, steps.arg(name)?));
     }
     steps.call_into("g_decomp_full_q", &decomposition, &target)?;
     Ok(cut)
-}
-
-fn empty(steps: &mut Expansion, dtype: DType, dims: &[u64]) -> Result<Arg, OpError> {
-    let shape = shape_arg(&geometry::shape("a", dims)?);
-    steps.call("empty", &[("shape", shape), ("dtype", Arg::DType(dtype))])
-}
-
-fn reshape(steps: &mut Expansion, a: &Arg, dims: &[u64]) -> Result<Arg, OpError> {
-    let shape = shape_arg(&geometry::shape("a", dims)?);
-    steps.call("reshape", &[("a", a.clone()), ("shape", shape)])
-}
-
-/// What a slice keeps of an axis: all of this size, or one index.
-enum Take {
-    All(u64),
-    At(u64),
-}
-
-fn entries(takes: &[Take]) -> Arg {
-    let item = |take: &Take| match *take {
-        Take::At(index) => ShapeItem::Int(index as i64),
-        Take::All(size) => ShapeItem::Slice {
-            start: Some(0),
-            stop: Some(size as i64),
-            step: Some(1),
-        },
-    };
-    Arg::Shape(takes.iter().map(item).collect())
 }

@@ -36,6 +36,7 @@ pub static DEF: OpDef = OpDef {
         }),
         temporary: None,
         elementwise: None,
+        expand: None,
     }),
     operations: rules::out_elements,
     laws: &[],

@@ -54,6 +54,7 @@ pub static DEF: OpDef = OpDef {
         reference: None,
         temporary: None,
         elementwise: None,
+        expand: None,
     }),
     operations: |args| args.tensor("a").map_or(0, |a| a.shape().elements()),
     laws: &[],

@@ -86,6 +86,7 @@ pub static DEF: OpDef = OpDef {
         reference: None,
         temporary: None,
         elementwise: None,
+        expand: None,
     }),
     operations: |args| args.tensor("values").map_or(0, |v| v.shape().elements()),
     laws: &[],

@@ -63,6 +63,7 @@ pub static DEF: OpDef = OpDef {
         reference: None,
         temporary: None,
         elementwise: None,
+        expand: None,
     }),
     operations: |args| {
         let steps = args.tensor("sorted").map_or(0, |s| s.shape().elements());

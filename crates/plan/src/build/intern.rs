@@ -63,31 +63,30 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The index of a launch's iteration space; equal ones are one.
+    /// The index of a launch's iteration space.
     pub(super) fn geometry(&mut self, launch: &Launch) -> u32 {
-        let mut hasher = FxHasher::default();
-        launch.split.hash(&mut hasher);
-        launch.dims.hash(&mut hasher);
-        launch.params.hash(&mut hasher);
-        for operand in &launch.operands {
-            operand.strides.hash(&mut hasher);
-        }
-        let alike = self.geometry_index.entry(hasher.finish()).or_default();
-        let known = &self.plan.geometries;
-        let same = |&&index: &&u32| known.get(index as usize).is_some_and(|g| is_of(g, launch));
-        if let Some(&index) = alike.iter().find(same) {
-            return index;
-        }
         let strides = launch
             .operands
             .iter()
             .flat_map(|o| o.strides.iter().copied());
-        let geometry = Geometry {
+        self.intern(Geometry {
             dims: launch.dims.as_slice().into(),
             split: launch.split as u32,
             strides: strides.collect(),
             params: launch.params.as_slice().into(),
-        };
+        })
+    }
+
+    /// The index of an iteration space; equal ones are one.
+    pub(super) fn intern(&mut self, geometry: Geometry) -> u32 {
+        let mut hasher = FxHasher::default();
+        geometry.hash(&mut hasher);
+        let alike = self.geometry_index.entry(hasher.finish()).or_default();
+        let known = &self.plan.geometries;
+        let same = |&&index: &&u32| known.get(index as usize) == Some(&geometry);
+        if let Some(&index) = alike.iter().find(same) {
+            return index;
+        }
         let index = self.plan.geometries.len() as u32;
         alike.push(index);
         self.plan.geometries.push(geometry);
@@ -125,13 +124,4 @@ impl<'a> Builder<'a> {
         });
         self.plan.buffers.len() as u32 - 1
     }
-}
-
-/// Whether a geometry is that of a launch.
-fn is_of(geometry: &Geometry, launch: &Launch) -> bool {
-    let strides = launch.operands.iter().flat_map(|o| &o.strides);
-    geometry.split as usize == launch.split
-        && *geometry.dims == *launch.dims
-        && *geometry.params == *launch.params
-        && geometry.strides.iter().eq(strides)
 }

@@ -1,8 +1,9 @@
 //! Steps that compute: launches of a declaration with kernels chosen and constants arranged.
 
+use super::constants::Operands;
 use super::{Builder, Touch};
-use crate::plan::{Address, Check, Prepared, PreparedConstant, Space, StepCost};
-use crate::{PlanError, arena};
+use crate::PlanError;
+use crate::plan::{Address, Check, Space, StepCost};
 use cloakwork_ir::DType;
 use cloakwork_kernels::{KernelRow, select};
 use cloakwork_ops::{Access, Body, ContentCheck, Launch, ParamKind, Source};
@@ -115,7 +116,12 @@ impl<'a> Builder<'a> {
             return Ok(());
         }
         let geometry = self.geometry(launch);
-        let prepared = self.prepare(call, launch, (row, geometry), &addresses);
+        let operands: Operands = addresses
+            .iter()
+            .copied()
+            .zip(dtypes.iter().copied())
+            .collect();
+        let prepared = self.prepare(call, launch, (row, geometry), &operands);
         let cost = StepCost { operations, bytes };
         self.push(row, geometry, &addresses, prepared, cost);
         if elementwise {
@@ -148,70 +154,6 @@ impl<'a> Builder<'a> {
             input,
             output,
         })
-    }
-
-    /// Constants that a kernel derives: once, where their operands never change, else each time.
-    pub(super) fn prepare(
-        &mut self,
-        call: &Call,
-        launch: &Launch,
-        (row, geometry): (&'static KernelRow, u32),
-        addresses: &[Address],
-    ) -> Prepared {
-        let shape = self.shape(geometry);
-        let bytes = row.prepared_bytes(&shape);
-        if bytes == 0 {
-            return Prepared::None;
-        }
-        let constant = launch
-            .operands
-            .iter()
-            .zip(addresses)
-            .enumerate()
-            .all(|(i, (o, at))| {
-                let read = row.constant_operands & (1 << i) != 0;
-                let known = match o.source {
-                    Source::Param(param) => call.is_constant(param as usize),
-                    _ => true,
-                };
-                !read || (known && at.space != Space::Buffer)
-            });
-        if !constant {
-            let first = self.plan.steps.len() as u32;
-            let buffer = self.buffer(bytes, first);
-            return Prepared::Dynamic(buffer);
-        }
-        // Only what `prepare` reads tells two of them apart.
-        let read: Box<[Address]> = addresses
-            .iter()
-            .enumerate()
-            .map(|(i, at)| {
-                if row.constant_operands & (1 << i) != 0 {
-                    *at
-                } else {
-                    Address::NULL
-                }
-            })
-            .collect();
-        let key = (std::ptr::from_ref(row) as usize, geometry, read);
-        if let Some(&index) = self.prepared_index.get(&key) {
-            return Prepared::Constant(index);
-        }
-        let index = self.plan.prepared.len() as u32;
-        let addresses = key.2.clone();
-        self.plan.prepared.push(PreparedConstant {
-            row,
-            geometry,
-            addresses,
-            bytes,
-        });
-        let (memory, padded) = (
-            &mut self.plan.memory,
-            bytes.next_multiple_of(arena::ALIGNMENT_BYTES),
-        );
-        memory.prepared_bytes = memory.prepared_bytes.saturating_add(padded);
-        self.prepared_index.insert(key, index);
-        Prepared::Constant(index)
     }
 
     pub(super) fn checks(

@@ -1,5 +1,6 @@
 //! Turns actions into kernel calls, in order.
 
+mod constants;
 mod copies;
 mod intern;
 mod kernel;
@@ -91,6 +92,8 @@ impl<'a> Builder<'a> {
             buffers: Vec::new(),
             pool: Vec::new(),
             prepared: Vec::new(),
+            prepared_units: Vec::new(),
+            dynamic: Vec::new(),
             downloads: Vec::new(),
             checks: Vec::new(),
             limb_major_storages: layout.count() as u32,
@@ -134,7 +137,7 @@ impl<'a> Builder<'a> {
     fn finish(mut self, origins: Option<Arc<[u32]>>) -> Plan {
         // A dynamic constant lives while its step runs.
         for (index, step) in self.plan.steps.iter().enumerate() {
-            if let Prepared::Dynamic(buffer) = step.prepared {
+            if let Prepared::Dynamic(buffer) | Prepared::Dynamics { buffer, .. } = step.prepared {
                 let buffer = &mut self.plan.buffers[buffer as usize];
                 (buffer.first, buffer.last) = (index as u32, index as u32);
             }

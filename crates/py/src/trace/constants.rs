@@ -5,8 +5,21 @@ use crate::errors;
 use cloakwork_ir::{Arg, HostSlot, HostTensor, Symbol, View};
 use cloakwork_kernels::find_difference;
 use cloakwork_run::eager;
+use cloakwork_verify::upload_root;
 use pyo3::prelude::*;
 use std::sync::Arc;
+
+/// What the program holds of a tensor: the tensor itself if nobody writes it and it is dense, in
+/// whatever order of axes; else a copy.
+fn held(tensor: &eager::Tensor) -> PyResult<HostTensor> {
+    if tensor.is_frozen() {
+        let host = tensor.to_host().map_err(errors::run)?;
+        if upload_root(&host).strides == host.view().strides {
+            return Ok(host);
+        }
+    }
+    tensor.copy_to_host().map_err(errors::eager)
+}
 
 /// An eager tensor that the program holds a copy of.
 pub(super) struct Constant {
@@ -54,6 +67,9 @@ impl Trace {
         let (dtype, size) = (tensor.dtype(), tensor.dtype().size_bytes());
         let now = tensor.storage().as_ref().as_ref();
         let unchanged = |known: &&Constant| {
+            if tensor.is_frozen() {
+                return known.copy.dtype() == dtype;
+            }
             let then = (known.copy.bytes().as_slice(), known.copy.view());
             known.copy.dtype() == dtype
                 && find_difference(size, (now, tensor.view()), then).is_none()
@@ -61,7 +77,7 @@ impl Trace {
         let (symbol, storage, copy) = match state.constants.get(&key).filter(unchanged) {
             Some(known) => (known.traced.0, known.traced.1, known.copy.clone()),
             None => {
-                let copy = tensor.copy_to_host().map_err(errors::eager)?;
+                let copy = held(tensor)?;
                 let symbol = state.upload(HostSlot::Data(copy.clone()));
                 let storage = state.new_storage();
                 let traced = (symbol, storage);
@@ -74,7 +90,7 @@ impl Trace {
                 (symbol, storage, copy)
             }
         };
-        let view = View::contiguous(tensor.view().shape.clone());
+        let view = upload_root(&copy);
         Ok((
             Traced {
                 trace: Arc::clone(self),

@@ -54,7 +54,14 @@ pub(super) fn composite(
         match step {
             Step::Op(op) => {
                 let (inner, ordered) = bind(&builder.program, op, &known)?;
-                let tensor = call(inner, ordered, threads, isa)?;
+                let tensor = match &inner.body {
+                    // Expansions write what they allocate before they read it.
+                    Body::Allocate(infer) => {
+                        let ty = with_args(inner, &ordered, infer)?;
+                        Tensor::uninit(ty.dtype, ty.shape)?
+                    }
+                    _ => call(inner, ordered, threads, isa)?,
+                };
                 if let Some(Arg::Device(symbol, _)) = builder.program.out(op) {
                     known.insert(*symbol, tensor);
                 }

@@ -1,6 +1,7 @@
 //! Running one launch on tensors that exist, by the workers that run plans.
 
 use super::{EagerArg, EagerError, internal};
+use crate::derived::{Constant, constants};
 use crate::launch::{SPLIT_NS, Workers};
 use crate::memory::Block;
 use crate::{RunError, dispatch, pool};
@@ -26,13 +27,15 @@ pub(super) fn run_launch(
         };
         pool_words.push(value.to_le());
     }
-    let mut data: SmallVec<[*mut std::ffi::c_void; 6]> = SmallVec::new();
+    let mut operands: SmallVec<[Constant<'_>; 6]> = SmallVec::new();
     let mut dtypes: SmallVec<[Option<DType>; 6]> = SmallVec::new();
     for (operand, word) in launch.operands.iter().zip(&pool_words) {
+        let mut frozen = None;
         let (pointer, dtype) = match operand.source {
             Source::Param(param) => match args.get(param as usize) {
                 Some(EagerArg::Tensor(t)) => {
                     let bytes = operand.offset as isize * t.dtype().size_bytes() as isize;
+                    frozen = t.is_frozen().then(|| t.storage());
                     (t.storage().as_ptr().wrapping_offset(bytes), Some(t.dtype()))
                 }
                 _ => return Err(internal("a launch names no tensor").into()),
@@ -44,7 +47,11 @@ pub(super) fn run_launch(
             }
             Source::Null => (std::ptr::null_mut(), None),
         };
-        data.push(pointer.cast());
+        operands.push(Constant {
+            start: pointer.cast(),
+            size_bytes: dtype.map_or(0, DType::size_bytes),
+            frozen,
+        });
         dtypes.push(dtype);
     }
     let output = dtypes
@@ -53,19 +60,20 @@ pub(super) fn run_launch(
         .flatten()
         .ok_or_else(|| internal("no result"))?;
     let input = dtypes.get(1).copied().flatten().unwrap_or(output);
-    run_raw(launch, &data, (input, output), threads, isa).map_err(Into::into)
+    run_raw(launch, &operands, (input, output), threads, isa).map_err(Into::into)
 }
 
 /// Runs one launch on resolved operands.
 fn run_raw(
     launch: &Launch,
-    data: &[*mut std::ffi::c_void],
+    operands: &[Constant<'_>],
     (input, output): (DType, DType),
     threads: usize,
     isa: Isa,
 ) -> Result<(), RunError> {
     let units = launch.units();
-    if units == 0 || moves_nothing(launch, data) {
+    let data: SmallVec<[*mut std::ffi::c_void; 6]> = operands.iter().map(|o| o.start).collect();
+    if units == 0 || moves_nothing(launch, &data) {
         return Ok(());
     }
     let row = select(launch.kernel, input, output, isa)
@@ -80,7 +88,8 @@ fn run_raw(
         strides: &strides,
         params: &launch.params,
     };
-    let prepared = Block::uninit(row.prepared_bytes(&shape))?;
+    // SAFETY: as below.
+    let prepared = unsafe { constants(row, &shape, operands) }?;
     let threads = if launch.weight_ns() > 200_000 {
         threads.max(1)
     } else {
@@ -99,16 +108,13 @@ fn run_raw(
         strides: strides.as_ptr(),
         data: data.as_ptr(),
         params: launch.params.as_ptr(),
-        prepared: prepared.as_ptr().cast_const().cast(),
+        prepared: prepared.pointer(),
     };
     dispatch::note(row, units, threads);
     let workers = Workers::new(pool.as_deref(), &scratch, SPLIT_NS);
     // SAFETY: the launch comes from a declaration over the views of tensors whose storage is alive
     // and large enough; the call was checked before.
-    unsafe {
-        row.prepare(&raw, prepared.as_ptr().cast());
-        workers.run(row, &raw, units, launch.weight_ns(), &mut || true);
-    }
+    unsafe { workers.run(row, &raw, units, launch.weight_ns(), &mut || true) };
     Ok(())
 }
 
@@ -131,8 +137,11 @@ pub(super) fn copy(dtype: DType, operands: [(&View, *mut u8); 2]) -> Result<(), 
     });
     let launch = Launch::elementwise("copy", &operands[0].0.shape, &inputs)
         .map_err(|error| internal(&error.to_string()))?;
-    let data =
-        operands.map(|(view, base)| base.wrapping_offset(view.offset as isize * size).cast());
+    let data = operands.map(|(view, base)| Constant {
+        start: base.wrapping_offset(view.offset as isize * size).cast(),
+        size_bytes: dtype.size_bytes(),
+        frozen: None,
+    });
     run_raw(
         &launch,
         &data,

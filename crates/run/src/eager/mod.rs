@@ -11,10 +11,11 @@ pub use tensor::{Storage, Tensor};
 
 use crate::memory::Block;
 use crate::{RunError, check};
-use cloakwork_ir::{DType, ShapeItem, View};
+use cloakwork_ir::{DType, Shape, ShapeItem, View};
 use cloakwork_kernels::Isa;
 use cloakwork_ops::{
-    Access, Args, Body, Code, OpDef, OpError, Operand, ParamKind, Value, Viewed, check_known,
+    Access, Args, Body, Code, Family, OpDef, OpError, Operand, ParamKind, Value, Viewed,
+    check_known,
 };
 use std::sync::Arc;
 
@@ -126,9 +127,10 @@ fn kernel(
     };
     if matches!(args[place], EagerArg::None) {
         let ty = with_args(def, &args, |args| cloakwork_verify::result_type(def, args))?;
-        args[place] = EagerArg::Tensor(match body.access {
-            Access::Write => Tensor::uninit(ty.dtype, ty.shape)?,
-            Access::Accumulate => Tensor::zeros(&ty)?,
+        args[place] = EagerArg::Tensor(match (body.access, like(def, &args, &ty.shape)) {
+            (Access::Write, Some(view)) => Tensor::uninit_like(ty.dtype, ty.shape, view)?,
+            (Access::Write, None) => Tensor::uninit(ty.dtype, ty.shape)?,
+            (Access::Accumulate, _) => Tensor::zeros(&ty)?,
         });
     }
     let out = tensor_of(def, &args, def.params[place].name)?;
@@ -137,7 +139,9 @@ fn kernel(
     })?;
     for rule in body.checks.iter().filter(|rule| rule.guards_memory()) {
         let operand = def.param(rule.operand()).and_then(|i| args.get_mut(i));
-        if let Some(EagerArg::Tensor(tensor)) = operand {
+        if let Some(EagerArg::Tensor(tensor)) = operand
+            && !tensor.is_frozen()
+        {
             *tensor = tensor.own_copy()?;
         }
     }
@@ -164,6 +168,18 @@ fn kernel(
     Ok(out)
 }
 
+/// The operand whose order of axes a result takes over. Residues come with their moduli on the
+/// last axis, the wrong order for SIMD: whoever lays them out limb by limb gets results that are.
+fn like<'a>(def: &OpDef, args: &'a [EagerArg], shape: &Shape) -> Option<&'a View> {
+    if def.family.is_of_numbers() || def.family == Family::Layout {
+        return None;
+    }
+    match args.first() {
+        Some(EagerArg::Tensor(a)) if a.view().rank() == shape.rank() => Some(a.view()),
+        _ => None,
+    }
+}
+
 /// Whether two parameters are views of one storage.
 fn shares(args: &[EagerArg], one: usize, other: usize) -> bool {
     matches!((&args[one], &args[other]), (EagerArg::Tensor(a), EagerArg::Tensor(b))
@@ -181,14 +197,13 @@ fn check_contents(def: &'static OpDef, args: &[EagerArg]) -> Result<(), EagerErr
         let Some(bound) = with_args(def, args, |args| rule.bound(args))? else {
             continue;
         };
-        check::rule(
-            *rule,
-            bound,
-            tensor.dtype(),
-            tensor.view(),
-            (**tensor.storage()).as_ref(),
-        )
-        .map_err(|error| EagerError::Call {
+        let (storage, view) = (tensor.storage(), tensor.view());
+        let check = || check::rule(*rule, bound, tensor.dtype(), view, (**storage).as_ref());
+        let checked = match storage.derived() {
+            Some(derived) => derived.once(*rule, bound, view, check),
+            None => check(),
+        };
+        checked.map_err(|error| EagerError::Call {
             op: def.name,
             error,
         })?;

@@ -3,16 +3,19 @@
 use super::EagerError;
 use super::launch::copy as copy_elements;
 use crate::RunError;
+use crate::derived::Derived;
 use crate::memory::{Block, into_bytes};
 use cloakwork_ir::{DType, HostTensor, Shape, Type, View};
 use std::any::Any;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Memory that tensors are views of.
 pub struct Storage {
     memory: Memory,
     secret: AtomicBool,
+    /// Set once nobody may write it any more.
+    frozen: OnceLock<Derived>,
 }
 
 enum Memory {
@@ -51,9 +54,19 @@ impl Storage {
         }
     }
 
-    /// Whether nobody may write it: its owner said so.
+    /// Whether nobody may write it: its owner said so, or it is frozen.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
+        self.derived().is_some() || self.is_lent_read_only()
+    }
+
+    /// What is kept with a frozen storage.
+    #[must_use]
+    pub fn derived(&self) -> Option<&Derived> {
+        self.frozen.get()
+    }
+
+    fn is_lent_read_only(&self) -> bool {
         matches!(
             self.memory,
             Memory::Foreign {
@@ -67,6 +80,7 @@ impl Storage {
         Arc::new(Self {
             memory: Memory::Own(block),
             secret: false.into(),
+            frozen: OnceLock::new(),
         })
     }
 
@@ -196,6 +210,7 @@ impl Tensor {
         let storage = Arc::new(Storage {
             memory,
             secret: false.into(),
+            frozen: OnceLock::new(),
         });
         Self::of(storage, dtype, view)
     }
@@ -315,6 +330,51 @@ impl Tensor {
         self.body.storage.secret.load(Ordering::Relaxed)
     }
 
+    /// A tensor with these elements that nobody writes any more, so that what kernels derive from
+    /// it is derived once: this one, if it alone sees its storage, else a copy in the same order.
+    ///
+    /// # Errors
+    /// Not enough memory.
+    pub fn freeze(&self) -> Result<Self, EagerError> {
+        if self.is_frozen() {
+            return Ok(self.clone());
+        }
+        let storage = &self.body.storage;
+        let alone = Arc::strong_count(&self.body) == 1
+            && Arc::strong_count(storage) == 1
+            && matches!(storage.memory, Memory::Own(_));
+        let tensor = if alone {
+            self.clone()
+        } else {
+            let view = &self.body.view;
+            let copy = Self::uninit_like(self.body.dtype, view.shape.clone(), view)?;
+            copy.assign(self)?;
+            if self.is_secret() {
+                copy.mark_secret();
+            }
+            copy
+        };
+        tensor.body.storage.frozen.get_or_init(Derived::default);
+        Ok(tensor)
+    }
+
+    /// Whether nobody writes it any more.
+    #[must_use]
+    pub fn is_frozen(&self) -> bool {
+        self.body.storage.derived().is_some()
+    }
+
+    /// A dense tensor, not written yet, whose axes lie in the order in which those of another view
+    /// of the same rank do; row-major where that has none.
+    ///
+    /// # Errors
+    /// Not enough memory.
+    pub fn uninit_like(dtype: DType, shape: Shape, like: &View) -> Result<Self, RunError> {
+        let bytes = shape.elements() * dtype.size_bytes() as u64;
+        let view = View::with_axis_order(shape, &axis_order(like));
+        Ok(Self::own(Block::uninit(bytes)?, dtype, view))
+    }
+
     /// Overwrites the whole storage with zeros now.
     pub fn zeroize(&self) {
         self.body.storage.zeroize();
@@ -372,4 +432,15 @@ impl Tensor {
     pub(super) fn with_view(&self, view: View) -> Self {
         Self::of(Arc::clone(&self.body.storage), self.body.dtype, view)
     }
+}
+
+/// The axes of a view, that of the longest strides first. Axes along which it stands still keep
+/// their places; those of size one have strides too, which tell where they came from.
+fn axis_order(view: &View) -> Vec<usize> {
+    let moves = |axis: usize| view.strides[axis] != 0;
+    let mut moving: Vec<usize> = (0..view.rank()).filter(|&axis| moves(axis)).collect();
+    moving.sort_by_key(|&axis| std::cmp::Reverse(view.strides[axis].abs()));
+    let mut next = moving.into_iter();
+    let ordered = |axis| if moves(axis) { next.next() } else { Some(axis) };
+    (0..view.rank()).filter_map(ordered).collect()
 }

@@ -1,0 +1,255 @@
+//! Constants that kernels derive from tensors that never change: kept with the largest of those
+//! tensors, for every launch and plan that needs the same.
+
+use crate::RunError;
+use crate::eager::Storage;
+use crate::memory::Block;
+use crate::table::{Memories, raw_launch};
+use cloakwork_ir::View;
+use cloakwork_kernels::{KernelRow, LaunchShape, PreparedShape, RawLaunch};
+use cloakwork_ops::ContentCheck;
+use cloakwork_plan::{Geometry, PreparedConstant};
+use smallvec::SmallVec;
+use std::collections::{HashMap, HashSet};
+use std::ffi::c_void;
+use std::mem::{Discriminant, discriminant};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Constants of so few bytes are derived sooner than found.
+const WORTH_KEEPING_BYTES: u64 = 2048;
+
+/// What tells two blocks of constants apart.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    row: usize,
+    shape: PreparedShape,
+    /// Where the constant operands begin; 0 for the others.
+    operands: SmallVec<[usize; 6]>,
+}
+
+/// A block, and what must stay where it is as long as the block is found by its address.
+struct Entry {
+    block: Arc<Block>,
+    _others: SmallVec<[Arc<Storage>; 4]>,
+}
+
+/// What was derived from a tensor that never changes, and what is known of it.
+#[derive(Default)]
+pub struct Derived {
+    entries: Mutex<HashMap<Key, Entry>>,
+    /// Rules that views of it were found to keep, with their bounds.
+    kept_rules: Mutex<HashSet<(Discriminant<ContentCheck>, i64, View)>>,
+}
+
+impl Derived {
+    /// Checks a rule on the contents of a view, unless it is known to hold.
+    ///
+    /// # Errors
+    /// What the check says.
+    pub fn once<E>(
+        &self,
+        rule: ContentCheck,
+        bound: i64,
+        view: &View,
+        check: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let kept = || {
+            self.kept_rules
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        let key = (discriminant(&rule), bound, view.clone());
+        if kept().contains(&key) {
+            return Ok(());
+        }
+        check()?;
+        kept().insert(key);
+        Ok(())
+    }
+}
+
+/// An operand of a launch whose constants are wanted.
+#[derive(Clone, Copy)]
+pub struct Constant<'a> {
+    /// Where it begins; null where absent.
+    pub start: *mut c_void,
+    /// Bytes of an element.
+    pub size_bytes: usize,
+    /// What it is a view of, if that never changes.
+    pub frozen: Option<&'a Arc<Storage>>,
+}
+
+/// The blocks of constants of a launch: one, or one an index of the row's `prepared_axis`.
+#[derive(Default)]
+pub struct Blocks {
+    blocks: SmallVec<[Arc<Block>; 1]>,
+    pointers: Vec<*const c_void>,
+}
+
+impl Blocks {
+    /// What the launch's `prepared` is to be. It points into these blocks.
+    pub fn pointer(&self) -> *const c_void {
+        match self.blocks.first() {
+            _ if !self.pointers.is_empty() => self.pointers.as_ptr().cast(),
+            Some(block) => block.as_ptr().cast_const().cast(),
+            None => std::ptr::null(),
+        }
+    }
+}
+
+/// Finds or derives the constants of a launch.
+///
+/// # Errors
+/// Not enough memory.
+///
+/// # Safety
+/// The constant operands are valid for the geometry and for the row.
+pub unsafe fn constants(
+    row: &'static KernelRow,
+    shape: &LaunchShape<'_>,
+    operands: &[Constant<'_>],
+) -> Result<Blocks, RunError> {
+    let mut found = Blocks::default();
+    let one = row.prepared_shape(shape);
+    let bytes = row.prepared_bytes(&one.shape());
+    if bytes == 0 {
+        return Ok(found);
+    }
+    let count = row.prepared_count(shape);
+    let owners: SmallVec<[_; 6]> = operands.iter().map(|o| o.frozen).collect();
+    for index in 0..count.unwrap_or(1) {
+        let at = |(operand, constant): (usize, &Constant<'_>)| {
+            let step = row.prepared_axis.map_or(0, |axis| {
+                shape.strides[operand * shape.dims.len() + axis] * index as i64
+            });
+            let bytes = step as isize * constant.size_bytes as isize;
+            if !row.reads_constant(operand) || constant.start.is_null() {
+                return std::ptr::null_mut();
+            }
+            constant.start.wrapping_byte_offset(bytes)
+        };
+        let starts: SmallVec<[*mut c_void; 6]> = operands.iter().enumerate().map(at).collect();
+        // SAFETY: the caller's promise; the index lies inside the launch.
+        let block = unsafe { one_block(row, &one, bytes, &starts, &owners) }?;
+        if count.is_some() {
+            found.pointers.push(block.as_ptr().cast_const().cast());
+        }
+        found.blocks.push(block);
+    }
+    Ok(found)
+}
+
+/// The constants of a plan, found or derived. Operands are null where `prepare` does not read them.
+///
+/// # Errors
+/// Not enough memory.
+///
+/// # Safety
+/// As [`constants`].
+pub unsafe fn planned(
+    constant: &PreparedConstant,
+    geometry: &Geometry,
+    operands: &[(*mut c_void, Option<&Arc<Storage>>)],
+) -> Result<Arc<Block>, RunError> {
+    let shape = PreparedShape {
+        dims: SmallVec::from_slice(&geometry.dims),
+        strides: SmallVec::from_slice(&geometry.strides),
+        params: SmallVec::from_slice(&geometry.params),
+    };
+    let starts: SmallVec<[*mut c_void; 6]> = operands.iter().map(|o| o.0).collect();
+    let owners: SmallVec<[Option<&Arc<Storage>>; 6]> = operands.iter().map(|o| o.1).collect();
+    // SAFETY: the caller's promise.
+    unsafe { one_block(constant.row, &shape, constant.bytes, &starts, &owners) }
+}
+
+/// Derives the constants of a step now: pointers to them at the buffer's start, the blocks behind.
+///
+/// # Errors
+/// The plan names memory that is not there.
+///
+/// # Safety
+/// The buffer is as the plan made it for these parts, and the launch's operands are valid.
+pub unsafe fn now(
+    parts: &[PreparedConstant],
+    memories: &Memories<'_>,
+    buffer: *mut c_void,
+) -> Result<(), RunError> {
+    let pointers = buffer.cast::<*const c_void>();
+    let mut at = (size_of::<*const c_void>() * parts.len()).next_multiple_of(64);
+    for (index, part) in parts.iter().enumerate() {
+        let starts = part
+            .addresses
+            .iter()
+            .map(|address| memories.pointer(address));
+        let starts = starts.collect::<Result<SmallVec<[_; 6]>, _>>()?;
+        let geometry = &memories.plan.geometries[part.geometry as usize];
+        let launch = raw_launch(geometry, &starts, std::ptr::null());
+        let block = buffer.wrapping_byte_add(at);
+        // SAFETY: the caller's promise.
+        unsafe {
+            part.row.prepare(&launch, block);
+            pointers.add(index).write(block.cast_const());
+        }
+        at += (part.bytes as usize).next_multiple_of(64);
+    }
+    Ok(())
+}
+
+/// One block of constants.
+unsafe fn one_block(
+    row: &'static KernelRow,
+    shape: &PreparedShape,
+    bytes: u64,
+    starts: &[*mut c_void],
+    owners: &[Option<&Arc<Storage>>],
+) -> Result<Arc<Block>, RunError> {
+    let derive = || -> Result<Arc<Block>, RunError> {
+        let block = Block::uninit(bytes)?;
+        let launch = RawLaunch {
+            rank: shape.dims.len() as u32,
+            operands: starts.len() as u32,
+            dims: shape.dims.as_ptr(),
+            strides: shape.strides.as_ptr(),
+            data: starts.as_ptr(),
+            params: shape.params.as_ptr(),
+            prepared: std::ptr::null(),
+        };
+        // SAFETY: the caller's promise; the block has the size that the row asked for.
+        unsafe { row.prepare(&launch, block.as_ptr().cast()) };
+        Ok(Arc::new(block))
+    };
+    let read = starts
+        .iter()
+        .zip(owners)
+        .filter(|(start, _)| !start.is_null());
+    let frozen: Option<SmallVec<[&Arc<Storage>; 4]>> = read.map(|(_, &owner)| owner).collect();
+    let Some(frozen) = frozen.filter(|_| bytes >= WORTH_KEEPING_BYTES) else {
+        return derive();
+    };
+    // The largest keeps the others, and the address decides between equals: no cycle of owners.
+    let order = |storage: &&&Arc<Storage>| (storage.len_bytes(), storage.as_ptr() as usize);
+    let Some(keeper) = frozen.iter().max_by_key(order) else {
+        return derive();
+    };
+    let Some(kept) = keeper.derived() else {
+        return derive();
+    };
+    let key = Key {
+        row: std::ptr::from_ref(row) as usize,
+        shape: shape.clone(),
+        operands: starts.iter().map(|&start| start as usize).collect(),
+    };
+    let known = || kept.entries.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(entry) = known().get(&key) {
+        return Ok(Arc::clone(&entry.block));
+    }
+    // Two threads may derive the same; the lock is not held meanwhile.
+    let block = derive()?;
+    let others = frozen.iter().filter(|other| !Arc::ptr_eq(other, keeper));
+    let entry = Entry {
+        block: Arc::clone(&block),
+        _others: others.map(|&other| Arc::clone(other)).collect(),
+    };
+    known().insert(key, entry);
+    Ok(block)
+}
