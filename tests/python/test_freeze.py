@@ -5,7 +5,7 @@ from __future__ import annotations
 import cloakwork as cw
 import numpy as np
 import pytest
-from cloakwork import ops
+from cloakwork import _core, ops
 from cloakwork.errors import OpError
 from cloakwork.primes import ntt_primes
 from cloakwork.transforms import Transform
@@ -95,3 +95,16 @@ def test_results_of_residues_lie_as_their_operands_do() -> None:
     assert ops.modmul(limbs, limbs, q).strides == (8, 512)
     assert ops.modmul(limbs.contiguous(), limbs, q).strides == (24, 8)
     assert np.asarray(ops.modmul(limbs, limbs, q)).tolist() == [[8, 6, 2]] * 64
+
+
+def test_what_is_not_written_yet_has_its_shape_and_is_an_empty_of_a_program() -> None:
+    room = _core.unwritten((3, 5), "i64")
+    assert (room.shape, room.dtype) == ((3, 5), "i64")
+    assert _core.unwritten((0, 4), "f32").size == 0
+
+    def squares(x: cw.Tensor) -> cw.Tensor:
+        return ops.modmul(x, x, 17, out=_core.unwritten(x.shape, "i64"))
+
+    program = cw.trace(squares, cw.zeros(3, "i64"))
+    assert np.asarray(program.run([2, 5, 6]).outputs[0]).tolist() == [4, 8, 2]
+    assert "empty" in str(program)

@@ -1,9 +1,9 @@
 //! Calls an op on values: at once, or into the trace that is being recorded.
 
 use crate::guard::unlocked;
-use crate::tensor::Inner;
-use crate::{device, errors, trace};
-use cloakwork_ir::{DType, ShapeItem};
+use crate::tensor::{Inner, Tensor};
+use crate::{device, dtype, errors, trace};
+use cloakwork_ir::{DType, Shape, ShapeItem};
 use cloakwork_ops::{Body, OpDef, ParamKind, find};
 use cloakwork_run::eager::{self, EagerArg};
 use pyo3::prelude::*;
@@ -116,4 +116,20 @@ pub fn layout(
     let mut values = vec![Value::Tensor(tensor.clone())];
     values.extend(rest);
     eval(py, def, values)
+}
+
+/// A tensor to be written before it is read: at once, its elements are whatever they are; in a
+/// traced program it is `empty`.
+#[pyfunction]
+pub fn unwritten(py: Python<'_>, shape: Vec<u64>, dtype: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    let dtype = dtype::from_object(dtype)?;
+    let shape = Shape::new(&shape).map_err(|error| errors::shape(&error))?;
+    if trace::active().is_none() {
+        let tensor = eager::Tensor::uninit(dtype, shape).map_err(errors::run)?;
+        return Ok(Inner::Real(tensor).into());
+    }
+    let def = find("empty").ok_or_else(|| errors::internal("no op is called empty".to_owned()))?;
+    let sizes = shape.dims().iter().map(|&size| ShapeItem::Int(size as i64));
+    let values = vec![Value::Shape(sizes.collect()), Value::DType(dtype)];
+    eval(py, def, values).map(Tensor::from)
 }

@@ -51,6 +51,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(dlpack::from_dlpack, module)?)?;
     module.add_function(wrap_pyfunction!(dtype::dtype, module)?)?;
     module.add_function(wrap_pyfunction!(dtype::promote, module)?)?;
+    module.add_function(wrap_pyfunction!(eval::unwritten, module)?)?;
     module.add_function(wrap_pyfunction!(random::random_words, module)?)?;
     module.add_function(wrap_pyfunction!(trace::batch_begin, module)?)?;
     module.add_function(wrap_pyfunction!(trace::batch_end, module)?)?;
