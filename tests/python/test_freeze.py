@@ -108,3 +108,18 @@ def test_what_is_not_written_yet_has_its_shape_and_is_an_empty_of_a_program() ->
     program = cw.trace(squares, cw.zeros(3, "i64"))
     assert np.asarray(program.run([2, 5, 6]).outputs[0]).tolist() == [4, 8, 2]
     assert "empty" in str(program)
+
+
+def test_a_program_holds_the_whole_of_a_frozen_tensor_once_and_takes_parts_of_it() -> None:
+    base = np.arange(2 * 3 * 64).reshape(2, 3, 64)
+    whole = cw.asarray(base).freeze()
+
+    def sums(x: cw.Tensor) -> cw.Tensor:
+        total = ops.modsum(x, whole[1, 0:2, :].moveaxis(-1, 0), 1000)
+        total = ops.modsum(total, whole[0, 1:3, :].moveaxis(-1, 0), 1000)
+        return ops.modsum(total, whole[1, 0:2, :].moveaxis(-1, 0), 1000)
+
+    program = cw.trace(sums, cw.zeros((64, 2), "i64"))
+    assert str(program).count("host_to_device") == 2
+    result = np.asarray(program.run(np.zeros((64, 2), dtype=np.int64)).outputs[0])
+    assert np.array_equal(result, (2 * base[1, 0:2].T + base[0, 1:3].T) % 1000)

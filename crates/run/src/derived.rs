@@ -5,7 +5,7 @@ use crate::RunError;
 use crate::eager::Storage;
 use crate::memory::Block;
 use crate::table::{Memories, raw_launch};
-use cloakwork_ir::View;
+use cloakwork_ir::{DType, View};
 use cloakwork_kernels::{KernelRow, LaunchShape, PreparedShape, RawLaunch};
 use cloakwork_ops::ContentCheck;
 use cloakwork_plan::{Geometry, PreparedConstant};
@@ -34,14 +34,28 @@ struct Entry {
 }
 
 /// What was derived from a tensor that never changes, and what is known of it.
-#[derive(Default)]
 pub struct Derived {
+    whole: (DType, View),
     entries: Mutex<HashMap<Key, Entry>>,
     /// Rules that views of it were found to keep, with their bounds.
     kept_rules: Mutex<HashSet<(Discriminant<ContentCheck>, i64, View)>>,
 }
 
 impl Derived {
+    /// Nothing yet, for a tensor that is this view of all of its storage.
+    pub fn new(dtype: DType, view: View) -> Self {
+        Self {
+            whole: (dtype, view),
+            entries: Mutex::default(),
+            kept_rules: Mutex::default(),
+        }
+    }
+
+    /// The tensor that was frozen.
+    pub fn whole(&self) -> &(DType, View) {
+        &self.whole
+    }
+
     /// Checks a rule on the contents of a view, unless it is known to hold.
     ///
     /// # Errors

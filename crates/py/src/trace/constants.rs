@@ -1,6 +1,6 @@
 //! Eager tensors that a traced function meets: the program holds a copy of them.
 
-use super::{State, Trace, Traced};
+use super::{State, Trace, Traced, parts};
 use crate::errors;
 use cloakwork_ir::{Arg, HostSlot, HostTensor, Symbol, View};
 use cloakwork_kernels::find_difference;
@@ -37,7 +37,7 @@ impl Trace {
         tensor: &eager::Tensor,
     ) -> PyResult<(Traced, HostTensor)> {
         let (compact, repeats) = tensor.without_repeats();
-        let (mut traced, mut copy) = self.uploaded(state, &compact)?;
+        let (mut traced, mut copy) = self.whole_or_part(state, &compact)?;
         for (axis, repeat) in repeats {
             let numbers = [axis as i64, repeat as i64].map(Arg::Int);
             let args = std::iter::once(Arg::Device(traced.symbol, None)).chain(numbers);
@@ -52,6 +52,39 @@ impl Trace {
                 .map_err(|e| errors::internal(e.to_string()))?;
         }
         Ok((traced, copy))
+    }
+
+    /// An eager tensor as it is. Of a frozen one the whole is uploaded, and its parts are parts of
+    /// that.
+    fn whole_or_part(
+        self: &Arc<Self>,
+        state: &mut State,
+        tensor: &eager::Tensor,
+    ) -> PyResult<(Traced, HostTensor)> {
+        let Some(whole) = tensor
+            .frozen_whole()
+            .filter(|whole| whole.view() != tensor.view())
+        else {
+            return self.uploaded(state, tensor);
+        };
+        let host = whole.to_host().map_err(errors::run)?;
+        let steps = parts::steps(&upload_root(&host), tensor.view());
+        let Some(steps) = steps.filter(|_| upload_root(&host).strides == host.view().strides)
+        else {
+            return self.uploaded(state, tensor);
+        };
+        let (mut traced, _) = self.uploaded(state, &whole)?;
+        let part = tensor.to_host().map_err(errors::run)?;
+        let key = (tensor.storage().as_ptr() as usize, tensor.view().clone());
+        for (op, args, view) in steps {
+            traced.view = view;
+            if !state.parts.contains_key(&key) {
+                let tensor = std::iter::once(Arg::Device(traced.symbol, None));
+                traced.symbol = state.builder.call(op, tensor.chain(args));
+            }
+        }
+        traced.symbol = *state.parts.entry(key).or_insert(traced.symbol);
+        Ok((traced, part))
     }
 
     /// An eager tensor as it is, uploaded once, unless its elements have changed since.

@@ -4,6 +4,7 @@
 mod batch;
 mod call;
 mod constants;
+mod parts;
 
 pub use batch::{Slot, batch_begin, batch_end};
 
@@ -95,6 +96,8 @@ struct State {
     storages: u32,
     /// Constants by the storage and the view that they were seen through.
     constants: HashMap<(usize, View), Constant>,
+    /// Parts of frozen ones, by the same.
+    parts: HashMap<(usize, View), Symbol>,
     pending: batch::Pending,
 }
 

@@ -354,7 +354,8 @@ impl Tensor {
             }
             copy
         };
-        tensor.body.storage.frozen.get_or_init(Derived::default);
+        let whole = || Derived::new(tensor.body.dtype, tensor.body.view.clone());
+        tensor.body.storage.frozen.get_or_init(whole);
         Ok(tensor)
     }
 
@@ -362,6 +363,14 @@ impl Tensor {
     #[must_use]
     pub fn is_frozen(&self) -> bool {
         self.body.storage.derived().is_some()
+    }
+
+    /// The whole of which this is a view, as it was when it was frozen; none if it is not.
+    #[must_use]
+    pub fn frozen_whole(&self) -> Option<Self> {
+        let (dtype, view) = self.body.storage.frozen.get()?.whole();
+        let storage = Arc::clone(&self.body.storage);
+        (*dtype == self.body.dtype).then(|| Self::of(storage, *dtype, view.clone()))
     }
 
     /// A dense tensor, not written yet, whose axes lie in the order in which those of another view
