@@ -111,13 +111,15 @@ struct ModOp {
 
 struct ModNegOp {
   static constexpr int kInputs = 1;
+  // Any a in (-q, q) will do, so that small signed secrets become residues without a look at their
+  // sign: q - a is in (0, 2q), and 2 last + 1 = 2q - 1.
   template <class V>
   static CW_INLINE V Outside(V a, V, const LaneModulus<V>& m) {
-    return OutsideBit(a, m.last);
+    return OutsideBit(Sub(m.q, a), Add(Add(m.last, m.last), V::Set(1)));
   }
   template <class V>
   static CW_INLINE V Fast(V a, V, const LaneModulus<V>& m) {
-    return And(NonZero(a), Sub(m.q, a));
+    return SubIfAtLeast(Sub(m.q, a), m.q);
   }
   template <class T>
   static T Exact(T a, T, T q) {

@@ -66,9 +66,6 @@ CW_INLINE U64x1 SubIfAtLeast(U64x1 x, U64x1 m) {
   return {reduced < x.v ? reduced : x.v};  // wraps to a greater word where x < m
 }
 
-// All ones where x != 0, else 0.
-CW_INLINE U64x1 NonZero(U64x1 x) { return {x.v != 0 ? ~(u64)0 : 0}; }
-
 // Whether the top bit of any lane is set.
 CW_INLINE bool AnyTopBit(U64x1 x) { return (i64)x.v < 0; }
 

@@ -97,11 +97,6 @@ CW_INLINE U64x4 SubIfAtLeast(U64x4 x, U64x4 m) {
   return {_mm256_castpd_si256(_mm256_blendv_pd(reduced, _mm256_castsi256_pd(x.v), reduced))};
 }
 
-CW_INLINE U64x4 NonZero(U64x4 x) {
-  const __m256i zero = _mm256_cmpeq_epi64(x.v, _mm256_setzero_si256());
-  return {_mm256_xor_si256(zero, _mm256_set1_epi64x(-1))};
-}
-
 CW_INLINE bool AnyTopBit(U64x4 x) { return _mm256_movemask_pd(_mm256_castsi256_pd(x.v)) != 0; }
 
 CW_INLINE U64x4 LessWide(U64x4 high, U64x4 low, U64x4 bound_high, U64x4 bound_low) {

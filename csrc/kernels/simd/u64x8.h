@@ -85,8 +85,6 @@ CW_INLINE U64x8 SubIfAtLeast(U64x8 x, U64x8 m) {
   return {_mm512_min_epu64(x.v, _mm512_sub_epi64(x.v, m.v))};
 }
 
-CW_INLINE U64x8 NonZero(U64x8 x) { return {_mm512_movm_epi64(_mm512_test_epi64_mask(x.v, x.v))}; }
-
 CW_INLINE bool AnyTopBit(U64x8 x) { return _mm512_movepi64_mask(x.v) != 0; }
 
 CW_INLINE U64x8 LessWide(U64x8 high, U64x8 low, U64x8 bound_high, U64x8 bound_low) {

@@ -104,7 +104,7 @@ impl Call {
             .dtype;
         let output = self.operand(0).dtype;
         let isas = available_isas();
-        let fitting = |row: &&KernelRow| {
+        let fitting = |row: &&'static KernelRow| {
             row.kernel == self.kernel && isas.contains(&row.isa) && row.fits(input, output)
         };
         let rows: Vec<_> = kernels().iter().filter(fitting).collect();
@@ -130,7 +130,7 @@ impl Call {
         }
     }
 
-    fn compare(&self, row: &KernelRow, ranges: &[(u64, u64)], expected: &[i64]) {
+    fn compare(&self, row: &'static KernelRow, ranges: &[(u64, u64)], expected: &[i64]) {
         let got = self.run(row, ranges);
         let wrong = got
             .iter()
@@ -161,7 +161,16 @@ impl Call {
     }
 
     /// The words of operand 0 after the kernel ran over these ranges of units.
-    pub fn run(&self, row: &KernelRow, ranges: &[(u64, u64)]) -> Vec<i64> {
+    pub fn run(&self, row: &'static KernelRow, ranges: &[(u64, u64)]) -> Vec<i64> {
+        let mut ready = self.ready(row);
+        for &(begin, end) in ranges {
+            ready.run(begin, end, &mut ready.scratch());
+        }
+        ready.words()
+    }
+
+    /// The launch in memory of its own, with its constants derived.
+    pub fn ready(&self, row: &'static KernelRow) -> Ready {
         let mut stores: Vec<Option<Store>> = self
             .operands
             .iter()
@@ -182,32 +191,78 @@ impl Call {
                     .map_or(vec![0; self.dims.len()], |o| o.strides.clone())
             })
             .collect();
-        let shape = LaunchShape {
+        let (dims, params) = (self.dims.clone(), self.params.clone());
+        let mut ready = Ready {
+            row,
+            dims,
+            strides,
+            params,
+            data,
+            stores,
+            prepared: Block::new(0),
+        };
+        let mut prepared = Block::new(row.prepared_bytes(&ready.shape()));
+        let raw = ready.raw();
+        // SAFETY: operands hold all that their strides reach, the block is as large as asked for.
+        unsafe { row.prepare(&raw, prepared.start()) };
+        ready.prepared = prepared;
+        ready
+    }
+}
+
+/// A launch with its operands in memory and its constants derived.
+pub struct Ready {
+    row: &'static KernelRow,
+    dims: Vec<i64>,
+    strides: Vec<i64>,
+    params: Vec<i64>,
+    data: Vec<*mut c_void>,
+    stores: Vec<Option<Store>>,
+    prepared: Block,
+}
+
+impl Ready {
+    fn shape(&self) -> LaunchShape<'_> {
+        LaunchShape {
             dims: &self.dims,
-            strides: &strides,
+            strides: &self.strides,
             params: &self.params,
-        };
-        let mut prepared = Block::new(row.prepared_bytes(&shape));
-        let scratch_bytes = row.scratch_bytes(&shape);
-        let raw = RawLaunch {
+        }
+    }
+
+    fn raw(&mut self) -> RawLaunch {
+        RawLaunch {
             rank: self.dims.len() as u32,
-            operands: self.operands.len() as u32,
+            operands: self.data.len() as u32,
             dims: self.dims.as_ptr(),
-            strides: strides.as_ptr(),
-            data: data.as_ptr(),
+            strides: self.strides.as_ptr(),
+            data: self.data.as_ptr(),
             params: self.params.as_ptr(),
-            prepared: prepared.start().cast_const(),
-        };
+            prepared: self.prepared.start().cast_const(),
+        }
+    }
+
+    /// Scratch memory for one run.
+    pub fn scratch(&self) -> Block {
+        Block::new(self.row.scratch_bytes(&self.shape()))
+    }
+
+    /// Runs the kernel over units.
+    pub fn run(&mut self, begin: u64, end: u64, scratch: &mut Block) {
+        let (row, raw) = (self.row, self.raw());
         // SAFETY: operands hold all that their strides reach, the blocks are as large as the row
         // asks for, and one thread runs.
-        unsafe {
-            row.prepare(&raw, prepared.start());
-            for &(begin, end) in ranges {
-                let mut scratch = Block::new(scratch_bytes);
-                row.run(&raw, begin, end, scratch.start());
-            }
-        }
-        stores[0].as_ref().unwrap().words()
+        unsafe { row.run(&raw, begin, end, scratch.start()) }
+    }
+
+    /// The bytes of an operand.
+    pub fn bytes_mut(&mut self, operand: usize) -> &mut [u8] {
+        self.stores[operand].as_mut().unwrap().block.bytes_mut()
+    }
+
+    /// The words of operand 0.
+    pub fn words(&self) -> Vec<i64> {
+        self.stores[0].as_ref().unwrap().words()
     }
 }
 

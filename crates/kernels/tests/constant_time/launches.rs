@@ -1,0 +1,218 @@
+//! What the client runs on secrets: samplers, and the arithmetic of encryption and decryption.
+
+use crate::common::random::Random;
+use crate::common::{Call, Operand};
+use cloakwork_ir::{DType, write_word};
+
+/// One that takes the widest arithmetic, one below 2^50.
+const MODULI: [i64; 2] = [(1 << 62) - 57, 1_125_899_906_826_241];
+/// Words of a transform: the least that takes the vector path of every instruction set.
+const SIZE: i64 = 64;
+/// Words of everything else: two of the widest vectors, and a rest.
+const ODD_SIZE: i64 = 21;
+
+/// What the words of a secret may be.
+#[derive(Clone, Copy)]
+pub enum Range {
+    Any,
+    Below(i64),
+    Ternary,
+}
+
+/// A secret operand of a launch.
+#[derive(Clone, Copy)]
+pub struct Secret {
+    pub operand: usize,
+    range: Range,
+}
+
+/// Which secret.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    Least,
+    Greatest,
+    Random,
+}
+
+impl Secret {
+    /// Secrets that should look alike.
+    pub const ALL: [Kind; 3] = [Kind::Random, Kind::Least, Kind::Greatest];
+
+    /// Overwrites an operand of 64-bit words.
+    pub fn fill(&self, kind: Kind, bytes: &mut [u8]) {
+        let mut random = Random(11);
+        for place in bytes.chunks_exact_mut(8) {
+            let word = match (self.range, kind) {
+                (Range::Any, Kind::Least) | (Range::Below(_), Kind::Least) => 0,
+                (Range::Any, Kind::Greatest) | (Range::Ternary, Kind::Least) => -1,
+                (Range::Any, Kind::Random) => random.word() as i64,
+                (Range::Below(bound), Kind::Greatest) => bound - 1,
+                (Range::Below(bound), Kind::Random) => random.below(bound),
+                (Range::Ternary, Kind::Greatest) => 1,
+                (Range::Ternary, Kind::Random) => random.below(3) - 1,
+            };
+            write_word(DType::I64, word, place);
+        }
+    }
+}
+
+type Launch = (Call, Vec<Secret>);
+
+fn tensor(dtype: DType, words: Vec<i64>, strides: &[i64]) -> Option<Operand> {
+    Some(Operand {
+        dtype,
+        words,
+        offset: 0,
+        strides: strides.to_vec(),
+    })
+}
+
+/// Zeros to be overwritten.
+fn blank(count: i64, strides: &[i64]) -> Option<Operand> {
+    tensor(DType::I64, vec![0; count as usize], strides)
+}
+
+fn residues(count: i64, q: i64, strides: &[i64]) -> Option<Operand> {
+    let mut random = Random(q as u64);
+    let words = (0..count).map(|_| random.below(q)).collect();
+    tensor(DType::I64, words, strides)
+}
+
+/// Samplers of random words.
+pub fn samplers() -> Vec<Launch> {
+    // A vector of the widest, and a rest: a table of 40 entries is gone through for each.
+    let size = 11;
+    let random = |count: i64, stride| tensor(DType::U64, vec![0; count as usize], &[stride]);
+    let secret = Secret {
+        operand: 1,
+        range: Range::Any,
+    };
+    let mut launches = vec![];
+    for q in MODULI {
+        let q = tensor(DType::I64, vec![q], &[0]);
+        let operands = vec![blank(size, &[1]), random(2 * size, 2), q];
+        let mut call = Call::new("uniform_mod", &[size], operands);
+        call.params = vec![1];
+        launches.push((call, vec![secret]));
+    }
+    let operands = vec![blank(size, &[1]), random(2 * size, 2)];
+    let mut call = Call::new("gaussian", &[size], operands);
+    call.params = vec![1];
+    launches.push((call, vec![secret]));
+    let operands = vec![blank(size, &[1]), random(size, 1)];
+    launches.push((Call::new("ternary", &[size], operands), vec![secret]));
+    launches
+}
+
+/// Arithmetic on residues and on small signed words.
+pub fn arithmetic() -> Vec<Launch> {
+    let per_modulus = [pairs, transforms, sums];
+    let mut launches: Vec<Launch> = MODULI
+        .into_iter()
+        .flat_map(|q| per_modulus.into_iter().flat_map(move |make| make(q)))
+        .collect();
+    launches.push(gathered());
+    launches
+}
+
+fn secrets(operands: &[usize], range: Range) -> Vec<Secret> {
+    let secret = |&operand| Secret { operand, range };
+    operands.iter().map(secret).collect()
+}
+
+/// Element by element: secret times public, secret plus secret, negated, reduced.
+fn pairs(q: i64) -> Vec<Launch> {
+    let size = ODD_SIZE;
+    let modulus = || tensor(DType::I64, vec![q], &[0]);
+    let line = || blank(size, &[1]);
+    let call = |kernel, operands| Call::new(kernel, &[size], operands);
+    let public = residues(size, q, &[1]);
+    let below = Range::Below(q);
+    vec![
+        (
+            call("modmul", vec![line(), line(), public, modulus()]),
+            secrets(&[1], below),
+        ),
+        (
+            call("modsum", vec![line(), line(), line(), modulus()]),
+            secrets(&[1, 2], below),
+        ),
+        (
+            call("modneg", vec![line(), line(), modulus()]),
+            secrets(&[1], below),
+        ),
+        (
+            call("modneg", vec![line(), line(), modulus()]),
+            secrets(&[1], Range::Ternary),
+        ),
+        (
+            call("mod", vec![line(), line(), modulus()]),
+            secrets(&[1], Range::Below(i64::MAX)),
+        ),
+    ]
+}
+
+/// Both directions; rows tight or a stride apart, with a permutation and without. What is small and
+/// signed becomes residues by `modneg` first: only where rows are not tight is its sign no matter.
+fn transforms(q: i64) -> Vec<Launch> {
+    let (dims, row) = ([1, 1, 1, SIZE], [0, 0, 0, 1]);
+    let one = || tensor(DType::I64, vec![q], &[0; 4]);
+    let order = Random(9).permutation(SIZE);
+    let perm = || tensor(DType::I64, order.clone(), &row);
+    let table = || residues(SIZE, q, &row);
+    let mut launches = vec![];
+    for (permuted, step, range) in [(false, 1, Range::Below(q)), (true, 2, Range::Ternary)] {
+        let a = || blank(SIZE * step, &[0, 0, 0, step]);
+        let perm = || if permuted { perm() } else { None };
+        let mut forward = Call::new("ntt", &dims, vec![a(), a(), one(), table(), perm()]);
+        forward.split = 3;
+        launches.push((forward, secrets(&[1], range)));
+        let scale = tensor(DType::I64, vec![q / 3], &[0; 4]);
+        let operands = vec![a(), a(), one(), table(), perm(), scale];
+        let mut inverse = Call::new("intt", &dims, operands);
+        inverse.split = 3;
+        launches.push((inverse, secrets(&[1], range)));
+    }
+    launches
+}
+
+/// Sums along an axis, plain and of products.
+fn sums(q: i64) -> Vec<Launch> {
+    let (size, terms) = (ODD_SIZE, 3);
+    let below = Range::Below(q);
+    let a = blank(size * terms, &[1, size]);
+    let modulus = tensor(DType::I64, vec![q], &[0, 0]);
+    let mut plain = Call::new(
+        "axis_modsum",
+        &[size, terms],
+        vec![blank(size, &[1, 0]), a, modulus],
+    );
+    plain.split = 1;
+    let strides = [0, 0, 1, size];
+    let operands = vec![
+        blank(size, &[0, 0, 1, 0]),
+        blank(size * terms, &strides),
+        residues(size * terms, q, &strides),
+        tensor(DType::I64, vec![q], &[0; 4]),
+        None,
+    ];
+    let mut products = Call::new("modmul_axis_sum", &[1, 1, size, terms], operands);
+    products.split = 3;
+    vec![
+        (plain, secrets(&[1], below)),
+        (products, secrets(&[0, 1], below)),
+    ]
+}
+
+/// A secret row in a public order.
+fn gathered() -> Launch {
+    let order = Random(10).permutation(SIZE);
+    let operands = vec![
+        blank(SIZE, &[1]),
+        blank(SIZE, &[0]),
+        tensor(DType::I64, order, &[1]),
+    ];
+    let mut call = Call::new("gather", &[SIZE], operands);
+    call.params = vec![1, SIZE];
+    (call, secrets(&[1], Range::Any))
+}
