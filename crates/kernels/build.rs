@@ -12,6 +12,7 @@ const COMMON: &[&str] = &[
     "kernels/ntt/prepare.cc",
     "kernels/reduction/prepare.cc",
     "kernels/rlwe/prepare.cc",
+    "kernels/rns/prepare.cc",
     "kernels/sorting/prepare.cc",
 ];
 

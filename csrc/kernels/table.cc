@@ -8,6 +8,7 @@
 #include "kernels/ntt/derived.h"
 #include "kernels/reduction/derived.h"
 #include "kernels/rlwe/derived.h"
+#include "kernels/rns/derived.h"
 #include "kernels/sorting/derived.h"
 
 #define CW_DECLARE(kernel, suffix, isa) \
@@ -40,7 +41,7 @@
 #include "kernels/all.inc"
 #undef CW_KERNEL
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) CW_DECLARE(kernel, suffix, avx512ifma)
-#include "kernels/modular/products.inc"
+#include "kernels/words/muladd52.inc"
 #undef CW_KERNEL
 #endif
 
@@ -51,7 +52,7 @@ constexpr cw_kernel_row kRows[] = {
 #if defined(__x86_64__)
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
   CW_ROW(kernel, suffix, avx512ifma, CW_AVX512IFMA, In, Out, derived)
-#include "kernels/modular/products.inc"
+#include "kernels/words/muladd52.inc"
 #undef CW_KERNEL
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
   CW_ROW(kernel, suffix, avx512, CW_AVX512, In, Out, derived)

@@ -31,7 +31,9 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "automorphism",
     "axis_modsum",
+    "base_convert",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_left_shift",
@@ -99,6 +101,7 @@ __all__ = [
     "mod",
     "modmul",
     "modmul_axis_sum",
+    "modmuladd",
     "modneg",
     "modsum",
     "moveaxis",
@@ -173,7 +176,9 @@ _astype = Op("astype")
 _atan = Op("atan")
 _atan2 = Op("atan2")
 _atanh = Op("atanh")
+_automorphism = Op("automorphism")
 _axis_modsum = Op("axis_modsum")
+_base_convert = Op("base_convert")
 _bitwise_and = Op("bitwise_and")
 _bitwise_invert = Op("bitwise_invert")
 _bitwise_left_shift = Op("bitwise_left_shift")
@@ -241,6 +246,7 @@ _minimum = Op("minimum")
 _mod = Op("mod")
 _modmul = Op("modmul")
 _modmul_axis_sum = Op("modmul_axis_sum")
+_modmuladd = Op("modmuladd")
 _modneg = Op("modneg")
 _modsum = Op("modsum")
 _moveaxis = Op("moveaxis")
@@ -638,6 +644,34 @@ def atanh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _atanh(a, out)
 
 
+def automorphism(a: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out[.., n, k] = a[.., index[n], k]`: the automorphism `X -> X^g` of polynomials of degree
+    N in the NTT domain, which exchanges evaluations.
+
+    `index` is the same for all polynomials and limbs. In natural order, where n holds the value at
+    `psi^(2 n + 1)`, it is `(g (2 n + 1) mod 2 N) / 2` rounded down, for odd g; in bit-reversed
+    order the same between `bitrev(n)` and `bitrev(index[n])`. Any permutation is allowed, and any
+    words.
+
+    Parameters
+    ----------
+    a
+        `[.., N, k]`, i32 or i64.
+    index
+        A permutation of 0 .. N, i64, `[N]`.
+    out
+        The shape of `a`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> values = cw.asarray([[10], [11], [12], [13]])  # at psi^1, psi^5, psi^3, psi^7
+    >>> cw.ops.automorphism(values, cw.asarray([2, 3, 0, 1])).reshape(4)  # X -> X^3
+    Tensor([12, 13, 10, 11], dtype=i64)
+    """
+    return _automorphism(a, index, out)
+
+
 def axis_modsum(a: Tensor, axis: int, q: Tensor, *, out: Tensor | None = None) -> Tensor:
     r"""`out = sum over axis of a mod q`, reduced at each step: `t = (t + a[s]) % q`, t = 0 at
     first, with C's sign.
@@ -664,6 +698,58 @@ def axis_modsum(a: Tensor, axis: int, q: Tensor, *, out: Tensor | None = None) -
     Tensor([8, 2], dtype=i64)
     """
     return _axis_modsum(a, axis, q, out)
+
+
+def base_convert(
+    a: Tensor,
+    q: Tensor,
+    half: Tensor,
+    hat: Tensor,
+    p: Tensor,
+    *,
+    hat_inv: Tensor | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    r"""`y_i = (a[.., i] * hat_inv[i] + half[i]) mod q[i]`, then `out[.., j] = (sum_i (y_i -
+    half[i]) * hat[i, j]) mod p[j]`.
+
+    With `Q = prod q`, `hat_inv[i] = (Q / q[i])^-1 mod q[i]` and `hat[i, j] = Q / q[i] mod p[j]`,
+    this is the fast base conversion of a number given by its residues: `half` of zeros gives `x +
+    u Q` for x in `[0, Q)` and some u in `[0, k)`; `half[i] = floor(q[i] / 2)` centres each digit,
+    and gives `x + u Q` for x of least magnitude and `|u| <= k / 2`. With one limb u is 0, so that
+    the conversion is exact. Without `hat_inv` it is 1: `a` then holds the digits. Constants may be
+    folded into `hat`. Any words; the result is in `[0, p)`. (Bajard, Eynard, Hasan and Zucca, SAC
+    2016; Cheon, Han, Kim, Kim and Song, SAC 2018.)
+
+    Parameters
+    ----------
+    a
+        Residues `[.., k]`, i32 or i64.
+    q
+        Moduli `[k]` of `a`.
+    hat_inv
+        Factors `[k]` modulo `q`; 1 if absent.
+    half
+        `[k]`: floor(q / 2) to centre, or zeros.
+    hat
+        Weights `[k, j]` modulo `p`.
+    p
+        Moduli `[j]` of the result.
+    out
+        Residues `[.., j]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> q, p = cw.asarray([5, 7, 11]), cw.asarray([13, 1009])
+    >>> hat = cw.asarray([[12, 77], [3, 55], [9, 35]])  # 77, 55 and 35 modulo p
+    >>> residues = cw.asarray([[3, 5, 9]])  # of -2
+    >>> cw.ops.base_convert(
+    ...     residues, q, cw.asarray([2, 3, 5]), hat, p, hat_inv=cw.asarray([3, 6, 6])
+    ... )
+    Tensor([[  11, 1007]], dtype=i64)
+    """
+    return _base_convert(a, q, hat_inv, half, hat, p, out)
 
 
 def bitwise_and(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -2210,6 +2296,38 @@ def modmul_axis_sum(
     Tensor([[[26, 44]]], dtype=i64)
     """
     return _modmul_axis_sum(a, b, q, perm, out, apply_perm, axis, log2q, mu)
+
+
+def modmuladd(
+    a: Tensor, b: Tensor | int, c: Tensor | int, q: Tensor | int, *, out: Tensor | None = None
+) -> Tensor:
+    r"""`out = ((a * b) % q + c) % q`, element by element, with the exact product.
+
+    `a`, `b` and `c` broadcast to `out` by NumPy's rules; `q` is one modulus, or one for each index
+    of the last axis. Residues in `[0, q)` give residues in `[0, q)`; other words give what
+    `modmul` and then `modsum` give, with signs as in C.
+
+    Parameters
+    ----------
+    a
+        Residues, i32 or i64.
+    b
+        Residues of the same dtype, or one integer.
+    c
+        Residues of the same dtype, or one integer.
+    q
+        Moduli `[k]` along the last axis, or one.
+    out
+        Any shape that `a`, `b` and `c` broadcast to.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> q = cw.asarray([17, (1 << 61) - 1])
+    >>> cw.ops.modmuladd(cw.asarray([[16, 1 << 60]]), 4, 5, q)
+    Tensor([[1, 7]], dtype=i64)
+    """
+    return _modmuladd(a, b, c, q, out)
 
 
 def modneg(a: Tensor, q: Tensor | int, *, out: Tensor | None = None) -> Tensor:

@@ -13,6 +13,8 @@ use std::ffi::c_void;
 use std::time::{Duration, Instant};
 
 const Q: i64 = 2_305_843_009_218_281_473;
+/// A prime below 2^50, where 52-bit multiply-add serves.
+const NARROW: i64 = 1_125_899_906_826_241;
 /// How long each figure is looked for.
 const PATIENCE: Duration = Duration::from_millis(250);
 
@@ -31,13 +33,17 @@ struct Case {
 }
 
 fn words(count: usize) -> Vec<i64> {
+    words_below(Q, count)
+}
+
+fn words_below(bound: i64, count: usize) -> Vec<i64> {
     let mut state = 1u64;
     (0..count)
         .map(|_| {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
-            (state >> 3) as i64 % Q
+            (state >> 3) as i64 % bound
         })
         .collect()
 }
@@ -140,6 +146,15 @@ fn ntt(kernel: &'static str, log_size: u32, permuted: bool, input: DType) -> Cas
 
 /// Row-major operands over `dims`; `last` moduli along the last axis, or one.
 fn elementwise(kernel: &'static str, dims: &[i64], inputs: usize, last: bool) -> Case {
+    residues(kernel, dims, (inputs, last, Q))
+}
+
+/// The same of a modulus below 2^50.
+fn narrow(kernel: &'static str, dims: &[i64], inputs: usize) -> Case {
+    residues(kernel, dims, (inputs, false, NARROW))
+}
+
+fn residues(kernel: &'static str, dims: &[i64], (inputs, last, q): (usize, bool, i64)) -> Case {
     let count = dims.iter().product::<i64>();
     let strides: Vec<i64> = (0..dims.len())
         .map(|axis| dims[axis + 1..].iter().product::<i64>())
@@ -147,12 +162,13 @@ fn elementwise(kernel: &'static str, dims: &[i64], inputs: usize, last: bool) ->
     let mut modulus = vec![0; dims.len()];
     modulus[dims.len() - 1] = i64::from(last);
     let mut operands = vec![Some((vec![0; count as usize], strides.clone()))];
-    operands.extend((0..inputs).map(|_| Some((words(count as usize), strides.clone()))));
-    operands.push(Some((vec![Q; 64], modulus)));
+    operands.extend((0..inputs).map(|_| Some((words_below(q, count as usize), strides.clone()))));
+    operands.push(Some((vec![q; 64], modulus)));
     Case {
         name: format!(
-            "{kernel} {dims:?}{}",
-            if last { " moduli last" } else { "" }
+            "{kernel} {dims:?}{}{}",
+            if last { " moduli last" } else { "" },
+            if q == NARROW { " narrow" } else { "" }
         ),
         kernel,
         types: (DType::I64, DType::I64),
@@ -235,6 +251,59 @@ fn transpose(rows: i64, columns: i64) -> Case {
     }
 }
 
+/// Limb-major: `[2, n]` rows, from some limbs to others, below 2^50 or not.
+fn convert(n: i64, [from, to]: [i64; 2], q: i64) -> Case {
+    let moduli = |count| Some(vec![q; count as usize]);
+    let inputs = |words: Option<Vec<i64>>| words.map(|words| (words, vec![0, 0, 1, 0]));
+    Case {
+        name: format!(
+            "base_convert {from} -> {to} n={n}{}",
+            if q == NARROW { " narrow" } else { "" }
+        ),
+        kernel: "base_convert",
+        types: (DType::I64, DType::I64),
+        dims: vec![2, n, from, to],
+        split: 2,
+        operands: vec![
+            Some((vec![0; (2 * n * to) as usize], vec![to * n, 1, 0, n])),
+            Some((
+                words_below(q, (2 * n * from) as usize),
+                vec![from * n, 1, n, 0],
+            )),
+            inputs(moduli(from)),
+            inputs(Some(words_below(q, from as usize))),
+            inputs(Some(vec![q / 2; from as usize])),
+            Some((words_below(q, (from * to) as usize), vec![0, 0, to, 1])),
+            Some((vec![q; to as usize], vec![0, 0, 0, 1])),
+        ],
+        params: vec![],
+        work: (2 * n * from * to) as u64,
+        unit: "product",
+    }
+}
+
+/// Rows of n places under the map of `X -> X^5` in bit-reversed order.
+fn automorphism(rows: i64, log_size: u32) -> Case {
+    let n = 1i64 << log_size;
+    let reversed = |i: i64| ((i as u64).reverse_bits() >> (64 - log_size)) as i64;
+    let index = |i| reversed((5 * (2 * reversed(i) + 1) % (2 * n)) / 2);
+    Case {
+        name: format!("automorphism {rows} 2^{log_size}"),
+        kernel: "automorphism",
+        types: (DType::I64, DType::I64),
+        dims: vec![rows, n],
+        split: 2,
+        operands: vec![
+            Some((vec![0; (rows * n) as usize], vec![n, 1])),
+            Some((words((rows * n) as usize), vec![n, 1])),
+            Some(((0..n).map(index).collect(), vec![0, 1])),
+        ],
+        params: vec![],
+        work: (rows * n) as u64,
+        unit: "element",
+    }
+}
+
 fn decompose(limbs: i64, n: i64, digits: i64) -> Case {
     Case {
         name: format!("g_decomp_full_q k={limbs} n={n} digits={digits}"),
@@ -288,6 +357,11 @@ fn cases() -> Vec<Case> {
     cases.push(elementwise("modmul", &[1 << 20], 2, false));
     cases.push(elementwise("modmul", &[1 << 12], 2, false));
     cases.push(elementwise("modmul", &[1 << 19, 2], 2, true));
+    cases.push(narrow("modmul", &[1 << 20], 2));
+    cases.push(narrow("modmul", &[1 << 12], 2));
+    cases.push(elementwise("modmuladd", &[1 << 12], 3, false));
+    cases.push(narrow("modmuladd", &[1 << 20], 3));
+    cases.push(narrow("modmuladd", &[1 << 12], 3));
     cases.push(elementwise("modsum", &[1 << 20], 2, false));
     cases.push(elementwise("modsum", &[1 << 12], 2, false));
     cases.push(elementwise("modneg", &[1 << 12], 1, false));
@@ -297,6 +371,13 @@ fn cases() -> Vec<Case> {
     cases.push(products([1, 1, 4096, 784], true, false));
     cases.push(products([2, 2, 4096, 32], false, false));
     cases.push(products([2, 2, 4096, 32], false, true));
+    cases.push(convert(1 << 15, [4, 11], NARROW));
+    cases.push(convert(1 << 15, [3, 11], NARROW));
+    cases.push(convert(1 << 15, [1, 10], NARROW));
+    cases.push(convert(1 << 15, [20, 20], NARROW));
+    cases.push(convert(1 << 15, [4, 11], Q));
+    cases.push(automorphism(22, 15));
+    cases.push(automorphism(2, 12));
     cases.push(transpose(1024, 1024));
     cases.push(transpose(2, 1 << 19));
     cases.push(decompose(2, 4096, 18));

@@ -1,4 +1,4 @@
-//! modmul, modsum, mod and modneg against 128-bit integers.
+//! modmul, modmuladd, modsum, mod and modneg against 128-bit integers.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -27,9 +27,21 @@ fn fitting(q: i64, dtype: DType) -> bool {
     dtype != DType::I32 || q < 1 << 31
 }
 
-fn expected(kernel: &str, a: i64, b: i64, q: i64) -> i64 {
-    let (a, b, q) = (i128::from(a), i128::from(b), i128::from(q));
+const KERNELS: [&str; 5] = ["modmul", "modmuladd", "modsum", "mod", "modneg"];
+
+/// How many operands an element comes from, but for its modulus.
+fn inputs(kernel: &str) -> usize {
+    match kernel {
+        "modmuladd" => 3,
+        "modmul" | "modsum" => 2,
+        _ => 1,
+    }
+}
+
+fn expected(kernel: &str, [a, b, c, q]: [i64; 4]) -> i64 {
+    let [a, b, c, q] = [a, b, c, q].map(i128::from);
     let exact = match kernel {
+        "modmuladd" => ((a * b) % q + c) % q,
         "modmul" => (a * b) % q,
         "modsum" => (a + b) % q,
         "mod" => a % q,
@@ -57,11 +69,6 @@ fn check(setup: &Setup<'_>, choices: &[i64], random: &mut Random) {
         dims,
         ..
     } = *setup;
-    let pairs = if matches!(kernel, "modmul" | "modsum") {
-        2
-    } else {
-        1
-    };
     let moduli: Vec<i64> = choices
         .iter()
         .copied()
@@ -82,18 +89,19 @@ fn check(setup: &Setup<'_>, choices: &[i64], random: &mut Random) {
     let mut operands = vec![Some(operand(dtype, dims, setup.out, random, &mut |r| {
         r.below(9)
     }))];
-    for _ in 0..pairs {
+    for _ in 0..inputs(kernel) {
         operands.push(Some(operand(dtype, dims, setup.inputs, random, &mut word)));
     }
     operands.push(Some(q));
     let call = Call::new(kernel, dims, operands);
     let last = call.operands.len() - 1;
     let words = call.filled(|index| {
-        let b = if pairs == 2 { call.at(2, index) } else { 0 };
-        wrap(
-            expected(kernel, call.at(1, index), b, call.at(last, index)),
-            dtype,
-        )
+        let input = |operand| match operand <= inputs(kernel) {
+            true => call.at(operand, index),
+            false => 0,
+        };
+        let words = [input(1), input(2), input(3), call.at(last, index)];
+        wrap(expected(kernel, words), dtype)
     });
     call.check(&words);
 }
@@ -101,7 +109,7 @@ fn check(setup: &Setup<'_>, choices: &[i64], random: &mut Random) {
 #[test]
 fn every_layout_of_every_operand_gives_exact_results() {
     let mut random = Random(1);
-    for kernel in ["modmul", "modsum", "mod", "modneg"] {
+    for kernel in KERNELS {
         for dtype in [DType::I32, DType::I64] {
             for dims in SHAPES {
                 for out in INJECTIVE {
@@ -135,7 +143,7 @@ fn every_layout_of_every_operand_gives_exact_results() {
 #[test]
 fn each_modulus_gives_exact_results_on_dense_rows() {
     let mut random = Random(2);
-    for kernel in ["modmul", "modsum", "mod", "modneg"] {
+    for kernel in KERNELS {
         for dtype in [DType::I32, DType::I64] {
             for q in MODULI.into_iter().filter(|&q| fitting(q, dtype)) {
                 for (dims, moduli) in [(&[1031][..], Layout::Scalar), (&[3, 500], Layout::NoLast)] {
@@ -192,8 +200,8 @@ fn barrett_is_exact_for_every_size_of_modulus_at_its_worst_products() {
             ];
             let mut call = Call::new("modmul", &[256], operands);
             call.operands.push(Some(moduli));
-            let expected =
-                call.filled(|index| expected("modmul", call.at(1, index), call.at(2, index), q));
+            let expected = call
+                .filled(|index| expected("modmul", [call.at(1, index), call.at(2, index), 0, q]));
             call.check(&expected);
         }
     }
@@ -219,7 +227,7 @@ fn the_result_may_be_an_operand_itself() {
             operands[alias] = Some(out);
             let mut call = Call::new("modmul", &dims, operands);
             call.alias = Some(alias);
-            let words = call.filled(|i| expected("modmul", call.at(1, i), call.at(2, i), q));
+            let words = call.filled(|i| expected("modmul", [call.at(1, i), call.at(2, i), 0, q]));
             call.check(&words);
         }
     }
@@ -251,6 +259,6 @@ fn a_remainder_by_any_divisor_but_zero_is_that_of_c() {
         };
         let operands = vec![flat(vec![0; 40], 1), flat(row, 1), flat(vec![divisor], 0)];
         let call = Call::new("mod", &[40], operands);
-        call.check(&call.filled(|index| expected("mod", call.at(1, index), 0, divisor)));
+        call.check(&call.filled(|index| expected("mod", [call.at(1, index), 0, 0, divisor])));
     }
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use cloakwork_ir::DType;
-use common::random::{INJECTIVE, Layout, Random, operand};
+use common::random::{INJECTIVE, Layout, Random, operand, wrap};
 use common::{Call, MODULI, Operand};
 
 fn flat(dtype: DType, words: Vec<i64>, stride: i64) -> Option<Operand> {
@@ -215,4 +215,51 @@ fn ternary_and_uniform_samples_fall_evenly() {
     // One of a thousand: 13.8 for 2 degrees of freedom, 39.3 for 16.
     assert!(tally(&ternary, -1, 3) < 13.8);
     assert!(tally(&uniform, 0, 17) < 39.3);
+}
+
+/// `[row, n]` of an automorphism: the map `X -> X^g` in bit-reversed order, or any permutation.
+fn automorphism(dtype: DType, dims: [i64; 2], index: &[i64], layouts: [Layout; 2]) {
+    let mut random = Random(70);
+    let mut word = |r: &mut Random| wrap(r.word() as i64, dtype);
+    let out = operand(dtype, &dims, layouts[0], &mut random, &mut word);
+    let a = operand(dtype, &dims, layouts[1], &mut random, &mut word);
+    let spread = Operand {
+        dtype: DType::I64,
+        words: index.iter().flat_map(|&place| [place, -1]).collect(),
+        offset: 0,
+        strides: vec![0, 2],
+    };
+    let call = Call::new(
+        "automorphism",
+        &dims,
+        vec![Some(out), Some(a), Some(spread)],
+    );
+    let words = call.filled(|at| call.at(1, &[at[0], index[at[1] as usize]]));
+    call.check(&words);
+}
+
+#[test]
+fn places_are_exchanged_by_any_permutation_in_every_layout() {
+    let mut random = Random(71);
+    for n in [1i64, 2, 8, 16, 37, 64, 256] {
+        let log_size = n.ilog2();
+        let reversed = |i: i64| match log_size {
+            0 => 0,
+            bits => ((i as u64).reverse_bits() >> (64 - bits)) as i64,
+        };
+        let mut maps = vec![random.permutation(n), (0..n).collect()];
+        if n.count_ones() == 1 {
+            let image = |g: i64| move |i| reversed((g * (2 * reversed(i) + 1) % (2 * n)) / 2);
+            maps.extend([3, 5, 2 * n - 1].map(|g| (0..n).map(image(g)).collect()));
+        }
+        for index in &maps {
+            for dtype in [DType::I32, DType::I64] {
+                for out in INJECTIVE {
+                    for a in [Layout::Dense, Layout::Shuffled] {
+                        automorphism(dtype, [3, n], index, [out, a]);
+                    }
+                }
+            }
+        }
+    }
 }

@@ -25,6 +25,7 @@ mod promotion;
 mod reduction;
 mod reference;
 mod rlwe;
+mod rns;
 mod rules;
 mod sorting;
 

@@ -2,7 +2,7 @@
 
 use crate::op::{Form, OpDef, Origin};
 use crate::{
-    creation, elementwise, gadget, layout, linear, modular, ntt, reduction, rlwe, sorting,
+    creation, elementwise, gadget, layout, linear, modular, ntt, reduction, rlwe, rns, sorting,
 };
 use cloakwork_ir::Generation;
 use std::collections::HashMap;
@@ -26,7 +26,9 @@ pub static ALL: &[&OpDef] = &[
     &elementwise::functions::ATAN,
     &elementwise::functions::ATAN2,
     &elementwise::functions::ATANH,
+    &rlwe::automorphism::DEF,
     &modular::axis_modsum::DEF,
+    &rns::base_convert::DEF,
     &elementwise::bitwise::BITWISE_AND,
     &elementwise::bitwise::BITWISE_INVERT,
     &elementwise::bitwise::BITWISE_LEFT_SHIFT,
@@ -96,6 +98,7 @@ pub static ALL: &[&OpDef] = &[
     &modular::mod_op::DEF,
     &modular::modmul::DEF,
     &modular::modmul_axis_sum::DEF,
+    &modular::modmuladd::DEF,
     &modular::modneg::DEF,
     &modular::modsum::DEF,
     &layout::moveaxis::DEF,

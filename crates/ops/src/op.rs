@@ -16,7 +16,9 @@ pub enum Family {
     Ntt,
     /// Gadget decomposition.
     Gadget,
-    /// Ring-LWE: key switching and sampling.
+    /// Residue number systems: changes of base.
+    Rns,
+    /// Ring-LWE: automorphisms, key switching, sampling.
     Rlwe,
     /// Element by element, on numbers of any type.
     Elementwise,
@@ -48,6 +50,7 @@ impl Family {
             Self::Modular => "modular",
             Self::Ntt => "ntt",
             Self::Gadget => "gadget",
+            Self::Rns => "rns",
             Self::Rlwe => "rlwe",
             Self::Elementwise => "elementwise",
             Self::Reduction => "reduction",

@@ -321,3 +321,61 @@ fn samples_are_what_their_random_words_say() {
     let odd = Call::new("gaussian").typed("random", DType::U64, &[2, 3], &[0; 6]);
     assert_eq!(odd.infer().unwrap_err().code, Code::Shape);
 }
+
+#[test]
+fn a_product_and_a_sum_are_reduced_one_after_the_other() {
+    let call = Call::new("modmuladd")
+        .tensor("a", &[2, 1], &[3, -5])
+        .tensor("b", &[2], &[4, 6])
+        .int("c", 9)
+        .tensor("q", &[2], &[7, 11]);
+    // 12 % 7 = 5 and 18 % 11 = 7; -20 % 7 = -6 and -30 % 11 = -8.
+    assert_eq!(call.run().unwrap(), [0, 5, 3, 1]);
+    let wrong = Call::new("modmuladd")
+        .tensor("a", &[2], &[3, -5])
+        .int("b", 1)
+        .tensor("c", &[3], &[0; 3])
+        .int("q", 7);
+    assert_eq!(wrong.run().unwrap_err().code, Code::Shape);
+}
+
+/// 1000 and -2 modulo 5, 7 and 11, whose product is 385: 1000 is 230, of least magnitude -155.
+#[test]
+fn a_change_of_base_is_off_by_few_multiples_of_the_product() {
+    let convert = |half: &[i64], hat_inv: Option<&[i64]>, a: &[i64]| {
+        let call = Call::new("base_convert")
+            .tensor("a", &[2, 3], a)
+            .tensor("q", &[3], &[5, 7, 11])
+            .tensor("half", &[3], half)
+            // 77, 55 and 35 modulo 13 and 1009.
+            .tensor("hat", &[3, 2], &[12, 77, 3, 55, 9, 35])
+            .tensor("p", &[2], &[13, 1009]);
+        match hat_inv {
+            Some(words) => call.tensor("hat_inv", &[3], words),
+            None => call,
+        }
+        .run()
+        .unwrap()
+    };
+    let residues = [0, 6, 10, 3, 5, 9];
+    // 77^-1 = 3 mod 5, 55^-1 = 6 mod 7, 35^-1 = 6 mod 11. Digits 0, 1, 5 and 4, 2, 10:
+    // 55 + 175 = 230; 308 + 110 + 350 = 768 = -2 + 2 * 385.
+    let inverses: &[i64] = &[3, 6, 6];
+    let plain = [230 % 13, 230, 768 % 13, 768];
+    assert_eq!(convert(&[0; 3], Some(inverses), &residues), plain);
+    // Centred digits 0, 1, 5 and -1, 2, -1: 230 and -77 + 110 - 35 = -2.
+    let centred = [230 % 13, 230, 11, 1007];
+    assert_eq!(convert(&[2, 3, 5], Some(inverses), &residues), centred);
+    // The digits themselves, and digits that are no residues.
+    assert_eq!(convert(&[2, 3, 5], None, &[0, 1, 5, 4, 2, 10]), centred);
+    assert_eq!(convert(&[2, 3, 5], None, &[-5, 8, 16, -1, 9, -1]), centred);
+}
+
+#[test]
+fn an_automorphism_picks_along_the_axis_before_the_last() {
+    let call = Call::new("automorphism")
+        .tensor("a", &[2, 3, 2], &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+        .tensor("index", &[3], &[2, 0, 1]);
+    let expected = [5, 6, 1, 2, 3, 4, 11, 12, 7, 8, 9, 10];
+    assert_eq!(call.run().unwrap(), expected);
+}

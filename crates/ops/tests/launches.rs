@@ -22,6 +22,10 @@ fn sample(op: &str, [x, y, z]: [u64; 3]) -> Option<Call> {
         "mod" => call.filled("a", &[x, y, z]).int("b", 5),
         "modneg" => moduli(call.filled("a", &[x, 1, z]), z).out(DType::I64, &[x, y, z]),
         "modmul" | "modsum" => moduli(call.filled("a", &[x, 1, z]).filled("b", &[y, z]), z),
+        "modmuladd" => {
+            let call = call.filled("a", &[x, 1, z]).filled("b", &[y, z]);
+            moduli(call.filled("c", &[x, y, 1]), z)
+        }
         "axis_modsum" => moduli(call.filled("a", &[x, y, z]), z).int("axis", 1),
         "modmul_axis_sum" => {
             let call = call.filled("a", &[x, y, 2, z]).filled("b", &[y, 2, z]);
@@ -76,6 +80,19 @@ fn sample_of_rings(call: Call, [x, y, z]: [u64; 3]) -> Option<Call> {
         "g_decomp_full_q" => {
             let call = call.filled("a", &[x, 2, z]).tensor("q", &[2], &[7, 9]);
             call.int("g_exp", 3).int("g_base_bits", 4)
+        }
+        "automorphism" => {
+            let turned: Vec<i64> = (0..y as i64).rev().collect();
+            call.filled("a", &[x, y, z]).tensor("index", &[y], &turned)
+        }
+        "base_convert" => {
+            let call = moduli(call.filled("a", &[x, y, z]), z).filled("half", &[z]);
+            let call = call.filled("hat", &[z, 2]).tensor("p", &[2], &[5, 11]);
+            if x > 1 {
+                call.filled("hat_inv", &[z])
+            } else {
+                call
+            }
         }
         "ternary" => random(call, &[x, y]),
         "gaussian" => random(call, &[x, y, 2]),

@@ -173,7 +173,7 @@ fn checks_name_parameters() {
 }
 
 /// Every name that a program may use for an op, and its numbers of arguments.
-const NAMES: [(&str, &[usize]); 52] = [
+const NAMES: [(&str, &[usize]); 55] = [
     ("_mod_ct", &[3]),
     ("_mod_tc", &[3]),
     ("_mod_tt", &[3]),
@@ -221,10 +221,13 @@ const NAMES: [(&str, &[usize]); 52] = [
     ("unsqueeze", &[2]),
     ("zeros", &[2]),
     // Cloakwork's own.
+    ("automorphism", &[3]),
+    ("base_convert", &[7]),
     ("copy", &[2]),
     ("g_decomp", &[4]),
     ("g_decomp_full_q", &[8]),
     ("gaussian", &[2]),
+    ("modmuladd", &[5]),
     ("ternary", &[2]),
     ("uniform_mod", &[3]),
 ];
@@ -297,7 +300,14 @@ fn what_broadcasts_to_its_result_may_also_be_exact() {
         let Body::Kernel(body) = &def.body else {
             continue;
         };
-        let broadcasts = ["modmul", "modsum", "modneg", "copy", "take_along_axis"];
+        let broadcasts = [
+            "modmul",
+            "modmuladd",
+            "modsum",
+            "modneg",
+            "copy",
+            "take_along_axis",
+        ];
         let listed = broadcasts.contains(&def.name) || def.name == "astype";
         let elementwise = body.elementwise.is_some() && def.name != "abs";
         assert_eq!(

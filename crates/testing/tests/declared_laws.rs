@@ -27,6 +27,8 @@ fn fixed(name: &str) -> EagerArg {
         "psi" => tensor(&[1, 4], &[1, 4, 2, 8]),
         "psi_inv" => tensor(&[1, 4], &[1, 13, 9, 15]),
         "n_inv" => tensor(&[1], &[13]),
+        "c" => tensor(&[1], &[5]),
+        "index" => tensor(&[2], &[1, 0]),
         _ => EagerArg::None,
     }
 }

@@ -2,28 +2,17 @@
 #ifndef CLOAKWORK_KERNELS_MODULAR_AXIS_SUM_PLAN_H_
 #define CLOAKWORK_KERNELS_MODULAR_AXIS_SUM_PLAN_H_
 
-#include "kernels/modular/arithmetic.h"
+#include "kernels/modular/sum_modulus.h"
 
 namespace cw {
 namespace {
 
-// Units of a chunk, and terms added before a reduction: 15 * 2^124 + 2^62 < 2^128.
+// Units of a chunk.
 constexpr u64 kSumChunk = 128;
-constexpr u64 kSumTerms = 15;
 // Distance of a tile's rows: a line more than their length, so that they spread over cache sets.
 constexpr u64 kSumTileStep = kSumChunk + 8;
 // Tiles of a and b, at 8 bytes an element.
 constexpr u64 kAxisSumScratchBytes = 2 * kSumTerms * kSumTileStep * sizeof(u64);
-
-// inverse = floor(2^64 / q); power = 2^64 mod q, with its Shoup companion.
-struct SumModulus {
-  u64 q, inverse, power, power_shoup;
-};
-
-inline SumModulus MakeSumModulus(u64 q) {
-  const u64 power = (u64)(((u128)1 << 64) % q);
-  return {q, (u64)(((u128)1 << 64) / q), power, ShoupOf(power, q)};
-}
 
 // A list of SumModulus, then the inverse permutation (unused where there is no permutation: sizes
 // must not depend on pointers).

@@ -1,8 +1,8 @@
-// The loop of modmul, modsum, mod and modneg.
+// The loop of modmul, modmuladd, modsum, mod and modneg.
 #ifndef CLOAKWORK_KERNELS_MODULAR_ELEMENTWISE_H_
 #define CLOAKWORK_KERNELS_MODULAR_ELEMENTWISE_H_
 
-#include "kernels/modular/arithmetic.h"
+#include "kernels/modular/ops.h"
 #include "kernels/rows.h"
 #include "kernels/simd/u64x1.h"
 
@@ -46,39 +46,81 @@ struct BlockModuli {
   u64 ModulusAt(u64 i) const { return uniform ? one.q : q[i]; }
 };
 
-template <class V, class Op, class T>
-CW_INLINE void ComputeLanes(T* out, const T* a, const T* b, u64 i, const LaneModulus<V>& m,
-                            const BlockModuli& moduli) {
-  const V x = V::Load(a + i);
-  const V y = V::Load(b + i);
-  if (__builtin_expect(!AnyTopBit(Op::Outside(x, y, m)), 1)) {
-    Op::Fast(x, y, m).Store(out + i);
-    return;
-  }
-  for (u64 lane = i; lane < i + V::kLanes; ++lane) {
-    out[lane] = Op::template Exact<T>(a[lane], b[lane], (T)moduli.ModulusAt(lane));
+// Vectors that are checked together: a branch for all of them.
+constexpr u64 kCheckedVectors = 4;
+
+// Inputs of one element, or of a vector from there on.
+template <class Op, class T>
+using Inputs = const T* [Op::kInputs];
+
+template <class Op, class T>
+void ComputeExactly(T* out, const Inputs<Op, T>& inputs, u64 first, u64 stop,
+                    const BlockModuli& moduli) {
+  for (u64 i = first; i < stop; ++i) {
+    T x[Op::kInputs];
+    for (int input = 0; input < Op::kInputs; ++input) x[input] = inputs[input][i];
+    out[i] = Op::template Exact<T>(x, (T)moduli.ModulusAt(i));
   }
 }
 
-template <class V, class Op, class T>
-CW_INLINE void ComputeBlock(T* out, const T* a, const T* b, u64 count, const BlockModuli& moduli) {
+// Elements i .. i + vectors * kLanes. All are read before any is written: out may be an input.
+template <class V, class Op, u64 vectors, class M, class T>
+CW_INLINE void ComputeVectors(T* out, const Inputs<Op, T>& inputs, u64 i, const M& m,
+                              const BlockModuli& moduli) {
+  V x[vectors][Op::kInputs], outside = V::Set(0);
+  for (u64 v = 0; v < vectors; ++v) {
+    for (int input = 0; input < Op::kInputs; ++input) {
+      x[v][input] = V::Load(inputs[input] + i + v * V::kLanes);
+    }
+    outside = Or(outside, Op::Outside(x[v], m));
+  }
+  if (__builtin_expect(AnyTopBit(outside), 0)) {
+    return ComputeExactly<Op>(out, inputs, i, i + vectors * V::kLanes, moduli);
+  }
+  for (u64 v = 0; v < vectors; ++v) Op::Fast(x[v], m).Store(out + i + v * V::kLanes);
+}
+
+// As many elements of a block of one modulus as whole vectors hold. Returns how many.
+template <class V, class Op, class M, class T>
+CW_INLINE u64 ComputeUniform(T* out, const Inputs<Op, T>& inputs, u64 count, const M& m,
+                             const BlockModuli& moduli) {
+  constexpr u64 kMany = kCheckedVectors * V::kLanes;
   u64 i = 0;
-  if (moduli.uniform) {
-    const auto m = LaneModulus<V>::Set(moduli.one);
-    for (; i + V::kLanes <= count; i += V::kLanes) ComputeLanes<V, Op>(out, a, b, i, m, moduli);
-    const auto rest = LaneModulus<U64x1>::Set(moduli.one);
-    for (; i < count; ++i) ComputeLanes<U64x1, Op>(out, a, b, i, rest, moduli);
-    return;
+  for (; i + kMany <= count; i += kMany) {
+    ComputeVectors<V, Op, kCheckedVectors>(out, inputs, i, m, moduli);
   }
   for (; i + V::kLanes <= count; i += V::kLanes) {
-    ComputeLanes<V, Op>(out, a, b, i, moduli.template Lanes<V>(i), moduli);
+    ComputeVectors<V, Op, 1>(out, inputs, i, m, moduli);
   }
-  for (; i < count; ++i) {
-    ComputeLanes<U64x1, Op>(out, a, b, i, moduli.template Lanes<U64x1>(i), moduli);
-  }
+  return i;
 }
 
-// Operands: out, a, b of two-input ops, q.
+template <class V, class Op, class T>
+CW_INLINE void ComputeBlock(T* out, const Inputs<Op, T>& inputs, u64 count,
+                            const BlockModuli& moduli) {
+  u64 i = 0;
+  if (!moduli.uniform) {
+    for (; i + V::kLanes <= count; i += V::kLanes) {
+      ComputeVectors<V, Op, 1>(out, inputs, i, moduli.template Lanes<V>(i), moduli);
+    }
+    for (; i < count; ++i) {
+      ComputeVectors<U64x1, Op, 1>(out, inputs, i, moduli.template Lanes<U64x1>(i), moduli);
+    }
+    return;
+  }
+  const Modulus& one = moduli.one;
+  if constexpr (kHasMulAdd52<V> && Op::kMultiplies) {
+    // last: what is no modulus is not narrow either.
+    if (one.last < kNarrowLimit - 1) {
+      i = ComputeUniform<V, Op>(out, inputs, count, NarrowModulus<V>::Set(one), moduli);
+    }
+  }
+  if (i == 0) i = ComputeUniform<V, Op>(out, inputs, count, LaneModulus<V>::Set(one), moduli);
+  const auto rest = LaneModulus<U64x1>::Set(one);
+  for (; i < count; ++i) ComputeVectors<U64x1, Op, 1>(out, inputs, i, rest, moduli);
+}
+
+// Operands: out, the op's inputs, q.
 template <class V, class Op, class T>
 inline void ForEachResidue(const cw_launch& launch, u64 begin, u64 end) {
   constexpr int kOperands = Op::kInputs + 2;
@@ -90,17 +132,17 @@ inline void ForEachResidue(const cw_launch& launch, u64 begin, u64 end) {
   Rows<kOperands> rows(launch.rank, launch.dims, strides);
   T* out = Data<T>(launch, 0);
   const auto* list = static_cast<const Modulus*>(launch.prepared);
-  T a_buffer[kBlock], b_buffer[kBlock], out_buffer[kBlock];
+  T buffers[Op::kInputs][kBlock], out_buffer[kBlock];
   BlockModuli moduli;
   ForEachBlock(rows, begin, end, [&](u64 position, u64 count) {
     moduli.Fetch(rows, kOperands - 1, list, position, count);
-    const T* a = FetchBlock(rows, 1, Data<const T>(launch, 1), position, count, a_buffer);
-    const T* b = a;
-    if constexpr (Op::kInputs == 2) {
-      b = FetchBlock(rows, 2, Data<const T>(launch, 2), position, count, b_buffer);
+    Inputs<Op, T> inputs;
+    for (int input = 0; input < Op::kInputs; ++input) {
+      const T* data = Data<const T>(launch, (u32)input + 1);
+      inputs[input] = FetchBlock(rows, input + 1, data, position, count, buffers[input]);
     }
     T* block = OpenBlock(rows, 0, out, position, out_buffer);
-    ComputeBlock<V, Op>(block, a, b, count, moduli);
+    ComputeBlock<V, Op>(block, inputs, count, moduli);
     FlushBlock(rows, 0, out, position, count, block);
   });
 }
@@ -108,6 +150,10 @@ inline void ForEachResidue(const cw_launch& launch, u64 begin, u64 end) {
 template <class V, class In, class Out>
 void ModMul(const cw_launch& launch, u64 begin, u64 end, void*) {
   ForEachResidue<V, ModMulOp, Out>(launch, begin, end);
+}
+template <class V, class In, class Out>
+void ModMulAdd(const cw_launch& launch, u64 begin, u64 end, void*) {
+  ForEachResidue<V, ModMulAddOp, Out>(launch, begin, end);
 }
 template <class V, class In, class Out>
 void ModSum(const cw_launch& launch, u64 begin, u64 end, void*) {

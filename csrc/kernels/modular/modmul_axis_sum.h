@@ -24,16 +24,6 @@ struct Terms {
   bool broadcast;
 };
 
-// (high, low) mod q for any 128-bit number.  Result in [0, q).
-// high * 2^64 by Shoup is below 2q; floor(low * inverse / 2^64) is at most 1 below low / q.
-template <class V>
-CW_INLINE V ReduceWide(V high, V low, const SumModulus& m) {
-  const V q = V::Set(m.q);
-  const V upper = MulShoupLazy(high, V::Set(m.power), V::Set(m.power_shoup), q);
-  const V lower = Sub(low, MulLow(MulHigh(low, V::Set(m.inverse)), q));
-  return SubIfAtLeast(SubIfAtLeast(Add(upper, lower), Add(q, q)), q);
-}
-
 // out[i] = (out[i] + sum of terms) mod q for i from first on. Returns where it ended: less than a
 // vector before stop, or at the first vector that holds a word outside [0, 2^62).
 template <class V, bool a_broadcast, bool b_broadcast, class T>

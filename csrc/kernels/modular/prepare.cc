@@ -39,10 +39,13 @@ void PrepareAxisSum(const cw_launch& launch, void* prepared) {
 extern "C" {
 uint64_t cw_moduli_bytes_2(const cw_launch* l) { return cw::ModuliBytes(*l, 2); }
 uint64_t cw_moduli_bytes_3(const cw_launch* l) { return cw::ModuliBytes(*l, 3); }
+uint64_t cw_moduli_bytes_4(const cw_launch* l) { return cw::ModuliBytes(*l, 4); }
 void cw_moduli_prepare_2_i32(const cw_launch* l, void* p) { cw::PrepareModuli<int32_t>(*l, 2, p); }
 void cw_moduli_prepare_2_i64(const cw_launch* l, void* p) { cw::PrepareModuli<int64_t>(*l, 2, p); }
 void cw_moduli_prepare_3_i32(const cw_launch* l, void* p) { cw::PrepareModuli<int32_t>(*l, 3, p); }
 void cw_moduli_prepare_3_i64(const cw_launch* l, void* p) { cw::PrepareModuli<int64_t>(*l, 3, p); }
+void cw_moduli_prepare_4_i32(const cw_launch* l, void* p) { cw::PrepareModuli<int32_t>(*l, 4, p); }
+void cw_moduli_prepare_4_i64(const cw_launch* l, void* p) { cw::PrepareModuli<int64_t>(*l, 4, p); }
 
 uint64_t cw_axis_sum_prepared_bytes(const cw_launch* l) { return cw::AxisSumPlan(*l).bytes; }
 uint64_t cw_axis_sum_scratch_bytes(const cw_launch*) { return cw::kAxisSumScratchBytes; }

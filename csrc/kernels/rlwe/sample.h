@@ -3,7 +3,7 @@
 #ifndef CLOAKWORK_KERNELS_RLWE_SAMPLE_H_
 #define CLOAKWORK_KERNELS_RLWE_SAMPLE_H_
 
-#include "kernels/modular/axis_sum_plan.h"
+#include "kernels/modular/sum_modulus.h"
 #include "kernels/modular/modmul_axis_sum.h"
 #include "kernels/rows.h"
 #include "kernels/simd/u64x1.h"

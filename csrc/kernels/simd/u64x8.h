@@ -94,6 +94,12 @@ CW_INLINE U64x8 LessWide(U64x8 high, U64x8 low, U64x8 bound_high, U64x8 bound_lo
   return {_mm512_maskz_set1_epi64((__mmask8)(less | decided), 1)};
 }
 
+// Lane i is the lane of x that byte i of order names, in [0, 8).
+CW_INLINE U64x8 Pick(U64x8 x, u64 order) {
+  const __m512i lanes = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128((i64)order));
+  return {_mm512_permutexvar_epi64(lanes, x.v)};
+}
+
 template <int step>
 CW_INLINE void Exchange(U64x8& x, U64x8& y) {
   static_assert(step == 1 || step == 2 || step == 4, "what a vector of eight has");

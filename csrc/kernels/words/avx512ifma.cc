@@ -2,5 +2,7 @@
 #include "kernels/isa/avx512ifma.h"
 #include "kernels/modular/product_sum_ifma.h"
 
+#include "kernels/modular/elementwise.h"
 #include "kernels/modular/modmul_axis_sum.h"
-#include "kernels/modular/products.inc"
+#include "kernels/rns/base_convert.h"
+#include "kernels/words/muladd52.inc"

@@ -9,6 +9,8 @@
 #include "kernels/modular/elementwise.h"
 #include "kernels/modular/modmul_axis_sum.h"
 #include "kernels/ntt/transform.h"
+#include "kernels/rlwe/automorphism.h"
 #include "kernels/rlwe/sample.h"
+#include "kernels/rns/base_convert.h"
 
 #endif  // CLOAKWORK_KERNELS_WORDS_KERNELS_H_

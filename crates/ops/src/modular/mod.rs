@@ -4,6 +4,7 @@ pub mod axis_modsum;
 pub mod mod_op;
 pub mod modmul;
 pub mod modmul_axis_sum;
+pub mod modmuladd;
 pub mod modneg;
 pub mod modsum;
 mod pairwise;

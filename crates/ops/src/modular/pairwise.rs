@@ -1,5 +1,5 @@
-//! What `modmul` and `modsum` share: two operands that broadcast to `out`, and moduli along its
-//! last axis.
+//! What `modmul` and `modsum` share, and `modmuladd` builds on: two operands that broadcast to
+//! `out`, and moduli along its last axis.
 
 use crate::op::{Param, ParamKind};
 use crate::{Args, Contents, Launch, OpError, Value, rules};
@@ -30,8 +30,15 @@ pub const PARAMS: &[Param] = &[
     ),
 ];
 
-/// Dtype of `a`, and the common shape of `a` and `b` (of `out` where that is given).
+/// Dtype of `a`, and the common shape of `a` and `b`.
 pub fn infer(args: &Args) -> Result<Type, OpError> {
+    let product = infer_product(args)?;
+    rules::moduli(args, "q", &rules::out_shape(args, &product.shape)?)?;
+    Ok(product)
+}
+
+/// The same without a look at the shape of the moduli.
+pub fn infer_product(args: &Args) -> Result<Type, OpError> {
     let a = args.tensor("a")?;
     rules::dtype_in("a", a, &rules::RESIDUES)?;
     rules::same_dtype(args, "b", a.dtype)?;
@@ -43,7 +50,6 @@ pub fn infer(args: &Args) -> Result<Type, OpError> {
         })?,
         _ => a.shape().clone(),
     };
-    rules::moduli(args, "q", &rules::out_shape(args, &shape)?)?;
     Ok(Type::new(a.dtype, shape))
 }
 

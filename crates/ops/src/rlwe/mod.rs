@@ -1,5 +1,6 @@
-//! Ring learning with errors: key switching and sampling.
+//! Ring learning with errors: automorphisms, key switching and sampling.
 
+pub mod automorphism;
 pub mod gaussian;
 mod gaussian_table;
 pub mod key_switch;

@@ -1,0 +1,97 @@
+//! `modmuladd`: a product of residues and a sum, in one pass over memory.
+
+use super::pairwise;
+use crate::op::{
+    Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
+};
+use crate::reference::{Broadcast, add_truncated, multiply_truncated};
+use crate::{Args, Code, ContentCheck, Contents, Launch, OpError, Value, rules};
+use cloakwork_ir::Type;
+use smallvec::{SmallVec, smallvec};
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "modmuladd",
+    family: Family::Modular,
+    doc: "`out = ((a * b) % q + c) % q`, element by element, with the exact product.\n\n\
+          `a`, `b` and `c` broadcast to `out` by NumPy's rules; `q` is one modulus, or one for \
+          each index of the last axis. Residues in `[0, q)` give residues in `[0, q)`; other words \
+          give what `modmul` and then `modsum` give, with signs as in C.",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "residues, i32 or i64"),
+        Param::new(
+            "b",
+            ParamKind::TensorOrInt,
+            "residues of the same dtype, or one integer",
+        ),
+        Param::new(
+            "c",
+            ParamKind::TensorOrInt,
+            "residues of the same dtype, or one integer",
+        ),
+        Param::new(
+            "q",
+            ParamKind::TensorOrInt,
+            "moduli `[k]` along the last axis, or one",
+        ),
+        Param::new(
+            "out",
+            ParamKind::Out,
+            "any shape that `a`, `b` and `c` broadcast to",
+        ),
+    ],
+    forms: &[Form::own("modmuladd", &["a", "b", "c", "q", "out"])],
+    body: Body::Kernel(KernelBody {
+        infer,
+        checks: &[ContentCheck::Modulus("q")],
+        out: OutRule::Broadcast,
+        dtypes: &[],
+        aliasing: Aliasing::Same,
+        access: Access::Write,
+        launch,
+        reference: Some(reference),
+        temporary: None,
+        elementwise: None,
+    }),
+    operations: rules::out_elements,
+    laws: &[Law::Commutes],
+};
+
+fn infer(args: &Args) -> Result<Type, OpError> {
+    let product = pairwise::infer_product(args)?;
+    rules::same_dtype(args, "c", product.dtype)?;
+    let shape = match args.value("c")? {
+        Value::Tensor(c) => product.shape.broadcast(c.shape()).ok_or_else(|| {
+            let expected = format!("a shape that broadcasts with {}", product.shape);
+            OpError::new(Code::Shape, "c", expected, c.shape().to_string())
+        })?,
+        _ => product.shape,
+    };
+    rules::moduli(args, "q", &rules::out_shape(args, &shape)?)?;
+    Ok(Type::new(product.dtype, shape))
+}
+
+fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let shape = args.tensor("out")?.shape();
+    let operands = [
+        args.input("out")?,
+        args.input("a")?,
+        args.input("b")?,
+        args.input("c")?,
+        rules::moduli_input(args, "q", shape)?,
+    ];
+    Ok(smallvec![Launch::elementwise(
+        "modmuladd",
+        shape,
+        &operands
+    )?])
+}
+
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+    let target = args.tensor("out")?.shape();
+    let c = Broadcast::new(args, contents, "c", target)?;
+    let q = Broadcast::moduli(args, contents, "q", target)?;
+    let products = pairwise::reference(args, contents, multiply_truncated)?;
+    let sum = |(i, product)| add_truncated(product, c.at(i), q.at(i));
+    Ok((0..).zip(products).map(sum).collect())
+}

@@ -1,0 +1,107 @@
+//! `automorphism`: a ring automorphism of polynomials in the NTT domain.
+
+use crate::op::{
+    Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
+};
+use crate::{
+    Args, Code, ContentCheck, Contents, Launch, LaunchInput, OpError, Operand, geometry, rules,
+};
+use cloakwork_ir::{DType, Type, View};
+use smallvec::{SmallVec, smallvec};
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "automorphism",
+    family: Family::Rlwe,
+    doc: "`out[.., n, k] = a[.., index[n], k]`: the automorphism `X -> X^g` of polynomials of \
+          degree N in the NTT domain, which exchanges evaluations.\n\n\
+          `index` is the same for all polynomials and limbs. In natural order, where n holds the \
+          value at `psi^(2 n + 1)`, it is `(g (2 n + 1) mod 2 N) / 2` rounded down, for odd g; in \
+          bit-reversed order the same between `bitrev(n)` and `bitrev(index[n])`. Any permutation \
+          is allowed, and any words.",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "`[.., N, k]`, i32 or i64"),
+        Param::new(
+            "index",
+            ParamKind::Tensor,
+            "a permutation of 0 .. N, i64, `[N]`",
+        ),
+        Param::new("out", ParamKind::Out, "the shape of `a`"),
+    ],
+    forms: &[Form::own("automorphism", &["a", "index", "out"])],
+    body: Body::Kernel(KernelBody {
+        infer,
+        checks: &[ContentCheck::Permutation {
+            operand: "index",
+            flag: None,
+        }],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Never,
+        access: Access::Write,
+        launch,
+        reference: Some(reference),
+        temporary: None,
+        elementwise: None,
+    }),
+    operations: rules::out_elements,
+    laws: &[Law::Linear],
+};
+
+/// Where N stands.
+fn axis(a: Operand) -> Result<usize, OpError> {
+    a.view.rank().checked_sub(2).ok_or_else(|| {
+        let got = a.shape().to_string();
+        OpError::new(
+            Code::Shape,
+            "a",
+            "two axes or more, the last two N and k",
+            got,
+        )
+    })
+}
+
+fn infer(args: &Args) -> Result<Type, OpError> {
+    let (a, index) = (args.tensor("a")?, args.tensor("index")?);
+    rules::dtype_in("a", a, &rules::RESIDUES)?;
+    let axis = axis(a)?;
+    rules::dtype_in("index", index, &[DType::I64])?;
+    rules::shape_is("index", index, &a.dims()[axis..=axis])?;
+    Ok(Type::new(a.dtype, a.shape().clone()))
+}
+
+/// out, a and the index map over the space rows, n: rows are all axes but N.
+fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let (a, out) = (args.tensor("a")?, args.tensor("out")?);
+    let axis = axis(a)?;
+    let row = |name, view: &View| -> Result<_, OpError> {
+        let rest = geometry::without_axis(view, axis)?;
+        Ok(LaunchInput::View(args.source(name)?, rest))
+    };
+    let rows = [row("out", out.view)?, row("a", a.view)?];
+    let shape = geometry::without_axis(a.view, axis)?.shape;
+    let mut launch = Launch::elementwise("automorphism", &shape, &rows)?;
+    let index = args.tensor("index")?.view.strides[0];
+    launch
+        .operands
+        .push(args.operand("index", &vec![0; launch.dims.len()])?);
+    launch.dims.push(a.dims()[axis] as i64);
+    let along = [out.view.strides[axis], a.view.strides[axis], index];
+    for (operand, stride) in launch.operands.iter_mut().zip(along) {
+        operand.strides.push(stride);
+    }
+    launch.split = launch.dims.len();
+    Ok(smallvec![launch])
+}
+
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+    let shape = args.tensor("a")?.shape();
+    let (a, index) = (contents.words("a")?, contents.words("index")?);
+    let limbs = shape.dims().last().copied().unwrap_or(1) as usize;
+    let place = |flat: usize| {
+        let (row, k) = (flat / limbs, flat % limbs);
+        let (polynomial, n) = (row / index.len(), row % index.len());
+        (polynomial * index.len() + index[n] as usize) * limbs + k
+    };
+    Ok((0..a.len()).map(|flat| a[place(flat)]).collect())
+}
