@@ -68,13 +68,12 @@ def fused(a: Words, source: list[int], target: list[int], centred: bool) -> Word
     inverses, hats = factors(source, target)
     half = [q // 2 if centred else 0 for q in source]
     limb_major = cw.asarray(np.ascontiguousarray(a)).moveaxis(0, 1)
-    out = ops.base_convert(
-        limb_major, words(source), words(inverses), words(half), words(hats), words(target)
-    )
+    constants = words(source), words(half), words(hats), words(target)
+    out = ops.base_convert(limb_major, *constants, hat_inv=words(inverses))
     return np.asarray(out).T
 
 
-WAYS: list[Convert] = [minimal, *([fused] if hasattr(ops, "base_convert") else [])]
+WAYS: list[Convert] = [minimal, fused]
 
 
 def test_the_definition_is_seals() -> None:

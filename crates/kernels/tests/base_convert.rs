@@ -48,7 +48,7 @@ fn limbs(
 fn call(case: &Case<'_>, random: &mut Random) -> Call {
     let Case { dtype, dims, .. } = *case;
     let [_, _, from, to] = dims;
-    let mut pick = |r: &mut Random| case.moduli[r.below(case.moduli.len() as i64) as usize];
+    let pick = |r: &mut Random| case.moduli[r.below(case.moduli.len() as i64) as usize];
     let q: Vec<i64> = (0..from).map(|_| pick(random)).collect();
     let p: Vec<i64> = (0..to).map(|_| pick(random)).collect();
     let least = q.iter().chain(&p).copied().min().unwrap_or(2);

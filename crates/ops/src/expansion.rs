@@ -152,6 +152,17 @@ impl<'a> Expansion<'a> {
         )
     }
 
+    /// The same for residues: the axis before the last, where polynomials lie, is innermost.
+    ///
+    /// # Errors
+    /// No shape has these sizes.
+    pub fn empty_residues(&mut self, dtype: DType, dims: &[u64]) -> Result<Arg, OpError> {
+        match dims.len().checked_sub(2) {
+            Some(axis) => self.empty_along(dtype, dims, axis),
+            None => self.empty(dtype, dims),
+        }
+    }
+
     /// Appends a view under another shape.
     ///
     /// # Errors

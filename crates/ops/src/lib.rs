@@ -33,7 +33,7 @@ pub use args::{Args, Operand, Value};
 pub use contents::{ContentCheck, MAX_MODULUS, check_known};
 pub use elementwise::Elementwise;
 pub use error::{Code, OpError};
-pub use expansion::{Expansion, Named};
+pub use expansion::{Expansion, Named, Part};
 pub use launch::{Extents, Launch, LaunchInput, LaunchOperand, Source};
 pub use list::{ALL, FormError, find, find_form};
 pub use op::{

@@ -129,11 +129,11 @@ fn expand(call: &Call, generation: Generation) -> (Program, Symbol, Memory) {
             None => Arg::None,
         });
     }
-    let Body::Expand(body) = &call.def.body else {
+    let Some(body) = call.def.body.expansion() else {
         panic!("{} is not composite", call.def.name)
     };
     let mut expansion = Expansion::new(call.def, &args, result, &mut builder);
-    call.bind(false, |bound| (body.expand)(bound, &mut expansion))
+    call.bind(false, |bound| body(bound, &mut expansion))
         .unwrap();
     expansion.finish().unwrap();
     (builder.program, result, memory)
@@ -301,4 +301,47 @@ fn a_key_of_another_size_is_refused() {
             .operand,
         "key"
     );
+}
+
+/// An op with kernels, by its expansion and by its reference.
+fn assert_expands(call: &Call) {
+    for generation in [Generation::First, Generation::Later] {
+        let words = evaluate(call, generation).words;
+        assert_eq!(words, call.run().unwrap(), "{}", call.def.name);
+    }
+}
+
+#[test]
+fn kernels_and_expansions_agree_to_the_bit_on_any_words() {
+    let q = [5, 97, 4_611_686_018_427_387_847];
+    let call = |op| Call::new(op).filled("a", &[2, 4, 3]).tensor("q", &[3], &q);
+    assert_expands(&call("modmuladd").filled("b", &[4, 1]).int("c", -3));
+    assert_expands(&call("modmuladd").int("b", 7).filled("c", &[5, 1, 1, 3]));
+    let column = Call::new("modmuladd")
+        .filled("a", &[4, 1])
+        .filled("b", &[1]);
+    assert_expands(&column.filled("c", &[4, 3]).tensor("q", &[3], &q));
+
+    let turned = Call::new("automorphism").tensor("index", &[4], &[3, 0, 2, 1]);
+    assert_expands(&turned.clone().filled("a", &[2, 4, 3]));
+    assert_expands(&turned.filled("a", &[4, 1]));
+
+    for (dims, limbs, outputs) in [(&[2, 4][..], 3, 2), (&[], 2, 1), (&[2], 0, 2), (&[0], 2, 2)] {
+        let dims = [dims, &[limbs]].concat();
+        let call = Call::new("base_convert").filled("a", &dims);
+        let call = call.tensor("q", &[limbs], &q[..limbs as usize]);
+        let call = call.filled("hat", &[limbs, outputs]);
+        let call = call.tensor("p", &[outputs], &[17, q[2]][..outputs as usize]);
+        for half in [
+            vec![2, 48, q[2] / 2],
+            vec![0; 3],
+            vec![-1, i64::MIN, i64::MAX],
+        ] {
+            let call = call
+                .clone()
+                .tensor("half", &[limbs], &half[..limbs as usize]);
+            assert_expands(&call.clone().filled("hat_inv", &[limbs]));
+            assert_expands(&call);
+        }
+    }
 }

@@ -8,9 +8,12 @@
 
 use crate::{Options, PlanError};
 use cloakwork_ir::{Shape, View};
-use cloakwork_ops::{Body, Launch, Source, Value, Viewed};
+use cloakwork_ops::{
+    Args, Body, ContentCheck, KernelBody, Launch, LaunchOperand, Source, Value, Viewed,
+};
 use cloakwork_verify::{Action, Call, StorageId, ValueId, Verified};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 /// Physical views, where they differ from the logical ones.
 #[derive(Clone, Debug, Default)]
@@ -76,9 +79,6 @@ impl Layout {
         let Body::Kernel(body) = &call.def.body else {
             return Ok(());
         };
-        let Some(q) = call.def.param("q") else {
-            return Ok(());
-        };
         if !(0..call.values.len()).any(|param| self.is_open(verified, call, param)) {
             return Ok(());
         }
@@ -86,16 +86,13 @@ impl Layout {
             call,
             |value| verified.view(value),
             |args| {
-                let moduli = match args.values.get(q) {
-                    Some(Value::Tensor(operand)) if operand.view.rank() == 1 => operand.dims()[0],
-                    _ => 1,
-                };
-                if moduli < 2 {
+                let moduli = several_moduli(args, body);
+                if moduli.is_empty() {
                     return Ok(());
                 }
                 let launches = (body.launch)(args).map_err(|error| error.to_string())?;
                 for launch in &launches {
-                    self.note_launch(verified, call, launch, q as u8);
+                    self.note_launch(verified, call, launch, &moduli);
                 }
                 Ok(())
             },
@@ -113,28 +110,28 @@ impl Layout {
         })
     }
 
-    /// Every operand whose tightest axis is the one along which the moduli change.
-    fn note_launch(&mut self, verified: &Verified, call: &Call, launch: &Launch, q: u8) {
-        let moduli = launch
-            .operands
-            .iter()
-            .find(|o| o.source == Source::Param(q));
-        let Some(moduli) = moduli else { return };
+    /// Every operand whose tightest axis is one along which moduli change. What changes with the
+    /// moduli of two bases is no tensor of residues but the weights between them.
+    fn note_launch(&mut self, verified: &Verified, call: &Call, launch: &Launch, moduli: &[u8]) {
+        let is_moduli = |o: &&LaunchOperand| {
+            let param = |&q: &u8| o.source == Source::Param(q);
+            moduli.iter().any(param)
+        };
+        let bases: SmallVec<[&LaunchOperand; 2]> =
+            launch.operands.iter().filter(is_moduli).collect();
         for operand in &launch.operands {
             let Source::Param(param) = operand.source else {
                 continue;
             };
-            let along = operand
-                .strides
-                .iter()
-                .zip(&moduli.strides)
-                .zip(&launch.dims);
-            let tight = along
-                .clone()
-                .any(|((own, q), &dim)| *q != 0 && own.abs() == 1 && dim > 1);
-            let spread = along
-                .clone()
-                .any(|((own, q), &dim)| *q == 0 && *own != 0 && dim > 1);
+            let varies = |base: &&LaunchOperand| changes_together(operand, base, launch, |_| true);
+            if bases.len() > 1 && bases.iter().all(varies) {
+                continue;
+            }
+            let wishes = bases.iter().any(|base| {
+                let spread = |((own, q), dim): ((i64, i64), i64)| q == 0 && own != 0 && dim > 1;
+                changes_together(operand, base, launch, |own| own.abs() == 1)
+                    && along(operand, base, launch).any(spread)
+            });
             let Some(storage) = call
                 .value(param as usize)
                 .and_then(|v| storage_of(verified, v))
@@ -144,7 +141,7 @@ impl Layout {
             let Some(root) = verified.storage(storage).map(|info| &info.root) else {
                 continue;
             };
-            if tight && spread && root.rank() >= 2 && root.is_contiguous() {
+            if wishes && root.rank() >= 2 && root.is_contiguous() {
                 self.limb_major.insert(storage);
             }
         }
@@ -217,6 +214,42 @@ fn storage_of(verified: &Verified, value: ValueId) -> Option<StorageId> {
 
 fn no_view() -> View {
     View::contiguous(Shape::scalar())
+}
+
+/// The parameters that are several moduli, by what the declaration says of contents.
+fn several_moduli(args: &Args, body: &KernelBody) -> SmallVec<[u8; 2]> {
+    let param = |check: &ContentCheck| match check {
+        ContentCheck::Modulus(name) => args.def.param(name),
+        _ => None,
+    };
+    let several = |&param: &usize| match args.values.get(param) {
+        Some(Value::Tensor(operand)) => operand.view.rank() == 1 && operand.dims()[0] > 1,
+        _ => false,
+    };
+    let params = body.checks.iter().filter_map(param).filter(several);
+    params.map(|param| param as u8).collect()
+}
+
+/// Strides of an operand and of moduli along each axis, and the axis' size.
+fn along<'a>(
+    operand: &'a LaunchOperand,
+    moduli: &'a LaunchOperand,
+    launch: &'a Launch,
+) -> impl Iterator<Item = ((i64, i64), i64)> + 'a {
+    let strides = operand.strides.iter().copied();
+    strides
+        .zip(moduli.strides.iter().copied())
+        .zip(launch.dims.iter().copied())
+}
+
+/// Whether an operand changes along an axis on which the moduli change, by such a stride.
+fn changes_together(
+    operand: &LaunchOperand,
+    moduli: &LaunchOperand,
+    launch: &Launch,
+    by: impl Fn(i64) -> bool,
+) -> bool {
+    along(operand, moduli, launch).any(|((own, q), dim)| q != 0 && own != 0 && dim > 1 && by(own))
 }
 
 /// The same extent with the last axis outermost.

@@ -21,3 +21,11 @@ free %q
 free %o
 free %n
 free %r
+
+; type %a i64[2, 3]
+; type %b i64[3]
+; type %c i64[2, 1]
+; type %q i64[3]
+; type %o i64[2, 3]
+; type %n i32[3]
+; type %r i32[3]

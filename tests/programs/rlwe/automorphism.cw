@@ -13,3 +13,9 @@ free %index
 free %o
 free %row
 free %r
+
+; type %a i64[2, 4, 2]
+; type %index i64[4]
+; type %o i64[2, 4, 2]
+; type %row i32[4, 1]
+; type %r i32[4, 1]

@@ -24,3 +24,13 @@ free %half
 free %hat
 free %p
 free %o
+
+; type %a i64[2, 3]
+; type %digits i64[2, 3]
+; type %q i64[3]
+; type %inverses i64[3]
+; type %zeros i64[3]
+; type %half i64[3]
+; type %hat i64[3, 2]
+; type %p i64[2]
+; type %o i64[2, 2]

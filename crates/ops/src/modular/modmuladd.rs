@@ -5,7 +5,7 @@ use crate::op::{
     Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
 };
 use crate::reference::{Broadcast, add_truncated, multiply_truncated};
-use crate::{Args, Code, ContentCheck, Contents, Launch, OpError, Value, rules};
+use crate::{Args, Code, ContentCheck, Contents, Expansion, Launch, OpError, Value, rules};
 use cloakwork_ir::Type;
 use smallvec::{SmallVec, smallvec};
 
@@ -52,6 +52,7 @@ pub static DEF: OpDef = OpDef {
         reference: Some(reference),
         temporary: None,
         elementwise: None,
+        expand: Some(expand),
     }),
     operations: rules::out_elements,
     laws: &[Law::Commutes],
@@ -85,6 +86,21 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
         shape,
         &operands
     )?])
+}
+
+/// `modmul` into a tensor like `out`, then `modsum`.
+fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
+    let target = args.tensor("out")?;
+    let product = steps.empty_residues(target.dtype, target.dims())?;
+    let (q, out) = (steps.arg("q")?, steps.arg("out")?);
+    let factors = [
+        ("a", steps.arg("a")?),
+        ("b", steps.arg("b")?),
+        ("q", q.clone()),
+    ];
+    steps.call_into("modmul", &factors, &product)?;
+    let terms = [("a", product), ("b", steps.arg("c")?), ("q", q)];
+    steps.call_into("modsum", &terms, &out)
 }
 
 fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {

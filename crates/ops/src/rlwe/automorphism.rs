@@ -4,9 +4,10 @@ use crate::op::{
     Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
 };
 use crate::{
-    Args, Code, ContentCheck, Contents, Launch, LaunchInput, OpError, Operand, geometry, rules,
+    Args, Code, ContentCheck, Contents, Expansion, Launch, LaunchInput, OpError, Operand, geometry,
+    rules,
 };
-use cloakwork_ir::{DType, Type, View};
+use cloakwork_ir::{Arg, DType, Type, View};
 use smallvec::{SmallVec, smallvec};
 
 /// The declaration.
@@ -43,6 +44,7 @@ pub static DEF: OpDef = OpDef {
         reference: Some(reference),
         temporary: None,
         elementwise: None,
+        expand: Some(expand),
     }),
     operations: rules::out_elements,
     laws: &[Law::Linear],
@@ -92,6 +94,23 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
     }
     launch.split = launch.dims.len();
     Ok(smallvec![launch])
+}
+
+/// `take_along_axis` with the map broadcast over the other axes.
+fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
+    let a = args.tensor("a")?;
+    let axis = axis(a)?;
+    let mut dims = vec![1; a.view.rank()];
+    dims[axis] = a.dims()[axis];
+    let index = steps.arg("index")?;
+    let indices = steps.reshape(&index, &dims)?;
+    let (a, out) = (steps.arg("a")?, steps.arg("out")?);
+    let taken = [
+        ("a", a),
+        ("indices", indices),
+        ("axis", Arg::Int(axis as i64)),
+    ];
+    steps.call_into("take_along_axis", &taken, &out)
 }
 
 fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {

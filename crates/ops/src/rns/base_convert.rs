@@ -5,10 +5,10 @@ use crate::op::{
 };
 use crate::reference::canonical;
 use crate::{
-    Args, Code, ContentCheck, Contents, Launch, LaunchInput, LaunchOperand, OpError, Operand,
-    Source, geometry, rules,
+    Args, Code, ContentCheck, Contents, Expansion, Launch, LaunchInput, LaunchOperand, OpError,
+    Operand, Part, Source, geometry, rules,
 };
-use cloakwork_ir::{MAX_RANK, Type, View};
+use cloakwork_ir::{Arg, DType, MAX_RANK, Type, View};
 use smallvec::{SmallVec, smallvec};
 
 /// The declaration.
@@ -57,6 +57,7 @@ pub static DEF: OpDef = OpDef {
         reference: Some(reference),
         temporary: None,
         elementwise: None,
+        expand: Some(expand),
     }),
     operations: |args| {
         let limbs = |name| {
@@ -133,6 +134,103 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
     }
     launch.operands.extend(constants);
     Ok(smallvec![launch])
+}
+
+/// A multiplication and a sum over whole tensors for each limb of `a`. What is negated before it is
+/// multiplied is a residue in `[0, q)` whatever the words were, so that the result is equal to the
+/// bit for any.
+fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
+    let (a, out) = (args.tensor("a")?, args.tensor("out")?);
+    let (target, p) = (steps.arg("out")?, steps.arg("p")?);
+    let Some((&limbs, rows)) = a.dims().split_last() else {
+        return Ok(()); // refused by infer
+    };
+    if limbs == 0 || out.shape().elements() == 0 {
+        return steps.call_into("set_const_val", &[("value", Arg::Int(0))], &target);
+    }
+    let digits = digits(args, steps)?;
+    let outputs = out.dims().last().copied().unwrap_or(1);
+    let given = steps.arg("hat")?;
+    let hat = negative(steps, a.dtype, (&given, &p), &[limbs, outputs])?;
+    let correction = correction(args, steps, &hat, [limbs, outputs])?;
+    let hat = negative(steps, a.dtype, (&hat, &p), &[limbs, outputs])?;
+    let term = steps.empty_residues(a.dtype, out.dims())?;
+    let mut parts: Vec<Part> = rows.iter().map(|&size| Part::All(size)).collect();
+    parts.push(Part::At(0));
+    for limb in 0..limbs {
+        if let Some(last) = parts.last_mut() {
+            *last = Part::Range(limb, limb + 1);
+        }
+        let digit = steps.slice(&digits, &parts)?;
+        let weights = steps.slice(&hat, &[Part::At(limb), Part::All(outputs)])?;
+        let factors = [("a", digit), ("b", weights), ("q", p.clone())];
+        steps.call_into("modmul", &factors, &term)?;
+        let sum = if limb == 0 {
+            correction.clone()
+        } else {
+            target.clone()
+        };
+        let terms = [("a", term.clone()), ("b", sum), ("q", p.clone())];
+        steps.call_into("modsum", &terms, &target)?;
+    }
+    Ok(())
+}
+
+/// `-a mod q` in `[0, q)`.
+fn negative(
+    steps: &mut Expansion,
+    dtype: DType,
+    (a, q): (&Arg, &Arg),
+    dims: &[u64],
+) -> Result<Arg, OpError> {
+    let out = steps.empty_residues(dtype, dims)?;
+    steps.call_into("modneg", &[("a", a.clone()), ("q", q.clone())], &out)?;
+    Ok(out)
+}
+
+/// `y_i`, from `-a` and `-hat_inv`, or from `-(-a - half)`.
+fn digits(args: &Args, steps: &mut Expansion) -> Result<Arg, OpError> {
+    let a = args.tensor("a")?;
+    let (dims, q) = (a.dims(), steps.arg("q")?);
+    let limbs = [dims.last().copied().unwrap_or(1)];
+    let (given, half) = (steps.arg("a")?, steps.arg("half")?);
+    let digits = negative(steps, a.dtype, (&given, &q), dims)?;
+    let half = negative(steps, a.dtype, (&half, &q), &limbs)?;
+    let mut sum = vec![("a", digits.clone()), ("q", q.clone())];
+    if args.tensor_if_any("hat_inv")?.is_none() {
+        sum.push(("b", half));
+        steps.call_into("modsum", &sum, &digits)?;
+        let negated = [("a", digits.clone()), ("q", q)];
+        steps.call_into("modneg", &negated, &digits)?;
+        return Ok(digits);
+    }
+    let factor = steps.arg("hat_inv")?;
+    let factor = negative(steps, a.dtype, (&factor, &q), &limbs)?;
+    let factors = [("a", digits.clone()), ("b", factor), ("q", q.clone())];
+    steps.call_into("modmul", &factors, &digits)?;
+    sum.push(("b", negative(steps, a.dtype, (&half, &q), &limbs)?));
+    steps.call_into("modsum", &sum, &digits)?;
+    Ok(digits)
+}
+
+/// `-sum_i half_i * hat_ij mod p_j` `[j]` from `-hat`: what a sum of `y_i` has too much.
+fn correction(
+    args: &Args,
+    steps: &mut Expansion,
+    negative_hat: &Arg,
+    [limbs, outputs]: [u64; 2],
+) -> Result<Arg, OpError> {
+    let (dtype, p, half) = (args.tensor("a")?.dtype, steps.arg("p")?, steps.arg("half")?);
+    let column = steps.call("unsqueeze", &[("a", half), ("axis", Arg::Int(1))])?;
+    let terms = steps.empty(dtype, &[limbs, outputs])?;
+    let factors = [("a", column), ("b", negative_hat.clone()), ("q", p.clone())];
+    steps.call_into("modmul", &factors, &terms)?;
+    let sum = steps.empty(dtype, &[outputs])?;
+    let summed = [("a", terms), ("axis", Arg::Int(0)), ("q", p.clone())];
+    steps.call_into("axis_modsum", &summed, &sum)?;
+    // Of a negative `half` the sum may be negative.
+    let sum = negative(steps, dtype, (&sum, &p), &[outputs])?;
+    negative(steps, dtype, (&sum, &p), &[outputs])
 }
 
 fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
