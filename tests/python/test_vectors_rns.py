@@ -66,14 +66,27 @@ def minimal(a: Words, source: list[int], target: list[int], centred: bool) -> Wo
 def fused(a: Words, source: list[int], target: list[int], centred: bool) -> Words:
     """The op; strides of a residue tensor: coefficients tightest."""
     inverses, hats = factors(source, target)
-    half = [q // 2 if centred else 0 for q in source]
-    limb_major = cw.asarray(np.ascontiguousarray(a)).moveaxis(0, 1)
-    constants = words(source), words(half), words(hats), words(target)
-    out = ops.base_convert(limb_major, *constants, hat_inv=words(inverses))
+    half = words([q // 2 if centred else 0 for q in source])
+    out = cw.empty((len(target), a.shape[1]), "i64").moveaxis(0, 1)
+    q, p, hat = words(source), words(target), words(hats)
+    ops.base_convert(residues(a), q, half, hat, p, hat_inv=words(inverses), out=out)
     return np.asarray(out).T
 
 
-WAYS: list[Convert] = [minimal, fused]
+def folded(a: Words, source: list[int], target: list[int], centred: bool) -> Words:
+    """The same where the operand holds the digits already; strides of HEAL: limbs tightest."""
+    inverses, hats = factors(source, target)
+    digits = ops.modmul(cw.asarray(np.ascontiguousarray(a.T)), words(inverses), words(source))
+    half = words([q // 2 if centred else 0 for q in source])
+    return np.asarray(ops.base_convert(digits, words(source), half, words(hats), words(target))).T
+
+
+def residues(rows: Words) -> cw.Tensor:
+    """[k, N] as [N, k], coefficients tightest."""
+    return cw.asarray(np.ascontiguousarray(rows)).moveaxis(0, 1)
+
+
+WAYS: list[Convert] = [minimal, fused, folded]
 
 
 def test_the_definition_is_seals() -> None:

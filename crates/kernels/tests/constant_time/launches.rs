@@ -106,12 +106,12 @@ pub fn samplers() -> Vec<Launch> {
 
 /// Arithmetic on residues and on small signed words.
 pub fn arithmetic() -> Vec<Launch> {
-    let per_modulus = [pairs, transforms, sums];
+    let per_modulus = [pairs, transforms, sums, conversions];
     let mut launches: Vec<Launch> = MODULI
         .into_iter()
         .flat_map(|q| per_modulus.into_iter().flat_map(move |make| make(q)))
         .collect();
-    launches.push(gathered());
+    launches.extend(gathered());
     launches
 }
 
@@ -126,7 +126,7 @@ fn pairs(q: i64) -> Vec<Launch> {
     let modulus = || tensor(DType::I64, vec![q], &[0]);
     let line = || blank(size, &[1]);
     let call = |kernel, operands| Call::new(kernel, &[size], operands);
-    let public = residues(size, q, &[1]);
+    let (public, public2) = (residues(size, q, &[1]), residues(size, q, &[1]));
     let below = Range::Below(q);
     vec![
         (
@@ -136,6 +136,13 @@ fn pairs(q: i64) -> Vec<Launch> {
         (
             call("modsum", vec![line(), line(), line(), modulus()]),
             secrets(&[1, 2], below),
+        ),
+        (
+            call(
+                "modmuladd",
+                vec![line(), line(), public2, line(), modulus()],
+            ),
+            secrets(&[1, 3], below),
         ),
         (
             call("modneg", vec![line(), line(), modulus()]),
@@ -204,15 +211,49 @@ fn sums(q: i64) -> Vec<Launch> {
     ]
 }
 
-/// A secret row in a public order.
-fn gathered() -> Launch {
-    let order = Random(10).permutation(SIZE);
+/// Three limbs to two, digits scaled and centred.
+fn conversions(q: i64) -> Vec<Launch> {
+    let (size, from, to) = (ODD_SIZE, 3, 2);
+    let one = |words: Vec<i64>, strides: [i64; 4]| tensor(DType::I64, words, &strides);
+    let source: Vec<i64> = (0..from).map(|i| q - 2 * i).collect();
+    let halves = source.iter().map(|q| q / 2).collect();
+    let target: Vec<i64> = (0..to).map(|j| q - 20 - 2 * j).collect();
     let operands = vec![
-        blank(SIZE, &[1]),
-        blank(SIZE, &[0]),
-        tensor(DType::I64, order, &[1]),
+        blank(size * to, &[0, 1, 0, size]),
+        blank(size * from, &[0, 1, size, 0]),
+        one(source, [0, 0, 1, 0]),
+        residues(from, q - 10, &[0, 0, 1, 0]),
+        one(halves, [0, 0, 1, 0]),
+        residues(from * to, q - 40, &[0, 0, to, 1]),
+        one(target, [0, 0, 0, 1]),
     ];
-    let mut call = Call::new("gather", &[SIZE], operands);
-    call.params = vec![1, SIZE];
-    (call, secrets(&[1], Range::Any))
+    let mut call = Call::new("base_convert", &[1, size, from, to], operands);
+    call.split = 2;
+    vec![(call, secrets(&[1], Range::Below(q - 10)))]
+}
+
+/// A secret row in a public order: any, and that of X -> X^3 in bit-reversed order.
+fn gathered() -> Vec<Launch> {
+    let order = Random(10).permutation(SIZE);
+    let operands = |a_stride, order: &[i64]| {
+        vec![
+            blank(SIZE, &[1]),
+            blank(SIZE, &[a_stride]),
+            tensor(DType::I64, order.to_vec(), &[1]),
+        ]
+    };
+    let reversed = |i: i64| ((i as u64).reverse_bits() >> (64 - SIZE.ilog2())) as i64;
+    let cube = |i| reversed(3 * (2 * reversed(i) + 1) % (2 * SIZE) / 2);
+    let automorphism: Vec<i64> = (0..SIZE).map(cube).collect();
+    let mut gather = Call::new("gather", &[SIZE], operands(0, &order));
+    gather.params = vec![1, SIZE];
+    let mut launches = vec![gather];
+    for index in [order, automorphism] {
+        launches.push(Call::new("automorphism", &[SIZE], operands(1, &index)));
+    }
+    let secret = secrets(&[1], Range::Any);
+    launches
+        .into_iter()
+        .map(|call| (call, secret.clone()))
+        .collect()
 }
