@@ -72,6 +72,7 @@ __all__ = [
     "get_slice",
     "greater",
     "greater_equal",
+    "hybrid_key_switch",
     "hypot",
     "ifft",
     "imag",
@@ -99,6 +100,8 @@ __all__ = [
     "min",
     "minimum",
     "mod",
+    "mod_down",
+    "mod_up",
     "modmul",
     "modmul_axis_sum",
     "modmuladd",
@@ -122,8 +125,10 @@ __all__ = [
     "qr_packed",
     "real",
     "reciprocal",
+    "relinearize",
     "remainder",
     "repeat_interleave",
+    "rescale",
     "reshape",
     "rfft",
     "round",
@@ -217,6 +222,7 @@ _gaussian = Op("gaussian")
 _get_slice = Op("get_slice")
 _greater = Op("greater")
 _greater_equal = Op("greater_equal")
+_hybrid_key_switch = Op("hybrid_key_switch")
 _hypot = Op("hypot")
 _ifft = Op("ifft")
 _imag = Op("imag")
@@ -244,6 +250,8 @@ _maximum = Op("maximum")
 _min = Op("min")
 _minimum = Op("minimum")
 _mod = Op("mod")
+_mod_down = Op("mod_down")
+_mod_up = Op("mod_up")
 _modmul = Op("modmul")
 _modmul_axis_sum = Op("modmul_axis_sum")
 _modmuladd = Op("modmuladd")
@@ -267,8 +275,10 @@ _prod = Op("prod")
 _qr_packed = Op("qr_packed")
 _real = Op("real")
 _reciprocal = Op("reciprocal")
+_relinearize = Op("relinearize")
 _remainder = Op("remainder")
 _repeat_interleave = Op("repeat_interleave")
+_rescale = Op("rescale")
 _reshape = Op("reshape")
 _rfft = Op("rfft")
 _round = Op("round")
@@ -1587,6 +1597,65 @@ def greater_equal(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _greater_equal(a, b, out)
 
 
+def hybrid_key_switch(
+    a: Tensor,
+    key: Tensor,
+    q: Tensor,
+    psi: Tensor,
+    psi_inv: Tensor,
+    scale: Tensor,
+    half: Tensor,
+    up_hat: Tensor,
+    down_hat: Tensor,
+    digit_limbs: int,
+    *,
+    perm: Tensor | None = None,
+    addend: Tensor | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    r"""`out[l, p] = addend[l, p] + mod_down(sum_g mod_up(a)[l, g] * key[p, g])`: `a [l, N, k]`
+    times the secret that `key [p, d, N, K + k]` was made from, under the key's own secret.
+
+    NTT domain. The key holds for each digit g the p polynomials of an encryption of P T_g s, T_g =
+    1 modulo the moduli of digit g and 0 modulo the others; its limbs of the k moduli are divided
+    by P, so that `mod_down` has no more to multiply. `scale` and `half` hold those of `mod_down`
+    for the K special moduli, then those of `mod_up`. (Han, Ki: ePrint 2019/688.) Expands into
+    `mod_up`, `modmul_axis_sum` and `mod_down`.
+
+    Parameters
+    ----------
+    a
+        Residues `[l, N, k]`, i64.
+    key
+        Evaluation key `[p, d, N, K + k]`.
+    q
+        Moduli `[K + k]`, special ones first.
+    psi
+        Twiddles of `ntt`, a row a modulus.
+    psi_inv
+        Twiddles of `intt`, a row a modulus.
+    perm
+        Order of the NTT domain, i64 `[N]`; none is the transform's own.
+    scale
+        Factors of inverse transforms, `[K + k]`.
+    half
+        Floor(q / 2), `[K + k]`.
+    up_hat
+        `hat` of `mod_up`, `[k, K + k]`.
+    down_hat
+        `hat` of `mod_down`, `[K, k]`.
+    digit_limbs
+        Limbs of a digit.
+    addend
+        Residues `[l, p, N, k]`.
+    out
+        Residues `[l, p, N, k]`.
+    """
+    return _hybrid_key_switch(
+        a, key, q, psi, psi_inv, perm, scale, half, up_hat, down_hat, digit_limbs, addend, out
+    )
+
+
 def hypot(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     r"""`sqrt(a^2 + b^2)` without overflow on the way.
 
@@ -2219,6 +2288,104 @@ def mod(a: Tensor | int, b: Tensor | int, *, out: Tensor | None = None) -> Tenso
     return _mod(a, b, out)
 
 
+def mod_down(
+    a: Tensor,
+    q: Tensor,
+    psi: Tensor,
+    psi_inv: Tensor,
+    scale: Tensor,
+    half: Tensor,
+    hat: Tensor,
+    *,
+    perm: Tensor | None = None,
+    inverse: Tensor | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    r"""`out [l, N, k] = (a - [a]_P) / P` for `a [l, N, K + k]` modulo P q_1 ... q_k: the first K
+    limbs, those of the special moduli with product P, are divided away.
+
+    NTT domain in and out. `[a]_P` is `base_convert` of those limbs: a number that is `a` modulo P,
+    off zero by at most K / 2 times P, so the result is off the quotient by at most (K + 1) / 2
+    (with `half` floor(p_i / 2); for one limb it is the nearest integer). Computed as `a * inverse
+    + c`, where c is the conversion with `hat[i, j] = -(P / p_i) P^-1 mod q_j` and `scale[i] = (P /
+    p_i)^-1 / N mod p_i`; `inverse[j] = P^-1 mod q_j`, or none where the last k limbs of `a` are
+    divided by P already. With t / t^-1 mod p_i in `scale` and t in `hat` the difference is a
+    multiple of t, as BGV wants it.
+
+    Parameters
+    ----------
+    a
+        Residues `[l, N, K + k]`, i64.
+    q
+        Moduli `[K + k]`, special ones first.
+    psi
+        Twiddles of `ntt`, a row a modulus.
+    psi_inv
+        Twiddles of `intt`, a row a modulus.
+    perm
+        Order of the NTT domain, i64 `[N]`; none is the transform's own.
+    scale
+        Factors of the inverse transforms, `[K]`.
+    half
+        Subtracted from each residue, `[K]`.
+    hat
+        Factors `[K, k]`.
+    inverse
+        Factors of `a`, `[k]`.
+    out
+        Residues `[l, N, k]`.
+    """
+    return _mod_down(a, q, psi, psi_inv, perm, scale, half, hat, inverse, out)
+
+
+def mod_up(
+    a: Tensor,
+    q: Tensor,
+    psi: Tensor,
+    psi_inv: Tensor,
+    scale: Tensor,
+    half: Tensor,
+    hat: Tensor,
+    digit_limbs: int,
+    *,
+    perm: Tensor | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    r"""Digit g of `a [l, N, k]` is its part modulo the g-th `digit_limbs` moduli; `out [l, d, N, K
+    + k]` has each digit modulo all K + k moduli, K special ones first, then the k of `a`.
+
+    NTT domain in and out. Where a digit has a modulus it is `a`; elsewhere it is `base_convert` of
+    the digit's coefficients, so each is off by a multiple of the digit's modulus Q_g, at most half
+    as many times as the digit has limbs. `scale[i] = (Q_g / q_i)^-1 / N mod q_i`, `half[i] =
+    floor(q_i / 2)`, `hat[i, j] = Q_g / q_i` modulo modulus j. The first half of hybrid key
+    switching (Han, Ki: ePrint 2019/688).
+
+    Parameters
+    ----------
+    a
+        Residues `[l, N, k]`, i64.
+    q
+        Moduli `[K + k]`, special ones first.
+    psi
+        Twiddles of `ntt`, a row a modulus.
+    psi_inv
+        Twiddles of `intt`, a row a modulus.
+    perm
+        Order of the NTT domain, i64 `[N]`; none is the transform's own.
+    scale
+        Factors of the inverse transforms, `[k]`.
+    half
+        Subtracted from each residue, `[k]`.
+    hat
+        Factors `[k, K + k]`.
+    digit_limbs
+        Limbs of a digit.
+    out
+        Residues `[l, d, N, K + k]`.
+    """
+    return _mod_up(a, q, psi, psi_inv, perm, scale, half, hat, digit_limbs, out)
+
+
 def modmul(a: Tensor, b: Tensor | int, q: Tensor | int, *, out: Tensor | None = None) -> Tensor:
     r"""`out = (a * b) % q`, element by element, with the exact product.
 
@@ -2822,6 +2989,58 @@ def reciprocal(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _reciprocal(a, out)
 
 
+def relinearize(
+    a: Tensor,
+    key: Tensor,
+    q: Tensor,
+    psi: Tensor,
+    psi_inv: Tensor,
+    scale: Tensor,
+    half: Tensor,
+    up_hat: Tensor,
+    down_hat: Tensor,
+    digit_limbs: int,
+    *,
+    perm: Tensor | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    r"""`out [l, 2, N, k]` decrypts to what `a [l, 3, N, k]` does: `a[:, 0:2]` plus
+    `hybrid_key_switch` of `a[:, 2]` with a `key [2, d, N, K + k]` of the secret's square.
+
+    NTT domain. Constants are those of `hybrid_key_switch`.
+
+    Parameters
+    ----------
+    a
+        Residues `[l, 3, N, k]`, i64.
+    key
+        Relinearization key `[2, d, N, K + k]`.
+    q
+        Moduli `[K + k]`, special ones first.
+    psi
+        Twiddles of `ntt`, a row a modulus.
+    psi_inv
+        Twiddles of `intt`, a row a modulus.
+    perm
+        Order of the NTT domain, i64 `[N]`; none is the transform's own.
+    scale
+        Factors of inverse transforms, `[K + k]`.
+    half
+        Floor(q / 2), `[K + k]`.
+    up_hat
+        `hat` of `mod_up`, `[k, K + k]`.
+    down_hat
+        `hat` of `mod_down`, `[K, k]`.
+    digit_limbs
+        Limbs of a digit.
+    out
+        Residues `[l, 2, N, k]`.
+    """
+    return _relinearize(
+        a, key, q, psi, psi_inv, perm, scale, half, up_hat, down_hat, digit_limbs, out
+    )
+
+
 def remainder(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     r"""`out = a - b * floor(a / b)`: the sign of `b`, as Python has it. Integers divided by zero
     give 0.
@@ -2865,6 +3084,54 @@ def repeat_interleave(a: Tensor, repeats: int, axis: int) -> Tensor:
     Tensor([1, 1, 2, 2], dtype=i64)
     """
     return _repeat_interleave(a, repeats, axis)
+
+
+def rescale(
+    a: Tensor,
+    q: Tensor,
+    psi: Tensor,
+    psi_inv: Tensor,
+    scale: Tensor,
+    half: Tensor,
+    hat: Tensor,
+    inverse: Tensor,
+    *,
+    perm: Tensor | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    r"""`out [l, N, k] = round(a / q_k)` for `a [l, N, k + 1]` modulo q_0 ... q_k: the last limb is
+    divided away, to the nearest integer for each coefficient (Cheon, Han, Kim, Kim, Song: ePrint
+    2018/931).
+
+    NTT domain in and out. Computed as `a * inverse + ntt(base_convert(intt(last limb)))` with
+    `scale = [1 / N mod q_k]`, `half = [floor(q_k / 2)]`, `hat[0, j] = -1 / q_k mod q_j` and
+    `inverse[j] = 1 / q_k mod q_j`. With t^-1 mod q_k in `scale` and t in `hat` it is BGV's modulus
+    switching: the result is congruent to a / q_k modulo t.
+
+    Parameters
+    ----------
+    a
+        Residues `[l, N, k + 1]`, i64.
+    q
+        Moduli `[k + 1]`.
+    psi
+        Twiddles of `ntt`, a row a modulus.
+    psi_inv
+        Twiddles of `intt`, a row a modulus.
+    perm
+        Order of the NTT domain, i64 `[N]`; none is the transform's own.
+    scale
+        Factor of the inverse transform, `[1]`.
+    half
+        Subtracted from each residue, `[1]`.
+    hat
+        Factors `[1, k]`.
+    inverse
+        Factors of `a`, `[k]`.
+    out
+        Residues `[l, N, k]`.
+    """
+    return _rescale(a, q, psi, psi_inv, perm, scale, half, hat, inverse, out)
 
 
 def reshape(a: Tensor, shape: Sizes) -> Tensor:

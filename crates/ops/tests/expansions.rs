@@ -322,6 +322,10 @@ fn kernels_and_expansions_agree_to_the_bit_on_any_words() {
         .filled("b", &[1]);
     assert_expands(&column.filled("c", &[4, 3]).tensor("q", &[3], &q));
 
+    for dims in [&[2, 3][..], &[], &[0]] {
+        assert_expands(&Call::new("copy").filled("a", dims).filled("out", dims));
+    }
+
     let turned = Call::new("automorphism").tensor("index", &[4], &[3, 0, 2, 1]);
     assert_expands(&turned.clone().filled("a", &[2, 4, 3]));
     assert_expands(&turned.filled("a", &[4, 1]));

@@ -173,7 +173,7 @@ fn checks_name_parameters() {
 }
 
 /// Every name that a program may use for an op, and its numbers of arguments.
-const NAMES: [(&str, &[usize]); 55] = [
+const NAMES: [(&str, &[usize]); 60] = [
     ("_mod_ct", &[3]),
     ("_mod_tc", &[3]),
     ("_mod_tt", &[3]),
@@ -227,7 +227,12 @@ const NAMES: [(&str, &[usize]); 55] = [
     ("g_decomp", &[4]),
     ("g_decomp_full_q", &[8]),
     ("gaussian", &[2]),
+    ("hybrid_key_switch", &[13]),
+    ("mod_down", &[10]),
+    ("mod_up", &[10]),
     ("modmuladd", &[5]),
+    ("relinearize", &[12]),
+    ("rescale", &[10]),
     ("ternary", &[2]),
     ("uniform_mod", &[3]),
 ];

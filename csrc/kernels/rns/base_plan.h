@@ -21,7 +21,7 @@ struct BaseInput {
   u64 factor, factor_shoup, half;
 };
 
-// start = -sum_i half_i * hat_ij mod p: what a sum begins with, because y_i stands for y_i - half_i.
+// start = -sum_i half_i * hat_ij mod p: what a sum begins with, as y_i stands for y_i - half_i.
 struct BaseOutput {
   SumModulus m;
   u64 start;

@@ -4,8 +4,8 @@ use crate::op::{
     Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
 };
 use crate::reference::Broadcast;
-use crate::{Launch, rules};
-use cloakwork_ir::Type;
+use crate::{Args, Expansion, Launch, OpError, rules};
+use cloakwork_ir::{Arg, Type};
 use smallvec::smallvec;
 
 /// The declaration.
@@ -40,8 +40,36 @@ pub static DEF: OpDef = OpDef {
         }),
         temporary: None,
         elementwise: None,
-        expand: None,
+        expand: Some(expand),
     }),
     operations: rules::out_elements,
     laws: &[],
 };
+
+/// HEAL has no copy into a tensor that is there: padding by nothing is one.
+fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
+    let (own, out) = (args.tensor("a")?, args.tensor("out")?);
+    let (mut a, mut target) = (steps.arg("a")?, steps.arg("out")?);
+    if a == target || out.shape().elements() == 0 {
+        return Ok(());
+    }
+    let missing = out.view.rank() - own.view.rank();
+    for _ in 0..missing {
+        a = steps.call("unsqueeze", &[("a", a), ("axis", Arg::Int(0))])?;
+    }
+    for (axis, &size) in out.dims().iter().enumerate() {
+        let narrow = axis < missing || own.dims()[axis - missing] == 1;
+        if narrow && size > 1 {
+            let (axis, repeat) = (Arg::Int(axis as i64), Arg::Int(size as i64));
+            a = steps.call("expand", &[("a", a), ("axis", axis), ("repeat", repeat)])?;
+        }
+    }
+    if out.view.rank() == 0 {
+        for tensor in [&mut a, &mut target] {
+            let given = [("a", tensor.clone()), ("axis", Arg::Int(0))];
+            *tensor = steps.call("unsqueeze", &given)?;
+        }
+    }
+    let given = [("a", a), ("pad", Arg::Int(0)), ("axis", Arg::Int(0))];
+    steps.call_into("pad_single_axis", &given, &target)
+}

@@ -3,7 +3,9 @@
 pub mod automorphism;
 pub mod gaussian;
 mod gaussian_table;
+pub mod hybrid_key_switch;
 pub mod key_switch;
+pub mod relinearize;
 pub mod ternary;
 pub mod uniform_mod;
 
