@@ -182,7 +182,11 @@ fn residues(kernel: &'static str, dims: &[i64], (inputs, last, q): (usize, bool,
 }
 
 /// `[r, k, n, s]`, n tight; weights vary with neither n nor k.
-fn products([r, k, n, s]: [i64; 4], weights: bool, permuted: bool) -> Case {
+fn products(dims: [i64; 4], weights: bool, permuted: bool) -> Case {
+    sums_of_products(dims, (weights, permuted, Q))
+}
+
+fn sums_of_products([r, k, n, s]: [i64; 4], (weights, permuted, q): (bool, bool, i64)) -> Case {
     let a = if weights {
         vec![s, 0, 0, 1]
     } else {
@@ -192,10 +196,11 @@ fn products([r, k, n, s]: [i64; 4], weights: bool, permuted: bool) -> Case {
     let order = (0..n).map(|i| (i * 5 + 3) % n).collect();
     Case {
         name: format!(
-            "modmul_axis_sum {:?}{}{}",
+            "modmul_axis_sum {:?}{}{}{}",
             [r, k, n, s],
             if weights { " weights" } else { "" },
-            if permuted { " permuted" } else { "" }
+            if permuted { " permuted" } else { "" },
+            if q == NARROW { " narrow" } else { "" }
         ),
         kernel: "modmul_axis_sum",
         types: (DType::I64, DType::I64),
@@ -203,9 +208,9 @@ fn products([r, k, n, s]: [i64; 4], weights: bool, permuted: bool) -> Case {
         split: 3,
         operands: vec![
             Some((vec![0; (r * k * n) as usize], vec![k * n, n, 1, 0])),
-            Some((words(a_words as usize), a)),
-            Some((words((s * k * n) as usize), vec![0, n, 1, k * n])),
-            Some((vec![Q; k as usize], vec![0, 1, 0, 0])),
+            Some((words_below(q, a_words as usize), a)),
+            Some((words_below(q, (s * k * n) as usize), vec![0, n, 1, k * n])),
+            Some((vec![q; k as usize], vec![0, 1, 0, 0])),
             permuted.then_some((order, vec![0, 0, 1, 0])),
         ],
         params: vec![],
@@ -371,6 +376,16 @@ fn cases() -> Vec<Case> {
     cases.push(products([1, 1, 4096, 784], true, false));
     cases.push(products([2, 2, 4096, 32], false, false));
     cases.push(products([2, 2, 4096, 32], false, true));
+    // The key of a hybrid key switch at degree 2^15: three and four digits of 14 limbs.
+    for terms in [3, 4] {
+        cases.push(sums_of_products(
+            [1, 14, 1 << 15, terms],
+            (false, false, NARROW),
+        ));
+    }
+    cases.push(sums_of_products([2, 2, 4096, 32], (false, false, NARROW)));
+    cases.push(sums_of_products([2, 2, 4096, 32], (false, true, NARROW)));
+    cases.push(sums_of_products([50, 1, 4096, 98], (true, false, NARROW)));
     cases.push(convert(1 << 15, [4, 11], NARROW));
     cases.push(convert(1 << 15, [3, 11], NARROW));
     cases.push(convert(1 << 15, [1, 10], NARROW));

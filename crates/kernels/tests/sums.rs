@@ -95,13 +95,30 @@ fn a_sum_along_an_axis_follows_the_recurrence_for_any_words() {
     }
 }
 
+/// The planner's layout of r, k, n, s: n tightest, s outside.
+fn planned(
+    dtype: DType,
+    dims: &[i64; 4],
+    without: &[usize],
+    random: &mut Random,
+    word: &mut dyn FnMut(&mut Random) -> i64,
+) -> Operand {
+    let [r, k, n, s] = *dims;
+    let mut without: Vec<usize> = without.iter().map(|axis| (axis + 1) % 4).collect();
+    without.sort_unstable();
+    let mut own = over(dtype, &[s, r, k, n], &without, Layout::Dense, random, word);
+    own.strides.rotate_left(1);
+    own
+}
+
 struct Products<'a> {
     dtype: DType,
     dims: &'a [i64; 4],
     permuted: bool,
     wild: bool,
     a_without: &'a [usize],
-    layouts: [Layout; 3],
+    /// None: the planner's.
+    layouts: [Option<Layout>; 3],
 }
 
 fn check_products(case: &Products<'_>, random: &mut Random) {
@@ -120,11 +137,16 @@ fn check_products(case: &Products<'_>, random: &mut Random) {
             r.residue(least)
         }
     };
-    let [out, a, b] = case.layouts;
+    let mut tensor = |operand: usize, without: &[usize]| {
+        Some(match case.layouts[operand] {
+            Some(layout) => over(dtype, dims, without, layout, random, &mut word),
+            None => planned(dtype, dims, without, random, &mut word),
+        })
+    };
     let mut operands = vec![
-        Some(over(dtype, dims, &[3], out, random, &mut word)),
-        Some(over(dtype, dims, case.a_without, a, random, &mut word)),
-        Some(over(dtype, dims, &[0], b, random, &mut word)),
+        tensor(0, &[3]),
+        tensor(1, case.a_without),
+        tensor(2, &[0]),
         Some(Operand {
             dtype,
             words: q_list.clone(),
@@ -133,7 +155,10 @@ fn check_products(case: &Products<'_>, random: &mut Random) {
         }),
         None,
     ];
-    let order = random.permutation(dims[2]);
+    let order = match random.below(4) {
+        0 => (0..dims[2]).collect(),
+        _ => random.permutation(dims[2]),
+    };
     if case.permuted {
         let words: Vec<i64> = order.iter().flat_map(|&n| [n, -1]).collect();
         operands[4] = Some(Operand {
@@ -164,9 +189,12 @@ fn check_products(case: &Products<'_>, random: &mut Random) {
 #[test]
 fn products_add_up_exactly_in_every_layout_and_for_any_words() {
     let mut random = Random(11);
-    let shapes: [[i64; 4]; 9] = [
+    let shapes: [[i64; 4]; 12] = [
         [1, 1, 1, 1],
         [2, 2, 130, 5],
+        [2, 1, 1100, 3],
+        [1, 2, 530, 17],
+        [2, 1, 64, 4],
         [3, 1, 8, 16],
         [1, 2, 33, 31],
         [2, 1, 260, 15],
@@ -184,11 +212,10 @@ fn products_add_up_exactly_in_every_layout_and_for_any_words() {
                     permuted: round % 2 == 1,
                     wild: round % 4 >= 2,
                     a_without: [&[][..], &[2], &[1, 2]][random.below(3) as usize],
-                    layouts: [
-                        INJECTIVE[random.below(4) as usize],
-                        INJECTIVE[random.below(4) as usize],
-                        INJECTIVE[random.below(4) as usize],
-                    ],
+                    layouts: match round {
+                        0..6 => [None; 3],
+                        _ => [(); 3].map(|()| Some(INJECTIVE[random.below(4) as usize])),
+                    },
                 };
                 check_products(&case, &mut random);
             }
@@ -196,36 +223,41 @@ fn products_add_up_exactly_in_every_layout_and_for_any_words() {
     }
 }
 
-/// The planner's layout: n tight, s and k outside.
+/// The planner's layout, n tight, s and k outside: of moduli that have a way of their own, the
+/// largest, and the largest words that it takes.
 #[test]
 fn the_largest_residues_do_not_overflow_the_accumulators() {
-    let dims = [2, 1, 40, 64];
-    let q = MODULI[7];
-    let tight = |words: Vec<i64>, strides: [i64; 4]| {
-        Some(Operand {
-            dtype: DType::I64,
-            words,
-            offset: 0,
-            strides: strides.to_vec(),
-        })
-    };
-    let call = |word: i64| {
-        let operands = vec![
-            tight(vec![word; 80], [40, 40, 1, 0]),
-            tight(vec![word; 40 * 64], [0, 0, 1, 40]),
-            tight(vec![word; 40 * 64], [0, 0, 1, 40]),
-            tight(vec![q], [0, 0, 0, 0]),
-            None,
-        ];
-        let mut call = Call::new("modmul_axis_sum", &dims, operands);
-        call.split = 3;
-        call
-    };
-    // (q - 1) + 64 (q - 1)^2 = 63, and 2^62 - 1 is the largest word that is not reduced first.
-    call(q - 1).check(&vec![63; 80]);
-    let largest = (1i128 << 62) - 1;
-    let expected = (largest + 64 * (largest * largest % i128::from(q))) % i128::from(q);
-    call(largest as i64).check(&vec![expected as i64; 80]);
+    for (q, largest) in [
+        (MODULI[7], (1i64 << 62) - 1),
+        ((1 << 50) - 27, (1 << 50) - 1),
+    ] {
+        let dims = [2, 1, 40, 64];
+        let tight = |words: Vec<i64>, strides: [i64; 4]| {
+            Some(Operand {
+                dtype: DType::I64,
+                words,
+                offset: 0,
+                strides: strides.to_vec(),
+            })
+        };
+        let call = |word: i64| {
+            let operands = vec![
+                tight(vec![word; 80], [40, 40, 1, 0]),
+                tight(vec![word; 40 * 64], [0, 0, 1, 40]),
+                tight(vec![word; 40 * 64], [0, 0, 1, 40]),
+                tight(vec![q], [0, 0, 0, 0]),
+                None,
+            ];
+            let mut call = Call::new("modmul_axis_sum", &dims, operands);
+            call.split = 3;
+            call
+        };
+        // (q - 1) + 64 (q - 1)^2 = 63.
+        call(q - 1).check(&vec![63; 80]);
+        let (word, modulus) = (i128::from(largest), i128::from(q));
+        let expected = (word + 64 * (word * word % modulus)) % modulus;
+        call(largest).check(&vec![expected as i64; 80]);
+    }
 }
 
 #[test]

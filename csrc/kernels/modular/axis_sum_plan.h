@@ -11,11 +11,18 @@ namespace {
 constexpr u64 kSumChunk = 128;
 // Distance of a tile's rows: a line more than their length, so that they spread over cache sets.
 constexpr u64 kSumTileStep = kSumChunk + 8;
-// Tiles of a and b, at 8 bytes an element.
+// Tiles of a and b, at 8 bytes an element; or the sums and the tile of a narrow chunk, which are
+// smaller.
 constexpr u64 kAxisSumScratchBytes = 2 * kSumTerms * kSumTileStep * sizeof(u64);
 
-// A list of SumModulus, then the inverse permutation (unused where there is no permutation: sizes
-// must not depend on pointers).
+// permuted: there is a permutation, and it is not the identity.
+struct AxisSumHeader {
+  u64 permuted;
+  u64 unused[7];
+};
+
+// An AxisSumHeader, a list of SumModulus, then the inverse permutation (unused where there is no
+// permutation: sizes must not depend on pointers).
 struct AxisSumPlan {
   u64 size;     // n
   u64 moduli;   // 1, or k
@@ -26,18 +33,15 @@ struct AxisSumPlan {
     i64 strides[kMaxRank];
     size = Dim(launch, 2);
     moduli = ModulusStrides(launch, 3, strides);
-    inverse = RoundUp(moduli * sizeof(SumModulus));
+    inverse = sizeof(AxisSumHeader) + RoundUp(moduli * sizeof(SumModulus));
     bytes = inverse + size * sizeof(u32);
   }
-  static SumModulus* Moduli(void* prepared) { return static_cast<SumModulus*>(prepared); }
-  static const SumModulus* Moduli(const void* prepared) {
-    return static_cast<const SumModulus*>(prepared);
+  static AxisSumHeader* Header(void* prepared) { return static_cast<AxisSumHeader*>(prepared); }
+  static SumModulus* Moduli(void* prepared) {
+    return reinterpret_cast<SumModulus*>(Header(prepared) + 1);
   }
   u32* Inverse(void* prepared) const {
     return reinterpret_cast<u32*>(static_cast<char*>(prepared) + inverse);
-  }
-  const u32* Inverse(const void* prepared) const {
-    return reinterpret_cast<const u32*>(static_cast<const char*>(prepared) + inverse);
   }
 };
 

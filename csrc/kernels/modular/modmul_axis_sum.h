@@ -3,26 +3,18 @@
 // Units are walked by output position u = p(n), so that only a is gathered through the inverse
 // permutation. Products add up in 128 bits, 15 terms to a reduction. For one chunk of positions
 // and one group of terms all rows r are done in turn: b is read from memory once a call, and stays
-// in the first-level cache.
+// in the first-level cache. Limbs below 2^50 are summed where they lie, by 52-bit multiply-add.
 #ifndef CLOAKWORK_KERNELS_MODULAR_MODMUL_AXIS_SUM_H_
 #define CLOAKWORK_KERNELS_MODULAR_MODMUL_AXIS_SUM_H_
 
 #include "kernels/modular/axis_sum_plan.h"
+#include "kernels/modular/narrow_sum.h"
 #include "kernels/modular/product_sum.h"
 #include "kernels/rows.h"
 #include "kernels/simd/u64x1.h"
 
 namespace cw {
 namespace {
-
-// Up to kSumTerms rows of operands: element i of term s is data[s * term_step + i], or
-// data[s * term_step] of a broadcast operand.
-template <class T>
-struct Terms {
-  const T* data;
-  i64 term_step;
-  bool broadcast;
-};
 
 // out[i] = (out[i] + sum of terms) mod q for i from first on. Returns where it ended: less than a
 // vector before stop, or at the first vector that holds a word outside [0, 2^62).
@@ -88,11 +80,11 @@ void AddProducts(T* out, const Terms<T>& a, const Terms<T>& b, u64 terms, u64 co
 // are terms would meet in one set of the caches, and no prefetcher follows them all.
 template <class T>
 Terms<T> FetchTerms(const T* data, i64 step, i64 term_step, const u32* order, u64 u, u64 count,
-                    u64 terms, T* tile) {
+                    u64 terms, T* tile, u64 tile_step) {
   if (step == 0) return {data, term_step, true};
   for (u64 s = 0; s < terms; ++s) {
     const T* row = data + (i64)s * term_step;
-    T* tile_row = tile + s * kSumTileStep;
+    T* tile_row = tile + s * tile_step;
     if (step == 1 && order == nullptr) {
       memcpy(tile_row, row + u, count * sizeof(T));
       continue;
@@ -101,7 +93,7 @@ Terms<T> FetchTerms(const T* data, i64 step, i64 term_step, const u32* order, u6
       tile_row[i] = row[(i64)(order == nullptr ? u + i : order[u + i]) * step];
     }
   }
-  return {tile, (i64)kSumTileStep, false};
+  return {tile, (i64)tile_step, false};
 }
 
 // Rows first_row .. last_row at positions u .. u + count of limb k.
@@ -111,14 +103,13 @@ struct AxisSum {
   const AxisSumPlan plan;
   const SumModulus* moduli;
   const u32* order;  // inverse permutation, or null
-  T* tile;
-  T* b_tile;
+  void* scratch;
 
-  AxisSum(const cw_launch& launch_, void* scratch) : launch(launch_), plan(launch_) {
-    moduli = AxisSumPlan::Moduli(launch.prepared);
-    order = launch.data[4] == nullptr ? nullptr : plan.Inverse(launch.prepared);
-    tile = static_cast<T*>(scratch);
-    b_tile = tile + kSumTerms * kSumTileStep;
+  AxisSum(const cw_launch& launch_, void* scratch_)
+      : launch(launch_), plan(launch_), scratch(scratch_) {
+    void* prepared = const_cast<void*>(launch.prepared);
+    moduli = AxisSumPlan::Moduli(prepared);
+    order = AxisSumPlan::Header(prepared)->permuted != 0 ? plan.Inverse(prepared) : nullptr;
   }
 
   CW_INLINE void Accumulate(T* out, const Terms<T>& a, const Terms<T>& b, u64 terms, u64 count,
@@ -131,10 +122,15 @@ struct AxisSum {
     for (u64 i = 0; i < count; ++i) out[(i64)i * step] = buffer[i];
   }
 
+  CW_INLINE const SumModulus& ModulusOf(u64 k) const { return moduli[plan.moduli == 1 ? 0 : k]; }
+
+  // Up to kSumChunk positions, of any words.
   void Chunk(u64 first_row, u64 last_row, u64 k, u64 u, u64 count) const {
     const i64 *out_at = Strides(launch, 0), *a_at = Strides(launch, 1), *b_at = Strides(launch, 2);
-    const SumModulus& m = moduli[plan.moduli == 1 ? 0 : k];
+    const SumModulus& m = ModulusOf(k);
     const u64 all_terms = Dim(launch, 3);
+    T* tile = static_cast<T*>(scratch);
+    T* b_tile = tile + kSumTerms * kSumTileStep;
     T* out = Data<T>(launch, 0) + (i64)k * out_at[1] + (i64)u * out_at[2];
     const T* a = Data<const T>(launch, 1) + (i64)k * a_at[1];
     const T* b = Data<const T>(launch, 2) + (i64)k * b_at[1];
@@ -142,22 +138,80 @@ struct AxisSum {
     do {  // also without terms: out is reduced
       const u64 terms = Min(kSumTerms, all_terms - s);
       const Terms<T> right =
-          FetchTerms<T>(b + (i64)s * b_at[3], b_at[2], b_at[3], nullptr, u, count, terms, b_tile);
+          FetchTerms<T>(b + (i64)s * b_at[3], b_at[2], b_at[3], nullptr, u, count, terms, b_tile,
+                        kSumTileStep);
       for (u64 r = first_row; r < last_row; ++r) {
         const Terms<T> left = FetchTerms<T>(a + (i64)r * a_at[0] + (i64)s * a_at[3], a_at[2],
-                                            a_at[3], order, u, count, terms, tile);
+                                            a_at[3], order, u, count, terms, tile, kSumTileStep);
         Accumulate(out + (i64)r * out_at[0], left, right, terms, count, m);
       }
       s += terms;
     } while (s < all_terms);
   }
 
+  // Whether narrow sums serve limb k: out and b are tight, the modulus is below 2^50.
+  bool IsNarrow(u64 k) const {
+    return kHasMulAdd52<V> && Strides(launch, 0)[2] == 1 && Strides(launch, 2)[2] == 1 &&
+           ModulusOf(k).q < kNarrowLimit && Dim(launch, 3) != 0;
+  }
+
+  // Up to kNarrowChunk positions of one row, as far as whole vectors of narrow words reach. Returns
+  // how far.
+  u64 NarrowChunk(T* out, const T* a, const T* b, u64 u, u64 count, const SumModulus& m) const {
+    const i64 *a_at = Strides(launch, 1), *b_at = Strides(launch, 2);
+    auto& sums = *static_cast<NarrowSums*>(scratch);
+    T* tile = reinterpret_cast<T*>(&sums + 1);
+    const u64 all_terms = Dim(launch, 3), vectors = count / V::kLanes * V::kLanes;
+    const bool whole = all_terms <= kNarrowTerms;
+    if (!whole && StartNarrow<V>(out, sums, vectors) != vectors) return 0;
+    for (u64 s = 0; s < all_terms; s += kNarrowTerms) {
+      const u64 terms = Min(kNarrowTerms, all_terms - s);
+      const Terms<T> right = {b + (i64)s * b_at[3] + u, b_at[3], false};
+      const T* rows = a + (i64)s * a_at[3];
+      const Terms<T> left =
+          a_at[2] == 1 && order == nullptr
+              ? Terms<T>{rows + u, a_at[3], false}
+              : FetchTerms<T>(rows, a_at[2], a_at[3], order, u, vectors, terms, tile, kNarrowStep);
+      const auto add = left.broadcast ? (whole ? AddNarrowTerms<V, true, true, T>
+                                               : AddNarrowTerms<V, true, false, T>)
+                                      : (whole ? AddNarrowTerms<V, false, true, T>
+                                               : AddNarrowTerms<V, false, false, T>);
+      const u64 done = add(out, sums, left, right, terms, vectors, m);
+      if (whole) return done;
+      if (done != vectors) return 0;
+      const bool full = s / kNarrowTerms % kNarrowPasses == kNarrowPasses - 1;
+      if (full) ReduceNarrowSums<V>(sums, vectors, m);
+    }
+    FinishNarrow<V>(out, sums, vectors, m);
+    return vectors;
+  }
+
+  // Positions u .. u + count of limb k, for each of the rows.
+  void Stretch(u64 first_row, u64 last_row, u64 k, u64 u, u64 count) const {
+    u64 row = first_row;
+    if constexpr (kHasMulAdd52<V>) {
+      const i64 *out_at = Strides(launch, 0), *a_at = Strides(launch, 1);
+      T* out = Data<T>(launch, 0) + (i64)k * out_at[1] + (i64)u;
+      const T* a = Data<const T>(launch, 1) + (i64)k * a_at[1];
+      const T* b = Data<const T>(launch, 2) + (i64)k * Strides(launch, 2)[1];
+      for (; IsNarrow(k) && row < last_row; ++row) {
+        const u64 done = NarrowChunk(out + (i64)row * out_at[0], a + (i64)row * a_at[0], b, u,
+                                     count, ModulusOf(k));
+        for (u64 at = done; at < count; at += kSumChunk) {
+          Chunk(row, row + 1, k, u + at, Min(kSumChunk, count - at));
+        }
+      }
+    }
+    if (row < last_row) Chunk(row, last_row, k, u, count);
+  }
+
   // Positions begin .. end of the flattened (k, n), for each of the rows.
   void Rectangle(u64 first_row, u64 last_row, u64 begin, u64 end) const {
     while (begin < end) {
-      const u64 u = begin % plan.size;
-      const u64 count = Min(Min(kSumChunk, plan.size - u), end - begin);
-      Chunk(first_row, last_row, begin / plan.size, u, count);
+      const u64 k = begin / plan.size, u = begin % plan.size;
+      const u64 chunk = IsNarrow(k) ? kNarrowChunk : kSumChunk;
+      const u64 count = Min(Min(chunk, plan.size - u), end - begin);
+      Stretch(first_row, last_row, k, u, count);
       begin += count;
     }
   }

@@ -23,6 +23,7 @@ void PrepareAxisSum(const cw_launch& launch, void* prepared) {
   auto* list = plan.Moduli(prepared);
   ForEachModulus<T>(launch, 3, [&](u64 i, i64 word) { list[i] = MakeSumModulus((u64)word); });
   const i64* perm = Data<const i64>(launch, 4);
+  plan.Header(prepared)->permuted = 0;
   if (perm == nullptr) return;
   u32* inverse = plan.Inverse(prepared);
   // Places that a list with repetitions leaves out stay in range.
@@ -30,6 +31,7 @@ void PrepareAxisSum(const cw_launch& launch, void* prepared) {
   for (u64 n = 0; n < plan.size; ++n) {
     const i64 target = perm[(i64)n * Strides(launch, 4)[2]];
     inverse[target] = (u32)n;
+    if (target != (i64)n) plan.Header(prepared)->permuted = 1;
   }
 }
 
