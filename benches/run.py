@@ -213,6 +213,11 @@ def tensor() -> None:
         subprocess.run(command, check=True)
 
 
+def fhe() -> None:
+    """Transforms, CKKS, threads and HEAL's shapes; peers: SEAL, OpenFHE, HEAL's own figures."""
+    subprocess.run([sys.executable, str(ROOT / "benches" / "fhe.py")], check=True)
+
+
 BENCHES: dict[str, Callable[[], None]] = {
     "kernels": kernels,
     "overhead": overhead,
@@ -220,6 +225,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "memory": memory,
     "digits": digits,
     "tensor": tensor,
+    "fhe": fhe,
 }
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from scripts.dev.environment import (
     ensure_environment,
     environment,
 )
+from scripts.dev.peers import ensure_peers
 from scripts.dev.toolchain import require_all, require_rust
 
 Args = Sequence[str]
@@ -109,6 +110,8 @@ def gen(args: Args) -> int:
 def bench(args: Args) -> int:
     """Build, then run the benchmarks (ratios within one run, not a test)."""
     ensure_built()
+    if not args or "fhe" in args:
+        ensure_peers()
     return call([PYTHON, ROOT / "benches" / "run.py", *args], environment())
 
 

@@ -1,0 +1,92 @@
+"""Libraries that benchmarks compare with, each in an environment of its own under `.venv/peers`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from scripts.dev.console import DevError, say, step
+from scripts.dev.environment import VENV
+
+FOLDER = VENV / "peers"
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A package at one version, and the Python that its wheel is for (None: any)."""
+
+    name: str
+    requirement: str
+    version: tuple[int, int] | None = None
+
+
+PEERS = (
+    Peer("tenseal", "tenseal==0.3.18"),
+    # The wheel says that any Python 3 will do, and holds a library for 3.10 alone.
+    Peer("openfhe", "openfhe==1.6.1.0.22.4", (3, 10)),
+)
+
+
+def ensure_peers() -> None:
+    """Install what is not there yet. A peer that cannot be had is left out, with its reason."""
+    for peer in PEERS:
+        folder = FOLDER / peer.name
+        stamp = folder / "installed"
+        if stamp.exists() and stamp.read_text() == peer.requirement:
+            continue
+        python = _interpreter(peer.version)
+        if python is None:
+            wanted = ".".join(map(str, peer.version or ()))
+            say(f"{peer.requirement} is left out: there is no Python {wanted} here")
+            continue
+        try:
+            _install(peer, python, folder)
+        except DevError as error:
+            say(f"{peer.requirement} is left out: {error}")
+            continue
+        stamp.write_text(peer.requirement)
+
+
+def _install(peer: Peer, python: str, folder: Path) -> None:
+    log = FOLDER / f"{peer.name}.log"
+    step(f"making an environment for {peer.name}", [python, "-m", "venv", "--clear", folder], log)
+    pip: list[str | Path] = [
+        folder / "bin" / "python",
+        "-m",
+        "pip",
+        "install",
+        "--only-binary",
+        ":all:",
+    ]
+    step(f"installing {peer.requirement}", [*pip, peer.requirement], log)
+
+
+def _interpreter(version: tuple[int, int] | None) -> str | None:
+    """A Python of this version that starts: pyenv leaves names on PATH that do not."""
+    if version is None:
+        return sys.executable
+    return next((path for path in _candidates(version) if _is(path, version)), None)
+
+
+def _candidates(version: tuple[int, int]) -> Iterator[str]:
+    name = "python{}.{}".format(*version)
+    found = shutil.which(name)
+    if found is not None:
+        yield found
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    versions = (root / "versions").glob("{}.{}.*".format(*version))
+    yield from (str(folder / "bin" / name) for folder in sorted(versions))
+
+
+def _is(path: str, version: tuple[int, int]) -> bool:
+    probe = f"import sys, venv; sys.exit(sys.version_info[:2] != {version})"
+    try:
+        done = subprocess.run([path, "-c", probe], capture_output=True, check=False)
+    except OSError:
+        return False
+    return done.returncode == 0
