@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, Literal, Unpack
+from dataclasses import replace
+from typing import Any, Literal, Protocol, Self, Unpack, runtime_checkable
 
 from numpy.typing import ArrayLike
 
@@ -15,28 +16,70 @@ from cloakwork.report import RunResult
 from cloakwork.runs import Runnable, RunOptions
 
 
+@runtime_checkable
+class Carrier(Protocol):
+    """An object around one tensor, such as a ciphertext, that traced functions take and return."""
+
+    def carried(self, example: Self | None = None) -> _core.Tensor:
+        """Its tensor; an error unless it is as the example was that a program was traced with."""
+
+    def carrying(self, tensor: _core.Tensor) -> Self:
+        """The same object around another tensor."""
+
+
+# What programs take: tensors, what becomes one, and objects around one.
+Value = _core.Tensor | ArrayLike | Carrier
+
+
+def _tensor(value: Value, example: Value | None = None) -> _core.Tensor:
+    if not isinstance(value, Carrier):
+        return asarray(value)
+    return value.carried(example if isinstance(example, type(value)) else None)
+
+
 class Program(Runnable):
     """A program that `trace` recorded; its text form is `str(program)`."""
 
-    def __init__(self, core: _core.Program, examples: Sequence[_core.Tensor] = ()) -> None:
+    def __init__(
+        self,
+        core: _core.Program,
+        examples: Sequence[Value] = (),
+        results: Sequence[Carrier | None] = (),
+    ) -> None:
         super().__init__(core)
-        self._examples = tuple(examples)
+        self._examples, self._results = tuple(examples), tuple(results)
 
     @property
     def inputs(self) -> list[str]:
         """Names of its inputs, in order."""
         return self._core.input_names()
 
-    def run(self, *inputs: _core.Tensor | ArrayLike, **options: Unpack[RunOptions]) -> RunResult:
-        """Run it on inputs of the examples' types; see `cloakwork.RunOptions`."""
-        return self._run([asarray(tensor) for tensor in inputs], False, False, options)
+    def run(self, *inputs: Value, **options: Unpack[RunOptions]) -> RunResult:
+        """Run it on inputs of the examples' types; see `cloakwork.RunOptions`.
 
-    def to_transcript(self, inputs: Sequence[_core.Tensor | ArrayLike] = ()) -> Transcript:
+        Where the traced function returned ciphertexts, `outputs` holds ciphertexts.
+        """
+        result = self._run(self._tensors(inputs), False, False, options)
+        return replace(result, outputs=self.results(result.outputs))
+
+    def results(self, outputs: Sequence[_core.Tensor]) -> list[Any]:
+        """Outputs of a run of this program, also as a transcript, as what the function returned."""
+        carriers = self._results or [None] * len(outputs)
+        return [
+            tensor if carrier is None else carrier.carrying(tensor)
+            for carrier, tensor in zip(carriers, outputs, strict=True)
+        ]
+
+    def _tensors(self, inputs: Sequence[Value]) -> list[_core.Tensor]:
+        examples = [*self._examples, *[None] * len(inputs)]
+        return [_tensor(value, example) for value, example in zip(inputs, examples, strict=False)]
+
+    def to_transcript(self, inputs: Sequence[Value] = ()) -> Transcript:
         """The program with these inputs as data, and with the outputs that they give.
 
         Runs it once.  SecretError if an input is marked as secret.
         """
-        given = [asarray(tensor) for tensor in inputs]
+        given = self._tensors(inputs)
         outputs = self._run(given, False, False, {"profile": False}).outputs
         return Transcript(self._core.with_data(given, outputs))
 
@@ -50,11 +93,11 @@ class Program(Runnable):
         if isinstance(ops, str) and ops != "minimal":
             raise ParamError("ops", ops, '"minimal", or a collection of names of ops')
         names = None if isinstance(ops, str) else set(ops)
-        return Program(self._core.expanded(names), self._examples)
+        return Program(self._core.expanded(names), self._examples, self._results)
 
     def to_heal(
         self,
-        inputs: Sequence[_core.Tensor | ArrayLike] | None = None,
+        inputs: Sequence[Value] | None = None,
         *,
         ops: Collection[str] | Literal["minimal"] = "minimal",
     ) -> Transcript:
@@ -73,12 +116,12 @@ class Program(Runnable):
         return f"Program(inputs={self.inputs}, steps={self._core.step_count()})"
 
 
-def trace(function: Callable[..., Any], *examples: _core.Tensor | ArrayLike) -> Program:
+def trace(function: Callable[..., Any], *examples: Value) -> Program:
     """Record what `function` does with tensors of the examples' types.
 
-    It is called once, with tensors that have a shape and a dtype and no elements.  Every op on
-    them becomes a step; other tensors that it meets are constants.  It returns a Tensor, or a
-    tuple or list of them.
+    It is called once, with tensors that have a shape and a dtype and no elements, or with
+    ciphertexts around such.  Every op on them becomes a step; other tensors that it meets are
+    constants.  It returns a Tensor or a ciphertext, or a tuple or list of them.
 
     Raises TraceError where it needs elements, randomness or a tensor of another trace, and
     SecretError where it meets a tensor that is marked as secret.
@@ -89,5 +132,29 @@ def trace(function: Callable[..., Any], *examples: _core.Tensor | ArrayLike) -> 
     >>> program.run([1, 2, 3], [10, 10, 10]).outputs[0]
     Tensor([10,  3, 13], dtype=i64)
     """
-    given = [asarray(example) for example in examples]
-    return Program(_core.trace(function, given), given)
+    given = [_tensor(example) for example in examples]
+    results: list[Carrier | None] = []
+
+    def recorded(*traced: _core.Tensor) -> Any:
+        returned = function(*map(_around, examples, traced))
+        single = not isinstance(returned, tuple | list)
+        values = [returned] if single else [*returned]
+        results.extend(value if isinstance(value, Carrier) else None for value in values)
+        tensors = [value.carried() if isinstance(value, Carrier) else value for value in values]
+        return tensors[0] if single else tensors
+
+    core = _core.trace(recorded, given)
+    # Their tensors were the trace's.
+    left = [carrier and carrier.carrying(_NOTHING) for carrier in results]
+    kept = [
+        example if isinstance(example, Carrier) else tensor
+        for example, tensor in zip(examples, given, strict=True)
+    ]
+    return Program(core, kept, left)
+
+
+def _around(example: Value, traced: _core.Tensor) -> Any:
+    return example.carrying(traced) if isinstance(example, Carrier) else traced
+
+
+_NOTHING = asarray(0)
