@@ -6,7 +6,7 @@
 Tensor([ 15, 255], dtype=i64)
 
 `cloakwork.heal` loads, checks and runs HEAL's transcripts; `trace` records programs from Python;
-`cloakwork.fhe` holds CKKS.
+`cloakwork.fhe` holds CKKS and BGV.
 
 The package is itself a namespace of the Python array API standard, 2025.12: `cloakwork.sum`,
 `cloakwork.float32`, `cloakwork.linalg`.

@@ -73,8 +73,34 @@ class ScaleError(CloakworkError, ValueError):
         return f"{self.op}: needs {self.needed}, got scale 2^{self.scale_log2:.9f}; {self.hint}"
 
 
+class NoiseError(CloakworkError, ValueError):
+    """The noise of a result would leave no bit to decrypt; `budget_log2` is what is left."""
+
+    def __init__(self, op: str, budget_log2: float, hint: str) -> None:
+        super().__init__(op, budget_log2, hint)
+        self.op, self.budget_log2, self.hint = op, budget_log2, hint
+
+    def __str__(self) -> str:
+        return f"{self.op}: would leave {self.budget_log2:.1f} bits of noise budget; {self.hint}"
+
+
 class MissingKeyError(CloakworkError, LookupError):
     """An operation needs a key that the evaluator was not given, or that was released."""
+
+
+class KeyMismatchError(CloakworkError, ValueError):
+    """Operands, keys or files belong to different parameters or secrets.
+
+    `what` is "parameters" or "key"; `expected` and `got` are fingerprints.
+    """
+
+    def __init__(self, op: str, what: str, expected: str, got: str, hint: str) -> None:
+        super().__init__(op, what, expected, got, hint)
+        self.op, self.what, self.expected, self.got, self.hint = op, what, expected, got, hint
+
+    def __str__(self) -> str:
+        expected, got = self.expected[:8], self.got[:8]
+        return f"{self.op}: expected {self.what} {expected}..., got {got}...; {self.hint}"
 
 
 class ModelError(CloakworkError, ValueError):
@@ -122,7 +148,10 @@ class SecretError(CloakworkError, TypeError):
 
 
 class LoadError(CloakworkError, ValueError):
-    """A file is not a program; the message names the place, what was expected and what came."""
+    """A file is not a program, a key or a ciphertext, or it is not whole.
+
+    The message names the place, what was expected and what came.
+    """
 
 
 class SaveError(CloakworkError, ValueError):

@@ -1,49 +1,67 @@
-"""A small insecure ring and its keys, shared by the CKKS tests."""
+"""Small insecure rings with their keys, shared by the tests of schemes."""
 
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 
 import numpy as np
 from cloakwork import fhe
 from numpy.typing import ArrayLike, NDArray
 
-
-@dataclass(frozen=True)
-class Setup:
-    """Keys and shorthand for one set of parameters."""
-
-    parameters: fhe.Parameters
-
-    @cached_property
-    def context(self) -> fhe.Context:
-        return fhe.Context(self.parameters)
-
-    @cached_property
-    def secret(self) -> fhe.SecretKey:
-        return fhe.SecretKey(self.context)
-
-    @cached_property
-    def public(self) -> fhe.PublicKey:
-        return self.secret.public_key()
-
-    @cached_property
-    def evaluator(self) -> fhe.Evaluator:
-        return fhe.Evaluator(self.context, self.secret.relinearization_key())
-
-    def encrypt(self, values: ArrayLike) -> fhe.Ciphertext:
-        return self.public.encrypt(fhe.encode(self.context, values))
-
-    def decrypt(self, ciphertext: fhe.Ciphertext) -> NDArray[np.complex128]:
-        return fhe.decode(self.context, self.secret.decrypt(ciphertext))
+Complex = NDArray[np.complex128]
+Integers = NDArray[np.int64]
+T = 65537
 
 
-def small_setup(degree: int = 64, modulus_bits: tuple[int, ...] = (60, 40, 40, 40)) -> Setup:
-    """Keys for a toy ring: right, and not secure."""
-    return Setup(fhe.Parameters.with_bits(degree, modulus_bits, 40, insecure=True))
+@cache
+def ckks(degree: int = 256, levels: int = 4, *, special: int = 2, manual: bool = False) -> fhe.Keys:
+    """Keys of a toy ring for CKKS: right, and not secure."""
+    context = fhe.ckks(
+        degree,
+        moduli=[50] + [40] * levels,
+        special=[50] * special,
+        security=None,
+        levels="manual" if manual else "auto",
+    )
+    return context.keygen(rotations=[1, 2, 4, -1])
 
 
-def slots(setup: Setup, batch: tuple[int, ...] = (), seed: int = 7) -> NDArray[np.complex128]:
-    """Complex values of size about 1, one a slot."""
+@cache
+def bgv(degree: int = 256, levels: int = 5, *, t: int = T, special: int = 2) -> fhe.Keys:
+    """Keys of a toy ring for BGV."""
+    context = fhe.bgv(degree, t, moduli=[49] * (levels + 1), special=[50] * special, security=None)
+    return context.keygen(rotations=[1, 2, 4, -1])
+
+
+def unit_slots(keys: fhe.Keys, seed: int, batch: tuple[int, ...] = ()) -> Complex:
+    """Complex numbers of size 1, one a slot: products of them have that size, too."""
     generator = np.random.default_rng(seed)
-    pairs = generator.uniform(-1, 1, (*batch, setup.parameters.slots, 2))
-    return np.asarray(pairs.view(np.complex128)[..., 0])
+    return np.exp(2j * np.pi * generator.random((*batch, keys.context.slots)))
+
+
+def integer_slots(keys: fhe.Keys, seed: int, batch: tuple[int, ...] = ()) -> Integers:
+    """Integers mod t, centred around 0, one a slot."""
+    t = keys.context.parameters.plain_modulus
+    drawn = np.random.default_rng(seed).integers(0, t, (*batch, keys.context.slots))
+    return centred(drawn, t)
+
+
+def centred(values: ArrayLike, t: int = T) -> Integers:
+    """Mod t, from -t / 2 to t / 2."""
+    half = (t - 1) // 2
+    return np.asarray((np.asarray(values) + half) % t - half)
+
+
+def rolled(values: Integers, step: int) -> Integers:
+    """Both rows of BGV's slots, rotated to the left."""
+    half = values.shape[-1] // 2
+    rows = (values[..., :half], values[..., half:])
+    return np.concatenate([np.roll(row, -step, axis=-1) for row in rows], axis=-1)
+
+
+def error(keys: fhe.Keys, ciphertext: fhe.Ciphertext, expected: ArrayLike) -> float:
+    """The largest distance of a slot from what is expected."""
+    return float(np.abs(keys.decrypt(ciphertext) - np.asarray(expected)).max())
+
+
+def measured_bits(keys: fhe.Keys, ciphertext: fhe.Ciphertext, expected: ArrayLike) -> float:
+    """Bits of precision that a result really has."""
+    return float(-np.log2(max(error(keys, ciphertext, expected), 1e-300)))

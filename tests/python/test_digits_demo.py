@@ -12,7 +12,7 @@ from cloakwork.demo import digits as demo
 from cloakwork.errors import ModelError
 from cloakwork.models import SquareMlp, load_digits, load_digits_model
 from cloakwork.models import digits as digits_module
-from python.fhe_setup import small_setup
+from python.fhe_setup import ckks
 from rich.console import Console
 
 MODEL_PATH = Path(digits_module.__file__).parent / "digits.onnx"
@@ -100,24 +100,27 @@ def test_unreadable_models_are_refused(content: bytes | None, tmp_path: Path) ->
 
 
 def test_the_encrypted_model_agrees_with_the_plain_one_on_a_toy_ring() -> None:
-    setup = small_setup(degree=64)
+    keys = ckks(64, 3)
     images = load_digits().images[:32]
     model = load_digits_model()
-    logits = model.encrypted(setup.evaluator, setup.encrypt(images.T))
-    assert logits.level == setup.parameters.level - model.levels
-    assert np.abs(setup.decrypt(logits).real.T - model.plain(images)).max() < 1e-4
+    logits = model.encrypted(keys.encrypt(images.T))
+    assert logits.level == keys.context.parameters.level - model.levels
+    distance = np.abs(keys.decrypt(logits).real.T - model.plain(images)).max()
+    assert distance < 1e-4
+    assert distance < 2.0 ** -logits.precision_estimate()
 
 
 def test_the_traced_model_computes_the_same_residues() -> None:
-    setup = small_setup(degree=64)
+    keys = ckks(64, 3)
     model = load_digits_model()
-    features = setup.encrypt(load_digits().images[:32].T)
-    eager = model.encrypted(setup.evaluator, features)
-    program, level, scale = demo._trace(setup.evaluator, model, features)
-    result = program.to_transcript(inputs=[features.data]).run(verify=True)
-    assert (level, scale) == (eager.level, eager.scale)
+    features = keys.encrypt(load_digits().images[:32].T)
+    eager = model.encrypted(features)
+    program = cw.trace(model.encrypted, features)
+    result = program.to_heal().run(verify=True)
+    (traced,) = program.results(result.outputs)
+    assert (traced.level, traced.scale) == (eager.level, eager.scale)
     assert not result.mismatches
-    np.testing.assert_array_equal(np.asarray(result.outputs[0]), np.asarray(eager.data))
+    np.testing.assert_array_equal(np.asarray(traced.data), np.asarray(eager.data))
 
 
 def test_the_demo_keeps_its_promises(tmp_path: Path) -> None:
@@ -128,14 +131,15 @@ def test_the_demo_keeps_its_promises(tmp_path: Path) -> None:
     assert report.agreement >= 0.995
     assert report.logit_error <= 1e-3
     assert report.accuracy_encrypted >= 0.96
-    assert not report.parameters.insecure
+    assert report.parameters.security == 128
+    assert report.logit_error < 2.0**-report.precision_bits
     assert set(report.seconds) == set(demo._PHASES)
     transcript = cw.heal.load(report.transcript)
     assert not transcript.run(verify=True).mismatches
 
 
 def test_a_report_that_breaks_a_promise_has_not_passed() -> None:
-    report = demo.DigitsReport(demo.demo_parameters(), Path("unused"))
+    report = demo.DigitsReport(demo.demo_context().parameters, Path("unused"))
     logits = np.eye(10)
     report.compare(logits, logits, np.arange(10))
     assert report.passed
@@ -150,5 +154,7 @@ def test_a_report_that_breaks_a_promise_has_not_passed() -> None:
 
 
 def test_the_demo_is_held_to_128_bits() -> None:
-    parameters = demo.demo_parameters()
-    assert parameters.modulus_log2 <= fhe.MODULUS_LOG2_LIMIT[parameters.degree]
+    parameters = demo.demo_context().parameters
+    assert parameters.security == 128
+    whole = parameters.modulus_log2 + parameters.special_log2
+    assert whole <= fhe.modulus_log2_limit(parameters.degree)

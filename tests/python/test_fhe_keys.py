@@ -7,143 +7,185 @@ import pickle
 import cloakwork as cw
 import numpy as np
 import pytest
-from cloakwork import fhe
-from cloakwork.errors import CloakworkError, MissingKeyError
+from cloakwork import _core, fhe
+from cloakwork.errors import CloakworkError, MissingKeyError, ParamError
+from cloakwork.fhe import samplers
 from numpy.typing import NDArray
-from python.fhe_setup import Setup, slots, small_setup
+from python.fhe_setup import bgv, ckks, error, measured_bits, unit_slots
 
-SETUP = small_setup(degree=256)
+KEYS = ckks()
+CONTEXT = KEYS.context
 
 
-def noise(setup: Setup, ciphertext: fhe.Ciphertext, message: fhe.Plaintext) -> NDArray[np.float64]:
+def noise(
+    keys: fhe.Keys, ciphertext: fhe.Ciphertext, message: fhe.Plaintext
+) -> NDArray[np.float64]:
     """Coefficients of decryption minus message, as centred integers mod q_0."""
-    decrypted = setup.secret.decrypt(ciphertext)
-    ring, q = setup.context.top, setup.parameters.moduli[0]
-    difference = np.asarray(ring.intt(decrypted.data)) - np.asarray(ring.intt(message.data))
-    centred = (difference[..., 0] + q // 2) % q - q // 2
+    basis = keys.context.tables.chain(0)
+    q = basis.moduli[0]
+    decrypted = keys.decrypt_plaintext(ciphertext)
+    shape = (-1, basis.degree, 1)
+    both = [
+        np.asarray(basis.intt(data[..., 0:1].reshape(shape)))
+        for data in (decrypted.data, message.data)
+    ]
+    centred = (both[0] - both[1] + q // 2) % q - q // 2
     return np.asarray(centred, dtype=np.float64)
 
 
-@pytest.mark.parametrize("batch", [(), (3,), (2, 2)])
-def test_decryption_undoes_both_encryptions(batch: tuple[int, ...]) -> None:
-    values = slots(SETUP, batch)
-    plaintext = fhe.encode(SETUP.context, values)
-    for key in (SETUP.secret, SETUP.public):
-        ciphertext = key.encrypt(plaintext)
-        assert tuple(ciphertext.data.shape) == (*batch, 2, 256, 4)
-        assert (ciphertext.level, ciphertext.scale) == (3, 2.0**40)
-        assert np.abs(SETUP.decrypt(ciphertext) - values).max() < 1e-7
-
-
-@pytest.mark.parametrize("level", [0, 2])
-def test_plaintexts_below_the_top_level_are_encrypted_at_theirs(level: int) -> None:
-    values = slots(SETUP)
-    plaintext = fhe.encode(SETUP.context, values, level=level)
-    for key in (SETUP.secret, SETUP.public):
-        ciphertext = key.encrypt(plaintext)
-        assert ciphertext.level == level
-        assert np.abs(SETUP.decrypt(ciphertext) - values).max() < 1e-7
-
-
 def test_fresh_noise_has_the_size_that_the_docstrings_say() -> None:
-    plaintext = fhe.encode(SETUP.context, slots(SETUP, (64,)))
-    of_secret = noise(SETUP, SETUP.secret.encrypt(plaintext), plaintext).std()
-    of_public = noise(SETUP, SETUP.public.encrypt(plaintext), plaintext).std()
+    degree = CONTEXT.parameters.degree
+    plaintext = CONTEXT.encode(unit_slots(KEYS, 1, (64,)))
+    of_secret = noise(KEYS, KEYS.encrypt(plaintext), plaintext).std()
+    of_public = noise(KEYS, KEYS.public.encrypt(plaintext), plaintext).std()
     assert of_secret == pytest.approx(3.2, rel=0.05)
-    assert of_public == pytest.approx(3.2 * (4 * 256 / 3 + 1) ** 0.5, rel=0.2)
+    assert of_public == pytest.approx(3.2 * (4 * degree / 3 + 1) ** 0.5, rel=0.2)
 
 
-def test_the_same_plaintext_encrypts_differently_each_time() -> None:
-    plaintext = fhe.encode(SETUP.context, [1.0])
-    for key in (SETUP.secret, SETUP.public):
-        first, second = (np.asarray(key.encrypt(plaintext).data) for _ in range(2))
+@pytest.mark.parametrize("level", [0, 2, 4])
+@pytest.mark.parametrize("batch", [(), (3,)])
+def test_decryption_undoes_both_encryptions(level: int, batch: tuple[int, ...]) -> None:
+    values = unit_slots(KEYS, 2, batch)
+    plaintext = CONTEXT.encode(values, level=level)
+    for ciphertext in (KEYS.encrypt(plaintext), KEYS.public.encrypt(plaintext)):
+        assert tuple(ciphertext.data.shape) == (*batch, 2, CONTEXT.parameters.degree, level + 1)
+        assert ciphertext.level == level
+        assert measured_bits(KEYS, ciphertext, values) >= ciphertext.precision_estimate()
+
+
+def test_the_same_values_encrypt_differently_each_time() -> None:
+    for encrypt in (KEYS.encrypt, KEYS.public.encrypt):
+        first, second = (np.asarray(encrypt([1.0]).data) for _ in range(2))
         assert (first == second).mean() < 0.01
 
 
-def test_another_secret_decrypts_to_noise() -> None:
-    other = fhe.SecretKey(SETUP.context)
-    decoded = fhe.decode(SETUP.context, other.decrypt(SETUP.encrypt(slots(SETUP))))
-    assert np.abs(decoded).min() > 100
+def test_two_secrets_differ() -> None:
+    other = CONTEXT.keygen(relinearization=False, conjugation=False)
+    assert other.key != KEYS.key
+    foreign = KEYS.encrypt([1.0])
+    disguised = type(foreign)(**{**vars(foreign), "key": other.key, "evaluation": None})
+    assert np.abs(other.decrypt(disguised)).min() > 1
 
 
 def test_the_secret_is_ternary() -> None:
-    secret = fhe.SecretKey(SETUP.context)
-    ring = SETUP.context.top
-    # An encryption of zero with c1 = 1 would decrypt to s itself.
-    one = np.zeros((2, 256, 4), dtype=np.int64)
-    one[1] = 1
-    s = secret.decrypt(fhe.Ciphertext(cw.asarray(one), 3, 1.0))
-    centred = np.asarray(ring.intt(s.data))
-    q = np.array(ring.moduli)
-    values = np.where(centred > q // 2, centred - q, centred)
-    assert set(np.unique(values)) == {-1, 0, 1}
-    assert (values == values[:, :1]).all()
-    counts = [int((values[:, 0] == v).sum()) for v in (-1, 0, 1)]
-    assert min(counts) > 40
+    keys = CONTEXT.keygen(relinearization=False, conjugation=False)
+    coefficients = keys._coefficients()
+    assert set(np.unique(coefficients)) == {-1, 0, 1}
+    assert min(int((coefficients == v).sum()) for v in (-1, 0, 1)) > 40
 
 
 def test_release_overwrites_the_secret() -> None:
-    with fhe.SecretKey(SETUP.context) as secret:
-        storage = secret._secret
+    with CONTEXT.keygen() as keys:
+        storage = keys._secret
         assert storage is not None
-        ciphertext = secret.encrypt(fhe.encode(SETUP.context, [1.0]))
-    ring = SETUP.context.top
-    zeroed = cw.ops.modsum(storage, 0, ring.q)
-    assert not np.asarray(zeroed).any()
-    assert "released" in repr(secret)
-    with pytest.raises(MissingKeyError, match="released"):
-        secret.decrypt(ciphertext)
+        ciphertext = keys.encrypt([1.0])
+    assert not np.asarray(cw.ops.modsum(storage, 0, 1 << 60)).any()
+    assert "released" in repr(keys)
+    for attempt in (
+        lambda: keys.decrypt(ciphertext),
+        lambda: keys.encrypt([1.0]),
+        lambda: keys.add([1]),
+    ):
+        with pytest.raises(MissingKeyError, match="released"):
+            attempt()
+    # What is public goes on.
+    assert keys.public.encrypt([1.0]).key == keys.key
 
 
-def test_a_secret_is_overwritten_when_its_key_dies() -> None:
-    secret = fhe.SecretKey(SETUP.context)
-    storage = secret._secret
+def test_a_secret_is_overwritten_when_its_keys_die() -> None:
+    keys = CONTEXT.keygen(relinearization=False, conjugation=False)
+    storage = keys._secret
     assert storage is not None
-    del secret
-    assert not np.asarray(cw.ops.modsum(storage, 0, SETUP.context.top.q)).any()
+    del keys
+    assert not np.asarray(cw.ops.modsum(storage, 0, 1 << 60)).any()
 
 
 def test_a_secret_is_never_copied_or_pickled() -> None:
-    secret = fhe.SecretKey(SETUP.context)
     for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="neither copied nor pickled"):
-            attempt(secret)
+            attempt(KEYS)
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         with pytest.raises(TypeError):
-            pickle.Pickler(io.BytesIO(), protocol).dump([secret])
+            pickle.Pickler(io.BytesIO(), protocol).dump([KEYS])
     with pytest.raises(TypeError):
-        secret.__getstate__()
+        KEYS.__getstate__()
 
 
 def test_a_secret_is_never_printed() -> None:
-    secret = fhe.SecretKey(SETUP.context)
-    for text in (repr(secret), str(secret), f"{secret}"):
-        assert text == "SecretKey(degree=256, secret hidden)"
-    assert not hasattr(secret, "__dict__")
-    assert repr(secret._secret) == "Tensor(<secret>, shape=(256, 4), dtype=i64)"
+    for text in (repr(KEYS), str(KEYS), f"{KEYS}"):
+        assert text == f"Keys(degree=256, key={KEYS.key[:8]}, secret hidden)"
+    assert not hasattr(KEYS, "__dict__")
+    assert "secret" in repr(KEYS._secret)
+    assert KEYS._secret is not None
+    assert KEYS._secret.is_secret
 
 
 def test_tracing_never_captures_a_secret() -> None:
-    ciphertext = SETUP.encrypt(slots(SETUP))
-
-    def decrypts(data: cw.Tensor) -> cw.Tensor:
-        return SETUP.secret.decrypt(fhe.Ciphertext(data, 3, 2.0**40)).data
-
-    with pytest.raises((CloakworkError, ValueError, TypeError), match="secret"):
-        cw.trace(decrypts, ciphertext.data)
+    with pytest.raises(CloakworkError, match="secret"):
+        cw.trace(lambda x: KEYS.decrypt_plaintext(x).data, KEYS.encrypt([1.0]))
 
 
-def test_the_relinearization_key_encrypts_the_gadget_times_the_square() -> None:
-    key = SETUP.secret.relinearization_key()
-    ring, base_log2 = SETUP.context.top, SETUP.parameters.gadget_base_log2
-    assert tuple(key.data.shape) == (ring.digit_count(base_log2), 2, 4, 256)
-    pairs = key.data.moveaxis(-1, -2)
-    for place in range(pairs.shape[0]):
-        ciphertext = fhe.Ciphertext(pairs[place].contiguous(), 3, 1.0)
-        square = np.zeros((2, 256, 4), dtype=np.int64)
-        square[1] = [pow(2, base_log2 * place, q) for q in ring.moduli]
-        # Decrypting (0, 2^(w j)) twice over gives 2^(w j) s, then 2^(w j) s^2.
-        once = SETUP.secret.decrypt(fhe.Ciphertext(cw.asarray(square), 3, 1.0))
-        square[1] = np.asarray(once.data)
-        twice = SETUP.secret.decrypt(fhe.Ciphertext(cw.asarray(square), 3, 1.0))
-        assert np.abs(noise(SETUP, ciphertext, twice)).max() < 8 * 3.2
+def test_the_server_s_half_holds_no_secret() -> None:
+    evaluation = KEYS.evaluation
+    tensors = [key.data for key in evaluation.galois.values()]
+    assert evaluation.relinearization is not None
+    for data in [*tensors, evaluation.relinearization.data, KEYS.public.data]:
+        assert not data.is_secret
+        assert data.is_frozen
+    assert not hasattr(evaluation, "decrypt")
+    assert not hasattr(KEYS.public, "decrypt")
+
+
+def test_seeds_expand_to_the_keystream_of_chacha20() -> None:
+    # RFC 8439, appendix A.1, vector 1: key, nonce and counter of zeros.
+    words = np.asarray(_core.random_words([8], bytes(32)))
+    assert words.tobytes().hex() == (
+        "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7"
+        "da41597c5157488d7724e03fb8d84a376a43b8f41518a11cc387b669b2ee6586"
+    )
+    with pytest.raises(ParamError, match="32 bytes"):
+        _core.random_words([8], bytes(31))
+
+
+def test_uniform_residues_follow_their_seed_limb_by_limb() -> None:
+    basis = CONTEXT.tables.chain(2)
+    seed = bytes(range(32))
+    drawn = np.asarray(samplers.uniform(seed, (2,), basis))
+    words = np.asarray(_core.random_words([2, 3, basis.degree, 2], seed)).astype(object)
+    expected = (words[..., 1] * 2**64 + words[..., 0]) % np.array(basis.moduli)[:, None]
+    np.testing.assert_array_equal(drawn, np.moveaxis(expected, 1, 2).astype(np.int64))
+
+
+def test_flooding_hides_the_noise_and_keeps_the_values() -> None:
+    values = unit_slots(KEYS, 3)
+    x = KEYS.encrypt(values)
+    for bits in (0, 4, 10):
+        distances = []
+        for _ in range(4):
+            flooded = KEYS.decrypt(x, flood_bits=bits)
+            distances.append(np.abs(flooded - values).max())
+        assert len(set(distances)) == 4
+        # Uniform in [-2^b, 2^b) a coefficient: 2^b sqrt(N / 3) a slot.
+        expected = x.coefficient_noise() + bits + np.log2(CONTEXT.parameters.degree / 3) / 2
+        assert expected - 2 < np.log2(max(distances)) + 40 < expected + 4
+    for bits in (-1.0, 80.0, float("nan")):
+        with pytest.raises(ParamError, match="flood_bits"):
+            KEYS.decrypt(x, flood_bits=bits)
+
+
+def test_flooded_bgv_decrypts_to_the_same() -> None:
+    keys = bgv()
+    x = keys.encrypt([1, -2, 3])
+    np.testing.assert_array_equal(keys.decrypt(x, flood_bits=25)[:4], [1, -2, 3, 0])
+    with pytest.raises(ParamError, match="flood_bits"):
+        keys.decrypt(x, flood_bits=60)
+
+
+def test_a_secure_set_of_parameters_computes() -> None:
+    keys = fhe.ckks(2**13, [50, 40, 40], [50]).keygen(rotations=[1])
+    a = unit_slots(keys, 4)
+    x = keys.public.encrypt(a).using(keys.evaluation)
+    result = (x * x).rescale().rotate(1) + x * 0.5
+    expected = np.roll(a * a, -1) + a / 2
+    assert error(keys, result, expected) < 1e-5
+    assert 0 <= measured_bits(keys, result, expected) - result.precision_estimate() < 8

@@ -1,44 +1,207 @@
-"""Parameters: primes, and a named refusal for each way of being invalid."""
+"""Parameters: what is chosen, what is refused and why."""
+
+from math import log2, prod
 
 import pytest
-from cloakwork.errors import CloakworkError, ParamError
-from cloakwork.fhe import MODULUS_LOG2_LIMIT, Parameters
+from cloakwork import fhe
+from cloakwork.errors import ParamError
 from cloakwork.primes import is_prime, ntt_primes, primitive_root
-from hypothesis import given
-from hypothesis import strategies as st
 
-SMALL_PRIME = 97  # = 1 mod 32, so it serves degrees up to 16
+# Security Guidelines 2024 (ePrint 2024/463), Table 5.2.
+TABLE = {
+    128: {10: 26, 11: 53, 12: 106, 13: 214, 14: 430, 15: 868, 16: 1747, 17: 3523},
+    192: {11: 36, 12: 73, 13: 147, 14: 297, 15: 597, 16: 1199, 17: 2411},
+    256: {11: 27, 12: 56, 13: 114, 14: 230, 15: 462, 16: 929, 17: 1866},
+}
+SMALL = ntt_primes(16, (20, 20, 20))
 
 
-@given(st.integers(min_value=0, max_value=20_000))
-def test_is_prime_agrees_with_trial_division(candidate: int) -> None:
-    divisors = (d for d in range(2, int(candidate**0.5) + 1) if candidate % d == 0)
-    assert is_prime(candidate) == (candidate >= 2 and next(divisors, None) is None)
+def make(scheme: str = "ckks", **changes: object) -> fhe.Parameters:
+    fields: dict[str, object] = {
+        "scheme": scheme, "degree": 16, "moduli": SMALL[:2], "special": SMALL[2:], "scale": 4.0,
+        "plain_modulus": 0, "digit_limbs": 1, "gadget_base_log2": 0, "security": None,
+    }  # fmt: skip
+    if scheme == "bgv":
+        fields |= {"scale": 0.0, "plain_modulus": 97}
+    return fhe.Parameters(**(fields | changes))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("candidate", "prime"),
+    ("rule", "changes"),
     [
-        (2**61 - 1, True),
-        (2305843009218281473, True),
-        (2305843009218936833, True),
-        (3215031751, False),  # the least strong pseudoprime to 2, 3, 5 and 7
-        (3825123056546413051, False),  # and the least to the first nine primes
-        ((2**31 - 1) * (2**30 - 35), False),
+        ("degree", {"degree": 12}),
+        ("degree", {"degree": 4}),
+        ("degree", {"degree": 1 << 18}),
+        ("modulus_count", {"moduli": ()}),
+        ("modulus_repeated", {"moduli": (SMALL[0], SMALL[0])}),
+        ("modulus_repeated", {"special": SMALL[:1]}),
+        ("modulus_range", {"moduli": (2**62 + 1,)}),
+        ("modulus_range", {"moduli": (1,)}),
+        ("modulus_not_ntt_friendly", {"moduli": (101,)}),
+        ("modulus_not_prime", {"moduli": (33,)}),
+        ("scale_range", {"scale": 0.5}),
+        ("scale_range", {"scale": float("nan")}),
+        ("scale_range", {"scale": 2.0**61}),
+        ("scale_above_modulus", {"scale": 2.0**40}),
+        ("digit_limbs", {"digit_limbs": 3}),
+        ("digit_limbs", {"digit_limbs": 0}),
+        ("special_too_small", {"digit_limbs": 2}),
+        ("gadget_base_log2", {"special": (), "gadget_base_log2": 21}),
+        ("gadget_base_log2", {"special": ()}),
+        ("security", {"security": 100}),
+        ("security_degree", {"security": 128}),
     ],
 )
+def test_each_invalid_choice_has_its_rule(rule: str, changes: dict[str, object]) -> None:
+    with pytest.raises(ParamError) as raised:
+        make(**changes)
+    assert raised.value.rule == rule
+    assert rule in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("rule", "t"),
+    [
+        ("plain_modulus", 1),
+        ("plain_modulus", 1 << 31),
+        ("plain_modulus", SMALL[0]),
+        ("plain_modulus_batching", 101),
+        ("plain_modulus_batching", 33),
+    ],
+)
+def test_plain_moduli_that_do_not_fit_are_refused(rule: str, t: int) -> None:
+    with pytest.raises(ParamError) as raised:
+        make("bgv", plain_modulus=t)
+    assert raised.value.rule == rule
+
+
+@pytest.mark.parametrize("security", [128, 192, 256])
+def test_all_moduli_together_are_held_to_the_security_table(security: int) -> None:
+    for log_degree, limit in TABLE[security].items():
+        degree = 1 << log_degree
+        assert fhe.modulus_log2_limit(degree, security) == limit
+        count = -(-limit // 58)
+        bits = [limit // count - 1] * (count - 1)
+        if len(bits) < 2:
+            continue
+        held = fhe.ckks(degree, bits, [limit // count - 1], security=security, levels="manual")
+        whole = held.parameters.moduli + held.parameters.special
+        assert prod(whole) < 1 << limit
+        with pytest.raises(ParamError, match=f"at most {limit} at degree {degree}") as raised:
+            fhe.ckks(degree, bits, [bits[0]] * 3, security=security, levels="manual")
+        assert raised.value.rule == "security_modulus"
+        fhe.ckks(degree, bits, [bits[0]] * 3, security=None, levels="manual")
+
+
+def test_degrees_below_the_table_are_refused() -> None:
+    with pytest.raises(ParamError, match="security_degree"):
+        fhe.ckks(512, [40, 30], [40])
+
+
+def test_primes_of_fifty_bits_stay_below_the_fast_path_s_limit() -> None:
+    for context in (
+        fhe.ckks(2**15, [50] + [40] * 10, [50] * 3),
+        fhe.ckks(2**15, [50] * 11, [50] * 4),
+        fhe.bgv(2**14, 65537, [49] * 7, [50]),
+    ):
+        parameters = context.parameters
+        everything = parameters.moduli + parameters.special
+        assert len(set(everything)) == len(everything)
+        for q in everything:
+            assert q < 1 << 50
+            assert q % (2 * parameters.degree) == 1
+            assert is_prime(q)
+
+
+@pytest.mark.parametrize("levels", [10, 20, 30])
+def test_scales_stay_near_each_other_down_the_whole_chain(levels: int) -> None:
+    for bits in (40, 50):
+        context = fhe.ckks(2**15, [50] + [bits] * levels, [50] * 3, security=None)
+        for scale in context.scales:
+            assert abs(log2(scale / context.parameters.scale)) < 2e-3
+        # Where the first modulus has no room for the scale, the second is needed, too.
+        assert context.lowest == (bits == 50)
+
+
+def test_bgv_prefers_primes_that_leave_plaintexts_alone() -> None:
+    parameters = fhe.bgv(2**14, 65537, [49] * 7, [50]).parameters
+    assert all(q % 65537 == 1 for q in parameters.moduli)
+    # With too few bits for that it takes others.
+    small = fhe.bgv(2**10, 65537, [24, 24], [25], security=None).parameters
+    assert all(q % 2048 == 1 for q in small.moduli)
+
+
+def test_primes_are_taken_as_they_are_given() -> None:
+    primes = ntt_primes(2**10, (50, 40, 40, 50))
+    context = fhe.ckks(2**10, primes[:3], primes[3:], security=None)
+    assert context.parameters.moduli == primes[:3]
+    assert context.parameters.special == primes[3:]
+    assert context.parameters.scale == 2.0**40
+
+
+def test_digits_follow_the_special_moduli_or_what_is_asked_for() -> None:
+    assert len(fhe.ckks(2**15, [50] + [40] * 10, [50] * 3).parameters.digits) == 4
+    assert len(fhe.ckks(2**15, [50] + [40] * 10, [50] * 3, digits=11).parameters.digits) == 11
+    with pytest.raises(ParamError, match="digits"):
+        fhe.ckks(2**15, [50] + [40] * 10, [50] * 3, digits=12)
+    with pytest.raises(ParamError, match="special_too_small"):
+        fhe.ckks(2**15, [50] + [40] * 10, [50] * 3, digits=1)
+
+
+def test_a_chain_whose_scales_would_run_away_is_refused() -> None:
+    with pytest.raises(ParamError, match="scale_chain"):
+        fhe.ckks(2**13, [50, 48, 48, 48], [50], scale=2.0**20, security=None)
+    fhe.ckks(2**13, [50, 48, 48, 48], [50], scale=2.0**20, security=None, levels="manual")
+
+
+def test_wrong_words_are_refused() -> None:
+    with pytest.raises(ParamError, match="levels"):
+        fhe.ckks(2**13, [50, 40], [50], levels="some")  # type: ignore[arg-type]
+    with pytest.raises(ParamError, match="bound"):
+        fhe.ckks(2**13, [50, 40], [50], bound=0.0)
+    with pytest.raises(ParamError, match="modulus_bits"):
+        fhe.ckks(2**13, [13, 40], [50])
+    with pytest.raises(ParamError, match="modulus_count"):
+        fhe.ckks(2**13, [], [50])
+    with pytest.raises(ParamError, match="too_few_primes"):
+        fhe.ckks(8192, [16] * 9, [50], security=None)
+
+
+def test_the_description_says_what_the_security_rests_on() -> None:
+    text = fhe.ckks(2**15, [50] + [40] * 10, [50] * 3).describe()
+    for phrase in ("degree 32768", "16384 slots", "hybrid, 4 digits", "at most 868", "128 bits"):
+        assert phrase in text
+    assert "not checked" in fhe.ckks(64, [50, 40], security=None).describe()
+    assert "gadget" in fhe.ckks(64, [50, 40], security=None).describe()
+    assert "mod 65537" in fhe.bgv(64, 65537, [50, 40], [50], security=None).describe()
+
+
+def test_fingerprints_tell_parameters_apart() -> None:
+    prints = {
+        make().fingerprint,
+        make(scale=8.0).fingerprint,
+        make(special=(), gadget_base_log2=8).fingerprint,
+        make("bgv").fingerprint,
+    }
+    assert len(prints) == 4
+    assert make().fingerprint == make().fingerprint
+
+
+def test_contexts_of_one_set_of_parameters_share_their_tables() -> None:
+    assert fhe.ckks(64, [50, 40], security=None) is fhe.ckks(64, [50, 40], security=None)
+
+
+# Carmichael numbers and strong pseudoprimes to several bases; 2^61 - 1 is prime.
+@pytest.mark.parametrize(
+    ("candidate", "prime"),
+    [
+        (0, False), (1, False), (2, True), (3, True), (37, True), (41, True), (561, False),
+        (3215031751, False), (3825123056546413051, False), (2**61 - 1, True),
+        ((2**31 - 1) * (2**30 - 35), False),
+    ],
+)  # fmt: skip
 def test_is_prime_is_exact_on_hard_numbers(candidate: int, prime: bool) -> None:
     assert is_prime(candidate) is prime
-
-
-def test_primes_are_the_nearest_distinct_ntt_friendly_ones() -> None:
-    chosen = ntt_primes(8192, (60, 40, 40, 40))
-    assert len(set(chosen)) == 4
-    for q, bits in zip(chosen, (60, 40, 40, 40), strict=True):
-        assert q % 16384 == 1
-        assert is_prime(q)
-        nearer = range(2**bits + 1 - 16384 * (abs(q - 2**bits) // 16384), 2**bits + 1, 16384)
-        assert all(not is_prime(n) or n in chosen for n in nearer)
 
 
 @pytest.mark.parametrize("order", [2, 64, 16384])
@@ -47,67 +210,3 @@ def test_primitive_root_has_exactly_its_order(order: int) -> None:
     root = primitive_root(order, q)
     assert pow(root, order, q) == 1
     assert pow(root, order // 2, q) == q - 1
-
-
-@pytest.mark.parametrize(
-    ("rule", "arguments"),
-    [
-        ("degree", (12, (97,), 4.0)),
-        ("degree", (4, (97,), 4.0)),
-        ("degree", (1 << 18, (97,), 4.0)),
-        ("modulus_count", (16, (), 4.0)),
-        ("modulus_repeated", (16, (97, 97), 4.0)),
-        ("modulus_range", (16, (2**62 + 1,), 4.0)),
-        ("modulus_range", (16, (1,), 4.0)),
-        ("modulus_range", (16, (-31,), 4.0)),
-        ("modulus_not_ntt_friendly", (16, (101,), 4.0)),
-        ("modulus_not_prime", (16, (33,), 4.0)),
-        ("scale_range", (16, (97,), 0.5)),
-        ("scale_range", (16, (97,), float("nan"))),
-        ("scale_range", (16, (97,), 2.0**61)),
-        ("scale_above_modulus", (16, (97,), 97.0)),
-    ],
-)
-def test_each_invalid_choice_has_its_rule(
-    rule: str, arguments: tuple[int, tuple[int, ...], float]
-) -> None:
-    with pytest.raises(ParamError) as raised:
-        Parameters(*arguments, gadget_base_log2=3, insecure=True)
-    assert raised.value.rule == rule
-    assert isinstance(raised.value, ValueError | CloakworkError)
-    assert rule in str(raised.value)
-
-
-@pytest.mark.parametrize("base_log2", [0, 7])
-def test_gadget_digits_must_lie_below_each_modulus(base_log2: int) -> None:
-    with pytest.raises(ParamError, match="gadget_base_log2"):
-        Parameters(16, (SMALL_PRIME,), 4.0, gadget_base_log2=base_log2, insecure=True)
-
-
-@pytest.mark.parametrize("bits", [14, 62])
-def test_modulus_bits_out_of_range_are_refused(bits: int) -> None:
-    with pytest.raises(ParamError, match="modulus_bits"):
-        Parameters.with_bits(8192, (bits,), 10)
-
-
-def test_running_out_of_primes_is_refused() -> None:
-    with pytest.raises(ParamError, match="too_few_primes"):
-        Parameters.with_bits(8192, (16,) * 9, 10, insecure=True)
-
-
-@pytest.mark.parametrize(("degree", "limit_log2"), sorted(MODULUS_LOG2_LIMIT.items()))
-def test_the_whole_modulus_is_held_to_the_security_table(degree: int, limit_log2: int) -> None:
-    # The prime nearest 2^bits may lie above it, so one bit is left free.
-    count = -(-limit_log2 // 60)
-    bits = [limit_log2 // count - 1] * count
-    assert Parameters.with_bits(degree, bits, 5).modulus_log2 < limit_log2
-    too_many = [limit_log2 // count + 1] * count if count == 1 else [*bits, 60, 60]
-    with pytest.raises(ParamError, match=f"at most {limit_log2} at degree {degree}") as raised:
-        Parameters.with_bits(degree, too_many, 5)
-    assert raised.value.rule == "security_modulus"
-    assert Parameters.with_bits(degree, too_many, 5, insecure=True).insecure
-
-
-def test_degrees_below_the_table_are_refused() -> None:
-    with pytest.raises(ParamError, match="security_degree"):
-        Parameters(16, (SMALL_PRIME,), 4.0, gadget_base_log2=3)

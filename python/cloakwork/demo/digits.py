@@ -34,13 +34,13 @@ LOGIT_ERROR_GOAL = 1e-3
 _PHASES = ("make keys", "encrypt", "trace", "write transcript", "run transcript", "decrypt")
 
 
-def demo_parameters() -> fhe.Parameters:
+def demo_context() -> fhe.CkksContext:
     """128-bit security with room for the three levels of the model.
 
-    After the last layer one modulus of 60 bits holds logits at scale 2^40: up to 2^19, where the
-    model's stay below 27.  log2 of the whole modulus is 180, and the limit at this degree is 214.
+    After the last layer one modulus of 48 bits holds logits at scale 2^38: up to 2^9, where the
+    model's stay below 27.  log2 of all moduli is 210, and the limit at this degree is 214.
     """
-    return fhe.Parameters.with_bits(8192, (60, 40, 40, 40), scale_log2=40)
+    return fhe.ckks(8192, moduli=[48, 38, 38, 38], special=[48])
 
 
 @dataclass
@@ -54,6 +54,7 @@ class DigitsReport:
     accuracy_plain: float = 0.0
     agreement: float = 0.0
     logit_error: float = float("inf")
+    precision_bits: float = float("-inf")
     mismatches: int = 0
     planned_peak_bytes: int = 0
     peak_bytes: int = 0
@@ -84,7 +85,7 @@ class _Phases:
     """Times each phase into the report and moves the progress bar."""
 
     def __init__(self, report: DigitsReport, console: Console) -> None:
-        self._report = report
+        self.report = report
         self.progress = Progress(
             TextColumn("{task.description:<16}"), BarColumn(), MofNCompleteColumn(),
             TimeElapsedColumn(), console=console, transient=True,
@@ -96,7 +97,7 @@ class _Phases:
         self.progress.update(self._task, description=name)
         start = perf_counter()
         yield
-        self._report.seconds[name] = perf_counter() - start
+        self.report.seconds[name] = perf_counter() - start
         self.progress.advance(self._task)
 
 
@@ -110,10 +111,12 @@ def run(
     console = console or Console()
     out_dir.mkdir(parents=True, exist_ok=True)
     digits, model = load_digits(), load_digits_model()
-    report = DigitsReport(demo_parameters(), out_dir / TRANSCRIPT_NAME)
+    context = demo_context()
+    report = DigitsReport(context.parameters, out_dir / TRANSCRIPT_NAME)
     phases = _Phases(report, console)
     with phases.progress:
-        logits = _run_phases(phases, report, digits.images[digits.test_index], model, threads)
+        images = digits.images[digits.test_index]
+        logits = _run_phases(phases, context, images, model, threads)
     plain = model.plain(digits.images[digits.test_index])
     report.compare(logits, plain, digits.labels[digits.test_index])
     report.peak_bytes = _peak_bytes()
@@ -122,46 +125,30 @@ def run(
 
 
 def _run_phases(
-    phases: _Phases, report: DigitsReport, images: NDArray[np.float64], model: SquareMlp,
+    phases: _Phases, context: fhe.CkksContext, images: NDArray[np.float64], model: SquareMlp,
     threads: int | None,
 ) -> NDArray[np.float64]:  # fmt: skip
     """Logits [n, 10] of images [n, 64], computed on ciphertexts."""
+    report = phases.report
     with phases.phase("make keys"):
-        context = fhe.Context(report.parameters)
-        secret = fhe.SecretKey(context)
-        public = secret.public_key()
-        evaluator = fhe.Evaluator(context, secret.relinearization_key())
-    with secret:
+        keys = context.keygen(conjugation=False)
+    with keys:
         with phases.phase("encrypt"):
-            features = public.encrypt(fhe.encode(context, images.T))
+            features = keys.public.encrypt(images.T).using(keys.evaluation)
         with phases.phase("trace"):
-            program, level, scale = _trace(evaluator, model, features)
+            program = cw.trace(model.encrypted, features)
         with phases.phase("write transcript"):
-            transcript = program.to_transcript(inputs=[features.data])
+            transcript = program.to_heal()
             transcript.save(report.transcript)
         with phases.phase("run transcript"):
             result = transcript.run(verify=True, threads=threads)
         report.mismatches = len(result.mismatches)
         report.planned_peak_bytes = result.report.peak_bytes
         with phases.phase("decrypt"):
-            encrypted = fhe.Ciphertext(result.outputs[0], level, scale)
-            slots = fhe.decode(context, secret.decrypt(encrypted))
+            (encrypted,) = program.results(result.outputs)
+            report.precision_bits = encrypted.precision_estimate()
+            slots = keys.decrypt(encrypted)
     return np.asarray(slots.real[:, : len(images)].T)
-
-
-def _trace(
-    evaluator: fhe.Evaluator, model: SquareMlp, features: fhe.Ciphertext
-) -> tuple[cw.Program, int, float]:
-    """The model as a program over the features' residues, with its result's level and scale."""
-    results: list[fhe.Ciphertext] = []
-
-    def logits(data: cw.Tensor) -> cw.Tensor:
-        traced = fhe.Ciphertext(data, features.level, features.scale)
-        results.append(model.encrypted(evaluator, traced))
-        return results[-1].data
-
-    program = cw.trace(logits, features.data)
-    return program, results[-1].level, results[-1].scale
 
 
 def _peak_bytes() -> int:
@@ -172,7 +159,8 @@ def _peak_bytes() -> int:
 
 def _print(report: DigitsReport, digits: Digits, console: Console) -> None:
     parameters = report.parameters
-    limit = fhe.MODULUS_LOG2_LIMIT[parameters.degree]
+    limit = fhe.modulus_log2_limit(parameters.degree)
+    whole = parameters.modulus_log2 + parameters.special_log2
     table = Table(title="Encrypted digits", title_justify="left", show_header=False)
     table.add_column()
     table.add_column(justify="right")
@@ -188,7 +176,7 @@ def _print(report: DigitsReport, digits: Digits, console: Console) -> None:
     table.add_section()
     table.add_row(
         "CKKS, 128-bit security",
-        f"degree {parameters.degree}, log2 of the modulus {parameters.modulus_log2:.0f} of {limit}",
+        f"degree {parameters.degree}, log2 of all moduli {whole:.0f} of {limit}",
     )
     for name, seconds in report.seconds.items():
         table.add_row(name, f"{seconds:.2f} s")

@@ -1,33 +1,43 @@
-"""CKKS: approximate arithmetic on encrypted vectors, written over Tensor operations.
+"""CKKS and BGV: encrypted arithmetic, written over Tensor operations.
 
 >>> from cloakwork import fhe
->>> parameters = fhe.Parameters.with_bits(2048, (28, 24), scale_log2=22)
->>> context = fhe.Context(parameters)
->>> secret = fhe.SecretKey(context)
->>> encrypted = secret.public_key().encrypt(fhe.encode(context, [1.5, -2.0]))
->>> total = fhe.Evaluator(context).add(encrypted, encrypted)
->>> [float(round(x.real, 1)) for x in fhe.decode(context, secret.decrypt(total))[:2]]
-[3.0, -4.0]
+>>> context = fhe.ckks(degree=2**13, moduli=[50, 40, 40], special=[50])
+>>> keys = context.keygen(rotations=[1])
+>>> x = keys.encrypt([1.5, -2.0, 0.25])
+>>> [round(float(value.real), 4) for value in keys.decrypt((x * x + 0.5).rotate(1))[:2]]
+[4.5, 0.5625]
+
+docs/fhe.md teaches them in a page; docs/threat-model.md says what they protect from.
 """
 
-from cloakwork.fhe.ciphertext import Ciphertext, Plaintext
+from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
+from cloakwork.fhe.ciphertext import Ciphertext
+from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
 from cloakwork.fhe.context import Context
-from cloakwork.fhe.encoding import decode, encode
-from cloakwork.fhe.evaluator import Evaluator
-from cloakwork.fhe.keys import PublicKey, RelinearizationKey, SecretKey
-from cloakwork.fhe.parameters import ERROR_SIGMA, MODULUS_LOG2_LIMIT, Parameters
+from cloakwork.fhe.evaluation import EvaluationKeys
+from cloakwork.fhe.keys import Keys
+from cloakwork.fhe.parameters import ERROR_SIGMA, Parameters
+from cloakwork.fhe.plaintext import Plaintext
+from cloakwork.fhe.public import PublicKey
+from cloakwork.fhe.schemes import bgv, ckks
+from cloakwork.fhe.security import modulus_log2_limit
+from cloakwork.fhe.storage import load_any as load
 
 __all__ = [
     "ERROR_SIGMA",
-    "MODULUS_LOG2_LIMIT",
+    "BgvCiphertext",
+    "BgvContext",
     "Ciphertext",
+    "CkksCiphertext",
+    "CkksContext",
     "Context",
-    "Evaluator",
+    "EvaluationKeys",
+    "Keys",
     "Parameters",
     "Plaintext",
     "PublicKey",
-    "RelinearizationKey",
-    "SecretKey",
-    "decode",
-    "encode",
+    "bgv",
+    "ckks",
+    "load",
+    "modulus_log2_limit",
 ]

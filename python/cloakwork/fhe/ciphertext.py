@@ -1,48 +1,373 @@
-"""Plaintexts and ciphertexts: a tensor of residues with its level and scale."""
+"""Ciphertexts: what CKKS and BGV have in common."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import log2
+from typing import TYPE_CHECKING, Any, Self
 
-import cloakwork as cw
+from cloakwork import ops
+from cloakwork._core import Tensor
+from cloakwork.errors import KeyMismatchError, LevelError, MissingKeyError, ParamError
+from cloakwork.fhe import noise, steps
+from cloakwork.fhe.evaluation import EvaluationKeys
+from cloakwork.fhe.layout import batched, like, limb_range, parts, residues
+from cloakwork.fhe.noise import independent
+from cloakwork.fhe.plaintext import Plaintext
+from cloakwork.fhe.switching import product, switched
+from cloakwork.fhe.tables import Basis, ModDown
+
+if TYPE_CHECKING:
+    from cloakwork.fhe.container import PathLike
+    from cloakwork.fhe.context import Context
 
 
-@dataclass(frozen=True, eq=False)
-class Plaintext:
-    """An encoded polynomial, or a batch of them.
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Ciphertext(ABC):
+    """(c0, c1, ...) with c0 + c1 s + ... = message + noise mod q_0 ... q_level, or a batch.
 
-    data    int64 [..., N, level + 1], NTT domain, natural order, canonical residues
-    scale   the polynomial is about scale times the values
+    data         int64 [parts, N, level + 1] or [B, parts, N, level + 1], canonical residues in
+                 the NTT domain, bit-reversed; three parts after a product, until something needs
+                 two (`relinearize`)
+    noise        log2 of the estimated standard deviation of the noise in the embedding
+    key          the secret's fingerprint
+    evaluation   keys that operators take; `using` gives others
+    seed         of a fresh ciphertext: what its last part is expanded from
+
+    Ciphertexts never change; operators make new ones.
     """
 
-    data: cw.Tensor
+    context: Context
+    data: Tensor
     level: int
-    scale: float
+    noise: float
+    key: str
+    evaluation: EvaluationKeys | None = None
+    seed: bytes | None = None
+
+    # NumPy's arrays leave operators to the ciphertexts that they meet.
+    __array_ufunc__ = None
+
+    @property
+    def parts(self) -> int:
+        """Polynomials: 2, or 3 after a product."""
+        return self.data.shape[-3]
+
+    @property
+    def batch(self) -> int | None:
+        """How many ciphertexts these are; None: one, without an axis for it."""
+        return self.data.shape[0] if self.data.ndim == 4 else None
+
+    @property
+    def basis(self) -> Basis:
+        """The moduli of its level, with their transform."""
+        return self.context.tables.chain(self.level)
+
+    @property
+    def modulus_log2(self) -> float:
+        """log2 of the modulus at its level."""
+        return sum(map(log2, self.basis.moduli))
+
+    @property
+    def keys(self) -> EvaluationKeys:
+        """Its evaluation keys; MissingKeyError if it has none."""
+        if self.evaluation is None:
+            raise MissingKeyError(
+                "this ciphertext came without evaluation keys: ciphertext.using(keys.evaluation)"
+            )
+        return self.evaluation
+
+    def using(self, evaluation: EvaluationKeys | None) -> Self:
+        """The same ciphertext with these evaluation keys; KeyMismatchError if they do not fit."""
+        if evaluation is not None and evaluation.key != self.key:
+            raise KeyMismatchError(
+                "using", "key", self.key, evaluation.key, "take the evaluation keys of its secret"
+            )
+        return replace(self, evaluation=evaluation)
+
+    def seeded(self, seed: bytes) -> Self:
+        """The same ciphertext, known to have its last part from this seed."""
+        return replace(self, seed=seed)
+
+    def carried(self, example: Ciphertext | None = None) -> Tensor:
+        """Its residues, for a program; errors unless it is as the program's example.
+
+        Raises KeyMismatchError for other parameters or another secret, LevelError for another
+        level.
+        """
+        if example is not None:
+            example.context.check(self, "run")
+            if example.key != self.key:
+                hint = "trace the program again: it holds the keys of one secret"
+                raise KeyMismatchError("run", "key", example.key, self.key, hint)
+            if example.level != self.level:
+                hint = "bring it to the level of the example"
+                raise LevelError("run", f"level {example.level}", self.level, hint)
+        return self.data
+
+    def carrying(self, tensor: Tensor) -> Self:
+        """The same ciphertext around other residues."""
+        return replace(self, data=tensor, seed=None)
+
+    def save(self, path: PathLike) -> None:
+        """Write it to a file; `fhe.load` reads it."""
+        from cloakwork.fhe.storage import save_ciphertext
+
+        save_ciphertext(path, self)
+
+    def coefficient_noise(self) -> float:
+        """log2 of what the noise of every coefficient stays below, but with a chance of 2^-15."""
+        return self.noise - log2(self.context.parameters.degree) / 2 + noise.TAIL_LOG2
+
+    def __add__(self, other: Any) -> Self:
+        """Slot by slot; with a ciphertext, a plaintext, a number or an array of values."""
+        if isinstance(other, Ciphertext):
+            a, b = self._alike("add", other)
+            return a._sum(b)
+        result: Self = self._plus(other)
+        return result
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Self:
+        if isinstance(other, Plaintext):
+            return -(-self + other)
+        return self.__add__(-other)
+
+    def __rsub__(self, other: Any) -> Self:
+        return (-self).__add__(other)
+
+    def __neg__(self) -> Self:
+        basis = self.basis
+        out = residues(self.data.shape[:-2], basis.degree, basis.limbs)
+        return self._with(ops.modneg(self.data, basis.q, out=out))
+
+    def __mul__(self, other: Any) -> Self:
+        """Slot by slot; with a ciphertext, a plaintext, a number or an array of values.
+
+        A product of ciphertexts has three parts until something needs two.
+        """
+        if isinstance(other, Ciphertext):
+            a, b = self._factors("multiply", other)
+            return a._product(b)
+        result: Self = self._times(other)
+        return result
+
+    __rmul__ = __mul__
+
+    def square(self) -> Self:
+        """`self * self`, with one product fewer."""
+        a, _ = self._factors("square", self)
+        data = steps.tensor_square(batched(a.data), a.basis)
+        return a._multiplied(a, like(data, a.data))
+
+    def relinearize(self) -> Self:
+        """Two parts instead of three, by a key switch; what has two stays as it is.
+
+        Noise   that of key switching: `describe` of the context names its digits
+        """
+        if self.parts == 2:
+            return self
+        data, tables = batched(self.data), self.context.tables
+        key = self.keys.relinearization_key()
+        out = switched(tables, self.level, data[:, 2], key, data[:, 0:2])
+        grown = independent(self.noise, noise.key_switch(self.context.parameters, self.level))
+        return self._with(like(out, self.data), noise=grown)
+
+    def rotate_many(self, steps_list: Sequence[int]) -> list[Self]:
+        """Rotations by each number of steps, as `_rotate`; those with a key share their digits.
+
+        Hoisted (Halevi and Shoup, ePrint 2018/244): the digits of c1 are computed once.
+        """
+        own, keys = self.relinearize(), self.keys
+        elements = [self.context.rotation_element(step) for step in steps_list]
+        if not self.context.parameters.special:
+            return [own._rotate(step) for step in steps_list]
+        up = self.context.tables.mod_up(self.level)
+        data = batched(own.data)
+        digits = None
+        results: list[Self] = []
+        for step, element in zip(steps_list, elements, strict=True):
+            if element == 1 or element not in keys.galois:
+                results.append(own._rotate(step))
+                continue
+            digits = steps.mod_up(data[:, 1], up) if digits is None else digits
+            acc = product(
+                self.context.tables, self.level, digits, keys.galois[element], data[:, 0:1]
+            )
+            results.append(own._turned(steps.mod_down(acc, self._down), element))
+        return results
+
+    def inner_sum(self, count: int) -> Self:
+        """Slot j becomes the sum of slots j to j + count - 1, around the row's end.
+
+        Takes about log2(count) rotations, each by a power of two or by what is summed already.
+        Raises ParamError unless 1 <= count <= slots of a row, MissingKeyError without the keys.
+        """
+        row = self.context.parameters.degree // 2
+        if not 1 <= count <= row:
+            raise ParamError("count", count, f"1 to {row} slots of a row")
+        block, size = self.relinearize(), 1
+        total: Self | None = None
+        offset = 0
+        while True:
+            if count & size:
+                total = block if total is None else total + block._rotate(offset)
+                offset += size
+            if 2 * size > count:
+                return total  # type: ignore[return-value]  # the top bit of count is set
+            block = block + block._rotate(size)
+            size *= 2
+
+    @property
+    def _down(self) -> ModDown:
+        return self.context.tables.mod_down(self.level)
+
+    def _rotate(self, step: int) -> Self:
+        """Rotate (both rows) to the left, by a sum of the rotations that there are keys for."""
+        result = self
+        row = self.context.parameters.degree // 2
+        if step % row == 0:
+            return result
+        for taken in self.keys.route(step):
+            result = result._automorphism(self.context.rotation_element(taken), f"rotation {taken}")
+        return result
+
+    def _automorphism(self, element: int, what: str, add: str = "rotations=[...]") -> Self:
+        """The message's polynomial m(X) becomes m(X^element)."""
+        own = self.relinearize()
+        key = own.keys.galois_key(element, what, add)
+        data = batched(own.data)
+        out = switched(own.context.tables, own.level, data[:, 1], key, data[:, 0:1])
+        return own._turned(out, element)
+
+    def _turned(self, data: Tensor, element: int) -> Self:
+        """Residues [B, 2, N, k] after their key switch, under the automorphism itself."""
+        index = self.context.tables.automorphism(element)
+        grown = independent(self.noise, noise.key_switch(self.context.parameters, self.level))
+        return self._with(like(steps.automorphism(data, index), self.data), noise=grown)
+
+    def _divided(self) -> Tensor:
+        """The residues over the last modulus, rounded.
+
+        Three parts are relinearized if there is a key, in one division with the key switch's.
+        """
+        data, tables, level = batched(self.data), self.context.tables, self.level
+        if level == 0:
+            raise LevelError("rescale", "level 1 or more", 0, "begin with a longer modulus chain")
+        joined = self.parts == 3 and self._joins_divisions
+        if not joined:
+            return like(steps.mod_down(data, tables.rescale(level)), self.data)
+        digits = steps.mod_up(data[:, 2], tables.mod_up(level))
+        key = self.keys.relinearization_key()
+        acc = product(tables, level, digits, key, data[:, 0:2])
+        return like(steps.mod_down(acc, tables.mod_down_rescale(level)), self.data)
+
+    @property
+    def _joins_divisions(self) -> bool:
+        has_key = self.evaluation is not None and self.evaluation.relinearization is not None
+        return has_key and bool(self.context.parameters.special)
+
+    def _divided_noise(self) -> float:
+        """The noise of `_divided`."""
+        parameters, last = self.context.parameters, log2(self.basis.moduli[-1])
+        if self.parts == 3 and self._joins_divisions:
+            switched_noise = noise.key_switch(parameters, self.level)
+            before = independent(self.noise, switched_noise) - last
+            return independent(before, noise.rounding(parameters, len(parameters.special) + 1))
+        return independent(self.noise - last, noise.rounding(parameters, 1, self.parts))
+
+    def _cut(self, level: int) -> Self:
+        """The same message with fewer limbs: a view; scale and noise stay."""
+        return replace(self, data=limb_range(self.data, 0, level + 1), level=level, seed=None)
+
+    def _with(self, data: Tensor, **changes: Any) -> Self:
+        return replace(self, data=data, seed=None, **changes)
+
+    def _raw_sum(self, other: Ciphertext) -> Tensor:
+        """The sum of residues at one level, of two or three parts each."""
+        more, fewer = (self, other) if self.parts >= other.parts else (other, self)
+        a, b, basis = more.data, fewer.data, self.basis
+        batch = max(a.shape[:-3], b.shape[:-3])
+        out = residues((*batch, more.parts), basis.degree, basis.limbs)
+        if more.parts == fewer.parts:
+            return ops.modsum(a, b, basis.q, out=out)
+        low = parts(out, 0, fewer.parts)
+        ops.modsum(parts(a, 0, fewer.parts), b, basis.q, out=low)
+        rest = parts(out, fewer.parts, more.parts)
+        steps.place(parts(a, fewer.parts, more.parts), basis.q, rest)
+        return out
+
+    def _body_plus(self, addend: Tensor) -> Tensor:
+        """The residues with `addend` [N, k], [B, N, k] or [k] added to c0."""
+        basis = self.basis
+        batch = addend.shape[:-2] or self.data.shape[:-3]
+        out = residues((*batch, self.parts), basis.degree, basis.limbs)
+        spread = addend.unsqueeze(addend.ndim - 2) if addend.ndim > 1 else addend
+        ops.modsum(parts(self.data, 0, 1), spread, basis.q, out=parts(out, 0, 1))
+        steps.place(parts(self.data, 1, self.parts), basis.q, parts(out, 1, self.parts))
+        return out
+
+    def _scaled_by(self, factor: Tensor) -> Tensor:
+        """The residues times `factor` [N, k], [B, N, k] or [k]."""
+        basis = self.basis
+        batch = factor.shape[:-2] or self.data.shape[:-3]
+        spread = factor.unsqueeze(factor.ndim - 2) if factor.ndim > 1 else factor
+        out = residues((*batch, self.parts), basis.degree, basis.limbs)
+        return ops.modmul(self.data, spread, basis.q, out=out)
+
+    def _product(self, other: Self) -> Self:
+        a, b = batched(self.data), batched(other.data)
+        if a.shape[0] != b.shape[0]:
+            count = max(a.shape[0], b.shape[0])
+            a = a if a.shape[0] == count else a.expand(0, count)
+            b = b if b.shape[0] == count else b.expand(0, count)
+        data = steps.tensor_product(a, b, self.basis)
+        return self._multiplied(other, like(data, max(self.data, other.data, key=_rank)))
+
+    def _fits(self, op: str, other: Ciphertext) -> EvaluationKeys | None:
+        """The keys of both; KeyMismatchError where parameters, secrets or batches differ."""
+        self.context.check(other, op)
+        if other.key != self.key:
+            raise KeyMismatchError(
+                op, "key", self.key, other.key, "operands must be encrypted under one secret"
+            )
+        if self.batch not in (None, 1, other.batch) and other.batch not in (None, 1):
+            raise ParamError("batch", other.batch, f"{self.batch} ciphertexts, or one, for {op}")
+        return self.evaluation or other.evaluation
+
+    @abstractmethod
+    def _alike(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
+        """Both at one level and scale."""
+
+    @abstractmethod
+    def _factors(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
+        """Both with two parts at one level."""
+
+    @abstractmethod
+    def _sum(self, other: Self) -> Self: ...
+
+    @abstractmethod
+    def _multiplied(self, other: Self, data: Tensor) -> Self:
+        """The product's ciphertext around its residues."""
+
+    @abstractmethod
+    def _plus(self, other: Any) -> Any:
+        """The sum with what is no ciphertext; NotImplemented for what is no operand."""
+
+    @abstractmethod
+    def _times(self, other: Any) -> Any:
+        """The product with what is no ciphertext; NotImplemented for what is no operand."""
 
     def __repr__(self) -> str:
-        return f"Plaintext({_summary(self.data, self.level, self.scale)})"
+        batch = "" if self.batch is None else f"batch={self.batch}, "
+        return f"Ciphertext({batch}level={self.level}, parts={self.parts}{self._state()})"
+
+    @abstractmethod
+    def _state(self) -> str: ...
 
 
-@dataclass(frozen=True, eq=False)
-class Ciphertext:
-    """(c0, c1) with c0 + c1 s = scale * message + noise mod q_0 ... q_level, or a batch of them.
-
-    data    int64 [..., 2, N, level + 1], NTT domain, natural order, canonical residues
-    """
-
-    data: cw.Tensor
-    level: int
-    scale: float
-
-    def __repr__(self) -> str:
-        return f"Ciphertext({_summary(self.data, self.level, self.scale)})"
-
-
-def component(data: cw.Tensor, index: int) -> cw.Tensor:
-    """View [..., N, k] of c0 (index 0) or c1 (index 1) of [..., 2, N, k]."""
-    return data[(slice(None),) * (data.ndim - 3) + (index, slice(None), slice(None))]
-
-
-def _summary(data: cw.Tensor, level: int, scale: float) -> str:
-    return f"shape={tuple(data.shape)}, level={level}, scale=2^{log2(scale):.2f}"
+def _rank(data: Tensor) -> int:
+    return data.ndim

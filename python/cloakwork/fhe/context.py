@@ -1,46 +1,141 @@
-"""Parameters with the tensors derived from them: one ring a level."""
+"""What both schemes' contexts have in common: parameters, tables, keys, automorphisms."""
 
 from __future__ import annotations
 
-from cloakwork.errors import LevelError
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork._core import Tensor
+from cloakwork.errors import KeyMismatchError, LevelError, ParamError
+from cloakwork.fhe.ciphertext import Ciphertext
+from cloakwork.fhe.keys import Keys
 from cloakwork.fhe.parameters import Parameters
-from cloakwork.fhe.ring import LastLimb, Ring
+from cloakwork.fhe.plaintext import Plaintext
+from cloakwork.fhe.tables import Tables
+
+Levels = Literal["auto", "manual"]
 
 
-class Context:
-    """NTT tables and constants of `parameters` for every level.
+class Context(ABC):
+    """A scheme under certain parameters; made by `fhe.ckks` and `fhe.bgv`.
 
-    Built before tracing, so that a traced program holds the tables as constants.  Takes
-    2 N * 8 bytes a limb and level.
+    Build it before tracing, so that a traced program holds its tables as constants: they take
+    2 N * 8 bytes a modulus.
     """
 
-    def __init__(self, parameters: Parameters) -> None:
-        moduli = parameters.moduli
-        self.parameters = parameters
-        self.rings = tuple(
-            Ring(parameters.degree, moduli[: level + 1]) for level in range(parameters.level + 1)
-        )
-        self._last_limbs = tuple(LastLimb.of(ring) for ring in self.rings[1:])
+    def __init__(self, parameters: Parameters, levels: Levels) -> None:
+        if levels not in ("auto", "manual"):
+            raise ParamError("levels", levels, '"auto" or "manual"')
+        self.parameters, self.levels = parameters, levels
+        self.tables = Tables(parameters)
 
     @property
-    def top(self) -> Ring:
-        """The ring of fresh ciphertexts, with every limb."""
-        return self.rings[-1]
+    def slots(self) -> int:
+        """Values that a plaintext holds."""
+        return self.parameters.slots
 
-    def ring(self, level: int, op: str) -> Ring:
-        """The ring at `level`; LevelError naming `op` where there is none."""
-        if not 0 <= level < len(self.rings):
-            raise LevelError(
-                op,
-                f"a level from 0 to {len(self.rings) - 1}",
-                level,
-                "use the context that made the operand",
+    @property
+    def automatic(self) -> bool:
+        """Whether operands are brought to one level and scale by themselves."""
+        return self.levels == "auto"
+
+    def describe(self) -> str:
+        """The parameters in words, with their security and what they cost."""
+        return self.parameters.describe()
+
+    def keygen(
+        self,
+        rotations: Sequence[int] = (),
+        *,
+        conjugation: bool = True,
+        relinearization: bool = True,
+    ) -> Keys:
+        """A fresh secret with its public key and keys for products, rotations and conjugation.
+
+        rotations   steps to the left; every sum of them can be rotated by as well, a key switch
+                    for each: powers of two reach all
+        """
+        keys = Keys(self)
+        keys.add(rotations, conjugation=conjugation, relinearization=relinearization)
+        return keys
+
+    @abstractmethod
+    def encode(
+        self, values: Any, *, level: int | None = None, scale: float | None = None
+    ) -> Plaintext:
+        """Values, one a slot, as a plaintext."""
+
+    @abstractmethod
+    def decode(self, plaintext: Plaintext) -> NDArray[Any]:
+        """The values of all slots."""
+
+    @abstractmethod
+    def ciphertext(
+        self, plaintext: Plaintext, data: Tensor, key: str, noise: float, bound: float | None = None
+    ) -> Ciphertext:
+        """A fresh ciphertext around its residues."""
+
+    @abstractmethod
+    def decrypted(self, ciphertext: Ciphertext, message: Tensor) -> Plaintext:
+        """The plaintext around the residues of a ciphertext's message."""
+
+    def shortened(self, ciphertext: Ciphertext) -> Ciphertext:
+        """The ciphertext without limbs that its decryption does not need."""
+        return ciphertext
+
+    def plaintext(self, values: Any, **options: Any) -> Plaintext:
+        """The plaintext of values, or the plaintext itself if it is one of this context."""
+        if not isinstance(values, Plaintext):
+            return self.encode(values, **options)
+        if any(option is not None for option in options.values()):
+            raise ParamError("plaintext", "encoded values with options", "options or a plaintext")
+        self.check(values, "encrypt")
+        return values
+
+    def level_of(self, level: int | None, op: str) -> int:
+        """A level that there is, by default the highest; LevelError otherwise."""
+        top = self.parameters.level
+        if level is None:
+            return top
+        if not 0 <= level <= top:
+            raise LevelError(op, f"a level from 0 to {top}", level, "choose one of the chain's")
+        return level
+
+    def check(self, other: Ciphertext | Plaintext, op: str) -> None:
+        """KeyMismatchError unless the other was made under the same parameters."""
+        if other.context is self:
+            return
+        mine, theirs = self.parameters.fingerprint, other.context.parameters.fingerprint
+        if mine != theirs:
+            raise KeyMismatchError(
+                op, "parameters", mine, theirs, "operands must come from one set of parameters"
             )
-        return self.rings[level]
 
-    def last_limb(self, level: int) -> LastLimb:
-        """What rescaling from `level` >= 1 needs."""
-        return self._last_limbs[level - 1]
+    def element(self, power: int) -> int:
+        """The Galois element: an odd number mod 2 N."""
+        return power % (2 * self.parameters.degree)
+
+    def rotation_element(self, steps: int) -> int:
+        """The element that rotates slots by `steps` to the left: 5^steps mod 2 N."""
+        degree = self.parameters.degree
+        return pow(5, steps % (degree // 2), 2 * degree)
+
+    @cached_property
+    def rotation_elements(self) -> NDArray[np.int64]:
+        """[N / 2]: the element of a rotation by each number of steps."""
+        degree = self.parameters.degree
+        powers = np.ones(1, dtype=np.int64)
+        while len(powers) < degree // 2:
+            step = self.rotation_element(len(powers))
+            powers = np.concatenate((powers, powers * step % (2 * degree)))
+        return powers
 
     def __repr__(self) -> str:
-        return f"Context({self.parameters})"
+        parameters = self.parameters
+        name = parameters.scheme
+        return f"fhe.{name}(degree={parameters.degree}, limbs={len(parameters.moduli)})"

@@ -1,4 +1,4 @@
-"""Secret, public and relinearization keys; encryption and decryption.
+"""The client's keys: the secret, and what is made from it.
 
 A secret lives in tensors that are zeroed when they are no longer needed.  Nothing here prints,
 copies, pickles or traces one.
@@ -6,133 +6,207 @@ copies, pickles or traces one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from math import prod
-from typing import NoReturn, Self
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-import cloakwork as cw
-from cloakwork import ops
-from cloakwork.errors import MissingKeyError
-from cloakwork.fhe.ciphertext import Ciphertext, Plaintext, component
-from cloakwork.fhe.context import Context
-from cloakwork.fhe.parameters import ERROR_SIGMA
-from cloakwork.fhe.ring import Ring
+from cloakwork import arrays, ops
+from cloakwork._core import Tensor
+from cloakwork.errors import KeyMismatchError, MissingKeyError
+from cloakwork.fhe import noise, steps
+from cloakwork.fhe.evaluation import CONJUGATION, EvaluationKeys
+from cloakwork.fhe.flooding import flood
+from cloakwork.fhe.layout import limb_range, part, residues
+from cloakwork.fhe.plaintext import Plaintext
+from cloakwork.fhe.public import PublicKey, public_key, secret_encryption
+from cloakwork.fhe.samplers import small, ternary, wiped
+from cloakwork.fhe.switching import SwitchingKey, switching_key
 
-
-@contextmanager
-def _wiped(secret: cw.Tensor) -> Iterator[cw.Tensor]:
-    """Zero `secret` on the way out, whatever happens."""
-    try:
-        yield secret
-    finally:
-        secret.zeroize()
-
-
-def _small(ring: Ring, sample: cw.Tensor) -> cw.Tensor:
-    """Small signed samples [..., N], which are zeroed -> NTT domain [..., N, k]."""
-    with _wiped(sample), _wiped(ring.residues(sample)) as residues:
-        return ring.ntt(residues)
+if TYPE_CHECKING:
+    from cloakwork.fhe.ciphertext import Ciphertext
+    from cloakwork.fhe.container import PathLike
+    from cloakwork.fhe.context import Context
 
 
-def _error(ring: Ring, batch: tuple[int, ...]) -> cw.Tensor:
-    """Discrete Gaussian error of standard deviation 3.2, NTT domain [*batch, N, k]."""
-    return _small(ring, cw.random.gaussian((*batch, ring.degree), sigma=ERROR_SIGMA))
+def fingerprint(body: Tensor, seed: bytes) -> str:
+    """32 hexadecimal digits for a secret, from its public key."""
+    limb = np.ascontiguousarray(np.asarray(body[0, :, 0]))
+    return blake2b(seed + limb.tobytes(), digest_size=16).hexdigest()
 
 
-def _ternary(ring: Ring, batch: tuple[int, ...]) -> cw.Tensor:
-    """Uniform ternary polynomial, NTT domain [*batch, N, k]."""
-    return _small(ring, cw.random.ternary((*batch, ring.degree)))
+class Keys:
+    """A uniform ternary secret with its public and evaluation keys.
 
-
-def _encrypt_with_secret(ring: Ring, message: cw.Tensor, secret: cw.Tensor) -> cw.Tensor:
-    """(m + e - a s, a) of message [*batch, N, k], for fresh uniform a: [*batch, 2, N, k]."""
-    batch = tuple(message.shape[:-2])
-    data = cw.empty((*batch, 2, ring.degree, ring.limbs), "i64")
-    uniform = component(data, 1)
-    # Uniform residues are uniform in the NTT domain too.
-    ops.modsum(cw.random.uniform_mod(tuple(message.shape), ring.q), 0, ring.q, out=uniform)
-    with _wiped(ops.modmul(uniform, secret, ring.q)) as mask, _wiped(_error(ring, batch)) as error:
-        ops.modneg(mask, ring.q, out=mask)
-        ops.modsum(mask, error, ring.q, out=mask)
-        ops.modsum(message, mask, ring.q, out=component(data, 0))
-    return data
-
-
-class SecretKey:
-    """A uniform ternary secret.
-
-    Use it as a context manager, or call `release`: the secret is then overwritten with zeros.  It
-    is overwritten when the object dies, too.
+    `public` encrypts, `evaluation` computes; both may be given away, this object never.  Use it
+    as a context manager, or call `release`: the secret is then overwritten with zeros.  It is
+    overwritten when the object dies, too.
     """
 
-    __slots__ = ("_secret", "context")
+    __slots__ = ("_secret", "context", "evaluation", "public")
 
-    def __init__(self, context: Context) -> None:
-        """Draw a fresh secret."""
+    def __init__(self, context: Context, secret: Tensor | None = None) -> None:
+        """Draw a fresh secret, or take over one: ternary, NTT domain, over all limbs."""
         self.context = context
-        self._secret: cw.Tensor | None = _ternary(context.top, ())
+        basis = context.tables.extended(context.parameters.level)
+        self._secret: Tensor | None = ternary(basis, ()) if secret is None else secret
         self._secret.mark_secret()
-
-    def public_key(self) -> PublicKey:
-        """An encryption of zero, with which anyone can encrypt."""
-        ring = self.context.top
-        zero = cw.zeros((ring.degree, ring.limbs), "i64")
-        return PublicKey(self.context, _encrypt_with_secret(ring, zero, self._at(ring)))
-
-    def relinearization_key(self) -> RelinearizationKey:
-        """Encryptions of 2^(w j) s^2 for each digit j of the whole modulus."""
-        ring, base_log2 = self.context.top, self.context.parameters.gadget_base_log2
-        count = ring.digit_count(base_log2)
-        powers = np.array(
-            [[pow(2, base_log2 * place, q) for q in ring.moduli] for place in range(count)],
-            dtype=np.int64,
+        self.public: PublicKey = public_key(
+            context, self._at(context.parameters.level), fingerprint
         )
-        gadget = cw.asarray(powers).unsqueeze(1)
-        secret = self._at(ring)
-        with (
-            _wiped(ops.modmul(secret, secret, ring.q)) as square,
-            _wiped(ops.modmul(gadget, square, ring.q)) as messages,
-        ):
-            data = _encrypt_with_secret(ring, messages, secret)
-        return RelinearizationKey(self.context, data.moveaxis(-1, -2).contiguous())
+        self.evaluation = EvaluationKeys(context, self.public.key)
 
-    def encrypt(self, plaintext: Plaintext) -> Ciphertext:
-        """Encrypt a plaintext, or a batch of them, at its level.
+    @classmethod
+    def _restored(cls, public: PublicKey, coefficients: NDArray[np.int64]) -> Self:
+        """Keys from their file: the secret's coefficients [N] and its public key."""
+        keys = cls.__new__(cls)
+        context = public.context
+        basis = context.tables.extended(context.parameters.level)
+        keys.context, keys.public = context, public
+        keys._secret = small(basis, arrays.asarray(coefficients.copy()))
+        keys._secret.mark_secret()
+        keys.evaluation = EvaluationKeys(context, public.key)
+        return keys
 
-        Shape    [..., N, k] -> [..., 2, N, k]
+    def _coefficients(self) -> NDArray[np.int64]:
+        """The secret's coefficients [N], -1 to 1, for its file; the caller zeroes them."""
+        basis = self.context.tables.chain(0)
+        q = basis.moduli[0]
+        with wiped(basis.intt(self._at(0).unsqueeze(0))) as found:
+            shifted = np.array(found)[0, :, 0]
+        shifted += 1
+        shifted[shifted == q] = 0
+        shifted -= 1
+        return shifted
+
+    def save(self, path: PathLike) -> None:
+        """Write the secret to a file for its owner alone, in the clear; `fhe.load` reads it."""
+        from cloakwork.fhe.storage import save_secret
+
+        save_secret(path, self)
+
+    @property
+    def key(self) -> str:
+        """The secret's fingerprint, which its ciphertexts carry."""
+        return self.public.key
+
+    def add(
+        self,
+        rotations: Sequence[int] = (),
+        *,
+        conjugation: bool = False,
+        relinearization: bool = False,
+    ) -> EvaluationKeys:
+        """Make more evaluation keys; `evaluation` has the old ones and these.
+
+        Ciphertexts hold the evaluation keys of their time: `Ciphertext.using` gives them others.
+        """
+        row = self.context.parameters.degree // 2
+        elements = [self.context.rotation_element(step) for step in rotations if step % row]
+        elements += [self.context.element(CONJUGATION)] if conjugation else []
+        galois = dict(self.evaluation.galois)
+        for element in elements:
+            galois.setdefault(element, self._galois_key(element))
+        squared = self.evaluation.relinearization
+        if relinearization and squared is None:
+            squared = self._relinearization_key()
+        self.evaluation = EvaluationKeys(self.context, self.key, squared, galois)
+        return self.evaluation
+
+    def _relinearization_key(self) -> SwitchingKey:
+        tables, secret = self.context.tables, self._whole()
+        basis = tables.extended(self.context.parameters.level)
+        with wiped(ops.modmul(secret, secret, basis.q)) as square:
+            return switching_key(tables, square, secret)
+
+    def _galois_key(self, element: int) -> SwitchingKey:
+        """From s to s(X^(1 / g)): the automorphism by g then leads back to s."""
+        tables, secret = self.context.tables, self._whole()
+        inverse = pow(element, -1, 2 * self.context.parameters.degree)
+        with wiped(steps.automorphism(secret, tables.automorphism(inverse))) as target:
+            return switching_key(tables, secret, target)
+
+    def encrypt(
+        self,
+        values: Any,
+        *,
+        level: int | None = None,
+        scale: float | None = None,
+        bound: float | None = None,
+    ) -> Ciphertext:
+        """Encrypt values, or a plaintext, with the secret.
+
+        Shape    [n], n <= slots, or a batch [B, n]; the other slots hold 0
+        level    by default the highest; scale: CKKS, by default that of the level
+        bound    CKKS: what estimates of precision may take |values| to stay below, by default
+                 the context's; it travels with the ciphertext, so it should say nothing that the
+                 values do not say of themselves
         Noise    one Gaussian of standard deviation 3.2 a coefficient
-        """
-        ring = self.context.ring(plaintext.level, "encrypt")
-        data = _encrypt_with_secret(ring, plaintext.data, self._at(ring))
-        return Ciphertext(data, plaintext.level, plaintext.scale)
 
-    def decrypt(self, ciphertext: Ciphertext) -> Plaintext:
-        """c0 + c1 s: the message with its noise.
-
-        A decryption that is given to others reveals noise, and with it the secret, little by
-        little (IND-CPA-D, ePrint 2020/1533): share rounded values, not raw decodings.
+        Raises EncodeError for values that are too many, too large or not finite.
         """
-        ring = self.context.ring(ciphertext.level, "decrypt")
-        # With the public c1, c1 s is as good as s.
-        with _wiped(ops.modmul(component(ciphertext.data, 1), self._at(ring), ring.q)) as mask:
-            message = ops.modsum(component(ciphertext.data, 0), mask, ring.q)
-        return Plaintext(message, ciphertext.level, ciphertext.scale)
+        plaintext = self.context.plaintext(values, level=level, scale=scale)
+        basis = self.context.tables.chain(plaintext.level)
+        parameters, batch = self.context.parameters, tuple(plaintext.data.shape[:-2])
+        data, seed = secret_encryption(
+            basis, plaintext.data, self._at(plaintext.level), parameters.plain_modulus or 1, batch
+        )
+        fresh = noise.fresh_secret(parameters)
+        made = self.context.ciphertext(plaintext, data, self.key, fresh, bound)
+        return made.using(self.evaluation).seeded(seed)
+
+    def decrypt(self, ciphertext: Ciphertext, *, flood_bits: float | None = None) -> NDArray[Any]:
+        """The values of all slots: complex128 [slots] or [B, slots] under CKKS, int64 under BGV.
+
+        A CKKS decryption that is given to others reveals its noise, and with it the secret,
+        little by little (IND-CPA-D, Li and Micciancio, ePrint 2020/1533).  `flood_bits` adds
+        uniform noise 2^flood_bits times larger than the estimate of what is there, so that what
+        is given away says as little about it: 30 or more for results that go to others.  Precision
+        falls by as much: begin with a scale that has room.
+        """
+        plaintext = self.decrypt_plaintext(self.context.shortened(ciphertext))
+        if flood_bits is not None:
+            plaintext = flood(plaintext, ciphertext.coefficient_noise(), flood_bits)
+        return self.context.decode(plaintext)
+
+    def decrypt_plaintext(self, ciphertext: Ciphertext) -> Plaintext:
+        """c0 + c1 s (+ c2 s^2): the message with its noise.  Never give it to others."""
+        self._check(ciphertext)
+        basis = self.context.tables.chain(ciphertext.level)
+        secret, data = self._at(ciphertext.level), ciphertext.data
+        total = residues(data.shape[:-3], basis.degree, basis.limbs)
+        ops.copy(part(data, ciphertext.parts - 1), out=total)
+        for index in reversed(range(ciphertext.parts - 1)):
+            # With the public c1, c1 s is as good as s.
+            with wiped(ops.modmul(total, secret, basis.q)) as mask:
+                ops.modsum(part(data, index), mask, basis.q, out=total)
+        return self.context.decrypted(ciphertext, total)
+
+    def _check(self, ciphertext: Ciphertext) -> None:
+        self.context.check(ciphertext, "decrypt")
+        if ciphertext.key != self.key:
+            raise KeyMismatchError(
+                "decrypt", "key", self.key, ciphertext.key, "use the keys that it was made with"
+            )
 
     def release(self) -> None:
-        """Overwrite the secret with zeros; the key is of no use afterwards."""
+        """Overwrite the secret with zeros; the keys decrypt nothing afterwards."""
         if self._secret is not None:
             self._secret.zeroize()
             self._secret = None
 
-    def _at(self, ring: Ring) -> cw.Tensor:
-        """View [N, k] of the secret for the limbs of `ring`."""
+    def _whole(self) -> Tensor:
+        """The secret [N, special + k] over all limbs."""
         if self._secret is None:
-            raise MissingKeyError("this SecretKey was released: its secret is gone")
-        return self._secret[:, 0 : ring.limbs]
+            raise MissingKeyError("these keys were released: their secret is gone")
+        return self._secret
+
+    def _at(self, level: int) -> Tensor:
+        """View [N, level + 1] of the secret."""
+        first = len(self.context.parameters.special)
+        return limb_range(self._whole(), first, first + level + 1)
 
     def __enter__(self) -> Self:
         return self
@@ -141,16 +215,16 @@ class SecretKey:
         self.release()
 
     def __del__(self) -> None:
-        # A key whose construction failed has no secret yet.
+        # Keys whose construction failed have no secret yet.
         if hasattr(self, "_secret"):
             self.release()
 
     def __repr__(self) -> str:
         state = "released" if self._secret is None else "secret hidden"
-        return f"SecretKey(degree={self.context.parameters.degree}, {state})"
+        return f"Keys(degree={self.context.parameters.degree}, key={self.key[:8]}, {state})"
 
     def __copy__(self) -> NoReturn:
-        raise TypeError("a SecretKey is neither copied nor pickled")
+        raise TypeError("keys with a secret are neither copied nor pickled")
 
     def __deepcopy__(self, memo: object) -> NoReturn:
         self.__copy__()
@@ -163,56 +237,3 @@ class SecretKey:
 
     def __reduce__(self) -> NoReturn:
         self.__copy__()
-
-
-@dataclass(frozen=True, eq=False)
-class PublicKey:
-    """An encryption of zero: [2, N, k] in the NTT domain."""
-
-    context: Context
-    data: cw.Tensor
-
-    def encrypt(self, plaintext: Plaintext) -> Ciphertext:
-        """Encrypt a plaintext, or a batch of them, at its level: (b u + e0 + m, a u + e1).
-
-        Shape    [..., N, k] -> [..., 2, N, k]
-        Noise    about 3.2 * sqrt(4 N / 3 + 1) a coefficient
-        """
-        ring = self.context.ring(plaintext.level, "encrypt")
-        batch = tuple(plaintext.data.shape[:-2])
-        key = self.data[:, :, 0 : ring.limbs]
-        with _wiped(_ternary(ring, batch)) as ephemeral:
-            data = ops.modmul(ephemeral.unsqueeze(ephemeral.ndim - 2), key, ring.q)
-        with _wiped(_error(ring, (*batch, 2))) as error:
-            ops.modsum(data, error, ring.q, out=data)
-        body = component(data, 0)
-        ops.modsum(body, plaintext.data, ring.q, out=body)
-        return Ciphertext(data, plaintext.level, plaintext.scale)
-
-    def __repr__(self) -> str:
-        return f"PublicKey(degree={self.context.parameters.degree})"
-
-
-@dataclass(frozen=True, eq=False)
-class RelinearizationKey:
-    """Encryptions of 2^(w j) s^2: [digits, 2, k, N] in the NTT domain, limbs before N.
-
-    The digits of a value below Q recompose as integers, so the first limbs of the first digits
-    are the key of a lower level.
-    """
-
-    context: Context
-    data: cw.Tensor
-
-    def at(self, ring: Ring, part: int) -> cw.Tensor:
-        """View [digits of `ring`, k, N] of component `part`."""
-        count = ring.digit_count(self.context.parameters.gadget_base_log2)
-        return self.data[0:count, part, 0 : ring.limbs, :]
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of its residues."""
-        return 8 * prod(self.data.shape)
-
-    def __repr__(self) -> str:
-        return f"RelinearizationKey(shape={tuple(self.data.shape)})"

@@ -1,100 +1,80 @@
-"""CKKS parameters, checked against the 128-bit security table."""
+"""Parameters of a scheme: what is a number, what is checked, what it is called."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from hashlib import blake2b
+from json import dumps
 from math import log2, prod
 
 from cloakwork.errors import ParamError
-from cloakwork.primes import is_prime, ntt_primes
-
-# Largest log2 of the whole modulus for 128-bit classical security, uniform ternary secret, error
-# of standard deviation 3.19: Security Guidelines for Implementing Homomorphic Encryption (2024,
-# ePrint 2024/463), Table 5.2.  Keyed by the ring degree.
-MODULUS_LOG2_LIMIT = {
-    1 << 10: 26,
-    1 << 11: 53,
-    1 << 12: 106,
-    1 << 13: 214,
-    1 << 14: 430,
-    1 << 15: 868,
-    1 << 16: 1747,
-    1 << 17: 3523,
-}
+from cloakwork.fhe.security import check_security, modulus_log2_limit
+from cloakwork.primes import is_prime
 
 ERROR_SIGMA = 3.2
 
-# Products of residues go through 128 bits and sums through 63, so q < 2^62; the sizes near 2^bits
-# reach at most 2^(bits + 0.37).
+# Products of residues go through 128 bits and sums through 63.
 _MODULUS_MAX = 1 << 62
-_BITS_MAX = 61
 _DEGREE_MIN, _DEGREE_MAX = 8, 1 << 17
-_LIMBS_MAX = 64
+_LIMBS_MAX = 128
+# By how many bits a digit may exceed the special moduli, whose noise then grows by as much.
+_DIGIT_SLACK_LOG2 = 8.0
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What a CKKS ring is: its degree, its modulus chain and the scale of fresh plaintexts.
+    """What a scheme over Z_Q[X] / (X^N + 1) is; made by `fhe.ckks` and `fhe.bgv`.
 
-    degree             N, a power of two; there are N / 2 slots
-    moduli             primes q_0, q_1, ... = 1 mod 2 N; rescaling drops them from the end
-    scale              of fresh plaintexts, a power of two or not
-    gadget_base_log2   digits of key switching are in [0, 2^gadget_base_log2)
-    insecure           accept a modulus above the 128-bit limit; for tests alone
-
-    Give `moduli`, or let `Parameters.with_bits` choose primes of given sizes.
-
-    Gadget base.  Relinearization adds noise of about 3.2 * 2^w * sqrt(digits * N / 3) to the
-    coefficients of a product whose scale is scale^2, before it is rescaled.  With w = 30,
-    N = 8192 and five digits that is 2^39, so 2^-1 after division by a 2^40 modulus: less than the
-    rounding of the rescaling itself (about 2^5), at five digits instead of the seven of w = 20.
+    scheme             "ckks" or "bgv"
+    degree             N, a power of two
+    moduli             the chain q_0, q_1, ...: primes = 1 mod 2 N, dropped from the end
+    special            the auxiliary primes of key switching; without any, HEAL's gadget form
+    scale              CKKS: that of fresh plaintexts; 0 under BGV
+    plain_modulus      BGV: t; 0 under CKKS
+    digit_limbs        limbs of a digit of key switching; digits = ceil(limbs / digit_limbs)
+    gadget_base_log2   without special moduli: digits are in [0, 2^gadget_base_log2)
+    security           bits that the parameters were checked for, or None
 
     Raises ParamError, whose `rule` names which rule is broken.
     """
 
+    scheme: str
     degree: int
     moduli: tuple[int, ...]
+    special: tuple[int, ...]
     scale: float
-    _: KW_ONLY
-    gadget_base_log2: int = 30
-    insecure: bool = False
-
-    @classmethod
-    def with_bits(
-        cls,
-        degree: int,
-        modulus_bits: Sequence[int],
-        scale_log2: float,
-        *,
-        insecure: bool = False,
-    ) -> Parameters:
-        """Parameters whose i-th modulus is the free NTT-friendly prime nearest 2^modulus_bits[i].
-
-        The gadget base is 2^30, or as much as the smallest modulus allows.
-        """
-        _check_degree(degree)
-        for bits in modulus_bits:
-            if not degree.bit_length() < bits <= _BITS_MAX:
-                raise ParamError(
-                    "modulus_bits", bits, f"{degree.bit_length() + 1} to {_BITS_MAX} bits a modulus"
-                )
-        base_log2 = min(cls.gadget_base_log2, min(modulus_bits, default=30) - 1)
-        moduli = ntt_primes(degree, modulus_bits)
-        return cls(degree, moduli, 2.0**scale_log2, gadget_base_log2=base_log2, insecure=insecure)
+    plain_modulus: int
+    digit_limbs: int
+    gadget_base_log2: int
+    security: int | None
 
     def __post_init__(self) -> None:
-        _check_degree(self.degree)
-        _check_moduli(self.degree, self.moduli)
-        self._check_scale()
-        self._check_security()
+        check_degree(self.degree)
+        _check_moduli(self.degree, self.moduli, self.special)
+        if self.special:
+            self._check_digits()
+        else:
+            self._check_gadget()
+        if self.scheme == "ckks":
+            _check_scale(self.scale, self.moduli)
+        else:
+            _check_plain_modulus(self.degree, self.plain_modulus, self.moduli + self.special)
+        check_security(self.degree, self.moduli + self.special, self.security)
 
-    def _check_scale(self) -> None:
-        # Above 2^60 a value of 4 would not fit the 63 bits of a coefficient before reduction.
-        if not 1.0 <= self.scale <= 2.0**60:
-            raise ParamError("scale_range", self.scale, "a scale from 1 to 2^60")
-        if self.scale >= prod(self.moduli):
-            raise ParamError("scale_above_modulus", self.scale, "less than the whole modulus")
+    def _check_digits(self) -> None:
+        if not 1 <= self.digit_limbs <= len(self.moduli):
+            raise ParamError("digit_limbs", self.digit_limbs, f"1 to {len(self.moduli)} limbs")
+        widest = max(sum(map(log2, digit)) for digit in self.digits)
+        if widest > self.special_log2 + _DIGIT_SLACK_LOG2:
+            raise ParamError(
+                "special_too_small",
+                f"digits of up to {widest:.1f} bits over {self.special_log2:.1f} special bits",
+                "special moduli about as large as a digit, or the noise of key switching swallows "
+                "the result: take more special moduli, or more digits",
+            )
+
+    def _check_gadget(self) -> None:
         widest = min(self.moduli).bit_length() - 1
         if not 1 <= self.gadget_base_log2 <= widest:
             raise ParamError(
@@ -103,28 +83,18 @@ class Parameters:
                 f"1 to {widest}, so that digits lie below every modulus",
             )
 
-    def _check_security(self) -> None:
-        if self.insecure:
-            return
-        limit = MODULUS_LOG2_LIMIT.get(self.degree)
-        if limit is None:
-            raise ParamError(
-                "security_degree",
-                self.degree,
-                "a degree from 2^10 to 2^17 for 128-bit security (insecure=True to go on)",
-            )
-        if prod(self.moduli) > 1 << limit:
-            raise ParamError(
-                "security_modulus",
-                f"log2 of the modulus {self.modulus_log2:.2f}",
-                f"at most {limit} at degree {self.degree} for 128-bit security: take fewer or "
-                "smaller moduli, or a larger degree (insecure=True to go on)",
-            )
+    @property
+    def digits(self) -> list[tuple[int, ...]]:
+        """The chain, cut into the digits of hybrid key switching."""
+        step = self.digit_limbs
+        count = -(-len(self.moduli) // step)
+        starts = [step * number for number in range(count)]
+        return [self.moduli[start : start + step] for start in starts]
 
     @property
     def slots(self) -> int:
-        """Values a plaintext holds: N / 2."""
-        return self.degree // 2
+        """Values that a plaintext holds: N / 2 under CKKS, N under BGV with batching."""
+        return self.degree // 2 if self.scheme == "ckks" else self.degree
 
     @property
     def level(self) -> int:
@@ -133,24 +103,117 @@ class Parameters:
 
     @property
     def modulus_log2(self) -> float:
-        """log2 of the product of all moduli."""
+        """log2 of the chain's product, Q."""
         return log2(prod(self.moduli))
 
+    @property
+    def special_log2(self) -> float:
+        """log2 of the special moduli's product, P."""
+        return log2(prod(self.special))
 
-def _check_degree(degree: int) -> None:
+    @cached_property
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits that only these parameters have."""
+        text = dumps(asdict(self) | {"scale": self.scale.hex()}, sort_keys=True)
+        return blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def describe(self) -> str:
+        """All of it in words, a line each."""
+        limbs, special = len(self.moduli), len(self.special)
+        polynomial = 8 * self.degree
+        key = 2 * len(self.digits) * (limbs + special) * polynomial
+        lines = [
+            f"{self.scheme.upper()}, degree {self.degree}, {self.slots} slots",
+            f"moduli: {_sizes(self.moduli)}; log2 Q = {self.modulus_log2:.1f}, "
+            f"{self.level} levels to use up",
+        ]
+        if special:
+            lines.append(
+                f"key switching: hybrid, {len(self.digits)} digits of up to {self.digit_limbs} "
+                f"limbs, special moduli {_sizes(self.special)}, log2 P = {self.special_log2:.1f}"
+            )
+        else:
+            lines.append(f"key switching: gadget, digits of {self.gadget_base_log2} bits")
+            key = 2 * gadget_digits(self) * limbs * polynomial
+        if self.scheme == "ckks":
+            lines.append(f"scale: 2^{log2(self.scale):.3f}")
+        else:
+            lines.append(f"plaintexts: mod {self.plain_modulus}")
+        whole = self.modulus_log2 + self.special_log2
+        if self.security is None:
+            lines.append(f"security: not checked; log2 QP = {whole:.1f}")
+        else:
+            limit = modulus_log2_limit(self.degree, self.security)
+            lines.append(
+                f"security: {self.security} bits; log2 QP = {whole:.1f}, at most {limit} "
+                "(ePrint 2024/463, Table 5.2)"
+            )
+        lines.append(
+            f"a ciphertext takes {_mebibytes(2 * limbs * polynomial)}, a key of key switching "
+            f"{_mebibytes(key)}, half of it in a file"
+        )
+        return "\n".join(lines)
+
+
+def gadget_digits(parameters: Parameters, limbs: int | None = None) -> int:
+    """Digits base 2^gadget_base_log2 that hold every value below the first `limbs` moduli."""
+    whole = prod(parameters.moduli[:limbs])
+    return -(-whole.bit_length() // parameters.gadget_base_log2)
+
+
+def check_degree(degree: int) -> None:
+    """ParamError unless it is a power of two that rings may have."""
     if not _DEGREE_MIN <= degree <= _DEGREE_MAX or degree & (degree - 1):
         raise ParamError("degree", degree, f"a power of two from {_DEGREE_MIN} to {_DEGREE_MAX}")
 
 
-def _check_moduli(degree: int, moduli: tuple[int, ...]) -> None:
-    if not 1 <= len(moduli) <= _LIMBS_MAX:
+def _check_moduli(degree: int, moduli: tuple[int, ...], special: tuple[int, ...]) -> None:
+    everything = moduli + special
+    if not 1 <= len(moduli) <= _LIMBS_MAX or len(special) > _LIMBS_MAX:
         raise ParamError("modulus_count", len(moduli), f"1 to {_LIMBS_MAX} moduli")
-    if len(set(moduli)) != len(moduli):
-        raise ParamError("modulus_repeated", moduli, "distinct moduli")
-    for q in moduli:
+    if len(set(everything)) != len(everything):
+        raise ParamError("modulus_repeated", everything, "distinct moduli")
+    for q in everything:
         if not 2 < q < _MODULUS_MAX:
             raise ParamError("modulus_range", q, "more than 2 and less than 2^62")
         if q % (2 * degree) != 1:
             raise ParamError("modulus_not_ntt_friendly", q, f"1 mod 2 * degree = {2 * degree}")
         if not is_prime(q):
             raise ParamError("modulus_not_prime", q, "a prime")
+
+
+def _check_scale(scale: float, moduli: tuple[int, ...]) -> None:
+    # Above 2^60 a value of 4 would not fit the 63 bits of a coefficient before reduction.
+    if not 1.0 <= scale <= 2.0**60:
+        raise ParamError("scale_range", scale, "a scale from 1 to 2^60")
+    if 2 * scale >= prod(moduli):
+        raise ParamError("scale_above_modulus", scale, "less than half the whole modulus")
+
+
+def _check_plain_modulus(degree: int, t: int, moduli: tuple[int, ...]) -> None:
+    if not 2 <= t < 1 << 31:
+        raise ParamError("plain_modulus", t, "2 to 2^31 - 1")
+    if any(q % t == 0 for q in moduli):
+        raise ParamError("plain_modulus", t, "a number that shares no factor with the moduli")
+    if not is_prime(t) or t % (2 * degree) != 1:
+        raise ParamError(
+            "plain_modulus_batching",
+            t,
+            f"a prime = 1 mod 2 * degree = {2 * degree}, as slots need: 65537 up to degree 32768",
+        )
+
+
+def _sizes(moduli: tuple[int, ...]) -> str:
+    """The sizes in bits, runs of equal ones together: 50 + 10 x 40."""
+    sizes = [round(log2(q)) for q in moduli]
+    runs: list[tuple[int, int]] = []
+    for size in sizes:
+        if runs and runs[-1][1] == size:
+            runs[-1] = (runs[-1][0] + 1, size)
+        else:
+            runs.append((1, size))
+    return " + ".join(f"{count} x {size}" if count > 1 else f"{size}" for count, size in runs)
+
+
+def _mebibytes(count: int) -> str:
+    return f"{count / 2**20:.1f} MiB"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import ModelError
-from cloakwork.fhe import Ciphertext, Evaluator
+from cloakwork.fhe import CkksCiphertext
 
 if TYPE_CHECKING:
     import onnx
@@ -68,18 +68,16 @@ class SquareMlp:
         hidden = images @ self.hidden_weight.T + self.hidden_bias
         return np.asarray((hidden * hidden) @ self.output_weight.T + self.output_bias)
 
-    def encrypted(self, evaluator: Evaluator, features: Ciphertext) -> Ciphertext:
-        """Logits [C, 2, N, k - 3] of features [D, 2, N, k]: one ciphertext a feature.
+    def encrypted(self, features: CkksCiphertext) -> CkksCiphertext:
+        """Logits, a batch of C, of a batch of D features: one ciphertext a feature.
 
         Slot j of every ciphertext belongs to image j, so the layers need no rotations, and a full
-        batch of N / 2 images costs the same as one.  Three levels are used up; the scale after
-        the square is scale^2 / q, close to the scale.
+        batch of N / 2 images costs the same as one.  Three levels are used up.
         """
-        hidden = evaluator.rescale(evaluator.weighted_sums(features, self.hidden_weight))
-        hidden = evaluator.add_constants(hidden, self.hidden_bias)
-        squared = evaluator.rescale(evaluator.square(hidden))
-        logits = evaluator.rescale(evaluator.weighted_sums(squared, self.output_weight))
-        return evaluator.add_constants(logits, self.output_bias)
+        hidden = features.weighted_sums(self.hidden_weight).rescale()
+        squared = hidden.add_constants(self.hidden_bias).square().rescale()
+        logits = squared.weighted_sums(self.output_weight).rescale()
+        return logits.add_constants(self.output_bias)
 
 
 def _gemm(

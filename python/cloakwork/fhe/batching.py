@@ -1,0 +1,124 @@
+"""BGV's slots: N integers mod t <-> one polynomial mod t, through the NTT mod t.
+
+The slots are two rows of N / 2.  Slot j of the first row is the polynomial at psi^(5^j), of the
+second at psi^-(5^j), psi the primitive 2N-th root of unity mod t that `primitive_root` finds: so
+X -> X^(5^r) rotates both rows by r and X -> X^-1 swaps them.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloakwork import arrays, ops
+from cloakwork._core import Tensor
+from cloakwork.errors import EncodeError
+from cloakwork.fhe.layout import residues
+from cloakwork.fhe.tables import Basis, Tables, frozen
+from cloakwork.transforms import Transform
+
+Integers = NDArray[np.int64]
+
+
+class Batching:
+    """The transform mod t with the order of slots."""
+
+    def __init__(self, degree: int, modulus: int) -> None:
+        transform = Transform(degree, (modulus,))
+        self.degree, self.modulus = degree, modulus
+        self.basis = Basis(
+            (modulus,),
+            degree,
+            frozen(transform.q),
+            frozen(transform.psi),
+            frozen(transform.psi_inv),
+            frozen(transform.n_inv),
+            frozen(transform.perm),
+        )
+        self._positions = _slot_positions(degree)
+
+    def polynomials(self, slots: Integers, basis: Basis) -> Tensor:
+        """[B, N] slots, of any sign -> [B, N, k] in the NTT domain mod q.
+
+        Coefficients are centred around 0.  Ops alone, so that values may be encoded in a program.
+        """
+        placed = np.empty_like(slots)
+        placed[..., self._positions] = slots % self.modulus
+        found = self.basis.intt(arrays.asarray(placed).unsqueeze(2))
+        half = self.modulus // 2
+        shifted = ops.modsum(found, half, self.modulus).expand(2, basis.limbs)
+        out = residues((slots.shape[0],), self.degree, basis.limbs)
+        ops.modsum(shifted, basis.constant(-half), basis.q, out=out)
+        return basis.ntt(out, out=out)
+
+    def slots(self, coefficients: Integers) -> Integers:
+        """[B, N] coefficients mod t -> [B, N] slots, centred around 0."""
+        values = arrays.asarray(coefficients % self.modulus).unsqueeze(2)
+        found = np.asarray(self.basis.ntt(values)).reshape(coefficients.shape)
+        half = (self.modulus - 1) // 2
+        return np.asarray((found[..., self._positions] + half) % self.modulus - half)
+
+
+@lru_cache(maxsize=8)
+def _slot_positions(degree: int) -> Integers:
+    """[N]: where slot j stands in the transform's natural order, exponent 2 i + 1 at i."""
+    powers = np.ones(1, dtype=np.int64)
+    while len(powers) < degree // 2:
+        powers = np.concatenate((powers, powers * pow(5, len(powers), 2 * degree) % (2 * degree)))
+    return np.concatenate(((powers - 1) // 2, (2 * degree - powers - 1) // 2))
+
+
+def checked_integers(values: ArrayLike, slots: int) -> Integers:
+    """int64 [n] or [B, n] of integers, no more than the slots; EncodeError otherwise."""
+    given = np.atleast_1d(np.asarray(values))
+    if given.ndim > 2:
+        raise EncodeError(f"values of {given.ndim} axes; give [n] or a batch [B, n]")
+    if given.shape[-1] > slots:
+        raise EncodeError(
+            f"{given.shape[-1]} values on the last axis; there are {slots} slots: split them "
+            "over a batch"
+        )
+    if given.dtype.kind == "f":
+        if not np.isfinite(given).all() or (given != np.rint(given)).any():
+            raise EncodeError("values that are no integers; BGV computes with integers mod t")
+        if np.abs(given).max(initial=0.0) >= 2.0**63:
+            raise EncodeError("values of 2^63 or more, which int64 does not hold")
+    elif given.dtype.kind not in "iub":
+        raise EncodeError(f"values of dtype {given.dtype}; give integers")
+    elif given.dtype == np.uint64 and given.max(initial=0) >= 2**63:
+        raise EncodeError("values of 2^63 or more, which int64 does not hold")
+    return given.astype(np.int64)
+
+
+def decode_coefficients(values: Tensor, factor: int, tables: Tables) -> Integers:
+    """[B, N, k] residues in the NTT domain -> [B, N] coefficients mod t, over the factor.
+
+    The centred coefficient x - Q [x > Q / 2], from its digits, is taken mod t.
+    """
+    t, level = tables.parameters.plain_modulus, values.shape[-1] - 1
+    basis, bits = tables.chain(level), 30
+    modulus = 1
+    for q in basis.moduli:
+        modulus *= q
+    half, count = modulus // 2, -(-modulus.bit_length() // bits)
+    shifted = ops.modsum(basis.intt(values), basis.constant(half), basis.q)
+    digits = np.asarray(
+        ops.g_decomp_full_q(
+            shifted.moveaxis(-1, -2).contiguous(),
+            q=basis.q,
+            q_inv=tables.q_inv(level),
+            g_exp=count,
+            g_base_bits=bits,
+        )
+    )
+    total = np.full((digits.shape[0], digits.shape[2]), -half % t, dtype=np.int64)
+    for place in range(count):
+        total = (total + digits[:, place] % t * pow(2, bits * place, t)) % t
+    return np.asarray(total * pow(factor, -1, t) % t)
+
+
+def times(data: Tensor, integer: int, basis: Basis) -> Tensor:
+    """The residues [..., N, k] times an integer."""
+    return ops.modmul(data, basis.constant(integer), basis.q)

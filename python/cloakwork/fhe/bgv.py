@@ -1,0 +1,288 @@
+"""BGV: exact arithmetic on encrypted integers mod t (HEAL's RBGV).
+
+Brakerski, Gentry and Vaikuntanathan, ePrint 2011/277; in residues, with plaintexts in the low
+digits: c0 + c1 s = m + t e.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import isqrt, log2
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloakwork._core import Tensor
+from cloakwork.errors import LevelError, NoiseError, ParamError
+from cloakwork.fhe import batching, noise
+from cloakwork.fhe.ciphertext import Ciphertext
+from cloakwork.fhe.context import Context, Levels
+from cloakwork.fhe.evaluation import CONJUGATION
+from cloakwork.fhe.noise import independent, total
+from cloakwork.fhe.parameters import Parameters
+from cloakwork.fhe.plaintext import Plaintext
+
+
+class BgvContext(Context):
+    """BGV under certain parameters."""
+
+    def __init__(self, parameters: Parameters, levels: Levels) -> None:
+        super().__init__(parameters, levels)
+        self.batching = batching.Batching(parameters.degree, parameters.plain_modulus)
+
+    @property
+    def plain_modulus(self) -> int:
+        """T: slots are integers mod t."""
+        return self.parameters.plain_modulus
+
+    def encode(
+        self,
+        values: ArrayLike,
+        *,
+        level: int | None = None,
+        scale: float | None = None,
+        factor: int = 1,
+    ) -> Plaintext:
+        """Encode integers mod t, one a slot, two rows of N / 2.
+
+        Shape    [n] or [B, n], n <= N (the other slots hold 0) -> data [N, level + 1], ...
+        factor   times which the values are encoded
+
+        Raises EncodeError when there are too many values, or they are no integers.
+        """
+        if scale is not None:
+            raise ParamError("scale", scale, "no scale: BGV has none")
+        level = self.level_of(level, "encode")
+        given = batching.checked_integers(values, self.slots)
+        slots = np.zeros((*given.shape[:-1], self.slots), dtype=np.int64)
+        slots[..., : given.shape[-1]] = given % self.plain_modulus * factor
+        basis = self.tables.chain(level)
+        data = self.batching.polynomials(slots.reshape(-1, self.slots), basis)
+        data = data if given.ndim == 2 else data.squeeze(0)
+        return Plaintext(self, data, level, factor=factor, size=noise.message(self.parameters))
+
+    def decode(self, plaintext: Plaintext) -> NDArray[np.int64]:
+        """Slots [N] or [B, N] of a plaintext, from -t / 2 to t / 2."""
+        data = plaintext.data
+        batch = data if data.ndim == 3 else data.unsqueeze(0)
+        found = batching.decode_coefficients(batch, plaintext.factor, self.tables)
+        slots = self.batching.slots(found)
+        return slots if data.ndim == 3 else np.asarray(slots[0])
+
+    def ciphertext(
+        self, plaintext: Plaintext, data: Tensor, key: str, noise: float, bound: float | None = None
+    ) -> BgvCiphertext:
+        """A fresh ciphertext around its residues."""
+        if bound is not None:
+            raise ParamError("bound", bound, "no bound: BGV's values are exact")
+        return BgvCiphertext(
+            context=self,
+            data=data,
+            level=plaintext.level,
+            noise=independent(noise, plaintext.size),
+            key=key,
+            factor=plaintext.factor,
+        )
+
+    def decrypted(self, ciphertext: Ciphertext, message: Tensor) -> Plaintext:
+        """The plaintext around the residues of a ciphertext's message."""
+        assert isinstance(ciphertext, BgvCiphertext)
+        return Plaintext(self, message, ciphertext.level, factor=ciphertext.factor)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class BgvCiphertext(Ciphertext):
+    """A BGV ciphertext: integers mod t in two rows of N / 2 slots.
+
+    factor   the message is factor times the values, mod t
+    noise    that of the message and the errors together: what must stay below half the modulus
+    """
+
+    context: BgvContext
+    factor: int
+
+    def noise_budget(self) -> float:
+        """Bits that the noise may still grow by; 0 or less: it may no longer decrypt."""
+        return self.modulus_log2 - 1 - self.coefficient_noise()
+
+    def rotate_rows(self, step: int) -> Self:
+        """In both rows slot j becomes slot j + step: to the left for positive steps.
+
+        Composed from the rotations that there are keys for, a key switch each.
+        Raises MissingKeyError, naming what to add, where they do not reach.
+        """
+        return self._rotate(step)
+
+    rotate = rotate_rows
+
+    def rotate_columns(self) -> Self:
+        """The two rows change places, by one key switch."""
+        element = self.context.element(CONJUGATION)
+        return self._automorphism(element, "exchange of the rows", "conjugation=True")
+
+    def mod_switch(self) -> Self:
+        """Divide by the last modulus, so that the noise falls by as much.
+
+        Level    level - 1
+        Noise    that of before over q_level, and t sqrt((1 + h) / 12) a coefficient for the
+                 rounding, h = 2 N / 3 about the Hamming weight of the secret
+
+        A product of three parts is relinearized in the same division, if there is a key.
+        """
+        if self.level == 0:
+            raise LevelError("mod_switch", "level 1 or more", 0, "begin with a longer chain")
+        factor = self.factor * pow(self.basis.moduli[-1], -1, self.context.plain_modulus)
+        grown = self._divided_noise()
+        return self._with(
+            self._divided(),
+            level=self.level - 1,
+            noise=grown,
+            factor=factor % self.context.plain_modulus,
+        )
+
+    def lower(self, level: int) -> Self:
+        """The same values at a lower level: moduli are switched while that lowers the noise."""
+        if not 0 <= level <= self.level:
+            raise LevelError("lower", f"a target from 0 to {self.level}", level, "levels only fall")
+        own = self
+        while own.level > level and own._divided_noise() < own.noise:
+            own = own.mod_switch()
+        return own if own.level == level else own._cut(level)
+
+    def _settled(self) -> Self:
+        """Relinearized, and at the level where a product leaves most room."""
+        own = self if self._joins_divisions else self.relinearize()
+        while own.level and 2 * (own.noise - own._divided_noise()) >= log2(own.basis.moduli[-1]):
+            own = own.mod_switch()
+        return own.relinearize()
+
+    def _alike(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
+        keys = self._fits(op, other)
+        assert isinstance(other, type(self))
+        a, b = replace(self, evaluation=keys), replace(other, evaluation=keys)
+        if self.context.automatic:
+            level = min(a.level, b.level)
+            a, b = a.lower(level), b.lower(level)
+        else:
+            a._same_level(op, b.level)
+        if a.factor == b.factor:
+            return a, b
+        return a._balanced(b)
+
+    def _balanced(self, other: Self) -> tuple[Self, Self]:
+        """Both times small integers that make their factors one."""
+        t = self.context.plain_modulus
+        mine, theirs = small_ratio(self.factor * pow(other.factor, -1, t) % t, t)
+        factor = self.factor * mine % t
+        a, b = self._times_integer(mine), other._times_integer(theirs)
+        return replace(a, factor=factor), replace(b, factor=factor)
+
+    def _factors(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
+        keys = self._fits(op, other)
+        assert isinstance(other, type(self))
+        a, b = replace(self, evaluation=keys), replace(other, evaluation=keys)
+        if self.context.automatic:
+            a, b = a._settled(), (a._settled() if other is self else b._settled())
+            level = min(a.level, b.level)
+            a, b = a.lower(level), b.lower(level)
+        else:
+            a._same_level(op, b.level)
+        a, b = a.relinearize(), b.relinearize()
+        if self.context.automatic:
+            a._room(op, a.noise + b.noise + 1)
+        return a, b
+
+    def _room(self, op: str, grown: float) -> None:
+        """NoiseError unless the noise stays below half the modulus."""
+        budget = self.modulus_log2 - 1 - replace(self, noise=grown).coefficient_noise()
+        if budget < 0:
+            raise NoiseError(op, budget, "begin with a longer modulus chain")
+
+    def _sum(self, other: Self) -> Self:
+        return self._with(self._raw_sum(other), noise=total(self.noise, other.noise))
+
+    def _multiplied(self, other: Self, data: Tensor) -> Self:
+        # The square of what is Gaussian has twice the mean square; one more bit for its tail.
+        return self._with(
+            data,
+            noise=self.noise + other.noise + 1,
+            factor=self.factor * other.factor % self.context.plain_modulus,
+        )
+
+    def _plus(self, other: Any) -> Any:
+        if isinstance(other, Integral):
+            # A constant polynomial is that constant in every slot, and in the NTT domain.
+            number = centred(int(other) * self.factor, self.context.plain_modulus)
+            data = self._body_plus(self.basis.constant(number))
+            return self._with(data, noise=total(self.noise, log2(max(abs(number), 1))))
+        plaintext = self._encoded("add", other, self.factor)
+        if plaintext is None:
+            return NotImplemented
+        ratio = self.factor * pow(plaintext.factor, -1, self.context.plain_modulus)
+        weight = centred(ratio, self.context.plain_modulus)
+        data = plaintext.data
+        size = plaintext.size
+        if weight != 1:
+            data = batching.times(data, weight, self.basis)
+            size += log2(abs(weight))
+        return self._with(self._body_plus(data), noise=total(self.noise, size))
+
+    def _times(self, other: Any) -> Any:
+        if isinstance(other, Integral):
+            return self._times_integer(centred(int(other), self.context.plain_modulus))
+        plaintext = self._encoded("multiply", other, 1)
+        if plaintext is None:
+            return NotImplemented
+        grown = self.noise + plaintext.size + 1
+        if self.context.automatic:
+            self._room("multiply", grown)
+        factor = self.factor * plaintext.factor % self.context.plain_modulus
+        return self._with(self._scaled_by(plaintext.data), noise=grown, factor=factor)
+
+    def _times_integer(self, integer: int) -> Self:
+        data = self._scaled_by(self.basis.constant(integer))
+        return self._with(data, noise=self.noise + log2(max(abs(integer), 1)))
+
+    def _encoded(self, op: str, other: Any, factor: int) -> Plaintext | None:
+        """The plaintext of an operand at this level; None for what is none."""
+        if isinstance(other, Plaintext):
+            self.context.check(other, op)
+            if self.context.automatic and other.level > self.level:
+                data = other.data[..., 0 : self.level + 1]
+                return replace(other, data=data, level=self.level)
+            self._same_level(op, other.level)
+            return other
+        if not isinstance(other, np.ndarray | Sequence | Tensor) or isinstance(other, str | bytes):
+            return None
+        return self.context.encode(np.asarray(other), level=self.level, factor=factor)
+
+    def _same_level(self, op: str, level: int) -> None:
+        if self.level != level:
+            raise LevelError(
+                op,
+                f"operands at one level (the first is at {self.level})",
+                level,
+                "bring the higher one down with lower(level), or encode lower",
+            )
+
+    def _state(self) -> str:
+        return f", budget={self.noise_budget():.1f} bits"
+
+
+def centred(number: int, modulus: int) -> int:
+    """The number of least magnitude that is congruent."""
+    return (number + modulus // 2) % modulus - modulus // 2
+
+
+def small_ratio(ratio: int, modulus: int) -> tuple[int, int]:
+    """(u, v) of about sqrt(t) with v = u * ratio mod t: half of Euclid's algorithm."""
+    remainder, rest = modulus, ratio
+    before, weight = 0, 1
+    while abs(rest) > isqrt(modulus):
+        quotient = remainder // rest
+        remainder, rest = rest, remainder - quotient * rest
+        before, weight = weight, before - quotient * weight
+    return weight, rest

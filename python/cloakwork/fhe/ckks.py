@@ -1,0 +1,528 @@
+"""CKKS: approximate arithmetic on encrypted real and complex numbers.
+
+Cheon, Kim, Kim and Song, ePrint 2016/421, in the residue form of ePrint 2018/931.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf, isclose, log2
+from numbers import Complex, Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloakwork import arrays, ops
+from cloakwork._core import Tensor
+from cloakwork.errors import EncodeError, LevelError, ParamError, ScaleError
+from cloakwork.fhe import embedding, noise
+from cloakwork.fhe.ciphertext import Ciphertext
+from cloakwork.fhe.context import Context, Levels
+from cloakwork.fhe.evaluation import CONJUGATION
+from cloakwork.fhe.layout import batched, zero_residues
+from cloakwork.fhe.noise import independent, total
+from cloakwork.fhe.parameters import Parameters
+from cloakwork.fhe.plaintext import Plaintext
+
+# Scales this close count as one: a sum is then off by less than 2^-30 of its value.
+_SCALE_TOLERANCE = 2.0**-30
+# No float tells more of a number.
+_MOST_BITS = 1000.0
+# Integers up to here multiply without a scale of their own.
+_SMALL_INTEGER = 1 << 30
+
+
+class CkksContext(Context):
+    """CKKS under certain parameters."""
+
+    def __init__(self, parameters: Parameters, levels: Levels, bound: float) -> None:
+        super().__init__(parameters, levels)
+        if not 0 < bound < inf:
+            raise ParamError("bound", bound, "a positive number")
+        self.bound = bound
+        self.scales = self._scales()
+        self.lowest = self._lowest() if self.automatic else 0
+
+    def _scales(self) -> tuple[float, ...]:
+        """The scale of each level: that of fresh ciphertexts at the top, then scale^2 / q."""
+        scales = [self.parameters.scale]
+        for q in reversed(self.parameters.moduli[1:]):
+            scales.append(scales[-1] * scales[-1] / q)
+        scales.reverse()
+        if self.automatic and min(scales) < 1.0:
+            raise ParamError(
+                "scale_chain",
+                f"scale 2^{_log2(min(scales)):.1f} at level {scales.index(min(scales))}",
+                'a scale of 1 or more: take moduli near the scale, or levels="manual"',
+            )
+        return tuple(scales)
+
+    def _lowest(self) -> int:
+        """The lowest level whose modulus holds its scale, with a bit for the sign."""
+        size = 0.0
+        for level, q in enumerate(self.parameters.moduli):
+            size += log2(q)
+            if log2(self.scales[level]) + 1 < size:
+                return level
+        raise ParamError("scale_chain", "moduli below the scale", "moduli near the scale")
+
+    def encode(
+        self, values: ArrayLike, *, level: int | None = None, scale: float | None = None
+    ) -> Plaintext:
+        """Encode real or complex values, one a slot.
+
+        Shape    [n] or [B, n], n <= N / 2 (the other slots hold 0) -> data [N, level + 1], ...
+        Scale    `scale`, by default that of the level (by hand: of the parameters)
+        Noise    rounding: a slot is off by about sqrt(N / 12) / scale
+
+        Raises EncodeError when there are too many values, or they do not fit or are not finite.
+        """
+        level = self.level_of(level, "encode")
+        scale = self.scale_at(level) if scale is None else scale
+        if not 1.0 <= scale < inf:
+            raise ScaleError("encode", "a scale of 1 or more", _log2(scale), "choose a larger one")
+        slots = embedding.checked_values(values, self.slots)
+        basis = self.tables.chain(level)
+        modulus = 1
+        for q in basis.moduli:
+            modulus *= q
+        data = embedding.encode(slots, scale, basis, modulus)
+        size = _log2(float(np.abs(slots).max(initial=0.0)))
+        return Plaintext(self, data, level, scale=scale, size=size)
+
+    def scale_at(self, level: int) -> float:
+        """The scale of ciphertexts at a level: by hand, always the parameters'."""
+        return self.scales[level] if self.automatic else self.parameters.scale
+
+    def decode(self, plaintext: Plaintext) -> NDArray[np.complex128]:
+        """Slots [N / 2] or [B, N / 2] of a plaintext at any level, over its scale."""
+        return embedding.decode(plaintext.data, plaintext.scale, self.tables)
+
+    def ciphertext(
+        self, plaintext: Plaintext, data: Tensor, key: str, noise: float, bound: float | None = None
+    ) -> CkksCiphertext:
+        """A fresh ciphertext around its residues."""
+        if bound is not None and not 0 < bound < inf:
+            raise ParamError("bound", bound, "a positive number")
+        size = log2(bound or self.bound)
+        return CkksCiphertext(
+            context=self,
+            data=data,
+            level=plaintext.level,
+            noise=independent(noise, _encoding_noise(self.parameters, size, plaintext.scale)),
+            key=key,
+            scale=plaintext.scale,
+            size=size,
+        )
+
+    def decrypted(self, ciphertext: Ciphertext, message: Tensor) -> Plaintext:
+        """The plaintext around the residues of a ciphertext's message."""
+        assert isinstance(ciphertext, CkksCiphertext)
+        return Plaintext(
+            self, message, ciphertext.level, scale=ciphertext.scale, size=ciphertext.size
+        )
+
+    def shortened(self, ciphertext: Ciphertext) -> Ciphertext:
+        """The ciphertext without limbs that its decryption does not need."""
+        self.check(ciphertext, "decrypt")
+        assert isinstance(ciphertext, CkksCiphertext)
+        level = embedding.decoding_level(ciphertext.level, ciphertext.scale, self.tables)
+        return ciphertext if level == ciphertext.level else ciphertext._cut(level)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class CkksCiphertext(Ciphertext):
+    """A CKKS ciphertext: complex numbers in N / 2 slots.
+
+    scale   the message is about scale times the values
+    size    log2 of what the absolute values are taken to stay below
+    """
+
+    context: CkksContext
+    scale: float
+    size: float
+
+    def precision_estimate(self) -> float:
+        """Bits b such that every slot is within 2^-b of the exact result.
+
+        It holds for inputs below their `bound`, but with a chance of about 2^-15; it is not
+        looser than 8 bits where values come near their bounds.
+        -inf if the values may have outgrown the modulus.
+        """
+        if self.size + log2(self.scale) + 1 >= self.modulus_log2:
+            return -inf
+        error = self.noise + noise.TAIL_LOG2 - log2(self.scale)
+        return -total(error, self.size + noise.FLOAT_LOG2, -_MOST_BITS)
+
+    def rotate(self, step: int) -> Self:
+        """Slot j becomes slot j + step, around the end: to the left for positive steps.
+
+        Composed from the rotations that there are keys for, a key switch each.
+        Raises MissingKeyError, naming what to add, where they do not reach.
+        """
+        return self._rotate(step)
+
+    def conjugate(self) -> Self:
+        """The complex conjugate of every slot, by one key switch."""
+        element = self.context.element(CONJUGATION)
+        return self._automorphism(element, "conjugation", "conjugation=True")
+
+    def rescale(self) -> Self:
+        """Divide by the last modulus, rounding to nearest.
+
+        Level    level - 1
+        Scale    scale / q_level.  With levels="auto", what is at its level's scale already stays
+                 as it is
+        Noise    that of before over q_level, and sqrt((1 + h) / 12) a coefficient for the
+                 rounding, h = 2 N / 3 about the Hamming weight of the secret
+
+        A product of three parts is relinearized in the same division, if there is a key.
+        """
+        if self.context.automatic and not self._pending:
+            return self
+        lowest = self.context.lowest
+        if self.level <= lowest:
+            hint = "all levels are used up: begin with a longer modulus chain"
+            raise LevelError("rescale", f"level {lowest + 1} or more", self.level, hint)
+        last = self.basis.moduli[-1]
+        scale = self.scale / last
+        if scale < 1.0:
+            raise ScaleError(
+                "rescale",
+                f"a scale above the last modulus, 2^{log2(last):.2f}",
+                log2(self.scale),
+                "there is nothing to rescale: multiply first",
+            )
+        grown = self._divided_noise()
+        return self._with(self._divided(), level=self.level - 1, scale=scale, noise=grown)
+
+    def lower(self, level: int) -> Self:
+        """The same values at a lower level.
+
+        With levels="auto" at that level's scale, by a product with a constant and a rescaling;
+        by hand limbs are dropped, and the scale stays.
+        """
+        lowest = self.context.lowest
+        if not lowest <= level <= self.level:
+            allowed = f"a target from {lowest} to {self.level}"
+            raise LevelError("lower", allowed, level, "levels only fall")
+        if level == self.level:
+            return self
+        if not self.context.automatic:
+            return self._cut(level)
+        own = self._settled()
+        return own if own.level <= level else own._lowered(level)
+
+    @property
+    def _pending(self) -> bool:
+        """Whether the scale is that of a product rather than that of the level."""
+        return log2(self.scale) > 1.5 * log2(self.context.scales[self.level])
+
+    def _settled(self) -> Self:
+        """Rescaled while it is a product; two parts."""
+        own = self
+        while own._pending:
+            own = own.rescale()
+        return own.relinearize()
+
+    def _lowered(self, level: int) -> Self:
+        """From the scale of one level to that of a lower one."""
+        above, target = self._cut(level + 1), self.context.scales[level]
+        factor = target * above.basis.moduli[-1] / self.scale
+        scaled = above._weighted(round(factor))
+        return replace(
+            replace(scaled, scale=target * above.basis.moduli[-1]).rescale(), scale=target
+        )
+
+    def _weighted(self, integer: int) -> Self:
+        """The residues times an integer; the scale takes it in."""
+        data = self._scaled_by(self.basis.constant(integer))
+        grown = self.noise + log2(integer)
+        return self._with(data, noise=grown, scale=self.scale * integer)
+
+    def _alike(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
+        keys = self._fits(op, other)
+        assert isinstance(other, type(self))
+        a, b = replace(self, evaluation=keys), replace(other, evaluation=keys)
+        if not self.context.automatic:
+            a._same_level(op, b.level)
+            a._same_scale(op, b.scale)
+            return a, b
+        while a.level != b.level:
+            high, low = (a, b) if a.level > b.level else (b, a)
+            high = high._towards(low)
+            a, b = (high, b) if a.level > b.level else (a, high)
+        return a._equalled(b)
+
+    def _towards(self, low: Self) -> Self:
+        """One step from a higher level to that of `low`."""
+        if self._pending:
+            return self.rescale()
+        if low._pending:
+            factor = round(low.scale / self.scale)
+            return replace(self._cut(low.level)._weighted(factor), scale=low.scale)
+        return self._lowered(low.level)
+
+    def _equalled(self, other: Self) -> tuple[Self, Self]:
+        """Both at one scale, which are at one level already."""
+        if isclose(self.scale, other.scale, rel_tol=_SCALE_TOLERANCE):
+            return self, other
+        small, large = (self, other) if self.scale < other.scale else (other, self)
+        ratio = large.scale / small.scale
+        factor = round(ratio)
+        if factor > 1 and isclose(factor, ratio, rel_tol=_SCALE_TOLERANCE):
+            small = replace(small._weighted(factor), scale=large.scale)
+            return (small, large) if self.scale < other.scale else (large, small)
+        if self.level == 0:
+            self._same_scale("add", other.scale)
+        target = self.context.scales[self.level - 1]
+        return self._brought(target), other._brought(target)
+
+    def _brought(self, target: float) -> Self:
+        """A level lower, at any scale."""
+        wanted = target * self.basis.moduli[-1]
+        factor = round(wanted / self.scale)
+        if factor < 1:
+            return self.rescale()
+        return replace(self._weighted(factor), scale=wanted).rescale()
+
+    def _factors(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
+        keys = self._fits(op, other)
+        assert isinstance(other, type(self))
+        a, b = replace(self, evaluation=keys), replace(other, evaluation=keys)
+        if self.context.automatic:
+            a, b = a._settled(), (a._settled() if other is self else b._settled())
+            level = min(a.level, b.level)
+            a, b = a.lower(level), b.lower(level)
+        else:
+            a._same_level(op, b.level)
+            a, b = a.relinearize(), b.relinearize()
+        a._product_scale(op, b.scale)
+        return a, b
+
+    def _sum(self, other: Self) -> Self:
+        error = total(self.noise, other.noise)
+        if self.scale != other.scale:
+            error = total(error, other.size + log2(max(abs(self.scale - other.scale), 1e-300)))
+        return self._with(self._raw_sum(other), noise=error, size=total(self.size, other.size))
+
+    def _multiplied(self, other: Self, data: Tensor) -> Self:
+        mine, theirs = self.size + log2(self.scale), other.size + log2(other.scale)
+        return self._with(
+            data,
+            noise=total(mine + other.noise, theirs + self.noise, self.noise + other.noise),
+            scale=self.scale * other.scale,
+            size=self.size + other.size,
+        )
+
+    def _plus(self, other: Any) -> Any:
+        if isinstance(other, Plaintext):
+            return self._plus_plaintext(self._matched("add", other))
+        if not isinstance(other, Real):
+            values = _values(other, self.context.slots)
+            if values is None:
+                return NotImplemented
+            return self._plus_plaintext(
+                self.context.encode(values, level=self.level, scale=self.scale)
+            )
+        number, modulus = float(other), self._modulus
+        addend, size = embedding.constant(number, self.scale, self.basis, modulus)
+        rounding = total(self.noise, -1.0)
+        return self._with(
+            self._body_plus(addend), noise=rounding, size=total(self.size, _log2(size))
+        )
+
+    def _plus_plaintext(self, plaintext: Plaintext) -> Self:
+        error = _encoding_noise(self.context.parameters, plaintext.size, plaintext.scale)
+        return self._with(
+            self._body_plus(plaintext.data),
+            noise=independent(self.noise, error),
+            size=total(self.size, plaintext.size),
+        )
+
+    def _times(self, other: Any) -> Any:
+        if isinstance(other, Plaintext):
+            own = self._settled() if self.context.automatic else self
+            return own._times_plaintext(own._at_level("multiply", other))
+        if isinstance(other, Real):
+            return self._times_number(float(other), isinstance(other, Integral))
+        values = _values(other, self.context.slots)
+        if values is None:
+            return NotImplemented
+        own = self._settled() if self.context.automatic else self
+        own._product_scale("multiply", own.context.scale_at(own.level))
+        return own._times_plaintext(own.context.encode(values, level=own.level))
+
+    def _times_number(self, number: float, integral: bool) -> Self:
+        """Small integers need no scale, whole floats too; other numbers take that of the level."""
+        if integral or (number.is_integer() and abs(number) <= _SMALL_INTEGER):
+            size = _log2(abs(number))
+            data = self._scaled_by(self.basis.constant(int(number)))
+            return self._with(data, noise=self.noise + size, size=self.size + size)
+        own = self._settled() if self.context.automatic else self
+        scale = own.context.scale_at(own.level)
+        own._product_scale("multiply", scale)
+        factor, actual = embedding.constant(number, scale, own.basis, own._modulus)
+        size = _log2(actual)
+        rounding = own.size + log2(own.scale) - 1.0
+        return own._with(
+            own._scaled_by(factor),
+            noise=total(own.noise + size + log2(scale), rounding),
+            scale=own.scale * scale,
+            size=own.size + _log2(abs(number)),
+        )
+
+    def _times_plaintext(self, plaintext: Plaintext) -> Self:
+        self._product_scale("multiply", plaintext.scale)
+        error = _encoding_noise(self.context.parameters, plaintext.size, plaintext.scale)
+        mine, theirs = self.size + log2(self.scale), plaintext.size + log2(plaintext.scale)
+        return self._with(
+            self._scaled_by(plaintext.data),
+            noise=total(self.noise + theirs, mine + error, self.noise + error),
+            scale=self.scale * plaintext.scale,
+            size=self.size + plaintext.size,
+        )
+
+    def add_constants(self, values: ArrayLike) -> Self:
+        """Add one real number to all slots of each ciphertext of a batch: values [B].
+
+        Raises EncodeError for numbers that are not finite or do not fit the modulus.
+        """
+        numbers = np.asarray(values, dtype=np.float64)
+        if self.batch is None or numbers.shape != (self.batch,):
+            raise ParamError("values", numbers.shape, f"one number each: ({self.batch},)")
+        integers, excess = embedding.scaled_integers(numbers, self.scale, self._modulus)
+        if excess:
+            raise EncodeError("numbers that reach 2^62 with the scale; take smaller ones")
+        addend = self.basis.reduce(arrays.asarray(integers)).unsqueeze(1)
+        size = _log2(float(np.abs(numbers).max(initial=0.0)))
+        return self._with(
+            self._body_plus(addend), noise=total(self.noise, -1.0), size=total(self.size, size)
+        )
+
+    def weighted_sums(self, weights: ArrayLike) -> Self:
+        """Rows of a matrix times a batch: out[h] = sum over i of weights[h, i] * self[i].
+
+        Shape    a batch of S, weights real [H, S] -> a batch of H
+        Scale    times the last modulus, so that rescaling restores it to the last bit
+        Noise    that of the batch, weighted; rounding of a weight is 2^-1 / q_level
+
+        One fused multiply-and-sum a part; each weight is seen by all N positions through a view
+        of stride 0.
+        """
+        own = self._settled() if self.context.automatic else self.relinearize()
+        matrix = np.asarray(weights, dtype=np.float64)
+        if own.batch is None or matrix.ndim != 2 or matrix.shape[1] != own.batch:
+            raise ParamError(
+                "weights", matrix.shape, f"[H, {own.batch}] for a batch of {own.batch}"
+            )
+        if not np.isfinite(matrix).all():
+            raise EncodeError("weights that are not finite: NaN and infinity have no encoding")
+        basis, scale = own.basis, float(own.basis.moduli[-1])
+        if own.context.automatic and own.level > 0:
+            scale = own.context.scales[own.level - 1] * scale / own.scale
+        own._product_scale("weighted_sums", scale)
+        integers, excess = embedding.scaled_integers(matrix, scale, own._modulus)
+        if excess:
+            raise EncodeError("weights that reach 2^62 with their scale; take smaller ones")
+        data = _row_sums(basis.reduce(arrays.asarray(integers)), own.data, basis)
+        sums = float(np.abs(matrix).sum(axis=1).max(initial=0.0))
+        rounding = own.size + log2(own.scale) - 1.0 + log2(max(matrix.shape[1], 1))
+        return own._with(
+            data,
+            noise=total(own.noise + _log2(sums) + log2(scale), rounding),
+            scale=own.scale * scale,
+            size=own.size + _log2(sums),
+        )
+
+    @property
+    def _modulus(self) -> int:
+        modulus = 1
+        for q in self.basis.moduli:
+            modulus *= q
+        return modulus
+
+    def _matched(self, op: str, plaintext: Plaintext) -> Plaintext:
+        found = self._at_level(op, plaintext)
+        self._same_scale(op, found.scale)
+        return found
+
+    def _at_level(self, op: str, plaintext: Plaintext) -> Plaintext:
+        """The plaintext's limbs at this level; by hand it must be at that level."""
+        self.context.check(plaintext, op)
+        if self.context.automatic and plaintext.level > self.level:
+            data = plaintext.data[..., 0 : self.level + 1]
+            return replace(plaintext, data=data, level=self.level)
+        self._same_level(op, plaintext.level)
+        return plaintext
+
+    def _same_level(self, op: str, level: int) -> None:
+        if self.level != level:
+            raise LevelError(
+                op,
+                f"operands at one level (the first is at {self.level})",
+                level,
+                "bring the higher one down with lower(level), or encode lower",
+            )
+
+    def _same_scale(self, op: str, scale: float) -> None:
+        if not isclose(self.scale, scale, rel_tol=_SCALE_TOLERANCE):
+            raise ScaleError(
+                op,
+                f"the scale 2^{log2(self.scale):.9f} of the first operand",
+                _log2(scale),
+                "rescale, or encode at the first operand's scale",
+            )
+
+    def _product_scale(self, op: str, scale: float) -> None:
+        """An error unless a message of size 1 fits below Q / 2 with the product's scale."""
+        product = log2(self.scale) + log2(scale)
+        if product + 1 < self.modulus_log2:
+            return
+        if self.context.automatic:
+            raise LevelError(
+                op,
+                f"room for a product of scale 2^{product:.1f} below 2^{self.modulus_log2:.1f}",
+                self.level,
+                "all levels are used up: begin with a longer modulus chain",
+            )
+        raise ScaleError(
+            op,
+            f"less than half the modulus 2^{self.modulus_log2:.2f}",
+            product,
+            "rescale first, or begin with a longer chain",
+        )
+
+    def _state(self) -> str:
+        return f", scale=2^{log2(self.scale):.2f}, precision={self.precision_estimate():.1f} bits"
+
+
+def _row_sums(weights: Tensor, data: Tensor, basis: Any) -> Tensor:
+    """[H, S, k] weights by [S, parts, N, k] -> [H, parts, N, k]."""
+    data = batched(data)
+    out = zero_residues((weights.shape[0], data.shape[1]), basis.degree, basis.limbs)
+    rows = weights.unsqueeze(1).expand(1, basis.degree)
+    for place in range(data.shape[1]):
+        columns = data[:, place].moveaxis(0, 1)
+        ops.modmul_axis_sum(rows, columns, basis.q, apply_perm=False, out=out[:, place], axis=-3)
+    return out
+
+
+def _encoding_noise(parameters: Parameters, size: float, scale: float) -> float:
+    """Rounding of coefficients, and the float transform's own error."""
+    return independent(noise.encoding(parameters), size + log2(scale) + noise.FLOAT_LOG2)
+
+
+def _values(other: Any, slots: int) -> NDArray[Any] | None:
+    """Values for an encoding, a number's in every slot; None for what is none."""
+    if isinstance(other, Complex):
+        return np.full(slots, complex(other))
+    if isinstance(other, np.ndarray | Sequence | Tensor) and not isinstance(other, str | bytes):
+        return np.asarray(other)
+    return None
+
+
+def _log2(value: float) -> float:
+    return log2(value) if value > 0 else -inf

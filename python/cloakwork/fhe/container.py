@@ -1,0 +1,160 @@
+"""Files of keys and ciphertexts: a header in words, tensors as they are, a checksum.
+
+    8 bytes    "CWFHE" and the version as a little-endian 16-bit number, and one zero
+    8 bytes    length of the header, little-endian
+    header     JSON in UTF-8: kind, fields, and for each tensor its shape and bytes a word
+    tensors    little-endian signed words of 1, 2, 4 or 8 bytes, in the order of the header
+    32 bytes   BLAKE2b of all that
+
+Nothing is unpickled.  A file appears whole or not at all, and one that is not whole is refused
+before anything is made of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from json import JSONDecodeError, dumps, loads
+from pathlib import Path
+from tempfile import mkstemp
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.errors import LoadError
+
+VERSION = 1
+_MAGIC = b"CWFHE"
+_CHECKSUM_BYTES = 32
+_HEADER_BYTES = 16
+_WORDS = (1, 2, 4, 8)
+_MOST_ELEMENTS = 1 << 40
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file says: its kind, its fields, its tensors by name."""
+
+    path: Path
+    kind: str
+    fields: dict[str, Any]
+    tensors: dict[str, NDArray[np.int64]]
+
+    def field(self, name: str, kind: type | tuple[type, ...]) -> Any:
+        """A field of a type; LoadError otherwise."""
+        value = self.fields.get(name)
+        if not isinstance(value, kind):
+            wanted = kind.__name__ if isinstance(kind, type) else "a number"
+            raise self.wrong(f"field {name!r}", wanted, type(value).__name__)
+        return value
+
+    def tensor(self, name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """A tensor of a shape; LoadError otherwise."""
+        found = self.tensors.get(name)
+        if found is None or found.shape != shape:
+            got = "none" if found is None else f"shape {found.shape}"
+            raise self.wrong(f"tensor {name!r}", f"shape {shape}", got)
+        return found
+
+    def wrong(self, place: str, expected: str, got: str) -> LoadError:
+        """The error that says so."""
+        return LoadError(f"{self.path}: {place}: expected {expected}, got {got}")
+
+
+def save(
+    path: PathLike,
+    kind: str,
+    fields: Mapping[str, Any],
+    tensors: Mapping[str, NDArray[np.int64]],
+    *,
+    private: bool = False,
+) -> None:
+    """Write a file whole, by a temporary one beside it and a rename; `private`: for its owner."""
+    words = {name: _word_bytes(array) for name, array in tensors.items()}
+    header = dumps(
+        {
+            "kind": kind,
+            "fields": dict(fields),
+            "tensors": [[name, list(array.shape), words[name]] for name, array in tensors.items()],
+        },
+        sort_keys=True,
+    ).encode()
+    start = _MAGIC + VERSION.to_bytes(2, "little") + b"\0" + len(header).to_bytes(8, "little")
+    pieces = [start, header]
+    pieces += [
+        np.ascontiguousarray(array, dtype=f"<i{words[name]}").tobytes()
+        for name, array in tensors.items()
+    ]
+    checksum = blake2b(digest_size=_CHECKSUM_BYTES)
+    for piece in pieces:
+        checksum.update(piece)
+    _write(Path(path), [*pieces, checksum.digest()], 0o600 if private else 0o644)
+
+
+def _word_bytes(array: NDArray[np.int64]) -> int:
+    """Bytes of the narrowest words that hold all elements."""
+    largest = max(int(array.max(initial=0)), -int(array.min(initial=0)) - 1)
+    return next(size for size in _WORDS if largest < 1 << (8 * size - 1))
+
+
+def _write(path: Path, pieces: list[bytes], mode: int) -> None:
+    handle, name = mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.writelines(pieces)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, mode)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def load(path: PathLike) -> Contents:
+    """Read and check a file; LoadError where it is not whole, or none of this version."""
+    path = Path(path)
+    try:
+        memory = path.read_bytes()
+    except OSError as error:
+        raise LoadError(f"{path}: cannot be read: {error.strerror}") from error
+    if memory[: len(_MAGIC)] != _MAGIC or len(memory) < _HEADER_BYTES + _CHECKSUM_BYTES:
+        raise LoadError(f"{path}: expected a file of keys or ciphertexts, which begins with CWFHE")
+    version = int.from_bytes(memory[5:7], "little")
+    if version != VERSION:
+        raise LoadError(f"{path}: expected version {VERSION}, got {version}")
+    body, checksum = memory[:-_CHECKSUM_BYTES], memory[-_CHECKSUM_BYTES:]
+    if blake2b(body, digest_size=_CHECKSUM_BYTES).digest() != checksum:
+        raise LoadError(f"{path}: the checksum differs: the file is truncated or altered")
+    return _parsed(path, body)
+
+
+def _parsed(path: Path, body: bytes) -> Contents:
+    """What a body of the right checksum says; whoever made it may have meant ill."""
+    end = _HEADER_BYTES + int.from_bytes(body[8:_HEADER_BYTES], "little")
+    try:
+        header = loads(body[_HEADER_BYTES:end])
+        kind, fields, listed = header["kind"], header["fields"], header["tensors"]
+        entries = [(str(name), tuple(map(int, shape)), int(size)) for name, shape, size in listed]
+        fields = dict(fields)
+    except (JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+        raise LoadError(f"{path}: the header is not one of this version") from error
+    tensors: dict[str, NDArray[np.int64]] = {}
+    for name, shape, size in entries:
+        count = 1
+        for length in shape:
+            count *= length
+        fits = size in _WORDS and all(length >= 0 for length in shape) and count < _MOST_ELEMENTS
+        if not fits or end + count * size > len(body):
+            raise LoadError(f"{path}: tensor {name!r} is longer than the file")
+        found = np.frombuffer(body, dtype=f"<i{size}", count=count, offset=end)
+        tensors[name] = found.reshape(shape).astype(np.int64)
+        end += count * size
+    if end != len(body):
+        raise LoadError(f"{path}: {len(body) - end} bytes after the last tensor")
+    return Contents(path, str(kind), fields, tensors)

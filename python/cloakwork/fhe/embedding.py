@@ -1,0 +1,173 @@
+"""The canonical embedding: N / 2 complex slots <-> one polynomial of degree < N.
+
+Slot j of a polynomial m is its value m(zeta^(5^j)) with zeta = exp(i pi / N); the powers of 5 are
+half of the odd exponents mod 2 N, the other half are their conjugates.  With that order the
+automorphism X -> X^(5^r) is a rotation of the slots by r.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import ceil, isfinite, log2
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloakwork import arrays, ops
+from cloakwork._core import Tensor
+from cloakwork.errors import EncodeError
+from cloakwork.fhe.layout import residues
+from cloakwork.fhe.tables import Basis, Tables
+
+Slots = NDArray[np.complex128]
+
+# Coefficients become int64 before they are reduced; larger ones, integers times a power of two.
+_COEFFICIENT_LOG2 = 62
+# Digits of this size are exact in float64 with room for their sums.
+_DECODE_BASE_LOG2 = 30
+# Slots below 2^64 are decoded; higher limbs hold nothing more.
+_DECODE_LOG2 = 66
+
+
+@lru_cache(maxsize=8)
+def _slot_positions(degree: int) -> NDArray[np.int64]:
+    """[N / 2]: slot j stands at FFT position (5^j mod 2 N - 1) / 2, by doubling."""
+    powers = np.ones(1, dtype=np.int64)
+    while len(powers) < degree // 2:
+        powers = np.concatenate((powers, powers * pow(5, len(powers), 2 * degree) % (2 * degree)))
+    return (powers - 1) // 2
+
+
+@lru_cache(maxsize=8)
+def _twist(degree: int) -> Slots:
+    """[N]: zeta^i, which turns an FFT over powers of zeta^2 into one over odd powers of zeta."""
+    return np.asarray(np.exp(1j * np.pi / degree * np.arange(degree)))
+
+
+def embed_inverse(slots: Slots, degree: int) -> NDArray[np.float64]:
+    """[..., N / 2] slots -> [..., N] real coefficients, unscaled; O(N log N)."""
+    positions = _slot_positions(degree)
+    values = np.empty((*slots.shape[:-1], degree), dtype=np.complex128)
+    values[..., positions] = slots
+    values[..., degree - 1 - positions] = slots.conj()
+    return np.ascontiguousarray((np.fft.fft(values) / degree * _twist(degree).conj()).real)
+
+
+def embed(coefficients: NDArray[np.float64], degree: int) -> Slots:
+    """[..., N] coefficients -> [..., N / 2] slots, unscaled; O(N log N)."""
+    values = np.fft.ifft(coefficients * _twist(degree)) * degree
+    return np.asarray(values[..., _slot_positions(degree)])
+
+
+def checked_values(values: ArrayLike, slots: int) -> Slots:
+    """Complex [n] or [B, n], finite and no more than the slots; EncodeError otherwise."""
+    given = np.atleast_1d(np.asarray(values, dtype=np.complex128))
+    if given.ndim > 2:
+        raise EncodeError(f"values of {given.ndim} axes; give [n] or a batch [B, n]")
+    if given.shape[-1] > slots:
+        raise EncodeError(
+            f"{given.shape[-1]} values on the last axis; there are {slots} slots: split them "
+            "over a batch"
+        )
+    if not np.isfinite(given).all():
+        raise EncodeError("values that are not finite: NaN and infinity have no encoding")
+    return given
+
+
+def scaled_integers(
+    values: NDArray[np.float64], scale: float, modulus: int
+) -> tuple[NDArray[np.int64], int]:
+    """(n, e): n 2^e are the nearest integers to scale * values, to the precision of a float.
+
+    Raises EncodeError unless they stay below half the modulus.
+    """
+    largest = float(np.abs(values).max(initial=0.0))
+    size = log2(largest) + log2(scale) if largest > 0.0 and isfinite(largest) else 0.0
+    if not isfinite(largest) or size >= log2(modulus) - 1:
+        raise EncodeError(
+            f"the values times the scale 2^{log2(scale):.2f} reach 2^{size:.2f}; they must be "
+            f"finite and below 2^{log2(modulus) - 1:.2f}: take smaller values or scale"
+        )
+    excess = max(ceil(size) - _COEFFICIENT_LOG2 + 1, 0)
+    return np.rint(values * (scale / 2.0**excess)).astype(np.int64), excess
+
+
+def encode(slots: Slots, scale: float, basis: Basis, modulus: int) -> Tensor:
+    """[..., n] finite values -> [..., N, k] residues of scale times their polynomial, NTT."""
+    filled = np.zeros((*slots.shape[:-1], basis.degree // 2), dtype=np.complex128)
+    filled[..., : slots.shape[-1]] = slots
+    coefficients = embed_inverse(filled, basis.degree)
+    integers, excess = scaled_integers(coefficients, scale, modulus)
+    values = basis.reduce(arrays.asarray(integers))
+    if excess:
+        ops.modmul(values, basis.constant(1 << excess), basis.q, out=values)
+    batch = values if values.ndim == 3 else values.unsqueeze(0)
+    basis.ntt(batch, out=batch)
+    return values
+
+
+def constant(value: float, scale: float, basis: Basis, modulus: int) -> tuple[Tensor, float]:
+    """([k], actual): the residues of the integer nearest scale * value, and that over the scale.
+
+    A constant polynomial is that constant everywhere in the NTT domain.
+    """
+    checked_values(value, 1)
+    integer = round_product(value, scale)
+    if 2 * abs(integer) >= modulus:
+        raise EncodeError(
+            f"a number of 2^{log2(abs(integer)):.2f} with its scale; it must be below half the "
+            f"modulus, 2^{log2(modulus) - 1:.2f}: take a smaller number or scale"
+        )
+    return basis.constant(integer), abs(integer) / scale
+
+
+def round_product(value: float, scale: float) -> int:
+    """The integer nearest value * scale, exactly, however large."""
+    (a, b), (c, d) = float(value).as_integer_ratio(), float(scale).as_integer_ratio()
+    return (2 * a * c + b * d) // (2 * b * d)
+
+
+def decode(values: Tensor, scale: float, tables: Tables) -> Slots:
+    """Slots [..., N / 2] of residues [..., N, k] in the NTT domain, divided by the scale.
+
+    The centred value of a coefficient x in [0, Q) is x + floor(Q / 2) mod Q, minus floor(Q / 2).
+    Both are taken in digits; their differences, summed from the high digit down, stay exact until
+    the value itself exceeds 2^53, whatever the size of Q.
+    """
+    level = decoding_level(values.shape[-1] - 1, scale, tables)
+    basis, degree = tables.chain(level), tables.parameters.degree
+    batch = values.shape[:-2]
+    modulus = 1
+    for q in basis.moduli:
+        modulus *= q
+    half, base = modulus // 2, 1 << _DECODE_BASE_LOG2
+    count = -(-modulus.bit_length() // _DECODE_BASE_LOG2)
+    own = (values if batch else values.unsqueeze(0))[..., 0 : level + 1]
+    shifted = ops.modsum(
+        basis.intt(own), basis.constant(half), basis.q,
+        out=residues(own.shape[:-2], degree, level + 1),
+    )  # fmt: skip
+    digits = np.asarray(
+        ops.g_decomp_full_q(
+            shifted.moveaxis(-1, -2).contiguous(),
+            q=basis.q,
+            q_inv=tables.q_inv(level),
+            g_exp=count,
+            g_base_bits=_DECODE_BASE_LOG2,
+        )
+    )
+    centred = np.zeros((digits.shape[0], degree))
+    for place in reversed(range(count)):
+        half_digit = (half >> (place * _DECODE_BASE_LOG2)) % base
+        centred = centred * float(base) + (digits[:, place] - half_digit)
+    return embed((centred / scale).reshape(*batch, degree), degree)
+
+
+def decoding_level(level: int, scale: float, tables: Tables) -> int:
+    """The lowest level whose modulus holds values up to 2^64."""
+    needed, size = log2(scale) + _DECODE_LOG2, 0.0
+    for place, q in enumerate(tables.parameters.moduli[:level]):
+        size += log2(q)
+        if size >= needed:
+            return place
+    return level

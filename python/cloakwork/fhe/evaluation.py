@@ -1,0 +1,134 @@
+"""The server's half of the keys: what computes on ciphertexts and decrypts none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.errors import MissingKeyError
+from cloakwork.fhe.switching import SwitchingKey
+
+if TYPE_CHECKING:
+    from cloakwork.fhe.ciphertext import Ciphertext
+    from cloakwork.fhe.container import PathLike
+    from cloakwork.fhe.context import Context
+
+# The automorphism X -> X^-1: conjugation of CKKS slots, exchange of BGV's rows.
+CONJUGATION = -1
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationKeys:
+    """Keys for products, rotations and conjugation, under one secret.
+
+    key               the secret's fingerprint
+    relinearization   from s^2 to s
+    galois            by element g: from s to s(X^(1 / g)), so that X -> X^g brings it back to s
+    """
+
+    context: Context
+    key: str
+    relinearization: SwitchingKey | None = None
+    galois: dict[int, SwitchingKey] = field(default_factory=dict)
+
+    @property
+    def rotations(self) -> list[int]:
+        """Steps that there are keys for, each between -slots / 2 and slots / 2."""
+        row = self.context.parameters.degree // 2
+        steps = (step for step in map(self._steps_of, self.galois) if step is not None)
+        return sorted(step - row if step > row // 2 else step for step in steps)
+
+    def _steps_of(self, element: int) -> int | None:
+        found = np.flatnonzero(self._powers == element)
+        return int(found[0]) if found.size else None
+
+    @cached_property
+    def _powers(self) -> NDArray[np.int64]:
+        """[N / 2]: the element of a rotation by each number of steps."""
+        return self.context.rotation_elements
+
+    def relinearization_key(self) -> SwitchingKey:
+        """The key from s^2; MissingKeyError where there is none."""
+        if self.relinearization is None:
+            raise MissingKeyError(
+                "products of ciphertexts need a relinearization key: "
+                "context.keygen(relinearization=True)"
+            )
+        return self.relinearization
+
+    def galois_key(self, element: int, what: str, add: str) -> SwitchingKey:
+        """The key of an automorphism; MissingKeyError where there is none."""
+        found = self.galois.get(element)
+        if found is None:
+            raise MissingKeyError(f"{what} needs a key that is not there: context.keygen({add})")
+        return found
+
+    def route(self, steps: int) -> list[int]:
+        """Steps with a key each that add up to `steps`, as few as there are.
+
+        Raises MissingKeyError where no sum of the rotations does.
+        """
+        row = self.context.parameters.degree // 2
+        wanted = steps % row
+        came_from = self._came_from
+        if wanted and came_from[wanted] == 0:
+            have = ", ".join(map(str, self.rotations)) or "none"
+            raise MissingKeyError(
+                f"rotation by {steps}: no sum of the rotations that have keys ({have}) gives it; "
+                f"add {steps} to context.keygen(rotations=[...])"
+            )
+        taken = []
+        while wanted:
+            taken.append(int(came_from[wanted]))
+            wanted = (wanted - taken[-1]) % row
+        return taken
+
+    @cached_property
+    def _came_from(self) -> NDArray[np.int64]:
+        """[N / 2]: the last of the fewest rotations that reach each sum; 0: none do."""
+        row = self.context.parameters.degree // 2
+        have = [step % row for step in self.rotations if step % row]
+        came_from = np.zeros(row, dtype=np.int64)
+        seen = np.zeros(row, dtype=bool)
+        seen[0] = True
+        frontier = np.zeros(1, dtype=np.int64)
+        while frontier.size:
+            reached = []
+            for step in have:
+                there = (frontier + step) % row
+                there = there[~seen[there]]
+                seen[there], came_from[there] = True, step
+                reached.append(there)
+            frontier = np.concatenate(reached) if reached else frontier[:0]
+        return came_from
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all keys in memory."""
+        keys = [*self.galois.values()]
+        keys += [self.relinearization] if self.relinearization else []
+        return sum(key.size_bytes for key in keys)
+
+    def save(self, path: PathLike) -> None:
+        """Write it to a file; `fhe.load` reads it."""
+        from cloakwork.fhe.storage import save_evaluation
+
+        save_evaluation(path, self)
+
+    def load(self, path: PathLike) -> Ciphertext:
+        """Read a ciphertext, to compute on it with these keys.
+
+        Raises LoadError for a file that is not whole or holds none, KeyMismatchError for a
+        ciphertext of other parameters or another secret.
+        """
+        from cloakwork.fhe.storage import load_ciphertext
+
+        return load_ciphertext(path, self)
+
+    def __repr__(self) -> str:
+        products = "products, " if self.relinearization else ""
+        return f"EvaluationKeys({products}rotations={self.rotations}, key={self.key[:8]})"

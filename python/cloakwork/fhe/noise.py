@@ -1,0 +1,98 @@
+"""Estimates of noise: log2 of the standard deviation of an error in the canonical embedding.
+
+An error is a polynomial e with integer coefficients; its size is that of the complex numbers
+e(zeta), zeta a primitive 2N-th root of unity, so sqrt(N) times that of its coefficients.  Products
+of polynomials are products there, whatever their coefficients are.
+
+Errors that are drawn afresh add up in squares.  What a circuit has already may be correlated (the
+same ciphertext twice), so that its parts add up as they are; that is what makes the estimate hold.
+"""
+
+from __future__ import annotations
+
+from math import inf, log2, pi
+
+from cloakwork.fhe.parameters import ERROR_SIGMA, Parameters
+
+# The largest of N slots is this many standard deviations, as a power of two, but with a chance
+# below 2^-15: e^-20 a slot for a product of two Gaussian-like polynomials, such as error times
+# secret, where a Gaussian alone would have e^-100.
+TAIL_LOG2 = log2(10.0)
+# Relative precision of the floating-point transforms of encoding and decoding, with some room.
+FLOAT_LOG2 = -48.0
+
+_SIGMA_LOG2 = log2(ERROR_SIGMA)
+# Rounding to an integer has variance 1 / 12; a uniform ternary coefficient has 2 / 3.
+_ROUNDING = 1.0 / 12.0
+_TERNARY = 2.0 / 3.0
+
+
+def total(*terms: float) -> float:
+    """log2 of the sum of 2^term: for errors that may be correlated."""
+    largest = max(terms)
+    if largest == -inf:
+        return -inf
+    return largest + log2(sum(2.0 ** (term - largest) for term in terms))
+
+
+def independent(*terms: float) -> float:
+    """log2 of the root of the sum of squares."""
+    return total(*(2 * term for term in terms)) / 2
+
+
+def encoding(parameters: Parameters) -> float:
+    """Rounding of every coefficient to an integer."""
+    return log2(parameters.degree * _ROUNDING) / 2
+
+
+def fresh_secret(parameters: Parameters) -> float:
+    """Encryption with the secret: one Gaussian coefficient each."""
+    return _SIGMA_LOG2 + log2(parameters.degree) / 2 + _plain_log2(parameters)
+
+
+def fresh_public(parameters: Parameters) -> float:
+    """Encryption with the public key: e0 + e1 s + u e."""
+    return fresh_secret(parameters) + log2(4 * parameters.degree / 3 + 1) / 2
+
+
+def message(parameters: Parameters) -> float:
+    """BGV: a plaintext whose coefficients are uniform mod t."""
+    return encoding(parameters) + _plain_log2(parameters)
+
+
+def rounding(parameters: Parameters, limbs: int, parts: int = 2) -> float:
+    """Division by `limbs` moduli at once, of a ciphertext of that many parts.
+
+    The remainders of `limbs` moduli add up to a number within limbs / 2, each uniform.
+    """
+    degree = parameters.degree
+    secret = _TERNARY * degree
+    # 1, s and s^2 for parts 0, 1 and 2; the square of |s|^2 has twice its mean squared.
+    weights = sum((1.0, secret, 2 * secret * secret)[:parts])
+    return log2(limbs * _ROUNDING * degree * weights) / 2 + _plain_log2(parameters)
+
+
+def key_switch(parameters: Parameters, level: int) -> float:
+    """What changing the key of a polynomial adds, before its last division's rounding.
+
+    Hybrid: sum over digits of digit * error / P.  Gadget: digits in [0, 2^w) and no division.
+    """
+    half = log2(parameters.degree) + _SIGMA_LOG2 + _plain_log2(parameters)
+    if not parameters.special:
+        base, limbs = parameters.gadget_base_log2, level + 1
+        digits = max(sum(map(log2, parameters.moduli[:limbs])) / base, 1.0)
+        # Digits have a mean: at the zeta nearest 1 their polynomials are N 2^w / pi.
+        return half + base + log2(digits * parameters.degree) / 2 - log2(pi)
+    terms = []
+    for number, digit in enumerate(parameters.digits):
+        start = number * parameters.digit_limbs
+        own = digit[: max(level + 1 - start, 0)]
+        if own:
+            terms.append(sum(map(log2, own)) + log2(len(own) * _ROUNDING) / 2)
+    switched = half + independent(*terms) - parameters.special_log2
+    return independent(switched, rounding(parameters, len(parameters.special)))
+
+
+def _plain_log2(parameters: Parameters) -> float:
+    """Errors are multiples of t under BGV."""
+    return log2(parameters.plain_modulus) if parameters.plain_modulus else 0.0

@@ -1,0 +1,32 @@
+"""Encoded values: polynomials in the NTT domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cloakwork._core import Tensor
+
+if TYPE_CHECKING:
+    from cloakwork.fhe.context import Context
+
+
+@dataclass(frozen=True, eq=False)
+class Plaintext:
+    """An encoded polynomial, or a batch of them.
+
+    data     int64 [N, level + 1] or [B, N, level + 1], canonical residues, bit-reversed NTT order
+    scale    CKKS: the polynomial is about scale times the values; BGV: 1
+    factor   BGV: the polynomial is factor times the values, mod t; CKKS: 1
+    size     log2 of what the absolute values of the slots, or BGV's embedding, reach
+    """
+
+    context: Context
+    data: Tensor
+    level: int
+    scale: float = 1.0
+    factor: int = 1
+    size: float = 0.0
+
+    def __repr__(self) -> str:
+        return f"Plaintext(shape={self.data.shape}, level={self.level})"

@@ -1,0 +1,168 @@
+"""`fhe.ckks` and `fhe.bgv`: from what a user says to a context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log2
+from weakref import WeakValueDictionary
+
+from cloakwork.errors import ParamError
+from cloakwork.fhe.bgv import BgvContext
+from cloakwork.fhe.chain import BITS_MAX, Picker, chain_primes, special_primes
+from cloakwork.fhe.ckks import CkksContext
+from cloakwork.fhe.context import Context, Levels
+from cloakwork.fhe.parameters import Parameters, check_degree
+
+# The noise of a key switch in HEAL's form is about its digits' size times N: under CKKS it has to
+# be small beside the scale, under BGV beside the modulus.
+_GADGET_BASE_LOG2 = {"ckks": 13, "bgv": 30}
+# A scale of 50-bit primes stands this far below 2^50, so that primes lie on both sides of it.
+_CROWDED_BITS = 50
+
+
+def ckks(  # noqa: PLR0913 (a scheme has what it has)
+    degree: int,
+    moduli: Sequence[int],
+    special: Sequence[int] = (),
+    *,
+    scale: float | None = None,
+    security: int | None = 128,
+    digits: int | None = None,
+    gadget_base_log2: int | None = None,
+    levels: Levels = "auto",
+    bound: float = 1.0,
+) -> CkksContext:
+    """CKKS: approximate arithmetic on degree / 2 encrypted complex numbers.
+
+    degree     N, a power of two
+    moduli     the chain, first to last: primes, or their sizes in bits (up to 61); a rescaling
+               drops the last.  All but the first should be about the scale, and the first larger
+               by as many bits as results have before the point; if it is not, level 0 is not used
+    special    the auxiliary primes of key switching, or sizes; about as large together as a
+               digit.  Without any, HEAL's gadget form is taken: larger keys and more noise
+    scale      of fresh ciphertexts, by default 2^bits of the last modulus
+    security   128, 192 or 256: more of a modulus than the tables of 2024 allow (ePrint 2024/463)
+               is refused; None: nothing is checked
+    digits     of key switching, by default as many as `special` moduli allow
+    levels     "auto": operands are rescaled and brought to one level and scale by themselves;
+               "manual": what does not fit is an error
+    bound      what |values| are taken to stay below by estimates of precision
+
+    Sizes up to 50 bits choose primes below 2^50, which processors with IFMA take twice as fast.
+
+    Raises ParamError, whose `rule` says which rule is broken.
+    """
+    check_degree(degree)
+    if not moduli:
+        raise ParamError("modulus_count", 0, "one modulus or more")
+    picker = Picker(degree, set())
+    if scale is None:
+        scale = _default_scale(degree, moduli)
+    picker.taken |= {q for q in special if q > BITS_MAX}
+    chain = chain_primes(picker, moduli, scale)
+    auxiliary = special_primes(picker, special)
+    parameters = Parameters(
+        scheme="ckks",
+        degree=degree,
+        moduli=chain,
+        special=auxiliary,
+        scale=float(scale),
+        plain_modulus=0,
+        digit_limbs=_digit_limbs(len(chain), len(auxiliary), digits),
+        gadget_base_log2=_gadget_base("ckks", chain, auxiliary, gadget_base_log2),
+        security=security,
+    )
+    return _ckks_context(parameters, levels, float(bound))
+
+
+def bgv(  # noqa: PLR0913
+    degree: int,
+    plain_modulus: int,
+    moduli: Sequence[int],
+    special: Sequence[int] = (),
+    *,
+    security: int | None = 128,
+    digits: int | None = None,
+    gadget_base_log2: int | None = None,
+    levels: Levels = "auto",
+) -> BgvContext:
+    """BGV: exact arithmetic on `degree` encrypted integers mod a prime, in two rows.
+
+    plain_modulus   t, a prime = 1 mod 2 N: 65537 up to degree 32768
+
+    The rest as for `ckks`.  Sizes choose primes = 1 mod t where there are enough of them, so that
+    switching moduli multiplies plaintexts by 1.
+    """
+    check_degree(degree)
+    picker = Picker(degree, {plain_modulus, *(q for q in special if q > BITS_MAX)}, plain_modulus)
+    chain = chain_primes(picker, moduli)
+    picker.wanted = 1
+    auxiliary = special_primes(picker, special)
+    parameters = Parameters(
+        scheme="bgv",
+        degree=degree,
+        moduli=chain,
+        special=auxiliary,
+        scale=0.0,
+        plain_modulus=plain_modulus,
+        digit_limbs=_digit_limbs(len(chain), len(auxiliary), digits),
+        gadget_base_log2=_gadget_base("bgv", chain, auxiliary, gadget_base_log2),
+        security=security,
+    )
+    return _bgv_context(parameters, levels)
+
+
+def context_of(parameters: Parameters, levels: Levels = "auto", bound: float = 1.0) -> Context:
+    """The context of parameters, the same one while somebody holds it, with its tables."""
+    if parameters.scheme == "ckks":
+        return _ckks_context(parameters, levels, bound)
+    return _bgv_context(parameters, levels)
+
+
+def _ckks_context(parameters: Parameters, levels: Levels, bound: float) -> CkksContext:
+    found = _CKKS.get((parameters, levels, bound))
+    if found is None:
+        found = _CKKS[parameters, levels, bound] = CkksContext(parameters, levels, bound)
+    return found
+
+
+def _bgv_context(parameters: Parameters, levels: Levels) -> BgvContext:
+    found = _BGV.get((parameters, levels))
+    if found is None:
+        found = _BGV[parameters, levels] = BgvContext(parameters, levels)
+    return found
+
+
+_CKKS: WeakValueDictionary[tuple[Parameters, Levels, float], CkksContext] = WeakValueDictionary()
+_BGV: WeakValueDictionary[tuple[Parameters, Levels], BgvContext] = WeakValueDictionary()
+
+
+def _default_scale(degree: int, moduli: Sequence[int]) -> float:
+    """2^bits of the last modulus; lower where primes must stay below 2^50."""
+    last = moduli[-1]
+    if last > BITS_MAX:
+        return 2.0 ** round(log2(last))
+    if last != _CROWDED_BITS:
+        return 2.0**last
+    # Primes = 1 mod 2 N near 2^50 are about 2 N * 17 apart; half of them are to lie above.
+    return 2.0**last - len(moduli) * degree * 17.0
+
+
+def _digit_limbs(limbs: int, special: int, digits: int | None) -> int:
+    if digits is None:
+        return min(special, limbs) if special else 1
+    if not 1 <= digits <= limbs:
+        raise ParamError("digits", digits, f"1 to {limbs}, the moduli of the chain")
+    return -(-limbs // digits)
+
+
+def _gadget_base(
+    scheme: str, chain: tuple[int, ...], special: tuple[int, ...], base_log2: int | None
+) -> int:
+    if special:
+        if base_log2 is not None:
+            raise ParamError("gadget_base_log2", base_log2, "no special moduli beside it")
+        return 0
+    if base_log2 is not None:
+        return base_log2
+    return min(_GADGET_BASE_LOG2[scheme], min(chain).bit_length() - 1)

@@ -1,0 +1,240 @@
+"""Keys and ciphertexts as files.
+
+Every file carries the parameters, so that it can be opened alone, and the fingerprints of the
+parameters and of the secret.  What is expanded from a seed is stored as the seed: fresh
+ciphertexts, public and evaluation keys take half of their memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork import arrays
+from cloakwork._core import Tensor
+from cloakwork.errors import CloakworkError, LoadError
+from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
+from cloakwork.fhe.ciphertext import Ciphertext
+from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
+from cloakwork.fhe.container import Contents, PathLike, load, save
+from cloakwork.fhe.context import Context, Levels
+from cloakwork.fhe.evaluation import EvaluationKeys
+from cloakwork.fhe.layout import part
+from cloakwork.fhe.parameters import Parameters
+from cloakwork.fhe.public import PublicKey, expanded_encryption
+from cloakwork.fhe.samplers import SEED_BYTES
+from cloakwork.fhe.schemes import context_of
+from cloakwork.fhe.switching import SwitchingKey, expanded, halves
+from cloakwork.fhe.tables import frozen
+
+if TYPE_CHECKING:
+    from cloakwork.fhe.keys import Keys
+
+Array = NDArray[np.int64]
+
+
+def limbs_first(data: Tensor) -> Array:
+    """[..., N, k] residues as they lie in memory: [..., k, N]."""
+    return np.asarray(data.moveaxis(-1, -2))
+
+
+def limbs_last(array: Array) -> Tensor:
+    """[..., k, N] of a file -> residues [..., N, k], limb after limb in memory."""
+    return arrays.asarray(np.ascontiguousarray(array)).moveaxis(-1, -2)
+
+
+def save_ciphertext(path: PathLike, ciphertext: Ciphertext) -> None:
+    """Write a ciphertext; fresh ones of the secret as their first half and a seed."""
+    fields: dict[str, Any] = _common(ciphertext.context, ciphertext.key)
+    fields |= {"level": ciphertext.level, "noise": ciphertext.noise, "parts": ciphertext.parts}
+    fields["batch"] = ciphertext.batch
+    if isinstance(ciphertext, CkksCiphertext):
+        fields |= {"scale": ciphertext.scale.hex(), "size": ciphertext.size}
+    else:
+        assert isinstance(ciphertext, BgvCiphertext)
+        fields["factor"] = ciphertext.factor
+    data = ciphertext.data
+    if ciphertext.seed is not None:
+        fields["seed"] = ciphertext.seed.hex()
+        data = part(data, 0)
+    save(path, "ciphertext", fields, {"data": limbs_first(data)})
+
+
+def save_public(path: PathLike, public: PublicKey) -> None:
+    """Write a public key: its first half and a seed."""
+    fields = _common(public.context, public.key) | {"seed": public.seed.hex()}
+    save(path, "public key", fields, {"data": limbs_first(public.data[0])})
+
+
+def save_evaluation(path: PathLike, evaluation: EvaluationKeys) -> None:
+    """Write evaluation keys: of each its first half and a seed."""
+    named: dict[str, SwitchingKey] = {str(g): key for g, key in evaluation.galois.items()}
+    if evaluation.relinearization is not None:
+        named["s^2"] = evaluation.relinearization
+    fields = _common(evaluation.context, evaluation.key)
+    fields["seeds"] = {name: key.seed.hex() for name, key in named.items()}
+    tables = evaluation.context.tables
+    bodies = {name: limbs_first(halves(tables, key.data)[0]) for name, key in named.items()}
+    save(path, "evaluation keys", fields, bodies)
+
+
+def save_secret(path: PathLike, keys: Keys) -> None:
+    """Write the secret and the public key, for the owner's eyes alone (mode 0600)."""
+    fields = _common(keys.context, keys.key) | {"seed": keys.public.seed.hex()}
+    coefficients = keys._coefficients()
+    try:
+        tensors = {"secret": coefficients, "public": limbs_first(keys.public.data[0])}
+        save(path, "secret key", fields, tensors, private=True)
+    finally:
+        coefficients[...] = 0
+
+
+def load_any(path: PathLike, *, expect: str | None = None) -> Any:
+    """What a file holds: Ciphertext, PublicKey, EvaluationKeys, or Keys from a secret key.
+
+    expect   the kind that it must be: "ciphertext", "public key", "evaluation keys" or "secret key"
+
+    Keys that come from a file have no evaluation keys until `add` makes some.
+
+    Raises LoadError for a file that is truncated or altered, or of another version or kind.
+    """
+    contents = load(path)
+    readers: dict[str, Callable[[Contents, Context], Any]] = {
+        "ciphertext": _ciphertext,
+        "public key": _public,
+        "evaluation keys": _evaluation,
+        "secret key": _secret,
+    }
+    if contents.kind not in readers or expect not in (None, contents.kind):
+        raise contents.wrong("kind", expect or " or ".join(readers), repr(contents.kind))
+    try:
+        return readers[contents.kind](contents, _context(contents))
+    except LoadError:
+        raise
+    except (CloakworkError, TypeError, KeyError, ValueError) as error:
+        raise LoadError(f"{contents.path}: {error}") from error
+
+
+def load_ciphertext(path: PathLike, evaluation: EvaluationKeys) -> Ciphertext:
+    """A ciphertext of a file, to be computed on with these keys.
+
+    Raises LoadError as `load`, KeyMismatchError for a ciphertext of other parameters or another
+    secret.
+    """
+    found: Ciphertext = load_any(path, expect="ciphertext")
+    evaluation.context.check(found, "load")
+    return found.using(evaluation)
+
+
+def _common(context: Context, key: str) -> dict[str, Any]:
+    parameters = asdict(context.parameters) | {"scale": context.parameters.scale.hex()}
+    fingerprint = context.parameters.fingerprint
+    fields: dict[str, Any] = {"parameters": parameters, "fingerprint": fingerprint, "key": key}
+    if isinstance(context, CkksContext):
+        fields["bound"] = context.bound
+    return fields | {"levels": context.levels}
+
+
+def _context(contents: Contents) -> Context:
+    given: dict[str, Any] = {**contents.field("parameters", dict)}
+    for name in ("moduli", "special"):
+        given[name] = tuple(map(int, given.get(name, ())))
+    given |= {"scale": float.fromhex(str(given.get("scale", "")))}
+    bound = 1.0
+    levels: Levels = contents.field("levels", str)
+    if given.get("scheme") not in ("ckks", "bgv"):
+        raise contents.wrong("scheme", "ckks or bgv", repr(given.get("scheme")))
+    parameters = Parameters(**given)
+    if parameters.fingerprint != contents.field("fingerprint", str):
+        raise contents.wrong("fingerprint", "that of the parameters", "another")
+    if parameters.scheme == "ckks":
+        bound = float(contents.field("bound", (int, float)))
+    return context_of(parameters, levels, bound)
+
+
+def _ciphertext(contents: Contents, context: Context) -> Ciphertext:
+    level, count = contents.field("level", int), contents.field("parts", int)
+    if not 0 <= level <= context.parameters.level or count not in (2, 3):
+        raise contents.wrong("level and parts", "those of the parameters", f"{level}, {count}")
+    batch = contents.fields.get("batch")
+    lead = () if batch is None else (contents.field("batch", int),)
+    basis = context.tables.chain(level)
+    seed = bytes.fromhex(contents.field("seed", str)) if "seed" in contents.fields else None
+    own = lead if seed is not None else (*lead, count)
+    body = _residues(contents, "data", own, basis.moduli, basis.degree)
+    common = {
+        "context": context,
+        "data": body if seed is None else expanded_encryption(basis, body, _seed(contents, seed)),
+        "level": level,
+        "noise": float(contents.field("noise", (int, float))),
+        "key": contents.field("key", str),
+        "seed": seed,
+    }
+    if isinstance(context, BgvContext):
+        return BgvCiphertext(**common, factor=contents.field("factor", int))
+    scale = float.fromhex(contents.field("scale", str))
+    size = float(contents.field("size", (int, float)))
+    if not scale > 0:
+        raise contents.wrong("scale", "a positive number", str(scale))
+    return CkksCiphertext(**common, scale=scale, size=size)
+
+
+def _public(contents: Contents, context: Context) -> PublicKey:
+    basis = context.tables.chain(context.parameters.level)
+    body = _residues(contents, "data", (), basis.moduli, basis.degree)
+    seed = _seed(contents, bytes.fromhex(contents.field("seed", str)))
+    data = frozen(expanded_encryption(basis, body, seed))
+    return PublicKey(context, data, seed, contents.field("key", str))
+
+
+def _evaluation(contents: Contents, context: Context) -> EvaluationKeys:
+    tables = context.tables
+    basis = tables.extended(context.parameters.level)
+    digits = tables.digit_count(context.parameters.level)
+    seeds: dict[str, Any] = contents.field("seeds", dict)
+    keys = {}
+    for name, text in seeds.items():
+        seed = _seed(contents, bytes.fromhex(text))
+        body = _residues(contents, name, (digits,), basis.moduli, basis.degree)
+        keys[name] = SwitchingKey(frozen(expanded(tables, seed, body)), seed)
+    squared = keys.pop("s^2", None)
+    galois = {int(name): key for name, key in keys.items()}
+    return EvaluationKeys(context, contents.field("key", str), squared, galois)
+
+
+def _secret(contents: Contents, context: Context) -> Keys:
+    from cloakwork.fhe.keys import Keys
+
+    coefficients = contents.tensor("secret", (context.parameters.degree,))
+    if np.abs(coefficients).max(initial=0) > 1:
+        raise contents.wrong("tensor 'secret'", "-1, 0 and 1", "others")
+    basis = context.tables.chain(context.parameters.level)
+    body = _residues(contents, "public", (), basis.moduli, basis.degree)
+    seed = _seed(contents, bytes.fromhex(contents.field("seed", str)))
+    data = frozen(expanded_encryption(basis, body, seed))
+    public = PublicKey(context, data, seed, contents.field("key", str))
+    try:
+        return Keys._restored(public, coefficients)
+    finally:
+        coefficients[...] = 0
+
+
+def _seed(contents: Contents, seed: bytes) -> bytes:
+    if len(seed) != SEED_BYTES:
+        raise contents.wrong("seed", f"{SEED_BYTES} bytes", f"{len(seed)}")
+    return seed
+
+
+def _residues(
+    contents: Contents, name: str, lead: tuple[int, ...], moduli: tuple[int, ...], degree: int
+) -> Tensor:
+    """A tensor [*lead, k, N] of the file as residues [*lead, N, k], each below its modulus."""
+    found = contents.tensor(name, (*lead, len(moduli), degree))
+    limits = np.array(moduli, dtype=np.int64)[:, np.newaxis]
+    if (found < 0).any() or (found >= limits).any():
+        raise contents.wrong(f"tensor {name!r}", "residues below their moduli", "larger ones")
+    return limbs_last(found)

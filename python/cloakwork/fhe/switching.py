@@ -1,0 +1,147 @@
+"""Keys of key switching: made from two secrets, used on polynomials.
+
+A key from s' to s holds, for each digit d, a pair (b_d, a_d) with
+
+    b_d = -a_d s + e_d + P T_d s'  mod Q P,
+
+T_d = 1 mod the limbs of digit d and 0 mod the others.  Its limbs of the chain are stored over P,
+so that the division by P is a subtraction (Han and Ki, ePrint 2019/688; the folding is ours).
+Without special moduli, P is 1 and digits are those of HEAL's gadget: 2^(w d) stands for T_d.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from cloakwork import ops
+from cloakwork._core import Tensor
+from cloakwork.fhe import steps
+from cloakwork.fhe.layout import limb_range, residues
+from cloakwork.fhe.samplers import error, fresh_seed, uniform, wiped
+from cloakwork.fhe.tables import Basis, Tables, frozen
+from cloakwork.transforms import integers
+
+
+@dataclass(frozen=True, eq=False)
+class SwitchingKey:
+    """From one secret to another, with the seed that all a_d are expanded from.
+
+    data   [2, D, N, special + k] of b and a; in the gadget form [D, 2, N, k]
+    """
+
+    data: Tensor
+    seed: bytes
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of its residues in memory."""
+        return 8 * prod(self.data.shape)
+
+    def __repr__(self) -> str:
+        return f"SwitchingKey(shape={self.data.shape})"
+
+
+def halves(tables: Tables, data: Tensor) -> tuple[Tensor, Tensor]:
+    """Views [D, N, K] of b and of a."""
+    return (data[0], data[1]) if tables.special_limbs else (data[:, 0], data[:, 1])
+
+
+def empty_key(tables: Tables) -> Tensor:
+    """Room for a key of all levels."""
+    top = tables.parameters.level
+    digits, basis = tables.digit_count(top), tables.extended(top)
+    shape = (2, digits) if tables.special_limbs else (digits, 2)
+    return residues(shape, basis.degree, basis.limbs)
+
+
+def expanded(tables: Tables, seed: bytes, body: Tensor | None = None) -> Tensor:
+    """A key's tensor with its a from the seed, and its b from `body` [D, N, K] if given."""
+    data = empty_key(tables)
+    b, a = halves(tables, data)
+    uniform(seed, (a.shape[0],), tables.extended(tables.parameters.level), out=a)
+    if body is not None:
+        ops.copy(body, out=b)
+    return data
+
+
+def switching_key(tables: Tables, source: Tensor, target: Tensor) -> SwitchingKey:
+    """The key from one secret to another, [N, special + k] each in the NTT domain."""
+    seed = fresh_seed()
+    data = expanded(tables, seed)
+    _fill(tables, data, source, target)
+    return SwitchingKey(frozen(data), seed)
+
+
+def _fill(tables: Tables, data: Tensor, source: Tensor, target: Tensor) -> None:
+    """Write b = -a s + e + P T s' beside a."""
+    b, a = halves(tables, data)
+    basis = tables.extended(tables.parameters.level)
+    with wiped(ops.modmul(a, target, basis.q)) as mask, wiped(_errors(tables, basis, b)) as noise:
+        ops.modneg(mask, basis.q, out=mask)
+        ops.modsum(mask, noise, basis.q, out=b)
+    if tables.special_limbs:
+        _add_digits(tables, b, source)
+    else:
+        _add_gadget(tables, b, source)
+
+
+def _errors(tables: Tables, basis: Basis, like: Tensor) -> Tensor:
+    """[D, N, K] errors, multiples of t under BGV, over P in the chain's limbs."""
+    special = prod(tables.parameters.special)
+    inverses = [1] * tables.special_limbs
+    inverses += [pow(special, -1, q) for q in basis.moduli[tables.special_limbs :]]
+    noise = error(basis, (like.shape[0],), tables.parameters.plain_modulus or 1)
+    return ops.modmul(noise, integers(inverses), basis.q, out=noise)
+
+
+def _add_digits(tables: Tables, b: Tensor, source: Tensor) -> None:
+    special, step = tables.special_limbs, tables.parameters.digit_limbs
+    chain = tables.chain(tables.parameters.level)
+    for number in range(b.shape[0]):
+        start, stop = number * step, min((number + 1) * step, chain.limbs)
+        first, last = special + start, special + stop
+        own, message = limb_range(b[number], first, last), limb_range(source, first, last)
+        ops.modsum(own, message, chain.q[start:stop], out=own)
+
+
+def _add_gadget(tables: Tables, b: Tensor, source: Tensor) -> None:
+    chain, base = tables.chain(tables.parameters.level), tables.parameters.gadget_base_log2
+    powers = [[pow(2, base * place, q) for q in chain.moduli] for place in range(b.shape[0])]
+    weights = integers(powers).unsqueeze(1)
+    with wiped(ops.modmul(weights, source, chain.q)) as messages:
+        ops.modsum(b, messages, chain.q, out=b)
+
+
+def switched(
+    tables: Tables, level: int, c: Tensor, key: SwitchingKey, addends: Tensor | None
+) -> Tensor:
+    """C [B, N, k] times the key's source, under its target, plus addends [B, 1 or 2, N, k]."""
+    if not tables.special_limbs:
+        return _gadget(tables, level, c, key, addends)
+    up = tables.mod_up(level)
+    acc = product(tables, level, steps.mod_up(c, up), key, addends)
+    return steps.mod_down(acc, tables.mod_down(level))
+
+
+def product(
+    tables: Tables, level: int, digits: Tensor, key: SwitchingKey, addends: Tensor | None
+) -> Tensor:
+    """The accumulator [B, 2, N, special + k] of digits that `steps.mod_up` made."""
+    up = tables.mod_up(level)
+    acc = steps.accumulator(addends, up, digits.shape[0])
+    own = limb_range(key.data[:, 0 : len(up.digits)], 0, up.extended.limbs)
+    return steps.key_product(digits, own, up.extended, acc)
+
+
+def _gadget(
+    tables: Tables, level: int, c: Tensor, key: SwitchingKey, addends: Tensor | None
+) -> Tensor:
+    chain = tables.chain(level)
+    own = limb_range(key.data[0 : tables.digit_count(level)], 0, chain.limbs)
+    base = tables.parameters.gadget_base_log2
+    out = steps.gadget_switch(c, own, chain, tables.q_inv(level), base)
+    if addends is not None:
+        target = out[:, 0 : addends.shape[1]]
+        ops.modsum(target, addends, chain.q, out=target)
+    return out

@@ -1,0 +1,226 @@
+"""Keys and ciphertexts as files: what comes back, and what is refused."""
+
+import json
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cloakwork import fhe
+from cloakwork.errors import KeyMismatchError, LoadError
+from python.fhe_setup import bgv, ckks, error, integer_slots, unit_slots
+
+KEYS = ckks()
+A = unit_slots(KEYS, 1)
+
+
+def resealed(path: Path, **changes: Any) -> Path:
+    """The file with fields changed and a checksum that fits, as an attacker would write it."""
+    memory = path.read_bytes()[:-32]
+    end = 16 + int.from_bytes(memory[8:16], "little")
+    header = json.loads(memory[16:end])
+    header["fields"].update(changes.pop("fields", {}))
+    header.update(changes)
+    text = json.dumps(header).encode()
+    body = memory[:8] + len(text).to_bytes(8, "little") + text + memory[end:]
+    spoilt = path.with_suffix(".spoilt")
+    spoilt.write_bytes(body + blake2b(body, digest_size=32).digest())
+    return spoilt
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    KEYS.encrypt(A).save(tmp_path / "x.cwf")
+    return tmp_path / "x.cwf"
+
+
+@pytest.mark.parametrize("batch", [(), (3,)])
+def test_ciphertexts_come_back_to_the_bit(batch: tuple[int, ...], tmp_path: Path) -> None:
+    values = unit_slots(KEYS, 2, batch)
+    x = KEYS.encrypt(values)
+    for name, ciphertext in {
+        "fresh": x, "product": x * x, "rescaled": (x * x).rescale(), "public":
+        KEYS.public.encrypt(values), "low": x.lower(1),
+    }.items():  # fmt: skip
+        ciphertext.save(tmp_path / name)
+        back = KEYS.evaluation.load(tmp_path / name)
+        np.testing.assert_array_equal(np.asarray(back.data), np.asarray(ciphertext.data))
+        assert back.context is KEYS.context
+        for field in ("level", "noise", "scale", "size", "key", "seed", "batch", "parts"):
+            assert getattr(back, field) == getattr(ciphertext, field)
+        assert error(KEYS, back * 0.5, KEYS.decrypt(ciphertext) / 2) < 1e-6 or back.level == 0
+
+
+def test_fresh_ciphertexts_take_half_a_file(tmp_path: Path) -> None:
+    x = KEYS.encrypt(A)
+    x.save(tmp_path / "fresh")
+    (x + 0).save(tmp_path / "sum")
+    sizes = [(tmp_path / name).stat().st_size for name in ("fresh", "sum")]
+    assert sizes[0] < 0.6 * sizes[1]
+
+
+def test_bgv_ciphertexts_come_back(tmp_path: Path) -> None:
+    keys = bgv()
+    values = integer_slots(keys, 1)
+    keys.encrypt(values).mod_switch().save(tmp_path / "x")
+    back = fhe.load(tmp_path / "x")
+    np.testing.assert_array_equal(keys.decrypt(back), values)
+    assert isinstance(back, fhe.BgvCiphertext)
+
+
+@pytest.mark.parametrize("special", [0, 2])
+def test_a_client_and_a_server_meet_through_files(special: int, tmp_path: Path) -> None:
+    context = fhe.ckks(128, [50, 40, 40], [50] * special, security=None)
+    values = np.linspace(-1, 1, context.slots)
+    # The client.
+    keys = context.keygen(rotations=[1, 4])
+    keys.save(tmp_path / "secret")
+    keys.public.save(tmp_path / "public")
+    keys.evaluation.save(tmp_path / "evaluation")
+    # Somebody with the public key.
+    fhe.load(tmp_path / "public").encrypt(values).save(tmp_path / "x")
+    # The server.
+    evaluation = fhe.load(tmp_path / "evaluation")
+    assert evaluation.rotations == [1, 4]
+    x = evaluation.load(tmp_path / "x")
+    ((x * x).rescale().rotate(5) + x.conjugate()).save(tmp_path / "result")
+    # The client again.
+    again = fhe.load(tmp_path / "secret")
+    assert again.key == keys.key
+    expected = np.roll(values**2, -5) + values
+    assert error(again, fhe.load(tmp_path / "result"), expected) < 1e-3
+    again.add([2])
+    assert error(again, again.encrypt(values).rotate(2), np.roll(values, -2)) < 1e-3
+
+
+def test_evaluation_keys_take_half_of_their_memory_on_disk(tmp_path: Path) -> None:
+    KEYS.evaluation.save(tmp_path / "evaluation")
+    assert (tmp_path / "evaluation").stat().st_size < 0.51 * KEYS.evaluation.size_bytes + 20_000
+
+
+def test_the_secret_s_file_is_its_owner_s(tmp_path: Path) -> None:
+    keys = KEYS.context.keygen(conjugation=False, relinearization=False)
+    keys.save(tmp_path / "secret")
+    assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("place", [0, 5, 9, 40, 1000, -40, -1])
+def test_altered_files_are_refused(saved: Path, place: int) -> None:
+    memory = bytearray(saved.read_bytes())
+    memory[place] ^= 1
+    saved.write_bytes(memory)
+    with pytest.raises(LoadError, match=r"x\.cwf"):
+        fhe.load(saved)
+
+
+@pytest.mark.parametrize("length", [0, 4, 7, 15, 47, 100, 5000, -1])
+def test_truncated_files_are_refused(saved: Path, length: int) -> None:
+    saved.write_bytes(saved.read_bytes()[:length])
+    with pytest.raises(LoadError, match=r"x\.cwf"):
+        fhe.load(saved)
+
+
+def test_longer_files_are_refused(saved: Path) -> None:
+    saved.write_bytes(saved.read_bytes() + b"\0")
+    with pytest.raises(LoadError, match="truncated or altered"):
+        fhe.load(saved)
+
+
+def test_other_versions_are_refused(saved: Path) -> None:
+    memory = bytearray(saved.read_bytes())
+    memory[5] = 2
+    saved.write_bytes(memory)
+    with pytest.raises(LoadError, match="expected version 1, got 2"):
+        fhe.load(saved)
+
+
+def test_files_that_are_not_there_or_are_others_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(LoadError, match="cannot be read"):
+        fhe.load(tmp_path / "nothing")
+    (tmp_path / "text").write_text("some text that is long enough to have a header, but is none")
+    with pytest.raises(LoadError, match="begins with CWFHE"):
+        fhe.load(tmp_path / "text")
+
+
+def test_the_kind_must_be_the_one_expected(saved: Path, tmp_path: Path) -> None:
+    with pytest.raises(LoadError, match="expected secret key, got 'ciphertext'"):
+        fhe.load(saved, expect="secret key")
+    KEYS.public.save(tmp_path / "public")
+    with pytest.raises(LoadError, match="expected ciphertext, got 'public key'"):
+        KEYS.evaluation.load(tmp_path / "public")
+
+
+def test_ciphertexts_of_others_are_refused(tmp_path: Path) -> None:
+    bgv().encrypt([1]).save(tmp_path / "scheme")
+    ckks(128).encrypt([1.0]).save(tmp_path / "parameters")
+    twin = KEYS.context.keygen(relinearization=False, conjugation=False)
+    twin.encrypt([1.0]).save(tmp_path / "key")
+    for name in ("scheme", "parameters", "key"):
+        with pytest.raises(KeyMismatchError):
+            KEYS.evaluation.load(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": "program"},
+        {"tensors": [["data", [1 << 30, 1 << 30], 8]]},
+        {"tensors": [["data", [-1], 8]]},
+        {"tensors": [["data", [5, 256], 3]]},
+        {"tensors": [["data", "text", 8]]},
+        {"tensors": [["other", [5, 256], 8]]},
+        {"tensors": []},
+        {"tensors": 3},
+        {"fields": None},
+        {"fields": {"level": 9}},
+        {"fields": {"level": "4"}},
+        {"fields": {"level": 3}},
+        {"fields": {"parts": 4}},
+        {"fields": {"batch": 2}},
+        {"fields": {"scale": "0x0p0"}},
+        {"fields": {"scale": 3}},
+        {"fields": {"scale": "word"}},
+        {"fields": {"key": 3}},
+        {"fields": {"seed": "00"}},
+        {"fields": {"seed": "zz"}},
+        {"fields": {"levels": "some"}},
+        {"fields": {"fingerprint": "00"}},
+        {"fields": {"parameters": {}}},
+        {"fields": {"parameters": {"scheme": "ckks", "degree": 3}}},
+        {"fields": {"bound": -1.0}},
+    ],
+)
+def test_headers_that_make_no_sense_are_refused(saved: Path, changes: dict[str, Any]) -> None:
+    if changes.get("fields", ()) is None:
+        memory = saved.read_bytes()
+        body = memory[:8] + (2).to_bytes(8, "little") + b"[]"
+        saved.write_bytes(body + blake2b(body, digest_size=32).digest())
+        spoilt = saved
+    else:
+        spoilt = resealed(saved, **changes)
+    with pytest.raises(LoadError):
+        fhe.load(spoilt)
+
+
+def test_residues_must_lie_below_their_moduli(saved: Path) -> None:
+    memory = bytearray(saved.read_bytes()[:-32])
+    memory[-8:] = (1 << 60).to_bytes(8, "little")
+    saved.write_bytes(bytes(memory) + blake2b(memory, digest_size=32).digest())
+    with pytest.raises(LoadError, match="below their moduli"):
+        fhe.load(saved)
+
+
+def test_nothing_half_written_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = KEYS.encrypt(A)
+    x.save(tmp_path / "x")
+    before = (tmp_path / "x").read_bytes()
+
+    def fails(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(fhe.container.os, "replace", fails)
+    with pytest.raises(OSError, match="full"):
+        (x + 1).save(tmp_path / "x")
+    assert (tmp_path / "x").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
