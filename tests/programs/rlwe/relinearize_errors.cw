@@ -31,4 +31,4 @@ free %narrow
 free %bad
 
 ; error: shape: step 14: relinearize: `a` (%key): expected shape [1, 3, 4, 3], got [1, 1, 4, 3]
-; error: shape: step 15: relinearize: `key` (%key): expected shape [2, 1, 4, 3], got [1, 1, 4, 3]
+; error: shape: step 15: relinearize: `key` (%key): expected two polynomials, got [1, 1, 4, 3]

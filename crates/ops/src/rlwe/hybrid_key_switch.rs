@@ -118,13 +118,15 @@ pub static DEF: OpDef = OpDef {
 /// The most polynomials of a key: each may take steps of its own. Keys have two.
 const MAX_POLYNOMIALS: u64 = 256;
 
+/// The sizes of a switch.
 #[derive(Clone, Copy)]
-struct Sizes {
+pub struct Sizes {
     rows: u64,
     degree: u64,
     limbs: u64,
     special: u64,
-    polynomials: u64,
+    /// p of the key.
+    pub polynomials: u64,
     digits: u64,
 }
 
@@ -135,11 +137,25 @@ impl Sizes {
 }
 
 fn sizes(args: &Args) -> Result<Sizes, OpError> {
-    let (a, key, q) = (args.tensor("a")?, args.tensor("key")?, args.tensor("q")?);
+    let a = args.tensor("a")?;
     rules::rank_is("a", a, 3)?;
+    let s = key_sizes(args, [a.dims()[0], a.dims()[1], a.dims()[2]])?;
+    if let Some(addend) = args.tensor_if_any("addend")? {
+        rules::dtype_in("addend", addend, &[DType::I64])?;
+        rules::shape_is(
+            "addend",
+            addend,
+            &[s.rows, s.polynomials, s.degree, s.limbs],
+        )?;
+    }
+    Ok(s)
+}
+
+/// What the key and the constants must be for polynomials of these rows, degree and limbs.
+pub fn key_sizes(args: &Args, [rows, degree, limbs]: [u64; 3]) -> Result<Sizes, OpError> {
+    let (a, key, q) = (args.tensor("a")?, args.tensor("key")?, args.tensor("q")?);
     rules::rank_is("key", key, 4)?;
     rules::rank_is("q", q, 1)?;
-    let (rows, degree, limbs) = (a.dims()[0], a.dims()[1], a.dims()[2]);
     let (polynomials, all) = (key.dims()[0], q.dims()[0]);
     let Some(special) = all.checked_sub(limbs).filter(|&k| k > 0 && limbs > 0) else {
         let expected = "moduli for every limb of `a`, and special ones before them";
@@ -166,10 +182,9 @@ fn sizes(args: &Args) -> Result<Sizes, OpError> {
     let digit_limbs = args.int("digit_limbs")?.unsigned_abs().max(1);
     let digits = limbs.div_ceil(digit_limbs);
     rules::shape_is("key", key, &[polynomials, digits, degree, all])?;
-    if let Some(addend) = args.tensor_if_any("addend")? {
-        rules::dtype_in("addend", addend, &[DType::I64])?;
-        rules::shape_is("addend", addend, &[rows, polynomials, degree, limbs])?;
-    }
+    // The digits and the sums are the largest tensors on the way.
+    geometry::shape("a", &[rows, digits, degree, all])?;
+    geometry::shape("a", &[rows, polynomials, degree, all])?;
     Ok(Sizes {
         rows,
         degree,
@@ -182,13 +197,15 @@ fn sizes(args: &Args) -> Result<Sizes, OpError> {
 
 fn infer(args: &Args) -> Result<Type, OpError> {
     let s = sizes(args)?;
-    geometry::shape("a", &[s.rows, s.digits, s.degree, s.all()])?;
     let shape = geometry::shape("a", &[s.rows, s.polynomials, s.degree, s.limbs])?;
     Ok(Type::new(DType::I64, shape))
 }
 
 fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
     let s = sizes(args)?;
+    if s.rows * s.polynomials == 0 {
+        return Ok(());
+    }
     let special = Part::Range(0, s.special);
     let own = Part::Range(s.special, s.all());
     let dims = [s.rows, s.digits, s.degree, s.all()];

@@ -115,6 +115,9 @@ fn infer(args: &Args) -> Result<Type, OpError> {
 
 fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
     let s = sizes(args)?;
+    if s.rows == 0 {
+        return Ok(());
+    }
     let basis = Basis::of(steps, args.tensor("a")?.dtype, (s.rows, s.degree))?;
     let (dropped, kept) = ((0, s.dropped), (s.dropped, s.dropped + s.kept));
     let a = steps.arg("a")?;

@@ -145,6 +145,9 @@ fn infer(args: &Args) -> Result<Type, OpError> {
 
 fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
     let s = sizes(args)?;
+    if s.rows == 0 {
+        return Ok(());
+    }
     let basis = Basis::of(steps, args.tensor("a")?.dtype, (s.rows, s.degree))?;
     let (a, out) = (steps.arg("a")?, steps.arg("out")?);
     let scale = steps.arg("scale")?;

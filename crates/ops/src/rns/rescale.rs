@@ -91,6 +91,9 @@ fn infer(args: &Args) -> Result<Type, OpError> {
 
 fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
     let (rows, degree, limbs) = sizes(args)?;
+    if rows == 0 {
+        return Ok(());
+    }
     let basis = Basis::of(steps, args.tensor("a")?.dtype, (rows, degree))?;
     let (kept, last) = ((0, limbs), (limbs, limbs + 1));
     let a = steps.arg("a")?;
