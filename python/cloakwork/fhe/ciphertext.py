@@ -16,8 +16,8 @@ from cloakwork.fhe.evaluation import EvaluationKeys
 from cloakwork.fhe.layout import batched, like, limb_range, parts, residues
 from cloakwork.fhe.noise import independent
 from cloakwork.fhe.plaintext import Plaintext
-from cloakwork.fhe.switching import product, switched
-from cloakwork.fhe.tables import Basis, ModDown
+from cloakwork.fhe.switching import product, relinearized, switched
+from cloakwork.fhe.tables import Basis
 
 if TYPE_CHECKING:
     from cloakwork.fhe.container import PathLike
@@ -172,7 +172,7 @@ class Ciphertext(ABC):
             return self
         data, tables = batched(self.data), self.context.tables
         key = self.keys.relinearization_key()
-        out = switched(tables, self.level, data[:, 2], key, data[:, 0:2])
+        out = relinearized(tables, self.level, data, key)
         grown = independent(self.noise, noise.key_switch(self.context.parameters, self.level))
         return self._with(like(out, self.data), noise=grown)
 
@@ -185,7 +185,7 @@ class Ciphertext(ABC):
         elements = [self.context.rotation_element(step) for step in steps_list]
         if not self.context.parameters.special:
             return [own._rotate(step) for step in steps_list]
-        up = self.context.tables.mod_up(self.level)
+        constants = self.context.tables.key_switch(self.level)
         data = batched(own.data)
         digits = None
         results: list[Self] = []
@@ -193,11 +193,11 @@ class Ciphertext(ABC):
             if element == 1 or element not in keys.galois:
                 results.append(own._rotate(step))
                 continue
-            digits = steps.mod_up(data[:, 1], up) if digits is None else digits
+            digits = steps.mod_up(data[:, 1], constants) if digits is None else digits
             acc = product(
                 self.context.tables, self.level, digits, keys.galois[element], data[:, 0:1]
             )
-            results.append(own._turned(steps.mod_down(acc, self._down), element))
+            results.append(own._turned(steps.mod_down(acc, constants), element))
         return results
 
     def inner_sum(self, count: int) -> Self:
@@ -221,10 +221,6 @@ class Ciphertext(ABC):
             block = block + block._rotate(size)
             size *= 2
 
-    @property
-    def _down(self) -> ModDown:
-        return self.context.tables.mod_down(self.level)
-
     def _rotate(self, step: int) -> Self:
         """Rotate (both rows) to the left, by a sum of the rotations that there are keys for."""
         result = self
@@ -240,7 +236,7 @@ class Ciphertext(ABC):
         own = self.relinearize()
         key = own.keys.galois_key(element, what, add)
         data = batched(own.data)
-        out = switched(own.context.tables, own.level, data[:, 1], key, data[:, 0:1])
+        out = switched(own.context.tables, own.level, data[:, 1], key, data[:, 0])
         return own._turned(out, element)
 
     def _turned(self, data: Tensor, element: int) -> Self:
@@ -259,11 +255,14 @@ class Ciphertext(ABC):
             raise LevelError("rescale", "level 1 or more", 0, "begin with a longer modulus chain")
         joined = self.parts == 3 and self._joins_divisions
         if not joined:
-            return like(steps.mod_down(data, tables.rescale(level)), self.data)
-        digits = steps.mod_up(data[:, 2], tables.mod_up(level))
+            return like(steps.rescale(data, self.basis, tables.rescale(level)), self.data)
+        constants = tables.key_switch(level)
+        digits = steps.mod_up(data[:, 2], constants)
         key = self.keys.relinearization_key()
         acc = product(tables, level, digits, key, data[:, 0:2])
-        return like(steps.mod_down(acc, tables.mod_down_rescale(level)), self.data)
+        special = tables.limbs(0, tables.special_limbs)
+        divided = steps.joined_rescale(acc, special, tables.joined_rescale(level))
+        return like(divided, self.data)
 
     @property
     def _joins_divisions(self) -> bool:

@@ -1,7 +1,7 @@
-"""The steps of an evaluator, tensors in and tensors out: [B, N, k] in the NTT domain.
+"""The steps of an evaluator, tensors in and tensors out, in the NTT domain.
 
-Each is a handful of ops.  Factors are folded into constants: the transforms' scaling holds
-(D / q_i)^-1, the weights of a conversion -D^-1, the keys P^-1.
+Each is an op or a handful of them.  Factors are folded into constants: the transforms' scaling
+holds (D / q_i)^-1, the weights of a conversion -D^-1, the keys P^-1.
 """
 
 from __future__ import annotations
@@ -9,13 +9,7 @@ from __future__ import annotations
 from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.fhe.layout import limb_range, residues, zero_residues
-from cloakwork.fhe.tables import Basis, Conversion, ModDown, ModUp
-
-
-def base_convert(a: Tensor, conversion: Conversion, out: Tensor) -> Tensor:
-    """`out_j = sum_i centred(a_i) * hat_ij mod p_j` of scaled residues [..., k] -> [..., j]."""
-    q = conversion.target.q
-    return ops.base_convert(a, conversion.q, conversion.half, conversion.hat, q, out=out)
+from cloakwork.fhe.tables import Basis, Division, KeySwitch
 
 
 def place(a: Tensor, q: Tensor, out: Tensor) -> Tensor:
@@ -28,11 +22,6 @@ def automorphism(a: Tensor, index: Tensor) -> Tensor:
     return ops.automorphism(a, index, out=residues(a.shape[:-2], a.shape[-2], a.shape[-1]))
 
 
-def multiply_add(a: Tensor, b: Tensor, c: Tensor, basis: Basis, out: Tensor) -> Tensor:
-    """`out = a * b + c`; `out` may be c."""
-    return ops.modmuladd(a, b, c, basis.q, out=out)
-
-
 def tensor_product(a: Tensor, b: Tensor, basis: Basis) -> Tensor:
     """(a0 b0, a0 b1 + a1 b0, a1 b1): [B, 2, N, k] twice -> [B, 3, N, k]."""
     out = residues((a.shape[0], 3), basis.degree, basis.limbs)
@@ -40,7 +29,7 @@ def tensor_product(a: Tensor, b: Tensor, basis: Basis) -> Tensor:
     cross = out[:, 1]
     ops.modmul(a0, b0, basis.q, out=out[:, 0])
     ops.modmul(a0, b1, basis.q, out=cross)
-    multiply_add(a1, b0, cross, basis, cross)
+    ops.modmuladd(a1, b0, cross, basis.q, out=cross)
     ops.modmul(a1, b1, basis.q, out=out[:, 2])
     return out
 
@@ -56,25 +45,24 @@ def tensor_square(a: Tensor, basis: Basis) -> Tensor:
     return out
 
 
-def mod_up(c: Tensor, constants: ModUp) -> Tensor:
+def mod_up(c: Tensor, constants: KeySwitch) -> Tensor:
     """The digits of a polynomial, each over all limbs: [B, N, k] -> [B, D, N, special + k].
 
     Digit d is c mod Q_d, off by at most half its limbs times Q_d, which the keys do not see.
     """
-    scaled = constants.chain.intt(c, factor=constants.factor)
-    extended, special = constants.extended, constants.special_limbs
-    batch = (c.shape[0], len(constants.digits))
-    out = residues(batch, extended.degree, extended.limbs)
-    for number, digit in enumerate(constants.digits):
-        target = out[:, number]
-        own = limb_range(scaled, digit.start, digit.stop)
-        for first, conversion in digit.pieces:
-            piece = limb_range(target, first, first + conversion.target.limbs)
-            conversion.target.ntt(base_convert(own, conversion, piece), out=piece)
-        kept = limb_range(target, special + digit.start, special + digit.stop)
-        own_q = constants.chain.q[digit.start : digit.stop]
-        place(limb_range(c, digit.start, digit.stop), own_q, kept)
-    return out
+    extended, first = constants.extended, constants.special_limbs
+    return ops.mod_up(
+        c,
+        extended.q,
+        extended.psi,
+        extended.psi_inv,
+        constants.scale[first:],
+        constants.half[first:],
+        constants.up_hat,
+        constants.digit_limbs,
+        perm=extended.perm,
+        out=residues((c.shape[0], constants.digits), extended.degree, extended.limbs),
+    )
 
 
 def key_product(digits: Tensor, key: Tensor, extended: Basis, out: Tensor) -> Tensor:
@@ -93,7 +81,7 @@ def _product(a: Tensor, b: Tensor, basis: Basis, out: Tensor) -> None:
     ops.modmul_axis_sum(a, b, basis.q, apply_perm=False, out=out, axis=-3)
 
 
-def accumulator(addends: Tensor | None, constants: ModUp, batch: int) -> Tensor:
+def accumulator(addends: Tensor | None, constants: KeySwitch, batch: int) -> Tensor:
     """Zeros [B, 2, N, special + k] for `key_product` to add to, and addends [B, 1 or 2, N, k]."""
     extended, special = constants.extended, constants.special_limbs
     if addends is None:
@@ -101,29 +89,109 @@ def accumulator(addends: Tensor | None, constants: ModUp, batch: int) -> Tensor:
     out = residues((batch, 2), extended.degree, extended.limbs)
     given = addends.shape[1]
     ops.set_const_val(limb_range(out, 0, special), 0)
-    chain = limb_range(out[:, 0:given], special, extended.limbs)
-    place(addends, constants.chain.q, chain)
+    place(addends, constants.chain.q, limb_range(out[:, 0:given], special, extended.limbs))
     if given < 2:
         ops.set_const_val(limb_range(out[:, given:2], special, extended.limbs), 0)
     return out
 
 
-def mod_down(acc: Tensor, constants: ModDown) -> Tensor:
-    """Divide by the product of some limbs, rounding: [B, parts, N, K] -> [B, parts, N, j]."""
+def mod_down(acc: Tensor, constants: KeySwitch) -> Tensor:
+    """Divide by the special moduli: [B, 2, N, special + k] -> [B, 2, N, k].
+
+    The chain's limbs are over P already, as keys make them.
+    """
+    extended, chain, first = constants.extended, constants.chain, constants.special_limbs
+    out = residues(acc.shape[:-2], chain.degree, chain.limbs)
+    for index in range(acc.shape[0]):
+        ops.mod_down(
+            acc[index],
+            extended.q,
+            extended.psi,
+            extended.psi_inv,
+            constants.scale[:first],
+            constants.half[:first],
+            constants.down_hat,
+            perm=extended.perm,
+            out=out[index],
+        )
+    return out
+
+
+def hybrid_key_switch(c: Tensor, key: Tensor, constants: KeySwitch) -> Tensor:
+    """C times the key's source under its target: [B, N, k], [2, D, N, K] -> [B, 2, N, k]."""
+    extended, chain = constants.extended, constants.chain
+    return ops.hybrid_key_switch(
+        c,
+        key,
+        extended.q,
+        extended.psi,
+        extended.psi_inv,
+        constants.scale,
+        constants.half,
+        constants.up_hat,
+        constants.down_hat,
+        constants.digit_limbs,
+        perm=extended.perm,
+        out=residues((c.shape[0], 2), chain.degree, chain.limbs),
+    )
+
+
+def relinearize(a: Tensor, key: Tensor, constants: KeySwitch) -> Tensor:
+    """Two parts of three: [B, 3, N, k], [2, D, N, K] -> [B, 2, N, k]."""
+    extended, chain = constants.extended, constants.chain
+    return ops.relinearize(
+        a,
+        key,
+        extended.q,
+        extended.psi,
+        extended.psi_inv,
+        constants.scale,
+        constants.half,
+        constants.up_hat,
+        constants.down_hat,
+        constants.digit_limbs,
+        perm=extended.perm,
+        out=residues((a.shape[0], 2), chain.degree, chain.limbs),
+    )
+
+
+def rescale(a: Tensor, basis: Basis, constants: Division) -> Tensor:
+    """Divide by the last modulus of `basis`, to nearest: [B, parts, N, k] -> [..., k - 1]."""
     kept = constants.kept
-    remainder = residues(acc.shape[:-2], kept.degree, constants.correction.q.shape[0])
-    place = 0
-    for piece in constants.dropped:
-        source = limb_range(acc, piece.start, piece.start + piece.basis.limbs)
-        target = limb_range(remainder, place, place + piece.basis.limbs)
-        piece.basis.intt(source, out=target, factor=piece.factor)
-        place += piece.basis.limbs
+    out = residues(a.shape[:-2], kept.degree, kept.limbs)
+    for index in range(a.shape[0]):
+        ops.rescale(
+            a[index],
+            basis.q,
+            basis.psi,
+            basis.psi_inv,
+            constants.scale,
+            constants.half,
+            constants.hat,
+            constants.inverse,
+            perm=basis.perm,
+            out=out[index],
+        )
+    return out
+
+
+def joined_rescale(acc: Tensor, special: Basis, constants: Division) -> Tensor:
+    """`mod_down` and `rescale` in one division: [B, 2, N, special + k] -> [B, 2, N, k - 1]."""
+    kept, count = constants.kept, special.limbs
+    remainder = residues(acc.shape[:-2], kept.degree, count + 1)
+    last = limb_range(acc, acc.shape[-1] - 1, acc.shape[-1])
+    special.intt(
+        limb_range(acc, 0, count),
+        out=limb_range(remainder, 0, count),
+        factor=constants.scale[0:count],
+    )
+    target = limb_range(remainder, count, count + 1)
+    constants.last.intt(last, out=target, factor=constants.scale[count : count + 1])
     out = residues(acc.shape[:-2], kept.degree, kept.limbs)
-    kept.ntt(base_convert(remainder, constants.correction, out), out=out)
-    stays = limb_range(acc, constants.start, constants.start + kept.limbs)
-    if constants.factor is None:
-        return ops.modsum(out, stays, kept.q, out=out)
-    return multiply_add(stays, constants.factor, out, kept, out)
+    ops.base_convert(remainder, constants.q, constants.half, constants.hat, kept.q, out=out)
+    kept.ntt(out, out=out)
+    stays = limb_range(acc, count, count + kept.limbs)
+    return ops.modmuladd(stays, constants.inverse, out, kept.q, out=out)
 
 
 def gadget_switch(c: Tensor, key: Tensor, basis: Basis, q_inv: Tensor, base_log2: int) -> Tensor:

@@ -114,34 +114,44 @@ def _add_gadget(tables: Tables, b: Tensor, source: Tensor) -> None:
 
 
 def switched(
-    tables: Tables, level: int, c: Tensor, key: SwitchingKey, addends: Tensor | None
+    tables: Tables, level: int, c: Tensor, key: SwitchingKey, addend: Tensor | None
 ) -> Tensor:
-    """C [B, N, k] times the key's source, under its target, plus addends [B, 1 or 2, N, k]."""
-    if not tables.special_limbs:
-        return _gadget(tables, level, c, key, addends)
-    up = tables.mod_up(level)
-    acc = product(tables, level, steps.mod_up(c, up), key, addends)
-    return steps.mod_down(acc, tables.mod_down(level))
+    """C [B, N, k] times the key's source, under its target: [B, 2, N, k]; plus (addend, 0)."""
+    if tables.special_limbs:
+        out = steps.hybrid_key_switch(c, _own(tables, level, key), tables.key_switch(level))
+    else:
+        out = _gadget(tables, level, c, key)
+    if addend is not None:
+        body = out[:, 0]
+        ops.modsum(body, addend, tables.chain(level).q, out=body)
+    return out
+
+
+def relinearized(tables: Tables, level: int, data: Tensor, key: SwitchingKey) -> Tensor:
+    """[B, 3, N, k] -> [B, 2, N, k] under the key from s^2."""
+    if tables.special_limbs:
+        return steps.relinearize(data, _own(tables, level, key), tables.key_switch(level))
+    out = _gadget(tables, level, data[:, 2], key)
+    return ops.modsum(out, data[:, 0:2], tables.chain(level).q, out=out)
 
 
 def product(
     tables: Tables, level: int, digits: Tensor, key: SwitchingKey, addends: Tensor | None
 ) -> Tensor:
     """The accumulator [B, 2, N, special + k] of digits that `steps.mod_up` made."""
-    up = tables.mod_up(level)
+    up = tables.key_switch(level)
     acc = steps.accumulator(addends, up, digits.shape[0])
-    own = limb_range(key.data[:, 0 : len(up.digits)], 0, up.extended.limbs)
-    return steps.key_product(digits, own, up.extended, acc)
+    return steps.key_product(digits, _own(tables, level, key), up.extended, acc)
 
 
-def _gadget(
-    tables: Tables, level: int, c: Tensor, key: SwitchingKey, addends: Tensor | None
-) -> Tensor:
+def _own(tables: Tables, level: int, key: SwitchingKey) -> Tensor:
+    """The digits and limbs of a key that a level has: [2, D, N, special + k]."""
+    up = tables.key_switch(level)
+    return limb_range(key.data[:, 0 : up.digits], 0, up.extended.limbs)
+
+
+def _gadget(tables: Tables, level: int, c: Tensor, key: SwitchingKey) -> Tensor:
     chain = tables.chain(level)
     own = limb_range(key.data[0 : tables.digit_count(level)], 0, chain.limbs)
     base = tables.parameters.gadget_base_log2
-    out = steps.gadget_switch(c, own, chain, tables.q_inv(level), base)
-    if addends is not None:
-        target = out[:, 0 : addends.shape[1]]
-        ops.modsum(target, addends, chain.q, out=target)
-    return out
+    return steps.gadget_switch(c, own, chain, tables.q_inv(level), base)

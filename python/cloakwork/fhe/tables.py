@@ -6,7 +6,6 @@ without the special ones, are one range; a level's tables are views.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -90,67 +89,44 @@ class Basis:
 
 
 @dataclass(frozen=True, eq=False)
-class Conversion:
-    """From residues y_i = (a_i * hat_inv_i) mod q_i, scaled already, to other moduli.
+class KeySwitch:
+    """Constants of hybrid key switching at a level, as the ops `mod_up` and `mod_down` want them.
 
-    source limbs q [k] with half [k] = floor(q_i / 2); target the basis p [j]; hat [k, j]
+    chain, extended   the k limbs of the level, and K special ones before them
+    scale, half       [K + k]: factors of inverse transforms, of `mod_down` for the special limbs,
+                      of `mod_up` for the chain's; floor(q / 2)
+    up_hat            [k, K + k]: Q_d / q_i, Q_d the product of the digit that q_i belongs to
+    down_hat          [K, k]: -P / p_i P^-1
     """
 
-    q: Tensor
-    half: Tensor
-    hat: Tensor
-    target: Basis
-
-
-@dataclass(frozen=True, eq=False)
-class Digit:
-    """Limbs start to stop - 1 of the chain, and how they are extended to the others.
-
-    pieces   (place of its first limb among special and chain limbs, conversion)
-    """
-
-    start: int
-    stop: int
-    pieces: tuple[tuple[int, Conversion], ...]
-
-
-@dataclass(frozen=True, eq=False)
-class ModUp:
-    """What cutting a polynomial of a level into digits needs.
-
-    factor [k]: n_inv times (Q_d / q_i)^-1 mod q_i, Q_d the digit's product
-    """
-
+    special_limbs: int
+    digit_limbs: int
+    digits: int
     chain: Basis
     extended: Basis
-    special_limbs: int
-    factor: Tensor
-    digits: tuple[Digit, ...]
+    scale: Tensor
+    half: Tensor
+    up_hat: Tensor
+    down_hat: Tensor
 
 
 @dataclass(frozen=True, eq=False)
-class Dropped:
-    """A range of limbs that goes away: its place, its basis and the scaling of its transform."""
+class Division:
+    """Constants of a division by the last modulus q of a level, alone or with the special ones.
 
-    start: int
-    basis: Basis
-    factor: Tensor
-
-
-@dataclass(frozen=True, eq=False)
-class ModDown:
-    """What dividing by a product of limbs, D, needs.
-
-    start, kept   the place and basis of the limbs that stay
-    correction    from the dropped limbs to minus the remainder over D
-    factor [j]    what limbs that stay are multiplied with; None: D^-1 is in them already
+    last, kept   the last limb, and those that stay
+    q            the moduli that go, special ones first
+    scale, half  of the dropped limbs, special ones first; hat [dropped, kept]: minus D / d_i D^-1
+    inverse      [kept]: q^-1
     """
 
-    dropped: tuple[Dropped, ...]
-    start: int
+    last: Basis
     kept: Basis
-    correction: Conversion
-    factor: Tensor | None
+    q: Tensor
+    scale: Tensor
+    half: Tensor
+    hat: Tensor
+    inverse: Tensor
 
 
 class Tables:
@@ -172,10 +148,9 @@ class Tables:
         )
         self.chain = lru_cache(maxsize=None)(self._chain)
         self.extended = lru_cache(maxsize=None)(self._extended)
-        self.mod_up = lru_cache(maxsize=None)(self._mod_up)
-        self.mod_down = lru_cache(maxsize=None)(self._mod_down)
+        self.key_switch = lru_cache(maxsize=None)(self._key_switch)
         self.rescale = lru_cache(maxsize=None)(self._rescale)
-        self.mod_down_rescale = lru_cache(maxsize=None)(self._mod_down_rescale)
+        self.joined_rescale = lru_cache(maxsize=None)(self._joined_rescale)
         self.q_inv = lru_cache(maxsize=None)(self._q_inv)
         self.automorphism = lru_cache(maxsize=None)(self._automorphism)
 
@@ -195,78 +170,69 @@ class Tables:
             return gadget_digits(self.parameters, level + 1)
         return -(-(level + 1) // self.parameters.digit_limbs)
 
-    def _mod_up(self, level: int) -> ModUp:
-        chain, step = self._chain(level), self.parameters.digit_limbs
-        factor: list[int] = []
-        digits: list[Digit] = []
+    def _key_switch(self, level: int) -> KeySwitch:
+        chain, extended = self._chain(level), self._extended(level)
+        special, step = extended.moduli[: self.special_limbs], self.parameters.digit_limbs
+        degree, up_scale = self.parameters.degree, []
+        up_hat: list[list[int]] = []
         for number in range(self.digit_count(level)):
-            start, stop = number * step, min((number + 1) * step, level + 1)
-            own = chain.moduli[start:stop]
-            factor += scalings(own, self.parameters.degree)
-            ranges = (
-                (0, self.special_limbs + start),
-                (self.special_limbs + stop, self.special_limbs + level + 1),
-            )
-            pieces = tuple(
-                (first, conversion(own, self.limbs(first, last)))
-                for first, last in ranges
-                if first < last
-            )
-            digits.append(Digit(start, stop, pieces))
-        return ModUp(
-            chain, self._extended(level), self.special_limbs, constants(factor), tuple(digits)
+            own = chain.moduli[number * step : (number + 1) * step]
+            up_scale += scalings(own, degree)
+            up_hat += weights(own, [1] * extended.limbs, extended.moduli)
+        down_scale, down_hat = self._quotient(special, [1] * len(special), chain)
+        return KeySwitch(
+            special_limbs=self.special_limbs,
+            digit_limbs=step,
+            digits=self.digit_count(level),
+            chain=chain,
+            extended=extended,
+            scale=constants(down_scale + up_scale),
+            half=constants([q // 2 for q in extended.moduli]),
+            up_hat=constants(up_hat),
+            down_hat=constants(down_hat),
         )
 
-    def _mod_down(self, level: int) -> ModDown:
-        """Divide by the special moduli, whose inverse the keys have in the chain's limbs."""
-        special = self.limbs(0, self.special_limbs)
-        kept = self._chain(level)
-        return self._division(((0, special, 1),), self.special_limbs, kept, None)
-
-    def _rescale(self, level: int) -> ModDown:
+    def _rescale(self, level: int) -> Division:
         """Divide by the last modulus of a level."""
-        last = self.limbs(self.special_limbs + level, self.special_limbs + level + 1)
-        kept = self._chain(level - 1)
-        return self._division(((level, last, 1),), 0, kept, last.moduli[0])
+        return self._division(level, (), [1])
 
-    def _mod_down_rescale(self, level: int) -> ModDown:
-        """Divide by the special moduli and the last modulus at once, after a key switch.
+    def _joined_rescale(self, level: int) -> Division:
+        """Divide by the special moduli and the last of a level at once, after a key switch.
 
-        The last limb is the sum over P already, as the chain's limbs are in keys.
+        The last limb holds its sum over P already, as the chain's limbs of keys do.
         """
-        place = self.special_limbs + level
-        special, last = self.limbs(0, self.special_limbs), self.limbs(place, place + 1)
-        pieces = ((0, special, 1), (place, last, prod(special.moduli)))
-        return self._division(pieces, self.special_limbs, self._chain(level - 1), last.moduli[0])
+        special = self.parameters.special
+        return self._division(level, special, [1] * len(special) + [prod(special)])
 
-    def _division(
-        self,
-        pieces: Sequence[tuple[int, Basis, int]],
-        start: int,
-        kept: Basis,
-        factor: int | None,
-    ) -> ModDown:
-        """`pieces`: place, basis and what the limb is to be multiplied with.
+    def _division(self, level: int, special: tuple[int, ...], times: list[int]) -> Division:
+        place = self.special_limbs + level
+        last, kept = self.limbs(place, place + 1), self._chain(level - 1)
+        dropped = special + last.moduli
+        scale, hat = self._quotient(dropped, times, kept)
+        return Division(
+            last=last,
+            kept=kept,
+            q=constants([*dropped]),
+            scale=constants(scale),
+            half=constants([q // 2 for q in dropped]),
+            hat=constants(hat),
+            inverse=constants([pow(last.moduli[0], -1, p) for p in kept.moduli]),
+        )
+
+    def _quotient(
+        self, dropped: tuple[int, ...], times: list[int], kept: Basis
+    ) -> tuple[list[int], list[list[int]]]:
+        """Scalings of limbs of product D, each multiplied first, and weights to minus over D.
 
         Under BGV the remainder is taken as a multiple of t, so that errors stay multiples of t:
         t * [c / t mod D].
         """
         t = self.parameters.plain_modulus or 1
-        moduli = tuple(q for _, basis, _ in pieces for q in basis.moduli)
-        scaled = iter(scalings(moduli, self.parameters.degree))
-        dropped = tuple(
-            Dropped(
-                place,
-                basis,
-                constants([next(scaled) * times * pow(t, -1, q) % q for q in basis.moduli]),
-            )
-            for place, basis, times in pieces
-        )
-        weight = [-t * pow(prod(moduli), -1, p) for p in kept.moduli]
-        inverse = None
-        if factor is not None:
-            inverse = constants([pow(factor, -1, p) for p in kept.moduli])
-        return ModDown(dropped, start, kept, conversion(moduli, kept, weight), inverse)
+        pairs = zip(dropped, scalings(dropped, self.parameters.degree), times, strict=True)
+        scale = [factor * more * pow(t, -1, q) % q for q, factor, more in pairs]
+        whole = prod(dropped)
+        over = [-t * pow(whole, -1, p) for p in kept.moduli]
+        return scale, weights(dropped, over, kept.moduli)
 
     def _q_inv(self, level: int) -> Tensor:
         """[k, k]: q_j^-1 mod q_i, ones on the diagonal, as CRT by digits wants it."""
@@ -287,17 +253,11 @@ def scalings(moduli: tuple[int, ...], degree: int) -> list[int]:
     return [pow(degree * (whole // q), -1, q) for q in moduli]
 
 
-def conversion(
-    moduli: tuple[int, ...], target: Basis, weight: Sequence[int] | None = None
-) -> Conversion:
-    """From limbs of product D, scaled, to `target`, each of its limbs times a weight."""
+def weights(moduli: tuple[int, ...], times: list[int], targets: tuple[int, ...]) -> list[list[int]]:
+    """[i, j]: D / q_i mod p_j for moduli q of product D, times the j-th factor."""
     whole = prod(moduli)
-    weights = [1] * target.limbs if weight is None else weight
-    pairs = list(zip(target.moduli, weights, strict=True))
-    hat = [[whole // q * times % p for p, times in pairs] for q in moduli]
-    return Conversion(
-        constants([*moduli]), constants([q // 2 for q in moduli]), constants(hat), target
-    )
+    pairs = list(zip(targets, times, strict=True))
+    return [[whole // q * factor % p for p, factor in pairs] for q in moduli]
 
 
 @lru_cache(maxsize=8)
