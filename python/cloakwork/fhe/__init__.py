@@ -21,6 +21,7 @@ from cloakwork.fhe.plaintext import Plaintext
 from cloakwork.fhe.public import PublicKey
 from cloakwork.fhe.schemes import bgv, ckks
 from cloakwork.fhe.security import modulus_log2_limit
+from cloakwork.fhe.slots import from_library, to_library
 from cloakwork.fhe.storage import load_any as load
 
 __all__ = [
@@ -38,6 +39,8 @@ __all__ = [
     "PublicKey",
     "bgv",
     "ckks",
+    "from_library",
     "load",
     "modulus_log2_limit",
+    "to_library",
 ]
