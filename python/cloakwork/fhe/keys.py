@@ -47,15 +47,14 @@ class Keys:
 
     __slots__ = ("_secret", "context", "evaluation", "public")
 
-    def __init__(self, context: Context, secret: Tensor | None = None) -> None:
-        """Draw a fresh secret, or take over one: ternary, NTT domain, over all limbs."""
+    def __init__(self, context: Context) -> None:
+        """Draw a fresh secret."""
         self.context = context
         basis = context.tables.extended(context.parameters.level)
-        self._secret: Tensor | None = ternary(basis, ()) if secret is None else secret
+        self._secret: Tensor | None = ternary(basis, ())
         self._secret.mark_secret()
-        self.public: PublicKey = public_key(
-            context, self._at(context.parameters.level), fingerprint
-        )
+        own = self._at(context.parameters.level)
+        self.public: PublicKey = public_key(context, own, fingerprint)
         self.evaluation = EvaluationKeys(context, self.public.key)
 
     @classmethod

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import blake2b
 from secrets import token_bytes
 
 from cloakwork import _core, ops, random
@@ -31,6 +32,11 @@ def wiped(secret: Tensor) -> Iterator[Tensor]:
 def fresh_seed() -> bytes:
     """32 bytes of the operating system, for what is public."""
     return token_bytes(SEED_BYTES)
+
+
+def seed_of(seed: bytes, number: int) -> bytes:
+    """The seed of one of several parts: BLAKE2b of its number, keyed by the seed."""
+    return blake2b(number.to_bytes(8, "little"), key=seed, digest_size=SEED_BYTES).digest()
 
 
 def uniform(seed: bytes, batch: Sequence[int], basis: Basis, out: Tensor | None = None) -> Tensor:

@@ -18,7 +18,7 @@ from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.fhe import steps
 from cloakwork.fhe.layout import limb_range, residues
-from cloakwork.fhe.samplers import error, fresh_seed, uniform, wiped
+from cloakwork.fhe.samplers import error, fresh_seed, seed_of, uniform, wiped
 from cloakwork.fhe.tables import Basis, Tables, frozen
 from cloakwork.transforms import integers
 
@@ -59,7 +59,9 @@ def expanded(tables: Tables, seed: bytes, body: Tensor | None = None) -> Tensor:
     """A key's tensor with its a from the seed, and its b from `body` [D, N, K] if given."""
     data = empty_key(tables)
     b, a = halves(tables, data)
-    uniform(seed, (a.shape[0],), tables.extended(tables.parameters.level), out=a)
+    basis = tables.extended(tables.parameters.level)
+    for number in range(a.shape[0]):
+        uniform(seed_of(seed, number), (), basis, out=a[number])
     if body is not None:
         ops.copy(body, out=b)
     return data
@@ -74,43 +76,43 @@ def switching_key(tables: Tables, source: Tensor, target: Tensor) -> SwitchingKe
 
 
 def _fill(tables: Tables, data: Tensor, source: Tensor, target: Tensor) -> None:
-    """Write b = -a s + e + P T s' beside a."""
+    """Write b = -a s + e + P T s' beside a, digit by digit."""
     b, a = halves(tables, data)
     basis = tables.extended(tables.parameters.level)
-    with wiped(ops.modmul(a, target, basis.q)) as mask, wiped(_errors(tables, basis, b)) as noise:
-        ops.modneg(mask, basis.q, out=mask)
-        ops.modsum(mask, noise, basis.q, out=b)
-    if tables.special_limbs:
-        _add_digits(tables, b, source)
-    else:
-        _add_gadget(tables, b, source)
+    over = _over_special(tables, basis)
+    for number in range(a.shape[0]):
+        own = b[number]
+        with (
+            wiped(ops.modmul(a[number], target, basis.q)) as mask,
+            wiped(error(basis, (), tables.parameters.plain_modulus or 1)) as noise,
+        ):
+            ops.modneg(mask, basis.q, out=mask)
+            ops.modmuladd(noise, over, mask, basis.q, out=own)
+        if tables.special_limbs:
+            _add_digit(tables, own, source, number)
+        else:
+            _add_gadget(tables, own, source, number)
 
 
-def _errors(tables: Tables, basis: Basis, like: Tensor) -> Tensor:
-    """[D, N, K] errors, multiples of t under BGV, over P in the chain's limbs."""
+def _over_special(tables: Tables, basis: Basis) -> Tensor:
+    """[special + k]: 1 for the special limbs, P^-1 for the chain's."""
     special = prod(tables.parameters.special)
-    inverses = [1] * tables.special_limbs
-    inverses += [pow(special, -1, q) for q in basis.moduli[tables.special_limbs :]]
-    noise = error(basis, (like.shape[0],), tables.parameters.plain_modulus or 1)
-    return ops.modmul(noise, integers(inverses), basis.q, out=noise)
+    inverses = [pow(special, -1, q) for q in basis.moduli[tables.special_limbs :]]
+    return integers([1] * tables.special_limbs + inverses)
 
 
-def _add_digits(tables: Tables, b: Tensor, source: Tensor) -> None:
-    special, step = tables.special_limbs, tables.parameters.digit_limbs
-    chain = tables.chain(tables.parameters.level)
-    for number in range(b.shape[0]):
-        start, stop = number * step, min((number + 1) * step, chain.limbs)
-        first, last = special + start, special + stop
-        own, message = limb_range(b[number], first, last), limb_range(source, first, last)
-        ops.modsum(own, message, chain.q[start:stop], out=own)
+def _add_digit(tables: Tables, b: Tensor, source: Tensor, number: int) -> None:
+    step, chain = tables.parameters.digit_limbs, tables.chain(tables.parameters.level)
+    start, stop = number * step, min((number + 1) * step, chain.limbs)
+    first, last = tables.special_limbs + start, tables.special_limbs + stop
+    own, message = limb_range(b, first, last), limb_range(source, first, last)
+    ops.modsum(own, message, chain.q[start:stop], out=own)
 
 
-def _add_gadget(tables: Tables, b: Tensor, source: Tensor) -> None:
+def _add_gadget(tables: Tables, b: Tensor, source: Tensor, number: int) -> None:
     chain, base = tables.chain(tables.parameters.level), tables.parameters.gadget_base_log2
-    powers = [[pow(2, base * place, q) for q in chain.moduli] for place in range(b.shape[0])]
-    weights = integers(powers).unsqueeze(1)
-    with wiped(ops.modmul(weights, source, chain.q)) as messages:
-        ops.modsum(b, messages, chain.q, out=b)
+    power = integers([pow(2, base * number, q) for q in chain.moduli])
+    ops.modmuladd(source, power, b, chain.q, out=b)
 
 
 def switched(
