@@ -5,7 +5,7 @@ from collections.abc import Callable
 import cloakwork as cw
 import numpy as np
 import pytest
-from cloakwork import ops
+from cloakwork import _core, ops
 from cloakwork.errors import (
     CloakworkError,
     InputError,
@@ -274,3 +274,25 @@ def test_hints_reach_the_transcript_for_those_that_need_them() -> None:
         np.asarray(program.run(residues).outputs[0])[0, :, 0], [2, 13, 4, 0]
     )
     assert program.inspect().host_bytes == 8 * (2 + 4)
+
+
+def test_what_is_made_unrecorded_outlives_the_trace() -> None:
+    made: list[cw.Tensor] = []
+
+    def traced(x: cw.Tensor) -> cw.Tensor:
+        made.append(_core.unrecorded(lambda: cw.asarray([1, 2, 3]) + 1))
+        return x * made[0]
+
+    program = cw.trace(traced, cw.zeros(3, "i64"))
+    assert made[0].tolist() == [2, 3, 4]
+    assert program.run([1, 1, 2]).outputs[0].tolist() == [2, 3, 8]
+    assert "add" not in str(program)
+
+
+def test_a_recording_goes_on_after_an_error_in_what_is_unrecorded() -> None:
+    def traced(x: cw.Tensor) -> cw.Tensor:
+        with pytest.raises(TraceError, match="of use only inside"):
+            _core.unrecorded(lambda: x + 1)
+        return x + 1
+
+    assert cw.trace(traced, cw.zeros(1, "i64")).run([4]).outputs[0].tolist() == [5]

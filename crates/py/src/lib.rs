@@ -56,5 +56,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::batch_begin, module)?)?;
     module.add_function(wrap_pyfunction!(trace::batch_end, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::unrecorded, module)?)?;
     Ok(())
 }

@@ -190,6 +190,22 @@ impl Drop for Recording {
     }
 }
 
+/// A recording that goes on when this is dropped.
+struct Paused(Option<Arc<Trace>>);
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        ACTIVE.with(|active| active.replace(self.0.take()));
+    }
+}
+
+/// Calls `function` as if this thread recorded nothing: so are constants made that outlive a trace.
+#[pyfunction]
+pub fn unrecorded<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let _paused = Paused(ACTIVE.with(RefCell::take));
+    function.call0()
+}
+
 /// Calls `function` on tensors without elements, of the examples' types, and records what it does.
 #[pyfunction]
 pub fn trace<'py>(
