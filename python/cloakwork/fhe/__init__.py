@@ -16,6 +16,7 @@ from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
 from cloakwork.fhe.context import Context
 from cloakwork.fhe.evaluation import EvaluationKeys
 from cloakwork.fhe.keys import Keys
+from cloakwork.fhe.linear import Matrix
 from cloakwork.fhe.parameters import ERROR_SIGMA, Parameters
 from cloakwork.fhe.plaintext import Plaintext
 from cloakwork.fhe.public import PublicKey
@@ -34,6 +35,7 @@ __all__ = [
     "Context",
     "EvaluationKeys",
     "Keys",
+    "Matrix",
     "Parameters",
     "Plaintext",
     "PublicKey",

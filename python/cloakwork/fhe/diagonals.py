@@ -1,0 +1,110 @@
+"""Matrices as sums of rotations: which diagonals there are, and in which steps they are taken.
+
+A matrix M times a vector x in slots is the sum over offsets k of diag_k * rotate(x, k), with
+diag_k[i] = M[i, i + k] (Halevi and Shoup, ePrint 2014/106).  With k = g n + b it is
+
+    sum over g of rotate(sum over b of rotate(diag_k, -g n) * rotate(x, b), g n),
+
+which takes about 2 sqrt(diagonals) rotations instead of one a diagonal: baby steps b, giant ones
+g n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.errors import ParamError
+
+Layout = Literal["blocks", "tiled"]
+Values = NDArray[Any]
+
+# What a giant step costs in baby steps, which share their digits and skip their division.
+_GIANT_COST = 2.5
+
+
+@dataclass(frozen=True)
+class Diagonals:
+    """The diagonals of a matrix that are not zero, by offset, and how vectors lie in slots.
+
+    row      slots that rotate together
+    period   a power of two that holds rows and columns: the slots of a vector
+    layout   "blocks": a vector every `period` slots.  "tiled": one vector, repeated every
+             `period` slots; offsets then wrap around it, so that there are half as many
+    """
+
+    matrix: Values
+    row: int
+    period: int
+    layout: Layout
+
+    def offsets(self) -> list[int]:
+        """Where M[i, i + offset] is not zero everywhere."""
+        rows, columns = np.nonzero(self.matrix)
+        found = columns - rows
+        if self.layout == "tiled" or self.period == self.row:
+            found = (found + self.period // 2) % self.period - self.period // 2
+        return [int(offset) for offset in np.unique(found)]
+
+    def slots(self, offset: int) -> Values:
+        """[row]: the diagonal in every block."""
+        height, width = self.matrix.shape
+        rows = np.arange(min(height, self.period))
+        columns = rows + offset
+        if self.layout == "tiled" or self.period == self.row:
+            columns %= self.period
+        inside = (columns >= 0) & (columns < width)
+        block = np.zeros(self.period, dtype=self.matrix.dtype)
+        block[rows[inside]] = self.matrix[rows[inside], columns[inside]]
+        return np.tile(block, self.row // self.period)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Baby and giant steps of some offsets.
+
+    babies   distinct b, ascending
+    giants   by g n, ascending, the places of its babies, and their offsets
+    """
+
+    babies: tuple[int, ...]
+    giants: tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
+
+    @property
+    def rotations(self) -> list[int]:
+        """Steps that need a key."""
+        return sorted({*self.babies, *(giant for giant, _ in self.giants)} - {0})
+
+    @property
+    def cost(self) -> float:
+        """Of its rotations, in baby steps."""
+        giants = sum(giant != 0 for giant, _ in self.giants)
+        return sum(baby != 0 for baby in self.babies) + _GIANT_COST * giants
+
+
+def steps_of(offsets: Iterable[int], count: int) -> Steps:
+    """Offsets cut into giant steps of `count` baby steps each."""
+    by_giant: dict[int, list[int]] = {}
+    for offset in sorted(offsets):
+        by_giant.setdefault(offset // count * count, []).append(offset)
+    babies = sorted({offset - giant for giant, own in by_giant.items() for offset in own})
+    place = {baby: number for number, baby in enumerate(babies)}
+    giants = tuple(
+        (giant, tuple((place[offset - giant], offset) for offset in own))
+        for giant, own in sorted(by_giant.items())
+    )
+    return Steps(tuple(babies), giants)
+
+
+def best_steps(offsets: list[int], row: int, baby_steps: int | None) -> Steps:
+    """The cheapest cut of all powers of two, or that into `baby_steps`."""
+    if baby_steps is not None:
+        if not 1 <= baby_steps <= row:
+            raise ParamError("baby_steps", baby_steps, f"1 to {row}")
+        return steps_of(offsets, baby_steps)
+    widths = [1 << log for log in range(row.bit_length())]
+    return min((steps_of(offsets, width) for width in widths), key=lambda steps: steps.cost)

@@ -1,0 +1,259 @@
+"""A plaintext matrix times encrypted vectors.
+
+>>> import numpy as np
+>>> from cloakwork import fhe
+>>> context = fhe.ckks(degree=2**13, moduli=[50, 40, 40], special=[50])
+>>> matrix = fhe.Matrix(context, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+>>> keys = context.keygen(rotations=matrix.rotations)
+>>> result = keys.decrypt(matrix @ keys.encrypt([1.0, 0.0, -1.0]))
+>>> np.round(result[:2].real, 4).tolist()
+[-2.0, -2.0]
+"""
+
+from __future__ import annotations
+
+from math import log2
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloakwork import _core
+from cloakwork._core import Tensor
+from cloakwork.errors import EncodeError, LevelError, MissingKeyError, ParamError
+from cloakwork.fhe import diagonals, noise
+from cloakwork.fhe.batching import checked_integers
+from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
+from cloakwork.fhe.ciphertext import Ciphertext
+from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
+from cloakwork.fhe.diagonals import Diagonals, Layout
+from cloakwork.fhe.encoded import encoded_integers, encoded_values
+from cloakwork.fhe.hoisting import hoisted_sums, plain_sums
+from cloakwork.fhe.noise import independent, total
+
+_Some = TypeVar("_Some", bound=Ciphertext)
+
+
+class Matrix:
+    """A plaintext matrix M [m, n] for `matrix @ ciphertext`; numbers, under BGV integers mod t.
+
+    The slots of a row are cut into blocks of `period`, the least power of two that holds m and n:
+
+    layout "blocks"   each block holds a vector in its first n slots, and gets M times it in its
+                      first m; one vector alone is that of block 0
+    layout "tiled"    every block holds the same vector, n slots and zeros; half as many diagonals.
+                      The result is tiled again
+
+    `pack` lays vectors out so, `unpack` reads results.  BGV's two rows are treated alike.
+
+    By diagonals in baby and giant steps, with double hoisting where there are special moduli
+    (Bossuat, Mouchet, Troncoso-Pastoriza and Hubaux, ePrint 2020/1203): baby steps share their
+    digits and stay multiples of the special moduli, where diagonals meet them; one division a
+    giant step.  Diagonals of zeros cost nothing.
+
+    rotations    steps that `context.keygen` is to make keys for
+    baby_steps   rotations between giant steps, by default what is cheapest
+
+    It is encoded once a level, when that level is first met, and kept: 8 N (level + 1 + special)
+    bytes a diagonal.
+    """
+
+    # NumPy's arrays leave `@` to the matrix, which refuses them.
+    __array_ufunc__ = None
+
+    def __init__(
+        self,
+        context: CkksContext | BgvContext,
+        values: ArrayLike,
+        *,
+        layout: Layout = "blocks",
+        baby_steps: int | None = None,
+    ) -> None:
+        if layout not in ("blocks", "tiled"):
+            raise ParamError("layout", layout, '"blocks" or "tiled"')
+        self.context = context
+        row = context.parameters.degree // 2
+        matrix = _checked(context, values, row)
+        period = 1 << (max(matrix.shape) - 1).bit_length()
+        self._diagonals = Diagonals(matrix, row, period, layout)
+        self._steps = diagonals.best_steps(self._diagonals.offsets(), row, baby_steps)
+        self._encoded: dict[int, tuple[Tensor, ...]] = {}
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        height, width = self._diagonals.matrix.shape
+        return height, width
+
+    @property
+    def period(self) -> int:
+        """Slots of a vector: a power of two that holds rows and columns."""
+        return self._diagonals.period
+
+    @property
+    def diagonals(self) -> int:
+        """Diagonals that are not zero: products with plaintexts."""
+        return sum(len(own) for _, own in self._steps.giants)
+
+    @property
+    def rotations(self) -> list[int]:
+        """Steps that need a key: for `context.keygen(rotations=...)`."""
+        row = self._diagonals.row
+        steps = {step % row for step in self._steps.rotations} - {0}
+        return sorted(step - row if step > row // 2 else step for step in steps)
+
+    def pack(self, vectors: ArrayLike) -> NDArray[Any]:
+        """[n] or [count, n] vectors -> slots to encrypt.
+
+        "blocks" takes as many as there are blocks, "tiled" one, or one a row of slots.
+        """
+        given = np.asarray(vectors)
+        rows, width = np.atleast_2d(given), self.shape[1]
+        count, room = len(rows), self._vectors
+        if rows.ndim != 2 or rows.shape[1] != width or not 1 <= count <= room:
+            raise EncodeError(
+                f"vectors of shape {given.shape}; expected [{width}] or [count, {width}], count "
+                f"from 1 to {room}: more go to another ciphertext"
+            )
+        blocks = np.zeros((count, self.period), dtype=given.dtype)
+        blocks[:, :width] = rows
+        if self._diagonals.layout == "blocks":
+            return blocks.reshape(-1)
+        row, lines = self._diagonals.row, self.context.slots // self._diagonals.row
+        tiled = np.tile(blocks, (1, row // self.period))
+        return np.broadcast_to(tiled, (lines, row)).reshape(-1) if count == 1 else tiled.reshape(-1)
+
+    def unpack(self, slots: ArrayLike) -> NDArray[Any]:
+        """Slots [slots] of a result -> [count, m]: a vector a block, or if tiled, a row."""
+        given = np.asarray(slots)
+        if given.shape != (self.context.slots,):
+            raise ParamError("slots", given.shape, f"[{self.context.slots}]")
+        blocks = given.reshape(self.context.slots // self.period, self.period)
+        if self._diagonals.layout == "tiled":
+            blocks = blocks[:: self._diagonals.row // self.period]
+        return np.ascontiguousarray(blocks[:, : self.shape[0]])
+
+    @property
+    def _vectors(self) -> int:
+        width = self.period if self._diagonals.layout == "blocks" else self._diagonals.row
+        return self.context.slots // width
+
+    def __matmul__(self, ciphertext: _Some) -> _Some:
+        """M times each vector of a ciphertext, or of a batch of ciphertexts.
+
+        Level    stays; under CKKS the scale is that of a product, as after `*`: `rescale` follows
+        Noise    the input's times the largest sum of |entries| of a row, and rounding
+
+        Raises MissingKeyError, naming the rotations, LevelError, NoiseError, before any work.
+        """
+        if not isinstance(ciphertext, Ciphertext):
+            return NotImplemented
+        self.context.check(ciphertext, "matrix @ ciphertext")
+        self._check_keys(ciphertext)
+        if isinstance(ciphertext, CkksCiphertext):
+            return cast("_Some", self._times_ckks(ciphertext))
+        assert isinstance(ciphertext, BgvCiphertext)
+        return cast("_Some", self._times_bgv(ciphertext))
+
+    def _check_keys(self, ciphertext: Ciphertext) -> None:
+        missing = [
+            step
+            for step in self.rotations
+            if self.context.rotation_element(step) not in ciphertext.keys.galois
+        ]
+        if missing:
+            raise MissingKeyError(
+                f"this matrix needs keys for the rotations {missing}, which are not there: "
+                "context.keygen(rotations=matrix.rotations)"
+            )
+
+    def _times_ckks(self, ciphertext: CkksCiphertext) -> CkksCiphertext:
+        own = ciphertext._settled() if self.context.automatic else ciphertext.relinearize()
+        scale = self._scale(own.level)
+        if own.level == 0:
+            raise LevelError("matrix @ ciphertext", "level 1 or more", 0, "begin with more moduli")
+        own._product_scale("matrix @ ciphertext", scale)
+        data = self._sums(own)
+        matrix, parameters = np.abs(self._diagonals.matrix), self.context.parameters
+        largest = float(matrix.sum(axis=1).max(initial=0.0))
+        spread = float(np.square(matrix).sum(axis=1).max(initial=0.0))
+        rounding = noise.encoding(parameters) + _log2(self.diagonals) / 2
+        floats = _log2(largest) + log2(scale) + noise.FLOAT_LOG2
+        switch = noise.key_switch(parameters, own.level)
+        return own._with(
+            data,
+            scale=own.scale * scale,
+            size=own.size + _log2(largest),
+            noise=total(
+                own.noise + _log2(largest) + log2(scale),
+                own.size + log2(own.scale) + independent(rounding, floats),
+                independent(
+                    switch + _log2(spread) / 2 + log2(scale),
+                    switch + _log2(len(self._steps.giants)) / 2,
+                ),
+            ),
+        )
+
+    def _times_bgv(self, ciphertext: BgvCiphertext) -> BgvCiphertext:
+        own = ciphertext.relinearize()
+        parameters = self.context.parameters
+        switch = noise.key_switch(parameters, own.level)
+        each = independent(own.noise, switch) + noise.message(parameters) + 1
+        grown = total(each + _log2(self.diagonals), switch + _log2(len(self._steps.giants)) / 2)
+        own._room("matrix @ ciphertext", grown)
+        return own._with(self._sums(own), noise=grown)
+
+    def _sums(self, own: Ciphertext) -> Tensor:
+        """The residues of the product, of a ciphertext of two parts."""
+        if own.context.parameters.special:
+            return hoisted_sums(own, self._steps, self._at(own.level))
+        return plain_sums(own, self._steps, self._at(own.level))
+
+    def _scale(self, level: int) -> float:
+        """So that rescaling leads to the scale of the level below; by hand to that of before."""
+        assert isinstance(self.context, CkksContext)
+        if self.context.automatic:
+            return self.context.scales[level]
+        return float(self.context.parameters.moduli[level])
+
+    def prepare(self, level: int | None = None) -> None:
+        """Encode for a level now, by default the highest, rather than at the first product."""
+        self._at(self.context.level_of(level, "prepare"))
+
+    def _at(self, level: int) -> tuple[Tensor, ...]:
+        """The diagonals of each giant step, [count, N, special + level + 1]."""
+        if level not in self._encoded:
+            self._encoded[level] = _core.unrecorded(lambda: self._encode(level))
+        return self._encoded[level]
+
+    def _encode(self, level: int) -> tuple[Tensor, ...]:
+        return tuple(self._encode_giant(giant, own, level) for giant, own in self._steps.giants)
+
+    def _encode_giant(self, giant: int, own: tuple[tuple[int, int], ...], level: int) -> Tensor:
+        rows = np.stack([np.roll(self._diagonals.slots(offset), giant) for _, offset in own])
+        if isinstance(self.context, CkksContext):
+            return encoded_values(self.context, rows, level, self._scale(level))
+        return encoded_integers(self.context, np.tile(rows, (1, 2)), level)
+
+    def __repr__(self) -> str:
+        height, width = self.shape
+        return f"Matrix({height} x {width}, diagonals={self.diagonals}, rotations={self.rotations})"
+
+
+def _checked(context: CkksContext | BgvContext, values: ArrayLike, row: int) -> NDArray[Any]:
+    """The matrix as complex numbers, or integers mod t; EncodeError for what is none."""
+    given = np.asarray(values)
+    if given.ndim != 2 or 0 in given.shape or max(given.shape) > row:
+        raise EncodeError(f"a matrix of shape {given.shape}; expected [m, n], each from 1 to {row}")
+    if isinstance(context, BgvContext):
+        integers = checked_integers(given, given.shape[1])
+        t = context.plain_modulus
+        return (integers + t // 2) % t - t // 2
+    matrix = np.asarray(given, dtype=np.complex128)
+    if not np.isfinite(matrix).all():
+        raise EncodeError("entries that are not finite: NaN and infinity have no encoding")
+    return matrix
+
+
+def _log2(value: float) -> float:
+    return log2(value) if value > 0 else noise.FLOAT_LOG2
