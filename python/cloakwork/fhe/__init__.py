@@ -19,6 +19,7 @@ from cloakwork.fhe.keys import Keys
 from cloakwork.fhe.linear import Matrix
 from cloakwork.fhe.parameters import ERROR_SIGMA, Parameters
 from cloakwork.fhe.plaintext import Plaintext
+from cloakwork.fhe.polynomial import Polynomial, chebyshev
 from cloakwork.fhe.public import PublicKey
 from cloakwork.fhe.schemes import bgv, ckks
 from cloakwork.fhe.security import modulus_log2_limit
@@ -38,8 +39,10 @@ __all__ = [
     "Matrix",
     "Parameters",
     "Plaintext",
+    "Polynomial",
     "PublicKey",
     "bgv",
+    "chebyshev",
     "ckks",
     "from_library",
     "load",

@@ -1,0 +1,180 @@
+"""Powers of a ciphertext, and sums of them, as a schedule wants them.
+
+Under CKKS nothing is brought to one scale: a sum knows the scale that it is to have, and from it
+the scale of every quotient and the integer that stands for every coefficient follow exactly.
+Powers keep whatever scale their products gave them, and lose limbs where a lower level needs them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf, log2
+
+import numpy as np
+
+from cloakwork import ops
+from cloakwork._core import Tensor
+from cloakwork.fhe import steps
+from cloakwork.fhe.bgv import BgvCiphertext, centred
+from cloakwork.fhe.ckks import CkksCiphertext
+from cloakwork.fhe.embedding import round_product
+from cloakwork.fhe.layout import batched, like, parts
+from cloakwork.fhe.noise import total
+from cloakwork.fhe.schedule import Node, Schedule
+
+# Points at which the largest value of a sum of Chebyshev's polynomials is looked for, a degree.
+_POINTS = 16
+# A bound on values that are all zero.
+_LEAST = 2.0**-60
+
+
+class CkksSums:
+    """The powers of x, by number, and sums of them.
+
+    x   two parts, at the scale of its level; for Chebyshev's polynomials within [-1, 1]
+    """
+
+    def __init__(self, x: CkksCiphertext, plan: Schedule, chebyshev: bool) -> None:
+        self.x, self.level, self.chebyshev = x, x.level, chebyshev
+        self.moduli, self.size = x.basis.moduli, x.size
+        # The noise of x counts once, times the slope; what is followed here is the rounding.
+        self.powers = {1: replace(x, noise=-inf)}
+        for power, (high, low) in plan.powers.items():
+            self.powers[power] = self._power(power, high, low)
+
+    def _power(self, power: int, high: int, low: int) -> CkksCiphertext:
+        level = min(self.powers[high].level, self.powers[low].level)
+        found = product(self.powers[high]._cut(level), self.powers[low]._cut(level))
+        if self.chebyshev:
+            found = self._chebyshev_product(found, high - low)
+        return divided(replace(found, size=0.0 if self.chebyshev else power * self.size))
+
+    def _chebyshev_product(self, found: CkksCiphertext, difference: int) -> CkksCiphertext:
+        """2 T_a T_b - T_(a - b) from T_a T_b."""
+        twice = ops.modsum(found.data, found.data, found.basis.q)
+        sums = Accumulator(found.scale, twice, found.noise + 1)
+        if difference:
+            sums.add(self.powers[difference]._cut(found.level), -1.0)
+            return sums.put_into(found)
+        return add_constant(sums.put_into(found), -1.0)
+
+    def result(self, root: Node, scale: float) -> CkksCiphertext:
+        """The polynomial at a level `root.depth` below x, at this scale."""
+        whole = divided(self._sum(root, scale * self.moduli[self.level - root.depth + 1]))
+        slope = self._log2_bound(self._derivative(root.coefficients))
+        spread = self.x.noise + slope + log2(scale / self.x.scale)
+        return replace(whole, scale=scale, noise=total(whole.noise, spread))
+
+    def _sum(self, node: Node, scale: float) -> CkksCiphertext:
+        """A node before it is rescaled: three parts if it has products."""
+        level = self.level - node.depth + 1
+        x, sums = self.powers[1]._cut(level), Accumulator(scale)
+        for power, quotient in node.products:
+            factor = self.powers[power]._cut(level)
+            wanted = scale / factor.scale
+            above = divided(self._sum(quotient, wanted * self.moduli[level + 1]))
+            sums.add_product(product(replace(above, scale=wanted), factor))
+        for power, coefficient in node.terms:
+            if power:
+                sums.add(self.powers[power]._cut(level), coefficient)
+        found = replace(sums.put_into(x), size=self._log2_bound(node.coefficients))
+        return add_constant(found, dict(node.terms).get(0, 0.0))
+
+    def _log2_bound(self, coefficients: tuple[float, ...]) -> float:
+        """log2 of what the absolute value of a polynomial stays below, x within its bound."""
+        if self.chebyshev:
+            points = np.cos(np.linspace(0, np.pi, _POINTS * len(coefficients)))
+            values = np.polynomial.chebyshev.chebval(points, np.array(coefficients))
+            # Between 16 points a wave, a polynomial of the degree rises by no more than this.
+            return log2(max(float(np.abs(values).max()) * 1.02, _LEAST))
+        sizes = (abs(c) * 2.0 ** (i * self.size) for i, c in enumerate(coefficients))
+        return log2(max(sum(sizes), _LEAST))
+
+    def _derivative(self, coefficients: tuple[float, ...]) -> tuple[float, ...]:
+        if self.chebyshev:
+            return tuple(np.polynomial.chebyshev.chebder(coefficients).tolist())
+        return tuple(i * c for i, c in enumerate(coefficients))[1:]
+
+
+class Accumulator:
+    """A sum of products and of multiples at one scale, with its noise."""
+
+    def __init__(self, scale: float, data: Tensor | None = None, noise: float = -inf) -> None:
+        self.scale, self.data, self.noise = scale, data, noise
+
+    def add_product(self, found: CkksCiphertext) -> None:
+        """Of three parts at this scale; before any multiple."""
+        self.noise = total(self.noise, found.noise)
+        if self.data is None:
+            self.data = found.data
+        else:
+            ops.modsum(self.data, found.data, found.basis.q, out=self.data)
+
+    def add(self, power: CkksCiphertext, coefficient: float) -> None:
+        """The coefficient times a power: an integer that leads to the scale."""
+        basis, integer = power.basis, round_product(coefficient, self.scale / power.scale)
+        rounding = power.size + log2(power.scale) - 1.0
+        grown = power.noise + log2(max(abs(integer), 1))
+        self.noise = total(self.noise, grown, rounding)
+        factor = basis.constant(integer)
+        if self.data is None:
+            self.data = power._scaled_by(factor)
+        else:
+            low = parts(self.data, 0, 2)
+            ops.modmuladd(power.data, factor, low, basis.q, out=low)
+
+    def put_into(self, like: CkksCiphertext) -> CkksCiphertext:
+        """The sum as a ciphertext; of nothing, zeros."""
+        data = like._scaled_by(like.basis.constant(0)) if self.data is None else self.data
+        return like._with(data, noise=self.noise, scale=self.scale)
+
+
+def add_constant(own: CkksCiphertext, value: float) -> CkksCiphertext:
+    """The values plus a number; their size is taken to stay."""
+    integer = round_product(value, own.scale)
+    if integer == 0:
+        return own
+    data = own._body_plus(own.basis.constant(integer))
+    return own._with(data, noise=total(own.noise, -1.0))
+
+
+def multiple(own: CkksCiphertext, weight: float, scale: float) -> CkksCiphertext:
+    """The values times a number, at a higher scale."""
+    sums = Accumulator(scale)
+    sums.add(own, weight)
+    return replace(sums.put_into(own), size=own.size + log2(abs(weight)))
+
+
+def product(a: CkksCiphertext, b: CkksCiphertext) -> CkksCiphertext:
+    """Three parts, from two each at one level."""
+    if a.data is b.data:
+        return a._multiplied(a, like(steps.tensor_square(batched(a.data), a.basis), a.data))
+    return a._product(b)
+
+
+def divided(own: CkksCiphertext) -> CkksCiphertext:
+    """Relinearized and over the last modulus, whatever its scale."""
+    own = own if own._joins_divisions else own.relinearize()
+    scale, grown = own.scale / own.basis.moduli[-1], own._divided_noise()
+    return own._with(own._divided(), level=own.level - 1, scale=scale, noise=grown)
+
+
+class BgvSums:
+    """The same mod t, where levels and factors are brought together by operators."""
+
+    def __init__(self, x: BgvCiphertext, plan: Schedule) -> None:
+        self.modulus, self.powers = x.context.plain_modulus, {1: x}
+        for power, (high, low) in plan.powers.items():
+            a, b = self.powers[high], self.powers[low]
+            self.powers[power] = (a.square() if high == low else a * b).relinearize()
+
+    def result(self, node: Node) -> BgvCiphertext:
+        """The value of a node."""
+        addends = [self.result(quotient) * self.powers[power] for power, quotient in node.products]
+        for power, coefficient in node.terms:
+            if power:
+                addends.append(self.powers[power] * centred(int(coefficient), self.modulus))
+        found = addends[0] if addends else self.powers[1] * 0
+        for addend in addends[1:]:
+            found = found + addend
+        return found + centred(int(dict(node.terms).get(0, 0)), self.modulus)
