@@ -27,9 +27,11 @@ _CLANG_SOURCES = ("*.cc", "*.h", "*.cu", "*.cuh")
 
 
 def demo(args: Args) -> int:
-    """Build, then run the encrypted digits."""
+    """Build, then run a demo: digits, or the one named (dot, sharpen)."""
     ensure_built()
-    return call([VENV / "bin" / "cloakwork", "demo", "digits", *args], environment())
+    named = args[:1] if args and not args[0].startswith("-") else ["digits"]
+    rest = args[1:] if args and not args[0].startswith("-") else args
+    return call([VENV / "bin" / "cloakwork", "demo", *named, *rest], environment())
 
 
 def test(args: Args) -> int:

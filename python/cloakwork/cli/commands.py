@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import typer
 from rich.text import Text
@@ -197,20 +197,46 @@ def devices(context: typer.Context, as_json: AsJson = False) -> None:
             show.devices(rows, show.console())
 
 
+Out = Annotated[Path, typer.Option(help="Where the transcript goes.")]
+
+
 @demos.command()
-def digits(
-    context: typer.Context,
-    out: Annotated[Path, typer.Option(help="Where the transcript goes.")] = Path("out"),
-    threads: Threads = None,
-) -> None:
+def digits(context: typer.Context, out: Out = Path("out"), threads: Threads = None) -> None:
     """Read handwritten digits while they are encrypted."""
     with in_words(context.obj):
         from cloakwork.demo import digits as demo
 
-        report = demo.run(out, threads=threads)
-        if not report.passed:
-            say("cloakwork: the encrypted result is not as promised")
-            raise typer.Exit(DIFFERS)
+        _hold(demo.run(out, threads=threads))
+
+
+@demos.command()
+def dot(context: typer.Context, out: Out = Path("out"), threads: Threads = None) -> None:
+    """Score patients while their data is encrypted."""
+    with in_words(context.obj):
+        from cloakwork.demo import dot as demo
+
+        _hold(demo.run(out, threads=threads))
+
+
+@demos.command()
+def sharpen(context: typer.Context, out: Out = Path("out"), threads: Threads = None) -> None:
+    """Sharpen a photograph while it is encrypted; before and after go beside the transcript."""
+    with in_words(context.obj):
+        from cloakwork.demo import sharpen as demo
+
+        _hold(demo.run(out, threads=threads))
+
+
+class _Promise(Protocol):
+    @property
+    def passed(self) -> bool: ...
+
+
+def _hold(report: _Promise) -> None:
+    """The exit status of a demonstration."""
+    if not report.passed:
+        say("cloakwork: the encrypted result is not as promised")
+        raise typer.Exit(DIFFERS)
 
 
 def _load(file: Path, generation: str | None = None, *, checksums: bool = False) -> heal.Transcript:

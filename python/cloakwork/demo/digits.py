@@ -7,22 +7,16 @@ saved as a HEAL transcript and run.  The client decrypts the logits.
 
 from __future__ import annotations
 
-import resource
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 import cloakwork as cw
 from cloakwork import fhe
+from cloakwork.demo.stage import Phases, costs_of, mebibytes, print_report, transcript_line
 from cloakwork.models import Digits, SquareMlp, load_digits, load_digits_model
 
 TRANSCRIPT_NAME = "digits.json"
@@ -31,7 +25,7 @@ TRANSCRIPT_NAME = "digits.json"
 AGREEMENT_GOAL = 0.995
 LOGIT_ERROR_GOAL = 1e-3
 
-_PHASES = ("make keys", "encrypt", "trace", "write transcript", "run transcript", "decrypt")
+PHASES = ("make keys", "encrypt", "trace", "write transcript", "run transcript", "decrypt")
 
 
 def demo_context() -> fhe.CkksContext:
@@ -57,7 +51,6 @@ class DigitsReport:
     precision_bits: float = float("-inf")
     mismatches: int = 0
     planned_peak_bytes: int = 0
-    peak_bytes: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -81,26 +74,6 @@ class DigitsReport:
         self.logit_error = float(np.abs(encrypted - plain).max())
 
 
-class _Phases:
-    """Times each phase into the report and moves the progress bar."""
-
-    def __init__(self, report: DigitsReport, console: Console) -> None:
-        self.report = report
-        self.progress = Progress(
-            TextColumn("{task.description:<16}"), BarColumn(), MofNCompleteColumn(),
-            TimeElapsedColumn(), console=console, transient=True,
-        )  # fmt: skip
-        self._task = self.progress.add_task("", total=len(_PHASES))
-
-    @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        self.progress.update(self._task, description=name)
-        start = perf_counter()
-        yield
-        self.report.seconds[name] = perf_counter() - start
-        self.progress.advance(self._task)
-
-
 def run(
     out_dir: Path, *, threads: int | None = None, console: Console | None = None
 ) -> DigitsReport:
@@ -111,27 +84,23 @@ def run(
     console = console or Console()
     out_dir.mkdir(parents=True, exist_ok=True)
     digits, model = load_digits(), load_digits_model()
-    context = demo_context()
-    report = DigitsReport(context.parameters, out_dir / TRANSCRIPT_NAME)
-    phases = _Phases(report, console)
+    images, phases = digits.images[digits.test_index], Phases(PHASES, console)
     with phases.progress:
-        images = digits.images[digits.test_index]
-        logits = _run_phases(phases, context, images, model, threads)
-    plain = model.plain(digits.images[digits.test_index])
-    report.compare(logits, plain, digits.labels[digits.test_index])
-    report.peak_bytes = _peak_bytes()
+        report, logits = _run_phases(phases, images, model, out_dir / TRANSCRIPT_NAME, threads)
+    report.compare(logits, model.plain(images), digits.labels[digits.test_index])
+    report.seconds = phases.seconds
     _print(report, digits, console)
     return report
 
 
 def _run_phases(
-    phases: _Phases, context: fhe.CkksContext, images: NDArray[np.float64], model: SquareMlp,
-    threads: int | None,
-) -> NDArray[np.float64]:  # fmt: skip
-    """Logits [n, 10] of images [n, 64], computed on ciphertexts."""
-    report = phases.report
+    phases: Phases, images: NDArray[np.float64], model: SquareMlp, path: Path, threads: int | None
+) -> tuple[DigitsReport, NDArray[np.float64]]:
+    """The report, and logits [n, 10] of images [n, 64] that were computed on ciphertexts."""
     with phases.phase("make keys"):
+        context = demo_context()
         keys = context.keygen(conjugation=False)
+    report = DigitsReport(context.parameters, path)
     with keys:
         with phases.phase("encrypt"):
             features = keys.public.encrypt(images.T).using(keys.evaluation)
@@ -139,7 +108,7 @@ def _run_phases(
             program = cw.trace(model.encrypted, features)
         with phases.phase("write transcript"):
             transcript = program.to_heal()
-            transcript.save(report.transcript)
+            transcript.save(path)
         with phases.phase("run transcript"):
             result = transcript.run(verify=True, threads=threads)
         report.mismatches = len(result.mismatches)
@@ -148,47 +117,22 @@ def _run_phases(
             (encrypted,) = program.results(result.outputs)
             report.precision_bits = encrypted.precision_estimate()
             slots = keys.decrypt(encrypted)
-    return np.asarray(slots.real[:, : len(images)].T)
-
-
-def _peak_bytes() -> int:
-    """Most memory the process ever held."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
+    return report, np.asarray(slots.real[:, : len(images)].T)
 
 
 def _print(report: DigitsReport, digits: Digits, console: Console) -> None:
-    parameters = report.parameters
-    limit = fhe.modulus_log2_limit(parameters.degree)
-    whole = parameters.modulus_log2 + parameters.special_log2
-    table = Table(title="Encrypted digits", title_justify="left", show_header=False)
-    table.add_column()
-    table.add_column(justify="right")
-    table.add_row("images", f"{report.images}")
-    table.add_row("accuracy, encrypted", f"{report.accuracy_encrypted:.2%}")
-    table.add_row("accuracy, plain", f"{report.accuracy_plain:.2%}")
-    table.add_row("same prediction", f"{report.agreement:.2%}")
-    table.add_row("largest logit error", f"{report.logit_error:.1e}")
-    table.add_row(
-        "transcript verified",
-        "yes" if report.mismatches == 0 else f"NO: {report.mismatches} outputs differ",
+    differ = "yes" if report.mismatches == 0 else f"NO: {report.mismatches} outputs differ"
+    rows = [
+        ("images", f"{report.images}"),
+        ("accuracy, encrypted", f"{report.accuracy_encrypted:.2%}"),
+        ("accuracy, plain", f"{report.accuracy_plain:.2%}"),
+        ("same prediction", f"{report.agreement:.2%}"),
+        ("largest logit error", f"{report.logit_error:.1e}"),
+        ("transcript verified", differ),
+    ]
+    costs = [("planned peak of the run", mebibytes(report.planned_peak_bytes))]
+    print_report(
+        console, "Encrypted digits", rows, costs_of(report.parameters, report.seconds) + costs
     )
-    table.add_section()
-    table.add_row(
-        "CKKS, 128-bit security",
-        f"degree {parameters.degree}, log2 of all moduli {whole:.0f} of {limit}",
-    )
-    for name, seconds in report.seconds.items():
-        table.add_row(name, f"{seconds:.2f} s")
-    table.add_row("planned peak of the run", _mebibytes(report.planned_peak_bytes))
-    table.add_row("peak memory", _mebibytes(report.peak_bytes))
-    console.print(table)
-    console.print(
-        f"transcript: {report.transcript} ({_mebibytes(report.transcript.stat().st_size)})",
-        soft_wrap=True,
-    )
+    console.print(transcript_line(report.transcript), soft_wrap=True)
     console.print(f"images: {digits.source}; {digits.licence}", style="dim", soft_wrap=True)
-
-
-def _mebibytes(count: int) -> str:
-    return f"{count / 2**20:.0f} MiB"

@@ -1,0 +1,60 @@
+"""Part of the Wisconsin breast cancer table, and a model trained on the other part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Cancer:
+    """Measurements of cell nuclei, with a model that has not seen them.
+
+    features   float64 [n, 30], as measured
+    labels     bool [n]: malignant
+    names      of the features
+    mean, deviation, cut   what `standardised` takes off, divides by and cuts at
+    weights, bias          of the logistic regression on standardised features
+    """
+
+    features: Floats
+    labels: NDArray[np.bool_]
+    names: list[str]
+    mean: Floats
+    deviation: Floats
+    cut: float
+    weights: Floats
+    bias: float
+    source: str
+    licence: str
+
+    @property
+    def standardised(self) -> Floats:
+        """[n, 30], between -cut and cut."""
+        return np.clip((self.features - self.mean) / self.deviation, -self.cut, self.cut)
+
+    def scores(self) -> Floats:
+        """[n]: the logits, positive where the model says malignant."""
+        return np.asarray(self.standardised @ self.weights + self.bias)
+
+
+def load_cancer() -> Cancer:
+    """The table and model in the package; source and licence come with them."""
+    with as_file(files(__package__) / "data" / "cancer.npz") as path, np.load(path) as stored:
+        return Cancer(
+            features=stored["features"],
+            labels=stored["labels"].astype(np.bool_),
+            names=[str(name) for name in stored["names"]],
+            mean=stored["mean"],
+            deviation=stored["deviation"],
+            cut=float(stored["cut"]),
+            weights=stored["weights"],
+            bias=float(stored["bias"]),
+            source=str(stored["source"]),
+            licence=str(stored["licence"]),
+        )
