@@ -14,10 +14,10 @@ from math import inf, log2, pi
 
 from cloakwork.fhe.parameters import ERROR_SIGMA, Parameters
 
-# The largest of N slots is this many standard deviations, as a power of two, but with a chance
-# below 2^-15: e^-20 a slot for a product of two Gaussian-like polynomials, such as error times
-# secret, where a Gaussian alone would have e^-100.
-TAIL_LOG2 = log2(10.0)
+# The largest of N / 2 slots is so many standard deviations, as a power of two, but with a chance of
+# 2^-15 up to degree 2^16.  An error times the secret is a product of two Gaussian-like numbers in
+# each slot: it exceeds k deviations with a chance of about sqrt(pi k) e^-2k, a Gaussian e^-k^2.
+TAIL_LOG2 = log2(12.0)
 # Relative precision of the floating-point transforms of encoding and decoding, with some room.
 FLOAT_LOG2 = -48.0
 
