@@ -99,9 +99,7 @@ def decode_coefficients(values: Tensor, factor: int, tables: Tables) -> Integers
     """
     t, level = tables.parameters.plain_modulus, values.shape[-1] - 1
     basis, bits = tables.chain(level), 30
-    modulus = 1
-    for q in basis.moduli:
-        modulus *= q
+    modulus = basis.modulus
     half, count = modulus // 2, -(-modulus.bit_length() // bits)
     shifted = ops.modsum(basis.intt(values), basis.constant(half), basis.q)
     digits = np.asarray(

@@ -68,7 +68,7 @@ class Ciphertext(ABC):
     @property
     def modulus_log2(self) -> float:
         """log2 of the modulus at its level."""
-        return sum(map(log2, self.basis.moduli))
+        return log2(self.basis.modulus)
 
     @property
     def keys(self) -> EvaluationKeys:

@@ -14,14 +14,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakwork import arrays, ops
 from cloakwork._core import Tensor
-from cloakwork.errors import EncodeError, LevelError, ParamError, ScaleError
-from cloakwork.fhe import embedding, noise
+from cloakwork.errors import LevelError, ParamError, ScaleError
+from cloakwork.fhe import embedding, noise, rows
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.context import Context, Levels
 from cloakwork.fhe.evaluation import CONJUGATION
-from cloakwork.fhe.layout import batched, zero_residues
 from cloakwork.fhe.noise import independent, total
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.plaintext import Plaintext
@@ -85,10 +83,7 @@ class CkksContext(Context):
             raise ScaleError("encode", "a scale of 1 or more", _log2(scale), "choose a larger one")
         slots = embedding.checked_values(values, self.slots)
         basis = self.tables.chain(level)
-        modulus = 1
-        for q in basis.moduli:
-            modulus *= q
-        data = embedding.encode(slots, scale, basis, modulus)
+        data = embedding.encode(slots, scale, basis, basis.modulus)
         size = _log2(float(np.abs(slots).max(initial=0.0)))
         return Plaintext(self, data, level, scale=scale, size=size)
 
@@ -327,8 +322,7 @@ class CkksCiphertext(Ciphertext):
             return self._plus_plaintext(
                 self.context.encode(values, level=self.level, scale=self.scale)
             )
-        number, modulus = float(other), self._modulus
-        addend, size = embedding.constant(number, self.scale, self.basis, modulus)
+        addend, size = embedding.constant(float(other), self.scale, self.basis)
         rounding = total(self.noise, -1.0)
         return self._with(
             self._body_plus(addend), noise=rounding, size=total(self.size, _log2(size))
@@ -364,7 +358,7 @@ class CkksCiphertext(Ciphertext):
         own = self._settled() if self.context.automatic else self
         scale = own.context.scale_at(own.level)
         own._product_scale("multiply", scale)
-        factor, actual = embedding.constant(number, scale, own.basis, own._modulus)
+        factor, actual = embedding.constant(number, scale, own.basis)
         size = _log2(actual)
         rounding = own.size + log2(own.scale) - 1.0
         return own._with(
@@ -390,59 +384,20 @@ class CkksCiphertext(Ciphertext):
 
         Raises EncodeError for numbers that are not finite or do not fit the modulus.
         """
-        numbers = np.asarray(values, dtype=np.float64)
-        if self.batch is None or numbers.shape != (self.batch,):
-            raise ParamError("values", numbers.shape, f"one number each: ({self.batch},)")
-        integers, excess = embedding.scaled_integers(numbers, self.scale, self._modulus)
-        if excess:
-            raise EncodeError("numbers that reach 2^62 with the scale; take smaller ones")
-        addend = self.basis.reduce(arrays.asarray(integers)).unsqueeze(1)
-        size = _log2(float(np.abs(numbers).max(initial=0.0)))
-        return self._with(
-            self._body_plus(addend), noise=total(self.noise, -1.0), size=total(self.size, size)
-        )
+        return rows.add_constants(self, np.asarray(values, dtype=np.float64))
 
     def weighted_sums(self, weights: ArrayLike) -> Self:
         """Rows of a matrix times a batch: out[h] = sum over i of weights[h, i] * self[i].
 
         Shape    a batch of S, weights real [H, S] -> a batch of H
-        Scale    times the last modulus, so that rescaling restores it to the last bit
+        Scale    times about the last modulus, so that rescaling brings that of the level below
         Noise    that of the batch, weighted; rounding of a weight is 2^-1 / q_level
 
         One fused multiply-and-sum a part; each weight is seen by all N positions through a view
         of stride 0.
         """
         own = self._settled() if self.context.automatic else self.relinearize()
-        matrix = np.asarray(weights, dtype=np.float64)
-        if own.batch is None or matrix.ndim != 2 or matrix.shape[1] != own.batch:
-            raise ParamError(
-                "weights", matrix.shape, f"[H, {own.batch}] for a batch of {own.batch}"
-            )
-        if not np.isfinite(matrix).all():
-            raise EncodeError("weights that are not finite: NaN and infinity have no encoding")
-        basis, scale = own.basis, float(own.basis.moduli[-1])
-        if own.context.automatic and own.level > 0:
-            scale = own.context.scales[own.level - 1] * scale / own.scale
-        own._product_scale("weighted_sums", scale)
-        integers, excess = embedding.scaled_integers(matrix, scale, own._modulus)
-        if excess:
-            raise EncodeError("weights that reach 2^62 with their scale; take smaller ones")
-        data = _row_sums(basis.reduce(arrays.asarray(integers)), own.data, basis)
-        sums = float(np.abs(matrix).sum(axis=1).max(initial=0.0))
-        rounding = own.size + log2(own.scale) - 1.0 + log2(max(matrix.shape[1], 1))
-        return own._with(
-            data,
-            noise=total(own.noise + _log2(sums) + log2(scale), rounding),
-            scale=own.scale * scale,
-            size=own.size + _log2(sums),
-        )
-
-    @property
-    def _modulus(self) -> int:
-        modulus = 1
-        for q in self.basis.moduli:
-            modulus *= q
-        return modulus
+        return rows.weighted_sums(own, np.asarray(weights, dtype=np.float64))
 
     def _matched(self, op: str, plaintext: Plaintext) -> Plaintext:
         found = self._at_level(op, plaintext)
@@ -497,17 +452,6 @@ class CkksCiphertext(Ciphertext):
 
     def _state(self) -> str:
         return f", scale=2^{log2(self.scale):.2f}, precision={self.precision_estimate():.1f} bits"
-
-
-def _row_sums(weights: Tensor, data: Tensor, basis: Any) -> Tensor:
-    """[H, S, k] weights by [S, parts, N, k] -> [H, parts, N, k]."""
-    data = batched(data)
-    out = zero_residues((weights.shape[0], data.shape[1]), basis.degree, basis.limbs)
-    rows = weights.unsqueeze(1).expand(1, basis.degree)
-    for place in range(data.shape[1]):
-        columns = data[:, place].moveaxis(0, 1)
-        ops.modmul_axis_sum(rows, columns, basis.q, apply_perm=False, out=out[:, place], axis=-3)
-    return out
 
 
 def _encoding_noise(parameters: Parameters, size: float, scale: float) -> float:

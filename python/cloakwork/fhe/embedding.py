@@ -106,17 +106,17 @@ def encode(slots: Slots, scale: float, basis: Basis, modulus: int) -> Tensor:
     return values
 
 
-def constant(value: float, scale: float, basis: Basis, modulus: int) -> tuple[Tensor, float]:
+def constant(value: float, scale: float, basis: Basis) -> tuple[Tensor, float]:
     """([k], actual): the residues of the integer nearest scale * value, and that over the scale.
 
     A constant polynomial is that constant everywhere in the NTT domain.
     """
     checked_values(value, 1)
     integer = round_product(value, scale)
-    if 2 * abs(integer) >= modulus:
+    if 2 * abs(integer) >= basis.modulus:
         raise EncodeError(
             f"a number of 2^{log2(abs(integer)):.2f} with its scale; it must be below half the "
-            f"modulus, 2^{log2(modulus) - 1:.2f}: take a smaller number or scale"
+            f"modulus, 2^{log2(basis.modulus) - 1:.2f}: take a smaller number or scale"
         )
     return basis.constant(integer), abs(integer) / scale
 
@@ -137,9 +137,7 @@ def decode(values: Tensor, scale: float, tables: Tables) -> Slots:
     level = decoding_level(values.shape[-1] - 1, scale, tables)
     basis, degree = tables.chain(level), tables.parameters.degree
     batch = values.shape[:-2]
-    modulus = 1
-    for q in basis.moduli:
-        modulus *= q
+    modulus = basis.modulus
     half, base = modulus // 2, 1 << _DECODE_BASE_LOG2
     count = -(-modulus.bit_length() // _DECODE_BASE_LOG2)
     own = (values if batch else values.unsqueeze(0))[..., 0 : level + 1]

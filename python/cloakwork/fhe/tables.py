@@ -7,7 +7,7 @@ without the special ones, are one range; a level's tables are views.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import prod
 
 import numpy as np
@@ -48,6 +48,11 @@ class Basis:
     def limbs(self) -> int:
         """How many."""
         return len(self.moduli)
+
+    @cached_property
+    def modulus(self) -> int:
+        """Their product."""
+        return prod(self.moduli)
 
     def range(self, start: int, stop: int) -> Basis:
         """Limbs start to stop - 1; views."""

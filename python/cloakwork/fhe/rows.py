@@ -1,0 +1,77 @@
+"""Batches of CKKS ciphertexts as the rows of a vector: constants for each, and matrix products."""
+
+from __future__ import annotations
+
+from math import inf, log2
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork import arrays, ops
+from cloakwork._core import Tensor
+from cloakwork.errors import EncodeError, ParamError
+from cloakwork.fhe.embedding import scaled_integers
+from cloakwork.fhe.layout import zero_residues
+from cloakwork.fhe.noise import total
+from cloakwork.fhe.tables import Basis
+
+if TYPE_CHECKING:
+    from cloakwork.fhe.ckks import CkksCiphertext
+
+Some = TypeVar("Some", bound="CkksCiphertext")
+Floats = NDArray[np.float64]
+
+
+def add_constants(x: Some, numbers: Floats) -> Some:
+    """One number [B] for each ciphertext of a batch, added to all of its slots."""
+    if x.batch is None or numbers.shape != (x.batch,):
+        raise ParamError("values", numbers.shape, f"one number each: ({x.batch},)")
+    addend = _residues(x, numbers, x.scale).unsqueeze(1)
+    largest = float(np.abs(numbers).max(initial=0.0))
+    return x._with(
+        x._body_plus(addend), noise=total(x.noise, -1.0), size=total(x.size, _log2(largest))
+    )
+
+
+def weighted_sums(x: Some, matrix: Floats) -> Some:
+    """Weights [H, S] times a batch of S: a batch of H."""
+    if x.batch is None or matrix.ndim != 2 or matrix.shape[1] != x.batch:
+        raise ParamError("weights", matrix.shape, f"[H, {x.batch}], for a batch of {x.batch}")
+    if not np.isfinite(matrix).all():
+        raise EncodeError("weights that are not finite: NaN and infinity have no encoding")
+    scale = float(x.basis.moduli[-1])
+    if x.context.automatic and x.level > 0:
+        scale = x.context.scales[x.level - 1] * scale / x.scale
+    x._product_scale("weighted_sums", scale)
+    data = _row_sums(_residues(x, matrix, scale), x.data, x.basis)
+    sums = _log2(float(np.abs(matrix).sum(axis=1).max(initial=0.0)))
+    rounding = x.size + log2(x.scale) - 1.0 + log2(max(matrix.shape[1], 1))
+    return x._with(
+        data,
+        noise=total(x.noise + sums + log2(scale), rounding),
+        scale=x.scale * scale,
+        size=x.size + sums,
+    )
+
+
+def _residues(x: CkksCiphertext, numbers: Floats, scale: float) -> Tensor:
+    """[..., n] -> [..., n, k]: the residues of numbers times a scale."""
+    integers, excess = scaled_integers(numbers, scale, x.basis.modulus)
+    if excess:
+        raise EncodeError("numbers that reach 2^62 with their scale; take smaller ones")
+    return x.basis.reduce(arrays.asarray(integers))
+
+
+def _row_sums(weights: Tensor, data: Tensor, basis: Basis) -> Tensor:
+    """[H, S, k] weights by [S, parts, N, k] -> [H, parts, N, k]."""
+    out = zero_residues((weights.shape[0], data.shape[1]), basis.degree, basis.limbs)
+    spread = weights.unsqueeze(1).expand(1, basis.degree)
+    for place in range(data.shape[1]):
+        columns = data[:, place].moveaxis(0, 1)
+        ops.modmul_axis_sum(spread, columns, basis.q, apply_perm=False, out=out[:, place], axis=-3)
+    return out
+
+
+def _log2(value: float) -> float:
+    return log2(value) if value > 0 else -inf
