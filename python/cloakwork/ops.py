@@ -2334,6 +2334,17 @@ def mod_down(
         Factors of `a`, `[k]`.
     out
         Residues `[l, N, k]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> q, one = cw.asarray([13, 17, 29]), cw.ones((3, 1), dtype="i64")  # degree 1: numbers
+    >>> a = cw.asarray([[[100 % 13, 100 % 17, 100 % 29]]])
+    >>> hat = cw.asarray([[-4 % 17, -9 % 29]])
+    >>> inverse = cw.asarray([4, 9])  # 1 / 13 mod 17 and 29
+    >>> half = cw.asarray([13 // 2])
+    >>> cw.ops.mod_down(a, q, one, one, one[0], half, hat, inverse=inverse)  # 100 / 13 is nearly 8
+    Tensor([[[8, 8]]], dtype=i64)
     """
     return _mod_down(a, q, psi, psi_inv, perm, scale, half, hat, inverse, out)
 
@@ -2382,6 +2393,16 @@ def mod_up(
         Limbs of a digit.
     out
         Residues `[l, d, N, K + k]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> q, one = cw.asarray([13, 17, 29]), cw.ones((3, 1), dtype="i64")  # degree 1: numbers
+    >>> a = cw.asarray([[[100 % 17, 100 % 29]]])
+    >>> scale = cw.asarray([10, 12])  # 1 / 29 mod 17, 1 / 17 mod 29
+    >>> half, hat = cw.asarray([8, 14]), cw.asarray([[29 % 13, 29 % 17, 0], [17 % 13, 0, 17]])
+    >>> cw.ops.mod_up(a, q, one, one, scale, half, hat, digit_limbs=2)  # 100 mod 13 is 9
+    Tensor([[[[ 9, 15, 13]]]], dtype=i64)
     """
     return _mod_up(a, q, psi, psi_inv, perm, scale, half, hat, digit_limbs, out)
 
@@ -3130,6 +3151,17 @@ def rescale(
         Factors of `a`, `[k]`.
     out
         Residues `[l, N, k]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> q, one = cw.asarray([17, 29, 13]), cw.ones((3, 1), dtype="i64")  # degree 1: numbers
+    >>> a = cw.asarray([[[100 % 17, 100 % 29, 100 % 13]]])
+    >>> hat = cw.asarray([[-4 % 17, -9 % 29]])
+    >>> inverse = cw.asarray([4, 9])  # 1 / 13 mod 17 and 29
+    >>> half = cw.asarray([13 // 2])
+    >>> cw.ops.rescale(a, q, one, one, one[0], half, hat, inverse)  # 100 / 13 is nearly 8
+    Tensor([[[8, 8]]], dtype=i64)
     """
     return _rescale(a, q, psi, psi_inv, perm, scale, half, hat, inverse, out)
 

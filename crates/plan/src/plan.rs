@@ -178,8 +178,8 @@ pub struct PreparedConstant {
 /// A tensor that a run hands out.
 #[derive(Clone, Debug)]
 pub struct Download {
-    /// The step of the plan that copies it.
-    pub step: u32,
+    /// The program's step, as steps of the plan name theirs.
+    pub origin: u32,
     /// The program's host slot: its expected value or its name.
     pub host: HostId,
     /// What it is.

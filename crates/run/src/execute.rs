@@ -396,13 +396,9 @@ fn output(plan: &Plan, download: &Download, block: Block) -> Result<Output, RunE
         Some(HostSlot::Output { name }) => Some(name.clone()),
         _ => None,
     };
-    let origin = plan
-        .steps
-        .get(download.step as usize)
-        .map_or(0, |step| step.origin);
     Ok(Output {
         name,
-        step: plan.program_step(origin),
+        step: plan.program_step(download.origin),
         tensor,
     })
 }

@@ -59,10 +59,7 @@ impl Mismatch {
         expected: &HostTensor,
     ) -> Self {
         let program = plan.verified.program();
-        let origin = plan
-            .steps
-            .get(download.step as usize)
-            .map_or(0, |step| step.origin);
+        let origin = download.origin;
         let (name, written_by) = crate::names::downloaded(plan, origin);
         let dtype = download.ty.dtype;
         let size = dtype.size_bytes();

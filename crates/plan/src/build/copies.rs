@@ -39,9 +39,11 @@ impl<'a> Builder<'a> {
         let operands = [output, self.address(value, &from)?];
         let memory = &mut self.plan.memory;
         memory.output_bytes = memory.output_bytes.saturating_add(ty.size_bytes());
-        self.copy_step(&to, &from, ty.dtype, operands)?;
-        let step = (self.plan.steps.len() as u32).saturating_sub(1);
-        self.plan.downloads.push(Download { step, host, ty });
+        if operands[0] != operands[1] {
+            self.copy_step(&to, &from, ty.dtype, operands)?;
+        }
+        let origin = self.origin;
+        self.plan.downloads.push(Download { origin, host, ty });
         Ok(())
     }
 

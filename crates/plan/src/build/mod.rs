@@ -5,6 +5,7 @@ mod copies;
 mod intern;
 mod kernel;
 mod place;
+mod results;
 
 use crate::arena;
 use crate::fuse::{Candidate, fuse};
@@ -58,6 +59,8 @@ enum Place {
     Buffer(u32),
     /// The host's own bytes: nobody writes them and the layout is theirs.
     Host(HostId),
+    /// What the run hands out: index into [`Plan::downloads`].
+    Output(u32),
 }
 
 struct Builder<'a> {
@@ -65,6 +68,8 @@ struct Builder<'a> {
     layout: &'a Layout,
     plan: Plan,
     places: Vec<Place>,
+    /// Storages that lie where a download hands them out.
+    results: FxHashMap<StorageId, u32>,
     /// Iteration spaces by hash.
     geometry_index: FxHashMap<u64, SmallVec<[u32; 1]>>,
     pool_index: FxHashMap<(DType, i64), u32>,
@@ -106,6 +111,7 @@ impl<'a> Builder<'a> {
             layout,
             plan,
             places: vec![Place::Untouched; verified.storages().len()],
+            results: results::results(verified, layout),
             geometry_index: FxHashMap::default(),
             pool_index: FxHashMap::default(),
             prepared_index: FxHashMap::default(),

@@ -62,6 +62,11 @@ impl<'a> Builder<'a> {
                     offset: start + offset,
                 })
             }
+            Place::Output(index) => Ok(Address {
+                space: Space::Output,
+                index,
+                offset,
+            }),
             Place::Untouched => Err(self.internal("an operand without a place")),
         }
     }
@@ -82,10 +87,14 @@ impl<'a> Builder<'a> {
             self.places[id.0 as usize] = Place::Host(host);
             return Ok(());
         }
-        let (_, extent) = storage.root.bounds();
-        let bytes = extent.max(0) as u64 * storage.dtype.size_bytes() as u64;
-        let buffer = self.buffer(bytes, self.plan.steps.len() as u32);
-        self.places[id.0 as usize] = Place::Buffer(buffer);
+        self.places[id.0 as usize] = match self.results.get(&id) {
+            Some(&index) => Place::Output(index),
+            None => {
+                let (_, extent) = storage.root.bounds();
+                let bytes = extent.max(0) as u64 * storage.dtype.size_bytes() as u64;
+                Place::Buffer(self.buffer(bytes, self.plan.steps.len() as u32))
+            }
+        };
         match storage.origin {
             StorageOrigin::Upload(host) => self.upload(id, host),
             StorageOrigin::Copy => Ok(()),

@@ -1,0 +1,41 @@
+//! Storages that a run hands out as they are: they lie in the result's memory from the first step
+//! on, and nothing is copied at the end.
+
+use crate::layout::Layout;
+use cloakwork_verify::{Action, StorageId, StorageOrigin, ValueId, Verified};
+use rustc_hash::FxHashMap;
+
+/// For each such storage, which of the program's downloads hands it out: the first one after which
+/// nothing writes it.
+pub(super) fn results(verified: &Verified, layout: &Layout) -> FxHashMap<StorageId, u32> {
+    let mut found = FxHashMap::default();
+    let mut downloads = 0;
+    for (_, action) in verified.actions() {
+        match action {
+            Action::Kernel { out: value, .. } | Action::Composite { result: value, .. } => {
+                if let Some(info) = verified.value(*value) {
+                    found.remove(&info.storage);
+                }
+            }
+            Action::Download { value, .. } => {
+                if let Some(storage) = whole(verified, layout, *value) {
+                    found.entry(storage).or_insert(downloads);
+                }
+                downloads += 1;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The storage of a value that is all of it, row-major in memory, and not the host's own.
+fn whole(verified: &Verified, layout: &Layout, value: ValueId) -> Option<StorageId> {
+    let id = verified.value(value)?.storage;
+    let storage = verified.storage(id)?;
+    let in_place = matches!(storage.origin, StorageOrigin::Upload(_)) && !storage.written;
+    let (view, root) = (layout.view(verified, value), layout.root(verified, id));
+    let same = view.offset == 0 && view.is_contiguous() && root.is_contiguous();
+    let all = view.shape.elements() == root.shape.elements();
+    (same && all && !in_place).then_some(id)
+}
