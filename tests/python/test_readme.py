@@ -24,7 +24,7 @@ def transcript(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_readme_has_what_is_tested_here() -> None:
-    assert (len(PYTHON), len(COMMANDS)) == (3, 3)
+    assert (len(PYTHON), len(COMMANDS)) == (4, 3)
 
 
 def test_the_python_programs_run(
