@@ -1,9 +1,9 @@
 //! Running one prepared launch, split over threads or not. The only place that calls kernels.
 
 use crate::memory::Block;
+use crate::share::share;
 use cloakwork_kernels::{KernelRow, RawLaunch};
 use rayon::ThreadPool;
-use rayon::prelude::*;
 
 /// A step shorter than this, in nanoseconds, is not worth waking a worker for.
 pub const SPLIT_NS: u64 = 60_000;
@@ -11,7 +11,11 @@ pub const SPLIT_NS: u64 = 60_000;
 /// Longest stretch between two looks at the caller's wish to stop, in nanoseconds.
 const STRETCH_NS: u64 = 50_000_000;
 
-/// Who runs launches: a pool, or the calling thread alone; and scratch memory for each.
+/// Pieces of a launch for each thread: whoever is slow or late then has less of it.
+const PIECES: u64 = 4;
+
+/// Who runs launches: the calling thread, alone or with the workers of a pool; and scratch memory
+/// for each.
 pub struct Workers<'a> {
     pool: Option<&'a ThreadPool>,
     threads: u64,
@@ -23,7 +27,7 @@ pub struct Workers<'a> {
 impl<'a> Workers<'a> {
     /// Workers with one slot of scratch memory a thread.
     pub fn new(pool: Option<&'a ThreadPool>, scratch: &'a Block, split_ns: u64) -> Self {
-        let threads = pool.map_or(1, ThreadPool::current_num_threads);
+        let threads = pool.map_or(0, ThreadPool::current_num_threads) + 1;
         Self {
             pool,
             threads: threads as u64,
@@ -33,12 +37,9 @@ impl<'a> Workers<'a> {
         }
     }
 
-    fn slot(&self) -> *mut std::ffi::c_void {
-        let thread = self
-            .pool
-            .and_then(ThreadPool::current_thread_index)
-            .unwrap_or(0);
-        // SAFETY: thread < threads, so the slot lies inside the block.
+    /// The scratch memory of a thread: 0 is the caller.
+    fn slot(&self, thread: usize) -> *mut std::ffi::c_void {
+        // SAFETY: there is a slot for each worker and for the caller.
         unsafe { self.scratch.as_ptr().add(thread * self.scratch_bytes) }.cast()
     }
 
@@ -89,15 +90,14 @@ impl<'a> Workers<'a> {
             let begin = boundary(units, stretch, stretches);
             let end = boundary(units, stretch + 1, stretches);
             match self.pool {
-                Some(pool) if parts > 1 => pool.install(|| {
-                    // Twice as many pieces as threads: one slow core then costs less.
-                    let pieces = (parts * 2).min(end - begin);
-                    (0..pieces).into_par_iter().for_each(|piece| {
+                Some(pool) if parts > 1 => {
+                    let pieces = (parts * PIECES).min(end - begin);
+                    share(pool, parts - 1, pieces, &|piece, thread| {
                         let from = begin + boundary(end - begin, piece, pieces);
                         let to = begin + boundary(end - begin, piece + 1, pieces);
-                        run(from, to, self.slot());
+                        run(from, to, self.slot(thread));
                     });
-                }),
+                }
                 _ => run(begin, end, self.scratch.as_ptr().cast()),
             }
         }

@@ -23,6 +23,7 @@ mod names;
 mod outcome;
 mod pool;
 pub mod report;
+mod share;
 mod table;
 pub mod trace;
 

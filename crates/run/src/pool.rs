@@ -1,4 +1,4 @@
-//! Worker threads: one pool per size, rebuilt after a fork (a child has none of its parent's
+//! Worker threads beside the one that calls: one pool per size, rebuilt after a fork (a child has none of its parent's
 //! threads, and would wait for them forever).
 
 use crate::RunError;
@@ -10,7 +10,7 @@ type Pools = HashMap<usize, Arc<ThreadPool>>;
 
 static POOLS: Mutex<Option<(u32, Pools)>> = Mutex::new(None);
 
-/// The pool of so many threads for this process.
+/// The workers that make so many threads together with the calling one; at least one.
 ///
 /// # Errors
 /// The system refuses to start them.
@@ -27,8 +27,8 @@ pub fn pool(threads: usize) -> Result<Arc<ThreadPool>, RunError> {
         return Ok(Arc::clone(pool));
     }
     let pool = ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .thread_name(|i| format!("cloakwork-{i}"))
+        .num_threads(threads.saturating_sub(1).max(1))
+        .thread_name(|i| format!("cloakwork-{}", i + 1))
         .build()
         .map_err(|error| RunError::Threads {
             threads,

@@ -90,7 +90,7 @@ fn run_raw(
     };
     // SAFETY: as below.
     let prepared = unsafe { constants(row, &shape, operands) }?;
-    let threads = if launch.weight_ns() > 200_000 {
+    let threads = if launch.weight_ns() >= 2 * SPLIT_NS {
         threads.max(1)
     } else {
         1
