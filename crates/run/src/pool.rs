@@ -1,5 +1,5 @@
-//! Worker threads beside the one that calls: one pool per size, rebuilt after a fork (a child has none of its parent's
-//! threads, and would wait for them forever).
+//! Worker threads beside the one that calls: one pool per size, rebuilt after a fork (a child has
+//! none of its parent's threads, and would wait for them forever).
 
 use crate::RunError;
 use rayon::{ThreadPool, ThreadPoolBuilder};
