@@ -1,7 +1,7 @@
 """Polynomials of encrypted values: against NumPy, in as few levels as there can be."""
 
 from collections.abc import Callable
-from math import ceil, log2
+from math import ceil, log2, prod
 from typing import Any
 
 import cloakwork as cw
@@ -19,6 +19,18 @@ LOOSE_BITS = 12.0
 
 def reals(keys: fhe.Keys, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).uniform(-1, 1, keys.context.slots)
+
+
+def budget_left(keys: fhe.Keys, ciphertext: fhe.Ciphertext) -> float:
+    """Bits between the largest coefficient of what a ciphertext hides and half its modulus."""
+    basis, whole = ciphertext.basis, prod(ciphertext.basis.moduli)
+    hidden = keys.decrypt_plaintext(ciphertext).data
+    residues = np.asarray(basis.intt(hidden.unsqueeze(0)))[0].astype(object)
+    parts = (
+        residues[:, i] * (whole // q * pow(whole // q, -1, q)) for i, q in enumerate(basis.moduli)
+    )
+    largest = max(min(n % whole, whole - n % whole) for n in sum(parts))
+    return log2(whole) - 1 - log2(largest)
 
 
 def value_of(node: Node, powers: Callable[[int], Any]) -> Any:
@@ -78,6 +90,21 @@ def test_bgv_polynomials_are_exact(degree: int, special: int) -> None:
         expected = (expected * values + int(coefficient)) % T
     np.testing.assert_array_equal(keys.decrypt(result), centred(expected.astype(np.int64)))
     assert result.noise_budget() > 0
+
+
+@pytest.mark.parametrize("degree", [2, 4, 8, 15, 16])
+@pytest.mark.parametrize("ring", [64, 256, 1024])
+def test_bgv_noise_stays_within_its_estimate(ring: int, degree: int) -> None:
+    keys = bgv(ring, 9)
+    coefficients = np.random.default_rng(degree).integers(1, T, degree + 1)
+    x = keys.encrypt(integer_slots(keys, degree))
+    power = x
+    for _ in range(degree.bit_length() - 1):
+        power = power.square()
+    for result in (fhe.Polynomial(coefficients)(x), power):
+        left = budget_left(keys, result)
+        assert result.noise_budget() <= left
+        assert result.noise_budget() >= left - 20
 
 
 @pytest.mark.parametrize("domain", [(-1.0, 1.0), (-8.0, 8.0), (0.0, 1.0), (1.0, 4.0)])

@@ -174,6 +174,7 @@ def _print(report: DotReport, table: Cancer, console: Console) -> None:
             ("accuracy, encrypted", f"{report.accuracy_encrypted:.2%}"),
             ("accuracy, plain", f"{report.accuracy_plain:.2%}"),
             ("largest difference of a chance", f"{report.difference:.1e}"),
+            ("time for all of them", f"{report.seconds['run transcript']:.2f} s"),
             ("precision, estimated", f"{report.precision_bits:.1f} bits"),
             ("precision, measured", f"{report.measured_bits:.1f} bits"),
             ("transcript gives the same", "yes" if report.same_as_direct else "NO"),

@@ -205,10 +205,11 @@ class BgvCiphertext(Ciphertext):
         return self._with(self._raw_sum(other), noise=total(self.noise, other.noise))
 
     def _multiplied(self, other: Self, data: Tensor) -> Self:
-        # The square of what is Gaussian has twice the mean square; one more bit for its tail.
+        # The square of what is Gaussian has twice the mean square, and one more bit is for its
+        # tail: powers meet their largest slots, which are those of the secret, again and again.
         return self._with(
             data,
-            noise=self.noise + other.noise + 1,
+            noise=self.noise + other.noise + 1.5,
             factor=self.factor * other.factor % self.context.plain_modulus,
         )
 

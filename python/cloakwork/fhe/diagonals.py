@@ -24,7 +24,7 @@ Layout = Literal["blocks", "tiled"]
 Values = NDArray[Any]
 
 # What a giant step costs in baby steps, which share their digits and skip their division.
-_GIANT_COST = 2.5
+_GIANT_COST = 4.0
 
 
 @dataclass(frozen=True)
