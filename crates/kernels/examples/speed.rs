@@ -364,6 +364,9 @@ fn cases() -> Vec<Case> {
     cases.push(elementwise("modmul", &[1 << 19, 2], 2, true));
     cases.push(narrow("modmul", &[1 << 20], 2));
     cases.push(narrow("modmul", &[1 << 12], 2));
+    cases.push(narrow("modmul", &[1 << 10], 2));
+    cases.push(narrow("modsum", &[1 << 10], 2));
+    cases.push(narrow("modneg", &[1 << 10], 1));
     cases.push(elementwise("modmuladd", &[1 << 12], 3, false));
     cases.push(narrow("modmuladd", &[1 << 20], 3));
     cases.push(narrow("modmuladd", &[1 << 12], 3));

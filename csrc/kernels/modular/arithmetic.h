@@ -24,6 +24,18 @@ CW_INLINE V OutsideBit(V x, V last) {
   return Or(x, Sub(last, x));
 }
 
+// seen, joined with another word, where seen began as 0; and whether any of the words joined is not
+// in [0, last], last as above.
+template <class V>
+CW_INLINE V See(V seen, V x, V last) {
+  if constexpr (V::kHasMax) return Max(seen, x);
+  return Or(seen, OutsideBit(x, last));
+}
+template <class V>
+CW_INLINE bool SawMore(V seen, V last) {
+  return AnyTopBit(V::kHasMax ? OutsideBit(seen, last) : seen);
+}
+
 // w * y mod q, lazily.  y any word; w in [0, q); w_shoup = floor(w * 2^64 / q); q < 2^62.
 // Result in [0, 2q).  Harvey 2014 (arXiv:1205.2926).
 template <class V>

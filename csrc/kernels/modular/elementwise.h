@@ -67,14 +67,14 @@ void ComputeExactly(T* out, const Inputs<Op, T>& inputs, u64 first, u64 stop,
 template <class V, class Op, u64 vectors, class M, class T>
 CW_INLINE void ComputeVectors(T* out, const Inputs<Op, T>& inputs, u64 i, const M& m,
                               const BlockModuli& moduli) {
-  V x[vectors][Op::kInputs], outside = V::Set(0);
+  V x[vectors][Op::kInputs], seen = V::Set(0);
   for (u64 v = 0; v < vectors; ++v) {
     for (int input = 0; input < Op::kInputs; ++input) {
       x[v][input] = V::Load(inputs[input] + i + v * V::kLanes);
     }
-    outside = Or(outside, Op::Outside(x[v], m));
+    seen = Op::Seen(seen, x[v], m);
   }
-  if (__builtin_expect(AnyTopBit(outside), 0)) {
+  if (__builtin_expect(Op::Outside(seen, m), 0)) {
     return ComputeExactly<Op>(out, inputs, i, i + vectors * V::kLanes, moduli);
   }
   for (u64 v = 0; v < vectors; ++v) Op::Fast(x[v], m).Store(out + i + v * V::kLanes);
@@ -134,7 +134,11 @@ inline void ForEachResidue(const cw_launch& launch, u64 begin, u64 end) {
   const auto* list = static_cast<const Modulus*>(launch.prepared);
   T buffers[Op::kInputs][kBlock], out_buffer[kBlock];
   BlockModuli moduli;
-  ForEachBlock(rows, begin, end, [&](u64 position, u64 count) {
+  // What lies side by side under one modulus needs no cutting.
+  bool direct = rows.stepped[kOperands - 1] && rows.step[kOperands - 1] == 0;
+  for (int i = 0; i < kOperands - 1; ++i) direct &= rows.stepped[i] && rows.step[i] == 1;
+  const u64 size = direct ? rows.length : kBlock;
+  ForEachBlockOf(size, rows, begin, end, [&](u64 position, u64 count) {
     moduli.Fetch(rows, kOperands - 1, list, position, count);
     Inputs<Op, T> inputs;
     for (int input = 0; input < Op::kInputs; ++input) {

@@ -8,15 +8,18 @@
 namespace cw {
 namespace {
 
-// One modulus below 2^50 for all lanes, for products by 52-bit multiply-add. mu = floor(2^(L + 50)
-// / q) and right = L - 2 for L = bits(q); left = 52 - right; minus_q = -q.
+// One modulus below 2^50 for all lanes, for products by 52-bit multiply-add. left = 52 - L for L =
+// bits(q), mu = floor(2^104 / (q << left)) - 2^52, minus_q = -q, reach = 2^L - 1.
 template <class V>
 struct NarrowModulus {
-  V q, last, mu, right, left, minus_q;
+  V q, last, mu, left, minus_q, reach;
 
   static CW_INLINE NarrowModulus Set(const Modulus& m) {
-    return {V::Set(m.q),     V::Set(m.last),       V::Set(m.mu >> 12),
-            V::Set(m.shift), V::Set(52 - m.shift), V::Set(0 - m.q)};
+    // A power of two has 2^52, which is one more than a factor may be: less by 1 does as well as a
+    // floor.
+    const u64 inverse = Min(m.mu >> 10, (kMask52 << 1) + 1);
+    return {V::Set(m.q),           V::Set(m.last),  V::Set(inverse & kMask52),
+            V::Set(50 - m.shift), V::Set(0 - m.q), V::Set(((u64)4 << m.shift) - 1)};
   }
 };
 
@@ -28,26 +31,53 @@ CW_INLINE V MulMod(V a, V b, const LaneModulus<V>& m) {
   return BarrettReduce(high, low, m);
 }
 
-// As BarrettReduce with 52 for 64: c = floor(product / 2^(L-2)) < 2^52, and the estimate of the
-// quotient is at most 2 too small. What is left is below 3q < 2^52: its low 52 bits are all of it.
+// a * b mod q for a, b < 2^L.  Result in [0, q).
+//
+// With q' = q << left in [2^51, 2^52) the quotient is (a << left) * b / q'. high, that product
+// without its low 52 bits, times (2^52 + mu) / 2^52, is at most 3 below: what high lacks counts
+// less than 2^52 / q' <= 2, what mu lacks less than high / 2^52 < 1, the last floor less than 1.
+// The rest is below 4q < 2^52: its low 52 bits are all of it.
 template <class V>
 CW_INLINE V MulMod(V a, V b, const NarrowModulus<V>& m) {
   const V zero = V::Set(0);
-  const V low = MulAdd52Low(zero, a, b), high = MulAdd52High(zero, a, b);
-  const V c = Or(ShiftLeft(high, m.left), ShiftRight(low, m.right));
-  const V estimate = MulAdd52High(zero, c, m.mu);
-  const V rest = And(MulAdd52Low(low, estimate, m.minus_q), V::Set(kMask52));
+  const V high = MulAdd52High(zero, ShiftLeft(a, m.left), b);
+  const V estimate = MulAdd52High(high, high, m.mu);
+  const V rest = And(MulAdd52Low(MulAdd52Low(zero, a, b), estimate, m.minus_q), V::Set(kMask52));
   return SubIfAtLeast(SubIfAtLeast(rest, Add(m.q, m.q)), m.q);
 }
 
-// Of each op: Outside marks vectors of inputs that Fast cannot take; Exact takes any words. M is
-// LaneModulus<V> or NarrowModulus<V>.
+// Words are checked together: what is seen of them says whether any is too large for Fast.
+//
+// Factors may be as large as products below 2^(2 L) allow, where the modulus says so.
+template <class V>
+CW_INLINE V SeeFactor(V seen, V x, const LaneModulus<V>& m) {
+  return See(seen, x, m.last);
+}
+template <class V>
+CW_INLINE V SeeFactor(V seen, V x, const NarrowModulus<V>&) {
+  return Or(seen, x);
+}
+template <class V>
+CW_INLINE V LargestFactor(const LaneModulus<V>& m) {
+  return m.last;
+}
+template <class V>
+CW_INLINE V LargestFactor(const NarrowModulus<V>& m) {
+  return m.reach;
+}
+
+// Of each op: See adds a vector of inputs to what is seen, Outside says whether Fast cannot take
+// all of that; Exact takes any words. M is LaneModulus<V> or NarrowModulus<V>.
 struct ModMulOp {
   static constexpr int kInputs = 2;
   static constexpr bool kMultiplies = true;
   template <class V, class M>
-  static CW_INLINE V Outside(const V (&x)[2], const M& m) {
-    return Or(OutsideBit(x[0], m.last), OutsideBit(x[1], m.last));
+  static CW_INLINE V Seen(V seen, const V (&x)[2], const M& m) {
+    return SeeFactor(SeeFactor(seen, x[0], m), x[1], m);
+  }
+  template <class V, class M>
+  static CW_INLINE bool Outside(V seen, const M& m) {
+    return SawMore(seen, LargestFactor(m));
   }
   template <class V, class M>
   static CW_INLINE V Fast(const V (&x)[2], const M& m) {
@@ -59,13 +89,23 @@ struct ModMulOp {
   }
 };
 
-struct ModMulAddOp {
-  static constexpr int kInputs = 3;
-  static constexpr bool kMultiplies = true;
+// Residues.
+template <int inputs>
+struct OnResidues {
+  static constexpr int kInputs = inputs;
   template <class V, class M>
-  static CW_INLINE V Outside(const V (&x)[3], const M& m) {
-    return Or(Or(OutsideBit(x[0], m.last), OutsideBit(x[1], m.last)), OutsideBit(x[2], m.last));
+  static CW_INLINE V Seen(V seen, const V (&x)[inputs], const M& m) {
+    for (int input = 0; input < inputs; ++input) seen = See(seen, x[input], m.last);
+    return seen;
   }
+  template <class V, class M>
+  static CW_INLINE bool Outside(V seen, const M& m) {
+    return SawMore(seen, m.last);
+  }
+};
+
+struct ModMulAddOp : OnResidues<3> {
+  static constexpr bool kMultiplies = true;
   template <class V, class M>
   static CW_INLINE V Fast(const V (&x)[3], const M& m) {
     return SubIfAtLeast(Add(MulMod(x[0], x[1], m), x[2]), m.q);
@@ -76,13 +116,8 @@ struct ModMulAddOp {
   }
 };
 
-struct ModSumOp {
-  static constexpr int kInputs = 2;
+struct ModSumOp : OnResidues<2> {
   static constexpr bool kMultiplies = false;
-  template <class V, class M>
-  static CW_INLINE V Outside(const V (&x)[2], const M& m) {
-    return Or(OutsideBit(x[0], m.last), OutsideBit(x[1], m.last));
-  }
   template <class V, class M>
   static CW_INLINE V Fast(const V (&x)[2], const M& m) {
     return SubIfAtLeast(Add(x[0], x[1]), m.q);
@@ -98,8 +133,12 @@ struct ModOp {
   static constexpr bool kMultiplies = false;
   // Any a >= 0 will do. last has the top bit set just where q is no modulus.
   template <class V, class M>
-  static CW_INLINE V Outside(const V (&x)[1], const M& m) {
-    return Or(x[0], m.last);
+  static CW_INLINE V Seen(V seen, const V (&x)[1], const M&) {
+    return Or(seen, x[0]);
+  }
+  template <class V, class M>
+  static CW_INLINE bool Outside(V seen, const M& m) {
+    return AnyTopBit(Or(seen, m.last));
   }
   // a < 2^63, mu >> shift = floor(2^64 / q): the estimate of the quotient is at most 1 too small.
   template <class V, class M>
@@ -119,8 +158,12 @@ struct ModNegOp {
   // Any a in (-q, q) will do, so that small signed secrets become residues without a look at their
   // sign: q - a is in (0, 2q), and 2 last + 1 = 2q - 1.
   template <class V, class M>
-  static CW_INLINE V Outside(const V (&x)[1], const M& m) {
-    return OutsideBit(Sub(m.q, x[0]), Add(Add(m.last, m.last), V::Set(1)));
+  static CW_INLINE V Seen(V seen, const V (&x)[1], const M& m) {
+    return See(seen, Sub(m.q, x[0]), Bound(m));
+  }
+  template <class V, class M>
+  static CW_INLINE bool Outside(V seen, const M& m) {
+    return SawMore(seen, Bound(m));
   }
   template <class V, class M>
   static CW_INLINE V Fast(const V (&x)[1], const M& m) {
@@ -129,6 +172,12 @@ struct ModNegOp {
   template <class T>
   static T Exact(const T (&x)[1], T q) {
     return (T)CanonicalRemainder(-(i128)x[0], (u64)q);
+  }
+
+ private:
+  template <class V>
+  static CW_INLINE V Bound(const LaneModulus<V>& m) {
+    return Add(Add(m.last, m.last), V::Set(1));
   }
 };
 

@@ -11,6 +11,8 @@ namespace {
 
 struct U64x1 {
   static constexpr int kLanes = 1;
+  // Whether one instruction gives the greater word of each lane: Max.
+  static constexpr bool kHasMax = false;
   u64 v;
 
   static CW_INLINE U64x1 Set(u64 x) { return {x}; }

@@ -11,6 +11,7 @@ namespace {
 
 struct U64x4 {
   static constexpr int kLanes = 4;
+  static constexpr bool kHasMax = false;
   __m256i v;
 
   static CW_INLINE U64x4 Set(u64 x) { return {_mm256_set1_epi64x((i64)x)}; }

@@ -11,6 +11,7 @@ namespace {
 
 struct U64x8 {
   static constexpr int kLanes = 8;
+  static constexpr bool kHasMax = true;
   __m512i v;
 
   static CW_INLINE U64x8 Set(u64 x) { return {_mm512_set1_epi64((i64)x)}; }
@@ -79,6 +80,9 @@ CW_INLINE void AddWide(U64x8& high, U64x8& low, U64x8 a, U64x8 b) {
   high = Add(high, a);
   high.v = _mm512_mask_sub_epi64(high.v, carry, high.v, _mm512_set1_epi64(-1));
 }
+
+// The greater of unsigned words.
+CW_INLINE U64x8 Max(U64x8 a, U64x8 b) { return {_mm512_max_epu64(a.v, b.v)}; }
 
 // x - m wraps to a greater word just where x < m.
 CW_INLINE U64x8 SubIfAtLeast(U64x8 x, U64x8 m) {
