@@ -292,6 +292,15 @@ pub struct KernelBody {
     pub expand: Option<ExpandFn>,
 }
 
+impl KernelBody {
+    /// Whether each element of `out` comes from one element of each operand, so that `out` may be
+    /// an operand and the planner may fuse.
+    #[must_use]
+    pub const fn is_elementwise(&self) -> bool {
+        self.elementwise.is_some() || matches!(self.aliasing, Aliasing::Same)
+    }
+}
+
 /// An op that is made of smaller ones.
 #[derive(Clone, Copy)]
 pub struct ExpandBody {

@@ -2,8 +2,11 @@
 //! block by block, all steps on a block before the next, so that what passes between them stays in
 //! the first-level cache. What only they see needs no memory of its own: it lives in slots of a
 //! thread's scratch memory, a block each.
+//!
+//! Results are dense; other operands may repeat along outer dimensions, as a modulus a limb does, or
+//! skip. A block stays in one *line*: elements over which every operand advances by one or stays.
 
-use crate::plan::{Address, Geometry, Plan, Prepared, Space};
+use crate::plan::{Address, Geometry, Plan, Prepared, Space, Step};
 use rustc_hash::FxHashMap;
 
 /// About how many bytes of an operand a block holds: several operands fit the first-level cache.
@@ -12,6 +15,12 @@ const BLOCK_BYTES: u64 = 8 << 10;
 const LINE_BYTES: u64 = 64;
 /// Bytes of the widest element.
 const MAX_ELEMENT_BYTES: u64 = 16;
+/// Lines that are shorter are not worth a launch each.
+const LINE_ELEMENTS: u64 = 256;
+/// The most steps of a fusion: a caller who wants to stop waits for all of them.
+const MAX_STEPS: usize = 64;
+/// The most operands of a step that may be fused.
+pub const MAX_OPERANDS: usize = 5;
 
 /// Steps `first .. end` of a plan, run together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +33,8 @@ pub struct Fusion {
     pub first_member: u32,
     /// Elements that each of them computes.
     pub elements: u64,
+    /// Elements of a line: no block reaches over its end.
+    pub line: u64,
     /// Elements of a block.
     pub block: u64,
     /// Slots that they need.
@@ -36,9 +47,12 @@ pub struct Fusion {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Candidate {
     /// Bytes of an element of each operand, the result first; 0 operands: it may not.
-    pub sizes: [u8; 4],
+    pub sizes: [u8; MAX_OPERANDS],
     /// How many operands.
     pub operands: u8,
+    /// The operand that the kernel derives constants from, and the bytes of them for each of its
+    /// elements.
+    pub constants: Option<(u8, u32)>,
 }
 
 /// How a step meets memory.
@@ -73,25 +87,73 @@ pub fn fuse(plan: &mut Plan, candidates: &[Candidate]) -> u64 {
     let mut first = 0;
     let mut scratch = 0;
     while first < plan.steps.len() {
-        let (end, uses) = extent(plan, candidates, first);
-        if end - first > 1 {
-            scratch = scratch.max(settle(plan, candidates, (first, end), &uses));
+        let found = extent(plan, candidates, first);
+        let end = found.as_ref().map_or(first + 1, |found| found.end);
+        if let Some(found) = found.filter(|_| end - first > 1) {
+            scratch = scratch.max(settle(plan, candidates, first, &found));
         }
-        first = end.max(first + 1);
+        first = end;
     }
     scratch
 }
 
-/// The elements of a dense element-wise iteration space.
-fn dense(geometry: &Geometry) -> Option<u64> {
-    let steps = geometry
-        .strides
-        .iter()
-        .all(|&stride| stride == 0 || stride == 1);
-    match *geometry.dims {
-        [] => Some(1),
-        [dim] if steps && geometry.strides.first() == Some(&1) => Some(dim as u64),
-        _ => None,
+/// How many elements follow one another, and how many of them in a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Elements {
+    count: u64,
+    line: u64,
+}
+
+impl Elements {
+    /// Those of an iteration space with a dense result.
+    fn of(geometry: &Geometry) -> Option<Self> {
+        let rank = geometry.dims.len();
+        let mut reach = 1;
+        for (&dim, &stride) in geometry.dims.iter().zip(&geometry.strides[..rank]).rev() {
+            if stride != reach {
+                return None;
+            }
+            reach *= dim;
+        }
+        let line = geometry.dims.last().map_or(1, |&dim| dim as u64);
+        let steps = geometry
+            .strides
+            .chunks(rank.max(1))
+            .map(|own| own[own.len() - 1]);
+        let count = reach as u64;
+        let long = line == count || line >= LINE_ELEMENTS;
+        let stepped = rank == 0 || steps.into_iter().all(|step| step == 0 || step == 1);
+        (long && stepped && count > 0).then_some(Self { count, line })
+    }
+
+    /// Both, if blocks can keep to the lines of both.
+    fn joined(self, other: Self) -> Option<Self> {
+        let (short, long) = (self.line.min(other.line), self.line.max(other.line));
+        let fit = self.count == other.count && long.is_multiple_of(short);
+        fit.then_some(Self {
+            count: self.count,
+            line: short,
+        })
+    }
+}
+
+/// Whether an operand advances as the dense result does.
+pub fn moves(geometry: &Geometry, operand: usize) -> bool {
+    let rank = geometry.dims.len();
+    geometry.strides[operand * rank..][..rank] == geometry.strides[..rank]
+}
+
+/// Whether a block finds the constants of its line: they are derived once a plan, and there are
+/// none or one for each element of an operand that stays during a line.
+fn finds_constants(step: &Step, geometry: &Geometry, candidate: &Candidate) -> bool {
+    match (step.prepared, candidate.constants) {
+        (Prepared::None, _) => true,
+        (Prepared::Constant(_), Some((operand, _))) => {
+            let rank = geometry.dims.len();
+            let strides = &geometry.strides[operand as usize * rank..][..rank];
+            strides.last().is_none_or(|&step| step == 0)
+        }
+        _ => false,
     }
 }
 
@@ -107,26 +169,31 @@ fn uses_of(plan: &Plan, candidates: &[Candidate], step: usize) -> Vec<Use> {
         .map(|(operand, &address)| Use {
             address,
             size: candidate.sizes[operand],
-            moves: geometry.dims.is_empty() || geometry.strides[operand] == 1,
+            moves: moves(geometry, operand),
             writes: operand == 0,
         })
         .collect()
 }
 
-/// The end of the longest fusion that begins at a step, and how it meets memory.
-fn extent(plan: &Plan, candidates: &[Candidate], first: usize) -> (usize, Uses) {
-    let elements = |step: usize| {
-        let planned = &plan.steps[step];
-        let plain = candidates[step].operands > 0 && planned.prepared == Prepared::None;
-        plain
-            .then(|| dense(&plan.geometries[planned.geometry as usize]))
-            .flatten()
-            .filter(|&elements| elements > 0)
-    };
+/// A fusion being looked for: steps from some first one on.
+struct Extent {
+    end: usize,
+    elements: Elements,
+    uses: Uses,
+}
+
+/// The elements of a step that may be fused.
+fn elements(plan: &Plan, candidates: &[Candidate], step: usize) -> Option<Elements> {
+    let (candidate, planned) = (&candidates[step], &plan.steps[step]);
+    let geometry = &plan.geometries[planned.geometry as usize];
+    let may = candidate.operands > 0 && finds_constants(planned, geometry, candidate);
+    may.then(|| Elements::of(geometry)).flatten()
+}
+
+/// The longest fusion that begins at a step, if it may begin one.
+fn extent(plan: &Plan, candidates: &[Candidate], first: usize) -> Option<Extent> {
+    let mut elements_of_all = elements(plan, candidates, first)?;
     let mut uses = Uses::default();
-    let Some(count) = elements(first) else {
-        return (first + 1, uses);
-    };
     let mut checks = plan
         .checks
         .iter()
@@ -134,8 +201,11 @@ fn extent(plan: &Plan, candidates: &[Candidate], first: usize) -> (usize, Uses) 
         .peekable();
     while checks.next_if(|&before| before <= first).is_some() {}
     let limit = checks.next().unwrap_or(usize::MAX).min(plan.steps.len());
+    let limit = limit.min(first + MAX_STEPS);
     let mut end = first;
-    while end < limit && elements(end) == Some(count) {
+    while end < limit {
+        let joined = elements(plan, candidates, end).and_then(|own| own.joined(elements_of_all));
+        let Some(joined) = joined else { break };
         let own = uses_of(plan, candidates, end);
         let fits = own.iter().all(|new| {
             let known = uses.get(&(new.address.space, new.address.index));
@@ -155,18 +225,23 @@ fn extent(plan: &Plan, candidates: &[Candidate], first: usize) -> (usize, Uses) 
                 known.push(new);
             }
         }
+        elements_of_all = joined;
         end += 1;
     }
-    (end.max(first + 1), uses)
+    Some(Extent {
+        end: end.max(first + 1),
+        elements: elements_of_all,
+        uses,
+    })
 }
 
 /// Makes a fusion of steps, and returns the scratch bytes that it needs.
-fn settle(
-    plan: &mut Plan,
-    candidates: &[Candidate],
-    (first, end): (usize, usize),
-    uses: &Uses,
-) -> u64 {
+fn settle(plan: &mut Plan, candidates: &[Candidate], first: usize, found: &Extent) -> u64 {
+    let Extent {
+        end,
+        elements,
+        ref uses,
+    } = *found;
     let steps = first as u32..end as u32;
     let mut private: FxHashMap<u32, u32> = FxHashMap::default();
     for (&(space, index), uses) in uses {
@@ -189,11 +264,9 @@ fn settle(
         let buffer = &mut plan.buffers[index as usize];
         (buffer.bytes, buffer.first, buffer.last) = (0, steps.start, steps.start);
     }
-    let geometry = &plan.geometries[plan.steps[first].geometry as usize];
-    let elements = dense(geometry).unwrap_or(0);
     let widest = candidates[first..end].iter().flat_map(|c| c.sizes);
     let widest = u64::from(widest.max().unwrap_or(8)).clamp(1, MAX_ELEMENT_BYTES);
-    let block = (BLOCK_BYTES / widest).min(elements);
+    let block = (BLOCK_BYTES / widest).min(elements.line);
     let slot_bytes = (block * widest).next_multiple_of(LINE_BYTES);
     let first_member = plan.fused.len() as u32;
     plan.fused.extend_from_slice(&candidates[first..end]);
@@ -201,7 +274,8 @@ fn settle(
         first_member,
         first: steps.start,
         end: steps.end,
-        elements,
+        elements: elements.count,
+        line: elements.line,
         block,
         slots,
         slot_bytes,
@@ -227,11 +301,7 @@ fn results(
             Some(&[out, source]) if step.row.kernel == "copy" => [out, source],
             _ => continue,
         };
-        let dense = plan.geometries[step.geometry as usize].dims.is_empty()
-            || plan.geometries[step.geometry as usize]
-                .strides
-                .iter()
-                .all(|&s| s == 1);
+        let dense = moves(&plan.geometries[step.geometry as usize], 1);
         let is_private = source.space == Space::Buffer && private.contains_key(&source.index);
         let is_final = last_write.get(&source).is_some_and(|&write| write < index);
         if dense && is_private && is_final && out.space == Space::Output {

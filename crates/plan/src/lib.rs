@@ -17,7 +17,7 @@ mod print;
 
 pub use build::plan;
 pub use error::PlanError;
-pub use fuse::{Candidate, Fusion};
+pub use fuse::{Candidate, Fusion, MAX_OPERANDS, moves};
 pub use lower::{Lowered, lower, lower_for};
 pub use memory::{Memory, format_bytes};
 pub use plan::{

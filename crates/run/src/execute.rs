@@ -49,6 +49,8 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// Steps between two looks at the clock, where steps are short.
 const STEPS_PER_LOOK: u32 = 4096;
+/// So much work counts as a step more.
+const STEP_NS: u64 = 1024;
 
 /// Watches a run from inside: called after each planned step.
 pub(crate) type Observer<'a> = &'a mut dyn FnMut(usize, &Memories) -> Result<(), RunError>;
@@ -271,8 +273,11 @@ impl Run<'_> {
         let interrupted = || RunError::Interrupted {
             step: plan.program_step(members[0].origin),
         };
-        let shown = weight.min(u64::from(u32::MAX)) as u32;
-        if !self.clock.step(first, shown) {
+        let steps = members.len() as u64;
+        let shown = weight
+            .saturating_add(STEP_NS * (steps - 1))
+            .min(u64::from(u32::MAX));
+        if !self.clock.step(first, shown as u32) {
             return Err(interrupted());
         }
         self.contents(first)?;
@@ -425,7 +430,9 @@ impl<'a> Clock<'a> {
 
     /// Before a step: looks at the clock only now and then. False if the caller wants to stop.
     fn step(&mut self, done: usize, weight_ns: u32) -> bool {
-        self.since_look = self.since_look.saturating_add(1 + weight_ns / 1024);
+        self.since_look = self
+            .since_look
+            .saturating_add(1 + weight_ns / STEP_NS as u32);
         if self.since_look < STEPS_PER_LOOK {
             return true;
         }

@@ -4,7 +4,10 @@ use crate::RunError;
 use crate::memory::Block;
 use cloakwork_ir::{HostSlot, HostTensor};
 use cloakwork_kernels::{KernelRow, RawLaunch};
-use cloakwork_plan::{Address, Candidate, Fusion, Geometry, Plan, Prepared, Space};
+use cloakwork_plan::{
+    Address, Candidate, Fusion, Geometry, MAX_OPERANDS, Plan, Prepared, Space, moves,
+};
+use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -177,27 +180,98 @@ pub fn raw_launch(
 /// A fusion ready to run: its members with what a block needs of each.
 pub struct Fused<'a> {
     members: Vec<Member<'a>>,
+    line: u64,
     block: u64,
     slot_bytes: usize,
 }
 
+/// How a member's operand follows the elements.
+#[derive(Clone, Copy)]
+enum Follows {
+    /// It is in this slot of scratch memory.
+    Slot(usize),
+    /// Element by element, of so many bytes.
+    Dense(usize),
+    /// By the strides of the geometry, of elements of so many bytes.
+    Strided(usize),
+}
+
 struct Member<'a> {
     row: &'static KernelRow,
-    strides: *const i64,
+    geometry: &'a Geometry,
     params: *const i64,
-    operands: u32,
     /// Where each operand's first element is; null for one in a slot.
     pointers: &'a [*mut c_void],
-    /// Bytes from an element to the next; of one in a slot, the slot.
-    steps: [usize; 4],
+    follows: [Follows; MAX_OPERANDS],
+    /// Strides of the operands in a line.
+    steps: [i64; MAX_OPERANDS],
+    prepared: *const c_void,
+    /// Bytes from the constants of one index of each dimension to those of the next.
+    prepared_strides: SmallVec<[i64; 4]>,
 }
 
 // SAFETY: as for `Table`, to whose memory the pointers lead.
 unsafe impl Sync for Fused<'_> {}
 
-/// Strides of an operand list over a single element: any do.
-static ONES: [i64; 4] = [1; 4];
 static ZEROS: [i64; 1] = [0];
+
+/// The offset of a row-major position under these strides.
+fn offset_at(position: u64, dims: &[i64], strides: &[i64]) -> i64 {
+    let mut rest = position;
+    let mut offset = 0;
+    for (&dim, &stride) in dims.iter().zip(strides).rev() {
+        if rest == 0 {
+            break;
+        }
+        offset += (rest % dim as u64) as i64 * stride;
+        rest /= dim as u64;
+    }
+    offset
+}
+
+impl Member<'_> {
+    /// Where an operand's elements begin for a block.
+    fn operand(&self, operand: usize, at: u64, slots: Slots) -> *mut c_void {
+        let pointer = self.pointers[operand];
+        match self.follows[operand] {
+            Follows::Slot(slot) => slots.0.wrapping_add(slot * slots.1).cast(),
+            Follows::Dense(size) => pointer.wrapping_byte_add(size * at as usize),
+            Follows::Strided(size) => {
+                let rank = self.geometry.dims.len();
+                let strides = &self.geometry.strides[operand * rank..][..rank];
+                let elements = offset_at(at, &self.geometry.dims, strides) as isize;
+                pointer.wrapping_byte_offset(elements * size as isize)
+            }
+        }
+    }
+
+    /// Computes elements `at .. at + count`, which lie in one line.
+    ///
+    /// # Safety
+    /// As for [`Fused::run`].
+    unsafe fn run(&self, at: u64, count: u64, slots: Slots) {
+        let dims = [count as i64];
+        let mut data: [*mut c_void; MAX_OPERANDS] = [std::ptr::null_mut(); MAX_OPERANDS];
+        for (operand, start) in data.iter_mut().take(self.pointers.len()).enumerate() {
+            *start = self.operand(operand, at, slots);
+        }
+        let constants = offset_at(at, &self.geometry.dims, &self.prepared_strides);
+        let launch = RawLaunch {
+            rank: 1,
+            operands: self.pointers.len() as u32,
+            dims: dims.as_ptr(),
+            strides: self.steps.as_ptr(),
+            data: data.as_ptr(),
+            params: self.params,
+            prepared: self.prepared.wrapping_byte_offset(constants as isize),
+        };
+        // SAFETY: the block lies inside what the member's whole launch may touch.
+        unsafe { self.row.run(&launch, 0, count, std::ptr::null_mut()) };
+    }
+}
+
+/// Where slots begin, and the bytes from one to the next.
+type Slots = (*mut u8, usize);
 
 impl Fused<'_> {
     /// Computes elements `begin .. end`, block by block.
@@ -208,82 +282,84 @@ impl Fused<'_> {
     pub unsafe fn run(&self, begin: u64, end: u64, scratch: *mut u8) {
         let mut at = begin;
         while at < end {
-            let count = self.block.min(end - at);
-            let dims = [count as i64];
+            let count = self.block.min(end - at).min(self.line - at % self.line);
             for member in &self.members {
-                let mut data: [*mut c_void; 4] = [std::ptr::null_mut(); 4];
-                for (operand, pointer) in member.pointers.iter().enumerate() {
-                    let step = member.steps[operand];
-                    data[operand] = if pointer.is_null() {
-                        scratch.wrapping_add(step * self.slot_bytes).cast()
-                    } else {
-                        pointer.wrapping_byte_add(step * at as usize)
-                    };
-                }
-                let launch = RawLaunch {
-                    rank: 1,
-                    operands: member.operands,
-                    dims: dims.as_ptr(),
-                    strides: member.strides,
-                    data: data.as_ptr(),
-                    params: member.params,
-                    prepared: std::ptr::null(),
-                };
-                // SAFETY: the block lies inside what the member's whole launch may touch.
-                unsafe { member.row.run(&launch, 0, count, std::ptr::null_mut()) };
+                // SAFETY: the caller's promise; blocks of different elements share nothing.
+                unsafe { member.run(at, count, (scratch, self.slot_bytes)) };
             }
             at += count;
         }
     }
 }
 
+/// Bytes between the constants of neighbouring indices: they lie in a list, row-major over the
+/// dimensions along which the operand varies that they come from.
+fn prepared_strides(geometry: &Geometry, candidate: &Candidate) -> SmallVec<[i64; 4]> {
+    let Some((operand, bytes)) = candidate.constants else {
+        return SmallVec::new();
+    };
+    let rank = geometry.dims.len();
+    let own = &geometry.strides[operand as usize * rank..][..rank];
+    let mut reach = i64::from(bytes);
+    let mut strides = SmallVec::from_elem(0, rank);
+    for ((stride, &dim), &own) in strides.iter_mut().zip(&geometry.dims).zip(own).rev() {
+        if own != 0 {
+            *stride = reach;
+            reach *= dim;
+        }
+    }
+    strides
+}
+
 impl Table {
     /// A fusion of the plan.
     pub fn fused<'a>(&'a self, plan: &'a Plan, fusion: &Fusion) -> Fused<'a> {
-        let member = |(step, candidate): (&cloakwork_plan::Step, &Candidate)| {
+        let member = |(index, candidate): (usize, &Candidate)| {
+            let step = &plan.steps[index];
             let geometry = &plan.geometries[step.geometry as usize];
             let first = step.first_address as usize;
             let count = candidate.operands as usize;
             let addresses = &plan.addresses[first..first + count];
-            let mut steps = [0; 4];
+            let mut follows = [Follows::Slot(0); MAX_OPERANDS];
+            // Over a single element any stride does.
+            let mut steps = [1; MAX_OPERANDS];
             for (operand, address) in addresses.iter().enumerate() {
-                let moves = geometry.dims.is_empty() || geometry.strides[operand] != 0;
-                steps[operand] = match address.space {
-                    Space::Slot => address.index as usize,
-                    _ if moves => usize::from(candidate.sizes[operand]),
-                    _ => 0,
+                let size = usize::from(candidate.sizes[operand]);
+                follows[operand] = match address.space {
+                    Space::Slot => Follows::Slot(address.index as usize),
+                    _ if moves(geometry, operand) => Follows::Dense(size),
+                    _ => Follows::Strided(size),
                 };
+                let rank = geometry.dims.len();
+                if rank > 0 {
+                    steps[operand] = geometry.strides[operand * rank + rank - 1];
+                }
             }
-            let flat = geometry.dims.is_empty();
+            // What stays in a block is not to be written past the caches.
+            let inside = addresses[0].space == Space::Slot;
             Member {
                 row: step.row,
-                strides: if flat {
-                    ONES.as_ptr()
-                } else {
-                    geometry.strides.as_ptr()
-                },
-                // What stays in a block is not to be written past the caches.
-                params: if addresses[0].space == Space::Slot {
-                    ZEROS.as_ptr()
-                } else {
-                    geometry.params.as_ptr()
-                },
-                operands: count as u32,
+                geometry,
+                params: if inside { &ZEROS } else { &*geometry.params }.as_ptr(),
                 pointers: &self.pointers[first..first + count],
+                follows,
                 steps,
+                prepared: self.launches[index].prepared,
+                prepared_strides: prepared_strides(geometry, candidate),
             }
         };
-        let steps = &plan.steps[fusion.first as usize..fusion.end as usize];
+        let steps = fusion.first as usize..fusion.end as usize;
         let first = fusion.first_member as usize;
         // What was to be copied to a result is that result.
-        let moves_nothing = |step: &cloakwork_plan::Step| {
+        let moves_nothing = |&(index, _): &(usize, &Candidate)| {
+            let step = &plan.steps[index];
             let first = step.first_address as usize;
             step.row.kernel == "copy" && plan.addresses[first] == plan.addresses[first + 1]
         };
-        let members = steps.iter().zip(&plan.fused[first..]);
-        let members = members.filter(|(step, _)| !moves_nothing(step));
+        let members = steps.zip(&plan.fused[first..]);
         Fused {
-            members: members.map(member).collect(),
+            members: members.filter(|m| !moves_nothing(m)).map(member).collect(),
+            line: fusion.line,
             block: fusion.block,
             slot_bytes: fusion.slot_bytes as usize,
         }

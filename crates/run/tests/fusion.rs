@@ -149,3 +149,71 @@ fn a_shifted_view_of_what_is_written_ends_a_fusion() {
     assert_eq!(results[0][0], 0);
     assert_eq!(results[0][3000], 2999 + 2999);
 }
+
+/// Residues `[2, 600, 3]` lie limb-major, so that a modulus serves a line of 600.
+#[test]
+fn a_chain_of_modular_steps_goes_limb_by_limb() {
+    let (plan, results) = check(
+        "%a = host_to_device i64[2, 600, 3] iota
+         %b = host_to_device i64[600, 3] iota
+         %q = host_to_device i64[3] {97, 12289, 1125899906826241}
+         %x = empty [2, 600, 3], i64
+         %x = modmul %a, %b, %q, %x
+         %y = empty [2, 600, 3], i64
+         %y = modsum %x, %a, %q, %y
+         %z = empty [2, 600, 3], i64
+         %z = modneg %y, %q, %z
+         %z = modmuladd %z, %x, 5, %q, %z
+         %z = mod %z, 1000, %z
+         device_to_host %z -> output \"z\"",
+    );
+    assert_eq!(fused_steps(&plan).iter().max(), Some(&5), "{plan}");
+    let moduli = [97, 12289, 1_125_899_906_826_241];
+    for (flat, &word) in (0i64..).zip(&results[0]) {
+        let q = moduli[(flat % 3) as usize];
+        let product = flat * (flat % 1800) % q;
+        let negative = (q - (product + flat) % q) % q;
+        let sum = (i128::from(negative) * i128::from(product) % i128::from(q)) as i64 + 5;
+        assert_eq!(word, sum % q % 1000, "{flat}");
+    }
+}
+
+#[test]
+fn rows_that_repeat_are_fused_and_short_rows_are_not() {
+    let source = |rows: u32, length: u32| {
+        format!(
+            "%a = host_to_device i64[{rows}, {length}] iota
+             %b = host_to_device i64[{length}] iota
+             %c = host_to_device i64[{rows}, 1] iota
+             %x = empty [{rows}, {length}], i64
+             %x = add %a, %b, %x
+             %y = empty [{rows}, {length}], i64
+             %y = multiply %x, %c, %y
+             %y = add %y, %x, %y
+             device_to_host %y -> output \"y\""
+        )
+    };
+    let (plan, results) = check(&source(5, 3000));
+    assert_eq!(fused_steps(&plan), [4]);
+    assert_eq!(results[0][3000 + 7], (3007 + 7) + (3007 + 7));
+    // But for the last sum and the download, which know no rows.
+    let (plan, _) = check(&source(3000, 5));
+    assert_eq!(fused_steps(&plan), [2], "{plan}");
+}
+
+/// Constants that a program computes are derived while it runs: nothing waits for that in a fusion.
+#[test]
+fn moduli_that_a_program_computes_are_not_fused() {
+    let (plan, _) = check(
+        "%a = host_to_device i64[3000] iota
+         %q = host_to_device i64[1] {16}
+         %one = host_to_device i64[1] {1}
+         %m = empty [1], i64
+         %m = add %q, %one, %m
+         %x = empty [3000], i64
+         %x = modmul %a, %a, %m, %x
+         %x = modsum %x, %a, %m, %x
+         device_to_host %x -> output \"x\"",
+    );
+    assert!(fused_steps(&plan).is_empty(), "{plan}");
+}

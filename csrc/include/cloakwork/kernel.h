@@ -71,6 +71,10 @@ typedef uint64_t (*cw_size_fn)(const cw_launch* launch);
 // and that of prepared_bytes, has size 1 along that axis and all axes before it, strides of 0 and
 // no data for operands that are not constant, and constant operands that begin at the index.
 // Constants of one index serve every launch over it, whatever else that launch does.
+//
+// What a kernel of an element-wise op derives from its one constant operand is a list of equal
+// records, one for each element of that operand, row-major over the dimensions along which it
+// varies: a launch over a part of the elements gets the list from the first that it needs.
 typedef void (*cw_prepare_fn)(const cw_launch* launch, void* prepared);
 
 // One kernel. Rust selects the first row, best instruction set first, whose types fit.

@@ -1,7 +1,7 @@
 //! The tables of a plan: steps, iteration spaces, integers, buffers.
 
 use super::Builder;
-use crate::fuse::Candidate;
+use crate::fuse::{Candidate, MAX_OPERANDS};
 use crate::plan::{Address, Buffer, Geometry, Prepared, Space, Step, StepCost};
 use cloakwork_ir::DType;
 use cloakwork_kernels::{KernelRow, LaunchShape};
@@ -51,6 +51,9 @@ impl<'a> Builder<'a> {
     /// elements are.
     pub(super) fn may_fuse(&mut self, sizes: &[usize]) {
         let mut candidate = Candidate::default();
+        let Some(step) = self.plan.steps.last() else {
+            return;
+        };
         if sizes.len() > candidate.sizes.len() {
             return;
         }
@@ -58,6 +61,7 @@ impl<'a> Builder<'a> {
             *own = size as u8;
         }
         candidate.operands = sizes.len() as u8;
+        candidate.constants = constants_apart(step.row, &self.shape(step.geometry), sizes.len());
         if let Some(last) = self.candidates.last_mut() {
             *last = candidate;
         }
@@ -124,4 +128,28 @@ impl<'a> Builder<'a> {
         });
         self.plan.buffers.len() as u32 - 1
     }
+}
+
+/// The operand that an element-wise kernel derives constants from, and the bytes of them for each of
+/// its elements, if they lie as `kernel.h` says.
+fn constants_apart(row: &KernelRow, shape: &LaunchShape<'_>, operands: usize) -> Option<(u8, u32)> {
+    let mut sources = (0..operands).filter(|&operand| row.reads_constant(operand));
+    let (source, None) = (sources.next()?, sources.next()) else {
+        return None;
+    };
+    let single = LaunchShape {
+        dims: &[1],
+        strides: &[0; MAX_OPERANDS][..operands],
+        params: shape.params,
+    };
+    let bytes = row.prepared_bytes(&single);
+    let rank = shape.dims.len();
+    let strides = &shape.strides[source * rank..][..rank];
+    let varying = shape
+        .dims
+        .iter()
+        .zip(strides)
+        .filter(|&(_, &stride)| stride != 0);
+    let elements: u64 = varying.map(|(&dim, _)| dim as u64).product();
+    (row.prepared_bytes(shape) == bytes * elements).then_some((source as u8, bytes as u32))
 }

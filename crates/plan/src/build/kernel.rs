@@ -32,7 +32,9 @@ impl<'a> Builder<'a> {
             // An op of several launches does its work in the last of them.
             let last = std::ptr::eq(launch, launches.last().unwrap_or(launch));
             let operations = if last { operations } else { 0 };
-            self.launch(call, launch, operations, body.elementwise.is_some())?;
+            // Params that are more than a flag say what `fill` writes.
+            let fusible = body.is_elementwise() && launch.params.len() < 2;
+            self.launch(call, launch, operations, fusible)?;
         }
         Ok(())
     }
