@@ -340,7 +340,10 @@ impl Table {
             Member {
                 row: step.row,
                 geometry,
-                params: if inside { &ZEROS } else { &*geometry.params }.as_ptr(),
+                params: match inside {
+                    true => ZEROS.as_ptr(),
+                    false => geometry.params.as_ptr(),
+                },
                 pointers: &self.pointers[first..first + count],
                 follows,
                 steps,
