@@ -14,7 +14,7 @@ from python.fhe_setup import T, bgv, centred, ckks, integer_slots, measured_bits
 
 DEGREES = [1, 2, 3, 4, 5, 6, 7, 8, 11, 15, 16, 23, 31, 47, 63, 64, 100, 127, 128, 255]
 # Powers of values below their bound are smaller than it says, the more so the higher they are.
-LOOSE_BITS = 12.0
+LOOSE_BITS = 7.0
 
 
 def reals(keys: fhe.Keys, seed: int) -> np.ndarray:
@@ -74,7 +74,7 @@ def test_ckks_polynomials_stay_within_their_estimate(degree: int, basis: Any) ->
     assert result.scale == keys.context.scales[result.level]
     measured = measured_bits(keys, result, polynomial(values))
     assert measured >= result.precision_estimate()
-    assert measured <= result.precision_estimate() + LOOSE_BITS
+    assert measured <= result.precision_estimate() + LOOSE_BITS + log2(degree + 1)
     assert measured > 12
 
 
@@ -118,7 +118,8 @@ def test_functions_are_followed_over_their_domain(domain: tuple[float, float]) -
     assert sine.depth == (5 if domain[1] <= 1 else 6)
     assert result.level == keys.context.parameters.level - sine.depth
     measured = measured_bits(keys, result, sine(values))
-    assert result.precision_estimate() <= measured <= result.precision_estimate() + LOOSE_BITS
+    assert result.precision_estimate() <= measured
+    assert measured <= result.precision_estimate() + LOOSE_BITS + 5
 
 
 def test_odd_functions_need_fewer_powers() -> None:
