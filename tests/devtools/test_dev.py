@@ -61,6 +61,30 @@ def test_an_argument_that_a_command_does_not_take_is_refused() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "run"),
+    [
+        ([], ["digits"]),
+        (["--out", "here"], ["digits", "--out", "here"]),
+        (["dot"], ["dot"]),
+        (["sharpen", "--threads", "1"], ["sharpen", "--threads", "1"]),
+    ],
+)
+def test_demo_runs_the_one_that_is_named(
+    given: list[str], run: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[list[object]] = []
+
+    def note(command: list[object], _: object) -> int:
+        called.append(command)
+        return 0
+
+    monkeypatch.setattr(commands, "ensure_built", lambda: None)
+    monkeypatch.setattr(commands, "call", note)
+    assert commands.demo(given) == 0
+    assert called[0][1:] == ["demo", *run]
+
+
 def test_everything_missing_is_named_at_once_without_a_traceback(tmp_path: Path) -> None:
     bare = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
     answer = run_dev("setup", env=bare)
