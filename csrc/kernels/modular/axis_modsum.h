@@ -51,8 +51,8 @@ void AxisModSum(const cw_launch& launch, u64 begin, u64 end, void*) {
   const Out* data = Data<const Out>(launch, 1);
   Out buffer[kBlock];
   u64 sums[kBlock];
-  BlockModuli moduli;
-  ForEachBlock(rows, begin, end, [&](u64 position, u64 count) {
+  BlockModuli moduli(rows, 2);
+  ForEachBlockOf(moduli.BlockSize(), rows, begin, end, [&](u64 position, u64 count) {
     moduli.Fetch(rows, 2, list, position, count);
     memset(sums, 0, count * sizeof(u64));
     bool reduced = true;

@@ -9,11 +9,28 @@
 namespace cw {
 namespace {
 
-// The moduli of a block: one, or as many as elements.
+// The moduli of a block: one, or as many as elements. Those are kept while blocks go on alike.
 struct BlockModuli {
   bool uniform;
   Modulus one;
+  u64 period;  // positions of a row after which its moduli repeat
+  const Modulus* from = nullptr;
+  u64 phase = 0, filled = 0;
   u64 q[kBlock], last[kBlock], mu[kBlock], shift[kBlock];
+
+  // rows.strides[operand] index the list of moduli.
+  template <int operands>
+  BlockModuli(const Rows<operands>& rows, int operand) : period(1) {
+    uniform = rows.stepped[operand] && rows.step[operand] == 0;
+    u64 inner = 1;
+    for (u32 axis = rows.rank; axis-- > rows.outer;) {
+      inner *= (u64)rows.dims[axis];
+      if (rows.strides[operand][axis] != 0 && inner != 0) period = inner;
+    }
+  }
+
+  // The size of blocks that begin alike.
+  u64 BlockSize() const { return period <= kBlock ? kBlock / period * period : kBlock; }
 
   void Put(u64 i, const Modulus& m) {
     q[i] = m.q;
@@ -22,15 +39,20 @@ struct BlockModuli {
     shift[i] = m.shift;
   }
 
-  // rows.strides[operand] index the list of moduli.
   template <int operands>
   void Fetch(const Rows<operands>& rows, int operand, const Modulus* list, u64 position,
              u64 count) {
-    uniform = rows.stepped[operand] && rows.step[operand] == 0;
     const Modulus* first = list + rows.offset[operand];
     if (uniform) {
       one = *first;
-    } else if (rows.stepped[operand]) {
+      return;
+    }
+    const u64 begins = position % period;
+    if (first == from && begins == phase && count <= filled) return;
+    from = first;
+    phase = begins;
+    filled = count;
+    if (rows.stepped[operand]) {
       for (u64 i = 0; i < count; ++i) Put(i, first[(position + i) * (u64)rows.step[operand]]);
     } else {
       i64 offsets[kBlock];
@@ -133,11 +155,11 @@ inline void ForEachResidue(const cw_launch& launch, u64 begin, u64 end) {
   T* out = Data<T>(launch, 0);
   const auto* list = static_cast<const Modulus*>(launch.prepared);
   T buffers[Op::kInputs][kBlock], out_buffer[kBlock];
-  BlockModuli moduli;
+  BlockModuli moduli(rows, kOperands - 1);
   // What lies side by side under one modulus needs no cutting.
-  bool direct = rows.stepped[kOperands - 1] && rows.step[kOperands - 1] == 0;
+  bool direct = moduli.uniform;
   for (int i = 0; i < kOperands - 1; ++i) direct &= rows.stepped[i] && rows.step[i] == 1;
-  const u64 size = direct ? rows.length : kBlock;
+  const u64 size = direct ? rows.length : moduli.BlockSize();
   ForEachBlockOf(size, rows, begin, end, [&](u64 position, u64 count) {
     moduli.Fetch(rows, kOperands - 1, list, position, count);
     Inputs<Op, T> inputs;
