@@ -7,8 +7,8 @@
 namespace cw {
 namespace {
 
-// Units taken together, so that their carry chains overlap.
-constexpr u64 kCrtLanes = 16;
+// Units taken together, so that their chains of operations overlap.
+constexpr u64 kCrtLanes = 32;
 
 // cover: the least multiple of q that is at least 2^62.
 struct CrtModulus {

@@ -57,42 +57,76 @@ void GDecomp(const cw_launch& launch, u64 begin, u64 end, void*) {
   });
 }
 
+// Vectors of all lanes, so that as many chains of operations run side by side.
+template <class V>
+constexpr u64 kCrtVectors = kCrtLanes / V::kLanes;
+
 // Mixed-radix digits v with x = v[0] + q[0] (v[1] + q[1] (v[2] + ...)), v[i] < q[i] (Garner).
 // On entry v[i] holds the residues, in [0, q[i]).
-inline void MixedRadix(u64* v, const CrtPlan& plan, const void* prepared) {
+template <class V>
+void MixedRadix(u64* v, const CrtPlan& plan, const void* prepared) {
   for (u64 i = 1; i < plan.limbs; ++i) {
     u64* row = v + i * kCrtLanes;
     const CrtModulus& m = plan.Moduli(prepared)[i];
+    const V q = V::Set(m.q), cover = V::Set(m.cover);
+    V x[kCrtVectors<V>];
+    for (u64 n = 0; n < kCrtVectors<V>; ++n) x[n] = V::Load(row + n * V::kLanes);
     for (u64 j = 0; j < i; ++j) {
       const u64* lower = v + j * kCrtLanes;
       const CrtInverse inverse = plan.Inverse(prepared, i, j);
-      const U64x1 w = {inverse.value}, shoup = {inverse.shoup}, q = {m.q};
-      for (u64 lane = 0; lane < kCrtLanes; ++lane) {
+      const V w = V::Set(inverse.value), shoup = V::Set(inverse.shoup);
+      for (u64 n = 0; n < kCrtVectors<V>; ++n) {
         // cover is a multiple of q that exceeds any residue, so the difference is positive.
-        const U64x1 difference = {row[lane] + m.cover - lower[lane]};
-        row[lane] = SubIfAtLeast(MulShoupLazy(difference, w, shoup, q), q).v;
+        const V difference = Sub(Add(x[n], cover), V::Load(lower + n * V::kLanes));
+        x[n] = SubIfAtLeast(MulShoupLazy(difference, w, shoup, q), q);
       }
     }
+    for (u64 n = 0; n < kCrtVectors<V>; ++n) x[n].Store(row + n * V::kLanes);
   }
 }
 
 // Words of x, least significant first, [limbs + 1][lane], the last zero, from its mixed-radix
 // digits (Horner).
-inline void WordsOf(u64* words, const u64* v, const CrtPlan& plan, const void* prepared) {
+template <class V>
+void WordsOf(u64* words, const u64* v, const CrtPlan& plan, const void* prepared) {
   memset(words, 0, (plan.limbs + 1) * kCrtLanes * sizeof(u64));
+  const V zero = V::Set(0);
   u64 used = 0;
   for (u64 i = plan.limbs; i-- > 0;) {
-    const u64 q = plan.Moduli(prepared)[i].q;
+    const V q = V::Set(plan.Moduli(prepared)[i].q);
     if (used < plan.limbs) ++used;
-    for (u64 lane = 0; lane < kCrtLanes; ++lane) {
-      u64 carry = v[i * kCrtLanes + lane];
-      for (u64 word = 0; word < used; ++word) {
-        u64& x = words[word * kCrtLanes + lane];
-        const u128 sum = (u128)x * q + carry;
-        x = (u64)sum;
-        carry = (u64)(sum >> 64);
+    V carry[kCrtVectors<V>];
+    for (u64 n = 0; n < kCrtVectors<V>; ++n) {
+      carry[n] = V::Load(v + i * kCrtLanes + n * V::kLanes);
+    }
+    for (u64 word = 0; word < used; ++word) {
+      for (u64 n = 0; n < kCrtVectors<V>; ++n) {
+        u64* x = words + word * kCrtLanes + n * V::kLanes;
+        V low;
+        V high = MulWide(V::Load(x), q, low);
+        AddWide(high, low, zero, carry[n]);
+        low.Store(x);
+        carry[n] = high;
       }
     }
+  }
+}
+
+// Residues of up to kCrtLanes units, in [0, q).
+template <class V, class In>
+void FetchResidues(u64* v, const In* a, i64 step, u64 count, u64 q) {
+  const V last = V::Set(q - 1);
+  u64 lane = 0;
+  if (step == 1) {
+    for (; lane + V::kLanes <= count; lane += V::kLanes) {
+      const V word = V::Load(a + lane);
+      if (AnyTopBit(OutsideBit(word, last))) break;
+      word.Store(v + lane);
+    }
+  }
+  for (; lane < kCrtLanes; ++lane) {
+    const i64 word = lane < count ? a[(i64)lane * step] : 0;
+    v[lane] = (u64)word < q ? (u64)word : CanonicalRemainder(word, q);
   }
 }
 
@@ -129,14 +163,11 @@ void GDecompFullQ(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
     const u64 count = Min(Min(kCrtLanes, columns - y), end - unit);
     const In* a = Data<const In>(launch, 1) + (i64)x * a_at[0] + (i64)y * a_at[1];
     for (u64 i = 0; i < plan.limbs; ++i) {
-      const u64 q = plan.Moduli(launch.prepared)[i].q;
-      for (u64 lane = 0; lane < kCrtLanes; ++lane) {
-        const i64 word = lane < count ? a[(i64)i * a_at[2] + (i64)lane * a_at[1]] : 0;
-        v[i * kCrtLanes + lane] = (u64)word < q ? (u64)word : CanonicalRemainder(word, q);
-      }
+      FetchResidues<V>(v + i * kCrtLanes, a + (i64)i * a_at[2], a_at[1], count,
+                       plan.Moduli(launch.prepared)[i].q);
     }
-    MixedRadix(v, plan, launch.prepared);
-    WordsOf(words, v, plan, launch.prepared);
+    MixedRadix<V>(v, plan, launch.prepared);
+    WordsOf<V>(words, v, plan, launch.prepared);
     Out* out = Data<Out>(launch, 0) + (i64)x * out_at[0] + (i64)y * out_at[1];
     for (u64 j = 0; j < p.digits; ++j, out += p.step) {
       DigitOfLanes(out, out_at[1], words, plan.limbs, j * p.bits, p.mask, count);
