@@ -67,7 +67,7 @@ fn aligned(buffer: &mut [u64]) -> *mut c_void {
 
 impl Case {
     /// Nanoseconds of one run of the whole launch.
-    fn time(&mut self, row: &KernelRow) -> f64 {
+    fn time(&self, row: &KernelRow) -> f64 {
         let rank = self.dims.len();
         let strides: Vec<i64> = self
             .operands
@@ -85,14 +85,22 @@ impl Case {
         let mut prepared = vec![0u64; row.prepared_bytes(&shape) as usize / 8 + 16];
         let mut scratch = vec![0u64; row.scratch_bytes(&shape) as usize / 8 + 16];
         let (prepared, scratch) = (aligned(&mut prepared), aligned(&mut scratch));
-        let data: Vec<*mut c_void> = self
+        // On a cache line, as tensors are.
+        let lines = |(words, _): &(Vec<i64>, Vec<i64>)| vec![0u64; words.len() + 16];
+        let mut buffers: Vec<_> = self
             .operands
-            .iter_mut()
-            .map(|o| {
-                o.as_mut()
-                    .map_or(std::ptr::null_mut(), |(words, _)| words.as_mut_ptr().cast())
-            })
+            .iter()
+            .map(|o| o.as_ref().map(lines))
             .collect();
+        let mut data: Vec<*mut c_void> = vec![];
+        for (operand, buffer) in self.operands.iter().zip(&mut buffers) {
+            let start = buffer.as_mut().map_or(std::ptr::null_mut(), |b| aligned(b));
+            if let Some((words, _)) = operand {
+                // SAFETY: the buffer has a line more than the words.
+                unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), start.cast(), words.len()) };
+            }
+            data.push(start);
+        }
         let raw = RawLaunch {
             rank: rank as u32,
             operands: data.len() as u32,
@@ -418,7 +426,7 @@ fn main() {
         );
     }
     let isas = available_isas();
-    for mut case in cases() {
+    for case in cases() {
         if !case.name.contains(&wanted) {
             continue;
         }

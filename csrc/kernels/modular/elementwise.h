@@ -75,9 +75,9 @@ constexpr u64 kCheckedVectors = 4;
 template <class Op, class T>
 using Inputs = const T* [Op::kInputs];
 
-template <class Op, class T>
+template <class Op, class T, class Moduli>
 void ComputeExactly(T* out, const Inputs<Op, T>& inputs, u64 first, u64 stop,
-                    const BlockModuli& moduli) {
+                    const Moduli& moduli) {
   for (u64 i = first; i < stop; ++i) {
     T x[Op::kInputs];
     for (int input = 0; input < Op::kInputs; ++input) x[input] = inputs[input][i];
@@ -86,9 +86,9 @@ void ComputeExactly(T* out, const Inputs<Op, T>& inputs, u64 first, u64 stop,
 }
 
 // Elements i .. i + vectors * kLanes. All are read before any is written: out may be an input.
-template <class V, class Op, u64 vectors, class M, class T>
+template <class V, class Op, u64 vectors, class M, class T, class Moduli>
 CW_INLINE void ComputeVectors(T* out, const Inputs<Op, T>& inputs, u64 i, const M& m,
-                              const BlockModuli& moduli) {
+                              const Moduli& moduli) {
   V x[vectors][Op::kInputs], seen = V::Set(0);
   for (u64 v = 0; v < vectors; ++v) {
     for (int input = 0; input < Op::kInputs; ++input) {
@@ -102,49 +102,59 @@ CW_INLINE void ComputeVectors(T* out, const Inputs<Op, T>& inputs, u64 i, const 
   for (u64 v = 0; v < vectors; ++v) Op::Fast(x[v], m).Store(out + i + v * V::kLanes);
 }
 
-// As many elements of a block of one modulus as whole vectors hold. Returns how many.
+// The same modulus for all.
+struct OneModulus {
+  u64 q;
+  u64 ModulusAt(u64) const { return q; }
+};
+
+// As many elements as whole vectors hold. Returns how many.
 template <class V, class Op, class M, class T>
 CW_INLINE u64 ComputeUniform(T* out, const Inputs<Op, T>& inputs, u64 count, const M& m,
-                             const BlockModuli& moduli) {
+                             OneModulus one) {
   constexpr u64 kMany = kCheckedVectors * V::kLanes;
   u64 i = 0;
   for (; i + kMany <= count; i += kMany) {
-    ComputeVectors<V, Op, kCheckedVectors>(out, inputs, i, m, moduli);
+    ComputeVectors<V, Op, kCheckedVectors>(out, inputs, i, m, one);
   }
   for (; i + V::kLanes <= count; i += V::kLanes) {
-    ComputeVectors<V, Op, 1>(out, inputs, i, m, moduli);
+    ComputeVectors<V, Op, 1>(out, inputs, i, m, one);
   }
   return i;
+}
+
+// Elements under one modulus.
+template <class V, class Op, class T>
+void ComputeLine(T* out, const Inputs<Op, T>& inputs, u64 count, const Modulus& m) {
+  const OneModulus one = {m.q};
+  u64 i = 0;
+  if constexpr (kHasMulAdd52<V> && Op::kMultiplies) {
+    // last: what is no modulus is not narrow either.
+    if (m.last < kNarrowLimit - 1) {
+      i = ComputeUniform<V, Op>(out, inputs, count, NarrowModulus<V>::Set(m), one);
+    }
+  }
+  if (i == 0) i = ComputeUniform<V, Op>(out, inputs, count, LaneModulus<V>::Set(m), one);
+  const auto rest = LaneModulus<U64x1>::Set(m);
+  for (; i < count; ++i) ComputeVectors<U64x1, Op, 1>(out, inputs, i, rest, one);
 }
 
 template <class V, class Op, class T>
 CW_INLINE void ComputeBlock(T* out, const Inputs<Op, T>& inputs, u64 count,
                             const BlockModuli& moduli) {
+  if (moduli.uniform) return ComputeLine<V, Op>(out, inputs, count, moduli.one);
   u64 i = 0;
-  if (!moduli.uniform) {
-    for (; i + V::kLanes <= count; i += V::kLanes) {
-      ComputeVectors<V, Op, 1>(out, inputs, i, moduli.template Lanes<V>(i), moduli);
-    }
-    for (; i < count; ++i) {
-      ComputeVectors<U64x1, Op, 1>(out, inputs, i, moduli.template Lanes<U64x1>(i), moduli);
-    }
-    return;
+  for (; i + V::kLanes <= count; i += V::kLanes) {
+    ComputeVectors<V, Op, 1>(out, inputs, i, moduli.template Lanes<V>(i), moduli);
   }
-  const Modulus& one = moduli.one;
-  if constexpr (kHasMulAdd52<V> && Op::kMultiplies) {
-    // last: what is no modulus is not narrow either.
-    if (one.last < kNarrowLimit - 1) {
-      i = ComputeUniform<V, Op>(out, inputs, count, NarrowModulus<V>::Set(one), moduli);
-    }
+  for (; i < count; ++i) {
+    ComputeVectors<U64x1, Op, 1>(out, inputs, i, moduli.template Lanes<U64x1>(i), moduli);
   }
-  if (i == 0) i = ComputeUniform<V, Op>(out, inputs, count, LaneModulus<V>::Set(one), moduli);
-  const auto rest = LaneModulus<U64x1>::Set(one);
-  for (; i < count; ++i) ComputeVectors<U64x1, Op, 1>(out, inputs, i, rest, moduli);
 }
 
-// Operands: out, the op's inputs, q.
+// Any strides.
 template <class V, class Op, class T>
-inline void ForEachResidue(const cw_launch& launch, u64 begin, u64 end) {
+__attribute__((noinline)) void ForEachOfRows(const cw_launch& launch, u64 begin, u64 end) {
   constexpr int kOperands = Op::kInputs + 2;
   i64 modulus_strides[kMaxRank];
   ModulusStrides(launch, kOperands - 1, modulus_strides);
@@ -171,6 +181,28 @@ inline void ForEachResidue(const cw_launch& launch, u64 begin, u64 end) {
     ComputeBlock<V, Op>(block, inputs, count, moduli);
     FlushBlock(rows, 0, out, position, count, block);
   });
+}
+
+// Whether all lies side by side under one modulus, as a block of a fusion does.
+inline bool IsLine(const cw_launch& launch) {
+  if (launch.rank != 1) return false;
+  const u32 last = launch.operands - 1;
+  for (u32 i = 0; i < last; ++i) {
+    if (launch.strides[i] != 1) return false;
+  }
+  return launch.strides[last] == 0;
+}
+
+// Operands: out, the op's inputs, q.
+template <class V, class Op, class T>
+inline void ForEachResidue(const cw_launch& launch, u64 begin, u64 end) {
+  if (!IsLine(launch)) return ForEachOfRows<V, Op, T>(launch, begin, end);
+  Inputs<Op, T> inputs;
+  for (int input = 0; input < Op::kInputs; ++input) {
+    inputs[input] = Data<const T>(launch, (u32)input + 1) + begin;
+  }
+  ComputeLine<V, Op>(Data<T>(launch, 0) + begin, inputs, end - begin,
+                     *static_cast<const Modulus*>(launch.prepared));
 }
 
 template <class V, class In, class Out>
