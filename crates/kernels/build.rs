@@ -133,6 +133,7 @@ fn build(root: &Path) -> cc::Build {
         .flag("-fno-trapping-math")
         // GCC 12 sees uninitialised values in its own AVX-512 headers.
         .flag_if_supported("-Wno-maybe-uninitialized")
+        .flag_if_supported("-Wno-uninitialized")
         .warnings(true);
     library
 }

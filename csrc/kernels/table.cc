@@ -26,7 +26,7 @@
    cw_##kernel##_##suffix##_##isa,                                \
    derived.scratch_bytes,                                         \
    derived.prepared_bytes,                                        \
-   derived.prepare},
+   PrepareOf(derived, isa_number)},
 
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) CW_DECLARE(kernel, suffix, portable)
 #define CW_PORTABLE_KERNEL CW_KERNEL

@@ -82,9 +82,12 @@ impl Case {
             strides: &strides,
             params: &self.params,
         };
+        // Constants apart along an axis are those of its one index.
+        let apart = row.prepared_count(&shape).map(|count| assert_eq!(count, 1));
         let mut prepared = vec![0u64; row.prepared_bytes(&shape) as usize / 8 + 16];
         let mut scratch = vec![0u64; row.scratch_bytes(&shape) as usize / 8 + 16];
         let (prepared, scratch) = (aligned(&mut prepared), aligned(&mut scratch));
+        let pointers = [prepared.cast_const()];
         // On a cache line, as tensors are.
         let lines = |(words, _): &(Vec<i64>, Vec<i64>)| vec![0u64; words.len() + 16];
         let mut buffers: Vec<_> = self
@@ -108,7 +111,7 @@ impl Case {
             strides: strides.as_ptr(),
             data: data.as_ptr(),
             params: self.params.as_ptr(),
-            prepared: prepared.cast_const(),
+            prepared: apart.map_or(prepared.cast_const(), |()| pointers.as_ptr().cast()),
         };
         let units = self.dims[..self.split].iter().product::<i64>() as u64;
         // SAFETY: cases hold all words that their strides reach; one thread runs.
@@ -120,6 +123,19 @@ impl Case {
 }
 
 fn ntt(kernel: &'static str, log_size: u32, permuted: bool, input: DType) -> Case {
+    transform(kernel, log_size, (permuted, input, Q))
+}
+
+/// The same of a modulus below 2^50.
+fn narrow_ntt(kernel: &'static str, log_size: u32) -> Case {
+    transform(kernel, log_size, (false, DType::I64, NARROW))
+}
+
+fn transform(
+    kernel: &'static str,
+    log_size: u32,
+    (permuted, input, q): (bool, DType, i64),
+) -> Case {
     let m = 1i64 << log_size;
     let count = m as usize;
     let strides = |tight| vec![0, 0, 0, tight];
@@ -128,9 +144,9 @@ fn ntt(kernel: &'static str, log_size: u32, permuted: bool, input: DType) -> Cas
         .collect();
     let mut operands = vec![
         Some((vec![0; count], strides(1))),
-        Some((words(count), strides(1))),
-        Some((vec![Q], strides(0))),
-        Some((words(count), strides(1))),
+        Some((words_below(q, count), strides(1))),
+        Some((vec![q], strides(0))),
+        Some((words_below(q, count), strides(1))),
         permuted.then(|| (bit_reversed, strides(1))),
     ];
     if kernel == "intt" {
@@ -138,8 +154,9 @@ fn ntt(kernel: &'static str, log_size: u32, permuted: bool, input: DType) -> Cas
     }
     Case {
         name: format!(
-            "{kernel} 2^{log_size} {input}{}",
-            if permuted { " permuted" } else { "" }
+            "{kernel} 2^{log_size} {input}{}{}",
+            if permuted { " permuted" } else { "" },
+            if q == NARROW { " narrow" } else { "" }
         ),
         kernel,
         types: (input, DType::I64),
@@ -359,8 +376,12 @@ fn sampler(kernel: &'static str, words_each: i64) -> Case {
 
 fn cases() -> Vec<Case> {
     let mut cases = vec![];
-    for log_size in [10, 12, 13, 14, 16] {
+    for log_size in [10, 12, 13, 14, 15, 16] {
         cases.push(ntt("ntt", log_size, false, DType::I64));
+    }
+    for log_size in [12, 13, 14, 15, 16] {
+        cases.push(narrow_ntt("ntt", log_size));
+        cases.push(narrow_ntt("intt", log_size));
     }
     cases.push(ntt("ntt", 12, true, DType::I64));
     cases.push(ntt("ntt", 12, false, DType::I8));

@@ -7,6 +7,17 @@ use cloakwork_ir::DType;
 use common::random::{Random, wrap};
 use common::{Call, MODULI, Operand};
 
+/// Where vector arithmetics end: numbers that leave no room up to 2^52, 2^50 and 2^62.
+const BOUNDS: [i64; 7] = [
+    (1 << 48) - 1,
+    1 << 48,
+    (1 << 49) - 1,
+    1 << 49,
+    (1 << 50) - 1,
+    1 << 50,
+    (1 << 62) - 1,
+];
+
 fn mul(a: i64, b: i64, q: i64) -> i64 {
     (i128::from(a) * i128::from(b)).rem_euclid(i128::from(q)) as i64
 }
@@ -85,10 +96,34 @@ struct Transform {
     types: (DType, DType),
     dims: [i64; 4],
     orders: (Order, Order),
-    permuted: bool,
+    permutation: Permutation,
     wild: bool,
     alias: bool,
+    /// Of all limbs; else any of `MODULI`.
+    modulus: Option<i64>,
+    /// Words and twiddles at their bounds.
+    extreme: bool,
 }
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Permutation {
+    None,
+    Identity,
+    Any,
+}
+
+/// Neither wild nor in place, over any moduli.
+const PLAIN: Transform = Transform {
+    kernel: "ntt",
+    types: (DType::I64, DType::I64),
+    dims: [1; 4],
+    orders: (Order::SizeLast, Order::SizeLast),
+    permutation: Permutation::None,
+    wild: false,
+    alias: false,
+    modulus: None,
+    extreme: false,
+};
 
 impl Transform {
     fn check(&self, random: &mut Random) {
@@ -96,11 +131,15 @@ impl Transform {
         let (input, output) = self.types;
         let fits = |q: &i64| output != DType::I32 || *q < 1 << 31;
         let moduli: Vec<i64> = MODULI.into_iter().filter(fits).collect();
-        let q_list: Vec<i64> = (0..k)
-            .map(|_| moduli[random.below(moduli.len() as i64) as usize])
-            .collect();
+        let q_list: Vec<i64> = match self.modulus {
+            Some(q) => vec![q; k as usize],
+            None => (0..k)
+                .map(|_| moduli[random.below(moduli.len() as i64) as usize])
+                .collect(),
+        };
         let least = *q_list.iter().min().unwrap();
         let word = |r: &mut Random| match input {
+            _ if self.extreme => least - 1,
             DType::I8 => wrap(r.word() as i64, DType::I8),
             _ if self.wild && r.below(9) == 0 => r.any_word(least, input),
             _ => r.residue(least),
@@ -116,17 +155,26 @@ impl Transform {
         };
         let a: Vec<i64> = (0..rows).map(|_| word(random)).collect();
         let out = if self.alias { a.clone() } else { vec![0; rows] };
-        let table = (0..k * m).map(|_| random.any_word(least, output)).collect();
-        let order = random.permutation(m);
+        let factor = |r: &mut Random| match r.below(3) {
+            _ if !self.extreme => r.any_word(least, output),
+            0 => least / 2,
+            1 => least / 2 + 1,
+            _ => least - 1,
+        };
+        let table = (0..k * m).map(|_| factor(random)).collect();
+        let order = match self.permutation {
+            Permutation::Identity => (0..m).collect(),
+            _ => random.permutation(m),
+        };
         let mut operands = vec![
             tensor(output, out, strides(self.orders.0, self.dims)),
             tensor(input, a, strides(self.orders.1, self.dims)),
             tensor(output, q_list, vec![0, 0, 1, 0]),
             tensor(output, table, vec![0, 0, 1, k]),
-            if self.permuted {
-                tensor(DType::I64, order, vec![0, 0, 0, 1])
-            } else {
+            if self.permutation == Permutation::None {
                 None
+            } else {
+                tensor(DType::I64, order, vec![0, 0, 0, 1])
             },
         ];
         if self.kernel == "intt" {
@@ -145,10 +193,10 @@ impl Transform {
         for index in call.indices(3) {
             let at = |operand, i| call.at(operand, &[&index[..], &[i]].concat());
             let column = |operand| (0..m).map(|i| at(operand, i)).collect::<Vec<_>>();
-            let order = if self.permuted {
-                column(4)
-            } else {
+            let order = if self.permutation == Permutation::None {
                 (0..m).collect()
+            } else {
+                column(4)
             };
             let (q, table) = (at(2, 0), column(3));
             let row = column(1);
@@ -190,16 +238,21 @@ fn any_table_and_any_words_follow_the_recurrence_in_every_layout() {
             ("intt", (DType::I32, DType::I32)),
         ]) {
             for orders in orders {
-                for (permuted, wild) in [(false, false), (true, false), (true, true)] {
+                for (permutation, wild) in [
+                    (Permutation::None, false),
+                    (Permutation::Identity, false),
+                    (Permutation::Any, false),
+                    (Permutation::Any, true),
+                ] {
                     let dims = [2, 1 + random.below(2), 1 + random.below(3), 1 << log_size];
                     Transform {
                         kernel,
                         types,
                         dims,
                         orders,
-                        permuted,
+                        permutation,
                         wild,
-                        alias: false,
+                        ..PLAIN
                     }
                     .check(&mut random);
                 }
@@ -213,17 +266,39 @@ fn long_rows_that_are_done_quarter_by_quarter_follow_the_recurrence() {
     let mut random = Random(21);
     for kernel in ["ntt", "intt"] {
         for log_size in 10..=15 {
-            for wild in [false, true] {
-                Transform {
-                    kernel,
-                    types: (DType::I64, DType::I64),
-                    dims: [1, 1, 1, 1 << log_size],
-                    orders: (Order::SizeLast, Order::SizeLast),
-                    permuted: wild,
-                    wild,
-                    alias: false,
+            for (permutation, wild) in [(Permutation::None, false), (Permutation::Any, true)] {
+                for modulus in [None, Some((1 << 50) - 27)] {
+                    Transform {
+                        kernel,
+                        dims: [1, 1, 1, 1 << log_size],
+                        permutation,
+                        wild,
+                        modulus,
+                        ..PLAIN
+                    }
+                    .check(&mut random);
                 }
-                .check(&mut random);
+            }
+        }
+    }
+}
+
+#[test]
+fn numbers_stay_in_range_where_moduli_words_and_twiddles_are_greatest() {
+    let mut random = Random(24);
+    for kernel in ["ntt", "intt"] {
+        for modulus in BOUNDS {
+            for log_size in [3, 6, 7, 8, 11, 12, 13] {
+                for extreme in [false, true] {
+                    Transform {
+                        kernel,
+                        dims: [1, 1, 1, 1 << log_size],
+                        modulus: Some(modulus),
+                        extreme,
+                        ..PLAIN
+                    }
+                    .check(&mut random);
+                }
             }
         }
     }
@@ -234,16 +309,15 @@ fn a_transform_in_place_gives_the_same() {
     let mut random = Random(22);
     for kernel in ["ntt", "intt"] {
         for log_size in [0, 1, 3, 5, 8, 12] {
-            for permuted in [false, true] {
+            for permutation in [Permutation::None, Permutation::Identity, Permutation::Any] {
                 for order in [Order::SizeLast, Order::LimbsLast] {
                     Transform {
                         kernel,
-                        types: (DType::I64, DType::I64),
                         dims: [2, 1, 2, 1 << log_size],
                         orders: (order, order),
-                        permuted,
-                        wild: false,
+                        permutation,
                         alias: true,
+                        ..PLAIN
                     }
                     .check(&mut random);
                 }

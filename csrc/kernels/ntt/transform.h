@@ -2,211 +2,162 @@
 #ifndef CLOAKWORK_KERNELS_NTT_TRANSFORM_H_
 #define CLOAKWORK_KERNELS_NTT_TRANSFORM_H_
 
-#include "kernels/ntt/butterfly.h"
+#include "kernels/ntt/arithmetics.h"
+#include "kernels/ntt/blocks.h"
 
 namespace cw {
 namespace {
 
-// Blocks up to this many elements are done stage by stage, larger ones quarter by quarter: 16 KB
-// of data leave room in a first-level cache for the twiddles that stream past.
-constexpr u64 kCachedElements = 2048;
+using Scalar = Harvey<ShoupProduct<U64x1>>;
 
-// Stages down to blocks of one element. n >= 2 * kLanes. x in [0, 4q); canonical words go to out.
-template <class V, class Out>
-void ForwardBlock(u64* x, u64 n, u64 node, const Twiddles& table, u64 q, Out* out) {
-  constexpr u64 kPair = 2 * V::kLanes;
-  if (n > kCachedElements) {
-    ForwardRadix4Pass<V>(x, x, n / 4, node, table, q);
-    for (u64 i = 0; i < 4; ++i) {
-      const u64 first = i * (n / 4);
-      ForwardBlock<V>(x + first, n / 4, 4 * node + i, table, q, out + first);
-    }
-    return;
-  }
-  u64 span = n;
-  for (; span >= 4 * kPair; span /= 4, node *= 4) {
-    for (u64 i = 0; i < n / span; ++i) {
-      ForwardRadix4Pass<V>(x + i * span, x + i * span, span / 4, node + i, table, q);
+// Rows that are too short for vectors, stage by stage in place.
+inline void ForwardShort(const Scalar& a, u64* x, u64 n, const Twiddles& table) {
+  for (u64 half = n / 2, node = 1; half > 0; half /= 2) {
+    for (u64 first = 0; first < n; first += 2 * half, ++node) {
+      const auto t = RawTwiddle<U64x1>::Set(table, node);
+      for (u64 i = first; i < first + half; ++i) {
+        U64x1 u = {x[i]}, v = {x[i + half]};
+        a.Forward<0>(u, v, t);
+        x[i] = u.v;
+        x[i + half] = v.v;
+      }
     }
   }
-  if (span == 2 * kPair) {
-    for (u64 i = 0; i < n / span; ++i) {
-      Radix2Pass<V, false>(x + i * span, span / 2, node + i, table, q);
-    }
-    node *= 2;
-  }
-  const auto p = LanePrime<V>::Set(q);
-  for (u64 i = 0; i < n; i += kPair, ++node) {
-    V x0 = V::Load(x + i), x1 = V::Load(x + i + V::kLanes);
-    ForwardButterfly(x0, x1, LaneTwiddle<V>::Set(table, node), p);
-    ForwardInside<V, V::kLanes / 2>(x0, x1, 2 * node, table, p);
-    Collect<V, V::kLanes / 2>(x0, x1);
-    SubIfAtLeast(SubIfAtLeast(x0, p.two_q), p.q).Store(out + i);
-    SubIfAtLeast(SubIfAtLeast(x1, p.two_q), p.q).Store(out + i + V::kLanes);
-  }
+  for (u64 i = 0; i < n; ++i) x[i] = a.Word({x[i]}).v;
 }
 
-// Stages up from blocks of one element. n >= 2 * kLanes. x in [0, 2q), and again on return.
-template <class V>
-void InverseBlock(u64* x, u64 n, u64 node, const Twiddles& table, u64 q) {
-  constexpr u64 kPair = 2 * V::kLanes;
-  if (n > kCachedElements) {
-    for (u64 i = 0; i < 4; ++i) {
-      InverseBlock<V>(x + i * (n / 4), n / 4, 4 * node + i, table, q);
-    }
-    InverseRadix4Pass<V>(x, n / 4, node, table, q);
-    return;
-  }
-  const auto p = LanePrime<V>::Set(q);
-  u64 leaf = node * (n / kPair);
-  for (u64 i = 0; i < n; i += kPair, ++leaf) {
-    V x0 = V::Load(x + i), x1 = V::Load(x + i + V::kLanes);
-    Spread<V, V::kLanes / 2>(x0, x1);
-    InverseInside<V, V::kLanes / 2>(x0, x1, 2 * leaf, table, p);
-    InverseButterfly(x0, x1, LaneTwiddle<V>::Set(table, leaf), p);
-    x0.Store(x + i);
-    x1.Store(x + i + V::kLanes);
-  }
-  u64 span = kPair;
-  for (; 4 * span <= n; span *= 4) {
-    const u64 first = node * (n / (4 * span));
-    for (u64 i = 0; i < n / (4 * span); ++i) {
-      InverseRadix4Pass<V>(x + i * 4 * span, span, first + i, table, q);
+inline void InverseShort(const Scalar& a, u64* x, u64 n, const Twiddles& table,
+                         const NttLimb& limb) {
+  for (u64 half = 1; half < n; half *= 2) {
+    u64 node = n / half / 2;
+    for (u64 first = 0; first < n; first += 2 * half, ++node) {
+      const auto t = RawTwiddle<U64x1>::Set(table, node);
+      for (u64 i = first; i < first + half; ++i) {
+        U64x1 u = {x[i]}, v = {x[i + half]};
+        a.Inverse<2, true>(u, v, t);
+        x[i] = u.v;
+        x[i + half] = v.v;
+      }
     }
   }
-  if (span < n) Radix2Pass<V, true>(x, span, node, table, q);
+  const auto scale = RawTwiddle<U64x1>::Set(limb.scale);
+  for (u64 i = 0; i < n; ++i) x[i] = SubIfAtLeast(a.product({x[i]}, scale), a.q).v;
 }
 
-// A word to [0, q). Digits may be negative, and are then small.
-CW_INLINE u64 CanonicalWord(i64 word, u64 q) {
-  const u64 lifted = (u64)word + (q & (u64)(word >> 63));
-  return __builtin_expect(lifted < q, 1) ? lifted : CanonicalRemainder(word, q);
-}
-
-// Reads a row, reduced to [0, q), optionally through a permutation.
+// A row of a tensor.
 template <class In>
-void LoadRow(u64* x, const In* a, i64 step, const u32* order, u64 n, u64 q) {
-  if (order != nullptr) {
-    for (u64 i = 0; i < n; ++i) x[i] = CanonicalWord(a[(i64)order[i] * step], q);
-  } else {
-    for (u64 i = 0; i < n; ++i) x[i] = CanonicalWord(a[(i64)i * step], q);
-  }
+struct Row {
+  const In* data;
+  i64 step;
+  Permutation order;
+};
+
+// Calls body(words) with the words of a row side by side: where they lie, or gathered to x.
+template <class In, class Body>
+CW_INLINE void WithWords(const Row<In>& row, u64* x, u64 n, u64 q, const Body& body) {
+  if (row.step == 1 && row.order.index == nullptr) return body(Words<In>{row.data, q});
+  LoadRow(x, row.data, row.step, row.order, n, q);
+  body(Words<u64>{x, q});
 }
 
-template <class Out>
-void StoreRow(Out* out, i64 step, const u64* x, const u32* order, u64 n) {
-  if (order == nullptr) {
-    for (u64 i = 0; i < n; ++i) out[(i64)i * step] = (Out)x[i];
-  } else if (step == 1) {
-    for (u64 i = 0; i < n; ++i) out[i] = (Out)x[order[i]];
-  } else {
-    for (u64 i = 0; i < n; ++i) out[(i64)i * step] = (Out)x[order[i]];
-  }
-}
-
-// One row: canonical results in natural order of the recurrence, to out.
+// x holds a row of numbers meanwhile; words in [0, q), in the order of the recurrence, go to out,
+// which may be x. The row may lie at x too, if it needs no permutation.
 template <class V, class In, class Out>
-void ForwardRow(const In* a, i64 step, u64* x, u64 n, const Twiddles& table, u64 q, Out* out) {
-  if (step == 1 && n >= 8 * V::kLanes) {
-    const V outside = ForwardRadix4Pass<V>(a, x, n / 4, 1, table, q);
-    if (__builtin_expect(AnyTopBit(outside), 0)) {
-      LoadRow(x, a, step, nullptr, n, q);
-      ForwardRadix4Pass<V>(x, x, n / 4, 1, table, q);
-    }
-    for (u64 i = 0; i < 4; ++i) {
-      ForwardBlock<V>(x + i * (n / 4), n / 4, 4 + i, table, q, out + i * (n / 4));
-    }
+void ForwardRow(const Row<In>& row, u64* x, u64 n, const Twiddles& table, const NttLimb& limb,
+                Out* out) {
+  if (n < kLeastVectorSize) {
+    LoadRow(x, row.data, row.step, row.order, n, limb.q);
+    ForwardShort(Scalar(limb.q), x, n, table);
+    StoreRow(out, 1, x, {nullptr, 0}, n);
     return;
   }
-  LoadRow(x, a, step, nullptr, n, q);
-  if (n >= 2 * V::kLanes) {
-    ForwardBlock<V>(x, n, 1, table, q, out);
-  } else if (n >= 2) {
-    ForwardBlock<U64x1>(x, n, 1, table, q, out);
-  } else {
-    out[0] = (Out)x[0];
-  }
+  WithArithmetic<V>(limb, [&](const auto& a) {
+    WithWords(row, x, n, limb.q,
+              [&](const auto& words) { ForwardWords(a, words, x, n, table, out); });
+  });
 }
 
-struct RowOffsets {
-  u64 limb;
-  i64 out, a;
+template <class V, class In, class Out>
+void InverseRow(const Row<In>& row, u64* x, u64 n, const Twiddles& table, const NttLimb& limb,
+                Out* out) {
+  if (n < kLeastVectorSize) {
+    LoadRow(x, row.data, row.step, row.order, n, limb.q);
+    InverseShort(Scalar(limb.q), x, n, table, limb);
+    StoreRow(out, 1, x, {nullptr, 0}, n);
+    return;
+  }
+  WithArithmetic<V>(limb, [&](const auto& a) {
+    WithWords(row, x, n, limb.q,
+              [&](const auto& words) { InverseWords(a, words, x, n, table, limb, out); });
+  });
+}
 
-  RowOffsets(const cw_launch& launch, u64 row)
-      : limb(row % Dim(launch, 2)), out(OffsetAt3(launch, 0, row)), a(OffsetAt3(launch, 1, row)) {}
+// One unit of a launch. Operands: out, a, q, psi, perm; for the inverse n_inv, which is in the
+// limb. Axes: l, r, k, m; units are l, r, k.
+template <class In, class Out>
+struct RowOf {
+  const NttLimb& limb;
+  const In* a;
+  Out* out;
+  i64 a_step, out_step;
+  Permutation order;
 
-  static i64 OffsetAt3(const cw_launch& launch, u32 operand, u64 row) {
+  RowOf(const cw_launch& launch, const NttPlan& plan, u64 row)
+      : limb(plan.Limb(launch, row % plan.limbs)),
+        a(Data<const In>(launch, 1) + Offset(launch, 1, row)),
+        out(Data<Out>(launch, 0) + Offset(launch, 0, row)),
+        a_step(Strides(launch, 1)[3]),
+        out_step(Strides(launch, 0)[3]),
+        order{nullptr, 0} {
+    if (limb.order == RowOrder::kPermuted) {
+      order = {Data<const i64>(launch, 4), Strides(launch, 4)[3]};
+    }
+  }
+
+  static i64 Offset(const cw_launch& launch, u32 operand, u64 row) {
     const i64* strides = Strides(launch, operand);
     const u64 limbs = Dim(launch, 2), rows = Dim(launch, 1);
     return (i64)(row % limbs) * strides[2] + (i64)(row / limbs % rows) * strides[1] +
            (i64)(row / limbs / rows) * strides[0];
   }
+
+  // Where numbers lie between passes: in the result if it takes them.
+  u64* Workplace(void* scratch) const {
+    const bool fits = sizeof(Out) == sizeof(u64) && out_step == 1 && order.index == nullptr;
+    return fits ? reinterpret_cast<u64*>(out) : static_cast<u64*>(scratch);
+  }
 };
 
-// Operands: out, a, q, psi, perm. Axes: l, r, k, m; units are l, r, k.
 template <class V, class In, class Out>
 void ForwardNtt(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
   const NttPlan plan(launch);
-  auto* x = static_cast<u64*>(scratch);
-  const u32* order = nullptr;
-  if (launch.data[4] != nullptr) order = plan.Permutation(launch.prepared);
-  const i64 out_step = Strides(launch, 0)[3], a_step = Strides(launch, 1)[3];
-  for (u64 row = begin; row < end; ++row) {
-    const RowOffsets at(launch, row);
-    const Twiddles table = plan.TwiddlesOf(launch.prepared, at.limb);
-    const u64 q = plan.ModulusOf(launch.prepared, at.limb).q;
-    const In* a = Data<const In>(launch, 1) + at.a;
-    Out* out = Data<Out>(launch, 0) + at.out;
-    if (order == nullptr && out_step == 1) {
-      ForwardRow<V>(a, a_step, x, plan.size, table, q, out);
+  for (u64 unit = begin; unit < end; ++unit) {
+    const RowOf<In, Out> row(launch, plan, unit);
+    const Twiddles table = plan.Table(row.limb);
+    const Row<In> source = {row.a, row.a_step, {nullptr, 0}};
+    u64* x = row.Workplace(scratch);
+    if (row.out_step == 1 && row.order.index == nullptr) {
+      ForwardRow<V>(source, x, plan.size, table, row.limb, row.out);
     } else {
-      ForwardRow<V>(a, a_step, x, plan.size, table, q, x);
-      StoreRow(out, out_step, x, order, plan.size);
+      ForwardRow<V>(source, x, plan.size, table, row.limb, x);
+      StoreRow(row.out, row.out_step, x, row.order, plan.size);
     }
   }
 }
 
-// x * n_inv mod q, canonical, for x in [0, 2q). out may be x.
-template <class V, class Out>
-CW_INLINE void ScaleRow(const u64* x, u64 n, const NttModulus& m, Out* out) {
-  const V scale = V::Set(m.scale), shoup = V::Set(m.scale_shoup), q = V::Set(m.q);
-  for (u64 i = 0; i < n; i += V::kLanes) {
-    SubIfAtLeast(MulShoupLazy(V::Load(x + i), scale, shoup, q), q).Store(out + i);
-  }
-}
-
-// One row from x, which is overwritten, to out.
-template <class V, class Out>
-void InverseRow(u64* x, u64 n, const Twiddles& table, const NttModulus& m, Out* out) {
-  if (n >= 2 * V::kLanes) {
-    InverseBlock<V>(x, n, 1, table, m.q);
-    ScaleRow<V>(x, n, m, out);
-    return;
-  }
-  if (n >= 2) InverseBlock<U64x1>(x, n, 1, table, m.q);
-  ScaleRow<U64x1>(x, n, m, out);
-}
-
-// Operands: out, a, q, psi_inv, perm, n_inv. Axes and units as above.
 template <class V, class In, class Out>
 void InverseNtt(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
   const NttPlan plan(launch);
-  auto* x = static_cast<u64*>(scratch);
-  const u32* order = nullptr;
-  if (launch.data[4] != nullptr) order = plan.Permutation(launch.prepared);
-  for (u64 row = begin; row < end; ++row) {
-    const RowOffsets at(launch, row);
-    const Twiddles table = plan.TwiddlesOf(launch.prepared, at.limb);
-    const NttModulus& m = plan.ModulusOf(launch.prepared, at.limb);
-    const In* a = Data<const In>(launch, 1) + at.a;
-    LoadRow(x, a, Strides(launch, 1)[3], order, plan.size, m.q);
-    Out* out = Data<Out>(launch, 0) + at.out;
-    const i64 out_step = Strides(launch, 0)[3];
-    if (out_step == 1) {
-      InverseRow<V>(x, plan.size, table, m, out);
+  for (u64 unit = begin; unit < end; ++unit) {
+    const RowOf<In, Out> row(launch, plan, unit);
+    const Twiddles table = plan.Table(row.limb);
+    const Row<In> source = {row.a, row.a_step, row.order};
+    u64* x = row.Workplace(scratch);
+    if (row.out_step == 1) {
+      InverseRow<V>(source, x, plan.size, table, row.limb, row.out);
     } else {
-      InverseRow<V>(x, plan.size, table, m, x);
-      StoreRow(out, out_step, x, nullptr, plan.size);
+      InverseRow<V>(source, x, plan.size, table, row.limb, x);
+      StoreRow(row.out, row.out_step, x, {nullptr, 0}, plan.size);
     }
   }
 }

@@ -21,9 +21,10 @@ struct U64x1 {
   static CW_INLINE U64x1 Load(const T* p) {
     return {(u64)(i64)*p};
   }
-  // kLanes / repeat words, each in `repeat` neighbouring lanes. May read past them.
-  template <int repeat>
-  static CW_INLINE U64x1 LoadRepeated(const u64* p) {
+  // kLanes / step words in bit-reversed order of their places, each in the lanes that the elements
+  // of its block have after TurnTo<step>, or if not `forward` before TurnFrom<step>.
+  template <int step, bool forward>
+  static CW_INLINE U64x1 LoadTurned(const u64* p) {
     return {*p};
   }
   template <class T>
@@ -47,9 +48,26 @@ CW_INLINE U64x1 MulWide(U64x1 a, U64x1 b, U64x1& low) {
   return {(u64)(product >> 64)};
 }
 
-// There is nothing inside one lane to exchange: only named here.
+// a b - c d, the low word.
+CW_INLINE U64x1 MulLowDifference(U64x1 a, U64x1 b, U64x1 c, U64x1 d) {
+  return {a.v * b.v - c.v * d.v};
+}
+
+template <int count>
+CW_INLINE U64x1 ShiftRightBy(U64x1 a) {
+  return {a.v >> count};
+}
+
+// x and y hold 2 * kLanes neighbours. TurnTo<step>, from the order that TurnTo<2 * step> left (from
+// the natural one for the greatest step), brings partners at distance `step` into the same lane of
+// x and y; TurnBack leads from step 1 to the natural order. The other way, TurnToLast leads to step
+// 1, TurnFrom<step> to step 2 * step or at last to the natural order. In one lane nothing turns.
 template <int step>
-CW_INLINE void Exchange(U64x1&, U64x1&) {}
+CW_INLINE void TurnTo(U64x1&, U64x1&) {}
+template <int step>
+CW_INLINE void TurnFrom(U64x1&, U64x1&) {}
+CW_INLINE void TurnBack(U64x1&, U64x1&) {}
+CW_INLINE void TurnToLast(U64x1&, U64x1&) {}
 
 // (high, low) += (a, b) as 128-bit numbers.
 CW_INLINE void AddWide(U64x1& high, U64x1& low, U64x1 a, U64x1 b) {

@@ -30,11 +30,11 @@ struct U64x4 {
     memcpy(&four, p, sizeof four);
     return {_mm256_cvtepi8_epi64(_mm_cvtsi32_si128(four))};
   }
-  template <int repeat>
-  static CW_INLINE U64x4 LoadRepeated(const u64* p) {
-    static_assert(repeat == 1 || repeat == 2, "what a vector of four has");
-    const U64x4 all = Load(p);
-    return {repeat == 1 ? all.v : _mm256_permute4x64_epi64(all.v, 0x50)};
+  template <int step, bool>
+  static CW_INLINE U64x4 LoadTurned(const u64* p) {
+    static_assert(step == 1 || step == 2, "what a vector of four has");
+    if constexpr (step == 1) return Load(p);
+    return {_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)p))};
   }
 
   CW_INLINE void Store(u64* p) const { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v); }
@@ -59,6 +59,24 @@ CW_INLINE U64x4 MulLow(U64x4 a, U64x4 b) {
   const __m256i cross =
       _mm256_add_epi64(_mm256_mul_epu32(a_high, b.v), _mm256_mul_epu32(a.v, b_high));
   return {_mm256_add_epi64(_mm256_mul_epu32(a.v, b.v), _mm256_slli_epi64(cross, 32))};
+}
+
+// a b - c d: the products of upper halves meet before they are shifted.
+CW_INLINE U64x4 MulLowDifference(U64x4 a, U64x4 b, U64x4 c, U64x4 d) {
+  const __m256i a_high = _mm256_srli_epi64(a.v, 32), b_high = _mm256_srli_epi64(b.v, 32);
+  const __m256i c_high = _mm256_srli_epi64(c.v, 32), d_high = _mm256_srli_epi64(d.v, 32);
+  const __m256i plus =
+      _mm256_add_epi64(_mm256_mul_epu32(a_high, b.v), _mm256_mul_epu32(a.v, b_high));
+  const __m256i minus =
+      _mm256_add_epi64(_mm256_mul_epu32(c_high, d.v), _mm256_mul_epu32(c.v, d_high));
+  const __m256i cross = _mm256_slli_epi64(_mm256_sub_epi64(plus, minus), 32);
+  const __m256i low = _mm256_sub_epi64(_mm256_mul_epu32(a.v, b.v), _mm256_mul_epu32(c.v, d.v));
+  return {_mm256_add_epi64(low, cross)};
+}
+
+template <int count>
+CW_INLINE U64x4 ShiftRightBy(U64x4 a) {
+  return {_mm256_srli_epi64(a.v, count)};
 }
 
 // Schoolbook over halves; `middle` and `carry` stay below 2^64.
@@ -107,12 +125,30 @@ CW_INLINE U64x4 LessWide(U64x4 high, U64x4 low, U64x4 bound_high, U64x4 bound_lo
   return {_mm256_srli_epi64(_mm256_or_si256(less, decided), 63)};
 }
 
-template <int step>
-CW_INLINE void Exchange(U64x4& x, U64x4& y) {
-  static_assert(step == 1 || step == 2, "what a vector of four has");
+// Index bits are (vector; pair of lanes; lane of a pair), in natural order (2; 1; 0).
+CW_INLINE void ExchangeLanes(U64x4& x, U64x4& y) {  // (v; c; l) to (l; c; v)
   const __m256i a = x.v, b = y.v;
-  x.v = step == 2 ? _mm256_permute2x128_si256(a, b, 0x20) : _mm256_unpacklo_epi64(a, b);
-  y.v = step == 2 ? _mm256_permute2x128_si256(a, b, 0x31) : _mm256_unpackhi_epi64(a, b);
+  x.v = _mm256_unpacklo_epi64(a, b);
+  y.v = _mm256_unpackhi_epi64(a, b);
+}
+CW_INLINE void ExchangePairs(U64x4& x, U64x4& y) {  // (v; c; l) to (c; v; l)
+  const __m256i a = x.v, b = y.v;
+  x.v = _mm256_permute2x128_si256(a, b, 0x20);
+  y.v = _mm256_permute2x128_si256(a, b, 0x31);
+}
+
+// Step 2: (1; 0; 2). Step 1: (0; 1; 2).
+template <int step>
+CW_INLINE void TurnTo(U64x4& x, U64x4& y) {
+  if constexpr (step == 2) ExchangeLanes(x, y);
+  ExchangePairs(x, y);
+}
+CW_INLINE void TurnBack(U64x4& x, U64x4& y) { ExchangeLanes(x, y); }
+CW_INLINE void TurnToLast(U64x4& x, U64x4& y) { ExchangeLanes(x, y); }
+template <int step>
+CW_INLINE void TurnFrom(U64x4& x, U64x4& y) {
+  ExchangePairs(x, y);
+  if constexpr (step == 2) ExchangeLanes(x, y);
 }
 
 }  // namespace

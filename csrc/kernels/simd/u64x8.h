@@ -24,18 +24,16 @@ struct U64x8 {
   static CW_INLINE U64x8 Load(const int8_t* p) {
     return {_mm512_cvtepi8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))};
   }
-  template <int repeat>
-  static CW_INLINE U64x8 LoadRepeated(const u64* p) {
-    static_assert(repeat == 1 || repeat == 2 || repeat == 4, "what a vector of eight has");
-    if constexpr (repeat == 1) return Load(p);
-    if constexpr (repeat == 2) {
-      const __m256i four = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-      const __m512i order = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3);
-      return {_mm512_permutexvar_epi64(order, _mm512_castsi256_si512(four))};
+  template <int step, bool forward>
+  static CW_INLINE U64x8 LoadTurned(const u64* p) {
+    static_assert(step == 1 || step == 2 || step == 4, "what a vector of eight has");
+    if constexpr (step == 1) return Load(p);
+    const __m512i two = _mm512_broadcast_i64x2(_mm_loadu_si128((const __m128i*)p));
+    if constexpr (step == 4) return {two};
+    if constexpr (forward) {
+      return {_mm512_mask_broadcast_i64x2(two, 0xf0, _mm_loadu_si128((const __m128i*)(p + 2)))};
     }
-    const __m128i two = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-    const __m512i order = _mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1);
-    return {_mm512_permutexvar_epi64(order, _mm512_castsi128_si512(two))};
+    return {_mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i*)p))};
   }
 
   CW_INLINE void Store(u64* p) const { _mm512_storeu_si512(p, v); }
@@ -53,6 +51,13 @@ CW_INLINE U64x8 Xor(U64x8 a, U64x8 b) { return {_mm512_xor_si512(a.v, b.v)}; }
 CW_INLINE U64x8 ShiftLeft(U64x8 a, U64x8 count) { return {_mm512_sllv_epi64(a.v, count.v)}; }
 CW_INLINE U64x8 ShiftRight(U64x8 a, U64x8 count) { return {_mm512_srlv_epi64(a.v, count.v)}; }
 CW_INLINE U64x8 MulLow(U64x8 a, U64x8 b) { return {_mm512_mullo_epi64(a.v, b.v)}; }
+CW_INLINE U64x8 MulLowDifference(U64x8 a, U64x8 b, U64x8 c, U64x8 d) {
+  return {_mm512_sub_epi64(_mm512_mullo_epi64(a.v, b.v), _mm512_mullo_epi64(c.v, d.v))};
+}
+template <int count>
+CW_INLINE U64x8 ShiftRightBy(U64x8 a) {
+  return {_mm512_srli_epi64(a.v, count)};
+}
 
 // Schoolbook over halves of 32 bits; `middle` and `carry` stay below 2^64.
 CW_INLINE U64x8 MulWide(U64x8 a, U64x8 b, U64x8& low) {
@@ -104,19 +109,55 @@ CW_INLINE U64x8 Pick(U64x8 x, u64 order) {
   return {_mm512_permutexvar_epi64(lanes, x.v)};
 }
 
-template <int step>
-CW_INLINE void Exchange(U64x8& x, U64x8& y) {
-  static_assert(step == 1 || step == 2 || step == 4, "what a vector of eight has");
+// Index bits are (vector; pair of lanes 1, 0; lane of a pair), in natural order (3; 2, 1; 0). One
+// instruction a vector exchanges two of them; those with two operands run beside multiplications,
+// which general permutations of two vectors do not.
+CW_INLINE void ExchangeLanes(U64x8& x, U64x8& y) {  // (v; c d; l) to (l; c d; v)
   const __m512i a = x.v, b = y.v;
+  x.v = _mm512_unpacklo_epi64(a, b);
+  y.v = _mm512_unpackhi_epi64(a, b);
+}
+CW_INLINE void ExchangeFarPairs(U64x8& x, U64x8& y) {  // (v; c d; l) to (c; v d; l)
+  const __m512i a = x.v, b = y.v;
+  x.v = _mm512_shuffle_i64x2(a, b, 0x44);
+  y.v = _mm512_shuffle_i64x2(a, b, 0xee);
+}
+CW_INLINE void TurnPairs(U64x8& x, U64x8& y) {  // (v; c d; l) to (d; v c; l)
+  const __m512i a = x.v, b = y.v;
+  x.v = _mm512_shuffle_i64x2(a, b, 0x88);
+  y.v = _mm512_shuffle_i64x2(a, b, 0xdd);
+}
+CW_INLINE void SwapMiddlePairs(U64x8& x, U64x8& y) {  // (v; c d; l) to (v; d c; l)
+  x.v = _mm512_shuffle_i64x2(x.v, x.v, 0xd8);
+  y.v = _mm512_shuffle_i64x2(y.v, y.v, 0xd8);
+}
+
+// Step 4: (2; 0 1; 3). Step 2: (1; 2 0; 3). Step 1: (0; 1 2; 3).
+template <int step>
+CW_INLINE void TurnTo(U64x8& x, U64x8& y) {
   if constexpr (step == 4) {
-    x.v = _mm512_shuffle_i64x2(a, b, 0x44);
-    y.v = _mm512_shuffle_i64x2(a, b, 0xee);
-  } else if constexpr (step == 2) {
-    x.v = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13), b);
-    y.v = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15), b);
+    ExchangeLanes(x, y);
+    ExchangeFarPairs(x, y);
   } else {
-    x.v = _mm512_unpacklo_epi64(a, b);
-    y.v = _mm512_unpackhi_epi64(a, b);
+    TurnPairs(x, y);
+  }
+}
+CW_INLINE void TurnBack(U64x8& x, U64x8& y) {
+  ExchangeLanes(x, y);
+  SwapMiddlePairs(x, y);
+}
+// Step 1: (0; 1 2; 3). Step 2: (1; 0 2; 3). Step 4: (2; 1 0; 3).
+CW_INLINE void TurnToLast(U64x8& x, U64x8& y) {
+  SwapMiddlePairs(x, y);
+  ExchangeLanes(x, y);
+}
+template <int step>
+CW_INLINE void TurnFrom(U64x8& x, U64x8& y) {
+  if constexpr (step == 1) {
+    ExchangeFarPairs(x, y);
+  } else {
+    TurnPairs(x, y);
+    if constexpr (step == 4) ExchangeLanes(x, y);
   }
 }
 

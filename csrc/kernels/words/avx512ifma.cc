@@ -4,5 +4,6 @@
 
 #include "kernels/modular/elementwise.h"
 #include "kernels/modular/modmul_axis_sum.h"
+#include "kernels/ntt/transform.h"
 #include "kernels/rns/base_convert.h"
 #include "kernels/words/muladd52.inc"

@@ -199,13 +199,9 @@ impl Call {
             params,
             data,
             stores,
-            prepared: Block::new(0),
+            prepared: Constants::default(),
         };
-        let mut prepared = Block::new(row.prepared_bytes(&ready.shape()));
-        let raw = ready.raw();
-        // SAFETY: operands hold all that their strides reach, the block is as large as asked for.
-        unsafe { row.prepare(&raw, prepared.start()) };
-        ready.prepared = prepared;
+        ready.prepared = ready.constants();
         ready
     }
 }
@@ -218,7 +214,24 @@ pub struct Ready {
     params: Vec<i64>,
     data: Vec<*mut c_void>,
     stores: Vec<Option<Store>>,
-    prepared: Block,
+    prepared: Constants,
+}
+
+/// What a row derived: one block, or one an index of its `prepared_axis` and pointers to them.
+#[derive(Default)]
+struct Constants {
+    blocks: Vec<Block>,
+    pointers: Vec<*const c_void>,
+}
+
+impl Constants {
+    fn pointer(&mut self) -> *const c_void {
+        match self.blocks.first_mut() {
+            _ if !self.pointers.is_empty() => self.pointers.as_ptr().cast(),
+            Some(block) => block.start().cast_const(),
+            None => std::ptr::null(),
+        }
+    }
 }
 
 impl Ready {
@@ -238,7 +251,53 @@ impl Ready {
             strides: self.strides.as_ptr(),
             data: self.data.as_ptr(),
             params: self.params.as_ptr(),
-            prepared: self.prepared.start().cast_const(),
+            prepared: self.prepared.pointer(),
+        }
+    }
+
+    fn constants(&self) -> Constants {
+        let (row, shape) = (self.row, self.shape());
+        let one = row.prepared_shape(&shape);
+        let bytes = row.prepared_bytes(&one.shape());
+        let count = row.prepared_count(&shape);
+        let mut constants = Constants::default();
+        for index in 0..count.unwrap_or(1) {
+            let data: Vec<_> = (0..self.data.len())
+                .map(|operand| self.start_of(operand, index))
+                .collect();
+            let raw = RawLaunch {
+                rank: one.dims.len() as u32,
+                operands: data.len() as u32,
+                dims: one.dims.as_ptr(),
+                strides: one.strides.as_ptr(),
+                data: data.as_ptr(),
+                params: one.params.as_ptr(),
+                prepared: std::ptr::null(),
+            };
+            let mut block = Block::new(bytes);
+            // SAFETY: operands hold all that their strides reach, the block is as large as asked
+            // for.
+            unsafe { row.prepare(&raw, block.start()) };
+            if count.is_some() {
+                constants.pointers.push(block.start().cast_const());
+            }
+            constants.blocks.push(block);
+        }
+        constants
+    }
+
+    /// Where `prepare` finds an operand for one index of the row's `prepared_axis`.
+    fn start_of(&self, operand: usize, index: usize) -> *mut c_void {
+        let Some(axis) = self.row.prepared_axis else {
+            return self.data[operand];
+        };
+        match &self.stores[operand] {
+            Some(store) if self.row.reads_constant(operand) => {
+                let step = self.strides[operand * self.dims.len() + axis] * index as i64;
+                let bytes = step as isize * store.dtype.size_bytes() as isize;
+                self.data[operand].wrapping_byte_offset(bytes)
+            }
+            _ => std::ptr::null_mut(),
         }
     }
 

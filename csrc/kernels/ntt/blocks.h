@@ -1,0 +1,166 @@
+// The order of passes: what fits a first-level cache is done stage by stage, what does not part by
+// part.
+#ifndef CLOAKWORK_KERNELS_NTT_BLOCKS_H_
+#define CLOAKWORK_KERNELS_NTT_BLOCKS_H_
+
+#include "kernels/ntt/passes.h"
+
+namespace cw {
+namespace {
+
+// 16 KB of data leave room in a first-level cache for the twiddles that stream past.
+constexpr u64 kCachedElements = 2048;
+
+// Where the stage after `count` others stands in a run of A::kStages.
+template <class A, int stage, int count>
+constexpr int kStageAfter = (stage + count) % A::kStages;
+
+// A part of a row: n elements at x, the blocks of `span` elements there start with block `node`.
+struct Part {
+  u64* x;
+  u64 n, span, node;
+
+  CW_INLINE Part Quarter(u64 i) const {
+    return {x + i * (n / 4), n / 4, n / 4, 4 * node + i};
+  }
+  CW_INLINE Part Finer() const { return {x, n, span / 4, 4 * node}; }
+};
+
+// Calls body(element, pair) for groups of kPairs pairs of vectors.
+template <class V, class Body>
+CW_INLINE void ForEachPairs(const Part& part, const Body& body) {
+  constexpr u64 kPair = 2 * V::kLanes;
+  const u64 first = part.node * (part.span / kPair);
+  for (u64 i = 0; i < part.n / kPair; i += kPairs) body(i * kPair, first + i);
+}
+
+template <int stage, class A, class Out>
+void ForwardLast(const A& a, const Part& part, const Twiddles& table, Out* out) {
+  ForEachPairs<typename A::V>(part, [&](u64 i, u64 node) {
+    ForwardInner<stage>(a, part.x + i, node, table, out + i);
+  });
+}
+
+// All stages of a part's blocks, to words in [0, q) at out, which may be where the part is.
+template <int stage, class A, class Out>
+void ForwardLevels(const A& a, const Part& part, const Twiddles& table, Out* out) {
+  using V = typename A::V;
+  constexpr u64 kPair = 2 * V::kLanes;
+  if (part.span > 2 * kPair) {
+    for (u64 i = 0; i < part.n / part.span; ++i) {
+      u64* block = part.x + i * part.span;
+      ForwardPass<stage, 2>(a, Numbers{block}, block, part.span, part.node + i, table);
+    }
+    ForwardLevels<kStageAfter<A, stage, 2>>(a, part.Finer(), table, out);
+    return;
+  }
+  // Left are the stages inside pairs, and the one before where the number of stages is odd.
+  const bool odd = part.span != kPair;
+  if constexpr (V::kLanes == 1) {
+    if (!odd) return ForwardLast<stage>(a, part, table, out);
+    for (u64 i = 0; i < part.n / part.span; ++i) {
+      u64* block = part.x + i * part.span;
+      ForwardPass<stage, 1>(a, Numbers{block}, block, part.span, part.node + i, table);
+    }
+    ForwardLast<kStageAfter<A, stage, 1>>(a, part, table, out);
+  } else if (odd) {
+    ForEachPairs<V>(part, [&](u64 i, u64 node) {
+      ForwardOuter<stage, true>(a, part.x + i, node, table);
+    });
+    ForwardLast<kStageAfter<A, stage, 3>>(a, part, table, out);
+  } else {
+    ForEachPairs<V>(part, [&](u64 i, u64 node) {
+      ForwardOuter<stage, false>(a, part.x + i, node, table);
+    });
+    ForwardLast<kStageAfter<A, stage, 2>>(a, part, table, out);
+  }
+}
+
+template <int stage, class A, class Out>
+void ForwardPart(const A& a, const Part& part, const Twiddles& table, Out* out) {
+  if (part.n <= kCachedElements) return ForwardLevels<stage>(a, part, table, out);
+  ForwardPass<stage, 2>(a, Numbers{part.x}, part.x, part.n, part.node, table);
+  for (u64 i = 0; i < 4; ++i) {
+    ForwardPart<kStageAfter<A, stage, 2>>(a, part.Quarter(i), table, out + i * (part.n / 4));
+  }
+}
+
+// A whole row of at least kLeastVectorSize words. The words and out may lie at x.
+template <class A, class In, class Out>
+void ForwardWords(const A& a, const Words<In>& words, u64* x, u64 n, const Twiddles& table,
+                  Out* out) {
+  const Part row = {x, n, n, 1};
+  constexpr int next = kStageAfter<A, 0, 2>;
+  ForwardPass<0, 2>(a, words, x, n, 1, table);
+  if (n <= kCachedElements) return ForwardLevels<next>(a, row.Finer(), table, out);
+  for (u64 i = 0; i < 4; ++i) {
+    ForwardPart<next>(a, row.Quarter(i), table, out + i * (n / 4));
+  }
+}
+
+// The stages up to the part's blocks, from words to numbers.
+template <class A, class In>
+void InverseLevels(const A& a, const Words<In>& words, const Part& part, const Twiddles& table,
+                   const NttLimb& limb) {
+  using V = typename A::V;
+  constexpr u64 kPair = 2 * V::kLanes;
+  ForEachPairs<V>(part, [&](u64 i, u64 node) {
+    InverseInner(a, words.From(i), part.x + i, node, table);
+  });
+  const bool odd = __builtin_ctzll(part.span / kPair) % 2 == 1;
+  u64 span = kPair;
+  const auto pass = [&](auto stages) {
+    for (u64 i = 0; i < part.n / span; ++i) {
+      u64* block = part.x + i * span;
+      const u64 node = part.node * (part.span / span) + i;
+      InversePass<stages, false>(a, block, block, span, node, table, limb);
+    }
+  };
+  if constexpr (V::kLanes == 1) {
+    if (odd) {
+      span *= 2;
+      pass(Index<1>{});
+    }
+  } else if (odd) {
+    span *= 2;
+    ForEachPairs<V>(part,
+                    [&](u64 i, u64 node) { InverseOuter<true>(a, part.x + i, node, table); });
+  } else {
+    ForEachPairs<V>(part,
+                    [&](u64 i, u64 node) { InverseOuter<false>(a, part.x + i, node, table); });
+  }
+  while (span < part.span) {
+    span *= 4;
+    pass(Index<2>{});
+  }
+}
+
+template <class A, class In>
+void InversePart(const A& a, const Words<In>& words, const Part& part, const Twiddles& table,
+                 const NttLimb& limb) {
+  if (part.n <= kCachedElements) return InverseLevels(a, words, part, table, limb);
+  for (u64 i = 0; i < 4; ++i) {
+    InversePart(a, words.From(i * (part.n / 4)), part.Quarter(i), table, limb);
+  }
+  InversePass<2, false>(a, part.x, part.x, part.n, part.node, table, limb);
+}
+
+// A whole row of at least kLeastVectorSize words. The words and out may lie at x.
+template <class A, class In, class Out>
+void InverseWords(const A& a, const Words<In>& words, u64* x, u64 n, const Twiddles& table,
+                  const NttLimb& limb, Out* out) {
+  const Part row = {x, n, n, 1};
+  if (n <= kCachedElements) {
+    InverseLevels(a, words, row.Finer(), table, limb);
+  } else {
+    for (u64 i = 0; i < 4; ++i) {
+      InversePart(a, words.From(i * (n / 4)), row.Quarter(i), table, limb);
+    }
+  }
+  InversePass<2, true>(a, x, out, n, 1, table, limb);
+}
+
+}  // namespace
+}  // namespace cw
+
+#endif  // CLOAKWORK_KERNELS_NTT_BLOCKS_H_

@@ -1,0 +1,204 @@
+// Passes over the rows of a transform: several stages in registers between a load and a store.
+//
+// A block is a node of the tree of sub-transforms: node 1 is the whole row, the halves of node i
+// are 2i and 2i + 1, and the butterfly that splits node i uses twiddle i of the table.
+#ifndef CLOAKWORK_KERNELS_NTT_PASSES_H_
+#define CLOAKWORK_KERNELS_NTT_PASSES_H_
+
+#include "kernels/ntt/row.h"
+
+namespace cw {
+namespace {
+
+// The twiddles of kLog stages from a node on, the coarsest first.
+template <class A, int kLog>
+struct NodeTwiddles {
+  typename A::Twiddle at[(1 << kLog) - 1];
+
+  CW_INLINE NodeTwiddles(const A& a, const Twiddles& table, u64 node) {
+    Unroll<kLog>(CW_UNROLLED(stage) {
+      constexpr int s = stage;
+      Unroll<1 << s>(CW_UNROLLED(i) {
+        at[(1 << s) - 1 + i] = a.Read(RawTwiddle<typename A::V>::Set(table, (node << s) + i));
+      });
+    });
+  }
+};
+
+// Stages over 2^kLog vectors that lie evenly over a block.
+template <int first_stage, int kLog, class A, class V>
+CW_INLINE void ForwardStages(const A& a, V (&r)[1 << kLog],
+                             const NodeTwiddles<A, kLog>& twiddles) {
+  Unroll<kLog>(CW_UNROLLED(stage) {
+    constexpr int s = stage;
+    Unroll<1 << (kLog - 1)>(CW_UNROLLED(pair) {
+      constexpr int half = 1 << (kLog - 1 - s), group = pair / half;
+      constexpr int i = group * half + pair;
+      a.template Forward<first_stage + s>(r[i], r[i + half], twiddles.at[(1 << s) - 1 + group]);
+    });
+  });
+}
+
+// Sums of sums are brought back each second stage; kLast: the coarsest stage scales instead.
+template <int kLog, bool kLast, class A, class V>
+CW_INLINE void InverseStages(const A& a, V (&r)[1 << kLog], const NodeTwiddles<A, kLog>& twiddles,
+                             const NttLimb& limb) {
+  Unroll<kLog>(CW_UNROLLED(stage) {
+    constexpr int s = stage;
+    Unroll<1 << (kLog - 1)>(CW_UNROLLED(pair) {
+      constexpr int half = 1 << s, group = pair / half, i = group * half + pair;
+      constexpr bool of_sums = s % 2 == 1 && pair % half < half / 2;
+      constexpr int range = of_sums ? 4 : 2;
+      V &u = r[i], &v = r[i + half];
+      if constexpr (kLast && s == kLog - 1) {
+        a.template InverseLast<range>(u, v, a.Read(RawTwiddle<V>::Set(limb.scale)),
+                                      a.Read(RawTwiddle<V>::Set(limb.last)));
+      } else {
+        constexpr bool reduce = s % 2 == 1 || s == kLog - 1;
+        a.template Inverse<range, reduce>(u, v, twiddles.at[(1 << (kLog - 1 - s)) - 1 + group]);
+      }
+    });
+  });
+}
+
+// kLog stages over a block of n elements in memory, from source to x, which may be the same.
+template <int first_stage, int kLog, class A, class Source>
+CW_INLINE void ForwardPass(const A& a, const Source& source, u64* x, u64 n, u64 node,
+                           const Twiddles& table) {
+  using V = typename A::V;
+  const NodeTwiddles<A, kLog> twiddles(a, table, node);
+  const u64 step = n >> kLog;
+  for (u64 i = 0; i < step; i += V::kLanes) {
+    V r[1 << kLog];
+    source.Load(a, r, i, step);
+    ForwardStages<first_stage>(a, r, twiddles);
+    Unroll<1 << kLog>(CW_UNROLLED(k) { r[k].Store(x + i + k * step); });
+  }
+}
+
+template <int kLog, bool kLast, class A, class Out>
+CW_INLINE void InversePass(const A& a, const u64* x, Out* out, u64 n, u64 node,
+                           const Twiddles& table, const NttLimb& limb) {
+  using V = typename A::V;
+  const NodeTwiddles<A, kLog> twiddles(a, table, node);
+  const u64 step = n >> kLog;
+  for (u64 i = 0; i < step; i += V::kLanes) {
+    V r[1 << kLog];
+    Unroll<1 << kLog>(CW_UNROLLED(k) { r[k] = V::Load(x + i + k * step); });
+    InverseStages<kLog, kLast>(a, r, twiddles, limb);
+    Unroll<1 << kLog>(CW_UNROLLED(k) { r[k].Store(out + i + k * step); });
+  }
+}
+
+// The last stages of a transform are those inside pairs of vectors, which hold 2 * kLanes
+// neighbours each. Vectors take them in two passes: the outer ones, at distances kLanes and
+// kLanes / 2, and the inner ones. Short passes win over one that keeps all in registers: processors
+// hold only so many instructions that wait for one another.
+
+// One stage inside pairs, at distance `step`; of pairs r[2k], r[2k + 1], the first is block `node`.
+template <int stage, int step, class A, class V, int size>
+CW_INLINE void ForwardInside(const A& a, V (&r)[size], u64 node, const Twiddles& table) {
+  constexpr int kNodes = V::kLanes / step;
+  Unroll<size / 2>(CW_UNROLLED(k) {
+    V &x = r[2 * k], &y = r[2 * k + 1];
+    if constexpr (step == V::kLanes) {
+      a.template Forward<stage>(x, y, a.Read(RawTwiddle<V>::Set(table, node + k)));
+    } else {
+      TurnTo<step>(x, y);
+      const auto t = RawTwiddle<V>::template Turned<step, true>(table, (node + k) * kNodes);
+      a.template Forward<stage>(x, y, a.Read(t));
+    }
+  });
+}
+
+template <int step, int range, bool reduce, class A, class V, int size>
+CW_INLINE void InverseInside(const A& a, V (&r)[size], u64 node, const Twiddles& table) {
+  constexpr int kNodes = V::kLanes / step;
+  Unroll<size / 2>(CW_UNROLLED(k) {
+    V &x = r[2 * k], &y = r[2 * k + 1];
+    if constexpr (step == V::kLanes) {
+      a.template Inverse<range, reduce>(x, y, a.Read(RawTwiddle<V>::Set(table, node + k)));
+    } else {
+      const auto t = RawTwiddle<V>::template Turned<step, false>(table, (node + k) * kNodes);
+      a.template Inverse<range, reduce>(x, y, a.Read(t));
+      TurnFrom<step>(x, y);
+    }
+  });
+}
+
+// Pairs that a pass takes together.
+constexpr int kPairs = 4;
+
+// The outer stages of kPairs pairs from block `node` on; kMore: first the stage before, where pairs
+// are halves.
+template <int first_stage, bool kMore, class A>
+CW_INLINE void ForwardOuter(const A& a, u64* x, u64 node, const Twiddles& table) {
+  using V = typename A::V;
+  constexpr int stage = first_stage + kMore;
+  V r[2 * kPairs];
+  Numbers{x}.Load(a, r, 0, V::kLanes);
+  if constexpr (kMore) {
+    Unroll<kPairs / 2>(CW_UNROLLED(k) {
+      const auto t = a.Read(RawTwiddle<V>::Set(table, node / 2 + k));
+      a.template Forward<first_stage>(r[4 * k], r[4 * k + 2], t);
+      a.template Forward<first_stage>(r[4 * k + 1], r[4 * k + 3], t);
+    });
+  }
+  ForwardInside<stage, V::kLanes>(a, r, node, table);
+  ForwardInside<stage + 1, V::kLanes / 2>(a, r, node, table);
+  Unroll<2 * kPairs>(CW_UNROLLED(k) { r[k].Store(x + k * V::kLanes); });
+}
+
+template <bool kMore, class A>
+CW_INLINE void InverseOuter(const A& a, u64* x, u64 node, const Twiddles& table) {
+  using V = typename A::V;
+  V r[2 * kPairs];
+  Numbers{x}.Load(a, r, 0, V::kLanes);
+  InverseInside<V::kLanes / 2, 2, false>(a, r, node, table);
+  InverseInside<V::kLanes, 4, true>(a, r, node, table);
+  if constexpr (kMore) {
+    Unroll<kPairs / 2>(CW_UNROLLED(k) {
+      const auto t = a.Read(RawTwiddle<V>::Set(table, node / 2 + k));
+      a.template Inverse<2, true>(r[4 * k], r[4 * k + 2], t);
+      a.template Inverse<2, true>(r[4 * k + 1], r[4 * k + 3], t);
+    });
+  }
+  Unroll<2 * kPairs>(CW_UNROLLED(k) { r[k].Store(x + k * V::kLanes); });
+}
+
+// The inner stages of kPairs pairs, to canonical words.
+template <int first_stage, class A, class Out>
+CW_INLINE void ForwardInner(const A& a, const u64* x, u64 node, const Twiddles& table, Out* out) {
+  using V = typename A::V;
+  V r[2 * kPairs];
+  Numbers{x}.Load(a, r, 0, V::kLanes);
+  if constexpr (V::kLanes == 8) {
+    ForwardInside<first_stage, 2>(a, r, node, table);
+    ForwardInside<first_stage + 1, 1>(a, r, node, table);
+  } else {
+    ForwardInside<first_stage, 1>(a, r, node, table);
+  }
+  Unroll<kPairs>(CW_UNROLLED(k) { TurnBack(r[2 * k], r[2 * k + 1]); });
+  Unroll<2 * kPairs>(CW_UNROLLED(k) { a.Word(r[k]).Store(out + k * V::kLanes); });
+}
+
+template <class A, class In>
+CW_INLINE void InverseInner(const A& a, const Words<In>& words, u64* x, u64 node,
+                            const Twiddles& table) {
+  using V = typename A::V;
+  V r[2 * kPairs];
+  words.Load(a, r, 0, V::kLanes);
+  Unroll<kPairs>(CW_UNROLLED(k) { TurnToLast(r[2 * k], r[2 * k + 1]); });
+  if constexpr (V::kLanes == 8) {
+    InverseInside<1, 2, false>(a, r, node, table);
+    InverseInside<2, 4, true>(a, r, node, table);
+  } else {
+    InverseInside<1, 2, true>(a, r, node, table);
+  }
+  Unroll<2 * kPairs>(CW_UNROLLED(k) { r[k].Store(x + k * V::kLanes); });
+}
+
+}  // namespace
+}  // namespace cw
+
+#endif  // CLOAKWORK_KERNELS_NTT_PASSES_H_
