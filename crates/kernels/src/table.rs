@@ -92,6 +92,7 @@ impl KernelRow {
     /// permutations and moduli are in range. `scratch` has [`KernelRow::scratch_bytes`] bytes,
     /// 64-byte aligned, for this call alone. Nothing else writes what the launch reads, and only
     /// calls on other units touch what it writes.
+    #[inline]
     pub unsafe fn run(&self, launch: &RawLaunch, begin: u64, end: u64, scratch: *mut c_void) {
         // SAFETY: the caller's promise.
         unsafe { (self.run)(launch, begin, end, scratch) }

@@ -190,10 +190,10 @@ pub struct Fused<'a> {
 enum Follows {
     /// It is in this slot of scratch memory.
     Slot(usize),
-    /// Element by element, of so many bytes.
-    Dense(usize),
-    /// By the strides of the geometry, of elements of so many bytes.
-    Strided(usize),
+    /// By so many bytes an element.
+    Steps(usize),
+    /// In a line by so many bytes an element, of so many bytes; between lines by the geometry.
+    Lines { step: usize, size: usize },
 }
 
 struct Member<'a> {
@@ -204,9 +204,10 @@ struct Member<'a> {
     pointers: &'a [*mut c_void],
     follows: [Follows; MAX_OPERANDS],
     /// Strides of the operands in a line.
-    steps: [i64; MAX_OPERANDS],
+    strides: [i64; MAX_OPERANDS],
     prepared: *const c_void,
-    /// Bytes from the constants of one index of each dimension to those of the next.
+    /// Bytes from the constants of one index of each dimension to those of the next; none where
+    /// they are the same for all.
     prepared_strides: SmallVec<[i64; 4]>,
 }
 
@@ -220,58 +221,79 @@ fn offset_at(position: u64, dims: &[i64], strides: &[i64]) -> i64 {
     let mut rest = position;
     let mut offset = 0;
     for (&dim, &stride) in dims.iter().zip(strides).rev() {
-        if rest == 0 {
-            break;
-        }
         offset += (rest % dim as u64) as i64 * stride;
         rest /= dim as u64;
     }
     offset
 }
 
-impl Member<'_> {
-    /// Where an operand's elements begin for a block.
-    fn operand(&self, operand: usize, at: u64, slots: Slots) -> *mut c_void {
-        let pointer = self.pointers[operand];
-        match self.follows[operand] {
-            Follows::Slot(slot) => slots.0.wrapping_add(slot * slots.1).cast(),
-            Follows::Dense(size) => pointer.wrapping_byte_add(size * at as usize),
-            Follows::Strided(size) => {
-                let rank = self.geometry.dims.len();
-                let strides = &self.geometry.strides[operand * rank..][..rank];
-                let elements = offset_at(at, &self.geometry.dims, strides) as isize;
-                pointer.wrapping_byte_offset(elements * size as isize)
-            }
+/// A member at work in one line: operand i of element `at` is at `starts[i] + at * steps[i]`.
+struct AtWork<'a> {
+    member: &'a Member<'a>,
+    starts: [*mut c_void; MAX_OPERANDS],
+    steps: [usize; MAX_OPERANDS],
+    prepared: *const c_void,
+}
+
+impl<'a> AtWork<'a> {
+    fn new(member: &'a Member<'a>, scratch: *mut u8, slot_bytes: usize) -> Self {
+        let mut starts = [std::ptr::null_mut(); MAX_OPERANDS];
+        let mut steps = [0; MAX_OPERANDS];
+        for (operand, &pointer) in member.pointers.iter().enumerate() {
+            (starts[operand], steps[operand]) = match member.follows[operand] {
+                Follows::Slot(slot) => (scratch.wrapping_add(slot * slot_bytes).cast(), 0),
+                Follows::Steps(step) | Follows::Lines { step, .. } => (pointer, step),
+            };
+        }
+        Self {
+            member,
+            starts,
+            steps,
+            prepared: member.prepared,
         }
     }
 
-    /// Computes elements `at .. at + count`, which lie in one line.
+    /// Finds the operands and constants of the line in which an element is.
+    fn enter(&mut self, at: u64) {
+        let geometry = self.member.geometry;
+        let rank = geometry.dims.len();
+        for (operand, &pointer) in self.member.pointers.iter().enumerate() {
+            if let Follows::Lines { step, size } = self.member.follows[operand] {
+                let strides = &geometry.strides[operand * rank..][..rank];
+                let offset = offset_at(at, &geometry.dims, strides) as isize * size as isize;
+                let before = (step * at as usize) as isize;
+                self.starts[operand] = pointer.wrapping_byte_offset(offset - before);
+            }
+        }
+        if !self.member.prepared_strides.is_empty() {
+            let offset = offset_at(at, &geometry.dims, &self.member.prepared_strides);
+            self.prepared = self.member.prepared.wrapping_byte_offset(offset as isize);
+        }
+    }
+
+    /// Computes elements `at .. at + count` of the line.
     ///
     /// # Safety
     /// As for [`Fused::run`].
-    unsafe fn run(&self, at: u64, count: u64, slots: Slots) {
+    unsafe fn run(&self, at: u64, count: u64) {
         let dims = [count as i64];
-        let mut data: [*mut c_void; MAX_OPERANDS] = [std::ptr::null_mut(); MAX_OPERANDS];
-        for (operand, start) in data.iter_mut().take(self.pointers.len()).enumerate() {
-            *start = self.operand(operand, at, slots);
+        let mut data = self.starts;
+        for (start, step) in data.iter_mut().zip(self.steps) {
+            *start = start.wrapping_byte_add(step * at as usize);
         }
-        let constants = offset_at(at, &self.geometry.dims, &self.prepared_strides);
         let launch = RawLaunch {
             rank: 1,
-            operands: self.pointers.len() as u32,
+            operands: self.member.pointers.len() as u32,
             dims: dims.as_ptr(),
-            strides: self.steps.as_ptr(),
+            strides: self.member.strides.as_ptr(),
             data: data.as_ptr(),
-            params: self.params,
-            prepared: self.prepared.wrapping_byte_offset(constants as isize),
+            params: self.member.params,
+            prepared: self.prepared,
         };
         // SAFETY: the block lies inside what the member's whole launch may touch.
-        unsafe { self.row.run(&launch, 0, count, std::ptr::null_mut()) };
+        unsafe { self.member.row.run(&launch, 0, count, std::ptr::null_mut()) };
     }
 }
-
-/// Where slots begin, and the bytes from one to the next.
-type Slots = (*mut u8, usize);
 
 impl Fused<'_> {
     /// Computes elements `begin .. end`, block by block.
@@ -280,26 +302,37 @@ impl Fused<'_> {
     /// As for `KernelRow::run`, of every member; `scratch` has room for all slots and is this
     /// call's alone.
     pub unsafe fn run(&self, begin: u64, end: u64, scratch: *mut u8) {
+        let work = |member| AtWork::new(member, scratch, self.slot_bytes);
+        let mut members: SmallVec<[AtWork; 8]> = self.members.iter().map(work).collect();
         let mut at = begin;
         while at < end {
-            let count = self.block.min(end - at).min(self.line - at % self.line);
-            for member in &self.members {
-                // SAFETY: the caller's promise; blocks of different elements share nothing.
-                unsafe { member.run(at, count, (scratch, self.slot_bytes)) };
+            let line_end = (at - at % self.line).saturating_add(self.line).min(end);
+            for member in &mut members {
+                member.enter(at);
             }
-            at += count;
+            while at < line_end {
+                let count = self.block.min(line_end - at);
+                for member in &members {
+                    // SAFETY: the caller's promise; blocks of different elements share nothing.
+                    unsafe { member.run(at, count) };
+                }
+                at += count;
+            }
         }
     }
 }
 
 /// Bytes between the constants of neighbouring indices: they lie in a list, row-major over the
-/// dimensions along which the operand varies that they come from.
+/// dimensions along which the operand varies that they come from. None where it does not vary.
 fn prepared_strides(geometry: &Geometry, candidate: &Candidate) -> SmallVec<[i64; 4]> {
     let Some((operand, bytes)) = candidate.constants else {
         return SmallVec::new();
     };
     let rank = geometry.dims.len();
     let own = &geometry.strides[operand as usize * rank..][..rank];
+    if own.iter().all(|&stride| stride == 0) {
+        return SmallVec::new();
+    }
     let mut reach = i64::from(bytes);
     let mut strides = SmallVec::from_elem(0, rank);
     for ((stride, &dim), &own) in strides.iter_mut().zip(&geometry.dims).zip(own).rev() {
@@ -320,20 +353,21 @@ impl Table {
             let first = step.first_address as usize;
             let count = candidate.operands as usize;
             let addresses = &plan.addresses[first..first + count];
+            let rank = geometry.dims.len();
             let mut follows = [Follows::Slot(0); MAX_OPERANDS];
             // Over a single element any stride does.
-            let mut steps = [1; MAX_OPERANDS];
+            let mut strides = [1; MAX_OPERANDS];
             for (operand, address) in addresses.iter().enumerate() {
+                if rank > 0 {
+                    strides[operand] = geometry.strides[operand * rank + rank - 1];
+                }
                 let size = usize::from(candidate.sizes[operand]);
+                let step = size * strides[operand] as usize;
                 follows[operand] = match address.space {
                     Space::Slot => Follows::Slot(address.index as usize),
-                    _ if moves(geometry, operand) => Follows::Dense(size),
-                    _ => Follows::Strided(size),
+                    _ if rank < 2 || moves(geometry, operand) => Follows::Steps(step),
+                    _ => Follows::Lines { step, size },
                 };
-                let rank = geometry.dims.len();
-                if rank > 0 {
-                    steps[operand] = geometry.strides[operand * rank + rank - 1];
-                }
             }
             // What stays in a block is not to be written past the caches.
             let inside = addresses[0].space == Space::Slot;
@@ -346,7 +380,7 @@ impl Table {
                 },
                 pointers: &self.pointers[first..first + count],
                 follows,
-                steps,
+                strides,
                 prepared: self.launches[index].prepared,
                 prepared_strides: prepared_strides(geometry, candidate),
             }

@@ -199,7 +199,9 @@ inline void ForEachResidue(const cw_launch& launch, u64 begin, u64 end) {
   if (!IsLine(launch)) return ForEachOfRows<V, Op, T>(launch, begin, end);
   Inputs<Op, T> inputs;
   for (int input = 0; input < Op::kInputs; ++input) {
-    inputs[input] = Data<const T>(launch, (u32)input + 1) + begin;
+    // One load each: a vector of pointers would wait for the stores that wrote them just now.
+    const void* data = __atomic_load_n(&launch.data[input + 1], __ATOMIC_RELAXED);
+    inputs[input] = static_cast<const T*>(data) + begin;
   }
   ComputeLine<V, Op>(Data<T>(launch, 0) + begin, inputs, end - begin,
                      *static_cast<const Modulus*>(launch.prepared));
