@@ -101,7 +101,7 @@ void ForwardWords(const A& a, const Words<In>& words, u64* x, u64 n, const Twidd
 // The stages up to the part's blocks, from words to numbers.
 template <class A, class In>
 void InverseLevels(const A& a, const Words<In>& words, const Part& part, const Twiddles& table,
-                   const NttLimb& limb) {
+                   const LastFactors& last) {
   using V = typename A::V;
   constexpr u64 kPair = 2 * V::kLanes;
   ForEachPairs<V>(part, [&](u64 i, u64 node) {
@@ -113,7 +113,7 @@ void InverseLevels(const A& a, const Words<In>& words, const Part& part, const T
     for (u64 i = 0; i < part.n / span; ++i) {
       u64* block = part.x + i * span;
       const u64 node = part.node * (part.span / span) + i;
-      InversePass<stages, false>(a, block, block, span, node, table, limb);
+      InversePass<stages, false>(a, block, block, span, node, table, last);
     }
   };
   if constexpr (V::kLanes == 1) {
@@ -137,27 +137,27 @@ void InverseLevels(const A& a, const Words<In>& words, const Part& part, const T
 
 template <class A, class In>
 void InversePart(const A& a, const Words<In>& words, const Part& part, const Twiddles& table,
-                 const NttLimb& limb) {
-  if (part.n <= kCachedElements) return InverseLevels(a, words, part, table, limb);
+                 const LastFactors& last) {
+  if (part.n <= kCachedElements) return InverseLevels(a, words, part, table, last);
   for (u64 i = 0; i < 4; ++i) {
-    InversePart(a, words.From(i * (part.n / 4)), part.Quarter(i), table, limb);
+    InversePart(a, words.From(i * (part.n / 4)), part.Quarter(i), table, last);
   }
-  InversePass<2, false>(a, part.x, part.x, part.n, part.node, table, limb);
+  InversePass<2, false>(a, part.x, part.x, part.n, part.node, table, last);
 }
 
 // A whole row of at least kLeastVectorSize words. The words and out may lie at x.
 template <class A, class In, class Out>
 void InverseWords(const A& a, const Words<In>& words, u64* x, u64 n, const Twiddles& table,
-                  const NttLimb& limb, Out* out) {
+                  const LastFactors& last, Out* out) {
   const Part row = {x, n, n, 1};
   if (n <= kCachedElements) {
-    InverseLevels(a, words, row.Finer(), table, limb);
+    InverseLevels(a, words, row.Finer(), table, last);
   } else {
     for (u64 i = 0; i < 4; ++i) {
-      InversePart(a, words.From(i * (n / 4)), row.Quarter(i), table, limb);
+      InversePart(a, words.From(i * (n / 4)), row.Quarter(i), table, last);
     }
   }
-  InversePass<2, true>(a, x, out, n, 1, table, limb);
+  InversePass<2, true>(a, x, out, n, 1, table, last);
 }
 
 }  // namespace

@@ -27,14 +27,63 @@ struct TwiddleWords {
   u64 value, companion;
 };
 
-// The head of a block. scale is what the inverse multiplies results with, last is that times the
-// twiddle of the last butterflies.
+// floor(w * 2^64 / q) for many w < q, by a reciprocal: Moeller and Granlund 2011, algorithm 4 with
+// a low word of 0. d = q * 2^shift has its top bit set, reciprocal = floor((2^128 - 1) / d) - 2^64.
+struct Quotients {
+  u64 d, shift, reciprocal;
+
+  explicit Quotients(u64 q)
+      : d(q << __builtin_clzll(q)),
+        shift((u64)__builtin_clzll(q)),
+        reciprocal((u64)(~(u128)0 / d)) {}
+
+  u64 Of(u64 w) const {
+    const u64 u = w << shift;
+    const u128 product = (u128)reciprocal * u + ((u128)u << 64);
+    u64 quotient = (u64)(product >> 64) + 1;
+    const u64 rest = 0 - quotient * d;
+    if (rest > (u64)product) return quotient - 1;
+    return quotient + (rest >= d ? 1 : 0);
+  }
+};
+
+// The head of a block.
 struct NttLimb {
   u64 q;
   TwiddleForm form;
+  Quotients quotients;
   RowOrder order;
-  u64 reserved;
-  TwiddleWords scale, last;
+  u64 reserved[2];
+
+  NttLimb(u64 modulus, TwiddleForm written, RowOrder rows)
+      : q(modulus), form(written), quotients(modulus), order(rows), reserved{0, 0} {}
+
+  // A factor in [0, q) as the limb's arithmetic reads it.
+  TwiddleWords Words(u64 w) const {
+    switch (form) {
+      case TwiddleForm::kWord64:
+        return {w, quotients.Of(w)};
+      case TwiddleForm::kWord52:
+        return {w, quotients.Of(w) >> 12};
+      case TwiddleForm::kBinary64:
+        break;
+    }
+    const double centred = w > q / 2 ? -(double)(q - w) : (double)w;
+    return {BitsOf(centred), BitsOf(centred / (double)q)};
+  }
+  // The factor in [0, q) that these words stand for.
+  u64 Factor(u64 value) const {
+    if (form != TwiddleForm::kBinary64) return value;
+    double centred;
+    memcpy(&centred, &value, sizeof centred);
+    return centred < 0 ? q - (u64)-centred : (u64)centred;
+  }
+
+  static u64 BitsOf(double x) {
+    u64 bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+  }
 };
 static_assert(sizeof(NttLimb) == kAlignment, "twiddles follow, aligned");
 
@@ -63,10 +112,23 @@ struct NttPlan {
   }
 };
 
+// What the last butterflies of an inverse multiply sums and differences with.
+struct LastFactors {
+  TwiddleWords scale, twiddle;
+};
+
 // A word to [0, q). Digits may be negative, and are then small.
 CW_INLINE u64 CanonicalWord(i64 word, u64 q) {
   const u64 lifted = (u64)word + (q & (u64)(word >> 63));
   return __builtin_expect(lifted < q, 1) ? lifted : CanonicalRemainder(word, q);
+}
+
+// The scale is an operand of the launch, not of the tables: one table serves all of them.
+inline LastFactors FactorsOf(const NttLimb& limb, const Twiddles& table, u64 size, i64 scale) {
+  const u64 factor = CanonicalWord(scale, limb.q);
+  if (size < 2) return {limb.Words(factor), {0, 0}};
+  const u64 twiddle = limb.Factor(table.value[1]);
+  return {limb.Words(factor), limb.Words((u64)((u128)factor * twiddle % limb.q))};
 }
 
 }  // namespace

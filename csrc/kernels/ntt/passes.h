@@ -42,7 +42,7 @@ CW_INLINE void ForwardStages(const A& a, V (&r)[1 << kLog],
 // Sums of sums are brought back each second stage; kLast: the coarsest stage scales instead.
 template <int kLog, bool kLast, class A, class V>
 CW_INLINE void InverseStages(const A& a, V (&r)[1 << kLog], const NodeTwiddles<A, kLog>& twiddles,
-                             const NttLimb& limb) {
+                             const LastFactors& last) {
   Unroll<kLog>(CW_UNROLLED(stage) {
     constexpr int s = stage;
     Unroll<1 << (kLog - 1)>(CW_UNROLLED(pair) {
@@ -51,8 +51,8 @@ CW_INLINE void InverseStages(const A& a, V (&r)[1 << kLog], const NodeTwiddles<A
       constexpr int range = of_sums ? 4 : 2;
       V &u = r[i], &v = r[i + half];
       if constexpr (kLast && s == kLog - 1) {
-        a.template InverseLast<range>(u, v, a.Read(RawTwiddle<V>::Set(limb.scale)),
-                                      a.Read(RawTwiddle<V>::Set(limb.last)));
+        a.template InverseLast<range>(u, v, a.Read(RawTwiddle<V>::Set(last.scale)),
+                                      a.Read(RawTwiddle<V>::Set(last.twiddle)));
       } else {
         constexpr bool reduce = s % 2 == 1 || s == kLog - 1;
         a.template Inverse<range, reduce>(u, v, twiddles.at[(1 << (kLog - 1 - s)) - 1 + group]);
@@ -78,14 +78,14 @@ CW_INLINE void ForwardPass(const A& a, const Source& source, u64* x, u64 n, u64 
 
 template <int kLog, bool kLast, class A, class Out>
 CW_INLINE void InversePass(const A& a, const u64* x, Out* out, u64 n, u64 node,
-                           const Twiddles& table, const NttLimb& limb) {
+                           const Twiddles& table, const LastFactors& last) {
   using V = typename A::V;
   const NodeTwiddles<A, kLog> twiddles(a, table, node);
   const u64 step = n >> kLog;
   for (u64 i = 0; i < step; i += V::kLanes) {
     V r[1 << kLog];
     Unroll<1 << kLog>(CW_UNROLLED(k) { r[k] = V::Load(x + i + k * step); });
-    InverseStages<kLog, kLast>(a, r, twiddles, limb);
+    InverseStages<kLog, kLast>(a, r, twiddles, last);
     Unroll<1 << kLog>(CW_UNROLLED(k) { r[k].Store(out + i + k * step); });
   }
 }

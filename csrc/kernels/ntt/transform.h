@@ -27,7 +27,7 @@ inline void ForwardShort(const Scalar& a, u64* x, u64 n, const Twiddles& table) 
 }
 
 inline void InverseShort(const Scalar& a, u64* x, u64 n, const Twiddles& table,
-                         const NttLimb& limb) {
+                         const LastFactors& last) {
   for (u64 half = 1; half < n; half *= 2) {
     u64 node = n / half / 2;
     for (u64 first = 0; first < n; first += 2 * half, ++node) {
@@ -40,7 +40,7 @@ inline void InverseShort(const Scalar& a, u64* x, u64 n, const Twiddles& table,
       }
     }
   }
-  const auto scale = RawTwiddle<U64x1>::Set(limb.scale);
+  const auto scale = RawTwiddle<U64x1>::Set(last.scale);
   for (u64 i = 0; i < n; ++i) x[i] = SubIfAtLeast(a.product({x[i]}, scale), a.q).v;
 }
 
@@ -79,21 +79,22 @@ void ForwardRow(const Row<In>& row, u64* x, u64 n, const Twiddles& table, const 
 
 template <class V, class In, class Out>
 void InverseRow(const Row<In>& row, u64* x, u64 n, const Twiddles& table, const NttLimb& limb,
-                Out* out) {
+                i64 scale, Out* out) {
+  const LastFactors last = FactorsOf(limb, table, n, scale);
   if (n < kLeastVectorSize) {
     LoadRow(x, row.data, row.step, row.order, n, limb.q);
-    InverseShort(Scalar(limb.q), x, n, table, limb);
+    InverseShort(Scalar(limb.q), x, n, table, last);
     StoreRow(out, 1, x, {nullptr, 0}, n);
     return;
   }
   WithArithmetic<V>(limb, [&](const auto& a) {
     WithWords(row, x, n, limb.q,
-              [&](const auto& words) { InverseWords(a, words, x, n, table, limb, out); });
+              [&](const auto& words) { InverseWords(a, words, x, n, table, last, out); });
   });
 }
 
-// One unit of a launch. Operands: out, a, q, psi, perm; for the inverse n_inv, which is in the
-// limb. Axes: l, r, k, m; units are l, r, k.
+// One unit of a launch. Operands: out, a, q, psi, perm; for the inverse n_inv. Axes: l, r, k, m;
+// units are l, r, k.
 template <class In, class Out>
 struct RowOf {
   const NttLimb& limb;
@@ -152,11 +153,13 @@ void InverseNtt(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
     const RowOf<In, Out> row(launch, plan, unit);
     const Twiddles table = plan.Table(row.limb);
     const Row<In> source = {row.a, row.a_step, row.order};
+    const i64 limb = (i64)(unit % plan.limbs);
+    const i64 scale = Data<const Out>(launch, 5)[limb * Strides(launch, 5)[2]];
     u64* x = row.Workplace(scratch);
     if (row.out_step == 1) {
-      InverseRow<V>(source, x, plan.size, table, row.limb, row.out);
+      InverseRow<V>(source, x, plan.size, table, row.limb, scale, row.out);
     } else {
-      InverseRow<V>(source, x, plan.size, table, row.limb, x);
+      InverseRow<V>(source, x, plan.size, table, row.limb, scale, x);
       StoreRow(row.out, row.out_step, x, {nullptr, 0}, plan.size);
     }
   }
