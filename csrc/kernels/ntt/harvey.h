@@ -7,8 +7,8 @@
 //                           x is brought back into its range; runs may be cut short
 //   Word(x)                 the word in [0, q) of what Forward left
 //   Inverse<range, reduce>(x, y, w)
-//                           (x, y) <- (x + y, w (x - y)). range is 2, or 4 where x and y may be sums
-//                           that were not reduced: y always is, x if `reduce`
+//                           (x, y) <- (x + y, w (x - y)). range is 2, or 4 where x and y may be
+//                           sums that were not reduced: y always is, x if `reduce`
 //   InverseLast<range>(x, y, scale, last)
 //                           words in [0, q): (scale (x + y), last (x - y))
 #ifndef CLOAKWORK_KERNELS_NTT_HARVEY_H_
