@@ -3,15 +3,16 @@
 //! the first-level cache. What only they see needs no memory of its own: it lives in slots of a
 //! thread's scratch memory, a block each.
 //!
-//! Results are dense; other operands may repeat along outer dimensions, as a modulus a limb does, or
-//! skip. A block stays in one *line*: elements over which every operand advances by one or stays.
+//! Results are dense; other operands may repeat along outer dimensions, as a modulus a limb does,
+//! or skip. A block stays in one *line*: elements over which every operand advances by one or
+//! stays.
 
 use crate::plan::{Address, Geometry, Plan, Prepared, Space, Step};
 use rustc_hash::FxHashMap;
 
-/// About how many bytes of an operand a block holds: several operands fit the first-level cache, and
-/// what is read from memory for the next block is asked for while this one is computed. Measured:
-/// with 8 KiB a chain over memory is slower, with 2 KiB one over the caches.
+/// About how many bytes of an operand a block holds: several operands fit the first-level cache,
+/// and what is read from memory for the next block is asked for while this one is computed.
+/// Measured: with 8 KiB a chain over memory is slower, with 2 KiB one over the caches.
 const BLOCK_BYTES: u64 = 4 << 10;
 /// Slots start on a cache line.
 const LINE_BYTES: u64 = 64;

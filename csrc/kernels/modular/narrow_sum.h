@@ -38,8 +38,8 @@ CW_INLINE bool AllNarrow(V seen) {
 }
 
 // Adds `terms` products to the sums of whole vectors from 0 on. With `whole` the terms are all
-// there are: sums begin as out and end there, reduced. Returns where it ended: before the first vector
-// that holds a word of 2^50 or more, or less than a vector before count.
+// there are: sums begin as out and end there, reduced. Returns where it ended: before the first
+// vector that holds a word of 2^50 or more, or less than a vector before count.
 template <class V, u64 terms, bool a_broadcast, bool whole, class T>
 u64 AddNarrow(T* out, NarrowSums& sums, const Terms<T>& a, const Terms<T>& b, u64 count,
               const SumModulus& m) {

@@ -130,8 +130,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The operand that an element-wise kernel derives constants from, and the bytes of them for each of
-/// its elements, if they lie as `kernel.h` says.
+/// The operand that an element-wise kernel derives constants from, and the bytes of them for each
+/// of its elements, if they lie as `kernel.h` says.
 fn constants_apart(row: &KernelRow, shape: &LaunchShape<'_>, operands: usize) -> Option<(u8, u32)> {
     let mut sources = (0..operands).filter(|&operand| row.reads_constant(operand));
     let (source, None) = (sources.next()?, sources.next()) else {
