@@ -12,6 +12,9 @@ constexpr u64 kNarrowChunk = 512;
 // Terms that are read side by side: few enough that rows which lie a power of two apart, as many
 // and the result, do not drive each other out of the caches.
 constexpr u64 kNarrowTerms = 4;
+// Elements that rows are asked for ahead: prefetchers do not follow as many rows over the ends of
+// their pages. Measured over memory: a seventh faster with 64, slower with 128 and with none.
+constexpr u64 kNarrowAhead = 64;
 // So many times before the sums are reduced.
 constexpr u64 kNarrowPasses = kSumTerms / kNarrowTerms;
 // Distance of a tile's rows, as kSumTileStep.
@@ -51,7 +54,10 @@ u64 AddNarrow(T* out, NarrowSums& sums, const Terms<T>& a, const Terms<T>& b, u6
     for (u64 s = 0; s < terms; ++s) {
       const T* a_term = a.data + (i64)s * a.term_step;
       const V x = a_broadcast ? V::Set((u64)(i64)*a_term) : V::Load(a_term + i);
-      const V y = V::Load(b.data + (i64)s * b.term_step + i);
+      const T* b_term = b.data + (i64)s * b.term_step;
+      const V y = V::Load(b_term + i);
+      if (!a_broadcast) __builtin_prefetch(a_term + i + kNarrowAhead);
+      __builtin_prefetch(b_term + i + kNarrowAhead);
       low = MulAdd52Low(low, x, y);
       high = MulAdd52High(high, x, y);
       seen = Or(seen, Or(x, y));
