@@ -109,6 +109,7 @@ struct Transform {
 enum Permutation {
     None,
     Identity,
+    Reversal,
     Any,
 }
 
@@ -164,6 +165,7 @@ impl Transform {
         let table = (0..k * m).map(|_| factor(random)).collect();
         let order = match self.permutation {
             Permutation::Identity => (0..m).collect(),
+            Permutation::Reversal => (0..m).map(|i| bit_reverse(i, m.trailing_zeros())).collect(),
             _ => random.permutation(m),
         };
         let mut operands = vec![
@@ -241,6 +243,7 @@ fn any_table_and_any_words_follow_the_recurrence_in_every_layout() {
                 for (permutation, wild) in [
                     (Permutation::None, false),
                     (Permutation::Identity, false),
+                    (Permutation::Reversal, true),
                     (Permutation::Any, false),
                     (Permutation::Any, true),
                 ] {
@@ -266,7 +269,11 @@ fn long_rows_that_are_done_quarter_by_quarter_follow_the_recurrence() {
     let mut random = Random(21);
     for kernel in ["ntt", "intt"] {
         for log_size in 10..=15 {
-            for (permutation, wild) in [(Permutation::None, false), (Permutation::Any, true)] {
+            for (permutation, wild) in [
+                (Permutation::None, false),
+                (Permutation::Reversal, false),
+                (Permutation::Any, true),
+            ] {
                 for modulus in [None, Some((1 << 50) - 27)] {
                     Transform {
                         kernel,
@@ -309,7 +316,12 @@ fn a_transform_in_place_gives_the_same() {
     let mut random = Random(22);
     for kernel in ["ntt", "intt"] {
         for log_size in [0, 1, 3, 5, 8, 12] {
-            for permutation in [Permutation::None, Permutation::Identity, Permutation::Any] {
+            for permutation in [
+                Permutation::None,
+                Permutation::Identity,
+                Permutation::Reversal,
+                Permutation::Any,
+            ] {
                 for order in [Order::SizeLast, Order::LimbsLast] {
                     Transform {
                         kernel,

@@ -46,8 +46,8 @@ struct Binary64 {
   // |result| <= q / 2 + 1.
   CW_INLINE V Reduced(V x) const { return SubMulDouble(x, Quotient(x, inverse_q), q); }
 
-  // From |x| <= q before the first stage, |y| <= 4q, four stages lead to 0.5, 1.25, 1.83, 2.45 and
-  // 3.1 times q for x reduced, and to at most 3.6 times q for words in [0, q): below 2^52.
+  // With x reduced and |y| <= 4q, the first of four stages leads to at most (1/2 + 3/4) q, and with
+  // the bound above the next ones to 1.83 q, 2.45 q and 3.1 q: below 4q < 2^52.
   template <int stage>
   CW_INLINE void Forward(V& x, V& y, const Twiddle& t) const {
     const V u = stage % kStages == 0 ? Reduced(x) : x;
@@ -59,7 +59,8 @@ struct Binary64 {
     return WordOfDouble(AddDoubleIfNegative(Reduced(x), q));
   }
 
-  // |x|, |y| <= range / 2 * 3/4 q: what is multiplied stays below 4q.
+  // |x|, |y| <= range / 2 * 3/4 q, or words in [0, range / 2 * 2q): what is multiplied is at most
+  // 4q, what is reduced at most 8q < 2^53.
   template <int range, bool reduce>
   CW_INLINE void Inverse(V& x, V& y, const Twiddle& t) const {
     const V difference = SubDouble(x, y);

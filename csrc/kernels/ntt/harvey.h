@@ -2,7 +2,7 @@
 //
 // An arithmetic is a class that the passes are templates over. It holds a modulus in vector form
 // and decides what a twiddle is, and what numbers are and in which range they lie between stages:
-//   Number(word)            the number of a word in [0, q)
+//   Number(word)            the number of a word in [0, 2q)
 //   Forward<stage>(x, y, w) (x, y) <- (x + w y, x - w y). Stages count modulo kStages from 0, where
 //                           x is brought back into its range; runs may be cut short
 //   Word(x)                 the word in [0, q) of what Forward left

@@ -19,8 +19,8 @@ enum class TwiddleForm : u64 {
 // Rows below this size are too short for vectors.
 constexpr u64 kLeastVectorSize = 64;
 
-// What the permutation operand says. Any other one is read where it lies.
-enum class RowOrder : u64 { kOfTransform, kPermuted };
+// What the permutation operand says; kPermuted is read where it lies.
+enum class RowOrder : u64 { kOfTransform, kBitReversed, kPermuted };
 
 // A factor and what its form keeps beside it.
 struct TwiddleWords {
@@ -93,24 +93,17 @@ struct Twiddles {
   const u64* companion;
 };
 
-// Blocks of constants, one a limb: NttLimb, [size] twiddles, [size] companions.
-struct NttPlan {
-  u64 limbs;
-  u64 size;
+// A block of constants: NttLimb, [size] twiddles, [size] companions.
+CW_INLINE u64 LimbBytes(u64 size) { return sizeof(NttLimb) + RoundUp(2 * size * sizeof(u64)); }
 
-  // Axes: l, r, k, m.
-  explicit NttPlan(const cw_launch& launch) : limbs(Dim(launch, 2)), size(Dim(launch, 3)) {}
+CW_INLINE Twiddles TableOf(const NttLimb& limb, u64 size) {
+  const u64* first = reinterpret_cast<const u64*>(&limb + 1);
+  return {first, first + size};
+}
 
-  u64 BlockBytes() const { return sizeof(NttLimb) + RoundUp(2 * size * sizeof(u64)); }
-
-  const NttLimb& Limb(const cw_launch& launch, u64 limb) const {
-    return *static_cast<const NttLimb* const*>(launch.prepared)[limb];
-  }
-  Twiddles Table(const NttLimb& limb) const {
-    const u64* first = reinterpret_cast<const u64*>(&limb + 1);
-    return {first, first + size};
-  }
-};
+CW_INLINE const NttLimb& LimbOf(const cw_launch& launch, u64 limb) {
+  return *static_cast<const NttLimb* const*>(launch.prepared)[limb];
+}
 
 // What the last butterflies of an inverse multiply sums and differences with.
 struct LastFactors {

@@ -61,9 +61,10 @@ CW_INLINE void InverseStages(const A& a, V (&r)[1 << kLog], const NodeTwiddles<A
   });
 }
 
-// kLog stages over a block of n elements in memory, from source to x, which may be the same.
-template <int first_stage, int kLog, class A, class Source>
-CW_INLINE void ForwardPass(const A& a, const Source& source, u64* x, u64 n, u64 node,
+// kLog stages over a block of n elements in memory, from source to result, which may
+// lie at the same place.
+template <int first_stage, int kLog, class A, class Source, class Result>
+CW_INLINE void ForwardPass(const A& a, const Source& source, const Result& result, u64 n, u64 node,
                            const Twiddles& table) {
   using V = typename A::V;
   const NodeTwiddles<A, kLog> twiddles(a, table, node);
@@ -72,19 +73,19 @@ CW_INLINE void ForwardPass(const A& a, const Source& source, u64* x, u64 n, u64 
     V r[1 << kLog];
     source.Load(a, r, i, step);
     ForwardStages<first_stage>(a, r, twiddles);
-    Unroll<1 << kLog>(CW_UNROLLED(k) { r[k].Store(x + i + k * step); });
+    result.Store(a, r, i, step);
   }
 }
 
-template <int kLog, bool kLast, class A, class Out>
-CW_INLINE void InversePass(const A& a, const u64* x, Out* out, u64 n, u64 node,
+template <int kLog, bool kLast, class A, class Source, class Out>
+CW_INLINE void InversePass(const A& a, const Source& source, Out* out, u64 n, u64 node,
                            const Twiddles& table, const LastFactors& last) {
   using V = typename A::V;
   const NodeTwiddles<A, kLog> twiddles(a, table, node);
   const u64 step = n >> kLog;
   for (u64 i = 0; i < step; i += V::kLanes) {
     V r[1 << kLog];
-    Unroll<1 << kLog>(CW_UNROLLED(k) { r[k] = V::Load(x + i + k * step); });
+    source.Load(a, r, i, step);
     InverseStages<kLog, kLast>(a, r, twiddles, last);
     Unroll<1 << kLog>(CW_UNROLLED(k) { r[k].Store(out + i + k * step); });
   }
@@ -126,8 +127,9 @@ CW_INLINE void InverseInside(const A& a, V (&r)[size], u64 node, const Twiddles&
   });
 }
 
-// Pairs that a pass takes together.
-constexpr int kPairs = 4;
+// Pairs that a pass takes together: each waits for results of its own.
+template <class V>
+constexpr int kPairs = V::kLanes == 1 ? 2 : 4;
 
 // The outer stages of kPairs pairs from block `node` on; kMore: first the stage before, where pairs
 // are halves.
@@ -135,10 +137,12 @@ template <int first_stage, bool kMore, class A>
 CW_INLINE void ForwardOuter(const A& a, u64* x, u64 node, const Twiddles& table) {
   using V = typename A::V;
   constexpr int stage = first_stage + kMore;
-  V r[2 * kPairs];
-  Numbers{x}.Load(a, r, 0, V::kLanes);
+  constexpr int pairs = kPairs<V>;
+  V r[2 * pairs];
+  const Numbers numbers = {x};
+  numbers.Load(a, r, 0, V::kLanes);
   if constexpr (kMore) {
-    Unroll<kPairs / 2>(CW_UNROLLED(k) {
+    Unroll<pairs / 2>(CW_UNROLLED(k) {
       const auto t = a.Read(RawTwiddle<V>::Set(table, node / 2 + k));
       a.template Forward<first_stage>(r[4 * k], r[4 * k + 2], t);
       a.template Forward<first_stage>(r[4 * k + 1], r[4 * k + 3], t);
@@ -146,31 +150,34 @@ CW_INLINE void ForwardOuter(const A& a, u64* x, u64 node, const Twiddles& table)
   }
   ForwardInside<stage, V::kLanes>(a, r, node, table);
   ForwardInside<stage + 1, V::kLanes / 2>(a, r, node, table);
-  Unroll<2 * kPairs>(CW_UNROLLED(k) { r[k].Store(x + k * V::kLanes); });
+  numbers.Store(a, r, 0, V::kLanes);
 }
 
 template <bool kMore, class A>
 CW_INLINE void InverseOuter(const A& a, u64* x, u64 node, const Twiddles& table) {
   using V = typename A::V;
-  V r[2 * kPairs];
-  Numbers{x}.Load(a, r, 0, V::kLanes);
+  constexpr int pairs = kPairs<V>;
+  V r[2 * pairs];
+  const Numbers numbers = {x};
+  numbers.Load(a, r, 0, V::kLanes);
   InverseInside<V::kLanes / 2, 2, false>(a, r, node, table);
   InverseInside<V::kLanes, 4, true>(a, r, node, table);
   if constexpr (kMore) {
-    Unroll<kPairs / 2>(CW_UNROLLED(k) {
+    Unroll<pairs / 2>(CW_UNROLLED(k) {
       const auto t = a.Read(RawTwiddle<V>::Set(table, node / 2 + k));
       a.template Inverse<2, true>(r[4 * k], r[4 * k + 2], t);
       a.template Inverse<2, true>(r[4 * k + 1], r[4 * k + 3], t);
     });
   }
-  Unroll<2 * kPairs>(CW_UNROLLED(k) { r[k].Store(x + k * V::kLanes); });
+  numbers.Store(a, r, 0, V::kLanes);
 }
 
-// The inner stages of kPairs pairs, to canonical words.
+// The inner stages of kPairs pairs, to or from words.
 template <int first_stage, class A, class Out>
-CW_INLINE void ForwardInner(const A& a, const u64* x, u64 node, const Twiddles& table, Out* out) {
+CW_INLINE void ForwardInner(const A& a, u64* x, u64 node, const Twiddles& table, Out* out) {
   using V = typename A::V;
-  V r[2 * kPairs];
+  constexpr int pairs = kPairs<V>;
+  V r[2 * pairs];
   Numbers{x}.Load(a, r, 0, V::kLanes);
   if constexpr (V::kLanes == 8) {
     ForwardInside<first_stage, 2>(a, r, node, table);
@@ -178,24 +185,25 @@ CW_INLINE void ForwardInner(const A& a, const u64* x, u64 node, const Twiddles& 
   } else {
     ForwardInside<first_stage, 1>(a, r, node, table);
   }
-  Unroll<kPairs>(CW_UNROLLED(k) { TurnBack(r[2 * k], r[2 * k + 1]); });
-  Unroll<2 * kPairs>(CW_UNROLLED(k) { a.Word(r[k]).Store(out + k * V::kLanes); });
+  Unroll<pairs>(CW_UNROLLED(k) { TurnBack(r[2 * k], r[2 * k + 1]); });
+  ToWords<Out>{out}.Store(a, r, 0, V::kLanes);
 }
 
 template <class A, class In>
 CW_INLINE void InverseInner(const A& a, const Words<In>& words, u64* x, u64 node,
                             const Twiddles& table) {
   using V = typename A::V;
-  V r[2 * kPairs];
+  constexpr int pairs = kPairs<V>;
+  V r[2 * pairs];
   words.Load(a, r, 0, V::kLanes);
-  Unroll<kPairs>(CW_UNROLLED(k) { TurnToLast(r[2 * k], r[2 * k + 1]); });
+  Unroll<pairs>(CW_UNROLLED(k) { TurnToLast(r[2 * k], r[2 * k + 1]); });
   if constexpr (V::kLanes == 8) {
     InverseInside<1, 2, false>(a, r, node, table);
     InverseInside<2, 4, true>(a, r, node, table);
   } else {
     InverseInside<1, 2, true>(a, r, node, table);
   }
-  Unroll<2 * kPairs>(CW_UNROLLED(k) { r[k].Store(x + k * V::kLanes); });
+  Numbers{x}.Store(a, r, 0, V::kLanes);
 }
 
 }  // namespace

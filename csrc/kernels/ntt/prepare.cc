@@ -1,6 +1,6 @@
 // Twiddles with their companions, in the form that an instruction set reads.
 #include "kernels/ntt/derived.h"
-#include "kernels/ntt/ntt_plan.h"
+#include "kernels/ntt/reorder.h"
 
 namespace cw {
 namespace {
@@ -26,10 +26,17 @@ u64 PlaceOf(u64 node, u64 size, u64 lanes) {
 
 RowOrder OrderOf(const cw_launch& launch, u64 size) {
   if (launch.data[4] == nullptr) return RowOrder::kOfTransform;
-  for (u64 i = 0; i < size; ++i) {
-    if (WordAt<i64>(launch, 4, i) != i) return RowOrder::kPermuted;
+  bool identity = true, reversal = true;
+  u64 reversed = 0;
+  for (u64 i = 0; i < size && (identity || reversal); ++i) {
+    const u64 place = WordAt<i64>(launch, 4, i);
+    identity = identity && place == i;
+    reversal = reversal && place == reversed;
+    reversed = NextReversed(reversed, size / 2);
   }
-  return RowOrder::kOfTransform;
+  return identity   ? RowOrder::kOfTransform
+         : reversal ? RowOrder::kBitReversed
+                    : RowOrder::kPermuted;
 }
 
 // What an instruction set reads.
@@ -70,7 +77,7 @@ CW_PREPARE(portable, kWord64, 1)
 CW_PREPARE(avx2, kBinary64, 4)
 CW_PREPARE(avx512, kBinary64, 8)
 CW_PREPARE(avx512ifma, kWord52, 8)
-uint64_t cw_ntt_prepared_bytes(const cw_launch* l) { return cw::NttPlan(*l).BlockBytes(); }
+uint64_t cw_ntt_prepared_bytes(const cw_launch* l) { return cw::LimbBytes((uint64_t)l->dims[3]); }
 // One row.
 uint64_t cw_ntt_scratch_bytes(const cw_launch* l) { return l->dims[3] * sizeof(uint64_t); }
 }

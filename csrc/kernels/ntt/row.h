@@ -1,4 +1,4 @@
-// Rows of a transform as they lie in tensors: what reads and writes their words.
+// Rows of a transform as they lie in tensors: what passes read and write.
 #ifndef CLOAKWORK_KERNELS_NTT_ROW_H_
 #define CLOAKWORK_KERNELS_NTT_ROW_H_
 
@@ -8,13 +8,8 @@
 namespace cw {
 namespace {
 
-// The permutation operand; null where there is none or it does nothing.
-struct Permutation {
-  const i64* index;
-  i64 step;
-};
-
-// Words of a tensor as a pass reads them: neighbours, reduced to [0, q) where they must be.
+// Words of a tensor as a pass reads them: neighbours, brought below 2^bits(q) <= 2q where they are
+// not. That costs less to see than q itself; every arithmetic begins with words in [0, 2q).
 template <class In>
 struct Words {
   const In* data;
@@ -24,13 +19,15 @@ struct Words {
 
   template <class A, class V, int size>
   CW_INLINE void Load(const A& a, V (&r)[size], u64 i, u64 step) const {
-    const V last = V::Set(q - 1);
-    V outside = V::Set(0);
+    V all = V::Set(0);
     Unroll<size>(CW_UNROLLED(k) {
       r[k] = V::Load(data + i + k * step);
-      outside = Or(outside, OutsideBit(r[k], last));
+      // Digits may be negative, and are then small.
+      if constexpr (sizeof(In) < sizeof(u64)) r[k] = AddIfNegative(r[k], V::Set(q));
+      all = Or(all, r[k]);
     });
-    if (__builtin_expect(AnyTopBit(outside), 0)) {
+    const V beyond = V::Set(~(u64)0 << (64 - __builtin_clzll(q)));
+    if (__builtin_expect(AnyBit(all, beyond), 0)) {
       Unroll<size>(CW_UNROLLED(k) { r[k] = Reduced<V>(i + k * step); });
     }
     Unroll<size>(CW_UNROLLED(k) { r[k] = a.Number(r[k]); });
@@ -41,42 +38,36 @@ struct Words {
   __attribute__((noinline)) V Reduced(u64 first) const {
     u64 words[V::kLanes];
     for (int lane = 0; lane < V::kLanes; ++lane) {
-      words[lane] = CanonicalWord(data[first + (u64)lane], q);
+      words[lane] = CanonicalWord((i64)data[first + (u64)lane], q);
     }
     return V::Load(words);
   }
 };
 
-// Numbers between passes.
+// Numbers between passes, in place.
 struct Numbers {
-  const u64* data;
+  u64* data;
 
   template <class A, class V, int size>
   CW_INLINE void Load(const A&, V (&r)[size], u64 i, u64 step) const {
     Unroll<size>(CW_UNROLLED(k) { r[k] = V::Load(data + i + k * step); });
   }
+  template <class A, class V, int size>
+  CW_INLINE void Store(const A&, const V (&r)[size], u64 i, u64 step) const {
+    Unroll<size>(CW_UNROLLED(k) { r[k].Store(data + i + k * step); });
+  }
 };
 
-// Reads a row, reduced to [0, q), optionally through a permutation.
-template <class In>
-void LoadRow(u64* x, const In* a, i64 step, Permutation order, u64 n, u64 q) {
-  if (order.index != nullptr) {
-    for (u64 i = 0; i < n; ++i) {
-      x[i] = CanonicalWord(a[order.index[(i64)i * order.step] * step], q);
-    }
-  } else {
-    for (u64 i = 0; i < n; ++i) x[i] = CanonicalWord(a[(i64)i * step], q);
-  }
-}
-
+// Where words in [0, q) go.
 template <class Out>
-void StoreRow(Out* out, i64 step, const u64* x, Permutation order, u64 n) {
-  if (order.index != nullptr) {
-    for (u64 i = 0; i < n; ++i) out[(i64)i * step] = (Out)x[order.index[(i64)i * order.step]];
-  } else {
-    for (u64 i = 0; i < n; ++i) out[(i64)i * step] = (Out)x[i];
+struct ToWords {
+  Out* data;
+
+  template <class A, class V, int size>
+  CW_INLINE void Store(const A& a, const V (&r)[size], u64 i, u64 step) const {
+    Unroll<size>(CW_UNROLLED(k) { a.Word(r[k]).Store(data + i + k * step); });
   }
-}
+};
 
 }  // namespace
 }  // namespace cw

@@ -4,6 +4,7 @@
 
 #include "kernels/ntt/arithmetics.h"
 #include "kernels/ntt/blocks.h"
+#include "kernels/ntt/reorder.h"
 
 namespace cw {
 namespace {
@@ -44,123 +45,114 @@ inline void InverseShort(const Scalar& a, u64* x, u64 n, const Twiddles& table,
   for (u64 i = 0; i < n; ++i) x[i] = SubIfAtLeast(a.product({x[i]}, scale), a.q).v;
 }
 
-// A row of a tensor.
-template <class In>
-struct Row {
-  const In* data;
-  i64 step;
-  Permutation order;
-};
-
-// Calls body(words) with the words of a row side by side: where they lie, or gathered to x.
-template <class In, class Body>
-CW_INLINE void WithWords(const Row<In>& row, u64* x, u64 n, u64 q, const Body& body) {
-  if (row.step == 1 && row.order.index == nullptr) return body(Words<In>{row.data, q});
-  LoadRow(x, row.data, row.step, row.order, n, q);
+// Calls body(words) with the words of a row side by side: where they lie, or brought to x.
+template <class V, class In, class Body>
+CW_INLINE void WithWords(const Row<const In>& row, u64* x, u64 n, u64 q, const Body& body) {
+  if (row.Plain()) return body(Words<In>{row.data, q});
+  LoadRow<V>(x, row, n, q);
   body(Words<u64>{x, q});
 }
 
+template <class In>
+void LoadShort(u64* x, const Row<const In>& row, u64 n, u64 q) {
+  LoadRow<U64x1>(x, row, n, q);
+  for (u64 i = 0; i < n; ++i) x[i] = CanonicalWord((i64)x[i], q);
+}
+
 // x holds a row of numbers meanwhile; words in [0, q), in the order of the recurrence, go to out,
-// which may be x. The row may lie at x too, if it needs no permutation.
+// which may be x. A plain row may lie there too.
 template <class V, class In, class Out>
-void ForwardRow(const Row<In>& row, u64* x, u64 n, const Twiddles& table, const NttLimb& limb,
-                Out* out) {
+void ForwardRow(const Row<const In>& row, u64* x, u64 n, const NttLimb& limb, Out* out) {
+  const Twiddles table = TableOf(limb, n);
   if (n < kLeastVectorSize) {
-    LoadRow(x, row.data, row.step, row.order, n, limb.q);
+    LoadShort(x, row, n, limb.q);
     ForwardShort(Scalar(limb.q), x, n, table);
-    StoreRow(out, 1, x, {nullptr, 0}, n);
+    for (u64 i = 0; i < n; ++i) out[i] = (Out)x[i];
     return;
   }
   WithArithmetic<V>(limb, [&](const auto& a) {
-    WithWords(row, x, n, limb.q,
-              [&](const auto& words) { ForwardWords(a, words, x, n, table, out); });
+    WithWords<V>(row, x, n, limb.q,
+                 [&](const auto& words) { ForwardWords(a, words, x, n, table, out); });
   });
 }
 
 template <class V, class In, class Out>
-void InverseRow(const Row<In>& row, u64* x, u64 n, const Twiddles& table, const NttLimb& limb,
-                i64 scale, Out* out) {
+void InverseRow(const Row<const In>& row, u64* x, u64 n, const NttLimb& limb, i64 scale,
+                Out* out) {
+  const Twiddles table = TableOf(limb, n);
   const LastFactors last = FactorsOf(limb, table, n, scale);
   if (n < kLeastVectorSize) {
-    LoadRow(x, row.data, row.step, row.order, n, limb.q);
+    LoadShort(x, row, n, limb.q);
     InverseShort(Scalar(limb.q), x, n, table, last);
-    StoreRow(out, 1, x, {nullptr, 0}, n);
+    for (u64 i = 0; i < n; ++i) out[i] = (Out)x[i];
     return;
   }
   WithArithmetic<V>(limb, [&](const auto& a) {
-    WithWords(row, x, n, limb.q,
-              [&](const auto& words) { InverseWords(a, words, x, n, table, last, out); });
+    WithWords<V>(row, x, n, limb.q,
+                 [&](const auto& words) { InverseWords(a, words, x, n, table, last, out); });
   });
 }
 
 // One unit of a launch. Operands: out, a, q, psi, perm; for the inverse n_inv. Axes: l, r, k, m;
-// units are l, r, k.
-template <class In, class Out>
-struct RowOf {
+// units are l, r, k. The permutation is of the side that is not in the transform's order: the
+// result of a forward one, the operand of an inverse one.
+template <bool inverse, class In, class Out>
+struct RowsOf {
   const NttLimb& limb;
-  const In* a;
-  Out* out;
-  i64 a_step, out_step;
-  Permutation order;
+  Row<const In> a;
+  Row<Out> out;
 
-  RowOf(const cw_launch& launch, const NttPlan& plan, u64 row)
-      : limb(plan.Limb(launch, row % plan.limbs)),
-        a(Data<const In>(launch, 1) + Offset(launch, 1, row)),
-        out(Data<Out>(launch, 0) + Offset(launch, 0, row)),
-        a_step(Strides(launch, 1)[3]),
-        out_step(Strides(launch, 0)[3]),
-        order{nullptr, 0} {
-    if (limb.order == RowOrder::kPermuted) {
-      order = {Data<const i64>(launch, 4), Strides(launch, 4)[3]};
-    }
-  }
+  RowsOf(const cw_launch& launch, u64 unit)
+      : limb(LimbOf(launch, unit % Dim(launch, 2))),
+        a(RowAt<const In, inverse>(launch, 1, unit)),
+        out(RowAt<Out, !inverse>(launch, 0, unit)) {}
 
-  static i64 Offset(const cw_launch& launch, u32 operand, u64 row) {
+  template <class T, bool permuted>
+  Row<T> RowAt(const cw_launch& launch, u32 operand, u64 unit) const {
     const i64* strides = Strides(launch, operand);
     const u64 limbs = Dim(launch, 2), rows = Dim(launch, 1);
-    return (i64)(row % limbs) * strides[2] + (i64)(row / limbs % rows) * strides[1] +
-           (i64)(row / limbs / rows) * strides[0];
+    T* data = Data<T>(launch, operand) + (i64)(unit % limbs) * strides[2] +
+              (i64)(unit / limbs % rows) * strides[1] + (i64)(unit / limbs / rows) * strides[0];
+    return {data, strides[3], permuted ? limb.order : RowOrder::kOfTransform,
+            Data<const i64>(launch, 4), Strides(launch, 4)[3]};
   }
 
-  // Where numbers lie between passes: in the result if it takes them.
+  // Where numbers lie between passes: in the result if it takes them and nothing is read later.
   u64* Workplace(void* scratch) const {
-    const bool fits = sizeof(Out) == sizeof(u64) && out_step == 1 && order.index == nullptr;
-    return fits ? reinterpret_cast<u64*>(out) : static_cast<u64*>(scratch);
+    const bool fits =
+        sizeof(Out) == sizeof(u64) && out.Plain() && limb.order == RowOrder::kOfTransform;
+    return fits ? reinterpret_cast<u64*>(out.data) : static_cast<u64*>(scratch);
   }
 };
 
 template <class V, class In, class Out>
 void ForwardNtt(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
-  const NttPlan plan(launch);
+  const u64 n = Dim(launch, 3);
   for (u64 unit = begin; unit < end; ++unit) {
-    const RowOf<In, Out> row(launch, plan, unit);
-    const Twiddles table = plan.Table(row.limb);
-    const Row<In> source = {row.a, row.a_step, {nullptr, 0}};
-    u64* x = row.Workplace(scratch);
-    if (row.out_step == 1 && row.order.index == nullptr) {
-      ForwardRow<V>(source, x, plan.size, table, row.limb, row.out);
+    const RowsOf<false, In, Out> rows(launch, unit);
+    u64* x = rows.Workplace(scratch);
+    if (rows.out.Plain()) {
+      ForwardRow<V>(rows.a, x, n, rows.limb, rows.out.data);
     } else {
-      ForwardRow<V>(source, x, plan.size, table, row.limb, x);
-      StoreRow(row.out, row.out_step, x, row.order, plan.size);
+      ForwardRow<V>(rows.a, x, n, rows.limb, x);
+      StoreRow<V>(rows.out, x, n);
     }
   }
 }
 
 template <class V, class In, class Out>
 void InverseNtt(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
-  const NttPlan plan(launch);
+  const u64 n = Dim(launch, 3);
   for (u64 unit = begin; unit < end; ++unit) {
-    const RowOf<In, Out> row(launch, plan, unit);
-    const Twiddles table = plan.Table(row.limb);
-    const Row<In> source = {row.a, row.a_step, row.order};
-    const i64 limb = (i64)(unit % plan.limbs);
+    const RowsOf<true, In, Out> rows(launch, unit);
+    const i64 limb = (i64)(unit % Dim(launch, 2));
     const i64 scale = Data<const Out>(launch, 5)[limb * Strides(launch, 5)[2]];
-    u64* x = row.Workplace(scratch);
-    if (row.out_step == 1) {
-      InverseRow<V>(source, x, plan.size, table, row.limb, scale, row.out);
+    u64* x = rows.Workplace(scratch);
+    if (rows.out.Plain()) {
+      InverseRow<V>(rows.a, x, n, rows.limb, scale, rows.out.data);
     } else {
-      InverseRow<V>(source, x, plan.size, table, row.limb, scale, x);
-      StoreRow(row.out, row.out_step, x, {nullptr, 0}, plan.size);
+      InverseRow<V>(rows.a, x, n, rows.limb, scale, x);
+      StoreRow<V>(rows.out, x, n);
     }
   }
 }

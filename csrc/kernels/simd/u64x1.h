@@ -58,6 +58,9 @@ CW_INLINE U64x1 ShiftRightBy(U64x1 a) {
   return {a.v >> count};
 }
 
+// Lane j of r[i] and lane i of r[j] change places.
+CW_INLINE void Transpose(U64x1 (&)[1]) {}
+
 // x and y hold 2 * kLanes neighbours. TurnTo<step>, from the order that TurnTo<2 * step> left (from
 // the natural one for the greatest step), brings partners at distance `step` into the same lane of
 // x and y; TurnBack leads from step 1 to the natural order. The other way, TurnToLast leads to step
@@ -86,8 +89,12 @@ CW_INLINE U64x1 SubIfAtLeast(U64x1 x, U64x1 m) {
   return {reduced < x.v ? reduced : x.v};  // wraps to a greater word where x < m
 }
 
-// Whether the top bit of any lane is set.
+// x + m where x < 0 as a signed word, else x.
+CW_INLINE U64x1 AddIfNegative(U64x1 x, U64x1 m) { return {x.v + (m.v & (0 - (x.v >> 63)))}; }
+
+// Whether the top bit of any lane is set; any bit of mask.
 CW_INLINE bool AnyTopBit(U64x1 x) { return (i64)x.v < 0; }
+CW_INLINE bool AnyBit(U64x1 x, U64x1 mask) { return (x.v & mask.v) != 0; }
 
 // 1 where (high, low) < (bound_high, bound_low), both below 2^127, else 0. Without a branch.
 CW_INLINE U64x1 LessWide(U64x1 high, U64x1 low, U64x1 bound_high, U64x1 bound_low) {

@@ -116,6 +116,12 @@ CW_INLINE U64x4 SubIfAtLeast(U64x4 x, U64x4 m) {
   return {_mm256_castpd_si256(_mm256_blendv_pd(reduced, _mm256_castsi256_pd(x.v), reduced))};
 }
 
+CW_INLINE U64x4 AddIfNegative(U64x4 x, U64x4 m) {
+  const __m256i negative = _mm256_cmpgt_epi64(_mm256_setzero_si256(), x.v);
+  return {_mm256_add_epi64(x.v, _mm256_and_si256(negative, m.v))};
+}
+
+CW_INLINE bool AnyBit(U64x4 x, U64x4 mask) { return _mm256_testz_si256(x.v, mask.v) == 0; }
 CW_INLINE bool AnyTopBit(U64x4 x) { return _mm256_movemask_pd(_mm256_castsi256_pd(x.v)) != 0; }
 
 CW_INLINE U64x4 LessWide(U64x4 high, U64x4 low, U64x4 bound_high, U64x4 bound_low) {
@@ -135,6 +141,11 @@ CW_INLINE void ExchangePairs(U64x4& x, U64x4& y) {  // (v; c; l) to (c; v; l)
   const __m256i a = x.v, b = y.v;
   x.v = _mm256_permute2x128_si256(a, b, 0x20);
   y.v = _mm256_permute2x128_si256(a, b, 0x31);
+}
+
+CW_INLINE void Transpose(U64x4 (&r)[4]) {
+  for (int i = 0; i < 4; i += 2) ExchangeLanes(r[i], r[i + 1]);
+  for (int i = 0; i < 2; ++i) ExchangePairs(r[i], r[i + 2]);
 }
 
 // Step 2: (1; 0; 2). Step 1: (0; 1; 2).

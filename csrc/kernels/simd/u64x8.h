@@ -94,6 +94,11 @@ CW_INLINE U64x8 SubIfAtLeast(U64x8 x, U64x8 m) {
   return {_mm512_min_epu64(x.v, _mm512_sub_epi64(x.v, m.v))};
 }
 
+CW_INLINE U64x8 AddIfNegative(U64x8 x, U64x8 m) {
+  return {_mm512_mask_add_epi64(x.v, _mm512_movepi64_mask(x.v), x.v, m.v)};
+}
+
+CW_INLINE bool AnyBit(U64x8 x, U64x8 mask) { return _mm512_test_epi64_mask(x.v, mask.v) != 0; }
 CW_INLINE bool AnyTopBit(U64x8 x) { return _mm512_movepi64_mask(x.v) != 0; }
 
 CW_INLINE U64x8 LessWide(U64x8 high, U64x8 low, U64x8 bound_high, U64x8 bound_low) {
@@ -130,6 +135,16 @@ CW_INLINE void TurnPairs(U64x8& x, U64x8& y) {  // (v; c d; l) to (d; v c; l)
 CW_INLINE void SwapMiddlePairs(U64x8& x, U64x8& y) {  // (v; c d; l) to (v; d c; l)
   x.v = _mm512_shuffle_i64x2(x.v, x.v, 0xd8);
   y.v = _mm512_shuffle_i64x2(y.v, y.v, 0xd8);
+}
+
+// Lane j of r[i] and lane i of r[j] change places.
+CW_INLINE void Transpose(U64x8 (&r)[8]) {
+  for (int i = 0; i < 8; i += 2) ExchangeLanes(r[i], r[i + 1]);
+  for (int i = 0; i < 8; i += 4) {
+    TurnPairs(r[i], r[i + 2]);
+    TurnPairs(r[i + 1], r[i + 3]);
+  }
+  for (int i = 0; i < 4; ++i) TurnPairs(r[i], r[i + 4]);
 }
 
 // Step 4: (2; 0 1; 3). Step 2: (1; 2 0; 3). Step 1: (0; 1 2; 3).
