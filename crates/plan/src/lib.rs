@@ -21,6 +21,6 @@ pub use fuse::{Candidate, Fusion, MAX_OPERANDS, moves};
 pub use lower::{Lowered, lower, lower_for};
 pub use memory::{Memory, format_bytes};
 pub use plan::{
-    Address, Buffer, Check, Download, Geometry, Options, Plan, Prepared, PreparedConstant, Space,
-    Step, StepCost,
+    Address, Buffer, Check, Download, Geometry, Options, Plan, Prepared, PreparedConstant, Relaid,
+    Space, Step, StepCost,
 };

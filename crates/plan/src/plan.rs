@@ -33,6 +33,8 @@ pub enum Space {
     Buffer,
     /// A host tensor of the program or an input of the run: a [`HostId`].
     Host,
+    /// A host tensor of the program in another layout: index into [`Plan::constants`].
+    Constant,
     /// What the run hands out: index into [`Plan::downloads`].
     Output,
     /// An integer operand: index into [`Plan::pool`].
@@ -175,6 +177,19 @@ pub struct PreparedConstant {
     pub bytes: u64,
 }
 
+/// A tensor of the program that no step writes, in the layout that steps read it in.
+#[derive(Clone, Debug)]
+pub struct Relaid {
+    /// The kernel that copies it.
+    pub row: &'static KernelRow,
+    /// Its geometry: the copy, then the tensor.
+    pub geometry: u32,
+    /// The tensor.
+    pub source: Address,
+    /// Bytes of the copy.
+    pub bytes: u64,
+}
+
 /// A tensor that a run hands out.
 #[derive(Clone, Debug)]
 pub struct Download {
@@ -230,6 +245,8 @@ pub struct Plan {
     pub buffers: Vec<Buffer>,
     /// Integer operands, each as eight little-endian bytes.
     pub pool: Vec<i64>,
+    /// Tensors of the program to lay out otherwise before the first run.
+    pub constants: Vec<Relaid>,
     /// Constants to derive before the first run.
     pub prepared: Vec<PreparedConstant>,
     /// Those of each index of an axis, launch by launch: indices into [`Plan::prepared`].

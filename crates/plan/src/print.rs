@@ -61,6 +61,7 @@ impl Plan {
                 write!(f, "@{}", start + at.offset)
             }
             Space::Host => write!(f, "host {}+{}", at.index, at.offset),
+            Space::Constant => write!(f, "constant {}+{}", at.index, at.offset),
             Space::Output => write!(f, "result {}", at.index),
             Space::Pool => write!(f, "{}", self.pool[at.index as usize]),
             Space::Slot => write!(f, "block {}", at.index),

@@ -9,7 +9,9 @@ use crate::table::{Memories, Pointer, Table};
 use crate::{RunError, check, derived, pool};
 use cloakwork_ir::{HostId, HostSlot, HostTensor, View};
 use cloakwork_kernels::{Difference, find_difference};
-use cloakwork_plan::{Address, Check, Download, Fusion, Plan, Prepared, PreparedConstant, Space};
+use cloakwork_plan::{
+    Address, Check, Download, Fusion, Plan, Prepared, PreparedConstant, Relaid, Space,
+};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::iter::Peekable;
@@ -60,6 +62,7 @@ pub struct Executor {
     plan: Arc<Plan>,
     arena: Block,
     scratch: Block,
+    constants: Vec<Block>,
     prepared: Vec<Arc<Block>>,
     /// Where the constants of each index of an axis are.
     units: Vec<Pointer>,
@@ -81,11 +84,13 @@ impl Executor {
             plan,
             arena,
             scratch,
+            constants: Vec::new(),
             prepared: Vec::new(),
             units: Vec::new(),
             pool,
             table: None,
         };
+        executor.constants = executor.relay_constants()?;
         executor.prepared = executor.prepare_constants()?;
         let units = executor.plan.prepared_units.iter();
         let pointer = |&index: &u32| Pointer(executor.prepared[index as usize].as_ptr().cast());
@@ -141,6 +146,7 @@ impl Executor {
             hosts: &hosts,
             outputs: &outputs,
             pool: &self.pool,
+            constants: &self.constants,
             prepared: &self.prepared,
             units: &self.units,
         };
@@ -177,17 +183,43 @@ impl Executor {
         })
     }
 
-    fn prepare_constants(&self) -> Result<Vec<Arc<Block>>, RunError> {
+    /// Copies the program's tensors that steps read in another layout.
+    fn relay_constants(&self) -> Result<Vec<Block>, RunError> {
         let hosts = host_tensors_of_program(&self.plan);
-        let memories = Memories {
+        let memories = self.before_runs(&hosts);
+        let relay = |constant: &Relaid| {
+            let block = Block::uninit(constant.bytes)?;
+            let pointers = [block.as_ptr().cast(), memories.pointer(&constant.source)?];
+            let geometry = &self.plan.geometries[constant.geometry as usize];
+            let launch = crate::table::raw_launch(geometry, &pointers, std::ptr::null());
+            // SAFETY: the block has the bytes that the copy reaches, the tensor those of its view.
+            unsafe {
+                constant
+                    .row
+                    .run(&launch, 0, geometry.units(), std::ptr::null_mut());
+            }
+            Ok(block)
+        };
+        self.plan.constants.iter().map(relay).collect()
+    }
+
+    /// What there is of memory before a run.
+    fn before_runs<'a>(&'a self, hosts: &'a [Option<HostTensor>]) -> Memories<'a> {
+        Memories {
             plan: &self.plan,
             arena: &self.arena,
-            hosts: &hosts,
+            hosts,
             outputs: &[],
             pool: &self.pool,
+            constants: &self.constants,
             prepared: &[],
             units: &[],
-        };
+        }
+    }
+
+    fn prepare_constants(&self) -> Result<Vec<Arc<Block>>, RunError> {
+        let hosts = host_tensors_of_program(&self.plan);
+        let memories = self.before_runs(&hosts);
         let owners: Vec<_> = hosts.iter().map(|host| frozen(host.as_ref())).collect();
         let derive = |constant: &PreparedConstant| {
             let operand = |address: &Address| {

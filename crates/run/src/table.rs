@@ -18,6 +18,8 @@ pub struct Memories<'a> {
     pub hosts: &'a [Option<HostTensor>],
     pub outputs: &'a [Block],
     pub pool: &'a [i64],
+    /// The blocks of `Plan::constants`.
+    pub constants: &'a [Block],
     pub prepared: &'a [Arc<Block>],
     /// The prepared blocks of `Plan::prepared_units`.
     pub units: &'a [Pointer],
@@ -49,6 +51,10 @@ impl Memories<'_> {
                 .get(index)
                 .and_then(Option::as_ref)
                 .map(|tensor| tensor.bytes().as_slice().as_ptr()),
+            Space::Constant => self
+                .constants
+                .get(index)
+                .map(|block| block.as_ptr().cast_const()),
             Space::Output => self
                 .outputs
                 .get(index)

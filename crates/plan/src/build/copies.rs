@@ -47,13 +47,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    pub(super) fn copy_step(
-        &mut self,
-        to: &View,
-        from: &View,
-        dtype: DType,
-        addresses: [Address; 2],
-    ) -> Result<(), PlanError> {
+    /// A copy between two views, each from its first element on.
+    pub(super) fn copy_launch(&self, to: &View, from: &View) -> Result<Launch, PlanError> {
         let based = |view: &View, param| {
             let view = View {
                 offset: 0,
@@ -61,8 +56,18 @@ impl<'a> Builder<'a> {
             };
             LaunchInput::View(Source::Param(param), view)
         };
-        let launch = Launch::elementwise("copy", &to.shape, &[based(to, 0), based(from, 1)])
-            .map_err(|error| self.internal(&error.to_string()))?;
+        Launch::elementwise("copy", &to.shape, &[based(to, 0), based(from, 1)])
+            .map_err(|error| self.internal(&error.to_string()))
+    }
+
+    pub(super) fn copy_step(
+        &mut self,
+        to: &View,
+        from: &View,
+        dtype: DType,
+        addresses: [Address; 2],
+    ) -> Result<(), PlanError> {
+        let launch = self.copy_launch(to, from)?;
         let row = self.row("copy", dtype, dtype)?;
         let elements = to.shape.elements();
         let cost = StepCost {

@@ -59,6 +59,8 @@ enum Place {
     Buffer(u32),
     /// The host's own bytes: nobody writes them and the layout is theirs.
     Host(HostId),
+    /// A copy of the host's bytes in another layout, made once.
+    Constant(u32),
     /// What the run hands out: index into [`Plan::downloads`].
     Output(u32),
 }
@@ -96,6 +98,7 @@ impl<'a> Builder<'a> {
             addresses: Vec::new(),
             buffers: Vec::new(),
             pool: Vec::new(),
+            constants: Vec::new(),
             prepared: Vec::new(),
             prepared_units: Vec::new(),
             dynamic: Vec::new(),

@@ -1,8 +1,8 @@
 //! Where storages lie, and what they hold at first.
 
 use super::{Builder, Place, Touch};
-use crate::PlanError;
-use crate::plan::{Address, Prepared, Space, StepCost};
+use crate::plan::{Address, Prepared, Relaid, Space, StepCost};
+use crate::{PlanError, arena};
 use cloakwork_ir::{HostId, HostSlot, View};
 use cloakwork_ops::{Launch, LaunchInput, Source};
 use cloakwork_verify::{StorageId, StorageInfo, StorageOrigin, ValueId, ValueInfo};
@@ -62,6 +62,11 @@ impl<'a> Builder<'a> {
                     offset: start + offset,
                 })
             }
+            Place::Constant(index) => Ok(Address {
+                space: Space::Constant,
+                index,
+                offset,
+            }),
             Place::Output(index) => Ok(Address {
                 space: Space::Output,
                 index,
@@ -78,14 +83,17 @@ impl<'a> Builder<'a> {
             return Ok(());
         }
         let storage = self.storage(id)?;
-        let limb_major = self.layout.is_limb_major(id);
         if let StorageOrigin::Upload(host) = storage.origin
             && !storage.written
-            && !limb_major
-            && self.host_strides_are(host, &storage.root)
         {
-            self.places[id.0 as usize] = Place::Host(host);
-            return Ok(());
+            let limb_major = self.layout.is_limb_major(id);
+            if !limb_major && self.host_strides_are(host, &storage.root) {
+                self.places[id.0 as usize] = Place::Host(host);
+                return Ok(());
+            }
+            if let Some(HostSlot::Data(_)) = self.verified.program().host(host) {
+                return self.relay(id, host);
+            }
         }
         self.places[id.0 as usize] = match self.results.get(&id) {
             Some(&index) => Place::Output(index),
@@ -110,20 +118,52 @@ impl<'a> Builder<'a> {
 
     pub(super) fn upload(&mut self, id: StorageId, host: HostId) -> Result<(), PlanError> {
         let storage = self.storage(id)?;
+        let (to, from, source) = self.upload_views(id, host)?;
+        let offset = to.offset * storage.dtype.size_bytes() as i64;
+        let target = self.storage_address(id, offset)?;
+        self.copy_step(&to, &from, storage.dtype, [target, source])
+    }
+
+    /// A tensor that no run changes gets its layout once.
+    fn relay(&mut self, id: StorageId, host: HostId) -> Result<(), PlanError> {
+        let storage = self.storage(id)?;
+        let (to, from, source) = self.upload_views(id, host)?;
+        let launch = self.copy_launch(&to, &from)?;
+        let (_, extent) = to.bounds();
+        let bytes = extent.max(0) as u64 * storage.dtype.size_bytes() as u64;
+        let row = self.row("copy", storage.dtype, storage.dtype)?;
+        let geometry = self.geometry(&launch);
+        self.places[id.0 as usize] = Place::Constant(self.plan.constants.len() as u32);
+        self.plan.constants.push(Relaid {
+            row,
+            geometry,
+            source,
+            bytes,
+        });
+        let memory = &mut self.plan.memory;
+        let padded = bytes.next_multiple_of(arena::ALIGNMENT_BYTES);
+        memory.prepared_bytes = memory.prepared_bytes.saturating_add(padded);
+        Ok(())
+    }
+
+    /// The physical view of an uploaded storage, that of the host's tensor, and where this begins.
+    fn upload_views(
+        &self,
+        id: StorageId,
+        host: HostId,
+    ) -> Result<(View, View, Address), PlanError> {
+        let storage = self.storage(id)?;
         let to = self.layout.root(self.verified, id);
         let from = match self.verified.program().host(host) {
             Some(HostSlot::Data(tensor)) => tensor.view().clone(),
             _ => storage.root.clone(),
         };
-        let dtype = storage.dtype;
         let source = Address {
             space: Space::Host,
             index: host.0,
-            offset: from.offset * dtype.size_bytes() as i64,
+            offset: from.offset * storage.dtype.size_bytes() as i64,
         };
-        let offset = to.offset * dtype.size_bytes() as i64;
-        let target = self.storage_address(id, offset)?;
-        self.copy_step(&to, &from, dtype, [target, source])
+        Ok((to, from, source))
     }
 
     pub(super) fn fill_zeros(&mut self, id: StorageId) -> Result<(), PlanError> {
