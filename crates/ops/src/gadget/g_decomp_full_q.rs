@@ -99,16 +99,18 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
     let (count, bits) = super::digits(args)?;
     let (out, a, q) = (args.tensor("out")?, args.tensor("a")?, args.tensor("q")?);
     let (over_out, over_a) = (&out.view.strides, &a.view.strides);
+    // Kernels take vectors along the second axis.
+    let [x, y] = if a.dims()[2] == 1 { [2, 0] } else { [0, 2] };
     Ok(smallvec![Launch {
         kernel: "g_decomp_full_q",
-        dims: [0, 2, 1]
+        dims: [x, y, 1]
             .iter()
             .map(|&axis| a.dims()[axis] as i64)
             .collect(),
         split: 2,
         operands: smallvec![
-            args.operand("out", &[over_out[0], over_out[2], 0])?,
-            args.operand("a", &[over_a[0], over_a[2], over_a[1]])?,
+            args.operand("out", &[over_out[x], over_out[y], 0])?,
+            args.operand("a", &[over_a[x], over_a[y], over_a[1]])?,
             args.operand("q", &[0, 0, q.view.strides[0]])?,
         ],
         params: smallvec![i64::from(bits), count as i64, over_out[1]],
