@@ -108,6 +108,7 @@ fn sums_are_exact_in_every_layout_and_for_any_words() {
     let mut random = Random(30);
     let sizes = [
         [1, 1, 1, 1],
+        [1, 90, 3, 9],
         [2, 33, 4, 3],
         [1, 300, 2, 5],
         [3, 40, 15, 2],
@@ -144,24 +145,31 @@ fn sums_are_exact_in_every_layout_and_for_any_words() {
     }
 }
 
-/// The planner's layout: coefficients tight, limbs outside.
+/// The planner's layout: coefficients tight, limbs outside. Four moduli below 2^50 are the most that
+/// are below 2^52 together.
 #[test]
 fn the_largest_residues_do_not_overflow_the_accumulators() {
-    for q in [NARROW[3], MODULI[7]] {
-        let dims = [1, 40, 64, 2];
+    for (q, limbs) in [
+        (NARROW[3], 4),
+        (NARROW[3], 5),
+        (NARROW[3], 64),
+        (MODULI[7], 64),
+    ] {
+        let dims = [1, 40, limbs, 2];
+        let all = |word: i64, count: i64| vec![word; count as usize];
         let operands = vec![
-            constant(DType::I64, vec![0; 80], [80, 1, 0, 40]),
-            constant(DType::I64, vec![q - 1; 40 * 64], [0, 1, 40, 0]),
-            constant(DType::I64, vec![q; 64], [0, 0, 1, 0]),
-            constant(DType::I64, vec![q - 1; 64], [0, 0, 1, 0]),
-            constant(DType::I64, vec![q - 2; 64], [0, 0, 1, 0]),
-            constant(DType::I64, vec![q - 1; 128], [0, 0, 2, 1]),
-            constant(DType::I64, vec![q; 2], [0, 0, 0, 1]),
+            constant(DType::I64, all(0, 80), [80, 1, 0, 40]),
+            constant(DType::I64, all(q - 1, 40 * limbs), [0, 1, 40, 0]),
+            constant(DType::I64, all(q, limbs), [0, 0, 1, 0]),
+            constant(DType::I64, all(q - 1, limbs), [0, 0, 1, 0]),
+            constant(DType::I64, all(q - 2, limbs), [0, 0, 1, 0]),
+            constant(DType::I64, all(q - 1, 2 * limbs), [0, 0, 2, 1]),
+            constant(DType::I64, all(q, 2), [0, 0, 0, 1]),
         ];
         let mut call = Call::new("base_convert", &dims, operands);
         call.split = 2;
-        // y = 1 + (q - 2) = q - 1, y - half = 1; and 64 * 1 * (q - 1) = -64.
-        call.check(&vec![q - 64; 80]);
+        // y = 1 + (q - 2) = q - 1, y - half = 1; and limbs * 1 * (q - 1) = -limbs.
+        call.check(&all(q - limbs, 80));
     }
 }
 

@@ -95,14 +95,29 @@ CW_INLINE void SumWide(T* out, const u64* y, u64 step, const u64* hat, u64 limbs
   sum.Store(out);
 }
 
-// The same for digits and weights below 2^50, of `vectors` vectors.
-template <class V, u64 vectors, class T>
-CW_INLINE void SumNarrow(T* out, const u64* y, u64 step, const u64* hat, u64 limbs,
-                         const BaseOutput& output) {
+// high * 2^52 + low mod p for a sum of p and products of digits and weights, where the digits' moduli
+// are below 2^52 together.  Result in [0, p).
+//
+// With p' = p << left in [2^51, 2^52), c = floor(sum * 2^left / 2^52) is at most all those moduli
+// together; the quotient sum * 2^left / p' is estimated from c and what is left is below 4p, as in
+// MulMod.
+template <class V>
+CW_INLINE V ReduceFew(V high, V low, const NarrowModulus<V>& m) {
+  const V c = Add(ShiftLeft(high, m.left), ShiftRight(low, Sub(V::Set(52), m.left)));
+  const V estimate = MulAdd52High(c, c, m.mu);
+  const V rest = And(MulAdd52Low(low, estimate, m.minus_q), V::Set(kMask52));
+  return SubIfAtLeast(SubIfAtLeast(rest, Add(m.q, m.q)), m.q);
+}
+
+// The products of `vectors` vectors of digits and of weights first .. stop, both below 2^50.
+template <class V, u64 vectors>
+struct NarrowProducts {
   V low[vectors], high[vectors];
-  for (u64 v = 0; v < vectors; ++v) low[v] = V::Set(output.start);
-  for (u64 first = 0; first < limbs; first += kSumTerms) {
-    const u64 stop = Min(first + kSumTerms, limbs);
+
+  explicit CW_INLINE NarrowProducts(V start) {
+    for (u64 v = 0; v < vectors; ++v) low[v] = start;
+  }
+  CW_INLINE void Add(const u64* y, u64 step, const u64* hat, u64 first, u64 stop) {
     for (u64 v = 0; v < vectors; ++v) high[v] = V::Set(0);
     for (u64 i = first; i < stop; ++i) {
       const V weight = V::Set(hat[i]);
@@ -112,25 +127,63 @@ CW_INLINE void SumNarrow(T* out, const u64* y, u64 step, const u64* hat, u64 lim
         high[v] = MulAdd52High(high[v], digit, weight);
       }
     }
-    for (u64 v = 0; v < vectors; ++v) low[v] = ReduceNarrow(high[v], low[v], output.m);
   }
-  for (u64 v = 0; v < vectors; ++v) low[v].Store(out + v * V::kLanes);
+};
+
+// As SumWide, for digits and weights below 2^50.
+template <class V, u64 vectors, class T>
+CW_INLINE void SumNarrow(T* out, const u64* y, u64 step, const u64* hat, u64 limbs,
+                         const BaseOutput& output) {
+  NarrowProducts<V, vectors> sums(V::Set(output.start));
+  for (u64 first = 0; first < limbs; first += kSumTerms) {
+    sums.Add(y, step, hat, first, Min(first + kSumTerms, limbs));
+    for (u64 v = 0; v < vectors; ++v) {
+      sums.low[v] = ReduceNarrow(sums.high[v], sums.low[v], output.m);
+    }
+  }
+  for (u64 v = 0; v < vectors; ++v) sums.low[v].Store(out + v * V::kLanes);
+}
+
+// The same for few limbs.
+template <class V, u64 vectors, class T>
+CW_INLINE void SumFew(T* out, const u64* y, u64 step, const u64* hat, u64 limbs, V start,
+                      const NarrowModulus<V>& m) {
+  NarrowProducts<V, vectors> sums(start);
+  sums.Add(y, step, hat, 0, limbs);
+  for (u64 v = 0; v < vectors; ++v) {
+    ReduceFew(sums.high[v], sums.low[v], m).Store(out + v * V::kLanes);
+  }
+}
+
+// A block's coefficients of one output limb, as far as vectors with 52-bit multiply-add reach.
+// Returns how far.
+template <class V, class T>
+CW_INLINE u64 SumLimbNarrow(T* out, const u64* y, u64 step, u64 count, const u64* hat, u64 limbs,
+                            const BaseOutput& output, bool few) {
+  constexpr u64 kMany = kSumVectors<V>;
+  const auto m = NarrowModulus<V>::Set(output.one);
+  const V start = V::Set(output.start);
+  u64 i = 0;
+  for (; few && i + kMany * V::kLanes <= count; i += kMany * V::kLanes) {
+    SumFew<V, kMany>(out + i, y + i, step, hat, limbs, start, m);
+  }
+  for (; i + kMany * V::kLanes <= count; i += kMany * V::kLanes) {
+    SumNarrow<V, kMany>(out + i, y + i, step, hat, limbs, output);
+  }
+  for (; i + V::kLanes <= count; i += V::kLanes) {
+    SumNarrow<V, 1>(out + i, y + i, step, hat, limbs, output);
+  }
+  return i;
 }
 
 // A block's coefficients of one output limb.
 template <class V, class T>
 void SumLimb(T* out, const u64* y, u64 step, u64 count, const u64* hat, u64 limbs,
-             const BaseOutput& output, bool narrow) {
+             const BaseOutput& output, const BaseHeader& header) {
   u64 i = 0;
   if constexpr (kHasMulAdd52<V>) {
-    constexpr u64 kMany = kSumVectors<V>;
-    if (narrow) {
-      for (; i + kMany * V::kLanes <= count; i += kMany * V::kLanes) {
-        SumNarrow<V, kMany>(out + i, y + i, step, hat, limbs, output);
-      }
-      for (; i + V::kLanes <= count; i += V::kLanes) {
-        SumNarrow<V, 1>(out + i, y + i, step, hat, limbs, output);
-      }
+    if (header.narrow != 0) {
+      i = SumLimbNarrow<V>(out, y, step, count, hat, limbs, output, header.few != 0);
     }
   }
   for (; i + V::kLanes <= count; i += V::kLanes) {
@@ -162,8 +215,7 @@ void BaseConvert(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
     for (u64 j = 0; j < plan.outputs; ++j) {
       Out* limb = Data<Out>(launch, 0) + (i64)j * out_limb;
       Out* out = OpenBlock(rows, 0, limb, position, out_buffer);
-      SumLimb<V>(out, y, block, count, plan.Hat(prepared, j), plan.inputs, outputs[j],
-                 header.narrow != 0);
+      SumLimb<V>(out, y, block, count, plan.Hat(prepared, j), plan.inputs, outputs[j], header);
       FlushBlock(rows, 0, limb, position, count, out);
     }
   });

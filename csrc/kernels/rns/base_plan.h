@@ -2,6 +2,7 @@
 #ifndef CLOAKWORK_KERNELS_RNS_BASE_PLAN_H_
 #define CLOAKWORK_KERNELS_RNS_BASE_PLAN_H_
 
+#include "kernels/modular/ops.h"
 #include "kernels/modular/sum_modulus.h"
 
 namespace cw {
@@ -10,9 +11,10 @@ namespace {
 // Operands of a launch.
 enum BaseOperand : u32 { kBaseQ = 2, kBaseFactor, kBaseHalf, kBaseHat, kBaseP };
 
-// narrow: all moduli are below 2^50. scaled: there is a factor other than 1.
+// narrow: all moduli are below 2^50. few: besides, all q together are below 2^52, and there are at
+// most kSumTerms. scaled: there is a factor other than 1.
 struct BaseHeader {
-  u64 narrow, scaled;
+  u64 narrow, few, scaled;
 };
 
 // factor and half in [0, q); factor_shoup = floor(factor * 2^64 / q).
@@ -24,6 +26,7 @@ struct BaseInput {
 // start = -sum_i half_i * hat_ij mod p: what a sum begins with, as y_i stands for y_i - half_i.
 struct BaseOutput {
   SumModulus m;
+  Modulus one;
   u64 start;
 };
 

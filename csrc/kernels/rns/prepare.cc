@@ -13,7 +13,8 @@ void PrepareBase(const cw_launch& launch, void* prepared) {
     const i64* strides = Strides(launch, operand);
     return Data<const T>(launch, operand)[(i64)i * strides[i_axis] + (i64)j * strides[j_axis]];
   };
-  BaseHeader header = {1, Data<const T>(launch, kBaseFactor) != nullptr};
+  BaseHeader header = {1, 0, Data<const T>(launch, kBaseFactor) != nullptr};
+  u128 all = 0;
   BaseInput* inputs = BasePlan::Inputs(prepared);
   for (u64 i = 0; i < plan.inputs; ++i) {
     const Modulus m = MakeModulus(word(kBaseQ, i, 0));
@@ -21,6 +22,7 @@ void PrepareBase(const cw_launch& launch, void* prepared) {
     const u64 factor = CanonicalRemainder(given, m.q);
     inputs[i] = {m, factor, ShoupOf(factor, m.q), CanonicalRemainder(word(kBaseHalf, i, 0), m.q)};
     if (m.q >= kNarrowLimit) header.narrow = 0;
+    all += m.q;
   }
   for (u64 j = 0; j < plan.outputs; ++j) {
     const u64 p = (u64)word(kBaseP, 0, j);
@@ -31,9 +33,10 @@ void PrepareBase(const cw_launch& launch, void* prepared) {
       // No sum leaves 128 bits: |half| <= 2^63 and hat < 2^62.
       start = CanonicalRemainder((i128)start - (i128)word(kBaseHalf, i, 0) * (i64)hat, p);
     }
-    plan.Outputs(prepared)[j] = {MakeSumModulus(p), start};
+    plan.Outputs(prepared)[j] = {MakeSumModulus(p), MakeModulus((i64)p), start};
     if (p >= kNarrowLimit) header.narrow = 0;
   }
+  header.few = header.narrow != 0 && all <= kMask52 && plan.inputs <= kSumTerms;
   *BasePlan::Header(prepared) = header;
 }
 
