@@ -76,6 +76,28 @@ fn a_product_of_residues_with_moduli_on_the_last_axis() {
 }
 
 #[test]
+fn both_sides_of_a_change_of_base_lie_limb_major_and_the_weights_between_do_not() {
+    let source = "%a = host_to_device i64[3, 2] {1, 2, 3, 4, 5, 6}
+         %q = host_to_device i64[2] {5, 7}
+         %half = host_to_device i64[2] {2, 3}
+         %hat = host_to_device i64[2, 3] {1, 2, 3, 4, 5, 6}
+         %p = host_to_device i64[3] {11, 13, 17}
+         %o = empty [3, 3], i64
+         %o = base_convert %a, %q, none, %half, %hat, %p, %o
+         device_to_host %o -> i64[3, 3] {9, 12, 15, 8, 7, 10, 7, 8, 11}";
+    check(source);
+    let options = Options {
+        isa: cloakwork_kernels::best_isa(),
+        threads: 1,
+        memory_budget_bytes: None,
+        limb_major: true,
+        fuse: true,
+    };
+    let plan = plan(verified(source), &options).unwrap();
+    assert_eq!(plan.limb_major_storages, 2, "{plan}");
+}
+
+#[test]
 fn writes_through_views_reach_the_base_and_a_freed_base_stays_alive() {
     check(
         "%a = host_to_device i64[2] {3, 5}
