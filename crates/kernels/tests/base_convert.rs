@@ -145,8 +145,8 @@ fn sums_are_exact_in_every_layout_and_for_any_words() {
     }
 }
 
-/// The planner's layout: coefficients tight, limbs outside. Four moduli below 2^50 are the most that
-/// are below 2^52 together.
+/// The planner's layout: coefficients tight, limbs outside. Four moduli below 2^50 are the most
+/// that are below 2^52 together.
 #[test]
 fn the_largest_residues_do_not_overflow_the_accumulators() {
     for (q, limbs) in [

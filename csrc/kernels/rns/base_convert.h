@@ -67,7 +67,8 @@ void Digits(u64* y, const T* a, u64 count, const BaseInput& input, const BaseHea
     done = FillDigits<V>(y, a, 0, count, input, [&](V x) { return PlainDigit(x, input); });
   } else if (kHasMulAdd52<V> && header.narrow != 0) {
     if constexpr (kHasMulAdd52<V>) {
-      done = FillDigits<V>(y, a, 0, count, input, [&](V x) { return ScaledDigitNarrow(x, input); });
+      const auto digit = [&](V x) { return ScaledDigitNarrow(x, input); };
+      done = FillDigits<V>(y, a, 0, count, input, digit);
     }
   } else {
     done = FillDigits<V>(y, a, 0, count, input, [&](V x) { return ScaledDigit(x, input); });
@@ -95,8 +96,8 @@ CW_INLINE void SumWide(T* out, const u64* y, u64 step, const u64* hat, u64 limbs
   sum.Store(out);
 }
 
-// high * 2^52 + low mod p for a sum of p and products of digits and weights, where the digits' moduli
-// are below 2^52 together.  Result in [0, p).
+// high * 2^52 + low mod p for a sum of p and products of digits and weights, where the digits'
+// moduli are below 2^52 together.  Result in [0, p).
 //
 // With p' = p << left in [2^51, 2^52), c = floor(sum * 2^left / 2^52) is at most all those moduli
 // together; the quotient sum * 2^left / p' is estimated from c and what is left is below 4p, as in
