@@ -3,8 +3,8 @@
 
 use crate::expansion::Part;
 use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
-use crate::rns::{TABLES, check_tables, check_vectors};
-use crate::{Args, Code, ContentCheck, Expansion, OpError, geometry, rules};
+use crate::rns::{CHECKS, TABLES, check_tables, check_vectors};
+use crate::{Args, Code, Expansion, OpError, geometry, rules};
 use cloakwork_ir::{Arg, DType, Type};
 
 const ARGS: &[&str] = &[
@@ -94,13 +94,7 @@ pub static DEF: OpDef = OpDef {
     forms: &[Form::own("hybrid_key_switch", ARGS)],
     body: Body::Expand(ExpandBody {
         infer,
-        checks: &[
-            ContentCheck::Modulus("q"),
-            ContentCheck::Permutation {
-                operand: "perm",
-                flag: None,
-            },
-        ],
+        checks: CHECKS,
         expand,
     }),
     operations: |args| {

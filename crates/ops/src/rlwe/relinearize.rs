@@ -3,7 +3,8 @@
 use super::hybrid_key_switch::{CONSTANTS, key_sizes};
 use crate::expansion::Part;
 use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
-use crate::{Args, Code, ContentCheck, Expansion, OpError, geometry, rules};
+use crate::rns::CHECKS;
+use crate::{Args, Code, Expansion, OpError, geometry, rules};
 use cloakwork_ir::{DType, Type};
 
 const ARGS: &[&str] = &[
@@ -50,13 +51,7 @@ pub static DEF: OpDef = OpDef {
     forms: &[Form::own("relinearize", ARGS)],
     body: Body::Expand(ExpandBody {
         infer,
-        checks: &[
-            ContentCheck::Modulus("q"),
-            ContentCheck::Permutation {
-                operand: "perm",
-                flag: None,
-            },
-        ],
+        checks: CHECKS,
         expand,
     }),
     operations: |args| {

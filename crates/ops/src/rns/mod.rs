@@ -7,7 +7,7 @@ pub mod rescale;
 
 use crate::expansion::Part;
 use crate::op::{Param, ParamKind};
-use crate::{Args, Expansion, OpError, rules};
+use crate::{Args, ContentCheck, Expansion, OpError, rules};
 use cloakwork_ir::{Arg, DType};
 
 /// The tables that transforms under all moduli need.
@@ -27,6 +27,15 @@ pub const TABLES: [Param; 3] = [
         ParamKind::OptionalTensor,
         "order of the NTT domain, i64 `[N]`; none is the transform's own",
     ),
+];
+
+/// What ops that transform under these tables demand of contents.
+pub const CHECKS: &[ContentCheck] = &[
+    ContentCheck::Modulus("q"),
+    ContentCheck::Permutation {
+        operand: "perm",
+        flag: None,
+    },
 ];
 
 /// Holds dtypes and shapes of the tables to the degree and the number of moduli.

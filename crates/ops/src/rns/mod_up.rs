@@ -1,9 +1,9 @@
 //! `mod_up`: the digits of polynomials, each modulo every modulus.
 
-use super::{Basis, TABLES};
+use super::{Basis, CHECKS, TABLES};
 use crate::expansion::Part;
 use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
-use crate::{Args, Code, ContentCheck, Expansion, OpError, geometry, rules};
+use crate::{Args, Code, Expansion, OpError, geometry, rules};
 use cloakwork_ir::{DType, Type};
 
 const ARGS: &[&str] = &[
@@ -62,13 +62,7 @@ pub static DEF: OpDef = OpDef {
     forms: &[Form::own("mod_up", ARGS)],
     body: Body::Expand(ExpandBody {
         infer,
-        checks: &[
-            ContentCheck::Modulus("q"),
-            ContentCheck::Permutation {
-                operand: "perm",
-                flag: None,
-            },
-        ],
+        checks: CHECKS,
         expand,
     }),
     operations: |args| {

@@ -1,8 +1,8 @@
 //! `rescale`: division by the last modulus.
 
-use super::{Basis, TABLES};
+use super::{Basis, CHECKS, TABLES};
 use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
-use crate::{Args, Code, ContentCheck, Expansion, OpError, geometry, rules};
+use crate::{Args, Code, Expansion, OpError, geometry, rules};
 use cloakwork_ir::{DType, Type};
 
 const ARGS: &[&str] = &[
@@ -43,13 +43,7 @@ pub static DEF: OpDef = OpDef {
     forms: &[Form::own("rescale", ARGS)],
     body: Body::Expand(ExpandBody {
         infer,
-        checks: &[
-            ContentCheck::Modulus("q"),
-            ContentCheck::Permutation {
-                operand: "perm",
-                flag: None,
-            },
-        ],
+        checks: CHECKS,
         expand,
     }),
     operations: |args| {
