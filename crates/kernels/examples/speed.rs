@@ -82,12 +82,12 @@ impl Case {
             strides: &strides,
             params: &self.params,
         };
-        // Constants apart along an axis are those of its one index.
-        let apart = row.prepared_count(&shape).map(|count| assert_eq!(count, 1));
+        // Constants apart along an axis are the same for each of its indices.
+        let apart = row.prepared_count(&shape);
         let mut prepared = vec![0u64; row.prepared_bytes(&shape) as usize / 8 + 16];
         let mut scratch = vec![0u64; row.scratch_bytes(&shape) as usize / 8 + 16];
         let (prepared, scratch) = (aligned(&mut prepared), aligned(&mut scratch));
-        let pointers = [prepared.cast_const()];
+        let pointers = vec![prepared.cast_const(); apart.unwrap_or(1)];
         // On a cache line, as tensors are.
         let lines = |(words, _): &(Vec<i64>, Vec<i64>)| vec![0u64; words.len() + 16];
         let mut buffers: Vec<_> = self
@@ -111,7 +111,7 @@ impl Case {
             strides: strides.as_ptr(),
             data: data.as_ptr(),
             params: self.params.as_ptr(),
-            prepared: apart.map_or(prepared.cast_const(), |()| pointers.as_ptr().cast()),
+            prepared: apart.map_or(prepared.cast_const(), |_| pointers.as_ptr().cast()),
         };
         let units = self.dims[..self.split].iter().product::<i64>() as u64;
         // SAFETY: cases hold all words that their strides reach; one thread runs.

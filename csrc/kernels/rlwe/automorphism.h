@@ -52,10 +52,11 @@ CW_INLINE void MovePlaces(T* out, i64 out_step, const T* a, i64 a_step, const In
 // Operands: out, a, index. Axes: rows..., n; units are all.
 template <class V, class In, class Out>
 void Automorphism(const cw_launch& launch, u64 begin, u64 end, void*) {
+  if (begin >= end) return;
   const u32 last = launch.rank - 1;
   const u64 size = Dim(launch, last);
   const i64 *out_at = Strides(launch, 0), *a_at = Strides(launch, 1);
-  const auto& map = *static_cast<const IndexMap*>(launch.prepared);
+  const IndexMap& map = **static_cast<const IndexMap* const*>(launch.prepared);  // of any row
   while (begin < end) {
     const u64 row = begin / size, n = begin % size, stop = Min(size, n + (end - begin));
     Out* out = Data<Out>(launch, 0);
