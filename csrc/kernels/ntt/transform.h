@@ -125,10 +125,19 @@ struct RowsOf {
   }
 };
 
+// Calls body(unit) for units of one limb after another: its twiddles stay in a cache meanwhile.
+template <class Body>
+CW_INLINE void ForEachUnit(const cw_launch& launch, u64 begin, u64 end, const Body& body) {
+  const u64 limbs = Dim(launch, 2);
+  for (u64 first = begin; first < Min(begin + limbs, end); ++first) {
+    for (u64 unit = first; unit < end; unit += limbs) body(unit);
+  }
+}
+
 template <class V, class In, class Out>
 void ForwardNtt(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
   const u64 n = Dim(launch, 3);
-  for (u64 unit = begin; unit < end; ++unit) {
+  ForEachUnit(launch, begin, end, [&](u64 unit) {
     const RowsOf<false, In, Out> rows(launch, unit);
     u64* x = rows.Workplace(scratch);
     if (rows.out.Plain()) {
@@ -137,13 +146,13 @@ void ForwardNtt(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
       ForwardRow<V>(rows.a, x, n, rows.limb, x);
       StoreRow<V>(rows.out, x, n);
     }
-  }
+  });
 }
 
 template <class V, class In, class Out>
 void InverseNtt(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
   const u64 n = Dim(launch, 3);
-  for (u64 unit = begin; unit < end; ++unit) {
+  ForEachUnit(launch, begin, end, [&](u64 unit) {
     const RowsOf<true, In, Out> rows(launch, unit);
     const i64 limb = (i64)(unit % Dim(launch, 2));
     const i64 scale = Data<const Out>(launch, 5)[limb * Strides(launch, 5)[2]];
@@ -154,7 +163,7 @@ void InverseNtt(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
       InverseRow<V>(rows.a, x, n, rows.limb, scale, x);
       StoreRow<V>(rows.out, x, n);
     }
-  }
+  });
 }
 
 }  // namespace
