@@ -92,7 +92,7 @@ class Thresholds:
 
     release_elements: int = 32_768
     """Python's lock is released: giving it back costs less than other threads would lose."""
-    parallel_elements: int = 120_000
+    parallel_elements: int = 60_000
     """Element-wise work is split over threads: waking one takes about 4 us."""
     stream_bytes: int = 16 << 20
     """A result bypasses the caches, as it is larger than they are."""

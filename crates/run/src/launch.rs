@@ -6,7 +6,7 @@ use cloakwork_kernels::{KernelRow, RawLaunch};
 use rayon::ThreadPool;
 
 /// A step shorter than this, in nanoseconds, is not worth waking a worker for.
-pub const SPLIT_NS: u64 = 20_000;
+pub const SPLIT_NS: u64 = 30_000;
 
 /// Longest stretch between two looks at the caller's wish to stop, in nanoseconds.
 const STRETCH_NS: u64 = 50_000_000;
