@@ -25,55 +25,65 @@ struct NodeTwiddles {
   }
 };
 
-// Stages over 2^kLog vectors that lie evenly over a block.
-template <int first_stage, int kLog, class A, class V>
-CW_INLINE void ForwardStages(const A& a, V (&r)[1 << kLog],
+// Columns of a block that a pass takes together: one alone would wait for results of its own.
+template <class V>
+constexpr int kColumns = V::kLanes == 1 ? 1 : 2;
+
+// Stages over columns of 2^kLog vectors that lie evenly over a block.
+template <int first_stage, int kLog, class A, class V, int columns>
+CW_INLINE void ForwardStages(const A& a, V (&r)[columns][1 << kLog],
                              const NodeTwiddles<A, kLog>& twiddles) {
   Unroll<kLog>(CW_UNROLLED(stage) {
     constexpr int s = stage;
     Unroll<1 << (kLog - 1)>(CW_UNROLLED(pair) {
       constexpr int half = 1 << (kLog - 1 - s), group = pair / half;
       constexpr int i = group * half + pair;
-      a.template Forward<first_stage + s>(r[i], r[i + half], twiddles.at[(1 << s) - 1 + group]);
+      Unroll<columns>(CW_UNROLLED(c) {
+        const auto& t = twiddles.at[(1 << s) - 1 + group];
+        a.template Forward<first_stage + s>(r[c][i], r[c][i + half], t);
+      });
     });
   });
 }
 
 // Sums of sums are brought back each second stage; kLast: the coarsest stage scales instead.
-template <int kLog, bool kLast, class A, class V>
-CW_INLINE void InverseStages(const A& a, V (&r)[1 << kLog], const NodeTwiddles<A, kLog>& twiddles,
-                             const LastFactors& last) {
+template <int kLog, bool kLast, class A, class V, int columns>
+CW_INLINE void InverseStages(const A& a, V (&r)[columns][1 << kLog],
+                             const NodeTwiddles<A, kLog>& twiddles, const LastFactors& last) {
   Unroll<kLog>(CW_UNROLLED(stage) {
     constexpr int s = stage;
     Unroll<1 << (kLog - 1)>(CW_UNROLLED(pair) {
       constexpr int half = 1 << s, group = pair / half, i = group * half + pair;
       constexpr bool of_sums = s % 2 == 1 && pair % half < half / 2;
       constexpr int range = of_sums ? 4 : 2;
-      V &u = r[i], &v = r[i + half];
-      if constexpr (kLast && s == kLog - 1) {
-        a.template InverseLast<range>(u, v, a.Read(RawTwiddle<V>::Set(last.scale)),
-                                      a.Read(RawTwiddle<V>::Set(last.twiddle)));
-      } else {
-        constexpr bool reduce = s % 2 == 1 || s == kLog - 1;
-        a.template Inverse<range, reduce>(u, v, twiddles.at[(1 << (kLog - 1 - s)) - 1 + group]);
-      }
+      Unroll<columns>(CW_UNROLLED(c) {
+        V &u = r[c][i], &v = r[c][i + half];
+        if constexpr (kLast && s == kLog - 1) {
+          a.template InverseLast<range>(u, v, a.Read(RawTwiddle<V>::Set(last.scale)),
+                                        a.Read(RawTwiddle<V>::Set(last.twiddle)));
+        } else {
+          constexpr bool reduce = s % 2 == 1 || s == kLog - 1;
+          a.template Inverse<range, reduce>(u, v, twiddles.at[(1 << (kLog - 1 - s)) - 1 + group]);
+        }
+      });
     });
   });
 }
 
-// kLog stages over a block of n elements in memory, from source to result, which may
-// lie at the same place.
+// kLog stages over a block of n elements in memory, from source to result, which may lie at the
+// same place.
 template <int first_stage, int kLog, class A, class Source, class Result>
 CW_INLINE void ForwardPass(const A& a, const Source& source, const Result& result, u64 n, u64 node,
                            const Twiddles& table) {
   using V = typename A::V;
+  constexpr int columns = kColumns<V>;
   const NodeTwiddles<A, kLog> twiddles(a, table, node);
   const u64 step = n >> kLog;
-  for (u64 i = 0; i < step; i += V::kLanes) {
-    V r[1 << kLog];
-    source.Load(a, r, i, step);
-    ForwardStages<first_stage>(a, r, twiddles);
-    result.Store(a, r, i, step);
+  for (u64 i = 0; i < step; i += columns * V::kLanes) {
+    V r[columns][1 << kLog];
+    Unroll<columns>(CW_UNROLLED(c) { source.Load(a, r[c], i + c * V::kLanes, step); });
+    ForwardStages<first_stage, kLog>(a, r, twiddles);
+    Unroll<columns>(CW_UNROLLED(c) { result.Store(a, r[c], i + c * V::kLanes, step); });
   }
 }
 
@@ -81,13 +91,16 @@ template <int kLog, bool kLast, class A, class Source, class Out>
 CW_INLINE void InversePass(const A& a, const Source& source, Out* out, u64 n, u64 node,
                            const Twiddles& table, const LastFactors& last) {
   using V = typename A::V;
+  constexpr int columns = kColumns<V>;
   const NodeTwiddles<A, kLog> twiddles(a, table, node);
   const u64 step = n >> kLog;
-  for (u64 i = 0; i < step; i += V::kLanes) {
-    V r[1 << kLog];
-    source.Load(a, r, i, step);
+  for (u64 i = 0; i < step; i += columns * V::kLanes) {
+    V r[columns][1 << kLog];
+    Unroll<columns>(CW_UNROLLED(c) { source.Load(a, r[c], i + c * V::kLanes, step); });
     InverseStages<kLog, kLast>(a, r, twiddles, last);
-    Unroll<1 << kLog>(CW_UNROLLED(k) { r[k].Store(out + i + k * step); });
+    Unroll<columns>(CW_UNROLLED(c) {
+      Unroll<1 << kLog>(CW_UNROLLED(k) { r[c][k].Store(out + i + c * V::kLanes + k * step); });
+    });
   }
 }
 
