@@ -249,7 +249,11 @@ fn gathered() -> Vec<Launch> {
     gather.params = vec![1, SIZE];
     let mut launches = vec![gather];
     for index in [order, automorphism] {
-        launches.push(Call::new("automorphism", &[SIZE], operands(1, &index)));
+        let mut rows = operands(1, &index);
+        for operand in rows.iter_mut().flatten() {
+            operand.strides.insert(0, 0);
+        }
+        launches.push(Call::new("automorphism", &[1, SIZE], rows));
     }
     let secret = secrets(&[1], Range::Any);
     launches
