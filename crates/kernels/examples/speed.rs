@@ -409,9 +409,9 @@ fn cases() -> Vec<Case> {
     cases.push(products([2, 2, 4096, 32], false, false));
     cases.push(products([2, 2, 4096, 32], false, true));
     // The key of a hybrid key switch at degree 2^15: three and four digits of 14 limbs.
-    for terms in [3, 4] {
+    for (rows, terms) in [(1, 3), (1, 4), (2, 4)] {
         cases.push(sums_of_products(
-            [1, 14, 1 << 15, terms],
+            [rows, 14, 1 << 15, terms],
             (false, false, NARROW),
         ));
     }

@@ -172,11 +172,11 @@ struct AxisSum {
           a_at[2] == 1 && order == nullptr
               ? Terms<T>{rows + u, a_at[3], false}
               : FetchTerms<T>(rows, a_at[2], a_at[3], order, u, vectors, terms, tile, kNarrowStep);
-      const auto add = left.broadcast ? (whole ? AddNarrowTerms<V, true, true, T>
-                                               : AddNarrowTerms<V, true, false, T>)
-                                      : (whole ? AddNarrowTerms<V, false, true, T>
-                                               : AddNarrowTerms<V, false, false, T>);
-      const u64 done = add(out, sums, left, right, terms, vectors, m);
+      const auto add = left.broadcast ? (whole ? AddNarrowTerms<V, 1, true, true, T>
+                                               : AddNarrowTerms<V, 1, true, false, T>)
+                                      : (whole ? AddNarrowTerms<V, 1, false, true, T>
+                                               : AddNarrowTerms<V, 1, false, false, T>);
+      const u64 done = add({out}, sums, {left}, right, terms, vectors, m);
       if (whole) return done;
       if (done != vectors) return 0;
       const bool full = s / kNarrowTerms % kNarrowPasses == kNarrowPasses - 1;
@@ -184,6 +184,21 @@ struct AxisSum {
     }
     FinishNarrow<V>(out, sums, vectors, m);
     return vectors;
+  }
+
+  // Whether rows may be summed in pairs: their terms are tight, and few.
+  bool TakesPairs() const {
+    return Strides(launch, 1)[2] == 1 && order == nullptr && Dim(launch, 3) <= kNarrowTerms;
+  }
+
+  // As NarrowChunk, for two rows at once: b is read once, and memory is asked for more at a time.
+  u64 PairChunk(T* out, const T* a, const T* b, u64 u, u64 count, const SumModulus& m) const {
+    const i64 *a_at = Strides(launch, 1), *b_at = Strides(launch, 2);
+    auto& sums = *static_cast<NarrowSums*>(scratch);
+    const Terms<T> left[] = {{a + u, a_at[3], false}, {a + a_at[0] + u, a_at[3], false}};
+    const Terms<T> right = {b + u, b_at[3], false};
+    T* const rows[] = {out, out + Strides(launch, 0)[0]};
+    return AddNarrowTerms<V, 2, false, true, T>(rows, sums, left, right, Dim(launch, 3), count, m);
   }
 
   // Positions u .. u + count of limb k, for each of the rows.
@@ -194,12 +209,17 @@ struct AxisSum {
       T* out = Data<T>(launch, 0) + (i64)k * out_at[1] + (i64)u;
       const T* a = Data<const T>(launch, 1) + (i64)k * a_at[1];
       const T* b = Data<const T>(launch, 2) + (i64)k * Strides(launch, 2)[1];
-      for (; IsNarrow(k) && row < last_row; ++row) {
-        const u64 done = NarrowChunk(out + (i64)row * out_at[0], a + (i64)row * a_at[0], b, u,
-                                     count, ModulusOf(k));
+      while (IsNarrow(k) && row < last_row) {
+        T* const sums = out + (i64)row * out_at[0];
+        const T* const factors = a + (i64)row * a_at[0];
+        const bool pair = last_row - row > 1 && TakesPairs();
+        const u64 done = pair ? PairChunk(sums, factors, b, u, count, ModulusOf(k))
+                              : NarrowChunk(sums, factors, b, u, count, ModulusOf(k));
+        const u64 stop = row + (pair ? 2 : 1);
         for (u64 at = done; at < count; at += kSumChunk) {
-          Chunk(row, row + 1, k, u + at, Min(kSumChunk, count - at));
+          Chunk(row, stop, k, u + at, Min(kSumChunk, count - at));
         }
+        row = stop;
       }
     }
     if (row < last_row) Chunk(row, last_row, k, u, count);

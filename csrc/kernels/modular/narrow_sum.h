@@ -12,9 +12,6 @@ constexpr u64 kNarrowChunk = 512;
 // Terms that are read side by side: few enough that rows which lie a power of two apart, as many
 // and the result, do not drive each other out of the caches.
 constexpr u64 kNarrowTerms = 4;
-// Elements that rows are asked for ahead: prefetchers do not follow as many rows over the ends of
-// their pages. Measured over memory: a seventh faster with 64, slower with 128 and with none.
-constexpr u64 kNarrowAhead = 64;
 // So many times before the sums are reduced.
 constexpr u64 kNarrowPasses = kSumTerms / kNarrowTerms;
 // Distance of a tile's rows, as kSumTileStep.
@@ -40,52 +37,59 @@ CW_INLINE bool AllNarrow(V seen) {
   return !AnyTopBit(OutsideBit(seen, V::Set(kNarrowLimit - 1)));
 }
 
-// Adds `terms` products to the sums of whole vectors from 0 on. With `whole` the terms are all
-// there are: sums begin as out and end there, reduced. Returns where it ended: before the first
-// vector that holds a word of 2^50 or more, or less than a vector before count.
-template <class V, u64 terms, bool a_broadcast, bool whole, class T>
-u64 AddNarrow(T* out, NarrowSums& sums, const Terms<T>& a, const Terms<T>& b, u64 count,
-              const SumModulus& m) {
+// Adds `terms` products to the sums of whole vectors from 0 on, of one row or of several that share
+// b. With `whole` the terms are all there are: sums begin as out and end there, reduced. Returns
+// where it ended: before the first vector that holds a word of 2^50 or more, or less than a vector
+// before count.
+template <class V, u64 rows, u64 terms, bool a_broadcast, bool whole, class T>
+u64 AddNarrow(T* const (&out)[rows], NarrowSums& sums, const Terms<T> (&a)[rows],
+              const Terms<T>& b, u64 count, const SumModulus& m) {
+  static_assert(whole || rows == 1, "sums hold one row");
   u64 i = 0;
   for (; i + V::kLanes <= count; i += V::kLanes) {
-    V low = whole ? V::Load(out + i) : V::Load(sums.low + i);
-    V high = whole ? V::Set(0) : V::Load(sums.high + i);
-    V seen = whole ? low : V::Set(0);
+    V low[rows], high[rows], seen = V::Set(0);
+    for (u64 r = 0; r < rows; ++r) {
+      low[r] = whole ? V::Load(out[r] + i) : V::Load(sums.low + i);
+      high[r] = whole ? V::Set(0) : V::Load(sums.high + i);
+      if (whole) seen = Or(seen, low[r]);
+    }
     for (u64 s = 0; s < terms; ++s) {
-      const T* a_term = a.data + (i64)s * a.term_step;
-      const V x = a_broadcast ? V::Set((u64)(i64)*a_term) : V::Load(a_term + i);
-      const T* b_term = b.data + (i64)s * b.term_step;
-      const V y = V::Load(b_term + i);
-      if (!a_broadcast) __builtin_prefetch(a_term + i + kNarrowAhead);
-      __builtin_prefetch(b_term + i + kNarrowAhead);
-      low = MulAdd52Low(low, x, y);
-      high = MulAdd52High(high, x, y);
-      seen = Or(seen, Or(x, y));
+      const V y = V::Load(b.data + (i64)s * b.term_step + i);
+      seen = Or(seen, y);
+      for (u64 r = 0; r < rows; ++r) {
+        const T* a_term = a[r].data + (i64)s * a[r].term_step;
+        const V x = a_broadcast ? V::Set((u64)(i64)*a_term) : V::Load(a_term + i);
+        seen = Or(seen, x);
+        low[r] = MulAdd52Low(low[r], x, y);
+        high[r] = MulAdd52High(high[r], x, y);
+      }
     }
     if (__builtin_expect(!AllNarrow(seen), 0)) break;
-    if (whole) {
-      ReduceNarrow(high, low, m).Store(out + i);
-    } else {
-      low.Store(sums.low + i);
-      high.Store(sums.high + i);
+    for (u64 r = 0; r < rows; ++r) {
+      if (whole) {
+        ReduceNarrow(high[r], low[r], m).Store(out[r] + i);
+      } else {
+        low[r].Store(sums.low + i);
+        high[r].Store(sums.high + i);
+      }
     }
   }
   return i;
 }
 
-template <class V, bool a_broadcast, bool whole, class T>
-u64 AddNarrowTerms(T* out, NarrowSums& sums, const Terms<T>& a, const Terms<T>& b, u64 terms,
-                   u64 count, const SumModulus& m) {
+template <class V, u64 rows, bool a_broadcast, bool whole, class T>
+u64 AddNarrowTerms(T* const (&out)[rows], NarrowSums& sums, const Terms<T> (&a)[rows],
+                   const Terms<T>& b, u64 terms, u64 count, const SumModulus& m) {
   static_assert(kNarrowTerms == 4, "what is listed here");
   switch (terms) {
     case 1:
-      return AddNarrow<V, 1, a_broadcast, whole>(out, sums, a, b, count, m);
+      return AddNarrow<V, rows, 1, a_broadcast, whole>(out, sums, a, b, count, m);
     case 2:
-      return AddNarrow<V, 2, a_broadcast, whole>(out, sums, a, b, count, m);
+      return AddNarrow<V, rows, 2, a_broadcast, whole>(out, sums, a, b, count, m);
     case 3:
-      return AddNarrow<V, 3, a_broadcast, whole>(out, sums, a, b, count, m);
+      return AddNarrow<V, rows, 3, a_broadcast, whole>(out, sums, a, b, count, m);
     default:
-      return AddNarrow<V, 4, a_broadcast, whole>(out, sums, a, b, count, m);
+      return AddNarrow<V, rows, 4, a_broadcast, whole>(out, sums, a, b, count, m);
   }
 }
 
