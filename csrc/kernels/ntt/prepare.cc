@@ -11,17 +11,13 @@ u64 WordAt(const cw_launch& launch, u32 operand, u64 i) {
 }
 
 // Where the twiddle of a node stands. The stages inside vectors load those of one vector together,
-// in bit-reversed order.
+// in bit-reversed order: lanes at distance 1, lanes / 2 at distance 2, and so on.
 u64 PlaceOf(u64 node, u64 size, u64 lanes) {
-  for (u64 half = 1; half < lanes; half *= 2) {
-    if (node < size / (2 * half)) continue;
-    u64 place = node - node % (lanes / half);
-    for (u64 from = 1, to = lanes / half / 2; to > 0; from *= 2, to /= 2) {
-      if ((node & from) != 0) place += to;
-    }
-    return place;
-  }
-  return node;
+  constexpr u64 kFour[] = {0, 2, 1, 3}, kEight[] = {0, 4, 2, 6, 1, 5, 3, 7};
+  const u64 together = node >= size / 2 ? lanes : node >= size / 4 ? lanes / 2 : 1;
+  if (together == 8) return (node & ~(u64)7) + kEight[node & 7];
+  if (together == 4) return (node & ~(u64)3) + kFour[node & 3];
+  return node;  // one or two
 }
 
 RowOrder OrderOf(const cw_launch& launch, u64 size) {
