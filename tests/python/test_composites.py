@@ -104,3 +104,11 @@ def test_a_copy_that_broadcasts_is_padding_by_nothing_for_heal() -> None:
     assert "pad_single_axis" in str(program.expanded())
     expected = np.broadcast_to(np.asarray(x), (2, 3, 4))
     assert np.array_equal(np.asarray(program.to_heal().run(verify=True).outputs[0]), expected)
+
+
+def test_numbers_out_of_range_are_refused_at_once_as_they_are_in_a_program() -> None:
+    with pytest.raises(cw.errors.OpError, match="expected an integer from 0 to 1, got 5"):
+        ops.max(cw.asarray([1, 2]), [], keepdims=5)
+    table, one = cw.zeros((1, 1), "i64"), cw.asarray([17])
+    with pytest.raises(cw.errors.OpError, match="an integer from 1 to 16384, got 0"):
+        ops.mod_up(table.unsqueeze(0), one, table, table, one, one, table, 0)

@@ -14,7 +14,7 @@ use crate::{RunError, check};
 use cloakwork_ir::{DType, Shape, ShapeItem, View};
 use cloakwork_kernels::Isa;
 use cloakwork_ops::{
-    Access, Args, Body, Code, Family, OpDef, OpError, Operand, ParamKind, Value, Viewed,
+    Access, Args, Body, Code, Family, OpDef, OpError, Operand, Param, ParamKind, Value, Viewed,
     check_known,
 };
 use std::sync::Arc;
@@ -81,6 +81,12 @@ pub fn call(
         if let (EagerArg::None, Some(default)) = (&*arg, param.default) {
             *arg = EagerArg::Int(default);
         }
+        if let EagerArg::Int(value) = arg {
+            in_range(param, *value).map_err(|error| EagerError::Call {
+                op: def.name,
+                error,
+            })?;
+        }
     }
     match &def.body {
         Body::View(view) => {
@@ -111,6 +117,21 @@ pub fn call(
             })
         }
     }
+}
+
+/// Holds an integer to what its parameter takes, as a program's would be.
+fn in_range(param: &Param, value: i64) -> Result<(), OpError> {
+    let (low, high) = match param.kind {
+        ParamKind::Int(low, high) => (low, high),
+        ParamKind::Bool => (0, 1),
+        _ => return Ok(()),
+    };
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    let expected = format!("an integer from {low} to {high}");
+    let got = value.to_string();
+    Err(OpError::new(Code::Range, param.name, expected, got))
 }
 
 fn kernel(
