@@ -18,6 +18,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Constants of so few bytes are derived sooner than found.
 const WORTH_KEEPING_BYTES: u64 = 2048;
 
+/// So many blocks, and so many rules, are kept with one tensor; then all are forgotten, and
+/// derived again where they are still of use. A table of a transform stays far below.
+const MAX_KEPT: usize = 512;
+
 /// What tells two blocks of constants apart.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
@@ -77,7 +81,11 @@ impl Derived {
             return Ok(());
         }
         check()?;
-        kept().insert(key);
+        let mut kept = kept();
+        if kept.len() >= MAX_KEPT {
+            kept.clear();
+        }
+        kept.insert(key);
         Ok(())
     }
 }
@@ -264,6 +272,10 @@ unsafe fn one_block(
         block: Arc::clone(&block),
         _others: others.map(|&other| Arc::clone(other)).collect(),
     };
-    known().insert(key, entry);
+    let mut known = known();
+    if known.len() >= MAX_KEPT {
+        known.clear();
+    }
+    known.insert(key, entry);
     Ok(block)
 }

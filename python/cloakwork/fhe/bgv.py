@@ -181,16 +181,7 @@ class BgvCiphertext(Ciphertext):
         return replace(a, factor=factor), replace(b, factor=factor)
 
     def _factors(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
-        keys = self._fits(op, other)
-        assert isinstance(other, type(self))
-        a, b = replace(self, evaluation=keys), replace(other, evaluation=keys)
-        if self.context.automatic:
-            a, b = a._settled(), (a._settled() if other is self else b._settled())
-            level = min(a.level, b.level)
-            a, b = a.lower(level), b.lower(level)
-        else:
-            a._same_level(op, b.level)
-        a, b = a.relinearize(), b.relinearize()
+        a, b = self._met(op, other)
         if self.context.automatic:
             a._room(op, a.noise + b.noise + 1)
         return a, b
@@ -259,15 +250,6 @@ class BgvCiphertext(Ciphertext):
         if not isinstance(other, np.ndarray | Sequence | Tensor) or isinstance(other, str | bytes):
             return None
         return self.context.encode(np.asarray(other), level=self.level, factor=factor)
-
-    def _same_level(self, op: str, level: int) -> None:
-        if self.level != level:
-            raise LevelError(
-                op,
-                f"operands at one level (the first is at {self.level})",
-                level,
-                "bring the higher one down with lower(level), or encode lower",
-            )
 
     def _state(self) -> str:
         return f", budget={self.noise_budget():.1f} bits"

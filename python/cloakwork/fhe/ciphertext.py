@@ -337,6 +337,36 @@ class Ciphertext(ABC):
             raise ParamError("batch", other.batch, f"{self.batch} ciphertexts, or one, for {op}")
         return self.evaluation or other.evaluation
 
+    def _met(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
+        """Both with two parts at one level, as factors of a product."""
+        keys = self._fits(op, other)
+        assert isinstance(other, type(self))
+        a, b = replace(self, evaluation=keys), replace(other, evaluation=keys)
+        if self.context.automatic:
+            a, b = a._settled(), (a._settled() if other is self else b._settled())
+            level = min(a.level, b.level)
+            a, b = a.lower(level), b.lower(level)
+        else:
+            a._same_level(op, b.level)
+        return a.relinearize(), b.relinearize()
+
+    @abstractmethod
+    def lower(self, level: int) -> Self:
+        """The same values at a lower level; LevelError for one that is not there."""
+
+    @abstractmethod
+    def _settled(self) -> Self:
+        """Two parts, and nothing that waits to be divided."""
+
+    def _same_level(self, op: str, level: int) -> None:
+        if self.level != level:
+            raise LevelError(
+                op,
+                f"operands at one level (the first is at {self.level})",
+                level,
+                "bring the higher one down with lower(level), or encode lower",
+            )
+
     @abstractmethod
     def _alike(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
         """Both at one level and scale."""

@@ -284,16 +284,7 @@ class CkksCiphertext(Ciphertext):
         return replace(self._weighted(factor), scale=wanted).rescale()
 
     def _factors(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
-        keys = self._fits(op, other)
-        assert isinstance(other, type(self))
-        a, b = replace(self, evaluation=keys), replace(other, evaluation=keys)
-        if self.context.automatic:
-            a, b = a._settled(), (a._settled() if other is self else b._settled())
-            level = min(a.level, b.level)
-            a, b = a.lower(level), b.lower(level)
-        else:
-            a._same_level(op, b.level)
-            a, b = a.relinearize(), b.relinearize()
+        a, b = self._met(op, other)
         a._product_scale(op, b.scale)
         return a, b
 
@@ -412,15 +403,6 @@ class CkksCiphertext(Ciphertext):
             return replace(plaintext, data=data, level=self.level)
         self._same_level(op, plaintext.level)
         return plaintext
-
-    def _same_level(self, op: str, level: int) -> None:
-        if self.level != level:
-            raise LevelError(
-                op,
-                f"operands at one level (the first is at {self.level})",
-                level,
-                "bring the higher one down with lower(level), or encode lower",
-            )
 
     def _same_scale(self, op: str, scale: float) -> None:
         if not isclose(self.scale, scale, rel_tol=_SCALE_TOLERANCE):

@@ -6,6 +6,8 @@ holds (D / q_i)^-1, the weights of a conversion -D^-1, the keys P^-1.
 
 from __future__ import annotations
 
+from typing import Any
+
 from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.fhe.layout import limb_range, residues, zero_residues
@@ -117,40 +119,40 @@ def mod_down(acc: Tensor, constants: KeySwitch) -> Tensor:
     return out
 
 
+def _tables(constants: KeySwitch) -> dict[str, Any]:
+    """What a key switch takes beside polynomials and key."""
+    extended = constants.extended
+    return {
+        "q": extended.q,
+        "psi": extended.psi,
+        "psi_inv": extended.psi_inv,
+        "perm": extended.perm,
+        "scale": constants.scale,
+        "half": constants.half,
+        "up_hat": constants.up_hat,
+        "down_hat": constants.down_hat,
+        "digit_limbs": constants.digit_limbs,
+    }
+
+
 def hybrid_key_switch(c: Tensor, key: Tensor, constants: KeySwitch) -> Tensor:
     """C times the key's source under its target: [B, N, k], [2, D, N, K] -> [B, 2, N, k]."""
-    extended, chain = constants.extended, constants.chain
+    chain = constants.chain
     return ops.hybrid_key_switch(
         c,
         key,
-        extended.q,
-        extended.psi,
-        extended.psi_inv,
-        constants.scale,
-        constants.half,
-        constants.up_hat,
-        constants.down_hat,
-        constants.digit_limbs,
-        perm=extended.perm,
+        **_tables(constants),
         out=residues((c.shape[0], 2), chain.degree, chain.limbs),
     )
 
 
 def relinearize(a: Tensor, key: Tensor, constants: KeySwitch) -> Tensor:
     """Two parts of three: [B, 3, N, k], [2, D, N, K] -> [B, 2, N, k]."""
-    extended, chain = constants.extended, constants.chain
+    chain = constants.chain
     return ops.relinearize(
         a,
         key,
-        extended.q,
-        extended.psi,
-        extended.psi_inv,
-        constants.scale,
-        constants.half,
-        constants.up_hat,
-        constants.down_hat,
-        constants.digit_limbs,
-        perm=extended.perm,
+        **_tables(constants),
         out=residues((a.shape[0], 2), chain.degree, chain.limbs),
     )
 

@@ -3,7 +3,7 @@
 
 use crate::expansion::Part;
 use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
-use crate::rns::{CHECKS, TABLES, check_tables, check_vectors};
+use crate::rns::{CHECKS, TABLES, check_tables, check_vectors, digits, work};
 use crate::{Args, Code, Expansion, OpError, geometry, rules};
 use cloakwork_ir::{Arg, DType, Type};
 
@@ -99,11 +99,9 @@ pub static DEF: OpDef = OpDef {
     }),
     operations: |args| {
         sizes(args).map_or(0, |s| {
-            let butterflies = s.degree / 2 * u64::from(s.degree.max(1).ilog2());
-            let up = s.limbs + s.digits * s.all();
-            let transforms = up + s.polynomials * s.all();
-            let products = s.polynomials * s.digits * s.all() * s.degree;
-            s.rows.saturating_mul(transforms * butterflies + products)
+            let transforms = s.limbs + (s.digits + s.polynomials) * s.all();
+            let products = s.polynomials * s.digits * s.all();
+            work((s.rows, s.degree), transforms, products)
         })
     },
     laws: &[],
@@ -173,8 +171,7 @@ pub fn key_sizes(args: &Args, [rows, degree, limbs]: [u64; 3]) -> Result<Sizes, 
         let got = key.shape().to_string();
         return Err(OpError::new(Code::Shape, "key", expected, got));
     }
-    let digit_limbs = args.int("digit_limbs")?.unsigned_abs().max(1);
-    let digits = limbs.div_ceil(digit_limbs);
+    let (_, digits) = digits(args, limbs)?;
     rules::shape_is("key", key, &[polynomials, digits, degree, all])?;
     // The digits and the sums are the largest tensors on the way.
     geometry::shape("a", &[rows, digits, degree, all])?;

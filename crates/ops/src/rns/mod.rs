@@ -7,7 +7,7 @@ pub mod rescale;
 
 use crate::expansion::Part;
 use crate::op::{Param, ParamKind};
-use crate::{Args, ContentCheck, Expansion, OpError, rules};
+use crate::{Args, Code, ContentCheck, Expansion, OpError, rules};
 use cloakwork_ir::{Arg, DType};
 
 /// The tables that transforms under all moduli need.
@@ -64,6 +64,29 @@ pub fn check_vectors(args: &Args, names: &[&'static str], moduli: u64) -> Result
         }
     }
     Ok(())
+}
+
+/// The most digits: each takes steps of its own in an expansion.
+const MAX_DIGITS: u64 = 256;
+
+/// Limbs of a digit, and how many digits so many limbs make.
+pub fn digits(args: &Args, limbs: u64) -> Result<(u64, u64), OpError> {
+    let digit_limbs = u64::try_from(args.int("digit_limbs")?).unwrap_or(0).max(1);
+    let digits = limbs.div_ceil(digit_limbs);
+    if digits > MAX_DIGITS {
+        let expected = format!("so many that there are at most {MAX_DIGITS} digits");
+        let got = digit_limbs.to_string();
+        return Err(OpError::new(Code::Range, "digit_limbs", expected, got));
+    }
+    Ok((digit_limbs, digits))
+}
+
+/// Elementary operations: butterflies of transforms, and products for each coefficient.
+pub fn work((rows, degree): (u64, u64), transforms: u64, products: u64) -> u64 {
+    let butterflies = degree / 2 * u64::from(degree.max(1).ilog2());
+    let products = products.saturating_mul(degree);
+    let row = transforms.saturating_mul(butterflies);
+    rows.saturating_mul(row.saturating_add(products))
 }
 
 /// The moduli of an expansion with their tables, and what it does with rows of polynomials

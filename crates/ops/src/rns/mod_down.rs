@@ -58,10 +58,8 @@ pub static DEF: OpDef = OpDef {
     }),
     operations: |args| {
         sizes(args).map_or(0, |s| {
-            let butterflies = s.degree / 2 * u64::from(s.degree.max(1).ilog2());
-            let products = s.degree * s.dropped * s.kept;
-            s.rows
-                .saturating_mul((s.dropped + s.kept) * butterflies + products)
+            let transforms = s.dropped + s.kept;
+            super::work((s.rows, s.degree), transforms, s.dropped * s.kept)
         })
     },
     laws: &[],

@@ -67,17 +67,12 @@ pub static DEF: OpDef = OpDef {
     }),
     operations: |args| {
         sizes(args).map_or(0, |s| {
-            let transforms = s.limbs + s.digits() * s.all();
-            let butterflies = s.degree / 2 * u64::from(s.degree.max(1).ilog2());
-            let products = s.degree * s.limbs * s.all();
-            s.rows.saturating_mul(transforms * butterflies + products)
+            let transforms = s.limbs + s.digits * s.all();
+            super::work((s.rows, s.degree), transforms, s.limbs * s.all())
         })
     },
     laws: &[],
 };
-
-/// The most digits: each takes steps of its own in the expansion.
-const MAX_DIGITS: u64 = 256;
 
 #[derive(Clone, Copy)]
 struct Sizes {
@@ -86,15 +81,12 @@ struct Sizes {
     limbs: u64,
     special: u64,
     digit_limbs: u64,
+    digits: u64,
 }
 
 impl Sizes {
     fn all(self) -> u64 {
         self.special + self.limbs
-    }
-
-    fn digits(self) -> u64 {
-        self.limbs.div_ceil(self.digit_limbs)
     }
 }
 
@@ -116,24 +108,20 @@ fn sizes(args: &Args) -> Result<Sizes, OpError> {
     rules::same_dtype(args, "hat", DType::I64)?;
     super::check_vectors(args, &["scale", "half"], limbs)?;
     rules::shape_is("hat", args.tensor("hat")?, &[limbs, all])?;
-    let digit_limbs = args.int("digit_limbs")?.unsigned_abs();
-    if limbs.div_ceil(digit_limbs.max(1)) > MAX_DIGITS || digit_limbs == 0 {
-        let expected = format!("so many that there are at most {MAX_DIGITS} digits");
-        let got = digit_limbs.to_string();
-        return Err(OpError::new(Code::Range, "digit_limbs", expected, got));
-    }
+    let (digit_limbs, digits) = super::digits(args, limbs)?;
     Ok(Sizes {
         rows: a.dims()[0],
         degree,
         limbs,
         special,
         digit_limbs,
+        digits,
     })
 }
 
 fn infer(args: &Args) -> Result<Type, OpError> {
     let s = sizes(args)?;
-    let shape = geometry::shape("a", &[s.rows, s.digits(), s.degree, s.all()])?;
+    let shape = geometry::shape("a", &[s.rows, s.digits, s.degree, s.all()])?;
     Ok(Type::new(args.tensor("a")?.dtype, shape))
 }
 
@@ -146,7 +134,7 @@ fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
     let (a, out) = (steps.arg("a")?, steps.arg("out")?);
     let scale = steps.arg("scale")?;
     let residues = basis.inverse(steps, &a, (s.special, s.all()), &scale)?;
-    for digit in 0..s.digits() {
+    for digit in 0..s.digits {
         let (first, end) = (
             digit * s.digit_limbs,
             ((digit + 1) * s.digit_limbs).min(s.limbs),
