@@ -1,0 +1,406 @@
+// Eight elements of a prime field at once, by 52-bit multiply-add.
+//
+// An element is kLimbs limbs of 52 bits (5 for primes of 4 words, 8 for those of 6), limb i of all
+// eight in one vector. Products are Montgomery's with R = 2^(52 kLimbs); memory holds Montgomery
+// form with 2^(64 kWords). Two ways of reading join the two:
+//   LoadRaw      the words as they are, below p
+//   LoadShifted  times 2^kShift52, by a shift, below 2^kShift52 p: the element in form R. And
+//                Mul(LoadShifted(a), LoadRaw(b)) is the product in the form of memory.
+//
+// Ranges: functions say in multiples of p what they take. Mul(a, b) < (1 + x y / kRoom) p for
+// a < x p, b < y p, and R > kRoom p; limbs of operands of products are below 2^52 ("normal").
+// Sums and differences are made without carries (Wide) and made normal once.
+#ifndef CLOAKWORK_KERNELS_FIELD_IFMA_H_
+#define CLOAKWORK_KERNELS_FIELD_IFMA_H_
+
+#include "kernels/field/primes.h"
+#include "kernels/simd/muladd52.h"
+
+#if defined(__AVX512IFMA__)
+
+namespace cw {
+namespace {
+
+// a k as limbs of 52 bits.
+template <u32 limbs, u32 words>
+constexpr Words<limbs> TimesLimbs(const Words<words>& a, u64 k) {
+  Words<limbs> product = Cut52<limbs>(a);
+  u128 carry = 0;
+  for (u32 i = 0; i < limbs; ++i) {
+    carry += (u128)product.word[i] * k;
+    product.word[i] = (u64)carry & kMask52;
+    carry >>= 52;
+  }
+  return product;
+}
+
+// Eight elements modulo a prime of primes.h.
+template <class Prime_>
+struct FieldX8 {
+  using Prime = Prime_;
+  static constexpr int kWords = Prime::kWords;
+  static constexpr int kLimbs = Prime::kWords52;
+  static_assert(kWords == 4 || kWords == 6, "four or six words");
+  // R > kRoom p.
+  static constexpr u64 kRoom = (u64)(((u128)1 << (52 * kLimbs - 64 * (kWords - 1))) /
+                                     ((u128)Prime::kModulus.word[kWords - 1] + 1));
+  static constexpr u64 kInverse = Prime::template kInverse52<kWords>;
+  // The multiple k p, below R.
+  template <u64 k>
+  static constexpr Words<kLimbs> kTimes = TimesLimbs<kLimbs>(Prime::kModulus, k);
+
+  __m512i limb[kLimbs];
+};
+
+CW_INLINE __m512i Word8(u64 x) { return _mm512_set1_epi64((i64)x); }
+
+// ---- memory
+
+// Words of eight elements, word i of all in word[i], times 2^shift, to limbs.
+template <class F, int shift>
+CW_INLINE F FromWords(const __m512i (&word)[F::kWords]) {
+  F r;
+  const __m512i mask = Word8(kMask52);
+  for (int i = 0; i < F::kLimbs; ++i) {
+    const int bit = 52 * i - shift;
+    if (bit + 52 <= 0) {
+      r.limb[i] = _mm512_setzero_si512();
+      continue;
+    }
+    if (bit < 0) {
+      r.limb[i] = _mm512_and_si512(_mm512_slli_epi64(word[0], -bit), mask);
+      continue;
+    }
+    const int at = bit / 64, offset = bit % 64;
+    __m512i part = offset == 0 ? word[at] : _mm512_srli_epi64(word[at], offset);
+    if (offset > 12 && at + 1 < F::kWords) {
+      // Bits offset .. offset + 63 of two words.
+      part = _mm512_or_si512(part, _mm512_slli_epi64(word[at + 1], 64 - offset));
+    }
+    r.limb[i] = at + 1 == F::kWords && offset >= 12 ? part : _mm512_and_si512(part, mask);
+  }
+  return r;
+}
+
+// Normal limbs, value below 2^(64 kWords), to words.
+template <class F>
+CW_INLINE void ToWords(const F& a, __m512i (&word)[F::kWords]) {
+  for (int i = 0; i < F::kWords; ++i) {
+    const int bit = 64 * i, at = bit / 52, offset = bit % 52;
+    __m512i part = offset == 0 ? a.limb[at] : _mm512_srli_epi64(a.limb[at], offset);
+    part = _mm512_or_si512(part, _mm512_slli_epi64(a.limb[at + 1], 52 - offset));
+    if (offset > 40 && at + 2 < F::kLimbs) {
+      part = _mm512_or_si512(part, _mm512_slli_epi64(a.limb[at + 2], 104 - offset));
+    }
+    word[i] = part;
+  }
+}
+
+// Lane j of row i is lane i of row j.
+CW_INLINE void Transpose8(__m512i (&r)[8]) {
+  __m512i a[8], b[8];
+  for (int i = 0; i < 8; i += 2) {
+    a[i] = _mm512_unpacklo_epi64(r[i], r[i + 1]);
+    a[i + 1] = _mm512_unpackhi_epi64(r[i], r[i + 1]);
+  }
+  for (int i = 0; i < 8; i += 4) {
+    for (int j = 0; j < 2; ++j) {
+      b[i + j] = _mm512_shuffle_i64x2(a[i + j], a[i + j + 2], 0x88);
+      b[i + j + 2] = _mm512_shuffle_i64x2(a[i + j], a[i + j + 2], 0xdd);
+    }
+  }
+  for (int i = 0; i < 4; ++i) {
+    r[i] = _mm512_shuffle_i64x2(b[i], b[i + 4], 0x88);
+    r[i + 4] = _mm512_shuffle_i64x2(b[i], b[i + 4], 0xdd);
+  }
+}
+
+// Rows of four words of eight elements, two elements a vector (i and i + 4), to words, and back.
+CW_INLINE void Transpose4(const __m512i (&pair)[4], __m512i (&word)[4]) {
+  const __m512i a = _mm512_unpacklo_epi64(pair[0], pair[1]);  // 0.0 1.0 0.2 1.2 4.0 5.0 4.2 5.2
+  const __m512i b = _mm512_unpackhi_epi64(pair[0], pair[1]);
+  const __m512i c = _mm512_unpacklo_epi64(pair[2], pair[3]);
+  const __m512i d = _mm512_unpackhi_epi64(pair[2], pair[3]);
+  const __m512i low = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+  const __m512i high = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+  word[0] = _mm512_permutex2var_epi64(a, low, c);
+  word[1] = _mm512_permutex2var_epi64(b, low, d);
+  word[2] = _mm512_permutex2var_epi64(a, high, c);
+  word[3] = _mm512_permutex2var_epi64(b, high, d);
+}
+CW_INLINE void Untranspose4(const __m512i (&word)[4], __m512i (&pair)[4]) {
+  const __m512i low = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+  const __m512i high = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+  const __m512i a = _mm512_permutex2var_epi64(word[0], low, word[2]);
+  const __m512i b = _mm512_permutex2var_epi64(word[1], low, word[3]);
+  const __m512i c = _mm512_permutex2var_epi64(word[0], high, word[2]);
+  const __m512i d = _mm512_permutex2var_epi64(word[1], high, word[3]);
+  pair[0] = _mm512_unpacklo_epi64(a, b);
+  pair[1] = _mm512_unpackhi_epi64(a, b);
+  pair[2] = _mm512_unpacklo_epi64(c, d);
+  pair[3] = _mm512_unpackhi_epi64(c, d);
+}
+
+// Words of elements at eight places.
+template <int words>
+CW_INLINE void GatherWords(const u64* const (&at)[8], __m512i (&word)[words]) {
+  if constexpr (words == 4) {
+    __m512i pair[4];
+    for (int i = 0; i < 4; ++i) {
+      const __m256i first = _mm256_loadu_si256((const __m256i*)at[i]);
+      const __m256i second = _mm256_loadu_si256((const __m256i*)at[i + 4]);
+      pair[i] = _mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1);
+    }
+    Transpose4(pair, word);
+  } else {
+    __m512i row[8];
+    for (int i = 0; i < 8; ++i) row[i] = _mm512_maskz_loadu_epi64((1 << words) - 1, at[i]);
+    Transpose8(row);
+    for (int i = 0; i < words; ++i) word[i] = row[i];
+  }
+}
+
+template <int words>
+CW_INLINE void ScatterWords(const __m512i (&word)[words], u64* const (&at)[8]) {
+  if constexpr (words == 4) {
+    __m512i pair[4];
+    Untranspose4(word, pair);
+    for (int i = 0; i < 4; ++i) {
+      _mm256_storeu_si256((__m256i*)at[i], _mm512_castsi512_si256(pair[i]));
+      _mm256_storeu_si256((__m256i*)at[i + 4], _mm512_extracti64x4_epi64(pair[i], 1));
+    }
+  } else {
+    __m512i row[8];
+    for (int i = 0; i < 8; ++i) row[i] = i < words ? word[i] : _mm512_setzero_si512();
+    Transpose8(row);
+    for (int i = 0; i < 8; ++i) _mm512_mask_storeu_epi64(at[i], (1 << words) - 1, row[i]);
+  }
+}
+
+// Eight neighbours. Of four words, lane i < 4 is element 2 i and lane 4 + i element 2 i + 1, of six
+// words lane i is element i: what StoreWords undoes.
+template <class F>
+CW_INLINE void LoadWords(const u64* base, __m512i (&word)[F::kWords]) {
+  if constexpr (F::kWords == 4) {
+    __m512i pair[4];
+    for (int i = 0; i < 4; ++i) pair[i] = _mm512_loadu_si512(base + 8 * i);
+    Transpose4(pair, word);
+  } else {
+    const u64* at[8];
+    for (int i = 0; i < 8; ++i) at[i] = base + F::kWords * i;
+    GatherWords<F::kWords>(at, word);
+  }
+}
+template <class F>
+CW_INLINE void StoreWords(const __m512i (&word)[F::kWords], u64* base) {
+  if constexpr (F::kWords == 4) {
+    __m512i pair[4];
+    Untranspose4(word, pair);
+    for (int i = 0; i < 4; ++i) _mm512_storeu_si512(base + 8 * i, pair[i]);
+  } else {
+    u64* at[8];
+    for (int i = 0; i < 8; ++i) at[i] = base + F::kWords * i;
+    ScatterWords<F::kWords>(word, at);
+  }
+}
+template <class F>
+CW_INLINE F LoadRaw(const u64* base) {
+  __m512i word[F::kWords];
+  LoadWords<F>(base, word);
+  return FromWords<F, 0>(word);
+}
+template <class F>
+CW_INLINE F LoadShifted(const u64* base) {
+  __m512i word[F::kWords];
+  LoadWords<F>(base, word);
+  return FromWords<F, F::Prime::kShift52>(word);
+}
+// a normal and below 2^(64 kWords).
+template <class F>
+CW_INLINE void Store(const F& a, u64* base) {
+  __m512i word[F::kWords];
+  ToWords(a, word);
+  StoreWords<F>(word, base);
+}
+// One element in every lane.
+template <class F, int shift>
+CW_INLINE F BroadcastWords(const u64* element) {
+  __m512i word[F::kWords];
+  for (int i = 0; i < F::kWords; ++i) word[i] = Word8(element[i]);
+  return FromWords<F, shift>(word);
+}
+
+// ---- sums
+
+// Limbs of any sign with |limb| < 2^62, value in [0, R), to normal ones.
+template <class P>
+CW_INLINE FieldX8<P> Normal(FieldX8<P> a) {
+  const __m512i mask = Word8(kMask52);
+  for (int i = 0; i + 1 < FieldX8<P>::kLimbs; ++i) {
+    a.limb[i + 1] = _mm512_add_epi64(a.limb[i + 1], _mm512_srai_epi64(a.limb[i], 52));
+    a.limb[i] = _mm512_and_si512(a.limb[i], mask);
+  }
+  return a;
+}
+
+template <class P>
+CW_INLINE FieldX8<P> AddWide(FieldX8<P> a, const FieldX8<P>& b) {
+  for (int i = 0; i < FieldX8<P>::kLimbs; ++i) a.limb[i] = _mm512_add_epi64(a.limb[i], b.limb[i]);
+  return a;
+}
+template <class P>
+CW_INLINE FieldX8<P> SubWide(FieldX8<P> a, const FieldX8<P>& b) {
+  for (int i = 0; i < FieldX8<P>::kLimbs; ++i) a.limb[i] = _mm512_sub_epi64(a.limb[i], b.limb[i]);
+  return a;
+}
+template <u64 k, class P>
+CW_INLINE FieldX8<P> AddTimesWide(FieldX8<P> a) {
+  constexpr auto multiple = FieldX8<P>::template kTimes<k>;
+  for (int i = 0; i < FieldX8<P>::kLimbs; ++i) {
+    a.limb[i] = _mm512_add_epi64(a.limb[i], Word8(multiple.word[i]));
+  }
+  return a;
+}
+
+// a + b.
+template <class P>
+CW_INLINE FieldX8<P> Add(const FieldX8<P>& a, const FieldX8<P>& b) {
+  return Normal(AddWide(a, b));
+}
+// a - b + k p, b <= k p.
+template <u64 k, class P>
+CW_INLINE FieldX8<P> Sub(const FieldX8<P>& a, const FieldX8<P>& b) {
+  return Normal(AddTimesWide<k>(SubWide(a, b)));
+}
+// k p - a, a <= k p.
+template <u64 k, class P>
+CW_INLINE FieldX8<P> Negative(const FieldX8<P>& a) {
+  FieldX8<P> zero;
+  for (int i = 0; i < FieldX8<P>::kLimbs; ++i) zero.limb[i] = _mm512_setzero_si512();
+  return Sub<k>(zero, a);
+}
+// a 2^bits, limbs of the result below 2^(52 + bits): to be made normal.
+template <int bits, class P>
+CW_INLINE FieldX8<P> ShiftLeftWide(FieldX8<P> a) {
+  for (int i = 0; i < FieldX8<P>::kLimbs; ++i) a.limb[i] = _mm512_slli_epi64(a.limb[i], bits);
+  return a;
+}
+
+// Lanes of b where the mask is set, else of a.
+template <class P>
+CW_INLINE FieldX8<P> Select(__mmask8 mask, const FieldX8<P>& a, const FieldX8<P>& b) {
+  FieldX8<P> r;
+  for (int i = 0; i < FieldX8<P>::kLimbs; ++i) {
+    r.limb[i] = _mm512_mask_mov_epi64(a.limb[i], mask, b.limb[i]);
+  }
+  return r;
+}
+
+// a, or a - k p where that is not negative: [0, 2k p) to [0, k p). a is normal.
+template <u64 k, class P>
+CW_INLINE FieldX8<P> SubIfAtLeast(const FieldX8<P>& a) {
+  constexpr auto multiple = FieldX8<P>::template kTimes<k>;
+  FieldX8<P> t = a;
+  for (int i = 0; i < FieldX8<P>::kLimbs; ++i) {
+    t.limb[i] = _mm512_sub_epi64(t.limb[i], Word8(multiple.word[i]));
+  }
+  t = Normal(t);
+  return Select(_mm512_movepi64_mask(t.limb[FieldX8<P>::kLimbs - 1]), t, a);
+}
+
+// From [0, bound p), bound a power of two, to [0, p).
+template <u64 bound, class P>
+CW_INLINE FieldX8<P> Canonical(FieldX8<P> a) {
+  if constexpr (bound > 1) {
+    a = SubIfAtLeast<bound / 2>(a);
+    return Canonical<bound / 2>(a);
+  }
+  return a;
+}
+
+// Lanes whose limbs are all 0.
+template <class P>
+CW_INLINE __mmask8 IsZeroLimbs(const FieldX8<P>& a) {
+  __m512i any = a.limb[0];
+  for (int i = 1; i < FieldX8<P>::kLimbs; ++i) any = _mm512_or_si512(any, a.limb[i]);
+  return _mm512_testn_epi64_mask(any, any);
+}
+// Lanes equal to k p.
+template <u64 k, class P>
+CW_INLINE __mmask8 IsTimes(const FieldX8<P>& a) {
+  constexpr auto multiple = FieldX8<P>::template kTimes<k>;
+  __mmask8 equal = 0xff;
+  for (int i = 0; i < FieldX8<P>::kLimbs; ++i) {
+    equal = _mm512_mask_cmpeq_epi64_mask(equal, a.limb[i], Word8(multiple.word[i]));
+  }
+  return equal;
+}
+
+// ---- products
+
+// a b / R mod p, below (1 + x y / kRoom) p, normal.
+template <class P>
+CW_INLINE FieldX8<P> Mul(const FieldX8<P>& a, const FieldX8<P>& b) {
+  constexpr int n = FieldX8<P>::kLimbs;
+  constexpr auto p = FieldX8<P>::template kTimes<1>;
+  const __m512i zero = _mm512_setzero_si512();
+  __m512i t[n];
+  for (int j = 0; j < n; ++j) t[j] = zero;
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) t[j] = _mm512_madd52lo_epu64(t[j], a.limb[j], b.limb[i]);
+    const __m512i m = _mm512_madd52lo_epu64(zero, t[0], Word8(FieldX8<P>::kInverse));
+    for (int j = 0; j < n; ++j) t[j] = _mm512_madd52lo_epu64(t[j], m, Word8(p.word[j]));
+    const __m512i carry = _mm512_srli_epi64(t[0], 52);
+    for (int j = 0; j < n; ++j) {
+      t[j] = _mm512_madd52hi_epu64(j + 1 < n ? t[j + 1] : zero, a.limb[j], b.limb[i]);
+    }
+    for (int j = 0; j < n; ++j) t[j] = _mm512_madd52hi_epu64(t[j], m, Word8(p.word[j]));
+    t[0] = _mm512_add_epi64(t[0], carry);
+  }
+  FieldX8<P> r;
+  for (int j = 0; j < n; ++j) r.limb[j] = t[j];
+  return Normal(r);
+}
+
+// a^2 / R, as Mul: each product of two limbs once, doubled. The sixteen sums of eight limbs do not
+// fit the registers beside the rest: there a product is faster.
+template <class P>
+CW_INLINE FieldX8<P> Square(const FieldX8<P>& a) {
+  constexpr int n = FieldX8<P>::kLimbs;
+  if constexpr (n == 8) return Mul(a, a);
+  constexpr auto p = FieldX8<P>::template kTimes<1>;
+  const __m512i zero = _mm512_setzero_si512();
+  __m512i t[2 * n];
+  for (int i = 0; i < 2 * n; ++i) t[i] = zero;
+  for (int i = 0; i + 1 < n; ++i) {
+    for (int j = i + 1; j < n; ++j) {
+      t[i + j] = _mm512_madd52lo_epu64(t[i + j], a.limb[i], a.limb[j]);
+      t[i + j + 1] = _mm512_madd52hi_epu64(t[i + j + 1], a.limb[i], a.limb[j]);
+    }
+  }
+  for (int i = 1; i + 1 < 2 * n; ++i) t[i] = _mm512_add_epi64(t[i], t[i]);
+  for (int i = 0; i < n; ++i) {
+    t[2 * i] = _mm512_madd52lo_epu64(t[2 * i], a.limb[i], a.limb[i]);
+    t[2 * i + 1] = _mm512_madd52hi_epu64(t[2 * i + 1], a.limb[i], a.limb[i]);
+  }
+  for (int i = 0; i < n; ++i) {
+    const __m512i m = _mm512_madd52lo_epu64(zero, t[i], Word8(FieldX8<P>::kInverse));
+    for (int j = 0; j < n; ++j) {
+      t[i + j] = _mm512_madd52lo_epu64(t[i + j], m, Word8(p.word[j]));
+    }
+    t[i + 1] = _mm512_add_epi64(t[i + 1], _mm512_srli_epi64(t[i], 52));
+    for (int j = 0; j < n; ++j) {
+      t[i + j + 1] = _mm512_madd52hi_epu64(t[i + j + 1], m, Word8(p.word[j]));
+    }
+  }
+  FieldX8<P> r;
+  for (int j = 0; j < n; ++j) r.limb[j] = t[n + j];
+  return Normal(r);
+}
+
+}  // namespace
+}  // namespace cw
+
+#endif  // __AVX512IFMA__
+
+#endif  // CLOAKWORK_KERNELS_FIELD_IFMA_H_
