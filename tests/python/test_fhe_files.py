@@ -1,6 +1,7 @@
 """Keys and ciphertexts as files: what comes back, and what is refused."""
 
 import json
+from dataclasses import asdict, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import KeyMismatchError, LoadError
-from python.fhe_setup import bgv, ckks, error, integer_slots, unit_slots
+from python.fhe_setup import T, bgv, ckks, error, integer_slots, unit_slots
 
 KEYS = ckks()
 A = unit_slots(KEYS, 1)
@@ -172,6 +173,13 @@ def test_ciphertexts_of_others_are_refused(tmp_path: Path) -> None:
         {"tensors": [["other", [5, 256], 8]]},
         {"tensors": []},
         {"tensors": 3},
+        {"tensors": [["data", [1 << 80], 8]]},
+        {"tensors": [["data", [-(1 << 80)], 8]]},
+        {"tensors": [["data", [1 << 20, 1 << 20, 0], 8]]},
+        {"tensors": [["data", [1] * 70, 8]]},
+        {"tensors": [["data", [float("inf")], 8]]},
+        {"tensors": [["data", [float("nan")], 8]]},
+        {"tensors": [["data", [0, 1 << 62], 8]]},
         {"fields": None},
         {"fields": {"level": 9}},
         {"fields": {"level": "4"}},
@@ -189,6 +197,18 @@ def test_ciphertexts_of_others_are_refused(tmp_path: Path) -> None:
         {"fields": {"parameters": {}}},
         {"fields": {"parameters": {"scheme": "ckks", "degree": 3}}},
         {"fields": {"bound": -1.0}},
+        {"fields": {"bound": 10**400}},
+        {"fields": {"noise": float("nan")}},
+        {"fields": {"noise": float("inf")}},
+        {"fields": {"noise": 1e308}},
+        {"fields": {"noise": 10**400}},
+        {"fields": {"size": float("nan")}},
+        {"fields": {"size": float("inf")}},
+        {"fields": {"scale": "inf"}},
+        {"fields": {"scale": "nan"}},
+        {"fields": {"scale": "0x1p5000"}},
+        {"fields": {"level": 10**400}},
+        {"fields": {"parts": -(10**400)}},
     ],
 )
 def test_headers_that_make_no_sense_are_refused(saved: Path, changes: dict[str, Any]) -> None:
@@ -201,6 +221,66 @@ def test_headers_that_make_no_sense_are_refused(saved: Path, changes: dict[str, 
         spoilt = resealed(saved, **changes)
     with pytest.raises(LoadError):
         fhe.load(spoilt)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"kind":' * 100_000, "9" * 10_000, "null", "[]"])
+def test_headers_that_are_none_are_refused(text: str, saved: Path) -> None:
+    memory = saved.read_bytes()
+    body = memory[:8] + len(text).to_bytes(8, "little") + text.encode()
+    saved.write_bytes(body + blake2b(body, digest_size=32).digest())
+    with pytest.raises(LoadError, match="the header is not one of this version"):
+        fhe.load(saved)
+
+
+@pytest.mark.parametrize("factor", [0, -1, T, 10**400, 1.5])
+def test_factors_lie_below_the_plain_modulus(factor: float, tmp_path: Path) -> None:
+    bgv().encrypt([1]).save(tmp_path / "x")
+    with pytest.raises(LoadError, match="factor"):
+        fhe.load(resealed(tmp_path / "x", fields={"factor": factor}))
+
+
+@pytest.mark.parametrize("name", ["public", "secret"])
+def test_a_public_key_s_name_is_that_of_its_residues(name: str, tmp_path: Path) -> None:
+    owner = KEYS.context.keygen(conjugation=False, relinearization=False)
+    (owner if name == "secret" else owner.public).save(tmp_path / name)
+    with pytest.raises(LoadError, match=f"expected {owner.key}, that of its residues"):
+        fhe.load(resealed(tmp_path / name, fields={"key": KEYS.key}))
+    for spoilt in ({"seed": "00" * 32}, {"seed": "00"}):
+        with pytest.raises(LoadError):
+            fhe.load(resealed(tmp_path / name, fields=spoilt))
+
+
+@pytest.mark.parametrize("element", ["2", "0", "-1", "513", "x"])
+def test_galois_elements_are_odd_and_below_twice_the_degree(element: str, tmp_path: Path) -> None:
+    keys = KEYS.context.keygen(conjugation=False, relinearization=False)
+    keys.add([1])
+    keys.evaluation.save(tmp_path / "evaluation")
+    seeds, tensors = keys.evaluation.galois[5].seed.hex(), KEYS.evaluation.galois[5].data.shape
+    shape = [tensors[1], tensors[3], tensors[2]]
+    changes = {"fields": {"seeds": {element: seeds}}, "tensors": [[element, shape, 8]]}
+    with pytest.raises(LoadError, match=r"odd Galois elements below 2 N|invalid literal"):
+        fhe.load(resealed(tmp_path / "evaluation", **changes))
+
+
+def test_small_files_cost_no_large_tables(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parameters = replace(KEYS.context.parameters, degree=8)
+    given = asdict(parameters) | {"scale": parameters.scale.hex()}
+    fields = {"parameters": given, "fingerprint": parameters.fingerprint}
+    monkeypatch.setattr(fhe.storage, "context_of", lambda *_: pytest.fail("tables were built"))
+    with pytest.raises(LoadError, match=r"'data': expected degree 8, got shape \(5, 256\)"):
+        fhe.load(resealed(saved, fields=fields))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"degree": 256.0}, {"plain_modulus": None}, {"plain_modulus": 3}, {"gadget_base_log2": "x"}],
+)
+def test_parameters_of_other_types_are_refused(change: dict[str, Any], saved: Path) -> None:
+    given = asdict(KEYS.context.parameters) | {"scale": KEYS.context.parameters.scale.hex()}
+    sealed = blake2b(json.dumps(given | change, sort_keys=True).encode(), digest_size=16)
+    fields = {"parameters": given | change, "fingerprint": sealed.hexdigest()}
+    with pytest.raises(LoadError, match=next(iter(change))):
+        fhe.load(resealed(saved, fields=fields))
 
 
 def test_residues_must_lie_below_their_moduli(saved: Path) -> None:

@@ -173,6 +173,29 @@ def test_flooding_hides_the_noise_and_keeps_the_values() -> None:
             KEYS.decrypt(x, flood_bits=bits)
 
 
+def test_what_is_known_is_flooded_as_well() -> None:
+    # A product with 0 has no noise: the logarithm of its estimate is -inf.
+    nothing = KEYS.encrypt([1.0]) * 0
+    assert nothing.coefficient_noise() == -np.inf
+    flooded = KEYS.decrypt(nothing, flood_bits=20)
+    assert 2.0**-28 < np.abs(flooded).max() < 2.0**-12
+    zero = bgv().encrypt([1]) * 0
+    assert not bgv().decrypt(zero, flood_bits=20).any()
+
+
+def test_keys_that_are_there_are_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = CONTEXT.keygen(rotations=[1, 2])
+    before = keys.evaluation
+    made = []
+    monkeypatch.setattr(fhe.Keys, "_galois_key", lambda _, element: made.append(element))
+    keys.add([2, 1, 1], conjugation=True, relinearization=True)
+    assert made == []
+    assert keys.evaluation.galois == before.galois
+    assert keys.evaluation.relinearization is before.relinearization
+    keys.add([3, 2])
+    assert made == [CONTEXT.rotation_element(3)]
+
+
 def test_flooded_bgv_decrypts_to_the_same() -> None:
     keys = bgv()
     x = keys.encrypt([1, -2, 3])

@@ -27,6 +27,8 @@ def flood(plaintext: Plaintext, noise: float, bits: float) -> Plaintext:
     """
     basis = plaintext.context.tables.chain(plaintext.level)
     t = plaintext.context.parameters.plain_modulus or 1
+    # A known number has none, 2^-inf; what is not there is flooded as if it were 1.
+    noise = max(noise, 0.0)
     room = min(_MOST_BITS, sum(map(log2, basis.moduli)) - 2)
     if not 0 <= bits <= room - noise:
         most = max(floor(room - noise), 0)

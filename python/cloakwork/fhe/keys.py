@@ -107,7 +107,8 @@ class Keys:
         elements += [self.context.element(CONJUGATION)] if conjugation else []
         galois = dict(self.evaluation.galois)
         for element in elements:
-            galois.setdefault(element, self._galois_key(element))
+            if element not in galois:
+                galois[element] = self._galois_key(element)
         squared = self.evaluation.relinearization
         if relinearization and squared is None:
             squared = self._relinearization_key()

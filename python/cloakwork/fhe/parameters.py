@@ -57,6 +57,8 @@ class Parameters:
         else:
             self._check_gadget()
         if self.scheme == "ckks":
+            if self.plain_modulus != 0:
+                raise ParamError("plain_modulus", self.plain_modulus, "0: CKKS has none")
             _check_scale(self.scale, self.moduli)
         else:
             _check_plain_modulus(self.degree, self.plain_modulus, self.moduli + self.special)

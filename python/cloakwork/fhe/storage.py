@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from cloakwork.fhe.keys import Keys
 
 Array = NDArray[np.int64]
+
+# No chain has as many bits, so no noise and no bound.
+_MOST_BITS = float(1 << 20)
 
 
 def limbs_first(data: Tensor) -> Array:
@@ -115,7 +119,7 @@ def load_any(path: PathLike, *, expect: str | None = None) -> Any:
         return readers[contents.kind](contents, _context(contents))
     except LoadError:
         raise
-    except (CloakworkError, TypeError, KeyError, ValueError) as error:
+    except (CloakworkError, TypeError, KeyError, ValueError, OverflowError) as error:
         raise LoadError(f"{contents.path}: {error}") from error
 
 
@@ -148,12 +152,25 @@ def _context(contents: Contents) -> Context:
     levels: Levels = contents.field("levels", str)
     if given.get("scheme") not in ("ckks", "bgv"):
         raise contents.wrong("scheme", "ckks or bgv", repr(given.get("scheme")))
+    for name in ("degree", "plain_modulus", "digit_limbs", "gadget_base_log2"):
+        if not isinstance(given.get(name), int):
+            raise contents.wrong(name, "an integer", repr(given.get(name)))
     parameters = Parameters(**given)
     if parameters.fingerprint != contents.field("fingerprint", str):
         raise contents.wrong("fingerprint", "that of the parameters", "another")
+    _check_degree(contents, parameters.degree)
     if parameters.scheme == "ckks":
         bound = float(contents.field("bound", (int, float)))
     return context_of(parameters, levels, bound)
+
+
+def _check_degree(contents: Contents, degree: int) -> None:
+    """LoadError unless tensors are of this degree; small files are to cost no large tables."""
+    for name, found in contents.tensors.items():
+        if found.shape[-1:] != (degree,):
+            raise contents.wrong(f"tensor {name!r}", f"degree {degree}", f"shape {found.shape}")
+    if not contents.tensors and contents.kind != "evaluation keys":
+        raise contents.wrong("tensors", "one or more", "none")
 
 
 def _ciphertext(contents: Contents, context: Context) -> Ciphertext:
@@ -170,25 +187,40 @@ def _ciphertext(contents: Contents, context: Context) -> Ciphertext:
         "context": context,
         "data": body if seed is None else expanded_encryption(basis, body, _seed(contents, seed)),
         "level": level,
-        "noise": float(contents.field("noise", (int, float))),
+        "noise": _estimate(contents, "noise"),
         "key": contents.field("key", str),
         "seed": seed,
     }
     if isinstance(context, BgvContext):
-        return BgvCiphertext(**common, factor=contents.field("factor", int))
+        factor = contents.field("factor", int)
+        if not 1 <= factor < context.plain_modulus:
+            raise contents.wrong("factor", f"1 to {context.plain_modulus - 1}", str(factor))
+        return BgvCiphertext(**common, factor=factor)
     scale = float.fromhex(contents.field("scale", str))
-    size = float(contents.field("size", (int, float)))
-    if not scale > 0:
+    if not 0 < scale < inf:
         raise contents.wrong("scale", "a positive number", str(scale))
-    return CkksCiphertext(**common, scale=scale, size=size)
+    return CkksCiphertext(**common, scale=scale, size=_estimate(contents, "size"))
 
 
-def _public(contents: Contents, context: Context) -> PublicKey:
+def _estimate(contents: Contents, name: str) -> float:
+    """log2 of what something stays below; -inf of what is not there."""
+    found = float(contents.field(name, (int, float)))
+    if not found < _MOST_BITS:
+        raise contents.wrong(name, f"a number below {_MOST_BITS:.0f}", str(found))
+    return found
+
+
+def _public(contents: Contents, context: Context, tensor: str = "data") -> PublicKey:
+    from cloakwork.fhe.keys import fingerprint
+
     basis = context.tables.chain(context.parameters.level)
-    body = _residues(contents, "data", (), basis.moduli, basis.degree)
+    body = _residues(contents, tensor, (), basis.moduli, basis.degree)
     seed = _seed(contents, bytes.fromhex(contents.field("seed", str)))
-    data = frozen(expanded_encryption(basis, body, seed))
-    return PublicKey(context, data, seed, contents.field("key", str))
+    data, key = frozen(expanded_encryption(basis, body, seed)), contents.field("key", str)
+    found = fingerprint(data, seed)
+    if found != key:
+        raise contents.wrong("key", f"{found}, that of its residues", key)
+    return PublicKey(context, data, seed, key)
 
 
 def _evaluation(contents: Contents, context: Context) -> EvaluationKeys:
@@ -203,6 +235,9 @@ def _evaluation(contents: Contents, context: Context) -> EvaluationKeys:
         keys[name] = SwitchingKey(frozen(expanded(tables, seed, body)), seed)
     squared = keys.pop("s^2", None)
     galois = {int(name): key for name, key in keys.items()}
+    for element in galois:
+        if not (element % 2 and 0 < element < 2 * basis.degree):
+            raise contents.wrong("seeds", "odd Galois elements below 2 N", str(element))
     return EvaluationKeys(context, contents.field("key", str), squared, galois)
 
 
@@ -210,15 +245,10 @@ def _secret(contents: Contents, context: Context) -> Keys:
     from cloakwork.fhe.keys import Keys
 
     coefficients = contents.tensor("secret", (context.parameters.degree,))
-    if np.abs(coefficients).max(initial=0) > 1:
-        raise contents.wrong("tensor 'secret'", "-1, 0 and 1", "others")
-    basis = context.tables.chain(context.parameters.level)
-    body = _residues(contents, "public", (), basis.moduli, basis.degree)
-    seed = _seed(contents, bytes.fromhex(contents.field("seed", str)))
-    data = frozen(expanded_encryption(basis, body, seed))
-    public = PublicKey(context, data, seed, contents.field("key", str))
     try:
-        return Keys._restored(public, coefficients)
+        if np.abs(coefficients).max(initial=0) > 1:
+            raise contents.wrong("tensor 'secret'", "-1, 0 and 1", "others")
+        return Keys._restored(_public(contents, context, "public"), coefficients)
     finally:
         coefficients[...] = 0
 
