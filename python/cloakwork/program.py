@@ -34,7 +34,7 @@ Value = _core.Tensor | ArrayLike | Carrier
 def _tensor(value: Value, example: Value | None = None) -> _core.Tensor:
     if not isinstance(value, Carrier):
         return asarray(value)
-    return value.carried(example if isinstance(example, type(value)) else None)
+    return value.carried(example if isinstance(example, Carrier) else None)
 
 
 class Program(Runnable):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import fhe
@@ -13,6 +14,8 @@ KEYS = bgv()
 A, B = integer_slots(KEYS, 1), integer_slots(KEYS, 2)
 X, Y = KEYS.encrypt(A), KEYS.encrypt(B)
 SLOTS = KEYS.context.slots
+FIRST = np.arange(SLOTS)
+LEAST = (FIRST - 128).clip(-128, 127)
 
 
 def exact(keys: fhe.Keys, ciphertext: fhe.Ciphertext, expected: np.ndarray) -> None:
@@ -39,6 +42,13 @@ def exact(keys: fhe.Keys, ciphertext: fhe.Ciphertext, expected: np.ndarray) -> N
         (lambda x, y: x * B + A, A * B % T + A),
         (lambda x, y: x * KEYS.context.encode(B) - KEYS.context.encode(A), A * B % T - A),
         (lambda x, y: x + np.array([1, 2]), A + np.r_[1, 2, np.zeros(SLOTS - 2, int)]),
+        (lambda x, y: x - FIRST, A - FIRST),
+        (lambda x, y: x - FIRST.astype(np.uint16), A - FIRST),
+        (lambda x, y: x - LEAST.astype(np.int8), A - LEAST),
+        (lambda x, y: x - FIRST.tolist(), A - FIRST),
+        (lambda x, y: x - np.uint64(3) * np.array(5, dtype=np.uint64), A - 15),
+        (lambda x, y: x * np.array(3) + np.array(2), 3 * A + 2),
+        (lambda x, y: cw.asarray(3) - x, 3 - A),
         (lambda x, y: x.rotate_rows(1), rolled(A, 1)),
         (lambda x, y: x.rotate_rows(3), rolled(A, 3)),
         (lambda x, y: x.rotate_rows(-2), rolled(A, -2)),
@@ -65,6 +75,20 @@ def test_other_plain_moduli_and_key_switching(t: int, special: int) -> None:
     want = centred(a * a % t * a + a, t)
     np.testing.assert_array_equal(keys.decrypt(x.square() * x + x), want)
     np.testing.assert_array_equal(keys.decrypt(x.rotate_rows(3)), centred(rolled(a, 3), t))
+
+
+@pytest.mark.parametrize("factor", [1, 2, T - 1])
+def test_values_are_encoded_times_a_factor(factor: int) -> None:
+    encoded = KEYS.context.encode(A, factor=factor)
+    np.testing.assert_array_equal(KEYS.context.decode(encoded), A)
+    exact(KEYS, X + encoded, 2 * A)
+    exact(KEYS, KEYS.encrypt(encoded) * Y, A * B)
+
+
+@pytest.mark.parametrize("factor", [0, -1, T])
+def test_factors_that_say_nothing_are_refused(factor: int) -> None:
+    with pytest.raises(ParamError, match=r"factor: got .* expected 1 to 65536"):
+        KEYS.context.encode(A, factor=factor)
 
 
 def test_factors_of_switched_moduli_are_balanced() -> None:

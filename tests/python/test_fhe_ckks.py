@@ -1,7 +1,9 @@
 """CKKS arithmetic against the same arithmetic on complex numbers."""
 
 from collections.abc import Callable
+from typing import Any
 
+import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import fhe
@@ -19,6 +21,9 @@ KEYS = ckks()
 A, B = unit_slots(KEYS, 1), unit_slots(KEYS, 2)
 X, Y = KEYS.encrypt(A), KEYS.encrypt(B)
 SLOTS = KEYS.context.slots
+FIRST = np.arange(SLOTS)
+MANUAL = ckks(manual=True)
+M, N = MANUAL.encrypt(A), MANUAL.encrypt(B)
 CLOSE = 1e-6
 
 Operation = Callable[[fhe.CkksCiphertext], fhe.CkksCiphertext]
@@ -47,6 +52,15 @@ Operation = Callable[[fhe.CkksCiphertext], fhe.CkksCiphertext]
         (lambda x, y: B * x + A, A * B + A),
         (lambda x, y: x + np.array([1.0, 2.0]), A + np.r_[1.0, 2.0, np.zeros(SLOTS - 2)]),
         (lambda x, y: x - KEYS.context.encode(B), A - B),
+        (lambda x, y: x - FIRST, A - FIRST),
+        (lambda x, y: x - FIRST.astype(np.uint8), A - FIRST),
+        (lambda x, y: x - (FIRST - 128).astype(np.int8), A - FIRST + 128),
+        (lambda x, y: x - FIRST.tolist(), A - FIRST),
+        (lambda x, y: FIRST.tolist() - x, FIRST - A),
+        (lambda x, y: x - np.uint8(3), A - 3),
+        (lambda x, y: x - np.array(3, dtype=np.uint64), A - 3),
+        (lambda x, y: x * np.array(0.5) + np.array(2), A / 2 + 2),
+        (lambda x, y: cw.asarray(3.0) - x, 3 - A),
         (lambda x, y: x * KEYS.context.encode(B), A * B),
         (lambda x, y: np.float64(0.25) * x + np.int64(2), A / 4 + 2),
         (lambda x, y: x.rotate(1), np.roll(A, -1)),
@@ -126,6 +140,7 @@ def test_batches_are_computed_on_one_by_one(count: int) -> None:
     assert error(KEYS, x * Y, a * B) < CLOSE
     assert error(KEYS, X + y, A + b) < CLOSE
     assert error(KEYS, x * A + b, a * A + b) < CLOSE
+    assert error(KEYS, x * A[np.newaxis] + B[np.newaxis], a * A + B) < CLOSE
     assert error(KEYS, x.rotate_many([2])[0], np.roll(a, -2, axis=1)) < CLOSE
     assert error(KEYS, KEYS.public.encrypt(a), a) < CLOSE
 
@@ -167,6 +182,70 @@ def test_levels_go_down_to_their_own_scale() -> None:
         assert error(KEYS, lowered, A) < CLOSE
     with pytest.raises(LevelError, match="levels only fall"):
         X.lower(1).lower(2)
+
+
+@pytest.mark.parametrize("bound", [1.0, 4.0])
+def test_sums_of_products_of_other_scales_are_what_they_say(bound: float) -> None:
+    x, y = (KEYS.encrypt([value] * 8, bound=bound) for value in (3.0, 2.0))
+    result = x * KEYS.context.encode([1] * 8, scale=1.5 * 2**40) + y * y
+    assert result.level == KEYS.context.parameters.level - 2
+    measured = measured_bits(KEYS, result, [7.0] * 8 + [0.0] * (SLOTS - 8))
+    assert measured >= result.precision_estimate() > 25
+
+
+SCALES = [
+    (2.0**44, 1.37 * 2.0**43), (2.0**70, 1.1 * 2.0**40), (1.3 * 2.0**62, 2.0**80),
+    (2.0**120, 1.7 * 2.0**119), (2.0**41, 2.0**40), (2.0**59, 1.3 * 2.0**61), (2.0**80, 2.0**60),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("levels", [(4, 4), (4, 3), (3, 4), (4, 2)])
+@pytest.mark.parametrize("scales", SCALES)
+def test_any_two_scales_meet(scales: tuple[float, float], levels: tuple[int, int]) -> None:
+    x, y = (
+        KEYS.encrypt(values, scale=scale, level=level)
+        for values, scale, level in zip((A, B), scales, levels, strict=True)
+    )
+    for result in (x + y, y + x):
+        assert measured_bits(KEYS, result, A + B) >= result.precision_estimate() > 10
+
+
+def test_scales_between_those_of_short_moduli_meet() -> None:
+    context = fhe.ckks(256, [40, 30, 30, 30], [50], security=None)
+    keys = context.keygen(conjugation=False)
+    x, y = keys.encrypt(A, scale=2.0**44), keys.encrypt(B, scale=1.37 * 2.0**43)
+    assert (x + y).level == 2
+    assert measured_bits(keys, x + y, A + B) >= (x + y).precision_estimate() > 15
+
+
+def test_scales_that_have_no_level_left_to_meet_are_named() -> None:
+    x, y = X.lower(0), KEYS.encrypt(B, level=0, scale=2.0**39.5)
+    with pytest.raises(ScaleError, match=r"add: needs the scale 2\^39\.99.* got scale 2\^39\.5"):
+        x + y
+
+
+@pytest.mark.parametrize("step", ["relinearized", "product"])
+def test_both_factors_of_a_square_are_prepared_at_once(
+    step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # By hand a square of three parts is relinearized; otherwise its division takes the key in.
+    keys, x = (MANUAL, M) if step == "relinearized" else (KEYS, X)
+    levels: list[int] = []
+    switch = getattr(fhe.ciphertext, step)
+
+    def counted(tables: Any, level: int, *given: Any) -> cw.Tensor:
+        levels.append(level)
+        result: cw.Tensor = switch(tables, level, *given)
+        return result
+
+    monkeypatch.setattr(fhe.ciphertext, step, counted)
+    product = x * x
+    for operation in (lambda: product * product, product.square):
+        levels.clear()
+        fourth = operation()
+        assert levels == [4]
+        if step == "product":
+            assert error(keys, fourth, A**4) < CLOSE
 
 
 def test_used_up_levels_are_named() -> None:
@@ -286,10 +365,6 @@ def test_ciphertexts_say_what_they_are() -> None:
     assert "parts=3" in repr(X * Y)
     assert "batch=2" in repr(KEYS.encrypt(np.ones((2, 3))))
     assert "CkksContext" not in repr(KEYS.context)
-
-
-MANUAL = ckks(manual=True)
-M, N = MANUAL.encrypt(A), MANUAL.encrypt(B)
 
 
 def test_by_hand_levels_and_scales_must_agree() -> None:

@@ -132,7 +132,8 @@ def test_a_matrix_of_zeros_gives_zeros(special: int) -> None:
 def test_baby_steps_may_be_chosen() -> None:
     keys = ckks(256, 3)
     values, given = np.random.default_rng(8).normal(size=(2, 16, 16))
-    for count in (1, 3, 16):
+    row = keys.context.parameters.degree // 2
+    for count in (1, 3, 16, row - 1, row):
         matrix = fhe.Matrix(keys.context, values, baby_steps=count)
         keys_for(keys, matrix)
         found = matrix.unpack(keys.decrypt(matrix @ keys.encrypt(matrix.pack(given[:8]))))

@@ -7,7 +7,13 @@ import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import fhe
-from cloakwork.errors import CloakworkError, KeyMismatchError, LevelError
+from cloakwork.errors import (
+    CloakworkError,
+    KeyMismatchError,
+    LevelError,
+    ParamError,
+    ScaleError,
+)
 from python.fhe_setup import bgv, ckks, error, integer_slots, unit_slots
 
 Circuit = Callable[..., fhe.Ciphertext]
@@ -81,6 +87,41 @@ def test_ciphertexts_that_differ_from_the_example_are_refused() -> None:
         program.run(twin.encrypt([1.0]))
     with pytest.raises(CloakworkError):
         program.run(keys.encrypt(np.ones((2, 1))))
+
+
+def test_estimates_of_programs_hold_for_all_their_inputs() -> None:
+    keys = ckks()
+    x = keys.encrypt([0.5])
+    program = cw.trace(lambda x: x * 2, x)
+    for stranger, what in (
+        (x * x, "parts: got 3, expected 2"),
+        (keys.public.encrypt([0.5]), "noise: .* trace with an example as noisy"),
+        (keys.encrypt([0.5], bound=2.0), "bound: got .* or less"),
+    ):
+        with pytest.raises(ParamError, match=what):
+            program.run(stranger)
+    with pytest.raises(ScaleError, match="run: needs the scale"):
+        program.run(keys.encrypt([0.5], scale=2.0**41))
+    # Better ones are within what was said.
+    noisy = cw.trace(lambda x: x * 2, keys.public.encrypt([0.5], bound=2.0))
+    (result,) = noisy.run(keys.encrypt([0.5])).outputs
+    assert error(keys, result, np.r_[1.0, np.zeros(keys.context.slots - 1)]) < 1e-6
+
+
+def test_bgv_factors_are_those_of_the_example() -> None:
+    context = fhe.bgv(128, 12289, [50, 50], [50], security=None)
+    keys = context.keygen()
+    x = keys.encrypt([1, 2, 3])
+    program = cw.trace(lambda x: x + 1, x)
+    with pytest.raises(ParamError, match=r"factor: got 5, expected 1, as in the example"):
+        program.run(keys.encrypt(context.encode([1, 2, 3], factor=5)))
+
+
+def test_ciphertexts_of_another_scheme_are_no_inputs() -> None:
+    keys, other = ckks(256, 4), bgv(256, 4)
+    program = cw.trace(lambda x: x + 1, keys.encrypt([1.0]))
+    with pytest.raises(KeyMismatchError, match="parameters"):
+        program.run(other.encrypt([1]))
 
 
 @pytest.mark.parametrize("special", [0, 2])

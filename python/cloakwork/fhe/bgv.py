@@ -49,12 +49,15 @@ class BgvContext(Context):
         """Encode integers mod t, one a slot, two rows of N / 2.
 
         Shape    [n] or [B, n], n <= N (the other slots hold 0) -> data [N, level + 1], ...
-        factor   times which the values are encoded
+        factor   1 to t - 1: times which the values are encoded
 
-        Raises EncodeError when there are too many values, or they are no integers.
+        Raises EncodeError when there are too many values, or they are no integers, ParamError for
+        another factor.
         """
         if scale is not None:
             raise ParamError("scale", scale, "no scale: BGV has none")
+        if not 1 <= factor < self.plain_modulus:
+            raise ParamError("factor", factor, f"1 to {self.plain_modulus - 1}")
         level = self.level_of(level, "encode")
         given = batching.checked_integers(values, self.slots)
         slots = np.zeros((*given.shape[:-1], self.slots), dtype=np.int64)
@@ -179,6 +182,13 @@ class BgvCiphertext(Ciphertext):
         factor = self.factor * mine % t
         a, b = self._times_integer(mine), other._times_integer(theirs)
         return replace(a, factor=factor), replace(b, factor=factor)
+
+    def _as_traced(self, example: Ciphertext) -> None:
+        super()._as_traced(example)
+        assert isinstance(example, type(self))
+        if self.factor != example.factor:
+            hint = "bring it to its level as the example was brought there"
+            raise ParamError("factor", self.factor, f"{example.factor}, as in the example; {hint}")
 
     def _factors(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
         a, b = self._met(op, other)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from math import log2
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.errors import KeyMismatchError, LevelError, MissingKeyError, ParamError
@@ -15,13 +17,23 @@ from cloakwork.fhe import noise, steps
 from cloakwork.fhe.evaluation import EvaluationKeys
 from cloakwork.fhe.layout import batched, like, limb_range, parts, residues
 from cloakwork.fhe.noise import independent
-from cloakwork.fhe.plaintext import Plaintext
 from cloakwork.fhe.switching import product, relinearized, switched
 from cloakwork.fhe.tables import Basis
 
 if TYPE_CHECKING:
     from cloakwork.fhe.container import PathLike
     from cloakwork.fhe.context import Context
+
+
+# Estimates this close, in bits, are one.
+ESTIMATE_SLACK = 1e-6
+
+
+def _number(other: Any) -> Any:
+    """An array without axes as its number, which stands for all slots."""
+    if isinstance(other, np.ndarray | Tensor) and other.ndim == 0:
+        return other.item()
+    return other
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -95,7 +107,8 @@ class Ciphertext(ABC):
         """Its residues, for a program; errors unless it is as the program's example.
 
         Raises KeyMismatchError for other parameters or another secret, LevelError for another
-        level.
+        level, ScaleError for another scale, ParamError for another number of parts or another
+        factor, or for more noise or larger values than its estimates were made with.
         """
         if example is not None:
             example.context.check(self, "run")
@@ -105,6 +118,7 @@ class Ciphertext(ABC):
             if example.level != self.level:
                 hint = "bring it to the level of the example"
                 raise LevelError("run", f"level {example.level}", self.level, hint)
+            self._as_traced(example)
         return self.data
 
     def carrying(self, tensor: Tensor) -> Self:
@@ -126,15 +140,17 @@ class Ciphertext(ABC):
         if isinstance(other, Ciphertext):
             a, b = self._alike("add", other)
             return a._sum(b)
-        result: Self = self._plus(other)
+        result: Self = self._plus(_number(other))
         return result
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Self:
-        if isinstance(other, Plaintext):
-            return -(-self + other)
-        return self.__add__(-other)
+        if isinstance(other, Ciphertext | int | float | complex):
+            return self.__add__(-other)
+        # Negated, integers of NumPy's types may be others.
+        negated: Self = -self + other
+        return -negated
 
     def __rsub__(self, other: Any) -> Self:
         return (-self).__add__(other)
@@ -152,7 +168,7 @@ class Ciphertext(ABC):
         if isinstance(other, Ciphertext):
             a, b = self._factors("multiply", other)
             return a._product(b)
-        result: Self = self._times(other)
+        result: Self = self._times(_number(other))
         return result
 
     __rmul__ = __mul__
@@ -302,7 +318,7 @@ class Ciphertext(ABC):
     def _body_plus(self, addend: Tensor) -> Tensor:
         """The residues with `addend` [N, k], [B, N, k] or [k] added to c0."""
         basis = self.basis
-        batch = addend.shape[:-2] or self.data.shape[:-3]
+        batch = max(addend.shape[:-2], self.data.shape[:-3])
         out = residues((*batch, self.parts), basis.degree, basis.limbs)
         spread = addend.unsqueeze(addend.ndim - 2) if addend.ndim > 1 else addend
         ops.modsum(parts(self.data, 0, 1), spread, basis.q, out=parts(out, 0, 1))
@@ -312,7 +328,7 @@ class Ciphertext(ABC):
     def _scaled_by(self, factor: Tensor) -> Tensor:
         """The residues times `factor` [N, k], [B, N, k] or [k]."""
         basis = self.basis
-        batch = factor.shape[:-2] or self.data.shape[:-3]
+        batch = max(factor.shape[:-2], self.data.shape[:-3])
         spread = factor.unsqueeze(factor.ndim - 2) if factor.ndim > 1 else factor
         out = residues((*batch, self.parts), basis.degree, basis.limbs)
         return ops.modmul(self.data, spread, basis.q, out=out)
@@ -343,16 +359,27 @@ class Ciphertext(ABC):
         assert isinstance(other, type(self))
         a, b = replace(self, evaluation=keys), replace(other, evaluation=keys)
         if self.context.automatic:
-            a, b = a._settled(), (a._settled() if other is self else b._settled())
+            a = a._settled()
+            b = a if other is self else b._settled()
             level = min(a.level, b.level)
             a, b = a.lower(level), b.lower(level)
         else:
             a._same_level(op, b.level)
-        return a.relinearize(), b.relinearize()
+        a = a.relinearize()
+        return a, a if other is self else b.relinearize()
 
     @abstractmethod
     def lower(self, level: int) -> Self:
         """The same values at a lower level; LevelError for one that is not there."""
+
+    def _as_traced(self, example: Ciphertext) -> None:
+        """What the results of a program say of themselves is what its examples said."""
+        if self.parts != example.parts:
+            hint = "relinearize both, or neither"
+            raise ParamError("parts", self.parts, f"{example.parts}, as in the example; {hint}")
+        if self.noise > example.noise + ESTIMATE_SLACK:
+            allowed = f"2^{example.noise:.1f} or less; trace with an example as noisy as inputs"
+            raise ParamError("noise", f"2^{self.noise:.1f}", allowed)
 
     @abstractmethod
     def _settled(self) -> Self:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from cloakwork._core import Tensor
 from cloakwork.errors import LevelError, ParamError, ScaleError
 from cloakwork.fhe import embedding, noise, rows
-from cloakwork.fhe.ciphertext import Ciphertext
+from cloakwork.fhe.ciphertext import ESTIMATE_SLACK, Ciphertext
 from cloakwork.fhe.context import Context, Levels
 from cloakwork.fhe.evaluation import CONJUGATION
 from cloakwork.fhe.noise import independent, total
@@ -26,6 +26,8 @@ from cloakwork.fhe.plaintext import Plaintext
 
 # Scales this close count as one: a sum is then off by less than 2^-30 of its value.
 _SCALE_TOLERANCE = 2.0**-30
+# A product with an integer this large brings any scale to any other within 2^-21 of it.
+_LEAST_FACTOR = 1 << 20
 # No float tells more of a number.
 _MOST_BITS = 1000.0
 # Integers up to here multiply without a scale of their own.
@@ -225,17 +227,23 @@ class CkksCiphertext(Ciphertext):
     def _lowered(self, level: int) -> Self:
         """From the scale of one level to that of a lower one."""
         above, target = self._cut(level + 1), self.context.scales[level]
-        factor = target * above.basis.moduli[-1] / self.scale
-        scaled = above._weighted(round(factor))
-        return replace(
-            replace(scaled, scale=target * above.basis.moduli[-1]).rescale(), scale=target
-        )
+        wanted = target * above.basis.moduli[-1]
+        if wanted < self.scale:
+            hint = "encode nearer to the scale of the level"
+            raise ScaleError("lower", f"2^{log2(wanted):.2f} or less", log2(self.scale), hint)
+        scaled = above._weighted(round(wanted / self.scale))._called(wanted)
+        return replace(scaled.rescale(), scale=target)
 
     def _weighted(self, integer: int) -> Self:
         """The residues times an integer; the scale takes it in."""
         data = self._scaled_by(self.basis.constant(integer))
         grown = self.noise + log2(integer)
         return self._with(data, noise=grown, scale=self.scale * integer)
+
+    def _called(self, scale: float) -> Self:
+        """The same residues under a scale nearby: by what that is off they are wrong."""
+        off = self.size + log2(max(abs(scale - self.scale), 1e-300))
+        return replace(self, scale=scale, noise=total(self.noise, off))
 
     def _alike(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
         keys = self._fits(op, other)
@@ -255,9 +263,9 @@ class CkksCiphertext(Ciphertext):
         """One step from a higher level to that of `low`."""
         if self._pending:
             return self.rescale()
-        if low._pending:
+        if low._pending and low.scale >= _LEAST_FACTOR * self.scale:
             factor = round(low.scale / self.scale)
-            return replace(self._cut(low.level)._weighted(factor), scale=low.scale)
+            return self._cut(low.level)._weighted(factor)._called(low.scale)
         return self._lowered(low.level)
 
     def _equalled(self, other: Self) -> tuple[Self, Self]:
@@ -268,20 +276,27 @@ class CkksCiphertext(Ciphertext):
         ratio = large.scale / small.scale
         factor = round(ratio)
         if factor > 1 and isclose(factor, ratio, rel_tol=_SCALE_TOLERANCE):
-            small = replace(small._weighted(factor), scale=large.scale)
+            small = small._weighted(factor)._called(large.scale)
             return (small, large) if self.scale < other.scale else (large, small)
-        if self.level == 0:
+        if self.level <= self.context.lowest:
             self._same_scale("add", other.scale)
         target = self.context.scales[self.level - 1]
-        return self._brought(target), other._brought(target)
+        return self._brought(target)._alike("add", other._brought(target))
 
     def _brought(self, target: float) -> Self:
-        """A level lower, at any scale."""
+        """A level lower: at this scale, or divided alone if it is a product already."""
         wanted = target * self.basis.moduli[-1]
-        factor = round(wanted / self.scale)
-        if factor < 1:
+        if self._pending and wanted < _LEAST_FACTOR * self.scale:
             return self.rescale()
-        return replace(self._weighted(factor), scale=wanted).rescale()
+        return self._weighted(round(wanted / self.scale))._called(wanted).rescale()
+
+    def _as_traced(self, example: Ciphertext) -> None:
+        super()._as_traced(example)
+        assert isinstance(example, type(self))
+        example._same_scale("run", self.scale)
+        if self.size > example.size + ESTIMATE_SLACK:
+            allowed = f"2^{example.size:.1f} or less; trace with the bound that inputs will have"
+            raise ParamError("bound", f"2^{self.size:.1f}", allowed)
 
     def _factors(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
         a, b = self._met(op, other)

@@ -32,7 +32,8 @@ def hoisted_sums(own: Ciphertext, cut: Steps, plain: Sequence[Tensor]) -> Tensor
     total: Tensor | None = None
     for (giant, places), rows in zip(cut.giants, plain, strict=True):
         inner = _inner(babies, [place for place, _ in places], rows, basis)
-        turned = _turned(own, inner, giant, basis) if giant else inner
+        stays = own.context.rotation_element(giant) == 1
+        turned = inner if stays else _turned(own, inner, giant, basis)
         total = turned if total is None else ops.modsum(total, turned, basis.q, out=total)
     if total is None:
         return ops.modmul(own.data, 0, tables.chain(own.level).q)
