@@ -15,7 +15,7 @@ pub mod text;
 mod view;
 
 pub use builder::{Builder, shape_arg};
-pub use dtype::{ALL_DTYPES, DType};
+pub use dtype::{ALL_DTYPES, DType, FIELD_DTYPES, MAX_ELEMENT_BYTES, NUMBER_DTYPES, POINT_DTYPES};
 pub use program::{
     Arg, Generation, HostId, HostSlot, Interner, Op, Program, ShapeItem, Step, Symbol, Text,
 };

@@ -1,6 +1,6 @@
 //! Tensors of the host: bytes with a type, shared and never written.
 
-use crate::{DType, Shape, Type, View};
+use crate::{DType, MAX_ELEMENT_BYTES, Shape, Type, View};
 use std::any::Any;
 use std::fmt;
 use std::ops::Range;
@@ -150,8 +150,8 @@ impl HostTensor {
     }
 
     /// Components of the elements in row-major order, each as 64 bits: integers extended by their
-    /// sign, floats as their bits; of a complex element the real part, then the imaginary. For
-    /// constants that a check must see, references and tests, not for bulk data.
+    /// sign, floats as their bits; of a complex element the real part, then the imaginary; of a field's
+    /// element or a point its words as they lie in memory. For constants that a check must see, references and tests, not for bulk data.
     #[must_use]
     pub fn words(&self) -> Vec<i64> {
         let bytes = self.bytes.as_slice();
@@ -160,7 +160,9 @@ impl HostTensor {
             .offsets()
             .flat_map(|offset| {
                 let start = offset as usize * size;
-                let element = bytes.get(start..start + size).unwrap_or(&[0; 16]);
+                let element = bytes
+                    .get(start..start + size)
+                    .unwrap_or(&[0; MAX_ELEMENT_BYTES]);
                 components(self.dtype, element)
             })
             .collect()
@@ -191,8 +193,8 @@ pub fn components(dtype: DType, bytes: &[u8]) -> impl Iterator<Item = i64> + '_ 
         .map(move |part| read_word(component, part))
 }
 
-/// One element as 64 bits: integers extended by their sign, floats as their bits; of a complex
-/// element the real part.
+/// One element as 64 bits: integers extended by their sign, floats as their bits; of an element of
+/// several components the first.
 #[must_use]
 pub fn read_word(dtype: DType, bytes: &[u8]) -> i64 {
     match dtype {
@@ -201,8 +203,10 @@ pub fn read_word(dtype: DType, bytes: &[u8]) -> i64 {
         DType::I16 => i64::from(i16::from_le_bytes(first(bytes))),
         DType::U16 => i64::from(u16::from_le_bytes(first(bytes))),
         DType::I32 => i64::from(i32::from_le_bytes(first(bytes))),
-        DType::U32 | DType::F32 | DType::C64 => i64::from(u32::from_le_bytes(first(bytes))),
-        DType::I64 | DType::U64 | DType::F64 | DType::C128 => i64::from_le_bytes(first(bytes)),
+        DType::U32 | DType::F32 | DType::C64 | DType::BabyBear => {
+            i64::from(u32::from_le_bytes(first(bytes)))
+        }
+        _ => i64::from_le_bytes(first(bytes)),
     }
 }
 

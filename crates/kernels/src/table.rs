@@ -240,7 +240,7 @@ fn text(pointer: *const c_char) -> Option<&'static str> {
 }
 
 /// `enum cw_dtype`: 0 is any type, the others follow the order of `DType`.
-const ABI_DTYPES: [Option<DType>; 14] = [
+const ABI_DTYPES: [Option<DType>; 24] = [
     None,
     Some(DType::Bool),
     Some(DType::I8),
@@ -255,6 +255,16 @@ const ABI_DTYPES: [Option<DType>; 14] = [
     Some(DType::F64),
     Some(DType::C64),
     Some(DType::C128),
+    Some(DType::Bn254Fr),
+    Some(DType::Bn254Fq),
+    Some(DType::Bls381Fr),
+    Some(DType::Bls381Fq),
+    Some(DType::Goldilocks),
+    Some(DType::BabyBear),
+    Some(DType::Bn254G1),
+    Some(DType::Bn254G2),
+    Some(DType::Bls381G1),
+    Some(DType::Bls381G2),
 ];
 
 fn dtype_from_abi(number: u32) -> Option<Option<DType>> {

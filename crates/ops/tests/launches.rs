@@ -8,7 +8,7 @@
 
 mod common;
 
-use cloakwork_ir::{ALL_DTYPES, DType, MAX_RANK, Shape, View};
+use cloakwork_ir::{DType, MAX_RANK, NUMBER_DTYPES, Shape, View};
 use cloakwork_ops::{ALL, Body, KernelBody, Launch, LaunchOperand, OpDef, Source};
 use common::{Call, Input, Sequence};
 
@@ -146,7 +146,7 @@ fn sample_of_numbers(call: Call, [x, y, z]: [u64; 3]) -> Option<Call> {
         ..
     }) = &call.def.body
     {
-        let dtype = ALL_DTYPES
+        let dtype = NUMBER_DTYPES
             .into_iter()
             .rev()
             .find(|&d| rule.takes.allows(d))?;

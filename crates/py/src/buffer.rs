@@ -18,9 +18,9 @@ struct Extents {
 }
 
 /// The letter by which NumPy knows a dtype as its own of that size.
-fn format(dtype: DType) -> &'static CStr {
+fn format(dtype: DType) -> Option<&'static CStr> {
     let long = size_of::<c_long>() == 8;
-    match dtype {
+    Some(match dtype {
         DType::Bool => c"?",
         DType::I8 => c"b",
         DType::I16 => c"h",
@@ -36,7 +36,8 @@ fn format(dtype: DType) -> &'static CStr {
         DType::F64 => c"d",
         DType::C64 => c"Zf",
         DType::C128 => c"Zd",
-    }
+        _ => return None,
+    })
 }
 
 fn is_fortran(view: &View) -> bool {
@@ -79,6 +80,12 @@ pub unsafe fn export(
     flags: c_int,
 ) -> PyResult<()> {
     let (view, size) = (tensor.view(), tensor.dtype().size_bytes() as isize);
+    let Some(text) = format(tensor.dtype()) else {
+        let name = tensor.dtype().name();
+        return Err(PyBufferError::new_err(format!(
+            "the buffer protocol has no elements of type {name}; take the words of the tensor"
+        )));
+    };
     let readonly = view.overlaps_itself() || tensor.storage().is_read_only();
     if readonly && flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE {
         return Err(PyBufferError::new_err(
@@ -106,7 +113,7 @@ pub unsafe fn export(
             std::ptr::null_mut()
         }
     };
-    let text = format(tensor.dtype()).as_ptr().cast_mut();
+    let text = text.as_ptr().cast_mut();
     // SAFETY: the caller's promise. The extents live until `release` gets them back, the elements
     // as long as the owner, which the description holds.
     unsafe {
@@ -246,7 +253,7 @@ fn element_type(format: &CStr, size: usize) -> Option<DType> {
         _ => return None,
     };
     let fits = |d: &DType| class(*d) && d.size_bytes() == size;
-    let found = cloakwork_ir::ALL_DTYPES.into_iter().find(fits)?;
+    let found = cloakwork_ir::NUMBER_DTYPES.into_iter().find(fits)?;
     (!foreign || size == 1).then_some(found)
 }
 

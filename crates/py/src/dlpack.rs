@@ -2,7 +2,7 @@
 
 use crate::tensor::{Inner, Tensor};
 use crate::{device, errors};
-use cloakwork_ir::{ALL_DTYPES, DType, MAX_RANK, Shape, Strides, View};
+use cloakwork_ir::{DType, MAX_RANK, NUMBER_DTYPES, Shape, Strides, View};
 use cloakwork_run::eager;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -111,6 +111,12 @@ pub fn export<'py>(
         return Err(PyBufferError::new_err(format!(
             "dl_device: expected {:?}, the CPU, got {wanted:?}",
             (CPU, 0)
+        )));
+    }
+    if !tensor.dtype().is_number() {
+        return Err(PyBufferError::new_err(format!(
+            "DLPack has no elements of type {}; take the words of the tensor",
+            tensor.dtype()
         )));
     }
     let copied = copy == Some(true);
@@ -338,7 +344,9 @@ fn read(raw: &RawTensor, read_only: bool, owner: Taken) -> PyResult<eager::Tenso
             "memory of device type {kind}; expected {CPU}, the CPU"
         ));
     }
-    let dtype = ALL_DTYPES.into_iter().find(|&d| data_type(d) == raw.dtype);
+    let dtype = NUMBER_DTYPES
+        .into_iter()
+        .find(|&d| data_type(d) == raw.dtype);
     let Some(dtype) = dtype else {
         let DataType { code, bits, lanes } = raw.dtype;
         return wrong(format!(

@@ -1,6 +1,6 @@
 //! `cloakwork.DType`: element types as objects.
 
-use cloakwork_ir::{ALL_DTYPES, DType};
+use cloakwork_ir::{ALL_DTYPES, DType, FIELD_DTYPES, NUMBER_DTYPES, POINT_DTYPES};
 use cloakwork_ops::promote as common;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -66,7 +66,7 @@ fn read(value: &Bound<'_, PyAny>) -> Option<DType> {
 fn numpy_name(name: &Bound<'_, PyAny>) -> Option<DType> {
     let name: String = name.extract().ok()?;
     let bare = name.strip_suffix('_').unwrap_or(&name);
-    ALL_DTYPES.into_iter().find(|d| d.long_name() == bare)
+    NUMBER_DTYPES.into_iter().find(|d| d.long_name() == bare)
 }
 
 #[pymethods]
@@ -83,7 +83,8 @@ impl PyDType {
         self.0.size_bytes()
     }
 
-    /// NumPy's letter: b(ool), i(nteger), u(nsigned), f(loat) or c(omplex).
+    /// NumPy's letter: b(ool), i(nteger), u(nsigned), f(loat) or c(omplex); V for an element of a
+    /// field or a point, which NumPy does not know.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.0 {
@@ -91,7 +92,8 @@ impl PyDType {
             d if d.is_signed_integer() => "i",
             d if d.is_integer() => "u",
             d if d.is_complex() => "c",
-            _ => "f",
+            d if d.is_real_float() => "f",
+            _ => "V",
         }
     }
 
@@ -104,7 +106,7 @@ impl PyDType {
     }
 
     fn __repr__(&self) -> String {
-        format!("cloakwork.{}", self.0.long_name())
+        format!("cloakwork.{}", identifier(self.0))
     }
 
     fn __str__(&self) -> &'static str {
@@ -135,17 +137,30 @@ pub fn promote(
     object(py, both.map_err(|e| PyTypeError::new_err(e.to_string()))?)
 }
 
-/// Adds an attribute a type: `float32`, ..., and `bool_`.
+/// The long name as Python writes names: `float32`, `bn254_fr`.
+fn identifier(dtype: DType) -> String {
+    dtype.long_name().replace('.', "_")
+}
+
+/// Adds an attribute a type, and the lists of them.
 pub fn add_constants(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyDType>()?;
     for dtype in ALL_DTYPES {
         let name = match dtype {
-            DType::Bool => "bool_",
-            other => other.long_name(),
+            DType::Bool => "bool_".to_owned(),
+            other => identifier(other),
         };
         module.add(name, object(module.py(), dtype)?)?;
     }
-    let all = ALL_DTYPES.into_iter().map(|d| object(module.py(), d));
-    let all = all.collect::<PyResult<Vec<_>>>()?;
-    module.add("DTYPES", PyTuple::new(module.py(), all)?)
+    let kinds = [
+        ("DTYPES", &NUMBER_DTYPES[..]),
+        ("FIELD_DTYPES", &FIELD_DTYPES[..]),
+        ("POINT_DTYPES", &POINT_DTYPES[..]),
+    ];
+    for (name, dtypes) in kinds {
+        let objects = dtypes.iter().map(|&d| object(module.py(), d));
+        let objects = objects.collect::<PyResult<Vec<_>>>()?;
+        module.add(name, PyTuple::new(module.py(), objects)?)?;
+    }
+    Ok(())
 }

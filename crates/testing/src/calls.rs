@@ -3,7 +3,7 @@
 
 use crate::Source;
 use cloakwork_ir::{
-    ALL_DTYPES, Arg, DType, Generation, HostTensor, Shape, ShapeItem, Symbol, Type, View,
+    Arg, DType, Generation, HostTensor, NUMBER_DTYPES, Shape, ShapeItem, Symbol, Type, View,
     write_word,
 };
 use cloakwork_ops::{
@@ -205,7 +205,7 @@ impl Search<'_, '_> {
             ParamKind::Bool => Pick::Other(Arg::Int(self.source.below(2) as i64)),
             ParamKind::Shape => Pick::Other(Arg::Shape(self.items())),
             ParamKind::DType => {
-                let dtype = self.source.pick(&ALL_DTYPES).copied();
+                let dtype = self.source.pick(&NUMBER_DTYPES).copied();
                 Pick::Other(dtype.map_or(Arg::None, Arg::DType))
             }
             _ => Pick::Other(Arg::None),

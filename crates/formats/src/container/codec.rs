@@ -22,6 +22,16 @@ pub(super) const fn dtype_code(dtype: DType) -> u8 {
         DType::F64 => 10,
         DType::C64 => 11,
         DType::C128 => 12,
+        DType::Bn254Fr => 13,
+        DType::Bn254Fq => 14,
+        DType::Bls381Fr => 15,
+        DType::Bls381Fq => 16,
+        DType::Goldilocks => 17,
+        DType::BabyBear => 18,
+        DType::Bn254G1 => 19,
+        DType::Bn254G2 => 20,
+        DType::Bls381G1 => 21,
+        DType::Bls381G2 => 22,
     }
 }
 

@@ -106,5 +106,14 @@ const fn descr(dtype: DType) -> &'static str {
         DType::F64 => "<f8",
         DType::C64 => "<c8",
         DType::C128 => "<c16",
+        // NumPy has no type for elements of fields and points: plain bytes.
+        DType::BabyBear => "|V4",
+        DType::Goldilocks => "|V8",
+        DType::Bn254Fr | DType::Bn254Fq | DType::Bls381Fr => "|V32",
+        DType::Bls381Fq => "|V48",
+        DType::Bn254G1 => "|V64",
+        DType::Bls381G1 => "|V96",
+        DType::Bn254G2 => "|V128",
+        DType::Bls381G2 => "|V192",
     }
 }

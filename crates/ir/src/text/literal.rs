@@ -97,9 +97,10 @@ fn element(cursor: &mut Cursor, dtype: DType) -> Result<i64, ParseError> {
     }
 }
 
-/// The components of an element whose imaginary part, if it has one, is 0.
+/// The components of an element of which all but the first are 0.
 fn element_words(dtype: DType, word: i64) -> impl Iterator<Item = i64> + Clone {
-    [word, 0].into_iter().take(dtype.components())
+    let rest = std::iter::repeat_n(0, dtype.components() - 1);
+    std::iter::once(word).chain(rest)
 }
 
 fn read(dtype: DType, text: &str) -> Option<i64> {
@@ -127,10 +128,10 @@ fn cast(dtype: DType, word: i64) -> i64 {
         DType::I16 => i64::from(word as i16),
         DType::U16 => i64::from(word as u16),
         DType::I32 => i64::from(word as i32),
-        DType::U32 => i64::from(word as u32),
-        DType::I64 | DType::U64 => word,
+        DType::U32 | DType::BabyBear => i64::from(word as u32),
         DType::F32 | DType::C64 => i64::from((word as f32).to_bits()),
         DType::F64 | DType::C128 => (word as f64).to_bits() as i64,
+        _ => word,
     }
 }
 

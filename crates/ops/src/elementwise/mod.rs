@@ -71,9 +71,9 @@ impl Takes {
     pub const fn allows(self, dtype: DType) -> bool {
         match self {
             Self::Any => true,
-            Self::Numbers => !matches!(dtype, DType::Bool),
+            Self::Numbers => dtype.is_number() && !matches!(dtype, DType::Bool),
             Self::RealNumbers => dtype.is_integer() || dtype.is_real_float(),
-            Self::Ordered => !dtype.is_complex(),
+            Self::Ordered => dtype.is_number() && !dtype.is_complex(),
             Self::Floats => dtype.is_real_float() || dtype.is_complex(),
             Self::RealFloats => dtype.is_real_float(),
             Self::Complex => dtype.is_complex(),

@@ -37,7 +37,10 @@ pub static DEF: OpDef = OpDef {
             let a = args.tensor("a")?;
             let word = bits(a.dtype, args.int("value")?)?;
             // The imaginary part of a complex element is 0.
-            let element = [word, 0].into_iter().take(a.dtype.components());
+            let zeros = std::iter::repeat(0);
+            let element = std::iter::once(word)
+                .chain(zeros)
+                .take(a.dtype.components());
             let count = a.shape().elements() as usize;
             Ok(std::iter::repeat_n(element, count).flatten().collect())
         }),
@@ -67,6 +70,8 @@ fn bits(dtype: DType, value: i64) -> Result<i64, OpError> {
         DType::Bool if !(0..=1).contains(&value) => "0 or 1".to_owned(),
         // The interface has no larger integers, so a u64 takes the word as its bits.
         DType::U64 => return Ok(value),
+        _ if !dtype.is_number() && value == 0 => return Ok(0),
+        _ if !dtype.is_number() => "0".to_owned(),
         _ => {
             let mut bytes = [0; 8];
             write_word(dtype, value, &mut bytes);
