@@ -189,6 +189,12 @@ pub enum SaveError {
         /// What to do.
         hint: Box<str>,
     },
+    /// A program of several threads, in a form for programs of one.
+    #[error(
+        "expected a program of one thread, got one with registers and threads; save it as a \
+         program of the instruction set (.json), or save what it was linearized to"
+    )]
+    Threads,
     /// More of something than the container's 32-bit counts can say.
     #[error("expected at most {limit} {what}, got {got}")]
     TooMany {

@@ -12,6 +12,7 @@ mod shape;
 mod shown;
 mod tensor;
 pub mod text;
+mod threads;
 mod view;
 
 pub use builder::{Builder, shape_arg};
@@ -22,4 +23,5 @@ pub use program::{
 pub use shape::{MAX_ELEMENTS, MAX_RANK, Shape, ShapeError, Type};
 pub use shown::{printable, shortened};
 pub use tensor::{Bytes, HostTensor, TensorBoundsError, components, read_word, write_word};
+pub use threads::{Event, Note, Stream, Thread, Threaded, Threads};
 pub use view::{Overlap, Strides, Take, View, ViewError, resolve_axis};

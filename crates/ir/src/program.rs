@@ -1,6 +1,6 @@
 //! Programs as they are written: steps that name tensors. Nothing here is checked.
 
-use crate::{DType, HostTensor, Type};
+use crate::{DType, HostTensor, Threaded, Threads, Type};
 use std::collections::HashMap;
 
 /// The name of a device tensor (`inf_name` in HEAL's files), interned.
@@ -88,6 +88,8 @@ pub enum Step {
     SegmentEnd,
     /// An entry without meaning, such as HEAL's `[null, null]`.
     Skip,
+    /// A step of programs of several threads.
+    Threaded(Threaded),
 }
 
 /// Where the data of a host argument comes from or goes to.
@@ -174,6 +176,8 @@ pub struct Program {
     pub texts: Interner,
     /// The op set it is written in.
     pub generation: Generation,
+    /// For a program of several threads, what it says of them. Its names are registers.
+    pub threads: Option<Box<Threads>>,
 }
 
 impl Program {

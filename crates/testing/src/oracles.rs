@@ -111,6 +111,7 @@ fn step_words(program: &Program, step: &Step) -> Vec<String> {
         Step::SegmentStart(text) => vec!["start".to_owned(), program.text_name(*text).to_owned()],
         Step::SegmentEnd => vec!["end".to_owned()],
         Step::Skip => vec!["skip".to_owned()],
+        Step::Threaded(step) => vec![format!("{step:?}")],
     }
 }
 

@@ -51,7 +51,9 @@ pub fn annotate(verified: &Verified) -> Annotated {
                 let text = program.text(source.text_name(*text));
                 program.steps.push(Step::SegmentStart(text));
             }
-            Step::Free(_) | Step::SegmentEnd | Step::Skip => program.steps.push(*step),
+            Step::Free(_) | Step::SegmentEnd | Step::Skip | Step::Threaded(_) => {
+                program.steps.push(*step);
+            }
         }
     }
     Annotated { program, foreign }

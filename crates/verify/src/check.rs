@@ -102,7 +102,7 @@ impl<'p> Checker<'p> {
                 Step::Free(symbol) => self.free(*symbol),
                 Step::SegmentStart(text) => self.segment_start(*text),
                 Step::SegmentEnd => self.segment_end(),
-                Step::Skip => {}
+                Step::Skip | Step::Threaded(_) => {}
             }
         }
         self.check_end();

@@ -20,7 +20,7 @@ pub fn with_frees(mut program: Program) -> Program {
                 named.for_each(|symbol| mention(&mut mentions, symbol, index, false));
             }
             Step::Free(symbol) => mention(&mut mentions, *symbol, index, true),
-            Step::SegmentStart(_) | Step::SegmentEnd | Step::Skip => {}
+            Step::SegmentStart(_) | Step::SegmentEnd | Step::Skip | Step::Threaded(_) => {}
         }
     }
     let mut frees: Vec<(usize, Symbol)> = mentions

@@ -5,6 +5,9 @@ use cloakwork_ir::{Arg, Op, Program, Step};
 
 /// Counts are 32 bits wide in the file.
 pub(super) fn counts(program: &Program) -> Result<(), SaveError> {
+    if program.threads.is_some() {
+        return Err(SaveError::Threads);
+    }
     for (what, count) in [
         ("steps", program.steps.len()),
         ("hosts", program.hosts.len()),
@@ -38,7 +41,7 @@ pub(super) fn references(program: &Program) -> Result<(), SaveError> {
         Step::Op(op) => op_missing(op),
         Step::Free(symbol) => symbol_missing(symbol.0),
         Step::SegmentStart(text) => text_missing(text.0),
-        Step::SegmentEnd | Step::Skip => false,
+        Step::SegmentEnd | Step::Skip | Step::Threaded(_) => false,
     });
     missing.map_or(Ok(()), |step| {
         Err(SaveError::Unsayable {

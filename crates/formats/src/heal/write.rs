@@ -28,6 +28,9 @@ const FLAGS: [(&str, usize, usize); 7] = [
 /// The file cannot be written, a device tensor has no dtype, a host slot holds no data, or an
 /// argument has no form in a transcript.
 pub fn save_heal(program: &Program, path: impl AsRef<Path>) -> Result<(), SaveError> {
+    if program.threads.is_some() {
+        return Err(SaveError::Threads);
+    }
     atomic::replace(path.as_ref(), |out| {
         let json = Pretty::new(out);
         Writer {
@@ -87,7 +90,7 @@ impl<'p, W: Write> Writer<'p, '_, W> {
                 self.entry_type("SEGMENT_END")?;
                 self.json.raw("null")?;
             }
-            Step::Skip => {
+            Step::Skip | Step::Threaded(_) => {
                 self.json.item()?;
                 self.json.raw("null")?;
                 self.json.item()?;

@@ -34,6 +34,7 @@ pub fn described(program: &Program) -> Vec<String> {
         Step::SegmentStart(text) => format!("segment {}", program.text_name(*text)),
         Step::SegmentEnd => "end".to_owned(),
         Step::Skip => "skip".to_owned(),
+        Step::Threaded(step) => format!("{step:?}"),
     };
     program.steps.iter().map(step).collect()
 }

@@ -17,6 +17,25 @@
 //! free %o
 //! ```
 //!
+//! A program of several threads begins with `registers`; `docs/zk.md` says what its steps mean:
+//!
+//! ```text
+//! registers
+//! stream "s" at "gpu:0"
+//! event "e" at "gpu:0"
+//! consume "x"                               ; the program may write this input, and must free it
+//! %a = empty [4], bn254.fr at "gpu:0"
+//! copy %x, %a on "s"
+//! record "e" on "s"
+//! fork "t"
+//! join "t"
+//! move %a, %b                               ; %b is what %a was
+//! thread "t" {
+//!   wait "e"                                ; on "s": the stream waits
+//!   forget %view                            ; a register is given up, its memory stays
+//! }
+//! ```
+//!
 //! A line breaks only between steps and inside brackets. Names of tensors, ops and segments that
 //! are no plain words stand in quotes. `segment_start "name"` and `segment_end` say what braces
 //! cannot: segments that do not nest. `skip` is an entry without meaning. [`print`] and [`parse`]
@@ -27,19 +46,32 @@ mod cursor;
 mod literal;
 mod parse;
 mod print;
+mod threads;
 
 pub use cursor::ParseError;
 pub use parse::parse;
 pub use print::print;
 
 /// Words that begin a line and are no op.
-const KEYWORDS: [&str; 6] = [
+const KEYWORDS: [&str; 18] = [
+    "consume",
+    "event",
+    "forget",
+    "fork",
     "free",
     "generation",
+    "join",
+    "move",
+    "record",
+    "registers",
     "segment",
     "segment_end",
     "segment_start",
     "skip",
+    "stream",
+    "thread",
+    "unknown",
+    "wait",
 ];
 
 /// Whether a name can stand without quotes.

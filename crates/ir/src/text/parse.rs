@@ -2,7 +2,9 @@
 
 use super::cursor::{Cursor, ParseError, Token};
 use super::literal;
-use crate::{Arg, DType, Generation, HostSlot, MAX_RANK, Program, Shape, ShapeItem, Step, Type};
+use crate::{
+    Arg, DType, Generation, HostSlot, MAX_RANK, Program, Shape, ShapeItem, Step, Symbol, Type,
+};
 
 /// The longest list: what a well-formed program needs many times over.
 const MAX_ITEMS: usize = 64 * MAX_RANK;
@@ -16,16 +18,20 @@ pub fn parse(text: &str) -> Result<Program, ParseError> {
         cursor: Cursor::new(text),
         program: Program::new(),
         open: 0,
+        in_thread: false,
     };
     while parser.line()? {}
+    parser.end_threads();
     Ok(parser.program)
 }
 
-struct Parser<'t> {
-    cursor: Cursor<'t>,
-    program: Program,
+pub(super) struct Parser<'t> {
+    pub(super) cursor: Cursor<'t>,
+    pub(super) program: Program,
     /// Braces of segments that are open.
     open: usize,
+    /// Whether the braces around are a thread's.
+    pub(super) in_thread: bool,
 }
 
 impl<'t> Parser<'t> {
@@ -34,12 +40,13 @@ impl<'t> Parser<'t> {
         self.cursor.skip_newlines();
         let start = self.cursor.clone();
         match self.cursor.next() {
-            Token::End if self.open == 0 => return Ok(false),
-            Token::End => return Err(start.error("`}` of a segment")),
+            Token::End if self.open == 0 && !self.in_thread => return Ok(false),
+            Token::End => return Err(start.error("`}` of a segment or thread")),
             Token::Mark("}") if self.open > 0 => {
                 self.open -= 1;
                 self.program.steps.push(Step::SegmentEnd);
             }
+            Token::Mark("}") if self.in_thread => self.end_thread(),
             Token::Name(name) => {
                 let name = self.program.symbol(&name);
                 let claim = self.claim()?;
@@ -58,12 +65,9 @@ impl<'t> Parser<'t> {
     fn word(&mut self, word: &str) -> Result<bool, ParseError> {
         match word {
             "free" => {
-                let start = self.cursor.clone();
-                let Token::Name(name) = self.cursor.next() else {
-                    return Err(start.error("the name of a tensor"));
-                };
-                let name = self.program.symbol(&name);
+                let name = self.symbol()?;
                 self.program.steps.push(Step::Free(name));
+                self.note()?;
             }
             "skip" => self.program.steps.push(Step::Skip),
             "segment_end" => self.program.steps.push(Step::SegmentEnd),
@@ -82,16 +86,31 @@ impl<'t> Parser<'t> {
                     _ => return Err(start.error("`first` or `later`")),
                 };
             }
-            op => self.call(op, None)?,
+            word => {
+                if !self.threaded(word)? {
+                    self.call(word, None)?;
+                } else if word == "thread" {
+                    return Ok(true);
+                }
+            }
         }
         self.end_of_step()?;
         Ok(true)
     }
 
+    /// A tensor's name.
+    pub(super) fn symbol(&mut self) -> Result<Symbol, ParseError> {
+        let start = self.cursor.clone();
+        match self.cursor.next() {
+            Token::Name(name) => Ok(self.program.symbol(&name)),
+            _ => Err(start.error("the name of a tensor")),
+        }
+    }
+
     fn end_of_step(&mut self) -> Result<(), ParseError> {
         match self.cursor.peek().0 {
             Token::Newline | Token::End => Ok(()),
-            Token::Mark("}") if self.open > 0 => Ok(()),
+            Token::Mark("}") if self.open > 0 || self.in_thread => Ok(()),
             _ => Err(self.cursor.error("the end of the line")),
         }
     }
@@ -115,8 +134,10 @@ impl<'t> Parser<'t> {
     /// The arguments of a call, and `-> result` where the result is no tensor.
     fn call(&mut self, op: &str, mut out: Option<Arg>) -> Result<(), ParseError> {
         let mut args = Vec::new();
-        let is_end =
-            |token: &Token| matches!(token, Token::Newline | Token::End | Token::Mark("->" | "}"));
+        let is_end = |token: &Token| {
+            let ends = matches!(token, Token::Newline | Token::End | Token::Mark("->" | "}"));
+            ends || matches!(token, Token::Word("on" | "at" | "label"))
+        };
         if !is_end(&self.cursor.peek().0) {
             args.push(self.arg()?);
             while self.cursor.take(",") {
@@ -127,7 +148,7 @@ impl<'t> Parser<'t> {
             out = Some(self.arg()?);
         }
         self.program.push_op(op, args, out);
-        Ok(())
+        self.note()
     }
 
     fn arg(&mut self) -> Result<Arg, ParseError> {
@@ -209,7 +230,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn quoted(&mut self, expected: &str) -> Result<String, ParseError> {
+    pub(super) fn quoted(&mut self, expected: &str) -> Result<String, ParseError> {
         let start = self.cursor.clone();
         match self.cursor.next() {
             Token::Quoted(text) => Ok(text.into_owned()),

@@ -12,6 +12,7 @@ pub fn print(program: &Program) -> String {
         out: String::new(),
         braces: nests(program),
         depth: 0,
+        begun: 0,
     };
     // Writing into a string cannot fail.
     let _ = printer.print();
@@ -31,11 +32,13 @@ fn nests(program: &Program) -> bool {
     depth == Some(0)
 }
 
-struct Printer<'p> {
-    program: &'p Program,
-    out: String,
+pub(super) struct Printer<'p> {
+    pub(super) program: &'p Program,
+    pub(super) out: String,
     braces: bool,
-    depth: usize,
+    pub(super) depth: usize,
+    /// How many threads have begun; the main thread has no braces.
+    pub(super) begun: usize,
 }
 
 impl Printer<'_> {
@@ -43,7 +46,9 @@ impl Printer<'_> {
         if self.program.generation == Generation::First {
             self.out.push_str("generation first\n");
         }
-        for step in &self.program.steps {
+        self.declarations()?;
+        for (index, step) in (0u32..).zip(&self.program.steps) {
+            self.begin_thread(index)?;
             if self.braces && *step == Step::SegmentEnd {
                 self.depth -= 1;
             }
@@ -51,9 +56,10 @@ impl Printer<'_> {
                 self.out.push_str("  ");
             }
             self.step(step)?;
+            self.note(index)?;
             self.out.push('\n');
         }
-        Ok(())
+        self.begin_thread(self.program.steps.len() as u32)
     }
 
     fn step(&mut self, step: &Step) -> fmt::Result {
@@ -81,6 +87,7 @@ impl Printer<'_> {
                 self.out.push_str("skip");
                 Ok(())
             }
+            Step::Threaded(step) => self.threaded(*step),
         }
     }
 
@@ -128,7 +135,7 @@ impl Printer<'_> {
         }
     }
 
-    fn name(&mut self, symbol: Symbol) -> fmt::Result {
+    pub(super) fn name(&mut self, symbol: Symbol) -> fmt::Result {
         let name = self.program.symbol_name(symbol);
         if is_plain(name) {
             write!(self.out, "%{name}")
@@ -172,7 +179,7 @@ impl fmt::Display for ShapeItem {
 }
 
 /// A text in quotes, with Rust's escapes for what the parser could not read.
-struct Quoted<'a>(&'a str);
+pub(super) struct Quoted<'a>(pub &'a str);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

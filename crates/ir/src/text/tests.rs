@@ -40,6 +40,40 @@ free %o
 }
 
 #[test]
+fn programs_of_several_threads_print_as_they_are_read() {
+    let text = "\
+registers
+stream \"s\" at \"gpu:0\"
+event \"e\" at \"gpu:0\"
+event \"f\"
+consume \"x\"
+%a = empty [4], bn254.fr at \"gpu:0\" label \"first\"
+copy %x, %a on \"s\"
+record \"e\" on \"s\"
+fork \"t\"
+join \"t\"
+move %a, %b
+free %b
+thread \"t\" {
+  segment \"inner\" {
+    wait \"e\"
+  }
+  forget %v
+  record \"f\"
+}
+thread \"never\" {
+}
+thread \"u\" {
+  unknown %w
+}
+";
+    assert_eq!(reprint(text), text);
+    assert_eq!(reprint("registers\nthread \"t\" {\nthread"), {
+        "line 3, column 7: expected `}` of the thread before, got the end of the text"
+    });
+}
+
+#[test]
 fn segments_that_do_not_nest_are_spelled_out() {
     let text = "segment_end\nsegment_start \"a\"\n";
     assert_eq!(reprint(text), text);
@@ -119,7 +153,7 @@ fn mistakes_in_steps_are_told_with_their_place() {
         }),
         (
             "segment \"a\" {\nskip",
-            "line 2, column 5: expected `}` of a segment, got the end of the \
+            "line 2, column 5: expected `}` of a segment or thread, got the end of the \
                                    text",
         ),
         ("}", "line 1, column 1: expected a step, got `}`"),

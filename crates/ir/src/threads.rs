@@ -1,0 +1,111 @@
+//! Programs of several threads: what they say beside their steps. Nothing here is checked.
+//!
+//! Steps of all threads stand one after another in [`crate::Program::steps`], those of the main
+//! thread first. Names stand for registers: a register is defined once in a lifetime, and whoever
+//! allocated must free.
+
+use crate::{Symbol, Text};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// A step that only programs of several threads have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threaded {
+    /// A thread begins.
+    Fork(Text),
+    /// Waits for a thread's end.
+    Join(Text),
+    /// An event happens: here, or when the stream gets here.
+    Record {
+        /// The event.
+        event: Text,
+        /// The stream.
+        stream: Option<Text>,
+    },
+    /// The thread, or the stream, goes on after the event.
+    Wait {
+        /// The event.
+        event: Text,
+        /// The stream.
+        stream: Option<Text>,
+    },
+    /// A register takes over what another holds; that one is empty then.
+    Move {
+        /// The other.
+        from: Symbol,
+        /// The register.
+        to: Symbol,
+    },
+    /// A register of a view is given up; the memory stays.
+    Forget(Symbol),
+    /// What this register holds from here on is unknown: the entry that defines it cannot be read.
+    Unknown(Symbol),
+}
+
+/// A thread: its name and its steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// Its name.
+    pub name: Text,
+    /// Its steps.
+    pub steps: Range<u32>,
+}
+
+/// An event, which happens once a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Its name.
+    pub name: Text,
+    /// The device whose streams record it; none for an event of threads.
+    pub device: Option<Text>,
+}
+
+/// A queue of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// Its name.
+    pub name: Text,
+    /// Its device.
+    pub device: Text,
+}
+
+/// What is said of a step beside the step itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Note {
+    /// The stream that it is queued on.
+    pub stream: Option<Text>,
+    /// The device on which it allocates.
+    pub device: Option<Text>,
+    /// The instruction that it comes from, as messages name it.
+    pub label: Option<Text>,
+}
+
+/// Threads, events, streams, and where steps stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Threads {
+    /// The main thread, then the others, in the order of their steps.
+    pub threads: Vec<Thread>,
+    /// All events.
+    pub events: Vec<Event>,
+    /// All streams.
+    pub streams: Vec<Stream>,
+    /// Notes, by step; most steps have none.
+    pub notes: HashMap<u32, Note>,
+    /// Inputs whose memory the program may write and must free.
+    pub consumed: Vec<String>,
+}
+
+impl Threads {
+    /// What is said of a step.
+    #[must_use]
+    pub fn note(&self, step: u32) -> Note {
+        self.notes.get(&step).copied().unwrap_or_default()
+    }
+
+    /// The index of the thread that a step belongs to; 0 where none says.
+    #[must_use]
+    pub fn thread_of(&self, step: u32) -> usize {
+        let behind = self.threads.partition_point(|t| t.steps.start <= step);
+        behind.saturating_sub(1)
+    }
+}
