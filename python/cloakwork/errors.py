@@ -193,6 +193,21 @@ class MemoryBudgetError(PlanError):
         return str(self.args[0])
 
 
+class ProofError(CloakworkError, ValueError):
+    """A proof, its public signals or a key are malformed, or of different circuits or curves."""
+
+
+class WitnessError(CloakworkError, ValueError):
+    """A witness does not satisfy its circuit; `constraint` is the first that fails, if known."""
+
+    def __init__(self, message: str, constraint: int | None = None) -> None:
+        super().__init__(message, constraint)
+        self.constraint = constraint
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class RunError(CloakworkError, RuntimeError):
     """A run could not be finished."""
 

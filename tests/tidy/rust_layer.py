@@ -24,7 +24,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "verify": {"ir", "ops"},
     "plan": {"ir", "ops", "verify", "kernels"},
     "run": {"ir", "ops", "verify", "plan", "kernels"},
-    "py": {"ir", "ops", "formats", "verify", "plan", "run", "kernels"},
+    "py": {"ir", "ops", "formats", "verify", "plan", "run", "kernels", "library"},
     "testing": {"ir", "ops", "formats", "verify", "plan", "run", "kernels"},
 }
 _PREFIX = "cloakwork-"

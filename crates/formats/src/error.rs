@@ -102,6 +102,44 @@ pub enum LoadError {
         /// What to do; may be empty.
         hint: Box<str>,
     },
+    /// A file of circom or snarkjs.
+    #[error(
+        "{file}{}, byte {offset}: expected {expected}, got {got}{}",
+        comma(section),
+        hinted(hint)
+    )]
+    Binary {
+        /// `r1cs`, `wtns` or `zkey`.
+        file: &'static str,
+        /// The section, if one is being read.
+        section: Option<Box<str>>,
+        /// Where in the file.
+        offset: u64,
+        /// What should stand there.
+        expected: Box<str>,
+        /// What stands there.
+        got: Box<str>,
+        /// What to do; may be empty.
+        hint: Box<str>,
+    },
+    /// JSON of snarkjs.
+    #[error(
+        "{file}{}: expected {expected}, got {got}{}",
+        comma(place),
+        hinted(hint)
+    )]
+    Json {
+        /// `verifying key`, `proof` or `public signals`.
+        file: &'static str,
+        /// The way to it: `IC[3][1]`, or a line and column; may be none.
+        place: Option<Box<str>>,
+        /// What should stand there.
+        expected: Box<str>,
+        /// What stands there.
+        got: Box<str>,
+        /// What to do; may be empty.
+        hint: Box<str>,
+    },
     /// A file of another kind.
     #[error("expected a program, got {got}{}", hinted(hint))]
     Kind {
@@ -214,6 +252,12 @@ fn within(step: Option<u64>, path: &str) -> String {
         (None, true) => String::new(),
         (None, false) => format!(", {path}"),
     }
+}
+
+fn comma(place: &Option<Box<str>>) -> String {
+    place
+        .as_ref()
+        .map_or_else(String::new, |place| format!(", {place}"))
 }
 
 fn hinted(hint: &str) -> String {

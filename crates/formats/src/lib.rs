@@ -1,5 +1,5 @@
 //! Programs and tensors as files: HEAL's JSON in all its forms, NumPy's `.npy`, tensors that
-//! `torch.save` wrote, and Cloakwork's own container.
+//! `torch.save` wrote, Cloakwork's own container, and what circom and snarkjs write.
 //!
 //! Every byte that is read is untrusted: no input panics, runs code, or takes memory out of
 //! proportion to its size. A file that is written appears whole or not at all.
@@ -8,6 +8,7 @@
 
 mod atomic;
 mod base64;
+pub mod circom;
 mod container;
 mod error;
 mod heal;

@@ -6,6 +6,7 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod buffer;
+mod circom;
 mod copies;
 mod device;
 mod dlpack;
@@ -57,5 +58,5 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::batch_end, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace, module)?)?;
     module.add_function(wrap_pyfunction!(trace::unrecorded, module)?)?;
-    Ok(())
+    circom::add(module)
 }

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod calls;
+mod circom;
 mod execution;
 mod filetest;
 mod generators;
@@ -12,6 +13,7 @@ mod mutations;
 mod oracles;
 mod source;
 
+pub use circom::{SAMPLE_CIRCOM_FILES, check_circom_bytes, damaged_circom_file};
 pub use execution::{Inputs, execute, inputs, planned};
 pub use filetest::FileTest;
 pub use generators::generate;

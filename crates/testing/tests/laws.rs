@@ -3,8 +3,9 @@
 use cloakwork_ir::Step;
 use cloakwork_ops::{ALL, find, find_form};
 use cloakwork_testing::{
-    SAMPLE_TRANSCRIPT, Source, check_all, check_heal_bytes, check_program, check_text, execute,
-    generate, inputs, mutate, mutate_bytes, well_typed,
+    SAMPLE_CIRCOM_FILES, SAMPLE_TRANSCRIPT, Source, check_all, check_circom_bytes,
+    check_heal_bytes, check_program, check_text, damaged_circom_file, execute, generate, inputs,
+    mutate, mutate_bytes, well_typed,
 };
 use proptest::prelude::{any, proptest};
 use std::collections::BTreeMap;
@@ -55,6 +56,17 @@ fn the_sample_transcript_is_right_before_it_is_damaged() {
     let outcome = execute(&verified, &inputs(&program, |_| 0)).expect("the sample runs");
     assert_eq!(outcome.outputs.len(), 1);
     assert_eq!(outcome.mismatches, []);
+}
+
+#[test]
+fn damaged_files_of_circom_are_read_or_refused() {
+    for bytes in SAMPLE_CIRCOM_FILES {
+        assert_eq!(check_circom_bytes(bytes), Ok(()));
+    }
+    for seed in 0..20_000 {
+        let damaged = damaged_circom_file(&mut Source::from_seed(seed));
+        assert_eq!(check_circom_bytes(&damaged), Ok(()), "seed {seed}");
+    }
 }
 
 proptest! {

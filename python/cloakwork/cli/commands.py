@@ -14,7 +14,7 @@ from rich.text import Text
 
 from cloakwork import __version__, heal
 from cloakwork._core import devices as list_devices
-from cloakwork.cli import show
+from cloakwork.cli import proofs, show
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, errors, in_words, say, shown
 from cloakwork.errors import ProgramError
@@ -30,6 +30,7 @@ app = typer.Typer(
 )
 demos = typer.Typer(help="Run a demonstration.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(demos, name="demo")
+proofs.add(app)
 
 File = Annotated[
     Path, typer.Argument(help="A transcript: HEAL's JSON or a .cwk container.", show_default=False)

@@ -1,0 +1,275 @@
+//! snarkjs's JSON in: verifying keys, proofs, public signals.
+
+use super::{Curve, number};
+use crate::LoadError;
+use serde_json::Value;
+
+/// Who may verify what: the JSON that `snarkjs zkey export verificationkey` writes. Points are
+/// affine, canonical and little-endian, x || y (G2: x.c0, x.c1, y.c0, y.c1), infinity all zeros.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifyingKey {
+    /// The curve.
+    pub curve: Curve,
+    /// alpha in G1.
+    pub alpha1: Vec<u8>,
+    /// beta in G2.
+    pub beta2: Vec<u8>,
+    /// gamma in G2.
+    pub gamma2: Vec<u8>,
+    /// delta in G2.
+    pub delta2: Vec<u8>,
+    /// The pairing of alpha and beta, twelve coordinates: nobody needs it, snarkjs writes it.
+    pub alphabeta12: Option<Vec<u8>>,
+    /// G1, one for the constant and one a public signal.
+    pub ic: Vec<u8>,
+}
+
+impl VerifyingKey {
+    /// Number of public signals.
+    #[must_use]
+    pub fn public(&self) -> usize {
+        (self.ic.len() / self.curve.g1_bytes()).saturating_sub(1)
+    }
+}
+
+/// A proof. Points are as in [`VerifyingKey`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Groth16Proof {
+    /// The curve.
+    pub curve: Curve,
+    /// In G1.
+    pub a: Vec<u8>,
+    /// In G2.
+    pub b: Vec<u8>,
+    /// In G1.
+    pub c: Vec<u8>,
+}
+
+/// Reads a verifying key.
+///
+/// # Errors
+/// It is no JSON, of another protocol or curve, or some coordinate is not below the prime.
+pub fn parse_verifying_key(text: &[u8]) -> Result<VerifyingKey, LoadError> {
+    let value = parse("verifying key", text)?;
+    let root = Node::root("verifying key", &value);
+    let curve = root.groth16()?;
+    let points = root.member("IC")?.items(1)?;
+    let ic = points.iter().map(|point| point.g1(curve));
+    let ic: Vec<u8> = ic.collect::<Result<Vec<_>, _>>()?.concat();
+    let count = root.member("nPublic")?;
+    if count.value.as_u64() != Some(points.len() as u64 - 1) {
+        let expected = format!("{}, one less than IC has points", points.len() - 1);
+        return Err(count.wrong(&expected));
+    }
+    let pairing = root.optional("vk_alphabeta_12");
+    Ok(VerifyingKey {
+        curve,
+        alpha1: root.member("vk_alpha_1")?.g1(curve)?,
+        beta2: root.member("vk_beta_2")?.g2(curve)?,
+        gamma2: root.member("vk_gamma_2")?.g2(curve)?,
+        delta2: root.member("vk_delta_2")?.g2(curve)?,
+        alphabeta12: pairing.map(|pairing| pairing.twelve(curve)).transpose()?,
+        ic,
+    })
+}
+
+/// Reads a proof.
+///
+/// # Errors
+/// As [`parse_verifying_key`].
+pub fn parse_proof(text: &[u8]) -> Result<Groth16Proof, LoadError> {
+    let value = parse("proof", text)?;
+    let root = Node::root("proof", &value);
+    let curve = root.groth16()?;
+    Ok(Groth16Proof {
+        curve,
+        a: root.member("pi_a")?.g1(curve)?,
+        b: root.member("pi_b")?.g2(curve)?,
+        c: root.member("pi_c")?.g1(curve)?,
+    })
+}
+
+/// Reads public signals: canonical little-endian scalars, one after the other.
+///
+/// # Errors
+/// They are no JSON list of decimal strings, or one is not below the prime.
+pub fn parse_public(text: &[u8], curve: Curve) -> Result<Vec<u8>, LoadError> {
+    let value = parse("public signals", text)?;
+    let root = Node::root("public signals", &value);
+    let signals = root.items(0)?;
+    let scalar = |node: &Node<'_>| node.number(curve.scalar_prime());
+    let signals: Result<Vec<_>, _> = signals.iter().map(scalar).collect();
+    Ok(signals?.concat())
+}
+
+fn parse(file: &'static str, text: &[u8]) -> Result<Value, LoadError> {
+    serde_json::from_slice(text).map_err(|error| LoadError::Json {
+        file,
+        place: Some(format!("line {}, column {}", error.line(), error.column()).into()),
+        expected: "JSON".into(),
+        got: problem(&error).into(),
+        hint: "".into(),
+    })
+}
+
+/// What the parser says, without the place that it appends.
+fn problem(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// A value of a JSON text, with the way to it.
+struct Node<'a> {
+    file: &'static str,
+    path: String,
+    value: &'a Value,
+}
+
+impl<'a> Node<'a> {
+    fn root(file: &'static str, value: &'a Value) -> Self {
+        let path = String::new();
+        Self { file, path, value }
+    }
+
+    fn child(&self, path: String, value: &'a Value) -> Self {
+        let file = self.file;
+        Self { file, path, value }
+    }
+
+    fn error(&self, expected: &str, got: &str, hint: &str) -> LoadError {
+        let place = (!self.path.is_empty()).then(|| self.path.as_str().into());
+        LoadError::Json {
+            file: self.file,
+            place,
+            expected: expected.into(),
+            got: got.into(),
+            hint: hint.into(),
+        }
+    }
+
+    fn wrong(&self, expected: &str) -> LoadError {
+        self.error(expected, &shown(self.value), "")
+    }
+
+    fn optional(&self, name: &str) -> Option<Self> {
+        let value = self.value.as_object()?.get(name)?;
+        Some(self.child(name.to_owned(), value))
+    }
+
+    fn member(&self, name: &str) -> Result<Self, LoadError> {
+        if self.value.as_object().is_none() {
+            return Err(self.wrong("an object"));
+        }
+        self.optional(name)
+            .ok_or_else(|| self.error(&format!("a member {name}"), "none", ""))
+    }
+
+    /// The curve, after the protocol.
+    fn groth16(&self) -> Result<Curve, LoadError> {
+        let protocol = self.member("protocol")?;
+        match protocol.value.as_str() {
+            Some("groth16") => {}
+            Some("plonk" | "fflonk") => {
+                let hint = "only Groth16 is verified here; snarkjs verifies this";
+                return Err(protocol.error("groth16", &shown(protocol.value), hint));
+            }
+            _ => return Err(protocol.wrong("groth16")),
+        }
+        let curve = self.member("curve")?;
+        let known = curve.value.as_str().and_then(Curve::from_name);
+        known.ok_or_else(|| curve.wrong("bn128 or bls12381"))
+    }
+
+    fn items(&self, least: usize) -> Result<Vec<Self>, LoadError> {
+        let Some(items) = self.value.as_array().filter(|items| items.len() >= least) else {
+            return Err(self.wrong(&format!("a list of at least {least}")));
+        };
+        let child = |(at, value)| self.child(format!("{}[{at}]", self.path), value);
+        Ok(items.iter().enumerate().map(child).collect())
+    }
+
+    fn exactly<const N: usize>(&self) -> Result<[Self; N], LoadError> {
+        let items = self.items(0)?;
+        items
+            .try_into()
+            .map_err(|_| self.wrong(&format!("a list of {N}")))
+    }
+
+    fn number(&self, prime: &[u64]) -> Result<Vec<u8>, LoadError> {
+        let digits = self.value.as_str();
+        digits
+            .and_then(|digits| number::from_decimal(digits, prime))
+            .ok_or_else(|| {
+                let limit = number::to_decimal(&number::prime_bytes(prime));
+                self.wrong(&format!("a decimal string below {limit}"))
+            })
+    }
+
+    /// x, y and 1, or 0, 1 and 0 for infinity.
+    fn g1(&self, curve: Curve) -> Result<Vec<u8>, LoadError> {
+        let coordinates: [Node<'_>; 3] = self.exactly()?;
+        let parts = coordinates
+            .iter()
+            .map(|node| node.number(curve.base_prime()));
+        self.affine(parts.collect::<Result<_, _>>()?)
+    }
+
+    fn g2(&self, curve: Curve) -> Result<Vec<u8>, LoadError> {
+        let coordinates: [Node<'_>; 3] = self.exactly()?;
+        let parts = coordinates.iter().map(|node| node.pair(curve));
+        self.affine(parts.collect::<Result<_, _>>()?)
+    }
+
+    fn pair(&self, curve: Curve) -> Result<Vec<u8>, LoadError> {
+        let [c0, c1]: [Node<'_>; 2] = self.exactly()?;
+        Ok([
+            c0.number(curve.base_prime())?,
+            c1.number(curve.base_prime())?,
+        ]
+        .concat())
+    }
+
+    fn affine(&self, projective: Vec<Vec<u8>>) -> Result<Vec<u8>, LoadError> {
+        let is = |part: Option<&Vec<u8>>, value: u8| {
+            let mut bytes = part.into_iter().flatten();
+            bytes.next() == Some(&value) && bytes.all(|&byte| byte == 0)
+        };
+        let z = projective.get(2);
+        if is(z, 1) {
+            return Ok(projective.into_iter().take(2).flatten().collect());
+        }
+        let infinite = is(projective.first(), 0) && is(projective.get(1), 1) && is(z, 0);
+        if infinite {
+            let size = projective.iter().take(2).map(Vec::len).sum();
+            return Ok(vec![0; size]);
+        }
+        Err(self.wrong("a point with a last coordinate of 1, or infinity: 0, 1, 0"))
+    }
+
+    fn twelve(&self, curve: Curve) -> Result<Vec<u8>, LoadError> {
+        let halves: [Node<'_>; 2] = self.exactly()?;
+        let mut bytes = Vec::new();
+        for half in &halves {
+            let pairs: [Node<'_>; 3] = half.exactly()?;
+            for pair in &pairs {
+                bytes.extend(pair.pair(curve)?);
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// A value in an error: what it is, or the beginning of it.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Object(_) => "an object".to_owned(),
+        Value::Array(items) => format!("a list of {}", items.len()),
+        Value::String(text) if text.chars().count() > 100 => {
+            format!("a string of {} bytes", text.len())
+        }
+        other => other.to_string(),
+    }
+}

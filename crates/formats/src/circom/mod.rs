@@ -1,0 +1,29 @@
+//! The files of circom and snarkjs: circuits (`.r1cs`), witnesses (`.wtns`), Groth16 proving keys
+//! (`.zkey`), and the JSON of verifying keys, proofs and public signals.
+//!
+//! The three binary kinds are one container: 4 bytes of magic, u32 version, u32 number of
+//! sections, then for each section u32 id, u64 size, and its bytes; all little-endian. Everything
+//! that a file says of itself is held against its bytes, and every number of a field against its
+//! prime. Whether points lie on their curve is arithmetic, and left to others.
+//!
+//! Sources: npm `r1csfile`, doc/r1cs_bin_format.md; the layouts that npm `snarkjs` 0.7.6 writes.
+
+mod coefficients;
+mod curve;
+mod json;
+mod json_write;
+mod number;
+mod r1cs;
+mod sections;
+mod write;
+mod wtns;
+mod zkey;
+
+pub use coefficients::Rows;
+pub use curve::Curve;
+pub use json::{Groth16Proof, VerifyingKey, parse_proof, parse_public, parse_verifying_key};
+pub use json_write::{proof_json, public_json, verifying_key_json};
+pub use r1cs::R1cs;
+pub use write::{R1csParts, ZkeyParts, save_r1cs, save_text, save_wtns, save_zkey};
+pub use wtns::Wtns;
+pub use zkey::Zkey;

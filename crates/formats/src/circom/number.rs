@@ -1,0 +1,118 @@
+//! Numbers of a few words: comparison with a prime, decimal digits out and in.
+
+use std::cmp::Ordering;
+
+/// Words of a little-endian number; the last ones are missing bytes' zeros.
+fn words(bytes: &[u8]) -> impl DoubleEndedIterator<Item = u64> + ExactSizeIterator + '_ {
+    bytes.chunks(8).map(|chunk| {
+        let mut word = [0; 8];
+        for (to, from) in word.iter_mut().zip(chunk) {
+            *to = *from;
+        }
+        u64::from_le_bytes(word)
+    })
+}
+
+/// Whether a little-endian number, as wide as the prime, is below it.
+pub(super) fn is_below(bytes: &[u8], prime: &[u64]) -> bool {
+    let order = words(bytes).rev().cmp(prime.iter().rev().copied());
+    bytes.len() == prime.len() * 8 && order == Ordering::Less
+}
+
+/// Whether a little-endian number is the prime.
+pub(super) fn is_prime(bytes: &[u8], prime: &[u64]) -> bool {
+    bytes.len() == prime.len() * 8 && words(bytes).eq(prime.iter().copied())
+}
+
+/// The bytes of a prime, little-endian.
+pub(super) fn prime_bytes(prime: &[u64]) -> Vec<u8> {
+    prime.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// Nineteen decimal digits fit in a word.
+const GROUP: u64 = 10_000_000_000_000_000_000;
+const GROUP_DIGITS: usize = 19;
+
+/// Decimal digits of a little-endian number.
+pub(super) fn to_decimal(bytes: &[u8]) -> String {
+    let mut left: Vec<u64> = words(bytes).collect();
+    let mut groups = Vec::new();
+    while left.iter().any(|&word| word != 0) {
+        let mut remainder = 0u64;
+        for word in left.iter_mut().rev() {
+            let value = u128::from(remainder) << 64 | u128::from(*word);
+            *word = (value / u128::from(GROUP)) as u64;
+            remainder = (value % u128::from(GROUP)) as u64;
+        }
+        groups.push(remainder);
+    }
+    let Some(first) = groups.pop() else {
+        return "0".to_owned();
+    };
+    groups
+        .iter()
+        .rev()
+        .fold(first.to_string(), |mut text, group| {
+            text.push_str(&format!("{group:0GROUP_DIGITS$}"));
+            text
+        })
+}
+
+/// The little-endian bytes of decimal digits, or `None` if it has other characters or the number
+/// is not below the prime.
+pub(super) fn from_decimal(text: &str, prime: &[u64]) -> Option<Vec<u8>> {
+    // A prime of 384 bits has 116 digits: whoever writes more means another number, or harm.
+    let digits = text.trim_start_matches('0');
+    if text.is_empty() || digits.len() > prime.len() * 20 {
+        return None;
+    }
+    let mut number = vec![0u64; prime.len()];
+    for digit in digits.bytes() {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        let mut carry = u64::from(digit - b'0');
+        for word in &mut number {
+            let value = u128::from(*word) * 10 + u128::from(carry);
+            *word = value as u64;
+            carry = (value >> 64) as u64;
+        }
+        if carry != 0 {
+            return None;
+        }
+    }
+    let bytes = prime_bytes(&number);
+    is_below(&bytes, prime).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::circom::Curve;
+
+    #[test]
+    fn decimal_digits_read_back_up_to_the_prime() {
+        let prime = Curve::Bls12381.base_prime();
+        let text = concat!(
+            "4002409555221667393417789825735904156556882819939007885332",
+            "058136124031650490837864442687629129015664037894272559786"
+        );
+        let bytes = from_decimal(text, prime).unwrap();
+        assert_eq!(to_decimal(&bytes), text);
+        assert_eq!(from_decimal(&to_decimal(&prime_bytes(prime)), prime), None);
+        for text in [
+            "0",
+            "1",
+            "9",
+            "10",
+            "10000000000000000000",
+            "18446744073709551616",
+        ] {
+            assert_eq!(to_decimal(&from_decimal(text, prime).unwrap()), text);
+        }
+        for text in ["", "-1", "0x10", "1.5", " 1", "१"] {
+            assert_eq!(from_decimal(text, prime), None, "{text}");
+        }
+        assert_eq!(from_decimal(&"9".repeat(1000), prime), None);
+    }
+}

@@ -1,0 +1,173 @@
+//! Writing circuits, witnesses and keys: as circom and snarkjs lay them out, whole or not at all.
+
+use super::{Curve, Rows, number, r1cs, sections::Kind, wtns, zkey};
+use crate::SaveError;
+use crate::atomic::{self, Failure};
+use std::io::Write;
+use std::path::Path;
+
+/// What a circuit's file says besides its constraints.
+#[derive(Clone, Copy, Debug)]
+pub struct R1csParts<'a> {
+    /// The curve whose scalars the wires are.
+    pub curve: Curve,
+    /// Wires, outputs, public inputs, private inputs.
+    pub counts: [u32; 4],
+    /// A, B and C, of equally many rows; values canonical.
+    pub matrices: [&'a Rows; 3],
+}
+
+/// What a proving key's file holds. Points are in Montgomery form, as [`super::Zkey`] has them.
+#[derive(Clone, Copy, Debug)]
+pub struct ZkeyParts<'a> {
+    /// The curve.
+    pub curve: Curve,
+    /// Wires, public signals, points of the domain.
+    pub counts: [u32; 3],
+    /// alpha1, beta1, beta2, gamma2, delta1, delta2, one after the other.
+    pub header: &'a [u8],
+    /// The rows of A and of B; values v are v R^2 mod r.
+    pub matrices: [&'a Rows; 2],
+    /// The points of IC, A, B in G1, B in G2, C and H.
+    pub points: [&'a [u8]; 6],
+}
+
+/// Sections under way to a file.
+struct Sections(Vec<(u32, Vec<Vec<u8>>)>);
+
+impl Sections {
+    fn write(&self, path: &Path, kind: &Kind, version: u32) -> Result<(), SaveError> {
+        atomic::replace(path, |out| {
+            out.write_all(kind.magic.as_bytes())?;
+            out.write_all(&version.to_le_bytes())?;
+            out.write_all(&(self.0.len() as u32).to_le_bytes())?;
+            for (id, parts) in &self.0 {
+                let size: usize = parts.iter().map(Vec::len).sum();
+                out.write_all(&id.to_le_bytes())?;
+                out.write_all(&(size as u64).to_le_bytes())?;
+                for part in parts {
+                    out.write_all(part)?;
+                }
+            }
+            Ok::<(), Failure>(())
+        })
+    }
+}
+
+fn prime(prime: &[u64]) -> Vec<u8> {
+    let bytes = number::prime_bytes(prime);
+    [(bytes.len() as u32).to_le_bytes().to_vec(), bytes].concat()
+}
+
+fn counts(counts: &[u32]) -> Vec<u8> {
+    counts
+        .iter()
+        .flat_map(|count| count.to_le_bytes())
+        .collect()
+}
+
+/// Entries of a row: column and value of each.
+fn row(rows: &Rows, at: usize, size: usize) -> impl Iterator<Item = (u32, &[u8])> {
+    let bound = |at: usize| rows.starts.get(at).copied().unwrap_or(0) as usize;
+    let columns = rows.columns.get(bound(at)..bound(at + 1)).unwrap_or(&[]);
+    let values = rows
+        .values
+        .get(bound(at) * size..bound(at + 1) * size)
+        .unwrap_or(&[]);
+    columns.iter().copied().zip(values.chunks_exact(size))
+}
+
+/// Writes a circuit. Wires are labelled with their own numbers.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn save_r1cs(parts: &R1csParts<'_>, path: impl AsRef<Path>) -> Result<(), SaveError> {
+    let size = parts.curve.scalar_bytes();
+    let constraints = parts.matrices[0].rows();
+    let [wires, ..] = parts.counts;
+    let header = vec![
+        prime(parts.curve.scalar_prime()),
+        counts(&parts.counts),
+        u64::from(wires).to_le_bytes().to_vec(),
+        counts(&[constraints as u32]),
+    ];
+    let mut body = Vec::new();
+    for at in 0..constraints {
+        for rows in parts.matrices {
+            body.extend((row(rows, at, size).count() as u32).to_le_bytes());
+            for (wire, value) in row(rows, at, size) {
+                body.extend(wire.to_le_bytes());
+                body.extend(value);
+            }
+        }
+    }
+    let labels = (0..u64::from(wires)).flat_map(u64::to_le_bytes).collect();
+    let sections = vec![(1, header), (2, vec![body]), (3, vec![labels])];
+    Sections(sections).write(path.as_ref(), &r1cs::KIND, 1)
+}
+
+/// Writes a witness: canonical little-endian scalars, the first of them 1.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn save_wtns(curve: Curve, values: &[u8], path: impl AsRef<Path>) -> Result<(), SaveError> {
+    let count = (values.len() / curve.scalar_bytes()) as u32;
+    let header = vec![prime(curve.scalar_prime()), counts(&[count])];
+    let sections = vec![(1, header), (2, vec![values.to_vec()])];
+    Sections(sections).write(path.as_ref(), &wtns::KIND, 2)
+}
+
+/// Writes a Groth16 proving key, without contributions of a ceremony.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn save_zkey(parts: &ZkeyParts<'_>, path: impl AsRef<Path>) -> Result<(), SaveError> {
+    let curve = parts.curve;
+    let [ic, a, b1, b2, c, h] = parts.points.map(|points| vec![points.to_vec()]);
+    let header = vec![
+        prime(curve.base_prime()),
+        prime(curve.scalar_prime()),
+        counts(&parts.counts),
+        parts.header.to_vec(),
+    ];
+    // The hash of a circuit and 0 contributions: there was no ceremony.
+    let contributions = vec![vec![0; 64], counts(&[0])];
+    let sections = vec![
+        (1, vec![counts(&[1])]),
+        (2, header),
+        (4, vec![coefficients(parts)]),
+        (3, ic),
+        (9, h),
+        (8, c),
+        (5, a),
+        (6, b1),
+        (7, b2),
+        (10, contributions),
+    ];
+    Sections(sections).write(path.as_ref(), &zkey::KIND, 1)
+}
+
+/// Row by row, A before B.
+fn coefficients(parts: &ZkeyParts<'_>) -> Vec<u8> {
+    let size = parts.curve.scalar_bytes();
+    let entries: usize = parts.matrices.iter().map(|rows| rows.entries()).sum();
+    let mut out = Vec::with_capacity(4 + entries * (12 + size));
+    out.extend((entries as u32).to_le_bytes());
+    for at in 0..parts.matrices[0].rows().max(parts.matrices[1].rows()) {
+        for (matrix, rows) in parts.matrices.into_iter().enumerate() {
+            for (wire, value) in row(rows, at, size) {
+                out.extend(counts(&[matrix as u32, at as u32, wire]));
+                out.extend(value);
+            }
+        }
+    }
+    out
+}
+
+/// Writes a text, such as a proof's JSON.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn save_text(text: &str, path: impl AsRef<Path>) -> Result<(), SaveError> {
+    atomic::replace(path.as_ref(), |out| Ok(out.write_all(text.as_bytes())?))
+}

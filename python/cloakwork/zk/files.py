@@ -1,0 +1,183 @@
+"""Files of circom and snarkjs: circuits, witnesses and proving keys, as tensors over the files.
+
+Sections of large files are mapped, not read; what a file says of itself is checked.  LoadError
+names the section and the byte that is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike, fspath
+
+from cloakwork import _core
+from cloakwork._core import Tensor
+from cloakwork.zk.statements import SCALAR_PRIMES, VerifyingKey
+
+_Path = str | PathLike[str]
+
+
+@dataclass(frozen=True, repr=False)
+class Matrix:
+    """A sparse matrix by rows: entries `starts[i]` to before `starts[i + 1]` are row i's.
+
+    starts    i64 [rows + 1]
+    columns   i64 [entries]
+    values    what the file has: u64 [entries, 4], canonical, or scalars [entries]
+    """
+
+    starts: Tensor
+    columns: Tensor
+    values: Tensor
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self.starts.shape[0] - 1
+
+    @property
+    def entries(self) -> int:
+        """Number of entries that are stored."""
+        return self.columns.shape[0]
+
+    def __repr__(self) -> str:
+        return f"Matrix(rows={self.rows}, entries={self.entries})"
+
+
+@dataclass(frozen=True, repr=False)
+class Circuit:
+    """An `.r1cs` file: constraints (A w) * (B w) = C w over the scalars of a curve.
+
+    Wire 0 is the constant 1; then come outputs, public inputs, private inputs, and the rest.
+    """
+
+    curve: str
+    wires: int
+    outputs: int
+    public_inputs: int
+    private_inputs: int
+    a: Matrix
+    b: Matrix
+    c: Matrix
+
+    @property
+    def public(self) -> int:
+        """Outputs and public inputs."""
+        return self.outputs + self.public_inputs
+
+    @property
+    def constraints(self) -> int:
+        """Number of constraints."""
+        return self.a.rows
+
+    @property
+    def domain(self) -> int:
+        """Points of Groth16's evaluation domain: a row a constraint, and a row a public wire."""
+        return 1 << (self.constraints + self.public).bit_length()
+
+    def __repr__(self) -> str:
+        return (
+            f"Circuit({self.curve}, constraints={self.constraints}, wires={self.wires}, "
+            f"outputs={self.outputs}, public_inputs={self.public_inputs}, "
+            f"private_inputs={self.private_inputs})"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Witness:
+    """A `.wtns` file: the values of all wires; `words` is u64 [wires, 4], canonical."""
+
+    curve: str
+    words: Tensor
+
+    @property
+    def wires(self) -> int:
+        """Number of wires."""
+        return self.words.shape[0]
+
+    def __repr__(self) -> str:
+        # Values are what a proof hides: they are not shown.
+        return f"Witness({self.curve}, wires={self.wires})"
+
+
+@dataclass(frozen=True, repr=False)
+class ProvingKey:
+    """A Groth16 `.zkey` file, whose points are tensors of points.
+
+    a, b1, b2   one a wire
+    c           one a private wire
+    h           one a point of the domain
+    ic          one for the constant and one a public wire
+
+    left and right are A and B with values v R, R = 2^256, so that a product with canonical words
+    is a product in Montgomery form; they have a row a point of the domain.
+    """
+
+    curve: str
+    wires: int
+    public: int
+    domain: int
+    verifying_key: VerifyingKey
+    points: dict[str, Tensor]
+    left: Matrix
+    right: Matrix
+
+    @cached_property
+    def size_log2(self) -> int:
+        """Logarithm of the domain's size."""
+        return self.domain.bit_length() - 1
+
+    def __repr__(self) -> str:
+        return (
+            f"ProvingKey({self.curve}, wires={self.wires}, public={self.public}, "
+            f"domain=2^{self.size_log2})"
+        )
+
+
+def read_r1cs(path: _Path) -> Circuit:
+    """Read a circuit that circom compiled, or that `write_r1cs` wrote."""
+    found = _core.read_r1cs(fspath(path))
+    a, b, c = (Matrix(*parts) for parts in found["matrices"])
+    return Circuit(
+        found["curve"], found["wires"], found["outputs"], found["public_inputs"],
+        found["private_inputs"], a, b, c,
+    )  # fmt: skip
+
+
+def read_wtns(path: _Path) -> Witness:
+    """Read a witness; every value is checked to be below the prime."""
+    return Witness(*_core.read_wtns(fspath(path)))
+
+
+_POINTS = (
+    "alpha1", "beta1", "beta2", "gamma2", "delta1", "delta2", "ic", "a", "b1", "b2", "c", "h",
+)  # fmt: skip
+
+
+def read_zkey(path: _Path, *, check: bool = False) -> ProvingKey:
+    """Read a Groth16 proving key; with `check`, every point of it is held against its curve.
+
+    The points of the header are always checked.  PLONK and fflonk keys are refused.
+    """
+    found = _core.read_zkey(fspath(path), check)
+    left, right = (Matrix(*parts) for parts in found["matrices"])
+    return ProvingKey(
+        found["curve"], found["wires"], found["public"], found["domain"],
+        VerifyingKey(*found["verifying_key"]), {name: found[name] for name in _POINTS},
+        left, right,
+    )  # fmt: skip
+
+
+def write_r1cs(circuit: Circuit, path: _Path) -> None:
+    """Write a circuit; the file appears whole or not at all."""
+    counts = (circuit.wires, circuit.outputs, circuit.public_inputs, circuit.private_inputs)
+    parts = [[m.starts, m.columns, m.values] for m in (circuit.a, circuit.b, circuit.c)]
+    _core.write_r1cs(fspath(path), circuit.curve, counts, parts)
+
+
+def write_wtns(curve: str, values: Sequence[int], path: _Path) -> None:
+    """Write a witness of integers, taken modulo the prime; the first is 1."""
+    prime = SCALAR_PRIMES[curve]
+    data = b"".join((value % prime).to_bytes(32, "little") for value in values)
+    _core.write_wtns(fspath(path), curve, data)

@@ -1,0 +1,27 @@
+"""Groth16 over BN254 and BLS12-381, on snarkjs's files.  Source: J. Groth, eprint 2016/260."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cloakwork import _core
+from cloakwork.zk.statements import Proof, Public, Source, VerifyingKey
+
+__all__ = ["verify"]
+
+
+def verify(
+    vkey: Source | VerifyingKey, public: Source | Sequence[int] | Public, proof: Source | Proof
+) -> bool:
+    """Whether a proof holds for public signals under a verifying key.
+
+    Each is a file of snarkjs's JSON, what `json.load` gave, or the object; public signals may be
+    integers.  Costs four pairings, a few milliseconds.
+
+    Raises LoadError for JSON that is none of these, and ProofError where there is nothing to
+    decide: a point that is not of its curve and group, a curve or a number of signals that is
+    another.
+    """
+    key = VerifyingKey.load(vkey)
+    signals = Public.load(public, key.curve)
+    return _core.groth16_verify(key.parts, signals.data, Proof.load(proof).parts)

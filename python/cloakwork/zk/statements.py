@@ -1,0 +1,164 @@
+"""What is proved and by what it is verified: snarkjs's `vkey.json`, `public.json`, `proof.json`.
+
+Points are canonical little-endian bytes, affine: x then y, a coordinate over the quadratic
+extension as its two parts; infinity is all zeros.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, Self
+
+from cloakwork import _core
+from cloakwork.errors import ParamError
+
+# A file, what `json.load` makes of it, or the object itself.
+Source = str | PathLike[str] | dict[str, Any] | list[Any]
+
+# Orders of the groups of points, which are the primes of scalars.
+SCALAR_PRIMES = {
+    "bn254": 0x30644E72E131A029B85045B68181585D2833E84879B9709143E1F593F0000001,
+    "bls12_381": 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001,
+}
+_SCALAR_BYTES = 32
+
+
+def _text(source: Source) -> tuple[bytes, str]:
+    """JSON, and the name of where it stands."""
+    if isinstance(source, dict | list):
+        return json.dumps(source).encode(), "JSON"
+    name = fspath(source)
+    return Path(name).read_bytes(), name
+
+
+@dataclass(frozen=True)
+class VerifyingKey:
+    """Who may verify what; `ic` has a point more than there are public signals."""
+
+    curve: str
+    alpha1: bytes
+    beta2: bytes
+    gamma2: bytes
+    delta2: bytes
+    ic: bytes
+
+    @classmethod
+    def load(cls, source: Source | Self) -> Self:
+        """Read snarkjs's JSON: a file of it, or what `json.load` gave.
+
+        Raises LoadError, with the way to what is wrong.
+        """
+        if isinstance(source, cls):
+            return source
+        assert not isinstance(source, VerifyingKey)
+        return cls(*_core.verifying_key_of(*_text(source)))
+
+    @property
+    def public(self) -> int:
+        """Number of public signals."""
+        return len(self.ic) // len(self.alpha1) - 1
+
+    @property
+    def parts(self) -> tuple[str, bytes, bytes, bytes, bytes, bytes]:
+        """Curve and points in order."""
+        return self.curve, self.alpha1, self.beta2, self.gamma2, self.delta2, self.ic
+
+    def to_json(self) -> str:
+        """The text that `snarkjs zkey export verificationkey` writes, byte for byte."""
+        return _core.verifying_key_text(self.parts)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write that text; the file appears whole or not at all."""
+        _core.write_text(fspath(path), self.to_json())
+
+    def __repr__(self) -> str:
+        return f"VerifyingKey({self.curve}, public={self.public})"
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A Groth16 proof: A in G1, B in G2, C in G1."""
+
+    curve: str
+    a: bytes
+    b: bytes
+    c: bytes
+
+    @classmethod
+    def load(cls, source: Source | Self) -> Self:
+        """Read snarkjs's JSON: a file of it, or what `json.load` gave; LoadError if it is wrong."""
+        if isinstance(source, cls):
+            return source
+        assert not isinstance(source, Proof)
+        return cls(*_core.proof_of(*_text(source)))
+
+    @property
+    def parts(self) -> tuple[str, bytes, bytes, bytes]:
+        """Curve and points in order."""
+        return self.curve, self.a, self.b, self.c
+
+    def to_json(self) -> str:
+        """The text that `snarkjs groth16 prove` writes, byte for byte."""
+        return _core.proof_text(self.parts)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write that text; the file appears whole or not at all."""
+        _core.write_text(fspath(path), self.to_json())
+
+    def __repr__(self) -> str:
+        return f"Proof({self.curve})"
+
+
+@dataclass(frozen=True)
+class Public:
+    """Public signals: the circuit's outputs, then its public inputs."""
+
+    curve: str
+    signals: tuple[int, ...]
+
+    @classmethod
+    def load(cls, source: Source | Sequence[int] | Self, curve: str) -> Self:
+        """Read snarkjs's JSON, or take integers below the prime of scalars.
+
+        Raises LoadError or ParamError where one is not.
+        """
+        if isinstance(source, cls):
+            return source
+        assert not isinstance(source, Public)
+        if isinstance(source, list | tuple) and all(isinstance(item, int) for item in source):
+            prime = SCALAR_PRIMES[curve]
+            for index, item in enumerate(source):
+                if not 0 <= item < prime:
+                    raise ParamError(f"public signal {index}", item, f"an integer below {prime}")
+            return cls(curve, tuple(source))
+        if isinstance(source, tuple):
+            source = list(source)
+        assert isinstance(source, str | PathLike | dict | list)
+        text, name = _text(source)
+        return cls.of_bytes(curve, _core.public_of(text, curve, name))
+
+    @classmethod
+    def of_bytes(cls, curve: str, data: bytes) -> Self:
+        """Take canonical little-endian scalars, one after the other."""
+        starts = range(0, len(data), _SCALAR_BYTES)
+        return cls(
+            curve,
+            tuple(int.from_bytes(data[at : at + _SCALAR_BYTES], "little") for at in starts),
+        )
+
+    @property
+    def data(self) -> bytes:
+        """Canonical little-endian scalars, one after the other."""
+        return b"".join(signal.to_bytes(_SCALAR_BYTES, "little") for signal in self.signals)
+
+    def to_json(self) -> str:
+        """The text that snarkjs writes, byte for byte."""
+        return _core.public_text(self.curve, self.data)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write that text; the file appears whole or not at all."""
+        _core.write_text(fspath(path), self.to_json())
