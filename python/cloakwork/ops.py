@@ -1242,7 +1242,7 @@ def eigvalsh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _eigvalsh(a, out)
 
 
-def empty(shape: Sizes, dtype: DType | str) -> Tensor:
+def empty(shape: Sizes, dtype: DType | str, *, device: int = 0) -> Tensor:
     r"""A new tensor that reads as zeros until it is written.
 
     HEAL's documents call it uninitialised, its runtime zeroes it, and accumulating ops are written
@@ -1254,6 +1254,8 @@ def empty(shape: Sizes, dtype: DType | str) -> Tensor:
         Sizes of 0 or more, at most 16.
     dtype
         Element type.
+    device
+        0: the host; i + 1: gpu:i; -1 - i: disk:i.
 
     Examples
     --------
@@ -1261,7 +1263,7 @@ def empty(shape: Sizes, dtype: DType | str) -> Tensor:
     >>> cw.ops.empty((1, 3), "i32")
     Tensor([[0, 0, 0]], dtype=i32)
     """
-    return _empty(shape, dtype)
+    return _empty(shape, dtype, device)
 
 
 def equal(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:

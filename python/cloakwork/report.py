@@ -23,6 +23,8 @@ class Finding:
     names      the tensors it is about
     operand    the parameter it is about, or empty
     message    all of it as one sentence
+    rule       the broken rule of the instruction set, "V01" to "V20", in a program of threads
+    label      the instruction, as the program names it, in a program of threads
     """
 
     severity: Literal["error", "warning"]
@@ -36,9 +38,12 @@ class Finding:
     got: str
     hint: str
     message: str
+    rule: str | None = None
+    label: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.severity}[{self.code}] {self.message}"
+        code = f"{self.rule} {self.code}" if self.rule else self.code
+        return f"{self.severity}[{code}] {self.message}"
 
 
 @dataclass(frozen=True)

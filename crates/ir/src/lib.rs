@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod builder;
+mod device;
 mod dtype;
 mod overlap;
 mod program;
@@ -16,6 +17,7 @@ mod threads;
 mod view;
 
 pub use builder::{Builder, shape_arg};
+pub use device::Device;
 pub use dtype::{ALL_DTYPES, DType, FIELD_DTYPES, MAX_ELEMENT_BYTES, NUMBER_DTYPES, POINT_DTYPES};
 pub use program::{
     Arg, Generation, HostId, HostSlot, Interner, Op, Program, ShapeItem, Step, Symbol, Text,

@@ -42,6 +42,22 @@ pub enum Threaded {
     Unknown(Symbol),
 }
 
+impl Threaded {
+    /// The word that the text form begins with.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Fork(_) => "fork",
+            Self::Join(_) => "join",
+            Self::Record { .. } => "record",
+            Self::Wait { .. } => "wait",
+            Self::Move { .. } => "move",
+            Self::Forget(_) => "forget",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+}
+
 /// A thread: its name and its steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thread {

@@ -66,8 +66,8 @@ type Choose<'a> = &'a dyn Fn(&Action) -> Option<&Call>;
 
 fn expand_all(verified: Arc<Verified>, choose: Choose<'_>) -> Result<Lowered, PlanError> {
     let mut lowered = Lowered {
+        origins: verified.origins(),
         verified,
-        origins: None,
     };
     let chosen = |(_, action): &(u32, Action)| choose(action).is_some();
     while lowered.verified.actions().iter().any(chosen) {

@@ -186,6 +186,8 @@ pub fn findings<'py>(py: Python<'py>, findings: &[Finding]) -> PyResult<Vec<Boun
             &finding.got,
             &finding.hint,
             finding.to_string(),
+            finding.rule(),
+            finding.label.as_deref(),
         ))
     };
     findings.iter().map(instance).collect()

@@ -64,7 +64,12 @@ impl FileTest {
         let verification = verify(program);
         let findings = verification.findings.iter();
         let mut lines: Vec<String> = findings
-            .map(|finding| format!("; {}: {}: {finding}", finding.severity, finding.code))
+            .map(|finding| {
+                let rule = finding
+                    .rule()
+                    .map_or(String::new(), |rule| format!("{rule} "));
+                format!("; {}: {}: {rule}{finding}", finding.severity, finding.code)
+            })
             .collect();
         if let Some(verified) = verification.verified.map(Arc::new) {
             lines.extend(

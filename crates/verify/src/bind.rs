@@ -37,18 +37,22 @@ impl Checker<'_> {
                 Err(Unknown) => known = false,
             }
         }
-        let constants = values
-            .iter()
-            .enumerate()
-            .fold(0, |bits, (param, bound)| match bound {
-                Bound::Value(id) if param < 32 && self.is_known(*id) => bits | 1 << param,
-                _ => bits,
-            });
-        known.then_some(Call {
+        let call = Call {
             def: spelling.def,
             values,
-            constants,
-        })
+            constants: 0,
+        };
+        known.then(|| self.with_constants(call))
+    }
+
+    /// The same call with what is known of contents now.
+    pub fn with_constants(&self, mut call: Call) -> Call {
+        let values = call.values.iter().enumerate();
+        call.constants = values.fold(0, |bits, (param, bound)| match bound {
+            Bound::Value(id) if param < 32 && self.is_known(*id) => bits | 1 << param,
+            _ => bits,
+        });
+        call
     }
 
     fn is_known(&self, id: ValueId) -> bool {
@@ -136,7 +140,7 @@ impl Checker<'_> {
             )
             .hint("upload or allocate it first, or mend the name"),
             Name::Freed { step } => {
-                let got = format!("one freed at step {step}");
+                let got = format!("one freed at {}", self.label(step));
                 Issue::error("use-after-free", "a live tensor", got)
                     .hint("move the free behind the last use")
             }

@@ -6,7 +6,7 @@ use crate::report::Issue;
 use crate::spelling::Spelling;
 use crate::values::upload_root;
 use crate::{Action, Bound, Call, StorageOrigin, ValueId, ValueInfo};
-use cloakwork_ir::{Arg, DType, HostId, HostSlot, Op, Symbol, Type, View};
+use cloakwork_ir::{Arg, DType, Device, HostId, HostSlot, Op, Symbol, Type, View, shortened};
 use cloakwork_ops::{Args, Body, Code, OpError, Viewed};
 
 /// The most bytes that one tensor may have: what 64-bit machines can address.
@@ -51,6 +51,7 @@ impl<'p> Checker<'p> {
                 self.read(spelling, op, param, source);
                 let root = View::contiguous(shape);
                 let value = self.create(name, (dtype, root), StorageOrigin::Copy)?;
+                self.values.put(value, self.values.device(source));
                 Action::Copy {
                     call,
                     source,
@@ -66,7 +67,35 @@ impl<'p> Checker<'p> {
         let ty = self.ask(spelling, op, call, infer)?;
         let root = View::contiguous(ty.shape);
         let value = self.create(name, (ty.dtype, root), StorageOrigin::Zeros)?;
+        let device = self.device_of(call)?;
+        self.values.put(value, device);
         self.finish(op, Action::Allocate { value })
+    }
+
+    /// Where a call allocates: as its step or its argument says.
+    fn device_of(&mut self, call: &Call) -> Option<Device> {
+        let note = self.program.threads.as_ref().map(|t| t.note(self.step));
+        let (device, got) = match note.and_then(|note| note.device) {
+            Some(name) => {
+                let name = self.program.text_name(name);
+                (Device::from_name(name), format!("\"{}\"", shortened(name)))
+            }
+            None => {
+                let given = call
+                    .def
+                    .param("device")
+                    .and_then(|param| call.values.get(param));
+                let Some(Bound::Int(number)) = given else {
+                    return Some(Device::Cpu);
+                };
+                (Device::from_number(*number), number.to_string())
+            }
+        };
+        if device.is_none() {
+            let issue = Issue::error("device", "cpu, gpu:<i> or disk:<i>", got);
+            self.report(issue.hint("mend the device's name"));
+        }
+        device
     }
 
     fn upload(&mut self, op: &Op, call: &Call) -> Option<()> {
@@ -143,7 +172,7 @@ impl<'p> Checker<'p> {
                 if former == self.step {
                     return Some(());
                 }
-                let got = format!("\"{name}\", which step {former} fills");
+                let got = format!("\"{name}\", which {} fills", self.label(former));
                 Issue::error("host-name", "an output of its own", got)
             }
             Some(HostSlot::Input { name, .. }) => {
@@ -213,7 +242,7 @@ impl<'p> Checker<'p> {
         match self.names.get(symbol) {
             Name::Live { value: former, .. } if former == value => return,
             Name::Live { step, .. } => {
-                let got = format!("one that is live since step {step}");
+                let got = format!("one that is live since {}", self.label(step));
                 let issue = Issue::warning("shadowed-name", "a name that is free", got);
                 self.report(issue.operand("result").names([symbol]));
             }
@@ -253,7 +282,11 @@ impl<'p> Checker<'p> {
             .storage(id)
             .is_some_and(|storage| storage.origin == StorageOrigin::Zeros && !storage.written);
         if unwritten && self.read_unwritten.insert(id) {
-            let issue = Issue::warning("unwritten-read", "a tensor that something wrote", "zeros");
+            let expected = "a tensor that something wrote";
+            let issue = match self.program.threads {
+                Some(_) => Issue::error("unwritten-read", expected, "memory that nothing wrote"),
+                None => Issue::warning("unwritten-read", expected, "zeros"),
+            };
             let name = self.name_of(spelling, op, param);
             self.report(issue.operand(spelling.param_name(param)).names(name));
         }

@@ -2,12 +2,17 @@
 
 use crate::names::{Name, Names};
 use crate::report::Issue;
+use crate::spelling::Spelling;
 use crate::spelling::Spellings;
+use crate::threads::{Linear, linearize};
 use crate::values::Values;
-use crate::{Action, Finding, MAX_FINDINGS, Severity, StorageId, ValueId, Verification, Verified};
+use crate::{
+    Action, Call, Finding, MAX_FINDINGS, Severity, StorageId, ValueId, Verification, Verified,
+};
 use cloakwork_ir::{Arg, Op, Program, Step, Symbol, Text, Type, View, shortened};
 use cloakwork_ops::{Code, FormError};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// More steps than this are refused: step and value numbers are 32 bits wide.
@@ -42,6 +47,31 @@ pub(crate) struct Checker<'p> {
 /// Makes sense of a program, or says everything that is wrong with it.
 #[must_use]
 pub fn verify(program: Arc<Program>) -> Verification {
+    if program.threads.is_none() {
+        return verify_thread(program);
+    }
+    let Verification { findings, verified } = verify_thread(Arc::clone(&program));
+    if verified.is_none() {
+        return Verification { findings, verified };
+    }
+    let Linear {
+        program: linear,
+        origins,
+    } = linearize(&program);
+    let Verification {
+        findings: more,
+        verified,
+    } = verify_thread(Arc::new(linear));
+    let verified = verified.map(|verified| Verified {
+        source: Some((program, origins.into())),
+        ..verified
+    });
+    let errors = more.into_iter().filter(|_| verified.is_none());
+    let findings = findings.into_iter().chain(errors).collect();
+    Verification { findings, verified }
+}
+
+fn verify_thread(program: Arc<Program>) -> Verification {
     let mut checker = Checker::new(&program);
     checker.check_all();
     let mut findings = std::mem::take(&mut checker.findings);
@@ -55,6 +85,7 @@ pub fn verify(program: Arc<Program>) -> Verification {
     } = checker;
     let verified = (!has_error).then(|| Verified {
         program: Arc::clone(&program),
+        source: None,
         values,
         actions,
         segments,
@@ -95,6 +126,9 @@ impl<'p> Checker<'p> {
             ));
             return;
         }
+        if let Some(threads) = &program.threads {
+            return self.check_threads(threads);
+        }
         for (index, step) in program.steps.iter().enumerate() {
             self.step = index as u32;
             match step {
@@ -108,20 +142,37 @@ impl<'p> Checker<'p> {
         self.check_end();
     }
 
-    fn op(&mut self, op: &'p Op) {
+    pub(crate) fn op(&mut self, op: &'p Op) {
+        let call = self.bound(op);
+        self.sense(op, call);
+    }
+
+    /// A call with its arguments bound; `None` where they are wrong, which is reported.
+    pub(crate) fn bound(&mut self, op: &Op) -> Option<(Rc<Spelling>, Call)> {
         let spelling = match self.spellings.get(self.program, op) {
             Ok(spelling) => spelling,
             Err(error) => {
                 self.unknown_form(op, error);
-                return self.poison_result(op);
+                return None;
             }
         };
-        let done = match self.bind_args(&spelling, op) {
-            Some(call) => self.call(&spelling, op, call),
-            None => None,
-        };
-        if done.is_none() {
+        let call = self.bind_args(&spelling, op);
+        if call.is_none() {
             self.touch_out(&spelling, op);
+        }
+        Some((spelling, call?))
+    }
+
+    /// Makes sense of a call.
+    pub(crate) fn sense(&mut self, op: &'p Op, call: Option<(Rc<Spelling>, Call)>) {
+        let done = call.and_then(|(spelling, call)| {
+            let done = self.call(&spelling, op, call);
+            if done.is_none() {
+                self.touch_out(&spelling, op);
+            }
+            done
+        });
+        if done.is_none() {
             self.poison_result(op);
         }
     }
@@ -157,7 +208,7 @@ impl<'p> Checker<'p> {
         }
     }
 
-    fn free(&mut self, symbol: Symbol) {
+    pub(crate) fn free(&mut self, symbol: Symbol) {
         let issue = match self.names.get(symbol) {
             Name::Live { .. } | Name::Poisoned => None,
             Name::Unbound => Some(
@@ -169,7 +220,7 @@ impl<'p> Checker<'p> {
                 .hint("drop the free, or mend the name"),
             ),
             Name::Freed { step } => {
-                let got = format!("one freed at step {step}");
+                let got = format!("one freed at {}", self.label(step));
                 Some(Issue::error("double-free", "a live tensor", got).hint("free a name once"))
             }
         };

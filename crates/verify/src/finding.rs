@@ -25,14 +25,23 @@ impl fmt::Display for Severity {
 /// [`Code`]'s names. Each of either kind is provoked by a program under `tests/programs`.
 pub const FINDING_CODES: &[&str] = &[
     "claimed-dtype",
+    "deadlock",
+    "device",
     "double-free",
+    "event",
     "expected-mismatch",
     "host-name",
     "leak",
     "limits",
+    "not-the-owner",
+    "race",
+    "read-only",
+    "redefinition",
     "result-name",
+    "segment",
     "segment-nesting",
     "shadowed-name",
+    "thread",
     "undefined-name",
     "unknown-op",
     "unwritten-read",
@@ -51,6 +60,8 @@ pub struct Finding {
     pub code: &'static str,
     /// The step it is about, counted from 0.
     pub step: u32,
+    /// That step as messages name it, in a program of several threads: its instruction.
+    pub label: Option<String>,
     /// The segment around that step.
     pub segment: Option<String>,
     /// The op as the program writes it; `free`, or empty where no op is meant.
@@ -68,6 +79,13 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// The rule of the instruction set that is broken, `V01` to `V20`; none in a program of one
+    /// thread.
+    #[must_use]
+    pub fn rule(&self) -> Option<&'static str> {
+        self.label.as_ref().map(|_| rule(self.code))
+    }
+
     /// Whether this is a code that a finding may have.
     #[must_use]
     pub fn is_code(code: &str) -> bool {
@@ -75,10 +93,35 @@ impl Finding {
     }
 }
 
+fn rule(code: &str) -> &'static str {
+    match code {
+        "unknown-op" | "limits" => "V01",
+        "undefined-name" | "unwritten-read" => "V02",
+        "redefinition" | "shadowed-name" | "result-name" => "V03",
+        "use-after-free" => "V04",
+        "double-free" | "not-the-owner" | "read-only" => "V05",
+        "leak" => "V06",
+        "device" => "V08",
+        "aliasing" => "V09",
+        "axis" | "range" => "V10",
+        "event" => "V12",
+        "thread" => "V13",
+        "deadlock" => "V14",
+        "race" => "V15",
+        "host-name" | "expected-mismatch" => "V18",
+        "transcript-order" => "V19",
+        "segment" | "segment-nesting" => "V20",
+        _ => "V07",
+    }
+}
+
 impl fmt::Display for Finding {
     /// One lower-case sentence with place, expected and got; severity and code stand apart.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "step {}", self.step)?;
+        match &self.label {
+            Some(label) => f.write_str(label)?,
+            None => write!(f, "step {}", self.step)?,
+        }
         if let Some(segment) = &self.segment {
             write!(f, " in segment \"{segment}\"")?;
         }

@@ -12,6 +12,10 @@ struct Mention {
 /// The same program with a free behind the last use of each name that is left live at the end.
 #[must_use]
 pub fn with_frees(mut program: Program) -> Program {
+    if program.threads.is_some() {
+        // Who owns registers frees them.
+        return program;
+    }
     let mut mentions = vec![Mention::default(); program.symbols.len()];
     for (index, step) in program.steps.iter().enumerate() {
         match step {

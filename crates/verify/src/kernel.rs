@@ -40,6 +40,7 @@ impl<'p> Checker<'p> {
                 };
                 let root = View::contiguous(inferred.shape);
                 let value = self.create(name, (inferred.dtype, root), origin)?;
+                self.values.put(value, self.values.device_of_call(&call));
                 self.actions.push((self.step, Action::Allocate { value }));
                 *call.values.get_mut(param)? = Bound::Value(value);
                 value
@@ -72,7 +73,9 @@ impl<'p> Checker<'p> {
             None => {
                 let name = self.result_name(op)?;
                 let root = View::contiguous(inferred.shape);
-                self.create(name, (inferred.dtype, root), StorageOrigin::Copy)?
+                let value = self.create(name, (inferred.dtype, root), StorageOrigin::Copy)?;
+                self.values.put(value, self.values.device_of_call(&call));
+                value
             }
         };
         self.read_operands(spelling, op, &call);

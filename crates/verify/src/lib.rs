@@ -18,6 +18,7 @@ mod names;
 mod report;
 mod single;
 mod spelling;
+mod threads;
 mod values;
 mod verified;
 
@@ -27,5 +28,6 @@ pub use check::verify;
 pub use finding::{FINDING_CODES, Finding, MAX_FINDINGS, Severity};
 pub use frees::with_frees;
 pub use single::{check_composite_call, check_kernel_call, result_type};
+pub use threads::{Linear, linearize};
 pub use values::{StorageId, StorageInfo, StorageOrigin, ValueId, ValueInfo, upload_root};
 pub use verified::{Verification, Verified};

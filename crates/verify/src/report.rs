@@ -80,6 +80,7 @@ impl Checker<'_> {
         let op = match program.steps.get(step as usize) {
             Some(Step::Op(op)) => program.text_name(op.name),
             Some(Step::Free(_)) => "free",
+            Some(Step::Threaded(step)) => step.name(),
             _ => "",
         };
         // Shortened, because each of many findings in one segment holds its name.
@@ -88,6 +89,7 @@ impl Checker<'_> {
             severity: issue.severity,
             code: issue.code,
             step,
+            label: program.threads.is_some().then(|| self.label(step)),
             segment: self
                 .segment_of(step)
                 .map(|text| shortened(program.text_name(text))),

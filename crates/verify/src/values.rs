@@ -2,7 +2,7 @@
 
 use crate::{Bound, Call};
 use cloakwork_ir::{
-    Arg, DType, HostId, HostSlot, HostTensor, Program, Shape, ShapeItem, Step, Symbol, View,
+    Arg, DType, Device, HostId, HostSlot, HostTensor, Program, Shape, ShapeItem, Step, Symbol, View,
 };
 use cloakwork_ops::{Args, Operand, Value};
 use smallvec::SmallVec;
@@ -52,6 +52,8 @@ pub struct StorageInfo {
     pub origin: StorageOrigin,
     /// Whether a step after its creation writes some of it.
     pub written: bool,
+    /// Where it lies.
+    pub device: Device,
 }
 
 /// The tables of values and storages.
@@ -94,6 +96,7 @@ impl Values {
             root: root.clone(),
             origin,
             written: false,
+            device: Device::Cpu,
         });
         self.push(ValueInfo {
             name,
@@ -108,6 +111,30 @@ impl Values {
     pub fn push(&mut self, info: ValueInfo) -> ValueId {
         self.values.push(info);
         ValueId(self.values.len() as u32 - 1)
+    }
+
+    /// Says where a value's storage lies.
+    pub fn put(&mut self, value: ValueId, device: Device) {
+        let storage = self.value(value).map(|info| info.storage.0 as usize);
+        if let Some(storage) = storage.and_then(|id| self.storages.get_mut(id)) {
+            storage.device = device;
+        }
+    }
+
+    /// Where a value's storage lies.
+    pub fn device(&self, value: ValueId) -> Device {
+        let storage = self
+            .value(value)
+            .and_then(|info| self.storage(info.storage));
+        storage.map_or(Device::Cpu, |storage| storage.device)
+    }
+
+    /// Where a call computes: where its first tensor is.
+    pub fn device_of_call(&self, call: &Call) -> Device {
+        let mut values = (0..call.values.len()).filter_map(|param| call.value(param));
+        values
+            .next()
+            .map_or(Device::Cpu, |value| self.device(value))
     }
 
     /// The host tensor that a value shows, if its storage is an upload that nothing wrote.

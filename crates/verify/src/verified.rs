@@ -12,6 +12,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Verified {
     pub(crate) program: Arc<Program>,
+    /// The program of several threads that this one is in one thread, and where steps come from.
+    pub(crate) source: Option<(Arc<Program>, Arc<[u32]>)>,
     pub(crate) values: Values,
     pub(crate) actions: Vec<(u32, Action)>,
     /// Steps from which another innermost segment holds, in order.
@@ -37,10 +39,30 @@ impl Verification {
 }
 
 impl Verified {
-    /// The program as written.
+    /// The program: as written, or, of several threads, all steps in canonical order.
     #[must_use]
     pub fn program(&self) -> &Arc<Program> {
         &self.program
+    }
+
+    /// The program as written.
+    #[must_use]
+    pub fn source(&self) -> &Arc<Program> {
+        self.source
+            .as_ref()
+            .map_or(&self.program, |(source, _)| source)
+    }
+
+    /// For each step of [`Verified::program`] the one of [`Verified::source`], where they differ.
+    #[must_use]
+    pub fn origins(&self) -> Option<Arc<[u32]>> {
+        self.source.as_ref().map(|(_, origins)| Arc::clone(origins))
+    }
+
+    /// A step of the source as messages name it.
+    #[must_use]
+    pub fn label(&self, step: u32) -> String {
+        crate::threads::label(self.source(), step)
     }
 
     /// All values, indexed by [`ValueId`].

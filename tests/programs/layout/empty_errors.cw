@@ -15,6 +15,6 @@ empty [2], i64
 ; error: shape: step 3: empty: `shape`: expected at most 16 axes and 2^48 elements, got shape [4611686018427387904, 4], of more than 2^48 elements
 ; error: limits: step 4: empty: expected a tensor of at most 2^47 bytes, got i64[281474976710656]
 ; error: argument-type: step 5: empty: `dtype`: expected an element type, got the integer 5
-; error: argument-count: step 6: empty: expected 2 arguments, got 1; in order: shape, dtype
+; error: argument-count: step 6: empty: expected 2 or 3 arguments, got 1; in order: shape, dtype; or shape, dtype, device
 ; error: argument-type: step 7: empty: `result`: expected a name for the result, got none
 ; error: argument-type: step 8: empty: `shape`: expected integers and slices, got 1.5

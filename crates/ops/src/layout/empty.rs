@@ -13,9 +13,16 @@ pub static DEF: OpDef = OpDef {
     params: &[
         Param::new("shape", ParamKind::Shape, "sizes of 0 or more, at most 16"),
         Param::new("dtype", ParamKind::DType, "element type"),
+        Param::new(
+            "device",
+            ParamKind::Int(-65_536, 65_536),
+            "0: the host; i + 1: gpu:i; -1 - i: disk:i",
+        )
+        .or(0),
     ],
     forms: &[
         Form::heal("empty", &["shape", "dtype"]),
+        Form::own("empty", &["shape", "dtype", "device"]),
         Form::documents("allocate_on_hardware", &["shape", "dtype"]),
     ],
     body: Body::Allocate(|args| Ok(Type::new(args.dtype("dtype")?, args.shape("shape")?))),

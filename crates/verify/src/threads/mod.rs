@@ -1,0 +1,403 @@
+//! Programs of several threads: what happens before what, who owns what, who races with whom.
+//!
+//! The checker reads the steps in the order of the canonical schedule, so that all it finds in
+//! programs of one thread it finds here too. What follows from that order alone, and not from the
+//! program, is found by vector clocks: names used before their definition is sure, memory given
+//! back while in use, races. A program in which nothing is wrong means the same as its
+//! linearization: the same steps in canonical order, in one thread.
+
+mod accesses;
+mod linear;
+mod registers;
+mod schedule;
+mod structure;
+
+pub use linear::{Linear, linearize};
+
+use crate::check::Checker;
+use crate::names::Name;
+use crate::report::Issue;
+use crate::single::is_read;
+use crate::spelling::Spelling;
+use crate::{Action, Bound, Call, StorageId, StorageOrigin, ValueId};
+use accesses::{Accesses, Kind, Race};
+use cloakwork_ir::{Device, HostSlot, Op, Program, Step, Symbol, Text, Threads};
+use registers::Registers;
+use schedule::{Index, Phase, Schedule};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// Comparisons of views that may overlap: more are refused.
+const MAX_COMPARISONS: u64 = 1 << 27;
+
+/// What is known of a program of several threads while it is read.
+pub(crate) struct Walk {
+    schedule: Rc<Schedule>,
+    registers: Registers,
+    /// Calls that are queued: bound when issued, made sense of when executed.
+    queued: HashMap<u32, Option<(Rc<Spelling>, Call)>>,
+    accesses: HashMap<StorageId, Accesses>,
+    /// The register that must free each storage, and the step that made it; none for what is lent.
+    owners: HashMap<StorageId, (Symbol, u32)>,
+    freed: HashMap<StorageId, u32>,
+    handed_out: HashSet<StorageId>,
+    comparisons: u64,
+    /// Whether more than one chain does something.
+    concurrent: bool,
+    /// The node at hand.
+    node: u32,
+}
+
+impl<'p> Checker<'p> {
+    /// Reads a program of several threads.
+    pub fn check_threads(&mut self, threads: &Threads) {
+        let program = self.program;
+        let index = Index::new(threads);
+        let schedule = Rc::new(schedule::schedule(program, threads, &index));
+        self.structure(threads, &index, &schedule);
+        let chains: HashSet<u32> = schedule.nodes.iter().map(|node| node.chain).collect();
+        let mut walk = Walk {
+            schedule: Rc::clone(&schedule),
+            registers: Registers::new(program.symbols.len()),
+            queued: HashMap::new(),
+            accesses: HashMap::new(),
+            owners: HashMap::new(),
+            freed: HashMap::new(),
+            handed_out: HashSet::new(),
+            comparisons: MAX_COMPARISONS,
+            concurrent: chains.len() > 1,
+            node: 0,
+        };
+        for (node, at) in (0u32..).zip(&schedule.nodes) {
+            (self.step, walk.node) = (at.step, node);
+            self.node(&mut walk, at.phase);
+        }
+        self.streams_in_order(&schedule);
+        // What never ran was reported; what it would have freed is no news.
+        if schedule.stuck.is_empty() {
+            self.leaks(&walk);
+        }
+        if walk.comparisons == 0 {
+            let expected = "at most 2^27 pairs of accesses that may run at the same time";
+            self.report_at(0, Issue::error("limits", expected, "more"));
+        }
+    }
+
+    fn node(&mut self, walk: &mut Walk, phase: Phase) {
+        let program = self.program;
+        let Some(step) = program.steps.get(self.step as usize) else {
+            return;
+        };
+        let before = self.actions.len();
+        match (step, phase) {
+            (Step::Op(op), Phase::Whole) => {
+                self.mention(walk, op);
+                self.op(op);
+            }
+            (Step::Op(op), Phase::Issue) => {
+                self.mention(walk, op);
+                let bound = self.bound(op);
+                walk.queued.insert(self.step, bound);
+            }
+            (Step::Op(op), Phase::Execute) => {
+                let call = walk.queued.remove(&self.step).flatten();
+                let call = call.map(|(spelling, call)| (spelling, self.with_constants(call)));
+                self.sense(op, call);
+            }
+            (Step::Free(symbol), _) => self.give_back(walk, *symbol),
+            (Step::Threaded(step), Phase::Whole) => self.threaded(walk, step),
+            _ => {}
+        }
+        for index in before..self.actions.len() {
+            if let Some(action) = self.actions.get(index).map(|(_, action)| action.clone()) {
+                self.acted(walk, &action);
+            }
+        }
+    }
+
+    /// The registers that a call uses and defines.
+    fn mention(&mut self, walk: &mut Walk, op: &Op) {
+        let (used, defined) = registers::of_call(self.program, op);
+        for symbol in used {
+            self.use_register(walk, symbol);
+            self.refuse_freed(walk, symbol);
+        }
+        if let Some(symbol) = defined {
+            self.define_register(walk, symbol);
+        }
+    }
+
+    /// A view of memory that was given back is not there, whatever its register says.
+    fn refuse_freed(&mut self, walk: &Walk, symbol: Symbol) {
+        let Name::Live { value, .. } = self.names.get(symbol) else {
+            return;
+        };
+        let storage = self.values.value(value).map(|info| info.storage);
+        let Some(&step) = storage.and_then(|storage| walk.freed.get(&storage)) else {
+            return;
+        };
+        let got = format!("memory that {} gave back", self.label(step));
+        let issue = Issue::error("use-after-free", "memory that is there", got).names([symbol]);
+        self.report(issue.hint("move the free behind the last use of all its views"));
+        self.names.set(symbol, Name::Poisoned);
+    }
+
+    /// Notes what an action does to bytes.
+    fn acted(&mut self, walk: &mut Walk, action: &Action) {
+        match action {
+            Action::Upload { host, value } => {
+                let lent = !self.is_consumed(*host);
+                self.created(walk, *value, lent);
+                self.touched(walk, *value, Kind::Write);
+            }
+            Action::Allocate { value } => {
+                self.created(walk, *value, false);
+                self.touched(walk, *value, Kind::Write);
+            }
+            Action::View { .. } => {}
+            Action::Copy { source, value, .. } => {
+                self.created(walk, *value, false);
+                self.touched(walk, *source, Kind::Read);
+                self.touched(walk, *value, Kind::Write);
+            }
+            Action::Kernel { call, out } => self.called(walk, call, *out),
+            Action::Composite { call, result } => {
+                if !call.values.contains(&Bound::Value(*result)) {
+                    self.created(walk, *result, false);
+                }
+                self.called(walk, call, *result);
+            }
+            Action::Download { value, .. } => {
+                if let Some(info) = self.values.value(*value) {
+                    walk.handed_out.insert(info.storage);
+                }
+                self.touched(walk, *value, Kind::Read);
+            }
+        }
+    }
+
+    fn is_consumed(&self, host: cloakwork_ir::HostId) -> bool {
+        let threads = self.program.threads.as_deref();
+        match (self.program.host(host), threads) {
+            (Some(HostSlot::Input { name, .. }), Some(threads)) => threads.consumed.contains(name),
+            _ => false,
+        }
+    }
+
+    fn created(&mut self, walk: &mut Walk, value: ValueId, lent: bool) {
+        if let Some(info) = self.values.value(value)
+            && !lent
+        {
+            walk.owners.insert(info.storage, (info.name, info.step));
+        }
+    }
+
+    fn called(&mut self, walk: &mut Walk, call: &Call, out: ValueId) {
+        self.on_one_device(call, out);
+        for (param, bound) in call.def.params.iter().zip(&call.values) {
+            if let Bound::Value(value) = *bound
+                && is_read(param)
+            {
+                self.touched(walk, value, Kind::Read);
+            }
+        }
+        self.touched(walk, out, Kind::Write);
+        self.writes_what_is_its_own(walk, out);
+    }
+
+    /// Constants and inputs are lent: nobody writes them, but for inputs that are consumed.
+    fn writes_what_is_its_own(&mut self, walk: &Walk, out: ValueId) {
+        let Some(info) = self.values.value(out) else {
+            return;
+        };
+        let (storage, name) = (info.storage, info.name);
+        let uploaded = self
+            .values
+            .storage(storage)
+            .is_some_and(|storage| matches!(storage.origin, StorageOrigin::Upload(_)));
+        if uploaded && !walk.owners.contains_key(&storage) {
+            let issue = Issue::error(
+                "read-only",
+                "memory of the program's own",
+                "a constant or input",
+            )
+            .names([name])
+            .hint("copy it into an allocation, or declare the input as consumed");
+            self.report(issue);
+        }
+    }
+
+    fn touched(&mut self, walk: &mut Walk, value: ValueId, kind: Kind) {
+        if !walk.concurrent {
+            return;
+        }
+        let Some(info) = self.values.value(value) else {
+            return;
+        };
+        let (storage, name, view) = (info.storage, info.name, info.view.clone());
+        let entry = walk.accesses.entry(storage).or_default();
+        let race = entry.add(
+            &walk.schedule,
+            walk.node,
+            (kind, &view),
+            &mut walk.comparisons,
+        );
+        if let Some(race) = race {
+            self.race(walk, race, name);
+        }
+    }
+
+    fn race(&mut self, walk: &Walk, race: Race, name: Symbol) {
+        let step_of = |node: u32| walk.schedule.nodes.get(node as usize).map_or(0, |n| n.step);
+        let (former, latter) = (step_of(race.former.0), step_of(race.latter.0));
+        let does = |kind| match kind {
+            Kind::Read => "reads",
+            Kind::Write => "writes",
+            Kind::Free => "frees",
+        };
+        let got = format!(
+            "{} {} and {} {} them in any order",
+            self.label(former),
+            does(race.former.1),
+            self.label(latter),
+            does(race.latter.1)
+        );
+        let code = if race.former.1 == Kind::Free || race.latter.1 == Kind::Free {
+            "use-after-free"
+        } else if race.former.1 == Kind::Write
+            && race.latter.1 == Kind::Write
+            && self.hashes(former)
+            && self.hashes(latter)
+        {
+            "transcript-order"
+        } else {
+            "race"
+        };
+        let issue =
+            Issue::error(code, "one order of accesses to the same bytes", got).names([name]);
+        self.report(issue.hint("order them by an event, a join, or one thread"));
+    }
+
+    /// Whether a step works on a transcript.
+    fn hashes(&mut self, step: u32) -> bool {
+        let Some(Step::Op(op)) = self.program.steps.get(step as usize) else {
+            return false;
+        };
+        let spelling = self.spellings.get(self.program, op);
+        spelling.is_ok_and(|spelling| spelling.def.family.name() == "hash")
+    }
+
+    /// All operands of a call lie on one device, that of its stream; copies go between two.
+    fn on_one_device(&mut self, call: &Call, out: ValueId) {
+        let note = self.program.threads.as_ref().map(|t| t.note(self.step));
+        let queue = note.and_then(|note| note.stream);
+        let queue = queue.and_then(|name| self.device_of_stream(name));
+        let home = self.values.device(out);
+        let is_copy = call.def.name == "copy";
+        let mut devices = vec![home];
+        for (param, bound) in call.def.params.iter().zip(&call.values) {
+            if let Bound::Value(value) = *bound
+                && is_read(param)
+            {
+                devices.push(self.values.device(value));
+            }
+        }
+        let wrong = if is_copy {
+            queue.is_some_and(|queue| queue != Device::Cpu && !devices.contains(&queue))
+        } else {
+            let apart = devices.iter().any(|device| *device != home);
+            apart || !home.computes() || queue.is_some_and(|queue| queue != home)
+        };
+        if !wrong {
+            return;
+        }
+        let mut names: Vec<String> = devices.iter().map(ToString::to_string).collect();
+        names.dedup();
+        let got = match queue {
+            Some(queue) => format!("{} on a stream of {queue}", names.join(", ")),
+            None => names.join(", "),
+        };
+        let expected = if is_copy {
+            "a copy from or to the stream's device"
+        } else {
+            "all operands on one device that computes, and a stream of it"
+        };
+        let issue = Issue::error("device", expected, got);
+        self.report(issue.hint("transfer the operands first"));
+    }
+
+    fn device_of_stream(&self, name: Text) -> Option<Device> {
+        let streams = &self.program.threads.as_ref()?.streams;
+        let stream = streams.iter().find(|stream| stream.name == name)?;
+        Device::from_name(self.program.text_name(stream.device))
+    }
+
+    /// Steps reach a stream in an order that is sure.
+    fn streams_in_order(&mut self, schedule: &Schedule) {
+        let mut last: HashMap<Text, u32> = HashMap::new();
+        for (node, at) in (0u32..).zip(&schedule.nodes) {
+            if at.phase != Phase::Issue {
+                continue;
+            }
+            let note = self.program.threads.as_ref().map(|t| t.note(at.step));
+            let stream = match self.program.steps.get(at.step as usize) {
+                Some(Step::Threaded(
+                    cloakwork_ir::Threaded::Record { stream, .. }
+                    | cloakwork_ir::Threaded::Wait { stream, .. },
+                )) => *stream,
+                _ => note.and_then(|note| note.stream),
+            };
+            let Some(stream) = stream else { continue };
+            if let Some(former) = last.insert(stream, node)
+                && !schedule.before(former, node)
+            {
+                let step = schedule.nodes.get(former as usize).map_or(0, |n| n.step);
+                let got = format!("{} in another thread, in any order", self.label(step));
+                let name = self.program.text_name(stream);
+                let issue =
+                    Issue::error("race", format!("one order on the stream \"{name}\""), got);
+                self.report_at(
+                    at.step,
+                    issue.hint("queue from one thread, or order the threads"),
+                );
+            }
+        }
+    }
+
+    /// Memory that nobody gives back, stores or returns.
+    fn leaks(&mut self, walk: &Walk) {
+        let mut owned: Vec<_> = walk.owners.iter().collect();
+        owned.sort_unstable();
+        for (storage, &(name, step)) in owned {
+            if walk.freed.contains_key(storage) || walk.handed_out.contains(storage) {
+                continue;
+            }
+            let issue = Issue::error(
+                "leak",
+                "a Deallocate, Store or Return of the memory",
+                "none",
+            );
+            let hint = "deallocate it, or let the builder free at the last use";
+            self.report_at(step, issue.names([name]).hint(hint));
+        }
+    }
+
+    /// A step as messages name it.
+    pub(crate) fn label(&self, step: u32) -> String {
+        label(self.program, step)
+    }
+}
+
+/// A step as messages name it: its instruction, or its thread and place there.
+pub(crate) fn label(program: &Program, step: u32) -> String {
+    let Some(threads) = &program.threads else {
+        return format!("step {step}");
+    };
+    if let Some(label) = threads.note(step).label {
+        return program.text_name(label).to_owned();
+    }
+    let thread = threads.threads.get(threads.thread_of(step));
+    let start = thread.map_or(0, |thread| thread.steps.start);
+    let name = thread.map_or("main", |thread| program.text_name(thread.name));
+    format!("{name}/{}", step - start.min(step))
+}

@@ -1,0 +1,230 @@
+//! Registers: defined once in a lifetime, used after that for sure, and given up by who owns them.
+
+use super::Walk;
+use super::accesses::Kind;
+use super::schedule::Schedule;
+use crate::StorageId;
+use crate::check::Checker;
+use crate::names::Name;
+use crate::report::Issue;
+use cloakwork_ir::{Arg, Op, Program, Symbol, Threaded};
+use smallvec::SmallVec;
+
+/// What threads have done with a register, as nodes.
+#[derive(Clone, Default)]
+struct Register {
+    defined: Option<u32>,
+    /// The last use of each chain.
+    uses: SmallVec<[(u32, u32); 2]>,
+    /// Where its last lifetime ended.
+    ended: Option<u32>,
+}
+
+/// All registers.
+pub(super) struct Registers(Vec<Register>);
+
+impl Registers {
+    pub fn new(count: usize) -> Self {
+        Self(vec![Register::default(); count])
+    }
+
+    fn get(&mut self, symbol: Symbol) -> Option<&mut Register> {
+        self.0.get_mut(symbol.0 as usize)
+    }
+}
+
+/// The registers that a call uses, and the one that it defines.
+pub(super) fn of_call(program: &Program, op: &Op) -> (SmallVec<[Symbol; 6]>, Option<Symbol>) {
+    let mut used: SmallVec<[Symbol; 6]> = SmallVec::new();
+    for arg in program.args(op) {
+        if let Arg::Device(symbol, _) = arg
+            && !used.contains(symbol)
+        {
+            used.push(*symbol);
+        }
+    }
+    let defined = match program.out(op) {
+        Some(Arg::Device(symbol, _)) if !used.contains(symbol) => Some(*symbol),
+        _ => None,
+    };
+    (used, defined)
+}
+
+fn place(schedule: &Schedule, node: u32) -> u32 {
+    schedule
+        .nodes
+        .get(node as usize)
+        .map_or(0, |node| node.step)
+}
+
+impl Walk {
+    fn is_owner(&self, storage: StorageId, symbol: Symbol) -> bool {
+        let owner = self.owners.get(&storage);
+        owner.is_some_and(|(owner, _)| *owner == symbol)
+    }
+}
+
+impl Checker<'_> {
+    /// A register is used: behind its definition, whatever the order of threads.
+    pub(super) fn use_register(&mut self, walk: &mut Walk, symbol: Symbol) {
+        let (node, schedule) = (walk.node, std::rc::Rc::clone(&walk.schedule));
+        let Some(register) = walk.registers.get(symbol) else {
+            return;
+        };
+        let (chain, _) = schedule.place(node);
+        match register.uses.iter_mut().find(|(other, _)| *other == chain) {
+            Some((_, last)) => *last = node,
+            None => register.uses.push((chain, node)),
+        }
+        if let Some(defined) = register.defined.filter(|&at| !schedule.before(at, node)) {
+            let at = self.label(place(&schedule, defined));
+            let expected = "a definition that comes before for sure";
+            let got = format!("{at}, which another thread may run later");
+            let issue = Issue::error("undefined-name", expected, got).names([symbol]);
+            self.report(issue.hint("wait for an event that is recorded behind the definition"));
+        }
+    }
+
+    /// A register is defined: it is empty, whatever the order of threads.
+    pub(super) fn define_register(&mut self, walk: &mut Walk, symbol: Symbol) {
+        let (node, schedule) = (walk.node, std::rc::Rc::clone(&walk.schedule));
+        if let Name::Live { value, step } = self.names.get(symbol) {
+            let got = format!("one that {} defined", self.label(step));
+            let issue = Issue::error("redefinition", "an empty register", got).names([symbol]);
+            self.report(issue.hint("deallocate or remove it first, or take another name"));
+            self.names.set(symbol, Name::Unbound);
+            if let Some(info) = self.values.value(value) {
+                walk.owners.remove(&info.storage);
+            }
+        }
+        let Some(register) = walk.registers.get(symbol) else {
+            return;
+        };
+        let unsure = register.ended.filter(|&at| !schedule.before(at, node));
+        *register = Register {
+            defined: Some(node),
+            ..Register::default()
+        };
+        if let Some(ended) = unsure {
+            let at = self.label(place(&schedule, ended));
+            let got = format!("one that {at} empties, perhaps later");
+            let issue = Issue::error("redefinition", "an empty register", got).names([symbol]);
+            self.report(issue.hint("order the two by an event, or take another name"));
+        }
+    }
+
+    /// A register is emptied: behind all its uses, whatever the order of threads.
+    fn end_register(&mut self, walk: &mut Walk, symbol: Symbol) {
+        let (node, schedule) = (walk.node, std::rc::Rc::clone(&walk.schedule));
+        let Some(register) = walk.registers.get(symbol) else {
+            return;
+        };
+        let unsure = register.uses.iter().map(|(_, at)| *at);
+        let unsure = unsure
+            .filter(|&at| at != node && !schedule.before(at, node))
+            .min();
+        register.ended = Some(node);
+        if let Some(used) = unsure {
+            let at = self.label(place(&schedule, used));
+            let got = format!("{at}, which another thread may run later");
+            let expected = "all uses of the register before it is emptied";
+            let issue = Issue::error("use-after-free", expected, got).names([symbol]);
+            self.report(issue.hint("join or wait for the thread that uses it first"));
+        }
+    }
+
+    /// The owner of memory gives it back.
+    pub(super) fn give_back(&mut self, walk: &mut Walk, symbol: Symbol) {
+        self.use_before_end(walk, symbol);
+        let Name::Live { value, .. } = self.names.get(symbol) else {
+            self.free(symbol);
+            return;
+        };
+        let Some(storage) = self.values.value(value).map(|info| info.storage) else {
+            return;
+        };
+        if let Some(&step) = walk.freed.get(&storage) {
+            let got = format!("memory that {} gave back", self.label(step));
+            let issue = Issue::error("double-free", "memory that is there", got).names([symbol]);
+            self.report(issue.hint("free memory once, by its owner"));
+        } else if walk.is_owner(storage, symbol) {
+            walk.freed.insert(storage, self.step);
+            self.touched(walk, value, Kind::Free);
+        } else {
+            let (got, hint) = match walk.owners.get(&storage) {
+                Some((owner, _)) => (
+                    format!("a view of %{}", self.program.symbol_name(*owner)),
+                    "remove the register; its owner frees the memory",
+                ),
+                None => (
+                    "a constant or input".to_owned(),
+                    "remove the register; what is lent is not the program's to free",
+                ),
+            };
+            let issue = Issue::error("not-the-owner", "the register that allocated", got);
+            self.report(issue.names([symbol]).hint(hint));
+        }
+        self.names.set(symbol, Name::Freed { step: self.step });
+    }
+
+    fn use_before_end(&mut self, walk: &mut Walk, symbol: Symbol) {
+        self.use_register(walk, symbol);
+        self.end_register(walk, symbol);
+    }
+
+    /// Steps on registers; those of threads and events are the schedule's.
+    pub(super) fn threaded(&mut self, walk: &mut Walk, step: &Threaded) {
+        match *step {
+            Threaded::Forget(symbol) => self.forget(walk, symbol),
+            Threaded::Move { from, to } => self.move_register(walk, from, to),
+            Threaded::Unknown(symbol) => {
+                self.define_register(walk, symbol);
+                self.names.set(symbol, Name::Poisoned);
+            }
+            Threaded::Fork(_)
+            | Threaded::Join(_)
+            | Threaded::Record { .. }
+            | Threaded::Wait { .. } => {}
+        }
+    }
+
+    fn forget(&mut self, walk: &mut Walk, symbol: Symbol) {
+        self.use_before_end(walk, symbol);
+        let Some(value) = self.look_up(symbol, "") else {
+            return;
+        };
+        let storage = self.values.value(value).map(|info| info.storage);
+        if storage.is_some_and(|storage| {
+            walk.is_owner(storage, symbol) && !walk.freed.contains_key(&storage)
+        }) {
+            let issue = Issue::error("leak", "a register of a view", "the owner of memory");
+            self.report(issue.names([symbol]).hint("deallocate it instead"));
+            if let Some(storage) = storage {
+                walk.owners.remove(&storage);
+            }
+        }
+        self.names.set(symbol, Name::Freed { step: self.step });
+    }
+
+    fn move_register(&mut self, walk: &mut Walk, from: Symbol, to: Symbol) {
+        self.use_before_end(walk, from);
+        self.define_register(walk, to);
+        let state = match self.look_up(from, "") {
+            Some(value) => {
+                if let Some(info) = self.values.value(value)
+                    && let Some((owner, _)) = walk.owners.get_mut(&info.storage)
+                    && *owner == from
+                {
+                    *owner = to;
+                }
+                Name::Live {
+                    value,
+                    step: self.step,
+                }
+            }
+            None => Name::Poisoned,
+        };
+        self.names.set(from, Name::Freed { step: self.step });
+        self.names.set(to, state);
+    }
+}
