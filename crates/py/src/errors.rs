@@ -10,6 +10,7 @@ use cloakwork_verify::Finding;
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::io;
 use std::path::Path;
 
@@ -174,7 +175,10 @@ pub fn system(error: &io::Error, path: &Path) -> PyErr {
 pub fn findings<'py>(py: Python<'py>, findings: &[Finding]) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let class = py.import("cloakwork.report")?.getattr("Finding")?;
     let instance = |finding: &Finding| {
-        class.call1((
+        let later = PyDict::new(py);
+        later.set_item("rule", finding.rule())?;
+        later.set_item("label", finding.label.as_deref())?;
+        let first = (
             finding.severity.to_string(),
             finding.code,
             finding.step,
@@ -186,9 +190,8 @@ pub fn findings<'py>(py: Python<'py>, findings: &[Finding]) -> PyResult<Vec<Boun
             &finding.got,
             &finding.hint,
             finding.to_string(),
-            finding.rule(),
-            finding.label.as_deref(),
-        ))
+        );
+        class.call(first, Some(&later))
     };
     findings.iter().map(instance).collect()
 }
