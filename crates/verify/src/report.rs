@@ -62,6 +62,17 @@ impl Issue {
     }
 }
 
+/// What to do where the finding itself does not say it.
+fn advice(code: &str) -> &'static str {
+    match code {
+        "unwritten-read" => "write it first, or allocate it with zeros",
+        "host-name" => "give each output and input a name of its own",
+        "limits" => "split the program",
+        "event" => "drop what nobody uses",
+        _ => "mend the operand, or see what the op takes in docs/ops.md",
+    }
+}
+
 impl Checker<'_> {
     /// Records an issue about the step at hand.
     pub fn report(&mut self, issue: Issue) {
@@ -98,7 +109,10 @@ impl Checker<'_> {
             operand: issue.operand.to_owned(),
             expected: issue.expected,
             got: issue.got,
-            hint: issue.hint,
+            hint: match (&program.threads, issue.hint) {
+                (Some(_), hint) if hint.is_empty() => advice(issue.code).to_owned(),
+                (_, hint) => hint,
+            },
         };
         // A name that a step gives twice, as operand and as result, is wrong in the same way twice.
         if self.findings.last() != Some(&finding) {

@@ -22,4 +22,4 @@ thread "u" {
 }
 
 ; error: deadlock: V14 main/first: wait: expected an order in which all can run, got a circle: main/first waits for t/3; t/0 waits for main/3; drop or move one of these waits
-; warning: event: V12 u/1: record: expected a wait for "d", got none
+; warning: event: V12 u/1: record: expected a wait for "d", got none; drop what nobody uses

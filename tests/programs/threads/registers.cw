@@ -48,7 +48,7 @@ thread "t" {
 ; error: use-after-free: V04 main/11: copy: `out` (%b): expected a live tensor, got one freed at main/10; move the free behind the last use
 ; error: use-after-free: V04 main/16: copy (%w): expected memory that is there, got memory that main/14 gave back; move the free behind the last use of all its views
 ; error: leak: V06 main/17: empty (%never): expected a Deallocate, Store or Return of the memory, got none; deallocate it, or let the builder free at the last use
-; error: unwritten-read: V02 main/20: copy: `a` (%unwritten): expected a tensor that something wrote, got memory that nothing wrote
+; error: unwritten-read: V02 main/20: copy: `a` (%unwritten): expected a tensor that something wrote, got memory that nothing wrote; write it first, or allocate it with zeros
 ; error: double-free: V05 main/22: free (%unwritten): expected a live tensor, got one freed at main/21; free a name once
 ; error: read-only: V05 main/23: copy (%x): expected memory of the program's own, got a constant or input; copy it into an allocation, or declare the input as consumed
 ; error: not-the-owner: V05 main/24: free (%x): expected the register that allocated, got a constant or input; remove the register; what is lent is not the program's to free
