@@ -109,7 +109,10 @@ class Totals:
 
 @dataclass(frozen=True)
 class StepRecord:
-    """One planned step: a kernel call, and the program's step that it serves."""
+    """One planned step: a kernel call, and the program's step that it serves.
+
+    worker   the thread that began it, 0 being the one that called
+    """
 
     step: int
     op: str
@@ -117,6 +120,7 @@ class StepRecord:
     segment: str | None
     start_seconds: float
     seconds: float
+    worker: int
     operations: int
     bytes: int
 

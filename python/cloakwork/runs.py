@@ -21,6 +21,7 @@ _UNITS = {
     for unit in (letter + suffix,)
 }
 _MOST_BYTES = 2**64 - 1
+_SEEDS = 2**64
 _AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 
 
@@ -29,10 +30,16 @@ class RunOptions(TypedDict, total=False):
 
     device          "cpu"
     threads         None: CLOAKWORK_THREADS, or one a core; never changes a result
-    memory_budget   bytes, or text such as "2GiB": a program that needs more is refused
+    memory_budget   bytes, or text such as "2GiB": of a program that needs more at its peak, tensors
+                    that wait long wait in a file; if that is not enough, it is refused
+    spill_dir       where that file is made; by default where the system keeps temporary files.  It
+                    has no name, its owner alone can read it, and it is gone after the run; what it
+                    holds is not encrypted, secrets neither
     profile         record each step's time (on by default)
     trace           write a trace that Perfetto and Chrome open to this path
     progress        called now and then with the steps done and the steps there are
+    schedule_seed   run tasks in a random order that follows from this number, which no result
+                    depends on: a test
     """
 
     device: str
@@ -41,6 +48,8 @@ class RunOptions(TypedDict, total=False):
     profile: bool
     trace: str | PathLike[str] | None
     progress: Callable[[int, int], object] | None
+    schedule_seed: int | None
+    spill_dir: str | PathLike[str] | None
 
 
 def bytes_of(amount: int | str | None) -> int | None:
@@ -59,6 +68,12 @@ def bytes_of(amount: int | str | None) -> int | None:
     if number > _MOST_BYTES:
         raise ParamError("memory_budget", amount, "less than 16 EiB")
     return int(number)
+
+
+def _seed_of(seed: int | None) -> int | None:
+    if seed is not None and not 0 <= seed < _SEEDS:
+        raise ParamError("schedule_seed", seed, "a number below 2^64")
+    return seed
 
 
 class Runnable:
@@ -80,7 +95,9 @@ class Runnable:
     ) -> tuple[str, int]:
         """What a run needs, in words and as bytes at its peak.
 
-        Raises MemoryBudgetError if that exceeds the budget.
+        Under a budget below it, what it needs with tensors that wait long in a file: that file's
+        size and what is written and read stand at the end.  Raises MemoryBudgetError if that
+        exceeds the budget, too.
         """
         return self._core.memory(threads=threads, memory_budget=bytes_of(memory_budget))
 
@@ -111,6 +128,8 @@ class Runnable:
             bisect=bisect,
             profile=options.get("profile", True) or trace is not None,
             progress=options.get("progress"),
+            schedule_seed=_seed_of(options.get("schedule_seed")),
+            spill_dir=options.get("spill_dir"),
         )
         if trace is not None:
             run.write_trace(fspath(trace))

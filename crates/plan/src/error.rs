@@ -28,12 +28,15 @@ pub enum PlanError {
     },
     /// The run would need more memory than allowed.
     #[error(
-        "this program needs {} at its peak, the budget is {}; {memory}",
-        format_bytes(memory.peak_bytes()), format_bytes(*budget_bytes)
+        "this program needs {} at its peak, and {} with as much on disk as can be; \
+         the budget is {}; {memory}",
+        format_bytes(memory.peak_bytes()), format_bytes(*least_bytes), format_bytes(*budget_bytes)
     )]
     Budget {
         /// What it needs.
         memory: Memory,
+        /// What it needs with as much on disk as can be.
+        least_bytes: u64,
         /// What is allowed.
         budget_bytes: u64,
     },
@@ -45,4 +48,22 @@ pub enum PlanError {
         /// What happened.
         message: String,
     },
+}
+
+impl PlanError {
+    /// The same refusal by a budget, of a program that needs at least so much.
+    pub(crate) fn with_least(self, least_bytes: u64) -> Self {
+        match self {
+            Self::Budget {
+                memory,
+                budget_bytes,
+                ..
+            } => Self::Budget {
+                memory,
+                least_bytes,
+                budget_bytes,
+            },
+            other => other,
+        }
+    }
 }

@@ -9,18 +9,21 @@ mod arena;
 mod build;
 mod error;
 mod fuse;
+mod graph;
 mod layout;
 mod lower;
 mod memory;
 mod plan;
 mod print;
+mod spill;
 
 pub use build::plan;
 pub use error::PlanError;
 pub use fuse::{Candidate, Fusion, MAX_OPERANDS, moves};
+pub use graph::{Graph, SPLIT_NS, Task};
 pub use lower::{Lowered, lower, lower_for};
 pub use memory::{Memory, format_bytes};
 pub use plan::{
-    Address, Buffer, Check, Download, Geometry, Options, Plan, Prepared, PreparedConstant, Relaid,
-    Space, Step, StepCost,
+    Address, Buffer, Check, Download, Geometry, Kind, Options, Plan, Prepared, PreparedConstant,
+    Relaid, Space, Spilled, Step, StepCost,
 };

@@ -15,6 +15,12 @@ pub struct Memory {
     pub output_bytes: u64,
     /// The flat array of steps with its operands.
     pub table_bytes: u64,
+    /// A file on disk for buffers that wait; no part of the peak.
+    pub disk_bytes: u64,
+    /// Written to it during a run.
+    pub spilled_bytes: u64,
+    /// Read from it.
+    pub reloaded_bytes: u64,
 }
 
 impl Memory {
@@ -42,7 +48,17 @@ impl fmt::Display for Memory {
             format_bytes(self.scratch_bytes),
             format_bytes(self.output_bytes),
             format_bytes(self.table_bytes),
-        )
+        )?;
+        if self.disk_bytes > 0 {
+            write!(
+                f,
+                "; on disk {}, {} written and {} read",
+                format_bytes(self.disk_bytes),
+                format_bytes(self.spilled_bytes),
+                format_bytes(self.reloaded_bytes),
+            )?;
+        }
+        Ok(())
     }
 }
 

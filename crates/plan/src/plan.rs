@@ -2,6 +2,7 @@
 
 use crate::Memory;
 use crate::fuse::{Candidate, Fusion};
+use crate::graph::{GRAIN_NS, Graph};
 use crate::layout::Layout;
 use cloakwork_ir::{HostId, Type, View};
 use cloakwork_kernels::{Isa, KernelRow};
@@ -16,7 +17,7 @@ pub struct Options {
     pub isa: Isa,
     /// Worker threads that will run it: scratch memory is counted for each.
     pub threads: usize,
-    /// Refuse a plan whose peak exceeds this.
+    /// The most that a run may need: buffers that wait long wait on disk, or the plan is refused.
     pub memory_budget_bytes: Option<u64>,
     /// Store tensors whose last axis runs over moduli with that axis outermost. Off, every buffer
     /// has the layout that HEAL's runtime would give it; results are the same.
@@ -24,6 +25,24 @@ pub struct Options {
     /// Run element-wise steps over the same elements block by block together. Off, each step is
     /// done before the next, and all it wrote is there to be looked at; results are the same.
     pub fuse: bool,
+    /// Small steps become one task up to so many estimated nanoseconds. 0: each is a task, which
+    /// is for tests; results are the same.
+    pub grain_ns: u64,
+}
+
+impl Options {
+    /// The ordinary ones for a processor and so many threads: no budget, everything on.
+    #[must_use]
+    pub fn new(isa: Isa, threads: usize) -> Self {
+        Self {
+            isa,
+            threads,
+            memory_budget_bytes: None,
+            limb_major: true,
+            fuse: true,
+            grain_ns: GRAIN_NS,
+        }
+    }
 }
 
 /// Which memory an address counts from.
@@ -72,6 +91,8 @@ pub struct Geometry {
     pub dims: Box<[i64]>,
     /// How many of the first dimensions enumerate units.
     pub split: u32,
+    /// How many operands.
+    pub(crate) operands: u32,
     /// Operands times dimensions, in elements.
     pub strides: Box<[i64]>,
     /// Integers whose meaning is the kernel's.
@@ -89,10 +110,10 @@ impl Geometry {
             .product()
     }
 
-    /// Number of operands.
+    /// Number of operands, also where there are no dimensions and so no strides.
     #[must_use]
     pub fn operands(&self) -> usize {
-        self.strides.len().checked_div(self.dims.len()).unwrap_or(0)
+        self.operands as usize
     }
 }
 
@@ -125,9 +146,31 @@ pub enum Prepared {
     },
 }
 
-/// One kernel call.
+/// What a step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Calls its kernel.
+    Kernel,
+    /// Writes a buffer, its operand, to disk: index into [`Plan::spilled`].
+    ToDisk(u32),
+    /// Reads a buffer, its operand, from there.
+    FromDisk(u32),
+}
+
+/// Where a buffer lies in the file of a run that spills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spilled {
+    /// Bytes from the file's start.
+    pub offset: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// One kernel call, or a buffer's way to disk or back.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
+    /// What it does.
+    pub kind: Kind,
     /// The program's step that it serves.
     pub origin: u32,
     /// Index into [`Plan::geometries`].
@@ -138,8 +181,20 @@ pub struct Step {
     pub weight: u32,
     /// Prepared constants.
     pub prepared: Prepared,
-    /// The kernel.
+    /// The kernel; one that moves bytes where it calls none.
     pub row: &'static KernelRow,
+}
+
+impl Step {
+    /// What it is called in plans and traces.
+    #[must_use]
+    pub fn symbol(&self) -> &'static str {
+        match self.kind {
+            Kind::Kernel => self.row.symbol,
+            Kind::ToDisk(_) => "to_disk",
+            Kind::FromDisk(_) => "from_disk",
+        }
+    }
 }
 
 /// What a step does, for reports.
@@ -257,6 +312,10 @@ pub struct Plan {
     pub downloads: Vec<Download>,
     /// Contents to check while running, in order of their steps.
     pub checks: Vec<Check>,
+    /// Buffers that wait on disk.
+    pub spilled: Vec<Spilled>,
+    /// Which steps wait for which; none for a plan of one thread.
+    pub graph: Option<Graph>,
     /// Storages that are stored limb-major.
     pub limb_major_storages: u32,
     /// Physical views, where they differ from the logical ones.
@@ -267,7 +326,16 @@ pub struct Plan {
     pub memory: Memory,
 }
 
+/// What a run keeps of a step beside the plan: a resolved launch.
+const LAUNCH_BYTES: usize = 48;
+
 impl Plan {
+    /// Bytes of the flat array of steps.
+    pub(crate) fn table_bytes(&self) -> u64 {
+        (self.steps.len() * (size_of::<Step>() + LAUNCH_BYTES + size_of::<StepCost>())
+            + self.addresses.len() * (size_of::<Address>() + size_of::<usize>())) as u64
+    }
+
     /// Where a value's first element lies while the value lives, and its physical view, whose
     /// offset is already in the address.
     #[must_use]

@@ -6,6 +6,9 @@ use std::fmt;
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.memory)?;
+        if let Some(graph) = &self.graph {
+            writeln!(f, "{graph}")?;
+        }
         let mut fusions = self.fusions.iter().peekable();
         for (index, step) in (0u32..).zip(&self.steps) {
             if let Some(fusion) = fusions.next_if(|fusion| fusion.first == index) {
@@ -20,7 +23,9 @@ impl fmt::Display for Plan {
             write!(
                 f,
                 "{:>4} {} {:?}",
-                step.origin, step.row.symbol, geometry.dims
+                step.origin,
+                step.symbol(),
+                geometry.dims
             )?;
             let first = step.first_address as usize;
             for (i, address) in self.addresses[first..first + geometry.operands()]

@@ -121,7 +121,9 @@ pub fn run(error: RunError) -> PyErr {
         RunError::OutOfMemory { bytes } => {
             Python::attach(|py| make(py, "OutOfMemoryError", (bytes,)))
         }
-        RunError::Threads { .. } | RunError::Interrupted { .. } => message("RunError", text),
+        RunError::Threads { .. } | RunError::Disk { .. } | RunError::Interrupted { .. } => {
+            message("RunError", text)
+        }
         RunError::Internal(_) => internal(text),
     }
 }
@@ -133,6 +135,7 @@ pub fn plan(error: PlanError) -> PyErr {
         PlanError::Budget {
             memory,
             budget_bytes,
+            ..
         } => Python::attach(|py| {
             make(
                 py,

@@ -81,11 +81,8 @@ impl Program {
         let verified = self.verified(py)?;
         let (threads, memory_budget_bytes) = key;
         let options = Options {
-            isa: device::isa()?,
-            threads,
             memory_budget_bytes,
-            limb_major: true,
-            fuse: true,
+            ..Options::new(device::isa()?, threads)
         };
         let made = unlocked(py, || plan(verified, &options))?.map_err(errors::plan)?;
         let made = Arc::new(made);
@@ -294,7 +291,8 @@ impl Program {
 
     /// Run the program once.
     #[pyo3(signature = (inputs, *, device="cpu", threads=None, memory_budget=None, verify=false,
-                        profile=true, bisect=false, progress=None))]
+                        profile=true, bisect=false, progress=None, schedule_seed=None,
+                        spill_dir=None))]
     #[expect(clippy::too_many_arguments, reason = "one a keyword")]
     fn run(
         &self,
@@ -307,6 +305,8 @@ impl Program {
         profile: bool,
         bisect: bool,
         progress: Option<Py<PyAny>>,
+        schedule_seed: Option<u64>,
+        spill_dir: Option<PathBuf>,
     ) -> PyResult<Run> {
         device::check(device)?;
         let threads = device::threads(threads)?;
@@ -319,6 +319,8 @@ impl Program {
             profile,
             bisect,
             progress,
+            schedule_seed,
+            spill_dir,
             secret: given.iter().any(Inner::is_secret),
         };
         Run::start(py, self, &inputs, settings)

@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub struct Settings {
     /// Worker threads.
     pub threads: usize,
-    /// Refuse a plan with a higher peak, in bytes.
+    /// The most memory, in bytes: what waits long waits on disk, or the plan is refused.
     pub memory_budget: Option<u64>,
     /// Compare with the values that the program expects.
     pub verify: bool,
@@ -31,6 +31,10 @@ pub struct Settings {
     pub bisect: bool,
     /// Called with the steps done and the steps there are.
     pub progress: Option<Py<PyAny>>,
+    /// Take ready tasks in a random order that follows from this number.
+    pub schedule_seed: Option<u64>,
+    /// Where the file of a run that spills is made.
+    pub spill_dir: Option<PathBuf>,
     /// An input is secret: leave nothing of it in the executor's memory.
     pub secret: bool,
 }
@@ -72,12 +76,24 @@ impl Run {
         inputs: &HashMap<HostId, HostTensor>,
         settings: Settings,
     ) -> PyResult<Self> {
-        let plan = program.plan(py, (settings.threads, settings.memory_budget))?;
+        // Only a plan for several threads knows what may run in another order.
+        let planned = match settings.schedule_seed {
+            Some(_) => settings.threads.max(2),
+            None => settings.threads,
+        };
+        let plan = program.plan(py, (planned, settings.memory_budget))?;
+        if settings.secret && !plan.spilled.is_empty() {
+            return Err(errors::secret(
+                "a run on a secret tensor must not wait on disk: give it a larger memory budget",
+            ));
+        }
         let mut executor = program.executor(py, &plan)?;
         let options = RunOptions {
             threads: settings.threads,
             verify: settings.verify || settings.bisect,
             profile: settings.profile,
+            schedule_seed: settings.schedule_seed,
+            spill_dir: settings.spill_dir,
             ..RunOptions::default()
         };
         let mut ticker = Ticker {

@@ -4,7 +4,7 @@
 use cloakwork_ir::{Arg, Builder, DType, HostSlot, HostTensor, Shape};
 use cloakwork_plan::{Options, plan};
 use cloakwork_run::{Executor, RunOptions};
-use cloakwork_verify::verify;
+use cloakwork_verify::{Verified, verify};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -31,15 +31,15 @@ fn main() {
     let start = Instant::now();
     let verified = Arc::new(verify(program).verified.unwrap());
     println!("verify  {:7.1} ns a step", per(start));
-    let options = Options {
-        isa: cloakwork_kernels::best_isa(),
-        threads: 1,
-        memory_budget_bytes: None,
-        limb_major: true,
-        fuse: true,
-    };
+    run_in_order(&verified, steps);
+    run_as_tasks(&verified, steps);
+}
+
+fn run_in_order(verified: &Arc<Verified>, steps: usize) {
+    let per = |start: Instant| start.elapsed().as_nanos() as f64 / steps as f64;
+    let options = Options::new(cloakwork_kernels::best_isa(), 1);
     let start = Instant::now();
-    let plan = Arc::new(plan(verified, &options).unwrap());
+    let plan = Arc::new(plan(Arc::clone(verified), &options).unwrap());
     println!("plan    {:7.1} ns a step", per(start));
     println!("{}", plan.memory);
     let start = Instant::now();
@@ -59,5 +59,37 @@ fn main() {
             outcome.wall_ns as f64 / steps as f64,
             per(start)
         );
+    }
+}
+
+/// The same with every step a task of its own, scheduled on one thread and on two.
+fn run_as_tasks(verified: &Arc<Verified>, steps: usize) {
+    for grain_ns in [0, 5_000] {
+        let options = Options {
+            grain_ns,
+            ..Options::new(cloakwork_kernels::best_isa(), 2)
+        };
+        let start = Instant::now();
+        let plan = Arc::new(plan(Arc::clone(verified), &options).unwrap());
+        let planned = start.elapsed().as_nanos() as f64 / steps as f64;
+        let tasks = plan.graph.as_ref().unwrap().tasks().len();
+        println!("plan    {planned:7.1} ns a step with {tasks} tasks");
+        let mut executor = Executor::new(plan).unwrap();
+        for threads in [1, 2, 1, 2] {
+            let options = RunOptions {
+                threads,
+                schedule_seed: Some(1),
+                ..RunOptions::default()
+            };
+            let outcome = executor
+                .run(&HashMap::new(), &options, &mut |_| true)
+                .unwrap();
+            let wall_ns = outcome.wall_ns as f64;
+            println!(
+                "tasks   {:7.1} ns a task, {:.1} a step, on {threads} threads",
+                wall_ns / tasks as f64,
+                wall_ns / steps as f64,
+            );
+        }
     }
 }

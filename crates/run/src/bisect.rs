@@ -56,10 +56,12 @@ impl fmt::Display for WrongOp {
     }
 }
 
-/// The same program with every step done before the next, so that what each wrote can be seen.
+/// The same program with every step done before the next and all in memory, so that what each wrote
+/// can be seen.
 fn unfused(plan: &Plan) -> Result<Executor, RunError> {
     let options = cloakwork_plan::Options {
         fuse: false,
+        memory_budget_bytes: None,
         ..plan.options.clone()
     };
     let plan = cloakwork_plan::plan(Arc::clone(&plan.verified), &options)
@@ -79,7 +81,8 @@ pub fn bisect(
     inputs: &HashMap<HostId, HostTensor>,
     tick: &mut dyn FnMut(outcome::Progress) -> bool,
 ) -> Result<Option<WrongOp>, RunError> {
-    if !executor.plan().fusions.is_empty() {
+    let plan = executor.plan();
+    if !plan.fusions.is_empty() || !plan.spilled.is_empty() {
         return bisect(&mut unfused(executor.plan())?, inputs, tick);
     }
     let plan = Arc::clone(executor.plan());

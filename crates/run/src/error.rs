@@ -39,6 +39,25 @@ pub enum RunError {
         /// The system's words.
         reason: String,
     },
+    /// The file that buffers wait in cannot be made, written or read.
+    #[error(
+        "step {step}: cannot {action} {bytes} bytes of the disk tier in {directory}: {reason}; \
+         give a directory with room for {disk_bytes} bytes, or a larger memory budget"
+    )]
+    Disk {
+        /// The program's step that needed room, or what was away.
+        step: u32,
+        /// What could not be done: reserve, write or read.
+        action: &'static str,
+        /// How many bytes of it.
+        bytes: u64,
+        /// Bytes of the whole file.
+        disk_bytes: u64,
+        /// The directory that the file was made in.
+        directory: String,
+        /// The system's words.
+        reason: String,
+    },
     /// The caller asked to stop.
     #[error("interrupted at step {step}")]
     Interrupted {

@@ -1,21 +1,24 @@
-//! Runs a plan: a flat array of launches with resolved pointers, from the first to the last.
+//! Runs a plan: a flat array of launches with resolved pointers, in their order or side by side.
 
+use crate::clock::Clock;
 use crate::eager::Storage;
 use crate::hosts::{host_tensors, host_tensors_of_program};
+use crate::in_order;
 use crate::launch::{SPLIT_NS, Workers};
-use crate::memory::{Block, into_bytes};
-use crate::outcome::{Mismatch, Outcome, Output, Profile, Progress};
+use crate::memory::Block;
+use crate::outcome::{Outcome, Profile, Progress};
+use crate::results::{differences, hand_out, room_for_results};
+use crate::schedule::{self, Record, Settings};
 use crate::table::{Memories, Pointer, Table};
-use crate::{RunError, check, derived, pool};
-use cloakwork_ir::{HostId, HostSlot, HostTensor, View};
-use cloakwork_kernels::{Difference, find_difference};
-use cloakwork_plan::{
-    Address, Check, Download, Fusion, Plan, Prepared, PreparedConstant, Relaid, Space,
-};
+use crate::tier::Tier;
+use crate::work::Units;
+use crate::{RunError, derived, pool};
+use cloakwork_ir::{HostId, HostTensor};
+use cloakwork_plan::{Address, Graph, Plan, PreparedConstant, Relaid, Space};
+use rayon::ThreadPool;
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use std::iter::Peekable;
-use std::slice;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,12 +29,17 @@ pub struct RunOptions {
     pub threads: usize,
     /// Compare each download with the value that the program expects.
     pub verify: bool,
-    /// Record when each step ended.
+    /// Record when each step began and ended.
     pub profile: bool,
     /// The least work, in estimated nanoseconds, that is given to a further thread.
     pub split_ns: u64,
     /// How often the caller is told how far a run is, and asked whether to go on.
     pub tick: Duration,
+    /// Run tasks in a random order that follows from this number, even where steps in their order
+    /// would be faster: a test that results depend on no order. Needs a plan for several threads.
+    pub schedule_seed: Option<u64>,
+    /// Where the file of a run that spills is made; none: where the system wants temporary files.
+    pub spill_dir: Option<PathBuf>,
 }
 
 impl Default for RunOptions {
@@ -42,17 +50,14 @@ impl Default for RunOptions {
             profile: false,
             split_ns: SPLIT_NS,
             tick: TICK,
+            schedule_seed: None,
+            spill_dir: None,
         }
     }
 }
 
 /// Short enough for a progress bar and for Ctrl-C, long enough to cost nothing.
 const TICK: Duration = Duration::from_millis(50);
-
-/// Steps between two looks at the clock, where steps are short.
-const STEPS_PER_LOOK: u32 = 4096;
-/// So much work counts as a step more.
-const STEP_NS: u64 = 1024;
 
 /// Watches a run from inside: called after each planned step.
 pub(crate) type Observer<'a> = &'a mut dyn FnMut(usize, &Memories) -> Result<(), RunError>;
@@ -140,6 +145,7 @@ impl Executor {
         };
         let hosts = host_tensors(&plan, inputs)?;
         let outputs = room_for_results(&plan)?;
+        let tier = Tier::of(&plan, options.spill_dir.as_deref())?;
         let memories = Memories {
             plan: &plan,
             arena: &self.arena,
@@ -157,18 +163,25 @@ impl Executor {
             }
             None => Table::new(&memories)?,
         };
-        let mut run = Run {
+        let mut clock = Clock::new(plan.steps.len(), options.tick, tick);
+        let start = Instant::now();
+        let workers = Workers::new(pool.as_deref(), &self.scratch, options.split_ns);
+        let run = Way {
             memories: &memories,
             table: &table,
-            workers: Workers::new(pool.as_deref(), &self.scratch, options.split_ns),
-            checks: plan.checks.iter().peekable(),
-            clock: Clock::new(plan.steps.len(), options.tick, tick),
+            workers: &workers,
+            tier: tier.as_ref(),
+            start,
+            threads,
         };
-        let start = Instant::now();
-        let ends_ns = run.steps(options.profile.then_some(start), observer)?;
+        let ran = match graph(&plan, options, threads).filter(|_| observer.is_none()) {
+            Some(graph) => run.side_by_side(graph, options, pool.as_deref(), &mut clock),
+            None => run.in_order(options, &mut clock, observer),
+        };
         let wall_ns = start.elapsed().as_nanos() as u64;
-        run.clock.finish();
         self.table = Some(table);
+        let profile = ran?;
+        clock.finish();
         let mismatches = if options.verify {
             differences(&plan, &outputs)
         } else {
@@ -177,7 +190,7 @@ impl Executor {
         Ok(Outcome {
             outputs: hand_out(&plan, outputs)?,
             mismatches,
-            profile: options.profile.then_some(Profile { ends_ns }),
+            profile: options.profile.then_some(profile),
             wall_ns,
             threads,
         })
@@ -245,248 +258,65 @@ fn frozen(host: Option<&HostTensor>) -> Option<Arc<Storage>> {
     storage.derived().is_some().then_some(storage)
 }
 
-/// A run under way.
-struct Run<'a> {
+/// The graph of a plan, if its tasks are to run side by side.
+fn graph<'a>(plan: &'a Plan, options: &RunOptions, threads: usize) -> Option<&'a Graph> {
+    let graph = plan.graph.as_ref()?;
+    let wanted = threads > 1 && graph.pays();
+    (wanted || options.schedule_seed.is_some()).then_some(graph)
+}
+
+/// A run with all that it needs.
+struct Way<'a> {
     memories: &'a Memories<'a>,
     table: &'a Table,
-    workers: Workers<'a>,
-    checks: Peekable<slice::Iter<'a, Check>>,
-    clock: Clock<'a>,
+    workers: &'a Workers<'a>,
+    tier: Option<&'a Tier>,
+    start: Instant,
+    threads: usize,
 }
 
-impl Run<'_> {
-    /// Checks what must hold before a step, or at the end.
-    fn contents(&mut self, index: usize) -> Result<(), RunError> {
-        while let Some(due) = self.checks.next_if(|check| check.before as usize == index) {
-            check::contents(self.memories.plan, due, self.memories)?;
-        }
-        Ok(())
+impl Way<'_> {
+    fn in_order(
+        &self,
+        options: &RunOptions,
+        clock: &mut Clock<'_>,
+        observer: Option<Observer>,
+    ) -> Result<Profile, RunError> {
+        let mut run = in_order::Run {
+            memories: self.memories,
+            table: self.table,
+            workers: self.workers,
+            tier: self.tier,
+            checks: self.memories.plan.checks.iter().peekable(),
+            clock,
+        };
+        let ends_ns = run.steps(options.profile.then_some(self.start), observer)?;
+        Ok(Profile::in_order(ends_ns))
     }
 
-    /// Runs all steps and looks at what must hold at the end. Says when each step ended, where the
-    /// run's start is given.
-    fn steps(
-        &mut self,
-        start: Option<Instant>,
-        mut observer: Option<Observer>,
-    ) -> Result<Vec<u64>, RunError> {
+    fn side_by_side(
+        &self,
+        graph: &Graph,
+        options: &RunOptions,
+        pool: Option<&ThreadPool>,
+        clock: &mut Clock<'_>,
+    ) -> Result<Profile, RunError> {
         let plan = self.memories.plan;
-        let now = |start: Instant| start.elapsed().as_nanos() as u64;
-        let mut ends_ns = Vec::with_capacity(start.map_or(0, |_| plan.steps.len()));
-        let mut fusions = plan.fusions.iter().peekable();
-        let mut index = 0;
-        while index < plan.steps.len() {
-            if let Some(fusion) = fusions.next_if(|fusion| fusion.first as usize == index) {
-                let begun = start.map(now);
-                self.fused(fusion)?;
-                if let (Some(begun), Some(ended)) = (begun, start.map(now)) {
-                    share(plan, fusion, (begun, ended), &mut ends_ns);
-                }
-                index = fusion.end as usize;
-                continue;
-            }
-            self.step(index)?;
-            ends_ns.extend(start.map(now));
-            if let Some(watch) = observer.as_mut() {
-                watch(index, self.memories)?;
-            }
-            index += 1;
-        }
-        self.contents(plan.steps.len())?;
-        Ok(ends_ns)
-    }
-
-    /// Runs the steps of a fusion together.
-    fn fused(&mut self, fusion: &Fusion) -> Result<(), RunError> {
-        let plan = self.memories.plan;
-        let first = fusion.first as usize;
-        let members = &plan.steps[first..fusion.end as usize];
-        let weight: u64 = members.iter().map(|step| u64::from(step.weight)).sum();
-        let interrupted = || RunError::Interrupted {
-            step: plan.program_step(members[0].origin),
+        let units = Units {
+            memories: self.memories,
+            table: self.table,
+            workers: self.workers,
+            tier: self.tier,
         };
-        let steps = members.len() as u64;
-        let shown = weight
-            .saturating_add(STEP_NS * (steps - 1))
-            .min(u64::from(u32::MAX));
-        if !self.clock.step(first, shown as u32) {
-            return Err(interrupted());
-        }
-        self.contents(first)?;
-        let fused = self.table.fused(plan, fusion);
-        let clock = &mut self.clock;
-        let mut go_on = || clock.look(first);
-        // SAFETY: as for a single step; scratch memory was planned for the slots, and blocks of
-        // different elements share nothing else.
-        let run = |from, to, scratch: *mut std::ffi::c_void| unsafe {
-            fused.run(from, to, scratch.cast());
+        let settings = Settings {
+            threads: self.threads,
+            split_ns: options.split_ns,
+            seed: options.schedule_seed,
         };
-        let done = self.workers.each(fusion.elements, weight, &run, &mut go_on);
-        if done { Ok(()) } else { Err(interrupted()) }
-    }
-
-    /// Runs one planned step: what only now can be checked, what must be derived now, the kernel.
-    fn step(&mut self, index: usize) -> Result<(), RunError> {
-        let plan = self.memories.plan;
-        let (step, launch) = (&plan.steps[index], &self.table.launches[index]);
-        let interrupted = || RunError::Interrupted {
-            step: plan.program_step(step.origin),
-        };
-        if !self.clock.step(index, step.weight) {
-            return Err(interrupted());
-        }
-        self.contents(index)?;
-        match step.prepared {
-            Prepared::Dynamic(buffer) => {
-                // SAFETY: the buffer lives during this step and has the row's prepared size.
-                unsafe { step.row.prepare(launch, self.memories.buffer(buffer)) };
-            }
-            Prepared::Dynamics {
-                buffer,
-                first,
-                count,
-            } => {
-                let parts = &plan.dynamic[first as usize..(first + count) as usize];
-                // SAFETY: the buffer lives during this step and was planned for these parts, whose
-                // operands the step has.
-                unsafe { derived::now(parts, self.memories, self.memories.buffer(buffer)) }?;
-            }
-            _ => {}
-        }
-        let units = self.table.units[step.geometry as usize];
-        let clock = &mut self.clock;
-        let mut go_on = || clock.look(index);
-        // SAFETY: the plan's offsets keep live buffers apart, and its geometry comes from a
-        // verified program.
-        let done = unsafe {
-            self.workers
-                .run(step.row, launch, units, u64::from(step.weight), &mut go_on)
-        };
-        if done { Ok(()) } else { Err(interrupted()) }
-    }
-}
-
-/// Ends of a fusion's steps: they ran together, so that each has its share by weight.
-fn share(plan: &Plan, fusion: &Fusion, (begun, ended): (u64, u64), ends_ns: &mut Vec<u64>) {
-    let members = &plan.steps[fusion.first as usize..fusion.end as usize];
-    let weights = members.iter().map(|step| u64::from(step.weight).max(1));
-    let total: u64 = weights.clone().sum();
-    let mut done = 0;
-    for weight in weights {
-        done += weight;
-        let part = u128::from(ended - begun) * u128::from(done) / u128::from(total);
-        ends_ns.push(begun + part as u64);
-    }
-}
-
-/// Compares a download with the value that the program expects, to the bit.
-fn compare(plan: &Plan, download: &Download, got: &Block) -> Option<Mismatch> {
-    let program = plan.verified.program();
-    let Some(HostSlot::Data(expected)) = program.host(download.host) else {
-        return None;
-    };
-    let view = View::contiguous(download.ty.shape.clone());
-    let difference = if expected.ty() == download.ty {
-        let (bytes, wanted) = (got.as_slice(), expected.bytes().as_slice());
-        let size_bytes = download.ty.dtype.size_bytes();
-        find_difference(size_bytes, (bytes, &view), (wanted, expected.view()))?
-    } else {
-        Difference {
-            first: 0,
-            count: download.ty.shape.elements(),
-        }
-    };
-    Some(Mismatch::new(
-        plan,
-        download,
-        &difference,
-        got.as_slice(),
-        expected,
-    ))
-}
-
-fn room_for_results(plan: &Plan) -> Result<Vec<Block>, RunError> {
-    // A download writes all of it.
-    let room = |download: &Download| Block::uninit(download.ty.size_bytes());
-    plan.downloads.iter().map(room).collect()
-}
-
-fn differences(plan: &Plan, outputs: &[Block]) -> Vec<Mismatch> {
-    let results = plan.downloads.iter().zip(outputs);
-    results
-        .filter_map(|(download, block)| compare(plan, download, block))
-        .collect()
-}
-
-fn hand_out(plan: &Plan, outputs: Vec<Block>) -> Result<Vec<Output>, RunError> {
-    let results = plan.downloads.iter().zip(outputs);
-    results
-        .map(|(download, block)| output(plan, download, block))
-        .collect()
-}
-
-fn output(plan: &Plan, download: &Download, block: Block) -> Result<Output, RunError> {
-    let view = View::contiguous(download.ty.shape.clone());
-    let tensor = HostTensor::new(download.ty.dtype, view, into_bytes(block))
-        .map_err(|error| RunError::Internal(error.to_string()))?;
-    let name = match plan.verified.program().host(download.host) {
-        Some(HostSlot::Output { name }) => Some(name.clone()),
-        _ => None,
-    };
-    Ok(Output {
-        name,
-        step: plan.program_step(download.origin),
-        tensor,
-    })
-}
-
-/// Asks the caller at a steady pace, however long or short steps are.
-struct Clock<'a> {
-    total: usize,
-    every: Duration,
-    tick: &'a mut dyn FnMut(Progress) -> bool,
-    last: Instant,
-    since_look: u32,
-}
-
-impl<'a> Clock<'a> {
-    fn new(total: usize, every: Duration, tick: &'a mut dyn FnMut(Progress) -> bool) -> Self {
-        Self {
-            total,
-            every,
-            tick,
-            last: Instant::now(),
-            since_look: 0,
-        }
-    }
-
-    /// Before a step: looks at the clock only now and then. False if the caller wants to stop.
-    fn step(&mut self, done: usize, weight_ns: u32) -> bool {
-        self.since_look = self
-            .since_look
-            .saturating_add(1 + weight_ns / STEP_NS as u32);
-        if self.since_look < STEPS_PER_LOOK {
-            return true;
-        }
-        self.since_look = 0;
-        self.look(done)
-    }
-
-    fn look(&mut self, done: usize) -> bool {
-        if self.last.elapsed() < self.every {
-            return true;
-        }
-        self.last = Instant::now();
-        (self.tick)(Progress {
-            done,
-            total: self.total,
-        })
-    }
-
-    fn finish(&mut self) {
-        (self.tick)(Progress {
-            done: self.total,
-            total: self.total,
-        });
+        let record = options
+            .profile
+            .then(|| Record::new(self.start, plan.steps.len()));
+        schedule::run(graph, &units, settings, pool, (clock, record.as_ref()))?;
+        Ok(record.map_or_else(Profile::default, |record| record.profile(plan)))
     }
 }

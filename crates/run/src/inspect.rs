@@ -3,7 +3,7 @@
 use crate::names::op_name;
 use crate::report;
 use cloakwork_ir::{Generation, HostSlot, Step};
-use cloakwork_plan::Plan;
+use cloakwork_plan::{Kind, Plan};
 use cloakwork_verify::{Action, Verified};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,6 +47,7 @@ pub fn inspect(verified: &Verified, plan: &Plan) -> Value {
         "outputs": outputs(verified, plan),
         "host_bytes": host_bytes(verified),
         "memory": report::memory(plan),
+        "graph": plan.graph.as_ref().map(report::graph),
     })
 }
 
@@ -62,13 +63,13 @@ fn ops<'a>(verified: &'a Verified, plan: &Plan) -> BTreeMap<(&'a str, &'static s
     for (step, how) in &of_step {
         rows.entry((name(*step), how)).or_default().calls += 1;
     }
-    for planned in &plan.steps {
+    for planned in plan.steps.iter().filter(|step| step.kind == Kind::Kernel) {
         let step = plan.program_step(planned.origin);
         if let Some(how) = of_step.get(&step) {
             rows.entry((name(step), how))
                 .or_default()
                 .kernels
-                .insert(planned.row.symbol);
+                .insert(planned.symbol());
         }
     }
     rows

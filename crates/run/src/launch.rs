@@ -3,16 +3,14 @@
 use crate::memory::Block;
 use crate::share::share;
 use cloakwork_kernels::{KernelRow, RawLaunch};
+pub use cloakwork_plan::SPLIT_NS;
 use rayon::ThreadPool;
 
-/// A step shorter than this, in nanoseconds, is not worth waking a worker for.
-pub const SPLIT_NS: u64 = 30_000;
-
 /// Longest stretch between two looks at the caller's wish to stop, in nanoseconds.
-const STRETCH_NS: u64 = 50_000_000;
+pub(crate) const STRETCH_NS: u64 = 50_000_000;
 
 /// Pieces of a launch for each thread: whoever is slow or late then has less of it.
-const PIECES: u64 = 4;
+pub(crate) const PIECES: u64 = 4;
 
 /// Who runs launches: the calling thread, alone or with the workers of a pool; and scratch memory
 /// for each.
@@ -38,7 +36,7 @@ impl<'a> Workers<'a> {
     }
 
     /// The scratch memory of a thread: 0 is the caller.
-    fn slot(&self, thread: usize) -> *mut std::ffi::c_void {
+    pub fn slot(&self, thread: usize) -> *mut std::ffi::c_void {
         // SAFETY: there is a slot for each worker and for the caller.
         unsafe { self.scratch.as_ptr().add(thread * self.scratch_bytes) }.cast()
     }
@@ -106,7 +104,7 @@ impl<'a> Workers<'a> {
 }
 
 /// Where part `part` of `parts` begins: even, and on a cache line of elements where there are many.
-fn boundary(units: u64, part: u64, parts: u64) -> u64 {
+pub(crate) fn boundary(units: u64, part: u64, parts: u64) -> u64 {
     if part == parts {
         return units;
     }

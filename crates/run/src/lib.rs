@@ -1,7 +1,8 @@
 //! Runs plans.
 //!
-//! Owns memory and threads, calls kernels in the plan's order, and says what it did. Decides how
-//! far a step is split, which never changes a result. Shapes, dtypes and aliasing are settled
+//! Owns memory and threads, calls kernels in an order that gives what the plan's gives, and says
+//! what it did. Decides what runs side by side and how far a step is split, which never changes a
+//! result. Shapes, dtypes and aliasing are settled
 //! before: what can still go wrong is contents that a program computes, memory, and the user's
 //! wish to stop.
 #![deny(unsafe_op_in_unsafe_fn)]
@@ -9,12 +10,14 @@
 mod bisect;
 mod cache;
 mod check;
+mod clock;
 mod derived;
 mod dispatch;
 pub mod eager;
 mod error;
 mod execute;
 mod hosts;
+mod in_order;
 pub mod inspect;
 mod interpret;
 mod launch;
@@ -23,9 +26,13 @@ mod names;
 mod outcome;
 mod pool;
 pub mod report;
+mod results;
+mod schedule;
 mod share;
 mod table;
+mod tier;
 pub mod trace;
+mod work;
 
 pub use bisect::{WrongOp, bisect};
 pub use cache::{MemoryStats, memory_stats, release_cached};
@@ -34,5 +41,5 @@ pub use error::RunError;
 pub use execute::{Executor, RunOptions};
 pub use interpret::Interpreter;
 pub use memory::Block;
-pub use outcome::{Mismatch, Outcome, Output, Profile, Progress, show_word, unravel};
+pub use outcome::{Help, Mismatch, Outcome, Output, Profile, Progress, Span, show_word, unravel};
 pub use pool::default_threads;

@@ -2,7 +2,7 @@
 
 use cloakwork_ir::{DType, HostTensor, Shape, read_word, shortened};
 use cloakwork_kernels::Difference;
-use cloakwork_plan::{Download, Plan};
+use cloakwork_plan::{Download, Fusion, Plan};
 use std::fmt;
 
 /// How far a run is.
@@ -161,22 +161,114 @@ pub fn unravel(flat: u64, shape: &Shape) -> Vec<u64> {
     index
 }
 
-/// When each step ended, in nanoseconds from the run's start.
+/// When a step began and ended, and the worker that began it: 0 is the calling thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// In nanoseconds from the run's start.
+    pub begun_ns: u64,
+    /// The same.
+    pub ended_ns: u64,
+    /// The worker.
+    pub worker: u32,
+}
+
+/// When a worker computed pieces of a step that several share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Help {
+    /// The planned step; of a fusion the first.
+    pub step: u32,
+    /// The worker.
+    pub worker: u32,
+    /// In nanoseconds from the run's start.
+    pub begun_ns: u64,
+    /// The same.
+    pub ended_ns: u64,
+}
+
+/// When steps ran, in nanoseconds from the run's start.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// One entry a planned step.
-    pub ends_ns: Vec<u64>,
+    /// When each step ended, where they ran one after another.
+    ends_ns: Vec<u64>,
+    /// Each step's span, where they ran side by side.
+    spans: Vec<Span>,
+    /// Who computed steps that several workers shared.
+    helps: Vec<Help>,
 }
 
 impl Profile {
+    /// Of steps that ran one after another.
+    pub(crate) fn in_order(ends_ns: Vec<u64>) -> Self {
+        Self {
+            ends_ns,
+            ..Self::default()
+        }
+    }
+
+    /// Of steps that ran side by side; a fusion's span is that of its first step so far.
+    pub(crate) fn apart(plan: &Plan, mut spans: Vec<Span>, helps: Vec<Help>) -> Self {
+        for fusion in &plan.fusions {
+            let first = spans[fusion.first as usize];
+            let mut ends_ns = Vec::new();
+            share(plan, fusion, (first.begun_ns, first.ended_ns), &mut ends_ns);
+            let mut begun_ns = first.begun_ns;
+            for (span, ended_ns) in spans[fusion.first as usize..].iter_mut().zip(ends_ns) {
+                *span = Span {
+                    begun_ns,
+                    ended_ns,
+                    worker: first.worker,
+                };
+                begun_ns = ended_ns;
+            }
+        }
+        Self {
+            ends_ns: Vec::new(),
+            spans,
+            helps,
+        }
+    }
+
+    /// The worker that began a step: 0 is the calling thread.
+    #[must_use]
+    pub fn worker(&self, step: usize) -> u32 {
+        self.spans.get(step).map_or(0, |span| span.worker)
+    }
+
+    /// Who computed steps that several workers shared while others ran, in no order.
+    #[must_use]
+    pub fn helps(&self) -> &[Help] {
+        &self.helps
+    }
+
     /// Start and end of a step.
     #[must_use]
     pub fn span_ns(&self, step: usize) -> (u64, u64) {
+        if let Some(span) = self.spans.get(step) {
+            return (span.begun_ns, span.ended_ns);
+        }
         let end = self.ends_ns.get(step).copied().unwrap_or(0);
         let before = step
             .checked_sub(1)
             .and_then(|previous| self.ends_ns.get(previous));
         (before.copied().unwrap_or(0), end)
+    }
+}
+
+/// Ends of a fusion's steps: they ran together, so that each has its share by weight.
+pub(crate) fn share(
+    plan: &Plan,
+    fusion: &Fusion,
+    (begun, ended): (u64, u64),
+    ends_ns: &mut Vec<u64>,
+) {
+    let members = &plan.steps[fusion.first as usize..fusion.end as usize];
+    let weights = members.iter().map(|step| u64::from(step.weight).max(1));
+    let total: u64 = weights.clone().sum();
+    let mut done = 0;
+    for weight in weights {
+        done += weight;
+        let part = u128::from(ended - begun) * u128::from(done) / u128::from(total);
+        ends_ns.push(begun + part as u64);
     }
 }
 

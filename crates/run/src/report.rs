@@ -2,7 +2,7 @@
 
 use crate::names::op_name;
 use crate::outcome::Outcome;
-use cloakwork_plan::{Plan, StepCost};
+use cloakwork_plan::{Graph, Kind, Plan, StepCost};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -35,14 +35,18 @@ impl Total {
     }
 }
 
-/// The op that a planned step serves, as the program spells it. Filling and moving that the planner
+/// The op that a planned step serves, as the program spells it; what moves buffers to disk and back
+/// has a name of its own. Filling and moving that the planner
 /// added counts for the op that needed it, under its kernel's name.
 #[must_use]
 pub fn step_op(plan: &Plan, step: usize) -> &str {
     let Some(step) = plan.steps.get(step) else {
         return "";
     };
-    op_name(plan.verified.program(), step.origin)
+    match step.kind {
+        Kind::Kernel => op_name(plan.verified.program(), step.origin),
+        Kind::ToDisk(_) | Kind::FromDisk(_) => step.symbol(),
+    }
 }
 
 /// Totals of a run. Times are there if the run was profiled, else zero.
@@ -55,7 +59,7 @@ pub fn summary(plan: &Plan, outcome: &Outcome) -> Value {
         let (start, end) = span(outcome, index);
         let total = ops.entry(step_op(plan, index)).or_default();
         total.add(end - start, *cost);
-        total.kernels.insert(step.row.symbol);
+        total.kernels.insert(step.symbol());
         let text = plan.verified.segment_of(step.origin);
         let name = text.map_or("", |text| program.text_name(text));
         if segments.last().is_none_or(|(last, _)| last != name) {
@@ -63,7 +67,7 @@ pub fn summary(plan: &Plan, outcome: &Outcome) -> Value {
         }
         if let Some((_, total)) = segments.last_mut() {
             total.add(end - start, *cost);
-            total.kernels.insert(step.row.symbol);
+            total.kernels.insert(step.symbol());
         }
     }
     let mut rows: Vec<_> = ops.iter().collect();
@@ -92,6 +96,19 @@ pub fn memory(plan: &Plan) -> Value {
         "scratch_bytes": memory.scratch_bytes,
         "output_bytes": memory.output_bytes,
         "table_bytes": memory.table_bytes,
+        "disk_bytes": memory.disk_bytes,
+        "spilled_bytes": memory.spilled_bytes,
+        "reloaded_bytes": memory.reloaded_bytes,
+    })
+}
+
+/// How steps wait for one another, and what that makes of several threads.
+#[must_use]
+pub fn graph(graph: &Graph) -> Value {
+    json!({
+        "tasks": graph.tasks().len(),
+        "edges": graph.edges(),
+        "side_by_side": graph.pays(),
     })
 }
 
@@ -108,10 +125,11 @@ pub fn steps(plan: &Plan, outcome: &Outcome, range: Range<usize>) -> Vec<Value> 
             Some(json!({
                 "step": plan.program_step(step.origin),
                 "op": step_op(plan, index),
-                "kernel": step.row.symbol,
+                "kernel": step.symbol(),
                 "segment": segment.map(|text| program.text_name(text)),
                 "start_seconds": start as f64 * 1e-9,
                 "seconds": (end - start) as f64 * 1e-9,
+                "worker": outcome.profile.as_ref().map_or(0, |profile| profile.worker(index)),
                 "operations": cost.operations,
                 "bytes": cost.bytes,
             }))

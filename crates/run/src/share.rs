@@ -5,8 +5,10 @@
 //! cores are busy elsewhere the caller loses nothing but the calls that wake workers.
 
 use rayon::ThreadPool;
-use std::sync::Arc;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Thread;
 use std::time::Duration;
 
@@ -25,6 +27,8 @@ struct Job {
     next: AtomicU64,
     done: AtomicU64,
     caller: Thread,
+    /// A worker's panic, for the caller.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
 // SAFETY: `run` may be called from any thread, and only for a piece that was taken; the caller
@@ -73,15 +77,23 @@ impl Job {
             if piece >= self.pieces {
                 return;
             }
-            let _taken = Taken(self);
+            let taken = Taken(self);
             // SAFETY: the piece was there to take, so that the caller waits for it.
-            unsafe { (*self.run)(piece, thread) };
+            let run = || unsafe { (*self.run)(piece, thread) };
+            if thread == 0 {
+                run();
+            } else if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
+                // A worker lives on after a panic: that is the caller's.
+                *self.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(payload);
+            }
+            drop(taken);
         }
     }
 }
 
 /// Runs pieces `0 .. pieces`, each once, on the calling thread and on those of up to `helpers`
-/// workers that are there in time. Worker i of the pool is thread i + 1.
+/// workers that are there in time. Worker i of the pool is thread i + 1. A worker's panic becomes
+/// the caller's.
 pub fn share(pool: &ThreadPool, helpers: u64, pieces: u64, run: Piece<'_>) {
     // SAFETY: the lifetime is left out, and kept by `Caller`: it ends after the last call.
     let run: Piece<'static> = unsafe { std::mem::transmute::<Piece<'_>, Piece<'static>>(run) };
@@ -91,6 +103,7 @@ pub fn share(pool: &ThreadPool, helpers: u64, pieces: u64, run: Piece<'_>) {
         next: AtomicU64::new(0),
         done: AtomicU64::new(0),
         caller: std::thread::current(),
+        panic: Mutex::default(),
     });
     for _ in 0..helpers.min(pieces.saturating_sub(1)) {
         let job = Arc::clone(&job);
@@ -98,6 +111,15 @@ pub fn share(pool: &ThreadPool, helpers: u64, pieces: u64, run: Piece<'_>) {
     }
     let caller = Caller(&job);
     caller.0.work(0);
+    drop(caller);
+    let panic = job
+        .panic
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    if let Some(payload) = panic {
+        resume_unwind(payload);
+    }
 }
 
 #[cfg(test)]
@@ -143,6 +165,27 @@ mod tests {
         });
         assert_eq!(*threads.lock().unwrap(), [0; 4]);
         release.send(()).unwrap();
+    }
+
+    #[test]
+    fn a_panic_of_a_worker_is_the_callers_when_all_is_done() {
+        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let begun = AtomicU32::new(0);
+        let both = || {
+            begun.fetch_add(1, Ordering::AcqRel);
+            while begun.load(Ordering::Acquire) < 2 {
+                std::hint::spin_loop();
+            }
+        };
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            share(&pool, 1, 2, &|_, thread| {
+                both();
+                assert!(thread == 0, "the worker's mistake");
+            });
+        }));
+        let payload = outcome.unwrap_err();
+        assert_eq!(payload.downcast_ref(), Some(&"the worker's mistake"));
+        share(&pool, 1, 4, &|_, _| {});
     }
 
     #[test]

@@ -93,6 +93,8 @@ pub struct Table {
 // SAFETY: the pointers lead to memory that the executor owns beside the table, or that a run is
 // given; they are used by the kernels of that run alone.
 unsafe impl Send for Table {}
+// SAFETY: as above; shared references only read the table itself.
+unsafe impl Sync for Table {}
 
 impl Table {
     /// Resolves all steps for the first run.
@@ -219,6 +221,8 @@ struct Member<'a> {
 
 // SAFETY: as for `Table`, to whose memory the pointers lead.
 unsafe impl Sync for Fused<'_> {}
+// SAFETY: as above.
+unsafe impl Send for Fused<'_> {}
 
 static ZEROS: [i64; 1] = [0];
 

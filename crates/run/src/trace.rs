@@ -1,11 +1,12 @@
-//! A run as Chrome trace events, which Perfetto and speedscope open: one track, segments around
-//! their steps, and the arena's bytes in use below.
+//! A run as Chrome trace events, which Perfetto and speedscope open: a track a worker, segments
+//! around their steps, and the arena's bytes in use below.
 
 use crate::outcome::{Outcome, Profile};
 use crate::report::step_op;
 use cloakwork_ir::Text;
 use cloakwork_plan::Plan;
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 
 /// Writes the trace of a profiled run. Without a profile there is nothing to show but the name.
@@ -18,11 +19,8 @@ pub fn write_chrome(plan: &Plan, outcome: &Outcome, out: &mut dyn Write) -> io::
     events.put(&json!({
         "ph": "M", "pid": 1, "name": "process_name", "args": {"name": "cloakwork"}
     }))?;
-    events.put(&json!({
-        "ph": "M", "pid": 1, "tid": 1, "name": "thread_name",
-        "args": {"name": format!("cpu, {} threads", outcome.threads)}
-    }))?;
     if let Some(profile) = &outcome.profile {
+        write_tracks(plan, profile, outcome.threads, &mut events)?;
         write_segments(plan, profile, &mut events)?;
         write_steps(plan, profile, &mut events)?;
         write_memory(plan, profile, &mut events)?;
@@ -58,9 +56,40 @@ fn microseconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1000.0
 }
 
-fn span_event(name: &str, category: &str, (start, end): (u64, u64), args: Value) -> Value {
+/// The track of segments; a worker's is the one behind by its number and one.
+const SEGMENTS: u32 = 0;
+
+fn track(worker: u32) -> u32 {
+    worker + 1
+}
+
+fn write_tracks(
+    plan: &Plan,
+    profile: &Profile,
+    threads: usize,
+    events: &mut Events,
+) -> io::Result<()> {
+    let mut name = |track: u32, name: String| {
+        events.put(&json!({
+            "ph": "M", "pid": 1, "tid": track, "name": "thread_name", "args": {"name": name}
+        }))
+    };
+    let steps = (0..plan.steps.len()).map(|step| profile.worker(step));
+    let helpers = profile.helps().iter().map(|help| help.worker);
+    let last = steps.chain(helpers).max().unwrap_or(0);
+    name(SEGMENTS, "segments".to_owned())?;
+    name(track(0), format!("cpu, {threads} threads"))?;
+    (1..=last).try_for_each(|worker| name(track(worker), format!("cpu, worker {worker}")))
+}
+
+fn span_event(
+    (name, category): (&str, &str),
+    track: u32,
+    (start, end): (u64, u64),
+    args: Value,
+) -> Value {
     json!({
-        "ph": "X", "pid": 1, "tid": 1, "name": name, "cat": category,
+        "ph": "X", "pid": 1, "tid": track, "name": name, "cat": category,
         "ts": microseconds(start), "dur": microseconds(end.saturating_sub(start)), "args": args
     })
 }
@@ -76,9 +105,11 @@ fn write_segments(plan: &Plan, profile: &Profile, events: &mut Events) -> io::Re
         if let Some((text, first)) = open
             && segment != Some(text)
         {
-            let span = (profile.span_ns(first).0, profile.span_ns(index - 1).1);
+            let spans = (first..index).map(|step| profile.span_ns(step));
+            let span = spans.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)));
             let args = json!({"steps": index - first});
-            events.put(&span_event(program.text_name(text), "segment", span, args))?;
+            let name = (program.text_name(text), "segment");
+            events.put(&span_event(name, SEGMENTS, span.unwrap_or((0, 0)), args))?;
             open = None;
         }
         if open.is_none() {
@@ -89,44 +120,54 @@ fn write_segments(plan: &Plan, profile: &Profile, events: &mut Events) -> io::Re
 }
 
 fn write_steps(plan: &Plan, profile: &Profile, events: &mut Events) -> io::Result<()> {
-    for (index, (step, cost)) in plan.steps.iter().zip(&plan.costs).enumerate() {
-        let args = json!({
-            "step": plan.program_step(step.origin),
-            "kernel": step.row.symbol,
-            "operations": cost.operations,
-            "bytes": cost.bytes,
-        });
-        events.put(&span_event(
-            step_op(plan, index),
-            "op",
-            profile.span_ns(index),
-            args,
-        ))?;
+    let mut shared: HashSet<u32> = profile.helps().iter().map(|help| help.step).collect();
+    for fusion in &plan.fusions {
+        if shared.contains(&fusion.first) {
+            shared.extend(fusion.first..fusion.end);
+        }
+    }
+    for index in 0..plan.steps.len() {
+        if !shared.contains(&(index as u32)) {
+            let track = track(profile.worker(index));
+            let (name, args) = (step_op(plan, index), step_args(plan, index));
+            events.put(&span_event(
+                (name, "op"),
+                track,
+                profile.span_ns(index),
+                args,
+            ))?;
+        }
+    }
+    for help in profile.helps() {
+        let index = help.step as usize;
+        let (span, track) = ((help.begun_ns, help.ended_ns), track(help.worker));
+        let (name, args) = (step_op(plan, index), step_args(plan, index));
+        events.put(&span_event((name, "op"), track, span, args))?;
     }
     Ok(())
 }
 
+fn step_args(plan: &Plan, index: usize) -> Value {
+    let (step, cost) = (&plan.steps[index], &plan.costs[index]);
+    json!({
+        "step": plan.program_step(step.origin),
+        "kernel": step.symbol(),
+        "operations": cost.operations,
+        "bytes": cost.bytes,
+    })
+}
+
+/// A buffer is in use from the beginning of its first step to the end of its last.
 fn write_memory(plan: &Plan, profile: &Profile, events: &mut Events) -> io::Result<()> {
-    let mut change = vec![0i64; plan.steps.len() + 1];
-    for buffer in &plan.buffers {
-        if let Some(at) = change.get_mut(buffer.first as usize) {
-            *at += buffer.bytes as i64;
-        }
-        if let Some(at) = change.get_mut(buffer.last as usize + 1) {
-            *at -= buffer.bytes as i64;
-        }
+    let mut changes: BTreeMap<u64, i64> = BTreeMap::new();
+    for buffer in plan.buffers.iter().filter(|buffer| buffer.bytes > 0) {
+        let (first, last) = (buffer.first as usize, buffer.last as usize);
+        *changes.entry(profile.span_ns(first).0).or_default() += buffer.bytes as i64;
+        *changes.entry(profile.span_ns(last).1).or_default() -= buffer.bytes as i64;
     }
     let mut bytes = 0;
-    for (index, delta) in change
-        .into_iter()
-        .enumerate()
-        .filter(|(_, delta)| *delta != 0)
-    {
+    for (at, delta) in changes.into_iter().filter(|(_, delta)| *delta != 0) {
         bytes += delta;
-        let at = match index.checked_sub(1) {
-            Some(before) => profile.span_ns(before).1,
-            None => 0,
-        };
         events.put(&json!({
             "ph": "C", "pid": 1, "name": "arena bytes in use", "ts": microseconds(at),
             "args": {"bytes": bytes}

@@ -22,11 +22,8 @@ fn planned(source: &str, fuse: bool, threads: usize) -> Plan {
         .verified
         .unwrap_or_else(|| panic!("{:?}", found.findings));
     let options = Options {
-        isa: best_isa(),
-        threads,
-        memory_budget_bytes: None,
-        limb_major: true,
         fuse,
+        ..Options::new(best_isa(), threads)
     };
     plan(Arc::new(verified), &options).unwrap()
 }

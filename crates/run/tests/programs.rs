@@ -33,11 +33,8 @@ fn check(source: &str) {
         for limb_major in [false, true] {
             for threads in [1, 2, 3] {
                 let options = Options {
-                    isa,
-                    threads,
-                    memory_budget_bytes: None,
                     limb_major,
-                    fuse: true,
+                    ..Options::new(isa, threads)
                 };
                 let plan = Arc::new(plan(Arc::clone(&verified), &options).expect("a plan"));
                 let mut executor = Executor::new(Arc::clone(&plan)).expect("memory");
@@ -86,13 +83,7 @@ fn both_sides_of_a_change_of_base_lie_limb_major_and_the_weights_between_do_not(
          %o = base_convert %a, %q, none, %half, %hat, %p, %o
          device_to_host %o -> i64[3, 3] {9, 12, 15, 8, 7, 10, 7, 8, 11}";
     check(source);
-    let options = Options {
-        isa: cloakwork_kernels::best_isa(),
-        threads: 1,
-        memory_budget_bytes: None,
-        limb_major: true,
-        fuse: true,
-    };
+    let options = Options::new(cloakwork_kernels::best_isa(), 1);
     let plan = plan(verified(source), &options).unwrap();
     assert_eq!(plan.limb_major_storages, 2, "{plan}");
 }
@@ -159,13 +150,7 @@ fn a_mismatch_names_step_segment_element_and_writer() {
            device_to_host %o -> i64[2, 2] {2, 4, 7, 8}
          }",
     );
-    let options = Options {
-        isa: cloakwork_kernels::best_isa(),
-        threads: 1,
-        memory_budget_bytes: None,
-        limb_major: true,
-        fuse: true,
-    };
+    let options = Options::new(cloakwork_kernels::best_isa(), 1);
     let plan = Arc::new(plan(verified, &options).unwrap());
     let mut executor = Executor::new(plan).unwrap();
     let run = RunOptions {
@@ -191,11 +176,8 @@ fn a_program_above_its_budget_is_refused_with_peak_and_budget() {
          device_to_host %o -> output \"o\"",
     );
     let options = Options {
-        isa: cloakwork_kernels::best_isa(),
-        threads: 1,
         memory_budget_bytes: Some(1 << 20),
-        limb_major: true,
-        fuse: true,
+        ..Options::new(cloakwork_kernels::best_isa(), 1)
     };
     let error = plan(verified, &options).unwrap_err();
     assert!(matches!(error, PlanError::Budget { .. }), "{error}");
@@ -212,13 +194,7 @@ fn moduli_that_a_program_computes_are_checked_before_they_divide() {
          %o = _modmul_ttt %a, %a, %q, %o
          device_to_host %o -> output \"o\"",
     );
-    let options = Options {
-        isa: cloakwork_kernels::best_isa(),
-        threads: 1,
-        memory_budget_bytes: None,
-        limb_major: true,
-        fuse: true,
-    };
+    let options = Options::new(cloakwork_kernels::best_isa(), 1);
     let plan = Arc::new(plan(verified, &options).unwrap());
     let mut executor = Executor::new(plan).unwrap();
     let outcome = executor.run(&HashMap::new(), &RunOptions::default(), &mut |_| true);
@@ -235,13 +211,7 @@ fn a_run_stops_when_its_caller_says_so() {
         source.push_str("%o = _modsum_ttc %a, %a, 7, %o\n");
     }
     source.push_str("device_to_host %o -> output \"o\"\n");
-    let options = Options {
-        isa: cloakwork_kernels::best_isa(),
-        threads: 1,
-        memory_budget_bytes: None,
-        limb_major: true,
-        fuse: true,
-    };
+    let options = Options::new(cloakwork_kernels::best_isa(), 1);
     let plan = Arc::new(plan(verified(&source), &options).unwrap());
     let mut executor = Executor::new(plan).unwrap();
     let mut asked = 0;
@@ -279,13 +249,7 @@ fn storages_that_cannot_be_limb_major_keep_the_natural_layout_in_all_their_views
 
 /// What a run of a program says.
 fn run(source: &str) -> Result<(), RunError> {
-    let options = Options {
-        isa: cloakwork_kernels::best_isa(),
-        threads: 1,
-        memory_budget_bytes: None,
-        limb_major: true,
-        fuse: true,
-    };
+    let options = Options::new(cloakwork_kernels::best_isa(), 1);
     let plan = Arc::new(plan(verified(source), &options).unwrap());
     let mut executor = Executor::new(plan).unwrap();
     let outcome = executor.run(&HashMap::new(), &RunOptions::default(), &mut |_| true);
@@ -377,13 +341,7 @@ fn indices_that_the_caller_overwrites_during_a_run_stay_what_they_were() {
         source.push_str("%o = _modsum_ttc %o, %o, 7, %o\n");
     }
     source.push_str("%o = take_along_axis %a, %i, 0, %o\ndevice_to_host %o -> output \"o\"\n");
-    let options = Options {
-        isa: cloakwork_kernels::best_isa(),
-        threads: 1,
-        memory_budget_bytes: None,
-        limb_major: true,
-        fuse: true,
-    };
+    let options = Options::new(cloakwork_kernels::best_isa(), 1);
     let verified = verified(&source);
     let shared = Arc::new(Shared((0..16).map(|_| AtomicU8::new(0)).collect()));
     let view = View::contiguous(Shape::new(&[2]).unwrap());
@@ -412,13 +370,7 @@ fn a_zeroized_executor_runs_again_as_before() {
          %o = _modsum_ttc %o, %a, 100, %o
          device_to_host %o -> i64[2] {9, 15}",
     );
-    let options = Options {
-        isa: cloakwork_kernels::best_isa(),
-        threads: 1,
-        memory_budget_bytes: None,
-        limb_major: true,
-        fuse: true,
-    };
+    let options = Options::new(cloakwork_kernels::best_isa(), 1);
     let mut executor = Executor::new(Arc::new(plan(verified, &options).unwrap())).unwrap();
     for _ in 0..2 {
         let run = RunOptions {
@@ -437,13 +389,7 @@ fn an_expected_value_of_another_type_differs_when_verified_and_only_then() {
         "%a = host_to_device i64[2] {3, 5}
          device_to_host %a -> i64[1] {3}",
     );
-    let options = Options {
-        isa: cloakwork_kernels::best_isa(),
-        threads: 1,
-        memory_budget_bytes: None,
-        limb_major: true,
-        fuse: true,
-    };
+    let options = Options::new(cloakwork_kernels::best_isa(), 1);
     let mut executor = Executor::new(Arc::new(plan(verified, &options).unwrap())).unwrap();
     let mut mismatches = |verify| {
         let run = RunOptions {

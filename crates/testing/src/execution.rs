@@ -35,13 +35,7 @@ fn filled(ty: &Type, word: fn(u64) -> i64) -> Option<HostTensor> {
 /// # Errors
 /// The planner's.
 pub fn planned(verified: &Arc<Verified>, threads: usize) -> Result<Arc<Plan>, String> {
-    let options = Options {
-        isa: best_isa(),
-        threads,
-        memory_budget_bytes: None,
-        limb_major: true,
-        fuse: true,
-    };
+    let options = Options::new(best_isa(), threads);
     plan(Arc::clone(verified), &options)
         .map(Arc::new)
         .map_err(|error| error.to_string())

@@ -40,11 +40,9 @@ fn configurations() -> Vec<Options> {
         for limb_major in [false, true] {
             for threads in 1..=3 {
                 all.push(Options {
-                    isa,
-                    threads,
-                    memory_budget_bytes: None,
                     limb_major,
                     fuse: threads != 1,
+                    ..Options::new(isa, threads)
                 });
             }
         }

@@ -89,10 +89,18 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
     device: Annotated[str, typer.Option(help="Where to run; see `cloakwork devices`.")] = "cpu",
     threads: Threads = None,
     memory_budget: Annotated[
-        str | None, typer.Option(help="Refuse to run with a higher peak, such as 2GiB.")
+        str | None,
+        typer.Option(help="The most memory, such as 2GiB; above it, tensors wait on disk."),
+    ] = None,
+    spill_dir: Annotated[
+        Path | None, typer.Option(help="Where they wait; by default with temporary files.")
     ] = None,
     trace: Annotated[
         Path | None, typer.Option(help="Write a trace that Perfetto and Chrome open.")
+    ] = None,
+    schedule_seed: Annotated[
+        int | None,
+        typer.Option(help="Run tasks in a random order of this number: a test of the schedule."),
     ] = None,
     generation: Generation = None,
     as_json: AsJson = False,
@@ -106,6 +114,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
             result = transcript.run(
                 verify=verify, bisect=bisect, device=device, threads=threads,
                 memory_budget=memory_budget, trace=trace, progress=progress,
+                schedule_seed=schedule_seed, spill_dir=spill_dir,
             )  # fmt: skip
         if as_json:
             print(json.dumps(_result_json(result), indent=2))

@@ -96,6 +96,7 @@ impl Builder<'_> {
         let geometry = self.intern(Geometry {
             dims: one.dims.as_slice().into(),
             split,
+            operands: operands.len() as u32,
             strides: one.strides.as_slice().into(),
             params: one.params.as_slice().into(),
         });

@@ -2,6 +2,7 @@
 
 use super::{Builder, Touch};
 use crate::PlanError;
+use crate::graph::Reach;
 use crate::plan::{Address, Download, Prepared, Space, StepCost};
 use cloakwork_ir::{DType, HostId, View};
 use cloakwork_ops::{Launch, LaunchInput, Source};
@@ -75,7 +76,9 @@ impl<'a> Builder<'a> {
             bytes: 2 * elements * dtype.size_bytes() as u64,
         };
         let geometry = self.geometry(&launch);
-        self.push(row, geometry, &addresses, Prepared::None, cost);
+        let reach = |view: &View| Reach::of(view, view.offset, dtype.size_bytes());
+        let operands = [(addresses[0], reach(to)), (addresses[1], reach(from))];
+        self.push(row, geometry, &operands, Prepared::None, cost);
         self.may_fuse(&[dtype.size_bytes(); 2]);
         Ok(())
     }

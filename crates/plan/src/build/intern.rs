@@ -2,7 +2,8 @@
 
 use super::Builder;
 use crate::fuse::{Candidate, MAX_OPERANDS};
-use crate::plan::{Address, Buffer, Geometry, Prepared, Space, Step, StepCost};
+use crate::graph::Reach;
+use crate::plan::{Address, Buffer, Geometry, Kind, Prepared, Space, Step, StepCost};
 use cloakwork_ir::DType;
 use cloakwork_kernels::{KernelRow, LaunchShape};
 use cloakwork_ops::Launch;
@@ -14,14 +15,14 @@ impl<'a> Builder<'a> {
         &mut self,
         row: &'static KernelRow,
         geometry: u32,
-        addresses: &[Address],
+        operands: &[(Address, Reach)],
         prepared: Prepared,
         cost: StepCost,
     ) {
         let scratch = row.scratch_bytes(&self.shape(geometry));
         self.scratch_bytes = self.scratch_bytes.max(scratch);
         let index = self.plan.steps.len() as u32;
-        for address in addresses {
+        for (address, _) in operands {
             if address.space == Space::Buffer {
                 let buffer = &mut self.plan.buffers[address.index as usize];
                 buffer.first = buffer.first.min(index);
@@ -33,9 +34,11 @@ impl<'a> Builder<'a> {
             .max(cost.operations)
             .min(u64::from(u32::MAX)) as u32;
         let first_address = self.plan.addresses.len() as u32;
-        self.plan.addresses.extend_from_slice(addresses);
+        self.plan.addresses.extend(operands.iter().map(|o| o.0));
+        self.reaches.extend(operands.iter().map(|o| o.1));
         let origin = self.origin;
         self.plan.steps.push(Step {
+            kind: Kind::Kernel,
             origin,
             geometry,
             first_address,
@@ -76,6 +79,7 @@ impl<'a> Builder<'a> {
         self.intern(Geometry {
             dims: launch.dims.as_slice().into(),
             split: launch.split as u32,
+            operands: launch.operands.len() as u32,
             strides: strides.collect(),
             params: launch.params.as_slice().into(),
         })

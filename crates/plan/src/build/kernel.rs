@@ -3,10 +3,11 @@
 use super::constants::Operands;
 use super::{Builder, Touch};
 use crate::PlanError;
+use crate::graph::Reach;
 use crate::plan::{Address, Check, Space, StepCost};
 use cloakwork_ir::DType;
 use cloakwork_kernels::{KernelRow, select};
-use cloakwork_ops::{Access, Body, ContentCheck, Launch, ParamKind, Source};
+use cloakwork_ops::{Access, Body, ContentCheck, Launch, LaunchOperand, ParamKind, Source};
 use cloakwork_verify::{Call, ValueId};
 use smallvec::SmallVec;
 
@@ -79,7 +80,7 @@ impl<'a> Builder<'a> {
         operations: u64,
         elementwise: bool,
     ) -> Result<(), PlanError> {
-        let mut addresses = SmallVec::<[Address; 6]>::new();
+        let mut addresses = SmallVec::<[(Address, Reach); 6]>::new();
         let mut dtypes = SmallVec::<[DType; 6]>::new();
         let result = launch
             .operands
@@ -90,23 +91,7 @@ impl<'a> Builder<'a> {
         for operand in &launch.operands {
             let dtype = self.dtype_of(call, operand.source).unwrap_or(result);
             let size = dtype.size_bytes() as i64;
-            addresses.push(match operand.source {
-                Source::Param(param) => {
-                    let value = call.value(param as usize);
-                    let value = value.ok_or_else(|| self.internal("no such operand"))?;
-                    let storage = self.value(value)?.storage;
-                    self.storage_address(storage, operand.offset * size)?
-                }
-                Source::Int(value) => self.pool_address(dtype, value),
-                Source::Temporary(_) => Address {
-                    space: Space::Buffer,
-                    index: self
-                        .temporary
-                        .ok_or_else(|| self.internal("a launch without its temporary"))?,
-                    offset: operand.offset * size,
-                },
-                Source::Null => Address::NULL,
-            });
+            addresses.push(self.operand(call, operand, dtype)?);
             if operand.source != Source::Null {
                 bytes += touched(&launch.dims, &operand.strides) * size as u64;
             }
@@ -120,7 +105,7 @@ impl<'a> Builder<'a> {
         let geometry = self.geometry(launch);
         let operands: Operands = addresses
             .iter()
-            .copied()
+            .map(|operand| operand.0)
             .zip(dtypes.iter().copied())
             .collect();
         let prepared = self.prepare(call, launch, (row, geometry), &operands);
@@ -131,6 +116,40 @@ impl<'a> Builder<'a> {
             self.may_fuse(&sizes);
         }
         Ok(())
+    }
+
+    /// Where an operand of a launch begins, and what may be touched of it.
+    fn operand(
+        &mut self,
+        call: &Call,
+        operand: &LaunchOperand,
+        dtype: DType,
+    ) -> Result<(Address, Reach), PlanError> {
+        let offset = operand.offset * dtype.size_bytes() as i64;
+        Ok(match operand.source {
+            Source::Param(param) => {
+                let value = call.value(param as usize);
+                let value = value.ok_or_else(|| self.internal("no such operand"))?;
+                let storage = self.value(value)?.storage;
+                let view = self.layout.view(self.verified, value);
+                let reach = Reach::of(view, operand.offset, dtype.size_bytes());
+                (self.storage_address(storage, offset)?, reach)
+            }
+            Source::Int(value) => (self.pool_address(dtype, value), Reach::default()),
+            Source::Temporary(_) => {
+                let index = self
+                    .temporary
+                    .ok_or_else(|| self.internal("a launch without its temporary"))?;
+                let bytes = self.plan.buffers[index as usize].bytes;
+                let address = Address {
+                    space: Space::Buffer,
+                    index,
+                    offset,
+                };
+                (address, Reach::whole(bytes, offset))
+            }
+            Source::Null => (Address::NULL, Reach::default()),
+        })
     }
 
     pub(super) fn dtype_of(&self, call: &Call, source: Source) -> Option<DType> {

@@ -9,9 +9,11 @@ mod results;
 
 use crate::arena;
 use crate::fuse::{Candidate, fuse};
+use crate::graph::{Graph, Reach, loosened};
 use crate::layout::Layout;
-use crate::plan::{Address, Options, Plan, Prepared, Step, StepCost};
-use crate::{Memory, PlanError, lower};
+use crate::plan::{Address, Options, Plan, Prepared};
+use crate::spill::fit;
+use crate::{Lowered, Memory, PlanError, lower};
 use cloakwork_ir::{DType, HostId};
 use cloakwork_verify::{Action, StorageId, Verified};
 use rustc_hash::FxHashMap;
@@ -24,6 +26,28 @@ use std::sync::Arc;
 /// No kernel for an op and its dtypes, or more memory than the budget.
 pub fn plan(verified: Arc<Verified>, options: &Options) -> Result<Plan, PlanError> {
     let lowered = lower(verified)?;
+    let found = plan_lowered(&lowered, options);
+    let Err(PlanError::Budget { least_bytes, .. }) = &found else {
+        return found;
+    };
+    if !options.fuse {
+        return found;
+    }
+    // A fusion needs all that its members touch at the same time, steps alone less.
+    let least_fused = *least_bytes;
+    let apart = Options {
+        fuse: false,
+        ..options.clone()
+    };
+    match (plan_lowered(&lowered, &apart), found) {
+        (Err(PlanError::Budget { least_bytes, .. }), Err(found)) => {
+            Err(found.with_least(least_bytes.min(least_fused)))
+        }
+        (apart, _) => apart,
+    }
+}
+
+fn plan_lowered(lowered: &Lowered, options: &Options) -> Result<Plan, PlanError> {
     let verified = &lowered.verified;
     let layout = Layout::choose(verified, options)?;
     let mut builder = Builder::new(verified, &layout, options);
@@ -31,24 +55,14 @@ pub fn plan(verified: Arc<Verified>, options: &Options) -> Result<Plan, PlanErro
         builder.origin = *step;
         builder.action(action)?;
     }
-    let mut plan = builder.finish(lowered.origins);
-    plan.memory.arena_bytes = arena::assign(&mut plan.buffers);
-    check_budget(&plan)?;
+    let (plan, reaches) = builder.finish(lowered.origins.clone());
+    let (mut plan, reaches) = fit(plan, reaches)?;
+    if options.threads > 1 {
+        let graph = Graph::of(&plan, &reaches);
+        plan.graph = Some(loosened(&mut plan, &reaches, graph));
+    }
     Ok(plan)
 }
-
-fn check_budget(plan: &Plan) -> Result<(), PlanError> {
-    match plan.options.memory_budget_bytes {
-        Some(budget_bytes) if plan.memory.peak_bytes() > budget_bytes => Err(PlanError::Budget {
-            memory: plan.memory,
-            budget_bytes,
-        }),
-        _ => Ok(()),
-    }
-}
-
-/// What a run keeps of a step beside the plan: a resolved launch.
-const LAUNCH_BYTES: usize = 48;
 
 /// Where a storage lies.
 #[derive(Clone, Copy)]
@@ -77,6 +91,8 @@ struct Builder<'a> {
     pool_index: FxHashMap<(DType, i64), u32>,
     prepared_index: FxHashMap<(usize, u32, Box<[Address]>), u32>,
     scratch_bytes: u64,
+    /// What steps may touch of their operands: an entry an address.
+    reaches: Vec<Reach>,
     /// Which steps may be fused: an entry a step.
     candidates: Vec<Candidate>,
     /// Memory that the launches of the call at hand share.
@@ -104,6 +120,8 @@ impl<'a> Builder<'a> {
             dynamic: Vec::new(),
             downloads: Vec::new(),
             checks: Vec::new(),
+            spilled: Vec::new(),
+            graph: None,
             limb_major_storages: layout.count() as u32,
             layout: layout.clone(),
             places: Vec::new(),
@@ -119,6 +137,7 @@ impl<'a> Builder<'a> {
             pool_index: FxHashMap::default(),
             prepared_index: FxHashMap::default(),
             scratch_bytes: 0,
+            reaches: Vec::new(),
             candidates: Vec::new(),
             temporary: None,
             origin: 0,
@@ -143,7 +162,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn finish(mut self, origins: Option<Arc<[u32]>>) -> Plan {
+    fn finish(mut self, origins: Option<Arc<[u32]>>) -> (Plan, Vec<Reach>) {
         // A dynamic constant lives while its step runs.
         for (index, step) in self.plan.steps.iter().enumerate() {
             if let Prepared::Dynamic(buffer) | Prepared::Dynamics { buffer, .. } = step.prepared {
@@ -158,18 +177,14 @@ impl<'a> Builder<'a> {
         let scratch = self.scratch_bytes.next_multiple_of(arena::ALIGNMENT_BYTES);
         let threads = self.plan.options.threads.max(1) as u64;
         self.plan.memory.scratch_bytes = scratch.saturating_mul(threads);
-        self.plan.memory.table_bytes = (self.plan.steps.len() * size_of::<Step>()
-            + self.plan.steps.len() * LAUNCH_BYTES
-            + self.plan.addresses.len() * (size_of::<Address>() + size_of::<usize>())
-            + self.plan.costs.len() * size_of::<StepCost>())
-            as u64;
+        self.plan.memory.table_bytes = self.plan.table_bytes();
         self.plan.origins = origins;
         let storages = 0..self.places.len() as u32;
         let places = storages
             .map(|id| self.storage_address(StorageId(id), 0).ok())
             .collect();
         self.plan.places = places;
-        self.plan
+        (self.plan, self.reaches)
     }
 }
 

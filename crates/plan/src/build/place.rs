@@ -1,6 +1,7 @@
 //! Where storages lie, and what they hold at first.
 
 use super::{Builder, Place, Touch};
+use crate::graph::Reach;
 use crate::plan::{Address, Prepared, Relaid, Space, StepCost};
 use crate::{PlanError, arena};
 use cloakwork_ir::{HostId, HostSlot, View};
@@ -186,7 +187,8 @@ impl<'a> Builder<'a> {
             bytes,
         };
         let geometry = self.geometry(&launch);
-        self.push(row, geometry, &[target], Prepared::None, cost);
+        let reach = Reach::of(&root, 0, dtype.size_bytes());
+        self.push(row, geometry, &[(target, reach)], Prepared::None, cost);
         Ok(())
     }
 }

@@ -1,0 +1,113 @@
+//! Places in the arena that let steps run side by side.
+//!
+//! A place that is taken again at once makes the step that takes it wait for the steps that used it
+//! before, which have nothing else to do with it. Where that costs time, places rest for a while
+//! before they are taken again, if that takes little more memory.
+
+use super::{Graph, Reach};
+use crate::arena;
+use crate::plan::{Buffer, Plan};
+
+/// Parts of a run's estimated time for which places rest, the longest first.
+const RESTS: [u64; 4] = [4, 16, 64, 256];
+
+/// The graph of a plan whose places rest where that pays: it moves the plan's buffers.
+pub(crate) fn loosened(plan: &mut Plan, reaches: &[Reach], graph: Graph) -> Graph {
+    let far = |better: &Graph, than: &Graph| {
+        let better = better.expected_ns();
+        better.saturating_add(better / 8) < than.expected_ns()
+    };
+    let least_ns = graph.total_ns / graph.threads.max(1);
+    if least_ns.saturating_add(least_ns / 4) >= graph.expected_ns() {
+        return graph;
+    }
+    let tight = plan.buffers.clone();
+    let tight_bytes = plan.memory.arena_bytes;
+    let most_bytes = most(plan);
+    let apart = place_apart(&mut plan.buffers);
+    let free = apart.then(|| Graph::of(plan, reaches));
+    if free.is_some_and(|free| far(&free, &graph)) {
+        for rest in RESTS {
+            plan.buffers.clone_from(&tight);
+            plan.memory.arena_bytes = place_resting(plan, graph.total_ns / rest);
+            if plan.memory.arena_bytes <= most_bytes {
+                let found = Graph::of(plan, reaches);
+                if far(&found, &graph) {
+                    return found;
+                }
+            }
+        }
+    }
+    plan.buffers = tight;
+    plan.memory.arena_bytes = tight_bytes;
+    graph
+}
+
+/// What the arena may take: a quarter more than it must, within the budget.
+fn most(plan: &Plan) -> u64 {
+    let memory = &plan.memory;
+    let rest = memory.peak_bytes().saturating_sub(memory.arena_bytes);
+    let budget = plan.options.memory_budget_bytes.unwrap_or(u64::MAX);
+    let quarter = memory.arena_bytes.saturating_add(memory.arena_bytes / 4);
+    quarter.min(budget.saturating_sub(rest))
+}
+
+/// Gives every buffer a place that no other has. False if there is no room for that in numbers.
+fn place_apart(buffers: &mut [Buffer]) -> bool {
+    let mut end = 0u64;
+    for buffer in buffers {
+        buffer.offset = end;
+        let padded = buffer
+            .bytes
+            .checked_next_multiple_of(arena::ALIGNMENT_BYTES);
+        match padded.and_then(|padded| end.checked_add(padded)) {
+            Some(next) if i64::try_from(next).is_ok() => end = next,
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Places buffers as if they lived so much longer, and returns the arena's size.
+fn place_resting(plan: &mut Plan, rest_ns: u64) -> u64 {
+    let mut begins = Vec::with_capacity(plan.steps.len() + 1);
+    let mut now = 0u64;
+    for step in &plan.steps {
+        begins.push(now);
+        now += u64::from(step.weight).max(1);
+    }
+    begins.push(now);
+    let last = begins.len() - 1;
+    let mut resting = plan.buffers.clone();
+    for buffer in &mut resting {
+        let end = begins[(buffer.last as usize + 1).min(last)].saturating_add(rest_ns);
+        let until = begins.partition_point(|&begin| begin < end);
+        buffer.last = buffer.last.max(until.saturating_sub(1) as u32);
+    }
+    let bytes = arena::assign(&mut resting);
+    for (buffer, placed) in plan.buffers.iter_mut().zip(resting) {
+        buffer.offset = placed.offset;
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place_apart;
+    use crate::plan::Buffer;
+
+    #[test]
+    fn buffers_apart_share_nothing() {
+        let buffer = |bytes| Buffer {
+            bytes,
+            offset: 0,
+            first: 0,
+            last: 0,
+        };
+        let mut buffers = [buffer(1), buffer(100), buffer(0), buffer(64)];
+        assert!(place_apart(&mut buffers));
+        let offsets: Vec<u64> = buffers.iter().map(|buffer| buffer.offset).collect();
+        assert_eq!(offsets, [0, 64, 192, 192]);
+        assert!(!place_apart(&mut [buffer(u64::MAX), buffer(1)]));
+    }
+}

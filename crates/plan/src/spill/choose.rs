@@ -1,0 +1,214 @@
+//! Which buffer leaves memory when, and which one comes back: Belady's rule.
+
+use super::units::{Touch, Units, padded};
+use crate::plan::Buffer;
+use std::collections::BTreeSet;
+
+/// What happens before a unit, so that it has room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Move {
+    /// A buffer is written to disk, and its place is free.
+    Out(u32),
+    /// What is on disk of a buffer is all of it; its place is free.
+    Leave(u32),
+    /// A buffer is read from disk.
+    In(u32),
+}
+
+/// Never used again.
+const NEVER: u32 = u32::MAX;
+
+/// A buffer while units run.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    here: bool,
+    /// Something has been written to it.
+    begun: bool,
+    /// It holds what is not on disk.
+    dirty: bool,
+    /// Its entry in the list of uses that comes next.
+    next_use: usize,
+}
+
+struct Memory<'a> {
+    buffers: &'a [Buffer],
+    states: Vec<State>,
+    /// For each buffer the units that touch it, ended by `NEVER`.
+    uses: Vec<u32>,
+    /// Those in memory by their next use.
+    here: BTreeSet<(u32, u32)>,
+    bytes: u64,
+    moves: Vec<(u32, Move)>,
+}
+
+/// The moves by which no more than so many bytes of buffers are in memory at a time, with the units
+/// before which they happen. None if some unit touches more.
+pub(super) fn choose(
+    units: &Units,
+    buffers: &[Buffer],
+    most_bytes: u64,
+) -> Option<Vec<(u32, Move)>> {
+    let mut memory = Memory::new(units, buffers);
+    for (index, unit) in (0u32..).zip(&units.all) {
+        let touches = units.touches(unit);
+        memory.make_room(index, touches, most_bytes)?;
+        for touch in touches {
+            memory.enter(index, touch.buffer);
+        }
+        for touch in touches {
+            memory.used(index, *touch);
+        }
+    }
+    Some(memory.moves)
+}
+
+impl<'a> Memory<'a> {
+    fn new(units: &Units, buffers: &'a [Buffer]) -> Self {
+        let mut counts = vec![1usize; buffers.len()];
+        let all = || (0u32..).zip(&units.all);
+        for (_, unit) in all() {
+            let touches = units.touches(unit).iter();
+            touches.for_each(|touch| counts[touch.buffer as usize] += 1);
+        }
+        let mut states = vec![State::default(); buffers.len()];
+        let mut sum = 0;
+        for (state, count) in states.iter_mut().zip(counts) {
+            state.next_use = sum;
+            sum += count;
+        }
+        let mut uses = vec![NEVER; sum];
+        let mut ends: Vec<usize> = states.iter().map(|state| state.next_use).collect();
+        for (index, unit) in all() {
+            for touch in units.touches(unit) {
+                let end = &mut ends[touch.buffer as usize];
+                uses[*end] = index;
+                *end += 1;
+            }
+        }
+        Self {
+            buffers,
+            states,
+            uses,
+            here: BTreeSet::new(),
+            bytes: 0,
+            moves: Vec::new(),
+        }
+    }
+
+    fn size(&self, buffer: u32) -> u64 {
+        padded(&self.buffers[buffer as usize])
+    }
+
+    fn next_use(&self, buffer: u32) -> u32 {
+        self.uses[self.states[buffer as usize].next_use]
+    }
+
+    /// Sends buffers away until what a unit lacks has room.
+    fn make_room(&mut self, unit: u32, touches: &[Touch], most_bytes: u64) -> Option<()> {
+        let lacking = touches
+            .iter()
+            .filter(|t| !self.states[t.buffer as usize].here);
+        let sizes = lacking.map(|touch| self.size(touch.buffer));
+        let wanted = sizes.fold(0, u64::saturating_add);
+        while self.bytes.saturating_add(wanted) > most_bytes {
+            let &(next, buffer) = self.here.last()?;
+            if next <= unit {
+                return None;
+            }
+            self.here.remove(&(next, buffer));
+            self.bytes -= self.size(buffer);
+            let state = &mut self.states[buffer as usize];
+            let leaving = if state.dirty {
+                Move::Out(buffer)
+            } else {
+                Move::Leave(buffer)
+            };
+            (state.here, state.dirty) = (false, false);
+            self.moves.push((unit, leaving));
+        }
+        Some(())
+    }
+
+    fn enter(&mut self, unit: u32, buffer: u32) {
+        if self.states[buffer as usize].here {
+            return;
+        }
+        let size = self.size(buffer);
+        let next = self.next_use(buffer);
+        let state = &mut self.states[buffer as usize];
+        state.here = true;
+        if state.begun {
+            self.moves.push((unit, Move::In(buffer)));
+        }
+        if size > 0 {
+            self.bytes += size;
+            self.here.insert((next, buffer));
+        }
+    }
+
+    /// Notes that a unit is done with a buffer.
+    fn used(&mut self, unit: u32, touch: Touch) {
+        let size = self.size(touch.buffer);
+        self.here.remove(&(unit, touch.buffer));
+        let state = &mut self.states[touch.buffer as usize];
+        state.begun = true;
+        state.dirty |= touch.writes;
+        state.next_use += 1;
+        let next = self.next_use(touch.buffer);
+        if next == NEVER {
+            self.bytes -= size;
+        } else if size > 0 {
+            self.here.insert((next, touch.buffer));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::units::Units;
+    use super::{Move, choose};
+    use crate::plan::Buffer;
+
+    /// Units that touch such buffers of 64 bytes each, each writing the first of its own.
+    fn moves(units: &[&[u32]], most_buffers: u64) -> Option<Vec<(u32, Move)>> {
+        let buffer = Buffer {
+            bytes: 64,
+            offset: 0,
+            first: 0,
+            last: 0,
+        };
+        let units = Units::of_lists(units);
+        choose(&units, &[buffer; 8], most_buffers * 64)
+    }
+
+    #[test]
+    fn nothing_moves_where_all_has_room() {
+        assert_eq!(moves(&[&[0], &[1, 0], &[2, 1]], 2), Some(vec![]));
+    }
+
+    #[test]
+    fn the_one_used_last_goes_and_comes_back() {
+        let units: &[&[u32]] = &[&[0], &[1], &[2, 1], &[3, 0]];
+        let expected = vec![(2, Move::Out(0)), (3, Move::In(0))];
+        assert_eq!(moves(units, 2), Some(expected));
+    }
+
+    #[test]
+    fn what_was_not_written_since_is_not_written_again() {
+        let units: &[&[u32]] = &[
+            &[0],
+            &[1, 0],
+            &[2, 1],
+            &[3, 0],
+            &[4, 3],
+            &[5, 0],
+            &[6, 4, 5],
+        ];
+        let found = moves(units, 2);
+        assert_eq!(found, None, "the last touches three");
+        let found = moves(&units[..6], 2).unwrap();
+        let outs = found.iter().filter(|(_, one)| *one == Move::Out(0)).count();
+        let ins = found.iter().filter(|(_, one)| *one == Move::In(0)).count();
+        assert_eq!((outs, ins), (1, 2), "{found:?}");
+    }
+}

@@ -1,0 +1,58 @@
+//! Fits a plan into a budget: buffers that wait for a long time wait on disk.
+//!
+//! Which ones is decided by Belady's rule: where memory is short, the buffer goes whose next use
+//! is furthest. It is written once, and again only after a step has written it; where it is used
+//! next, it comes back as a buffer of its own, with a place of its own.
+
+mod choose;
+mod rewrite;
+mod units;
+
+use crate::graph::Reach;
+use crate::plan::Plan;
+use crate::{PlanError, arena};
+use choose::choose;
+use rewrite::rewrite;
+use units::Units;
+
+/// Places are found by heuristics: where they leave holes, less memory is tried so often.
+const ROUNDS: u32 = 16;
+
+/// A plan that has its places and keeps to its budget: as it is, or with buffers on disk.
+///
+/// # Errors
+/// It cannot be done.
+pub(crate) fn fit(mut plan: Plan, reaches: Vec<Reach>) -> Result<(Plan, Vec<Reach>), PlanError> {
+    plan.memory.arena_bytes = arena::assign(&mut plan.buffers);
+    let peak_bytes = plan.memory.peak_bytes();
+    let budget_bytes = plan.options.memory_budget_bytes.unwrap_or(u64::MAX);
+    if peak_bytes <= budget_bytes {
+        return Ok((plan, reaches));
+    }
+    let rest_bytes = peak_bytes.saturating_sub(plan.memory.arena_bytes);
+    let units = Units::of(&plan);
+    let mut least_bytes = rest_bytes.saturating_add(units.most_at_once(&plan.buffers));
+    let mut reached_bytes = u64::MAX;
+    let mut room = budget_bytes.checked_sub(rest_bytes);
+    for _ in 0..ROUNDS {
+        let Some(bytes) = room else { break };
+        let Some(moves) = choose(&units, &plan.buffers, bytes) else {
+            break;
+        };
+        let (fitted, reaches) = rewrite(&plan, &reaches, &units, &moves)?;
+        let peak = fitted.memory.peak_bytes();
+        if peak <= budget_bytes {
+            return Ok((fitted, reaches));
+        }
+        reached_bytes = reached_bytes.min(peak);
+        room = bytes.checked_sub(peak - budget_bytes);
+    }
+    if least_bytes <= budget_bytes {
+        least_bytes = reached_bytes;
+    }
+    Err(PlanError::Budget {
+        memory: plan.memory,
+        least_bytes: least_bytes.min(peak_bytes),
+        budget_bytes,
+    })
+}
