@@ -93,9 +93,11 @@ impl Finding {
     }
 }
 
-fn rule(code: &str) -> &'static str {
+fn rule(code: &'static str) -> &'static str {
     match code {
-        "unknown-op" | "limits" => "V01",
+        // What reads and lowers programs has the rules themselves for codes.
+        _ if code.starts_with('V') => code,
+        "limits" => "V01",
         "undefined-name" | "unwritten-read" => "V02",
         "redefinition" | "shadowed-name" | "result-name" => "V03",
         "use-after-free" => "V04",

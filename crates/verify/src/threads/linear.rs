@@ -64,6 +64,7 @@ pub fn linearize(from: &Program) -> Linear {
                 let args = queued.remove(&node.step).unwrap_or_default();
                 writer.op(node.step, op, args);
             }
+            (Step::Free(_), Phase::Issue) => {}
             (Step::Free(symbol), _) => {
                 if let Some(name) = writer.names.remove(symbol) {
                     writer.push(node.step, Step::Free(name));

@@ -104,6 +104,8 @@ impl<'p> Checker<'p> {
                 let call = call.map(|(spelling, call)| (spelling, self.with_constants(call)));
                 self.sense(op, call);
             }
+            // A stream gives memory back where it comes to it.
+            (Step::Free(_), Phase::Issue) => {}
             (Step::Free(symbol), _) => self.give_back(walk, *symbol),
             (Step::Threaded(step), Phase::Whole) => self.threaded(walk, step),
             _ => {}

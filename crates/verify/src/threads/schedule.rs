@@ -309,7 +309,7 @@ impl Simulation<'_> {
             Step::Threaded(Threaded::Record { stream, .. } | Threaded::Wait { stream, .. }) => {
                 *stream
             }
-            Step::Op(_) => self.threads.note(step).stream,
+            Step::Op(_) | Step::Free(_) => self.threads.note(step).stream,
             _ => None,
         };
         self.index.streams.get(&name?).copied()
