@@ -1,5 +1,6 @@
-//! Programs and tensors as files: HEAL's JSON in all its forms, NumPy's `.npy`, tensors that
-//! `torch.save` wrote, Cloakwork's own container, and what circom and snarkjs write.
+//! Programs and tensors as files: HEAL's JSON in all its forms, programs of the instruction set of
+//! zero-knowledge proofs, NumPy's `.npy`, tensors that `torch.save` wrote, Cloakwork's own
+//! container, and what circom and snarkjs write.
 //!
 //! Every byte that is read is untrusted: no input panics, runs code, or takes memory out of
 //! proportion to its size. A file that is written appears whole or not at all.
@@ -17,6 +18,7 @@ mod load;
 mod npy;
 mod source;
 mod torch;
+pub mod zk;
 
 pub use base64::decode as decode_base64;
 pub use container::{Container, save_container};

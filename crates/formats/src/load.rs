@@ -1,6 +1,6 @@
 //! Files by their contents: which reader gets them.
 
-use crate::{LoadError, container, heal, npy, source, torch};
+use crate::{LoadError, container, heal, npy, source, torch, zk};
 use cloakwork_ir::{Bytes, HostTensor, Program};
 use std::path::Path;
 
@@ -46,6 +46,11 @@ pub fn load_bytes(bytes: &Bytes, checksums: bool) -> Result<Program, LoadError> 
         kind(
             "a zip archive",
             "a tensor that torch.save wrote is loaded as such; unpack others",
+        )
+    } else if zk::is_program(start) {
+        kind(
+            "a program of the instruction set",
+            "load it with cloakwork.zk.Program.load",
         )
     } else if start.starts_with(b"\x1f\x8b") {
         kind("a gzip file", "unpack it first")

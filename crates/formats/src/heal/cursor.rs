@@ -15,7 +15,7 @@ const MAX_DEPTH: u32 = 128;
 
 /// What kind of value comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Object,
     Array,
     Text,
@@ -25,23 +25,23 @@ pub(super) enum Kind {
 
 /// The inside of a string as it stands in the file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Raw<'a> {
+pub(crate) struct Raw<'a> {
     /// The byte after the opening quote.
-    pub(super) start: usize,
+    pub(crate) start: usize,
     /// The bytes between the quotes.
-    pub(super) bytes: &'a [u8],
+    pub(crate) bytes: &'a [u8],
     /// Whether there are backslashes among them.
-    pub(super) escaped: bool,
+    pub(crate) escaped: bool,
 }
 
 /// A place in a text.
-pub(super) struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     text: &'a [u8],
     at: usize,
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new(text: &'a [u8]) -> Self {
+    pub(crate) fn new(text: &'a [u8]) -> Self {
         // Some editors put a byte order mark before UTF-8.
         let at = if text.starts_with(b"\xef\xbb\xbf") {
             3
@@ -51,19 +51,24 @@ impl<'a> Cursor<'a> {
         Self { text, at }
     }
 
+    /// How many bytes it has passed.
+    pub(crate) fn passed(&self) -> usize {
+        self.at
+    }
+
     /// The byte that the next value begins at.
-    pub(super) fn at(&mut self) -> usize {
+    pub(crate) fn at(&mut self) -> usize {
         self.blank();
         self.at
     }
 
     /// Goes back to a place that [`Cursor::at`] gave.
-    pub(super) fn seek(&mut self, at: usize) {
+    pub(crate) fn seek(&mut self, at: usize) {
         self.at = at;
     }
 
     /// The kind of the next value; an error if none comes.
-    pub(super) fn peek(&mut self) -> Result<Kind, Fault> {
+    pub(crate) fn peek(&mut self) -> Result<Kind, Fault> {
         self.blank();
         match self.byte() {
             Some(b'{') => Ok(Kind::Object),
@@ -76,7 +81,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads an object; `field` must take each value, and gets the key before it.
-    pub(super) fn object(
+    pub(crate) fn object(
         &mut self,
         mut field: impl FnMut(&mut Self, &str) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
@@ -100,7 +105,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads an array; `item` must take each value, and gets its index.
-    pub(super) fn array(
+    pub(crate) fn array(
         &mut self,
         mut item: impl FnMut(&mut Self, usize) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
@@ -118,13 +123,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a string.
-    pub(super) fn string(&mut self) -> Result<Cow<'a, str>, Fault> {
+    pub(crate) fn string(&mut self) -> Result<Cow<'a, str>, Fault> {
         let raw = self.raw_string()?;
         text::decode(raw)
     }
 
     /// Finds the end of a string, whatever is in it.
-    pub(super) fn raw_string(&mut self) -> Result<Raw<'a>, Fault> {
+    pub(crate) fn raw_string(&mut self) -> Result<Raw<'a>, Fault> {
         self.expect(b'"', "a string")?;
         let start = self.at;
         let mut escaped = false;
@@ -155,7 +160,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a number, as text.
-    pub(super) fn number(&mut self) -> Result<&'a str, Fault> {
+    pub(crate) fn number(&mut self) -> Result<&'a str, Fault> {
         self.blank();
         let rest = self.text.get(self.at..).unwrap_or(&[]);
         let length = number_length(rest).ok_or_else(|| self.fault("a number"))?;
@@ -166,7 +171,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads `true`, `false` or `null`.
-    pub(super) fn word(&mut self) -> Result<Option<bool>, Fault> {
+    pub(crate) fn word(&mut self) -> Result<Option<bool>, Fault> {
         self.blank();
         let rest = self.text.get(self.at..).unwrap_or(&[]);
         let words = [
@@ -184,7 +189,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Passes a value of any kind.
-    pub(super) fn skip(&mut self) -> Result<(), Fault> {
+    pub(crate) fn skip(&mut self) -> Result<(), Fault> {
         self.skip_within(0)
     }
 
@@ -208,14 +213,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// Passes a value of any kind and says in words what it was.
-    pub(super) fn skip_described(&mut self) -> Result<String, Fault> {
+    pub(crate) fn skip_described(&mut self) -> Result<String, Fault> {
         let described = self.describe();
         self.skip()?;
         Ok(described)
     }
 
     /// Succeeds at the end of the text.
-    pub(super) fn end(&mut self) -> Result<(), Fault> {
+    pub(crate) fn end(&mut self) -> Result<(), Fault> {
         self.blank();
         if self.byte().is_none() {
             Ok(())
@@ -225,7 +230,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// An error at the next value.
-    pub(super) fn fault(&mut self, expected: &str) -> Fault {
+    pub(crate) fn fault(&mut self, expected: &str) -> Fault {
         self.blank();
         let got = self.describe();
         let fault = Fault::new(self.at, expected, &got);

@@ -34,7 +34,7 @@ pub(super) fn describe(rest: &[u8]) -> String {
 }
 
 /// How long the number at the start of a text is, by JSON's grammar.
-pub(super) fn number_length(text: &[u8]) -> Option<usize> {
+pub(crate) fn number_length(text: &[u8]) -> Option<usize> {
     let digits = |from: usize| {
         text.get(from..)
             .unwrap_or(&[])

@@ -12,7 +12,7 @@ enum Part {
 
 /// An error of the reader. One pointer wide, for results are passed at each value.
 #[derive(Clone, Debug)]
-pub(super) struct Fault(Box<Inner>);
+pub(crate) struct Fault(Box<Inner>);
 
 #[derive(Clone, Debug)]
 struct Inner {
@@ -26,7 +26,7 @@ struct Inner {
 }
 
 impl Fault {
-    pub(super) fn new(offset: usize, expected: &str, got: &str) -> Self {
+    pub(crate) fn new(offset: usize, expected: &str, got: &str) -> Self {
         let (expected, got) = (expected.into(), got.into());
         let (hint, step, path) = ("".into(), None, Vec::new());
         Self(Box::new(Inner {
@@ -39,28 +39,28 @@ impl Fault {
         }))
     }
 
-    pub(super) fn hint(mut self, hint: &str) -> Self {
+    pub(crate) fn hint(mut self, hint: &str) -> Self {
         self.0.hint = hint.into();
         self
     }
 
-    pub(super) fn at_step(mut self, step: usize) -> Self {
+    pub(crate) fn at_step(mut self, step: usize) -> Self {
         self.0.step = Some(step as u64);
         self
     }
 
-    pub(super) fn within_key(mut self, key: &str) -> Self {
+    pub(crate) fn within_key(mut self, key: &str) -> Self {
         self.0.path.push(Part::Key(key.into()));
         self
     }
 
-    pub(super) fn within_index(mut self, index: usize) -> Self {
+    pub(crate) fn within_index(mut self, index: usize) -> Self {
         self.0.path.push(Part::Index(index));
         self
     }
 
     /// The error as the caller gets it.
-    pub(super) fn finish(self, text: &[u8]) -> LoadError {
+    pub(crate) fn finish(self, text: &[u8]) -> LoadError {
         let Inner {
             offset,
             expected,
@@ -90,7 +90,7 @@ impl Fault {
 }
 
 /// The error of a payload whose text begins at `start`.
-pub(super) fn payload(
+pub(crate) fn payload(
     text: &[u8],
     start: usize,
     step: usize,

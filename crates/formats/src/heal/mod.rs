@@ -3,10 +3,10 @@
 //! makes sense is the verifier's matter.
 
 mod arg;
-mod cursor;
+pub(crate) mod cursor;
 mod describe;
 mod entry;
-mod fault;
+pub(crate) mod fault;
 mod generation;
 mod payload;
 mod pretty;
@@ -20,6 +20,7 @@ pub use write::save_heal;
 use crate::LoadError;
 use cloakwork_ir::{HostSlot, Program};
 use cursor::{Cursor, Kind};
+pub(crate) use describe::number_length;
 use entry::Sink;
 use fault::Fault;
 

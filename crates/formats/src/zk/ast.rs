@@ -1,0 +1,380 @@
+//! A program of the instruction set as it is written: every field of every instruction.
+
+use super::value::Value;
+use cloakwork_ir::DType;
+
+/// Named entries in the order of the file.
+pub type Table<T> = Vec<(String, T)>;
+
+/// A program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ast {
+    /// The curve that types mean which name none.
+    pub curve: Option<Curve>,
+    /// Registers: what they hold and where.
+    pub registers: Table<Register>,
+    /// What each run is given.
+    pub inputs: Table<Input>,
+    /// What `Store` fills.
+    pub outputs: Table<Type>,
+    /// Data of the program.
+    pub constants: Table<Constant>,
+    /// Events.
+    pub events: Table<Event>,
+    /// Streams, by their device.
+    pub streams: Table<String>,
+    /// Functions that the program says it calls.
+    pub functions: Vec<String>,
+    /// Bytes that each device may hold.
+    pub budget: Table<u64>,
+    /// The main thread.
+    pub main: Vec<Instruction>,
+}
+
+/// A curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Curve {
+    /// BN254.
+    Bn254,
+    /// BLS12-381.
+    Bls381,
+}
+
+impl Curve {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Bn254, Self::Bls381];
+
+    /// Its name in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bn254 => "bn254",
+            Self::Bls381 => "bls12_381",
+        }
+    }
+
+    /// Points of its groups.
+    #[must_use]
+    pub const fn points(self, group: Group) -> DType {
+        match (self, group) {
+            (Self::Bn254, Group::G1) => DType::Bn254G1,
+            (Self::Bn254, Group::G2) => DType::Bn254G2,
+            (Self::Bls381, Group::G1) => DType::Bls381G1,
+            (Self::Bls381, Group::G2) => DType::Bls381G2,
+        }
+    }
+}
+
+/// A group of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// Over the base field.
+    G1,
+    /// Over its extension.
+    G2,
+}
+
+/// What the elements of a polynomial are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repr {
+    /// Coefficients.
+    Coef,
+    /// Values at roots of unity.
+    Lagrange,
+}
+
+impl Repr {
+    /// Its name in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Coef => "coef",
+            Self::Lagrange => "lagrange",
+        }
+    }
+}
+
+/// The type of a register. Scalars, points and bytes are tensors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// Elements.
+    Tensor {
+        /// Of what type.
+        dtype: DType,
+        /// Sizes.
+        shape: Vec<u64>,
+        /// What they are, of a polynomial.
+        repr: Option<Repr>,
+    },
+    /// A Fiat-Shamir transcript.
+    Transcript {
+        /// The curve.
+        curve: Curve,
+        /// `blake2b` or `keccak256`.
+        hash: String,
+        /// Bytes that it has room for.
+        bytes: u64,
+    },
+    /// Several registers under one name.
+    Tuple(Vec<Type>),
+    /// Bytes; how many is not said for outputs.
+    Bytes(Option<u64>),
+}
+
+impl Type {
+    /// Dtype and sizes; none for tuples, and bytes without a number.
+    #[must_use]
+    pub fn tensor(&self) -> Option<(DType, Vec<u64>)> {
+        match self {
+            Self::Tensor { dtype, shape, .. } => Some((*dtype, shape.clone())),
+            Self::Transcript { bytes, .. } => Some((DType::U8, vec![*bytes])),
+            Self::Bytes(n) => n.map(|n| (DType::U8, vec![n])),
+            Self::Tuple(_) => None,
+        }
+    }
+}
+
+/// What a register is declared as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Register {
+    /// What it holds.
+    pub ty: Type,
+    /// Where: `cpu`, `gpu:0`, `disk`.
+    pub device: String,
+}
+
+/// What a run is given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// Its type.
+    pub ty: Type,
+    /// Where it lies.
+    pub device: String,
+    /// Whether the program may write it and must free it.
+    pub consume: bool,
+}
+
+/// Data of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Constant {
+    /// Its type.
+    pub ty: Type,
+    /// Where it lies.
+    pub device: String,
+    /// Its elements.
+    pub data: Data,
+}
+
+/// Elements, in canonical form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Data {
+    /// Integers as written, row-major; points are x, y.
+    Values(Vec<Value>),
+    /// Little-endian words in a file beside the program.
+    File {
+        /// Its name; no way out of the program's folder.
+        file: String,
+        /// Bytes before the first element.
+        offset: u64,
+        /// How many bytes.
+        bytes: u64,
+        /// Their SHA-256, in hexadecimal.
+        sha256: Option<String>,
+    },
+}
+
+/// What an event is declared as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The device whose streams record it; none: a thread does.
+    pub device: Option<String>,
+}
+
+/// An instruction with what may stand beside each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// What it does.
+    pub op: Operation,
+    /// Its name in messages; none: its path, such as `main/12`.
+    pub id: Option<String>,
+    /// Where the call of the builder stands that made it.
+    pub src_loc: Option<String>,
+    /// A label for profiles.
+    pub track: Option<String>,
+}
+
+/// Place in a static plan of memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Which pool.
+    pub pool: String,
+    /// Bytes before it.
+    pub offset: u64,
+}
+
+/// One axis of a slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// One index; the axis goes.
+    Index(u64),
+    /// `start:stop:step`.
+    Range(u64, u64, u64),
+    /// All axes that no other entry means.
+    Rest,
+}
+
+/// What a slice takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sliced {
+    /// `start:end:step` of a tensor of one axis.
+    Range(u64, u64, u64),
+    /// An entry an axis.
+    Entries(Vec<Entry>),
+}
+
+/// A view of another shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Viewed {
+    /// The same elements row-major.
+    Reshape(Vec<u64>),
+    /// The axes in this order.
+    Permute(Vec<u64>),
+    /// An axis of size one, repeated.
+    Expand {
+        /// Which axis.
+        axis: u64,
+        /// How many times.
+        repeat: u64,
+    },
+    /// NumPy's broadcast.
+    Broadcast(Vec<u64>),
+}
+
+/// What an instruction does; fields as in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Operation {
+    Allocate {
+        id: String,
+        device: String,
+        typ: Type,
+        at: Option<Placed>,
+        zero: bool,
+    },
+    Deallocate {
+        id: String,
+    },
+    RemoveRegister {
+        id: String,
+    },
+    MoveRegister {
+        src: String,
+        dst: String,
+    },
+    Transfer {
+        src_id: String,
+        dst_id: String,
+        src_device: String,
+        dst_device: String,
+        stream: Option<String>,
+        pad: bool,
+    },
+    LoadConstant {
+        src: String,
+        dst: String,
+    },
+    LoadInput {
+        src: String,
+        dst: String,
+    },
+    Store {
+        src: String,
+        output: String,
+    },
+    Element {
+        src: String,
+        dst: String,
+        index: u64,
+        stream: Option<String>,
+    },
+    Rotation {
+        src: String,
+        dst: String,
+        shift: i64,
+    },
+    Slice {
+        src: String,
+        dst: String,
+        what: Sliced,
+    },
+    SetSliceMeta {
+        src: String,
+        dst: String,
+        offset: i64,
+        len: u64,
+    },
+    View {
+        src: String,
+        dst: String,
+        what: Viewed,
+    },
+    AssembleTuple {
+        vars: Vec<String>,
+        dst: String,
+    },
+    FuncCall {
+        func: String,
+        arg_mut: Vec<String>,
+        arg: Vec<String>,
+        attrs: Vec<(String, Value)>,
+        stream: Option<String>,
+    },
+    Blind {
+        dst: String,
+        start: u64,
+        end: u64,
+        domain: Option<String>,
+        stream: Option<String>,
+    },
+    AssertEq {
+        value: String,
+        expected: String,
+        msg: Option<String>,
+    },
+    Print {
+        id: String,
+        label: String,
+    },
+    Fork {
+        new_thread: String,
+        instructions: Vec<Instruction>,
+    },
+    Join {
+        thread: String,
+    },
+    Record {
+        event: String,
+        stream: Option<String>,
+    },
+    Wait {
+        event: String,
+        slave: Option<String>,
+        stream: Option<String>,
+    },
+    SegmentStart {
+        name: String,
+    },
+    SegmentEnd {
+        name: Option<String>,
+    },
+    Return {
+        id: Vec<String>,
+        /// Whether it is written as a list.
+        list: bool,
+    },
+    /// It cannot be read; it would define these registers.
+    Unreadable {
+        op: String,
+        defines: Vec<String>,
+    },
+}

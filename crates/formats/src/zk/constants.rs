@@ -1,0 +1,256 @@
+//! Data of a program: inline integers, or a part of a file beside it.
+#![expect(clippy::result_large_err, reason = "a few results a constant")]
+
+use super::ast::{Constant, Data, Table};
+use super::finding::Finding;
+use super::value::Value;
+use cloakwork_ir::{Bytes, DType, HostTensor, Shape, View};
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
+
+/// Where files of constants are found.
+#[derive(Clone)]
+pub enum Files {
+    /// In this folder.
+    Folder(PathBuf),
+    /// Here, by name.
+    Memory(HashMap<String, Bytes>),
+}
+
+/// A constant's elements in canonical form: for numbers their own, for fields and points u64 words
+/// `[.., words]`.
+#[derive(Clone, Debug)]
+pub struct Canonical {
+    /// What the elements are.
+    pub dtype: DType,
+    /// The words.
+    pub words: HostTensor,
+}
+
+/// How many u64 words hold an element in canonical form.
+#[must_use]
+pub const fn canonical_words(dtype: DType) -> usize {
+    dtype.size_bytes().div_ceil(8)
+}
+
+/// The elements of all constants that can be read; the others are findings.
+pub(super) fn load(
+    constants: &Table<Constant>,
+    files: &Files,
+    found: &mut Vec<Finding>,
+) -> HashMap<String, Canonical> {
+    let mut loaded = HashMap::new();
+    let mut opened = HashMap::new();
+    for (name, constant) in constants {
+        match one(constant, files, &mut opened) {
+            Ok(canonical) => {
+                loaded.insert(name.clone(), canonical);
+            }
+            Err(finding) => found.push(finding.field(format!("constants.{name}"))),
+        }
+    }
+    loaded
+}
+
+fn one(
+    constant: &Constant,
+    files: &Files,
+    opened: &mut HashMap<String, Bytes>,
+) -> Result<Canonical, Finding> {
+    let Some((dtype, shape)) = constant.ty.tensor() else {
+        let got = "a tuple, or bytes of no known number";
+        return Err(Finding::new("V18", "a constant of one tensor", got));
+    };
+    let elements = shape.iter().product::<u64>();
+    let words = canonical_words(dtype) as u64;
+    let size = elements
+        * if dtype.is_number() {
+            dtype.size_bytes() as u64
+        } else {
+            8 * words
+        };
+    let bytes = match &constant.data {
+        Data::Values(values) => inline(dtype, elements, values)?,
+        Data::File {
+            file,
+            offset,
+            bytes,
+            sha256,
+        } => {
+            if *bytes != size {
+                let got = format!("{bytes}");
+                return Err(Finding::new("V18", format!("{size} bytes"), got)
+                    .hint("the type says how many elements there are"));
+            }
+            let all = open(file, files, opened)?;
+            let part = part(&all, file, *offset, *bytes)?;
+            check_sum(&part, sha256.as_deref())?;
+            part
+        }
+    };
+    let mut dims = shape;
+    let holder = if dtype.is_number() {
+        dtype
+    } else {
+        dims.push(words);
+        DType::U64
+    };
+    let shape = Shape::new(&dims).map_err(|e| Finding::new("V01", "a shape", e.to_string()))?;
+    let tensor = HostTensor::new(holder, View::contiguous(shape), bytes);
+    let words = tensor.map_err(|e| Finding::new("V18", "whole elements", e.to_string()))?;
+    Ok(Canonical { dtype, words })
+}
+
+fn open(file: &str, files: &Files, opened: &mut HashMap<String, Bytes>) -> Result<Bytes, Finding> {
+    if let Some(bytes) = opened.get(file) {
+        return Ok(bytes.clone());
+    }
+    let bytes = match files {
+        Files::Memory(map) => map.get(file).cloned().ok_or_else(|| {
+            let known: Vec<&str> = map.keys().map(String::as_str).collect();
+            Finding::new("V18", format!("one of the files {known:?}"), file)
+        })?,
+        Files::Folder(folder) => {
+            let inside = Path::new(file)
+                .components()
+                .all(|c| matches!(c, Component::Normal(_)));
+            let path = folder.join(file);
+            let real = |path: &Path| path.canonicalize().ok();
+            let escapes = match (real(&path), real(folder)) {
+                (Some(path), Some(folder)) => !path.starts_with(folder),
+                _ => false,
+            };
+            if !inside || escapes || file.is_empty() {
+                let hint = "put the file beside the program and name it alone";
+                return Err(Finding::new("V18", "a file in the program's folder", file).hint(hint));
+            }
+            crate::source::open(&path)
+                .map_err(|e| Finding::new("V18", "a file that can be read", e.to_string()))?
+        }
+    };
+    opened.insert(file.to_owned(), bytes.clone());
+    Ok(bytes)
+}
+
+fn part(all: &Bytes, file: &str, offset: u64, bytes: u64) -> Result<Bytes, Finding> {
+    let end = offset.saturating_add(bytes);
+    let range = usize::try_from(offset).ok().zip(usize::try_from(end).ok());
+    let part = range.and_then(|(start, end)| all.slice(start..end));
+    part.ok_or_else(|| {
+        let got = format!("{} bytes in {file}", all.as_slice().len());
+        Finding::new("V18", format!("{bytes} bytes from byte {offset} on"), got)
+            .hint("the file is cut short, or belongs to another program")
+    })
+}
+
+fn check_sum(part: &Bytes, sum: Option<&str>) -> Result<(), Finding> {
+    let Some(sum) = sum else {
+        return Ok(());
+    };
+    let digest = Sha256::digest(part.as_slice());
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    if digest == sum {
+        return Ok(());
+    }
+    Err(
+        Finding::new("V18", format!("contents of SHA-256 {sum}"), digest)
+            .hint("the file has changed since the program was written"),
+    )
+}
+
+/// The bytes of inline integers.
+fn inline(dtype: DType, elements: u64, values: &[Value]) -> Result<Bytes, Finding> {
+    let coordinates = if dtype.is_point() {
+        2 * extension(dtype)
+    } else {
+        1
+    };
+    let expected = elements.saturating_mul(coordinates as u64);
+    if values.len() as u64 != expected {
+        let each = if coordinates > 1 {
+            " (coordinates of points in turn)"
+        } else {
+            ""
+        };
+        let expected = format!("{expected} integers{each}");
+        return Err(Finding::new("V18", expected, values.len().to_string()));
+    }
+    let width = if dtype.is_number() {
+        dtype.size_bytes()
+    } else {
+        canonical_words(dtype) * 8 / coordinates
+    };
+    let mut bytes = Vec::with_capacity(values.len() * width);
+    for (index, value) in values.iter().enumerate() {
+        let before = bytes.len();
+        let written = element(dtype, width, value, &mut bytes);
+        if written.is_none() || bytes.len() - before != width {
+            let expected = format!("integers of 0 or more, of at most {} bits", width * 8);
+            let finding = Finding::new("V18", expected, value.described());
+            let hint = format!("element {index}: write a decimal integer or \"0x...\"");
+            return Err(finding.hint(hint));
+        }
+    }
+    Ok(bytes.into())
+}
+
+const fn extension(dtype: DType) -> usize {
+    match dtype {
+        DType::Bn254G2 | DType::Bls381G2 => 2,
+        _ => 1,
+    }
+}
+
+fn element(dtype: DType, width: usize, value: &Value, out: &mut Vec<u8>) -> Option<()> {
+    let text = match value {
+        Value::Int(number) => {
+            if dtype.is_integer() && *number < 0 {
+                let mut word = [0; 8];
+                cloakwork_ir::write_word(dtype, *number, &mut word);
+                let fits = cloakwork_ir::read_word(dtype, &word) == *number;
+                out.extend(fits.then_some(word)?.iter().take(width));
+                return Some(());
+            }
+            number.to_string()
+        }
+        Value::Bool(bit) if dtype == DType::Bool => u8::from(*bit).to_string(),
+        Value::Number(text) | Value::Text(text) => text.clone(),
+        _ => return None,
+    };
+    if dtype.is_real_float() || dtype.is_complex() {
+        return None;
+    }
+    if dtype == DType::Bool && !matches!(text.as_str(), "0" | "1") {
+        return None;
+    }
+    let bytes = little_endian(&text, width)?;
+    let negative = dtype.is_signed_integer() && bytes.last().is_some_and(|top| *top >= 0x80);
+    out.extend(if negative { return None } else { bytes });
+    Some(())
+}
+
+/// The bytes of a decimal integer, or of a hexadecimal one with `0x` before it.
+fn little_endian(text: &str, width: usize) -> Option<Vec<u8>> {
+    let mut bytes = vec![0u8; width];
+    let (digits, base) = match text.strip_prefix("0x") {
+        Some(digits) => (digits, 16u32),
+        None => (text, 10),
+    };
+    // The longest element has 96 bytes: 232 decimal digits.
+    if digits.is_empty() || digits.len() > 256 {
+        return None;
+    }
+    for digit in digits.chars() {
+        let mut carry = digit.to_digit(base)?;
+        for byte in &mut bytes {
+            carry += u32::from(*byte) * base;
+            *byte = carry as u8;
+            carry >>= 8;
+        }
+        if carry != 0 {
+            return None;
+        }
+    }
+    Some(bytes)
+}

@@ -1,0 +1,486 @@
+//! The fields of one object, taken one after another; what is wrong with them is gathered.
+
+use super::ast::{Curve, Group, Repr, Type};
+use super::finding::Finding;
+use super::value::Value;
+use cloakwork_ir::{DType, Device, MAX_ELEMENTS, Shape};
+
+/// The largest size, index or number of bytes that a program may say.
+pub(super) const MAX_SIZE: u64 = 1 << 40;
+/// Bytes that a transcript has room for where its type says nothing.
+const TRANSCRIPT_BYTES: u64 = 1 << 16;
+/// What names may not hold: it marks what lowering adds.
+const RESERVED: [char; 2] = ['#', '%'];
+
+/// The fields of an object.
+pub(super) struct Fields<'a, 'f> {
+    entries: &'a [(String, Value)],
+    taken: Vec<bool>,
+    /// Whether all fields taken so far are as they should be.
+    pub ok: bool,
+    pub path: String,
+    pub curve: Option<Curve>,
+    pub found: &'f mut Vec<Finding>,
+}
+
+impl<'a, 'f> Fields<'a, 'f> {
+    /// The fields of a value; a finding if it is no object.
+    pub fn new(
+        value: &'a Value,
+        path: String,
+        curve: Option<Curve>,
+        found: &'f mut Vec<Finding>,
+    ) -> Self {
+        let entries: &[(String, Value)] = match value {
+            Value::Map(entries) => entries,
+            _ => &[],
+        };
+        let ok = matches!(value, Value::Map(_));
+        if !ok {
+            let finding = Finding::new("V01", "an object", value.described());
+            found.push(finding.field(path.clone()));
+        }
+        let taken = vec![false; entries.len()];
+        Self {
+            entries,
+            taken,
+            ok,
+            path,
+            curve,
+            found,
+        }
+    }
+
+    /// Records that a field is not what it should be.
+    pub fn wrong(&mut self, key: &str, expected: &str, got: impl Into<String>, hint: &str) {
+        self.ok = false;
+        let finding = Finding::new("V01", expected, got).hint(hint);
+        self.found.push(finding.field(joined(&self.path, key)));
+    }
+
+    /// The value of a field that may be absent; null is absent.
+    pub fn optional(&mut self, key: &str) -> Option<&'a Value> {
+        let index = self.entries.iter().position(|(k, _)| k == key)?;
+        if let Some(taken) = self.taken.get_mut(index) {
+            *taken = true;
+        }
+        let (_, value) = self.entries.get(index)?;
+        (*value != Value::Null).then_some(value)
+    }
+
+    /// The value of a field.
+    pub fn required(&mut self, key: &str, expected: &str) -> Option<&'a Value> {
+        let value = self.optional(key);
+        if value.is_none() {
+            self.wrong(key, expected, "nothing", "the field must be there");
+        }
+        value
+    }
+
+    /// Records fields that nobody took.
+    pub fn end(mut self) -> bool {
+        for index in 0..self.entries.len() {
+            if self.taken.get(index) == Some(&false)
+                && let Some((key, _)) = self.entries.get(index)
+            {
+                let hint = "remove the field, or see docs/zk.md for how it is spelled";
+                self.wrong(key, "a field that is known here", "an unknown one", hint);
+            }
+        }
+        self.ok
+    }
+
+    fn a_text(&mut self, key: &str, value: Option<&'a Value>, what: &str) -> Option<String> {
+        match value? {
+            Value::Text(text) => Some(text.clone()),
+            other => {
+                self.wrong(key, what, other.described(), "write a string");
+                None
+            }
+        }
+    }
+
+    /// A string.
+    pub fn text(&mut self, key: &str) -> String {
+        let value = self.required(key, "a string");
+        self.a_text(key, value, "a string").unwrap_or_default()
+    }
+
+    /// A string that may be absent.
+    pub fn maybe_text(&mut self, key: &str) -> Option<String> {
+        let value = self.optional(key);
+        self.a_text(key, value, "a string")
+    }
+
+    /// The name of something of this kind.
+    pub fn name(&mut self, key: &str) -> String {
+        let name = self.text(key);
+        self.check_name(key, &name);
+        name
+    }
+
+    fn check_name(&mut self, key: &str, name: &str) {
+        if name.contains(RESERVED) {
+            let hint = "choose another name";
+            self.wrong(key, "a name without # and %", format!("\"{name}\""), hint);
+        }
+    }
+
+    /// A list of names.
+    pub fn names(&mut self, key: &str) -> Vec<String> {
+        match self.optional(key) {
+            None => Vec::new(),
+            Some(value) => self.names_of(key, value),
+        }
+    }
+
+    /// The names in a list.
+    pub fn names_of(&mut self, key: &str, value: &'a Value) -> Vec<String> {
+        let Value::List(list) = value else {
+            let got = value.described();
+            self.wrong(key, "a list of names", got, "write [\"a\", \"b\"]");
+            return Vec::new();
+        };
+        let mut names = Vec::with_capacity(list.len());
+        for (index, value) in list.iter().enumerate() {
+            let key = format!("{key}[{index}]");
+            let name = self.a_text(&key, Some(value), "a name").unwrap_or_default();
+            self.check_name(&key, &name);
+            names.push(name);
+        }
+        names
+    }
+
+    /// A truth value; false if it is absent.
+    pub fn flag(&mut self, key: &str) -> bool {
+        match self.optional(key) {
+            None => false,
+            Some(Value::Bool(value)) => *value,
+            Some(other) => {
+                self.wrong(key, "true or false", other.described(), "");
+                false
+            }
+        }
+    }
+
+    /// A size, an index or a number of bytes.
+    pub fn size(&mut self, key: &str) -> u64 {
+        let value = self.required(key, "an integer of 0 or more");
+        value.map_or(0, |value| self.size_of(key, value))
+    }
+
+    /// A size that may be absent.
+    pub fn maybe_size(&mut self, key: &str) -> Option<u64> {
+        let value = self.optional(key)?;
+        Some(self.size_of(key, value))
+    }
+
+    /// The size that a value says.
+    pub fn size_of(&mut self, key: &str, value: &Value) -> u64 {
+        if let Value::Int(number) = value
+            && let Ok(size) = u64::try_from(*number)
+            && size <= MAX_SIZE
+        {
+            return size;
+        }
+        let expected = "an integer of 0 or more, at most 2^40";
+        self.wrong(key, expected, value.described(), "");
+        0
+    }
+
+    /// An integer of either sign.
+    pub fn int(&mut self, key: &str) -> i64 {
+        match self.required(key, "an integer") {
+            Some(Value::Int(value)) if value.unsigned_abs() <= MAX_SIZE => *value,
+            Some(other) => {
+                self.wrong(key, "an integer within 2^40", other.described(), "");
+                0
+            }
+            None => 0,
+        }
+    }
+
+    /// A list of sizes.
+    pub fn sizes(&mut self, key: &str) -> Vec<u64> {
+        match self.required(key, "a list of sizes") {
+            Some(Value::List(list)) => {
+                let sizes = list.iter().enumerate();
+                let sizes = sizes.map(|(i, value)| self.size_of(&format!("{key}[{i}]"), value));
+                sizes.collect()
+            }
+            Some(other) => {
+                self.wrong(key, "a list of sizes", other.described(), "write [8, 4]");
+                Vec::new()
+            }
+            None => Vec::new(),
+        }
+    }
+
+    /// A device; `cpu` if it may be absent and is.
+    pub fn device(&mut self, key: &str, default: Option<&str>) -> String {
+        let name = match (default, self.maybe_text(key)) {
+            (_, Some(name)) => name,
+            (Some(default), None) => return default.to_owned(),
+            (None, None) if !self.ok => return String::new(),
+            (None, None) => {
+                self.wrong(key, "a device", "nothing", "write \"cpu\" or \"gpu:0\"");
+                return String::new();
+            }
+        };
+        if !is_device(&name) {
+            let hint = "write \"cpu\", \"gpu:0\", \"disk\" or \"disk:0\"";
+            self.wrong(key, "the name of a device", format!("\"{name}\""), hint);
+        }
+        name
+    }
+
+    /// A type.
+    pub fn ty(&mut self, key: &str) -> Type {
+        let nothing = Type::Bytes(Some(0));
+        match self.required(key, "a type") {
+            Some(value) => self.ty_of(key, value).unwrap_or(nothing),
+            None => nothing,
+        }
+    }
+
+    /// The type that a value says; what is wrong is recorded.
+    pub fn ty_of(&mut self, key: &str, value: &'a Value) -> Option<Type> {
+        match value {
+            Value::Text(text) => self.short_type(key, text),
+            Value::List(list) => self.tuple(key, list),
+            Value::Map(entries) if entries.len() == 1 => {
+                let (kind, value) = entries.first()?;
+                if let ("Tuple", Value::List(list)) = (kind.as_str(), value) {
+                    return self.tuple(key, list);
+                }
+                let path = joined(&joined(&self.path, key), kind);
+                let mut fields = Fields::new(value, path, self.curve, self.found);
+                let ty = fields.of_kind(kind);
+                let ok = fields.end();
+                self.ok &= ok;
+                ty.filter(|_| ok)
+            }
+            other => {
+                let expected = "a type: an object with one key, or a short form";
+                let hint = "write {\"Tensor\": {\"dtype\": \"bn254.fr\", \"shape\": [8]}}, or \
+                            \"bn254.fr<8>\"";
+                self.wrong(key, expected, other.described(), hint);
+                None
+            }
+        }
+    }
+
+    fn tuple(&mut self, key: &str, list: &'a [Value]) -> Option<Type> {
+        let types = list.iter().enumerate();
+        let types = types.map(|(i, value)| self.ty_of(&format!("{key}[{i}]"), value));
+        types.collect::<Option<Vec<_>>>().map(Type::Tuple)
+    }
+
+    fn of_kind(&mut self, kind: &str) -> Option<Type> {
+        match kind {
+            "Tensor" => {
+                let (dtype, shape) = (self.dtype("dtype"), self.sizes("shape"));
+                let repr = match self.maybe_text("repr").as_deref() {
+                    None => None,
+                    Some("coef") => Some(Repr::Coef),
+                    Some("lagrange") => Some(Repr::Lagrange),
+                    Some(other) => {
+                        let got = format!("\"{other}\"");
+                        self.wrong("repr", "\"coef\" or \"lagrange\"", got, "");
+                        None
+                    }
+                };
+                self.checked("shape", dtype?, shape, repr)
+            }
+            "Scalar" => {
+                let dtype = self.dtype("field");
+                self.checked("field", dtype?, Vec::new(), None)
+            }
+            "Points" | "Point" => {
+                let dtype = self.points()?;
+                let one = kind == "Point";
+                let shape = if one {
+                    Vec::new()
+                } else {
+                    vec![self.size("n")]
+                };
+                self.checked("n", dtype, shape, None)
+            }
+            "Transcript" => Some(Type::Transcript {
+                curve: self.curve("curve")?,
+                hash: self.hash()?,
+                bytes: self.maybe_size("bytes").unwrap_or(TRANSCRIPT_BYTES),
+            }),
+            "Bytes" => Some(Type::Bytes(self.maybe_size("n"))),
+            "Stream" => {
+                let hint = "declare streams under \"streams\"";
+                self.wrong("", "the type of a register", "Stream", hint);
+                None
+            }
+            _ => {
+                let expected = "Tensor, Scalar, Points, Point, Transcript, Tuple or Bytes";
+                self.wrong("", expected, kind, "");
+                None
+            }
+        }
+    }
+
+    fn points(&mut self) -> Option<DType> {
+        let curve = self.curve("curve")?;
+        let group = match self.maybe_text("group").as_deref() {
+            None | Some("g1") => Group::G1,
+            Some("g2") => Group::G2,
+            Some(other) => {
+                self.wrong("group", "\"g1\" or \"g2\"", format!("\"{other}\""), "");
+                return None;
+            }
+        };
+        Some(curve.points(group))
+    }
+
+    fn hash(&mut self) -> Option<String> {
+        let hash = self.maybe_text("hash");
+        let hash = hash.unwrap_or_else(|| "blake2b".to_owned());
+        if matches!(hash.as_str(), "blake2b" | "keccak256") {
+            return Some(hash);
+        }
+        let expected = "\"blake2b\" or \"keccak256\"";
+        self.wrong("hash", expected, format!("\"{hash}\""), "");
+        None
+    }
+
+    fn dtype(&mut self, key: &str) -> Option<DType> {
+        let name = self.text(key);
+        let dtype = DType::from_name(&name);
+        if dtype.is_none() && self.ok {
+            let expected = "an element type, such as bn254.fr, bls12_381.g1 or u64";
+            self.wrong(key, expected, format!("\"{name}\""), "");
+        }
+        dtype
+    }
+
+    /// The curve that a field names, else the program's.
+    pub fn curve(&mut self, key: &str) -> Option<Curve> {
+        let Some(name) = self.maybe_text(key) else {
+            if self.curve.is_none() {
+                let hint = "name it here, or for the whole program under \"curve\"";
+                self.wrong(key, "a curve", "nothing", hint);
+            }
+            return self.curve;
+        };
+        let curve = Curve::ALL.into_iter().find(|curve| curve.name() == name);
+        if curve.is_none() {
+            let got = format!("\"{name}\"");
+            self.wrong(key, "\"bn254\" or \"bls12_381\"", got, "");
+        }
+        curve
+    }
+
+    fn checked(
+        &mut self,
+        key: &str,
+        dtype: DType,
+        shape: Vec<u64>,
+        repr: Option<Repr>,
+    ) -> Option<Type> {
+        match Shape::new(&shape) {
+            Ok(legal) if legal.elements() <= MAX_SIZE.min(MAX_ELEMENTS) => {
+                Some(Type::Tensor { dtype, shape, repr })
+            }
+            _ => {
+                let expected = "at most 16 axes and 2^40 elements";
+                self.wrong(key, expected, format!("{shape:?}"), "");
+                None
+            }
+        }
+    }
+
+    /// `bn254.fr<8x4>:lagrange`, `transcript:blake2b`, `bytes<64>`.
+    fn short_type(&mut self, key: &str, text: &str) -> Option<Type> {
+        let ty = parse_short(text, self.curve);
+        if let Some(Type::Tensor { dtype, shape, repr }) = ty {
+            return self.checked(key, dtype, shape, repr);
+        }
+        if ty.is_none() {
+            let hint = "write bn254.fr<8>, bn254.fr<8>:lagrange, bn254.g1, bytes<64> or \
+                        transcript:blake2b:bn254";
+            self.wrong(key, "the short form of a type", format!("\"{text}\""), hint);
+        }
+        ty
+    }
+}
+
+fn parse_short(text: &str, curve: Option<Curve>) -> Option<Type> {
+    let mut parts = text.split(':');
+    let head = parts.next()?;
+    let (name, shape) = match head.split_once('<') {
+        None => (head, Vec::new()),
+        Some((name, sizes)) => {
+            let sizes = sizes.strip_suffix('>')?;
+            let size = |size: &str| size.parse().ok().filter(|&size: &u64| size <= MAX_SIZE);
+            let sizes: Option<Vec<u64>> = sizes.split('x').map(size).collect();
+            (name, sizes?)
+        }
+    };
+    let ty = match name {
+        "bytes" => Type::Bytes(shape.first().copied()),
+        "transcript" => Type::Transcript {
+            hash: parts.next().unwrap_or("blake2b").to_owned(),
+            curve: match parts.next() {
+                None => curve?,
+                Some(name) => Curve::ALL.into_iter().find(|curve| curve.name() == name)?,
+            },
+            bytes: shape.first().copied().unwrap_or(TRANSCRIPT_BYTES),
+        },
+        _ => Type::Tensor {
+            dtype: DType::from_name(name)?,
+            shape,
+            repr: match parts.next() {
+                None => None,
+                Some("coef") => Some(Repr::Coef),
+                Some("lagrange") => Some(Repr::Lagrange),
+                Some(_) => return None,
+            },
+        },
+    };
+    let known = !matches!(&ty, Type::Transcript { hash, .. }
+        if !matches!(hash.as_str(), "blake2b" | "keccak256"));
+    (known && parts.next().is_none()).then_some(ty)
+}
+
+/// The short form of a type, if it has one.
+pub(super) fn short(ty: &Type) -> Option<String> {
+    let sizes = |shape: &[u64]| {
+        let sizes: Vec<String> = shape.iter().map(u64::to_string).collect();
+        if sizes.is_empty() {
+            String::new()
+        } else {
+            format!("<{}>", sizes.join("x"))
+        }
+    };
+    Some(match ty {
+        Type::Tensor { dtype, shape, repr } => {
+            let repr = repr.map_or(String::new(), |repr| format!(":{}", repr.name()));
+            format!("{}{}{repr}", dtype.name(), sizes(shape))
+        }
+        Type::Transcript { curve, hash, bytes } => {
+            format!("transcript<{bytes}>:{hash}:{}", curve.name())
+        }
+        Type::Bytes(n) => format!("bytes{}", n.map_or(String::new(), |n| format!("<{n}>"))),
+        Type::Tuple(_) => return None,
+    })
+}
+
+/// Whether a name is one of a device.
+pub(super) fn is_device(name: &str) -> bool {
+    Device::from_name(name).is_some()
+}
+
+/// A path and a key of what it leads to.
+pub(super) fn joined(path: &str, key: &str) -> String {
+    match (path.is_empty(), key.is_empty()) {
+        (true, _) => key.to_owned(),
+        (_, true) => path.to_owned(),
+        _ => format!("{path}.{key}"),
+    }
+}

@@ -1,0 +1,642 @@
+//! Calls of functions: operands against the signature, then the ops.
+
+use super::emit::device;
+use super::registers::Register;
+use super::{Lowering, Refusal, not_so, refuse};
+use crate::zk::ast::Operation;
+use crate::zk::finding::Finding;
+use crate::zk::functions::{FUNCTIONS, Function, Kind, Own, function};
+use crate::zk::value::Value;
+use cloakwork_ir::{Arg, DType, HostSlot, HostTensor, Shape, ShapeItem, Symbol};
+use std::collections::HashMap;
+
+/// A call whose operands fit the signature.
+pub(super) struct Call<'a> {
+    pub function: &'static Function,
+    pub outs: Vec<Register>,
+    pub ins: Vec<Register>,
+    attrs: &'a [(String, Value)],
+}
+
+impl Call<'_> {
+    pub fn attr(&self, name: &str) -> Option<&Value> {
+        let found = self.attrs.iter().find(|(key, _)| key == name);
+        found.map(|(_, value)| value)
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        match self.attr(name) {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn int(&self, name: &str) -> i64 {
+        match self.attr(name) {
+            Some(Value::Int(value)) => *value,
+            _ => 0,
+        }
+    }
+
+    fn out(&self) -> Result<&Register, Refusal> {
+        self.outs.first().ok_or(None)
+    }
+}
+
+impl Lowering<'_> {
+    pub(super) fn function(&mut self, op: &Operation) -> Result<(), Refusal> {
+        let Operation::FuncCall {
+            func,
+            arg_mut,
+            arg,
+            attrs,
+            stream,
+        } = op
+        else {
+            return Err(None);
+        };
+        self.note.stream = self.stream(stream);
+        let Some(function) = function(func) else {
+            let known: Vec<&str> = FUNCTIONS.iter().map(|f| f.name).collect();
+            let got = format!("\"{}\"", cloakwork_ir::shortened(func));
+            let hint = format!("the functions are {}", known.join(", "));
+            return refuse(Finding::new("V07", "a function that is known", got).hint(hint));
+        };
+        let mut registers = Vec::new();
+        for name in arg_mut.iter().chain(arg) {
+            registers.push(self.tensor(name)?);
+        }
+        let ins = registers.split_off(arg_mut.len());
+        let call = Call {
+            function,
+            outs: registers,
+            ins,
+            attrs,
+        };
+        self.fits(&call)?;
+        self.call(&call)
+    }
+
+    /// Holds operands and attributes to the signature.
+    fn fits(&self, call: &Call<'_>) -> Result<(), Refusal> {
+        let function = call.function;
+        for (key, value) in call.attrs {
+            let Some(attr) = function.attrs.iter().find(|attr| attr.name == key) else {
+                let known: Vec<&str> = function.attrs.iter().map(|attr| attr.name).collect();
+                let expected = format!("attributes of {}: {known:?}", function.name);
+                return refuse(Finding::new("V07", expected, key).field("attrs"));
+            };
+            if !attr.takes(value) {
+                let field = format!("attrs.{key}");
+                let finding = Finding::new("V07", attr.kind, value.described());
+                return refuse(finding.field(field));
+            }
+        }
+        if let Some(missing) = function
+            .attrs
+            .iter()
+            .find(|attr| attr.required && call.attr(attr.name).is_none())
+        {
+            let expected = format!("the attribute {} ({})", missing.name, missing.kind);
+            return refuse(Finding::new("V07", expected, "none").field("attrs"));
+        }
+        let mut known = Unified::default();
+        known.all(function, "arg_mut", function.outs, &call.outs)?;
+        known.all(function, "arg", function.ins, &call.ins)?;
+        let Some(first) = call.outs.iter().chain(&call.ins).next() else {
+            return Ok(());
+        };
+        for register in call.outs.iter().chain(&call.ins) {
+            if register.device != first.device {
+                let hint = "transfer it to that device first";
+                let expected = format!("operands on one device, {}", first.device);
+                return refuse(
+                    Finding::new("V08", expected, &register.device)
+                        .field(&register.name)
+                        .hint(hint),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+        match call.function.kind {
+            Kind::Each(op) => self.each(op, call.out()?, &call.ins),
+            Kind::InPlace(op) => self.each(op, call.out()?, std::slice::from_ref(call.out()?)),
+            Kind::Sum(op) => self.sum(op, call),
+            Kind::Whole(op, attrs) => {
+                let attrs: Vec<Arg> = attrs.iter().map(|name| Arg::Int(call.int(name))).collect();
+                let ins: Vec<&Register> = call.ins.iter().collect();
+                self.whole(op, call.out()?, &ins, attrs)
+            }
+            Kind::WholeInPlace(op, attrs) => {
+                let attrs: Vec<Arg> = attrs.iter().map(|name| Arg::Int(call.int(name))).collect();
+                let ins: Vec<&Register> = call.outs.iter().chain(&call.ins).collect();
+                self.whole(op, call.out()?, &ins, attrs)
+            }
+            Kind::Shared(op) => self.shared_operand(op, call),
+            Kind::Own(own) => self.own_way(own, call),
+        }
+    }
+
+    fn own_way(&mut self, own: Own, call: &Call<'_>) -> Result<(), Refusal> {
+        match own {
+            Own::Transform => self.transform(call),
+            Own::Scale => {
+                let operands = [call.out()?, call.ins.first().ok_or(None)?].map(Clone::clone);
+                self.each("multiply", call.out()?, &operands)
+            }
+            Own::Axpy => self.axpy(call),
+            Own::Fused => self.fused(call),
+            Own::Permute => {
+                let (ops, ins) = (["permute_input", "permute_table"], &call.ins);
+                let ins: Vec<&Register> = ins.iter().collect();
+                for (op, out) in ops.iter().zip(&call.outs) {
+                    self.whole(op, out, &ins, vec![Arg::Int(call.int("usable"))])?;
+                }
+                Ok(())
+            }
+            Own::Assemble => self.assemble(call),
+            Own::Index => {
+                let (source, target) = (call.ins.first().ok_or(None)?, call.out()?);
+                let index = u64::try_from(call.int("index")).unwrap_or(u64::MAX);
+                self.element_of(source, target, index)
+            }
+            Own::Fill => self.fill(call),
+            Own::Random => {
+                let out = call.out()?;
+                self.random(out, (0, out.elements()), None)
+            }
+            Own::TranscriptNew => self.zero(call.out()?),
+            Own::Squeeze => self.squeeze(call),
+            Own::Finish => {
+                let (out, transcript) = (call.out()?, call.ins.first().ok_or(None)?);
+                let length = Arg::Int(out.elements() as i64);
+                self.whole("transcript_finish", out, &[transcript], vec![length])
+            }
+            Own::Interpolate => self.interpolate(call),
+            Own::ScalarPower => self.power(call),
+        }
+    }
+
+    /// Element by element, in pieces.
+    pub(super) fn each(
+        &mut self,
+        op: &str,
+        out: &Register,
+        ins: &[Register],
+    ) -> Result<(), Refusal> {
+        for register in ins {
+            let fits = register.dims == out.dims || register.elements() == 1;
+            if !fits {
+                let hint = "sizes are equal, or one operand is a scalar";
+                return refuse(
+                    Finding::new("V07", out.ty(), register.ty())
+                        .field(&register.name)
+                        .hint(hint),
+                );
+            }
+        }
+        let all: Vec<&Register> = std::iter::once(out).chain(ins).collect();
+        self.pieces(&all, |own, parts, _| {
+            if let Some((to, from)) = parts.split_first() {
+                let args: Vec<Arg> = from.iter().map(|part| device(part.symbol)).collect();
+                own.write(op, args, to.symbol);
+            }
+            Ok(())
+        })
+    }
+
+    /// Sums and differences: of a polynomial and a scalar in one of two meanings, which must be
+    /// said.
+    fn sum(&mut self, op: &str, call: &Call<'_>) -> Result<(), Refusal> {
+        let (Ok(out), [a, b]) = (call.out(), call.ins.as_slice()) else {
+            return Err(None);
+        };
+        let (long, scalar) = match (a.dims.as_slice(), b.dims.as_slice()) {
+            ([_], []) => (a, b),
+            ([], [_]) => (b, a),
+            _ => return self.each(op, out, &call.ins),
+        };
+        match call.text("scalar_at") {
+            Some("constant_term") => {}
+            Some(_) => return self.each(op, out, &call.ins),
+            None => {
+                let hint = "\"all\" for values, \"constant_term\" for coefficients";
+                let expected = "the attribute scalar_at, where one operand is a scalar";
+                return refuse(Finding::new("V07", expected, "none").hint(hint));
+            }
+        }
+        if out.dims != long.dims {
+            return not_so("V07", long, out.ty(), long.ty());
+        }
+        // In coefficients a scalar is a polynomial of degree 0: the rest is p or -p.
+        let negated = op == "subtract" && long.name == b.name && a.dims.is_empty();
+        if negated {
+            self.each("negative", out, std::slice::from_ref(long))?;
+        } else if out.owner != long.owner || out.window != long.window {
+            self.each("copy", out, std::slice::from_ref(long))?;
+        }
+        if out.elements() == 0 {
+            return Ok(());
+        }
+        let first = self.first_of(out, 0)?;
+        let scalar = self.symbols(scalar).first().copied().ok_or(None)?;
+        let op = if negated { "add" } else { op };
+        self.write(op, [device(first), device(scalar)], first);
+        Ok(())
+    }
+
+    /// A view of one element of a register.
+    fn first_of(&mut self, register: &Register, index: u64) -> Result<Symbol, Refusal> {
+        let symbol = self.symbols(register).first().copied().ok_or(None)?;
+        Ok(self.slice(symbol, vec![ShapeItem::Int(index as i64)]))
+    }
+
+    /// An op that takes operands in one piece; a result in two pieces is copied from one.
+    pub(super) fn whole(
+        &mut self,
+        op: &str,
+        out: &Register,
+        ins: &[&Register],
+        attrs: Vec<Arg>,
+    ) -> Result<(), Refusal> {
+        let mut temporaries = Vec::new();
+        let mut copies: HashMap<&str, Symbol> = HashMap::new();
+        let mut args = Vec::new();
+        for register in ins {
+            let symbol = match copies.get(register.name.as_str()) {
+                Some(&symbol) => symbol,
+                None => self.single(register, &mut temporaries),
+            };
+            copies.insert(&register.name, symbol);
+            args.push(device(symbol));
+        }
+        let target = match copies.get(out.name.as_str()) {
+            Some(&symbol) => symbol,
+            None if out.wraps() => {
+                let symbol = self.temporary(out.dtype, &out.dims, &out.device);
+                temporaries.push(symbol);
+                symbol
+            }
+            None => self.symbols(out).first().copied().ok_or(None)?,
+        };
+        args.extend(attrs);
+        self.write(op, args, target);
+        if out.wraps() {
+            self.copy_pieces(out, target, false);
+        }
+        self.release(temporaries);
+        Ok(())
+    }
+
+    /// One call for each result, with an operand of its own and the last, which all share.
+    fn shared_operand(&mut self, op: &str, call: &Call<'_>) -> Result<(), Refusal> {
+        let Some((shared, own)) = call.ins.split_last() else {
+            return Err(None);
+        };
+        if own.len() != call.outs.len() {
+            let expected = format!("{} polynomials, one for each result", call.outs.len());
+            let got = own.len().to_string();
+            return refuse(Finding::new("V07", expected, got).field("arg"));
+        }
+        for (out, own) in call.outs.iter().zip(own) {
+            self.whole(op, out, &[own, shared], Vec::new())?;
+        }
+        Ok(())
+    }
+
+    fn transform(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+        let out = call.out()?;
+        let n = out.elements();
+        if !n.is_power_of_two() {
+            return not_so("V07", out, "a power of two elements", n.to_string());
+        }
+        if call.ins.len() > 1 {
+            let got = call.ins.len().to_string();
+            return refuse(Finding::new("V07", "at most the coset's shift", got).field("arg"));
+        }
+        let inverse = call.function.name == "intt";
+        let scale = !matches!(call.attr("scale"), Some(Value::Bool(false)));
+        let mut temporaries = Vec::new();
+        let p = self.single(out, &mut temporaries);
+        let shift = match call.ins.first() {
+            None => Arg::None,
+            Some(shift) => device(self.symbols(shift).first().copied().ok_or(None)?),
+        };
+        let flags = [inverse, scale].map(|flag| Arg::Int(i64::from(flag)));
+        let [inverse, scale] = flags;
+        self.op(
+            "field_ntt",
+            [device(p), device(p), inverse, shift, scale],
+            device(p),
+        );
+        if out.wraps() {
+            self.copy_pieces(out, p, false);
+        }
+        self.release(temporaries);
+        Ok(())
+    }
+
+    fn axpy(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+        let (out, [s, x]) = (call.out()?, call.ins.as_slice()) else {
+            return Err(None);
+        };
+        if x.dims != out.dims {
+            return not_so("V07", x, out.ty(), x.ty());
+        }
+        self.pieces(&[out, s, x], |own, parts, len| {
+            let &[to, s, x] = parts else { return Err(None) };
+            let dims: Vec<u64> = if out.dims.len() == 1 {
+                vec![len]
+            } else {
+                out.dims.clone()
+            };
+            let product = own.temporary(out.dtype, &dims, &out.device);
+            own.write("multiply", [device(x.symbol), device(s.symbol)], product);
+            own.write("add", [device(to.symbol), device(product)], to.symbol);
+            own.release([product]);
+            Ok(())
+        })
+    }
+
+    fn zero(&mut self, out: &Register) -> Result<(), Refusal> {
+        for symbol in self.symbols(out) {
+            self.op(
+                "set_const_val",
+                [device(symbol), Arg::Int(0)],
+                device(symbol),
+            );
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+        let out = call.out()?;
+        if call.function.name == "fill_zero" {
+            return self.zero(out);
+        }
+        let symbol = self.one(out)?;
+        let coefficients =
+            call.function.name == "fill_one" && call.text("repr") != Some("lagrange");
+        if !coefficients {
+            for part in self.symbols(out) {
+                self.write("copy", [device(symbol)], part);
+            }
+            return Ok(());
+        }
+        self.zero(out)?;
+        if out.elements() > 0 {
+            let first = self.first_of(out, 0)?;
+            self.write("copy", [device(symbol)], first);
+        }
+        Ok(())
+    }
+
+    /// A lent scalar 1 beside a register.
+    fn one(&mut self, out: &Register) -> Result<Symbol, Refusal> {
+        let one = if out.dtype.is_number() {
+            let mut bytes = vec![0; out.dtype.size_bytes()];
+            cloakwork_ir::write_word(out.dtype, 1, &mut bytes);
+            HostTensor::from_vec(out.dtype, Shape::scalar(), bytes).map_err(|_| None)?
+        } else {
+            let words = crate::zk::constants::canonical_words(out.dtype);
+            let mut bytes = vec![0; words * 8];
+            if let Some(first) = bytes.first_mut() {
+                *first = 1;
+            }
+            let shape = Shape::new(&[words as u64]).unwrap_or_default();
+            let words = HostTensor::from_vec(DType::U64, shape, bytes).map_err(|_| None)?;
+            let canonical = crate::zk::constants::Canonical {
+                dtype: out.dtype,
+                words,
+            };
+            match (self.shared.convert)(&canonical) {
+                Ok(one) => one,
+                Err(error) => return not_so("V07", out, "elements of a field", error),
+            }
+        };
+        let symbol = self.fresh();
+        let stream = self.note.stream.take();
+        self.upload(HostSlot::Data(one), symbol, &out.device);
+        self.note.stream = stream;
+        Ok(symbol)
+    }
+
+    fn assemble(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+        let out = call.out()?;
+        let (n, split) = match (out.dims.as_slice(), out.window) {
+            (&[n], Some(window)) => (n, window.before_wrap()),
+            (&[n], None) => (n, n),
+            _ => return Err(None),
+        };
+        if call.ins.len() as u64 > n {
+            let expected = format!("at most {n} scalars");
+            return refuse(Finding::new("V07", expected, call.ins.len().to_string()));
+        }
+        self.zero(out)?;
+        let symbols = self.symbols(out);
+        for (index, scalar) in (0u64..).zip(&call.ins) {
+            let (piece, at) = match *symbols.as_slice() {
+                [_, second] if index >= split => (second, index - split),
+                [first, ..] => (first, index),
+                [] => return Err(None),
+            };
+            let place = self.slice(piece, vec![ShapeItem::Int(at as i64)]);
+            let scalar = self.symbols(scalar).first().copied().ok_or(None)?;
+            self.write("copy", [device(scalar)], place);
+        }
+        Ok(())
+    }
+
+    fn interpolate(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+        let out = call.out()?;
+        if let ([xs, ys], [_]) = (call.ins.as_slice(), out.dims.as_slice())
+            && xs.dims == out.dims
+            && ys.dims == out.dims
+        {
+            return self.whole("interpolate", out, &[xs, ys], Vec::new());
+        }
+        let n = out.elements();
+        let all_scalars = call.ins.iter().all(|register| register.dims.is_empty());
+        if call.ins.len() as u64 != n.saturating_mul(2) || !all_scalars {
+            let expected = format!("xs and ys of {n} elements, or {n} scalars xs, then {n} ys");
+            return refuse(Finding::new("V07", expected, "other operands").field("arg"));
+        }
+        let mut tables = Vec::new();
+        for scalars in call.ins.chunks(n.max(1) as usize) {
+            let table = self.temporary(out.dtype, &[n], &out.device);
+            for (index, scalar) in scalars.iter().enumerate() {
+                let place = self.slice(table, vec![ShapeItem::Int(index as i64)]);
+                let scalar = self.symbols(scalar).first().copied().ok_or(None)?;
+                self.write("copy", [device(scalar)], place);
+            }
+            tables.push(table);
+        }
+        let mut temporaries = tables.clone();
+        let target = if out.wraps() {
+            let symbol = self.temporary(out.dtype, &[n], &out.device);
+            temporaries.push(symbol);
+            symbol
+        } else {
+            self.symbols(out).first().copied().ok_or(None)?
+        };
+        self.write("interpolate", tables.into_iter().map(device), target);
+        if out.wraps() {
+            self.copy_pieces(out, target, false);
+        }
+        self.release(temporaries);
+        Ok(())
+    }
+
+    fn power(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+        let out = call.out()?;
+        let base = call.ins.first().unwrap_or(out);
+        let exponent = call.int("exponent").to_le_bytes().to_vec();
+        let Ok(data) = HostTensor::from_vec(DType::I64, Shape::scalar(), exponent) else {
+            return Err(None);
+        };
+        let symbol = self.fresh();
+        let stream = self.note.stream.take();
+        self.upload(HostSlot::Data(data), symbol, &out.device);
+        self.note.stream = stream;
+        if base.dims != out.dims {
+            return not_so("V07", base, out.ty(), base.ty());
+        }
+        self.pieces(&[out, base], |own, parts, _| {
+            let &[to, from] = parts else { return Err(None) };
+            own.write(
+                "field_pow",
+                [device(from.symbol), device(symbol)],
+                to.symbol,
+            );
+            Ok(())
+        })
+    }
+
+    fn squeeze(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+        let [transcript, challenge] = call.outs.as_slice() else {
+            return Err(None);
+        };
+        let statics = self.shared.statics;
+        let declared = statics.registers.get(transcript.name.as_str());
+        let declared = declared.and_then(|register| match &register.ty {
+            crate::zk::ast::Type::Transcript { hash, .. } => Some(hash.as_str()),
+            _ => None,
+        });
+        let hash = call.text("hash").or(declared).unwrap_or("blake2b");
+        let hash = Arg::Int(i64::from(hash == "keccak256"));
+        self.whole("transcript_squeeze", transcript, &[transcript], Vec::new())?;
+        let attrs = vec![hash, Arg::DType(challenge.dtype)];
+        self.whole("challenge", challenge, &[transcript], attrs)
+    }
+}
+
+/// What the letters of a signature stand for.
+#[derive(Default)]
+struct Unified {
+    field: Option<DType>,
+    group: Option<DType>,
+    sizes: HashMap<u8, u64>,
+}
+
+impl Unified {
+    fn all(
+        &mut self,
+        function: &Function,
+        list: &str,
+        patterns: &[&str],
+        registers: &[Register],
+    ) -> Result<(), Refusal> {
+        let many = patterns
+            .iter()
+            .filter(|pattern| pattern.ends_with(".."))
+            .count();
+        // Lists that scalars or a coset's shift may end are as long as they are.
+        let least = patterns.len() - many;
+        let counted = registers.len() >= least && (many > 0 || registers.len() == least);
+        if !counted {
+            let expected = format!("{}({list}: {})", function.name, patterns.join(", "));
+            let got = format!("{} registers", registers.len());
+            return refuse(Finding::new("V07", expected, got).field(list));
+        }
+        let behind = patterns
+            .iter()
+            .rev()
+            .take_while(|p| !p.ends_with(".."))
+            .count();
+        for (index, register) in registers.iter().enumerate() {
+            let from_end = registers.len() - index;
+            let pattern = if many > 0 && from_end <= behind {
+                patterns.get(patterns.len() - from_end)
+            } else {
+                patterns.get(index.min(patterns.len().saturating_sub(behind + 1)))
+            };
+            let pattern = if many == 0 {
+                patterns.get(index)
+            } else {
+                pattern
+            };
+            if let Some(pattern) = pattern
+                && !self.one(pattern.trim_end_matches(".."), register)
+            {
+                let expected = format!("{} of {}", self.shown(pattern), function.name);
+                let hint = format!("{}: {}", function.name, function.doc);
+                return refuse(
+                    Finding::new("V07", expected, register.ty())
+                        .field(&register.name)
+                        .hint(hint),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, pattern: &str, register: &Register) -> bool {
+        let dtype = register.dtype;
+        let kind = match pattern.as_bytes().first() {
+            Some(b'F') => dtype.is_field() && *self.field.get_or_insert(dtype) == dtype,
+            Some(b'E') => !dtype.is_point() && *self.field.get_or_insert(dtype) == dtype,
+            Some(b'G') => {
+                let scalars = dtype.scalar_field();
+                dtype.is_point()
+                    && *self.group.get_or_insert(dtype) == dtype
+                    && scalars.is_some_and(|f| *self.field.get_or_insert(f) == f)
+            }
+            Some(b'T' | b'B') => dtype == DType::U8,
+            _ => true,
+        };
+        let sizes = match pattern.get(1..) {
+            None | Some("") => true,
+            Some("[]") => register.dims.is_empty(),
+            Some(sizes) => match (register.dims.as_slice(), sizes.as_bytes().get(1)) {
+                (&[n], Some(&letter)) => *self.sizes.entry(letter).or_insert(n) == n,
+                _ => false,
+            },
+        };
+        kind && sizes
+    }
+
+    fn shown(&self, pattern: &str) -> String {
+        let name = |dtype: Option<DType>, else_: &str| {
+            dtype.map_or_else(|| else_.to_owned(), |dtype| dtype.to_string())
+        };
+        let kind = match pattern.as_bytes().first() {
+            Some(b'F') => name(self.field, "a field"),
+            Some(b'E') => name(self.field, "elements"),
+            Some(b'G') => name(self.group, "points"),
+            Some(b'T') => "a transcript".to_owned(),
+            _ => "bytes".to_owned(),
+        };
+        let sizes = pattern.trim_end_matches("..").get(1..).unwrap_or("");
+        let size = sizes
+            .as_bytes()
+            .get(1)
+            .and_then(|letter| self.sizes.get(letter));
+        match size {
+            Some(size) => format!("{kind}[{size}]"),
+            None => format!("{kind}{sizes}"),
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! From instructions to steps. Registers become names, instructions ops with notes; windows that
+//! wrap become two pieces, which ops take one after the other. All that is wrong is found at once.
+
+mod calls;
+mod data;
+mod emit;
+mod fused;
+mod registers;
+mod statics;
+mod views;
+
+use super::ast::{Ast, Instruction, Operation};
+use super::constants::Canonical;
+use super::finding::Finding;
+use cloakwork_ir::{
+    Event, HostTensor, Note, Program, Step, Stream, Text, Thread, Threaded, Threads,
+};
+pub use data::KEY_INPUT;
+use registers::{Known, Register};
+use statics::Statics;
+use std::collections::{HashMap, VecDeque};
+
+/// Runs over the program, at most: one more for each thread on whose registers another depends.
+const MAX_RUNS: usize = 16;
+
+/// Turns canonical words into a tensor as memory has it, or says why they are no elements.
+pub type Convert<'a> = dyn Fn(&Canonical) -> Result<HostTensor, String> + 'a;
+
+/// What a run reports beside its outputs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// The name of the output that holds it.
+    pub output: String,
+    /// Whether all its elements must be true; otherwise it is to be shown.
+    pub assertion: bool,
+    /// The instruction.
+    pub instruction: String,
+    /// The message, or the label to show it under.
+    pub text: String,
+}
+
+/// What a program is lowered to.
+#[derive(Debug, Default)]
+pub struct Lowered {
+    /// The steps.
+    pub program: Program,
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+    /// Outputs that are not the user's.
+    pub notices: Vec<Notice>,
+}
+
+/// Why an instruction is not lowered: a finding, or a register that an earlier finding is about.
+pub(super) type Refusal = Option<Box<Finding>>;
+
+/// Lowers a program. `constants` are those that could be read.
+pub(super) fn lower(
+    ast: &Ast,
+    constants: &HashMap<String, Canonical>,
+    convert: &Convert<'_>,
+) -> Lowered {
+    let mut converted = HashMap::new();
+    let mut found = Vec::new();
+    for (name, canonical) in constants {
+        match convert(canonical) {
+            Ok(tensor) => {
+                converted.insert(name.as_str(), tensor);
+            }
+            Err(got) => {
+                let expected = format!("elements of {}", canonical.dtype);
+                let hint = "constants are canonical: reduced, and points on their curve";
+                let finding = Finding::new("V18", expected, got).hint(hint);
+                found.push(finding.field(format!("constants.{name}")));
+            }
+        }
+    }
+    found.sort_by(|a, b| a.field.cmp(&b.field));
+    let statics = Statics::of(ast);
+    let shared = Shared {
+        ast,
+        statics: &statics,
+        constants: &converted,
+        convert,
+    };
+    let mut known = Known::default();
+    for run in 1.. {
+        let mut lowering = Lowering::new(&shared, known, run >= MAX_RUNS);
+        lowering.threads();
+        let settled = lowering.registers.unresolved == 0;
+        if settled || run >= MAX_RUNS || (run > 1 && !lowering.registers.learned()) {
+            if !settled && run < MAX_RUNS {
+                // What nothing defines stays so: once more, with findings.
+                let mut last = Lowering::new(&shared, lowering.registers.into_known(), true);
+                last.threads();
+                return last.finish(found);
+            }
+            return lowering.finish(found);
+        }
+        known = lowering.registers.into_known();
+    }
+    Lowered::default()
+}
+
+/// What all runs share.
+pub(super) struct Shared<'a> {
+    ast: &'a Ast,
+    statics: &'a Statics<'a>,
+    constants: &'a HashMap<&'a str, HostTensor>,
+    convert: &'a Convert<'a>,
+}
+
+/// One run over a program.
+pub(super) struct Lowering<'a> {
+    shared: &'a Shared<'a>,
+    program: Program,
+    notes: HashMap<u32, Note>,
+    findings: Vec<Finding>,
+    notices: Vec<Notice>,
+    registers: registers::Registers,
+    /// Threads whose steps are to come.
+    waiting: VecDeque<(&'a str, &'a [Instruction])>,
+    done: Vec<Thread>,
+    /// The note of the steps of the instruction at hand.
+    note: Note,
+    label: String,
+    fresh: u32,
+}
+
+impl<'a> Lowering<'a> {
+    fn new(shared: &'a Shared<'a>, known: Known, last: bool) -> Self {
+        Self {
+            shared,
+            program: Program::new(),
+            notes: HashMap::new(),
+            findings: Vec::new(),
+            notices: Vec::new(),
+            registers: registers::Registers::new(known, last),
+            waiting: VecDeque::new(),
+            done: Vec::new(),
+            note: Note::default(),
+            label: String::new(),
+            fresh: 0,
+        }
+    }
+
+    fn threads(&mut self) {
+        if self.shared.statics.stores_elsewhere && self.registers.is_first() {
+            // What is stored is freed at the end of main, which is lowered first.
+            self.registers.unresolved += 1;
+        }
+        self.waiting.push_back(("main", &self.shared.ast.main));
+        while let Some((name, instructions)) = self.waiting.pop_front() {
+            let start = self.program.steps.len() as u32;
+            self.registers.begin_thread();
+            if self.done.is_empty() {
+                self.keys();
+                self.ends_with_return(instructions);
+            }
+            for (index, instruction) in instructions.iter().enumerate() {
+                self.label = match &instruction.id {
+                    Some(id) => id.clone(),
+                    None => format!("{name}/{index}"),
+                };
+                self.instruction(instruction);
+            }
+            let name = self.program.text(name);
+            let steps = start..self.program.steps.len() as u32;
+            self.done.push(Thread { name, steps });
+        }
+    }
+
+    fn ends_with_return(&mut self, instructions: &[Instruction]) {
+        match instructions.last().map(|last| &last.op) {
+            Some(Operation::Return { .. } | Operation::Unreadable { .. }) => {}
+            other => {
+                let got = other.map_or("an empty thread", Operation::name).to_owned();
+                let finding = Finding::new("V01", "Return at the end of main", got);
+                self.label = "main".to_owned();
+                self.report(finding.hint("end the program with Return"), "", 0, None);
+            }
+        }
+    }
+
+    fn instruction(&mut self, instruction: &'a Instruction) {
+        let step = self.program.steps.len() as u32;
+        let label = self.program.text(&self.label);
+        self.note = Note {
+            label: Some(label),
+            ..Note::default()
+        };
+        let Err(refusal) = self.operation(&instruction.op) else {
+            return;
+        };
+        for name in instruction.op.defines() {
+            self.define_unknown(name);
+        }
+        if let Some(finding) = refusal {
+            let src_loc = instruction.src_loc.as_ref();
+            self.report(*finding, instruction.op.name(), step, src_loc);
+        }
+    }
+
+    fn report(&mut self, mut finding: Finding, op: &str, step: u32, src_loc: Option<&String>) {
+        finding.label.clone_from(&self.label);
+        op.clone_into(&mut finding.op);
+        finding.step = step;
+        finding.src_loc = src_loc.cloned().unwrap_or_default();
+        self.findings.push(finding);
+    }
+
+    fn operation(&mut self, op: &'a Operation) -> Result<(), Refusal> {
+        match op {
+            Operation::Fork {
+                new_thread,
+                instructions,
+            } => {
+                let name = self.program.text(new_thread);
+                self.threaded(Threaded::Fork(name));
+                self.waiting.push_back((new_thread, instructions));
+            }
+            Operation::Join { thread } => {
+                let name = self.program.text(thread);
+                self.threaded(Threaded::Join(name));
+            }
+            Operation::Record { event, stream } => {
+                let (event, stream) = (self.program.text(event), self.stream(stream));
+                self.threaded(Threaded::Record { event, stream });
+            }
+            Operation::Wait {
+                event,
+                slave,
+                stream,
+            } => {
+                self.slave(slave.as_deref(), stream.as_deref())?;
+                let (event, stream) = (self.program.text(event), self.stream(stream));
+                self.threaded(Threaded::Wait { event, stream });
+            }
+            Operation::SegmentStart { name } => {
+                let name = self.program.text(name);
+                self.push(Step::SegmentStart(name));
+            }
+            Operation::SegmentEnd { .. } => self.push(Step::SegmentEnd),
+            Operation::Unreadable { .. } => return Err(None),
+            Operation::Rotation { .. }
+            | Operation::Slice { .. }
+            | Operation::SetSliceMeta { .. }
+            | Operation::View { .. }
+            | Operation::AssembleTuple { .. } => return self.view(op),
+            Operation::FuncCall { .. } => return self.function(op),
+            _ => return self.data(op),
+        }
+        Ok(())
+    }
+
+    /// A stream blocks where the waiting device is one with streams.
+    fn slave(&self, slave: Option<&str>, stream: Option<&str>) -> Result<(), Refusal> {
+        let streams = &self.shared.ast.streams;
+        let device = stream.and_then(|s| streams.iter().find(|(name, _)| name == s));
+        match (slave, stream, device) {
+            (None, ..) | (Some("cpu"), None, _) => Ok(()),
+            (Some(slave), _, Some((_, device))) if slave == device => Ok(()),
+            (Some(slave), None, _) => refuse(
+                Finding::new("V12", format!("a stream of {slave}"), "none")
+                    .hint("name the stream that waits"),
+            ),
+            (Some(slave), Some(stream), _) => refuse(
+                Finding::new(
+                    "V08",
+                    format!("a stream of {slave}"),
+                    format!("\"{stream}\""),
+                )
+                .hint("the stream that waits is one of the device that waits"),
+            ),
+        }
+    }
+
+    fn stream(&mut self, stream: &Option<String>) -> Option<Text> {
+        stream.as_ref().map(|name| self.program.text(name))
+    }
+
+    fn finish(mut self, mut found: Vec<Finding>) -> Lowered {
+        let ast = self.shared.ast;
+        let mut threads = Threads {
+            threads: self.done,
+            notes: self.notes,
+            ..Threads::default()
+        };
+        for (name, event) in &ast.events {
+            let device = event
+                .device
+                .as_ref()
+                .map(|device| self.program.text(device));
+            let name = self.program.text(name);
+            threads.events.push(Event { name, device });
+        }
+        for (name, device) in &ast.streams {
+            let (name, device) = (self.program.text(name), self.program.text(device));
+            threads.streams.push(Stream { name, device });
+        }
+        let consumed = ast.inputs.iter().filter(|(_, input)| input.consume);
+        threads.consumed = consumed.map(|(name, _)| name.clone()).collect();
+        self.program.threads = Some(Box::new(threads));
+        found.extend(self.findings);
+        Lowered {
+            program: self.program,
+            findings: found,
+            notices: self.notices,
+        }
+    }
+}
+
+/// A finding as a refusal.
+pub(super) fn refuse<T>(finding: Finding) -> Result<T, Refusal> {
+    Err(Some(Box::new(finding)))
+}
+
+/// A register that an instruction cannot take.
+pub(super) fn not_so<T>(
+    code: &'static str,
+    register: &Register,
+    expected: impl Into<String>,
+    got: impl Into<String>,
+) -> Result<T, Refusal> {
+    refuse(Finding::new(code, expected, got).field(register.name.clone()))
+}

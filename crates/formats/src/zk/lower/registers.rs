@@ -1,0 +1,259 @@
+//! What registers hold, as far as it is known without running: types, windows, devices.
+
+use super::{Lowering, Refusal, refuse};
+use crate::zk::finding::Finding;
+use crate::zk::window::Window;
+use cloakwork_ir::{DType, Shape, Step, Symbol, Threaded, View};
+use std::collections::HashMap;
+
+/// What a register holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::zk) struct Register {
+    pub name: String,
+    pub dtype: DType,
+    pub dims: Vec<u64>,
+    /// Its strides in the buffer, where it is one piece.
+    pub view: View,
+    pub device: String,
+    /// Which elements of its buffer, where it is a window of one axis.
+    pub window: Option<Window>,
+    /// The register whose name stands for the whole buffer.
+    pub whole: String,
+    /// The register that owns the buffer.
+    pub owner: String,
+    /// The registers that a tuple consists of.
+    pub parts: Option<Vec<String>>,
+}
+
+impl Register {
+    /// A new buffer.
+    pub fn new(name: &str, dtype: DType, dims: Vec<u64>, device: &str) -> Self {
+        let window = match *dims.as_slice() {
+            [n] => Some(Window::all(n)),
+            _ => None,
+        };
+        let view = View::contiguous(Shape::new(&dims).unwrap_or_default());
+        Self {
+            name: name.to_owned(),
+            dtype,
+            dims,
+            view,
+            device: device.to_owned(),
+            window,
+            whole: name.to_owned(),
+            owner: name.to_owned(),
+            parts: None,
+        }
+    }
+
+    pub fn elements(&self) -> u64 {
+        self.dims.iter().product()
+    }
+
+    /// Whether it is two pieces.
+    pub fn wraps(&self) -> bool {
+        self.window.is_some_and(Window::wraps)
+    }
+
+    /// Its type, as messages have it.
+    pub fn ty(&self) -> String {
+        if self.parts.is_some() {
+            return "a tuple".to_owned();
+        }
+        let sizes: Vec<String> = self.dims.iter().map(u64::to_string).collect();
+        format!("{}[{}]", self.dtype, sizes.join(", "))
+    }
+}
+
+/// What a run over all threads has seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    /// All definitions of each register, whichever thread has them.
+    pub definitions: HashMap<String, Vec<Register>>,
+    /// Owners that are handed out.
+    pub handed_out: Vec<String>,
+}
+
+/// What registers hold, while threads are gone through.
+pub(super) struct Registers {
+    /// From the run before.
+    known: Known,
+    /// In this run.
+    pub now: Known,
+    /// In this thread; none: what it holds is unknown.
+    here: HashMap<String, Option<Register>>,
+    /// How many look-ups await another run.
+    pub unresolved: u32,
+    /// Whether no other run comes.
+    last: bool,
+}
+
+impl Registers {
+    pub fn new(known: Known, last: bool) -> Self {
+        Self {
+            known,
+            now: Known::default(),
+            here: HashMap::new(),
+            unresolved: 0,
+            last,
+        }
+    }
+
+    /// Whether no run came before.
+    pub fn is_first(&self) -> bool {
+        self.known == Known::default() && !self.last
+    }
+
+    pub fn begin_thread(&mut self) {
+        self.here.clear();
+    }
+
+    pub fn into_known(self) -> Known {
+        self.now
+    }
+
+    /// Whether this run knows more than the one before.
+    pub fn learned(&self) -> bool {
+        self.now != self.known
+    }
+
+    /// Owners that any thread hands out, as far as this run and the one before know.
+    pub fn handed_out(&self) -> Vec<String> {
+        let mut owners = [&*self.known.handed_out, &*self.now.handed_out].concat();
+        owners.sort();
+        owners.dedup();
+        owners
+    }
+
+    fn define(&mut self, register: Register) {
+        let all = self
+            .now
+            .definitions
+            .entry(register.name.clone())
+            .or_default();
+        // A definition like an earlier one says nothing new, and a name has few that differ.
+        if !all.contains(&register) && all.len() < 8 {
+            all.push(register.clone());
+        }
+        self.here.insert(register.name.clone(), Some(register));
+    }
+}
+
+impl Lowering<'_> {
+    /// What a register that is a tensor holds at this instruction.
+    pub(super) fn tensor(&mut self, name: &str) -> Result<Register, Refusal> {
+        let register = self.lookup(name)?;
+        if register.parts.is_some() {
+            let hint = format!("name one of its parts, such as \"{name}.0\"");
+            return refuse(
+                Finding::new("V07", "a register of one tensor", "a tuple")
+                    .field(name)
+                    .hint(hint),
+            );
+        }
+        Ok(register)
+    }
+
+    /// What a register holds at this instruction.
+    pub(super) fn lookup(&mut self, name: &str) -> Result<Register, Refusal> {
+        let registers = &mut self.registers;
+        if let Some(here) = registers.here.get(name) {
+            return here.clone().ok_or(None);
+        }
+        let once = self.shared.statics.definitions.get(name).copied() == Some(1);
+        // Of several definitions all must be known.
+        let elsewhere = match registers.known.definitions.get(name) {
+            None if once => registers.now.definitions.get(name),
+            known => known,
+        };
+        match elsewhere.map(Vec::as_slice) {
+            Some([one]) => return Ok(one.clone()),
+            Some([_, _, ..]) if registers.last => {
+                let hint = "give the register another name in one of the threads";
+                return refuse(
+                    Finding::new("V02", "one meaning in other threads", "several")
+                        .field(name)
+                        .hint(hint),
+                );
+            }
+            _ => {}
+        }
+        registers.unresolved += 1;
+        self.undefined(name)
+    }
+
+    /// A register that nothing defines: its name is used as it is declared, and verifying says the
+    /// rest.
+    fn undefined(&self, name: &str) -> Result<Register, Refusal> {
+        let declared = self.shared.statics.registers.get(name);
+        if let Some((register, (dtype, dims))) = declared.zip(self.shared.statics.declared(name)) {
+            return Ok(Register::new(name, dtype, dims, &register.device));
+        }
+        if !self.registers.last {
+            return Err(None);
+        }
+        let hint = "define it before, or see that its name is spelled as where it is defined";
+        refuse(
+            Finding::new("V02", "a register that is defined", "one that is not")
+                .field(name)
+                .hint(hint),
+        )
+    }
+
+    /// Notes what a register holds; it must be what it is declared as.
+    pub(super) fn define(&mut self, register: Register) -> Result<(), Refusal> {
+        let statics = self.shared.statics;
+        if let Some(declared) = statics.registers.get(register.name.as_str()) {
+            if let Some((dtype, dims)) = statics.declared(&register.name)
+                && (dtype, &dims) != (register.dtype, &register.dims)
+            {
+                let declared = Register::new(&register.name, dtype, dims, "cpu");
+                let hint = "the table of registers says what it holds";
+                return refuse(
+                    Finding::new("V07", declared.ty(), register.ty())
+                        .field(&register.name)
+                        .hint(hint),
+                );
+            }
+            if declared.device != register.device {
+                let hint = "the table of registers says where it lies";
+                return refuse(
+                    Finding::new("V08", &declared.device, &register.device)
+                        .field(&register.name)
+                        .hint(hint),
+                );
+            }
+        }
+        self.registers.define(register);
+        Ok(())
+    }
+
+    /// Notes that a register holds what nobody knows.
+    pub(super) fn define_unknown(&mut self, name: &str) {
+        let symbol = self.program.symbol(name);
+        self.push(Step::Threaded(Threaded::Unknown(symbol)));
+        self.registers.here.insert(name.to_owned(), None);
+    }
+
+    /// The names that stand for a register's pieces.
+    pub(super) fn symbols(&mut self, register: &Register) -> Vec<Symbol> {
+        if let Some(parts) = &register.parts {
+            let parts = parts.clone();
+            let mut symbols = Vec::new();
+            for part in &parts {
+                if let Ok(register) = self.lookup(part) {
+                    symbols.extend(self.symbols(&register));
+                }
+            }
+            return symbols;
+        }
+        if register.wraps() {
+            let piece = |index| format!("{}#{index}", register.name);
+            return vec![
+                self.program.symbol(&piece(0)),
+                self.program.symbol(&piece(1)),
+            ];
+        }
+        vec![self.program.symbol(&register.name)]
+    }
+}

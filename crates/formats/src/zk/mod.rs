@@ -1,0 +1,91 @@
+//! Programs of the instruction set of `docs/zk.md`, in JSON and as text, and what they are lowered
+//! to. Decides what a file says and which steps an instruction becomes; whether threads race,
+//! memory leaks or types of ops fit is the verifier's matter.
+
+mod ast;
+mod constants;
+mod fields;
+mod finding;
+mod functions;
+mod instructions;
+mod lower;
+mod read;
+mod syntax;
+mod value;
+mod window;
+mod write;
+
+pub use ast::{
+    Ast, Constant, Curve, Data, Entry, Event, Group, Input, Instruction, Operation, Placed,
+    Register, Repr, Sliced, Table, Type, Viewed,
+};
+pub use constants::{Canonical, Files, canonical_words};
+pub use finding::Finding;
+pub use functions::{Attr, FUNCTIONS, Function, function};
+pub use lower::{Convert, KEY_INPUT, Lowered, Notice};
+pub use read::Parsed;
+pub use value::Value;
+
+use crate::LoadError;
+
+/// Whether a file looks like a program of the instruction set: JSON with `"format": "program"`
+/// near its start, or the text form.
+#[must_use]
+pub fn is_program(start: &[u8]) -> bool {
+    const LOOKED_AT: usize = 4096;
+    let head = start.get(..LOOKED_AT).unwrap_or(start);
+    let trimmed = head.trim_ascii_start();
+    if let Some(rest) = trimmed.strip_prefix(b"program ") {
+        return rest.trim_ascii_start().starts_with(b"version=");
+    }
+    if trimmed.first() != Some(&b'{') {
+        return false;
+    }
+    let key = memchr::memmem::find(head, b"\"format\"");
+    let after = key
+        .and_then(|at| head.get(at + 8..))
+        .unwrap_or(&[])
+        .trim_ascii_start();
+    let value = after.strip_prefix(b":").map(<[u8]>::trim_ascii_start);
+    value.is_some_and(|value| value.starts_with(b"\"program\""))
+}
+
+/// Reads a program: JSON, or the text form. What is wrong with its parts is in the findings.
+///
+/// # Errors
+/// The text is neither, nests more than 64 deep, or has a key twice.
+pub fn parse(text: &[u8]) -> Result<Parsed, LoadError> {
+    let start = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let tree = if start.trim_ascii_start().first() == Some(&b'{') {
+        value::parse(text)?
+    } else {
+        syntax::parse(start)?
+    };
+    Ok(read::read(&tree))
+}
+
+/// The JSON of a program, always the same of the same program.
+#[must_use]
+pub fn to_json(ast: &Ast) -> String {
+    let mut out = String::new();
+    value::print_lines(&write::tree(ast, false), 0, &mut out);
+    out.push('\n');
+    out
+}
+
+/// The text of a program, one declaration or instruction a line.
+#[must_use]
+pub fn to_text(ast: &Ast) -> String {
+    syntax::print(&write::tree(ast, true))
+}
+
+/// Lowers a program. `convert` makes tensors of canonical words.
+#[must_use]
+pub fn lower(ast: &Ast, files: &Files, convert: &Convert<'_>) -> Lowered {
+    let mut found = Vec::new();
+    let constants = constants::load(&ast.constants, files, &mut found);
+    let mut lowered = lower::lower(ast, &constants, convert);
+    found.append(&mut lowered.findings);
+    lowered.findings = found;
+    lowered
+}

@@ -1,0 +1,167 @@
+//! From the tree to the program: which fields each part has. All that is wrong is found at once.
+
+use super::ast::{Ast, Constant, Data, Event, Input, Register, Table, Type};
+use super::fields::{Fields, joined};
+use super::finding::Finding;
+use super::instructions::instructions;
+use super::value::Value;
+
+/// What a file holds, and what is wrong with it.
+#[derive(Clone, Debug, Default)]
+pub struct Parsed {
+    /// The program.
+    pub ast: Ast,
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+}
+
+/// Reads a program from its tree.
+pub(super) fn read(tree: &Value) -> Parsed {
+    let (mut ast, mut found) = (Ast::default(), Vec::new());
+    let mut fields = Fields::new(tree, String::new(), None, &mut found);
+    let format = fields.text("format");
+    if fields.ok && format != "program" {
+        fields.wrong("format", "\"program\"", format!("\"{format}\""), "");
+    }
+    match fields.required("version", "1") {
+        Some(Value::Int(1)) | None => {}
+        Some(other) => {
+            let hint = "this reader knows version 1; write the program anew for it";
+            fields.wrong("version", "1", other.described(), hint);
+        }
+    }
+    if fields.optional("curve").is_some() {
+        ast.curve = fields.curve("curve");
+        fields.curve = ast.curve;
+    }
+    ast.registers = table(&mut fields, "registers", |fields| Register {
+        ty: fields.ty("type"),
+        device: fields.device("device", Some("cpu")),
+    });
+    ast.inputs = table(&mut fields, "inputs", |fields| Input {
+        ty: fields.ty("type"),
+        device: fields.device("device", Some("cpu")),
+        consume: fields.flag("consume"),
+    });
+    ast.constants = table(&mut fields, "constants", |fields| Constant {
+        ty: fields.ty("type"),
+        device: fields.device("device", Some("cpu")),
+        data: data(fields),
+    });
+    ast.events = table(&mut fields, "events", event);
+    ast.streams = table(&mut fields, "streams", |fields| {
+        fields.device("device", None)
+    });
+    ast.outputs = types(&mut fields);
+    ast.functions = fields.names("functions");
+    ast.budget = budget(&mut fields);
+    let main = fields.required("main", "a list of instructions");
+    let curve = fields.curve;
+    fields.end();
+    if let Some(main) = main {
+        ast.main = instructions(main, "main", "main", curve, &mut found);
+    }
+    Parsed {
+        ast,
+        findings: found,
+    }
+}
+
+/// An object whose keys are names.
+fn table<T>(
+    fields: &mut Fields<'_, '_>,
+    key: &str,
+    mut read: impl FnMut(&mut Fields<'_, '_>) -> T,
+) -> Table<T> {
+    let mut table = Table::new();
+    for (name, value) in entries(fields, key) {
+        let path = joined(key, name);
+        if name.is_empty() || name.contains(['#', '%']) {
+            let got = format!("\"{name}\"");
+            fields.wrong(&path, "a name without # and %", got, "choose another name");
+        }
+        let mut inner = Fields::new(value, path, fields.curve, fields.found);
+        let entry = read(&mut inner);
+        let ok = inner.end();
+        fields.ok &= ok;
+        table.push((name.clone(), entry));
+    }
+    table
+}
+
+fn entries<'a>(fields: &mut Fields<'a, '_>, key: &str) -> &'a [(String, Value)] {
+    match fields.optional(key) {
+        None => &[],
+        Some(Value::Map(entries)) => entries,
+        Some(other) => {
+            fields.wrong(key, "an object", other.described(), "its keys are names");
+            &[]
+        }
+    }
+}
+
+fn event(fields: &mut Fields<'_, '_>) -> Event {
+    let device = match fields.text("kind").as_str() {
+        "thread" => None,
+        "gpu" => Some(fields.device("device", None)),
+        other => {
+            let got = format!("\"{other}\"");
+            fields.wrong("kind", "\"thread\" or \"gpu\"", got, "");
+            None
+        }
+    };
+    Event { device }
+}
+
+fn data(fields: &mut Fields<'_, '_>) -> Data {
+    match fields.optional("values") {
+        Some(Value::List(values)) => return Data::Values(values.clone()),
+        Some(other) => {
+            fields.wrong("values", "a list of integers", other.described(), "");
+            return Data::Values(Vec::new());
+        }
+        None => {}
+    }
+    let data = Data::File {
+        file: fields.text("file"),
+        offset: fields.maybe_size("offset").unwrap_or(0),
+        bytes: fields.size("bytes"),
+        sha256: fields.maybe_text("sha256").map(|text| text.to_lowercase()),
+    };
+    if let Data::File {
+        file,
+        sha256: Some(sum),
+        ..
+    } = &data
+    {
+        if sum.len() != 64 || !sum.bytes().all(|c| c.is_ascii_hexdigit()) {
+            let got = format!("\"{}\"", cloakwork_ir::shortened(sum));
+            fields.wrong("sha256", "64 hexadecimal digits", got, "");
+        }
+        let _ = file;
+    }
+    data
+}
+
+fn types(fields: &mut Fields<'_, '_>) -> Table<Type> {
+    let mut outputs = Table::new();
+    for (name, value) in entries(fields, "outputs") {
+        if let Some(ty) = fields.ty_of(&joined("outputs", name), value) {
+            outputs.push((name.clone(), ty));
+        }
+    }
+    outputs
+}
+
+fn budget(fields: &mut Fields<'_, '_>) -> Table<u64> {
+    let mut budget = Table::new();
+    for (name, value) in entries(fields, "budget") {
+        let key = joined("budget", name);
+        if !super::fields::is_device(name) {
+            let got = format!("\"{name}\"");
+            fields.wrong(&key, "the name of a device", got, "");
+        }
+        budget.push((name.clone(), fields.size_of(&key, value)));
+    }
+    budget
+}
