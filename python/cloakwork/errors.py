@@ -212,6 +212,17 @@ class RunError(CloakworkError, RuntimeError):
     """A run could not be finished."""
 
 
+class AssertionFailedError(RunError):
+    """An `AssertEq` of a program does not hold; `index` is of the first element that differs."""
+
+    def __init__(self, instruction: str, index: int, message: str) -> None:
+        super().__init__(instruction, index, message)
+        self.instruction, self.index, self.message = instruction, index, message
+
+    def __str__(self) -> str:
+        return f"{self.instruction}: {self.message}: element {self.index} differs"
+
+
 class ContentsError(RunError):
     """A tensor that the program computed holds what an op does not take; `call` says which."""
 

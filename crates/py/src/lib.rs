@@ -16,6 +16,7 @@ mod errors;
 mod eval;
 mod guard;
 mod index;
+mod instructions;
 mod numbers;
 mod op;
 mod program;
@@ -58,5 +59,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::batch_end, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace, module)?)?;
     module.add_function(wrap_pyfunction!(trace::unrecorded, module)?)?;
+    instructions::add(module)?;
     circom::add(module)
 }

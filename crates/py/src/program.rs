@@ -24,6 +24,8 @@ type PlanKey = (usize, Option<u64>);
 #[pyclass(frozen, module = "cloakwork._core")]
 pub struct Program {
     program: Arc<cloakwork_ir::Program>,
+    /// What was found wrong before it was a program of steps.
+    found: Vec<cloakwork_verify::Finding>,
     checked: OnceLock<Checked>,
     plans: Mutex<HashMap<PlanKey, Arc<Plan>>>,
     /// The executor of the last run, to be used again by one with the same plan.
@@ -50,9 +52,21 @@ impl Program {
     pub fn new(program: cloakwork_ir::Program) -> Self {
         Self {
             program: Arc::new(program),
+            found: Vec::new(),
             checked: OnceLock::new(),
             plans: Mutex::default(),
             executor: Mutex::default(),
+        }
+    }
+
+    /// The same, if so much is wrong with it already.
+    pub fn with_findings(
+        program: cloakwork_ir::Program,
+        found: Vec<cloakwork_verify::Finding>,
+    ) -> Self {
+        Self {
+            found,
+            ..Self::new(program)
         }
     }
 
@@ -60,7 +74,12 @@ impl Program {
         if let Some(checked) = self.checked.get() {
             return Ok(checked);
         }
-        let found = unlocked(py, || verify(Arc::clone(&self.program)))?;
+        let mut found = unlocked(py, || verify(Arc::clone(&self.program)))?;
+        if !self.found.is_empty() {
+            found.verified = None;
+            found.findings.splice(0..0, self.found.iter().cloned());
+            found.findings.sort_by_key(|finding| finding.step);
+        }
         Ok(self.checked.get_or_init(|| found.into()))
     }
 
@@ -248,6 +267,15 @@ impl Program {
             .into_iter()
             .map(|(name, _)| name.to_owned())
             .collect()
+    }
+
+    /// Names, dtypes and shapes of the inputs, in the order in which a run takes them.
+    fn input_types(&self) -> Vec<(String, &'static str, Vec<u64>)> {
+        let types = self.inputs().into_iter().filter_map(|(name, ids)| {
+            let ty = self.program.host(*ids.first()?)?.ty()?;
+            Some((name.to_owned(), ty.dtype.name(), ty.shape.dims().to_vec()))
+        });
+        types.collect()
     }
 
     /// Number of steps, as written.

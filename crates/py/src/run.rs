@@ -154,6 +154,12 @@ impl Run {
         outputs.map(|output| tensor(&output.tensor)).collect()
     }
 
+    /// The names of the outputs, in order; none where the program expects a value instead.
+    fn output_names(&self) -> Vec<Option<String>> {
+        let outputs = self.outcome.outputs.iter();
+        outputs.map(|output| output.name.clone()).collect()
+    }
+
     /// Downloads that differ from what the program expects, as `cloakwork.report.Mismatch`.
     fn mismatches<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let class = py.import("cloakwork.report")?.getattr("Mismatch")?;

@@ -14,10 +14,10 @@ from rich.text import Text
 
 from cloakwork import __version__, heal
 from cloakwork._core import devices as list_devices
-from cloakwork.cli import proofs, show
+from cloakwork.cli import programs, proofs, show
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, errors, in_words, say, shown
-from cloakwork.errors import ProgramError
+from cloakwork.errors import ParamError, ProgramError
 from cloakwork.report import RunResult
 
 app = typer.Typer(
@@ -33,7 +33,11 @@ app.add_typer(demos, name="demo")
 proofs.add(app)
 
 File = Annotated[
-    Path, typer.Argument(help="A transcript: HEAL's JSON or a .cwk container.", show_default=False)
+    Path,
+    typer.Argument(
+        help="A transcript: HEAL's JSON or a .cwk container; or a program of the instruction set.",
+        show_default=False,
+    ),
 ]
 Generation = Annotated[
     str | None,
@@ -42,8 +46,11 @@ Generation = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Threads = Annotated[
     int | None,
-    typer.Option(help="Worker threads; by default CLOAKWORK_THREADS, or one a core."),
-]
+    typer.Option(
+        "--threads", "--workers",
+        help="Worker threads; by default CLOAKWORK_THREADS, or one a core.",
+    ),
+]  # fmt: skip
 
 
 _ALL_OPS_RIGHT = (
@@ -103,10 +110,19 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
         typer.Option(help="Run tasks in a random order of this number: a test of the schedule."),
     ] = None,
     generation: Generation = None,
+    given: Annotated[
+        list[str] | None,
+        typer.Option("--input", help="Of a program: NAME=FILE.npy, words in canonical form."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a transcript, print the memory it needs, and run it."""
+    """Check a transcript or a program, print the memory it needs, and run it."""
     with in_words(context.obj), _findings_as_json(as_json):
+        if programs.is_program(file):
+            programs.run(file, given or [], threads, memory_budget, trace, as_json)
+            return
+        if given:
+            raise ParamError("--input", given[0], "no inputs: a transcript has its data in it")
         transcript = _load(file, generation, checksums=verify or bisect)
         memory, _ = transcript.memory(threads=threads, memory_budget=memory_budget)
         say(f"memory: {memory}")
@@ -159,7 +175,10 @@ def check(
 ) -> None:
     """Print everything that is wrong or odd with a transcript, without running it."""
     with in_words(context.obj):
-        findings = _load(file, generation, checksums=True).check()
+        if programs.is_program(file):
+            findings = programs.check(file)
+        else:
+            findings = _load(file, generation, checksums=True).check()
         if as_json:
             print(json.dumps([asdict(finding) for finding in findings], indent=2))
         else:

@@ -1,0 +1,158 @@
+//! Programs of the instruction set, as they are written: read, shown, lowered.
+
+use crate::eval::{Value, eval};
+use crate::program::Program;
+use crate::tensor::Inner;
+use crate::{errors, guard::unlocked};
+use cloakwork_formats::zk::{Ast, Canonical, Files, KEY_INPUT, Lowered, lower, parse};
+use cloakwork_formats::zk::{FUNCTIONS, is_program, to_json, to_text};
+use cloakwork_ir::{Bytes, HostTensor};
+use cloakwork_ops::find;
+use cloakwork_run::eager;
+use cloakwork_verify::{Finding, Severity};
+use pyo3::prelude::*;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// What a run reports beside its outputs: the output that holds it, whether all of it must be
+/// true, the instruction, and a message or label.
+type Notice = (String, bool, String, String);
+
+/// A program of the instruction set.
+#[pyclass(frozen, module = "cloakwork._core")]
+pub struct Instructions {
+    ast: Ast,
+    findings: Vec<cloakwork_formats::zk::Finding>,
+    files: Files,
+}
+
+#[pymethods]
+impl Instructions {
+    /// Read JSON or the text form. Constants are in these files, or in a folder.
+    #[staticmethod]
+    #[pyo3(signature = (contents, name, folder=None, files=None))]
+    fn parse(
+        py: Python<'_>,
+        contents: &[u8],
+        name: PathBuf,
+        folder: Option<PathBuf>,
+        files: Option<HashMap<String, Vec<u8>>>,
+    ) -> PyResult<Self> {
+        let parsed = unlocked(py, || parse(contents))?;
+        let parsed = parsed.map_err(|error| errors::load(error, &name))?;
+        let owned = |(name, bytes): (String, Vec<u8>)| (name, Bytes::from(bytes));
+        let files = match folder {
+            Some(folder) => Files::Folder(folder),
+            None => Files::Memory(files.unwrap_or_default().into_iter().map(owned).collect()),
+        };
+        Ok(Self {
+            ast: parsed.ast,
+            findings: parsed.findings,
+            files,
+        })
+    }
+
+    /// Whether the start of a file is that of such a program.
+    #[staticmethod]
+    fn recognizes(start: &[u8]) -> bool {
+        is_program(start)
+    }
+
+    /// The JSON form.
+    fn json(&self, py: Python<'_>) -> PyResult<String> {
+        unlocked(py, || to_json(&self.ast))
+    }
+
+    /// The text form.
+    fn text(&self, py: Python<'_>) -> PyResult<String> {
+        unlocked(py, || to_text(&self.ast))
+    }
+
+    /// The program of steps that it becomes, and the outputs that are not its own.
+    fn lower(&self, py: Python<'_>) -> PyResult<(Program, Vec<Notice>)> {
+        let convert = |canonical: &Canonical| memory_form(py, canonical);
+        let Lowered {
+            program,
+            findings,
+            notices,
+        } = lower(&self.ast, &self.files, &convert);
+        let found = self.findings.iter().chain(&findings).map(finding);
+        let program = Program::with_findings(program, found.collect());
+        let notices = notices.into_iter();
+        let notices = notices.map(|n| (n.output, n.assertion, n.instruction, n.text));
+        Ok((program, notices.collect()))
+    }
+
+    /// Each function: its name, patterns of what it writes and reads, attributes, and what it
+    /// computes.
+    #[staticmethod]
+    fn functions() -> Vec<(
+        &'static str,
+        Vec<&'static str>,
+        Vec<&'static str>,
+        Vec<String>,
+        String,
+    )> {
+        let one = |function: &cloakwork_formats::zk::Function| {
+            let attrs = function.attrs.iter();
+            let attrs = attrs.map(|attr| {
+                let open = if attr.required { "" } else { "?" };
+                format!("{}{open}: {}", attr.name, attr.kind)
+            });
+            (
+                function.name,
+                function.outs.to_vec(),
+                function.ins.to_vec(),
+                attrs.collect(),
+                function.doc.to_owned(),
+            )
+        };
+        FUNCTIONS.iter().map(one).collect()
+    }
+}
+
+/// A finding of the front door as one of the verifier's.
+fn finding(found: &cloakwork_formats::zk::Finding) -> Finding {
+    let at = |text: &str, place: &str| match (text.is_empty(), place.is_empty()) {
+        (false, false) => format!("{text}; written at {place}"),
+        (true, false) => format!("written at {place}"),
+        _ => text.to_owned(),
+    };
+    Finding {
+        severity: Severity::Error,
+        code: found.code,
+        step: found.step,
+        label: Some(found.label.clone()),
+        segment: None,
+        op: found.op.clone(),
+        names: Vec::new(),
+        operand: found.field.clone(),
+        expected: found.expected.clone(),
+        got: found.got.clone(),
+        hint: at(&found.hint, &found.src_loc),
+    }
+}
+
+/// Elements as memory has them, from canonical words; or why they are no elements.
+fn memory_form(py: Python<'_>, canonical: &Canonical) -> Result<HostTensor, String> {
+    if canonical.dtype.is_number() {
+        return Ok(canonical.words.clone());
+    }
+    let def = find("from_canonical").ok_or("this build has no fields")?;
+    let words = eager::Tensor::from_host(&canonical.words).map_err(|e| e.to_string())?;
+    let values = vec![
+        Value::Tensor(Inner::Real(words)),
+        Value::DType(canonical.dtype),
+    ];
+    let made = eval(py, def, values).map_err(|error| error.value(py).to_string())?;
+    match made {
+        Inner::Real(tensor) => tensor.copy_to_host().map_err(|e| e.to_string()),
+        Inner::Traced(_) => Err("a constant is made outside of traces".to_owned()),
+    }
+}
+
+/// Adds the class and the name of the input that random elements are drawn under.
+pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Instructions>()?;
+    module.add("KEY_INPUT", KEY_INPUT)
+}

@@ -1,0 +1,68 @@
+"""What commands do with programs of the instruction set."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from cloakwork import _core
+from cloakwork.cli import show
+from cloakwork.cli.words import count, say, shown
+from cloakwork.errors import ParamError
+from cloakwork.report import Finding
+
+# What is read of a file to know what it is.
+_START_BYTES = 4096
+
+
+def is_program(file: Path) -> bool:
+    """Whether a file holds such a program, by its contents."""
+    if not file.is_file():
+        return False
+    with file.open("rb") as opened:
+        return _core.Instructions.recognizes(opened.read(_START_BYTES))
+
+
+def check(file: Path) -> list[Finding]:
+    """Everything that is wrong or odd with a program."""
+    from cloakwork.zk.program import Program
+
+    return Program.load(file).check()
+
+
+def run(
+    file: Path,
+    given: list[str],
+    workers: int | None,
+    budget: str | None,
+    trace: Path | None,
+    as_json: bool,
+) -> None:
+    """Run a program on inputs `NAME=FILE.npy`; print its outputs and what the run did."""
+    from cloakwork.zk.program import Program
+
+    inputs: dict[str, Path] = {}
+    for text in given:
+        name, separator, path = text.partition("=")
+        if not separator:
+            raise ParamError("--input", text, "NAME=FILE.npy")
+        inputs[name] = Path(path)
+    program = Program.load(file)
+    program.validate()
+    memory, _ = program.memory(threads=workers, memory_budget=budget)
+    say(f"memory: {memory}")
+    outcome = program.run(inputs, workers=workers, budget=budget, trace=trace)
+    if as_json:
+        outputs = {
+            name: {"shape": list(tensor.shape), "dtype": str(tensor.dtype)}
+            for name, tensor in outcome.outputs.items()
+        }
+        print(json.dumps({"outputs": outputs, "report": outcome.report.to_json()}, indent=2))
+        return
+    out = show.console()
+    show.report(outcome.report, out)
+    for label, tensor in outcome.printed:
+        say(shown(f"{label}: {tensor}"))
+    for name, tensor in outcome.outputs.items():
+        out.print(shown(f"{name} = {tensor}"), markup=False, soft_wrap=True)
+    out.print(count(len(outcome.outputs), "output"))

@@ -1,0 +1,355 @@
+"""Programs of the instruction set written in Python, one call an instruction."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from cloakwork.errors import ParamError
+from cloakwork.zk.frees import with_frees
+from cloakwork.zk.program import Program
+from cloakwork.zk.values import CURVES, Type, is_canonical
+
+# Frames of the package itself, which say nothing of where a program is written.
+_OWN = str(Path(__file__).parent)
+
+
+@dataclass(frozen=True, eq=False)
+class Register:
+    """A register of a program that is being built."""
+
+    builder: ProgramBuilder = field(repr=False)
+    name: str
+    type: Type
+    device: str
+
+    def rotate(self, by: int) -> Register:
+        """The view `new[i] = old[i + by]`, halo2's rotation by omega^by: `numpy.roll(a, -by)`."""
+        return self.builder.rotate(self, -by)
+
+    def __getitem__(self, index: slice) -> Register:
+        start, stop, step = index.indices(self.type.shape[0])
+        return self.builder.slice(self, start, max(start, stop), step)
+
+
+@dataclass(frozen=True, eq=False)
+class Tuple:
+    """Several registers under one name; its parts are registers too."""
+
+    name: str
+    parts: tuple[Register, ...]
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A thread that was forked."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A queue of a device."""
+
+    name: str
+    device: str
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happens once a run: in a thread, or where a stream gets there."""
+
+    name: str
+    device: str | None
+
+
+class ProgramBuilder:
+    """Writes a program instruction by instruction.
+
+    curve       "bn254" or "bls12_381": what types mean that name none
+    auto_free   free at the last use what is never freed, and remove what is left of views.
+                What another thread or a stream may still use is freed at the end of `main`
+
+    `build` verifies: ProgramError holds all that is wrong, each with the line that wrote it.
+    """
+
+    def __init__(self, curve: str = "bn254", *, auto_free: bool = True) -> None:
+        if curve not in CURVES:
+            raise ParamError("curve", curve, " or ".join(CURVES))
+        self._curve, self._auto_free = curve, auto_free
+        self._main: list[dict[str, Any]] = []
+        self._thread = self._main
+        self._tables: dict[str, dict[str, Any]] = {
+            key: {} for key in ("registers", "inputs", "outputs", "constants", "events", "streams")
+        }
+        self._files: dict[str, bytes] = {}
+        self._counts: dict[str, int] = {}
+
+    # Names and instructions.
+
+    def _fresh(self, prefix: str) -> str:
+        count = self._counts.get(prefix, 0)
+        self._counts[prefix] = count + 1
+        return f"{prefix}{count}"
+
+    def _add(self, op: str, **fields: Any) -> None:
+        given = {key: value for key, value in fields.items() if value is not None}
+        self._thread.append({"op": op, **given, "src_loc": _caller()})
+
+    def _register(self, name: str | None, type_: Type, device: str) -> Register:
+        name = name or self._fresh("r")
+        self._tables["registers"][name] = {"type": type_.to_json(), "device": device}
+        return Register(self, name, type_, device)
+
+    # Memory and data.
+
+    def input(
+        self, name: str, type_: Type, *, device: str = "cpu", consume: bool = False
+    ) -> Register:
+        """A value that each run is given; with `consume` the program may write it."""
+        entry = {"type": type_.to_json(), "device": device, "consume": consume}
+        self._tables["inputs"][name] = entry
+        register = self._register(name, type_, device)
+        self._add("LoadInput", src=name, dst=register.name)
+        return register
+
+    def constant(
+        self, name: str, type_: Type, values: Sequence[Any] | bytes, *, device: str = "cpu"
+    ) -> Register:
+        """Data of the program: integers (coordinates of points in turn), or canonical bytes."""
+        entry: dict[str, Any] = {"type": type_.to_json(), "device": device}
+        if isinstance(values, bytes):
+            file = f"{name}.bin"
+            self._files[file] = values
+            entry |= {"file": file, "bytes": len(values)}
+        else:
+            flat = np.asarray(values, dtype=object).ravel().tolist()
+            entry["values"] = [hex(v) if is_canonical(type_.dtype) else v for v in flat]
+        self._tables["constants"][name] = entry
+        register = self._register(name, type_, device)
+        self._add("LoadConstant", src=name, dst=register.name)
+        return register
+
+    def allocate(
+        self,
+        type_: Type,
+        *,
+        device: str = "cpu",
+        name: str | None = None,
+        at: tuple[str, int] | None = None,
+        zero: bool = False,
+    ) -> Register:
+        """Memory of its own; `at` places it in a pool of a static plan, at so many bytes."""
+        register = self._register(name, type_, device)
+        place = None if at is None else {"pool": at[0], "offset": at[1]}
+        self._add(
+            "Allocate", id=register.name, device=device, typ=type_.to_json(), at=place,
+            zero=zero or None,
+        )  # fmt: skip
+        return register
+
+    def free(self, register: Register) -> None:
+        """Give memory back; its owner does."""
+        self._add("Deallocate", id=register.name)
+
+    def remove(self, register: Register | Tuple) -> None:
+        """Give up a view's register; the memory stays."""
+        self._add("RemoveRegister", id=register.name)
+
+    def move(self, register: Register, name: str | None = None) -> Register:
+        """What it holds under another name; the old one is empty then."""
+        moved = self._register(name, register.type, register.device)
+        self._add("MoveRegister", src=register.name, dst=moved.name)
+        return moved
+
+    def transfer(
+        self, src: Register, dst: Register, *, stream: Stream | None = None, pad: bool = False
+    ) -> None:
+        """Copy elements, on one device or between two; `pad` fills a longer target with zeros."""
+        self._add(
+            "Transfer", src_id=src.name, dst_id=dst.name, src_device=src.device,
+            dst_device=dst.device, stream=_name(stream), pad="zero" if pad else None,
+        )  # fmt: skip
+
+    def store(self, src: Register, output: str) -> None:
+        """Hand out a value under a name."""
+        self._tables["outputs"][output] = src.type.to_json()
+        self._add("Store", src=src.name, output=output)
+
+    def element(
+        self, src: Register, index: int, *, out: Register | None = None,
+        stream: Stream | None = None,
+    ) -> Register:  # fmt: skip
+        """Copy one element into a scalar, a new one by default."""
+        out = out or self.allocate(Type(src.type.dtype), device=src.device)
+        self._add("Element", src=src.name, dst=out.name, index=index, stream=_name(stream))
+        return out
+
+    # Views.
+
+    def rotate(self, src: Register, shift: int) -> Register:
+        """The view that `numpy.roll(a, shift)` is."""
+        view = self._register(None, src.type, src.device)
+        self._add("Rotation", src=src.name, dst=view.name, shift=shift)
+        return view
+
+    def slice(self, src: Register, start: int, end: int, step: int = 1) -> Register:
+        """The view `a[start:end:step]`."""
+        size = len(range(start, end, step))
+        view = self._register(None, Type(src.type.dtype, (size,)), src.device)
+        self._add(
+            "Slice", src=src.name, dst=view.name, start=start, end=end,
+            step=None if step == 1 else step,
+        )  # fmt: skip
+        return view
+
+    def set_slice_meta(self, src: Register, offset: int, length: int) -> Register:
+        """The window of `length` elements from `offset` on of the whole buffer; it may wrap."""
+        view = self._register(None, Type(src.type.dtype, (length,)), src.device)
+        self._add("SetSliceMeta", src=src.name, dst=view.name, offset=offset, len=length)
+        return view
+
+    def view(
+        self,
+        src: Register,
+        kind: Literal["reshape", "permute", "expand", "broadcast"],
+        args: Sequence[int],
+    ) -> Register:
+        """A view of another shape: `args` are sizes, axes, or an axis and how often."""
+        shape = tuple(args)
+        if kind == "permute":
+            shape = tuple(src.type.shape[axis] for axis in args)
+        elif kind == "expand":
+            axis, repeat = args
+            shape = (*src.type.shape[:axis], repeat, *src.type.shape[axis + 1 :])
+        view = self._register(None, Type(src.type.dtype, shape), src.device)
+        self._add("View", src=src.name, dst=view.name, kind=kind, args=list(args))
+        return view
+
+    def tuple(self, *parts: Register) -> Tuple:
+        """Several registers under one name, to be returned together."""
+        name = self._fresh("t")
+        self._add("AssembleTuple", vars=[part.name for part in parts], dst=name)
+        named = [
+            Register(self, f"{name}.{index}", part.type, part.device)
+            for index, part in enumerate(parts)
+        ]
+        return Tuple(name, tuple(named))
+
+    # Computation.
+
+    def call(
+        self,
+        func: str,
+        *,
+        out: Sequence[Register],
+        args: Sequence[Register] = (),
+        stream: Stream | None = None,
+        **attrs: Any,
+    ) -> None:
+        """Call a function of the table in `docs/zk.md`."""
+        self._add(
+            "FuncCall", func=func, arg_mut=[r.name for r in out], arg=[r.name for r in args],
+            attrs=attrs or None, stream=_name(stream),
+        )  # fmt: skip
+
+    def blind(
+        self, dst: Register, start: int, end: int, *, domain: str | None = None,
+        stream: Stream | None = None,
+    ) -> None:  # fmt: skip
+        """Uniform elements at `start` to `end - 1`: new ones each run, unless it has a seed."""
+        self._add("Blind", dst=dst.name, start=start, end=end, domain=domain, stream=_name(stream))
+
+    def assert_eq(self, value: Register, expected: Register, message: str | None = None) -> None:
+        """Fail the run unless all elements are equal."""
+        self._add("AssertEq", value=value.name, expected=expected.name, msg=message)
+
+    def print(self, register: Register, label: str) -> None:
+        """Show a value in the log of the run."""
+        self._add("Print", id=register.name, label=label)
+
+    # Threads, streams, events.
+
+    def stream(self, device: str) -> Stream:
+        """A queue of a device."""
+        stream = Stream(self._fresh("s"), device)
+        self._tables["streams"][stream.name] = {"device": device}
+        return stream
+
+    def event(self, device: str | None = None) -> Event:
+        """An event: of a device's streams, or of threads."""
+        event = Event(self._fresh("e"), device)
+        kind = {"kind": "thread"} if device is None else {"kind": "gpu", "device": device}
+        self._tables["events"][event.name] = kind
+        return event
+
+    def record(self, event: Event | None = None, *, stream: Stream | None = None) -> Event:
+        """The event happens here, or when the stream gets here."""
+        event = event or self.event(None if stream is None else stream.device)
+        self._add("Record", event=event.name, stream=_name(stream))
+        return event
+
+    def wait(self, event: Event, *, stream: Stream | None = None) -> None:
+        """Go on after the event: the thread at hand, or the stream."""
+        slave = "cpu" if stream is None else stream.device
+        self._add("Wait", event=event.name, slave=slave, stream=_name(stream))
+
+    @contextmanager
+    def fork(self, name: str | None = None) -> Iterator[Thread]:
+        """Begin a thread; what is written inside belongs to it."""
+        thread, before = Thread(name or self._fresh("thread")), self._thread
+        inner: list[dict[str, Any]] = []
+        self._add("Fork", new_thread=thread.name, instructions=inner)
+        self._thread = inner
+        try:
+            yield thread
+        finally:
+            self._thread = before
+
+    def join(self, thread: Thread) -> None:
+        """Wait for the thread's end."""
+        self._add("Join", thread=thread.name)
+
+    @contextmanager
+    def segment(self, name: str) -> Iterator[None]:
+        """Measure what is written inside under a name."""
+        self._add("SegmentStart", name=name)
+        yield
+        self._add("SegmentEnd", name=name)
+
+    def ret(self, *registers: Register | Tuple) -> None:
+        """End the program with these values."""
+        names = [register.name for register in registers]
+        self._add("Return", id=names[0] if len(names) == 1 else names)
+
+    def build(self) -> Program:
+        """The program; ProgramError with all findings where something is wrong with it."""
+        tree: dict[str, Any] = {"format": "program", "version": 1, "curve": self._curve}
+        tree |= {key: dict(table) for key, table in self._tables.items() if table}
+        tree["main"] = with_frees(self._main) if self._auto_free else self._main
+        program = Program.parse(json.dumps(tree), self._files)
+        program.validate()
+        return program
+
+
+def _name(stream: Stream | None) -> str | None:
+    return None if stream is None else stream.name
+
+
+def _caller() -> str:
+    """The line outside the package that is being run."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _inside(frame.f_code.co_filename):
+        frame = frame.f_back
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+
+
+def _inside(file: str) -> bool:
+    return file.startswith(_OWN) or file.endswith("contextlib.py")

@@ -1,0 +1,69 @@
+"""A program as a graph for Graphviz: a column a thread, arrows where one waits for another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+def dot(program: dict[str, Any]) -> str:
+    """The graph of a program that was read from its JSON."""
+    threads = dict(_threads("main", program.get("main", [])))
+    lines = ["digraph program {", "  node [shape=box, fontname=monospace];"]
+    records: dict[str, str] = {}
+    arrows: list[str] = []
+    for thread, instructions in threads.items():
+        lines.append(f"  subgraph {_quoted('cluster ' + thread)} {{ label={_quoted(thread)};")
+        former = ""
+        for index, instruction in enumerate(instructions):
+            name = f"{thread}/{index}"
+            lines.append(f"    {_quoted(name)} [label={_quoted(_label(instruction))}];")
+            if instruction["op"] == "Record":
+                records[instruction["event"]] = name
+            if former:
+                arrows.append(f"  {_quoted(former)} -> {_quoted(name)};")
+            former = name
+        lines.append("  }")
+    for thread, instructions in threads.items():
+        for index, instruction in enumerate(instructions):
+            arrows += _waits(f"{thread}/{index}", instruction, threads, records)
+    return "\n".join([*lines, *arrows, "}", ""])
+
+
+def _threads(
+    name: str, instructions: list[dict[str, Any]]
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    yield name, instructions
+    for instruction in instructions:
+        if instruction["op"] == "Fork":
+            yield from _threads(instruction["new_thread"], instruction["instructions"])
+
+
+def _waits(
+    name: str,
+    instruction: dict[str, Any],
+    threads: dict[str, list[dict[str, Any]]],
+    records: dict[str, str],
+) -> list[str]:
+    op, other = instruction["op"], ""
+    if op == "Wait":
+        other = records.get(instruction["event"], "")
+    elif op == "Join" and threads.get(instruction["thread"]):
+        other = f"{instruction['thread']}/{len(threads[instruction['thread']]) - 1}"
+    elif op == "Fork" and instruction["instructions"]:
+        return [f"  {_quoted(name)} -> {_quoted(instruction['new_thread'] + '/0')} [style=bold];"]
+    return [f"  {_quoted(other)} -> {_quoted(name)} [style=dashed];"] if other else []
+
+
+def _label(instruction: dict[str, Any]) -> str:
+    op = instruction.get("func", instruction["op"])
+    results = [*instruction.get("arg_mut", [])]
+    results += [instruction[key] for key in ("dst", "dst_id", "id") if key in instruction]
+    sources = [*instruction.get("arg", []), *instruction.get("vars", [])]
+    sources += [instruction[key] for key in ("src", "src_id", "event") if key in instruction]
+    shown = f"{op}({', '.join(map(str, sources))})"
+    return f"{', '.join(map(str, results))} = {shown}" if results else shown
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

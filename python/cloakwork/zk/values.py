@@ -1,0 +1,137 @@
+"""Types of registers, and values that programs take and give.
+
+Field elements are canonical integers at this boundary: a value that is not reduced, or a point
+that is not on its curve, is an error that names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from cloakwork import _core
+from cloakwork.arrays import asarray
+from cloakwork.errors import ParamError
+
+CURVES = ("bn254", "bls12_381")
+Repr = Literal["coef", "lagrange"]
+# What becomes an input: a tensor, integers, u64 words, or the path of an .npy file of words.
+Input = _core.Tensor | Sequence[Any] | int | np.ndarray[Any, Any] | PathLike[str]
+
+
+@dataclass(frozen=True)
+class Type:
+    """The type of a register: elements of `dtype` in `shape`; see `docs/zk.md` for its JSON.
+
+    repr   what the elements of a polynomial are: coefficients, or values at roots of unity
+    json   the type in the file, where it is more than a tensor
+    """
+
+    dtype: str
+    shape: tuple[int, ...] = ()
+    repr: Repr | None = None
+    json: str | None = None
+
+    def to_json(self) -> Any:
+        """The type as JSON's types."""
+        if self.json is not None:
+            return self.json
+        tensor: dict[str, Any] = {"dtype": self.dtype, "shape": list(self.shape)}
+        return {"Tensor": tensor | ({"repr": self.repr} if self.repr else {})}
+
+
+def tensor(dtype: str, shape: Sequence[int] | int = ()) -> Type:
+    """Elements of any dtype, such as `u64`."""
+    return Type(dtype, (shape,) if isinstance(shape, int) else tuple(shape))
+
+
+def poly(size: int, form: Repr | None = None, field: str = "fr", curve: str = "bn254") -> Type:
+    """A polynomial of `size` elements of a field of the curve."""
+    return Type(_field(field, curve), (size,), form)
+
+
+def scalar(field: str = "fr", curve: str = "bn254") -> Type:
+    """One element of a field."""
+    return Type(_field(field, curve))
+
+
+def points(size: int, group: str = "g1", curve: str = "bn254") -> Type:
+    """Affine points of a group of the curve."""
+    return Type(_group(group, curve), (size,))
+
+
+def point(group: str = "g1", curve: str = "bn254") -> Type:
+    """One affine point."""
+    return Type(_group(group, curve))
+
+
+def transcript(hash: str = "blake2b", curve: str = "bn254", room: int = 2**16) -> Type:
+    """A Fiat-Shamir transcript with room for so many bytes."""
+    return Type("u8", (room,), json=f"transcript<{room}>:{hash}:{curve}")
+
+
+def bytes_of(size: int) -> Type:
+    """So many bytes."""
+    return Type("u8", (size,), json=f"bytes<{size}>")
+
+
+def _field(field: str, curve: str) -> str:
+    return field if "." in field or field in {"goldilocks", "babybear"} else f"{curve}.{field}"
+
+
+def _group(group: str, curve: str) -> str:
+    return f"{curve}.{group}"
+
+
+def element_bytes(dtype: str) -> int:
+    """Bytes of an element of this dtype."""
+    return _core.dtype(dtype).itemsize
+
+
+def is_canonical(dtype: str) -> bool:
+    """Whether elements are written as canonical words: those of fields and points."""
+    return "." in dtype or dtype in {"goldilocks", "babybear"}
+
+
+def words(dtype: str) -> int:
+    """How many u64 words an element has in canonical form."""
+    return -(-element_bytes(dtype) // 8)
+
+
+def as_tensor(name: str, value: Input, dtype: str, shape: tuple[int, ...]) -> _core.Tensor:
+    """The tensor that an input stands for.
+
+    Takes a tensor of the input's type; integers; u64 words `[.., words]` in canonical form; or the
+    path of an .npy file of either.  Raises ParamError, or what the conversion raises.
+    """
+    if isinstance(value, PathLike) or (isinstance(value, str) and value.endswith(".npy")):
+        value = np.load(fspath(Path(value)), allow_pickle=False)
+    if isinstance(value, _core.Tensor) and str(value.dtype) == dtype:
+        made = value
+    elif isinstance(value, np.ndarray) and _is_words(value, dtype, shape):
+        made = _from_words(asarray(np.ascontiguousarray(value)), dtype)
+    else:
+        made = asarray(value, dtype=dtype)  # type: ignore[arg-type]
+    if tuple(made.shape) != shape:
+        expected = f"{dtype} of shape {list(shape)}"
+        raise ParamError(f"input {name}", f"shape {list(made.shape)}", expected)
+    return made
+
+
+def _from_words(words: _core.Tensor, dtype: str) -> _core.Tensor:
+    return _core.Op("from_canonical")(words, _core.dtype(dtype))
+
+
+def _is_words(array: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> bool:
+    if not is_canonical(dtype) or array.dtype != np.uint64:
+        return False
+    each = words(dtype)
+    if array.shape == (*shape, each):
+        return True
+    return each == 1 and array.shape == shape and prod(shape) == array.size

@@ -1,0 +1,303 @@
+"""Programs of the instruction set: built, saved, refused, and run against a slow interpreter."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import cloakwork as cw
+import numpy as np
+import pytest
+from cloakwork import cli, zk
+from cloakwork.errors import AssertionFailedError, LoadError, ParamError, ProgramError
+from python.zk_interpreter import Interpreter, drawn
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "zk" / "windows.json"
+HAS_FIELDS = hasattr(cw.ops, "from_canonical") and hasattr(cw.ops, "uniform_field")
+with_fields = pytest.mark.skipif(not HAS_FIELDS, reason="this build has no kernels of fields")
+WORKERS = (1, 2, 3, 8)
+
+
+def numbers(tensor: cw.Tensor) -> Any:
+    """Elements as Python integers."""
+    return np.asarray(tensor.tolist(), dtype=object)
+
+
+def key_of(seed: int) -> bytes:
+    return hashlib.blake2b(str(seed).encode(), digest_size=32, person=b"cloakwork seed").digest()
+
+
+def predicted(program: zk.Program, inputs: dict[str, Any], seed: int = 0) -> dict[str, Any]:
+    def draw(domain: str, count: int, dtype: str) -> list[int]:
+        return drawn(key_of(seed), domain, count, dtype)
+
+    return Interpreter(json.loads(program.to_json()), inputs, draw).run()
+
+
+def holds(program: zk.Program, inputs: dict[str, Any], seed: int = 0) -> None:
+    """The program gives what the interpreter does, whoever does the work."""
+    expected = predicted(program, inputs, seed)
+    for workers in WORKERS:
+        outputs = program.run(inputs, workers=workers, seed=seed).outputs
+        assert outputs.keys() == expected.keys()
+        for name, tensor in outputs.items():
+            assert np.array_equal(numbers(tensor), expected[name]), (name, workers)
+
+
+@with_fields
+def test_the_example_gives_what_a_slow_interpreter_predicts() -> None:
+    program = zk.Program.load(EXAMPLE)
+    assert program.validate() == []
+    holds(program, {"witness": [3, 1, 4, 1, 5, 9, 2, 6]}, seed=7)
+
+
+def test_the_example_is_read_alike_in_both_forms() -> None:
+    program = zk.Program.load(EXAMPLE)
+    assert zk.Program.parse(program.to_text()).to_json() == program.to_json()
+    assert zk.Program.parse(program.to_json()).to_text() == program.to_text()
+    assert program.inputs == ["witness"]
+    assert program.to_dot().startswith("digraph")
+
+
+def two_threads() -> zk.Program:
+    """Fork, join, events, streams, windows of windows: over u64, so that any build runs it."""
+    b = zk.ProgramBuilder()
+    x = b.input("x", zk.tensor("u64", 8))
+    s = b.stream("gpu:0")
+    there = b.allocate(zk.tensor("u64", 8), device="gpu:0")
+    b.transfer(x, there, stream=s)
+    copied = b.record(stream=s)
+    with b.fork() as t:
+        b.wait(copied)
+        mine = b.allocate(zk.tensor("u64", 8))
+        b.call("mul", out=[mine], args=[x, x.rotate(3)])
+        done = b.record()
+    turned = there.rotate(-2)
+    part = b.slice(turned, 3, 8)
+    total = b.allocate(zk.tensor("u64", 5), device="gpu:0")
+    b.call("add", out=[total], args=[part, b.set_slice_meta(part, 6, 5)], stream=s)
+    back = b.allocate(zk.tensor("u64", 5))
+    b.transfer(total, back, stream=s)
+    b.wait(b.record(stream=s))
+    b.wait(done)
+    b.call("add", out=[back], args=[back, mine[2:7]])
+    b.store(mine, "squares")
+    b.join(t)
+    b.ret(back)
+    return b.build()
+
+
+def test_threads_streams_and_windows_give_what_the_interpreter_predicts() -> None:
+    program = two_threads()
+    holds(program, {"x": [3, 1, 4, 1, 5, 9, 2**63, 6]})
+    assert program.peak_memory() > 0
+    assert program.to_dot().count("->") > 10
+
+
+class Writer:
+    """Random legal programs over u64: one thread writes, others read windows of what it wrote."""
+
+    def __init__(self, seed: int) -> None:
+        self.draw = random.Random(seed)
+        self.b = zk.ProgramBuilder()
+        self.n = self.draw.randint(1, 8)
+        self.readable = [self.b.input("x", zk.tensor("u64", self.n))]
+
+    def window(self) -> Any:
+        """A view of any register, in up to three steps, of `n` elements again by a copy."""
+        view = self.draw.choice(self.readable)
+        for _ in range(self.draw.randint(0, 3)):
+            size = view.type.shape[0]
+            way = self.draw.randrange(3)
+            if way == 0 and size == self.n:
+                view = self.b.rotate(view, self.draw.randint(-20, 20))
+            elif way == 1:
+                start = self.draw.randint(0, size)
+                view = self.b.slice(view, start, self.draw.randint(start, size))
+            elif way == 2:
+                length = self.draw.randint(0, self.n)
+                view = self.b.set_slice_meta(view, self.draw.randint(-9, 9), length)
+        return view
+
+    def step(self) -> None:
+        view = self.window()
+        out = self.b.allocate(zk.tensor("u64", view.type.shape[0]))
+        others = [r for r in self.readable if r.type.shape == view.type.shape]
+        other = self.draw.choice([*others, view])
+        way = self.draw.randrange(4)
+        if way == 0:
+            self.b.transfer(view, out)
+        elif way == 1:
+            self.b.call(self.draw.choice(["add", "sub", "mul"]), out=[out], args=[view, other])
+        elif way == 2:
+            expr = [["mul", "in0", "in1"], ["add", "t0", "in0"], ["neg", "t1"]]
+            self.b.call("fused", out=[out], args=[view, other], expr=expr, outs=["t2"])
+        else:
+            wide = self.b.allocate(zk.tensor("u64", self.n))
+            self.b.call("fill_one", out=[wide], repr="lagrange")
+            self.b.transfer(view, out)
+            target = self.b.rotate(wide, self.draw.randint(-9, 9))
+            self.b.call("add", out=[target], args=[target, self.readable[0]])
+            self.readable.append(wide)
+        if out.type.shape == (self.n,):
+            self.readable.append(out)
+        self.b.store(out, f"y{len(self.b._tables['outputs'])}")
+
+    def write(self) -> zk.Program:
+        threads = []
+        for _ in range(self.draw.randint(1, 3)):
+            self.step()
+            with self.b.fork() as thread:
+                before = list(self.readable)
+                self.step()
+                self.readable = before
+            threads.append(thread)
+        for thread in threads:
+            self.b.join(thread)
+        self.b.ret(self.readable[-1])
+        return self.b.build()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_programs_give_what_the_interpreter_predicts(seed: int) -> None:
+    writer = Writer(seed)
+    program = writer.write()
+    values = [writer.draw.randrange(2**64) for _ in range(writer.n)]
+    holds(program, {"x": np.array(values, dtype=np.uint64)})
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_rotations_are_numpys(n: int) -> None:
+    values = np.arange(n, dtype=np.uint64)
+    b = zk.ProgramBuilder()
+    x = b.input("x", zk.tensor("u64", n))
+    for shift in range(-n, n + 1):
+        out = b.allocate(zk.tensor("u64", n))
+        b.transfer(b.rotate(x, shift), out)
+        b.store(out, f"roll{shift}")
+        back = b.allocate(zk.tensor("u64", n))
+        b.transfer(x.rotate(shift), back)
+        b.store(back, f"omega{shift}")
+    b.ret(x)
+    outputs = b.build().run({"x": values}).outputs
+    for shift in range(-n, n + 1):
+        assert np.array_equal(outputs[f"roll{shift}"], np.roll(values, shift))
+        assert np.array_equal(outputs[f"omega{shift}"], np.roll(values, -shift))
+
+
+def test_the_first_assertion_that_fails_is_named() -> None:
+    b = zk.ProgramBuilder()
+    x, y = (b.input(name, zk.tensor("u64", 3)) for name in "xy")
+    b.assert_eq(x, y, "the inputs differ")
+    b.print(x, "x")
+    b.ret(x)
+    program = b.build()
+    outcome = program.run({"x": [1, 2, 3], "y": [1, 2, 3]})
+    assert [(label, list(map(int, t))) for label, t in outcome.printed] == [("x", [1, 2, 3])]
+    assert list(outcome.outputs) == [x.name]
+    with pytest.raises(AssertionFailedError, match=r"main/2: the inputs differ: element 1"):
+        program.run({"x": [1, 2, 3], "y": [1, 5, 3]})
+
+
+def test_findings_name_the_line_that_wrote_the_instruction() -> None:
+    b = zk.ProgramBuilder(auto_free=False)
+    x = b.input("x", zk.tensor("u64", 4))
+    b.slice(x, 2, 9)  # out of bounds
+    b.call("nonsense", out=[x])
+    b.allocate(zk.tensor("u64", 4))  # never freed
+    b.ret(x)
+    with pytest.raises(ProgramError) as caught:
+        b.build()
+    rules = {finding.rule for finding in caught.value.errors}
+    assert {"V06", "V07", "V10"} <= rules
+    assert "test_zk_program.py:" in str(caught.value)
+
+
+def test_inputs_must_be_as_declared() -> None:
+    program = two_threads()
+    with pytest.raises(ParamError, match="no x"):
+        program.run({})
+    with pytest.raises(ParamError, match="z"):
+        program.run({"x": [0] * 8, "z": [1]})
+    with pytest.raises(ParamError, match="shape"):
+        program.run({"x": [0] * 7})
+
+
+def test_programs_are_saved_with_their_constants(tmp_path: Path) -> None:
+    b = zk.ProgramBuilder()
+    table = np.arange(5, dtype=np.uint64)
+    t = b.constant("table", zk.tensor("u64", 5), table.tobytes())
+    out = b.allocate(zk.tensor("u64", 5))
+    b.call("add", out=[out], args=[t, t])
+    b.ret(out)
+    b.build().save(tmp_path / "program")
+    loaded = zk.Program.load(tmp_path / "program")
+    assert np.array_equal(loaded.run().outputs[out.name], 2 * table)
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again" / "table.bin").read_bytes() == table.tobytes()
+    (tmp_path / "program" / "table.bin").write_bytes(b"short")
+    with pytest.raises(ProgramError, match=r"constants\.table"):
+        zk.Program.load(tmp_path / "program").validate()
+
+
+def test_the_command_runs_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = two_threads()
+    file = program.save(tmp_path)
+    np.save(tmp_path / "x.npy", np.arange(8, dtype=np.uint64))
+    trace = tmp_path / "trace.json"
+    status = cli.main([
+        "run", str(file), "--input", f"x={tmp_path / 'x.npy'}", "--workers", "2",
+        "--trace", str(trace),
+    ])  # fmt: skip
+    shown = capsys.readouterr()
+    assert status == 0, shown.err
+    assert "squares" in shown.out
+    assert json.loads(trace.read_text())
+    assert cli.main(["check", str(file)]) == 0
+    assert cli.main(["run", str(file)]) == 2
+
+
+def test_no_change_of_a_program_does_more_than_raise() -> None:
+    """A file that was damaged is refused, or runs: nothing else happens."""
+    draw = random.Random(1)
+    text = two_threads().to_json()
+    for _ in range(200):
+        at = draw.randrange(len(text))
+        cut = text[:at] + draw.choice(["", "0", "}", "x", '"', "-1", "null"]) + text[at + 1 :]
+        try:
+            zk.Program.parse(cut).validate()
+        except (LoadError, ProgramError):
+            continue
+
+
+@with_fields
+def test_blinding_writes_its_range_alone_and_depends_on_the_seed() -> None:
+    b = zk.ProgramBuilder()
+    x = b.input("x", zk.poly(8, "lagrange"))
+    a = b.allocate(zk.poly(8, "lagrange"))
+    b.transfer(x, a)
+    b.blind(a.rotate(3), 2, 6)
+    b.ret(a)
+    program = b.build()
+    holds(program, {"x": list(range(8))}, seed=3)
+    runs = [program.run({"x": list(range(8))})[a.name].tolist() for _ in range(2)]
+    assert runs[0] != runs[1]
+    assert program.run({"x": [0] * 8}, seed=1).seeded
+
+
+@with_fields
+def test_scalars_have_two_meanings() -> None:
+    b = zk.ProgramBuilder()
+    p = b.input("p", zk.poly(4, "coef"))
+    s = b.constant("s", zk.scalar(), [7])
+    for func in ("add", "sub"):
+        for at in ("all", "constant_term"):
+            for order in ([p, s], [s, p]):
+                out = b.allocate(zk.poly(4))
+                b.call(func, out=[out], args=order, scalar_at=at)
+                b.store(out, f"{func}.{at}.{order[0].name}")
+    b.ret(p)
+    holds(b.build(), {"p": [1, 2, 3, 4]})
