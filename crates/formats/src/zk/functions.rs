@@ -61,6 +61,7 @@ pub(super) enum Own {
     Transform,
     Scale,
     Axpy,
+    Divide,
     Fused,
     Permute,
     Assemble,
@@ -152,8 +153,8 @@ pub static FUNCTIONS: &[Function] = &[
         "batch_invert",
         ["F[n]"],
         [],
-        [],
-        Kind::WholeInPlace("batch_invert", &[]),
+        [attr("strict", "bool")],
+        Kind::WholeInPlace("batch_invert", &["strict"]),
         "1 / p element by element; 0 stays 0"
     ),
     function!(
@@ -241,7 +242,7 @@ pub static FUNCTIONS: &[Function] = &[
         ["F[m]"],
         ["F[n]", "F[]"],
         [],
-        Kind::Whole("kate_div", &[]),
+        Kind::Own(Own::Divide),
         "(p - p(b)) / (X - b)"
     ),
     function!(

@@ -93,7 +93,7 @@ fn functions_that_want_one_piece_get_a_copy_behind_their_stream() {
             "%\"#2\" = copy %\"r#0\", %\"#2\" on \"s\"",
             "%\"#3\" = slice %\"#1\", [1:8:1]",
             "%\"#3\" = copy %\"r#1\", %\"#3\" on \"s\"",
-            "%\"#1\" = batch_invert %\"#1\", %\"#1\" on \"s\"",
+            "%\"#1\" = batch_invert %\"#1\", 0, %\"#1\" on \"s\"",
             "%\"#4\" = slice %\"#1\", [0:1:1]",
             "%\"r#0\" = copy %\"#4\", %\"r#0\" on \"s\"",
             "%\"#5\" = slice %\"#1\", [1:8:1]",

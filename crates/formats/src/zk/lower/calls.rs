@@ -34,6 +34,7 @@ impl Call<'_> {
     fn int(&self, name: &str) -> i64 {
         match self.attr(name) {
             Some(Value::Int(value)) => *value,
+            Some(Value::Bool(true)) => 1,
             _ => 0,
         }
     }
@@ -149,6 +150,12 @@ impl Lowering<'_> {
             }
             Own::Axpy => self.axpy(call),
             Own::Fused => self.fused(call),
+            Own::Divide => {
+                let ins: Vec<&Register> = call.ins.iter().collect();
+                let out = call.out()?;
+                let keep = call.ins.first().is_some_and(|p| p.dims == out.dims);
+                self.whole("kate_div", out, &ins, vec![Arg::Int(i64::from(keep))])
+            }
             Own::Permute => {
                 let (ops, ins) = (["permute_input", "permute_table"], &call.ins);
                 let ins: Vec<&Register> = ins.iter().collect();
@@ -327,11 +334,7 @@ impl Lowering<'_> {
         };
         let flags = [inverse, scale].map(|flag| Arg::Int(i64::from(flag)));
         let [inverse, scale] = flags;
-        self.op(
-            "field_ntt",
-            [device(p), device(p), inverse, shift, scale],
-            device(p),
-        );
+        self.write("field_ntt", [device(p), inverse, shift, scale], p);
         if out.wraps() {
             self.copy_pieces(out, p, false);
         }
