@@ -361,7 +361,7 @@ fn a_planted_defect_is_found_under_its_own_rule() {
     let clean = verified(SOUND);
     assert!(clean.findings.is_empty(), "{:?}", clean.findings);
     let planted: &[(&str, &str, &str)] = &[
-        ("copy %x, %a\n", "copi %x, %a\n", "V01"),
+        ("copy %x, %a\n", "copi %x, %a\n", "V07"),
         ("copy %x, %a\n", "copy %x, %lost\n", "V02"),
         ("copy %x, %a\n", "", "V02"),
         ("wait \"half\"\n", "", "V02"),
