@@ -139,6 +139,7 @@ fn are_constant(
                 Source::Param(param) => call.is_constant(param as usize),
                 _ => true,
             };
-            known && at.space != Space::Buffer
+            // A later step may write the upload, which then lies in memory of a run.
+            known && !matches!(at.space, Space::Buffer | Space::Output)
         })
 }
