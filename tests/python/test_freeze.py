@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import _core, ops
-from cloakwork.errors import OpError
+from cloakwork.errors import OpError, ParamError
 from cloakwork.primes import ntt_primes
 from cloakwork.transforms import Transform
 
@@ -45,6 +47,33 @@ def test_nothing_writes_a_frozen_tensor() -> None:
         ops.modsum(frozen, 1, 17, out=frozen)
     assert not np.asarray(frozen).flags.writeable
     assert np.asarray(frozen).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("exported", [np.asarray, memoryview, np.from_dlpack])
+def test_memory_that_python_sees_is_not_frozen_in_place(exported: Any) -> None:
+    tensor = cw.arange(4) + 17
+    shared = exported(tensor)
+    frozen = tensor.freeze()
+    shared[0] = 0
+    assert np.asarray(tensor).tolist() == [0, 18, 19, 20]
+    assert np.asarray(frozen).tolist() == [17, 18, 19, 20]
+    assert not tensor.is_frozen
+    del shared
+    assert tensor.freeze() is tensor
+
+
+def test_a_frozen_tensor_is_not_zeroed_under_what_was_derived_from_it() -> None:
+    moduli, x = cw.asarray([17, 19]).freeze(), cw.asarray([[5, 6]])
+    assert np.asarray(ops.modmul(x, x, moduli)).tolist() == [[8, 17]]
+    with pytest.raises(ParamError, match="zeroize: got read-only memory"):
+        moduli.zeroize()
+    with pytest.raises(ParamError, match="zeroize"):
+        moduli[:1].zeroize()
+    assert np.asarray(ops.modmul(x, x, moduli)).tolist() == [[8, 17]]
+    array = np.arange(3)
+    array.flags.writeable = False
+    with pytest.raises(ParamError, match="zeroize"):
+        cw.asarray(array, copy=False).zeroize()
 
 
 def _transforms(transform: Transform, x: cw.Tensor, limbs: slice) -> np.ndarray:

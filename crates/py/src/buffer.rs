@@ -11,8 +11,10 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use std::ffi::{CStr, c_char, c_int, c_long};
 
-/// Sizes and strides of an export: they live as long as it does.
+/// Sizes and strides of an export, which live as long as it does; and the tensor, so that it is
+/// not frozen in place while somebody else sees its memory.
 struct Extents {
+    _tensor: eager::Tensor,
     shape: Vec<ffi::Py_ssize_t>,
     strides: Vec<ffi::Py_ssize_t>,
 }
@@ -98,6 +100,7 @@ pub unsafe fn export(
         ));
     }
     let mut extents = Box::new(Extents {
+        _tensor: tensor.clone(),
         shape: view.shape.dims().iter().map(|&dim| dim as isize).collect(),
         strides: view
             .strides

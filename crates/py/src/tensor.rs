@@ -589,9 +589,16 @@ impl Tensor {
     }
 
     /// Overwrite the elements, and those of every view that shares their storage, with zeros.
+    ///
+    /// Raises ParamError for a frozen tensor, which ops and programs rely on, and for read-only
+    /// memory.
     fn zeroize(&self, py: Python<'_>) -> PyResult<()> {
         let tensor = self.inner().real("zeroize()")?;
-        crate::guard::unlocked(py, || tensor.zeroize())
+        if crate::guard::unlocked(py, || tensor.zeroize())? {
+            return Ok(());
+        }
+        let allowed = "a tensor that may be written; a frozen secret is zeroed when it is released";
+        Err(errors::param("zeroize", "read-only memory", allowed))
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {

@@ -384,9 +384,14 @@ impl Tensor {
         Ok(Self::own(Block::uninit(bytes)?, dtype, view))
     }
 
-    /// Overwrites the whole storage with zeros now.
-    pub fn zeroize(&self) {
-        self.body.storage.zeroize();
+    /// Overwrites the whole storage with zeros now; false if nobody may write it.
+    #[must_use]
+    pub fn zeroize(&self) -> bool {
+        let may = !self.body.storage.is_read_only();
+        if may {
+            self.body.storage.zeroize();
+        }
+        may
     }
 
     /// The tensor with each axis of stride zero cut to size one, and those axes with their sizes:
