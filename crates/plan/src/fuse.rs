@@ -261,7 +261,7 @@ fn settle(plan: &mut Plan, candidates: &[Candidate], first: usize, found: &Exten
             buffer.last = buffer.last.max(steps.end - 1);
         }
     }
-    let results = results(plan, (first, end), &private);
+    let results = results(plan, candidates, (first, end), &private);
     let slots = assign_slots(plan, candidates, (first, end), (&private, &results));
     for &index in private.keys() {
         let buffer = &mut plan.buffers[index as usize];
@@ -287,9 +287,11 @@ fn settle(plan: &mut Plan, candidates: &[Candidate], first: usize, found: &Exten
 }
 
 /// Private buffers that a member copies to a result of the program after the last write to them:
-/// they are that result, and the copy onto itself is left out when it runs.
+/// they are that result, if nothing else is meanwhile, and the copy onto itself is left out when it
+/// runs.
 fn results(
     plan: &Plan,
+    candidates: &[Candidate],
     (first, end): (usize, usize),
     private: &FxHashMap<u32, u32>,
 ) -> FxHashMap<u32, Address> {
@@ -307,11 +309,35 @@ fn results(
         let dense = moves(&plan.geometries[step.geometry as usize], 1);
         let is_private = source.space == Space::Buffer && private.contains_key(&source.index);
         let is_final = last_write.get(&source).is_some_and(|&write| write < index);
-        if dense && is_private && is_final && out.space == Space::Output {
+        let is_result = dense && is_private && is_final && out.space == Space::Output;
+        if is_result && is_alone(plan, candidates, (first, end), first + index) {
             found.entry(source.index).or_insert(out);
         }
     }
     found
+}
+
+/// Whether a copy alone writes its result, and nothing reads that before: it may have held a tensor
+/// of the program all along.
+fn is_alone(
+    plan: &Plan,
+    candidates: &[Candidate],
+    (first, end): (usize, usize),
+    copy: usize,
+) -> bool {
+    let addresses = |step: usize| {
+        let start = plan.steps[step].first_address as usize;
+        &plan.addresses[start..start + candidates[step].operands as usize]
+    };
+    let out = addresses(copy)[0];
+    let may = |step: usize| {
+        let mut operands = addresses(step).iter().enumerate();
+        operands.all(|(operand, address)| {
+            let same = (address.space, address.index) == (out.space, out.index);
+            !same || step == copy || (operand > 0 && step > copy)
+        })
+    };
+    (first..end).all(may)
 }
 
 /// Gives each private buffer a slot while it lives, and returns how many there are.
