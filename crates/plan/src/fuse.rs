@@ -8,6 +8,7 @@
 //! stays.
 
 use crate::plan::{Address, Geometry, Plan, Prepared, Space, Step};
+use cloakwork_ir::MAX_ELEMENT_BYTES;
 use rustc_hash::FxHashMap;
 
 /// About how many bytes of an operand a block holds: several operands fit the first-level cache,
@@ -16,8 +17,6 @@ use rustc_hash::FxHashMap;
 const BLOCK_BYTES: u64 = 4 << 10;
 /// Slots start on a cache line.
 const LINE_BYTES: u64 = 64;
-/// Bytes of the widest element.
-const MAX_ELEMENT_BYTES: u64 = 16;
 /// Lines that are shorter are not worth a launch each.
 const LINE_ELEMENTS: u64 = 256;
 /// The most steps of a fusion: a caller who wants to stop waits for all of them.
@@ -268,7 +267,7 @@ fn settle(plan: &mut Plan, candidates: &[Candidate], first: usize, found: &Exten
         (buffer.bytes, buffer.first, buffer.last) = (0, steps.start, steps.start);
     }
     let widest = candidates[first..end].iter().flat_map(|c| c.sizes);
-    let widest = u64::from(widest.max().unwrap_or(8)).clamp(1, MAX_ELEMENT_BYTES);
+    let widest = u64::from(widest.max().unwrap_or(8)).clamp(1, MAX_ELEMENT_BYTES as u64);
     let block = (BLOCK_BYTES / widest).min(elements.line);
     let slot_bytes = (block * widest).next_multiple_of(LINE_BYTES);
     let first_member = plan.fused.len() as u32;
