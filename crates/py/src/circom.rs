@@ -60,10 +60,10 @@ fn over(dtype: DType, row: &[u64], bytes: &Bytes) -> PyResult<Tensor> {
 }
 
 fn integers<T: Copy + Into<u64>>(values: &[T]) -> PyResult<Tensor> {
-    let bytes: Vec<u8> = values
-        .iter()
-        .flat_map(|&value| value.into().to_le_bytes())
-        .collect();
+    let mut bytes = Vec::with_capacity(values.len() * 8);
+    for &value in values {
+        bytes.extend_from_slice(&value.into().to_le_bytes());
+    }
     over(DType::I64, &[], &bytes.into())
 }
 

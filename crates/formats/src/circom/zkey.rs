@@ -1,7 +1,7 @@
 //! Groth16 proving keys as snarkjs writes them.
 
 use super::sections::{Kind, Section, Sections};
-use super::{Curve, Rows};
+use super::{Curve, Rows, number};
 use crate::{LoadError, source};
 use cloakwork_ir::Bytes;
 use std::path::Path;
@@ -172,32 +172,59 @@ fn matrices(
         let expected = format!("{count} coefficients of {entry} bytes, as the section begins");
         return Err(from.wrong(&expected, &format!("{} bytes", from.left())));
     }
-    let mut next = [vec![0u64; domain as usize], vec![0u64; domain as usize]];
     let start = from.at;
-    for _ in 0..count {
-        let (matrix, row) = (from.index(2, "matrix")?, from.index(domain, "row")?);
-        from.index(wires, "wire")?;
-        from.residue(curve.scalar_prime(), "coefficient")?;
+    let entries = from.take(count * entry)?;
+    let mut next = [vec![0u64; domain as usize], vec![0u64; domain as usize]];
+    for (index, bytes) in entries.chunks_exact(entry).enumerate() {
+        let ([matrix, row, wire], value) = parts(bytes);
         let of_row = next
             .get_mut(matrix as usize)
-            .and_then(|n| n.get_mut(row as usize));
-        if let Some(of_row) = of_row {
-            *of_row += 1;
-        }
+            .and_then(|rows| rows.get_mut(row as usize));
+        let fits = wire < wires && number::is_below(value, curve.scalar_prime());
+        let Some(of_row) = of_row.filter(|_| fits) else {
+            from.at = start + index * entry;
+            return Err(fault(from, (curve, wires, domain)));
+        };
+        *of_row += 1;
     }
     let [a, b] = &mut next;
     let mut matrices = [starts(a, curve), starts(b, curve)];
-    from.at = start;
-    for _ in 0..count {
-        let (matrix, row, wire) = (from.u32()? as usize, from.u32()? as usize, from.u32()?);
-        let value = from.take(curve.scalar_bytes())?;
-        let place = next.get_mut(matrix).and_then(|next| next.get_mut(row));
-        if let (Some(rows), Some(place)) = (matrices.get_mut(matrix), place) {
+    for bytes in entries.chunks_exact(entry) {
+        let ([matrix, row, wire], value) = parts(bytes);
+        let place = next
+            .get_mut(matrix as usize)
+            .and_then(|rows| rows.get_mut(row as usize));
+        if let (Some(rows), Some(place)) = (matrices.get_mut(matrix as usize), place) {
             put(rows, *place as usize, wire, value);
             *place += 1;
         }
     }
     Ok(matrices)
+}
+
+/// Matrix, row and wire of an entry, and its value.
+fn parts(entry: &[u8]) -> ([u32; 3], &[u8]) {
+    let (head, value) = entry.split_at_checked(ENTRY_HEAD_BYTES).unwrap_or_default();
+    let mut words = head.chunks_exact(4).map(|word| word.try_into());
+    let mut next = || {
+        words
+            .next()
+            .and_then(Result::ok)
+            .map_or(0, u32::from_le_bytes)
+    };
+    ([next(), next(), next()], value)
+}
+
+/// What is wrong with the entry where reading stands.
+fn fault(mut from: Section<'_>, (curve, wires, domain): (Curve, u32, u32)) -> LoadError {
+    let read = |from: &mut Section<'_>| {
+        from.index(2, "matrix")?;
+        from.index(domain, "row")?;
+        from.index(wires, "wire")?;
+        from.residue(curve.scalar_prime(), "coefficient").map(drop)
+    };
+    let found = read(&mut from).err();
+    found.unwrap_or_else(|| from.wrong("a coefficient", "none"))
 }
 
 /// A matrix with room for as many entries a row as are counted; the counts become where rows begin.
