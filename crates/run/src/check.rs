@@ -52,12 +52,12 @@ pub(crate) fn rule(
         return Ok(());
     }
     let size = dtype.size_bytes();
+    let part = dtype.component().size_bytes();
     let view = rule.telling(view);
-    let words = view.offsets().map(|offset| {
+    let words = view.offsets().flat_map(|offset| {
         let start = offset as usize * size;
-        bytes
-            .get(start..start + size)
-            .map_or(0, |b| read_word(dtype, b))
+        let element = bytes.get(start..start + size).unwrap_or_default();
+        element.chunks(part).map(|word| read_word(dtype, word))
     });
     let words: Vec<i64> = words.collect();
     rule.check(bound, &words)
