@@ -218,6 +218,11 @@ def fhe() -> None:
     subprocess.run([sys.executable, str(ROOT / "benches" / "fhe.py")], check=True)
 
 
+def zk() -> None:
+    """Fields and transforms against the portable kernels."""
+    subprocess.run([sys.executable, str(ROOT / "benches" / "zk.py"), "1"], check=True)
+
+
 BENCHES: dict[str, Callable[[], None]] = {
     "kernels": kernels,
     "overhead": overhead,
@@ -226,6 +231,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "digits": digits,
     "tensor": tensor,
     "fhe": fhe,
+    "zk": zk,
 }
 
 if __name__ == "__main__":

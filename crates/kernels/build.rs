@@ -10,6 +10,7 @@ const COMMON: &[&str] = &[
     "kernels/linear/prepare.cc",
     "kernels/modular/prepare.cc",
     "kernels/ntt/prepare.cc",
+    "kernels/poly/prepare.cc",
     "kernels/reduction/prepare.cc",
     "kernels/rlwe/prepare.cc",
     "kernels/rns/prepare.cc",
@@ -17,10 +18,12 @@ const COMMON: &[&str] = &[
 ];
 
 /// Folders that hold a file an instruction set.
-const FAMILIES: [&str; 6] = [
+const FAMILIES: [&str; 8] = [
     "creation",
     "elementwise",
+    "field",
     "linear",
+    "poly",
     "reduction",
     "sorting",
     "words",
@@ -51,7 +54,7 @@ const X86: [Set; 3] = [
     ),
     (
         "avx512ifma",
-        &["words"],
+        &["field", "poly", "words"],
         &[
             "-mavx512f",
             "-mavx512dq",

@@ -2,10 +2,12 @@
 #include <stddef.h>
 
 #include "kernels/common.h"
+#include "kernels/field/elements.h"
 #include "kernels/gadget/derived.h"
 #include "kernels/linear/derived.h"
 #include "kernels/modular/derived.h"
 #include "kernels/ntt/derived.h"
+#include "kernels/poly/derived.h"
 #include "kernels/reduction/derived.h"
 #include "kernels/rlwe/derived.h"
 #include "kernels/rns/derived.h"
@@ -41,7 +43,7 @@
 #include "kernels/all.inc"
 #undef CW_KERNEL
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) CW_DECLARE(kernel, suffix, avx512ifma)
-#include "kernels/words/muladd52.inc"
+#include "kernels/muladd52.inc"
 #undef CW_KERNEL
 #endif
 
@@ -52,7 +54,7 @@ constexpr cw_kernel_row kRows[] = {
 #if defined(__x86_64__)
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
   CW_ROW(kernel, suffix, avx512ifma, CW_AVX512IFMA, In, Out, derived)
-#include "kernels/words/muladd52.inc"
+#include "kernels/muladd52.inc"
 #undef CW_KERNEL
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
   CW_ROW(kernel, suffix, avx512, CW_AVX512, In, Out, derived)

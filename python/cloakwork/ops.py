@@ -34,6 +34,7 @@ __all__ = [
     "automorphism",
     "axis_modsum",
     "base_convert",
+    "batch_invert",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_left_shift",
@@ -52,6 +53,7 @@ __all__ = [
     "count_nonzero",
     "cumulative_prod",
     "cumulative_sum",
+    "distribute_powers",
     "divide",
     "eig_packed",
     "eigh_packed",
@@ -59,13 +61,17 @@ __all__ = [
     "eigvalsh",
     "empty",
     "equal",
+    "evaluate",
     "exp",
     "expand",
     "expm1",
     "fft",
+    "field_ntt",
+    "field_pow",
     "flatten",
     "floor",
     "floor_divide",
+    "from_canonical",
     "g_decomp",
     "g_decomp_full_q",
     "gaussian",
@@ -76,12 +82,14 @@ __all__ = [
     "hypot",
     "ifft",
     "imag",
+    "interpolate",
     "intt",
     "inv",
     "irfft",
     "isfinite",
     "isinf",
     "isnan",
+    "kate_div",
     "key_switch",
     "less",
     "less_equal",
@@ -121,6 +129,7 @@ __all__ = [
     "philox_uniform",
     "positive",
     "pow",
+    "powers",
     "prod",
     "qr_packed",
     "real",
@@ -132,6 +141,7 @@ __all__ = [
     "reshape",
     "rfft",
     "round",
+    "scan_mul",
     "scatter",
     "searchsorted",
     "set_const_val",
@@ -143,6 +153,7 @@ __all__ = [
     "slogdet_packed",
     "solve",
     "sort",
+    "sparse_matvec",
     "sqrt",
     "square",
     "squeeze",
@@ -154,6 +165,7 @@ __all__ = [
     "tan",
     "tanh",
     "ternary",
+    "to_canonical",
     "transpose",
     "trunc",
     "uniform_mod",
@@ -184,6 +196,7 @@ _atanh = Op("atanh")
 _automorphism = Op("automorphism")
 _axis_modsum = Op("axis_modsum")
 _base_convert = Op("base_convert")
+_batch_invert = Op("batch_invert")
 _bitwise_and = Op("bitwise_and")
 _bitwise_invert = Op("bitwise_invert")
 _bitwise_left_shift = Op("bitwise_left_shift")
@@ -202,6 +215,7 @@ _cosh = Op("cosh")
 _count_nonzero = Op("count_nonzero")
 _cumulative_prod = Op("cumulative_prod")
 _cumulative_sum = Op("cumulative_sum")
+_distribute_powers = Op("distribute_powers")
 _divide = Op("divide")
 _eig_packed = Op("eig_packed")
 _eigh_packed = Op("eigh_packed")
@@ -209,13 +223,17 @@ _eigvals = Op("eigvals")
 _eigvalsh = Op("eigvalsh")
 _empty = Op("empty")
 _equal = Op("equal")
+_evaluate = Op("evaluate")
 _exp = Op("exp")
 _expand = Op("expand")
 _expm1 = Op("expm1")
 _fft = Op("fft")
+_field_ntt = Op("field_ntt")
+_field_pow = Op("field_pow")
 _flatten = Op("flatten")
 _floor = Op("floor")
 _floor_divide = Op("floor_divide")
+_from_canonical = Op("from_canonical")
 _g_decomp = Op("g_decomp")
 _g_decomp_full_q = Op("g_decomp_full_q")
 _gaussian = Op("gaussian")
@@ -226,6 +244,7 @@ _hybrid_key_switch = Op("hybrid_key_switch")
 _hypot = Op("hypot")
 _ifft = Op("ifft")
 _imag = Op("imag")
+_interpolate = Op("interpolate")
 _intt = Op("intt")
 _inv = Op("inv")
 _irfft = Op("irfft")
@@ -233,6 +252,7 @@ _isfinite = Op("isfinite")
 _isinf = Op("isinf")
 _isnan = Op("isnan")
 _key_switch = Op("key_switch")
+_kate_div = Op("kate_div")
 _less = Op("less")
 _less_equal = Op("less_equal")
 _log = Op("log")
@@ -271,6 +291,7 @@ _philox_normal = Op("philox_normal")
 _philox_uniform = Op("philox_uniform")
 _positive = Op("positive")
 _pow = Op("pow")
+_powers = Op("powers")
 _prod = Op("prod")
 _qr_packed = Op("qr_packed")
 _real = Op("real")
@@ -282,6 +303,7 @@ _rescale = Op("rescale")
 _reshape = Op("reshape")
 _rfft = Op("rfft")
 _round = Op("round")
+_scan_mul = Op("scan_mul")
 _scatter = Op("scatter")
 _searchsorted = Op("searchsorted")
 _set_const_val = Op("set_const_val")
@@ -293,6 +315,7 @@ _slice = Op("slice")
 _slogdet_packed = Op("slogdet_packed")
 _solve = Op("solve")
 _sort = Op("sort")
+_sparse_matvec = Op("sparse_matvec")
 _sqrt = Op("sqrt")
 _square = Op("square")
 _squeeze = Op("squeeze")
@@ -304,6 +327,7 @@ _take_along_axis = Op("take_along_axis")
 _tan = Op("tan")
 _tanh = Op("tanh")
 _ternary = Op("ternary")
+_to_canonical = Op("to_canonical")
 _transpose = Op("transpose")
 _trunc = Op("trunc")
 _uniform_mod = Op("uniform_mod")
@@ -575,7 +599,9 @@ def asinh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
 def astype(a: Tensor, dtype: DType | str, *, out: Tensor | None = None) -> Tensor:
     r"""The elements of `a` as another type: floats to integers without their fraction, complex
     numbers to their real part, everything to bool by whether it is 0. Integers that do not fit
-    wrap; a float that no integer of the type is near gives an unspecified one.
+    wrap; a float that no integer of the type is near gives an unspecified one. Integers become
+    elements of a field mod p, negative ones too; what a field's elements become is said by
+    `to_canonical`.
 
     Parameters
     ----------
@@ -760,6 +786,29 @@ def base_convert(
     Tensor([[  11, 1007]], dtype=i64)
     """
     return _base_convert(a, q, hat_inv, half, hat, p, out)
+
+
+def batch_invert(a: Tensor, *, strict: bool = False, out: Tensor | None = None) -> Tensor:
+    r"""`out = 1 / a`, 0 for 0, or with `strict` an error that names the element that is 0.
+    Elements share inversions (Montgomery's trick): about four products each.
+
+    Parameters
+    ----------
+    a
+        Of a field, `[.., n]`.
+    strict
+        Zeros are errors.
+    out
+        The shape of `a`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a = cw.ops.astype(cw.asarray([1, 2, 0]), "babybear")
+    >>> cw.ops.to_canonical(cw.ops.multiply(a, cw.ops.batch_invert(a, strict=False)))[:, 0]
+    Tensor([1, 1, 0], dtype=u64)
+    """
+    return _batch_invert(a, strict, out)
 
 
 def bitwise_and(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1135,8 +1184,32 @@ def cumulative_sum(a: Tensor, axis: int, *, out: Tensor | None = None) -> Tensor
     return _cumulative_sum(a, axis, out)
 
 
+def distribute_powers(a: Tensor, powers: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out[.., i] = a[.., i] * powers[i mod m]`: with the powers of a shift, from a domain to its
+    coset.
+
+    Parameters
+    ----------
+    a
+        Of a field, `[.., n]`.
+    powers
+        The dtype of `a`, `[m]`, m at least 1.
+    out
+        `[.., n]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a = cw.ops.astype(cw.asarray([5, 5, 5]), "babybear")
+    >>> powers = cw.ops.astype(cw.asarray([1, 2]), "babybear")
+    >>> cw.ops.to_canonical(cw.ops.distribute_powers(a, powers))[:, 0]
+    Tensor([ 5, 10,  5], dtype=u64)
+    """
+    return _distribute_powers(a, powers, out)
+
+
 def divide(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""`out = a / b`.
+    r"""`out = a / b`. In a field, 0 where `b` is 0.
 
     Parameters
     ----------
@@ -1287,6 +1360,30 @@ def equal(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _equal(a, b, out)
 
 
+def evaluate(a: Tensor, x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = sum_i a[.., i] x^i`: polynomials by their coefficients, the constant first, at one
+    point. Without coefficients 0. By Horner's rule over runs of 128 coefficients, then over runs.
+
+    Parameters
+    ----------
+    a
+        Of a field, `[.., n]`.
+    x
+        The dtype of `a`, no axes.
+    out
+        `[..]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a = cw.ops.astype(cw.asarray([[1, 2, 3], [0, 0, 1]]), "babybear")
+    >>> x = cw.ops.astype(cw.asarray(10), "babybear")
+    >>> cw.ops.to_canonical(cw.ops.evaluate(a, x))[:, 0]
+    Tensor([321, 100], dtype=u64)
+    """
+    return _evaluate(a, x, out)
+
+
 def exp(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     r"""`e ** a`.
 
@@ -1371,6 +1468,69 @@ def fft(a: Tensor, norm: int, *, out: Tensor | None = None) -> Tensor:
     return _fft(a, norm, out)
 
 
+def field_ntt(
+    a: Tensor,
+    *,
+    inverse: bool = False,
+    coset_shift: Tensor | None = None,
+    scale: bool = True,
+    out: Tensor | None = None,
+) -> Tensor:
+    r"""`out[.., k] = sum_j a[.., j] (s w^k)^j`, w the root of unity of order n and s the coset's
+    shift, 1 without one: the values of polynomials on the coset `s <w>`, in natural order.
+    `inverse` takes the values to the coefficients; without `scale` they stay n times as large.
+
+    n is a power of two, up to 2^28 over `bn254.fr`, 2^32 over `bls12_381.fr` and `goldilocks`,
+    2^27 over `babybear`. `w = g^((p - 1) / n)`, g the least non-residue, as snarkjs has it: 5 on
+    both curves, 7 for `goldilocks`; for `babybear` g is 31.
+
+    Parameters
+    ----------
+    a
+        Of a field, `[.., n]`.
+    inverse
+        From values to coefficients.
+    coset_shift
+        The dtype of `a`, no axes, not 0.
+    scale
+        The inverse is divided by n.
+    out
+        `[.., n]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a = cw.ops.astype(cw.asarray([1, 2, 3, 4]), "goldilocks")
+    >>> values = cw.ops.field_ntt(a, inverse=False)
+    >>> cw.ops.to_canonical(cw.ops.field_ntt(values, inverse=True))[:, 0]
+    Tensor([1, 2, 3, 4], dtype=u64)
+    """
+    return _field_ntt(a, inverse, coset_shift, scale, out)
+
+
+def field_pow(a: Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a ** exponent` in a field: 1 for the exponent 0; for a negative one the power of the
+    inverse, which is 0 for 0.
+
+    Parameters
+    ----------
+    a
+        Of a field, any shape.
+    exponent
+        i64, a shape that broadcasts with that of `a`.
+    out
+        The shape of both.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a = cw.ops.astype(cw.asarray([2, 3]), "babybear")
+    >>> cw.ops.to_canonical(cw.ops.field_pow(a, cw.asarray([10, 2])))[:, 0]
+    Tensor([1024,    9], dtype=u64)
+    """
+    return _field_pow(a, exponent, out)
+
+
 def flatten(a: Tensor, start_axis: int, end_axis: int) -> Tensor:
     r"""`a` with the axes from `start_axis` to `end_axis`, both included, merged into one.
 
@@ -1433,6 +1593,33 @@ def floor_divide(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     Tensor([ 3, -4], dtype=i64)
     """
     return _floor_divide(a, b, out)
+
+
+def from_canonical(words: Tensor, dtype: DType | str, *, out: Tensor | None = None) -> Tensor:
+    r"""The elements of a field, or the points of a curve, whose canonical numbers are `words[..,
+    :]`, the lowest word first.
+
+    A number that is not below the prime is an error that names the element. A point is its
+    coordinates one after another; all words 0 are the point at infinity.
+
+    Parameters
+    ----------
+    words
+        u64 `[.., w]`, w an element's bytes / 8, at least 1.
+    dtype
+        A field or the points of a curve.
+    out
+        `[..]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> words = cw.asarray([[7, 0, 0, 0], [9, 0, 0, 0]], dtype=cw.uint64)
+    >>> a = cw.ops.from_canonical(words, "bn254.fr")
+    >>> cw.ops.to_canonical(cw.ops.multiply(a, a))[:, 0]
+    Tensor([49, 81], dtype=u64)
+    """
+    return _from_canonical(words, dtype, out)
 
 
 def g_decomp(a: Tensor, g_exp: int, g_base_bits: int, *, out: Tensor | None = None) -> Tensor:
@@ -1721,6 +1908,30 @@ def imag(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _imag(a, out)
 
 
+def interpolate(xs: Tensor, ys: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The coefficients, the constant first, of the polynomial below degree n with `p(xs[i]) =
+    ys[.., i]`. No x twice. n^2 products, by divided differences.
+
+    Parameters
+    ----------
+    xs
+        Of a field, `[n]`.
+    ys
+        The dtype of `xs`, `[.., n]`.
+    out
+        `[.., n]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> xs = cw.ops.astype(cw.asarray([0, 1, 2]), "babybear")
+    >>> ys = cw.ops.astype(cw.asarray([7, 9, 15]), "babybear")
+    >>> cw.ops.to_canonical(cw.ops.interpolate(xs, ys))[:, 0]
+    Tensor([7, 0, 2], dtype=u64)
+    """
+    return _interpolate(xs, ys, out)
+
+
 def intt(
     a: Tensor,
     q: Tensor,
@@ -1934,8 +2145,35 @@ def key_switch(
     return _key_switch(a, key, q, q_inv, psi, psi_inv, n_inv, perm, g_exp, g_base_bits, out)
 
 
+def kate_div(a: Tensor, b: Tensor, *, keep: bool = True, out: Tensor | None = None) -> Tensor:
+    r"""The quotient q of `a = q (X - b) + a(b)`, by coefficients, the constant first: `q[n - 1] =
+    0`, `q[i - 1] = a[i] + b q[i]`. With `keep` n coefficients, the last of them 0; else n - 1.
+    What opens a commitment of Kate, Zaverucha and Goldberg at b.
+
+    Parameters
+    ----------
+    a
+        Of a field, `[.., n]`.
+    b
+        The dtype of `a`, no axes.
+    keep
+        As many coefficients as `a` has, not one less.
+    out
+        `[.., n]` or `[.., n - 1]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a = cw.ops.astype(cw.asarray([6, 5, 1]), "babybear")  # (X + 2) (X + 3)
+    >>> b = cw.ops.astype(cw.asarray(-2), "babybear")
+    >>> cw.ops.to_canonical(cw.ops.kate_div(a, b, keep=False))[:, 0]
+    Tensor([3, 1], dtype=u64)
+    """
+    return _kate_div(a, b, keep, out)
+
+
 def less(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""`out = a < b`.
+    r"""`out = a < b`; elements of fields by their canonical numbers.
 
     Parameters
     ----------
@@ -2925,6 +3163,30 @@ def pow(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _pow(a, b, out)
 
 
+def powers(a: Tensor, n: int, *, start: Tensor | None = None, out: Tensor | None = None) -> Tensor:
+    r"""`out[i] = start a^i`; `start` is 1 if it is left out.
+
+    Parameters
+    ----------
+    a
+        Of a field, no axes.
+    n
+        How many powers.
+    start
+        The dtype of `a`, no axes.
+    out
+        `[n]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> x = cw.ops.astype(cw.asarray(3), "babybear")
+    >>> cw.ops.to_canonical(cw.ops.powers(x, 4))[:, 0]
+    Tensor([ 1,  3,  9, 27], dtype=u64)
+    """
+    return _powers(a, n, start, out)
+
+
 def prod(a: Tensor, axes: Sizes, *, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     r"""The product along axes: i64 or u64 for integers and bool, which wrap.
 
@@ -2994,7 +3256,7 @@ def real(a: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def reciprocal(a: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""`out = 1 / a`.
+    r"""`out = 1 / a`. In a field, 0 where `a` is 0; elements share inversions.
 
     Parameters
     ----------
@@ -3230,6 +3492,30 @@ def round(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     Tensor([0., 2., 2.], dtype=f64)
     """
     return _round(a, out)
+
+
+def scan_mul(a: Tensor, start: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out[.., i] = start * prod_(j < i) a[.., j]`: running products, each without its own
+    element. What a permutation argument's grand product is.
+
+    Parameters
+    ----------
+    a
+        Of a field, `[.., n]`.
+    start
+        The dtype of `a`, no axes.
+    out
+        `[.., n]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a = cw.ops.astype(cw.asarray([2, 3, 4]), "babybear")
+    >>> start = cw.ops.astype(cw.asarray(10), "babybear")
+    >>> cw.ops.to_canonical(cw.ops.scan_mul(a, start))[:, 0]
+    Tensor([10, 20, 60], dtype=u64)
+    """
+    return _scan_mul(a, start, out)
 
 
 def scatter(
@@ -3476,6 +3762,37 @@ def sort(a: Tensor, axis: int, *, descending: bool = False, out: Tensor | None =
     return _sort(a, axis, descending, out)
 
 
+def sparse_matvec(
+    starts: Tensor, columns: Tensor, values: Tensor, x: Tensor, *, out: Tensor | None = None
+) -> Tensor:
+    r"""`out[i] = sum_k values[k] * x[columns[k]]` over `k` from `starts[i]` to before `starts[i +
+    1]`: a matrix by rows, such as those of constraints.
+
+    Parameters
+    ----------
+    starts
+        i64 `[m + 1]`, ascending, from 0 to the entries there are.
+    columns
+        i64 `[entries]`, indices of `x`.
+    values
+        Of a field, `[entries]`.
+    x
+        The dtype of `values`, `[n]`.
+    out
+        `[m]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> starts, columns = cw.asarray([0, 2, 3]), cw.asarray([0, 2, 1])
+    >>> values = cw.ops.astype(cw.asarray([1, 10, 5]), "babybear")
+    >>> x = cw.ops.astype(cw.asarray([1, 2, 3]), "babybear")
+    >>> cw.ops.to_canonical(cw.ops.sparse_matvec(starts, columns, values, x))[:, 0]
+    Tensor([31, 10], dtype=u64)
+    """
+    return _sparse_matvec(starts, columns, values, x, out)
+
+
 def sqrt(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     r"""The square root; NaN of what is below 0.
 
@@ -3709,6 +4026,28 @@ def ternary(random: Tensor, *, out: Tensor | None = None) -> Tensor:
     Tensor([-1,  0,  1], dtype=i64)
     """
     return _ternary(random, out)
+
+
+def to_canonical(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The canonical numbers of elements of a field, or of points of a curve, as words, the lowest
+    first: what `from_canonical` reads.
+
+    Parameters
+    ----------
+    a
+        Of a field, or points.
+    out
+        u64 `[.., w]`, w an element's bytes / 8, at least 1.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a = cw.ops.astype(cw.asarray([1, -1]), "goldilocks")
+    >>> cw.ops.to_canonical(a)
+    Tensor([[                   1],
+            [18446744069414584320]], dtype=u64)
+    """
+    return _to_canonical(a, out)
 
 
 def transpose(a: Tensor, axes: Sizes) -> Tensor:

@@ -1,9 +1,11 @@
 //! Demands on what operands contain. The verifier applies them to what it knows before the run,
 //! the executor to the rest before the launch: one rule, one place.
 
+use crate::field::primes;
 use crate::{Args, Code, OpError, Value};
-use cloakwork_ir::{HostTensor, MAX_RANK, Shape, View};
+use cloakwork_ir::{ALL_DTYPES, HostTensor, MAX_RANK, Shape, View};
 use smallvec::SmallVec;
+use std::collections::HashMap;
 
 /// The largest modulus: lazy butterflies need `4 q < 2^64`, so 2^62 itself is none.
 pub const MAX_MODULUS: i64 = (1 << 62) - 1;
@@ -24,6 +26,36 @@ pub enum ContentCheck {
         /// It is used only where this flag has this value.
         flag: Option<(&'static str, bool)>,
     },
+    /// Canonical numbers of a dtype's elements, along the last axis: below the prime.
+    Canonical {
+        /// The words.
+        words: &'static str,
+        /// Parameter that says of which dtype.
+        dtype: &'static str,
+    },
+    /// Elements of a field of which none is 0.
+    NoZeroElement {
+        /// The elements.
+        operand: &'static str,
+        /// The demand is made only where this flag is set.
+        flag: &'static str,
+    },
+    /// Elements of a field of which no two are equal.
+    Distinct(&'static str),
+    /// Ascending numbers from 0 to the length of another operand.
+    Starts {
+        /// The numbers.
+        operand: &'static str,
+        /// Whose first axis they end at.
+        of: &'static str,
+    },
+    /// Indices into the first axis of another operand, from 0.
+    Below {
+        /// The indices.
+        indices: &'static str,
+        /// What they index.
+        operand: &'static str,
+    },
     /// Indices into an axis of another operand; negative ones count from the end.
     IndexInto {
         /// The indices.
@@ -40,9 +72,15 @@ impl ContentCheck {
     #[must_use]
     pub const fn operand(&self) -> &'static str {
         match self {
-            Self::Modulus(name) | Self::Coprime(name) | Self::NonZero(name) => name,
-            Self::Permutation { operand, .. } => operand,
-            Self::IndexInto { indices, .. } => indices,
+            Self::Modulus(name)
+            | Self::Coprime(name)
+            | Self::NonZero(name)
+            | Self::Distinct(name) => name,
+            Self::Permutation { operand, .. }
+            | Self::NoZeroElement { operand, .. }
+            | Self::Starts { operand, .. } => operand,
+            Self::IndexInto { indices, .. } | Self::Below { indices, .. } => indices,
+            Self::Canonical { words, .. } => words,
         }
     }
 
@@ -50,11 +88,18 @@ impl ContentCheck {
     /// be what they read, even if a thread of the caller's writes the tensor meanwhile.
     #[must_use]
     pub const fn guards_memory(&self) -> bool {
-        matches!(self, Self::Permutation { .. } | Self::IndexInto { .. })
+        matches!(
+            self,
+            Self::Permutation { .. }
+                | Self::IndexInto { .. }
+                | Self::Starts { .. }
+                | Self::Below { .. }
+        )
     }
 
-    /// The number that [`ContentCheck::check`] needs: a permutation's length, an axis' size, else
-    /// 0. `None` where this call makes no such demand.
+    /// The number that [`ContentCheck::check`] needs: a permutation's length, an axis' size, a
+    /// dtype's place in [`ALL_DTYPES`], the words of an element, else 0. `None` where this call
+    /// makes no such demand.
     ///
     /// # Errors
     /// The call's operands are not what the op takes.
@@ -74,6 +119,19 @@ impl ContentCheck {
                     .last()
                     .map_or(1, |&size| size as i64),
             )),
+            Self::NoZeroElement { flag, .. } if !args.flag(flag)? => Ok(None),
+            Self::NoZeroElement { operand, .. } | Self::Distinct(operand) => {
+                Ok(Some(args.tensor(operand)?.dtype.components() as i64))
+            }
+            Self::Starts { of: operand, .. } | Self::Below { operand, .. } => {
+                let first = args.tensor(operand)?.dims().first().copied();
+                Ok(Some(first.unwrap_or(0) as i64))
+            }
+            Self::Canonical { dtype, .. } => {
+                let dtype = args.dtype(dtype)?;
+                let place = ALL_DTYPES.iter().position(|&other| other == dtype);
+                Ok(place.map(|place| place as i64))
+            }
             Self::IndexInto { operand, axis, .. } => {
                 let operand = args.tensor(operand)?;
                 let axis = args.axis(axis, operand.view.rank())?;
@@ -86,8 +144,13 @@ impl ContentCheck {
     /// repeats: a view of one word may claim more of them than there is memory.
     #[must_use]
     pub fn telling(&self, view: &View) -> View {
-        // Two of a kind are enough to be no permutation and not coprime.
-        let kept = |axis| 1 + u64::from(axis + 1 == view.rank());
+        // Two of a kind are enough to be no permutation and not coprime; of a number all words
+        // count.
+        let last = match self {
+            Self::Canonical { .. } | Self::Starts { .. } => u64::MAX,
+            _ => 2,
+        };
+        let kept = |axis| if axis + 1 == view.rank() { last } else { 1 };
         let axes = view.shape.dims().iter().zip(&view.strides).enumerate();
         let dims: SmallVec<[u64; MAX_RANK]> = axes
             .map(|(axis, (&dim, &stride))| match stride {
@@ -128,6 +191,29 @@ impl ContentCheck {
                 refuse(wrong, Code::Modulus, name, "a divisor other than 0")
             }
             Self::Permutation { operand, .. } => permutations(operand, bound, words),
+            Self::Canonical { words: name, .. } => canonical(name, bound, words),
+            Self::NoZeroElement { operand, .. } => {
+                let mut elements = words.chunks(bound.max(1) as usize);
+                match elements.position(|element| element.iter().all(|&word| word == 0)) {
+                    Some(at) => {
+                        let got = format!("0 in element {at}");
+                        Err(OpError::new(
+                            Code::Range,
+                            operand,
+                            "elements other than 0",
+                            got,
+                        ))
+                    }
+                    None => Ok(()),
+                }
+            }
+            Self::Distinct(name) => distinct(name, bound, words),
+            Self::Starts { operand, .. } => starts(operand, bound, words),
+            Self::Below { indices, .. } => {
+                let wrong = words.iter().find(|word| !(0..bound).contains(*word));
+                let expected = format!("indices from 0 to {}", bound - 1);
+                refuse(wrong, Code::Range, indices, expected)
+            }
             Self::IndexInto { indices, .. } => {
                 let wrong = words.iter().find(|word| !(-bound..bound).contains(*word));
                 refuse(
@@ -172,6 +258,68 @@ fn refuse(
     wrong.map_or(Ok(()), |word| {
         Err(OpError::new(code, name, expected, word.to_string()))
     })
+}
+
+fn distinct(name: &'static str, components: i64, words: &[i64]) -> Result<(), OpError> {
+    let mut seen = HashMap::new();
+    for (at, element) in words.chunks(components.max(1) as usize).enumerate() {
+        if let Some(first) = seen.insert(element, at) {
+            let got = format!("elements {first} and {at} equal");
+            return Err(OpError::new(
+                Code::Range,
+                name,
+                "elements of which none is twice",
+                got,
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn starts(name: &'static str, end: i64, words: &[i64]) -> Result<(), OpError> {
+    let expected = || format!("ascending numbers from 0 to {end}");
+    let refused = |got: String| Err(OpError::new(Code::Range, name, expected(), got));
+    if let Some(&first) = words.first().filter(|&&first| first != 0) {
+        return refused(format!("{first} first"));
+    }
+    if let Some(&last) = words.last().filter(|&&last| last != end) {
+        return refused(format!("{last} last"));
+    }
+    match words
+        .windows(2)
+        .position(|pair| matches!(pair, [a, b] if a > b))
+    {
+        Some(at) => refused(format!("a smaller number after element {at}")),
+        None => Ok(()),
+    }
+}
+
+/// Elements are counted row-major.
+fn canonical(name: &'static str, place: i64, words: &[i64]) -> Result<(), OpError> {
+    let dtype = usize::try_from(place)
+        .ok()
+        .and_then(|place| ALL_DTYPES.get(place));
+    let Some(&dtype) = dtype else {
+        return Ok(());
+    };
+    let numbers = primes::modulus(dtype).len().max(1);
+    let count = primes::canonical_words(dtype);
+    for (element, number) in words.chunks(numbers).enumerate() {
+        let number: SmallVec<[u64; 6]> = number.iter().map(|&word| word as u64).collect();
+        if !primes::is_canonical(dtype, &number) {
+            let element = element * numbers / count;
+            let digits: String = number
+                .iter()
+                .rev()
+                .map(|word| format!("{word:016x}"))
+                .collect();
+            let expected = format!("canonical numbers of {dtype}, below its prime");
+            let got = format!("0x{digits} in element {element}");
+            return Err(OpError::new(Code::Range, name, expected, got)
+                .hint("reduce the number modulo the prime first"));
+        }
+    }
+    Ok(())
 }
 
 fn permutations(name: &'static str, length: i64, words: &[i64]) -> Result<(), OpError> {

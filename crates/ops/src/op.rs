@@ -30,15 +30,26 @@ pub enum Family {
     Linear,
     /// Tensors from nothing: ranges and random numbers.
     Creation,
+    /// Elements of prime fields.
+    Field,
+    /// Polynomials over prime fields.
+    Poly,
 }
 
 impl Family {
-    /// Whether its ops compute on numbers of any type, as the array API standard has them.
+    /// Whether its ops compute on elements of any type, as the array API standard has them: what
+    /// HEAL's interface does not know.
     #[must_use]
     pub const fn is_of_numbers(self) -> bool {
         matches!(
             self,
-            Self::Elementwise | Self::Reduction | Self::Sorting | Self::Linear | Self::Creation
+            Self::Elementwise
+                | Self::Reduction
+                | Self::Sorting
+                | Self::Linear
+                | Self::Creation
+                | Self::Field
+                | Self::Poly
         )
     }
 
@@ -57,6 +68,8 @@ impl Family {
             Self::Sorting => "sorting",
             Self::Linear => "linear",
             Self::Creation => "creation",
+            Self::Field => "field",
+            Self::Poly => "poly",
         }
     }
 }

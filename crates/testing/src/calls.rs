@@ -17,6 +17,10 @@ const ATTEMPTS: usize = 80;
 /// The largest tensor that a generated program has.
 const LARGEST_ELEMENTS: u64 = 1 << 12;
 
+/// Fields whose elements are one word, as references count them. The others are held to Python's
+/// integers, with every instruction set.
+const WORD_FIELDS: [DType; 2] = [DType::Goldilocks, DType::BabyBear];
+
 const MODULI: [i64; 4] = [17, 97, 193, 12289];
 const LARGE_MODULI: [i64; 4] = [2305843009218281473, 2305843009218936833, 7681, 12289];
 
@@ -39,6 +43,10 @@ enum Fill {
     LargeModuli,
     Permutation,
     Zeros,
+    /// 0, 1, 2 and so on.
+    Places,
+    /// Zeros but for the last, which is this.
+    Last(i64),
 }
 
 /// A guess at one parameter.
@@ -205,7 +213,13 @@ impl Search<'_, '_> {
             ParamKind::Bool => Pick::Other(Arg::Int(self.source.below(2) as i64)),
             ParamKind::Shape => Pick::Other(Arg::Shape(self.items())),
             ParamKind::DType => {
-                let dtype = self.source.pick(&NUMBER_DTYPES).copied();
+                let of_fields = self.source.chance(4);
+                let dtypes = if of_fields {
+                    &WORD_FIELDS[..]
+                } else {
+                    &NUMBER_DTYPES[..]
+                };
+                let dtype = self.source.pick(dtypes).copied();
                 Pick::Other(dtype.map_or(Arg::None, Arg::DType))
             }
             _ => Pick::Other(Arg::None),
@@ -225,6 +239,8 @@ impl Search<'_, '_> {
             DType::I8,
             DType::U64,
             DType::F64,
+            DType::Goldilocks,
+            DType::BabyBear,
         ];
         let dtype = self.source.pick(&dtypes).copied().unwrap_or(DType::I64);
         self.fresh(dtype, &dims, Fill::Residues)
@@ -251,6 +267,7 @@ impl Search<'_, '_> {
         let last = shape.dims().last().copied().unwrap_or(1).max(1);
         let size = dtype.size_bytes();
         let mut bytes = vec![0; shape.elements() as usize * size];
+        let shape_elements = shape.elements();
         let turn = self.source.word();
         for (i, to) in bytes.chunks_exact_mut(size).enumerate() {
             let i = i as u64;
@@ -261,6 +278,9 @@ impl Search<'_, '_> {
                 Fill::LargeModuli => modulus(&LARGE_MODULI),
                 Fill::Permutation => ((i % last + turn % last) % last) as i64,
                 Fill::Zeros => 0,
+                Fill::Places => i as i64,
+                Fill::Last(word) if i + 1 == shape_elements => word,
+                Fill::Last(_) => 0,
             };
             write_word(dtype, word, to);
         }
@@ -331,8 +351,13 @@ impl Search<'_, '_> {
             _ if shown.is_none() && !is_out => self.guess(param, form),
             Code::ArgumentType if is_out => self.tensor(),
             Code::Dtype => {
-                let mut words = error.expected.split(' ');
-                let wanted = words.find_map(DType::from_name);
+                let words = error.expected.split(' ');
+                let names = words.map(|word| word.trim_end_matches(','));
+                let named = names.filter_map(DType::from_name);
+                let wanted: Vec<DType> = named
+                    .filter(|dtype| !dtype.is_field() || WORD_FIELDS.contains(dtype))
+                    .collect();
+                let wanted = self.source.pick(&wanted).copied();
                 self.fresh(wanted.unwrap_or(dtype), &dims, Fill::Residues)
             }
             Code::Shape => match self.wanted_dims(&error.expected) {
@@ -354,7 +379,15 @@ impl Search<'_, '_> {
                 self.fresh(dtype, &dims, fill)
             }
             Code::Permutation => self.fresh(dtype, &dims, Fill::Permutation),
-            Code::Range => self.fresh(dtype, &dims, Fill::Zeros),
+            Code::Range => {
+                let end = error.expected.strip_prefix("ascending numbers from 0 to ");
+                let fill = match end.and_then(|end| end.parse().ok()) {
+                    Some(end) => Fill::Last(end),
+                    None if error.expected.ends_with("none is twice") => Fill::Places,
+                    None => Fill::Zeros,
+                };
+                self.fresh(dtype, &dims, fill)
+            }
             _ => self.guess(param, form),
         };
         if matches!(

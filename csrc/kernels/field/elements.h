@@ -17,6 +17,14 @@ using Bn254G2 = Affine<Bn254Fq2>;
 using Bls381G1 = Affine<Bls381Fq>;
 using Bls381G2 = Affine<Bls381Fq2>;
 
+// An element or a point whose meaning does not matter, only its size.
+using Any256 = Opaque<Words<4>>;
+using Any384 = Opaque<Words<6>>;
+using Any512 = Opaque<Words<8>>;
+using Any768 = Opaque<Words<12>>;
+using Any1024 = Opaque<Words<16>>;
+using Any1536 = Opaque<Words<24>>;
+
 template <class P>
 struct Element<Fp<P>> : TypedElement<P::kDtype> {};
 template <>

@@ -1,8 +1,8 @@
 // The six prime fields: each prime p, and what Montgomery arithmetic derives from it.
 //
-// Only p, a non-residue g and the dtype are written down; the compiler derives the rest. The root of
-// unity of order n is g^((p - 1) / n): g is the least non-residue, as in files of snarkjs, but for
-// BabyBear, where it is the customary 31.
+// Only p, a non-residue g and the dtype are written down; the compiler derives the rest. The root
+// of unity of order n is g^((p - 1) / n): g is the least non-residue, as in files of snarkjs, but
+// for BabyBear, where it is the customary 31.
 #ifndef CLOAKWORK_KERNELS_FIELD_PRIMES_H_
 #define CLOAKWORK_KERNELS_FIELD_PRIMES_H_
 

@@ -6,6 +6,7 @@
 #define CLOAKWORK_KERNELS_FIELD_SCALAR_H_
 
 #include "kernels/field/adx.h"
+#include "kernels/field/chains.h"
 #include "kernels/field/primes.h"
 
 namespace cw {
@@ -87,16 +88,16 @@ CW_INLINE bool IsZero(const Fp<P>& a) {
 }
 template <class P>
 CW_INLINE Fp<P> Add(const Fp<P>& a, const Fp<P>& b) {
-  u64 carry = 0;  // always 0: the top bit of p is free
-  return {ReduceOnce(AddWords(a.value, b.value, &carry), P::kModulus)};
+  return {Reduce<P>(Plus(a.value, b.value))};  // fits: the top bit of p is free
 }
 template <class P>
 CW_INLINE Fp<P> Sub(const Fp<P>& a, const Fp<P>& b) {
-  u64 borrow = 0, carry = 0;
-  const Words<P::kWords> difference = SubWords(a.value, b.value, &borrow);
+  u64 below = 0;
+  const Words<P::kWords> difference = Difference(a.value, b.value, &below);
   Words<P::kWords> p = P::kModulus;
-  for (u32 i = 0; i < P::kWords; ++i) p.word[i] &= 0 - borrow;
-  return {AddWords(difference, p, &carry)};
+#pragma GCC unroll 6
+  for (u32 i = 0; i < P::kWords; ++i) p.word[i] &= below;
+  return {Plus(difference, p)};
 }
 template <class P>
 CW_INLINE Fp<P> Neg(const Fp<P>& a) {
@@ -104,18 +105,18 @@ CW_INLINE Fp<P> Neg(const Fp<P>& a) {
 }
 template <class P>
 CW_INLINE Fp<P> Mul(const Fp<P>& a, const Fp<P>& b) {
-  return {ReduceOnce(MulLazy<P>(a.value, b.value), P::kModulus)};
+  return {Reduce<P>(MulLazy<P>(a.value, b.value))};
 }
 // The element of a number below 2^(64 words), reduced or not, and the number of an element.
 template <class P>
 CW_INLINE Fp<P> FromCanonical(const Words<P::kWords>& number, const Fp<P>*) {
-  return {ReduceOnce(MulLazy<P>(number, P::RSquared()), P::kModulus)};
+  return {Reduce<P>(MulLazy<P>(number, P::RSquared()))};
 }
 template <class P>
 CW_INLINE Words<P::kWords> ToCanonical(const Fp<P>& a) {
   Words<P::kWords> one = {};
   one.word[0] = 1;
-  return ReduceOnce(MulLazy<P>(a.value, one), P::kModulus);
+  return Reduce<P>(MulLazy<P>(a.value, one));
 }
 
 CW_INLINE Goldilocks Zero(const Goldilocks*) { return {0}; }

@@ -5,7 +5,7 @@ use super::{binary, unary};
 binary!(
     ADD,
     "add",
-    Numbers,
+    Rings,
     Same,
     "`out = a + b`. Integers wrap.",
     Commutes
@@ -14,7 +14,7 @@ binary!(
 binary!(
     SUBTRACT,
     "subtract",
-    Numbers,
+    Rings,
     Same,
     "`out = a - b`. Integers wrap."
 );
@@ -22,13 +22,19 @@ binary!(
 binary!(
     MULTIPLY,
     "multiply",
-    Numbers,
+    Rings,
     Same,
     "`out = a * b`. Integers wrap.",
     Commutes
 );
 
-binary!(DIVIDE, "divide", Floats, Same, "`out = a / b`.");
+binary!(
+    DIVIDE,
+    "divide",
+    Divisible,
+    Same,
+    "`out = a / b`. In a field, 0 where `b` is 0."
+);
 
 binary!(
     FLOOR_DIVIDE,
@@ -77,7 +83,7 @@ binary!(
 unary!(
     NEGATIVE,
     "negative",
-    Numbers,
+    Rings,
     Same,
     "`out = -a`. Integers wrap."
 );
@@ -87,12 +93,18 @@ unary!(POSITIVE, "positive", Numbers, Same, "`out = +a`: a copy.");
 unary!(
     SQUARE,
     "square",
-    Numbers,
+    Rings,
     Same,
     "`out = a * a`. Integers wrap."
 );
 
-unary!(RECIPROCAL, "reciprocal", Floats, Same, "`out = 1 / a`.");
+unary!(
+    RECIPROCAL,
+    "reciprocal",
+    Divisible,
+    Same,
+    "`out = 1 / a`. In a field, 0 where `a` is 0; elements share inversions."
+);
 
 unary!(
     SIGN,

@@ -13,16 +13,28 @@ binary!(
     Commutes
 );
 
-binary!(LESS, "less", Ordered, Bool, "`out = a < b`.");
+binary!(
+    LESS,
+    "less",
+    Comparable,
+    Bool,
+    "`out = a < b`; elements of fields by their canonical numbers."
+);
 
-binary!(LESS_EQUAL, "less_equal", Ordered, Bool, "`out = a <= b`.");
+binary!(
+    LESS_EQUAL,
+    "less_equal",
+    Comparable,
+    Bool,
+    "`out = a <= b`."
+);
 
-binary!(GREATER, "greater", Ordered, Bool, "`out = a > b`.");
+binary!(GREATER, "greater", Comparable, Bool, "`out = a > b`.");
 
 binary!(
     GREATER_EQUAL,
     "greater_equal",
-    Ordered,
+    Comparable,
     Bool,
     "`out = a >= b`."
 );

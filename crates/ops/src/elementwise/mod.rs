@@ -36,6 +36,12 @@ pub enum Takes {
     Any,
     /// Integers, floats and complex numbers.
     Numbers,
+    /// What has sums and products: integers, floats, complex numbers, elements of fields.
+    Rings,
+    /// What has quotients: floats, complex numbers, elements of fields.
+    Divisible,
+    /// What has an order: integers, floats, bool, and elements of fields, by canonical numbers.
+    Comparable,
     /// Integers and floats.
     RealNumbers,
     /// Integers, floats and bool.
@@ -72,6 +78,9 @@ impl Takes {
         match self {
             Self::Any => true,
             Self::Numbers => dtype.is_number() && !matches!(dtype, DType::Bool),
+            Self::Rings => Self::Numbers.allows(dtype) || dtype.is_field(),
+            Self::Divisible => Self::Floats.allows(dtype) || dtype.is_field(),
+            Self::Comparable => Self::Ordered.allows(dtype) || dtype.is_field(),
             Self::RealNumbers => dtype.is_integer() || dtype.is_real_float(),
             Self::Ordered => dtype.is_number() && !dtype.is_complex(),
             Self::Floats => dtype.is_real_float() || dtype.is_complex(),

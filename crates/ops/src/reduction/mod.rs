@@ -42,6 +42,9 @@ struct Reduction {
 
 /// Sums and products of integers are as wide as integers are.
 const fn widened(dtype: DType) -> Option<DType> {
+    if dtype.is_point() {
+        return None;
+    }
     Some(match dtype {
         DType::Bool | DType::I8 | DType::I16 | DType::I32 | DType::I64 => DType::I64,
         DType::U8 | DType::U16 | DType::U32 | DType::U64 => DType::U64,
@@ -50,7 +53,7 @@ const fn widened(dtype: DType) -> Option<DType> {
 }
 
 const fn ordered(dtype: DType) -> Option<DType> {
-    if dtype.is_complex() || matches!(dtype, DType::Bool) {
+    if dtype.is_complex() || matches!(dtype, DType::Bool) || !dtype.is_number() {
         None
     } else {
         Some(dtype)
@@ -61,7 +64,7 @@ const fn ordered(dtype: DType) -> Option<DType> {
 fn typed(args: &Args, gives: fn(DType) -> Option<DType>) -> Result<DType, OpError> {
     let a = args.tensor("a")?;
     gives(a.dtype).ok_or_else(|| {
-        let expected = "integers or floats";
+        let expected = "a type of element that this op combines";
         OpError::new(Code::Dtype, "a", expected, a.dtype.name())
     })
 }

@@ -3,6 +3,11 @@
 use super::{Reduction, reduction, widened};
 use cloakwork_ir::DType;
 
+/// Of numbers alone.
+const fn number(dtype: DType, gives: DType) -> Option<DType> {
+    if dtype.is_number() { Some(gives) } else { None }
+}
+
 const SUMS: Reduction = Reduction {
     kernel: "sum",
     combine: "sum",
@@ -18,7 +23,7 @@ const ANY: Reduction = Reduction {
     kernel: "any",
     combine: "any",
     has_identity: true,
-    gives: |_| Some(DType::Bool),
+    gives: |dtype| number(dtype, DType::Bool),
 };
 const ALL: Reduction = Reduction {
     kernel: "all",
@@ -29,7 +34,7 @@ const COUNTS: Reduction = Reduction {
     kernel: "count_nonzero",
     combine: "sum",
     has_identity: true,
-    gives: |_| Some(DType::I64),
+    gives: |dtype| number(dtype, DType::I64),
 };
 
 reduction!(

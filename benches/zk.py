@@ -1,0 +1,63 @@
+"""Fields and transforms: the best instruction set against the portable kernels, in turns.
+
+Figures are medians; ratios are safer than times. Limits: docs/performance.md.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+
+import cloakwork as cw
+import numpy as np
+from cloakwork import _core, ops
+
+ROUNDS = 7
+
+
+def main(threads: int) -> int:
+    """Print all figures for so many threads."""
+    cw.set_threads(threads)
+    for field in ("bn254.fr", "bls12_381.fr", "bls12_381.fq", "goldilocks", "babybear"):
+        a = _elements(field, 1 << 14)
+        _row(f"{field} product, 2^14", partial(ops.multiply, a, a), 1 << 14)
+    for field in ("bn254.fr", "goldilocks", "babybear"):
+        for log in (12, 14, 16, 18, 20):
+            a = _elements(field, 1 << log)
+            work = (1 << log) * log // 2
+            _row(f"{field} transform, 2^{log}", partial(ops.field_ntt, a), work)
+    a, x = _elements("bn254.fr", 1 << 18), _elements("bn254.fr", 1)[0]
+    _row("bn254.fr inverses, 2^18", lambda: ops.reciprocal(a), 1 << 18)
+    _row("bn254.fr evaluation, 2^18", lambda: ops.evaluate(a, x), 1 << 18)
+    _row("bn254.fr division by X - b, 2^18", lambda: ops.kate_div(a, x), 1 << 18)
+    return 0
+
+
+def _elements(field: str, count: int) -> cw.Tensor:
+    small = np.random.default_rng(0).integers(1, 2**62, count)
+    element = ops.astype(cw.asarray(small), field)
+    for _ in range(4):
+        element = ops.square(element)
+    return element
+
+
+def _row(label: str, run: Callable[[], object], operations: int) -> None:
+    best: list[float] = []
+    portable: list[float] = []
+    for _ in range(ROUNDS):
+        for name, seconds in ((None, best), ("portable", portable)):
+            _core.select_isa(name)
+            start = time.perf_counter()
+            run()
+            seconds.append(time.perf_counter() - start)
+    _core.select_isa(None)
+    ours, theirs = statistics.median(best), statistics.median(portable)
+    each = ours / operations * 1e9
+    print(f"{label:34} {ours * 1e3:9.3f} ms {each:7.2f} ns each, portable x {theirs / ours:5.2f}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1])))

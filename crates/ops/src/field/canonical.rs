@@ -1,0 +1,135 @@
+//! `from_canonical` and `to_canonical`: between elements and the words of the numbers they are.
+
+use super::primes::canonical_words;
+use crate::op::{
+    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
+};
+use crate::{Args, Code, ContentCheck, Launch, LaunchInput, OpError, geometry, rules};
+use cloakwork_ir::{DType, Type, View};
+use smallvec::{SmallVec, smallvec};
+
+/// `from_canonical`.
+pub static FROM: OpDef = OpDef {
+    name: "from_canonical",
+    family: Family::Field,
+    doc: "The elements of a field, or the points of a curve, whose canonical numbers are \
+          `words[.., :]`, the lowest word first.\n\n\
+          A number that is not below the prime is an error that names the element. A point is its \
+          coordinates one after another; all words 0 are the point at infinity.",
+    params: &[
+        Param::new(
+            "words",
+            ParamKind::Tensor,
+            "u64 `[.., w]`, w an element's bytes / 8, at least 1",
+        ),
+        Param::new(
+            "dtype",
+            ParamKind::DType,
+            "a field or the points of a curve",
+        ),
+        Param::new("out", ParamKind::Out, "`[..]`"),
+    ],
+    forms: &[Form::own("from_canonical", &["words", "dtype", "out"])],
+    body: Body::Kernel(KernelBody {
+        infer: |args| {
+            let (words, dtype) = (args.tensor("words")?, args.dtype("dtype")?);
+            rules::dtype_in("words", words, &[DType::U64])?;
+            if dtype.is_number() {
+                let expected = "a field or the points of a curve";
+                return Err(OpError::new(Code::Dtype, "dtype", expected, dtype.name()));
+            }
+            let count = canonical_words(dtype) as u64;
+            let Some((_, kept)) = words
+                .dims()
+                .split_last()
+                .filter(|(last, _)| **last == count)
+            else {
+                let expected = format!("a last axis of {count}, the words of {dtype}");
+                let got = words.shape().to_string();
+                return Err(OpError::new(Code::Shape, "words", expected, got));
+            };
+            Ok(Type::new(dtype, geometry::shape("words", kept)?))
+        },
+        checks: &[ContentCheck::Canonical {
+            words: "words",
+            dtype: "dtype",
+        }],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Never,
+        access: Access::Write,
+        launch: |args| launch(args, "from_canonical", "words"),
+        reference: None,
+        temporary: None,
+        elementwise: None,
+        expand: None,
+    }),
+    operations: rules::out_elements,
+    laws: &[],
+};
+
+/// `to_canonical`.
+pub static TO: OpDef = OpDef {
+    name: "to_canonical",
+    family: Family::Field,
+    doc: "The canonical numbers of elements of a field, or of points of a curve, as words, the \
+          lowest first: what `from_canonical` reads.",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "of a field, or points"),
+        Param::new(
+            "out",
+            ParamKind::Out,
+            "u64 `[.., w]`, w an element's bytes / 8, at least 1",
+        ),
+    ],
+    forms: &[Form::own("to_canonical", &["a", "out"])],
+    body: Body::Kernel(KernelBody {
+        infer: |args| {
+            let a = args.tensor("a")?;
+            if a.dtype.is_number() {
+                let expected = "a field or the points of a curve";
+                return Err(OpError::new(Code::Dtype, "a", expected, a.dtype.name()));
+            }
+            let mut dims: SmallVec<[u64; 8]> = SmallVec::from_slice(a.dims());
+            dims.push(canonical_words(a.dtype) as u64);
+            Ok(Type::new(DType::U64, geometry::shape("a", &dims)?))
+        },
+        checks: &[],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Never,
+        access: Access::Write,
+        launch: |args| launch(args, "to_canonical", "out"),
+        reference: None,
+        temporary: None,
+        elementwise: None,
+        expand: None,
+    }),
+    operations: rules::out_elements,
+    laws: &[],
+};
+
+/// One launch over the elements: out and the operand, of which `words` lacks its last axis.
+fn launch(
+    args: &Args,
+    kernel: &'static str,
+    words: &'static str,
+) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let view = args.tensor(words)?.view;
+    let step = view.strides.last().copied().unwrap_or(1);
+    let lowest = geometry::without_axis(view, view.rank().saturating_sub(1))?;
+    let shape = lowest.shape.clone();
+    let operand = |name: &'static str| -> Result<LaunchInput, OpError> {
+        let own: View = if name == words {
+            lowest.clone()
+        } else {
+            args.tensor(name)?.view.clone()
+        };
+        Ok(LaunchInput::View(args.source(name)?, own))
+    };
+    let other = if words == "out" { "a" } else { words };
+    let inputs = [operand("out")?, operand(other)?];
+    let mut launch = Launch::elementwise(kernel, &shape, &inputs)?;
+    launch.params.push(step);
+    Ok(smallvec![launch])
+}

@@ -1,0 +1,50 @@
+//! `field_pow`: powers with integer exponents.
+
+use crate::op::{
+    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
+};
+use crate::{Code, OpError, elementwise, rules};
+use cloakwork_ir::{DType, FIELD_DTYPES, Type};
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "field_pow",
+    family: Family::Field,
+    doc: "`out = a ** exponent` in a field: 1 for the exponent 0; for a negative one the power of \
+          the inverse, which is 0 for 0.",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "of a field, any shape"),
+        Param::new(
+            "exponent",
+            ParamKind::Tensor,
+            "i64, a shape that broadcasts with that of `a`",
+        ),
+        Param::new("out", ParamKind::Out, "the shape of both"),
+    ],
+    forms: &[Form::own("field_pow", &["a", "exponent", "out"])],
+    body: Body::Kernel(KernelBody {
+        infer: |args| {
+            let (a, exponent) = (args.tensor("a")?, args.tensor("exponent")?);
+            rules::dtype_in("a", a, &FIELD_DTYPES)?;
+            rules::dtype_in("exponent", exponent, &[DType::I64])?;
+            let both = a.shape().broadcast(exponent.shape()).ok_or_else(|| {
+                let expected = format!("a shape that broadcasts with {}", a.shape());
+                let got = exponent.shape().to_string();
+                OpError::new(Code::Shape, "exponent", expected, got)
+            })?;
+            Ok(Type::new(a.dtype, both))
+        },
+        checks: &[],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Only("a"),
+        access: Access::Write,
+        launch: |args| elementwise::launch_of("field_pow", args),
+        reference: None,
+        temporary: None,
+        elementwise: None,
+        expand: None,
+    }),
+    operations: rules::out_elements,
+    laws: &[],
+};

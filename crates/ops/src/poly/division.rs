@@ -1,0 +1,94 @@
+//! `kate_div`: division by X - b.
+
+use super::{A, RUN, Rows, UNIT, declare, length, runs, scalar, step, unit_ns};
+use crate::op::{Param, ParamKind};
+use crate::{Args, Code, Launch, OpError, geometry};
+use cloakwork_ir::Type;
+use smallvec::{SmallVec, smallvec};
+
+declare!(
+    DEF,
+    "kate_div",
+    "The quotient q of `a = q (X - b) + a(b)`, by coefficients, the constant first: \
+     `q[n - 1] = 0`, `q[i - 1] = a[i] + b q[i]`. With `keep` n coefficients, the last of them 0; \
+     else n - 1. What opens a commitment of Kate, Zaverucha and Goldberg at b.",
+    &[
+        A,
+        Param::new("b", ParamKind::Tensor, "the dtype of `a`, no axes"),
+        Param::new(
+            "keep",
+            ParamKind::Bool,
+            "as many coefficients as `a` has, not one less"
+        )
+        .or(1),
+        Param::new("out", ParamKind::Out, "`[.., n]` or `[.., n - 1]`"),
+    ],
+    &["a", "b", "keep", "out"],
+    &[],
+    infer,
+    launch,
+    Some(temporary)
+);
+
+/// Coefficients of the quotient.
+fn kept(args: &Args) -> Result<u64, OpError> {
+    let a = args.tensor("a")?;
+    let n = length("a", a)?;
+    if args.flag("keep")? {
+        return Ok(n);
+    }
+    n.checked_sub(1).ok_or_else(|| {
+        let got = a.shape().to_string();
+        OpError::new(Code::Shape, "a", "a coefficient at least", got)
+    })
+}
+
+fn infer(args: &Args) -> Result<Type, OpError> {
+    let a = args.tensor("a")?;
+    let kept = kept(args)?;
+    scalar(args, "b")?;
+    let last = a.view.rank().saturating_sub(1);
+    Ok(Type::new(
+        a.dtype,
+        geometry::resized("a", a.shape(), last, kept)?,
+    ))
+}
+
+fn temporary(args: &Args) -> Result<u64, OpError> {
+    let a = args.tensor("a")?;
+    let size = a.dtype.size_bytes() as u64;
+    Ok(2 * Rows::of(a.view).count() * runs(length("a", a)?) * size)
+}
+
+fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let (a, out) = (args.tensor("a")?, args.tensor("out")?);
+    let n = length("a", a)?;
+    let each = Rows::of(a.view)
+        .parts(n.div_ceil(UNIT))
+        .weight(unit_ns(n, 6));
+    let rows = Rows::of(a.view).weight(runs(n) * 25);
+    let carries = (rows.count() * runs(n), runs(n));
+    let part = (UNIT / RUN) as i64;
+    let of_runs = smallvec![
+        each.temporary(args, (0, runs(n)), part)?,
+        each.operand(args, "a", UNIT as i64 * step(a.view))?,
+        each.same(args, "b")?,
+    ];
+    let of_rows = smallvec![
+        rows.temporary(args, carries, 0)?,
+        rows.temporary(args, (0, runs(n)), 0)?,
+        rows.same(args, "b")?,
+    ];
+    let of_elements = smallvec![
+        each.operand(args, "out", UNIT as i64 * step(out.view))?,
+        each.operand(args, "a", UNIT as i64 * step(a.view))?,
+        each.same(args, "b")?,
+        each.temporary(args, carries, part)?,
+    ];
+    let params = [n as i64, step(a.view), step(out.view), kept(args)? as i64];
+    Ok(smallvec![
+        each.launch("horner_runs", of_runs, &params[..2]),
+        rows.launch("kate_carries", of_rows, &[runs(n) as i64]),
+        each.launch("kate_runs", of_elements, &params),
+    ])
+}

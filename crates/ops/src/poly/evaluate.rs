@@ -1,0 +1,62 @@
+//! `evaluate`: polynomials at one point.
+
+use super::{A, RUN, Rows, UNIT, declare, length, runs, scalar, step, unit_ns};
+use crate::op::{Param, ParamKind};
+use crate::{Args, Launch, OpError, geometry};
+use cloakwork_ir::Type;
+use smallvec::{SmallVec, smallvec};
+
+declare!(
+    DEF,
+    "evaluate",
+    "`out = sum_i a[.., i] x^i`: polynomials by their coefficients, the constant first, at one \
+     point. Without coefficients 0. By Horner's rule over runs of 128 coefficients, then over \
+     runs.",
+    &[
+        A,
+        Param::new("x", ParamKind::Tensor, "the dtype of `a`, no axes"),
+        Param::new("out", ParamKind::Out, "`[..]`"),
+    ],
+    &["a", "x", "out"],
+    &[],
+    infer,
+    launch,
+    Some(temporary)
+);
+
+fn infer(args: &Args) -> Result<Type, OpError> {
+    let a = args.tensor("a")?;
+    length("a", a)?;
+    scalar(args, "x")?;
+    let rows = a.dims().split_last().map_or(&[][..], |(_, rows)| rows);
+    Ok(Type::new(a.dtype, geometry::shape("a", rows)?))
+}
+
+fn temporary(args: &Args) -> Result<u64, OpError> {
+    let a = args.tensor("a")?;
+    let size = a.dtype.size_bytes() as u64;
+    Ok(Rows::of(a.view).count() * runs(length("a", a)?) * size)
+}
+
+fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let a = args.tensor("a")?;
+    let n = length("a", a)?;
+    let each = Rows::of(a.view)
+        .parts(n.div_ceil(UNIT))
+        .weight(unit_ns(n, 4));
+    let of_runs = smallvec![
+        each.temporary(args, (0, runs(n)), (UNIT / RUN) as i64)?,
+        each.operand(args, "a", UNIT as i64 * step(a.view))?,
+        each.same(args, "x")?,
+    ];
+    let join = Rows::of(a.view).weight(runs(n) * 25);
+    let of_rows = smallvec![
+        join.operand(args, "out", 0)?,
+        join.temporary(args, (0, runs(n)), 0)?,
+        join.same(args, "x")?,
+    ];
+    Ok(smallvec![
+        each.launch("horner_runs", of_runs, &[n as i64, step(a.view)]),
+        join.launch("horner_join", of_rows, &[runs(n) as i64]),
+    ])
+}

@@ -1,0 +1,30 @@
+//! `batch_invert`: inverses that share one inversion.
+
+use super::{A, declare, length};
+use crate::op::{Param, ParamKind};
+use crate::{ContentCheck, elementwise};
+use cloakwork_ir::Type;
+
+declare!(
+    DEF,
+    "batch_invert",
+    "`out = 1 / a`, 0 for 0, or with `strict` an error that names the element that is 0. Elements \
+     share inversions (Montgomery's trick): about four products each.",
+    &[
+        A,
+        Param::new("strict", ParamKind::Bool, "zeros are errors").or(0),
+        Param::new("out", ParamKind::Out, "the shape of `a`"),
+    ],
+    &["a", "strict", "out"],
+    &[ContentCheck::NoZeroElement {
+        operand: "a",
+        flag: "strict",
+    }],
+    |args| {
+        let a = args.tensor("a")?;
+        length("a", a)?;
+        Ok(Type::new(a.dtype, a.shape().clone()))
+    },
+    |args| elementwise::launch_of("reciprocal", args),
+    None
+);

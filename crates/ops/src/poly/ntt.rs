@@ -1,0 +1,123 @@
+//! `field_ntt`: the transform between coefficients and values on a domain.
+
+use super::{A, Rows, declare, length, step};
+use crate::field::primes::two_adicity;
+use crate::op::{Param, ParamKind};
+use crate::{Args, Code, Launch, OpError, rules};
+use cloakwork_ir::{DType, Type};
+use smallvec::{SmallVec, smallvec};
+
+declare!(
+    DEF,
+    "field_ntt",
+    "`out[.., k] = sum_j a[.., j] (s w^k)^j`, w the root of unity of order n and s the coset's \
+     shift, 1 without one: the values of polynomials on the coset `s <w>`, in natural order. \
+     `inverse` takes the values to the coefficients; without `scale` they stay n times as \
+     large.\n\n\
+     n is a power of two, up to 2^28 over `bn254.fr`, 2^32 over `bls12_381.fr` and `goldilocks`, \
+     2^27 over `babybear`. `w = g^((p - 1) / n)`, g the least non-residue, as snarkjs has it: 5 on \
+     both curves, 7 for `goldilocks`; for `babybear` g is 31.",
+    &[
+        A,
+        Param::new("inverse", ParamKind::Bool, "from values to coefficients").or(0),
+        Param::new(
+            "coset_shift",
+            ParamKind::OptionalTensor,
+            "the dtype of `a`, no axes, not 0"
+        ),
+        Param::new("scale", ParamKind::Bool, "the inverse is divided by n").or(1),
+        Param::new("out", ParamKind::Out, "`[.., n]`"),
+    ],
+    &["a", "inverse", "coset_shift", "scale", "out"],
+    &[],
+    infer,
+    launch,
+    Some(|args| {
+        let a = args.tensor("a")?;
+        let short = plan(a.dtype, length("a", a)?).is_none();
+        let bytes = a.shape().elements() * a.dtype.size_bytes() as u64;
+        Ok(if short { 0 } else { bytes })
+    })
+);
+
+/// Fields with transforms.
+const FIELDS: [DType; 4] = [
+    DType::Bn254Fr,
+    DType::Bls381Fr,
+    DType::Goldilocks,
+    DType::BabyBear,
+];
+
+fn infer(args: &Args) -> Result<Type, OpError> {
+    let a = args.tensor("a")?;
+    rules::dtype_in("a", a, &FIELDS)?;
+    let n = length("a", a)?;
+    rules::transform_length("a", n)?;
+    let most = two_adicity(a.dtype);
+    if n.trailing_zeros() > most {
+        let expected = format!("at most 2^{most} elements, the two-adicity of {}", a.dtype);
+        return Err(OpError::new(
+            Code::TransformLength,
+            "a",
+            expected,
+            n.to_string(),
+        ));
+    }
+    if let Some(shift) = args.tensor_if_any("coset_shift")? {
+        rules::same_dtype(args, "coset_shift", a.dtype)?;
+        rules::rank_is("coset_shift", shift, 0)?;
+    }
+    Ok(Type::new(a.dtype, a.shape().clone()))
+}
+
+/// Columns that a kernel's unit transforms: `csrc/kernels/poly/lanes.h` has the same.
+const fn columns(dtype: DType) -> u64 {
+    if dtype.size_bytes() == 32 { 8 } else { 16 }
+}
+
+/// Binary logarithms of the rows and columns of a transform as a matrix; `None` for a short one.
+fn plan(dtype: DType, n: u64) -> Option<(u32, u32)> {
+    let rows = n.trailing_zeros() / 2;
+    (n >= columns(dtype) * columns(dtype)).then(|| (rows, n.trailing_zeros() - rows))
+}
+
+fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let (a, out) = (args.tensor("a")?, args.tensor("out")?);
+    let n = length("a", a)?;
+    let inverse = args.flag("inverse")?;
+    let flags = i64::from(inverse)
+        + 2 * i64::from(inverse && args.flag("scale")?)
+        + 4 * i64::from(args.tensor_if_any("coset_shift")?.is_some());
+    let log = n.trailing_zeros();
+    let butterfly_ns = if a.dtype.size_bytes() == 32 { 4 } else { 1 };
+    let Some((log_rows, log_columns)) = plan(a.dtype, n) else {
+        let rows = Rows::of(a.view).weight(n * u64::from(log + 4) * 10);
+        let operands = smallvec![
+            rows.operand(args, "out", 0)?,
+            rows.operand(args, "a", 0)?,
+            rows.same(args, "coset_shift")?,
+        ];
+        let params = [i64::from(log), 0, step(a.view), flags, step(out.view)];
+        return Ok(smallvec![rows.launch("field_ntt_short", operands, &params)]);
+    };
+    let width = columns(a.dtype);
+    let (n1, n2) = (1u64 << log_rows, 1u64 << log_columns);
+    let weight = |length: u64| length * width * u64::from(log / 2 + 2) * butterfly_ns / 2;
+    let down = Rows::of(a.view).parts(n2 / width).weight(weight(n1));
+    let across = Rows::of(a.view).parts(n1 / width).weight(weight(n2));
+    let of_columns = smallvec![
+        down.temporary(args, (0, n), (width * n1) as i64)?,
+        down.operand(args, "a", width as i64 * step(a.view))?,
+        down.same(args, "coset_shift")?,
+    ];
+    let of_rows = smallvec![
+        across.operand(args, "out", width as i64 * step(out.view))?,
+        across.temporary(args, (0, n), width as i64)?,
+        across.same(args, "coset_shift")?,
+    ];
+    let params = |step| [i64::from(log_rows), i64::from(log_columns), step, flags];
+    Ok(smallvec![
+        down.launch("field_ntt_columns", of_columns, &params(step(a.view))),
+        across.launch("field_ntt_rows", of_rows, &params(step(out.view))),
+    ])
+}

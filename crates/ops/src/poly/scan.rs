@@ -1,0 +1,68 @@
+//! `scan_mul`: running products.
+
+use super::{A, RUN, Rows, UNIT, declare, length, runs, scalar, step, unit_ns};
+use crate::op::{Param, ParamKind};
+use crate::{Args, Launch, OpError};
+use cloakwork_ir::Type;
+use smallvec::{SmallVec, smallvec};
+
+declare!(
+    DEF,
+    "scan_mul",
+    "`out[.., i] = start * prod_(j < i) a[.., j]`: running products, each without its own element. \
+     What a permutation argument's grand product is.",
+    &[
+        A,
+        Param::new("start", ParamKind::Tensor, "the dtype of `a`, no axes"),
+        Param::new("out", ParamKind::Out, "`[.., n]`"),
+    ],
+    &["a", "start", "out"],
+    &[],
+    infer,
+    launch,
+    Some(temporary)
+);
+
+fn infer(args: &Args) -> Result<Type, OpError> {
+    let a = args.tensor("a")?;
+    length("a", a)?;
+    scalar(args, "start")?;
+    Ok(Type::new(a.dtype, a.shape().clone()))
+}
+
+fn temporary(args: &Args) -> Result<u64, OpError> {
+    let a = args.tensor("a")?;
+    let size = a.dtype.size_bytes() as u64;
+    Ok(2 * Rows::of(a.view).count() * runs(length("a", a)?) * size)
+}
+
+fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let (a, out) = (args.tensor("a")?, args.tensor("out")?);
+    let n = length("a", a)?;
+    let each = Rows::of(a.view)
+        .parts(n.div_ceil(UNIT))
+        .weight(unit_ns(n, 6));
+    let rows = Rows::of(a.view).weight(runs(n) * 25);
+    let carries = (rows.count() * runs(n), runs(n));
+    let part = (UNIT / RUN) as i64;
+    let of_runs = smallvec![
+        each.temporary(args, (0, runs(n)), part)?,
+        each.operand(args, "a", UNIT as i64 * step(a.view))?,
+    ];
+    let of_rows = smallvec![
+        rows.temporary(args, carries, 0)?,
+        rows.temporary(args, (0, runs(n)), 0)?,
+        rows.same(args, "start")?,
+    ];
+    let of_elements = smallvec![
+        each.operand(args, "out", UNIT as i64 * step(out.view))?,
+        each.operand(args, "a", UNIT as i64 * step(a.view))?,
+        each.temporary(args, carries, part)?,
+    ];
+    let params = [n as i64, step(a.view), step(out.view)];
+    Ok(smallvec![
+        each.launch("product_runs", of_runs, &params[..2]),
+        rows.launch("scan_carries", of_rows, &[runs(n) as i64]),
+        each.launch("scan_runs", of_elements, &params),
+    ])
+}

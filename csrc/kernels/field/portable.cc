@@ -1,0 +1,3 @@
+#include "kernels/isa/portable.h"
+#include "kernels/field/kernels.h"
+#include "kernels/field/kernels.inc"

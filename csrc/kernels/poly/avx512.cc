@@ -1,0 +1,3 @@
+#include "kernels/isa/avx512.h"
+#include "kernels/poly/kernels.h"
+#include "kernels/poly/kernels.inc"

@@ -1,0 +1,55 @@
+"""Elements of prime fields from Python's integers, and back."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import cloakwork as cw
+import numpy as np
+from cloakwork import ops
+from cloakwork._core import Tensor
+
+PRIMES = {
+    "bn254.fr": 21888242871839275222246405745257275088548364400416034343698204186575808495617,
+    "bn254.fq": 21888242871839275222246405745257275088696311157297823662689037894645226208583,
+    "bls12_381.fr": 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001,
+    "bls12_381.fq": int(
+        "1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf"
+        "6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab",
+        16,
+    ),
+    "goldilocks": 2**64 - 2**32 + 1,
+    "babybear": 2**31 - 2**27 + 1,
+}
+FIELDS = sorted(PRIMES)
+
+
+def encode(numbers: Sequence[int], field: str, shape: tuple[int, ...] | None = None) -> Tensor:
+    """Elements of canonical numbers."""
+    words = (PRIMES[field].bit_length() + 63) // 64
+    data = b"".join(number.to_bytes(8 * words, "little") for number in numbers)
+    array = np.frombuffer(data, np.uint64).reshape(
+        *((len(numbers),) if shape is None else shape), words
+    )
+    return ops.from_canonical(cw.asarray(array), field)
+
+
+def decode(tensor: Tensor) -> list[int]:
+    """The canonical numbers of elements, row-major."""
+    array = np.ascontiguousarray(np.asarray(ops.to_canonical(tensor)))
+    return [int.from_bytes(row.tobytes(), "little") for row in array.reshape(-1, array.shape[-1])]
+
+
+def numbers(field: str, count: int, seed: int = 0) -> list[int]:
+    """Random numbers below the prime, and those at which carries run."""
+    p, source = PRIMES[field], random.Random(f"{field} {seed}")
+    edges = [0, 1, 2, p - 1, p - 2, p // 2, p // 2 + 1]
+    edges += [((1 << bits) + near) % p for bits in range(0, p.bit_length(), 13) for near in (-1, 0)]
+    edges += [(p - (1 << bits)) % p for bits in range(0, p.bit_length(), 26)]
+    # Near p in memory's Montgomery form, whatever the radix.
+    for radix in (32, 256, 260, 384, 416):
+        edges += [(p - near) * pow(2, -radix, p) % p for near in (1, 2, 1 << 20)]
+    return [
+        source.choice(edges) if source.random() < 0.5 else source.randrange(p) for _ in range(count)
+    ]
