@@ -13,3 +13,9 @@ free %a
 free %e
 free %p
 free %o
+
+; type %i i64[4]
+; type %a goldilocks[4]
+; type %e i64[4]
+; type %p goldilocks[4]
+; type %o u64[4, 1]

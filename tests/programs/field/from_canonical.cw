@@ -11,3 +11,8 @@ free %w
 free %a
 free %s
 free %o
+
+; type %w u64[2, 4]
+; type %a bn254.fr[2]
+; type %s bn254.fr[2]
+; type %o u64[2, 4]

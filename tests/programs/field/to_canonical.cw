@@ -8,3 +8,7 @@ device_to_host %o, none -> u64[3, 1] {5, 18446744069414584320, 0}
 free %i
 free %a
 free %o
+
+; type %i i64[3]
+; type %a goldilocks[3]
+; type %o u64[3, 1]

@@ -11,3 +11,8 @@ free %ai
 free %a
 free %o
 free %c
+
+; type %ai i64[3]
+; type %a babybear[3]
+; type %o babybear[3]
+; type %c u64[3, 1]

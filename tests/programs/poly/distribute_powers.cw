@@ -16,3 +16,10 @@ free %pi
 free %p
 free %o
 free %c
+
+; type %ai i64[3]
+; type %a babybear[3]
+; type %pi i64[2]
+; type %p babybear[2]
+; type %o babybear[3]
+; type %c u64[3, 1]

@@ -16,3 +16,10 @@ free %xi
 free %x
 free %o
 free %c
+
+; type %ai i64[2, 3]
+; type %a babybear[2, 3]
+; type %xi i64[]
+; type %x babybear[]
+; type %o babybear[2]
+; type %c u64[2, 1]

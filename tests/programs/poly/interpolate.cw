@@ -16,3 +16,10 @@ free %yi
 free %y
 free %o
 free %c
+
+; type %xi i64[3]
+; type %x babybear[3]
+; type %yi i64[3]
+; type %y babybear[3]
+; type %o babybear[3]
+; type %c u64[3, 1]

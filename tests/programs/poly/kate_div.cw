@@ -16,3 +16,10 @@ free %bi
 free %b
 free %o
 free %c
+
+; type %ai i64[3]
+; type %a babybear[3]
+; type %bi i64[]
+; type %b babybear[]
+; type %o babybear[3]
+; type %c u64[3, 1]

@@ -16,3 +16,10 @@ free %si
 free %s
 free %o
 free %c
+
+; type %xi i64[]
+; type %x babybear[]
+; type %si i64[]
+; type %s babybear[]
+; type %o babybear[4]
+; type %c u64[4, 1]

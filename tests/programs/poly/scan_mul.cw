@@ -16,3 +16,10 @@ free %si
 free %s
 free %o
 free %c
+
+; type %ai i64[3]
+; type %a babybear[3]
+; type %si i64[]
+; type %s babybear[]
+; type %o babybear[3]
+; type %c u64[3, 1]

@@ -20,3 +20,12 @@ free %s
 free %k
 free %o
 free %c
+
+; type %vi i64[3]
+; type %v babybear[3]
+; type %xi i64[3]
+; type %x babybear[3]
+; type %s i64[4]
+; type %k i64[3]
+; type %o babybear[3]
+; type %c u64[3, 1]
