@@ -2092,6 +2092,33 @@ def isnan(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _isnan(a, out)
 
 
+def kate_div(a: Tensor, b: Tensor, *, keep: bool = True, out: Tensor | None = None) -> Tensor:
+    r"""The quotient q of `a = q (X - b) + a(b)`, by coefficients, the constant first: `q[n - 1] =
+    0`, `q[i - 1] = a[i] + b q[i]`. With `keep` n coefficients, the last of them 0; else n - 1.
+    What opens a commitment of Kate, Zaverucha and Goldberg at b.
+
+    Parameters
+    ----------
+    a
+        Of a field, `[.., n]`.
+    b
+        The dtype of `a`, no axes.
+    keep
+        As many coefficients as `a` has, not one less.
+    out
+        `[.., n]` or `[.., n - 1]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a = cw.ops.astype(cw.asarray([6, 5, 1]), "babybear")  # (X + 2) (X + 3)
+    >>> b = cw.ops.astype(cw.asarray(-2), "babybear")
+    >>> cw.ops.to_canonical(cw.ops.kate_div(a, b, keep=False))[:, 0]
+    Tensor([3, 1], dtype=u64)
+    """
+    return _kate_div(a, b, keep, out)
+
+
 def key_switch(
     a: Tensor,
     key: Tensor,
@@ -2143,33 +2170,6 @@ def key_switch(
         Residues `[l, m, p, k]`.
     """
     return _key_switch(a, key, q, q_inv, psi, psi_inv, n_inv, perm, g_exp, g_base_bits, out)
-
-
-def kate_div(a: Tensor, b: Tensor, *, keep: bool = True, out: Tensor | None = None) -> Tensor:
-    r"""The quotient q of `a = q (X - b) + a(b)`, by coefficients, the constant first: `q[n - 1] =
-    0`, `q[i - 1] = a[i] + b q[i]`. With `keep` n coefficients, the last of them 0; else n - 1.
-    What opens a commitment of Kate, Zaverucha and Goldberg at b.
-
-    Parameters
-    ----------
-    a
-        Of a field, `[.., n]`.
-    b
-        The dtype of `a`, no axes.
-    keep
-        As many coefficients as `a` has, not one less.
-    out
-        `[.., n]` or `[.., n - 1]`.
-
-    Examples
-    --------
-    >>> import cloakwork as cw
-    >>> a = cw.ops.astype(cw.asarray([6, 5, 1]), "babybear")  # (X + 2) (X + 3)
-    >>> b = cw.ops.astype(cw.asarray(-2), "babybear")
-    >>> cw.ops.to_canonical(cw.ops.kate_div(a, b, keep=False))[:, 0]
-    Tensor([3, 1], dtype=u64)
-    """
-    return _kate_div(a, b, keep, out)
 
 
 def less(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -20,5 +20,5 @@ free %o
 ; error: range: step 6: scatter: `indices` (%far): expected indices from -3 to 2, got 3
 ; error: shape: step 7: scatter: `values` (%far): expected shape [1], got [2]
 ; error: dtype: step 8: scatter: `indices` (%f): expected i64, got f64
-; error: dtype: step 9: sort: `a` (%z): expected a type of element that this op combines, got c128
+; error: dtype: step 9: sort: `a` (%z): expected integers or floats, got c128
 ; error: dtype: step 10: searchsorted: `sorted` (%f): expected i64, got f64; all operands of this op have the same dtype

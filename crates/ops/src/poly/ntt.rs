@@ -35,7 +35,7 @@ declare!(
     Some(|args| {
         let a = args.tensor("a")?;
         let short = plan(a.dtype, length("a", a)?).is_none();
-        let bytes = a.shape().elements() * a.dtype.size_bytes() as u64;
+        let bytes = a.shape().elements().max(1) * a.dtype.size_bytes() as u64;
         Ok(if short { 0 } else { bytes })
     })
 );

@@ -33,7 +33,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
 fn temporary(args: &Args) -> Result<u64, OpError> {
     let a = args.tensor("a")?;
     let size = a.dtype.size_bytes() as u64;
-    Ok(2 * Rows::of(a.view).count() * runs(length("a", a)?) * size)
+    Ok((2 * Rows::of(a.view).count() * runs(length("a", a)?)).max(1) * size)
 }
 
 fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {

@@ -64,7 +64,11 @@ const fn ordered(dtype: DType) -> Option<DType> {
 fn typed(args: &Args, gives: fn(DType) -> Option<DType>) -> Result<DType, OpError> {
     let a = args.tensor("a")?;
     gives(a.dtype).ok_or_else(|| {
-        let expected = "a type of element that this op combines";
+        let expected = if a.dtype.is_number() {
+            "integers or floats"
+        } else {
+            "a type of element that this op combines"
+        };
         OpError::new(Code::Dtype, "a", expected, a.dtype.name())
     })
 }
