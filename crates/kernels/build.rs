@@ -7,6 +7,7 @@ const COMMON: &[&str] = &[
     "kernels/table.cc",
     "kernels/check.cc",
     "kernels/gadget/prepare.cc",
+    "kernels/hash/prepare.cc",
     "kernels/linear/prepare.cc",
     "kernels/modular/prepare.cc",
     "kernels/ntt/prepare.cc",
@@ -18,10 +19,11 @@ const COMMON: &[&str] = &[
 ];
 
 /// Folders that hold a file an instruction set.
-const FAMILIES: [&str; 8] = [
+const FAMILIES: [&str; 9] = [
     "creation",
     "elementwise",
     "field",
+    "hash",
     "linear",
     "poly",
     "reduction",
@@ -54,7 +56,7 @@ const X86: [Set; 3] = [
     ),
     (
         "avx512ifma",
-        &["field", "poly", "words"],
+        &["field", "hash", "poly", "words"],
         &[
             "-mavx512f",
             "-mavx512dq",

@@ -4,6 +4,7 @@
 #include "kernels/common.h"
 #include "kernels/field/elements.h"
 #include "kernels/gadget/derived.h"
+#include "kernels/hash/derived.h"
 #include "kernels/linear/derived.h"
 #include "kernels/modular/derived.h"
 #include "kernels/ntt/derived.h"

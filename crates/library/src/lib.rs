@@ -1,7 +1,8 @@
-//! Factorisations of dense matrices (faer), Fourier transforms (rustfft, realfft) and pairings of
-//! curves (arkworks), behind types that name none of them. The crate knows no strides, launches or
-//! element types of the project: the kernel rows in `cloakwork-kernels` gather a matrix, call here
-//! and scatter the result; pairings decide about proofs, and are called on bytes.
+//! Factorisations of dense matrices (faer), Fourier transforms (rustfft, realfft), hashes
+//! (blake2b_simd, sha3) and pairings of curves (arkworks), behind types that name none of them. The
+//! crate knows no strides, launches or element types of the project: the kernel rows in
+//! `cloakwork-kernels` gather a matrix or a transcript, call here and scatter the result; pairings
+//! decide about proofs, and are called on bytes.
 //!
 //! It stands alone so that these libraries, which are long to compile, are compiled once: every
 //! function of theirs is instantiated here, for `f64` and `Complex<f64>` (matrices) and for `f32`
@@ -13,11 +14,13 @@
 mod eigen;
 mod factor;
 mod fourier;
+mod hashes;
 mod matrix;
 pub mod pairing;
 mod scalar;
 
 pub use fourier::{ComplexTransform, FourierFloat, FromSpectrum, ToSpectrum};
+pub use hashes::{TranscriptHash, transcript_digest};
 pub use matrix::Matrix;
 pub use num_complex::Complex;
 pub use scalar::Scalar;

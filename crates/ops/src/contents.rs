@@ -2,6 +2,7 @@
 //! the executor to the rest before the launch: one rule, one place.
 
 use crate::field::primes;
+use crate::hash::transcript::{self, Appends};
 use crate::{Args, Code, OpError, Value};
 use cloakwork_ir::{ALL_DTYPES, HostTensor, MAX_RANK, Shape, View};
 use smallvec::SmallVec;
@@ -65,6 +66,22 @@ pub enum ContentCheck {
         /// Parameter that says which axis.
         axis: &'static str,
     },
+    /// A transcript that has room for what the call appends.
+    TranscriptRoom {
+        /// The transcript.
+        transcript: &'static str,
+        /// What the call appends.
+        appends: Appends,
+    },
+    /// A transcript whose proof has as many bytes as this integer parameter says.
+    ProofLength {
+        /// The transcript.
+        transcript: &'static str,
+        /// The length.
+        length: &'static str,
+    },
+    /// No point is at infinity.
+    Finite(&'static str),
 }
 
 impl ContentCheck {
@@ -75,7 +92,11 @@ impl ContentCheck {
             Self::Modulus(name)
             | Self::Coprime(name)
             | Self::NonZero(name)
-            | Self::Distinct(name) => name,
+            | Self::Distinct(name)
+            | Self::Finite(name) => name,
+            Self::TranscriptRoom { transcript, .. } | Self::ProofLength { transcript, .. } => {
+                transcript
+            }
             Self::Permutation { operand, .. }
             | Self::NoZeroElement { operand, .. }
             | Self::Starts { operand, .. } => operand,
@@ -137,6 +158,19 @@ impl ContentCheck {
                 let axis = args.axis(axis, operand.view.rank())?;
                 Ok(Some(operand.dims()[axis] as i64))
             }
+            Self::TranscriptRoom {
+                transcript,
+                appends,
+            } => {
+                let capacity = transcript::capacity(transcript, args.tensor(transcript)?)?;
+                let left = i128::from(capacity) - i128::from(appends.bytes(args)?);
+                Ok(Some(left.max(-1) as i64))
+            }
+            Self::ProofLength { length, .. } => args.int(length).map(Some),
+            Self::Finite(name) => {
+                let dtype = args.tensor(name)?.dtype;
+                Ok(dtype.is_point().then_some(dtype.components() as i64))
+            }
         }
     }
 
@@ -144,6 +178,9 @@ impl ContentCheck {
     /// repeats: a view of one word may claim more of them than there is memory.
     #[must_use]
     pub fn telling(&self, view: &View) -> View {
+        if let Self::TranscriptRoom { .. } | Self::ProofLength { .. } = self {
+            return transcript::head(view);
+        }
         // Two of a kind are enough to be no permutation and not coprime; of a number all words
         // count.
         let last = match self {
@@ -214,6 +251,11 @@ impl ContentCheck {
                 let expected = format!("indices from 0 to {}", bound - 1);
                 refuse(wrong, Code::Range, indices, expected)
             }
+            Self::TranscriptRoom { transcript, .. } => {
+                transcript::has_room(transcript, bound, words)
+            }
+            Self::ProofLength { transcript, .. } => transcript::proof_is(transcript, bound, words),
+            Self::Finite(name) => finite(name, bound, words),
             Self::IndexInto { indices, .. } => {
                 let wrong = words.iter().find(|word| !(-bound..bound).contains(*word));
                 refuse(
@@ -342,6 +384,17 @@ fn permutations(name: &'static str, length: i64, words: &[i64]) -> Result<(), Op
         }
     }
     Ok(())
+}
+
+/// Points of so many words, of which none is all zeros.
+fn finite(name: &'static str, words_each: i64, words: &[i64]) -> Result<(), OpError> {
+    let mut points = words.chunks(usize::try_from(words_each).unwrap_or(1).max(1));
+    let Some(place) = points.position(|point| point.iter().all(|&word| word == 0)) else {
+        return Ok(());
+    };
+    let got = format!("infinity, at row-major place {place}");
+    let error = OpError::new(Code::Element, name, "points that are not at infinity", got);
+    Err(error.hint("a transcript takes no points at infinity"))
 }
 
 fn coprime(name: &'static str, words: &[i64]) -> Result<(), OpError> {

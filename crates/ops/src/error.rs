@@ -23,13 +23,16 @@ pub enum Code {
     TransformLength,
     /// A list that should be a permutation and is not.
     Permutation,
+    /// An element that is none, or that the op does not take: a number that is not below its prime,
+    /// a point off its curve or at infinity.
+    Element,
     /// A result that overlaps an operand, or itself.
     Aliasing,
 }
 
 impl Code {
     /// All codes.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::ArgumentCount,
         Self::ArgumentType,
         Self::Dtype,
@@ -39,6 +42,7 @@ impl Code {
         Self::Modulus,
         Self::TransformLength,
         Self::Permutation,
+        Self::Element,
         Self::Aliasing,
     ];
 
@@ -55,6 +59,7 @@ impl Code {
             Self::Modulus => "modulus",
             Self::TransformLength => "transform-length",
             Self::Permutation => "permutation",
+            Self::Element => "element",
             Self::Aliasing => "aliasing",
         }
     }

@@ -15,6 +15,7 @@ mod expansion;
 mod field;
 mod gadget;
 mod geometry;
+mod hash;
 mod launch;
 mod layout;
 mod linear;

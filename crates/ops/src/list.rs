@@ -2,8 +2,8 @@
 
 use crate::op::{Form, OpDef, Origin};
 use crate::{
-    creation, elementwise, field, gadget, layout, linear, modular, ntt, poly, reduction, rlwe, rns,
-    sorting,
+    creation, elementwise, field, gadget, hash, layout, linear, modular, ntt, poly, reduction,
+    rlwe, rns, sorting,
 };
 use cloakwork_ir::Generation;
 use std::collections::HashMap;
@@ -12,6 +12,8 @@ use std::sync::OnceLock;
 /// Every op, sorted by name.
 pub static ALL: &[&OpDef] = &[
     &elementwise::abs::DEF,
+    &hash::transcript::ABSORB,
+    &hash::transcript::ABSORB_WRITE,
     &elementwise::functions::ACOS,
     &elementwise::functions::ACOSH,
     &elementwise::arithmetic::ADD,
@@ -37,8 +39,10 @@ pub static ALL: &[&OpDef] = &[
     &elementwise::bitwise::BITWISE_OR,
     &elementwise::bitwise::BITWISE_RIGHT_SHIFT,
     &elementwise::bitwise::BITWISE_XOR,
+    &hash::uniform::BLIND,
     &layout::broadcast_to::DEF,
     &elementwise::rounding::CEIL,
+    &hash::transcript::CHALLENGE,
     &linear::factor::CHOLESKY,
     &elementwise::arithmetic::CONJ,
     &layout::contiguous::DEF,
@@ -125,6 +129,7 @@ pub static ALL: &[&OpDef] = &[
     &layout::permute::DEF,
     &creation::random::NORMAL,
     &creation::random::UNIFORM,
+    &hash::poseidon::DEF,
     &elementwise::arithmetic::POSITIVE,
     &elementwise::arithmetic::POW,
     &poly::powers::POWERS,
@@ -164,8 +169,12 @@ pub static ALL: &[&OpDef] = &[
     &elementwise::functions::TANH,
     &rlwe::ternary::DEF,
     &field::canonical::TO,
+    &hash::transcript::FINISH,
+    &hash::transcript::NEW,
+    &hash::transcript::SQUEEZE,
     &layout::transpose::DEF,
     &elementwise::rounding::TRUNC,
+    &hash::uniform::DEF,
     &rlwe::uniform_mod::DEF,
     &layout::unsqueeze::DEF,
     &elementwise::convert::WHERE,

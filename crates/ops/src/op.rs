@@ -30,10 +30,14 @@ pub enum Family {
     Linear,
     /// Tensors from nothing: ranges and random numbers.
     Creation,
-    /// Elements of prime fields.
+    /// Elements of prime fields: their canonical words.
     Field,
     /// Polynomials over prime fields.
     Poly,
+    /// Points of curves.
+    Curve,
+    /// Hashes, transcripts of proofs, and what is drawn for them.
+    Hash,
 }
 
 impl Family {
@@ -53,6 +57,12 @@ impl Family {
         )
     }
 
+    /// Whether its ops are those of zero-knowledge proofs.
+    #[must_use]
+    pub const fn is_of_proofs(self) -> bool {
+        matches!(self, Self::Field | Self::Poly | Self::Curve | Self::Hash)
+    }
+
     /// The folder's name.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -70,6 +80,8 @@ impl Family {
             Self::Creation => "creation",
             Self::Field => "field",
             Self::Poly => "poly",
+            Self::Curve => "curve",
+            Self::Hash => "hash",
         }
     }
 }

@@ -2,6 +2,7 @@
 //! and scatter the result. Everywhere else they are kernels like those of C++: they cannot fail,
 //! and where there is no result they write NaNs.
 
+mod digests;
 mod element;
 mod matrices;
 mod transforms;
@@ -109,5 +110,11 @@ pub(crate) fn rows() -> Vec<KernelRow> {
             transforms::irfft::<f64>,
         ),
     ];
-    matrices.into_iter().flatten().chain(lines).collect()
+    let digests = [row(
+        ("transcript_digest", "transcript_digest_u8_portable"),
+        (DType::U8, DType::U8),
+        digests::transcript_digest_of,
+    )];
+    let all = matrices.into_iter().flatten().chain(lines);
+    all.chain(digests).collect()
 }

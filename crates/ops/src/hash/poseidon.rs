@@ -1,0 +1,62 @@
+//! `poseidon`: circomlib's hash.
+
+use crate::op::{Param, ParamKind};
+use crate::{Code, Extents, Family, Form, Launch, OpDef, OpError, Operand, geometry, rules};
+use cloakwork_ir::{DType, Type};
+use smallvec::{SmallVec, smallvec};
+
+/// Elements that one hash takes.
+const MAX_INPUTS: u64 = 16;
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "poseidon",
+    family: Family::Hash,
+    doc: "The Poseidon hash of each row of 1 to 16 elements, as circomlib has it: the first \
+          element of the permutation of width n + 1 of 0 and the row. x^5, 8 full rounds; \
+          constants by the Grain LFSR (eprint 2019/458).",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "bn254.fr `[.., n]`, n from 1 to 16"),
+        Param::new("out", ParamKind::Out, "`[..]`"),
+    ],
+    forms: &[Form::own("poseidon", &["a", "out"])],
+    body: crate::reduction::along::body!(
+        |args| {
+            let (rows, _) = inputs(args.tensor("a")?)?;
+            Ok(Type::new(DType::Bn254Fr, geometry::shape("a", rows)?))
+        },
+        |args| {
+            let (a, out) = (args.tensor("a")?, args.tensor("out")?);
+            let (rows, width) = inputs(a)?;
+            let mut strides = Extents::from_slice(&out.view.strides);
+            strides.push(0);
+            let operands: SmallVec<_> = smallvec![
+                args.operand("out", &strides)?,
+                args.operand("a", &a.view.strides)?
+            ];
+            Ok(smallvec![Launch {
+                kernel: "poseidon",
+                dims: a.dims().iter().map(|&dim| dim as i64).collect(),
+                split: rows.len(),
+                operands,
+                params: smallvec![width as i64],
+            }])
+        }
+    ),
+    // About the products of a hash of two.
+    operations: |args| rules::out_elements(args).saturating_mul(600),
+    laws: &[],
+};
+
+/// The axes of rows, and the width of the state.
+fn inputs(a: Operand<'_>) -> Result<(&[u64], u64), OpError> {
+    rules::dtype_in("a", a, &[DType::Bn254Fr])?;
+    match a.dims() {
+        [rows @ .., count] if (1..=MAX_INPUTS).contains(count) => Ok((rows, count + 1)),
+        _ => {
+            let expected = "a last axis of 1 to 16 elements";
+            let got = a.shape().to_string();
+            Err(OpError::new(Code::Shape, "a", expected, got))
+        }
+    }
+}

@@ -1,0 +1,465 @@
+//! Transcripts: what prover and verifier said so far, and the challenges that follow from it. As
+//! halo2's, to the byte.
+//!
+//! A transcript is a tensor of bytes: how many were absorbed and how many are the proof's, as u64,
+//! then room for the log of what was absorbed, then as much for the proof. A digest is of the log,
+//! so that a transcript can be copied, kept and compared like any tensor.
+
+use crate::op::{ExpandBody, KernelBody, Param, ParamKind};
+use crate::{
+    Access, Aliasing, Args, Body, Code, ContentCheck, Extents, Family, Form, Launch, LaunchInput,
+    LaunchOperand, OpDef, OpError, Operand, OutRule, Source, geometry, rules,
+};
+use cloakwork_ir::{Arg, DType, Shape, Take, Type, View, shape_arg};
+use smallvec::{SmallVec, smallvec};
+
+/// Bytes before the log.
+const HEAD_BYTES: u64 = 16;
+/// Bytes of a digest.
+const DIGEST_BYTES: u64 = 64;
+const MAX_CAPACITY: i64 = 1 << 40;
+
+/// What transcripts absorb.
+const ABSORBED: [DType; 6] = [
+    DType::Bn254Fr,
+    DType::Bls381Fr,
+    DType::Goldilocks,
+    DType::BabyBear,
+    DType::Bn254G1,
+    DType::Bls381G1,
+];
+
+const TRANSCRIPT: Param = Param::new(
+    "transcript",
+    ParamKind::Tensor,
+    "u8 `[16 + 2 capacity]`, as `transcript_new` makes it",
+);
+const VALUE: Param = Param::new(
+    "value",
+    ParamKind::Tensor,
+    "bn254.fr, bls12_381.fr, goldilocks, babybear, bn254.g1 or bls12_381.g1, any shape",
+);
+const SAME: Param = Param::new(
+    "out",
+    ParamKind::Out,
+    "the shape of `transcript`, which it may be",
+);
+
+/// What a call adds to the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appends {
+    /// Nothing.
+    Nothing,
+    /// A prefix alone.
+    Prefix,
+    /// The elements of this parameter.
+    Elements(&'static str),
+}
+
+impl Appends {
+    /// How many bytes.
+    ///
+    /// # Errors
+    /// The parameter is no tensor.
+    pub fn bytes(self, args: &Args) -> Result<u64, OpError> {
+        Ok(match self {
+            Self::Nothing => 0,
+            Self::Prefix => 1,
+            Self::Elements(name) => {
+                let value = args.tensor(name)?;
+                let each = 1 + value.dtype.size_bytes() as u64;
+                value.shape().elements().saturating_mul(each)
+            }
+        })
+    }
+}
+
+/// How many bytes a transcript may absorb.
+///
+/// # Errors
+/// It is none.
+pub fn capacity(name: &'static str, transcript: Operand) -> Result<u64, OpError> {
+    rules::dtype_in(name, transcript, &[DType::U8])?;
+    match *transcript.dims() {
+        [bytes] if bytes >= HEAD_BYTES && bytes % 2 == 0 => Ok((bytes - HEAD_BYTES) / 2),
+        _ => {
+            let expected = "one axis of 16 + 2 capacity bytes";
+            let got = transcript.shape().to_string();
+            Err(OpError::new(Code::Shape, name, expected, got).hint("transcript_new makes one"))
+        }
+    }
+}
+
+/// The part of a transcript that says how long its parts are.
+pub fn head(view: &View) -> View {
+    let take = Take::Range {
+        start: 0,
+        stop: HEAD_BYTES,
+        step: 1,
+    };
+    view.slice(&[take]).unwrap_or_else(|_| view.clone())
+}
+
+/// Bytes of the log and of the proof, as the head says.
+fn lengths(words: &[i64]) -> [u64; 2] {
+    let word = |from: usize| {
+        let bytes = words.iter().skip(from).take(8).rev();
+        bytes.fold(0, |word, &byte| word << 8 | byte as u8 as u64)
+    };
+    [word(0), word(8)]
+}
+
+/// The transcript's parts are at most so long; less than 0: nothing is short enough.
+pub fn has_room(name: &'static str, limit: i64, words: &[i64]) -> Result<(), OpError> {
+    let longest = lengths(words).into_iter().max().unwrap_or(0);
+    if u64::try_from(limit).is_ok_and(|limit| longest <= limit) {
+        return Ok(());
+    }
+    let expected = match limit {
+        ..0 => "a transcript that has room for the value".to_owned(),
+        _ => format!("a transcript of at most {limit} bytes before this call"),
+    };
+    let error = OpError::new(Code::Range, name, expected, longest.to_string());
+    Err(error.hint("make the transcript with a larger capacity"))
+}
+
+/// The transcript's proof is this long.
+pub fn proof_is(name: &'static str, length: i64, words: &[i64]) -> Result<(), OpError> {
+    let [_, proof] = lengths(words);
+    if u64::try_from(length) == Ok(proof) {
+        return Ok(());
+    }
+    let expected = format!("a transcript whose proof has {length} bytes");
+    let error = OpError::new(Code::Range, name, expected, proof.to_string());
+    Err(error.hint("`length` is what absorb_write wrote"))
+}
+
+/// `transcript_new`.
+pub static NEW: OpDef = OpDef {
+    name: "transcript_new",
+    family: Family::Hash,
+    doc: "A transcript that has absorbed nothing, with room for `capacity` bytes: u8 \
+          `[16 + 2 capacity]`, all zeros. An element takes its bytes and 1.",
+    params: &[Param::new(
+        "capacity",
+        ParamKind::Int(0, MAX_CAPACITY),
+        "bytes that it may absorb",
+    )],
+    forms: &[Form::own("transcript_new", &["capacity"])],
+    body: Body::Expand(ExpandBody {
+        infer: |args| Ok(Type::new(DType::U8, shape_of(args)?)),
+        checks: &[],
+        expand: |args, steps| {
+            let shape = shape_arg(&shape_of(args)?);
+            let dtype = Arg::DType(DType::U8);
+            steps.call_result("empty", &[("shape", shape), ("dtype", dtype)])?;
+            let result = steps.result();
+            steps.call_into("set_const_val", &[("value", Arg::Int(0))], &result)
+        },
+    }),
+    operations: |args| shape_of(args).map_or(0, |shape| shape.elements()),
+    laws: &[],
+};
+
+fn shape_of(args: &Args) -> Result<Shape, OpError> {
+    let capacity = args.int("capacity")?;
+    if !(0..=MAX_CAPACITY).contains(&capacity) {
+        let expected = format!("0 to {MAX_CAPACITY} bytes");
+        let got = capacity.to_string();
+        return Err(OpError::new(Code::Range, "capacity", expected, got));
+    }
+    geometry::shape("capacity", &[HEAD_BYTES + 2 * capacity as u64])
+}
+
+/// An op that gives a transcript.
+macro_rules! grows {
+    ($name:ident, $text:literal, $doc:literal, $params:expr, $args:expr, $checks:expr,
+     $infer:expr, $launch:expr) => {
+        #[doc = concat!("`", $text, "`.")]
+        pub static $name: OpDef = OpDef {
+            name: $text,
+            family: Family::Hash,
+            doc: $doc,
+            params: $params,
+            forms: &[Form::own($text, $args)],
+            body: Body::Kernel(KernelBody {
+                infer: $infer,
+                checks: $checks,
+                out: OutRule::Exact,
+                dtypes: &[],
+                aliasing: Aliasing::Only("transcript"),
+                access: Access::Write,
+                launch: $launch,
+                reference: None,
+                temporary: None,
+                elementwise: None,
+                expand: None,
+            }),
+            operations: rules::out_elements,
+            laws: &[],
+        };
+    };
+}
+
+const ELEMENTS: [ContentCheck; 2] = [
+    ContentCheck::TranscriptRoom {
+        transcript: "transcript",
+        appends: Appends::Elements("value"),
+    },
+    ContentCheck::Finite("value"),
+];
+
+grows!(
+    ABSORB,
+    "absorb",
+    "The transcript with all elements of `value` in its log, in row-major order: a scalar as the \
+     byte 2 and its canonical bytes, a point as the byte 1 and its coordinates' (bn254: \
+     little-endian; bls12_381: points big-endian, as halo2curves has them). No point may be at \
+     infinity.",
+    &[TRANSCRIPT, VALUE, SAME],
+    &["transcript", "value", "out"],
+    &ELEMENTS,
+    infer_value,
+    |args| launch_value(args, false)
+);
+
+grows!(
+    ABSORB_WRITE,
+    "absorb_write",
+    "As `absorb`, and the proof gets them too: scalars as their canonical bytes, points compressed \
+     (bn254: x with the parity of y as the highest bit; bls12_381: as its standard has it).",
+    &[TRANSCRIPT, VALUE, SAME],
+    &["transcript", "value", "out"],
+    &ELEMENTS,
+    infer_value,
+    |args| launch_value(args, true)
+);
+
+grows!(
+    SQUEEZE,
+    "transcript_squeeze",
+    "The transcript with the byte 0 in its log: what stands before each challenge.",
+    &[TRANSCRIPT, SAME],
+    &["transcript", "out"],
+    &[ContentCheck::TranscriptRoom {
+        transcript: "transcript",
+        appends: Appends::Prefix,
+    }],
+    infer,
+    |args| launch("squeeze", args, None, &[])
+);
+
+fn infer(args: &Args) -> Result<Type, OpError> {
+    let transcript = args.tensor("transcript")?;
+    capacity("transcript", transcript)?;
+    Ok(Type::new(DType::U8, transcript.shape().clone()))
+}
+
+fn infer_value(args: &Args) -> Result<Type, OpError> {
+    rules::dtype_in("value", args.tensor("value")?, &ABSORBED)?;
+    infer(args)
+}
+
+fn launch_value(args: &Args, writes: bool) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    launch("absorb", args, Some("value"), &[i64::from(writes)])
+}
+
+/// One unit: out, the values if there are some, the transcript. params: its bytes, the strides of
+/// out and of it, and the rest.
+fn launch(
+    kernel: &'static str,
+    args: &Args,
+    value: Option<&'static str>,
+    rest: &[i64],
+) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let (transcript, out) = (args.tensor("transcript")?, args.tensor("out")?);
+    let dims: Extents = match value {
+        Some(name) => args
+            .tensor(name)?
+            .dims()
+            .iter()
+            .map(|&d| d as i64)
+            .collect(),
+        None => smallvec![1],
+    };
+    let still = vec![0; dims.len()];
+    let mut operands: SmallVec<[LaunchOperand; 5]> = smallvec![args.operand("out", &still)?];
+    if let Some(name) = value {
+        operands.push(args.operand(name, &args.tensor(name)?.view.strides)?);
+    }
+    operands.push(args.operand("transcript", &still)?);
+    let bytes = transcript.shape().elements() as i64;
+    let stride = |operand: Operand| operand.view.strides.first().copied().unwrap_or(1);
+    let mut params: Extents = smallvec![bytes, stride(out), stride(transcript)];
+    params.extend_from_slice(rest);
+    Ok(smallvec![Launch {
+        kernel,
+        split: 0,
+        dims,
+        operands,
+        params,
+    }])
+}
+
+/// `challenge`.
+pub static CHALLENGE: OpDef = OpDef {
+    name: "challenge",
+    family: Family::Hash,
+    doc: "The challenge that follows from the log: 64 bytes of its hash as a little-endian number, \
+          modulo the field's prime. BLAKE2b is personalised with `Halo2-Transcript`; Keccak-256 \
+          is of these bytes and the log, and of the byte 10 for the low half, 11 for the high one.",
+    params: &[
+        TRANSCRIPT,
+        Param::new("hash", ParamKind::Int(0, 1), "0: BLAKE2b, 1: Keccak-256"),
+        Param::new("dtype", ParamKind::DType, "a field"),
+        Param::new("out", ParamKind::Out, "an element"),
+    ],
+    forms: &[Form::own(
+        "challenge",
+        &["transcript", "hash", "dtype", "out"],
+    )],
+    body: Body::Kernel(KernelBody {
+        infer: |args| {
+            infer(args)?;
+            let (hash, dtype) = (args.int("hash")?, args.dtype("dtype")?);
+            if !(0..=1).contains(&hash) {
+                return Err(OpError::new(
+                    Code::Range,
+                    "hash",
+                    "0 or 1",
+                    hash.to_string(),
+                ));
+            }
+            super::uniform::field(dtype)?;
+            Ok(Type::new(dtype, Shape::scalar()))
+        },
+        checks: &[ContentCheck::TranscriptRoom {
+            transcript: "transcript",
+            appends: Appends::Nothing,
+        }],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Never,
+        access: Access::Write,
+        launch: launch_challenge,
+        reference: None,
+        temporary: Some(|_| Ok(DIGEST_BYTES)),
+        elementwise: None,
+        expand: None,
+    }),
+    operations: |args| {
+        args.tensor("transcript")
+            .map_or(0, |t| t.shape().elements())
+    },
+    laws: &[],
+};
+
+fn launch_challenge(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let transcript = args.tensor("transcript")?;
+    let digest = LaunchOperand {
+        source: Source::Temporary(DType::U8),
+        offset: 0,
+        strides: smallvec![0],
+    };
+    let stride = transcript.view.strides.first().copied().unwrap_or(1);
+    Ok(smallvec![
+        Launch {
+            kernel: "transcript_digest",
+            dims: smallvec![1],
+            split: 1,
+            operands: smallvec![digest.clone(), args.operand("transcript", &[0])?],
+            params: smallvec![
+                transcript.shape().elements() as i64,
+                stride,
+                args.int("hash")?
+            ],
+        },
+        Launch {
+            kernel: "reduce_uniform",
+            dims: smallvec![1],
+            split: 1,
+            operands: smallvec![args.operand("out", &[0])?, digest],
+            params: smallvec![1],
+        },
+    ])
+}
+
+/// `transcript_finish`.
+pub static FINISH: OpDef = OpDef {
+    name: "transcript_finish",
+    family: Family::Hash,
+    doc: "The bytes of the proof: what `absorb_write` wrote, in order.",
+    params: &[
+        TRANSCRIPT,
+        Param::new(
+            "length",
+            ParamKind::Int(0, MAX_CAPACITY),
+            "how many bytes that is",
+        ),
+        Param::new("out", ParamKind::Out, "u8 `[length]`"),
+    ],
+    forms: &[Form::own(
+        "transcript_finish",
+        &["transcript", "length", "out"],
+    )],
+    body: Body::Kernel(KernelBody {
+        infer: |args| {
+            infer(args)?;
+            let (_, length) = proof(args)?;
+            Ok(Type::new(DType::U8, geometry::shape("length", &[length])?))
+        },
+        checks: &[ContentCheck::ProofLength {
+            transcript: "transcript",
+            length: "length",
+        }],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Never,
+        access: Access::Write,
+        launch: |args| {
+            let (start, length) = proof(args)?;
+            let take = Take::Range {
+                start,
+                stop: start + length,
+                step: 1,
+            };
+            let view = args.tensor("transcript")?.view.slice(&[take]);
+            let view = view.map_err(|error| {
+                let expected = "a transcript with this proof";
+                OpError::new(Code::Shape, "transcript", expected, error.to_string())
+            })?;
+            let bytes = LaunchInput::View(args.source("transcript")?, view);
+            let out = args.tensor("out")?;
+            let inputs = [args.input("out")?, bytes];
+            Ok(smallvec![Launch::elementwise(
+                "copy",
+                out.shape(),
+                &inputs
+            )?])
+        },
+        reference: None,
+        temporary: None,
+        elementwise: None,
+        expand: None,
+    }),
+    operations: rules::out_elements,
+    laws: &[],
+};
+
+/// Where the proof begins, and its length, which the transcript has room for.
+fn proof(args: &Args) -> Result<(u64, u64), OpError> {
+    let capacity = capacity("transcript", args.tensor("transcript")?)?;
+    let length = args.int("length")?;
+    match u64::try_from(length) {
+        Ok(length) if length <= capacity => Ok((HEAD_BYTES + capacity, length)),
+        _ => {
+            let expected = format!("0 to {capacity} bytes");
+            Err(OpError::new(
+                Code::Range,
+                "length",
+                expected,
+                length.to_string(),
+            ))
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Uniform field elements that a key determines: what blinds a proof.
+
+use crate::op::{KernelBody, Param, ParamKind};
+use crate::{
+    Access, Aliasing, Args, Body, Code, Extents, Family, Form, Launch, LaunchOperand, OpDef,
+    OpError, OutRule, rules,
+};
+use cloakwork_ir::{DType, FIELD_DTYPES, Type};
+use smallvec::{SmallVec, smallvec};
+
+const KEY_BYTES: u64 = 32;
+const KEY: Param = Param::new(
+    "key",
+    ParamKind::Tensor,
+    "u8 `[32]`: whoever knows it knows all",
+);
+const DOMAIN: Param = Param::new(
+    "domain",
+    ParamKind::ANY_INT,
+    "which of a key's streams: two that share it are equal",
+);
+
+/// `uniform_field`.
+pub static DEF: OpDef = OpDef {
+    name: "uniform_field",
+    family: Family::Hash,
+    doc: "Uniform elements of a field: element i, row-major, is block i of ChaCha20 under the key, \
+          with the domain as its nonce of 64 bits, as a little-endian number of 64 bytes modulo \
+          the prime: within 2^-128 of uniform. Results do not depend on threads.",
+    params: &[
+        KEY,
+        Param::new("shape", ParamKind::Shape, "sizes of 0 or more, at most 16"),
+        Param::new("dtype", ParamKind::DType, "a field"),
+        DOMAIN,
+        Param::new("out", ParamKind::Out, "the shape"),
+    ],
+    forms: &[Form::own(
+        "uniform_field",
+        &["key", "shape", "dtype", "domain", "out"],
+    )],
+    body: crate::reduction::along::body!(
+        |args| {
+            key(args)?;
+            let dtype = args.dtype("dtype")?;
+            field(dtype)?;
+            Ok(Type::new(dtype, args.shape("shape")?))
+        },
+        |args| {
+            let out = args.tensor("out")?;
+            let dims: Extents = out.dims().iter().map(|&dim| dim as i64).collect();
+            launch(args, dims, args.operand("out", &out.view.strides)?)
+        }
+    ),
+    operations: rules::out_elements,
+    laws: &[],
+};
+
+/// `blind`.
+pub static BLIND: OpDef = OpDef {
+    name: "blind",
+    family: Family::Hash,
+    doc: "`a[start:end)` = uniform elements, as `uniform_field` draws them, the first at `start`; \
+          in place, the others stay.",
+    params: &[
+        Param::new("a", ParamKind::Out, "a field's, one axis"),
+        Param::new("start", ParamKind::Int(0, 1 << 48), "the first place"),
+        Param::new(
+            "end",
+            ParamKind::Int(0, 1 << 48),
+            "the place after the last, at most the length",
+        ),
+        KEY,
+        DOMAIN,
+    ],
+    forms: &[Form::own("blind", &["a", "start", "end", "key", "domain"])],
+    body: Body::Kernel(KernelBody {
+        infer: |args| {
+            key(args)?;
+            let a = args.tensor("a")?;
+            range(args)?;
+            field(a.dtype).map_err(|error| OpError {
+                operand: "a",
+                ..error
+            })?;
+            Ok(Type::new(a.dtype, a.shape().clone()))
+        },
+        checks: &[],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Never,
+        access: Access::Accumulate,
+        launch: |args| {
+            let a = args.tensor("a")?;
+            let (start, end) = range(args)?;
+            let stride = a.view.strides.first().copied().unwrap_or(1);
+            let mut written = args.operand("a", &[stride])?;
+            written.offset += start * stride;
+            launch(args, smallvec![end - start], written)
+        },
+        reference: None,
+        temporary: None,
+        elementwise: None,
+        expand: None,
+    }),
+    operations: |args| range(args).map_or(0, |(start, end)| (end - start) as u64),
+    laws: &[],
+};
+
+/// The dtype is a field's.
+///
+/// # Errors
+/// It is not.
+pub fn field(dtype: DType) -> Result<(), OpError> {
+    if dtype.is_field() {
+        return Ok(());
+    }
+    let names: Vec<&str> = FIELD_DTYPES.iter().map(|field| field.name()).collect();
+    let expected = names.join(" or ");
+    Err(OpError::new(Code::Dtype, "dtype", expected, dtype.name()))
+}
+
+fn key(args: &Args) -> Result<(), OpError> {
+    let key = args.tensor("key")?;
+    rules::dtype_in("key", key, &[DType::U8])?;
+    rules::shape_is("key", key, &[KEY_BYTES])
+}
+
+/// The places that are blinded.
+fn range(args: &Args) -> Result<(i64, i64), OpError> {
+    let a = args.tensor("a")?;
+    rules::rank_is("a", a, 1)?;
+    let length = a.shape().elements() as i64;
+    let (start, end) = (args.int("start")?, args.int("end")?);
+    for (name, place, least) in [("start", start, 0), ("end", end, start)] {
+        if !(least..=length).contains(&place) {
+            let expected = format!("a place from {least} to {length}");
+            return Err(OpError::new(Code::Range, name, expected, place.to_string()));
+        }
+    }
+    Ok((start, end))
+}
+
+fn launch(
+    args: &Args,
+    dims: Extents,
+    written: LaunchOperand,
+) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let still = vec![0; dims.len()];
+    let stride = args.tensor("key")?.view.strides.first().copied();
+    Ok(smallvec![Launch {
+        kernel: "uniform_field",
+        split: dims.len(),
+        operands: smallvec![written, args.operand("key", &still)?],
+        params: smallvec![stride.unwrap_or(1), args.int("domain")?],
+        dims,
+    }])
+}

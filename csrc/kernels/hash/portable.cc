@@ -1,0 +1,3 @@
+#include "kernels/isa/portable.h"
+#include "kernels/hash/kernels.h"
+#include "kernels/hash/kernels.inc"
