@@ -14,6 +14,8 @@ from cloakwork.report import Finding, Mismatch, WrongOp
 __version__: str
 
 DTYPES: tuple[DType, ...]
+FIELD_DTYPES: tuple[DType, ...]
+POINT_DTYPES: tuple[DType, ...]
 bool_: DType
 int8: DType
 int16: DType
@@ -27,6 +29,16 @@ float32: DType
 float64: DType
 complex64: DType
 complex128: DType
+bn254_fr: DType
+bn254_fq: DType
+bls12_381_fr: DType
+bls12_381_fq: DType
+goldilocks: DType
+babybear: DType
+bn254_g1: DType
+bn254_g2: DType
+bls12_381_g1: DType
+bls12_381_g2: DType
 
 _Path = str | PathLike[str]
 
@@ -157,6 +169,8 @@ class Tensor:
     def astype(self, dtype: _DTypeLike, *, copy: bool = True) -> Tensor: ...
     def to_device(self, device: str, /, *, stream: object = None) -> Tensor: ...
     def item(self) -> Any: ...
+    def to_words(self) -> Tensor: ...
+    def to_bytes(self) -> bytes: ...
     def tolist(self) -> Any: ...
     def numpy(self) -> NDArray[Any]: ...
     def freeze(self) -> Tensor: ...

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakwork import _core, ops
+from cloakwork import _core, elements, ops
 from cloakwork._core import DType, Tensor
 from cloakwork.errors import DeviceError, DTypeError, ParamError
 
@@ -22,7 +22,7 @@ _BUFFERS = (bytes, bytearray, memoryview)
 
 
 def asarray(
-    obj: ArrayLike | Tensor,
+    obj: ArrayLike | Sequence[Any] | Tensor | None,
     /,
     dtype: DTypeLike | None = None,
     *,
@@ -37,6 +37,10 @@ def asarray(
     are converted: numbers are rounded to floats, and ValueError says so if an element does not
     survive otherwise (`astype` converts regardless), or if nested lists differ in length.
 
+    Elements of a field are integers below its prime, points of a curve `(x, y)` or None; uint64
+    arrays hold words of them along the last axis, uint8 arrays and bytes little-endian bytes.
+    ValueError names the first element that is none.
+
     >>> import cloakwork as cw
     >>> cw.asarray([[1, 2], [3, 4]])
     Tensor([[1, 2],
@@ -44,6 +48,8 @@ def asarray(
     """
     on_device(device)
     wanted = None if dtype is None else _core.dtype(dtype)
+    if wanted is not None and wanted.kind == "V":
+        return _elements(obj, wanted, copy)
     given, is_copy = (obj, False) if isinstance(obj, Tensor) else _outside(obj, wanted, copy)
     converts = wanted is not None and wanted != given.dtype
     if copy is False and (is_copy or converts):
@@ -75,6 +81,22 @@ def on_device(device: str | None) -> None:
 def device_names() -> list[str]:
     """Where tensors can be."""
     return [device["name"] for device in _core.devices()]
+
+
+def _elements(obj: Any, wanted: DType, copy: bool | None) -> Tensor:
+    """The tensor of elements of a field or of points."""
+    if isinstance(obj, Tensor) and obj.dtype == wanted:
+        return ops.copy(obj) if copy else obj
+    if copy is False:
+        raise ParamError("copy", False, f"None or True, as elements become {wanted}")
+    if isinstance(obj, Tensor):
+        if obj.dtype.name not in ("uint64", "uint8"):
+            names = f"{wanted}, or words (uint64) or bytes (uint8) of elements"
+            raise DTypeError("obj", obj.dtype, names)
+        obj = np.asarray(obj)
+    if isinstance(obj, _BUFFERS):
+        obj = np.asarray(memoryview(obj)).reshape(-1, wanted.itemsize)
+    return elements.from_values(obj, wanted)
 
 
 def _outside(obj: Any, wanted: DType | None, copy: bool | None) -> tuple[Tensor, bool]:

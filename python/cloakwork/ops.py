@@ -16,6 +16,8 @@ from cloakwork._core import DType, Op, Tensor
 
 __all__ = [
     "abs",
+    "absorb",
+    "absorb_write",
     "acos",
     "acosh",
     "add",
@@ -41,8 +43,10 @@ __all__ = [
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "blind",
     "broadcast_to",
     "ceil",
+    "challenge",
     "cholesky",
     "conj",
     "contiguous",
@@ -127,6 +131,7 @@ __all__ = [
     "permute",
     "philox_normal",
     "philox_uniform",
+    "poseidon",
     "positive",
     "pow",
     "powers",
@@ -166,8 +171,12 @@ __all__ = [
     "tanh",
     "ternary",
     "to_canonical",
+    "transcript_finish",
+    "transcript_new",
+    "transcript_squeeze",
     "transpose",
     "trunc",
+    "uniform_field",
     "uniform_mod",
     "unsqueeze",
     "where",
@@ -178,6 +187,8 @@ __all__ = [
 Sizes = int | Sequence[int | builtins.slice]
 
 _abs = Op("abs")
+_absorb = Op("absorb")
+_absorb_write = Op("absorb_write")
 _acos = Op("acos")
 _acosh = Op("acosh")
 _add = Op("add")
@@ -203,8 +214,10 @@ _bitwise_left_shift = Op("bitwise_left_shift")
 _bitwise_or = Op("bitwise_or")
 _bitwise_right_shift = Op("bitwise_right_shift")
 _bitwise_xor = Op("bitwise_xor")
+_blind = Op("blind")
 _broadcast_to = Op("broadcast_to")
 _ceil = Op("ceil")
+_challenge = Op("challenge")
 _cholesky = Op("cholesky")
 _conj = Op("conj")
 _contiguous = Op("contiguous")
@@ -289,6 +302,7 @@ _pad_single_axis = Op("pad_single_axis")
 _permute = Op("permute")
 _philox_normal = Op("philox_normal")
 _philox_uniform = Op("philox_uniform")
+_poseidon = Op("poseidon")
 _positive = Op("positive")
 _pow = Op("pow")
 _powers = Op("powers")
@@ -328,8 +342,12 @@ _tan = Op("tan")
 _tanh = Op("tanh")
 _ternary = Op("ternary")
 _to_canonical = Op("to_canonical")
+_transcript_finish = Op("transcript_finish")
+_transcript_new = Op("transcript_new")
+_transcript_squeeze = Op("transcript_squeeze")
 _transpose = Op("transpose")
 _trunc = Op("trunc")
+_uniform_field = Op("uniform_field")
 _uniform_mod = Op("uniform_mod")
 _unsqueeze = Op("unsqueeze")
 _where = Op("where")
@@ -354,6 +372,57 @@ def abs(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     Tensor([3, 0, 5], dtype=i64)
     """
     return _abs(a, out)
+
+
+def absorb(transcript: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The transcript with all elements of `value` in its log, in row-major order: a scalar as the
+    byte 2 and its canonical bytes, a point as the byte 1 and its coordinates' (bn254:
+    little-endian; bls12_381: points big-endian, as halo2curves has them). No point may be at
+    infinity.
+
+    Parameters
+    ----------
+    transcript
+        u8 `[16 + 2 capacity]`, as `transcript_new` makes it.
+    value
+        Bn254.fr, bls12_381.fr, goldilocks, babybear, bn254.g1 or bls12_381.g1, any shape.
+    out
+        The shape of `transcript`, which it may be.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> transcript = cw.ops.transcript_new(100)
+    >>> value = cw.asarray([258], "goldilocks")
+    >>> cw.ops.absorb(transcript, value, out=transcript)[16:25]
+    Tensor([2, 2, 1, 0, 0, 0, 0, 0, 0], dtype=u8)
+    """
+    return _absorb(transcript, value, out)
+
+
+def absorb_write(transcript: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""As `absorb`, and the proof gets them too: scalars as their canonical bytes, points
+    compressed (bn254: x with the parity of y as the highest bit; bls12_381: as its standard has
+    it).
+
+    Parameters
+    ----------
+    transcript
+        u8 `[16 + 2 capacity]`, as `transcript_new` makes it.
+    value
+        Bn254.fr, bls12_381.fr, goldilocks, babybear, bn254.g1 or bls12_381.g1, any shape.
+    out
+        The shape of `transcript`, which it may be.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> transcript = cw.ops.transcript_new(9)
+    >>> value = cw.asarray([258], "goldilocks")
+    >>> cw.ops.absorb_write(transcript, value)[25:]
+    Tensor([2, 1, 0, 0, 0, 0, 0, 0, 0], dtype=u8)
+    """
+    return _absorb_write(transcript, value, out)
 
 
 def acos(a: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -935,6 +1004,33 @@ def bitwise_xor(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _bitwise_xor(a, b, out)
 
 
+def blind(a: Tensor, start: int, end: int, key: Tensor, domain: int) -> Tensor:
+    r"""`a[start:end)` = uniform elements, as `uniform_field` draws them, the first at `start`; in
+    place, the others stay.
+
+    Parameters
+    ----------
+    a
+        A field's, one axis.
+    start
+        The first place.
+    end
+        The place after the last, at most the length.
+    key
+        u8 `[32]`: whoever knows it knows all.
+    domain
+        Which of a key's streams: two that share it are equal.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a, key = cw.ones(4, "babybear"), cw.zeros(32, "u8")
+    >>> cw.ops.blind(a, 2, 4, key, 0)
+    Tensor([1, 1, 122700657, 972557564], dtype=babybear)
+    """
+    return _blind(a, start, end, key, domain)
+
+
 def broadcast_to(a: Tensor, shape: Sizes) -> Tensor:
     r"""A view of `a` under NumPy's broadcast to `shape`.
 
@@ -972,6 +1068,34 @@ def ceil(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     Tensor([ 2., -1.,  3.], dtype=f64)
     """
     return _ceil(a, out)
+
+
+def challenge(
+    transcript: Tensor, hash: int, dtype: DType | str, *, out: Tensor | None = None
+) -> Tensor:
+    r"""The challenge that follows from the log: 64 bytes of its hash as a little-endian number,
+    modulo the field's prime. BLAKE2b is personalised with `Halo2-Transcript`; Keccak-256 is of
+    these bytes and the log, and of the byte 10 for the low half, 11 for the high one.
+
+    Parameters
+    ----------
+    transcript
+        u8 `[16 + 2 capacity]`, as `transcript_new` makes it.
+    hash
+        0: BLAKE2b, 1: Keccak-256.
+    dtype
+        A field.
+    out
+        An element.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> transcript = cw.ops.transcript_squeeze(cw.ops.transcript_new(1))
+    >>> cw.ops.challenge(transcript, 0, "goldilocks")
+    Tensor(11715031062616243831, dtype=goldilocks)
+    """
+    return _challenge(transcript, hash, dtype, out)
 
 
 def cholesky(a: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
@@ -3122,6 +3246,28 @@ def philox_uniform(
     return _philox_uniform(key, shape, dtype, out)
 
 
+def poseidon(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The Poseidon hash of each row of 1 to 16 elements, as circomlib has it: the first element
+    of the permutation of width n + 1 of 0 and the row. x^5, 8 full rounds; constants by the Grain
+    LFSR (eprint 2019/458).
+
+    Parameters
+    ----------
+    a
+        Bn254.fr `[.., n]`, n from 1 to 16.
+    out
+        `[..]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> hash = cw.ops.poseidon(cw.asarray([1, 2], "bn254.fr"))
+    >>> hex(int(hash))
+    '0x115cc0f5e7d690413df64c6b9662e9cf2a3617f2743245519e19607a4417189a'
+    """
+    return _poseidon(a, out)
+
+
 def positive(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     r"""`out = +a`: a copy.
 
@@ -4050,6 +4196,66 @@ def to_canonical(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _to_canonical(a, out)
 
 
+def transcript_finish(transcript: Tensor, length: int, *, out: Tensor | None = None) -> Tensor:
+    r"""The bytes of the proof: what `absorb_write` wrote, in order.
+
+    Parameters
+    ----------
+    transcript
+        u8 `[16 + 2 capacity]`, as `transcript_new` makes it.
+    length
+        How many bytes that is.
+    out
+        u8 `[length]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> value = cw.asarray([258], "goldilocks")
+    >>> transcript = cw.ops.absorb_write(cw.ops.transcript_new(9), value)
+    >>> cw.ops.transcript_finish(transcript, 8)
+    Tensor([2, 1, 0, 0, 0, 0, 0, 0], dtype=u8)
+    """
+    return _transcript_finish(transcript, length, out)
+
+
+def transcript_new(capacity: int) -> Tensor:
+    r"""A transcript that has absorbed nothing, with room for `capacity` bytes: u8 `[16 + 2
+    capacity]`, all zeros. An element takes its bytes and 1.
+
+    Parameters
+    ----------
+    capacity
+        Bytes that it may absorb.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.transcript_new(100).shape
+    (216,)
+    """
+    return _transcript_new(capacity)
+
+
+def transcript_squeeze(transcript: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The transcript with the byte 0 in its log: what stands before each challenge.
+
+    Parameters
+    ----------
+    transcript
+        u8 `[16 + 2 capacity]`, as `transcript_new` makes it.
+    out
+        The shape of `transcript`, which it may be.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.transcript_squeeze(cw.ops.transcript_new(1))
+    Tensor([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], dtype=u8)
+    """
+    return _transcript_squeeze(transcript, out)
+
+
 def transpose(a: Tensor, axes: Sizes) -> Tensor:
     r"""A view of `a` whose axis `i` is axis `axes[i]` of `a`.
 
@@ -4088,6 +4294,36 @@ def trunc(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     Tensor([ 1., -1.], dtype=f64)
     """
     return _trunc(a, out)
+
+
+def uniform_field(
+    key: Tensor, shape: Sizes, dtype: DType | str, domain: int, *, out: Tensor | None = None
+) -> Tensor:
+    r"""Uniform elements of a field: element i, row-major, is block i of ChaCha20 under the key,
+    with the domain as its nonce of 64 bits, as a little-endian number of 64 bytes modulo the
+    prime: within 2^-128 of uniform. Results do not depend on threads.
+
+    Parameters
+    ----------
+    key
+        u8 `[32]`: whoever knows it knows all.
+    shape
+        Sizes of 0 or more, at most 16.
+    dtype
+        A field.
+    domain
+        Which of a key's streams: two that share it are equal.
+    out
+        The shape.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> key = cw.zeros(32, "u8")  # of tests: a proof's key is drawn
+    >>> cw.ops.uniform_field(key, 2, "babybear", 0)
+    Tensor([122700657, 972557564], dtype=babybear)
+    """
+    return _uniform_field(key, shape, dtype, domain, out)
 
 
 def uniform_mod(random: Tensor, q: Tensor | int, *, out: Tensor | None = None) -> Tensor:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
+import numpy.typing
 
 from cloakwork import _core
 from cloakwork.errors import TraceError
@@ -27,7 +30,30 @@ def elements(value: _core.Tensor, prefix: str) -> str:
     if value.is_secret:
         return "<secret>"
     try:
-        array = np.asarray(value)
+        array = _edges(value) if value.dtype.kind == "V" else np.asarray(value)
     except TraceError:
         return "<traced>"
+    if value.dtype.kind == "V":
+        return np.array2string(
+            array,
+            separator=", ",
+            prefix=prefix,
+            threshold=_THRESHOLD,
+            formatter={"object": lambda element: "infinity" if element is None else str(element)},
+        )
     return np.array2string(array, separator=", ", prefix=prefix, threshold=_THRESHOLD)
+
+
+def _edges(value: _core.Tensor) -> np.typing.NDArray[np.object_]:
+    """The elements as objects; of a tensor that is abbreviated, only those that are shown."""
+    if value.size <= _THRESHOLD:
+        return np.asarray(value)
+    array = np.empty(value.shape, object)
+    edge = np.get_printoptions()["edgeitems"]
+    sides = [
+        [slice(None)] if size <= 2 * edge else [slice(0, edge), slice(size - edge, size)]
+        for size in value.shape
+    ]
+    for place in itertools.product(*sides):
+        array[place] = np.asarray(value[place])
+    return array

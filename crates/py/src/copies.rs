@@ -26,7 +26,8 @@ pub fn reduced<'py>(tensor: &Bound<'py, Tensor>, protocol: i64) -> PyResult<Boun
     };
     let shape = PyTuple::new(py, real.view().shape.dims())?;
     let name = real.dtype().name();
-    let bytes = if protocol >= 5 {
+    // Elements of fields and points have no buffer.
+    let bytes = if protocol >= 5 && real.dtype().is_number() {
         let dense = Py::new(py, Tensor::from(Inner::Real(real)))?;
         py.import("pickle")?
             .getattr("PickleBuffer")?

@@ -24,6 +24,11 @@ impl Only {
             .get(start..start + dtype.size_bytes())
             .unwrap_or(&[0; 16]);
         let mut words = [0; 2];
+        if !dtype.is_number() {
+            // The zero of a field and the point at infinity are all zeros, and nothing else is.
+            words[0] = i64::from(element.iter().any(|&byte| byte != 0));
+            return Self { dtype, words };
+        }
         for (word, part) in words.iter_mut().zip(components(dtype, element)) {
             *word = part;
         }
@@ -50,7 +55,7 @@ impl Only {
 
     /// Whether it is not 0.
     pub fn is_true(&self) -> bool {
-        if self.dtype.is_integer() || self.dtype == DType::Bool {
+        if self.dtype.is_integer() || self.dtype == DType::Bool || !self.dtype.is_number() {
             return self.words[0] != 0;
         }
         let (re, im) = self.parts();

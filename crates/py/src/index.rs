@@ -295,6 +295,12 @@ fn element_of(py: Python<'_>, value: &Bound<'_, PyAny>, target: &Inner) -> PyRes
             dtype.long_name()
         )))
     };
+    if !dtype.is_number() && !value.is_instance_of::<Tensor>() {
+        let asarray = py.import("cloakwork")?.getattr("asarray")?;
+        let object = crate::dtype::object(py, dtype)?;
+        let element = asarray.call1((value, object))?.cast_into::<Tensor>()?;
+        return Ok(element.get().inner().clone());
+    }
     if let Some(number) = Number::of(value) {
         if number.meets(dtype) != dtype {
             return refused(number.dtype().long_name());
@@ -314,7 +320,8 @@ fn element_of(py: Python<'_>, value: &Bound<'_, PyAny>, target: &Inner) -> PyRes
     };
     let inner = value.get().inner();
     let (from, to) = (kind(inner.dtype()), kind(dtype));
-    if from > to {
+    let others = !dtype.is_number() || !inner.dtype().is_number();
+    if from > to || (others && inner.dtype() != dtype) {
         return refused(inner.dtype().long_name());
     }
     numbers::convert(py, inner, dtype)

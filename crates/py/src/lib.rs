@@ -14,6 +14,7 @@ mod dtype;
 mod element;
 mod errors;
 mod eval;
+mod field;
 mod guard;
 mod index;
 mod instructions;

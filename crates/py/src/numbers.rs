@@ -4,7 +4,7 @@ use crate::eval::{Value, eval};
 use crate::guard::unlocked;
 use crate::scalar::Number;
 use crate::tensor::{Inner, Tensor};
-use crate::{device, errors, trace};
+use crate::{device, errors, field, trace};
 use cloakwork_ir::DType;
 use cloakwork_ops::elementwise::Takes;
 use cloakwork_ops::{OpDef, find, promote};
@@ -24,6 +24,14 @@ enum Given<'a, 'py> {
 }
 
 impl Given<'_, '_> {
+    /// The operand where the other one is of a field, or a point: numbers become elements.
+    fn in_field(self, py: Python<'_>, dtype: DType) -> PyResult<Self> {
+        match self {
+            Self::Number(number) => field::element(py, &number, dtype).map(Self::Owned),
+            other => Ok(other),
+        }
+    }
+
     fn inner(&self) -> Option<&Inner> {
         match self {
             Self::Tensor(inner) => Some(inner),
@@ -98,8 +106,19 @@ pub fn binary(
             return at_once(py, ready, dtype, &operands).map(Some);
         }
     }
+    let objects = (a, b);
     let (Some(a), Some(b)) = (given(a)?, given(b)?) else {
         return Ok(None);
+    };
+    let dtypes = [&a, &b].map(|operand| operand.inner().map(Inner::dtype));
+    if let Some(name) = field::function(ready, dtypes[0], dtypes[1]) {
+        let result = field::tensor(py, name, objects)?;
+        return Ok(Some(Tensor::from(result)));
+    }
+    let other = dtypes.into_iter().flatten().find(|d| !d.is_number());
+    let (a, b) = match other {
+        Some(dtype) => (a.in_field(py, dtype)?, b.in_field(py, dtype)?),
+        None => (a, b),
     };
     let (def, rule) = ready.def().map_err(errors::eager)?;
     let common = match (&a, &b) {
@@ -141,7 +160,19 @@ pub fn assign(
 ) -> PyResult<()> {
     let (def, rule) = ready.def().map_err(errors::eager)?;
     let dtype = a.dtype();
+    let object = b;
     let b = given(b)?.ok_or_else(|| not_an_array(b))?;
+    if let Some(name) = field::function(ready, Some(dtype), b.inner().map(Inner::dtype)) {
+        let own = Tensor::from(a.clone());
+        let result = field::tensor(py, name, (own, object))?;
+        let values = vec![Value::Tensor(result), Value::Tensor(a.clone())];
+        return call(py, "copy", values).map(|_| ());
+    }
+    let b = if dtype.is_number() {
+        b
+    } else {
+        b.in_field(py, dtype)?
+    };
     let common = match &b {
         Given::Number(number) => number.meets(dtype),
         other => promote(dtype, other.inner().map_or(dtype, Inner::dtype))

@@ -1,6 +1,7 @@
 //! `cloakwork.Tensor`: a strided view of elements that are there, or of what a trace will compute.
 
 mod inner;
+mod only;
 mod operators;
 mod rows;
 
@@ -9,7 +10,7 @@ pub use inner::{Inner, tensors};
 use crate::dtype::{PyDType, object};
 use crate::eval::{Value, layout};
 use crate::numbers;
-use crate::{buffer, device, dlpack, dtype, element, errors, index};
+use crate::{buffer, device, dlpack, dtype, errors, field, index};
 use cloakwork_run::eager;
 use operators::{assign_product, compare, operator, power, product};
 use pyo3::basic::CompareOp;
@@ -288,8 +289,22 @@ impl Tensor {
     }
 
     /// The only element.
-    fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.only("item()")?.object(py)
+    fn item<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let only = slf.get().only("item()")?;
+        if slf.get().is_of_numbers() {
+            return only.object(slf.py());
+        }
+        field::call(slf.py(), "item", (slf,))
+    }
+
+    /// The canonical words of elements of a field or of points, u64 `[.., w]`, the lowest first.
+    fn to_words(slf: &Bound<'_, Self>) -> PyResult<Self> {
+        field::tensor(slf.py(), "to_words", (slf,)).map(Self::from)
+    }
+
+    /// The canonical bytes of elements of a field or of points, little-endian, row-major.
+    fn to_bytes<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        field::call(slf.py(), "to_bytes", (slf,))
     }
 
     /// The elements as nested lists; of a tensor without axes, its element.
@@ -311,15 +326,20 @@ impl Tensor {
     }
 
     fn __float__(&self) -> PyResult<f64> {
-        self.scalar("float()")?.float()
+        self.numeric("float()")?.float()
     }
 
-    fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.scalar("int()")?.int(py)
+    fn __int__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (own, py) = (slf.get(), slf.py());
+        if own.inner().dtype().is_field() {
+            own.scalar("int()")?;
+            return field::call(py, "item", (slf,));
+        }
+        own.numeric("int()")?.int(py)
     }
 
     fn __complex__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.scalar("complex()")?.complex(py)
+        self.numeric("complex()")?.complex(py)
     }
 
     fn __index__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -348,6 +368,18 @@ impl Tensor {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         slf.get().inner().real("a NumPy array of it")?;
+        if !slf.get().is_of_numbers() {
+            if copy == Some(false) {
+                return Err(PyValueError::new_err(
+                    "NumPy has no such elements, only Python's objects: copy=False forbids them",
+                ));
+            }
+            let objects = field::call(py, "objects", (slf,))?;
+            return match dtype {
+                Some(dtype) => objects.call_method1("astype", (dtype,)),
+                None => Ok(objects),
+            };
+        }
         let memory = py.import("builtins")?.call_method1("memoryview", (slf,))?;
         let options = PyDict::new(py);
         options.set_item("dtype", dtype)?;
@@ -614,7 +646,7 @@ impl Tensor {
         let one =
             own.ndim() == 0 && matches!(own.inner(), Inner::Real(_)) && !own.inner().is_secret();
         let shown = if one {
-            own.item(slf.py())?
+            Self::item(slf)?
         } else {
             slf.str()?.into_any()
         };
@@ -643,39 +675,5 @@ impl Tensor {
     unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
         // SAFETY: Python gives back what `__getbuffer__` filled.
         unsafe { buffer::release(view) }
-    }
-}
-
-impl Tensor {
-    /// The only element.
-    fn only(&self, wish: &str) -> PyResult<element::Only> {
-        let tensor = self.inner().real(wish)?;
-        if self.elements() != 1 {
-            let text = format!(
-                "{wish} needs one element, this tensor has {}",
-                self.elements()
-            );
-            return Err(PyValueError::new_err(text));
-        }
-        Ok(element::Only::of(tensor))
-    }
-
-    /// The element of a tensor without axes.
-    fn scalar(&self, wish: &str) -> PyResult<element::Only> {
-        if self.ndim() != 0 {
-            let text = format!(
-                "{wish} needs a tensor without axes, this one has {}",
-                self.ndim()
-            );
-            return Err(PyTypeError::new_err(text));
-        }
-        self.only(wish)
-    }
-
-    fn refuse_secret(&self, deed: &str) -> PyResult<()> {
-        if self.inner().is_secret() {
-            return Err(errors::secret(format!("a secret tensor is not {deed}")));
-        }
-        Ok(())
     }
 }

@@ -19,6 +19,8 @@ KINDS = {
     "unsigned integer": ("uint8", "uint16", "uint32", "uint64"),
     "real floating": ("float32", "float64"),
     "complex floating": ("complex64", "complex128"),
+    "field": tuple(dtype.name for dtype in _core.FIELD_DTYPES),
+    "point": tuple(dtype.name for dtype in _core.POINT_DTYPES),
 }
 KINDS["integral"] = KINDS["signed integer"] + KINDS["unsigned integer"]
 KINDS["numeric"] = KINDS["integral"] + KINDS["real floating"] + KINDS["complex floating"]
@@ -126,6 +128,11 @@ def result_type(*arrays_and_dtypes: Tensor | Scalar | DTypeLike) -> DType:
         if weak < 0:
             raise DTypeError("arrays_and_dtypes", "none", "a tensor or dtype")
         return _ALONE[weak]
+    if strong.kind == "V":
+        if weak > _RANKS["i"] or (weak >= 0 and strong.name in KINDS["point"]):
+            expected = f"a number that {strong} holds: an integer, of a field"
+            raise DTypeError("arrays_and_dtypes", _ALONE[weak].name, expected)
+        return strong
     if weak <= _RANKS[strong.kind]:
         return strong
     if weak == _RANKS["c"]:
@@ -141,7 +148,8 @@ def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
     """Whether a dtype is of a kind, or is one of several kinds or dtypes.
 
     Kinds are 'bool', 'signed integer', 'unsigned integer', 'integral', 'real floating',
-    'complex floating' and 'numeric'.
+    'complex floating' and 'numeric'; beside the standard's 'field', elements of prime fields, and
+    'point', points of curves.
 
     >>> import cloakwork as cw
     >>> cw.isdtype(cw.uint8, "integral"), cw.isdtype(cw.uint8, (cw.int8, "real floating"))
@@ -193,4 +201,6 @@ def iinfo(type: DTypeLike | Tensor, /) -> IntegerInfo:
 
 def _numpy(type: DTypeLike | Tensor) -> np.dtype[Any]:
     given = type.dtype if isinstance(type, Tensor) else _core.dtype(type)
+    if given.kind == "V":
+        raise DTypeError("type", given.name, "a number's dtype; cloakwork.zk.field has a field's")
     return np.dtype(given.name)

@@ -2,11 +2,14 @@
 
 `ProgramBuilder` writes programs of threads, streams and events instruction by instruction,
 `Program` loads, checks and runs them (`docs/zk.md`).  `groth16` proves and verifies; `read_r1cs`,
-`read_wtns` and `read_zkey` open the files that circom and snarkjs write.
+`read_wtns` and `read_zkey` open the files that circom and snarkjs write.  `field` and `curve` say
+what is known of them; `Transcript`, `poseidon`, `uniform` and `blind` are what provers also need.
 """
 
 from cloakwork.zk import groth16
 from cloakwork.zk.builder import ProgramBuilder
+from cloakwork.zk.draws import blind, uniform
+from cloakwork.zk.fields import Curve, Field, curve, field
 from cloakwork.zk.files import (
     Circuit,
     Matrix,
@@ -18,12 +21,16 @@ from cloakwork.zk.files import (
     write_r1cs,
     write_wtns,
 )
+from cloakwork.zk.hashes import poseidon
 from cloakwork.zk.program import Outcome, Program, run
 from cloakwork.zk.statements import Proof, Public, VerifyingKey
+from cloakwork.zk.transcripts import Transcript
 from cloakwork.zk.values import bytes_of, point, points, poly, scalar, tensor, transcript
 
 __all__ = [
     "Circuit",
+    "Curve",
+    "Field",
     "Matrix",
     "Outcome",
     "Program",
@@ -31,13 +38,18 @@ __all__ = [
     "Proof",
     "ProvingKey",
     "Public",
+    "Transcript",
     "VerifyingKey",
     "Witness",
+    "blind",
     "bytes_of",
+    "curve",
+    "field",
     "groth16",
     "point",
     "points",
     "poly",
+    "poseidon",
     "read_r1cs",
     "read_wtns",
     "read_zkey",
@@ -45,6 +57,7 @@ __all__ = [
     "scalar",
     "tensor",
     "transcript",
+    "uniform",
     "write_r1cs",
     "write_wtns",
 ]

@@ -1,0 +1,292 @@
+"""Elements of fields and points of curves as Python's objects, words and bytes: both ways.
+
+Outside tensors a field element is its canonical number, an int in [0, p); a point is its
+coordinates `(x, y)`, of G2 pairs of them `((x0, x1), (y0, y1))` for `x0 + x1 u`, and None is the
+point at infinity.  Words and bytes are little-endian, coordinates one after another.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork import _core, ops
+from cloakwork._core import DType, Tensor
+from cloakwork.errors import DTypeError, OpError, ParamError
+
+_BN254 = 0x30644E72E131A029B85045B68181585D97816A916871CA8D3C208C16D87CFD47
+_BLS12_381 = int(
+    "1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf"
+    "6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab",
+    16,
+)
+MODULI = {
+    "bn254.fr": 0x30644E72E131A029B85045B68181585D2833E84879B9709143E1F593F0000001,
+    "bn254.fq": _BN254,
+    "bls12_381.fr": 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001,
+    "bls12_381.fq": _BLS12_381,
+    "goldilocks": 2**64 - 2**32 + 1,
+    "babybear": 15 * 2**27 + 1,
+}
+# Bytes of a coordinate, and how many a point has.
+_COORDINATES = {
+    "bn254.g1": (32, 2),
+    "bn254.g2": (32, 4),
+    "bls12_381.g1": (48, 2),
+    "bls12_381.g2": (48, 4),
+}
+_SCALARS = {
+    "bn254.g1": "bn254.fr",
+    "bn254.g2": "bn254.fr",
+    "bls12_381.g1": "bls12_381.fr",
+    "bls12_381.g2": "bls12_381.fr",
+}
+Objects = NDArray[np.object_]
+
+
+def is_field(dtype: DType) -> bool:
+    """Whether elements of this dtype are those of a prime field."""
+    return dtype.name in MODULI
+
+
+def is_point(dtype: DType) -> bool:
+    """Whether elements of this dtype are points of a curve."""
+    return dtype.name in _COORDINATES
+
+
+def words_of(dtype: DType) -> int:
+    """Words of 64 bits that an element's canonical numbers take."""
+    return max(dtype.itemsize // 8, 1)
+
+
+def from_values(values: Any, dtype: DType) -> Tensor:
+    """The tensor of nested sequences of numbers or points, or of an array of them.
+
+    uint64 arrays hold words along their last axis, uint8 arrays bytes; other arrays hold numbers.
+    Raises ParamError with the place of the first element that is none.
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind == "u":
+        if values.dtype.itemsize == 8:
+            return from_words(_words(values.astype(np.uint64, copy=False)), dtype)
+        if values.dtype.itemsize == 1:
+            return from_bytes(values, dtype)
+    objects = _point_array(values) if is_point(dtype) else _number_array(values)
+    flat = objects.ravel().tolist()
+    try:
+        encoded = _points(flat, dtype) if is_point(dtype) else _numbers(flat, dtype)
+    except (OverflowError, TypeError, ValueError):
+        raise _refused(objects, dtype) from None
+    words = np.frombuffer(encoded, "<u8").reshape(*objects.shape, words_of(dtype))
+    try:
+        return from_words(_words(words), dtype)
+    except OpError:
+        raise _refused(objects, dtype) from None
+
+
+def from_words(words: Tensor, dtype: DType) -> Tensor:
+    """The elements of canonical words, u64 `[.., w]`; OpError names one that is not canonical."""
+    _known(dtype)
+    return ops.from_canonical(words, dtype)
+
+
+def from_bytes(encoded: NDArray[np.uint8], dtype: DType) -> Tensor:
+    """The elements of canonical little-endian bytes, uint8 `[.., bytes of an element]`."""
+    _known(dtype)
+    size = dtype.itemsize
+    if encoded.ndim == 0 or encoded.shape[-1] != size:
+        expected = f"a last axis of {size}, the bytes of {dtype}"
+        raise ParamError("obj", f"shape {encoded.shape}", expected)
+    wide = np.zeros((*encoded.shape[:-1], 8 * words_of(dtype)), np.uint8)
+    wide[..., :size] = encoded
+    return from_words(_words(wide.view("<u8")), dtype)
+
+
+def to_words(x: Tensor) -> Tensor:
+    """The canonical words of elements, u64 `[.., w]`."""
+    _known(x.dtype)
+    return ops.to_canonical(x)
+
+
+def to_bytes(x: Tensor) -> bytes:
+    """The canonical little-endian bytes of the elements, row-major."""
+    encoded = np.ascontiguousarray(to_words(x), dtype="<u8").view(np.uint8)
+    return encoded[..., : x.dtype.itemsize].tobytes()
+
+
+def objects(x: Tensor) -> Objects:
+    """The elements as Python's objects."""
+    size = 8 * words_of(x.dtype)
+    encoded = np.ascontiguousarray(to_words(x), dtype="<u8").tobytes()
+    result = np.empty(x.size, object)
+    if is_point(x.dtype):
+        parts = _COORDINATES[x.dtype.name]
+        result[:] = [_point(encoded[at : at + size], *parts) for at in _starts(encoded, size)]
+    else:
+        result[:] = [
+            int.from_bytes(encoded[at : at + size], "little") for at in _starts(encoded, size)
+        ]
+    return result.reshape(x.shape)
+
+
+def multiple(a: object, b: object) -> Tensor:
+    """A point times a scalar, in either order: of integers as residues, or of the scalar field."""
+    swapped = isinstance(b, Tensor) and is_point(b.dtype)
+    points, by = (b, a) if swapped else (a, b)
+    assert isinstance(points, Tensor)
+    if not isinstance(by, Tensor):
+        number = operator.index(by)  # type: ignore[arg-type]
+        by = scalar(number, _core.dtype(_SCALARS[points.dtype.name]))
+    return _core.Op("curve_mul")(by, points)
+
+
+def item(x: Tensor) -> object:
+    """The only element as a Python object."""
+    return objects(x).reshape(()).item()
+
+
+def scalar(value: int, dtype: DType) -> Tensor:
+    """The image of an integer in a field, a tensor without axes: what arithmetic with ints uses."""
+    modulus = MODULI.get(dtype.name)
+    if modulus is None:
+        raise DTypeError("operand", f"an integer with {dtype}", "a point, or an integer times one")
+    size = 8 * words_of(dtype)
+    residue = (operator.index(value) % modulus).to_bytes(size, "little")
+    return ops.from_canonical(_words(np.frombuffer(residue, "<u8")), dtype)
+
+
+def power(x: Tensor, exponent: object) -> Tensor:
+    """Powers in a field: of an integer of any size, or of integers in a tensor of any i64 shape."""
+    if isinstance(exponent, Tensor):
+        return ops.field_pow(x, ops.astype(exponent, _core.int64))
+    wanted = operator.index(exponent)  # type: ignore[arg-type]
+    base, rest = (x, wanted) if wanted >= 0 else (ops.reciprocal(x), -wanted)
+    result = ops.field_pow(base, _chunk(rest % _CHUNK))
+    while rest := rest // _CHUNK:
+        base = ops.field_pow(base, _chunk(_CHUNK))
+        result = ops.multiply(result, ops.field_pow(base, _chunk(rest % _CHUNK)))
+    return result
+
+
+_CHUNK = 2**62
+
+
+def _chunk(exponent: int) -> Tensor:
+    return _core.from_buffer(np.asarray([exponent], np.int64), _core.int64, ())
+
+
+def _words(words: NDArray[np.uint64]) -> Tensor:
+    dense = np.ascontiguousarray(words, dtype=np.uint64)
+    return _core.from_buffer(dense, _core.uint64, words.shape)
+
+
+def _known(dtype: DType) -> None:
+    if not (is_field(dtype) or is_point(dtype)):
+        raise DTypeError("dtype", dtype, "a field or the points of a curve")
+
+
+def _starts(encoded: bytes, size: int) -> range:
+    return range(0, len(encoded), size)
+
+
+def _numbers(flat: Iterable[Any], dtype: DType) -> bytes:
+    size = 8 * words_of(dtype)
+    return b"".join([operator.index(value).to_bytes(size, "little") for value in flat])
+
+
+def _points(flat: Iterable[Any], dtype: DType) -> bytes:
+    size, count = _COORDINATES[dtype.name]
+    nothing = bytes(size * count)
+    return b"".join(
+        nothing
+        if point is None
+        else b"".join(
+            operator.index(part).to_bytes(size, "little") for part in _parts(point, count)
+        )
+        for point in flat
+    )
+
+
+def _parts(point: Any, count: int) -> list[int]:
+    """The coordinates of a point of G1, or of their parts of one of G2."""
+    x, y = point
+    if count == 2:
+        return [x, y]
+    (a, b), (c, d) = x, y
+    return [a, b, c, d]
+
+
+def _point(encoded: bytes, size: int, count: int) -> tuple[Any, Any] | None:
+    parts = [int.from_bytes(encoded[at * size : (at + 1) * size], "little") for at in range(count)]
+    if not any(parts):
+        return None
+    if count == 2:
+        return parts[0], parts[1]
+    return (parts[0], parts[1]), (parts[2], parts[3])
+
+
+def _number_array(values: Any) -> Objects:
+    array = np.asarray(values, dtype=object)
+    for place, value in _places(array):
+        if isinstance(value, (list, tuple)):
+            wanted = "nested sequences of equal lengths"
+            raise ParamError("obj", f"a sequence at {place}", wanted)
+    return array
+
+
+def _point_array(values: Any) -> Objects:
+    """Lists nest; tuples and None are points."""
+    if isinstance(values, np.ndarray):
+        return values
+    shape: list[int] = []
+    first = values
+    while isinstance(first, list):
+        shape.append(len(first))
+        if not first:
+            break
+        first = first[0]
+    flat = list(_leaves(values, shape, "obj"))
+    result = np.empty(len(flat), object)
+    result[:] = flat
+    return result.reshape(shape)
+
+
+def _leaves(values: Any, shape: Sequence[int], place: str) -> Iterator[Any]:
+    if not shape:
+        if isinstance(values, list):
+            raise ParamError("obj", f"a list at {place}", "lists of equal depth and length")
+        yield values
+        return
+    if not isinstance(values, list) or len(values) != shape[0]:
+        raise ParamError("obj", f"no list of {shape[0]} at {place}", "lists of equal lengths")
+    for index, part in enumerate(values):
+        yield from _leaves(part, shape[1:], f"{place}[{index}]")
+
+
+def _places(array: Objects) -> Iterator[tuple[str, Any]]:
+    for index in itertools.product(*map(range, array.shape)):
+        yield "obj" + "".join(f"[{i}]" for i in index), array[index]
+
+
+def _refused(array: Objects, dtype: DType) -> ParamError:
+    """The first element that is none of this dtype."""
+    wanted = _wanted(dtype)
+    for place, value in _places(array):
+        try:
+            encoded = _points([value], dtype) if is_point(dtype) else _numbers([value], dtype)
+            from_words(_words(np.frombuffer(encoded, "<u8")), dtype)
+        except (OpError, OverflowError, TypeError, ValueError):
+            return ParamError(place, repr(value), wanted)
+    return ParamError("obj", "elements", wanted)
+
+
+def _wanted(dtype: DType) -> str:
+    if is_field(dtype):
+        return f"an integer from 0 to p - 1 of {dtype}; reduce it modulo p"
+    _size, count = _COORDINATES[dtype.name]
+    shape = "(x, y)" if count == 2 else "((x0, x1), (y0, y1))"
+    return f"a point {shape} of {dtype}, on the curve and in its subgroup, or None for infinity"
