@@ -150,8 +150,9 @@ impl HostTensor {
     }
 
     /// Components of the elements in row-major order, each as 64 bits: integers extended by their
-    /// sign, floats as their bits; of a complex element the real part, then the imaginary; of a field's
-    /// element or a point its words as they lie in memory. For constants that a check must see, references and tests, not for bulk data.
+    /// sign, floats as their bits; of a complex element the real part, then the imaginary; of a
+    /// field's element or a point its words as they lie in memory. For constants that a check must
+    /// see, references and tests, not for bulk data.
     #[must_use]
     pub fn words(&self) -> Vec<i64> {
         let bytes = self.bytes.as_slice();

@@ -96,6 +96,15 @@ fn raw(tensor: &eager::Tensor, kept: &mut Kept) -> RawTensor {
     }
 }
 
+fn refuse_fields(dtype: DType) -> PyResult<()> {
+    if dtype.is_number() {
+        return Ok(());
+    }
+    Err(PyBufferError::new_err(format!(
+        "DLPack has no elements of type {dtype}; take the words of the tensor"
+    )))
+}
+
 /// A capsule with a tensor's memory.
 ///
 /// # Errors
@@ -113,12 +122,7 @@ pub fn export<'py>(
             (CPU, 0)
         )));
     }
-    if !tensor.dtype().is_number() {
-        return Err(PyBufferError::new_err(format!(
-            "DLPack has no elements of type {}; take the words of the tensor",
-            tensor.dtype()
-        )));
-    }
+    refuse_fields(tensor.dtype())?;
     let copied = copy == Some(true);
     let tensor = if copied {
         tensor.own_copy().map_err(errors::eager)?

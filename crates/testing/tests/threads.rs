@@ -38,6 +38,17 @@ enum Entry {
     Join(usize),
 }
 
+impl Entry {
+    fn is_queued(&self) -> bool {
+        match self {
+            Self::Copy { queued, .. } | Self::Record { queued, .. } | Self::Wait { queued, .. } => {
+                *queued
+            }
+            Self::Fork(_) | Self::Join(_) => false,
+        }
+    }
+}
+
 const TENSORS: usize = 3;
 const EVENTS: usize = 4;
 
@@ -157,12 +168,7 @@ impl Orders {
         for (thread, list) in lists.iter().enumerate() {
             let mut last: Option<usize> = None;
             for entry in list {
-                let queued = matches!(
-                    entry,
-                    Entry::Copy { queued: true, .. }
-                        | Entry::Record { queued: true, .. }
-                        | Entry::Wait { queued: true, .. }
-                );
+                let queued = entry.is_queued();
                 let host = nodes.len();
                 nodes.push((*entry, !queued));
                 before.push(last.map_or(0, |last| 1 << last));
@@ -181,9 +187,10 @@ impl Orders {
             }
         }
         let does = |wanted: usize| {
-            nodes.iter().position(
-                |(entry, acts)| matches!(entry, Entry::Record { event, .. } if *event == wanted && *acts),
-            )
+            nodes.iter().position(|(entry, acts)| match entry {
+                Entry::Record { event, .. } => *event == wanted && *acts,
+                _ => false,
+            })
         };
         for (node, (entry, acts)) in nodes.iter().enumerate() {
             match entry {
@@ -198,7 +205,10 @@ impl Orders {
                 Entry::Join(child) => match edges.get(child) {
                     Some((_, Some(last))) => before[node] |= 1 << last,
                     _ => {
-                        let fork = |(entry, _): &(Entry, bool)| matches!(entry, Entry::Fork(other) if other == child);
+                        let fork = |(entry, _): &(Entry, bool)| match entry {
+                            Entry::Fork(other) => other == child,
+                            _ => false,
+                        };
                         let fork = nodes.iter().position(fork).expect("every thread is forked");
                         before[node] |= 1 << fork;
                     }
@@ -356,71 +366,73 @@ record "half"
 }
 "#;
 
+/// What is replaced by what, and the rule that this breaks.
+const PLANTED: &[(&str, &str, &str)] = &[
+    ("copy %x, %a\n", "copi %x, %a\n", "V07"),
+    ("copy %x, %a\n", "copy %x, %lost\n", "V02"),
+    ("copy %x, %a\n", "", "V02"),
+    ("wait \"half\"\n", "", "V02"),
+    (
+        "%b = empty [4], i64\n",
+        "%b = empty [4], i64\n%b = empty [4], i64\n",
+        "V03",
+    ),
+    (
+        "free %half\n",
+        "free %half\ndevice_to_host %half, none -> output \"h\"\n",
+        "V04",
+    ),
+    ("join \"t\"\n", "free %half\njoin \"t\"\n", "V05"),
+    ("free %b\n", "free %b\nfree %b\n", "V05"),
+    ("free %g\n", "free %g\nfree %x\n", "V05"),
+    ("copy %x, %a\n", "copy %x, %a\ncopy %a, %x\n", "V05"),
+    ("free %g\n", "", "V06"),
+    (
+        "_modsum_ttc %half, %half, 17, %b",
+        "_modsum_ttc %half, %half, %b, %b",
+        "V07",
+    ),
+    ("%b = empty [4], i64\n", "%b = empty [5], i64\n", "V07"),
+    ("17, %b", "17, %g", "V08"),
+    (
+        "copy %a, %g on \"s\"",
+        "_modsum_ttc %g, %g, 17, %g on \"q\"",
+        "V08",
+    ),
+    (
+        "copy %view, %half",
+        "%odd = get_slice %half, [0:3:1]\n%even = get_slice %half, [1:4:1]\ncopy %odd, %even",
+        "V09",
+    ),
+    ("[0:4:1]", "[0:5:1]", "V10"),
+    (
+        "record \"half\"\n",
+        "record \"half\"\nrecord \"half\"\n",
+        "V12",
+    ),
+    ("record \"down\" on \"s\"\n", "", "V12"),
+    ("join \"t\"\n", "", "V13"),
+    ("fork \"t\"\n", "fork \"t\"\nfork \"t\"\n", "V13"),
+    (
+        "%half = empty [4], i64\n",
+        "wait \"down\"\n%half = empty [4], i64\n",
+        "V14",
+    ),
+    ("wait \"down\"\n", "", "V15"),
+    ("copy %view, %half", "copy %view, %half\ncopy %x, %a", "V15"),
+    ("output \"b\"", "output \"a\"", "V18"),
+    (
+        "segment \"sum\" {",
+        "segment_start \"sum\"\nsegment_start \"sum\"",
+        "V20",
+    ),
+];
+
 #[test]
 fn a_planted_defect_is_found_under_its_own_rule() {
     let clean = verified(SOUND);
     assert!(clean.findings.is_empty(), "{:?}", clean.findings);
-    let planted: &[(&str, &str, &str)] = &[
-        ("copy %x, %a\n", "copi %x, %a\n", "V07"),
-        ("copy %x, %a\n", "copy %x, %lost\n", "V02"),
-        ("copy %x, %a\n", "", "V02"),
-        ("wait \"half\"\n", "", "V02"),
-        (
-            "%b = empty [4], i64\n",
-            "%b = empty [4], i64\n%b = empty [4], i64\n",
-            "V03",
-        ),
-        (
-            "free %half\n",
-            "free %half\ndevice_to_host %half, none -> output \"h\"\n",
-            "V04",
-        ),
-        ("join \"t\"\n", "free %half\njoin \"t\"\n", "V05"),
-        ("free %b\n", "free %b\nfree %b\n", "V05"),
-        ("free %g\n", "free %g\nfree %x\n", "V05"),
-        ("copy %x, %a\n", "copy %x, %a\ncopy %a, %x\n", "V05"),
-        ("free %g\n", "", "V06"),
-        (
-            "_modsum_ttc %half, %half, 17, %b",
-            "_modsum_ttc %half, %half, %b, %b",
-            "V07",
-        ),
-        ("%b = empty [4], i64\n", "%b = empty [5], i64\n", "V07"),
-        ("17, %b", "17, %g", "V08"),
-        (
-            "copy %a, %g on \"s\"",
-            "_modsum_ttc %g, %g, 17, %g on \"q\"",
-            "V08",
-        ),
-        (
-            "copy %view, %half",
-            "%odd = get_slice %half, [0:3:1]\n%even = get_slice %half, [1:4:1]\ncopy %odd, %even",
-            "V09",
-        ),
-        ("[0:4:1]", "[0:5:1]", "V10"),
-        (
-            "record \"half\"\n",
-            "record \"half\"\nrecord \"half\"\n",
-            "V12",
-        ),
-        ("record \"down\" on \"s\"\n", "", "V12"),
-        ("join \"t\"\n", "", "V13"),
-        ("fork \"t\"\n", "fork \"t\"\nfork \"t\"\n", "V13"),
-        (
-            "%half = empty [4], i64\n",
-            "wait \"down\"\n%half = empty [4], i64\n",
-            "V14",
-        ),
-        ("wait \"down\"\n", "", "V15"),
-        ("copy %view, %half", "copy %view, %half\ncopy %x, %a", "V15"),
-        ("output \"b\"", "output \"a\"", "V18"),
-        (
-            "segment \"sum\" {",
-            "segment_start \"sum\"\nsegment_start \"sum\"",
-            "V20",
-        ),
-    ];
-    for (from, to, rule) in planted {
+    for (from, to, rule) in PLANTED {
         assert_eq!(SOUND.matches(from).count(), 1, "{from}");
         let mut program = SOUND.replacen(from, to, 1);
         if *rule == "V20" {

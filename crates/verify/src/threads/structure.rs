@@ -233,29 +233,7 @@ impl Checker<'_> {
                 }
             }
         };
-        let mut best: Option<Vec<(u32, u32)>> = None;
-        let mut seen: HashMap<u32, u32> = HashMap::new();
-        for (round, &(start, _)) in (1u32..).zip(&schedule.stuck) {
-            let mut path: Vec<(u32, u32, u32)> = Vec::new();
-            let mut chain = start;
-            while let Some((waits, release, other)) = next(chain) {
-                match seen.insert(chain, round) {
-                    Some(earlier) if earlier != round => break,
-                    Some(_) => {
-                        let begin = path.iter().position(|(own, ..)| *own == chain);
-                        let circle = path.split_off(begin.unwrap_or(0));
-                        if best.as_ref().is_none_or(|best| circle.len() < best.len()) {
-                            best = Some(circle.iter().map(|&(_, w, r)| (w, r)).collect());
-                        }
-                        break;
-                    }
-                    None => {}
-                }
-                path.push((chain, waits, release));
-                chain = other;
-            }
-        }
-        if let Some(circle) = best {
+        if let Some(circle) = shortest_circle(schedule, next) {
             let (first, _) = circle.first().copied().unwrap_or_default();
             let mut text = String::new();
             for (waits, release) in &circle {
@@ -270,4 +248,34 @@ impl Checker<'_> {
             self.report_at(first, issue.hint("drop or move one of these waits"));
         }
     }
+}
+
+/// The shortest circle of chains that wait for each other: who waits where, and for which step.
+fn shortest_circle(
+    schedule: &Schedule,
+    next: impl Fn(u32) -> Option<(u32, u32, u32)>,
+) -> Option<Vec<(u32, u32)>> {
+    let mut best: Option<Vec<(u32, u32)>> = None;
+    let mut seen: HashMap<u32, u32> = HashMap::new();
+    for (round, &(start, _)) in (1u32..).zip(&schedule.stuck) {
+        let mut path: Vec<(u32, u32, u32)> = Vec::new();
+        let mut chain = start;
+        while let Some((waits, release, other)) = next(chain) {
+            match seen.insert(chain, round) {
+                Some(earlier) if earlier != round => break,
+                Some(_) => {
+                    let begin = path.iter().position(|(own, ..)| *own == chain);
+                    let circle = path.split_off(begin.unwrap_or(0));
+                    if best.as_ref().is_none_or(|best| circle.len() < best.len()) {
+                        best = Some(circle.iter().map(|&(_, w, r)| (w, r)).collect());
+                    }
+                    break;
+                }
+                None => {}
+            }
+            path.push((chain, waits, release));
+            chain = other;
+        }
+    }
+    best
 }
