@@ -89,7 +89,9 @@ class Interpreter:
 
     def read(self, name: str) -> Array:
         buffer, places, _ = self.registers[name]
-        return buffer[places]
+        read = np.empty(places.shape, dtype=object)
+        read[...] = buffer[places]
+        return read
 
     def write(self, name: str, values: Array) -> None:
         buffer, places, dtype = self.registers[name]

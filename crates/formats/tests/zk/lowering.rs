@@ -104,6 +104,33 @@ fn functions_that_want_one_piece_get_a_copy_behind_their_stream() {
 }
 
 #[test]
+fn operands_with_a_step_are_cut_where_another_wraps() {
+    becomes(
+        "Rotation src=x dst=r shift=1\nSetSliceMeta src=x dst=m offset=6 len=4\n\
+         Slice src=x dst=even start=0 end=8 step=2\n\
+         FuncCall func=add arg_mut=[even] arg=[even, even]\n\
+         Allocate id=o device=cpu typ=goldilocks<4>\n\
+         FuncCall func=add arg_mut=[o] arg=[m, even]\nDeallocate id=o",
+        &[
+            "%\"r#0\" = slice %x, [7:8:1]",
+            "%\"r#1\" = slice %x, [0:7:1]",
+            "%\"m#0\" = slice %x, [6:8:1]",
+            "%\"m#1\" = slice %x, [0:2:1]",
+            "%even = slice %x, [0:8:2]",
+            "%even = add %even, %even, %even",
+            "%o = empty [4], goldilocks at \"cpu\"",
+            "%\"#1\" = slice %o, [0:2:1]",
+            "%\"#2\" = slice %even, [0:2:1]",
+            "%\"#1\" = add %\"m#0\", %\"#2\", %\"#1\"",
+            "%\"#3\" = slice %o, [2:4:1]",
+            "%\"#4\" = slice %even, [2:4:1]",
+            "%\"#3\" = add %\"m#1\", %\"#4\", %\"#3\"",
+            "free %o",
+        ],
+    );
+}
+
+#[test]
 fn a_scalar_in_coefficients_touches_the_first_only() {
     becomes(
         "LoadConstant src=two dst=two\n\

@@ -5,7 +5,7 @@ use super::registers::Register;
 use super::{Lowering, Notice, Refusal, not_so, refuse};
 use crate::zk::ast::{Operation, Placed, Type};
 use crate::zk::finding::Finding;
-use cloakwork_ir::{Arg, DType, HostSlot, Shape, ShapeItem, Step, Threaded};
+use cloakwork_ir::{Arg, DType, HostSlot, HostTensor, Shape, ShapeItem, Step, Threaded};
 use sha2::{Digest, Sha256};
 
 /// The input that random elements are drawn under: 32 bytes.
@@ -211,23 +211,27 @@ impl Lowering<'_> {
         short: u64,
         long: u64,
     ) -> Result<(), Refusal> {
-        let mut temporaries = Vec::new();
-        let from = self.single(source, &mut temporaries);
-        let whole = if target.wraps() {
-            let copy = self.temporary(target.dtype, &target.dims, &target.device);
-            temporaries.push(copy);
-            copy
-        } else {
-            self.single(target, &mut temporaries)
-        };
-        let head = self.slice(whole, vec![super::emit::range(0, short, 1)]);
-        self.write("copy", [device(from)], head);
-        let tail = self.slice(whole, vec![super::emit::range(short, long, 1)]);
-        self.op("set_const_val", [device(tail), Arg::Int(0)], device(tail));
-        if target.wraps() {
-            self.copy_pieces(target, whole, false);
+        let split = |register: &Register| register.window.map_or(0, |w| w.before_wrap());
+        let mut cuts = vec![0, split(source), split(target), short, long];
+        cuts.retain(|&cut| cut <= long);
+        cuts.sort_unstable();
+        cuts.dedup();
+        // What fills the rest is copied too, so that any stream of either device can do it.
+        let bytes = vec![0; target.dtype.size_bytes()];
+        let zero = HostTensor::from_vec(target.dtype, Shape::scalar(), bytes).map_err(|_| None)?;
+        let (filling, stream) = (self.fresh(), self.note.stream.take());
+        self.upload(HostSlot::Data(zero), filling, &source.device);
+        self.note.stream = stream;
+        for bounds in cuts.windows(2) {
+            let &[from, to] = bounds else { continue };
+            let place = self.part(target, from, to);
+            let value = if from < short {
+                self.part(source, from, to)
+            } else {
+                filling
+            };
+            self.write("copy", [device(value)], place);
         }
-        self.release(temporaries);
         Ok(())
     }
 

@@ -119,16 +119,15 @@ impl Lowering<'_> {
         );
     }
 
-    /// Elements `from..to` of a register, which must lie in one piece; all of one without an axis.
-    fn part(&mut self, register: &Register, from: u64, to: u64) -> Symbol {
+    /// Elements `from..to` of a register of one axis, which must lie in one piece.
+    pub(super) fn part(&mut self, register: &Register, from: u64, to: u64) -> Symbol {
         let symbols = self.symbols(register);
-        let (Some(window), Some(&first)) = (register.window, symbols.first()) else {
-            return symbols.first().copied().unwrap_or(Symbol(u32::MAX));
-        };
-        let split = window.before_wrap();
+        let first = symbols.first().copied().unwrap_or(Symbol(u32::MAX));
+        let split = register.window.map_or(u64::MAX, Window::before_wrap);
         let (symbol, start, len) = match symbols.get(1) {
-            Some(&second) if from >= split => (second, split, window.len - split),
-            _ => (first, 0, split),
+            Some(&second) if from >= split => (second, split, register.elements() - split),
+            Some(_) => (first, 0, split),
+            None => (first, 0, register.elements()),
         };
         if (from, to) == (start, start + len) {
             return symbol;
@@ -184,11 +183,14 @@ impl Lowering<'_> {
         };
         let last = |r: &Register| self.shared.statics.last_name(&r.owner);
         for other in rest {
-            let same = out.window == other.window || last(out) != last(other);
-            let (Some(a), Some(b)) = (out.window, other.window) else {
+            if last(out) != last(other) {
                 continue;
+            }
+            let mixes = match (out.window, other.window) {
+                (Some(a), Some(b)) => a != b && a.overlaps(b),
+                _ => out.name != other.name,
             };
-            if !same && a.overlaps(b) {
+            if mixes {
                 let got = format!("\"{}\" and \"{}\" of one buffer", out.name, other.name);
                 let hint = "write into another register, or copy the operand before";
                 return refuse(
