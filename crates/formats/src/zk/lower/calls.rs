@@ -269,25 +269,30 @@ impl Lowering<'_> {
         ins: &[&Register],
         attrs: Vec<Arg>,
     ) -> Result<(), Refusal> {
+        // Transcripts grow in place; what computes on polynomials reads and writes apart.
+        let apart = out.dtype != DType::U8;
         let mut temporaries = Vec::new();
         let mut copies: HashMap<&str, Symbol> = HashMap::new();
         let mut args = Vec::new();
         for register in ins {
             let symbol = match copies.get(register.name.as_str()) {
                 Some(&symbol) => symbol,
+                None if apart && register.name == out.name => {
+                    self.copied(register, &mut temporaries)?
+                }
                 None => self.single(register, &mut temporaries),
             };
             copies.insert(&register.name, symbol);
             args.push(device(symbol));
         }
         let target = match copies.get(out.name.as_str()) {
-            Some(&symbol) => symbol,
-            None if out.wraps() => {
+            Some(&symbol) if !apart => symbol,
+            _ if out.wraps() => {
                 let symbol = self.temporary(out.dtype, &out.dims, &out.device);
                 temporaries.push(symbol);
                 symbol
             }
-            None => self.symbols(out).first().copied().ok_or(None)?,
+            _ => self.symbols(out).first().copied().ok_or(None)?,
         };
         args.extend(attrs);
         self.write(op, args, target);
@@ -296,6 +301,22 @@ impl Lowering<'_> {
         }
         self.release(temporaries);
         Ok(())
+    }
+
+    /// A copy of a register in one piece.
+    fn copied(
+        &mut self,
+        register: &Register,
+        temporaries: &mut Vec<Symbol>,
+    ) -> Result<Symbol, Refusal> {
+        if register.wraps() {
+            return Ok(self.single(register, temporaries));
+        }
+        let from = self.symbols(register).first().copied().ok_or(None)?;
+        let copy = self.temporary(register.dtype, &register.dims, &register.device);
+        self.write("copy", [device(from)], copy);
+        temporaries.push(copy);
+        Ok(copy)
     }
 
     /// One call for each result, with an operand of its own and the last, which all share.
@@ -326,20 +347,12 @@ impl Lowering<'_> {
         }
         let inverse = call.function.name == "intt";
         let scale = !matches!(call.attr("scale"), Some(Value::Bool(false)));
-        let mut temporaries = Vec::new();
-        let p = self.single(out, &mut temporaries);
         let shift = match call.ins.first() {
             None => Arg::None,
             Some(shift) => device(self.symbols(shift).first().copied().ok_or(None)?),
         };
-        let flags = [inverse, scale].map(|flag| Arg::Int(i64::from(flag)));
-        let [inverse, scale] = flags;
-        self.write("field_ntt", [device(p), inverse, shift, scale], p);
-        if out.wraps() {
-            self.copy_pieces(out, p, false);
-        }
-        self.release(temporaries);
-        Ok(())
+        let [inverse, scale] = [inverse, scale].map(|flag| Arg::Int(i64::from(flag)));
+        self.whole("field_ntt", out, &[out], vec![inverse, shift, scale])
     }
 
     fn axpy(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
