@@ -129,7 +129,7 @@ class StepRecord:
 class Report:
     """What a run did.
 
-    memory   bytes by purpose, as planned; `peak_bytes` is their sum
+    memory   bytes by purpose, as planned; `peak_bytes` is the sum of what is in memory
     ops      totals an op, the longest first
     """
 

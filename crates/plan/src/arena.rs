@@ -2,6 +2,7 @@
 //! small. Two heuristics run and the smaller arena wins; the exact problem is NP-hard.
 
 use crate::Buffer;
+use cloakwork_ir::Device;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every buffer starts on a cache line.
@@ -15,6 +16,7 @@ fn padded(buffer: &Buffer) -> u64 {
 }
 
 /// Sets each buffer's offset and returns the arena's size. Buffers of zero bytes take no place.
+/// Each device has a part of the arena for itself, behind that of the device before.
 ///
 /// Buffers that come to more than 2^63 bytes together get no offsets: the size is `u64::MAX`, which
 /// no allocation gives, and sums of offsets cannot overflow.
@@ -26,6 +28,43 @@ pub fn assign(buffers: &mut [Buffer]) -> u64 {
     if i64::try_from(total).is_err() {
         return u64::MAX;
     }
+    let devices: BTreeSet<Device> = buffers.iter().map(|buffer| buffer.device).collect();
+    if devices.len() < 2 {
+        return assign_one(buffers);
+    }
+    let mut end = 0;
+    for device in devices {
+        let own = |&i: &usize| buffers[i].device == device;
+        let places: Vec<usize> = (0..buffers.len()).filter(own).collect();
+        let mut part: Vec<Buffer> = places.iter().map(|&i| buffers[i]).collect();
+        let bytes = assign_one(&mut part);
+        for (place, buffer) in places.into_iter().zip(part) {
+            buffers[place].offset = end + buffer.offset;
+        }
+        end += bytes;
+    }
+    end
+}
+
+/// How much each device's part of an arena with offsets takes, in their order.
+pub fn parts(buffers: &[Buffer]) -> Vec<(Device, u64)> {
+    let mut ends: BTreeMap<Device, u64> = BTreeMap::new();
+    for buffer in buffers.iter().filter(|buffer| buffer.bytes > 0) {
+        let end = ends.entry(buffer.device).or_default();
+        *end = (*end).max(buffer.offset + padded(buffer));
+    }
+    let mut begin = 0;
+    let part = |(device, end)| {
+        (
+            device,
+            u64::saturating_sub(end, std::mem::replace(&mut begin, end)),
+        )
+    };
+    ends.into_iter().map(part).collect()
+}
+
+/// The offsets of one device's buffers.
+fn assign_one(buffers: &mut [Buffer]) -> u64 {
     let (swept, sweep_bytes) = sweep(buffers);
     let (offsets, bytes) = if buffers.len() <= MAX_BY_SIZE {
         let (sized, size_bytes) = largest_first(buffers);
@@ -172,7 +211,33 @@ mod tests {
             offset: 0,
             first,
             last,
+            device: Device::Cpu,
         }
+    }
+
+    #[test]
+    fn no_two_devices_share_a_place() {
+        let on = |device, bytes, first, last| Buffer {
+            device,
+            ..buffer(bytes, first, last)
+        };
+        let (cpu, gpu) = (Device::Cpu, Device::Gpu(0));
+        let mut buffers = [
+            on(gpu, 100, 0, 0),
+            on(cpu, 64, 0, 0),
+            on(gpu, 100, 1, 1),
+            on(cpu, 64, 1, 1),
+            on(cpu, 64, 1, 1),
+        ];
+        let end = assign(&mut buffers);
+        assert_apart(&buffers, end);
+        assert_eq!(end, 256);
+        assert_eq!(parts(&buffers), [(cpu, 128), (gpu, 128)]);
+        assert!(
+            buffers
+                .iter()
+                .all(|b| (b.device == gpu) == (b.offset >= 128))
+        );
     }
 
     fn assert_apart(buffers: &[Buffer], end: u64) {

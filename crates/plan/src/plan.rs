@@ -1,10 +1,10 @@
 //! What a plan consists of. No pointers, no data: everything is an index or an offset.
 
-use crate::Memory;
 use crate::fuse::{Candidate, Fusion};
 use crate::graph::{GRAIN_NS, Graph};
 use crate::layout::Layout;
-use cloakwork_ir::{HostId, Type, View};
+use crate::{Memory, format_bytes};
+use cloakwork_ir::{Device, HostId, Type, View};
 use cloakwork_kernels::{Isa, KernelRow};
 use cloakwork_ops::ContentCheck;
 use cloakwork_verify::{ValueId, Verified};
@@ -217,6 +217,8 @@ pub struct Buffer {
     pub first: u32,
     /// Last step that touches it.
     pub last: u32,
+    /// Whose memory it is in.
+    pub device: Device,
 }
 
 /// Constants to derive once.
@@ -330,6 +332,25 @@ pub struct Plan {
 const LAUNCH_BYTES: usize = 48;
 
 impl Plan {
+    /// What each device's part of the arena takes, in order; no two devices share a place.
+    #[must_use]
+    pub fn arenas(&self) -> Vec<(Device, u64)> {
+        crate::arena::parts(&self.buffers)
+    }
+
+    /// What a run needs, in words; with several devices also what each of them holds.
+    #[must_use]
+    pub fn memory_text(&self) -> String {
+        let mut text = self.memory.to_string();
+        let arenas = self.arenas();
+        if arenas.len() > 1 {
+            let part = |(device, bytes): (Device, u64)| format!("{device} {}", format_bytes(bytes));
+            let parts: Vec<String> = arenas.into_iter().map(part).collect();
+            text = format!("{text}; of the arena {}", parts.join(", "));
+        }
+        text
+    }
+
     /// Bytes of the flat array of steps.
     pub(crate) fn table_bytes(&self) -> u64 {
         (self.steps.len() * (size_of::<Step>() + LAUNCH_BYTES + size_of::<StepCost>())

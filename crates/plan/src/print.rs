@@ -5,7 +5,7 @@ use std::fmt;
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.memory)?;
+        writeln!(f, "{}", self.memory_text())?;
         if let Some(graph) = &self.graph {
             writeln!(f, "{graph}")?;
         }

@@ -314,7 +314,7 @@ impl Program {
         memory_budget: Option<u64>,
     ) -> PyResult<(String, u64)> {
         let plan = self.plan(py, (device::threads(threads)?, memory_budget))?;
-        Ok((plan.memory.to_string(), plan.memory.peak_bytes()))
+        Ok((plan.memory_text(), plan.memory.peak_bytes()))
     }
 
     /// Run the program once.

@@ -129,6 +129,7 @@ impl<'a> Builder<'a> {
             offset: 0,
             first,
             last: first,
+            device: self.device,
         });
         self.plan.buffers.len() as u32 - 1
     }

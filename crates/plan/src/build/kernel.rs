@@ -27,6 +27,7 @@ impl<'a> Builder<'a> {
             .map_err(|error| self.internal(&error.to_string()))?;
         self.touch_operands(call, out, body.access)?;
         self.checks(call, body.checks)?;
+        self.device = self.storage(self.value(out)?.storage)?.device;
         let first = self.plan.steps.len() as u32;
         self.temporary = (temporary_bytes > 0).then(|| self.buffer(temporary_bytes, first));
         for launch in &launches {

@@ -14,7 +14,7 @@ use crate::layout::Layout;
 use crate::plan::{Address, Options, Plan, Prepared};
 use crate::spill::fit;
 use crate::{Lowered, Memory, PlanError, lower};
-use cloakwork_ir::{DType, HostId};
+use cloakwork_ir::{DType, Device, HostId};
 use cloakwork_verify::{Action, StorageId, Verified};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -98,6 +98,8 @@ struct Builder<'a> {
     /// Memory that the launches of the call at hand share.
     temporary: Option<u32>,
     origin: u32,
+    /// Where what is computed at the moment lies.
+    device: Device,
 }
 
 impl<'a> Builder<'a> {
@@ -141,6 +143,7 @@ impl<'a> Builder<'a> {
             candidates: Vec::new(),
             temporary: None,
             origin: 0,
+            device: Device::Cpu,
         }
     }
 

@@ -96,6 +96,7 @@ impl<'a> Builder<'a> {
                 return self.relay(id, host);
             }
         }
+        self.device = storage.device;
         self.places[id.0 as usize] = match self.results.get(&id) {
             Some(&index) => Place::Output(index),
             None => {

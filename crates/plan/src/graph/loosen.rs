@@ -103,6 +103,7 @@ mod tests {
             offset: 0,
             first: 0,
             last: 0,
+            device: cloakwork_ir::Device::Cpu,
         };
         let mut buffers = [buffer(1), buffer(100), buffer(0), buffer(64)];
         assert!(place_apart(&mut buffers));

@@ -176,6 +176,7 @@ mod tests {
             offset: 0,
             first: 0,
             last: 0,
+            device: cloakwork_ir::Device::Cpu,
         };
         let units = Units::of_lists(units);
         choose(&units, &[buffer; 8], most_buffers * 64)

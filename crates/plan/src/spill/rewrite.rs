@@ -7,7 +7,7 @@ use crate::plan::{
     Address, Buffer, Geometry, Kind, Plan, Prepared, Space, Spilled, Step, StepCost,
 };
 use crate::{PlanError, arena};
-use cloakwork_ir::DType;
+use cloakwork_ir::{DType, Device};
 use cloakwork_kernels::{KernelRow, select};
 use rustc_hash::FxHashMap;
 
@@ -84,10 +84,10 @@ impl<'a> Rewriter<'a> {
         let now = self.next_step();
         self.stay[buffer as usize] = self.plan.buffers.len() as u32;
         self.plan.buffers.push(Buffer {
-            bytes: self.from.buffers[buffer as usize].bytes,
             offset: 0,
             first: now,
             last: now,
+            ..self.from.buffers[buffer as usize]
         });
         self.stay[buffer as usize]
     }
@@ -104,6 +104,7 @@ impl<'a> Rewriter<'a> {
                         offset: 0,
                         first: now,
                         last: now,
+                        device: Device::Disk(0),
                     });
                     self.on_disk.len() as u32 - 1
                 });
