@@ -6,6 +6,7 @@ use std::path::Path;
 const COMMON: &[&str] = &[
     "kernels/table.cc",
     "kernels/check.cc",
+    "kernels/curve/prepare.cc",
     "kernels/gadget/prepare.cc",
     "kernels/hash/prepare.cc",
     "kernels/linear/prepare.cc",
@@ -19,8 +20,9 @@ const COMMON: &[&str] = &[
 ];
 
 /// Folders that hold a file an instruction set.
-const FAMILIES: [&str; 9] = [
+const FAMILIES: [&str; 10] = [
     "creation",
+    "curve",
     "elementwise",
     "field",
     "hash",
@@ -56,7 +58,7 @@ const X86: [Set; 3] = [
     ),
     (
         "avx512ifma",
-        &["field", "hash", "poly", "words"],
+        &["curve", "field", "hash", "poly", "words"],
         &[
             "-mavx512f",
             "-mavx512dq",

@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "kernels/common.h"
+#include "kernels/curve/derived.h"
 #include "kernels/field/elements.h"
 #include "kernels/gadget/derived.h"
 #include "kernels/hash/derived.h"

@@ -57,6 +57,7 @@ __all__ = [
     "count_nonzero",
     "cumulative_prod",
     "cumulative_sum",
+    "curve_mul",
     "distribute_powers",
     "divide",
     "eig_packed",
@@ -120,6 +121,7 @@ __all__ = [
     "modneg",
     "modsum",
     "moveaxis",
+    "msm",
     "multiply",
     "negative",
     "new_reference",
@@ -228,6 +230,7 @@ _cosh = Op("cosh")
 _count_nonzero = Op("count_nonzero")
 _cumulative_prod = Op("cumulative_prod")
 _cumulative_sum = Op("cumulative_sum")
+_curve_mul = Op("curve_mul")
 _distribute_powers = Op("distribute_powers")
 _divide = Op("divide")
 _eig_packed = Op("eig_packed")
@@ -291,6 +294,7 @@ _modmuladd = Op("modmuladd")
 _modneg = Op("modneg")
 _modsum = Op("modsum")
 _moveaxis = Op("moveaxis")
+_msm = Op("msm")
 _multiply = Op("multiply")
 _negative = Op("negative")
 _new_reference = Op("new_reference")
@@ -1306,6 +1310,30 @@ def cumulative_sum(a: Tensor, axis: int, *, out: Tensor | None = None) -> Tensor
             [ 4,  9, 15]], dtype=i64)
     """
     return _cumulative_sum(a, axis, out)
+
+
+def curve_mul(scalars: Tensor, points: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = scalars * points`, element by element: a multiple of a point each, in affine
+    coordinates. Many multiples of one point are taken from a table of its multiples.
+
+    Parameters
+    ----------
+    scalars
+        Elements of the scalar field of `points`.
+    points
+        Points; broadcast with `scalars`.
+    out
+        Points of the dtype of `points`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> scalars = cw.ops.zeros([2, 3], "bn254.fr")
+    >>> point = cw.ops.zeros([1], "bn254.g1")
+    >>> cw.ops.curve_mul(scalars, point).shape
+    (2, 3)
+    """
+    return _curve_mul(scalars, points, out)
 
 
 def distribute_powers(a: Tensor, powers: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -2951,6 +2979,32 @@ def moveaxis(a: Tensor, source: int, destination: int) -> Tensor:
     (3, 4, 2)
     """
     return _moveaxis(a, source, destination)
+
+
+def msm(scalars: Tensor, bases: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out[..] = sum_i scalars[.., i] * bases[i]`, multiples of points of one curve, by
+    Pippenger's buckets (FOCS 1976): several rows of scalars share the bases. Equal, opposite and
+    infinite points are points like any other; zeros and ones are cheap. A sum of nothing is the
+    point at infinity. Takes a time that depends on the scalars.
+
+    Parameters
+    ----------
+    scalars
+        `[.., n]`, elements of the bases' scalar field.
+    bases
+        `[n]`, points.
+    out
+        `[..]`, points of the dtype of `bases`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> scalars = cw.ops.zeros([2, 3], "bn254.fr")
+    >>> bases = cw.ops.zeros([3], "bn254.g1")
+    >>> cw.ops.msm(scalars, bases).shape
+    (2,)
+    """
+    return _msm(scalars, bases, out)
 
 
 def multiply(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -9,6 +9,7 @@
 mod args;
 mod contents;
 mod creation;
+mod curve;
 pub mod elementwise;
 mod error;
 mod expansion;

@@ -2,8 +2,8 @@
 
 use crate::op::{Form, OpDef, Origin};
 use crate::{
-    creation, elementwise, field, gadget, hash, layout, linear, modular, ntt, poly, reduction,
-    rlwe, rns, sorting,
+    creation, curve, elementwise, field, gadget, hash, layout, linear, modular, ntt, poly,
+    reduction, rlwe, rns, sorting,
 };
 use cloakwork_ir::Generation;
 use std::collections::HashMap;
@@ -53,6 +53,7 @@ pub static ALL: &[&OpDef] = &[
     &reduction::sums::COUNT_NONZERO,
     &reduction::cumulative::CUMULATIVE_PROD,
     &reduction::cumulative::CUMULATIVE_SUM,
+    &curve::curve_mul::DEF,
     &layout::device_to_host::DEF,
     &poly::powers::DISTRIBUTE,
     &elementwise::arithmetic::DIVIDE,
@@ -118,6 +119,7 @@ pub static ALL: &[&OpDef] = &[
     &modular::modneg::DEF,
     &modular::modsum::DEF,
     &layout::moveaxis::DEF,
+    &curve::msm::DEF,
     &elementwise::arithmetic::MULTIPLY,
     &elementwise::arithmetic::NEGATIVE,
     &layout::new_reference::DEF,

@@ -52,6 +52,7 @@ impl Family {
                 | Self::Sorting
                 | Self::Linear
                 | Self::Creation
+                | Self::Curve
                 | Self::Field
                 | Self::Poly
         )

@@ -143,7 +143,7 @@ CW_INLINE void Untranspose4(const __m512i (&word)[4], __m512i (&pair)[4]) {
 
 // Words of elements at eight places.
 template <int words>
-CW_INLINE void GatherWords(const u64* const (&at)[8], __m512i (&word)[words]) {
+CW_INLINE void GatherWords(const u64* const* at, __m512i (&word)[words]) {
   if constexpr (words == 4) {
     __m512i pair[4];
     for (int i = 0; i < 4; ++i) {
@@ -161,7 +161,7 @@ CW_INLINE void GatherWords(const u64* const (&at)[8], __m512i (&word)[words]) {
 }
 
 template <int words>
-CW_INLINE void ScatterWords(const __m512i (&word)[words], u64* const (&at)[8]) {
+CW_INLINE void ScatterWords(const __m512i (&word)[words], u64* const* at) {
   if constexpr (words == 4) {
     __m512i pair[4];
     Untranspose4(word, pair);
@@ -337,6 +337,33 @@ CW_INLINE __mmask8 IsTimes(const FieldX8<P>& a) {
 }
 
 // ---- products
+
+// (a b + c d) / R mod p, normal; below (1 + (x y + z w) / kRoom) p.
+template <class P>
+CW_INLINE FieldX8<P> MulSum(const FieldX8<P>& a, const FieldX8<P>& b, const FieldX8<P>& c,
+                            const FieldX8<P>& d) {
+  constexpr int n = FieldX8<P>::kLimbs;
+  constexpr auto p = FieldX8<P>::template kTimes<1>;
+  const __m512i zero = _mm512_setzero_si512();
+  __m512i t[n];
+  for (int j = 0; j < n; ++j) t[j] = zero;
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) t[j] = _mm512_madd52lo_epu64(t[j], a.limb[j], b.limb[i]);
+    for (int j = 0; j < n; ++j) t[j] = _mm512_madd52lo_epu64(t[j], c.limb[j], d.limb[i]);
+    const __m512i m = _mm512_madd52lo_epu64(zero, t[0], Word8(FieldX8<P>::kInverse));
+    for (int j = 0; j < n; ++j) t[j] = _mm512_madd52lo_epu64(t[j], m, Word8(p.word[j]));
+    const __m512i carry = _mm512_srli_epi64(t[0], 52);
+    for (int j = 0; j < n; ++j) {
+      t[j] = _mm512_madd52hi_epu64(j + 1 < n ? t[j + 1] : zero, a.limb[j], b.limb[i]);
+    }
+    for (int j = 0; j < n; ++j) t[j] = _mm512_madd52hi_epu64(t[j], c.limb[j], d.limb[i]);
+    for (int j = 0; j < n; ++j) t[j] = _mm512_madd52hi_epu64(t[j], m, Word8(p.word[j]));
+    t[0] = _mm512_add_epi64(t[0], carry);
+  }
+  FieldX8<P> r;
+  for (int j = 0; j < n; ++j) r.limb[j] = t[j];
+  return Normal(r);
+}
 
 // a b / R mod p, below (1 + x y / kRoom) p, normal.
 template <class P>

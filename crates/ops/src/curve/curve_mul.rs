@@ -1,0 +1,73 @@
+//! `curve_mul`: multiples of points.
+
+use super::require_scalars;
+use crate::op::{Param, ParamKind};
+use crate::{
+    Access, Aliasing, Args, Body, Family, Form, KernelBody, Launch, OpDef, OpError, OutRule, rules,
+};
+use cloakwork_ir::{POINT_DTYPES, Type};
+use smallvec::{SmallVec, smallvec};
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "curve_mul",
+    family: Family::Curve,
+    doc: "`out = scalars * points`, element by element: a multiple of a point each, in affine \
+          coordinates. Many multiples of one point are taken from a table of its multiples.",
+    params: &[
+        Param::new(
+            "scalars",
+            ParamKind::Tensor,
+            "elements of the scalar field of `points`",
+        ),
+        Param::new(
+            "points",
+            ParamKind::Tensor,
+            "points; broadcast with `scalars`",
+        ),
+        Param::new("out", ParamKind::Out, "points of the dtype of `points`"),
+    ],
+    forms: &[Form::own("curve_mul", &["scalars", "points", "out"])],
+    body: Body::Kernel(KernelBody {
+        infer,
+        checks: &[],
+        out: OutRule::Broadcast,
+        dtypes: &[],
+        aliasing: Aliasing::Never,
+        access: Access::Write,
+        launch,
+        reference: None,
+        temporary: None,
+        elementwise: None,
+        expand: None,
+    }),
+    operations: rules::out_elements,
+    laws: &[],
+};
+
+fn infer(args: &Args) -> Result<Type, OpError> {
+    let (scalars, points) = (args.tensor("scalars")?, args.tensor("points")?);
+    rules::dtype_in("points", points, &POINT_DTYPES)?;
+    require_scalars(scalars, points.dtype)?;
+    let shape = scalars.shape().broadcast(points.shape());
+    let shape =
+        shape.ok_or_else(|| rules::no_broadcast("points", points.shape(), scalars.shape()))?;
+    Ok(Type::new(points.dtype, shape))
+}
+
+/// About the nanoseconds of a multiple: what the units' last dimension, which is none, says.
+const MULTIPLE_NS: i64 = 5000;
+
+fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    let operands = [
+        args.input("out")?,
+        args.input("scalars")?,
+        args.input("points")?,
+    ];
+    let mut launch = Launch::elementwise("curve_mul", args.tensor("out")?.shape(), &operands)?;
+    launch.dims.push(MULTIPLE_NS);
+    for operand in &mut launch.operands {
+        operand.strides.push(0);
+    }
+    Ok(smallvec![launch])
+}

@@ -1,0 +1,80 @@
+//! `msm`: sums of multiples of points.
+
+use super::product::Product;
+use super::require_scalars;
+use crate::op::{Param, ParamKind};
+use crate::{
+    Access, Aliasing, Args, Body, Code, Family, Form, KernelBody, OpDef, OpError, OutRule,
+    geometry, rules,
+};
+use cloakwork_ir::{POINT_DTYPES, Type};
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "msm",
+    family: Family::Curve,
+    doc: "`out[..] = sum_i scalars[.., i] * bases[i]`, multiples of points of one curve, by \
+          Pippenger's buckets (FOCS 1976): several rows of scalars share the bases. Equal, \
+          opposite and infinite points are points like any other; zeros and ones are cheap. A sum \
+          of nothing is the point at infinity. Takes a time that depends on the scalars.",
+    params: &[
+        Param::new(
+            "scalars",
+            ParamKind::Tensor,
+            "`[.., n]`, elements of the bases' scalar field",
+        ),
+        Param::new("bases", ParamKind::Tensor, "`[n]`, points"),
+        Param::new(
+            "out",
+            ParamKind::Out,
+            "`[..]`, points of the dtype of `bases`",
+        ),
+    ],
+    forms: &[Form::own("msm", &["scalars", "bases", "out"])],
+    body: Body::Kernel(KernelBody {
+        infer,
+        checks: &[],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Never,
+        access: Access::Write,
+        launch: |args| Product::of(args)?.launches(args),
+        reference: None,
+        temporary: Some(|args| Product::of(args)?.temporary_bytes()),
+        elementwise: None,
+        expand: None,
+    }),
+    operations,
+    laws: &[],
+};
+
+/// Most bases of a call: indices and a sign take 32 bits.
+const MOST: u64 = 1 << 31;
+
+fn infer(args: &Args) -> Result<Type, OpError> {
+    let (scalars, bases) = (args.tensor("scalars")?, args.tensor("bases")?);
+    rules::dtype_in("bases", bases, &POINT_DTYPES)?;
+    require_scalars(scalars, bases.dtype)?;
+    rules::rank_is("bases", bases, 1)?;
+    let [rows @ .., count] = scalars.dims() else {
+        return Err(OpError::new(
+            Code::Shape,
+            "scalars",
+            "one axis or more",
+            "none",
+        ));
+    };
+    if bases.dims() != [*count] || *count >= MOST {
+        let expected = format!("as many points as a row has scalars, {count}, below 2^31");
+        let got = bases.shape().to_string();
+        return Err(OpError::new(Code::Shape, "bases", expected, got));
+    }
+    Ok(Type::new(bases.dtype, geometry::shape("out", rows)?))
+}
+
+/// Scalars times points.
+fn operations(args: &Args) -> u64 {
+    let elements = |dims: &[u64]| dims.iter().fold(1_u64, |all, &dim| all.saturating_mul(dim));
+    args.tensor("scalars")
+        .map_or(0, |scalars| elements(scalars.dims()))
+}

@@ -1,0 +1,67 @@
+// What formulas of curves are written over: one element, or eight, of a prime field or of its
+// quadratic extension.
+//
+// A lane type V has kLanes; kWords, of an element; Scalar, the type of one element; kFresh. Ranges
+// are multiples of p, and a bound k of a function is one of its first operand. An element that
+// GatherFresh read from a tensor is "fresh", below kFresh; what Settle gives, and Keep stores for
+// GatherKept, is "settled", below kSettled. Loose values have limbs that carry: they are made tight
+// or settled before they are multiplied. Masks have a bit a lane.
+#ifndef CLOAKWORK_KERNELS_CURVE_LANES_H_
+#define CLOAKWORK_KERNELS_CURVE_LANES_H_
+
+#include "kernels/curve/eight_lanes.h"
+#include "kernels/curve/eight_lanes2.h"
+#include "kernels/curve/one_lane.h"
+
+namespace cw {
+namespace {
+
+// Fits the words of an element.
+constexpr u64 kSettled = 2;
+
+// What computes on coordinates of a type.
+template <class F>
+struct LanesFor {
+  using V = OneLane<F>;
+};
+#if defined(__AVX512IFMA__)
+template <class P>
+struct LanesFor<Fp<P>> {
+  using V = EightLanes<P>;
+};
+template <class P>
+struct LanesFor<Fp2<Fp<P>>> {
+  using V = EightLanes2<P>;
+};
+#endif
+
+template <class V>
+CW_INLINE V GatherFresh(const u64* const* at) {
+  return GatherFresh(at, static_cast<const V*>(nullptr));
+}
+template <class V>
+CW_INLINE V GatherKept(const u64* const* at) {
+  return GatherKept(at, static_cast<const V*>(nullptr));
+}
+// One in every lane, settled.
+template <class V>
+inline V OneLanes() {
+  typename V::Scalar one[V::kLanes];
+  for (int i = 0; i < V::kLanes; ++i) one[i] = OneOf<typename V::Scalar>();
+  return FromScalars(one, static_cast<const V*>(nullptr));
+}
+template <class V>
+inline V ZeroLanesOf() {
+  V zero;
+  memset(&zero, 0, sizeof zero);
+  return zero;
+}
+template <u64 k, class V>
+CW_INLINE V SubTight(const V& a, const V& b) {
+  return Tighten(SubLoose<k>(a, b));
+}
+
+}  // namespace
+}  // namespace cw
+
+#endif  // CLOAKWORK_KERNELS_CURVE_LANES_H_

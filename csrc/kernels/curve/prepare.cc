@@ -1,0 +1,27 @@
+// The scratch that kernels of this family ask for.
+#include "kernels/curve/derived.h"
+#include "kernels/curve/msm_shape.h"
+
+namespace cw {
+namespace {
+
+u64 MsmScratchBytes(const cw_launch& launch, u64 point_bytes) {
+  const MsmWindowsShape shape(launch.params);
+  return WindowLayout(point_bytes / 16, Min(shape.chunk, shape.count), shape.window_bits).bytes;
+}
+
+u64 TableBytes(u64 point_bytes) { return kTableWindows * kTableMultiples * point_bytes; }
+
+}  // namespace
+}  // namespace cw
+
+extern "C" {
+uint64_t cw_msm_scratch_bytes_64(const cw_launch* l) { return cw::MsmScratchBytes(*l, 64); }
+uint64_t cw_msm_scratch_bytes_96(const cw_launch* l) { return cw::MsmScratchBytes(*l, 96); }
+uint64_t cw_msm_scratch_bytes_128(const cw_launch* l) { return cw::MsmScratchBytes(*l, 128); }
+uint64_t cw_msm_scratch_bytes_192(const cw_launch* l) { return cw::MsmScratchBytes(*l, 192); }
+uint64_t cw_curve_mul_scratch_bytes_64(const cw_launch*) { return cw::TableBytes(64); }
+uint64_t cw_curve_mul_scratch_bytes_96(const cw_launch*) { return cw::TableBytes(96); }
+uint64_t cw_curve_mul_scratch_bytes_128(const cw_launch*) { return cw::TableBytes(128); }
+uint64_t cw_curve_mul_scratch_bytes_192(const cw_launch*) { return cw::TableBytes(192); }
+}
