@@ -31,7 +31,7 @@ pub static DEF: OpDef = OpDef {
     body: Body::Kernel(KernelBody {
         infer,
         checks: &[],
-        out: OutRule::Broadcast,
+        out: OutRule::Exact,
         dtypes: &[],
         aliasing: Aliasing::Never,
         access: Access::Write,
