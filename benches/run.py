@@ -223,6 +223,11 @@ def zk() -> None:
     subprocess.run([sys.executable, str(ROOT / "benches" / "zk.py"), "1"], check=True)
 
 
+def groth16() -> None:
+    """A proof of one block of SHA-256, whole processes; peer: snarkjs, from npm."""
+    subprocess.run([sys.executable, str(ROOT / "benches" / "zk_groth16.py")], check=True)
+
+
 BENCHES: dict[str, Callable[[], None]] = {
     "kernels": kernels,
     "overhead": overhead,
@@ -232,6 +237,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "tensor": tensor,
     "fhe": fhe,
     "zk": zk,
+    "groth16": groth16,
 }
 
 if __name__ == "__main__":

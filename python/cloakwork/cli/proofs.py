@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cloakwork.cli.words import DIFFERS, in_words
+from cloakwork.cli.words import DIFFERS, in_words, say
 
 _VkeyFile = Annotated[
     Path, typer.Argument(help="The verifying key: snarkjs's vkey.json.", show_default=False)
@@ -16,11 +16,62 @@ _PublicFile = Annotated[
     Path, typer.Argument(help="The public signals: public.json.", show_default=False)
 ]
 _ProofFile = Annotated[Path, typer.Argument(help="The proof: proof.json.", show_default=False)]
+_ZkeyFile = Annotated[
+    Path, typer.Argument(help="The proving key: circuit.zkey.", show_default=False)
+]
+_WtnsFile = Annotated[Path, typer.Argument(help="The witness: witness.wtns.", show_default=False)]
+_R1csFile = Annotated[
+    Path, typer.Argument(help="The circuit: what circom --r1cs writes.", show_default=False)
+]
 
 
 def add(app: typer.Typer) -> None:
     """Add these commands."""
-    app.command()(verify)
+    for command in (setup, prove, verify):
+        app.command()(command)
+
+
+def setup(
+    context: typer.Context,
+    r1cs: _R1csFile,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Where the proving key goes.")],
+    vkey: Annotated[Path | None, typer.Option(help="Where the verifying key goes.")] = None,
+) -> None:
+    """Make Groth16 keys for a circuit WITHOUT a ceremony: for tests, not for others' trust."""
+    with in_words(context.obj):
+        from cloakwork.zk import groth16
+
+        key = groth16.setup(r1cs, out)
+        if vkey is not None:
+            key.verifying_key.save(vkey)
+        say(
+            "no ceremony was held: whoever made this key could prove what is false. "
+            "For keys that others trust: snarkjs powersoftau, groth16 setup, zkey contribute"
+        )
+
+
+def prove(
+    context: typer.Context,
+    zkey: _ZkeyFile,
+    witness: _WtnsFile,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Where the proof goes.")] = Path(
+        "proof.json"
+    ),
+    public: Annotated[Path, typer.Option(help="Where the public signals go.")] = Path(
+        "public.json"
+    ),
+    r1cs: Annotated[
+        Path | None,
+        typer.Option(help="The circuit: names the first constraint that a wrong witness fails."),
+    ] = None,
+) -> None:
+    """Prove under Groth16 that a witness satisfies a circuit; snarkjs verifies the proof."""
+    with in_words(context.obj):
+        from cloakwork.zk import groth16
+
+        proof, signals = groth16.prove(zkey, witness, r1cs=r1cs)
+        proof.save(out)
+        signals.save(public)
 
 
 def verify(context: typer.Context, vkey: _VkeyFile, public: _PublicFile, proof: _ProofFile) -> None:

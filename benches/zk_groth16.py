@@ -1,0 +1,100 @@
+"""Groth16 against snarkjs: whole processes that prove one block of SHA-256, in turns, two threads.
+
+The circuit (circomlib's Sha256 over 440 bits, 2^15 points) is compiled by circom2 and its witness
+computed by snarkjs, both from npm; keys are made by `cloakwork setup`, whose time is shown beside.
+What is asked: at least 9 times as fast as snarkjs, and at most 0.15 s.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from cloakwork.demo.merkle import CIRCUITS
+from cloakwork.demo.node import Missing, Node
+
+ROOT = Path(__file__).resolve().parent.parent
+ROUNDS = 5
+BITS = 440
+RATIO, SECONDS = 9.0, 0.15
+
+CIRCUIT = f"""pragma circom 2.1.0;
+include "sha256/sha256.circom";
+component main = Sha256({BITS});
+"""
+
+
+def main() -> int:
+    """Prove the same statement by both, and print how long each took."""
+    try:
+        node = Node.install(CIRCUITS / "package.json", ROOT / "out" / "node")
+    except Missing as missing:
+        print(f"snarkjs is left out, and so is this: {missing}")
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        return _compare(node, Path(folder))
+
+
+def _compare(node: Node, at: Path) -> int:
+    _circuit(node, at)
+    begin = time.perf_counter()
+    _ours(at, "setup", "sha.r1cs", "-o", "sha.zkey", "--vkey", "vkey.json")
+    print(f"keys, without a ceremony       {time.perf_counter() - begin:7.2f} s")
+    theirs = str(node.folder / "node_modules" / ".bin" / "snarkjs")
+    command = ["groth16", "prove", "sha.zkey", "sha.wtns", "p.json", "s.json"]
+    times: dict[str, list[float]] = {"ours": [], "snarkjs": []}
+    for _ in range(ROUNDS):
+        begin = time.perf_counter()
+        _ours(at, "prove", "sha.zkey", "sha.wtns", "-o", "proof.json")
+        times["ours"].append(time.perf_counter() - begin)
+        begin = time.perf_counter()
+        subprocess.run([theirs, *command], cwd=at, check=True, capture_output=True)
+        times["snarkjs"].append(time.perf_counter() - begin)
+    done = subprocess.run(
+        [theirs, "groth16", "verify", "vkey.json", "public.json", "proof.json"],
+        cwd=at, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    assert "OK!" in done.stdout, done.stdout
+    ours, snarkjs = min(times["ours"]), min(times["snarkjs"])
+    print(f"whole process, Cloakwork       {ours:7.3f} s   asked: {SECONDS}")
+    print(f"whole process, snarkjs         {snarkjs:7.3f} s")
+    print(f"ratio                          {snarkjs / ours:7.1f}     asked: {RATIO}")
+    print(f"of it the interpreter's start  {_start(at):7.3f} s")
+    return 0
+
+
+def _circuit(node: Node, at: Path) -> None:
+    (at / "sha.circom").write_text(CIRCUIT)
+    shutil.copytree(node.folder / "node_modules" / "circomlib" / "circuits", at / "lib")
+    node.run("circom2", "sha.circom", "--r1cs", "--wasm", "--O1", "-l", "lib", at=at)
+    bits = [(7 * place + place // 3) % 5 % 2 for place in range(BITS)]
+    (at / "input.json").write_text(json.dumps({"in": bits}))
+    program = str(Path("sha_js") / "sha.wasm")
+    node.run("snarkjs", "wtns", "calculate", program, "input.json", "sha.wtns", at=at)
+
+
+def _ours(at: Path, *arguments: str) -> None:
+    code = "import sys; from cloakwork.cli import main; sys.exit(main())"
+    environment = {**os.environ, "CLOAKWORK_THREADS": "2"}
+    command = [sys.executable, "-c", code, *arguments]
+    subprocess.run(command, cwd=at, check=True, capture_output=True, env=environment)
+
+
+def _start(at: Path) -> float:
+    """Seconds until the command line is there: imports, and nothing proved."""
+    times = []
+    for _ in range(ROUNDS):
+        begin = time.perf_counter()
+        _ours(at, "--version")
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

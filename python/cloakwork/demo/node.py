@@ -1,0 +1,65 @@
+"""Programs of npm that a demonstration runs beside: the compiler and the verifier of others."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+# Seconds after which a download or a program of others is given up.
+_PATIENCE = 300
+# Nothing of a package runs at its installation, and a network that does not answer is given up.
+_QUICKLY = ("--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1")
+
+
+class Missing(Exception):
+    """Why there is no node, or not what it should run; a sentence."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """Packages of a lock file, installed in a folder."""
+
+    folder: Path
+
+    @classmethod
+    def install(cls, manifest: Path, folder: Path) -> Node:
+        """Install what `package-lock.json` beside the manifest pins, unless it is there already.
+
+        Raises Missing where node or npm is absent, or the packages cannot be had.
+        """
+        for tool in ("node", "npm"):
+            if shutil.which(tool) is None:
+                raise Missing(f"{tool} is not installed")
+        lock = manifest.with_name("package-lock.json")
+        stamp = folder / "installed"
+        if not stamp.exists() or stamp.read_bytes() != lock.read_bytes():
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copy(manifest, folder / "package.json")
+            shutil.copy(lock, folder / "package-lock.json")
+            try:
+                _run(["npm", "ci", *_QUICKLY], folder)
+            except Missing as error:
+                raise Missing(f"npm cannot install circom2 and snarkjs: {error}") from None
+            stamp.write_bytes(lock.read_bytes())
+        return cls(folder)
+
+    def run(self, tool: str, *arguments: str, at: Path) -> subprocess.CompletedProcess[str]:
+        """Run a package's program in a folder; Missing if it ends in any other way than well."""
+        program = self.folder / "node_modules" / ".bin" / tool
+        return _run([str(program.resolve()), *arguments], at)
+
+
+def _run(command: list[str], at: Path) -> subprocess.CompletedProcess[str]:
+    try:
+        done = subprocess.run(
+            command, cwd=at, capture_output=True, text=True, timeout=_PATIENCE, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Missing(f"{command[0]}: {error}") from None
+    if done.returncode:
+        lines = (done.stdout + done.stderr).strip().splitlines()
+        words = lines[-1] if lines else f"exit status {done.returncode}"
+        raise Missing(f"{Path(command[0]).name}: {words}")
+    return done
