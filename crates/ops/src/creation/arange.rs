@@ -23,7 +23,7 @@ pub static DEF: OpDef = OpDef {
     body: Body::Kernel(KernelBody {
         infer: |args| {
             let (start, step) = (args.tensor("start")?, args.tensor("step")?);
-            if start.dtype == DType::Bool || start.dtype.is_complex() {
+            if start.dtype == DType::Bool || start.dtype.is_complex() || !start.dtype.is_number() {
                 let got = start.dtype.name();
                 return Err(OpError::new(
                     Code::Dtype,

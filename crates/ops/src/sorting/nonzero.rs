@@ -2,7 +2,8 @@
 
 use crate::op::{Param, ParamKind};
 use crate::{
-    Access, Aliasing, Body, Extents, Family, Form, KernelBody, Launch, OpDef, OutRule, geometry,
+    Access, Aliasing, Body, Code, Extents, Family, Form, KernelBody, Launch, OpDef, OpError,
+    OutRule, geometry,
 };
 use cloakwork_ir::{DType, Type};
 use smallvec::smallvec;
@@ -26,7 +27,12 @@ pub static DEF: OpDef = OpDef {
     forms: &[Form::own("nonzero", &["a", "count", "out"])],
     body: Body::Kernel(KernelBody {
         infer: |args| {
-            let rank = args.tensor("a")?.view.rank() as u64;
+            let a = args.tensor("a")?;
+            if !a.dtype.is_number() {
+                let got = a.dtype.name();
+                return Err(OpError::new(Code::Dtype, "a", "numbers", got));
+            }
+            let rank = a.view.rank() as u64;
             let shape = geometry::shape("count", &[args.int("count")? as u64, rank])?;
             Ok(Type::new(DType::I64, shape))
         },

@@ -56,7 +56,7 @@ order!(
 );
 
 fn infer(args: &Args, gives: fn(DType) -> DType) -> Result<Type, OpError> {
-    let real = |dtype: DType| (!dtype.is_complex()).then_some(dtype);
+    let real = |dtype: DType| (dtype.is_number() && !dtype.is_complex()).then_some(dtype);
     let same = along::infer_same(args, real)?;
     Ok(Type::new(gives(same.dtype), same.shape))
 }

@@ -31,7 +31,8 @@ pub static DEF: OpDef = OpDef {
     body: Body::Kernel(KernelBody {
         infer: |args| {
             let (values, sorted) = (args.tensor("values")?, args.tensor("sorted")?);
-            if values.dtype.is_complex() || values.dtype == DType::Bool {
+            if values.dtype.is_complex() || values.dtype == DType::Bool || !values.dtype.is_number()
+            {
                 let got = values.dtype.name();
                 return Err(OpError::new(Code::Dtype, "values", "real numbers", got));
             }
