@@ -289,4 +289,4 @@ def _wanted(dtype: DType) -> str:
         return f"an integer from 0 to p - 1 of {dtype}; reduce it modulo p"
     _size, count = _COORDINATES[dtype.name]
     shape = "(x, y)" if count == 2 else "((x0, x1), (y0, y1))"
-    return f"a point {shape} of {dtype}, on the curve and in its subgroup, or None for infinity"
+    return f"a point {shape} of {dtype}, coordinates below the prime, or None for infinity"

@@ -188,3 +188,42 @@ def test_a_transcripts_state_is_a_tensor_that_pickles() -> None:
     transcript.write(9)
     again = pickle.loads(pickle.dumps(transcript))
     assert int(again.challenge()) == int(transcript.challenge())
+
+
+def encoded(curve: str, point: tuple[int, int]) -> tuple[bytes, bytes]:
+    """What halo2 hashes of a point, and what it writes."""
+    x, y = point
+    if curve == "bn254":
+        compressed = bytearray(x.to_bytes(32, "little"))
+        compressed[31] |= (y & 1) << 7
+        return x.to_bytes(32, "little") + y.to_bytes(32, "little"), bytes(compressed)
+    compressed = bytearray(x.to_bytes(48, "big"))
+    compressed[0] |= 0x80 | (0x20 if y > CURVES[curve] // 2 else 0)
+    return x.to_bytes(48, "big") + y.to_bytes(48, "big"), bytes(compressed)
+
+
+@pytest.mark.parametrize("curve", list(CURVES))
+@pytest.mark.parametrize("name", ["blake2b", "keccak256"])
+def test_points_are_absorbed_by_coordinates_and_written_compressed(name: str, curve: str) -> None:
+    p = CURVES[curve]
+    generator = zk.curve(curve).g1_generator.item()
+    points = [oracle.multiply_point(k, generator, p) for k in (1, 2, 3, 12345)]
+    points.append((points[0][0], p - points[0][1]))
+    transcript = zk.Transcript(f"{curve}.fr", hash=name)  # type: ignore[arg-type]
+    tensor = cw.asarray(points, dtype=f"{curve}.g1")
+    transcript.absorb(tensor[:2])
+    transcript.write(tensor[2:])
+    log = b"".join(b"\x01" + encoded(curve, point)[0] for point in points) + b"\x00"
+    assert int(transcript.challenge()) == oracle.challenge(name, log, oracle.P[f"{curve}.fr"])
+    proof = b"".join(encoded(curve, point)[1] for point in points[2:])
+    assert bytes(np.asarray(transcript.proof())) == proof
+
+
+def test_a_point_at_infinity_is_refused_and_changes_nothing() -> None:
+    transcript = zk.Transcript("bn254.fr")
+    before = transcript.state.tolist()
+    points = cw.asarray([(1, 2), None], dtype="bn254.g1")
+    for take in (transcript.absorb, transcript.write):
+        with pytest.raises(OpError, match="infinity, at row-major place 1"):
+            take(points)
+    assert transcript.state.tolist() == before

@@ -1,0 +1,75 @@
+"""Points of curves as dtypes of the tensor, held to affine arithmetic on Python's integers."""
+
+from __future__ import annotations
+
+import operator
+
+import cloakwork as cw
+import pytest
+from cloakwork import zk
+from cloakwork.errors import ParamError
+
+from python import zk_oracles as oracle
+
+SIZES = oracle.BYTES
+CURVES = ["bn254", "bls12_381"]
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_points_go_in_and_come_out(name: str) -> None:
+    curve = zk.curve(name)
+    p = oracle.P[f"{name}.fq"]
+    one = curve.g1_generator.item()
+    points = [oracle.multiply_point(k, one, p) for k in range(4)]
+    a = cw.asarray(points, dtype=f"{name}.g1")
+    assert a.tolist() == points
+    assert points[0] is None
+    assert cw.asarray([points[:2], points[2:]], dtype=curve.g1).tolist() == [points[:2], points[2:]]
+    assert [bool(point) for point in a] == [False, True, True, True]
+    size = SIZES[f"{name}.fq"]
+    encoded = b"".join(
+        bytes(2 * size) if q is None else b"".join(c.to_bytes(size, "little") for c in q)
+        for q in points
+    )
+    assert a.to_bytes() == encoded
+    assert cw.asarray(encoded, dtype=a.dtype).tolist() == points
+    two = curve.g2_generator
+    assert cw.asarray([two.item(), None], dtype=curve.g2).tolist() == [two.item(), None]
+    with pytest.raises(TypeError):
+        int(a[1])
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_what_is_no_point_is_refused_by_its_place(name: str) -> None:
+    curve = zk.curve(name)
+    x, y = curve.g1_generator.item()
+    p = oracle.P[f"{name}.fq"]
+    for wrong in [(x + p, y), (x, -y), (1, 2, 3), 5, "text"]:
+        with pytest.raises(ParamError, match=r"obj\[1\]: "):
+            cw.asarray([(x, y), wrong], dtype=curve.g1)
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_points_have_multiples(name: str) -> None:
+    curve = zk.curve(name)
+    p, r = oracle.P[f"{name}.fq"], oracle.P[f"{name}.fr"]
+    one = curve.g1_generator.item()
+    points = [oracle.multiply_point(k, one, p) for k in (0, 1, 2, 5)]
+    a = cw.asarray(points, dtype=curve.g1)
+    for k in (0, 1, 7, r - 1, -3):
+        expected = [oracle.multiply_point(k % r, point, p) for point in points]
+        assert (k * a).tolist() == expected
+        assert (a * k).tolist() == expected
+    scalars = cw.asarray([2, 3, 0, r - 1], dtype=curve.fr.dtype)
+    products = [
+        oracle.multiply_point(k, point, p)
+        for k, point in zip(scalars.tolist(), points, strict=True)
+    ]
+    assert (scalars * a).tolist() == products == (a * scalars).tolist()
+    with pytest.raises(TypeError):
+        operator.add(a, 1)
+
+
+def test_points_are_shown_by_coordinates() -> None:
+    points = cw.asarray([(1, 2), None], dtype="bn254.g1")
+    assert repr(points) == "Tensor([(1, 2), infinity], dtype=bn254.g1)"
