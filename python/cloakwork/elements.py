@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor
 from cloakwork.errors import DTypeError, OpError, ParamError
+from cloakwork.membership import first_stranger
 
 _BN254 = 0x30644E72E131A029B85045B68181585D97816A916871CA8D3C208C16D87CFD47
 _BLS12_381 = int(
@@ -89,9 +90,16 @@ def from_values(values: Any, dtype: DType) -> Tensor:
 
 
 def from_words(words: Tensor, dtype: DType) -> Tensor:
-    """The elements of canonical words, u64 `[.., w]`; OpError names one that is not canonical."""
+    """The elements of canonical words, u64 `[.., w]`; OpError names one that is not canonical.
+
+    Raises ParamError for the first point that is not on its curve, or outside of its group.
+    """
     _known(dtype)
-    return ops.from_canonical(words, dtype)
+    made = ops.from_canonical(words, dtype)
+    if is_point(dtype) and (found := first_stranger(words, dtype)) is not None:
+        index, why = found
+        raise ParamError("obj" + "".join(f"[{i}]" for i in index), why, _wanted(dtype))
+    return made
 
 
 def from_bytes(encoded: NDArray[np.uint8], dtype: DType) -> Tensor:

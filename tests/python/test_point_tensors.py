@@ -73,3 +73,45 @@ def test_points_have_multiples(name: str) -> None:
 def test_points_are_shown_by_coordinates() -> None:
     points = cw.asarray([(1, 2), None], dtype="bn254.g1")
     assert repr(points) == "Tensor([(1, 2), infinity], dtype=bn254.g1)"
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_points_add_and_compare(name: str) -> None:
+    curve = zk.curve(name)
+    p = oracle.P[f"{name}.fq"]
+    one = curve.g1_generator.item()
+    points = [oracle.multiply_point(k, one, p) for k in (0, 1, 2, 2, 5)]
+    others = [oracle.multiply_point(k, one, p) for k in (3, 0, 2, -2 % oracle.P[f"{name}.fr"], 1)]
+    a, b = (cw.asarray(list(given), dtype=curve.g1) for given in (points, others))
+    sums = [oracle.multiply_point(k, one, p) for k in (3, 1, 4, 0, 6)]
+    assert (a + b).tolist() == sums
+    assert (a + b - b).tolist() == points
+    assert (a - a).tolist() == [None] * 5
+    negated = -a
+    assert (-negated).tolist() == points
+    assert (a == b).tolist() == [False, False, True, False, False]
+    assert (a + a == 2 * a).tolist() == [True] * 5
+    two = cw.asarray([curve.g2_generator.item(), None], dtype=curve.g2)
+    assert (two + two == 2 * two).tolist() == [True, True]
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_points_off_the_curve_or_outside_of_the_group_are_refused(name: str) -> None:
+    curve = zk.curve(name)
+    x, y = curve.g1_generator.item()
+    with pytest.raises(ParamError, match=r"obj\[1\]: .*not on the curve"):
+        cw.asarray([(x, y), (x, y + 1)], dtype=curve.g1)
+    (x0, x1), last = curve.g2_generator.item()
+    with pytest.raises(ParamError, match=r"obj\[0\]: .*not on the curve"):
+        cw.asarray([((x1, x0), last)], dtype=curve.g2)
+
+
+def test_a_point_of_the_curve_alone_is_not_in_the_group() -> None:
+    # x = 4 gives a point of y^2 = x^3 + 4 whose order is not r; p = 3 mod 4, so roots are powers.
+    p = oracle.P["bls12_381.fq"]
+    square = (4**3 + 4) % p
+    root = pow(square, (p + 1) // 4, p)
+    assert root * root % p == square
+    assert oracle.multiply_point(oracle.P["bls12_381.fr"], (4, root), p) is not None
+    with pytest.raises(ParamError, match=r"obj\[0\]: .*outside of the group"):
+        cw.asarray([(4, root)], dtype="bls12_381.g1")

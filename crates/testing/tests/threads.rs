@@ -1,5 +1,6 @@
 //! Programs of several threads: what the verifier says of small random ones against all orders in
 //! which their steps can run, and defects planted in a program in which nothing is wrong.
+#![allow(clippy::expect_used, clippy::panic)]
 
 use cloakwork_ir::text;
 use cloakwork_testing::{Source, execute, inputs};

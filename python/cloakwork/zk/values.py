@@ -73,7 +73,8 @@ def point(group: str = "g1", curve: str = "bn254") -> Type:
 
 def transcript(hash: str = "blake2b", curve: str = "bn254", room: int = 2**16) -> Type:
     """A Fiat-Shamir transcript with room for so many bytes."""
-    return Type("u8", (room,), json=f"transcript<{room}>:{hash}:{curve}")
+    # What was absorbed, and the proof, behind two counts.
+    return Type("u8", (16 + 2 * room,), json=f"transcript<{room}>:{hash}:{curve}")
 
 
 def bytes_of(size: int) -> Type:

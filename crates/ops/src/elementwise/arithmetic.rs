@@ -5,7 +5,7 @@ use super::{binary, unary};
 binary!(
     ADD,
     "add",
-    Rings,
+    Sums,
     Same,
     "`out = a + b`. Integers wrap.",
     Commutes
@@ -14,7 +14,7 @@ binary!(
 binary!(
     SUBTRACT,
     "subtract",
-    Rings,
+    Sums,
     Same,
     "`out = a - b`. Integers wrap."
 );
@@ -83,7 +83,7 @@ binary!(
 unary!(
     NEGATIVE,
     "negative",
-    Rings,
+    Sums,
     Same,
     "`out = -a`. Integers wrap."
 );

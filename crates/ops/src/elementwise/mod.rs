@@ -36,6 +36,8 @@ pub enum Takes {
     Any,
     /// Integers, floats and complex numbers.
     Numbers,
+    /// What has sums: integers, floats, complex numbers, elements of fields, points.
+    Sums,
     /// What has sums and products: integers, floats, complex numbers, elements of fields.
     Rings,
     /// What has quotients: floats, complex numbers, elements of fields.
@@ -78,6 +80,7 @@ impl Takes {
         match self {
             Self::Any => true,
             Self::Numbers => dtype.is_number() && !matches!(dtype, DType::Bool),
+            Self::Sums => Self::Rings.allows(dtype) || dtype.is_point(),
             Self::Rings => Self::Numbers.allows(dtype) || dtype.is_field(),
             Self::Divisible => Self::Floats.allows(dtype) || dtype.is_field(),
             Self::Comparable => Self::Ordered.allows(dtype) || dtype.is_field(),
