@@ -18,6 +18,15 @@ use std::path::PathBuf;
 /// true, the instruction, and a message or label.
 type Notice = (String, bool, String, String);
 
+/// A function: its name, patterns of what it writes and reads, attributes, what it computes.
+type Signature = (
+    &'static str,
+    Vec<&'static str>,
+    Vec<&'static str>,
+    Vec<String>,
+    String,
+);
+
 /// A program of the instruction set.
 #[pyclass(frozen, module = "cloakwork._core")]
 pub struct Instructions {
@@ -83,16 +92,9 @@ impl Instructions {
         Ok((program, notices.collect()))
     }
 
-    /// Each function: its name, patterns of what it writes and reads, attributes, and what it
-    /// computes.
+    /// All functions of the instruction set.
     #[staticmethod]
-    fn functions() -> Vec<(
-        &'static str,
-        Vec<&'static str>,
-        Vec<&'static str>,
-        Vec<String>,
-        String,
-    )> {
+    fn functions() -> Vec<Signature> {
         let one = |function: &cloakwork_formats::zk::Function| {
             let attrs = function.attrs.iter();
             let attrs = attrs.map(|attr| {
