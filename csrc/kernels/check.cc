@@ -10,6 +10,15 @@ struct __attribute__((packed)) Unaligned {
   T value;
 };
 
+// An element of a field, or a point.
+template <u32 kBytes>
+struct Wide {
+  unsigned char bytes[kBytes];
+
+  bool operator!=(const Wide& other) const { return __builtin_memcmp(bytes, other.bytes, kBytes); }
+  bool operator==(const Wide& other) const { return !(*this != other); }
+};
+
 template <class T>
 i64 FindDifference(const void* a, const i64* a_strides, const void* b, const i64* b_strides,
                    u32 rank, const i64* dims, u64* different) {
@@ -53,6 +62,18 @@ int64_t cw_find_difference(uint32_t element_bytes, const void* a, const int64_t*
       return cw::FindDifference<uint32_t>(a, a_strides, b, b_strides, rank, dims, different);
     case 16:
       return cw::FindDifference<cw::u128>(a, a_strides, b, b_strides, rank, dims, different);
+    case 32:
+      return cw::FindDifference<cw::Wide<32>>(a, a_strides, b, b_strides, rank, dims, different);
+    case 48:
+      return cw::FindDifference<cw::Wide<48>>(a, a_strides, b, b_strides, rank, dims, different);
+    case 64:
+      return cw::FindDifference<cw::Wide<64>>(a, a_strides, b, b_strides, rank, dims, different);
+    case 96:
+      return cw::FindDifference<cw::Wide<96>>(a, a_strides, b, b_strides, rank, dims, different);
+    case 128:
+      return cw::FindDifference<cw::Wide<128>>(a, a_strides, b, b_strides, rank, dims, different);
+    case 192:
+      return cw::FindDifference<cw::Wide<192>>(a, a_strides, b, b_strides, rank, dims, different);
     default:  // 8
       return cw::FindDifference<uint64_t>(a, a_strides, b, b_strides, rank, dims, different);
   }

@@ -1,7 +1,7 @@
 //! Looking at tensors: whether two are equal.
 
 use crate::abi::cw_find_difference;
-use cloakwork_ir::View;
+use cloakwork_ir::{ALL_DTYPES, View};
 use std::ffi::c_void;
 
 /// Where two tensors differ.
@@ -13,7 +13,8 @@ pub struct Difference {
     pub count: u64,
 }
 
-/// Where two tensors of `element_bytes` an element (1, 2, 4, 8 or 16) differ; `None` if nowhere.
+/// Where two tensors of `element_bytes` an element (the size of some dtype) differ; `None` if
+/// nowhere.
 ///
 /// Views of different shapes, or that reach beyond their bytes, differ everywhere.
 #[must_use]
@@ -26,7 +27,10 @@ pub fn find_difference(
         first: 0,
         count: a_view.shape.elements(),
     });
-    if a_view.shape != b_view.shape || !matches!(element_bytes, 1 | 2 | 4 | 8 | 16) {
+    let is_known = ALL_DTYPES
+        .iter()
+        .any(|dtype| dtype.size_bytes() == element_bytes);
+    if a_view.shape != b_view.shape || !is_known {
         return everywhere;
     }
     let (Some(a), Some(b)) = (
@@ -129,6 +133,12 @@ mod tests {
                 count: 2
             })
         );
+        // Elements of several words: fields and points.
+        for (size, first) in [(32, 175), (64, 87), (192, 29)] {
+            let wide = View::contiguous(shape(&[40.max(first + 1)]));
+            let found = find_difference(size, (&a, &wide), (&b, &wide));
+            assert_eq!(found, Some(Difference { first, count: 1 }), "{size}");
+        }
         // Misaligned bytes are looked at too.
         let shifted: Vec<u8> = std::iter::once(0).chain(b.iter().copied()).collect();
         let found = find_difference(8, (&a, &view), (&shifted[1..], &view));
