@@ -88,7 +88,14 @@ def test_ctrl_c_ends_the_waiting_for_a_pipe(tmp_path: Path) -> None:
                 writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
             except OSError:
                 time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
+        # A signal between opening and reading interrupts neither: it is sent until it is heard.
+        for _ in range(100):
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(timeout=0.3)
+                break
+            except subprocess.TimeoutExpired:
+                continue
         _, err = process.communicate(timeout=30)
         if writer is not None:
             os.close(writer)
