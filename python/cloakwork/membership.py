@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor
+from cloakwork.moduli import ORDERS
 
 _B = {
     "bn254.g1": (3,),
@@ -23,11 +24,6 @@ _B = {
 }
 # All points of BN254 over its base field are in the group of prime order.
 _WHOLE = ("bn254.g1",)
-_ORDERS = {
-    "bn254": 0x30644E72E131A029B85045B68181585D2833E84879B9709143E1F593F0000001,
-    "bls12_381": 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001,
-}
-
 # An element of the extension, or of the base field alone.
 Coordinate = tuple[Tensor, ...]
 
@@ -97,6 +93,6 @@ def _in_group(points: Tensor) -> NDArray[np.bool_]:
     """Whether r - 1 times each point is its opposite, r the order of the group."""
     curve = points.dtype.name.split(".")[0]
     field = _core.dtype(f"{curve}.fr")
-    scalar = _elements(_encoded((_ORDERS[curve] - 1,), field.itemsize // 8), field)
+    scalar = _elements(_encoded((ORDERS[curve] - 1,), field.itemsize // 8), field)
     products = _core.Op("curve_mul")(scalar[0], points)
     return np.asarray(ops.equal(products, ops.negative(points)))

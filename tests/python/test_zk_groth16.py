@@ -12,9 +12,9 @@ from cloakwork import cli, zk
 from cloakwork.demo import merkle
 from cloakwork.demo.node import Missing, Node
 from cloakwork.errors import LoadError, ParamError, ProofError, WitnessError
+from cloakwork.moduli import ORDERS
 from cloakwork.zk.groth16 import Prover
 from cloakwork.zk.groth16.algebra import point_bytes, scalars
-from cloakwork.zk.statements import SCALAR_PRIMES
 from rich.console import Console
 
 ROOT = Path(__file__).parents[2]
@@ -75,7 +75,7 @@ def test_blinding_is_drawn_over_the_whole_field(monkeypatch: pytest.MonkeyPatch)
         return bound - 1
 
     monkeypatch.setattr(secrets, "randbelow", draw)
-    base, prime = VECTORS / "bn128", SCALAR_PRIMES["bn254"]
+    base, prime = VECTORS / "bn128", ORDERS["bn254"]
     largest, _ = zk.groth16.prove(base / "mixed.zkey", base / "mixed1.wtns")
     assert bounds == [prime, prime]
     forced, _ = zk.groth16.prove(
@@ -91,7 +91,7 @@ def test_a_wrong_witness_is_refused_with_its_first_constraint(folder: str) -> No
     base = VECTORS / folder
     circuit, key = zk.read_r1cs(base / "mixed.r1cs"), key_of(folder)
     right = zk.read_wtns(base / "mixed1.wtns")
-    prime = SCALAR_PRIMES[circuit.curve]
+    prime = ORDERS[circuit.curve]
     values = [int.from_bytes(row.tobytes(), "little") for row in np.asarray(right.words)]
     for wire in range(1, circuit.wires):
         wrong = changed(right, wire)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from cloakwork import cli, zk
 from cloakwork.errors import LoadError, ParamError, ProofError
-from cloakwork.zk.statements import SCALAR_PRIMES
+from cloakwork.moduli import ORDERS
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "groth16"
 CURVES = {"bn128": "bn254", "bls12381": "bls12_381"}
@@ -94,7 +94,7 @@ def test_what_does_not_go_together_is_refused() -> None:
         zk.groth16.verify(key, signals[:2], parts)
     with pytest.raises(ProofError, match="a key over bn254, and a proof over bls12_381"):
         zk.groth16.verify(key, signals, loaded("bls12381", 1)[2])
-    prime = SCALAR_PRIMES["bn254"]
+    prime = ORDERS["bn254"]
     with pytest.raises(LoadError, match=r"public signals, \[1\]: expected a decimal string below"):
         zk.groth16.verify(key, [signals[0], str(prime), signals[2]], parts)
     with pytest.raises(ParamError, match="public signal 1"):

@@ -424,6 +424,12 @@ impl OpDef {
         self.forms.iter().any(heals)
     }
 
+    /// Whether it moves elements and nothing else, so that its operands may lie on two devices.
+    #[must_use]
+    pub fn is_transfer(&self) -> bool {
+        std::ptr::eq(self, &crate::layout::copy::DEF)
+    }
+
     /// Whether the op writes into a tensor that it is given.
     #[must_use]
     pub fn has_out(&self) -> bool {

@@ -42,6 +42,7 @@ pub const FINDING_CODES: &[&str] = &[
     "segment-nesting",
     "shadowed-name",
     "thread",
+    "transcript-order",
     "undefined-name",
     "unknown-op",
     "unwritten-read",

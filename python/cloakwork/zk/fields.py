@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from cloakwork import _core
 from cloakwork._core import DType, Tensor
 from cloakwork.arrays import DTypeLike, asarray
-from cloakwork.elements import MODULI, power, scalar
+from cloakwork.elements import power, scalar
 from cloakwork.errors import DTypeError, ParamError
+from cloakwork.moduli import MODULI
 
 # Whose powers are the roots of unity: the least non-residue, but for babybear the customary one.
 _GENERATORS = {

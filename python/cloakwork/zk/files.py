@@ -13,7 +13,8 @@ from os import PathLike, fspath
 
 from cloakwork import _core
 from cloakwork._core import Tensor
-from cloakwork.zk.statements import SCALAR_PRIMES, VerifyingKey
+from cloakwork.moduli import ORDERS
+from cloakwork.zk.statements import VerifyingKey
 
 _Path = str | PathLike[str]
 
@@ -178,6 +179,6 @@ def write_r1cs(circuit: Circuit, path: _Path) -> None:
 
 def write_wtns(curve: str, values: Sequence[int], path: _Path) -> None:
     """Write a witness of integers, taken modulo the prime; the first is 1."""
-    prime = SCALAR_PRIMES[curve]
+    prime = ORDERS[curve]
     data = b"".join((value % prime).to_bytes(32, "little") for value in values)
     _core.write_wtns(fspath(path), curve, data)

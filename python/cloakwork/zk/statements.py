@@ -15,15 +15,11 @@ from typing import Any, Self
 
 from cloakwork import _core
 from cloakwork.errors import ParamError
+from cloakwork.moduli import ORDERS
 
 # A file, what `json.load` makes of it, or the object itself.
 Source = str | PathLike[str] | dict[str, Any] | list[Any]
 
-# Orders of the groups of points, which are the primes of scalars.
-SCALAR_PRIMES = {
-    "bn254": 0x30644E72E131A029B85045B68181585D2833E84879B9709143E1F593F0000001,
-    "bls12_381": 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001,
-}
 _SCALAR_BYTES = 32
 
 
@@ -130,7 +126,7 @@ class Public:
             return source
         assert not isinstance(source, Public)
         if isinstance(source, list | tuple) and all(isinstance(item, int) for item in source):
-            prime = SCALAR_PRIMES[curve]
+            prime = ORDERS[curve]
             for index, item in enumerate(source):
                 if not 0 <= item < prime:
                     raise ParamError(f"public signal {index}", item, f"an integer below {prime}")

@@ -7,8 +7,9 @@ from typing import Literal
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor
 from cloakwork.arrays import DTypeLike
-from cloakwork.elements import MODULI, is_point, scalar
+from cloakwork.elements import is_point, scalar
 from cloakwork.errors import DTypeError, ParamError
+from cloakwork.moduli import MODULI
 
 _HASHES = {"blake2b": 0, "keccak256": 1}
 _HEAD_BYTES = 16

@@ -8,7 +8,7 @@ use cloakwork_ir::text;
 use cloakwork_plan::{Graph, Options, plan};
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -56,6 +56,8 @@ struct Play {
     panics: HashSet<u32>,
     meets: HashSet<u32>,
     met: (Mutex<usize>, Condvar),
+    /// Workers hold their units until this is set.
+    holds: Option<Arc<AtomicBool>>,
     parts: u64,
     log: Mutex<Vec<(u32, bool)>>,
     ran: AtomicUsize,
@@ -64,6 +66,18 @@ struct Play {
 impl Play {
     fn say(&self, unit: u32, ended: bool) {
         self.log.lock().unwrap().push((unit, ended));
+    }
+
+    /// Waits until the caller was asked, on all threads but the caller's own.
+    fn hold(&self) {
+        let thread = std::thread::current();
+        let works = thread
+            .name()
+            .is_some_and(|name| name.starts_with("cloakwork-"));
+        let asked = |asked: &Arc<AtomicBool>| asked.load(Ordering::Acquire);
+        while works && !self.holds.as_ref().is_none_or(asked) {
+            std::thread::yield_now();
+        }
     }
 
     /// Waits until all units of `meets` are here. They must run side by side for that.
@@ -92,6 +106,7 @@ impl Body for Play {
         if self.meets.contains(&unit) {
             self.meet();
         }
+        self.hold();
         let extent = Extent {
             units: self.parts,
             weight_ns: self.parts * 10,
@@ -235,13 +250,16 @@ fn a_panic_reaches_the_caller_and_the_workers_live_on() {
 fn a_run_stops_when_its_caller_says_so() {
     let graph = graph();
     for threads in [1, 2, 8] {
+        let heard = Arc::new(AtomicBool::new(false));
         let body = Play {
             parts: 1,
+            holds: Some(Arc::clone(&heard)),
             ..Play::default()
         };
         let mut asked = 0;
         let mut tick = |_| {
             asked += 1;
+            heard.store(true, Ordering::Release);
             false
         };
         let mut clock = Clock::new(1, Duration::ZERO, &mut tick);

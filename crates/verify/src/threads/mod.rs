@@ -21,7 +21,8 @@ use crate::single::is_read;
 use crate::spelling::Spelling;
 use crate::{Action, Bound, Call, StorageId, StorageOrigin, ValueId};
 use accesses::{Accesses, Kind, Race};
-use cloakwork_ir::{Device, HostSlot, Op, Program, Step, Symbol, Text, Threads};
+use cloakwork_ir::{DType, Device, HostSlot, Op, Program, Step, Symbol, Text, Threads};
+use cloakwork_ops::Family;
 use registers::Registers;
 use schedule::{Index, Phase, Schedule};
 use std::collections::{HashMap, HashSet};
@@ -236,7 +237,8 @@ impl<'p> Checker<'p> {
         let Some(info) = self.values.value(value) else {
             return;
         };
-        let (storage, name, view) = (info.storage, info.name, info.view.clone());
+        let (storage, name, dtype) = (info.storage, info.name, info.dtype);
+        let view = info.view.clone();
         let entry = walk.accesses.entry(storage).or_default();
         let race = entry.add(
             &walk.schedule,
@@ -245,11 +247,13 @@ impl<'p> Checker<'p> {
             &mut walk.comparisons,
         );
         if let Some(race) = race {
-            self.race(walk, race, name);
+            let bytes = dtype == DType::U8;
+            self.race(walk, race, name, bytes);
         }
     }
 
-    fn race(&mut self, walk: &Walk, race: Race, name: Symbol) {
+    /// Reports a race. What two hash ops share as `bytes` is the state of a transcript.
+    fn race(&mut self, walk: &Walk, race: Race, name: Symbol, bytes: bool) {
         let step_of = |node: u32| walk.schedule.nodes.get(node as usize).map_or(0, |n| n.step);
         let (former, latter) = (step_of(race.former.0), step_of(race.latter.0));
         let does = |kind| match kind {
@@ -266,11 +270,7 @@ impl<'p> Checker<'p> {
         );
         let code = if race.former.1 == Kind::Free || race.latter.1 == Kind::Free {
             "use-after-free"
-        } else if race.former.1 == Kind::Write
-            && race.latter.1 == Kind::Write
-            && self.hashes(former)
-            && self.hashes(latter)
-        {
+        } else if bytes && self.hashes(former) && self.hashes(latter) {
             "transcript-order"
         } else {
             "race"
@@ -286,7 +286,7 @@ impl<'p> Checker<'p> {
             return false;
         };
         let spelling = self.spellings.get(self.program, op);
-        spelling.is_ok_and(|spelling| spelling.def.family.name() == "hash")
+        spelling.is_ok_and(|spelling| spelling.def.family == Family::Hash)
     }
 
     /// All operands of a call lie on one device, that of its stream; copies go between two.
@@ -295,7 +295,7 @@ impl<'p> Checker<'p> {
         let queue = note.and_then(|note| note.stream);
         let queue = queue.and_then(|name| self.device_of_stream(name));
         let home = self.values.device(out);
-        let is_copy = call.def.name == "copy";
+        let is_copy = call.def.is_transfer();
         let mut devices = vec![home];
         for (param, bound) in call.def.params.iter().zip(&call.values) {
             if let Bound::Value(value) = *bound

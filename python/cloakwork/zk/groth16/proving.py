@@ -8,7 +8,6 @@ values on the coset w_2n <w_n> are the scalars of the key's points H, which stan
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
 from os import PathLike
 
 import numpy as np
@@ -17,6 +16,8 @@ import cloakwork as cw
 from cloakwork import _core, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import ParamError, ProofError, WitnessError
+from cloakwork.moduli import ORDERS
+from cloakwork.zk.fields import field
 from cloakwork.zk.files import Circuit, ProvingKey, Witness, read_r1cs, read_wtns, read_zkey
 from cloakwork.zk.groth16.algebra import (
     MONTGOMERY_R,
@@ -26,18 +27,9 @@ from cloakwork.zk.groth16.algebra import (
     product,
     scalars,
 )
-from cloakwork.zk.statements import SCALAR_PRIMES, Proof, Public
+from cloakwork.zk.statements import Proof, Public
 
 _Path = str | PathLike[str]
-
-# Smallest quadratic non-residues of the scalar fields: they generate the roots of unity.
-_NON_RESIDUE = {"bn254": 5, "bls12_381": 5}
-
-
-def root_of_unity(curve: str, size: int) -> int:
-    """The root of unity of order `size`, a power of two, that snarkjs takes."""
-    prime = SCALAR_PRIMES[curve]
-    return pow(_NON_RESIDUE[curve], (prime - 1) // size, prime)
 
 
 class Prover:
@@ -47,10 +39,8 @@ class Prover:
         self.key = key
         self._left, self._right = key.left, key.right
         # Coefficients carry a factor R: both products do, and the quotient R^2.
-        prime = SCALAR_PRIMES[key.curve]
-        self._one = scalars(key.curve, [1])
-        self._unscale = scalars(key.curve, [pow(MONTGOMERY_R, -2, prime)])
-        self._shift = scalars(key.curve, [root_of_unity(key.curve, 2 * key.domain)])[0]
+        self._unscale = scalars(key.curve, [pow(MONTGOMERY_R, -2, ORDERS[key.curve])])
+        self._shift = field(f"{key.curve}.fr").root_of_unity(2 * key.domain)
 
     def quotient(self, witness: Tensor) -> Tensor:
         """Values of A B - C on the coset, [n]."""
@@ -70,33 +60,20 @@ class Prover:
         """
         key, points = self.key, self.key.points
         witness = from_words(key.curve, words)
-        one, r, s = self._one, blinding[:1], blinding[1:]
+        r, s = blinding[:1], blinding[1:]
         h = self.quotient(witness)
 
         def total(scalars: Tensor, name: str) -> Tensor:
             return ops.msm(scalars, points[name]).reshape(1)
 
-        def blinded(name: str, constant: str, delta: str, by: Tensor) -> Tensor:
-            terms = (total(witness, name), points[constant], points[delta])
-            return combination((one, one, by), terms)
+        def times(scalar: Tensor, point: Tensor) -> Tensor:
+            return ops.curve_mul(scalar, point)
 
-        a = blinded("a", "alpha1", "delta1", r)
-        b = blinded("b2", "beta2", "delta2", s)
-        b1 = blinded("b1", "beta1", "delta1", s)
-        terms = (
-            total(witness[key.public + 1 :], "c"), total(h, "h"), a, b1, points["delta1"],
-        )  # fmt: skip
-        return a, b, combination((one, one, s, r, -(r * s)), terms)
-
-
-def combination(coefficients: Sequence[Tensor], points: Sequence[Tensor]) -> Tensor:
-    """The sum of a few points, [1] each, times scalars, [1] each."""
-    scalars = ops.empty((len(points),), coefficients[0].dtype)
-    bases = ops.empty((len(points),), points[0].dtype)
-    for place, (coefficient, point) in enumerate(zip(coefficients, points, strict=True)):
-        scalars[place : place + 1] = coefficient
-        bases[place : place + 1] = point
-    return ops.msm(scalars, bases).reshape(1)
+        a = total(witness, "a") + points["alpha1"] + times(r, points["delta1"])
+        b = total(witness, "b2") + points["beta2"] + times(s, points["delta2"])
+        b1 = total(witness, "b1") + points["beta1"] + times(s, points["delta1"])
+        own = total(witness[key.public + 1 :], "c") + total(h, "h")
+        return a, b, own + times(s, a) + times(r, b1) - times(r * s, points["delta1"])
 
 
 def check_witness(circuit: Circuit, witness: Witness) -> None:
@@ -181,7 +158,7 @@ def _prover(zkey: _Path | ProvingKey | Prover) -> Prover:
 
 def _blinding(curve: str, given: tuple[int, int] | None) -> tuple[int, int]:
     """Both uniform: numbers of as many bits as the prime, drawn until one is below it."""
-    prime = SCALAR_PRIMES[curve]
+    prime = ORDERS[curve]
     if given is None:
         return secrets.randbelow(prime), secrets.randbelow(prime)
     for value in given:

@@ -14,11 +14,11 @@ import cloakwork as cw
 from cloakwork import _core, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import ParamError
+from cloakwork.zk.fields import curve as named
 from cloakwork.zk.files import Circuit, Matrix, ProvingKey, read_r1cs, read_zkey
 from cloakwork.zk.groth16.algebra import (
     MONTGOMERY_R,
     from_words,
-    generators,
     in_scalars,
     joined,
     product,
@@ -26,9 +26,6 @@ from cloakwork.zk.groth16.algebra import (
 )
 
 _Path = str | PathLike[str]
-
-# Points that snarkjs's prover has room for: its domain, and one twice as large for H.
-_TWO_ADICITY = {"bn254": 28, "bls12_381": 32}
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,8 @@ def setup(
     ceremony, which there are none of.  Raises LoadError for a damaged circuit.
     """
     circuit = r1cs if isinstance(r1cs, Circuit) else read_r1cs(r1cs)
-    if circuit.domain.bit_length() > _TWO_ADICITY[circuit.curve]:
+    # H wants a domain twice as large.
+    if circuit.domain.bit_length() > named(circuit.curve).fr.two_adicity:
         raise ParamError("constraints", circuit.constraints, "a domain of half the roots of unity")
     if secrets is None:
         drawn = _Secrets.draw(circuit.curve)
@@ -113,7 +111,8 @@ def _write(circuit: Circuit, secrets: _Secrets, path: _Path) -> None:
     a, b, c = (_columns(matrix, circuit.wires, lagrange) for matrix in (left, right, output))
     inverse = ops.reciprocal(secrets.delta)
     mixed = secrets.beta * a + secrets.alpha * b + c
-    g1, g2 = generators(curve)
+    g1 = named(curve).g1_generator.reshape(1)
+    g2 = named(curve).g2_generator.reshape(1)
 
     def of_g1(values: Tensor) -> Tensor:
         return ops.curve_mul(values, g1)

@@ -1,0 +1,16 @@
+; A transcript that two threads write in no sure order would give challenges of chance.
+registers
+%v = host_to_device goldilocks[2] {258, 3}
+%t = transcript_new 64
+%t = absorb %t, %v, %t
+fork "t"
+%t = absorb %t, %v, %t
+join "t"
+device_to_host %t, none -> output "t"
+free %t
+thread "t" {
+  %t = absorb %t, %v, %t
+}
+
+; error: transcript-order: V19 t/0: absorb (%t): expected one order of accesses to the same bytes, got main/4 writes and t/0 reads them in any order; order them by an event, a join, or one thread
+; error: transcript-order: V19 t/0: absorb (%t): expected one order of accesses to the same bytes, got main/4 reads and t/0 writes them in any order; order them by an event, a join, or one thread
