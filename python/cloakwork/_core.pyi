@@ -214,7 +214,10 @@ class Program:
     def inspect(self, threads: int | None = None) -> str: ...
     def plan_text(self, threads: int | None = None) -> str: ...
     def memory(
-        self, threads: int | None = None, memory_budget: int | None = None
+        self,
+        threads: int | None = None,
+        memory_budget: int | None = None,
+        device_budgets: dict[str, int] | None = None,
     ) -> tuple[str, int]: ...
     def run(
         self,
@@ -223,6 +226,7 @@ class Program:
         device: str = "cpu",
         threads: int | None = None,
         memory_budget: int | None = None,
+        device_budgets: dict[str, int] | None = None,
         verify: bool = False,
         profile: bool = True,
         bisect: bool = False,

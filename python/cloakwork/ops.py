@@ -1480,7 +1480,7 @@ def empty(shape: Sizes, dtype: DType | str, *, device: int = 0) -> Tensor:
     dtype
         Element type.
     device
-        0: the host; i + 1: gpu:i; -1 - i: disk:i.
+        0: the host; i + 1: gpu:i; i + 65537: sim:i; -1 - i: disk:i.
 
     Examples
     --------

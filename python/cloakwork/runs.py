@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from errno import ENOENT
 from fractions import Fraction
 from os import PathLike, fspath
@@ -25,13 +25,18 @@ _SEEDS = 2**64
 _AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 
 
+# Bytes or text of all devices together, or of single devices.
+Budget = int | str | Mapping[str, int | str] | None
+
+
 class RunOptions(TypedDict, total=False):
     """How to run.
 
     device          "cpu"
     threads         None: CLOAKWORK_THREADS, or one a core; never changes a result
     memory_budget   bytes, or text such as "2GiB": of a program that needs more at its peak, tensors
-                    that wait long wait in a file; if that is not enough, it is refused
+                    that wait long wait in a file; if that is not enough, it is refused.
+                    {"cpu": "2GiB", "gpu:0": "1GiB"} says it of single devices
     spill_dir       where that file is made; by default where the system keeps temporary files.  It
                     has no name, its owner alone can read it, and it is gone after the run; what it
                     holds is not encrypted, secrets neither
@@ -44,7 +49,7 @@ class RunOptions(TypedDict, total=False):
 
     device: str
     threads: int | None
-    memory_budget: int | str | None
+    memory_budget: Budget
     profile: bool
     trace: str | PathLike[str] | None
     progress: Callable[[int, int], object] | None
@@ -70,6 +75,13 @@ def bytes_of(amount: int | str | None) -> int | None:
     return int(number)
 
 
+def budgets_of(budget: Budget) -> tuple[int | None, dict[str, int] | None]:
+    """The most of all devices together in bytes, and of single devices."""
+    if not isinstance(budget, Mapping):
+        return bytes_of(budget), None
+    return None, {device: bytes_of(amount) or 0 for device, amount in budget.items()}
+
+
 def _seed_of(seed: int | None) -> int | None:
     if seed is not None and not 0 <= seed < _SEEDS:
         raise ParamError("schedule_seed", seed, "a number below 2^64")
@@ -91,7 +103,7 @@ class Runnable:
         return Inspection.of(self._core.inspect(threads=threads))
 
     def memory(
-        self, *, threads: int | None = None, memory_budget: int | str | None = None
+        self, *, threads: int | None = None, memory_budget: Budget = None
     ) -> tuple[str, int]:
         """What a run needs, in words and as bytes at its peak.
 
@@ -99,7 +111,8 @@ class Runnable:
         size and what is written and read stand at the end.  Raises MemoryBudgetError if that
         exceeds the budget, too.
         """
-        return self._core.memory(threads=threads, memory_budget=bytes_of(memory_budget))
+        total, devices = budgets_of(memory_budget)
+        return self._core.memory(threads=threads, memory_budget=total, device_budgets=devices)
 
     def text(self) -> str:
         """The text form, one step a line."""
@@ -119,11 +132,13 @@ class Runnable:
         trace = options.get("trace")
         if trace is not None and not Path(trace).parent.is_dir():
             raise FileNotFoundError(ENOENT, "no such folder for the trace", fspath(trace))
+        total, devices = budgets_of(options.get("memory_budget"))
         run = self._core.run(
             list(inputs),
             device=options.get("device", "cpu"),
             threads=options.get("threads"),
-            memory_budget=bytes_of(options.get("memory_budget")),
+            memory_budget=total,
+            device_budgets=devices,
             verify=verify,
             bisect=bisect,
             profile=options.get("profile", True) or trace is not None,

@@ -62,12 +62,12 @@ def test_the_example_is_read_alike_in_both_forms() -> None:
     assert program.to_dot().startswith("digraph")
 
 
-def two_threads() -> zk.Program:
+def two_threads(device: str = "sim:0") -> zk.Program:
     """Fork, join, events, streams, windows of windows: over u64, so that any build runs it."""
     b = zk.ProgramBuilder()
     x = b.input("x", zk.tensor("u64", 8))
-    s = b.stream("gpu:0")
-    there = b.allocate(zk.tensor("u64", 8), device="gpu:0")
+    s = b.stream(device)
+    there = b.allocate(zk.tensor("u64", 8), device=device)
     b.transfer(x, there, stream=s)
     copied = b.record(stream=s)
     with b.fork() as t:
@@ -77,7 +77,7 @@ def two_threads() -> zk.Program:
         done = b.record()
     turned = there.rotate(-2)
     part = b.slice(turned, 3, 8)
-    total = b.allocate(zk.tensor("u64", 5), device="gpu:0")
+    total = b.allocate(zk.tensor("u64", 5), device=device)
     b.call("add", out=[total], args=[part, b.set_slice_meta(part, 6, 5)], stream=s)
     back = b.allocate(zk.tensor("u64", 5))
     b.transfer(total, back, stream=s)
@@ -90,8 +90,9 @@ def two_threads() -> zk.Program:
     return b.build()
 
 
-def test_threads_streams_and_windows_give_what_the_interpreter_predicts() -> None:
-    program = two_threads()
+@pytest.mark.parametrize("device", ["sim:0", "sim:7", "gpu:0", "gpu:1"])
+def test_threads_streams_and_windows_give_what_the_interpreter_predicts(device: str) -> None:
+    program = two_threads(device)
     holds(program, {"x": [3, 1, 4, 1, 5, 9, 2**63, 6]})
     assert program.peak_memory() > 0
     assert program.to_dot().count("->") > 10

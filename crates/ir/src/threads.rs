@@ -85,6 +85,15 @@ pub struct Stream {
     pub device: Text,
 }
 
+/// A place in a pool, of a program that plans its memory itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The pool.
+    pub pool: Text,
+    /// Bytes from its start.
+    pub offset: u64,
+}
+
 /// What is said of a step beside the step itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Note {
@@ -92,6 +101,8 @@ pub struct Note {
     pub stream: Option<Text>,
     /// The device on which it allocates.
     pub device: Option<Text>,
+    /// Where the program itself puts what it allocates.
+    pub place: Option<Place>,
     /// The instruction that it comes from, as messages name it.
     pub label: Option<Text>,
 }
@@ -107,6 +118,8 @@ pub struct Threads {
     pub streams: Vec<Stream>,
     /// Notes, by step; most steps have none.
     pub notes: HashMap<u32, Note>,
+    /// What each device may hold, in bytes.
+    pub budgets: Vec<(Text, u64)>,
     /// Inputs whose memory the program may write and must free.
     pub consumed: Vec<String>,
 }

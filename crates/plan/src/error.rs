@@ -1,7 +1,7 @@
 //! Why there is no plan.
 
 use crate::{Memory, format_bytes};
-use cloakwork_ir::DType;
+use cloakwork_ir::{DType, Device};
 
 /// Why a verified program cannot be planned for a target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,6 +37,22 @@ pub enum PlanError {
         memory: Memory,
         /// What it needs with as much on disk as can be.
         least_bytes: u64,
+        /// What is allowed.
+        budget_bytes: u64,
+    },
+    /// A device would have to hold more than it may.
+    #[error(
+        "V17: {device} holds {} at the program's peak, and its budget is {}; {memory}; \
+         give it a larger budget, or transfer less to it at a time",
+        format_bytes(*needed_bytes), format_bytes(*budget_bytes)
+    )]
+    DeviceBudget {
+        /// The device.
+        device: Device,
+        /// What the program needs.
+        memory: Memory,
+        /// What it holds at its peak.
+        needed_bytes: u64,
         /// What is allowed.
         budget_bytes: u64,
     },

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod arena;
+mod budget;
 mod build;
 mod error;
 mod fuse;

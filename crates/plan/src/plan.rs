@@ -19,6 +19,8 @@ pub struct Options {
     pub threads: usize,
     /// The most that a run may need: buffers that wait long wait on disk, or the plan is refused.
     pub memory_budget_bytes: Option<u64>,
+    /// The same of single devices; the program's own numbers count for those that are not here.
+    pub device_budgets: Vec<(Device, u64)>,
     /// Store tensors whose last axis runs over moduli with that axis outermost. Off, every buffer
     /// has the layout that HEAL's runtime would give it; results are the same.
     pub limb_major: bool,
@@ -38,6 +40,7 @@ impl Options {
             isa,
             threads,
             memory_budget_bytes: None,
+            device_budgets: Vec::new(),
             limb_major: true,
             fuse: true,
             grain_ns: GRAIN_NS,

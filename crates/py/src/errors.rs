@@ -143,6 +143,11 @@ pub fn plan(error: PlanError) -> PyErr {
                 (text, memory.peak_bytes(), budget_bytes),
             )
         }),
+        PlanError::DeviceBudget {
+            needed_bytes,
+            budget_bytes,
+            ..
+        } => Python::attach(|py| make(py, "MemoryBudgetError", (text, needed_bytes, budget_bytes))),
         PlanError::NoKernel { .. } | PlanError::NoExpansion { .. } => message("PlanError", text),
         PlanError::Internal { .. } => internal(text),
     }

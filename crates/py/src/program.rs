@@ -6,19 +6,38 @@ use crate::guard::unlocked;
 use crate::run::{Run, Settings};
 use crate::tensor::{self, Inner};
 use cloakwork_formats::{load_bytes, read, save_container, save_heal};
-use cloakwork_ir::{Generation, HostId, HostSlot, HostTensor, text};
+use cloakwork_ir::{Device, Generation, HostId, HostSlot, HostTensor, text};
 use cloakwork_ops::{OpDef, find};
 use cloakwork_plan::{Options, Plan, lower_for, plan};
 use cloakwork_run::{Executor, eager};
 use cloakwork_verify::{Verification, Verified, annotate, verify};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+/// The most memory in bytes, of all devices together and of single ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Budget {
+    total: Option<u64>,
+    devices: Vec<(Device, u64)>,
+}
+
+impl Budget {
+    fn new(total: Option<u64>, devices: Option<BTreeMap<String, u64>>) -> PyResult<Self> {
+        let named = |(name, bytes): (String, u64)| match Device::from_name(&name) {
+            Some(device) => Ok((device, bytes)),
+            None => Err(errors::param("memory_budget", &name, Device::NAMES)),
+        };
+        let devices = devices.unwrap_or_default().into_iter().map(named);
+        let devices = devices.collect::<PyResult<_>>()?;
+        Ok(Self { total, devices })
+    }
+}
+
 /// What a plan depends on besides the program.
-type PlanKey = (usize, Option<u64>);
+type PlanKey = (usize, Budget);
 
 /// A program.
 #[pyclass(frozen, module = "cloakwork._core")]
@@ -98,10 +117,11 @@ impl Program {
             return Ok(Arc::clone(plan));
         }
         let verified = self.verified(py)?;
-        let (threads, memory_budget_bytes) = key;
+        let (threads, budget) = &key;
         let options = Options {
-            memory_budget_bytes,
-            ..Options::new(device::isa()?, threads)
+            memory_budget_bytes: budget.total,
+            device_budgets: budget.devices.clone(),
+            ..Options::new(device::isa()?, *threads)
         };
         let made = unlocked(py, || plan(verified, &options))?.map_err(errors::plan)?;
         let made = Arc::new(made);
@@ -292,7 +312,7 @@ impl Program {
     #[pyo3(signature = (threads=None))]
     fn inspect(&self, py: Python<'_>, threads: Option<Count>) -> PyResult<String> {
         let verified = self.verified(py)?;
-        let plan = self.plan(py, (device::threads(threads)?, None))?;
+        let plan = self.plan(py, (device::threads(threads)?, Budget::default()))?;
         unlocked(py, || {
             cloakwork_run::inspect::inspect(&verified, &plan).to_string()
         })
@@ -301,26 +321,28 @@ impl Program {
     /// The plan as text.
     #[pyo3(signature = (threads=None))]
     fn plan_text(&self, py: Python<'_>, threads: Option<Count>) -> PyResult<String> {
-        let plan = self.plan(py, (device::threads(threads)?, None))?;
+        let plan = self.plan(py, (device::threads(threads)?, Budget::default()))?;
         unlocked(py, || plan.to_string())
     }
 
     /// What a run needs, in words and as bytes at its peak.
-    #[pyo3(signature = (threads=None, memory_budget=None))]
+    #[pyo3(signature = (threads=None, memory_budget=None, device_budgets=None))]
     fn memory(
         &self,
         py: Python<'_>,
         threads: Option<Count>,
         memory_budget: Option<u64>,
+        device_budgets: Option<BTreeMap<String, u64>>,
     ) -> PyResult<(String, u64)> {
-        let plan = self.plan(py, (device::threads(threads)?, memory_budget))?;
+        let budget = Budget::new(memory_budget, device_budgets)?;
+        let plan = self.plan(py, (device::threads(threads)?, budget))?;
         Ok((plan.memory_text(), plan.memory.peak_bytes()))
     }
 
     /// Run the program once.
-    #[pyo3(signature = (inputs, *, device="cpu", threads=None, memory_budget=None, verify=false,
-                        profile=true, bisect=false, progress=None, schedule_seed=None,
-                        spill_dir=None))]
+    #[pyo3(signature = (inputs, *, device="cpu", threads=None, memory_budget=None,
+                        device_budgets=None, verify=false, profile=true, bisect=false,
+                        progress=None, schedule_seed=None, spill_dir=None))]
     #[expect(clippy::too_many_arguments, reason = "one a keyword")]
     fn run(
         &self,
@@ -329,6 +351,7 @@ impl Program {
         device: &str,
         threads: Option<Count>,
         memory_budget: Option<u64>,
+        device_budgets: Option<BTreeMap<String, u64>>,
         verify: bool,
         profile: bool,
         bisect: bool,
@@ -342,7 +365,7 @@ impl Program {
         let inputs = self.bind(&given.iter().map(lend).collect::<PyResult<Vec<_>>>()?)?;
         let settings = Settings {
             threads,
-            memory_budget,
+            memory_budget: Budget::new(memory_budget, device_budgets)?,
             verify,
             profile,
             bisect,

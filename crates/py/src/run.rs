@@ -2,7 +2,7 @@
 
 use crate::errors;
 use crate::guard::unlocked;
-use crate::program::Program;
+use crate::program::{Budget, Program};
 use crate::tensor::{Inner, Tensor};
 use cloakwork_ir::{HostId, HostTensor};
 use cloakwork_plan::Plan;
@@ -21,8 +21,8 @@ use std::sync::Arc;
 pub struct Settings {
     /// Worker threads.
     pub threads: usize,
-    /// The most memory, in bytes: what waits long waits on disk, or the plan is refused.
-    pub memory_budget: Option<u64>,
+    /// The most memory: what waits long waits on disk, or the plan is refused.
+    pub memory_budget: Budget,
     /// Compare with the values that the program expects.
     pub verify: bool,
     /// Record each step's time.

@@ -92,7 +92,7 @@ impl<'p> Checker<'p> {
             }
         };
         if device.is_none() {
-            let issue = Issue::error("device", "cpu, gpu:<i> or disk:<i>", got);
+            let issue = Issue::error("device", Device::NAMES, got);
             self.report(issue.hint("mend the device's name"));
         }
         device

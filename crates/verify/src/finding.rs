@@ -34,6 +34,7 @@ pub const FINDING_CODES: &[&str] = &[
     "leak",
     "limits",
     "not-the-owner",
+    "pool",
     "race",
     "read-only",
     "redefinition",
@@ -113,6 +114,7 @@ fn rule(code: &'static str) -> &'static str {
         "race" => "V15",
         "host-name" | "expected-mismatch" => "V18",
         "transcript-order" => "V19",
+        "pool" => "V16",
         "segment" | "segment-nesting" => "V20",
         _ => "V07",
     }

@@ -4,7 +4,7 @@ use crate::values::{Values, items};
 use crate::{
     Action, ArgPlace, Call, Finding, Severity, StorageId, StorageInfo, ValueId, ValueInfo,
 };
-use cloakwork_ir::{HostTensor, Program, ShapeItem, Text, View};
+use cloakwork_ir::{Device, HostTensor, Program, ShapeItem, Text, View};
 use cloakwork_ops::Args;
 use std::sync::Arc;
 
@@ -51,6 +51,17 @@ impl Verified {
         self.source
             .as_ref()
             .map_or(&self.program, |(source, _)| source)
+    }
+
+    /// What each device may hold as the program says, in bytes; names of no device say nothing.
+    pub fn budgets(&self) -> impl Iterator<Item = (Device, u64)> {
+        let source = self.source();
+        let said = source
+            .threads
+            .as_deref()
+            .map_or(&[][..], |threads| &threads.budgets);
+        said.iter()
+            .filter_map(|(name, bytes)| Some((Device::from_name(source.text_name(*name))?, *bytes)))
     }
 
     /// For each step of [`Verified::program`] the one of [`Verified::source`], where they differ.

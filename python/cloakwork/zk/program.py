@@ -19,7 +19,7 @@ from cloakwork import _core
 from cloakwork.arrays import asarray
 from cloakwork.errors import AssertionFailedError, ParamError, ProgramError
 from cloakwork.report import Finding, Report
-from cloakwork.runs import Runnable, RunOptions
+from cloakwork.runs import Budget, Runnable, RunOptions
 from cloakwork.zk.graph import dot
 from cloakwork.zk.values import Input, as_tensor
 
@@ -135,7 +135,7 @@ class Program(Runnable):
         *,
         workers: int | None = None,
         seed: int | bytes | None = None,
-        budget: int | str | Mapping[str, int | str] | None = None,
+        budget: Budget = None,
         trace: str | PathLike[str] | None = None,
         profile: bool = True,
     ) -> Outcome:
@@ -145,7 +145,9 @@ class Program(Runnable):
         workers   None: CLOAKWORK_THREADS, or one a core; never changes a result
         seed      for tests alone: the same random elements in each run.  A blinding seed that is
                   used twice, or that somebody knows, destroys zero knowledge
-        budget    bytes, or text such as "8GiB", or such by device: with more the run is refused
+        budget    bytes, or text such as "8GiB", for all devices together, or such by device, which
+                  counts instead of what the program says of that device; with more the run is
+                  refused
         trace     write a trace that Perfetto and Chrome open to this path
 
         Raises ProgramError, AssertionFailedError, and what a run of any program raises.
@@ -153,7 +155,7 @@ class Program(Runnable):
         self.validate()
         given = self._bound(inputs or {}, seed)
         options: RunOptions = {"threads": workers, "profile": profile, "trace": trace}
-        options["memory_budget"] = self._budget(budget)
+        options["memory_budget"] = budget
         run, report = self._started(given, options)
         outputs = dict(zip(run.output_names(), run.outputs(), strict=True))
         printed = self._notice(outputs)
@@ -163,11 +165,6 @@ class Program(Runnable):
     def _started(self, given: list[_core.Tensor], options: RunOptions) -> tuple[_core.Run, Report]:
         result = self._run(given, False, False, options)
         return result.report._run, result.report
-
-    def _budget(self, budget: int | str | Mapping[str, int | str] | None) -> int | str | None:
-        if isinstance(budget, Mapping):
-            return budget.get("cpu")
-        return self.budget.get("cpu") if budget is None else budget
 
     def _bound(self, inputs: Mapping[str, Input], seed: int | bytes | None) -> list[_core.Tensor]:
         declared = self._core.input_types()

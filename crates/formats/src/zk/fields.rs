@@ -228,7 +228,7 @@ impl<'a, 'f> Fields<'a, 'f> {
             }
         };
         if !is_device(&name) {
-            let hint = "write \"cpu\", \"gpu:0\", \"disk\" or \"disk:0\"";
+            let hint = "write \"cpu\", \"gpu:0\", \"sim:0\", \"disk\" or \"disk:0\"";
             self.wrong(key, "the name of a device", format!("\"{name}\""), hint);
         }
         name

@@ -23,8 +23,9 @@
 //! registers
 //! stream "s" at "gpu:0"
 //! event "e" at "gpu:0"
+//! budget "gpu:0" 1024                       ; bytes that the device may hold
 //! consume "x"                               ; the program may write this input, and must free it
-//! %a = empty [4], bn254.fr at "gpu:0"
+//! %a = empty [4], bn254.fr at "gpu:0" pool "gpu:0" 64
 //! copy %x, %a on "s"
 //! record "e" on "s"
 //! fork "t"

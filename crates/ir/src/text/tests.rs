@@ -46,8 +46,10 @@ registers
 stream \"s\" at \"gpu:0\"
 event \"e\" at \"gpu:0\"
 event \"f\"
+budget \"sim:3\" 1024
+budget \"cpu\" 18446744073709551615
 consume \"x\"
-%a = empty [4], bn254.fr at \"gpu:0\" label \"first\"
+%a = empty [4], bn254.fr at \"gpu:0\" pool \"p\" 64 label \"first\"
 copy %x, %a on \"s\"
 record \"e\" on \"s\"
 fork \"t\"

@@ -3,7 +3,7 @@
 use super::cursor::{ParseError, Token};
 use super::parse::Parser;
 use super::print::{Printer, Quoted};
-use crate::{Event, Step, Stream, Text, Thread, Threaded, Threads};
+use crate::{Event, Place, Step, Stream, Text, Thread, Threaded, Threads};
 use std::fmt::{self, Write};
 
 impl Parser<'_> {
@@ -15,7 +15,7 @@ impl Parser<'_> {
                 return Ok(true);
             }
             "thread" => return self.begin_thread().map(|()| true),
-            "event" | "stream" | "consume" => return self.declare(word).map(|()| true),
+            "event" | "stream" | "consume" | "budget" => return self.declare(word).map(|()| true),
             "fork" => Threaded::Fork(self.text("the thread's name in quotes")?),
             "join" => Threaded::Join(self.text("the thread's name in quotes")?),
             "record" | "wait" => {
@@ -68,6 +68,11 @@ impl Parser<'_> {
             return Ok(());
         }
         let name = self.text("a name in quotes")?;
+        if word == "budget" {
+            let bytes = self.bytes()?;
+            self.threads().budgets.push((name, bytes));
+            return Ok(());
+        }
         let device = self.behind("at")?;
         match (word, device) {
             ("event", device) => self.threads().events.push(Event { name, device }),
@@ -75,6 +80,17 @@ impl Parser<'_> {
             _ => return Err(self.cursor.error("`at` and the stream's device")),
         }
         Ok(())
+    }
+
+    fn bytes(&mut self) -> Result<u64, ParseError> {
+        let (token, after) = self.cursor.peek();
+        let bytes = match token {
+            Token::Number(digits) => digits.parse().ok(),
+            _ => None,
+        };
+        let bytes = bytes.ok_or_else(|| self.cursor.error("a number of bytes"))?;
+        self.cursor = after;
+        Ok(bytes)
     }
 
     fn begin_thread(&mut self) -> Result<(), ParseError> {
@@ -117,7 +133,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `on "stream"`, `at "device"`, `label "instruction"` behind a step.
+    /// `on "stream"`, `at "device"`, `pool "name" 64`, `label "instruction"` behind a step.
     pub(super) fn note(&mut self) -> Result<(), ParseError> {
         let mut note = crate::Note::default();
         loop {
@@ -127,6 +143,9 @@ impl Parser<'_> {
                 note.device = Some(device);
             } else if let Some(label) = self.behind("label")? {
                 note.label = Some(label);
+            } else if let Some(pool) = self.behind("pool")? {
+                let offset = self.bytes()?;
+                note.place = Some(Place { pool, offset });
             } else {
                 break;
             }
@@ -157,6 +176,10 @@ impl Printer<'_> {
             write!(self.out, "event {}", self.quoted(event.name))?;
             self.behind("at", event.device)?;
             self.out.push('\n');
+        }
+        for &(device, bytes) in &threads.budgets {
+            let device = self.quoted(device);
+            writeln!(self.out, "budget {device} {bytes}")?;
         }
         for input in &threads.consumed {
             writeln!(self.out, "consume {}", Quoted(input))?;
@@ -200,6 +223,10 @@ impl Printer<'_> {
         let note = note.unwrap_or_default();
         self.behind("on", note.stream)?;
         self.behind("at", note.device)?;
+        if let Some(place) = note.place {
+            self.behind("pool", Some(place.pool))?;
+            write!(self.out, " {}", place.offset)?;
+        }
         self.behind("label", note.label)
     }
 

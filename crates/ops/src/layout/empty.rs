@@ -15,8 +15,8 @@ pub static DEF: OpDef = OpDef {
         Param::new("dtype", ParamKind::DType, "element type"),
         Param::new(
             "device",
-            ParamKind::Int(-65_536, 65_536),
-            "0: the host; i + 1: gpu:i; -1 - i: disk:i",
+            ParamKind::Int(-65_536, 131_072),
+            "0: the host; i + 1: gpu:i; i + 65537: sim:i; -1 - i: disk:i",
         )
         .or(0),
     ],

@@ -25,6 +25,7 @@ use std::sync::Arc;
 /// # Errors
 /// No kernel for an op and its dtypes, or more memory than the budget.
 pub fn plan(verified: Arc<Verified>, options: &Options) -> Result<Plan, PlanError> {
+    let options = &crate::budget::with_own(options, &verified);
     let lowered = lower(verified)?;
     let found = plan_lowered(&lowered, options);
     let Err(PlanError::Budget { least_bytes, .. }) = &found else {

@@ -5,8 +5,8 @@
 //! before they are taken again, if that takes little more memory.
 
 use super::{Graph, Reach};
-use crate::arena;
 use crate::plan::{Buffer, Plan};
+use crate::{arena, budget};
 
 /// Parts of a run's estimated time for which places rest, the longest first.
 const RESTS: [u64; 4] = [4, 16, 64, 256];
@@ -30,7 +30,7 @@ pub(crate) fn loosened(plan: &mut Plan, reaches: &[Reach], graph: Graph) -> Grap
         for rest in RESTS {
             plan.buffers.clone_from(&tight);
             plan.memory.arena_bytes = place_resting(plan, graph.total_ns / rest);
-            if plan.memory.arena_bytes <= most_bytes {
+            if plan.memory.arena_bytes <= most_bytes && budget::keep(plan).is_ok() {
                 let found = Graph::of(plan, reaches);
                 if far(&found, &graph) {
                     return found;

@@ -2,6 +2,7 @@
 
 use super::units::{Touch, Units, padded};
 use crate::plan::Buffer;
+use cloakwork_ir::Device;
 use std::collections::BTreeSet;
 
 /// What happens before a unit, so that it has room.
@@ -35,7 +36,7 @@ struct Memory<'a> {
     states: Vec<State>,
     /// For each buffer the units that touch it, ended by `NEVER`.
     uses: Vec<u32>,
-    /// Those in memory by their next use.
+    /// Those in memory that may go, by their next use.
     here: BTreeSet<(u32, u32)>,
     bytes: u64,
     moves: Vec<(u32, Move)>,
@@ -142,7 +143,7 @@ impl<'a> Memory<'a> {
         }
         if size > 0 {
             self.bytes += size;
-            self.here.insert((next, buffer));
+            self.stays(next, buffer);
         }
     }
 
@@ -158,7 +159,14 @@ impl<'a> Memory<'a> {
         if next == NEVER {
             self.bytes -= size;
         } else if size > 0 {
-            self.here.insert((next, touch.buffer));
+            self.stays(next, touch.buffer);
+        }
+    }
+
+    /// Notes that a buffer is here and, if it is the host's, may go.
+    fn stays(&mut self, next: u32, buffer: u32) {
+        if self.buffers[buffer as usize].device == Device::Cpu {
+            self.here.insert((next, buffer));
         }
     }
 }
@@ -168,6 +176,7 @@ mod tests {
     use super::super::units::Units;
     use super::{Move, choose};
     use crate::plan::Buffer;
+    use cloakwork_ir::Device;
 
     /// Units that touch such buffers of 64 bytes each, each writing the first of its own.
     fn moves(units: &[&[u32]], most_buffers: u64) -> Option<Vec<(u32, Move)>> {
@@ -176,7 +185,7 @@ mod tests {
             offset: 0,
             first: 0,
             last: 0,
-            device: cloakwork_ir::Device::Cpu,
+            device: Device::Cpu,
         };
         let units = Units::of_lists(units);
         choose(&units, &[buffer; 8], most_buffers * 64)
@@ -192,6 +201,22 @@ mod tests {
         let units: &[&[u32]] = &[&[0], &[1], &[2, 1], &[3, 0]];
         let expected = vec![(2, Move::Out(0)), (3, Move::In(0))];
         assert_eq!(moves(units, 2), Some(expected));
+    }
+
+    #[test]
+    fn what_lies_on_a_device_stays_there() {
+        let on = |device| Buffer {
+            bytes: 64,
+            offset: 0,
+            first: 0,
+            last: 0,
+            device,
+        };
+        let units = Units::of_lists(&[&[0], &[1], &[2, 1], &[3, 0]]);
+        let mut buffers = [on(Device::Cpu); 4];
+        assert!(choose(&units, &buffers, 128).is_some());
+        buffers[0] = on(Device::Sim(0));
+        assert_eq!(choose(&units, &buffers, 128), None);
     }
 
     #[test]

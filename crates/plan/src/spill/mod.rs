@@ -2,7 +2,8 @@
 //!
 //! Which ones is decided by Belady's rule: where memory is short, the buffer goes whose next use
 //! is furthest. It is written once, and again only after a step has written it; where it is used
-//! next, it comes back as a buffer of its own, with a place of its own.
+//! next, it comes back as a buffer of its own, with a place of its own. Only the host's buffers go:
+//! a device's memory is not relieved by the host's disk.
 
 mod choose;
 mod rewrite;
@@ -10,7 +11,7 @@ mod units;
 
 use crate::graph::Reach;
 use crate::plan::Plan;
-use crate::{PlanError, arena};
+use crate::{PlanError, arena, budget};
 use choose::choose;
 use rewrite::rewrite;
 use units::Units;
@@ -25,8 +26,9 @@ const ROUNDS: u32 = 16;
 pub(crate) fn fit(mut plan: Plan, reaches: Vec<Reach>) -> Result<(Plan, Vec<Reach>), PlanError> {
     plan.memory.arena_bytes = arena::assign(&mut plan.buffers);
     let peak_bytes = plan.memory.peak_bytes();
-    let budget_bytes = plan.options.memory_budget_bytes.unwrap_or(u64::MAX);
+    let budget_bytes = budget::together(&plan);
     if peak_bytes <= budget_bytes {
+        budget::keep(&plan)?;
         return Ok((plan, reaches));
     }
     let rest_bytes = peak_bytes.saturating_sub(plan.memory.arena_bytes);
@@ -42,6 +44,7 @@ pub(crate) fn fit(mut plan: Plan, reaches: Vec<Reach>) -> Result<(Plan, Vec<Reac
         let (fitted, reaches) = rewrite(&plan, &reaches, &units, &moves)?;
         let peak = fitted.memory.peak_bytes();
         if peak <= budget_bytes {
+            budget::keep(&fitted)?;
             return Ok((fitted, reaches));
         }
         reached_bytes = reached_bytes.min(peak);

@@ -5,7 +5,7 @@ use cloakwork_ir::{Overlap, View};
 use std::collections::HashMap;
 
 /// What a step does to bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Kind {
     Read,
     Write,
@@ -64,7 +64,7 @@ impl Accesses {
                     };
                     // The earliest in the canonical order, whatever the order of the table.
                     race = match race {
-                        Some(Race { former: best, .. }) if best.0 <= former => race,
+                        Some(Race { former: best, .. }) if best <= (former, *theirs) => race,
                         _ => Some(found),
                     };
                 }

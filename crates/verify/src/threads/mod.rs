@@ -8,6 +8,7 @@
 
 mod accesses;
 mod linear;
+mod pools;
 mod registers;
 mod schedule;
 mod structure;
@@ -23,6 +24,7 @@ use crate::{Action, Bound, Call, StorageId, StorageOrigin, ValueId};
 use accesses::{Accesses, Kind, Race};
 use cloakwork_ir::{DType, Device, HostSlot, Op, Program, Step, Symbol, Text, Threads};
 use cloakwork_ops::Family;
+use pools::Pools;
 use registers::Registers;
 use schedule::{Index, Phase, Schedule};
 use std::collections::{HashMap, HashSet};
@@ -30,6 +32,13 @@ use std::rc::Rc;
 
 /// Comparisons of views that may overlap: more are refused.
 const MAX_COMPARISONS: u64 = 1 << 27;
+
+/// Where memory was given back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Freed {
+    node: u32,
+    step: u32,
+}
 
 /// What is known of a program of several threads while it is read.
 pub(crate) struct Walk {
@@ -40,7 +49,8 @@ pub(crate) struct Walk {
     accesses: HashMap<StorageId, Accesses>,
     /// The register that must free each storage, and the step that made it; none for what is lent.
     owners: HashMap<StorageId, (Symbol, u32)>,
-    freed: HashMap<StorageId, u32>,
+    freed: HashMap<StorageId, Freed>,
+    pools: Pools,
     handed_out: HashSet<StorageId>,
     comparisons: u64,
     /// Whether more than one chain does something.
@@ -64,6 +74,7 @@ impl<'p> Checker<'p> {
             accesses: HashMap::new(),
             owners: HashMap::new(),
             freed: HashMap::new(),
+            pools: Pools::default(),
             handed_out: HashSet::new(),
             comparisons: MAX_COMPARISONS,
             concurrent: chains.len() > 1,
@@ -136,10 +147,10 @@ impl<'p> Checker<'p> {
             return;
         };
         let storage = self.values.value(value).map(|info| info.storage);
-        let Some(&step) = storage.and_then(|storage| walk.freed.get(&storage)) else {
+        let Some(freed) = storage.and_then(|storage| walk.freed.get(&storage)) else {
             return;
         };
-        let got = format!("memory that {} gave back", self.label(step));
+        let got = format!("memory that {} gave back", self.label(freed.step));
         let issue = Issue::error("use-after-free", "memory that is there", got).names([symbol]);
         self.report(issue.hint("move the free behind the last use of all its views"));
         self.names.set(symbol, Name::Poisoned);
@@ -155,6 +166,7 @@ impl<'p> Checker<'p> {
             }
             Action::Allocate { value } => {
                 self.created(walk, *value, false);
+                self.placed(walk, *value);
                 self.touched(walk, *value, Kind::Write);
             }
             Action::View { .. } => {}

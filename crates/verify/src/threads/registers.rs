@@ -1,8 +1,8 @@
 //! Registers: defined once in a lifetime, used after that for sure, and given up by who owns them.
 
-use super::Walk;
 use super::accesses::Kind;
 use super::schedule::Schedule;
+use super::{Freed, Walk};
 use crate::StorageId;
 use crate::check::Checker;
 use crate::names::Name;
@@ -143,12 +143,13 @@ impl Checker<'_> {
         let Some(storage) = self.values.value(value).map(|info| info.storage) else {
             return;
         };
-        if let Some(&step) = walk.freed.get(&storage) {
-            let got = format!("memory that {} gave back", self.label(step));
+        if let Some(freed) = walk.freed.get(&storage) {
+            let got = format!("memory that {} gave back", self.label(freed.step));
             let issue = Issue::error("double-free", "memory that is there", got).names([symbol]);
             self.report(issue.hint("free memory once, by its owner"));
         } else if walk.is_owner(storage, symbol) {
-            walk.freed.insert(storage, self.step);
+            let (node, step) = (walk.node, self.step);
+            walk.freed.insert(storage, Freed { node, step });
             self.touched(walk, value, Kind::Free);
         } else {
             let (got, hint) = match walk.owners.get(&storage) {

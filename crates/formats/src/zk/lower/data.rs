@@ -5,7 +5,7 @@ use super::registers::Register;
 use super::{Lowering, Notice, Refusal, not_so, refuse};
 use crate::zk::ast::{Operation, Placed, Type};
 use crate::zk::finding::Finding;
-use cloakwork_ir::{Arg, DType, HostSlot, HostTensor, Shape, ShapeItem, Step, Threaded};
+use cloakwork_ir::{Arg, DType, HostSlot, HostTensor, Place, Shape, ShapeItem, Step, Threaded};
 use sha2::{Digest, Sha256};
 
 /// The input that random elements are drawn under: 32 bytes.
@@ -81,7 +81,12 @@ impl Lowering<'_> {
             return refuse(Finding::new("V07", expected, "a tuple, or bytes").hint(hint));
         };
         let symbol = self.program.symbol(id);
+        self.note.place = at.map(|at| Place {
+            pool: self.program.text(&at.pool),
+            offset: at.offset,
+        });
         self.allocate(symbol, dtype, &dims, on);
+        self.note.place = None;
         if zero {
             self.op(
                 "set_const_val",

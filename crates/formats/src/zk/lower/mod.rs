@@ -297,6 +297,9 @@ impl<'a> Lowering<'a> {
             let (name, device) = (self.program.text(name), self.program.text(device));
             threads.streams.push(Stream { name, device });
         }
+        for (device, bytes) in &ast.budget {
+            threads.budgets.push((self.program.text(device), *bytes));
+        }
         let consumed = ast.inputs.iter().filter(|(_, input)| input.consume);
         threads.consumed = consumed.map(|(name, _)| name.clone()).collect();
         self.program.threads = Some(Box::new(threads));

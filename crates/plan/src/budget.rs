@@ -1,0 +1,66 @@
+//! What single devices may hold (V17).
+
+use crate::plan::{Options, Plan};
+use crate::{PlanError, arena};
+use cloakwork_ir::Device;
+use cloakwork_verify::Verified;
+
+/// The options with the program's own budgets for devices that they say nothing of.
+pub(crate) fn with_own(options: &Options, verified: &Verified) -> Options {
+    let mut options = options.clone();
+    for (device, bytes) in verified.budgets() {
+        if options.device_budgets.iter().all(|(d, _)| *d != device) {
+            options.device_budgets.push((device, bytes));
+        }
+    }
+    options
+}
+
+/// The most that all devices together may need: as the options say, and so much that what the
+/// host needs beside the others is within its own budget.
+pub(crate) fn together(plan: &Plan) -> u64 {
+    let said = plan.options.memory_budget_bytes.unwrap_or(u64::MAX);
+    match of(&plan.options, Device::Cpu) {
+        Some(host) => said.min(host.saturating_add(elsewhere(plan))),
+        None => said,
+    }
+}
+
+/// Refuses a plan by which a device holds more than it may.
+pub(crate) fn keep(plan: &Plan) -> Result<(), PlanError> {
+    for &(device, budget_bytes) in &plan.options.device_budgets {
+        let needed_bytes = match device {
+            Device::Cpu => plan.memory.peak_bytes().saturating_sub(elsewhere(plan)),
+            _ => parts(plan)
+                .find(|(d, _)| *d == device)
+                .map_or(0, |(_, b)| b),
+        };
+        if needed_bytes > budget_bytes {
+            return Err(PlanError::DeviceBudget {
+                device,
+                memory: plan.memory,
+                needed_bytes,
+                budget_bytes,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn of(options: &Options, device: Device) -> Option<u64> {
+    let budgets = options.device_budgets.iter();
+    budgets
+        .filter(|(d, _)| *d == device)
+        .map(|(_, bytes)| *bytes)
+        .min()
+}
+
+fn parts(plan: &Plan) -> impl Iterator<Item = (Device, u64)> {
+    arena::parts(&plan.buffers).into_iter()
+}
+
+/// What devices other than the host hold.
+fn elsewhere(plan: &Plan) -> u64 {
+    let others = parts(plan).filter(|(device, _)| *device != Device::Cpu);
+    others.fold(0, |sum, (_, bytes)| sum.saturating_add(bytes))
+}
