@@ -223,6 +223,10 @@ class AssertionFailedError(RunError):
         return f"{self.instruction}: {self.message}: element {self.index} differs"
 
 
+class FunctionError(RunError):
+    """A user function of a program raised, or gave what the program does not take."""
+
+
 class ContentsError(RunError):
     """A tensor that the program computed holds what an op does not take; `call` says which."""
 

@@ -35,6 +35,7 @@ mod sorting;
 
 pub use args::{Args, Operand, Value};
 pub use contents::{ContentCheck, MAX_MODULUS, check_known};
+pub use creation::call_function::FUNCTION;
 pub use elementwise::Elementwise;
 pub use error::{Code, OpError};
 pub use expansion::{Expansion, Named, Part};

@@ -41,6 +41,7 @@ pub static ALL: &[&OpDef] = &[
     &elementwise::bitwise::BITWISE_XOR,
     &hash::uniform::BLIND,
     &layout::broadcast_to::DEF,
+    &creation::call_function::DEF,
     &elementwise::rounding::CEIL,
     &hash::transcript::CHALLENGE,
     &linear::factor::CHOLESKY,

@@ -28,7 +28,7 @@ pub enum Family {
     Sorting,
     /// Matrices and Fourier transforms.
     Linear,
-    /// Tensors from nothing: ranges and random numbers.
+    /// Tensors from nothing (ranges and random numbers), and from functions of the caller's.
     Creation,
     /// Elements of prime fields: their canonical words.
     Field,
@@ -428,6 +428,14 @@ impl OpDef {
     #[must_use]
     pub fn is_transfer(&self) -> bool {
         std::ptr::eq(self, &crate::layout::copy::DEF)
+    }
+
+    /// Whether Python calls it on tensors: there is nothing to transfer, and functions that Python
+    /// has it calls itself.
+    #[must_use]
+    pub fn is_pythons(&self) -> bool {
+        let calls_back = std::ptr::eq(self, &crate::creation::call_function::DEF);
+        !calls_back && !matches!(self.body, Body::Upload | Body::Download)
     }
 
     /// Whether the op writes into a tensor that it is given.

@@ -25,6 +25,6 @@ pub use graph::{Graph, SPLIT_NS, Task};
 pub use lower::{Lowered, lower, lower_for};
 pub use memory::{Memory, format_bytes};
 pub use plan::{
-    Address, Buffer, Check, Download, Geometry, Kind, Options, Plan, Prepared, PreparedConstant,
-    Relaid, Space, Spilled, Step, StepCost,
+    Address, Buffer, Check, Download, FunctionCall, Geometry, Kind, Options, Plan, Prepared,
+    PreparedConstant, Relaid, Space, Spilled, Step, StepCost,
 };

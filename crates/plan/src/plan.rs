@@ -4,7 +4,7 @@ use crate::fuse::{Candidate, Fusion};
 use crate::graph::{GRAIN_NS, Graph};
 use crate::layout::Layout;
 use crate::{Memory, format_bytes};
-use cloakwork_ir::{Device, HostId, Type, View};
+use cloakwork_ir::{DType, Device, HostId, Type, View};
 use cloakwork_kernels::{Isa, KernelRow};
 use cloakwork_ops::ContentCheck;
 use cloakwork_verify::{ValueId, Verified};
@@ -158,6 +158,8 @@ pub enum Kind {
     ToDisk(u32),
     /// Reads a buffer, its operand, from there.
     FromDisk(u32),
+    /// Calls a function of the caller's: index into [`Plan::calls`].
+    Function(u32),
 }
 
 /// Where a buffer lies in the file of a run that spills.
@@ -167,6 +169,19 @@ pub struct Spilled {
     pub offset: u64,
     /// Bytes.
     pub bytes: u64,
+}
+
+/// A call of a function of the caller's.
+#[derive(Clone, Debug)]
+pub struct FunctionCall {
+    /// Which function.
+    pub function: u32,
+    /// Which call.
+    pub call: u32,
+    /// Which of its results.
+    pub result: u32,
+    /// The step's operands, the result first: types, and strides from their addresses on.
+    pub operands: Vec<(DType, View)>,
 }
 
 /// One kernel call, or a buffer's way to disk or back.
@@ -196,6 +211,7 @@ impl Step {
             Kind::Kernel => self.row.symbol,
             Kind::ToDisk(_) => "to_disk",
             Kind::FromDisk(_) => "from_disk",
+            Kind::Function(_) => "call_function",
         }
     }
 }
@@ -275,7 +291,7 @@ pub struct Check {
     /// Its type and physical strides (the offset is in the address).
     pub view: View,
     /// Its dtype.
-    pub dtype: cloakwork_ir::DType,
+    pub dtype: DType,
     /// The bound that the rule needs, if any: a permutation's length, an axis' size.
     pub bound: i64,
 }
@@ -319,6 +335,8 @@ pub struct Plan {
     pub checks: Vec<Check>,
     /// Buffers that wait on disk.
     pub spilled: Vec<Spilled>,
+    /// Calls of functions of the caller's, which all run in their order.
+    pub calls: Vec<FunctionCall>,
     /// Which steps wait for which; none for a plan of one thread.
     pub graph: Option<Graph>,
     /// Storages that are stored limb-major.

@@ -121,6 +121,7 @@ pub fn run(error: RunError) -> PyErr {
         RunError::OutOfMemory { bytes } => {
             Python::attach(|py| make(py, "OutOfMemoryError", (bytes,)))
         }
+        RunError::Function { .. } => message("FunctionError", text),
         RunError::Threads { .. } | RunError::Disk { .. } | RunError::Interrupted { .. } => {
             message("RunError", text)
         }

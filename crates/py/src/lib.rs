@@ -15,6 +15,7 @@ mod element;
 mod errors;
 mod eval;
 mod field;
+mod functions;
 mod guard;
 mod index;
 mod instructions;

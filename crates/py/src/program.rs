@@ -207,7 +207,7 @@ impl Program {
 }
 
 /// A copy of a tensor's elements, which no later write changes.
-fn own(tensor: &Inner) -> PyResult<HostTensor> {
+pub fn own(tensor: &Inner) -> PyResult<HostTensor> {
     let tensor = tensor.real("data of a program")?;
     tensor.copy_to_host().map_err(errors::eager)
 }
@@ -342,7 +342,7 @@ impl Program {
     /// Run the program once.
     #[pyo3(signature = (inputs, *, device="cpu", threads=None, memory_budget=None,
                         device_budgets=None, verify=false, profile=true, bisect=false,
-                        progress=None, schedule_seed=None, spill_dir=None))]
+                        progress=None, schedule_seed=None, spill_dir=None, functions=None))]
     #[expect(clippy::too_many_arguments, reason = "one a keyword")]
     fn run(
         &self,
@@ -358,6 +358,7 @@ impl Program {
         progress: Option<Py<PyAny>>,
         schedule_seed: Option<u64>,
         spill_dir: Option<PathBuf>,
+        functions: Option<Vec<(String, Py<PyAny>)>>,
     ) -> PyResult<Run> {
         device::check(device)?;
         let threads = device::threads(threads)?;
@@ -372,6 +373,7 @@ impl Program {
             progress,
             schedule_seed,
             spill_dir,
+            functions: functions.unwrap_or_default(),
             secret: given.iter().any(Inner::is_secret),
         };
         Run::start(py, self, &inputs, settings)

@@ -1,13 +1,14 @@
 //! A run: outside of Python's lock, yet it hears Ctrl-C and says how far it is.
 
 use crate::errors;
+use crate::functions::Pythons;
 use crate::guard::unlocked;
 use crate::program::{Budget, Program};
 use crate::tensor::{Inner, Tensor};
 use cloakwork_ir::{HostId, HostTensor};
 use cloakwork_plan::Plan;
 use cloakwork_run::{
-    Mismatch, Outcome, Progress, RunOptions, WrongOp, bisect, eager, report, trace,
+    Functions, Mismatch, Outcome, Progress, RunOptions, WrongOp, bisect, eager, report, trace,
 };
 use pyo3::prelude::*;
 use std::collections::HashMap;
@@ -35,6 +36,8 @@ pub struct Settings {
     pub schedule_seed: Option<u64>,
     /// Where the file of a run that spills is made.
     pub spill_dir: Option<PathBuf>,
+    /// Python's own functions that the program calls, with their names.
+    pub functions: Vec<(String, Py<PyAny>)>,
     /// An input is secret: leave nothing of it in the executor's memory.
     pub secret: bool,
 }
@@ -68,6 +71,27 @@ impl Ticker {
     }
 }
 
+/// The plan for a run, if it may be on what it is given.
+fn planned(py: Python<'_>, program: &Program, settings: &Settings) -> PyResult<Arc<Plan>> {
+    // Only a plan for several threads knows what may run in another order.
+    let planned = match settings.schedule_seed {
+        Some(_) => settings.threads.max(2),
+        None => settings.threads,
+    };
+    let plan = program.plan(py, (planned, settings.memory_budget.clone()))?;
+    if settings.secret && !plan.spilled.is_empty() {
+        return Err(errors::secret(
+            "a run on a secret tensor must not wait on disk: give it a larger memory budget",
+        ));
+    }
+    if settings.secret && !plan.calls.is_empty() {
+        return Err(errors::secret(
+            "a run on a secret tensor must not call user functions: they see what they are given",
+        ));
+    }
+    Ok(plan)
+}
+
 impl Run {
     /// Runs a program once.
     pub fn start(
@@ -76,17 +100,8 @@ impl Run {
         inputs: &HashMap<HostId, HostTensor>,
         settings: Settings,
     ) -> PyResult<Self> {
-        // Only a plan for several threads knows what may run in another order.
-        let planned = match settings.schedule_seed {
-            Some(_) => settings.threads.max(2),
-            None => settings.threads,
-        };
-        let plan = program.plan(py, (planned, settings.memory_budget))?;
-        if settings.secret && !plan.spilled.is_empty() {
-            return Err(errors::secret(
-                "a run on a secret tensor must not wait on disk: give it a larger memory budget",
-            ));
-        }
+        let plan = planned(py, program, &settings)?;
+        let pythons = Arc::new(Pythons::new(settings.functions));
         let mut executor = program.executor(py, &plan)?;
         let options = RunOptions {
             threads: settings.threads,
@@ -94,6 +109,7 @@ impl Run {
             profile: settings.profile,
             schedule_seed: settings.schedule_seed,
             spill_dir: settings.spill_dir,
+            functions: Some(Arc::clone(&pythons) as Arc<dyn Functions>),
             ..RunOptions::default()
         };
         let mut ticker = Ticker {
@@ -117,7 +133,7 @@ impl Run {
         if let Some(stopped) = ticker.stopped {
             return Err(stopped);
         }
-        let outcome = result.map_err(errors::run)?;
+        let outcome = result.map_err(|error| pythons.told(errors::run(error)))?;
         let wrong_op = wrong_op.transpose().map_err(errors::run)?.flatten();
         Ok(Self {
             plan,

@@ -58,6 +58,16 @@ pub enum RunError {
         /// The system's words.
         reason: String,
     },
+    /// A function of the caller's did not give what the program takes from it.
+    #[error("{place}: function {function}: {reason}")]
+    Function {
+        /// The program's step, as messages name it.
+        place: String,
+        /// Its name.
+        function: String,
+        /// What it did.
+        reason: String,
+    },
     /// The caller asked to stop.
     #[error("interrupted at step {step}")]
     Interrupted {

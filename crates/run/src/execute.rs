@@ -2,6 +2,7 @@
 
 use crate::clock::Clock;
 use crate::eager::Storage;
+use crate::function::Functions;
 use crate::hosts::{host_tensors, host_tensors_of_program};
 use crate::in_order;
 use crate::launch::{SPLIT_NS, Workers};
@@ -11,7 +12,7 @@ use crate::results::{differences, hand_out, room_for_results};
 use crate::schedule::{self, Record, Settings};
 use crate::table::{Memories, Pointer, Table};
 use crate::tier::Tier;
-use crate::work::Units;
+use crate::work::{Outside, Units};
 use crate::{RunError, derived, pool};
 use cloakwork_ir::{HostId, HostTensor};
 use cloakwork_plan::{Address, Graph, Plan, PreparedConstant, Relaid, Space};
@@ -40,6 +41,8 @@ pub struct RunOptions {
     pub schedule_seed: Option<u64>,
     /// Where the file of a run that spills is made; none: where the system wants temporary files.
     pub spill_dir: Option<PathBuf>,
+    /// The functions of the caller's that the program calls, if it does.
+    pub functions: Option<Arc<dyn Functions>>,
 }
 
 impl Default for RunOptions {
@@ -52,6 +55,7 @@ impl Default for RunOptions {
             tick: TICK,
             schedule_seed: None,
             spill_dir: None,
+            functions: None,
         }
     }
 }
@@ -145,7 +149,10 @@ impl Executor {
         };
         let hosts = host_tensors(&plan, inputs)?;
         let outputs = room_for_results(&plan)?;
-        let tier = Tier::of(&plan, options.spill_dir.as_deref())?;
+        let outside = Outside {
+            tier: Tier::of(&plan, options.spill_dir.as_deref())?,
+            functions: options.functions.as_ref(),
+        };
         let memories = Memories {
             plan: &plan,
             arena: &self.arena,
@@ -170,7 +177,7 @@ impl Executor {
             memories: &memories,
             table: &table,
             workers: &workers,
-            tier: tier.as_ref(),
+            outside: &outside,
             start,
             threads,
         };
@@ -270,7 +277,7 @@ struct Way<'a> {
     memories: &'a Memories<'a>,
     table: &'a Table,
     workers: &'a Workers<'a>,
-    tier: Option<&'a Tier>,
+    outside: &'a Outside<'a>,
     start: Instant,
     threads: usize,
 }
@@ -286,7 +293,7 @@ impl Way<'_> {
             memories: self.memories,
             table: self.table,
             workers: self.workers,
-            tier: self.tier,
+            outside: self.outside,
             checks: self.memories.plan.checks.iter().peekable(),
             clock,
         };
@@ -306,7 +313,7 @@ impl Way<'_> {
             memories: self.memories,
             table: self.table,
             workers: self.workers,
-            tier: self.tier,
+            outside: self.outside,
         };
         let settings = Settings {
             threads: self.threads,

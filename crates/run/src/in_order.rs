@@ -5,8 +5,8 @@ use crate::execute::Observer;
 use crate::launch::Workers;
 use crate::outcome::share;
 use crate::table::{Memories, Table};
-use crate::tier::Tier;
-use crate::{RunError, check, work};
+use crate::work::{self, Outside};
+use crate::{RunError, check};
 use cloakwork_plan::{Check, Fusion, Kind};
 use std::iter::Peekable;
 use std::slice;
@@ -17,7 +17,7 @@ pub struct Run<'a, 'c> {
     pub memories: &'a Memories<'a>,
     pub table: &'a Table,
     pub workers: &'a Workers<'a>,
-    pub tier: Option<&'a Tier>,
+    pub outside: &'a Outside<'a>,
     pub checks: Peekable<slice::Iter<'a, Check>>,
     pub clock: &'a mut Clock<'c>,
 }
@@ -104,7 +104,7 @@ impl Run<'_, '_> {
         }
         self.contents(index)?;
         if work::has_more(step) {
-            work::beside((self.memories, self.table, self.tier), index)?;
+            work::beside((self.memories, self.table, self.outside), index)?;
             if step.kind != Kind::Kernel {
                 return Ok(());
             }

@@ -45,7 +45,7 @@ pub fn step_op(plan: &Plan, step: usize) -> &str {
     };
     match step.kind {
         Kind::Kernel => op_name(plan.verified.program(), step.origin),
-        Kind::ToDisk(_) | Kind::FromDisk(_) => step.symbol(),
+        Kind::ToDisk(_) | Kind::FromDisk(_) | Kind::Function(_) => step.symbol(),
     }
 }
 

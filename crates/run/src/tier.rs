@@ -32,7 +32,10 @@ impl Tier {
             return Ok(None);
         }
         let directory = directory.map_or_else(std::env::temp_dir, Path::to_owned);
-        let first = plan.steps.iter().find(|step| step.kind != Kind::Kernel);
+        let first = plan
+            .steps
+            .iter()
+            .find(|step| matches!(step.kind, Kind::ToDisk(_) | Kind::FromDisk(_)));
         let disk_bytes = plan.memory.disk_bytes;
         let reserved = nameless(&directory).and_then(|file| {
             file.set_len(disk_bytes)?;

@@ -1,28 +1,44 @@
 //! What a unit of a plan does when it runs: what only now can be checked, what must be derived now,
 //! the kernels.
 
+use crate::function::{self, Functions};
 use crate::launch::Workers;
 use crate::schedule::{Body, Extent};
 use crate::table::{Fused, Memories, Table};
 use crate::tier::Tier;
 use crate::{RunError, check, derived};
 use cloakwork_plan::{Fusion, Kind, Plan, Prepared, Step};
+use std::sync::Arc;
+
+/// What a run has beside its memory.
+pub struct Outside<'a> {
+    /// Where buffers wait.
+    pub tier: Option<Tier>,
+    /// The caller's functions.
+    pub functions: Option<&'a Arc<dyn Functions>>,
+}
 
 /// Does what a step needs beside its kernel: derives constants that no plan knows, moves buffers to
-/// disk and back.
+/// disk and back, calls functions.
 ///
 /// # Errors
 /// The disk's, or the plan names memory that is not there.
 #[cold]
 pub fn beside(
-    (memories, table, tier): (&Memories, &Table, Option<&Tier>),
+    (memories, table, outside): (&Memories, &Table, &Outside),
     index: usize,
 ) -> Result<(), RunError> {
     let plan = memories.plan;
     let step = &plan.steps[index];
-    if step.kind == Kind::Kernel {
-        return derive(memories, table, index);
+    match step.kind {
+        Kind::Kernel => return derive(memories, table, index),
+        Kind::Function(call) => {
+            let call = &plan.calls[call as usize];
+            return function::step((memories, outside.functions), step, call);
+        }
+        Kind::ToDisk(_) | Kind::FromDisk(_) => {}
     }
+    let tier = outside.tier.as_ref();
     let tier = tier.ok_or_else(|| RunError::Internal("a plan without its disk".to_owned()))?;
     let buffer = plan.addresses[step.first_address as usize].index;
     // SAFETY: the step moves this buffer, whose place in the arena is its own meanwhile.
@@ -43,7 +59,7 @@ pub struct Units<'a> {
     pub memories: &'a Memories<'a>,
     pub table: &'a Table,
     pub workers: &'a Workers<'a>,
-    pub tier: Option<&'a Tier>,
+    pub outside: &'a Outside<'a>,
 }
 
 /// A unit ready to compute.
@@ -139,7 +155,7 @@ impl<'a> Body for Units<'a> {
             return Ok((Work::Nothing, NOTHING));
         };
         if has_more(step) {
-            beside((self.memories, self.table, self.tier), index)?;
+            beside((self.memories, self.table, self.outside), index)?;
         }
         if step.kind != Kind::Kernel {
             return Ok((Work::Nothing, NOTHING));

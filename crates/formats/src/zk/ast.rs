@@ -25,10 +25,21 @@ pub struct Ast {
     pub streams: Table<String>,
     /// Functions that the program says it calls.
     pub functions: Vec<String>,
+    /// Functions of the caller's, which each run is given.
+    pub user_functions: Table<Signature>,
     /// Bytes that each device may hold.
     pub budget: Table<u64>,
     /// The main thread.
     pub main: Vec<Instruction>,
+}
+
+/// What a function of the caller's is called with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Signature {
+    /// What it gives.
+    pub outs: Vec<Type>,
+    /// What it reads.
+    pub ins: Vec<Type>,
 }
 
 /// A curve.

@@ -243,6 +243,21 @@ impl<'a, 'f> Fields<'a, 'f> {
         }
     }
 
+    /// A list of types.
+    pub fn tys(&mut self, key: &str) -> Vec<Type> {
+        match self.required(key, "a list of types") {
+            Some(Value::List(list)) => match self.tuple(key, list) {
+                Some(Type::Tuple(types)) => types,
+                _ => Vec::new(),
+            },
+            Some(other) => {
+                self.wrong(key, "a list of types", other.described(), "");
+                Vec::new()
+            }
+            None => Vec::new(),
+        }
+    }
+
     /// The type that a value says; what is wrong is recorded.
     pub fn ty_of(&mut self, key: &str, value: &'a Value) -> Option<Type> {
         match value {

@@ -1,6 +1,6 @@
 //! From the tree to the program: which fields each part has. All that is wrong is found at once.
 
-use super::ast::{Ast, Constant, Data, Event, Input, Register, Table, Type};
+use super::ast::{Ast, Constant, Data, Event, Input, Register, Signature, Table, Type};
 use super::fields::{Fields, joined};
 use super::finding::Finding;
 use super::instructions::instructions;
@@ -54,6 +54,10 @@ pub(super) fn read(tree: &Value) -> Parsed {
     });
     ast.outputs = types(&mut fields);
     ast.functions = fields.names("functions");
+    ast.user_functions = table(&mut fields, "user_functions", |fields| Signature {
+        outs: fields.tys("outs"),
+        ins: fields.tys("ins"),
+    });
     ast.budget = budget(&mut fields);
     let main = fields.required("main", "a list of instructions");
     let curve = fields.curve;

@@ -17,13 +17,14 @@ use crate::LoadError;
 use crate::error::Place;
 
 /// Words that begin a line, and the tables that their lines are entries of.
-const TABLES: [(&str, &str); 7] = [
+const TABLES: [(&str, &str); 8] = [
     ("register", "registers"),
     ("input", "inputs"),
     ("constant", "constants"),
     ("event", "events"),
     ("stream", "streams"),
     ("output", "outputs"),
+    ("function", "user_functions"),
     ("budget", "budget"),
 ];
 /// What ends a word.

@@ -59,6 +59,15 @@ pub(super) fn tree(ast: &Ast, short_types: bool) -> Value {
     if !ast.functions.is_empty() {
         put(&mut map, "functions", Value::texts(&ast.functions));
     }
+    let user_functions = ast.user_functions.iter().map(|(name, signature)| {
+        let list = |types: &[Type]| Value::List(types.iter().map(|ty| writer.ty(ty)).collect());
+        let entries = [
+            ("outs", list(&signature.outs)),
+            ("ins", list(&signature.ins)),
+        ];
+        (name.clone(), Value::map(entries))
+    });
+    put_table(&mut map, "user_functions", user_functions);
     let budget = ast.budget.iter();
     put_table(
         &mut map,

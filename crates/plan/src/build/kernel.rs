@@ -4,10 +4,12 @@ use super::constants::Operands;
 use super::{Builder, Touch};
 use crate::PlanError;
 use crate::graph::Reach;
-use crate::plan::{Address, Check, Space, StepCost};
-use cloakwork_ir::DType;
+use crate::plan::{Address, Check, FunctionCall, Kind, Prepared, Space, StepCost};
+use cloakwork_ir::{DType, View};
 use cloakwork_kernels::{KernelRow, select};
-use cloakwork_ops::{Access, Body, ContentCheck, Launch, LaunchOperand, ParamKind, Source};
+use cloakwork_ops::{
+    Access, Body, ContentCheck, FUNCTION, Launch, LaunchOperand, ParamKind, Source,
+};
 use cloakwork_verify::{Call, ValueId};
 use smallvec::SmallVec;
 
@@ -98,6 +100,9 @@ impl<'a> Builder<'a> {
             }
             dtypes.push(dtype);
         }
+        if launch.kernel == FUNCTION {
+            return self.function(call, launch, &addresses, StepCost { operations, bytes });
+        }
         let input = dtypes.get(1).copied().unwrap_or(result);
         let row = self.row(launch.kernel, input, result)?;
         if launch.units() == 0 {
@@ -115,6 +120,43 @@ impl<'a> Builder<'a> {
         if elementwise {
             let sizes: SmallVec<[usize; 6]> = dtypes.iter().map(|d| d.size_bytes()).collect();
             self.may_fuse(&sizes);
+        }
+        Ok(())
+    }
+
+    /// A step that the caller's own code does.
+    fn function(
+        &mut self,
+        call: &Call,
+        launch: &Launch,
+        addresses: &[(Address, Reach)],
+        cost: StepCost,
+    ) -> Result<(), PlanError> {
+        let mut operands = Vec::with_capacity(launch.operands.len());
+        for operand in &launch.operands {
+            let Source::Param(param) = operand.source else {
+                return Err(self.internal("a function's operand is no tensor"));
+            };
+            let value = call.value(param as usize);
+            let value = value.ok_or_else(|| self.internal("no such operand"))?;
+            let view = self.layout.view(self.verified, value).clone();
+            operands.push((self.value(value)?.dtype, View { offset: 0, ..view }));
+        }
+        let [function, call_number, result] = [0, 1, 2].map(|i| launch.params.get(i).copied());
+        let number = |of: Option<i64>| u32::try_from(of.unwrap_or_default()).unwrap_or_default();
+        let planned = FunctionCall {
+            function: number(function),
+            call: number(call_number),
+            result: number(result),
+            operands,
+        };
+        let row = self.row("copy", DType::U8, DType::U8)?;
+        let geometry = self.geometry(launch);
+        self.push(row, geometry, addresses, Prepared::None, cost);
+        let kind = Kind::Function(self.plan.calls.len() as u32);
+        self.plan.calls.push(planned);
+        if let Some(step) = self.plan.steps.last_mut() {
+            step.kind = kind;
         }
         Ok(())
     }

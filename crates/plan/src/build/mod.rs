@@ -58,7 +58,8 @@ fn plan_lowered(lowered: &Lowered, options: &Options) -> Result<Plan, PlanError>
     }
     let (plan, reaches) = builder.finish(lowered.origins.clone());
     let (mut plan, reaches) = fit(plan, reaches)?;
-    if options.threads > 1 {
+    // What the caller's functions do beside their results nobody knows: they keep their order.
+    if options.threads > 1 && plan.calls.is_empty() {
         let graph = Graph::of(&plan, &reaches);
         plan.graph = Some(loosened(&mut plan, &reaches, graph));
     }
@@ -124,6 +125,7 @@ impl<'a> Builder<'a> {
             downloads: Vec::new(),
             checks: Vec::new(),
             spilled: Vec::new(),
+            calls: Vec::new(),
             graph: None,
             limb_major_storages: layout.count() as u32,
             layout: layout.clone(),

@@ -57,6 +57,10 @@ impl Lowering<'_> {
             return Err(None);
         };
         self.note.stream = self.stream(stream);
+        let own = &self.shared.ast.user_functions;
+        if let Some(number) = own.iter().position(|(name, _)| name == func) {
+            return self.user_function(number, (arg_mut, arg), attrs, stream.is_some());
+        }
         let Some(function) = function(func) else {
             let known: Vec<&str> = FUNCTIONS.iter().map(|f| f.name).collect();
             let got = format!("\"{}\"", cloakwork_ir::shortened(func));

@@ -7,6 +7,7 @@ mod emit;
 mod fused;
 mod registers;
 mod statics;
+mod user;
 mod views;
 
 use super::ast::{Ast, Instruction, Operation};
@@ -124,6 +125,8 @@ pub(super) struct Lowering<'a> {
     note: Note,
     label: String,
     fresh: u32,
+    /// Calls of the caller's functions so far.
+    user_calls: u32,
 }
 
 impl<'a> Lowering<'a> {
@@ -140,6 +143,7 @@ impl<'a> Lowering<'a> {
             note: Note::default(),
             label: String::new(),
             fresh: 0,
+            user_calls: 0,
         }
     }
 

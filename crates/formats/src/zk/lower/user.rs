@@ -1,0 +1,85 @@
+//! Calls of the caller's functions: operands against the signature that the program declares.
+
+use super::registers::Register;
+use super::{Lowering, Refusal, not_so, refuse};
+use crate::zk::ast::Type;
+use crate::zk::finding::Finding;
+use crate::zk::value::Value;
+use cloakwork_ir::{Arg, Shape, shape_arg};
+
+/// Operands that the op takes, at most.
+const MOST_OPERANDS: usize = 8;
+
+impl Lowering<'_> {
+    /// One step for each result: the first calls, the others take what it gave.
+    pub(super) fn user_function(
+        &mut self,
+        number: usize,
+        (outs, ins): (&[String], &[String]),
+        attrs: &[(String, Value)],
+        queued: bool,
+    ) -> Result<(), Refusal> {
+        let Some((name, signature)) = self.shared.ast.user_functions.get(number) else {
+            return Err(None);
+        };
+        if let Some((key, _)) = attrs.first() {
+            let finding = Finding::new("V07", format!("no attributes of {name}"), key);
+            return refuse(finding.field("attrs"));
+        }
+        if queued {
+            let finding = Finding::new("V08", "a call in a thread", "a call on a stream");
+            return refuse(finding.hint("a user function runs on the host: leave the stream out"));
+        }
+        if signature.ins.len() > MOST_OPERANDS || signature.outs.is_empty() {
+            let expected = format!("at most {MOST_OPERANDS} operands and at least one result");
+            let got = format!("{} and {}", signature.ins.len(), signature.outs.len());
+            return refuse(Finding::new("V07", expected, got).field(name));
+        }
+        let outs = self.of_types("arg_mut", outs, &signature.outs)?;
+        let ins = self.of_types("arg", ins, &signature.ins)?;
+        self.user_calls += 1;
+        let int = |value: usize| Arg::Int(i64::try_from(value).unwrap_or(i64::MAX));
+        for (result, out) in outs.iter().enumerate() {
+            let ins: Vec<&Register> = ins.iter().filter(|_| result == 0).collect();
+            let mut attrs = vec![Arg::None; MOST_OPERANDS - ins.len()];
+            attrs.extend([int(number), int(self.user_calls as usize), int(result)]);
+            let shape = Shape::new(&out.dims).unwrap_or_default();
+            attrs.extend([shape_arg(&shape), Arg::DType(out.dtype)]);
+            self.whole("call_function", out, &ins, attrs)?;
+        }
+        Ok(())
+    }
+
+    /// Registers of exactly these types, on the host.
+    fn of_types(
+        &mut self,
+        field: &str,
+        names: &[String],
+        types: &[Type],
+    ) -> Result<Vec<Register>, Refusal> {
+        if names.len() != types.len() {
+            let expected = format!("{} operands", types.len());
+            let got = names.len().to_string();
+            return refuse(Finding::new("V07", expected, got).field(field));
+        }
+        let mut registers = Vec::with_capacity(names.len());
+        for (name, ty) in names.iter().zip(types) {
+            let register = self.tensor(name)?;
+            let Some((dtype, dims)) = ty.tensor() else {
+                let expected = "tensors of known size in the signature";
+                return refuse(Finding::new("V07", expected, "another type").field(field));
+            };
+            if (register.dtype, &register.dims) != (dtype, &dims) {
+                let expected = Register::new(name, dtype, dims, "cpu").ty();
+                return not_so("V07", &register, expected, register.ty());
+            }
+            if register.device != "cpu" {
+                let finding =
+                    Finding::new("V08", "on cpu, where user functions run", &register.device);
+                return refuse(finding.field(name).hint("transfer it to the host first"));
+            }
+            registers.push(register);
+        }
+        Ok(registers)
+    }
+}
