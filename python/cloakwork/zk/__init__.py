@@ -22,7 +22,8 @@ from cloakwork.zk.files import (
     write_wtns,
 )
 from cloakwork.zk.hashes import poseidon
-from cloakwork.zk.program import Outcome, Program, run
+from cloakwork.zk.instructions import Program, run
+from cloakwork.zk.named import Outcome
 from cloakwork.zk.statements import Proof, Public, VerifyingKey
 from cloakwork.zk.transcripts import Transcript
 from cloakwork.zk.values import bytes_of, point, points, poly, scalar, tensor, transcript

@@ -14,7 +14,7 @@ import numpy as np
 
 from cloakwork.errors import ParamError
 from cloakwork.zk.frees import with_frees
-from cloakwork.zk.program import Program
+from cloakwork.zk.instructions import Program
 from cloakwork.zk.values import CURVES, Type, is_canonical
 
 # Frames of the package itself, which say nothing of where a program is written.
