@@ -175,6 +175,9 @@ def test_no_two_draws_of_a_run_are_alike() -> None:
     expected = [drawn(5, 0, 4, R), drawn(5, 2, 2, R) + drawn(5, 1, 4, R)[2:]]
     for run in (draw.seeded(5), draw.seeded(5).eager):
         assert [t.tolist() for t in run([1, 2, 3, 4])[:2]] == expected
+        with cw.batch():
+            drawn_in_batch = run([1, 2, 3, 4])[:2]
+        assert [t.tolist() for t in drawn_in_batch] == expected
 
 
 def test_a_seed_in_the_function_marks_every_run() -> None:
@@ -278,9 +281,10 @@ def test_a_call_in_a_batch_runs_what_it_needs_and_one_in_a_trace_is_refused() ->
         return a * a
 
     a = cw.asarray([1, 2], dtype="bn254.fr")
-    with cw.batch():
-        result = square(a + 1) + 1
-    assert result.tolist() == [5, 10]
+    for run in (square, square.eager):
+        with cw.batch():
+            result = run(a + 1) + 1
+        assert result.tolist() == [5, 10]
     with pytest.raises(TraceError, match="no elements"):
         cw.trace(square, a)
 

@@ -163,14 +163,21 @@ class ProgramFunction(Generic[P, R]):
 
         The function gets copies, so that what it writes does not reach the caller's tensors.
         """
-        given = {
-            name: ops.copy(as_tensor(name, value, self._types[name].dtype, self._types[name].shape))
-            for name, value in self._given(args, kwargs).items()
-        }
+        given = self._given(args, kwargs)
         key = run_key(self._seed)
-        try:
+
+        def now() -> R:
+            copies = {
+                name: ops.copy(as_tensor(name, given[name], type_.dtype, type_.shape))
+                for name, type_ in self._types.items()
+            }
             with draws.keyed(key):
-                return _called(self.__wrapped__, self._signature, given)
+                return _called(self.__wrapped__, self._signature, copies)
+
+        try:
+            # At once, also in a batch, which would read the key when it is zero.
+            result: R = _core.unrecorded(now)
+            return result
         finally:
             key.zeroize()
 
