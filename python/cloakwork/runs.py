@@ -29,6 +29,10 @@ _AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 Budget = int | str | Mapping[str, int | str] | None
 
 
+# A user function's name, and what takes tensors and gives a list of them.
+UserFunction = tuple[str, Callable[..., list[_core.Tensor]]]
+
+
 class RunOptions(TypedDict, total=False):
     """How to run.
 
@@ -124,7 +128,7 @@ class Runnable:
 
     def _run(
         self, inputs: Sequence[_core.Tensor], verify: bool, bisect: bool,
-        options: RunOptions,
+        options: RunOptions, functions: Sequence[UserFunction] = (),
     ) -> RunResult:  # fmt: skip
         if unknown := options.keys() - RunOptions.__annotations__.keys():
             known = ", ".join(RunOptions.__annotations__)
@@ -145,6 +149,7 @@ class Runnable:
             progress=options.get("progress"),
             schedule_seed=_seed_of(options.get("schedule_seed")),
             spill_dir=options.get("spill_dir"),
+            functions=list(functions),
         )
         if trace is not None:
             run.write_trace(fspath(trace))

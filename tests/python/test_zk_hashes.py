@@ -190,18 +190,6 @@ def test_a_transcripts_state_is_a_tensor_that_pickles() -> None:
     assert int(again.challenge()) == int(transcript.challenge())
 
 
-def encoded(curve: str, point: tuple[int, int]) -> tuple[bytes, bytes]:
-    """What halo2 hashes of a point, and what it writes."""
-    x, y = point
-    if curve == "bn254":
-        compressed = bytearray(x.to_bytes(32, "little"))
-        compressed[31] |= (y & 1) << 7
-        return x.to_bytes(32, "little") + y.to_bytes(32, "little"), bytes(compressed)
-    compressed = bytearray(x.to_bytes(48, "big"))
-    compressed[0] |= 0x80 | (0x20 if y > CURVES[curve] // 2 else 0)
-    return x.to_bytes(48, "big") + y.to_bytes(48, "big"), bytes(compressed)
-
-
 @pytest.mark.parametrize("curve", list(CURVES))
 @pytest.mark.parametrize("name", ["blake2b", "keccak256"])
 def test_points_are_absorbed_by_coordinates_and_written_compressed(name: str, curve: str) -> None:
@@ -213,9 +201,9 @@ def test_points_are_absorbed_by_coordinates_and_written_compressed(name: str, cu
     tensor = cw.asarray(points, dtype=f"{curve}.g1")
     transcript.absorb(tensor[:2])
     transcript.write(tensor[2:])
-    log = b"".join(b"\x01" + encoded(curve, point)[0] for point in points) + b"\x00"
+    log = b"".join(b"\x01" + oracle.encoded_point(curve, point)[0] for point in points) + b"\x00"
     assert int(transcript.challenge()) == oracle.challenge(name, log, oracle.P[f"{curve}.fr"])
-    proof = b"".join(encoded(curve, point)[1] for point in points[2:])
+    proof = b"".join(oracle.encoded_point(curve, point)[1] for point in points[2:])
     assert bytes(np.asarray(transcript.proof())) == proof
 
 

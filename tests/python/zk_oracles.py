@@ -124,3 +124,15 @@ def multiply_point(k: int, point: Point, p: int) -> Point:
         point = add_points(point, point, p)
         k >>= 1
     return result
+
+
+def encoded_point(curve: str, point: tuple[int, int]) -> tuple[bytes, bytes]:
+    """What halo2 hashes of a point, and what it writes."""
+    x, y = point
+    if curve == "bn254":
+        compressed = bytearray(x.to_bytes(32, "little"))
+        compressed[31] |= (y & 1) << 7
+        return x.to_bytes(32, "little") + y.to_bytes(32, "little"), bytes(compressed)
+    compressed = bytearray(x.to_bytes(48, "big"))
+    compressed[0] |= 0x80 | (0x20 if y > P[f"{curve}.fq"] // 2 else 0)
+    return x.to_bytes(48, "big") + y.to_bytes(48, "big"), bytes(compressed)

@@ -92,6 +92,19 @@ impl Instructions {
         Ok((program, notices.collect()))
     }
 
+    /// The user functions in order: their names, and dtypes and shapes of what they give.
+    fn user_functions(&self) -> Vec<(String, Vec<(&'static str, Vec<u64>)>)> {
+        let ty = |ty: &cloakwork_formats::zk::Type| {
+            ty.tensor().map(|(dtype, dims)| (dtype.name(), dims))
+        };
+        let table = self.ast.user_functions.iter();
+        let entry = |(name, signature): &(String, cloakwork_formats::zk::Signature)| {
+            let outs = signature.outs.iter().filter_map(ty);
+            (name.clone(), outs.collect())
+        };
+        table.map(entry).collect()
+    }
+
     /// All functions of the instruction set.
     #[staticmethod]
     fn functions() -> Vec<Signature> {

@@ -25,7 +25,7 @@ def is_program(file: Path) -> bool:
 
 def check(file: Path) -> list[Finding]:
     """Everything that is wrong or odd with a program."""
-    from cloakwork.zk.program import Program
+    from cloakwork.zk.instructions import Program
 
     return Program.load(file).check()
 
@@ -39,7 +39,7 @@ def run(
     as_json: bool,
 ) -> None:
     """Run a program on inputs `NAME=FILE.npy`; print its outputs and what the run did."""
-    from cloakwork.zk.program import Program
+    from cloakwork.zk.instructions import Program
 
     inputs: dict[str, Path] = {}
     for text in given:

@@ -1,9 +1,10 @@
 """Zero-knowledge proofs: circom's circuits under Groth16, and programs of the instruction set.
 
 `ProgramBuilder` writes programs of threads, streams and events instruction by instruction,
-`Program` loads, checks and runs them (`docs/zk.md`).  `groth16` proves and verifies; `read_r1cs`,
-`read_wtns` and `read_zkey` open the files that circom and snarkjs write.  `field` and `curve` say
-what is known of them; `Transcript`, `poseidon`, `uniform` and `blind` are what provers also need.
+`Program` loads, checks and runs them; `program` and `compile` make programs of Python functions
+over tensors (`docs/zk.md`).  `groth16` proves and verifies; `read_r1cs`, `read_wtns` and
+`read_zkey` open the files that circom and snarkjs write.  `field` and `curve` say what is known of
+them; `Transcript`, `poseidon`, `uniform` and `blind` are what provers also need.
 """
 
 from cloakwork.zk import groth16
@@ -22,27 +23,41 @@ from cloakwork.zk.files import (
     write_wtns,
 )
 from cloakwork.zk.hashes import poseidon
-from cloakwork.zk.program import Outcome, Program, run
+from cloakwork.zk.instructions import Program, run
+from cloakwork.zk.named import Outcome
+from cloakwork.zk.parameters import Coef, Lagrange, Point, Points, Scalar, Tensor
+from cloakwork.zk.polynomials import add_constant
 from cloakwork.zk.statements import Proof, Public, VerifyingKey
+from cloakwork.zk.traced import ProgramFunction, Traced, compile, program
 from cloakwork.zk.transcripts import Transcript
 from cloakwork.zk.values import bytes_of, point, points, poly, scalar, tensor, transcript
 
 __all__ = [
     "Circuit",
+    "Coef",
     "Curve",
     "Field",
+    "Lagrange",
     "Matrix",
     "Outcome",
+    "Point",
+    "Points",
     "Program",
     "ProgramBuilder",
+    "ProgramFunction",
     "Proof",
     "ProvingKey",
     "Public",
+    "Scalar",
+    "Tensor",
+    "Traced",
     "Transcript",
     "VerifyingKey",
     "Witness",
+    "add_constant",
     "blind",
     "bytes_of",
+    "compile",
     "curve",
     "field",
     "groth16",
@@ -50,6 +65,7 @@ __all__ = [
     "points",
     "poly",
     "poseidon",
+    "program",
     "read_r1cs",
     "read_wtns",
     "read_zkey",

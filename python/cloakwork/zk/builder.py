@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 
 from cloakwork.errors import ParamError
 from cloakwork.zk.frees import with_frees
-from cloakwork.zk.program import Program
+from cloakwork.zk.instructions import Program
 from cloakwork.zk.values import CURVES, Type, is_canonical
 
 # Frames of the package itself, which say nothing of where a program is written.
@@ -87,8 +87,12 @@ class ProgramBuilder:
         self._main: list[dict[str, Any]] = []
         self._thread = self._main
         self._tables: dict[str, dict[str, Any]] = {
-            key: {} for key in ("registers", "inputs", "outputs", "constants", "events", "streams")
-        }
+            key: {} for key in (
+                "registers", "inputs", "outputs", "constants", "events", "streams",
+                "user_functions",
+            )
+        }  # fmt: skip
+        self._functions: dict[str, Callable[..., Any]] = {}
         self._files: dict[str, bytes] = {}
         self._counts: dict[str, int] = {}
 
@@ -154,6 +158,25 @@ class ProgramBuilder:
             zero=zero or None,
         )  # fmt: skip
         return register
+
+    def function(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        *,
+        outs: Sequence[Type],
+        ins: Sequence[Type] = (),
+    ) -> str:
+        """Declare a user function, which `call` then calls by its name.
+
+        It takes tensors of the types `ins`, at most eight, and gives what becomes one of `outs`, or
+        a tuple where there are several.  It runs on the calling thread, in the program's order, on
+        copies.  The file holds its signature alone: who loads it gives `run` the function.
+        """
+        signature = {"outs": [t.to_json() for t in outs], "ins": [t.to_json() for t in ins]}
+        self._tables["user_functions"][name] = signature
+        self._functions[name] = function
+        return name
 
     def free(self, register: Register) -> None:
         """Give memory back; its owner does."""
@@ -336,6 +359,7 @@ class ProgramBuilder:
         tree["main"] = with_frees(self._main) if self._auto_free else self._main
         program = Program.parse(json.dumps(tree), self._files)
         program.validate()
+        program._functions = dict(self._functions)
         return program
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +16,40 @@ from cloakwork.arrays import DTypeLike
 from cloakwork.errors import ParamError
 
 _KEY_BYTES = 32
+
+
+@dataclass
+class Draws:
+    """What the function of a program draws: its n-th draw has the run's key and the domain n.
+
+    So the same function draws the same elements under one key, recorded or not, and no two draws
+    of one run are alike.
+
+    seeded   whether a draw followed from a seed that the function itself names
+    """
+
+    key: Tensor
+    count: int = 0
+    seeded: bool = False
+
+
+_DRAWS: ContextVar[Draws | None] = ContextVar("draws", default=None)
+
+
+def current() -> Draws | None:
+    """What is known of draws where a program's function is at work; None elsewhere."""
+    return _DRAWS.get()
+
+
+@contextmanager
+def keyed(key: Tensor) -> Iterator[Draws]:
+    """Draw under this key what is drawn inside without a seed."""
+    draws = Draws(key)
+    token = _DRAWS.set(draws)
+    try:
+        yield draws
+    finally:
+        _DRAWS.reset(token)
 
 
 def uniform(
@@ -26,7 +63,8 @@ def uniform(
 
     Without `seed` the key is 256 bits of the operating system's entropy, and is kept nowhere.  With
     a seed of 32 bytes the elements follow from it and from `domain`, which tells draws of one seed
-    apart: for tests alone, as a proof whose blinding is known, or used twice, hides nothing.
+    apart: for tests alone, as a proof whose blinding is known, or used twice, hides nothing.  In
+    the function of a `zk.program` elements without a seed follow from the key of the run.
 
     >>> from cloakwork import zk
     >>> zk.uniform(2, "babybear", seed=bytes(32)).tolist()
@@ -34,7 +72,8 @@ def uniform(
     >>> zk.uniform(3).dtype
     cloakwork.bn254_fr
     """
-    return ops.uniform_field(_key(seed), shape, _core.dtype(dtype), domain)
+    key, domain = _stream(seed, domain)
+    return ops.uniform_field(key, shape, _core.dtype(dtype), domain)
 
 
 def blind(a: Tensor, start: int, end: int, *, seed: bytes | None = None, domain: int = 0) -> None:
@@ -47,7 +86,20 @@ def blind(a: Tensor, start: int, end: int, *, seed: bytes | None = None, domain:
     >>> a[:3].tolist()
     [1, 1, 1]
     """
-    ops.blind(a, start, end, _key(seed), domain)
+    key, domain = _stream(seed, domain)
+    ops.blind(a, start, end, key, domain)
+
+
+def _stream(seed: bytes | None, domain: int) -> tuple[Tensor, int]:
+    """Key and domain of a draw."""
+    draws = current()
+    if draws is None or seed is not None:
+        if draws is not None:
+            draws.seeded = True
+        return _key(seed), domain
+    # A key of the run's own for each draw needs no domain of the caller's.
+    draws.count += 1
+    return draws.key, draws.count - 1
 
 
 def _key(seed: bytes | None) -> Tensor:

@@ -17,7 +17,7 @@ import numpy as np
 
 from cloakwork import _core
 from cloakwork.arrays import asarray
-from cloakwork.errors import ParamError
+from cloakwork.errors import DTypeError, OpError, ParamError
 
 CURVES = ("bn254", "bls12_381")
 Repr = Literal["coef", "lagrange"]
@@ -109,7 +109,8 @@ def as_tensor(name: str, value: Input, dtype: str, shape: tuple[int, ...]) -> _c
     """The tensor that an input stands for.
 
     Takes a tensor of the input's type; integers; u64 words `[.., words]` in canonical form; or the
-    path of an .npy file of either.  Raises ParamError, or what the conversion raises.
+    path of an .npy file of either.  Raises ParamError that names the input, DTypeError where its
+    dtype is the matter.
     """
     if isinstance(value, PathLike) or (isinstance(value, str) and value.endswith(".npy")):
         value = np.load(fspath(Path(value)), allow_pickle=False)
@@ -118,11 +119,27 @@ def as_tensor(name: str, value: Input, dtype: str, shape: tuple[int, ...]) -> _c
     elif isinstance(value, np.ndarray) and _is_words(value, dtype, shape):
         made = _from_words(asarray(np.ascontiguousarray(value)), dtype)
     else:
-        made = asarray(value, dtype=dtype)  # type: ignore[arg-type]
+        made = _converted(name, value, dtype, shape)
     if tuple(made.shape) != shape:
-        expected = f"{dtype} of shape {list(shape)}"
-        raise ParamError(f"input {name}", f"shape {list(made.shape)}", expected)
+        raise ParamError(f"input {name}", f"shape {list(made.shape)}", _wanted(dtype, shape))
     return made
+
+
+def _wanted(dtype: str, shape: tuple[int, ...]) -> str:
+    return f"{dtype} of shape {list(shape)}"
+
+
+def _converted(name: str, value: Any, dtype: str, shape: tuple[int, ...]) -> _core.Tensor:
+    try:
+        return asarray(value, dtype=dtype)
+    except DTypeError as error:
+        raise DTypeError(f"input {name}", error.value, _wanted(dtype, shape)) from error
+    except ParamError as error:
+        place = error.rule.removeprefix("obj")
+        raise ParamError(f"input {name}{place}", error.value, error.allowed) from error
+    except OpError as error:
+        expected = f"{_wanted(dtype, shape)}, or as words {error.expected}"
+        raise ParamError(f"input {name}", error.got, expected) from error
 
 
 def _from_words(words: _core.Tensor, dtype: str) -> _core.Tensor:

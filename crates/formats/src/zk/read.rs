@@ -58,6 +58,13 @@ pub(super) fn read(tree: &Value) -> Parsed {
         outs: fields.tys("outs"),
         ins: fields.tys("ins"),
     });
+    for (name, _) in &ast.user_functions {
+        if super::functions::function(name).is_some() {
+            let key = joined("user_functions", name);
+            let expected = "a name that no function of the instruction set has";
+            fields.wrong(&key, expected, format!("\"{name}\""), "call it otherwise");
+        }
+    }
     ast.budget = budget(&mut fields);
     let main = fields.required("main", "a list of instructions");
     let curve = fields.curve;

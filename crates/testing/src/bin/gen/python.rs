@@ -2,7 +2,7 @@
 
 use crate::Examples;
 use cloakwork_ir::DType;
-use cloakwork_ops::{ALL, Body, OpDef, Param, ParamKind};
+use cloakwork_ops::{ALL, OpDef, Param, ParamKind};
 use std::fmt::Write;
 
 const LINE_COLUMNS: usize = 100;

@@ -1,0 +1,157 @@
+"""Programs of the instruction set: loaded, checked, shown, run."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cloakwork import _core
+from cloakwork.errors import AssertionFailedError, ParamError
+from cloakwork.runs import UserFunction
+from cloakwork.zk.graph import dot
+from cloakwork.zk.named import Named, Outcome
+from cloakwork.zk.values import Input, as_tensor
+
+_LOG = logging.getLogger("cloakwork.zk")
+_NAME = "program.json"
+
+
+class Program(Named):
+    """An immutable program of the instruction set; `docs/zk.md` says what instructions mean."""
+
+    def __init__(self, instructions: _core.Instructions, files: Mapping[str, bytes]) -> None:
+        core, notices = instructions.lower()
+        super().__init__(core)
+        self._instructions, self._files = instructions, dict(files)
+        self._notices = {notice[0]: notice[1:] for notice in notices}
+        self._functions: dict[str, Callable[..., Any]] = {}
+
+    @classmethod
+    def parse(cls, text: str | bytes, files: Mapping[str, bytes] | None = None) -> Program:
+        """Read the JSON or the text form; `files` holds those that its constants name.
+
+        Raises LoadError where it is neither; what is wrong with parts of it, `check` says.
+        """
+        contents = text.encode() if isinstance(text, str) else text
+        held = dict(files or {})
+        read = _core.Instructions.parse(contents, "program", None, held)
+        return cls(read, held)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Program:
+        """Read a program from a file, or from a folder that `save` wrote."""
+        path = Path(path)
+        file = path / _NAME if path.is_dir() else path
+        read = _core.Instructions.parse(file.read_bytes(), file, file.parent)
+        program = cls(read, {})
+        program._files = program._read_files(file.parent)
+        return program
+
+    def _read_files(self, folder: Path) -> dict[str, bytes]:
+        names = {entry.get("file") for entry in self._tree.get("constants", {}).values()}
+        inside = [name for name in names if name and not Path(name).is_absolute()]
+        found = [name for name in inside if ".." not in Path(name).parts]
+        return {name: (folder / name).read_bytes() for name in found if (folder / name).is_file()}
+
+    @cached_property
+    def _tree(self) -> dict[str, Any]:
+        tree: dict[str, Any] = json.loads(self.to_json())
+        return tree
+
+    @property
+    def inputs(self) -> list[str]:
+        """Names of the inputs."""
+        return list(self._tree.get("inputs", {}))
+
+    @property
+    def budget(self) -> dict[str, int]:
+        """Bytes that each device may hold, as the program says."""
+        return dict(self._tree.get("budget", {}))
+
+    def to_json(self) -> str:
+        """The JSON form, always the same of the same program."""
+        return self._instructions.json()
+
+    def to_text(self) -> str:
+        """The text form, one instruction a line."""
+        return self._instructions.text()
+
+    def to_dot(self) -> str:
+        """Threads, streams and what waits for what, for Graphviz."""
+        return dot(self._tree)
+
+    def save(self, folder: str | PathLike[str]) -> Path:
+        """Write the program and its constants into a folder; each file whole or not at all."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, contents in self._files.items():
+            _write(folder / name, contents)
+        _write(folder / _NAME, self.to_json().encode())
+        return folder / _NAME
+
+    def _called(self, functions: Mapping[str, Callable[..., Any]]) -> list[UserFunction]:
+        declared = self._instructions.user_functions()
+        names = ", ".join(name for name, _ in declared) or "none: it calls no user function"
+        held = self._functions | dict(functions)
+        if unknown := functions.keys() - {name for name, _ in declared}:
+            raise ParamError("functions", min(unknown), names)
+        if missing := [name for name, _ in declared if name not in held]:
+            raise ParamError("functions", f"no {missing[0]}", f"from Python each of {names}")
+        return [(name, partial(_results, held[name], name, outs)) for name, outs in declared]
+
+    def _notice(self, outputs: dict[str | None, _core.Tensor]) -> list[tuple[str, _core.Tensor]]:
+        """Takes the outputs that are not the user's: fails on assertions, shows the others."""
+        printed = []
+        for name, (assertion, instruction, text) in self._notices.items():
+            tensor = outputs.pop(name, None)
+            if tensor is None:
+                continue
+            if not assertion:
+                _LOG.info("%s: %s", text, tensor)
+                printed.append((text, tensor))
+                continue
+            same = np.asarray(tensor)
+            if not same.all():
+                raise AssertionFailedError(instruction, int(np.argmin(same)), text)
+        return printed
+
+    def __repr__(self) -> str:
+        return f"Program(inputs={self.inputs}, steps={self._core.step_count()})"
+
+
+def _results(
+    function: Callable[..., Any], name: str, outs: list[tuple[str, list[int]]], *args: _core.Tensor
+) -> list[_core.Tensor]:
+    """What a user function gives, as tensors of the types that its signature has."""
+    given = function(*args)
+    values = [given] if len(outs) == 1 else list(given)
+    if len(values) != len(outs):
+        raise ParamError(f"results of {name}", len(values), f"{len(outs)}, as its signature says")
+    results = zip(values, outs, strict=True)
+    return [
+        as_tensor(f"result {index} of {name}", value, dtype, tuple(shape))
+        for index, (value, (dtype, shape)) in enumerate(results)
+    ]
+
+
+def _write(path: Path, contents: bytes) -> None:
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(contents)
+    part.replace(path)
+
+
+def run(
+    program: Named | str | PathLike[str],
+    inputs: Mapping[str, Input] | None = None,
+    **options: Any,
+) -> Outcome:
+    """Run a program, however written, or one in a file; options as for `Program.run`."""
+    held = program if isinstance(program, Named) else Program.load(fspath(program))
+    return held.run(inputs, **options)

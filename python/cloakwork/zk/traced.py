@@ -1,0 +1,319 @@
+"""Programs that are ordinary Python over tensors: `zk.program` and `zk.compile`.
+
+The function is recorded by `cloakwork.trace`, and verified, planned and run like any program.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import update_wrapper
+from os import PathLike, fspath
+from typing import Any, Generic, ParamSpec, TypeVar, overload
+
+from cloakwork import _core, ops
+from cloakwork import program as recording
+from cloakwork.array_api.creation import zeros
+from cloakwork.array_api.manipulation import broadcast_to
+from cloakwork.errors import ParamError
+from cloakwork.runs import bytes_of
+from cloakwork.zk import draws
+from cloakwork.zk.named import KEY_BYTES, Named, run_key
+from cloakwork.zk.parameters import parameters_of
+from cloakwork.zk.values import CURVES, Input, Type, as_tensor
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class _Returned:
+    """In what the tensors of a result come: alone, or in a tuple, a named tuple or a list."""
+
+    kind: type[Any]
+    fields: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, returned: Any) -> _Returned:
+        return cls(type(returned), getattr(type(returned), "_fields", ()))
+
+    def around(self, values: Sequence[Any]) -> Any:
+        if issubclass(self.kind, _core.Tensor):
+            return values[0]
+        return self.kind(*values) if self.fields else self.kind(values)
+
+
+@dataclass(frozen=True)
+class _Tape:
+    """What was recorded of a function, once for all who run it."""
+
+    program: recording.Program
+    types: dict[str, Type]
+    returned: _Returned
+    draws: draws.Draws
+
+
+class Traced(Named):
+    """A program that `zk.program` recorded from a function.
+
+    `run` takes inputs by the names of the function's parameters.  Outputs are called `out0`,
+    `out1`, ..., or as the fields of the named tuple that the function returns.
+    """
+
+    def __init__(
+        self, tape: _Tape, name: str, *,
+        memory_budget: int | None = None, threads: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(tape.program._core)
+        self._tape, self._name, self._seeded = tape, name, tape.draws.seeded
+        self._memory_budget, self._threads = memory_budget, threads
+
+    @property
+    def recorded(self) -> recording.Program:
+        """The same as `cloakwork.trace` gave it; its last input is the run's key, u8 `[32]`."""
+        return self._tape.program
+
+    @property
+    def types(self) -> dict[str, Type]:
+        """The types of the inputs, by name."""
+        return dict(self._tape.types)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a container, `.cwk`, that `cloakwork check` and `inspect` open.
+
+        Its inputs have no names there: they are in0, in1, ... in order, and the key of the run.
+        The file appears whole or not at all.  ParamError for another name, SaveError where it
+        cannot be written.
+        """
+        target = fspath(path)
+        if not target.endswith(".cwk"):
+            raise ParamError("path", target, "a name that ends in .cwk")
+        self._core.save_container(target)
+
+    def _declared(self) -> list[tuple[str, str, list[int]]]:
+        names = [*self._tape.types, _core.KEY_INPUT]
+        types = self._core.input_types()
+        return [(name, *type_[1:]) for name, type_ in zip(names, types, strict=True)]
+
+    def _output_names(self, run: _core.Run) -> list[str | None]:
+        return [*self._tape.returned.fields] or run.output_names()
+
+    def _values(self, inputs: Mapping[str, Input], seed: int | bytes | None) -> Any:
+        """What the function returns."""
+        outcome = self.run(inputs, seed=seed, profile=False)
+        return self._tape.returned.around(list(outcome.outputs.values()))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"Traced({self._name}, inputs={self.inputs}, steps={self._core.step_count()})"
+
+
+class ProgramFunction(Generic[P, R]):
+    """A function that runs as a program; `zk.program` makes it.
+
+    Calling it records the function (the first time), verifies, plans and runs it.  Any thread may
+    call it.  In the function of another program it is a part of that one.
+    """
+
+    __wrapped__: Callable[P, R]
+
+    def __init__(
+        self, function: Callable[P, R], types: Mapping[str, Type], seed: int | bytes | None = None
+    ) -> None:
+        update_wrapper(self, function)
+        self._types, self._seed = dict(types), seed
+        self._signature = inspect.signature(function)
+        # Holds the program; of threads that record it at the same time the first to end wins.
+        self._made: dict[str, Traced] = {}
+
+    @property
+    def types(self) -> dict[str, Type]:
+        """The types of the parameters, by name."""
+        return dict(self._types)
+
+    @property
+    def program(self) -> Traced:
+        """The program, recorded when it is first asked for.
+
+        Raises TraceError where the function needs elements of its inputs, such as in an `if`.
+        """
+        made = self._made.get("program")
+        if made is None:
+            tape = _recorded(self.__wrapped__, self._signature, self._types)
+            made = self._made.setdefault("program", Traced(tape, self._name))
+        return made
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """What the function returns of these inputs, computed by its program.
+
+        Random elements are new in each call.  Raises TypeError for arguments that the function
+        does not take, ParamError that names the parameter where one is not of its type.
+        """
+        if draws.current() is not None:
+            return self.__wrapped__(*args, **kwargs)
+        result: R = self.program._values(self._given(args, kwargs), self._seed)
+        return result
+
+    def eager(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """The same, op by op as the function's lines say, to debug them.
+
+        The function gets copies, so that what it writes does not reach the caller's tensors.
+        """
+        given = self._given(args, kwargs)
+        key = run_key(self._seed)
+
+        def now() -> R:
+            copies = {
+                name: ops.copy(as_tensor(name, given[name], type_.dtype, type_.shape))
+                for name, type_ in self._types.items()
+            }
+            with draws.keyed(key):
+                return _called(self.__wrapped__, self._signature, copies)
+
+        try:
+            # At once, also in a batch, which would read the key when it is zero.
+            result: R = _core.unrecorded(now)
+            return result
+        finally:
+            key.zeroize()
+
+    def seeded(self, seed: int | bytes) -> ProgramFunction[P, R]:
+        """The function with the same random elements in each call, for tests alone.
+
+        Whoever knows the seed of a proof, or sees two under one, learns the witness.
+        """
+        twin = ProgramFunction(self.__wrapped__, self._types, seed)
+        twin._made = self._made
+        return twin
+
+    @property
+    def _name(self) -> str:
+        return getattr(self.__wrapped__, "__name__", "function")
+
+    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self._name}({', '.join(self._types)}): {error}") from None
+        bound.apply_defaults()
+        return bound.arguments
+
+    def __repr__(self) -> str:
+        marked = "" if self._seed is None else ", seeded"
+        return f"zk.program({self._name}({', '.join(self._types)}){marked})"
+
+
+def _recorded(
+    function: Callable[..., Any], signature: inspect.Signature, types: Mapping[str, Type]
+) -> _Tape:
+    found: list[tuple[_Returned, draws.Draws]] = []
+
+    def body(*traced: _core.Tensor) -> Any:
+        *given, key = traced
+        with draws.keyed(key) as drawn:
+            returned = _called(function, signature, dict(zip(types, given, strict=True)))
+        found.append((_Returned.of(returned), drawn))
+        return returned
+
+    def record() -> recording.Program:
+        # One element that repeats: examples of large inputs take no memory.
+        examples = [broadcast_to(zeros((), dtype=t.dtype), t.shape) for t in types.values()]
+        return recording.trace(body, *examples, zeros(KEY_BYTES, dtype="u8"))
+
+    # A batch may be collecting calls; it goes on after this.
+    made = _core.unrecorded(record)
+    return _Tape(made, dict(types), *found[0])
+
+
+def _called(function: Callable[..., R], signature: inspect.Signature, given: dict[str, Any]) -> R:
+    bound = inspect.BoundArguments(signature, given)
+    return function(*bound.args, **bound.kwargs)
+
+
+@overload
+def program(function: Callable[P, R], /) -> ProgramFunction[P, R]: ...
+
+
+@overload
+def program(
+    *, curve: str = "bn254", inputs: Mapping[str, Type] | None = None
+) -> Callable[[Callable[P, R]], ProgramFunction[P, R]]: ...
+
+
+def program(
+    function: Callable[P, R] | None = None,
+    /,
+    *,
+    curve: str = "bn254",
+    inputs: Mapping[str, Type] | None = None,
+) -> Any:
+    """Make a function over tensors a program: recorded once, verified, planned, run when called.
+
+    curve    "bn254" or "bls12_381": the field and group of annotations that name none
+    inputs   types of parameters by name, in place of their annotations
+
+    Parameters are annotated: `zk.Lagrange[n]` and `zk.Coef[n]` are `[n]` of the curve's scalar
+    field, `zk.Points[n]` is `[n]` of its G1, `zk.Scalar` and `zk.Point` are one of them without
+    axes, `zk.Tensor[dtype, n, ...]` is anything; `Annotated[cw.Tensor, zk.poly(n)]` says it in the
+    types of the builder.  The function gets tensors, and returns one, or a tuple or list of them.
+
+    ParamError for a curve there is not, and for a parameter without a type: it says what to write.
+
+    >>> import cloakwork as cw
+    >>> from cloakwork import zk
+    >>> @zk.program(curve="bn254")
+    ... def prove(a: zk.Coef[4], x: zk.Scalar):
+    ...     return cw.ops.evaluate(a, x), cw.ops.kate_div(a, x, keep=False)
+    >>> value, quotient = prove([1, 2, 3, 4], 10)
+    >>> int(value), quotient.tolist()
+    (4321, [432, 43, 4])
+    >>> prove.program.inputs
+    ['a', 'x']
+    """
+    if curve not in CURVES:
+        raise ParamError("curve", curve, " or ".join(CURVES))
+    # Where the function is defined, whose names its annotations may use.
+    names = sys._getframe(1).f_locals
+
+    def made(function: Callable[P, R]) -> ProgramFunction[P, R]:
+        return ProgramFunction(function, parameters_of(function, curve, inputs or {}, names))
+
+    return made if function is None else made(function)
+
+
+def compile(
+    function: ProgramFunction[..., Any] | Callable[..., Any],
+    *,
+    memory_budget: int | str | None = None,
+    threads: int | None = None,
+) -> Traced:
+    """The program of a function, checked, planned, and with its peak known before any run.
+
+    function        of `zk.program`, or one that it would take, over "bn254"
+    memory_budget   bytes, or text such as "2GiB", that every run keeps to: tensors that wait long
+                    wait on disk
+    threads         of every run; None: CLOAKWORK_THREADS, or one a core
+
+    Raises MemoryBudgetError with the peak and the budget if no plan keeps to it, ProgramError with
+    all findings, and what `zk.program` and its recording raise.
+
+    >>> from cloakwork import zk
+    >>> def square(a: zk.Lagrange[1024]):
+    ...     return a * a
+    >>> zk.compile(square, memory_budget="1MiB").peak_memory() < 2**20
+    True
+    """
+    if isinstance(function, ProgramFunction):
+        held = function
+    else:
+        names = sys._getframe(1).f_locals
+        held = ProgramFunction(function, parameters_of(function, "bn254", {}, names))
+    traced = held.program
+    made = Traced(traced._tape, held._name, memory_budget=bytes_of(memory_budget), threads=threads)
+    made.validate()
+    made.peak_memory()
+    return made
