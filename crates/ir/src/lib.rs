@@ -25,5 +25,5 @@ pub use program::{
 pub use shape::{MAX_ELEMENTS, MAX_RANK, Shape, ShapeError, Type};
 pub use shown::{printable, shortened};
 pub use tensor::{Bytes, HostTensor, TensorBoundsError, components, read_word, write_word};
-pub use threads::{Event, Note, Place, Stream, Thread, Threaded, Threads};
+pub use threads::{Event, Note, Notes, Place, Stream, Thread, Threaded, Threads};
 pub use view::{Overlap, Strides, Take, View, ViewError, resolve_axis};

@@ -5,7 +5,6 @@
 //! allocated must free.
 
 use crate::{Symbol, Text};
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// A step that only programs of several threads have.
@@ -107,6 +106,32 @@ pub struct Note {
     pub label: Option<Text>,
 }
 
+/// What is said of each step; of those behind the last that has a note, nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes(Vec<Note>);
+
+impl Notes {
+    /// What is said of a step.
+    #[must_use]
+    pub fn of(&self, step: u32) -> Note {
+        self.0.get(step as usize).copied().unwrap_or_default()
+    }
+
+    /// Says something of a step.
+    pub fn say(&mut self, step: u32, note: Note) {
+        let place = step as usize;
+        if note == Note::default() && place >= self.0.len() {
+            return;
+        }
+        if place >= self.0.len() {
+            self.0.resize(place + 1, Note::default());
+        }
+        if let Some(known) = self.0.get_mut(place) {
+            *known = note;
+        }
+    }
+}
+
 /// Threads, events, streams, and where steps stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Threads {
@@ -116,8 +141,8 @@ pub struct Threads {
     pub events: Vec<Event>,
     /// All streams.
     pub streams: Vec<Stream>,
-    /// Notes, by step; most steps have none.
-    pub notes: HashMap<u32, Note>,
+    /// Notes, by step.
+    pub notes: Notes,
     /// What each device may hold, in bytes.
     pub budgets: Vec<(Text, u64)>,
     /// Inputs whose memory the program may write and must free.
@@ -128,7 +153,7 @@ impl Threads {
     /// What is said of a step.
     #[must_use]
     pub fn note(&self, step: u32) -> Note {
-        self.notes.get(&step).copied().unwrap_or_default()
+        self.notes.of(step)
     }
 
     /// The index of the thread that a step belongs to; 0 where none says.

@@ -27,6 +27,9 @@ type Signature = (
     String,
 );
 
+/// A user function: its name, and dtypes and shapes of what it gives.
+type UserFunction = (String, Vec<(&'static str, Vec<u64>)>);
+
 /// A program of the instruction set.
 #[pyclass(frozen, module = "cloakwork._core")]
 pub struct Instructions {
@@ -92,8 +95,22 @@ impl Instructions {
         Ok((program, notices.collect()))
     }
 
+    /// Names of the inputs, in order.
+    fn inputs(&self) -> Vec<&str> {
+        let inputs = self.ast.inputs.iter();
+        inputs.map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// Bytes that each device may hold.
+    fn budget(&self) -> HashMap<&str, u64> {
+        let budget = self.ast.budget.iter();
+        budget
+            .map(|(name, bytes)| (name.as_str(), *bytes))
+            .collect()
+    }
+
     /// The user functions in order: their names, and dtypes and shapes of what they give.
-    fn user_functions(&self) -> Vec<(String, Vec<(&'static str, Vec<u64>)>)> {
+    fn user_functions(&self) -> Vec<UserFunction> {
         let ty = |ty: &cloakwork_formats::zk::Type| {
             ty.tensor().map(|(dtype, dims)| (dtype.name(), dims))
         };

@@ -11,6 +11,7 @@ use crate::{
 };
 use cloakwork_ir::{Arg, Op, Program, Step, Symbol, Text, Type, View, shortened};
 use cloakwork_ops::{Code, FormError};
+use rustc_hash::FxHashSet;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -33,11 +34,11 @@ pub(crate) struct Checker<'p> {
     pub found: HashMap<Severity, usize>,
     pub spellings: Spellings,
     /// Values whose contents were looked at: by declaration, index of the demand and its bound.
-    pub checked: HashSet<(usize, usize, i64, ValueId)>,
+    pub checked: FxHashSet<(usize, usize, i64, ValueId)>,
     /// The same for large ones, by what is seen of which storage.
     pub checked_large: HashSet<(usize, usize, i64, StorageId, View)>,
     /// Storages about which an unwritten read was reported.
-    pub read_unwritten: HashSet<StorageId>,
+    pub read_unwritten: FxHashSet<StorageId>,
     pub inputs: HashMap<&'p str, &'p Type>,
     pub outputs: HashMap<&'p str, u32>,
     /// The step at hand.
@@ -106,9 +107,9 @@ impl<'p> Checker<'p> {
             has_error: false,
             found: HashMap::new(),
             spellings: Spellings::default(),
-            checked: HashSet::new(),
+            checked: FxHashSet::default(),
             checked_large: HashSet::new(),
-            read_unwritten: HashSet::new(),
+            read_unwritten: FxHashSet::default(),
             inputs: HashMap::new(),
             outputs: HashMap::new(),
             step: 0,

@@ -68,12 +68,12 @@ class Program(Named):
     @property
     def inputs(self) -> list[str]:
         """Names of the inputs."""
-        return list(self._tree.get("inputs", {}))
+        return self._instructions.inputs()
 
     @property
     def budget(self) -> dict[str, int]:
         """Bytes that each device may hold, as the program says."""
-        return dict(self._tree.get("budget", {}))
+        return self._instructions.budget()
 
     def to_json(self) -> str:
         """The JSON form, always the same of the same program."""

@@ -152,7 +152,7 @@ impl Parser<'_> {
         }
         if note != crate::Note::default() {
             let step = self.program.steps.len() as u32 - 1;
-            self.threads().notes.insert(step, note);
+            self.threads().notes.say(step, note);
         }
         Ok(())
     }

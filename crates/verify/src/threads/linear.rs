@@ -3,7 +3,7 @@
 use super::registers::of_call;
 use super::schedule::{Index, Phase, schedule};
 use cloakwork_ir::{Arg, Device, Op, Program, Step, Symbol, Threaded, Threads};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A program of one thread, and where its steps come from.
 #[derive(Clone, Debug)]
@@ -20,9 +20,9 @@ struct Writer<'p> {
     program: Program,
     origins: Vec<u32>,
     /// What each register is called now.
-    names: HashMap<Symbol, Symbol>,
+    names: FxHashMap<Symbol, Symbol>,
     /// How many lifetimes a register has had.
-    lives: HashMap<Symbol, u32>,
+    lives: FxHashMap<Symbol, u32>,
 }
 
 /// Linearizes a program in which the verifier found nothing wrong; others give what can be said.
@@ -43,10 +43,10 @@ pub fn linearize(from: &Program) -> Linear {
         threads,
         program,
         origins: Vec::with_capacity(from.steps.len()),
-        names: HashMap::new(),
-        lives: HashMap::new(),
+        names: FxHashMap::default(),
+        lives: FxHashMap::default(),
     };
-    let mut queued: HashMap<u32, Vec<Arg>> = HashMap::new();
+    let mut queued: FxHashMap<u32, Vec<Arg>> = FxHashMap::default();
     let alone = threads.threads.len() <= 1;
     for node in &schedule.nodes {
         let Some(step) = from.steps.get(node.step as usize) else {

@@ -26,8 +26,8 @@ use cloakwork_ir::{DType, Device, HostSlot, Op, Program, Step, Symbol, Text, Thr
 use cloakwork_ops::Family;
 use pools::Pools;
 use registers::Registers;
+use rustc_hash::{FxHashMap, FxHashSet};
 use schedule::{Index, Phase, Schedule};
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Comparisons of views that may overlap: more are refused.
@@ -45,13 +45,13 @@ pub(crate) struct Walk {
     schedule: Rc<Schedule>,
     registers: Registers,
     /// Calls that are queued: bound when issued, made sense of when executed.
-    queued: HashMap<u32, Option<(Rc<Spelling>, Call)>>,
-    accesses: HashMap<StorageId, Accesses>,
+    queued: FxHashMap<u32, Option<(Rc<Spelling>, Call)>>,
+    accesses: FxHashMap<StorageId, Accesses>,
     /// The register that must free each storage, and the step that made it; none for what is lent.
-    owners: HashMap<StorageId, (Symbol, u32)>,
-    freed: HashMap<StorageId, Freed>,
+    owners: FxHashMap<StorageId, (Symbol, u32)>,
+    freed: FxHashMap<StorageId, Freed>,
     pools: Pools,
-    handed_out: HashSet<StorageId>,
+    handed_out: FxHashSet<StorageId>,
     comparisons: u64,
     /// Whether more than one chain does something.
     concurrent: bool,
@@ -66,16 +66,16 @@ impl<'p> Checker<'p> {
         let index = Index::new(threads);
         let schedule = Rc::new(schedule::schedule(program, threads, &index));
         self.structure(threads, &index, &schedule);
-        let chains: HashSet<u32> = schedule.nodes.iter().map(|node| node.chain).collect();
+        let chains: FxHashSet<u32> = schedule.nodes.iter().map(|node| node.chain).collect();
         let mut walk = Walk {
             schedule: Rc::clone(&schedule),
             registers: Registers::new(program.symbols.len()),
-            queued: HashMap::new(),
-            accesses: HashMap::new(),
-            owners: HashMap::new(),
-            freed: HashMap::new(),
+            queued: FxHashMap::default(),
+            accesses: FxHashMap::default(),
+            owners: FxHashMap::default(),
+            freed: FxHashMap::default(),
             pools: Pools::default(),
-            handed_out: HashSet::new(),
+            handed_out: FxHashSet::default(),
             comparisons: MAX_COMPARISONS,
             concurrent: chains.len() > 1,
             node: 0,
@@ -348,7 +348,7 @@ impl<'p> Checker<'p> {
 
     /// Steps reach a stream in an order that is sure.
     fn streams_in_order(&mut self, schedule: &Schedule) {
-        let mut last: HashMap<Text, u32> = HashMap::new();
+        let mut last: FxHashMap<Text, u32> = FxHashMap::default();
         for (node, at) in (0u32..).zip(&schedule.nodes) {
             if at.phase != Phase::Issue {
                 continue;

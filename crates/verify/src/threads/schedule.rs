@@ -7,7 +7,8 @@
 //! happens before a node: how many nodes of each chain.
 
 use cloakwork_ir::{Program, Step, Text, Threaded, Threads};
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Clocks hold at most so many entries together: 1 GiB.
 const MAX_CLOCK_ENTRIES: usize = 1 << 28;
@@ -73,9 +74,9 @@ const NOTHING: (u32, u32) = (u32::MAX, 0);
 
 /// Names of threads, events and streams as numbers.
 pub(super) struct Index {
-    pub threads: HashMap<Text, u32>,
-    pub events: HashMap<Text, u32>,
-    pub streams: HashMap<Text, u32>,
+    pub threads: FxHashMap<Text, u32>,
+    pub events: FxHashMap<Text, u32>,
+    pub streams: FxHashMap<Text, u32>,
 }
 
 impl Index {

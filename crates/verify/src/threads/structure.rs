@@ -4,15 +4,15 @@ use super::schedule::{Blocked, Index, Schedule};
 use crate::check::Checker;
 use crate::report::Issue;
 use cloakwork_ir::{Step, Text, Threaded, Threads};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Where each thread is forked and joined, each event recorded and waited for: steps.
 #[derive(Default)]
 struct Uses {
-    forks: HashMap<Text, Vec<u32>>,
-    joins: HashMap<Text, Vec<u32>>,
-    records: HashMap<Text, Vec<u32>>,
-    waits: HashMap<Text, Vec<u32>>,
+    forks: FxHashMap<Text, Vec<u32>>,
+    joins: FxHashMap<Text, Vec<u32>>,
+    records: FxHashMap<Text, Vec<u32>>,
+    waits: FxHashMap<Text, Vec<u32>>,
 }
 
 impl Checker<'_> {
@@ -53,7 +53,7 @@ impl Checker<'_> {
                 self.undeclared(step, "stream", stream, "device");
             }
         }
-        let known = |uses: &HashMap<Text, Vec<u32>>, names: &HashMap<Text, u32>| {
+        let known = |uses: &FxHashMap<Text, Vec<u32>>, names: &FxHashMap<Text, u32>| {
             let unknown = uses.iter().filter(|(name, _)| !names.contains_key(name));
             let mut found: Vec<(u32, Text)> = unknown
                 .filter_map(|(name, steps)| Some((*steps.first()?, *name)))
@@ -167,7 +167,7 @@ impl Checker<'_> {
     fn nested(&mut self, threads: &Threads) {
         for thread in &threads.threads {
             let mut open: Vec<(u32, Text)> = Vec::new();
-            let mut forked: HashMap<Text, Option<u32>> = HashMap::new();
+            let mut forked: FxHashMap<Text, Option<u32>> = FxHashMap::default();
             for step in thread.steps.clone() {
                 let around = open.last().map(|(start, _)| *start);
                 match self.program.steps.get(step as usize) {
@@ -201,7 +201,7 @@ impl Checker<'_> {
     /// The shortest circle of chains that wait for each other; else each that waits for ever.
     fn deadlocks(&mut self, threads: &Threads, schedule: &Schedule, uses: &Uses) {
         let streams = threads.streams.len() as u32;
-        let stuck: HashMap<u32, Blocked> = schedule.stuck.iter().copied().collect();
+        let stuck: FxHashMap<u32, Blocked> = schedule.stuck.iter().copied().collect();
         let chain_of = |step: u32| streams + threads.thread_of(step) as u32;
         // Whom a chain waits for, and the step there that it waits for.
         let next = |chain: u32| -> Option<(u32, u32, u32)> {
@@ -256,7 +256,7 @@ fn shortest_circle(
     next: impl Fn(u32) -> Option<(u32, u32, u32)>,
 ) -> Option<Vec<(u32, u32)>> {
     let mut best: Option<Vec<(u32, u32)>> = None;
-    let mut seen: HashMap<u32, u32> = HashMap::new();
+    let mut seen: FxHashMap<u32, u32> = FxHashMap::default();
     for (round, &(start, _)) in (1u32..).zip(&schedule.stuck) {
         let mut path: Vec<(u32, u32, u32)> = Vec::new();
         let mut chain = start;

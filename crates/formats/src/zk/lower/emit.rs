@@ -27,7 +27,7 @@ impl Lowering<'_> {
     pub(super) fn push(&mut self, step: Step) {
         self.program.steps.push(step);
         self.notes
-            .insert(self.program.steps.len() as u32 - 1, self.note);
+            .say(self.program.steps.len() as u32 - 1, self.note);
     }
 
     pub(super) fn threaded(&mut self, step: Threaded) {
@@ -38,7 +38,7 @@ impl Lowering<'_> {
     pub(super) fn op(&mut self, name: &str, args: impl IntoIterator<Item = Arg>, out: Arg) {
         self.program.push_op(name, args, Some(out));
         self.notes
-            .insert(self.program.steps.len() as u32 - 1, self.note);
+            .say(self.program.steps.len() as u32 - 1, self.note);
     }
 
     /// Appends a call whose last argument is what it writes.

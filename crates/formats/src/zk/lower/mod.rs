@@ -14,7 +14,7 @@ use super::ast::{Ast, Instruction, Operation};
 use super::constants::Canonical;
 use super::finding::Finding;
 use cloakwork_ir::{
-    Event, HostTensor, Note, Program, Step, Stream, Text, Thread, Threaded, Threads,
+    Event, HostTensor, Note, Notes, Program, Step, Stream, Text, Thread, Threaded, Threads,
 };
 pub use data::KEY_INPUT;
 use registers::{Known, Register};
@@ -114,7 +114,7 @@ pub(super) struct Shared<'a> {
 pub(super) struct Lowering<'a> {
     shared: &'a Shared<'a>,
     program: Program,
-    notes: HashMap<u32, Note>,
+    notes: Notes,
     findings: Vec<Finding>,
     notices: Vec<Notice>,
     registers: registers::Registers,
@@ -134,7 +134,7 @@ impl<'a> Lowering<'a> {
         Self {
             shared,
             program: Program::new(),
-            notes: HashMap::new(),
+            notes: Notes::default(),
             findings: Vec::new(),
             notices: Vec::new(),
             registers: registers::Registers::new(known, last),
