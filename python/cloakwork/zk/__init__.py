@@ -3,7 +3,8 @@
 `ProgramBuilder` writes programs of threads, streams and events instruction by instruction,
 `Program` loads, checks and runs them (`docs/zk.md`).  `groth16` proves and verifies; `read_r1cs`,
 `read_wtns` and `read_zkey` open the files that circom and snarkjs write.  `field` and `curve` say
-what is known of them; `Transcript`, `poseidon`, `uniform` and `blind` are what provers also need.
+what is known of them; `Transcript`, `poseidon`, `permute_expression`, `uniform` and `blind` are what
+provers also need.
 """
 
 from cloakwork.zk import groth16
@@ -22,6 +23,7 @@ from cloakwork.zk.files import (
     write_wtns,
 )
 from cloakwork.zk.hashes import poseidon
+from cloakwork.zk.lookups import permute_expression
 from cloakwork.zk.program import Outcome, Program, run
 from cloakwork.zk.statements import Proof, Public, VerifyingKey
 from cloakwork.zk.transcripts import Transcript
@@ -46,6 +48,7 @@ __all__ = [
     "curve",
     "field",
     "groth16",
+    "permute_expression",
     "point",
     "points",
     "poly",
