@@ -12,7 +12,7 @@ import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import ops, zk
-from cloakwork.errors import OpError, ProgramError
+from cloakwork.errors import ContentsError, OpError, ProgramError
 from python.field_numbers import FIELDS, PRIMES, decode, encode, numbers
 from python.zk_interpreter import Interpreter
 
@@ -156,8 +156,8 @@ def test_the_first_of_equal_inputs_that_the_table_lacks_is_told() -> None:
 
 def test_what_is_no_lookup_is_refused() -> None:
     x = encode([1, 2, 3], "babybear")
-    for usable in (-1, 4):
-        with pytest.raises(OpError, match=f"`usable`: expected 0 to 3 rows.*got {usable}"):
+    for usable, expected in ((-1, "an integer from 0"), (4, "0 to 3 rows")):
+        with pytest.raises(OpError, match=f"`usable`: expected {expected}.*got {usable}"):
             zk.permute_expression(x, x, usable)
     with pytest.raises(OpError, match=r"shape \[3\]"):
         zk.permute_expression(x, x[:2], 2)
@@ -248,11 +248,15 @@ def test_a_program_names_the_row_that_the_table_lacks(row: int) -> None:
     a, t = [1, 2, 3, 1, 2, 3, 77, 78], [3, 2, 1, 4, 5, 6, 50, 51]
     program.run({"a": a, "t": t})
     a[row] = 50
+    instructions = json.loads(program.to_json())["main"]
+    at = [one.get("func") for one in instructions].index("permute_expression")
     for workers in WORKERS:
-        with pytest.raises(Exception, match=f"row {row} of the input") as caught:
+        with pytest.raises(ContentsError, match=f"row {row} of the input") as caught:
             program.run({"a": a, "t": t}, workers=workers)
-        assert isinstance(caught.value, cw.errors.CloakworkError)
-        assert "main/" in str(caught.value)
+        assert caught.value.place == f"main/{at}"
+        assert str(caught.value).startswith(f"main/{at}: permute_table: ")
+    a[row] = 1
+    program.run({"a": a, "t": t})
 
 
 def test_a_program_says_which_rows_are_usable() -> None:

@@ -30,8 +30,10 @@ pub(crate) fn contents(plan: &Plan, due: &Check, memories: &Memories) -> Result<
         offset: -low,
         ..view
     };
+    let step = plan.program_step(due.origin);
     rule(due.rule, due.bound, due.dtype, &view, bytes).map_err(|error| RunError::Contents {
-        step: plan.program_step(due.origin),
+        step,
+        place: plan.verified.label(step),
         op: op_name(plan.verified.program(), due.origin).to_owned(),
         error,
     })

@@ -91,6 +91,7 @@ impl<'a> Interpreter<'a> {
         let one_word = !call.values.iter().any(is_complex);
         let wrong = |error: OpError| RunError::Contents {
             step,
+            place: format!("step {step}"),
             op: call.def.name.to_owned(),
             error,
         };
@@ -137,6 +138,7 @@ impl<'a> Interpreter<'a> {
             Err(EagerError::Run(error)) => Err(error),
             Err(EagerError::Call { op, error }) => Err(RunError::Contents {
                 step,
+                place: format!("step {step}"),
                 op: op.to_owned(),
                 error,
             }),
