@@ -47,7 +47,7 @@ pub(crate) fn rule(
     view: &View,
     bytes: &[u8],
 ) -> Result<(), OpError> {
-    if let ContentCheck::IndexInto { .. } = rule
+    if let ContentCheck::IndexInto { .. } | ContentCheck::LookupRows { .. } = rule
         && let Some((least, greatest)) = extremes(dtype, view, bytes)
         && rule.check(bound, &[least, greatest]).is_ok()
     {
