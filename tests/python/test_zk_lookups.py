@@ -106,6 +106,18 @@ def test_columns_lie_anywhere(field: str) -> None:
     assert (decode(wide[:, 1]), decode(wide[:, 0])) == expected
 
 
+@pytest.mark.parametrize("usable", [0, 5, 6])
+def test_results_lie_anywhere(usable: int) -> None:
+    field, n = "goldilocks", 6
+    a, t = columns(field, n, usable, seed=1)
+    x, y = encode(a, field), encode(t, field)
+    expected = permuted(a, t, usable)
+    backward = [cw.zeros(n, dtype=field) for _ in range(2)]
+    ops.permute_input(x, usable, out=cw.flip(backward[0]))
+    ops.permute_table(y, ops.lookup_rows(x, y, usable), out=cw.flip(backward[1]))
+    assert tuple(decode(column)[::-1] for column in backward) == expected
+
+
 @pytest.mark.parametrize("field", FIELDS)
 def test_threads_change_no_bit(field: str) -> None:
     n, usable = 9000, 8990

@@ -3,8 +3,8 @@
 `ProgramBuilder` writes programs of threads, streams and events instruction by instruction,
 `Program` loads, checks and runs them (`docs/zk.md`).  `groth16` proves and verifies; `read_r1cs`,
 `read_wtns` and `read_zkey` open the files that circom and snarkjs write.  `field` and `curve` say
-what is known of them; `Transcript`, `poseidon`, `permute_expression`, `uniform` and `blind` are what
-provers also need.
+what is known of them; `Transcript`, `poseidon`, `permute_expression`, `uniform` and `blind` are
+what provers also need.
 """
 
 from cloakwork.zk import groth16

@@ -13,3 +13,9 @@ free %a
 free %ti
 free %t
 free %o
+
+; type %ai i64[4]
+; type %a babybear[4]
+; type %ti i64[4]
+; type %t babybear[4]
+; type %o i64[3]

@@ -11,3 +11,8 @@ free %ai
 free %a
 free %o
 free %c
+
+; type %ai i64[4]
+; type %a babybear[4]
+; type %o babybear[4]
+; type %c u64[4, 1]

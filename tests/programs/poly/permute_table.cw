@@ -13,3 +13,9 @@ free %t
 free %r
 free %o
 free %c
+
+; type %ti i64[4]
+; type %t babybear[4]
+; type %r i64[3]
+; type %o babybear[4]
+; type %c u64[4, 1]

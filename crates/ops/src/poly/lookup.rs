@@ -46,11 +46,7 @@ declare!(
      that has it, which `permute_table` refuses. Time depends on the rows.",
     &[
         INPUT,
-        Param::new(
-            "t",
-            ParamKind::Tensor,
-            "the dtype of `a`, `[n]`: the table"
-        ),
+        Param::new("t", ParamKind::Tensor, "the dtype of `a`, `[n]`: the table"),
         USABLE,
         Param::new("out", ParamKind::Out, "i64 `[usable]`"),
     ],
@@ -75,7 +71,11 @@ declare!(
      before's. A value of the input that the table lacks is an error that names its row.",
     &[
         Param::new("t", ParamKind::Tensor, "of a field, `[n]`: the table"),
-        Param::new("rows", ParamKind::Tensor, "i64, of `lookup_rows`, at most n"),
+        Param::new(
+            "rows",
+            ParamKind::Tensor,
+            "i64, of `lookup_rows`, at most n"
+        ),
         Param::new("out", ParamKind::Out, "`[n]`"),
     ],
     &["t", "rows", "out"],
@@ -160,7 +160,10 @@ fn sorted(
     let elements = [SORT_RUN as i64 * step(view), 0];
     launches.push(Launch {
         kernel: "canonical_runs",
-        dims: smallvec![rows.div_ceil(SORT_RUN) as i64, SORT_RUN.min(rows) as i64 * 80],
+        dims: smallvec![
+            rows.div_ceil(SORT_RUN) as i64,
+            SORT_RUN.min(rows) as i64 * 80
+        ],
         split: 1,
         operands: smallvec![
             own(DType::U64, here, run),
@@ -211,11 +214,7 @@ fn launch_rows(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
             own(DType::U64, a, 0),
             own(DType::U64, t, 0),
         ],
-        params: smallvec![
-            rows as i64,
-            step(args.tensor("out")?.view),
-            each as i64 - 1
-        ],
+        params: smallvec![rows as i64, step(args.tensor("out")?.view), each as i64 - 1],
     });
     Ok(launches)
 }
@@ -230,8 +229,10 @@ fn picked(
     let (from, out) = (args.tensor(name)?.view, args.tensor("out")?.view);
     let n = length(name, args.tensor(name)?)?;
     let to = args.operand("out", &[step(out)])?;
+    // Where nothing is behind, no place beyond the memory either.
+    let skipped = if rows < n { rows as i64 } else { 0 };
     let behind = LaunchOperand {
-        offset: to.offset + rows as i64 * step(out),
+        offset: to.offset + skipped * step(out),
         ..to.clone()
     };
     let each = |kernel, count: u64, operands, params| Launch {
