@@ -35,7 +35,7 @@ pub(crate) fn contents(plan: &Plan, due: &Check, memories: &Memories) -> Result<
         step,
         place: plan.verified.label(step),
         op: op_name(plan.verified.program(), due.origin).to_owned(),
-        error,
+        error: Box::new(error),
     })
 }
 

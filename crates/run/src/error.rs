@@ -15,7 +15,7 @@ pub enum RunError {
         /// Its op.
         op: String,
         /// What is wrong.
-        error: OpError,
+        error: Box<OpError>,
     },
     /// An input that the program names was not given, or is of another type.
     #[error("input `{name}`: expected {expected}, got {got}")]

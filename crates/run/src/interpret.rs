@@ -93,7 +93,7 @@ impl<'a> Interpreter<'a> {
             step,
             place: format!("step {step}"),
             op: call.def.name.to_owned(),
-            error,
+            error: Box::new(error),
         };
         let view_of = |value| self.verified.view(value);
         let result = self
@@ -140,7 +140,7 @@ impl<'a> Interpreter<'a> {
                 step,
                 place: format!("step {step}"),
                 op: op.to_owned(),
-                error,
+                error: Box::new(error),
             }),
         }
     }
