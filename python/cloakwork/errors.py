@@ -228,14 +228,17 @@ class FunctionError(RunError):
 
 
 class ContentsError(RunError):
-    """A tensor that the program computed holds what an op does not take; `call` says which."""
+    """A tensor that the program computed holds what an op does not take; `call` says which.
 
-    def __init__(self, step: int, call: OpError) -> None:
-        super().__init__(step, call)
-        self.step, self.call = step, call
+    `place` is the step, or the instruction that it comes from.
+    """
+
+    def __init__(self, step: int, call: OpError, place: str = "") -> None:
+        super().__init__(step, call, place)
+        self.step, self.call, self.place = step, call, place or f"step {step}"
 
     def __str__(self) -> str:
-        return f"step {self.step}: {self.call}"
+        return f"{self.place}: {self.call}"
 
 
 class InputError(CloakworkError, ValueError):

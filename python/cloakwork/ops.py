@@ -107,6 +107,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "lookup_rows",
     "matmul",
     "max",
     "maximum",
@@ -131,6 +132,8 @@ __all__ = [
     "ntt",
     "pad_single_axis",
     "permute",
+    "permute_input",
+    "permute_table",
     "philox_normal",
     "philox_uniform",
     "poseidon",
@@ -280,6 +283,7 @@ _logical_and = Op("logical_and")
 _logical_not = Op("logical_not")
 _logical_or = Op("logical_or")
 _logical_xor = Op("logical_xor")
+_lookup_rows = Op("lookup_rows")
 _matmul = Op("matmul")
 _max = Op("max")
 _maximum = Op("maximum")
@@ -304,6 +308,8 @@ _not_equal = Op("not_equal")
 _ntt = Op("ntt")
 _pad_single_axis = Op("pad_single_axis")
 _permute = Op("permute")
+_permute_input = Op("permute_input")
+_permute_table = Op("permute_table")
 _philox_normal = Op("philox_normal")
 _philox_uniform = Op("philox_uniform")
 _poseidon = Op("poseidon")
@@ -2545,6 +2551,35 @@ def logical_xor(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _logical_xor(a, b, out)
 
 
+def lookup_rows(a: Tensor, t: Tensor, usable: int, *, out: Tensor | None = None) -> Tensor:
+    r"""Which row of the table `t` stands in each row of halo2's permuted table, `usable` of them.
+    Where a value begins in `permute_input(a, usable)` it is the first row that has it; what is
+    left of the first `usable` rows of `t` ascends, by canonical number, through the other rows
+    from the last one up. A value that those rows of `t` lack is `-1 - r`, r the first row of `a`
+    that has it, which `permute_table` refuses. Time depends on the rows.
+
+    Parameters
+    ----------
+    a
+        Of a field, `[n]`: the input.
+    t
+        The dtype of `a`, `[n]`: the table.
+    usable
+        The first rows, at most n, which are not for blinding.
+    out
+        i64 `[usable]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a = cw.ops.astype(cw.asarray([5, 3, 5, 9]), "babybear")
+    >>> t = cw.ops.astype(cw.asarray([3, 4, 5, 8]), "babybear")
+    >>> cw.ops.lookup_rows(a, t, 3)
+    Tensor([0, 2, 1], dtype=i64)
+    """
+    return _lookup_rows(a, t, usable, out)
+
+
 def matmul(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     r"""`out[.., i, j] = sum_k a[.., i, k] * b[.., k, j]`: the product of the matrices in the last
     two axes. The axes before them broadcast. Integers wrap; a sum over no element is 0. Of floats,
@@ -3244,6 +3279,53 @@ def permute(
             [5, 6, 4]], dtype=i64)
     """
     return _permute(a, perms, out, elementwise_axis, perm_axis)
+
+
+def permute_input(a: Tensor, usable: int, *, out: Tensor | None = None) -> Tensor:
+    r"""The first `usable` rows of `a` in ascending order of their canonical numbers, then zeros:
+    the permuted input of halo2's lookup argument. Time depends on the rows.
+
+    Parameters
+    ----------
+    a
+        Of a field, `[n]`: the input.
+    usable
+        The first rows, at most n, which are not for blinding.
+    out
+        `[n]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> a = cw.ops.astype(cw.asarray([5, 3, 5, 9]), "babybear")
+    >>> cw.ops.to_canonical(cw.ops.permute_input(a, 3))[:, 0]
+    Tensor([3, 5, 5, 0], dtype=u64)
+    """
+    return _permute_input(a, usable, out)
+
+
+def permute_table(t: Tensor, rows: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out[i] = t[rows[i]]`, zeros behind: with the `rows` of `lookup_rows` the permuted table of
+    halo2's lookup argument, in which each row is the permuted input's, or that one is the row
+    before's. A value of the input that the table lacks is an error that names its row.
+
+    Parameters
+    ----------
+    t
+        Of a field, `[n]`: the table.
+    rows
+        i64, of `lookup_rows`, at most n.
+    out
+        `[n]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> t = cw.ops.astype(cw.asarray([3, 4, 5, 8]), "babybear")
+    >>> cw.ops.to_canonical(cw.ops.permute_table(t, cw.asarray([0, 2, 1])))[:, 0]
+    Tensor([3, 5, 4, 0], dtype=u64)
+    """
+    return _permute_table(t, rows, out)
 
 
 def philox_normal(

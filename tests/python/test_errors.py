@@ -21,6 +21,7 @@ INSTANCES = [
     (errors.OpError("ntt", "axis", "", "4 axes", "3", ""), "ntt: expected 4 axes, got 3"),
     (errors.ProgramError([FINDING]), "the program has 1 error:\nerror[shape] step 3: wrong"),
     (errors.ContentsError(7, CALL), f"step 7: {CALL}"),
+    (errors.ContentsError(7, CALL, "main/3"), f"main/3: {CALL}"),
     (errors.MemoryBudgetError("needs more", 10, 5), "needs more"),
     (errors.InputError("in0", "i64[2]", "nothing"), "input in0: expected i64[2], got nothing"),
     (errors.OutOfMemoryError(1 << 40), "the system has no 1099511627776 bytes of memory to give"),

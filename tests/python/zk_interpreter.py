@@ -231,6 +231,24 @@ class Interpreter:
     def call_index(self, outs: list[str], args: list[Array], attrs: dict[str, Any]) -> None:
         self.write(outs[0], args[0][attrs["index"]])
 
+    def call_permute_expression(
+        self, outs: list[str], args: list[Array], attrs: dict[str, Any]
+    ) -> None:
+        usable = attrs["usable"]
+        padding = [0] * (args[0].size - usable)
+        a, t = (list(map(int, column[:usable])) for column in args)
+        a.sort()
+        begins = [i for i in range(usable) if i == 0 or a[i] != a[i - 1]]
+        column: list[int | None] = [None] * usable
+        for i in begins:
+            t.remove(a[i])  # ValueError: the table lacks it
+            column[i] = a[i]
+        empty = [i for i in range(usable) if column[i] is None]
+        for i, left in zip(reversed(empty), sorted(t), strict=True):
+            column[i] = left
+        for out, values in zip(outs, (a, column), strict=True):
+            self.write(out, [*values, *padding])
+
     def call_fused(self, outs: list[str], args: list[Array], attrs: dict[str, Any]) -> None:
         steps: list[Array] = []
 

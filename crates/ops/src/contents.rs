@@ -57,6 +57,13 @@ pub enum ContentCheck {
         /// What they index.
         operand: &'static str,
     },
+    /// Rows of a table as `lookup_rows` finds them: below 0 is an input that the table lacks.
+    LookupRows {
+        /// The rows.
+        rows: &'static str,
+        /// Whose first axis they index.
+        table: &'static str,
+    },
     /// Indices into an axis of another operand; negative ones count from the end.
     IndexInto {
         /// The indices.
@@ -101,6 +108,7 @@ impl ContentCheck {
             | Self::NoZeroElement { operand, .. }
             | Self::Starts { operand, .. } => operand,
             Self::IndexInto { indices, .. } | Self::Below { indices, .. } => indices,
+            Self::LookupRows { rows, .. } => rows,
             Self::Canonical { words, .. } => words,
         }
     }
@@ -115,6 +123,7 @@ impl ContentCheck {
                 | Self::IndexInto { .. }
                 | Self::Starts { .. }
                 | Self::Below { .. }
+                | Self::LookupRows { .. }
         )
     }
 
@@ -144,7 +153,9 @@ impl ContentCheck {
             Self::NoZeroElement { operand, .. } | Self::Distinct(operand) => {
                 Ok(Some(args.tensor(operand)?.dtype.components() as i64))
             }
-            Self::Starts { of: operand, .. } | Self::Below { operand, .. } => {
+            Self::Starts { of: operand, .. }
+            | Self::Below { operand, .. }
+            | Self::LookupRows { table: operand, .. } => {
                 let first = args.tensor(operand)?.dims().first().copied();
                 Ok(Some(first.unwrap_or(0) as i64))
             }
@@ -251,6 +262,7 @@ impl ContentCheck {
                 let expected = format!("indices from 0 to {}", bound - 1);
                 refuse(wrong, Code::Range, indices, expected)
             }
+            Self::LookupRows { rows, .. } => lookup_rows(rows, bound, words),
             Self::TranscriptRoom { transcript, .. } => {
                 transcript::has_room(transcript, bound, words)
             }
@@ -334,6 +346,20 @@ fn starts(name: &'static str, end: i64, words: &[i64]) -> Result<(), OpError> {
         Some(at) => refused(format!("a smaller number after element {at}")),
         None => Ok(()),
     }
+}
+
+/// Of several inputs that the table lacks the first is told.
+fn lookup_rows(name: &'static str, bound: i64, words: &[i64]) -> Result<(), OpError> {
+    let missing = words.iter().filter(|&&word| word < 0).max();
+    if let Some(&missing) = missing {
+        let expected = "values of the input that the table has, too, among its usable rows";
+        let got = format!("another value in row {} of the input", -1 - missing);
+        let error = OpError::new(Code::Element, name, expected, got);
+        return Err(error.hint("add the value to the table, or correct that row of the input"));
+    }
+    let wrong = words.iter().find(|&&word| word >= bound);
+    let expected = format!("rows below {bound}, which the table has");
+    refuse(wrong, Code::Range, name, expected)
 }
 
 /// Elements are counted row-major.

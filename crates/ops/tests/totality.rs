@@ -158,6 +158,7 @@ fn checks_name_parameters() {
                     ..
                 } => names.push(flag),
                 ContentCheck::IndexInto { operand, axis, .. } => names.extend([operand, axis]),
+                ContentCheck::LookupRows { table, .. } => names.push(table),
                 _ => {}
             }
             assert!(

@@ -107,11 +107,12 @@ pub fn run(error: RunError) -> PyErr {
     match error {
         RunError::Contents {
             step,
+            place,
             op: name,
             error,
         } => {
             let call = op(&name, &error);
-            Python::attach(|py| make(py, "ContentsError", (step, call.into_value(py))))
+            Python::attach(|py| make(py, "ContentsError", (step, call.into_value(py), place)))
         }
         RunError::Input {
             name,

@@ -30,10 +30,12 @@ pub(crate) fn contents(plan: &Plan, due: &Check, memories: &Memories) -> Result<
         offset: -low,
         ..view
     };
+    let step = plan.program_step(due.origin);
     rule(due.rule, due.bound, due.dtype, &view, bytes).map_err(|error| RunError::Contents {
-        step: plan.program_step(due.origin),
+        step,
+        place: plan.verified.label(step),
         op: op_name(plan.verified.program(), due.origin).to_owned(),
-        error,
+        error: Box::new(error),
     })
 }
 
@@ -45,7 +47,7 @@ pub(crate) fn rule(
     view: &View,
     bytes: &[u8],
 ) -> Result<(), OpError> {
-    if let ContentCheck::IndexInto { .. } = rule
+    if let ContentCheck::IndexInto { .. } | ContentCheck::LookupRows { .. } = rule
         && let Some((least, greatest)) = extremes(dtype, view, bytes)
         && rule.check(bound, &[least, greatest]).is_ok()
     {

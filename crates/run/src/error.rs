@@ -6,14 +6,16 @@ use cloakwork_ops::OpError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
     /// A tensor computed by the program holds what an op does not take.
-    #[error("step {step}: {op}: {error}")]
+    #[error("{place}: {op}: {error}")]
     Contents {
         /// The program's step.
         step: u32,
+        /// The step as messages name it: its instruction, if it comes from one.
+        place: String,
         /// Its op.
         op: String,
         /// What is wrong.
-        error: OpError,
+        error: Box<OpError>,
     },
     /// An input that the program names was not given, or is of another type.
     #[error("input `{name}`: expected {expected}, got {got}")]

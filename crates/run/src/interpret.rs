@@ -91,8 +91,9 @@ impl<'a> Interpreter<'a> {
         let one_word = !call.values.iter().any(is_complex);
         let wrong = |error: OpError| RunError::Contents {
             step,
+            place: format!("step {step}"),
             op: call.def.name.to_owned(),
-            error,
+            error: Box::new(error),
         };
         let view_of = |value| self.verified.view(value);
         let result = self
@@ -137,8 +138,9 @@ impl<'a> Interpreter<'a> {
             Err(EagerError::Run(error)) => Err(error),
             Err(EagerError::Call { op, error }) => Err(RunError::Contents {
                 step,
+                place: format!("step {step}"),
                 op: op.to_owned(),
-                error,
+                error: Box::new(error),
             }),
         }
     }

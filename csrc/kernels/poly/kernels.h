@@ -3,6 +3,7 @@
 #define CLOAKWORK_KERNELS_POLY_KERNELS_H_
 
 #include "kernels/poly/interpolate.h"
+#include "kernels/poly/lookup.h"
 #include "kernels/poly/ntt.h"
 #include "kernels/poly/recurrences.h"
 

@@ -4,7 +4,8 @@
 `Program` loads, checks and runs them; `program` and `compile` make programs of Python functions
 over tensors (`docs/zk.md`).  `groth16` proves and verifies; `read_r1cs`, `read_wtns` and
 `read_zkey` open the files that circom and snarkjs write.  `field` and `curve` say what is known of
-them; `Transcript`, `poseidon`, `uniform` and `blind` are what provers also need.
+them; `Transcript`, `poseidon`, `permute_expression`, `uniform` and `blind` are what provers also
+need.
 """
 
 from cloakwork.zk import groth16
@@ -24,6 +25,7 @@ from cloakwork.zk.files import (
 )
 from cloakwork.zk.hashes import poseidon
 from cloakwork.zk.instructions import Program, run
+from cloakwork.zk.lookups import permute_expression
 from cloakwork.zk.named import Outcome
 from cloakwork.zk.parameters import Coef, Lagrange, Point, Points, Scalar, Tensor
 from cloakwork.zk.polynomials import add_constant
@@ -61,6 +63,7 @@ __all__ = [
     "curve",
     "field",
     "groth16",
+    "permute_expression",
     "point",
     "points",
     "poly",

@@ -7,6 +7,7 @@ pub mod division;
 pub mod evaluate;
 pub mod interpolate;
 pub mod inverse;
+pub mod lookup;
 pub mod ntt;
 pub mod powers;
 pub mod scan;

@@ -160,14 +160,7 @@ impl Lowering<'_> {
                 let keep = call.ins.first().is_some_and(|p| p.dims == out.dims);
                 self.whole("kate_div", out, &ins, vec![Arg::Int(i64::from(keep))])
             }
-            Own::Permute => {
-                let (ops, ins) = (["permute_input", "permute_table"], &call.ins);
-                let ins: Vec<&Register> = ins.iter().collect();
-                for (op, out) in ops.iter().zip(&call.outs) {
-                    self.whole(op, out, &ins, vec![Arg::Int(call.int("usable"))])?;
-                }
-                Ok(())
-            }
+            Own::Permute => self.permute(call),
             Own::Assemble => self.assemble(call),
             Own::Index => {
                 let (source, target) = (call.ins.first().ok_or(None)?, call.out()?);
@@ -308,7 +301,7 @@ impl Lowering<'_> {
     }
 
     /// A copy of a register in one piece.
-    fn copied(
+    pub(super) fn copied(
         &mut self,
         register: &Register,
         temporaries: &mut Vec<Symbol>,

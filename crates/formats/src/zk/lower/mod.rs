@@ -5,6 +5,7 @@ mod calls;
 mod data;
 mod emit;
 mod fused;
+mod lookup;
 mod registers;
 mod statics;
 mod user;
