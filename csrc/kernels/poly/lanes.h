@@ -117,7 +117,7 @@ struct IfmaLanes {
   static const u64* WordsAt(const Element* a) { return reinterpret_cast<const u64*>(a); }
   static u64* WordsAt(Element* a) { return reinterpret_cast<u64*>(a); }
   // Which column a lane is, as neighbours are loaded.
-  static constexpr i64 kColumn[8] = {0, 2, 4, 6, 1, 3, 5, 7};
+  static constexpr i64 kColumn[8] = {0, 2, 1, 3, 4, 6, 5, 7};
 
   static CW_INLINE Vector Load(const Element* a, i64 step) {
     if (step == 1) return LoadRaw<Vector>(WordsAt(a));
