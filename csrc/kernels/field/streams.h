@@ -8,7 +8,7 @@
 #ifndef CLOAKWORK_KERNELS_FIELD_STREAMS_H_
 #define CLOAKWORK_KERNELS_FIELD_STREAMS_H_
 
-#include "kernels/field/ifma.h"
+#include "kernels/field/ifma_products.h"
 
 #if defined(__AVX512IFMA__)
 

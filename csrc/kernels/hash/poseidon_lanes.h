@@ -2,7 +2,7 @@
 #ifndef CLOAKWORK_KERNELS_HASH_POSEIDON_LANES_H_
 #define CLOAKWORK_KERNELS_HASH_POSEIDON_LANES_H_
 
-#include "kernels/field/ifma.h"
+#include "kernels/field/ifma_products.h"
 #include "kernels/field/scalar.h"
 
 namespace cw {

@@ -140,7 +140,7 @@ struct IfmaLanes {
   static CW_INLINE void StoreResult(const Vector& v, Element* out, i64 step) {
     Store(SubIfAtLeast<1>(Normal(ReduceWide(Normal(v)))), out, step);
   }
-  // a below 35 p, b below 2 p: below 2 p, and below 2^256.
+  // a below 35 p, b below 2 p: below (1.13 + 70 / 84) p, so below 2 p, and below 2^256.
   static CW_INLINE Vector MulFactors(const Vector& a, const Factors& b) {
     const Vector product = Mul(Normal(a), b);
     return P::kBits < 255 ? product : SubIfAtLeast<2>(product);
