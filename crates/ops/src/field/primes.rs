@@ -70,10 +70,10 @@ pub fn is_canonical(dtype: DType, words: &[u64]) -> bool {
 /// the bytes are no such numbers.
 #[must_use]
 pub fn are_canonical(dtype: DType, bytes: &[u8]) -> bool {
-    match modulus(dtype) {
-        &[a] => are_below([a], bytes),
-        &[a, b, c, d] => are_below([a, b, c, d], bytes),
-        &[a, b, c, d, e, f] => are_below([a, b, c, d, e, f], bytes),
+    match *modulus(dtype) {
+        [a] => are_below([a], bytes),
+        [a, b, c, d] => are_below([a, b, c, d], bytes),
+        [a, b, c, d, e, f] => are_below([a, b, c, d, e, f], bytes),
         _ => false,
     }
 }
