@@ -223,6 +223,11 @@ def zk() -> None:
     subprocess.run([sys.executable, str(ROOT / "benches" / "zk.py"), "1"], check=True)
 
 
+def msm() -> None:
+    """Sums of multiples of points; peers: arkworks, from PyPI, and the field products alone."""
+    subprocess.run([sys.executable, str(ROOT / "benches" / "zk_msm.py")], check=True)
+
+
 def groth16() -> None:
     """A proof of one block of SHA-256, whole processes; peer: snarkjs, from npm."""
     subprocess.run([sys.executable, str(ROOT / "benches" / "zk_groth16.py")], check=True)
@@ -237,6 +242,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "tensor": tensor,
     "fhe": fhe,
     "zk": zk,
+    "msm": msm,
     "groth16": groth16,
 }
 

@@ -1,6 +1,7 @@
 """Fields and transforms: the best instruction set against the portable kernels, in turns.
 
-Figures are medians; ratios are safer than times. Limits: docs/performance.md.
+Figures are medians of CPU time, which other work disturbs least; ratios are safer than times.
+Limits: docs/performance.md.
 """
 
 from __future__ import annotations
@@ -23,7 +24,14 @@ def main(threads: int) -> int:
     cw.set_threads(threads)
     for field in ("bn254.fr", "bls12_381.fr", "bls12_381.fq", "goldilocks", "babybear"):
         a = _elements(field, 1 << 14)
-        _row(f"{field} product, 2^14", partial(ops.multiply, a, a), 1 << 14)
+        b = ops.square(a)
+        _row(f"{field} product, 2^14", partial(ops.multiply, a, b), 1 << 14)
+        _row(f"{field} square, 2^14", partial(ops.square, a), 1 << 14)
+        _row(f"{field} sum, 2^14", partial(ops.add, a, b), 1 << 14)
+    a = _elements("bn254.fr", 1 << 16)
+    words = ops.to_canonical(a)
+    _row("bn254.fr from words, 2^16", partial(ops.from_canonical, words, "bn254.fr"), 1 << 16)
+    _row("bn254.fr to words, 2^16", partial(ops.to_canonical, a), 1 << 16)
     for field in ("bn254.fr", "goldilocks", "babybear"):
         for log in (12, 14, 16, 18, 20):
             a = _elements(field, 1 << log)
@@ -50,9 +58,9 @@ def _row(label: str, run: Callable[[], object], operations: int) -> None:
     for _ in range(ROUNDS):
         for name, seconds in ((None, best), ("portable", portable)):
             _core.select_isa(name)
-            start = time.perf_counter()
+            start = time.process_time()
             run()
-            seconds.append(time.perf_counter() - start)
+            seconds.append(time.process_time() - start)
     _core.select_isa(None)
     ours, theirs = statistics.median(best), statistics.median(portable)
     each = ours / operations * 1e9

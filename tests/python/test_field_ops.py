@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import random
 from collections.abc import Callable
 
 import cloakwork as cw
@@ -41,6 +42,45 @@ def test_arithmetic_is_that_of_integers_modulo_the_prime(field: str, count: int)
     inverses = [pow(v, -1, p) if v else 0 for v in b]
     assert decode(ops.reciprocal(y)) == inverses
     assert decode(ops.divide(x, y)) == [u * v % p for u, v in zip(a, inverses, strict=True)]
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_products_whose_words_are_next_to_zero_or_to_the_prime(field: str) -> None:
+    """Whether p is taken off is decided by the highest limbs, and by all where they are equal."""
+    p, source = PRIMES[field], random.Random(field)
+    bits = range(0, p.bit_length() - 1, 5)
+    words = [w % p for bit in bits for w in (1 << bit, -(1 << bit), (1 << bit) - 1)]
+    radix = pow(2, -32 if p < 2**32 else -64 * ((p.bit_length() + 63) // 64), p)
+    expected = [w * radix % p for w in words]
+    for _ in range(8):
+        a = [source.randrange(1, p) for _ in words]
+        b = [v * pow(u, -1, p) % p for u, v in zip(a, expected, strict=True)]
+        x, y = encode(a, field), encode(b, field)
+        assert decode(ops.multiply(x, y)) == expected
+        assert decode(ops.multiply(x, y, out=x)) == expected
+        assert decode(ops.square(y)) == [v * v % p for v in b]
+    if p % 4 == 3:
+        roots = [pow(v, (p + 1) // 4, p) for v in expected]
+        pairs = [(u, v) for u, v in zip(roots, expected, strict=True) if u * u % p == v]
+        assert len(pairs) > 32
+        assert decode(ops.square(encode([u for u, _ in pairs], field))) == [v for _, v in pairs]
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_words_may_lie_anywhere(field: str) -> None:
+    values = numbers(field, 90)
+    words = np.asarray(ops.to_canonical(encode(values, field)))
+    turned = cw.asarray(np.ascontiguousarray(words.T)).T
+    assert decode(ops.from_canonical(turned, field)) == values
+    assert decode(ops.from_canonical(cw.asarray(words)[::-2], field)) == values[::-2]
+    out = cw.asarray(np.zeros_like(words.T)).T
+    ops.to_canonical(encode(values, field), out=out)
+    assert np.array_equal(np.asarray(out), words)
+    wrong = words.copy()
+    wrong[77] = [(PRIMES[field] >> (64 * i)) & (2**64 - 1) for i in range(words.shape[1])]
+    for given in (cw.asarray(wrong), cw.asarray(np.ascontiguousarray(wrong.T)).T):
+        with pytest.raises(cw.errors.OpError, match="element 77"):
+            ops.from_canonical(given, field)
 
 
 @pytest.mark.parametrize("field", FIELDS)

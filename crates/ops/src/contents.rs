@@ -213,6 +213,17 @@ impl ContentCheck {
         }
     }
 
+    /// Whether the bytes of dense elements are as demanded, where that can be seen at a glance:
+    /// where not, [`Self::check`] looks closer and says what is wrong.
+    #[must_use]
+    pub fn surely_holds(&self, bound: i64, bytes: &[u8]) -> bool {
+        let place = usize::try_from(bound).ok();
+        match (self, place.and_then(|place| ALL_DTYPES.get(place))) {
+            (Self::Canonical { .. }, Some(&dtype)) => primes::are_canonical(dtype, bytes),
+            _ => false,
+        }
+    }
+
     /// Whether a known operand's contents are as demanded.
     ///
     /// # Errors

@@ -53,6 +53,9 @@ pub(crate) fn rule(
     {
         return Ok(());
     }
+    if dense(dtype, view, bytes).is_some_and(|bytes| rule.surely_holds(bound, bytes)) {
+        return Ok(());
+    }
     let size = dtype.size_bytes();
     let part = dtype.component().size_bytes();
     let view = rule.telling(view);
@@ -65,14 +68,22 @@ pub(crate) fn rule(
     rule.check(bound, &words)
 }
 
+/// The bytes of elements that lie one behind the other.
+fn dense<'a>(dtype: DType, view: &View, bytes: &'a [u8]) -> Option<&'a [u8]> {
+    let start = usize::try_from(view.offset)
+        .ok()?
+        .checked_mul(dtype.size_bytes())?;
+    let count = usize::try_from(view.shape.elements()).ok()?;
+    let end = start.checked_add(count.checked_mul(dtype.size_bytes())?)?;
+    view.is_contiguous().then(|| bytes.get(start..end))?
+}
+
 /// The least and the greatest of dense i64 elements, by kernels: indices that are in range, as
 /// nearly all are, need no closer look. None where there is no element or they are not dense.
 fn extremes(dtype: DType, view: &View, bytes: &[u8]) -> Option<(i64, i64)> {
     let elements = view.shape.elements();
-    let start = usize::try_from(view.offset).ok()?.checked_mul(8)?;
-    let dense = view.is_contiguous() && dtype == DType::I64 && elements > 0;
-    let first = bytes.get(start..start.checked_add(usize::try_from(elements).ok()? * 8)?)?;
-    if !dense {
+    let first = dense(dtype, view, bytes)?;
+    if dtype != DType::I64 || elements == 0 {
         return None;
     }
     let of = |kernel| {

@@ -2,7 +2,7 @@
 #ifndef CLOAKWORK_KERNELS_CURVE_EIGHT_LANES_H_
 #define CLOAKWORK_KERNELS_CURVE_EIGHT_LANES_H_
 
-#include "kernels/field/ifma.h"
+#include "kernels/field/ifma_products.h"
 #include "kernels/field/scalar.h"
 
 #if defined(__AVX512IFMA__)
@@ -101,14 +101,13 @@ CW_INLINE u32 ZeroLanes(const EightLanes<P>& product) {
   return IsZeroLimbs(a) | IsTimes<1>(a) | IsTimes<2>(a) | IsTimes<3>(a) | IsTimes<4>(a) |
          IsTimes<5>(a) | IsTimes<6>(a) | IsTimes<7>(a);
 }
-// Whether a lane may be: decided by the lowest limb.
+// Whether a lane may be: its lowest limb is one of k p for k < 8, k being that limb by p.
 template <class P>
 CW_INLINE bool MayHaveZero(const EightLanes<P>& product) {
-  constexpr u64 p = Cut52<FieldX8<P>::kLimbs>(P::kModulus).word[0];
-  const __m512i low = product.value.limb[0];
-  u32 mask = _mm512_testn_epi64_mask(low, low);
-  for (u64 k = 1; k < 8; ++k) mask |= _mm512_cmpeq_epi64_mask(low, Word8(k * p & kMask52));
-  return mask != 0;
+  constexpr u64 inverse = kMask52 + 1 - FieldX8<P>::kInverse;
+  const __m512i zero = _mm512_setzero_si512();
+  const __m512i k = _mm512_madd52lo_epu64(zero, product.value.limb[0], Word8(inverse));
+  return _mm512_cmplt_epu64_mask(k, Word8(8)) != 0;
 }
 // From memory's form to the lanes', settled, and back.
 template <class P>

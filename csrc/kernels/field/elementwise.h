@@ -72,9 +72,7 @@ void FieldMultiply(const cw_launch& launch, u64 begin, u64 end, void*) {
 
 template <class V, class In, class Out>
 void FieldSquare(const cw_launch& launch, u64 begin, u64 end, void*) {
-  ForEachIn<In, Out>(launch, begin, end, [](Out* out, const In* a, u64 count) {
-    MulNeighbours(out, a, a, count);
-  });
+  ForEachIn<In, Out>(launch, begin, end, SquareNeighbours<Out>);
 }
 
 template <class V, class In, class Out>

@@ -7,9 +7,10 @@
 //   LoadShifted  times 2^kShift52, by a shift, below 2^kShift52 p: the element in form R. And
 //                Mul(LoadShifted(a), LoadRaw(b)) is the product in the form of memory.
 //
-// Ranges: functions say in multiples of p what they take. Mul(a, b) < (1 + x y / kRoom) p for
-// a < x p, b < y p, and R > kRoom p; limbs of operands of products are below 2^52 ("normal").
-// Sums and differences are made without carries (Wide) and made normal once.
+// Ranges: functions say in multiples of p what they take. Mul(a, b) < (1 + e + x y / kRoom) p for
+// a < x p, b < y p, R > kRoom p and e = kStep / p, which is below 0.26 (of bls12_381.fr, below
+// 2^-19); limbs of operands of products are below 2^52 ("normal"). Sums and differences are made
+// without carries (Wide) and made normal once.
 #ifndef CLOAKWORK_KERNELS_FIELD_IFMA_H_
 #define CLOAKWORK_KERNELS_FIELD_IFMA_H_
 
@@ -34,6 +35,29 @@ constexpr Words<limbs> TimesLimbs(const Words<words>& a, u64 k) {
   return product;
 }
 
+// 2^-52 mod p, or what it lacks to p where that is less.
+template <u32 limbs>
+struct StepDown {
+  Words<limbs> factor;
+  bool negative;
+};
+template <u32 limbs, u32 words>
+constexpr StepDown<limbs> StepDownOf(const Words<words>& p, u64 negative_inverse) {
+  const bool negative = negative_inverse >> 51 != 0;
+  // (k p + 1) / 2^52 for k = -p^-1 mod 2^52, and its lack (k p - 1) / 2^52 for k = p^-1 mod 2^52.
+  const u64 k = negative ? kMask52 + 1 - negative_inverse : negative_inverse;
+  const Words<limbs> q = Cut52<limbs>(p);
+  StepDown<limbs> step = {{}, negative};
+  u128 carry = ((u128)q.word[0] * k >> 52) + (negative ? 0 : 1);
+  for (u32 i = 1; i < limbs; ++i) {
+    carry += (u128)q.word[i] * k;
+    step.factor.word[i - 1] = (u64)carry & kMask52;
+    carry >>= 52;
+  }
+  step.factor.word[limbs - 1] = (u64)carry;
+  return step;
+}
+
 // Eight elements modulo a prime of primes.h.
 template <class Prime_>
 struct FieldX8 {
@@ -45,6 +69,7 @@ struct FieldX8 {
   static constexpr u64 kRoom = (u64)(((u128)1 << (52 * kLimbs - 64 * (kWords - 1))) /
                                      ((u128)Prime::kModulus.word[kWords - 1] + 1));
   static constexpr u64 kInverse = Prime::template kInverse52<kWords>;
+  static constexpr StepDown<kLimbs> kStep = StepDownOf<kLimbs>(Prime::kModulus, kInverse);
   // The multiple k p, below R.
   template <u64 k>
   static constexpr Words<kLimbs> kTimes = TimesLimbs<kLimbs>(Prime::kModulus, k);
@@ -115,30 +140,29 @@ CW_INLINE void Transpose8(__m512i (&r)[8]) {
   }
 }
 
-// Rows of four words of eight elements, two elements a vector (i and i + 4), to words, and back.
+// Rows of four words of eight elements, two elements a vector (0 and 2, 1 and 3, 4 and 6, 5 and 7),
+// to words, and back.
 CW_INLINE void Transpose4(const __m512i (&pair)[4], __m512i (&word)[4]) {
-  const __m512i a = _mm512_unpacklo_epi64(pair[0], pair[1]);  // 0.0 1.0 0.2 1.2 4.0 5.0 4.2 5.2
+  const __m512i a = _mm512_unpacklo_epi64(pair[0], pair[1]);  // 0.0 1.0 0.2 1.2 2.0 3.0 2.2 3.2
   const __m512i b = _mm512_unpackhi_epi64(pair[0], pair[1]);
   const __m512i c = _mm512_unpacklo_epi64(pair[2], pair[3]);
   const __m512i d = _mm512_unpackhi_epi64(pair[2], pair[3]);
-  const __m512i low = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
-  const __m512i high = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
-  word[0] = _mm512_permutex2var_epi64(a, low, c);
-  word[1] = _mm512_permutex2var_epi64(b, low, d);
-  word[2] = _mm512_permutex2var_epi64(a, high, c);
-  word[3] = _mm512_permutex2var_epi64(b, high, d);
+  word[0] = _mm512_shuffle_i64x2(a, c, 0x88);
+  word[1] = _mm512_shuffle_i64x2(b, d, 0x88);
+  word[2] = _mm512_shuffle_i64x2(a, c, 0xdd);
+  word[3] = _mm512_shuffle_i64x2(b, d, 0xdd);
 }
 CW_INLINE void Untranspose4(const __m512i (&word)[4], __m512i (&pair)[4]) {
-  const __m512i low = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
-  const __m512i high = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
-  const __m512i a = _mm512_permutex2var_epi64(word[0], low, word[2]);
-  const __m512i b = _mm512_permutex2var_epi64(word[1], low, word[3]);
-  const __m512i c = _mm512_permutex2var_epi64(word[0], high, word[2]);
-  const __m512i d = _mm512_permutex2var_epi64(word[1], high, word[3]);
-  pair[0] = _mm512_unpacklo_epi64(a, b);
-  pair[1] = _mm512_unpackhi_epi64(a, b);
-  pair[2] = _mm512_unpacklo_epi64(c, d);
-  pair[3] = _mm512_unpackhi_epi64(c, d);
+  const __m512i low = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+  const __m512i high = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+  const __m512i a = _mm512_unpacklo_epi64(word[0], word[1]);  // 0.0 0.1 2.0 2.1 4.0 4.1 6.0 6.1
+  const __m512i b = _mm512_unpackhi_epi64(word[0], word[1]);
+  const __m512i c = _mm512_unpacklo_epi64(word[2], word[3]);
+  const __m512i d = _mm512_unpackhi_epi64(word[2], word[3]);
+  pair[0] = _mm512_permutex2var_epi64(a, low, c);
+  pair[1] = _mm512_permutex2var_epi64(b, low, d);
+  pair[2] = _mm512_permutex2var_epi64(a, high, c);
+  pair[3] = _mm512_permutex2var_epi64(b, high, d);
 }
 
 // Words of elements at eight places.
@@ -147,8 +171,9 @@ CW_INLINE void GatherWords(const u64* const* at, __m512i (&word)[words]) {
   if constexpr (words == 4) {
     __m512i pair[4];
     for (int i = 0; i < 4; ++i) {
-      const __m256i first = _mm256_loadu_si256((const __m256i*)at[i]);
-      const __m256i second = _mm256_loadu_si256((const __m256i*)at[i + 4]);
+      const int element = i / 2 * 4 + i % 2;
+      const __m256i first = _mm256_loadu_si256((const __m256i*)at[element]);
+      const __m256i second = _mm256_loadu_si256((const __m256i*)at[element + 2]);
       pair[i] = _mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1);
     }
     Transpose4(pair, word);
@@ -166,8 +191,9 @@ CW_INLINE void ScatterWords(const __m512i (&word)[words], u64* const* at) {
     __m512i pair[4];
     Untranspose4(word, pair);
     for (int i = 0; i < 4; ++i) {
-      _mm256_storeu_si256((__m256i*)at[i], _mm512_castsi512_si256(pair[i]));
-      _mm256_storeu_si256((__m256i*)at[i + 4], _mm512_extracti64x4_epi64(pair[i], 1));
+      const int element = i / 2 * 4 + i % 2;
+      _mm256_storeu_si256((__m256i*)at[element], _mm512_castsi512_si256(pair[i]));
+      _mm256_storeu_si256((__m256i*)at[element + 2], _mm512_extracti64x4_epi64(pair[i], 1));
     }
   } else {
     __m512i row[8];
@@ -177,8 +203,8 @@ CW_INLINE void ScatterWords(const __m512i (&word)[words], u64* const* at) {
   }
 }
 
-// Eight neighbours. Of four words, lane i < 4 is element 2 i and lane 4 + i element 2 i + 1, of six
-// words lane i is element i: what StoreWords undoes.
+// Eight neighbours. Of four words, lanes are elements 0 2 1 3 4 6 5 7, of six words lane i is
+// element i: what StoreWords undoes.
 template <class F>
 CW_INLINE void LoadWords(const u64* base, __m512i (&word)[F::kWords]) {
   if constexpr (F::kWords == 4) {
@@ -334,95 +360,6 @@ CW_INLINE __mmask8 IsTimes(const FieldX8<P>& a) {
     equal = _mm512_mask_cmpeq_epi64_mask(equal, a.limb[i], Word8(multiple.word[i]));
   }
   return equal;
-}
-
-// ---- products
-
-// (a b + c d) / R mod p, normal; below (1 + (x y + z w) / kRoom) p.
-template <class P>
-CW_INLINE FieldX8<P> MulSum(const FieldX8<P>& a, const FieldX8<P>& b, const FieldX8<P>& c,
-                            const FieldX8<P>& d) {
-  constexpr int n = FieldX8<P>::kLimbs;
-  constexpr auto p = FieldX8<P>::template kTimes<1>;
-  const __m512i zero = _mm512_setzero_si512();
-  __m512i t[n];
-  for (int j = 0; j < n; ++j) t[j] = zero;
-  for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < n; ++j) t[j] = _mm512_madd52lo_epu64(t[j], a.limb[j], b.limb[i]);
-    for (int j = 0; j < n; ++j) t[j] = _mm512_madd52lo_epu64(t[j], c.limb[j], d.limb[i]);
-    const __m512i m = _mm512_madd52lo_epu64(zero, t[0], Word8(FieldX8<P>::kInverse));
-    for (int j = 0; j < n; ++j) t[j] = _mm512_madd52lo_epu64(t[j], m, Word8(p.word[j]));
-    const __m512i carry = _mm512_srli_epi64(t[0], 52);
-    for (int j = 0; j < n; ++j) {
-      t[j] = _mm512_madd52hi_epu64(j + 1 < n ? t[j + 1] : zero, a.limb[j], b.limb[i]);
-    }
-    for (int j = 0; j < n; ++j) t[j] = _mm512_madd52hi_epu64(t[j], c.limb[j], d.limb[i]);
-    for (int j = 0; j < n; ++j) t[j] = _mm512_madd52hi_epu64(t[j], m, Word8(p.word[j]));
-    t[0] = _mm512_add_epi64(t[0], carry);
-  }
-  FieldX8<P> r;
-  for (int j = 0; j < n; ++j) r.limb[j] = t[j];
-  return Normal(r);
-}
-
-// a b / R mod p, below (1 + x y / kRoom) p, normal.
-template <class P>
-CW_INLINE FieldX8<P> Mul(const FieldX8<P>& a, const FieldX8<P>& b) {
-  constexpr int n = FieldX8<P>::kLimbs;
-  constexpr auto p = FieldX8<P>::template kTimes<1>;
-  const __m512i zero = _mm512_setzero_si512();
-  __m512i t[n];
-  for (int j = 0; j < n; ++j) t[j] = zero;
-  for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < n; ++j) t[j] = _mm512_madd52lo_epu64(t[j], a.limb[j], b.limb[i]);
-    const __m512i m = _mm512_madd52lo_epu64(zero, t[0], Word8(FieldX8<P>::kInverse));
-    for (int j = 0; j < n; ++j) t[j] = _mm512_madd52lo_epu64(t[j], m, Word8(p.word[j]));
-    const __m512i carry = _mm512_srli_epi64(t[0], 52);
-    for (int j = 0; j < n; ++j) {
-      t[j] = _mm512_madd52hi_epu64(j + 1 < n ? t[j + 1] : zero, a.limb[j], b.limb[i]);
-    }
-    for (int j = 0; j < n; ++j) t[j] = _mm512_madd52hi_epu64(t[j], m, Word8(p.word[j]));
-    t[0] = _mm512_add_epi64(t[0], carry);
-  }
-  FieldX8<P> r;
-  for (int j = 0; j < n; ++j) r.limb[j] = t[j];
-  return Normal(r);
-}
-
-// a^2 / R, as Mul: each product of two limbs once, doubled. The sixteen sums of eight limbs do not
-// fit the registers beside the rest: there a product is faster.
-template <class P>
-CW_INLINE FieldX8<P> Square(const FieldX8<P>& a) {
-  constexpr int n = FieldX8<P>::kLimbs;
-  if constexpr (n == 8) return Mul(a, a);
-  constexpr auto p = FieldX8<P>::template kTimes<1>;
-  const __m512i zero = _mm512_setzero_si512();
-  __m512i t[2 * n];
-  for (int i = 0; i < 2 * n; ++i) t[i] = zero;
-  for (int i = 0; i + 1 < n; ++i) {
-    for (int j = i + 1; j < n; ++j) {
-      t[i + j] = _mm512_madd52lo_epu64(t[i + j], a.limb[i], a.limb[j]);
-      t[i + j + 1] = _mm512_madd52hi_epu64(t[i + j + 1], a.limb[i], a.limb[j]);
-    }
-  }
-  for (int i = 1; i + 1 < 2 * n; ++i) t[i] = _mm512_add_epi64(t[i], t[i]);
-  for (int i = 0; i < n; ++i) {
-    t[2 * i] = _mm512_madd52lo_epu64(t[2 * i], a.limb[i], a.limb[i]);
-    t[2 * i + 1] = _mm512_madd52hi_epu64(t[2 * i + 1], a.limb[i], a.limb[i]);
-  }
-  for (int i = 0; i < n; ++i) {
-    const __m512i m = _mm512_madd52lo_epu64(zero, t[i], Word8(FieldX8<P>::kInverse));
-    for (int j = 0; j < n; ++j) {
-      t[i + j] = _mm512_madd52lo_epu64(t[i + j], m, Word8(p.word[j]));
-    }
-    t[i + 1] = _mm512_add_epi64(t[i + 1], _mm512_srli_epi64(t[i], 52));
-    for (int j = 0; j < n; ++j) {
-      t[i + j + 1] = _mm512_madd52hi_epu64(t[i + j + 1], m, Word8(p.word[j]));
-    }
-  }
-  FieldX8<P> r;
-  for (int j = 0; j < n; ++j) r.limb[j] = t[n + j];
-  return Normal(r);
 }
 
 }  // namespace

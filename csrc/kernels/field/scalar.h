@@ -7,6 +7,7 @@
 
 #include "kernels/field/adx.h"
 #include "kernels/field/chains.h"
+#include "kernels/field/divsteps.h"
 #include "kernels/field/primes.h"
 
 namespace cw {
@@ -230,10 +231,6 @@ inline F Power(const F& a, u64 exponent) {
 }
 
 // p - 2, by Fermat's little theorem the exponent of the inverse.
-template <class P>
-CW_INLINE Words<P::kWords> InverseExponent(const Fp<P>*) {
-  return Minus(P::kModulus, 2);
-}
 CW_INLINE Words<1> InverseExponent(const Goldilocks*) { return {{GoldilocksPrime::kModulus - 2}}; }
 CW_INLINE Words<1> InverseExponent(const BabyBear*) { return {{BabyBearPrime::kModulus - 2}}; }
 
@@ -241,6 +238,11 @@ CW_INLINE Words<1> InverseExponent(const BabyBear*) { return {{BabyBearPrime::kM
 template <class F>
 inline F Inverse(const F& a) {
   return Power(a, InverseExponent(static_cast<const F*>(nullptr)));
+}
+// a is R times its number, and R^2 / a in memory's form the inverse.
+template <class P>
+inline Fp<P> Inverse(const Fp<P>& a) {
+  return {DivideBySteps<P>(P::RSquared(), a.value)};
 }
 
 // (p - 1) / 2^log2_order: g to that power is the root of unity of order 2^log2_order.

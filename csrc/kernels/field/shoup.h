@@ -3,7 +3,7 @@
 #ifndef CLOAKWORK_KERNELS_FIELD_SHOUP_H_
 #define CLOAKWORK_KERNELS_FIELD_SHOUP_H_
 
-#include "kernels/field/ifma.h"
+#include "kernels/field/ifma_products.h"
 #include "kernels/field/scalar.h"
 
 namespace cw {

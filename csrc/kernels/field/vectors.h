@@ -4,7 +4,7 @@
 #define CLOAKWORK_KERNELS_FIELD_VECTORS_H_
 
 #include "kernels/field/blocks.h"
-#include "kernels/field/ifma.h"
+#include "kernels/field/streams.h"
 
 namespace cw {
 namespace {
@@ -47,6 +47,10 @@ __attribute__((noinline)) void MulNeighbours(F* out, const F* a, const F* b, u64
 #if defined(__AVX512IFMA__)
   if constexpr (Lanes<F>::kEight) {
     using X8 = typename Lanes<F>::X8;
+    if constexpr (F::kWords == 4) {
+      i = count / 8 * 8;
+      if (i != 0) MulGroups<typename F::Prime>(WordsOf(out), WordsOf(a), WordsOf(b), 32, i / 8);
+    }
     for (; i + 8 <= count; i += 8) {
       const X8 product = Mul(LoadShifted<X8>(WordsOf(a + i)), LoadRaw<X8>(WordsOf(b + i)));
       Store(SubIfAtLeast<1>(product), WordsOf(out + i));
@@ -54,6 +58,32 @@ __attribute__((noinline)) void MulNeighbours(F* out, const F* a, const F* b, u64
   }
 #endif
   for (; i < count; ++i) out[i] = Mul(a[i], b[i]);
+}
+
+// out[i] = a[i] factor.
+template <class F>
+__attribute__((noinline)) void ScaleNeighbours(F* out, const F* a, const F& factor, u64 count) {
+  u64 i = 0;
+#if defined(__AVX512IFMA__)
+  if constexpr (Lanes<F>::kEight && F::kWords == 4) {
+    i = count / 8 * 8;
+    if (i != 0) ScaleGroups<typename F::Prime>(WordsOf(out), WordsOf(a), factor.value, i / 8);
+  }
+#endif
+  for (; i < count; ++i) out[i] = Mul(a[i], factor);
+}
+
+// out[i] = a[i]^2.
+template <class F>
+__attribute__((noinline)) void SquareNeighbours(F* out, const F* a, u64 count) {
+  u64 done = 0;
+#if defined(__AVX512IFMA__)
+  if constexpr (Lanes<F>::kEight && F::kWords == 4) {
+    done = count / 8 * 8;
+    if (done != 0) SquareGroups<typename F::Prime>(WordsOf(out), WordsOf(a), done / 8);
+  }
+#endif
+  if (done < count) MulNeighbours(out + done, a + done, a + done, count - done);
 }
 
 // out[i] = 1 / a[i], 0 for 0, by one inversion (Montgomery 1987, section 10.3.1): of the product of

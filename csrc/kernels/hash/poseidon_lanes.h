@@ -2,7 +2,7 @@
 #ifndef CLOAKWORK_KERNELS_HASH_POSEIDON_LANES_H_
 #define CLOAKWORK_KERNELS_HASH_POSEIDON_LANES_H_
 
-#include "kernels/field/ifma.h"
+#include "kernels/field/ifma_products.h"
 #include "kernels/field/scalar.h"
 
 namespace cw {
@@ -46,15 +46,15 @@ inline Limbs52 ToLimbs52(Bn254Fr a) {
 #if defined(__AVX512IFMA__)
 
 // Eight states in form R = 2^260 > 84 p. Between operations elements are normal and below 16 p:
-//   a product of x p and y p is below (1 + x y / 84) p, the fifth power of 17 p below 2.6 p
-//   Dot: below (1 + 17 * 16 / 84) p, as 17 products of 16 p and p are reduced together; their
+//   a product of x p and y p is below (1.13 + x y / 84) p, the fifth power of 17 p below 2.6 p
+//   Dot: below (1.13 + 17 * 16 / 84) p, as 17 products of 16 p and p are reduced together; their
 //   sums of 10 * 17 halves of products of 52 bits are below 2^60
-//   PlusProduct adds less than 1.1 p, so that 11 of them on less than 4.3 p stay below 16.4 p
+//   PlusProduct adds less than 1.16 p, so that 9 of them on less than 4.4 p stay below 16 p
 struct IfmaLanes {
   using Value = FieldX8<Bn254FrPrime>;
   using Constant = Limbs52;
   static constexpr u64 kLanes = 8;
-  static constexpr u32 kRoundsBetween = 10;
+  static constexpr u32 kRoundsBetween = 9;
 
   static CW_INLINE Value Nothing() {
     Value zero;
@@ -107,21 +107,8 @@ struct IfmaLanes {
         }
       }
     }
-    constexpr auto p = Value::kTimes<1>;
-    const __m512i zero = _mm512_setzero_si512();
-#pragma GCC unroll 5
-    for (int i = 0; i < 5; ++i) {
-      const __m512i m = _mm512_madd52lo_epu64(zero, t[i], Word8(Value::kInverse));
-#pragma GCC unroll 5
-      for (int j = 0; j < 5; ++j) {
-        t[i + j] = _mm512_madd52lo_epu64(t[i + j], m, Word8(p.word[j]));
-        t[i + j + 1] = _mm512_madd52hi_epu64(t[i + j + 1], m, Word8(p.word[j]));
-      }
-      t[i + 1] = _mm512_add_epi64(t[i + 1], _mm512_srli_epi64(t[i], 52));
-    }
-    Value result;
-    for (int i = 0; i < 5; ++i) result.limb[i] = t[5 + i];
-    return Normal(result);
+    DropLimbs<Bn254FrPrime, 0>(t);
+    return HighLimbs<Bn254FrPrime>(t);
   }
   static CW_INLINE void Shrink(u32 width, Value* state) {
     for (u32 i = 1; i < width; ++i) {

@@ -79,7 +79,7 @@ struct IfmaGroup {
   static CW_INLINE Factor MakeFactor(const F& x) {
     return BroadcastWords<Values, P::kShift52>(x.value.word);
   }
-  // (1 + 4 2^kShift52 / kRoom) p + p is below 4 p.
+  // (1 + e + 4 2^kShift52 / kRoom) p + p is below 4 p.
   static CW_INLINE Values MulAdd(const Values& h, const Factor& x, const Values& a) {
     return Add(Mul(h, x), a);
   }

@@ -65,3 +65,27 @@ pub const fn canonical_words(dtype: DType) -> usize {
 pub fn is_canonical(dtype: DType, words: &[u64]) -> bool {
     words.iter().rev().lt(modulus(dtype).iter().rev())
 }
+
+/// Whether all numbers in memory, each of as many words as the prime, are below it. False too where
+/// the bytes are no such numbers.
+#[must_use]
+pub fn are_canonical(dtype: DType, bytes: &[u8]) -> bool {
+    match *modulus(dtype) {
+        [a] => are_below([a], bytes),
+        [a, b, c, d] => are_below([a, b, c, d], bytes),
+        [a, b, c, d, e, f] => are_below([a, b, c, d, e, f], bytes),
+        _ => false,
+    }
+}
+
+fn are_below<const WORDS: usize>(prime: [u64; WORDS], bytes: &[u8]) -> bool {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let (numbers, more) = words.as_chunks::<WORDS>();
+    // Of nearly all numbers the highest word decides.
+    let below = |number: &[[u8; 8]; WORDS]| {
+        let words = number.map(u64::from_le_bytes);
+        let highest = WORDS - 1;
+        words[highest] < prime[highest] || words.iter().rev().lt(prime.iter().rev())
+    };
+    rest.is_empty() && more.is_empty() && numbers.iter().all(below)
+}
