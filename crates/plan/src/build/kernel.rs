@@ -111,7 +111,14 @@ impl<'a> Builder<'a> {
             .collect();
         let prepared = self.prepare(call, launch, (row, geometry), &operands);
         let cost = StepCost { operations, bytes };
-        self.push(row, geometry, &addresses, prepared, cost);
+        self.push(
+            row,
+            geometry,
+            &addresses,
+            prepared,
+            cost,
+            launch.weight_ns(),
+        );
         if elementwise {
             let sizes: SmallVec<[usize; 6]> = dtypes.iter().map(|d| d.size_bytes()).collect();
             self.may_fuse(&sizes);
