@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cloakwork import _core
 from cloakwork.cli import show
-from cloakwork.cli.words import count, say, shown
+from cloakwork.cli.words import count, say, say_memory, shown
 from cloakwork.errors import ParamError
 from cloakwork.report import Finding
 
@@ -49,8 +49,7 @@ def run(
         inputs[name] = Path(path)
     program = Program.load(file)
     program.validate()
-    memory, _ = program.memory(threads=workers, memory_budget=budget)
-    say(f"memory: {memory}")
+    say_memory(program, workers, budget)
     outcome = program.run(inputs, workers=workers, budget=budget, trace=trace)
     if as_json:
         outputs = {

@@ -7,7 +7,7 @@ values on the coset w_2n <w_n> are the scalars of the key's points H, which stan
 
 from __future__ import annotations
 
-import secrets
+import os
 from functools import cached_property, reduce
 from os import PathLike
 from typing import Unpack
@@ -222,7 +222,7 @@ def _blinding(curve: str, given: tuple[int, int] | None) -> tuple[int, int]:
     """Both uniform: numbers of as many bits as the prime, drawn until one is below it."""
     prime = ORDERS[curve]
     if given is None:
-        return secrets.randbelow(prime), secrets.randbelow(prime)
+        return _below(prime), _below(prime)
     for value in given:
         if not 0 <= value < prime:
             raise ParamError("blinding", value, f"integers below {prime}")
@@ -234,6 +234,15 @@ def _differing(a: Tensor, b: Tensor) -> tuple[int, int]:
     differs = ops.not_equal(a, b)
     count = int(ops.count_nonzero(differs, (0,)))
     return (int(ops.argmax(ops.astype(differs, _core.uint8), 0)) if count else 0), count
+
+
+def _below(prime: int) -> int:
+    # The module `secrets` does the same, and takes longer to load than this takes for all proofs.
+    bits = prime.bit_length()
+    while True:
+        drawn = int.from_bytes(os.urandom(-(-bits // 8)), "little") & ((1 << bits) - 1)
+        if drawn < prime:
+            return drawn
 
 
 def _same(expected: str, got: str, what: str, other: str) -> None:
