@@ -160,4 +160,3 @@ def trace(function: Callable[..., Any], *examples: Value) -> Program:
 
 def _around(example: Value, traced: _core.Tensor) -> Any:
     return example.carrying(traced) if isinstance(example, Carrier) else traced
-

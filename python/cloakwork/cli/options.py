@@ -25,6 +25,4 @@ SpillDir = Annotated[
     Path | None,
     typer.Option(help="Where they wait, unencrypted; by default with temporary files."),
 ]
-Trace = Annotated[
-    Path | None, typer.Option(help="Write a trace that Perfetto and Chrome open.")
-]
+Trace = Annotated[Path | None, typer.Option(help="Write a trace that Perfetto and Chrome open.")]

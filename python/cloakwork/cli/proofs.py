@@ -63,8 +63,8 @@ def prove(  # noqa: PLR0913, PLR0917 (one parameter an option)
 ) -> None:
     """Prove under Groth16 that a witness satisfies a circuit; snarkjs verifies the proof.
 
-    The memory that this needs is printed first. It does not count the key and the witness, which
-    are mapped from their files.
+    The memory that the proof needs is printed first. It does not count the key and the witness,
+    which are mapped and read from their files, nor the check against --r1cs.
     """
     status = proving.prove(
         zkey, witness, out=out, public=public, r1cs=r1cs, threads=threads,

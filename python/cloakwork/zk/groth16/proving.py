@@ -173,8 +173,9 @@ def prove(
 
     The proof is verified before it is given out.
 
-    Raises MemoryBudgetError where the budget is below what can be, WitnessError for a witness that does not satisfy the circuit, ProofError for files of
-    different circuits or curves, LoadError for files that are damaged.
+    Raises WitnessError for a witness that does not satisfy the circuit, ProofError for files of
+    different circuits or curves, LoadError for files that are damaged, MemoryBudgetError where the
+    program cannot do with the budget.
     """
     prover = _prover(zkey)
     key = prover.key
