@@ -105,7 +105,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
     """Check a transcript or a program, print the memory it needs, and run it."""
     with in_words(context.obj), _findings_as_json(as_json):
         if programs.is_program(file):
-            programs.run(file, given or [], threads, memory_budget, trace, as_json)
+            programs.run(file, given or [], threads, memory_budget, spill_dir, trace, as_json)
             return
         if given:
             raise ParamError("--input", given[0], "no inputs: a transcript has its data in it")

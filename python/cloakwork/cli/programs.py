@@ -35,6 +35,7 @@ def run(
     given: list[str],
     workers: int | None,
     budget: str | None,
+    spill_dir: Path | None,
     trace: Path | None,
     as_json: bool,
 ) -> None:
@@ -50,7 +51,7 @@ def run(
     program = Program.load(file)
     program.validate()
     say_memory(program, workers, budget)
-    outcome = program.run(inputs, workers=workers, budget=budget, trace=trace)
+    outcome = program.run(inputs, workers=workers, budget=budget, trace=trace, spill_dir=spill_dir)
     if as_json:
         outputs = {
             name: {"shape": list(tensor.shape), "dtype": str(tensor.dtype)}

@@ -138,6 +138,7 @@ class Program(Runnable):
         budget: int | str | Mapping[str, int | str] | None = None,
         trace: str | PathLike[str] | None = None,
         profile: bool = True,
+        spill_dir: str | PathLike[str] | None = None,
     ) -> Outcome:
         """Run it.
 
@@ -147,13 +148,14 @@ class Program(Runnable):
                   used twice, or that somebody knows, destroys zero knowledge
         budget    bytes, or text such as "8GiB", or such by device: with more the run is refused
         trace     write a trace that Perfetto and Chrome open to this path
+        spill_dir where tensors wait on disk under a budget; see `cloakwork.RunOptions`
 
         Raises ProgramError, AssertionFailedError, and what a run of any program raises.
         """
         self.validate()
         given = self._bound(inputs or {}, seed)
         options: RunOptions = {"threads": workers, "profile": profile, "trace": trace}
-        options["memory_budget"] = self._budget(budget)
+        options |= {"memory_budget": self._budget(budget), "spill_dir": spill_dir}
         run, report = self._started(given, options)
         outputs = dict(zip(run.output_names(), run.outputs(), strict=True))
         printed = self._notice(outputs)
