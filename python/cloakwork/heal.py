@@ -13,6 +13,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Unpack
@@ -21,6 +23,9 @@ from cloakwork import _core
 from cloakwork.errors import ParamError
 from cloakwork.report import RunResult
 from cloakwork.runs import Runnable, RunOptions
+
+_PIPE_BYTES = 1 << 20
+_WAIT_SECONDS = 0.2
 
 
 class Transcript(Runnable):
@@ -78,7 +83,19 @@ def load(
 
 
 def _piped(name: str) -> bytes | None:
-    """What comes through a pipe, read here because the engine's waiting heeds no Ctrl-C."""
+    """What comes through a pipe, read here because the engine's waiting heeds no Ctrl-C.
+
+    Neither does a wait that begins just after the signal came: none is long.
+    """
     if not Path(name).is_fifo():
         return None
-    return Path(name).read_bytes()
+    # Opened at once, the pipe has nothing to read, not even its end, until somebody has written.
+    with open(os.open(name, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
+        parts = bytearray()
+        while True:
+            if not select.select([pipe], [], [], _WAIT_SECONDS)[0]:
+                continue
+            part = pipe.read(_PIPE_BYTES)
+            if part == b"":
+                return bytes(parts)
+            parts += part or b""

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any, Literal, Protocol, Self, Unpack, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, Unpack, runtime_checkable
 
-from numpy.typing import ArrayLike
-
-from cloakwork import _core
-from cloakwork.arrays import asarray
+from cloakwork import _core, ops
 from cloakwork.errors import ParamError
 from cloakwork.heal import Transcript
 from cloakwork.report import RunResult
@@ -27,14 +24,21 @@ class Carrier(Protocol):
         """The same object around another tensor."""
 
 
-# What programs take: tensors, what becomes one, and objects around one.
-Value = _core.Tensor | ArrayLike | Carrier
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    # What programs take: tensors, what becomes one, and objects around one.
+    Value = _core.Tensor | ArrayLike | Carrier
 
 
 def _tensor(value: Value, example: Value | None = None) -> _core.Tensor:
-    if not isinstance(value, Carrier):
-        return asarray(value)
-    return value.carried(example if isinstance(example, Carrier) else None)
+    if isinstance(value, _core.Tensor):
+        return value
+    if isinstance(value, Carrier):
+        return value.carried(example if isinstance(example, Carrier) else None)
+    from cloakwork.arrays import asarray
+
+    return asarray(value)
 
 
 class Program(Runnable):
@@ -145,7 +149,8 @@ def trace(function: Callable[..., Any], *examples: Value) -> Program:
 
     core = _core.trace(recorded, given)
     # Their tensors were the trace's.
-    left = [carrier and carrier.carrying(_NOTHING) for carrier in results]
+    nothing = ops.empty((), _core.int64)
+    left = [carrier and carrier.carrying(nothing) for carrier in results]
     kept = [
         example if isinstance(example, Carrier) else tensor
         for example, tensor in zip(examples, given, strict=True)
@@ -155,6 +160,3 @@ def trace(function: Callable[..., Any], *examples: Value) -> Program:
 
 def _around(example: Value, traced: _core.Tensor) -> Any:
     return example.carrying(traced) if isinstance(example, Carrier) else traced
-
-
-_NOTHING = asarray(0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from errno import ENOENT
-from fractions import Fraction
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TypedDict
@@ -69,6 +68,8 @@ def bytes_of(amount: int | str | None) -> int | None:
     """
     if amount is None:
         return None
+    from fractions import Fraction
+
     match = _AMOUNT.fullmatch(str(amount))
     unit = _UNITS.get(match[2] or "B") if match else None
     if match is None or unit is None:

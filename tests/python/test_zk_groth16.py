@@ -1,7 +1,7 @@
 """Groth16 proofs and keys: equal to snarkjs's to the bit, and taken by snarkjs's verifier."""
 
 import dataclasses
-import secrets
+import os
 import shutil
 from pathlib import Path
 
@@ -68,16 +68,19 @@ def test_proofs_are_blinded_anew_and_hold(folder: str) -> None:
 
 
 def test_blinding_is_drawn_over_the_whole_field(monkeypatch: pytest.MonkeyPatch) -> None:
-    bounds = []
-
-    def draw(bound: int) -> int:
-        bounds.append(bound)
-        return bound - 1
-
-    monkeypatch.setattr(secrets, "randbelow", draw)
     base, prime = VECTORS / "bn128", ORDERS["bn254"]
+    # The prime and all that is above it is drawn again; two bits of the bytes are not used.
+    numbers = [prime, 2**254 - 1, prime - 1, prime, prime - 1 + 2**255]
+    drawn = [number.to_bytes(32, "little") for number in reversed(numbers)]
+
+    def draw(count: int) -> bytes:
+        assert count == 32
+        return drawn.pop()
+
+    monkeypatch.setattr(os, "urandom", draw)
     largest, _ = zk.groth16.prove(base / "mixed.zkey", base / "mixed1.wtns")
-    assert bounds == [prime, prime]
+    monkeypatch.undo()
+    assert drawn == []
     forced, _ = zk.groth16.prove(
         base / "mixed.zkey", base / "mixed1.wtns", blinding=(prime - 1, prime - 1)
     )

@@ -12,7 +12,13 @@ import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import cli, zk
-from cloakwork.errors import AssertionFailedError, LoadError, ParamError, ProgramError
+from cloakwork.errors import (
+    AssertionFailedError,
+    LoadError,
+    ParamError,
+    ProgramError,
+    RunError,
+)
 from python.zk_interpreter import Interpreter, drawn
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "zk" / "windows.json"
@@ -302,3 +308,36 @@ def test_scalars_have_two_meanings() -> None:
                 b.store(out, f"{func}.{at}.{order[0].name}")
     b.ret(p)
     holds(b.build(), {"p": [1, 2, 3, 4]})
+
+
+def test_tensors_wait_in_the_folder_that_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    n = 1 << 14
+    b = zk.ProgramBuilder()
+    x = b.input("x", zk.tensor("u64", n))
+    turned = []
+    for shift in range(8):
+        turned.append(b.allocate(zk.tensor("u64", n)))
+        b.call("add", out=[turned[-1]], args=[x, x.rotate(shift)])
+    total = b.allocate(zk.tensor("u64", n))
+    b.call("add", out=[total], args=[turned[0], turned[1]])
+    for part in turned[2:]:
+        b.call("mul", out=[total], args=[total, part])
+    b.ret(total)
+    program, values = b.build(), np.arange(n, dtype=np.uint64)
+    half = program.peak_memory(workers=1) // 2
+    expected = np.roll(values, 0) + values + values + np.roll(values, -1)
+    for shift in range(2, 8):
+        expected *= values + np.roll(values, -shift)
+    outcome = program.run({"x": values}, workers=1, budget=half, spill_dir=tmp_path)
+    assert outcome.report.memory["spilled_bytes"] > 0
+    assert np.array_equal(np.asarray(outcome[total.name]), expected)
+    missing = tmp_path / "missing"
+    with pytest.raises(RunError, match="cannot reserve"):
+        program.run({"x": values}, workers=1, budget=half, spill_dir=missing)
+    path = program.save(tmp_path / "program")
+    np.save(tmp_path / "x.npy", values)
+    line = ["run", str(path), "--input", f"x={tmp_path / 'x.npy'}", "--threads", "1"]
+    assert cli.main([*line, "--memory-budget", str(half), "--spill-dir", str(missing)]) == 2
+    assert "cannot reserve" in capsys.readouterr().err

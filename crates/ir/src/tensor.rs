@@ -157,6 +157,15 @@ impl HostTensor {
     pub fn words(&self) -> Vec<i64> {
         let bytes = self.bytes.as_slice();
         let size = self.dtype.size_bytes();
+        if self.view.is_contiguous() {
+            let first = self.view.offset as usize * size;
+            let behind = first + self.view.shape.elements() as usize * size;
+            let part = self.dtype.component();
+            if let Some(all) = bytes.get(first..behind) {
+                let parts = all.chunks_exact(part.size_bytes());
+                return parts.map(|bytes| read_word(part, bytes)).collect();
+            }
+        }
         self.view
             .offsets()
             .flat_map(|offset| {
@@ -178,6 +187,9 @@ impl fmt::Debug for HostTensor {
 }
 
 fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    if let Some(all) = bytes.first_chunk() {
+        return *all;
+    }
     let mut out = [0; N];
     for (to, from) in out.iter_mut().zip(bytes) {
         *to = *from;

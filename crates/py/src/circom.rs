@@ -41,6 +41,7 @@ const fn dtypes(curve: Curve) -> [DType; 3] {
 }
 
 /// A row-major tensor over bytes that stay where they are, or over a copy if they are not aligned.
+/// It is frozen, so that programs take it as it is: nobody writes a key.
 fn over(dtype: DType, row: &[u64], bytes: &Bytes) -> PyResult<Tensor> {
     let slice = bytes.as_slice();
     let size = dtype.size_bytes() as u64 * row.iter().product::<u64>();
@@ -52,9 +53,12 @@ fn over(dtype: DType, row: &[u64], bytes: &Bytes) -> PyResult<Tensor> {
         let memory = (start, slice.len(), true);
         // SAFETY: the bytes stay where they are as long as their owner, are aligned, and the view
         // has as many whole elements as they hold; they are read-only.
-        unsafe { eager::Tensor::from_foreign(dtype, view, memory, Box::new(bytes.clone())) }
+        let lent =
+            unsafe { eager::Tensor::from_foreign(dtype, view, memory, Box::new(bytes.clone())) };
+        lent.frozen_where_it_is()
     } else {
-        eager::Tensor::from_bytes(dtype, view, slice).map_err(errors::run)?
+        let copy = eager::Tensor::from_bytes(dtype, view, slice).map_err(errors::run)?;
+        copy.freeze().map_err(errors::eager)?
     };
     Ok(Inner::Real(tensor).into())
 }

@@ -10,7 +10,12 @@ u64 MsmScratchBytes(const cw_launch& launch, u64 point_bytes) {
   return WindowLayout(point_bytes / 16, Min(shape.chunk, shape.count), shape.window_bits).bytes;
 }
 
-u64 TableBytes(u64 point_bytes) { return kTableWindows * kTableMultiples * point_bytes; }
+// The last axis says how long a multiple takes. No range of few multiples makes a table.
+u64 TableBytes(const cw_launch& launch, u64 point_bytes) {
+  u64 multiples = 1;
+  for (u32 axis = 0; axis + 1 < launch.rank; ++axis) multiples *= Dim(launch, axis);
+  return multiples < kTableWorth ? 0 : kTableWindows * kTableMultiples * point_bytes;
+}
 
 }  // namespace
 }  // namespace cw
@@ -20,8 +25,8 @@ uint64_t cw_msm_scratch_bytes_64(const cw_launch* l) { return cw::MsmScratchByte
 uint64_t cw_msm_scratch_bytes_96(const cw_launch* l) { return cw::MsmScratchBytes(*l, 96); }
 uint64_t cw_msm_scratch_bytes_128(const cw_launch* l) { return cw::MsmScratchBytes(*l, 128); }
 uint64_t cw_msm_scratch_bytes_192(const cw_launch* l) { return cw::MsmScratchBytes(*l, 192); }
-uint64_t cw_curve_mul_scratch_bytes_64(const cw_launch*) { return cw::TableBytes(64); }
-uint64_t cw_curve_mul_scratch_bytes_96(const cw_launch*) { return cw::TableBytes(96); }
-uint64_t cw_curve_mul_scratch_bytes_128(const cw_launch*) { return cw::TableBytes(128); }
-uint64_t cw_curve_mul_scratch_bytes_192(const cw_launch*) { return cw::TableBytes(192); }
+uint64_t cw_curve_mul_scratch_bytes_64(const cw_launch* l) { return cw::TableBytes(*l, 64); }
+uint64_t cw_curve_mul_scratch_bytes_96(const cw_launch* l) { return cw::TableBytes(*l, 96); }
+uint64_t cw_curve_mul_scratch_bytes_128(const cw_launch* l) { return cw::TableBytes(*l, 128); }
+uint64_t cw_curve_mul_scratch_bytes_192(const cw_launch* l) { return cw::TableBytes(*l, 192); }
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from cloakwork.cli.commands import app
+from cloakwork.cli import plain
 
 __all__ = ["main"]
 
@@ -18,6 +18,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit status."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     try:
+        command = plain.read(arguments)
+        if command is not None:
+            return command()
+        from cloakwork.cli.commands import app
+
         app(args=arguments, prog_name="cloakwork")
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else int(ending.code is not None)

@@ -15,8 +15,9 @@ from rich.text import Text
 from cloakwork import __version__, heal
 from cloakwork._core import devices as list_devices
 from cloakwork.cli import programs, proofs, show
+from cloakwork.cli.options import MemoryBudget, SpillDir, Threads, Trace
 from cloakwork.cli.progress import Bar
-from cloakwork.cli.words import DIFFERS, REFUSED, count, errors, in_words, say, shown
+from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, say_memory, shown
 from cloakwork.errors import ParamError, ProgramError
 from cloakwork.report import RunResult
 
@@ -44,14 +45,6 @@ Generation = Annotated[
     typer.Option(help="HEAL's op set, first or later; by default the file's ops tell."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        "--threads", "--workers",
-        help="Worker threads; by default CLOAKWORK_THREADS, or one a core.",
-    ),
-]  # fmt: skip
-
 
 _ALL_OPS_RIGHT = (
     "every op gives what its slow reference gives: "
@@ -95,16 +88,9 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
     ] = False,
     device: Annotated[str, typer.Option(help="Where to run; see `cloakwork devices`.")] = "cpu",
     threads: Threads = None,
-    memory_budget: Annotated[
-        str | None,
-        typer.Option(help="The most memory, such as 2GiB; above it, tensors wait on disk."),
-    ] = None,
-    spill_dir: Annotated[
-        Path | None, typer.Option(help="Where they wait; by default with temporary files.")
-    ] = None,
-    trace: Annotated[
-        Path | None, typer.Option(help="Write a trace that Perfetto and Chrome open.")
-    ] = None,
+    memory_budget: MemoryBudget = None,
+    spill_dir: SpillDir = None,
+    trace: Trace = None,
     schedule_seed: Annotated[
         int | None,
         typer.Option(help="Run tasks in a random order of this number: a test of the schedule."),
@@ -119,13 +105,12 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
     """Check a transcript or a program, print the memory it needs, and run it."""
     with in_words(context.obj), _findings_as_json(as_json):
         if programs.is_program(file):
-            programs.run(file, given or [], threads, memory_budget, trace, as_json)
+            programs.run(file, given or [], threads, memory_budget, spill_dir, trace, as_json)
             return
         if given:
             raise ParamError("--input", given[0], "no inputs: a transcript has its data in it")
         transcript = _load(file, generation, checksums=verify or bisect)
-        memory, _ = transcript.memory(threads=threads, memory_budget=memory_budget)
-        say(f"memory: {memory}")
+        say_memory(transcript, threads, memory_budget)
         with Bar("running") as progress:
             result = transcript.run(
                 verify=verify, bisect=bisect, device=device, threads=threads,
@@ -274,11 +259,11 @@ def _hold(report: _Promise) -> None:
     """The exit status of a demonstration."""
     if not report.passed:
         say("cloakwork: the result is not as promised")
-        raise typer.Exit(DIFFERS)
+        raise SystemExit(DIFFERS)
 
 
 def _load(file: Path, generation: str | None = None, *, checksums: bool = False) -> heal.Transcript:
-    with errors.status(Text(f"loading {shown(file.name)}")):
+    with show.errors.status(Text(f"loading {shown(file.name)}")):
         return heal.load(file, generation=generation, checksums=checksums)
 
 

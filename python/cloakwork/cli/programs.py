@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cloakwork import _core
 from cloakwork.cli import show
-from cloakwork.cli.words import count, say, shown
+from cloakwork.cli.words import count, say, say_memory, shown
 from cloakwork.errors import ParamError
 from cloakwork.report import Finding
 
@@ -35,6 +35,7 @@ def run(
     given: list[str],
     workers: int | None,
     budget: str | None,
+    spill_dir: Path | None,
     trace: Path | None,
     as_json: bool,
 ) -> None:
@@ -49,9 +50,8 @@ def run(
         inputs[name] = Path(path)
     program = Program.load(file)
     program.validate()
-    memory, _ = program.memory(threads=workers, memory_budget=budget)
-    say(f"memory: {memory}")
-    outcome = program.run(inputs, workers=workers, budget=budget, trace=trace)
+    say_memory(program, workers, budget)
+    outcome = program.run(inputs, workers=workers, budget=budget, trace=trace, spill_dir=spill_dir)
     if as_json:
         outputs = {
             name: {"shape": list(tensor.shape), "dtype": str(tensor.dtype)}

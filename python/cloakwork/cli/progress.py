@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from time import perf_counter
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-
-from cloakwork.cli.words import errors
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 _PATIENCE_SECONDS = 1.0
 
@@ -23,21 +22,27 @@ class Bar:
 
     def __call__(self, done: int, total: int) -> None:
         """Hear how far the work is."""
-        if self._shown is None and self._is_worth_it(done, total):
-            progress = Progress(
-                TextColumn("{task.description}"), BarColumn(),
-                TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn(),
-                console=errors, transient=True,
-            )  # fmt: skip
-            progress.start()
-            self._shown = progress, progress.add_task(self._title, total=total)
+        late = perf_counter() - self._start > _PATIENCE_SECONDS
+        if self._shown is None and late and done < total:
+            self._show(total)
         if self._shown is not None:
             progress, task = self._shown
             progress.update(task, completed=done, total=total)
 
-    def _is_worth_it(self, done: int, total: int) -> bool:
-        late = perf_counter() - self._start > _PATIENCE_SECONDS
-        return errors.is_terminal and late and done < total
+    def _show(self, total: int) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        from cloakwork.cli.show import errors
+
+        if not errors.is_terminal:
+            return
+        progress = Progress(
+            TextColumn("{task.description}"), BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn(),
+            console=errors, transient=True,
+        )  # fmt: skip
+        progress.start()
+        self._shown = progress, progress.add_task(self._title, total=total)
 
     def __enter__(self) -> Self:
         return self

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cloakwork.cli.words import DIFFERS, in_words, say
+from cloakwork.cli import proving
+from cloakwork.cli.options import MemoryBudget, SpillDir, Threads, Trace
 
 _VkeyFile = Annotated[
     Path, typer.Argument(help="The verifying key: snarkjs's vkey.json.", show_default=False)
@@ -38,19 +39,10 @@ def setup(
     vkey: Annotated[Path | None, typer.Option(help="Where the verifying key goes.")] = None,
 ) -> None:
     """Make Groth16 keys for a circuit WITHOUT a ceremony: for tests, not for others' trust."""
-    with in_words(context.obj):
-        from cloakwork.zk import groth16
-
-        key = groth16.setup(r1cs, out)
-        if vkey is not None:
-            key.verifying_key.save(vkey)
-        say(
-            "no ceremony was held: whoever made this key could prove what is false. "
-            "For keys that others trust: snarkjs powersoftau, groth16 setup, zkey contribute"
-        )
+    raise typer.Exit(proving.setup(r1cs, out, vkey, debug=context.obj))
 
 
-def prove(
+def prove(  # noqa: PLR0913, PLR0917 (one parameter an option)
     context: typer.Context,
     zkey: _ZkeyFile,
     witness: _WtnsFile,
@@ -64,22 +56,23 @@ def prove(
         Path | None,
         typer.Option(help="The circuit: names the first constraint that a wrong witness fails."),
     ] = None,
+    threads: Threads = None,
+    memory_budget: MemoryBudget = None,
+    spill_dir: SpillDir = None,
+    trace: Trace = None,
 ) -> None:
-    """Prove under Groth16 that a witness satisfies a circuit; snarkjs verifies the proof."""
-    with in_words(context.obj):
-        from cloakwork.zk import groth16
+    """Prove under Groth16 that a witness satisfies a circuit; snarkjs verifies the proof.
 
-        proof, signals = groth16.prove(zkey, witness, r1cs=r1cs)
-        proof.save(out)
-        signals.save(public)
+    The memory that the proof needs is printed first. It does not count the key and the witness,
+    which are mapped and read from their files, nor the check against --r1cs.
+    """
+    status = proving.prove(
+        zkey, witness, out=out, public=public, r1cs=r1cs, threads=threads,
+        memory_budget=memory_budget, spill_dir=spill_dir, trace=trace, debug=context.obj,
+    )  # fmt: skip
+    raise typer.Exit(status)
 
 
 def verify(context: typer.Context, vkey: _VkeyFile, public: _PublicFile, proof: _ProofFile) -> None:
     """Say whether a Groth16 proof holds: OK, or INVALID and exit status 1."""
-    with in_words(context.obj):
-        from cloakwork.zk import groth16
-
-        holds = groth16.verify(vkey, public, proof)
-    print("OK" if holds else "INVALID")
-    if not holds:
-        raise typer.Exit(DIFFERS)
+    raise typer.Exit(proving.verify(vkey, public, proof, debug=context.obj))

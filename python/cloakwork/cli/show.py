@@ -12,6 +12,8 @@ from rich.text import Text
 from cloakwork.cli.words import count, shown
 from cloakwork.report import Inspection, Report
 
+errors = Console(stderr=True)
+
 # Columns of a terminal beside which a table has kernels, whose names are long.
 _ROOM_FOR_KERNELS = 110
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-import typer
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from cloakwork.errors import CloakworkError, InternalError, ProgramError
 
-DIFFERS, REFUSED, INTERRUPTED = 1, 2, 130
+if TYPE_CHECKING:
+    from cloakwork.runs import Runnable
 
-errors = Console(stderr=True)
+DIFFERS, REFUSED, INTERRUPTED = 1, 2, 130
 
 
 @contextmanager
@@ -23,25 +21,31 @@ def in_words(debug: bool) -> Iterator[None]:
     """End the command with a sentence and a status instead of a traceback."""
     try:
         yield
-    except (typer.Exit, typer.Abort):
-        raise
     except KeyboardInterrupt:
         say("cloakwork: interrupted")
-        raise typer.Exit(INTERRUPTED) from None
+        raise SystemExit(INTERRUPTED) from None
     except BrokenPipeError:
         # Whoever read the output has gone; there is nobody left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(0) from None
+        raise SystemExit(0) from None
     except Exception as error:
         if debug:
+            import traceback
+
             traceback.print_exc()
         say(f"cloakwork: {_sentence(error)}")
-        raise typer.Exit(REFUSED) from None
+        raise SystemExit(REFUSED) from None
 
 
 def say(text: str) -> None:
     """Print to standard error, as it is."""
     print(text, file=sys.stderr, flush=True)
+
+
+def say_memory(program: Runnable, threads: int | None, memory_budget: str | None) -> None:
+    """Print what a run will need; MemoryBudgetError if that is more than it may."""
+    memory, _ = program.memory(threads=threads, memory_budget=memory_budget)
+    say(f"memory: {memory}")
 
 
 def count(number: int, name: str) -> str:

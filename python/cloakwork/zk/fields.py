@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from cloakwork import _core
 from cloakwork._core import DType, Tensor
-from cloakwork.arrays import DTypeLike, asarray
-from cloakwork.elements import power, scalar
 from cloakwork.errors import DTypeError, ParamError
 from cloakwork.moduli import MODULI
+
+if TYPE_CHECKING:
+    from cloakwork.arrays import DTypeLike
 
 # Whose powers are the roots of unity: the least non-residue, but for babybear the customary one.
 _GENERATORS = {
@@ -87,17 +89,21 @@ class Field:
 
     def __call__(self, values: object) -> Tensor:
         """The tensor of integers in [0, modulus), or of nested lists of them."""
-        return asarray(values, dtype=self.dtype)  # type: ignore[arg-type]
+        return _tensor(values, self.dtype)
 
     def root_of_unity(self, order: int) -> Tensor:
         """The root of unity of this order that transforms use: generator ** ((p - 1) / order).
 
         ParamError unless the order is a power of two that divides p - 1.
         """
+        return self(self.root_number(order))
+
+    def root_number(self, order: int) -> int:
+        """The same as an integer in [0, modulus)."""
         if order < 1 or order & (order - 1) or order > 2**self.two_adicity:
             expected = f"a power of two up to 2^{self.two_adicity}"
             raise ParamError("order", order, expected)
-        return power(scalar(self.generator, self.dtype), (self.modulus - 1) // order)
+        return pow(self.generator, (self.modulus - 1) // order, self.modulus)
 
 
 @dataclass(frozen=True)
@@ -113,12 +119,12 @@ class Curve:
     @property
     def g1_generator(self) -> Tensor:
         """The customary generator of G1: a point without axes."""
-        return asarray(_G1[self.name], dtype=self.g1)
+        return _tensor(_G1[self.name], self.g1)
 
     @property
     def g2_generator(self) -> Tensor:
         """The customary generator of G2: a point without axes."""
-        return asarray(_G2[self.name], dtype=self.g2)
+        return _tensor(_G2[self.name], self.g2)
 
 
 def field(dtype: DTypeLike) -> Field:
@@ -150,3 +156,10 @@ def curve(name: str) -> Curve:
         raise ParamError("name", name, " or ".join(_G1))
     groups = [_core.dtype(f"{name}.{group}") for group in ("g1", "g2")]
     return Curve(name, field(f"{name}.fr"), field(f"{name}.fq"), *groups)
+
+
+def _tensor(values: object, dtype: DType) -> Tensor:
+    # Loaded where it is needed: NumPy comes with it.
+    from cloakwork.arrays import asarray
+
+    return asarray(values, dtype=dtype)  # type: ignore[arg-type]

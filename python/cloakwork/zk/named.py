@@ -82,6 +82,7 @@ class Named(Runnable):
         budget: Budget = None,
         trace: str | PathLike[str] | None = None,
         profile: bool = True,
+        spill_dir: str | PathLike[str] | None = None,
         functions: Mapping[str, Callable[..., Any]] | None = None,
     ) -> Outcome:
         """Run it.
@@ -94,6 +95,7 @@ class Named(Runnable):
                   counts instead of what the program says of that device.  Tensors of the host wait
                   on disk; what does not fit so is refused
         trace     write a trace that Perfetto and Chrome open to this path
+        spill_dir  where tensors wait on disk under a budget; see `cloakwork.RunOptions`
         functions  what the program's user functions do, by name: each takes tensors and gives what
                   becomes its result, a tuple where there are several
 
@@ -104,7 +106,10 @@ class Named(Runnable):
         given = self._bound(inputs or {}, key)
         threads = self._threads if workers is None else workers
         options: RunOptions = {"threads": threads, "profile": profile, "trace": trace}
-        options["memory_budget"] = self._memory_budget if budget is None else budget
+        options |= {
+            "memory_budget": self._memory_budget if budget is None else budget,
+            "spill_dir": spill_dir,
+        }
         try:
             result = self._run(given, False, False, options, self._called(functions or {}))
         finally:

@@ -6,7 +6,6 @@ extension as its two parts; infinity is all zeros.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -26,6 +25,8 @@ _SCALAR_BYTES = 32
 def _text(source: Source) -> tuple[bytes, str]:
     """JSON, and the name of where it stands."""
     if isinstance(source, dict | list):
+        import json
+
         return json.dumps(source).encode(), "JSON"
     name = fspath(source)
     return Path(name).read_bytes(), name

@@ -1,7 +1,5 @@
 //! Numbers of a few words: comparison with a prime, decimal digits out and in.
 
-use std::cmp::Ordering;
-
 /// Words of a little-endian number; the last ones are missing bytes' zeros.
 fn words(bytes: &[u8]) -> impl DoubleEndedIterator<Item = u64> + ExactSizeIterator + '_ {
     bytes.chunks(8).map(|chunk| {
@@ -15,8 +13,16 @@ fn words(bytes: &[u8]) -> impl DoubleEndedIterator<Item = u64> + ExactSizeIterat
 
 /// Whether a little-endian number, as wide as the prime, is below it.
 pub(super) fn is_below(bytes: &[u8], prime: &[u64]) -> bool {
-    let order = words(bytes).rev().cmp(prime.iter().rev().copied());
-    bytes.len() == prime.len() * 8 && order == Ordering::Less
+    if bytes.len() != prime.len() * 8 {
+        return false;
+    }
+    // The highest word almost always decides: files have millions of numbers.
+    let mut words = bytes.chunks_exact(8).zip(prime).rev();
+    let differing = words.find_map(|(chunk, word)| {
+        let own = chunk.try_into().map_or(u64::MAX, u64::from_le_bytes);
+        (own != *word).then_some(own < *word)
+    });
+    differing.unwrap_or(false)
 }
 
 /// Whether a little-endian number is the prime.

@@ -78,7 +78,14 @@ impl<'a> Builder<'a> {
         let geometry = self.geometry(&launch);
         let reach = |view: &View| Reach::of(view, view.offset, dtype.size_bytes());
         let operands = [(addresses[0], reach(to)), (addresses[1], reach(from))];
-        self.push(row, geometry, &operands, Prepared::None, cost);
+        self.push(
+            row,
+            geometry,
+            &operands,
+            Prepared::None,
+            cost,
+            launch.weight_ns(),
+        );
         self.may_fuse(&[dtype.size_bytes(); 2]);
         Ok(())
     }

@@ -18,6 +18,7 @@ impl<'a> Builder<'a> {
         operands: &[(Address, Reach)],
         prepared: Prepared,
         cost: StepCost,
+        declared_ns: u64,
     ) {
         let scratch = row.scratch_bytes(&self.shape(geometry));
         self.scratch_bytes = self.scratch_bytes.max(scratch);
@@ -29,9 +30,11 @@ impl<'a> Builder<'a> {
                 buffer.last = buffer.last.max(index);
             }
         }
-        // Memory moves at some ten bytes a nanosecond and core; arithmetic takes about one.
+        // Memory moves at some ten bytes a nanosecond and core; arithmetic takes about one, or as
+        // long as the declaration says of its launch.
         let weight = (cost.bytes / 8)
             .max(cost.operations)
+            .max(declared_ns)
             .min(u64::from(u32::MAX)) as u32;
         let first_address = self.plan.addresses.len() as u32;
         self.plan.addresses.extend(operands.iter().map(|o| o.0));

@@ -116,7 +116,14 @@ impl<'a> Builder<'a> {
             .collect();
         let prepared = self.prepare(call, launch, (row, geometry), &operands);
         let cost = StepCost { operations, bytes };
-        self.push(row, geometry, &addresses, prepared, cost);
+        self.push(
+            row,
+            geometry,
+            &addresses,
+            prepared,
+            cost,
+            launch.weight_ns(),
+        );
         if elementwise {
             let sizes: SmallVec<[usize; 6]> = dtypes.iter().map(|d| d.size_bytes()).collect();
             self.may_fuse(&sizes);
@@ -152,7 +159,14 @@ impl<'a> Builder<'a> {
         };
         let row = self.row("copy", DType::U8, DType::U8)?;
         let geometry = self.geometry(launch);
-        self.push(row, geometry, addresses, Prepared::None, cost);
+        self.push(
+            row,
+            geometry,
+            addresses,
+            Prepared::None,
+            cost,
+            cost.operations,
+        );
         let kind = Kind::Function(self.plan.calls.len() as u32);
         self.plan.calls.push(planned);
         if let Some(step) = self.plan.steps.last_mut() {

@@ -189,7 +189,15 @@ impl<'a> Builder<'a> {
         };
         let geometry = self.geometry(&launch);
         let reach = Reach::of(&root, 0, dtype.size_bytes());
-        self.push(row, geometry, &[(target, reach)], Prepared::None, cost);
+        let weight_ns = launch.weight_ns();
+        self.push(
+            row,
+            geometry,
+            &[(target, reach)],
+            Prepared::None,
+            cost,
+            weight_ns,
+        );
         Ok(())
     }
 }

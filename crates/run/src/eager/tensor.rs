@@ -359,6 +359,22 @@ impl Tensor {
         Ok(tensor)
     }
 
+    /// Lent memory that nobody may write as a frozen tensor, where it is: for owners who never
+    /// write it again either, as `freeze` cannot know of them. Other tensors stay as they are.
+    #[must_use]
+    pub fn frozen_where_it_is(self) -> Self {
+        let Body {
+            storage,
+            dtype,
+            view,
+        } = &*self.body;
+        if storage.is_lent_read_only() {
+            let whole = || Derived::new(*dtype, view.clone());
+            storage.frozen.get_or_init(whole);
+        }
+        self
+    }
+
     /// Whether nobody writes it any more.
     #[must_use]
     pub fn is_frozen(&self) -> bool {

@@ -4,8 +4,11 @@
 without a ceremony, which is for tests and for whoever is prover and verifier at once.
 """
 
-from cloakwork.zk.groth16.proving import Prover, prove
-from cloakwork.zk.groth16.setting import setup
-from cloakwork.zk.groth16.verifying import verify
+from typing import TYPE_CHECKING
 
-__all__ = ["Prover", "prove", "setup", "verify"]
+from cloakwork.lazy import lazily
+
+if TYPE_CHECKING:
+    from cloakwork.zk.groth16.namespace import *  # noqa: F403 (the names are listed there)
+else:
+    __getattr__, __dir__ = lazily(__name__)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-import cloakwork as cw
-from cloakwork import ops
+from cloakwork import _core, ops
 from cloakwork._core import Tensor
 from cloakwork.moduli import ORDERS
 from cloakwork.zk.files import Matrix
@@ -19,7 +16,7 @@ MONTGOMERY_R = 1 << 256
 def words(numbers: Sequence[int], count: int) -> Tensor:
     """Canonical words, u64 [numbers, count], the lowest first."""
     data = b"".join(number.to_bytes(8 * count, "little") for number in numbers)
-    return cw.asarray(np.frombuffer(data, dtype="<u8").reshape(len(numbers), count))
+    return _core.from_buffer(data, _core.uint64, (len(numbers), count))
 
 
 def scalars(curve: str, numbers: Sequence[int]) -> Tensor:
@@ -35,7 +32,7 @@ def from_words(curve: str, canonical: Tensor) -> Tensor:
 
 def point_bytes(points: Tensor) -> bytes:
     """Points as canonical little-endian bytes, one after the other."""
-    return np.asarray(ops.to_canonical(points)).tobytes()
+    return memoryview(ops.to_canonical(points)).tobytes()
 
 
 def in_scalars(curve: str, matrix: Matrix) -> Matrix:

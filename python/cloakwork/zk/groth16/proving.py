@@ -7,16 +7,17 @@ values on the coset w_2n <w_n> are the scalars of the key's points H, which stan
 
 from __future__ import annotations
 
-import secrets
+import os
+from functools import cached_property, reduce
 from os import PathLike
+from typing import Unpack
 
-import numpy as np
-
-import cloakwork as cw
 from cloakwork import _core, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import ParamError, ProofError, WitnessError
 from cloakwork.moduli import ORDERS
+from cloakwork.program import Program, trace
+from cloakwork.runs import RunOptions, bytes_of
 from cloakwork.zk.fields import field
 from cloakwork.zk.files import Circuit, ProvingKey, Witness, read_r1cs, read_wtns, read_zkey
 from cloakwork.zk.groth16.algebra import (
@@ -32,25 +33,82 @@ from cloakwork.zk.statements import Proof, Public
 _Path = str | PathLike[str]
 
 
-class Prover:
-    """A proving key with what depends on it alone; calling it computes a proof's points."""
+# What a sum of multiples of points is cut into where memory is short.
+_PIECES = 8
 
-    def __init__(self, key: ProvingKey) -> None:
-        self.key = key
+
+class Prover:
+    """A proving key with what depends on it alone; calling it computes a proof's points.
+
+    frugal   in less memory, but slower: one polynomial at a time, sums of points in pieces
+    """
+
+    def __init__(self, key: ProvingKey, *, frugal: bool = False) -> None:
+        self.key, self.frugal = key, frugal
         self._left, self._right = key.left, key.right
         # Coefficients carry a factor R: both products do, and the quotient R^2.
         self._unscale = scalars(key.curve, [pow(MONTGOMERY_R, -2, ORDERS[key.curve])])
-        self._shift = field(f"{key.curve}.fr").root_of_unity(2 * key.domain)
+        root = field(f"{key.curve}.fr").root_number(2 * key.domain)
+        self._shift = scalars(key.curve, [root])[0]
+
+    def program(
+        self, *, threads: int | None = None, memory_budget: int | str | None = None
+    ) -> Program:
+        """What this computes as a program of `words` and `blinding`, traced once.
+
+        It is the frugal one where the other's peak is above the budget.
+        """
+        most = bytes_of(memory_budget)
+        if most is None or self._program.memory(threads=threads)[1] <= most:
+            return self._program
+        return self._frugal_program
+
+    @cached_property
+    def _program(self) -> Program:
+        # Of inputs a trace sees shape and dtype alone.
+        word = ops.zeros((1, 4), _core.uint64)
+        words = ops.broadcast_to(word, (self.key.wires, 4))
+        return trace(self, words, scalars(self.key.curve, [0, 0]))
+
+    @cached_property
+    def _frugal_program(self) -> Program:
+        prover = self if self.frugal else Prover(self.key, frugal=True)
+        return prover._program
 
     def quotient(self, witness: Tensor) -> Tensor:
         """Values of A B - C on the coset, [n]."""
+        if self.frugal:
+            return self._quotient_in_turn(witness)
         rows = ops.empty((3, self.key.domain), witness.dtype)
         left = product(self._left, witness, out=rows[0])
         right = product(self._right, witness, out=rows[1])
         ops.multiply(left, right, out=rows[2])
-        coefficients = ops.field_ntt(rows, inverse=True)
-        odd = ops.field_ntt(coefficients, coset_shift=self._shift)
+        odd = self._on_coset(rows)
         return (odd[0] * odd[1] - odd[2]) * self._unscale
+
+    def _quotient_in_turn(self, witness: Tensor) -> Tensor:
+        """The same: no step touches more than two vectors, and B w is computed twice."""
+        left, output = product(self._left, witness), product(self._right, witness)
+        ops.multiply(output, left, out=output)
+        output = self._on_coset(output)
+        left = self._on_coset(left)
+        right = self._on_coset(product(self._right, witness))
+        ops.multiply(right, left, out=right)
+        ops.subtract(right, output, out=right)
+        return ops.multiply(right, self._unscale, out=right)
+
+    def _on_coset(self, values: Tensor) -> Tensor:
+        """Values on the coset of polynomials that have these on the domain."""
+        coefficients = ops.field_ntt(values, inverse=True)
+        return ops.field_ntt(coefficients, coset_shift=self._shift)
+
+    def _total(self, scalars: Tensor, name: str) -> Tensor:
+        """The sum of the key's points of a name, times scalars: [1]."""
+        bases, count = self.key.points[name], scalars.shape[0]
+        size = max(1, -(-count // _PIECES)) if self.frugal else max(1, count)
+        pieces = [slice(begin, begin + size) for begin in range(0, max(1, count), size)]
+        sums = [ops.msm(scalars[piece], bases[piece]) for piece in pieces]
+        return reduce(ops.add, sums).reshape(1)
 
     def __call__(self, words: Tensor, blinding: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """A, B and C of a proof, [1] each.
@@ -61,18 +119,16 @@ class Prover:
         key, points = self.key, self.key.points
         witness = from_words(key.curve, words)
         r, s = blinding[:1], blinding[1:]
-        h = self.quotient(witness)
-
-        def total(scalars: Tensor, name: str) -> Tensor:
-            return ops.msm(scalars, points[name]).reshape(1)
+        # First, so that its vectors are gone when the others are computed.
+        own = self._total(self.quotient(witness), "h")
 
         def times(scalar: Tensor, point: Tensor) -> Tensor:
             return ops.curve_mul(scalar, point)
 
-        a = total(witness, "a") + points["alpha1"] + times(r, points["delta1"])
-        b = total(witness, "b2") + points["beta2"] + times(s, points["delta2"])
-        b1 = total(witness, "b1") + points["beta1"] + times(s, points["delta1"])
-        own = total(witness[key.public + 1 :], "c") + total(h, "h")
+        a = self._total(witness, "a") + points["alpha1"] + times(r, points["delta1"])
+        b = self._total(witness, "b2") + points["beta2"] + times(s, points["delta2"])
+        b1 = self._total(witness, "b1") + points["beta1"] + times(s, points["delta1"])
+        own = own + self._total(witness[key.public + 1 :], "c")
         return a, b, own + times(s, a) + times(r, b1) - times(r * s, points["delta1"])
 
 
@@ -88,9 +144,8 @@ def check_witness(circuit: Circuit, witness: Witness) -> None:
         product(in_scalars(circuit.curve, matrix), values)
         for matrix in (circuit.a, circuit.b, circuit.c)
     )
-    failing = np.flatnonzero(np.asarray(cw.not_equal(a * b, c)))
-    if failing.size:
-        first, count = int(failing[0]), failing.size
+    first, count = _differing(a * b, c)
+    if count:
         raise WitnessError(
             f"the witness does not satisfy constraint {first} (counted from 0), the first of "
             f"{count} that fail of {circuit.constraints}",
@@ -104,6 +159,7 @@ def prove(
     *,
     r1cs: _Path | Circuit | None = None,
     blinding: tuple[int, int] | None = None,
+    **options: Unpack[RunOptions],
 ) -> tuple[Proof, Public]:
     """A proof that the witness satisfies the key's circuit, and its public signals.
 
@@ -112,11 +168,14 @@ def prove(
                without the circuit a wrong witness is known only by its proof, which does not hold
     blinding   r and s, for tests alone: whoever knows them learns about the witness.  By default
                uniform over the whole field, from the operating system
+    options    how the prover's program runs: see `cloakwork.RunOptions`.  Under a memory budget the
+               witness may wait on disk, unencrypted
 
     The proof is verified before it is given out.
 
     Raises WitnessError for a witness that does not satisfy the circuit, ProofError for files of
-    different circuits or curves, LoadError for files that are damaged.
+    different circuits or curves, LoadError for files that are damaged, MemoryBudgetError where the
+    program cannot do with the budget.
     """
     prover = _prover(zkey)
     key = prover.key
@@ -131,9 +190,13 @@ def prove(
         circuit = r1cs if isinstance(r1cs, Circuit) else read_r1cs(r1cs)
         _check_circuit(key, circuit, values)
         check_witness(circuit, values)
-    points = prover(values.words, scalars(key.curve, _blinding(key.curve, blinding)))
+    program = prover.program(
+        threads=options.get("threads"), memory_budget=options.get("memory_budget")
+    )
+    drawn = scalars(key.curve, _blinding(key.curve, blinding))
+    points = program.run(values.words, drawn, **options).outputs
     proof = Proof(key.curve, *(point_bytes(point) for point in points))
-    data = np.asarray(values.words[1 : key.public + 1]).tobytes()
+    data = memoryview(values.words[1 : key.public + 1]).tobytes()
     public = Public.of_bytes(key.curve, data)
     if not _holds(key, data, proof):
         known = "" if r1cs is None else ", though it satisfies the circuit: the key is damaged"
@@ -160,11 +223,27 @@ def _blinding(curve: str, given: tuple[int, int] | None) -> tuple[int, int]:
     """Both uniform: numbers of as many bits as the prime, drawn until one is below it."""
     prime = ORDERS[curve]
     if given is None:
-        return secrets.randbelow(prime), secrets.randbelow(prime)
+        return _below(prime), _below(prime)
     for value in given:
         if not 0 <= value < prime:
             raise ParamError("blinding", value, f"integers below {prime}")
     return given
+
+
+def _differing(a: Tensor, b: Tensor) -> tuple[int, int]:
+    """Where two vectors differ first, and at how many places."""
+    differs = ops.not_equal(a, b)
+    count = int(ops.count_nonzero(differs, (0,)))
+    return (int(ops.argmax(ops.astype(differs, _core.uint8), 0)) if count else 0), count
+
+
+def _below(prime: int) -> int:
+    # The module `secrets` does the same, and takes longer to load than this takes for all proofs.
+    bits = prime.bit_length()
+    while True:
+        drawn = int.from_bytes(os.urandom(-(-bits // 8)), "little") & ((1 << bits) - 1)
+        if drawn < prime:
+            return drawn
 
 
 def _same(expected: str, got: str, what: str, other: str) -> None:
@@ -191,9 +270,9 @@ def _check_circuit(key: ProvingKey, circuit: Circuit, witness: Witness) -> None:
     for matrix, rows, name in pairs:
         expected_rows = product(in_scalars(key.curve, matrix), values) * factor
         found = product(rows, values)[: circuit.constraints]
-        differing = np.flatnonzero(np.asarray(cw.not_equal(expected_rows, found)))
-        if differing.size:
+        first, count = _differing(expected_rows, found)
+        if count:
             raise ProofError(
-                f"the key's {name} differs from the circuit's at constraint {differing[0]}: "
+                f"the key's {name} differs from the circuit's at constraint {first}: "
                 "it is of another circuit"
             )

@@ -1,0 +1,59 @@
+"""Command lines of proofs that say no more than they must, read without typer.
+
+Loading typer takes longer than verifying a proof. Whatever is not plain here (help, a value that is
+none, an option that there is not), typer reads, and says what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cloakwork.cli import proving
+
+# Of each command its function, its arguments in order, and its options.
+COMMANDS: dict[str, tuple[Callable[..., int], tuple[str, ...], dict[str, str]]] = {
+    "prove": (
+        proving.prove,
+        ("zkey", "witness"),
+        {
+            "-o": "out", "--out": "out", "--public": "public", "--r1cs": "r1cs",
+            "--threads": "threads", "--workers": "threads", "--memory-budget": "memory_budget",
+            "--spill-dir": "spill_dir", "--trace": "trace",
+        },
+    ),
+    "verify": (proving.verify, ("vkey", "public", "proof"), {}),
+}  # fmt: skip
+
+
+def read(line: Sequence[str]) -> Callable[[], int] | None:
+    """What a command line asks for; none where it is not plain."""
+    if not line or line[0] not in COMMANDS:
+        return None
+    function, places, options = COMMANDS[line[0]]
+    given: dict[str, Any] = {}
+    values: list[str] = []
+    words = iter(line[1:])
+    for word in words:
+        if word in options:
+            value = next(words, "-")
+            if value.startswith("-"):
+                return None
+            given[options[word]] = value
+        elif word.startswith("-"):
+            return None
+        else:
+            values.append(word)
+    threads = given.get("threads", "1")
+    if len(values) != len(places) or not (threads.isascii() and threads.isdecimal()):
+        return None
+    given |= zip(places, values, strict=True)
+    return partial(function, **{name: _value(name, text) for name, text in given.items()})
+
+
+def _value(name: str, text: str) -> str | int | Path:
+    if name == "threads":
+        return int(text)
+    return text if name == "memory_budget" else Path(text)

@@ -1,0 +1,65 @@
+"""What the commands of proofs do: they give their exit status."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cloakwork.cli.progress import Bar
+from cloakwork.cli.words import DIFFERS, in_words, say, say_memory
+
+
+def setup(r1cs: Path, out: Path, vkey: Path | None = None, *, debug: bool = False) -> int:
+    """Make keys without a ceremony."""
+    with in_words(debug):
+        from cloakwork.zk.groth16 import setting
+
+        key = setting.setup(r1cs, out)
+        if vkey is not None:
+            key.verifying_key.save(vkey)
+        say(
+            "no ceremony was held: whoever made this key could prove what is false. "
+            "For keys that others trust: snarkjs powersoftau, groth16 setup, zkey contribute"
+        )
+    return 0
+
+
+def prove(  # noqa: PLR0913 (one parameter an option)
+    zkey: Path,
+    witness: Path,
+    *,
+    out: Path = Path("proof.json"),
+    public: Path = Path("public.json"),
+    r1cs: Path | None = None,
+    threads: int | None = None,
+    memory_budget: str | None = None,
+    spill_dir: Path | None = None,
+    trace: Path | None = None,
+    debug: bool = False,
+) -> int:
+    """Print the memory that a proof needs, and prove."""
+    with in_words(debug):
+        from cloakwork.zk import files
+        from cloakwork.zk.groth16 import proving
+
+        prover = proving.Prover(files.read_zkey(zkey))
+        say_memory(
+            prover.program(threads=threads, memory_budget=memory_budget), threads, memory_budget
+        )
+        with Bar("proving") as progress:
+            proof, signals = proving.prove(
+                prover, witness, r1cs=r1cs, threads=threads, memory_budget=memory_budget,
+                spill_dir=spill_dir, trace=trace, progress=progress, profile=False,
+            )  # fmt: skip
+        proof.save(out)
+        signals.save(public)
+    return 0
+
+
+def verify(vkey: Path, public: Path, proof: Path, *, debug: bool = False) -> int:
+    """Say whether a proof holds."""
+    with in_words(debug):
+        from cloakwork.zk.groth16 import verifying
+
+        holds = verifying.verify(vkey, public, proof)
+        print("OK" if holds else "INVALID")
+    return 0 if holds else DIFFERS

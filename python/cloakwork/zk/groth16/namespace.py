@@ -1,0 +1,7 @@
+"""The names of `cloakwork.zk.groth16`; loaded when one is asked for."""
+
+from cloakwork.zk.groth16.proving import Prover, prove
+from cloakwork.zk.groth16.setting import setup
+from cloakwork.zk.groth16.verifying import verify
+
+__all__ = ["Prover", "prove", "setup", "verify"]
