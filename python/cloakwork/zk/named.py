@@ -73,7 +73,7 @@ class Named(Runnable):
         threads = self._threads if workers is None else workers
         return self.memory(threads=threads, memory_budget=self._memory_budget)[1]
 
-    def run(
+    def run(  # noqa: PLR0913 (one parameter an option)
         self,
         inputs: Mapping[str, Input] | None = None,
         *,

@@ -17,7 +17,7 @@ from cloakwork._core import Tensor
 from cloakwork.errors import ParamError, ProofError, WitnessError
 from cloakwork.moduli import ORDERS
 from cloakwork.program import Program, trace
-from cloakwork.runs import RunOptions, bytes_of
+from cloakwork.runs import Budget, RunOptions, budgets_of
 from cloakwork.zk.fields import field
 from cloakwork.zk.files import Circuit, ProvingKey, Witness, read_r1cs, read_wtns, read_zkey
 from cloakwork.zk.groth16.algebra import (
@@ -51,14 +51,13 @@ class Prover:
         root = field(f"{key.curve}.fr").root_number(2 * key.domain)
         self._shift = scalars(key.curve, [root])[0]
 
-    def program(
-        self, *, threads: int | None = None, memory_budget: int | str | None = None
-    ) -> Program:
+    def program(self, *, threads: int | None = None, memory_budget: Budget = None) -> Program:
         """What this computes as a program of `words` and `blinding`, traced once.
 
         It is the frugal one where the other's peak is above the budget.
         """
-        most = bytes_of(memory_budget)
+        together, devices = budgets_of(memory_budget)
+        most = together if devices is None else devices.get("cpu")
         if most is None or self._program.memory(threads=threads)[1] <= most:
             return self._program
         return self._frugal_program
