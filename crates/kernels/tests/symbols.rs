@@ -92,7 +92,8 @@ fn findings(isa: &str, symbols: &str) -> Vec<String> {
             continue;
         };
         let own = name.starts_with("cw_") && name.ends_with(&format!("_{isa}"));
-        let runtime = matches!(name, "memcpy" | "memmove" | "memset")
+        // What GCC may call whatever the source says, freestanding too.
+        let runtime = matches!(name, "memcpy" | "memmove" | "memset" | "memcmp")
             || name.starts_with("__") && name.ends_with("ti3")
             || is_of_libm(name, isa);
         let fine = match kind {
