@@ -430,12 +430,17 @@ impl OpDef {
         std::ptr::eq(self, &crate::layout::copy::DEF)
     }
 
+    /// Whether its work is a function that the caller of a run gives.
+    #[must_use]
+    pub fn calls_back(&self) -> bool {
+        std::ptr::eq(self, &crate::creation::call_function::DEF)
+    }
+
     /// Whether Python calls it on tensors: there is nothing to transfer, and functions that Python
     /// has it calls itself.
     #[must_use]
     pub fn is_pythons(&self) -> bool {
-        let calls_back = std::ptr::eq(self, &crate::creation::call_function::DEF);
-        !calls_back && !matches!(self.body, Body::Upload | Body::Download)
+        !self.calls_back() && !matches!(self.body, Body::Upload | Body::Download)
     }
 
     /// Whether the op writes into a tensor that it is given.

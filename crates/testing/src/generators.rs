@@ -40,7 +40,7 @@ pub fn generate(source: &mut Source) -> Program {
             }
             3 => generator.builder.program.steps.push(Step::Skip),
             _ => {
-                if let Some(def) = generator.source.pick(ALL) {
+                if let Some(def) = generator.source.pick(ALL).filter(|def| !def.calls_back()) {
                     generator.step(def);
                 }
             }

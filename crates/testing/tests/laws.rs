@@ -15,7 +15,9 @@ const SEEDS: u64 = 1500;
 
 #[test]
 fn generated_programs_reach_every_op() {
-    let mut calls: BTreeMap<&str, usize> = ALL.iter().map(|def| (def.name, 0)).collect();
+    // What calls back has nobody to call in a program that runs by itself.
+    let ops = ALL.iter().filter(|def| !def.calls_back());
+    let mut calls: BTreeMap<&str, usize> = ops.map(|def| (def.name, 0)).collect();
     for seed in 0..SEEDS {
         let program = generate(&mut Source::from_seed(seed));
         for step in &program.steps {
