@@ -9,6 +9,7 @@ mod circom;
 mod execution;
 mod filetest;
 mod generators;
+mod instructions;
 mod mutations;
 mod oracles;
 mod source;
@@ -17,6 +18,7 @@ pub use circom::{SAMPLE_CIRCOM_FILES, check_circom_bytes, damaged_circom_file};
 pub use execution::{Inputs, execute, inputs, planned};
 pub use filetest::FileTest;
 pub use generators::generate;
+pub use instructions::{SAMPLE_INSTRUCTIONS, check_instructions, damaged_instructions};
 pub use mutations::{SAMPLE_TRANSCRIPT, mutate, mutate_bytes};
 pub use oracles::{
     check_all, check_heal_bytes, check_program, check_text, same_program, well_typed,

@@ -1,6 +1,6 @@
 //! Laws that hold for every program and every text. Each says what is broken.
 
-use cloakwork_ir::{Arg, HostSlot, Program, Step, text};
+use cloakwork_ir::{Arg, HostSlot, Program, Step, Threaded, text};
 use cloakwork_verify::{Action, Finding, Severity, Verified, annotate, verify, with_frees};
 use std::sync::Arc;
 
@@ -92,7 +92,9 @@ pub fn same_program(a: &Program, b: &Program) -> Option<String> {
     }
     let mut pairs = a.steps.iter().zip(&b.steps).enumerate();
     pairs.find_map(|(index, (x, y))| {
-        let (x, y) = (step_words(a, x), step_words(b, y));
+        let (mut x, mut y) = (step_words(a, x), step_words(b, y));
+        x.extend(note_words(a, index));
+        y.extend(note_words(b, index));
         (x != y).then(|| format!("step {index}: {x:?}, then {y:?}"))
     })
 }
@@ -111,8 +113,41 @@ fn step_words(program: &Program, step: &Step) -> Vec<String> {
         Step::SegmentStart(text) => vec!["start".to_owned(), program.text_name(*text).to_owned()],
         Step::SegmentEnd => vec!["end".to_owned()],
         Step::Skip => vec!["skip".to_owned()],
-        Step::Threaded(step) => vec![format!("{step:?}")],
+        Step::Threaded(step) => threaded_words(program, *step),
     }
+}
+
+fn threaded_words(program: &Program, step: Threaded) -> Vec<String> {
+    let text = |text| program.text_name(text).to_owned();
+    let symbol = |symbol| program.symbol_name(symbol).to_owned();
+    let mut words = vec![step.name().to_owned()];
+    match step {
+        Threaded::Fork(thread) | Threaded::Join(thread) => words.push(text(thread)),
+        Threaded::Record { event, stream } | Threaded::Wait { event, stream } => {
+            words.push(text(event));
+            words.extend(stream.map(text));
+        }
+        Threaded::Move { from, to } => words.extend([symbol(from), symbol(to)]),
+        Threaded::Forget(name) | Threaded::Unknown(name) => words.push(symbol(name)),
+    }
+    words
+}
+
+/// What is said of a step beside it.
+fn note_words(program: &Program, index: usize) -> Vec<String> {
+    let Some(threads) = &program.threads else {
+        return Vec::new();
+    };
+    let note = threads.note(index as u32);
+    let names = [note.stream, note.device, note.label].map(|name| match name {
+        Some(name) => program.text_name(name).to_owned(),
+        None => String::new(),
+    });
+    let place = note.place.map(|place| {
+        let pool = program.text_name(place.pool);
+        format!("{pool} {}", place.offset)
+    });
+    names.into_iter().chain(place).collect()
 }
 
 fn arg_words(program: &Program, arg: &Arg) -> String {
@@ -130,7 +165,8 @@ fn check_finding(finding: &Finding, program: &Program) -> Result<(), String> {
     if !Finding::is_code(finding.code) {
         return Err(format!("{} is no code", finding.code));
     }
-    let is_there = (finding.step as usize) < program.steps.len();
+    // What is declared and never used is told at step 0, also where no step is.
+    let is_there = (finding.step as usize) < program.steps.len().max(1);
     if !is_there || finding.expected.is_empty() || finding.got.is_empty() {
         return Err(format!("a finding without place or words: {finding:?}"));
     }

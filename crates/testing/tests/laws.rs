@@ -3,9 +3,10 @@
 use cloakwork_ir::Step;
 use cloakwork_ops::{ALL, Family, find, find_form};
 use cloakwork_testing::{
-    SAMPLE_CIRCOM_FILES, SAMPLE_TRANSCRIPT, Source, check_all, check_circom_bytes,
-    check_heal_bytes, check_program, check_text, damaged_circom_file, execute, generate, inputs,
-    mutate, mutate_bytes, well_typed,
+    SAMPLE_CIRCOM_FILES, SAMPLE_INSTRUCTIONS, SAMPLE_TRANSCRIPT, Source, check_all,
+    check_circom_bytes, check_heal_bytes, check_instructions, check_program, check_text,
+    damaged_circom_file, damaged_instructions, execute, generate, inputs, mutate, mutate_bytes,
+    well_typed,
 };
 use proptest::prelude::{any, proptest};
 use std::collections::BTreeMap;
@@ -61,6 +62,17 @@ fn the_sample_transcript_is_right_before_it_is_damaged() {
     let outcome = execute(&verified, &inputs(&program, |_| 0)).expect("the sample runs");
     assert_eq!(outcome.outputs.len(), 1);
     assert_eq!(outcome.mismatches, []);
+}
+
+#[test]
+fn damaged_programs_of_the_instruction_set_are_judged_or_refused() {
+    for sample in SAMPLE_INSTRUCTIONS {
+        assert_eq!(check_instructions(sample.as_bytes()), Ok(()));
+    }
+    for seed in 0..SEEDS {
+        let damaged = damaged_instructions(&mut Source::from_seed(seed));
+        assert_eq!(check_instructions(&damaged), Ok(()), "seed {seed}");
+    }
 }
 
 #[test]

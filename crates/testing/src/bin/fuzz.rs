@@ -2,8 +2,9 @@
 //! seed that shows it again.
 
 use cloakwork_testing::{
-    SAMPLE_TRANSCRIPT, Source, check_all, check_circom_bytes, check_heal_bytes, check_program,
-    check_text, damaged_circom_file, generate, mutate, mutate_bytes,
+    SAMPLE_TRANSCRIPT, Source, check_all, check_circom_bytes, check_heal_bytes, check_instructions,
+    check_program, check_text, damaged_circom_file, damaged_instructions, generate, mutate,
+    mutate_bytes,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -68,5 +69,6 @@ fn check_seed(seed: u64) -> Result<(), String> {
     let damaged = mutate_bytes(SAMPLE_TRANSCRIPT.as_bytes(), &mut source);
     check_heal_bytes(&damaged)?;
     check_circom_bytes(&damaged_circom_file(&mut source))?;
+    check_instructions(&damaged_instructions(&mut source))?;
     check_all(program)
 }
