@@ -42,7 +42,7 @@ class Finding:
     label: str | None = None
 
     def __str__(self) -> str:
-        code = f"{self.rule} {self.code}" if self.rule else self.code
+        code = f"{self.rule} {self.code}" if self.rule not in {None, self.code} else self.code
         return f"{self.severity}[{code}] {self.message}"
 
 

@@ -60,6 +60,17 @@ def test_the_example_gives_what_a_slow_interpreter_predicts() -> None:
     holds(program, {"witness": [3, 1, 4, 1, 5, 9, 2, 6]}, seed=7)
 
 
+def test_inspection_names_the_kernels_of_the_right_ops(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["inspect", str(EXAMPLE), "--json"]) == 0
+    ops = {row["op"]: row for row in json.loads(capsys.readouterr().out)["ops"]}
+    for op in ("add", "multiply", "uniform_field"):
+        kernels = ops[op]["kernels"]
+        assert kernels
+        assert all(kernel.startswith((f"{op}_", "fill_")) for kernel in kernels)
+    assert cli.main(["inspect", str(EXAMPLE), "--plan"]) == 0
+    assert "add_bn254_fr" in capsys.readouterr().out
+
+
 def test_the_example_is_read_alike_in_both_forms() -> None:
     program = zk.Program.load(EXAMPLE)
     assert zk.Program.parse(program.to_text()).to_json() == program.to_json()

@@ -55,21 +55,22 @@ pub fn inspect(verified: &Verified, plan: &Plan) -> Value {
 fn ops<'a>(verified: &'a Verified, plan: &Plan) -> BTreeMap<(&'a str, &'static str), Row> {
     let mut rows: BTreeMap<(&str, &str), Row> = BTreeMap::new();
     let mut of_step = BTreeMap::new();
+    let origins = verified.origins();
+    let written = |step: u32| origins.as_ref().and_then(|o| o.get(step as usize).copied());
     for (step, action) in verified.actions() {
-        // A step's last action is its own; before it may stand the making of its result.
-        of_step.insert(*step, runs_as(action));
+        // A step's last action is its own; before it may stand the making of its result. Plans name
+        // steps as they are written, which those of several threads are in another order.
+        let name = op_name(verified.program(), *step);
+        of_step.insert(written(*step).unwrap_or(*step), (name, runs_as(action)));
     }
-    let name = |step: u32| op_name(verified.program(), step);
-    for (step, how) in &of_step {
-        rows.entry((name(*step), how)).or_default().calls += 1;
+    for of in of_step.values() {
+        rows.entry(*of).or_default().calls += 1;
     }
     for planned in plan.steps.iter().filter(|step| step.kind == Kind::Kernel) {
         let step = plan.program_step(planned.origin);
-        if let Some(how) = of_step.get(&step) {
-            rows.entry((name(step), how))
-                .or_default()
-                .kernels
-                .insert(planned.symbol());
+        if let Some(of) = of_step.get(&step) {
+            let row = rows.entry(*of).or_default();
+            row.kernels.insert(planned.symbol());
         }
     }
     rows

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 pub const SAMPLE_INSTRUCTIONS: [&str; 2] = [
     include_str!("../../../examples/zk/windows.json"),
     "program version=1\ninput x type=u64<8> device=cpu\nstream s device=sim:0\n\
-     event e kind=gpu device=sim:0\nfunction own outs=[u64<8>] ins=[]\nbudget sim:0 is=4096\nmain {\nLoadInput src=x dst=x\nRotation src=x dst=r shift=3\n\
+     event e kind=gpu device=sim:0\nfunction own outs=[u64<8>] ins=[]\n\
+     budget sim:0 is=4096\nmain {\nLoadInput src=x dst=x\nRotation src=x dst=r shift=3\n\
      Allocate id=g device=sim:0 typ=u64<8> at={pool=p, offset=64}\n\
      Transfer src_id=r dst_id=g src_device=cpu dst_device=sim:0 stream=s\n\
      FuncCall func=mul arg_mut=[g] arg=[g, g] stream=s\nRecord event=e stream=s\n\

@@ -20,6 +20,7 @@ from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, say_memory, shown
 from cloakwork.errors import ParamError, ProgramError
 from cloakwork.report import RunResult
+from cloakwork.runs import Runnable
 
 app = typer.Typer(
     help="Runs encrypted-AI programs: checked first, then fast, then explained.",
@@ -186,14 +187,15 @@ def inspect(
     generation: Generation = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a transcript's ops, segments, dtypes, memory and coverage."""
+    """Print a transcript's or a program's ops, segments, dtypes, memory and coverage."""
     with in_words(context.obj), _findings_as_json(as_json):
-        transcript = _load(file, generation)
+        is_program = programs.is_program(file)
+        program: Runnable = programs.load(file) if is_program else _load(file, generation)
         if plan:
-            text = transcript.plan_text(threads=threads)
+            text = program.plan_text(threads=threads)
             print(json.dumps({"plan": text.splitlines()}, indent=2) if as_json else text, end="\n")
             return
-        found = transcript.inspect(threads=threads)
+        found = program.inspect(threads=threads)
         if as_json:
             print(json.dumps(found.to_json(), indent=2))
         else:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cloakwork import _core
 from cloakwork.cli import show
 from cloakwork.cli.words import count, say, say_memory, shown
 from cloakwork.errors import ParamError
 from cloakwork.report import Finding
+
+if TYPE_CHECKING:
+    from cloakwork.zk.instructions import Program
 
 # What is read of a file to know what it is.
 _START_BYTES = 4096
@@ -23,11 +27,16 @@ def is_program(file: Path) -> bool:
         return _core.Instructions.recognizes(opened.read(_START_BYTES))
 
 
-def check(file: Path) -> list[Finding]:
-    """Everything that is wrong or odd with a program."""
+def load(file: Path) -> Program:
+    """The program that a file holds."""
     from cloakwork.zk.instructions import Program
 
-    return Program.load(file).check()
+    return Program.load(file)
+
+
+def check(file: Path) -> list[Finding]:
+    """Everything that is wrong or odd with a program."""
+    return load(file).check()
 
 
 def run(
@@ -40,15 +49,13 @@ def run(
     as_json: bool,
 ) -> None:
     """Run a program on inputs `NAME=FILE.npy`; print its outputs and what the run did."""
-    from cloakwork.zk.instructions import Program
-
     inputs: dict[str, Path] = {}
     for text in given:
         name, separator, path = text.partition("=")
         if not separator:
             raise ParamError("--input", text, "NAME=FILE.npy")
         inputs[name] = Path(path)
-    program = Program.load(file)
+    program = load(file)
     program.validate()
     say_memory(program, workers, budget)
     outcome = program.run(inputs, workers=workers, budget=budget, trace=trace, spill_dir=spill_dir)
@@ -62,7 +69,7 @@ def run(
     out = show.console()
     show.report(outcome.report, out)
     for label, tensor in outcome.printed:
-        say(shown(f"{label}: {tensor}"))
+        say(f"{shown(label)}: {tensor}")
     for name, tensor in outcome.outputs.items():
-        out.print(shown(f"{name} = {tensor}"), markup=False, soft_wrap=True)
+        out.print(f"{shown(name)} = {tensor}", markup=False, soft_wrap=True)
     out.print(count(len(outcome.outputs), "output"))
