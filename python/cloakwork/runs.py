@@ -72,7 +72,8 @@ def bytes_of(amount: int | str | None) -> int | None:
 
     match = _AMOUNT.fullmatch(str(amount))
     unit = _UNITS.get(match[2] or "B") if match else None
-    if match is None or unit is None:
+    # Of bytes there are no parts.
+    if match is None or unit is None or ("." in match[1] and not match[2]):
         raise ParamError("memory_budget", amount, "bytes, or a number with a unit such as 2GiB")
     number = Fraction(match[1]) * unit
     if number > _MOST_BYTES:
@@ -84,7 +85,11 @@ def budgets_of(budget: Budget) -> tuple[int | None, dict[str, int] | None]:
     """The most of all devices together in bytes, and of single devices."""
     if not isinstance(budget, Mapping):
         return bytes_of(budget), None
-    return None, {device: bytes_of(amount) or 0 for device, amount in budget.items()}
+    amounts = {device: bytes_of(amount) for device, amount in budget.items()}
+    for device, amount in amounts.items():
+        if amount is None:
+            raise ParamError("memory_budget", f"{device}: None", "bytes, or no entry of the device")
+    return None, {device: amount for device, amount in amounts.items() if amount is not None}
 
 
 def _seed_of(seed: int | None) -> int | None:

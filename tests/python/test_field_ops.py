@@ -30,7 +30,7 @@ def test_a_number_that_is_not_below_the_prime_is_named(field: str) -> None:
 
 
 @pytest.mark.parametrize("field", FIELDS)
-@pytest.mark.parametrize("count", [1, 7, 8, 65, 1500])
+@pytest.mark.parametrize("count", [1, 7, 8, 33, 47, 56, 65, 1056, 1500])
 def test_arithmetic_is_that_of_integers_modulo_the_prime(field: str, count: int) -> None:
     p, a, b = PRIMES[field], numbers(field, count, 1), numbers(field, count, 2)
     x, y = encode(a, field), encode(b, field)

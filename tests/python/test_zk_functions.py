@@ -172,3 +172,34 @@ def test_a_name_of_the_instruction_set_is_taken() -> None:
     text = "program version=1\nfunction ntt outs=[u64<4>] ins=[]\nmain {\n  Return id=[]\n}\n"
     with pytest.raises(ProgramError, match=r"V01.*user_functions.*no function of the instruction"):
         zk.Program.parse(text).validate()
+
+
+def test_results_may_be_operands_and_are_two_registers() -> None:
+    b = zk.ProgramBuilder()
+    ty = zk.tensor("u8", 4)
+    x = b.input("x", ty, consume=True)
+    b.function("turn", lambda x: x.tolist()[::-1], outs=[ty], ins=[ty])
+    b.function("two", lambda x: (x, x), outs=[ty, ty], ins=[ty])
+    b.call("turn", out=[x], args=[x])
+    b.ret(x)
+    assert b.build().run({"x": [1, 2, 3, 4]})["x"].tolist() == [4, 3, 2, 1]
+    b.call("two", out=[x, x], args=[x])
+    with pytest.raises(ProgramError, match=r"V07.*results apart"):
+        b.build()
+
+
+def test_a_secret_is_no_result() -> None:
+    def secret(x: cw.Tensor) -> cw.Tensor:
+        made = x * 1
+        made.mark_secret()
+        return made
+
+    with pytest.raises(FunctionError, match="must not give a secret tensor"):
+        calling(secret).run({"x": [1, 2, 3, 4]})
+
+
+def test_copies_for_functions_are_counted() -> None:
+    program = calling(lambda x: x, size=4096)
+    # The operand in one piece, its copy, the result and its copy.
+    assert program.peak_memory() >= 4 * 4096 * 32
+    assert "user functions 256.0 KiB" in program.memory()[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from cloakwork import zk
 from cloakwork.errors import MemoryBudgetError, ParamError, ProgramError
@@ -73,3 +75,73 @@ def test_places_that_are_free_may_be_taken(offset: int, freed: bool) -> None:
 def test_a_place_that_is_taken_is_refused() -> None:
     with pytest.raises(ProgramError, match=r"V16.*bytes 64 to 128.*memory of main/0 there"):
         in_places(64, freed=False)
+
+
+def test_what_a_device_computes_is_its_own_also_where_it_is_handed_out() -> None:
+    b = zk.ProgramBuilder()
+    ty = zk.tensor("u64", 4096)
+    x = b.input("x", ty)
+    outs = []
+    for _ in range(3):
+        there, back = b.allocate(ty, device="sim:0"), b.allocate(ty)
+        b.transfer(x, there)
+        b.call("mul", out=[there], args=[there, there])
+        b.transfer(there, back)
+        outs.append(back)
+    b.ret(*outs)
+    program = b.build()
+    given = {"x": range(4096)}
+    with pytest.raises(MemoryBudgetError, match="sim:0 holds"):
+        program.run(given, budget={"sim:0": 1000})
+    result = program.run(given, budget={"sim:0": 3 * 32768})
+    assert [out.tolist()[-1] for out in result.outputs.values()] == [4095**2] * 3
+
+
+def test_a_budget_of_the_host_is_told_as_it_was_said() -> None:
+    program = on_two_devices()
+    with pytest.raises(MemoryBudgetError, match=r"cpu holds.* its budget is 1000 B") as caught:
+        program.run(budget={"cpu": 1000})
+    assert caught.value.budget_bytes == 1000
+    with pytest.raises(ParamError, match="cpu: None"):
+        program.run(budget={"cpu": None})  # type: ignore[dict-item]
+    with pytest.raises(ParamError, match=r"1\.5"):
+        program.run(budget="1.5")
+
+
+def test_what_waits_on_disk_has_a_budget_too() -> None:
+    b = zk.ProgramBuilder()
+    ty = zk.tensor("u64", 8192)
+    first = [b.allocate(ty, zero=True) for _ in range(6)]
+    for one in first:
+        b.call("add", out=[one], args=[first[0], one])
+    for one in first[1:]:
+        b.call("add", out=[first[0]], args=[first[0], one])
+    b.ret(first[0])
+    program = b.build()
+    half = program.peak_memory(workers=1) // 2
+    program.run(workers=1, budget={"cpu": half})
+    with pytest.raises(MemoryBudgetError, match="disk:0 holds"):
+        program.run(workers=1, budget={"cpu": half, "disk": 5})
+
+
+def test_pools_of_two_devices_are_two() -> None:
+    b = zk.ProgramBuilder()
+    here = b.allocate(zk.tensor("u64", 8), at=("p", 0), zero=True)
+    b.allocate(zk.tensor("u64", 8), at=("p", 0), device="sim:0", zero=True)
+    b.ret(here)
+    b.build()
+
+
+def test_a_program_is_saved_inside_of_its_folder(tmp_path: Path) -> None:
+    b = zk.ProgramBuilder()
+    for name in ("../out", "a/b", "/out"):
+        with pytest.raises(ParamError, match="constant"):
+            b.constant(name, zk.tensor("u64", 4), bytes(32))
+    program = zk.Program.parse(
+        'program version=1\nconstant c type=u64<4> file="../c.bin" bytes=32\nmain {\n'
+        "LoadConstant src=c dst=c\nReturn id=c\n}\n",
+        {"../c.bin": bytes(32)},
+    )
+    with pytest.raises(ParamError, match=r"\.\./c.bin"):
+        program.save(tmp_path / "in")
+    assert list(tmp_path.iterdir()) == []

@@ -187,3 +187,16 @@ def test_a_plan_knows_how_long_sums_of_points_take(files: Files) -> None:
     assert found is not None
     # Five sums of twenty windows or more, and no addition of points takes less than 60 ns.
     assert int(found[1]) > 5 * 20 * CONSTRAINTS * 60 // 1000
+
+
+def test_a_proof_in_a_batch_is_made_at_once(files: Files) -> None:
+    with cw.batch():
+        a, _ = zk.groth16.prove(files.path("c.zkey"), files.path("c.wtns"), blinding=(5, 7))
+    assert a == zk.groth16.prove(files.path("c.zkey"), files.path("c.wtns"), blinding=(5, 7))[0]
+
+
+def test_a_number_too_long_to_be_one_of_threads_is_refused_in_words(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main(["prove", "a.zkey", "b.wtns", "--threads", "9" * 5000]) == 2
+    assert "threads" in capsys.readouterr().err

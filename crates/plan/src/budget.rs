@@ -26,14 +26,35 @@ pub(crate) fn together(plan: &Plan) -> u64 {
     }
 }
 
+/// The refusal of a plan whose host needs more than its own budget, where that is what binds.
+pub(crate) fn of_host(plan: &Plan) -> Option<PlanError> {
+    let budget_bytes = of(&plan.options, Device::Cpu)?;
+    let total = plan.options.memory_budget_bytes.unwrap_or(u64::MAX);
+    let binds = budget_bytes.saturating_add(elsewhere(plan)) <= total;
+    binds.then(|| PlanError::DeviceBudget {
+        device: Device::Cpu,
+        memory: plan.memory,
+        needed_bytes: plan.memory.peak_bytes().saturating_sub(elsewhere(plan)),
+        budget_bytes,
+    })
+}
+
 /// Refuses a plan by which a device holds more than it may.
 pub(crate) fn keep(plan: &Plan) -> Result<(), PlanError> {
     for &(device, budget_bytes) in &plan.options.device_budgets {
         let needed_bytes = match device {
             Device::Cpu => plan.memory.peak_bytes().saturating_sub(elsewhere(plan)),
-            _ => parts(plan)
-                .find(|(d, _)| *d == device)
-                .map_or(0, |(_, b)| b),
+            _ => {
+                let own = parts(plan)
+                    .find(|(d, _)| *d == device)
+                    .map_or(0, |(_, b)| b);
+                // Host tensors wait on the first disk.
+                let waiting = match device {
+                    Device::Disk(0) => plan.memory.disk_bytes,
+                    _ => 0,
+                };
+                own.saturating_add(waiting)
+            }
         };
         if needed_bytes > budget_bytes {
             return Err(PlanError::DeviceBudget {

@@ -8,7 +8,7 @@
 //! stays.
 
 use crate::plan::{Address, Geometry, Plan, Prepared, Space, Step};
-use cloakwork_ir::MAX_ELEMENT_BYTES;
+use cloakwork_ir::{Device, MAX_ELEMENT_BYTES};
 use rustc_hash::FxHashMap;
 
 /// About how many bytes of an operand a block holds: several operands fit the first-level cache,
@@ -252,6 +252,8 @@ fn settle(plan: &mut Plan, candidates: &[Candidate], first: usize, found: &Exten
         }
         let buffer = &mut plan.buffers[index as usize];
         let inside = buffer.first >= steps.start && buffer.last < steps.end;
+        // What a device holds is counted as its own, also where a processor serves it.
+        let inside = inside && buffer.device == Device::Cpu;
         let written_first = uses.first().is_some_and(|first| first.writes);
         if inside && written_first && uses.iter().all(|one| one.moves) {
             private.insert(index, buffer.last);

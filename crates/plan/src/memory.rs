@@ -13,6 +13,8 @@ pub struct Memory {
     pub scratch_bytes: u64,
     /// Results handed out.
     pub output_bytes: u64,
+    /// Copies of what a function of the caller's is given and gives, of the largest call.
+    pub call_bytes: u64,
     /// The flat array of steps with its operands.
     pub table_bytes: u64,
     /// A file on disk for buffers that wait; no part of the peak.
@@ -31,6 +33,7 @@ impl Memory {
             self.prepared_bytes,
             self.scratch_bytes,
             self.output_bytes,
+            self.call_bytes,
             self.table_bytes,
         ];
         rest.into_iter().fold(self.arena_bytes, u64::saturating_add)
@@ -49,6 +52,13 @@ impl fmt::Display for Memory {
             format_bytes(self.output_bytes),
             format_bytes(self.table_bytes),
         )?;
+        if self.call_bytes > 0 {
+            write!(
+                f,
+                "; of it for user functions {}",
+                format_bytes(self.call_bytes)
+            )?;
+        }
         if self.disk_bytes > 0 {
             write!(
                 f,

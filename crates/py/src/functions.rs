@@ -68,6 +68,10 @@ impl Pythons {
             let operands = PyTuple::new(py, operands)?;
             let given = function.bind(py).call1(operands)?;
             let given = tensors(&given.cast_into::<PyList>()?)?;
+            if given.iter().any(Inner::is_secret) {
+                let text = "a user function must not give a secret tensor: results are no secrets";
+                return Err(crate::errors::secret(text));
+            }
             given
                 .iter()
                 .map(|tensor| crate::program::own(tensor).map(Some))

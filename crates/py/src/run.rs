@@ -89,6 +89,19 @@ fn planned(py: Python<'_>, program: &Program, settings: &Settings) -> PyResult<A
             "a run on a secret tensor must not call user functions: they see what they are given",
         ));
     }
+    let given = settings.functions.len();
+    if let Some(call) = plan
+        .calls
+        .iter()
+        .find(|call| call.function as usize >= given)
+    {
+        let expected = format!("one for function {} of the program", call.function);
+        return Err(errors::param(
+            "functions",
+            format!("{given} functions"),
+            &expected,
+        ));
+    }
     Ok(plan)
 }
 

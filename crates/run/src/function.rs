@@ -4,8 +4,9 @@
 //! its results happens in the program's order, always.
 
 use crate::RunError;
+use crate::memory::{Block, into_bytes};
 use crate::table::Memories;
-use cloakwork_ir::{Bytes, DType, HostTensor, Shape, Type, View};
+use cloakwork_ir::{DType, HostTensor, Shape, Type, View};
 use cloakwork_kernels::{RawLaunch, best_isa, select};
 use cloakwork_plan::{FunctionCall, Plan, Step};
 use std::ffi::c_void;
@@ -53,12 +54,12 @@ pub fn step(
     let mut operands = Vec::with_capacity(call.operands.len());
     for ((dtype, view), address) in call.operands.iter().zip(addresses).skip(1) {
         let start = memories.pointer(address)?;
-        let mut bytes = vec![0u8; Type::new(*dtype, view.shape.clone()).size_bytes() as usize];
+        let block = Block::uninit(Type::new(*dtype, view.shape.clone()).size_bytes())?;
         let dense = View::contiguous(view.shape.clone());
         // SAFETY: the plan's address and view lie inside the operand's memory, which nobody else
         // touches while the step runs; the bytes are as many as the elements have.
-        unsafe { copy(*dtype, (bytes.as_mut_ptr().cast(), &dense), (start, view)) };
-        let tensor = HostTensor::new(*dtype, dense, Bytes::from(bytes));
+        unsafe { copy(*dtype, (block.as_ptr().cast(), &dense), (start, view)) };
+        let tensor = HostTensor::new(*dtype, dense, into_bytes(block));
         operands.push(tensor.map_err(|error| RunError::Internal(error.to_string()))?);
     }
     let (Some((dtype, view)), Some(address)) = (call.operands.first(), addresses.first()) else {

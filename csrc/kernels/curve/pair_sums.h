@@ -182,6 +182,7 @@ void SumPairs(const PairList& pairs, PairGroup<V>* groups, uint8_t* special, boo
     const PointLanes<V> a = LoadPoints<fresh, V>(pairs.left + at);
     const PointLanes<V> b = LoadPoints<fresh, V>(pairs.right + at);
     const V slope = Mul<4 * k>(SubTight<2 * k>(b.y, a.y), own);
+    // The slope is below 3.8 p: the bound of Mul counts its operands at their most.
     V x = Settle(SubLoose<2 * k + 1>(Square<4>(slope), AddLoose(a.x, b.x)));
     V y = Settle(SubLoose<k + 1>(Mul<2 * k>(SubTight<kSettled>(a.x, x), slope), a.y));
     if (__builtin_expect(special[count] != 0, 0)) {

@@ -45,7 +45,7 @@ namespace {
   "adcx %[lo], %[t" #t "]\n\t"                 \
   "adox %[hi], %[t" #t "]\n\t"
 
-// a b / 2^256 mod p, below 2p, for a below 2^256 and b below p.
+// a b / 2^256 mod p, below 2p, for a below p and b below 2^256.
 template <class Prime>
 CW_INLINE Words<4> MulAdx(const Words<4>& a, const Words<4>& b) {
   u64 t0 = 0, t1 = 0, t2 = 0, t3 = 0, lo, hi, high;

@@ -29,7 +29,11 @@ void FromCanonicalWords(const cw_launch& launch, u64 begin, u64 end, void*) {
     if constexpr (Out::kWords >= 4) {
       if (dense) {
         const u64* first = words + rows.offset[1] + (i64)(position * Out::kWords);
+        constexpr u32 kTop = Out::kWords - 1;
         const Out square = {Out::Prime::RSquared()};
+        static_assert(Out::kWords != 4 || Out::Prime::RSquared().word[kTop] <
+                                              Out::Prime::Modulus().word[kTop] / 2,
+                      "so the product with any number is below 2 p");
         ScaleNeighbours(out, reinterpret_cast<const Out*>(first), square, count);
         FlushBlock(rows, 0, Data<Out>(launch, 0), position, count, out);
         return;

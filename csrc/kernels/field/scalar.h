@@ -37,7 +37,7 @@ using Bn254Fq = Fp<Bn254FqPrime>;
 using Bls381Fr = Fp<Bls381FrPrime>;
 using Bls381Fq = Fp<Bls381FqPrime>;
 
-// a b / 2^(64 N) mod p, below 2p, for a below 2^(64 N) and b below p. CIOS; see adx.h.
+// a b / 2^(64 N) mod p, below 2p, for a below p and b below 2^(64 N). CIOS; see adx.h.
 template <class Prime, u32 N>
 CW_INLINE Words<N> MulLazy(const Words<N>& a, const Words<N>& b) {
 #if defined(CW_HAS_ADX)
@@ -111,7 +111,7 @@ CW_INLINE Fp<P> Mul(const Fp<P>& a, const Fp<P>& b) {
 // The element of a number below 2^(64 words), reduced or not, and the number of an element.
 template <class P>
 CW_INLINE Fp<P> FromCanonical(const Words<P::kWords>& number, const Fp<P>*) {
-  return {Reduce<P>(MulLazy<P>(number, P::RSquared()))};
+  return {Reduce<P>(MulLazy<P>(P::RSquared(), number))};
 }
 template <class P>
 CW_INLINE Words<P::kWords> ToCanonical(const Fp<P>& a) {

@@ -25,17 +25,25 @@ struct Lanes<Fp<P>> {
 CW_INLINE const u64* WordsOf(const void* element) { return static_cast<const u64*>(element); }
 CW_INLINE u64* WordsOf(void* element) { return static_cast<u64*>(element); }
 
+// 1 in the form of 52-bit words: 2^(52 limbs) mod p, reduced.
+template <class P>
+CW_INLINE FieldX8<P> OneX8() {
+  static constexpr Words<P::kWords> kOne52 =
+      PowerOfTwo<P::kWords>(52 * P::kWords52, P::Modulus());
+  return BroadcastWords<FieldX8<P>, 0>(kOne52.word);
+}
+
 // a^exponent in the form of memory, a in the form of 52-bit words, below 2^kShift52 p.
 template <class P>
 inline FieldX8<P> PowerX8(const FieldX8<P>& a, u64 exponent) {
   constexpr Words<P::kWords> kOne = P::One();
-  // 2^(64 words): a product with it takes 2^(52 limbs) to the form of memory.
-  FieldX8<P> result = BroadcastWords<FieldX8<P>, P::kShift52>(kOne.word);
+  FieldX8<P> result = OneX8<P>();
   for (int bit = 64; bit-- > 0;) {
     if (exponent >> bit == 0) continue;
     result = Mul(result, result);
     if (exponent >> bit & 1) result = Mul(result, a);
   }
+  // 2^(64 words): a product with it takes 2^(52 limbs) to the form of memory.
   return SubIfAtLeast<1>(Mul(result, BroadcastWords<FieldX8<P>, 0>(kOne.word)));
 }
 #endif
@@ -60,7 +68,7 @@ __attribute__((noinline)) void MulNeighbours(F* out, const F* a, const F* b, u64
   for (; i < count; ++i) out[i] = Mul(a[i], b[i]);
 }
 
-// out[i] = a[i] factor.
+// out[i] = a[i] factor; a may be any words where the factor is below p / 2.
 template <class F>
 __attribute__((noinline)) void ScaleNeighbours(F* out, const F* a, const F& factor, u64 count) {
   u64 i = 0;
@@ -70,7 +78,7 @@ __attribute__((noinline)) void ScaleNeighbours(F* out, const F* a, const F& fact
     if (i != 0) ScaleGroups<typename F::Prime>(WordsOf(out), WordsOf(a), factor.value, i / 8);
   }
 #endif
-  for (; i < count; ++i) out[i] = Mul(a[i], factor);
+  for (; i < count; ++i) out[i] = Mul(factor, a[i]);
 }
 
 // out[i] = a[i]^2.
@@ -112,14 +120,13 @@ inline void InvertEach(F* out, const F* a, u64 count, u64 step, F* products) {
 template <class P>
 inline void InvertEights(Fp<P>* out, const Fp<P>* a, u64 count) {
   using X8 = FieldX8<P>;
-  constexpr Words<P::kWords> kOne = P::One();
-  const X8 one = BroadcastWords<X8, P::kShift52>(kOne.word);
+  const X8 one = OneX8<P>();
   X8 products[kBatch / 8];
   auto at = [&](u64 i) {
     const X8 x = LoadShifted<X8>(WordsOf(a + 8 * i));
     return Select(IsZeroLimbs(x), x, one);
   };
-  X8 product = SubIfAtLeast<1>(Mul(one, one));
+  X8 product = one;
   for (u64 i = 0; i < count; ++i) {
     products[i] = product;
     product = Mul(product, at(i));

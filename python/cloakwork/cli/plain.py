@@ -13,6 +13,9 @@ from typing import Any
 
 from cloakwork.cli import proving
 
+# More are no number of threads; what they are instead, the other way of reading says.
+_MOST_DIGITS = 9
+
 # Of each command its function, its arguments in order, and its options.
 COMMANDS: dict[str, tuple[Callable[..., int], tuple[str, ...], dict[str, str]]] = {
     "prove": (
@@ -47,7 +50,8 @@ def read(line: Sequence[str]) -> Callable[[], int] | None:
         else:
             values.append(word)
     threads = given.get("threads", "1")
-    if len(values) != len(places) or not (threads.isascii() and threads.isdecimal()):
+    counts = threads.isascii() and threads.isdecimal() and len(threads) < _MOST_DIGITS
+    if len(values) != len(places) or not counts:
         return None
     given |= zip(places, values, strict=True)
     return partial(function, **{name: _value(name, text) for name, text in given.items()})

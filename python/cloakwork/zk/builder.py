@@ -131,6 +131,8 @@ class ProgramBuilder:
         entry: dict[str, Any] = {"type": type_.to_json(), "device": device}
         if isinstance(values, bytes):
             file = f"{name}.bin"
+            if Path(file).name != file or "\0" in file:
+                raise ParamError("constant", name, "a name that a file in one folder can have")
             self._files[file] = values
             entry |= {"file": file, "bytes": len(values)}
         else:

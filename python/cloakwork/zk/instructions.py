@@ -90,8 +90,12 @@ class Program(Named):
     def save(self, folder: str | PathLike[str]) -> Path:
         """Write the program and its constants into a folder; each file whole or not at all."""
         folder = Path(folder)
+        for name in self._files:
+            if Path(name).is_absolute() or ".." in Path(name).parts:
+                raise ParamError("constants", name, "files inside of the folder")
         folder.mkdir(parents=True, exist_ok=True)
         for name, contents in self._files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             _write(folder / name, contents)
         _write(folder / _NAME, self.to_json().encode())
         return folder / _NAME

@@ -11,7 +11,7 @@ use crate::arena;
 use crate::fuse::{Candidate, fuse};
 use crate::graph::{Graph, Reach, loosened};
 use crate::layout::Layout;
-use crate::plan::{Address, Options, Plan, Prepared};
+use crate::plan::{Address, FunctionCall, Options, Plan, Prepared};
 use crate::spill::fit;
 use crate::{Lowered, Memory, PlanError, lower};
 use cloakwork_ir::{DType, Device, HostId};
@@ -28,14 +28,15 @@ pub fn plan(verified: Arc<Verified>, options: &Options) -> Result<Plan, PlanErro
     let options = &crate::budget::with_own(options, &verified);
     let lowered = lower(verified)?;
     let found = plan_lowered(&lowered, options);
-    let Err(PlanError::Budget { least_bytes, .. }) = &found else {
-        return found;
+    // A fusion needs all that its members touch at the same time, steps alone less.
+    let least_fused = match &found {
+        Err(PlanError::Budget { least_bytes, .. }) => *least_bytes,
+        Err(PlanError::DeviceBudget { .. }) => u64::MAX,
+        _ => return found,
     };
     if !options.fuse {
         return found;
     }
-    // A fusion needs all that its members touch at the same time, steps alone less.
-    let least_fused = *least_bytes;
     let apart = Options {
         fuse: false,
         ..options.clone()
@@ -183,6 +184,7 @@ impl<'a> Builder<'a> {
         let scratch = self.scratch_bytes.next_multiple_of(arena::ALIGNMENT_BYTES);
         let threads = self.plan.options.threads.max(1) as u64;
         self.plan.memory.scratch_bytes = scratch.saturating_mul(threads);
+        self.plan.memory.call_bytes = largest_call(&self.plan.calls);
         self.plan.memory.table_bytes = self.plan.table_bytes();
         self.plan.origins = origins;
         let storages = 0..self.places.len() as u32;
@@ -192,6 +194,21 @@ impl<'a> Builder<'a> {
         self.plan.places = places;
         (self.plan, self.reaches)
     }
+}
+
+/// Bytes of the operands and results of the call that has most of them.
+fn largest_call(calls: &[FunctionCall]) -> u64 {
+    let mut bytes: FxHashMap<u32, u64> = FxHashMap::default();
+    for call in calls {
+        let sizes = call.operands.iter();
+        let sizes = sizes.map(|(dtype, view)| (dtype.size_bytes() as u64, view.shape.elements()));
+        let sum = sizes.fold(0u64, |sum, (each, count)| {
+            sum.saturating_add(count.saturating_mul(each))
+        });
+        let known = bytes.entry(call.call).or_default();
+        *known = known.saturating_add(sum);
+    }
+    bytes.into_values().max().unwrap_or(0)
 }
 
 /// How a step meets a storage.

@@ -2,6 +2,7 @@
 //! on, and nothing is copied at the end.
 
 use crate::layout::Layout;
+use cloakwork_ir::Device;
 use cloakwork_verify::{Action, StorageId, StorageOrigin, ValueId, Verified};
 use rustc_hash::FxHashMap;
 
@@ -37,5 +38,7 @@ fn whole(verified: &Verified, layout: &Layout, value: ValueId) -> Option<Storage
     let (view, root) = (layout.view(verified, value), layout.root(verified, id));
     let same = view.offset == 0 && view.is_contiguous() && root.is_contiguous();
     let all = view.shape.elements() == root.shape.elements();
-    (same && all && !in_place).then_some(id)
+    // Results are the host's: what a device holds is counted as its own.
+    let here = storage.device == Device::Cpu;
+    (same && all && here && !in_place).then_some(id)
 }

@@ -53,6 +53,9 @@ pub(crate) fn fit(mut plan: Plan, reaches: Vec<Reach>) -> Result<(Plan, Vec<Reac
     if least_bytes <= budget_bytes {
         least_bytes = reached_bytes;
     }
+    if let Some(refused) = budget::of_host(&plan) {
+        return Err(refused);
+    }
     Err(PlanError::Budget {
         memory: plan.memory,
         least_bytes: least_bytes.min(peak_bytes),

@@ -5,8 +5,9 @@ use super::Walk;
 use crate::check::Checker;
 use crate::report::Issue;
 use crate::{StorageId, ValueId};
-use cloakwork_ir::Text;
-use std::collections::{BTreeMap, HashMap};
+use cloakwork_ir::{Device, Text};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// Who lay last in a range of bytes that begins where its key says.
 #[derive(Clone, Copy, Debug)]
@@ -16,13 +17,14 @@ struct Tenant {
     step: u32,
 }
 
-/// All pools, by name. The last tenant of each byte is enough: those before it left before it came.
+/// All pools, by device and name. The last tenant of each byte is enough: those before it left
+/// before it came.
 #[derive(Default)]
-pub(super) struct Pools(HashMap<Text, BTreeMap<u64, Tenant>>);
+pub(super) struct Pools(FxHashMap<(Device, Text), BTreeMap<u64, Tenant>>);
 
 impl Pools {
     /// Moves a tenant in; the ones that lay there before.
-    fn enter(&mut self, pool: Text, begin: u64, tenant: Tenant) -> Vec<Tenant> {
+    fn enter(&mut self, pool: (Device, Text), begin: u64, tenant: Tenant) -> Vec<Tenant> {
         if tenant.end <= begin {
             return Vec::new();
         }
@@ -69,7 +71,8 @@ impl Checker<'_> {
             storage,
             step: self.step,
         };
-        for former in walk.pools.enter(place.pool, place.offset, tenant) {
+        let pool = (self.values.device(value), place.pool);
+        for former in walk.pools.enter(pool, place.offset, tenant) {
             let freed = walk.freed.get(&former.storage);
             if freed.is_some_and(|freed| walk.schedule.before(freed.node, walk.node)) {
                 continue;
@@ -92,11 +95,11 @@ mod tests {
 
     use super::{Pools, Tenant};
     use crate::StorageId;
-    use cloakwork_ir::Program;
+    use cloakwork_ir::{Device, Program};
 
     #[test]
     fn the_last_tenants_of_a_range_are_those_of_its_bytes() {
-        let pool = Program::new().text("p");
+        let pool = (Device::Cpu, Program::new().text("p"));
         let mut pools = Pools::default();
         let mut bytes = vec![None; 64];
         let mut state = 7u64;

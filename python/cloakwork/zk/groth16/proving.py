@@ -176,9 +176,23 @@ def prove(
     different circuits or curves, LoadError for files that are damaged, MemoryBudgetError where the
     program cannot do with the budget.
     """
-    prover = _prover(zkey)
+    def now() -> tuple[Proof, Public]:
+        given = witness if isinstance(witness, Witness) else read_wtns(witness)
+        return _proved(_prover(zkey), given, r1cs, blinding, options)
+
+    # Also in a batch: a proof is no step of what is recorded.
+    proof: tuple[Proof, Public] = _core.unrecorded(now)
+    return proof
+
+
+def _proved(
+    prover: Prover,
+    values: Witness,
+    r1cs: _Path | Circuit | None,
+    blinding: tuple[int, int] | None,
+    options: RunOptions,
+) -> tuple[Proof, Public]:
     key = prover.key
-    values = witness if isinstance(witness, Witness) else read_wtns(witness)
     _same(key.curve, values.curve, "the key", "the witness")
     if key.wires != values.wires:
         raise ProofError(
@@ -193,7 +207,10 @@ def prove(
         threads=options.get("threads"), memory_budget=options.get("memory_budget")
     )
     drawn = scalars(key.curve, _blinding(key.curve, blinding))
-    points = program.run(values.words, drawn, **options).outputs
+    try:
+        points = program.run(values.words, drawn, **options).outputs
+    finally:
+        drawn.zeroize()
     proof = Proof(key.curve, *(point_bytes(point) for point in points))
     data = memoryview(values.words[1 : key.public + 1]).tobytes()
     public = Public.of_bytes(key.curve, data)

@@ -14,6 +14,7 @@ import cloakwork as cw
 from cloakwork import _core, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import ParamError
+from cloakwork.moduli import ORDERS
 from cloakwork.zk.fields import curve as named
 from cloakwork.zk.files import Circuit, Matrix, ProvingKey, read_r1cs, read_zkey
 from cloakwork.zk.groth16.algebra import (
@@ -95,6 +96,8 @@ def setup(
     if secrets is None:
         drawn = _Secrets.draw(circuit.curve)
     else:
+        if any(value % ORDERS[circuit.curve] == 0 for value in secrets):
+            raise ParamError("secrets", "one that is 0", "four that are not, modulo the order")
         drawn = _Secrets(*(scalars(circuit.curve, [value]) for value in secrets))
     try:
         _write(circuit, drawn, zkey)
@@ -107,24 +110,37 @@ def _write(circuit: Circuit, secrets: _Secrets, path: _Path) -> None:
     curve, first_private = circuit.curve, circuit.public + 1
     left, right = _left_rows(circuit), _padded(in_scalars(curve, circuit.b), circuit.domain)
     output = _padded(in_scalars(curve, circuit.c), circuit.domain)
-    lagrange, odd = _lagrange(circuit, secrets.tau)
-    a, b, c = (_columns(matrix, circuit.wires, lagrange) for matrix in (left, right, output))
-    inverse = ops.reciprocal(secrets.delta)
-    mixed = secrets.beta * a + secrets.alpha * b + c
+    held: list[Tensor] = []
+
+    def secret(values: Tensor) -> Tensor:
+        """Notes what is overwritten in the end, whatever happens."""
+        held.append(values)
+        return values
+
     g1 = named(curve).g1_generator.reshape(1)
     g2 = named(curve).g2_generator.reshape(1)
 
     def of_g1(values: Tensor) -> Tensor:
         return ops.curve_mul(values, g1)
 
-    points = [
-        of_g1(secrets.alpha), of_g1(secrets.beta), ops.curve_mul(secrets.beta, g2), g2,
-        of_g1(secrets.delta), ops.curve_mul(secrets.delta, g2), of_g1(mixed[:first_private]),
-        of_g1(a), of_g1(b), ops.curve_mul(b, g2), of_g1(mixed[first_private:] * inverse),
-        of_g1(odd * inverse),
-    ]  # fmt: skip
-    for secret in (lagrange, odd, a, b, c, mixed, inverse):
-        secret.zeroize()
+    try:
+        lagrange, odd = (secret(values) for values in _lagrange(circuit, secrets.tau))
+        a, b, c = (
+            secret(_columns(matrix, circuit.wires, lagrange)) for matrix in (left, right, output)
+        )
+        inverse = secret(ops.reciprocal(secrets.delta))
+        mixed = secret(secret(secrets.beta * a) + secret(secrets.alpha * b))
+        ops.add(mixed, c, out=mixed)
+        private = secret(mixed[first_private:] * inverse)
+        points = [
+            of_g1(secrets.alpha), of_g1(secrets.beta), ops.curve_mul(secrets.beta, g2), g2,
+            of_g1(secrets.delta), ops.curve_mul(secrets.delta, g2), of_g1(mixed[:first_private]),
+            of_g1(a), of_g1(b), ops.curve_mul(b, g2), of_g1(private),
+            of_g1(secret(odd * inverse)),
+        ]  # fmt: skip
+    finally:
+        for values in held:
+            values.zeroize()
     factor = scalars(curve, [MONTGOMERY_R])
     matrices = [[m.starts, m.columns, m.values * factor] for m in (left, right)]
     counts = (circuit.wires, circuit.public, circuit.domain)

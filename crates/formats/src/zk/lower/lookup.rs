@@ -36,7 +36,7 @@ impl Lowering<'_> {
     }
 
     /// A register in one piece, which no result of the call shares.
-    fn apart(
+    pub(super) fn apart(
         &mut self,
         register: &Register,
         outs: &[Register],
@@ -49,7 +49,12 @@ impl Lowering<'_> {
     }
 
     /// Calls an op whose result is in one piece, and copies it where the register is two.
-    fn result(&mut self, op: &str, args: Vec<Arg>, out: &Register) -> Result<(), Refusal> {
+    pub(super) fn result(
+        &mut self,
+        op: &str,
+        args: Vec<Arg>,
+        out: &Register,
+    ) -> Result<(), Refusal> {
         if !out.wraps() {
             let symbol = self.symbols(out).first().copied().ok_or(None)?;
             self.write(op, args, symbol);

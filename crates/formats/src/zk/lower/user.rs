@@ -1,11 +1,13 @@
 //! Calls of the caller's functions: operands against the signature that the program declares.
 
+use super::emit::device;
 use super::registers::Register;
 use super::{Lowering, Refusal, not_so, refuse};
 use crate::zk::ast::Type;
 use crate::zk::finding::Finding;
 use crate::zk::value::Value;
 use cloakwork_ir::{Arg, Shape, shape_arg};
+use std::collections::HashSet;
 
 /// Operands that the op takes, at most.
 const MOST_OPERANDS: usize = 8;
@@ -37,16 +39,27 @@ impl Lowering<'_> {
         }
         let outs = self.of_types("arg_mut", outs, &signature.outs)?;
         let ins = self.of_types("arg", ins, &signature.ins)?;
+        let names: HashSet<&str> = outs.iter().map(|out| out.name.as_str()).collect();
+        if names.len() < outs.len() {
+            let finding = Finding::new("V07", "results apart", "a register twice");
+            return refuse(finding.field("arg_mut"));
+        }
         self.user_calls += 1;
+        let mut temporaries = Vec::new();
+        let mut operands = Vec::with_capacity(MOST_OPERANDS);
+        for register in &ins {
+            operands.push(device(self.apart(register, &outs, &mut temporaries)?));
+        }
         let int = |value: usize| Arg::Int(i64::try_from(value).unwrap_or(i64::MAX));
         for (result, out) in outs.iter().enumerate() {
-            let ins: Vec<&Register> = ins.iter().filter(|_| result == 0).collect();
-            let mut attrs = vec![Arg::None; MOST_OPERANDS - ins.len()];
-            attrs.extend([int(number), int(self.user_calls as usize), int(result)]);
+            let mut args = std::mem::take(&mut operands);
+            args.resize(MOST_OPERANDS, Arg::None);
+            args.extend([int(number), int(self.user_calls as usize), int(result)]);
             let shape = Shape::new(&out.dims).unwrap_or_default();
-            attrs.extend([shape_arg(&shape), Arg::DType(out.dtype)]);
-            self.whole("call_function", out, &ins, attrs)?;
+            args.extend([shape_arg(&shape), Arg::DType(out.dtype)]);
+            self.result("call_function", args, out)?;
         }
+        self.release(temporaries);
         Ok(())
     }
 
