@@ -176,6 +176,7 @@ def prove(
     different circuits or curves, LoadError for files that are damaged, MemoryBudgetError where the
     program cannot do with the budget.
     """
+
     def now() -> tuple[Proof, Public]:
         given = witness if isinstance(witness, Witness) else read_wtns(witness)
         return _proved(_prover(zkey), given, r1cs, blinding, options)
