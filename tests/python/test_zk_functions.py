@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 import cloakwork as cw
+import numpy as np
 import pytest
 from cloakwork import zk
 from cloakwork.errors import FunctionError, ParamError, ProgramError
@@ -203,3 +204,23 @@ def test_copies_for_functions_are_counted() -> None:
     # The operand in one piece, its copy, the result and its copy.
     assert program.peak_memory() >= 4 * 4096 * 32
     assert "user functions 256.0 KiB" in program.memory()[0]
+
+
+def adding(count: int) -> zk.Program:
+    """A program that calls a function on so many matrices, each turned."""
+    b = zk.ProgramBuilder()
+    ty, turned = zk.tensor("u64", (2, 3)), zk.tensor("u64", (3, 2))
+    inputs = [b.input(f"x{i}", ty) for i in range(count)]
+    b.function("total", lambda *all: sum(all[1:], all[0]), outs=[turned], ins=[turned] * count)
+    out = b.allocate(turned, name="out")
+    b.call("total", out=[out], args=[b.view(x, "permute", [1, 0]) for x in inputs])
+    b.ret(out)
+    return b.build()
+
+
+def test_eight_operands_in_any_strides_and_no_more() -> None:
+    given = {f"x{i}": np.arange(6, dtype=np.uint64).reshape(2, 3) + i for i in range(8)}
+    out = adding(8).run(given)["out"]
+    assert np.array_equal(np.asarray(out), sum(given.values()).T)  # type: ignore[attr-defined]
+    with pytest.raises(ProgramError, match=r"V07.*at most 8 operands"):
+        adding(9)

@@ -4,12 +4,11 @@
 //! its results happens in the program's order, always.
 
 use crate::RunError;
+use crate::eager::{EagerError, copy_elements as copy};
 use crate::memory::{Block, into_bytes};
 use crate::table::Memories;
-use cloakwork_ir::{DType, HostTensor, Shape, Type, View};
-use cloakwork_kernels::{RawLaunch, best_isa, select};
+use cloakwork_ir::{DType, HostTensor, Type, View};
 use cloakwork_plan::{FunctionCall, Plan, Step};
-use std::ffi::c_void;
 use std::sync::Arc;
 
 /// Functions that a program calls by number.
@@ -56,9 +55,9 @@ pub fn step(
         let start = memories.pointer(address)?;
         let block = Block::uninit(Type::new(*dtype, view.shape.clone()).size_bytes())?;
         let dense = View::contiguous(view.shape.clone());
-        // SAFETY: the plan's address and view lie inside the operand's memory, which nobody else
-        // touches while the step runs; the bytes are as many as the elements have.
-        unsafe { copy(*dtype, (block.as_ptr().cast(), &dense), (start, view)) };
+        // The plan's address and view lie inside the operand's memory, which nobody else touches
+        // while the step runs.
+        copied(*dtype, [(&dense, block.as_ptr()), (view, start.cast())])?;
         let tensor = HostTensor::new(*dtype, dense, into_bytes(block));
         operands.push(tensor.map_err(|error| RunError::Internal(error.to_string()))?);
     }
@@ -70,44 +69,18 @@ pub fn step(
     if made.ty() != expected {
         return Err(failed(format!("expected {expected}, got {}", made.ty())));
     }
-    let from = made.view();
-    let size = dtype.size_bytes() as i64;
-    let begin = made.bytes().as_slice().as_ptr();
-    let begin = begin.wrapping_offset((from.offset * size) as isize);
-    let start = memories.pointer(address)?;
-    // SAFETY: as above; a host tensor's view lies inside its bytes.
-    unsafe { copy(*dtype, (start, view), (begin.cast_mut().cast(), from)) };
+    let from = made.bytes().as_slice().as_ptr().cast_mut();
+    let to = memories.pointer(address)?.cast();
+    copied(*dtype, [(view, to), (made.view(), from)])?;
     Ok(())
 }
 
-/// Copies elements from one view to another of the same shape; the pointers are their first
-/// elements'.
-///
-/// # Safety
-/// The elements of both are there, those written are nobody else's.
-unsafe fn copy(
-    dtype: DType,
-    (to, to_view): (*mut c_void, &View),
-    (from, from_view): (*mut c_void, &View),
-) {
-    let shape: &Shape = &to_view.shape;
-    let Some(row) = select("copy", dtype, dtype, best_isa()) else {
-        return;
-    };
-    let dims: Vec<i64> = shape.dims().iter().map(|&dim| dim as i64).collect();
-    let strides = [&to_view.strides[..], &from_view.strides[..]].concat();
-    let data = [to, from];
-    let launch = RawLaunch {
-        rank: dims.len() as u32,
-        operands: 2,
-        dims: dims.as_ptr(),
-        strides: strides.as_ptr(),
-        data: data.as_ptr().cast(),
-        params: std::ptr::null(),
-        prepared: std::ptr::null(),
-    };
-    // SAFETY: the caller's promise.
-    unsafe { row.run(&launch, 0, shape.elements(), std::ptr::null_mut()) };
+/// Copies elements from one view to another of the same shape.
+fn copied(dtype: DType, operands: [(&View, *mut u8); 2]) -> Result<(), RunError> {
+    copy(dtype, operands).map_err(|error| match error {
+        EagerError::Run(error) => error,
+        EagerError::Call { error, .. } => RunError::Internal(error.to_string()),
+    })
 }
 
 /// A step as messages name it.

@@ -126,7 +126,7 @@ fn moves_nothing(launch: &Launch, data: &[*mut std::ffi::c_void]) -> bool {
 }
 
 /// Copies elements between two views of the same shape.
-pub(super) fn copy(dtype: DType, operands: [(&View, *mut u8); 2]) -> Result<(), EagerError> {
+pub(crate) fn copy(dtype: DType, operands: [(&View, *mut u8); 2]) -> Result<(), EagerError> {
     let size = dtype.size_bytes() as isize;
     let inputs = [0, 1].map(|i| {
         let view = View {

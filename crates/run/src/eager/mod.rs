@@ -6,6 +6,7 @@ mod launch;
 mod ready;
 mod tensor;
 
+pub(crate) use launch::copy as copy_elements;
 pub use ready::{Element, Operand as ReadyOperand, Ready};
 pub use tensor::{Storage, Tensor};
 

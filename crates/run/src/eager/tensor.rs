@@ -1,7 +1,7 @@
 //! Tensors that exist: views of shared storage.
 
 use super::EagerError;
-use super::launch::copy as copy_elements;
+use super::copy_elements;
 use crate::RunError;
 use crate::derived::Derived;
 use crate::memory::{Block, into_bytes};
