@@ -18,7 +18,7 @@ def ckks(degree: int = 256, levels: int = 4, *, special: int = 2, manual: bool =
         degree,
         moduli=[50] + [40] * levels,
         special=[50] * special,
-        security=None,
+        insecure=True,
         levels="manual" if manual else "auto",
     )
     return context.keygen(rotations=[1, 2, 4, -1])
@@ -27,7 +27,7 @@ def ckks(degree: int = 256, levels: int = 4, *, special: int = 2, manual: bool =
 @cache
 def bgv(degree: int = 256, levels: int = 5, *, t: int = T, special: int = 2) -> fhe.Keys:
     """Keys of a toy ring for BGV."""
-    context = fhe.bgv(degree, t, moduli=[49] * (levels + 1), special=[50] * special, security=None)
+    context = fhe.bgv(degree, t, moduli=[49] * (levels + 1), special=[50] * special, insecure=True)
     return context.keygen(rotations=[1, 2, 4, -1])
 
 

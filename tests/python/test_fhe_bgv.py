@@ -93,9 +93,9 @@ def test_factors_that_say_nothing_are_refused(factor: int) -> None:
 
 def test_factors_of_switched_moduli_are_balanced() -> None:
     # Moduli that are not 1 mod t multiply plaintexts when they are switched.
-    primes = fhe.bgv(128, 12289, [49] * 4, [50], security=None).parameters.moduli
+    primes = fhe.bgv(128, 12289, [49] * 4, [50], insecure=True).parameters.moduli
     awkward = fhe.chain.Picker(128, set())
-    context = fhe.bgv(128, 12289, [awkward.prime(45) for _ in range(4)], [50], security=None)
+    context = fhe.bgv(128, 12289, [awkward.prime(45) for _ in range(4)], [50], insecure=True)
     assert any(q % 12289 != 1 for q in context.parameters.moduli)
     assert all(q % 12289 == 1 for q in primes)
     keys = context.keygen()
@@ -216,7 +216,7 @@ def test_missing_keys_are_named() -> None:
 
 
 def test_by_hand_levels_must_agree() -> None:
-    context = fhe.bgv(64, 257, [40] * 3, [45], security=None, levels="manual")
+    context = fhe.bgv(64, 257, [40] * 3, [45], insecure=True, levels="manual")
     keys = context.keygen()
     a = integer_slots(keys, 7)
     x = keys.encrypt(a)

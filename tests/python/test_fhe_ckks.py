@@ -211,7 +211,7 @@ def test_any_two_scales_meet(scales: tuple[float, float], levels: tuple[int, int
 
 
 def test_scales_between_those_of_short_moduli_meet() -> None:
-    context = fhe.ckks(256, [40, 30, 30, 30], [50], security=None)
+    context = fhe.ckks(256, [40, 30, 30, 30], [50], insecure=True)
     keys = context.keygen(conjugation=False)
     x, y = keys.encrypt(A, scale=2.0**44), keys.encrypt(B, scale=1.37 * 2.0**43)
     assert (x + y).level == 2

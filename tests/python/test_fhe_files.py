@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import KeyMismatchError, LoadError
+from cloakwork.fhe import container
+from numpy.typing import NDArray
 from python.fhe_setup import T, bgv, ckks, error, integer_slots, unit_slots
 
 KEYS = ckks()
@@ -28,6 +30,11 @@ def resealed(path: Path, **changes: Any) -> Path:
     spoilt = path.with_suffix(".spoilt")
     spoilt.write_bytes(body + blake2b(body, digest_size=32).digest())
     return spoilt
+
+
+def load(path: Path, **given: Any) -> Any:
+    """A file of these tests' toy rings."""
+    return fhe.load(path, insecure=True, **given)
 
 
 @pytest.fixture
@@ -65,14 +72,14 @@ def test_bgv_ciphertexts_come_back(tmp_path: Path) -> None:
     keys = bgv()
     values = integer_slots(keys, 1)
     keys.encrypt(values).mod_switch().save(tmp_path / "x")
-    back = fhe.load(tmp_path / "x")
+    back = load(tmp_path / "x")
     np.testing.assert_array_equal(keys.decrypt(back), values)
     assert isinstance(back, fhe.BgvCiphertext)
 
 
 @pytest.mark.parametrize("special", [0, 2])
 def test_a_client_and_a_server_meet_through_files(special: int, tmp_path: Path) -> None:
-    context = fhe.ckks(128, [50, 40, 40], [50] * special, security=None)
+    context = fhe.ckks(128, [50, 40, 40], [50] * special, insecure=True)
     values = np.linspace(-1, 1, context.slots)
     # The client.
     keys = context.keygen(rotations=[1, 4])
@@ -80,17 +87,17 @@ def test_a_client_and_a_server_meet_through_files(special: int, tmp_path: Path) 
     keys.public.save(tmp_path / "public")
     keys.evaluation.save(tmp_path / "evaluation")
     # Somebody with the public key.
-    fhe.load(tmp_path / "public").encrypt(values).save(tmp_path / "x")
+    load(tmp_path / "public").encrypt(values).save(tmp_path / "x")
     # The server.
-    evaluation = fhe.load(tmp_path / "evaluation")
+    evaluation = load(tmp_path / "evaluation")
     assert evaluation.rotations == [1, 4]
     x = evaluation.load(tmp_path / "x")
     ((x * x).rescale().rotate(5) + x.conjugate()).save(tmp_path / "result")
     # The client again.
-    again = fhe.load(tmp_path / "secret")
+    again = load(tmp_path / "secret")
     assert again.key == keys.key
     expected = np.roll(values**2, -5) + values
-    assert error(again, fhe.load(tmp_path / "result"), expected) < 1e-3
+    assert error(again, load(tmp_path / "result"), expected) < 1e-3
     again.add([2])
     assert error(again, again.encrypt(values).rotate(2), np.roll(values, -2)) < 1e-3
 
@@ -112,20 +119,20 @@ def test_altered_files_are_refused(saved: Path, place: int) -> None:
     memory[place] ^= 1
     saved.write_bytes(memory)
     with pytest.raises(LoadError, match=r"x\.cwf"):
-        fhe.load(saved)
+        load(saved)
 
 
 @pytest.mark.parametrize("length", [0, 4, 7, 15, 47, 100, 5000, -1])
 def test_truncated_files_are_refused(saved: Path, length: int) -> None:
     saved.write_bytes(saved.read_bytes()[:length])
     with pytest.raises(LoadError, match=r"x\.cwf"):
-        fhe.load(saved)
+        load(saved)
 
 
 def test_longer_files_are_refused(saved: Path) -> None:
     saved.write_bytes(saved.read_bytes() + b"\0")
     with pytest.raises(LoadError, match="truncated or altered"):
-        fhe.load(saved)
+        load(saved)
 
 
 def test_other_versions_are_refused(saved: Path) -> None:
@@ -133,20 +140,20 @@ def test_other_versions_are_refused(saved: Path) -> None:
     memory[5] = 2
     saved.write_bytes(memory)
     with pytest.raises(LoadError, match="expected version 1, got 2"):
-        fhe.load(saved)
+        load(saved)
 
 
 def test_files_that_are_not_there_or_are_others_are_refused(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match="cannot be read"):
-        fhe.load(tmp_path / "nothing")
+        load(tmp_path / "nothing")
     (tmp_path / "text").write_text("some text that is long enough to have a header, but is none")
     with pytest.raises(LoadError, match="begins with CWFHE"):
-        fhe.load(tmp_path / "text")
+        load(tmp_path / "text")
 
 
 def test_the_kind_must_be_the_one_expected(saved: Path, tmp_path: Path) -> None:
     with pytest.raises(LoadError, match="expected secret key, got 'ciphertext'"):
-        fhe.load(saved, expect="secret key")
+        load(saved, expect="secret key")
     KEYS.public.save(tmp_path / "public")
     with pytest.raises(LoadError, match="expected ciphertext, got 'public key'"):
         KEYS.evaluation.load(tmp_path / "public")
@@ -220,7 +227,7 @@ def test_headers_that_make_no_sense_are_refused(saved: Path, changes: dict[str, 
     else:
         spoilt = resealed(saved, **changes)
     with pytest.raises(LoadError):
-        fhe.load(spoilt)
+        load(spoilt)
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"kind":' * 100_000, "9" * 10_000, "null", "[]"])
@@ -229,14 +236,14 @@ def test_headers_that_are_none_are_refused(text: str, saved: Path) -> None:
     body = memory[:8] + len(text).to_bytes(8, "little") + text.encode()
     saved.write_bytes(body + blake2b(body, digest_size=32).digest())
     with pytest.raises(LoadError, match="the header is not one of this version"):
-        fhe.load(saved)
+        load(saved)
 
 
 @pytest.mark.parametrize("factor", [0, -1, T, 10**400, 1.5])
 def test_factors_lie_below_the_plain_modulus(factor: float, tmp_path: Path) -> None:
     bgv().encrypt([1]).save(tmp_path / "x")
     with pytest.raises(LoadError, match="factor"):
-        fhe.load(resealed(tmp_path / "x", fields={"factor": factor}))
+        load(resealed(tmp_path / "x", fields={"factor": factor}))
 
 
 @pytest.mark.parametrize("name", ["public", "secret"])
@@ -244,10 +251,10 @@ def test_a_public_key_s_name_is_that_of_its_residues(name: str, tmp_path: Path) 
     owner = KEYS.context.keygen(conjugation=False, relinearization=False)
     (owner if name == "secret" else owner.public).save(tmp_path / name)
     with pytest.raises(LoadError, match=f"expected {owner.key}, that of its residues"):
-        fhe.load(resealed(tmp_path / name, fields={"key": KEYS.key}))
+        load(resealed(tmp_path / name, fields={"key": KEYS.key}))
     for spoilt in ({"seed": "00" * 32}, {"seed": "00"}):
         with pytest.raises(LoadError):
-            fhe.load(resealed(tmp_path / name, fields=spoilt))
+            load(resealed(tmp_path / name, fields=spoilt))
 
 
 @pytest.mark.parametrize("element", ["2", "0", "-1", "513", "x"])
@@ -259,7 +266,7 @@ def test_galois_elements_are_odd_and_below_twice_the_degree(element: str, tmp_pa
     shape = [tensors[1], tensors[3], tensors[2]]
     changes = {"fields": {"seeds": {element: seeds}}, "tensors": [[element, shape, 8]]}
     with pytest.raises(LoadError, match=r"odd Galois elements below 2 N|invalid literal"):
-        fhe.load(resealed(tmp_path / "evaluation", **changes))
+        load(resealed(tmp_path / "evaluation", **changes))
 
 
 def test_small_files_cost_no_large_tables(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +275,7 @@ def test_small_files_cost_no_large_tables(saved: Path, monkeypatch: pytest.Monke
     fields = {"parameters": given, "fingerprint": parameters.fingerprint}
     monkeypatch.setattr(fhe.storage, "context_of", lambda *_: pytest.fail("tables were built"))
     with pytest.raises(LoadError, match=r"'data': expected degree 8, got shape \(5, 256\)"):
-        fhe.load(resealed(saved, fields=fields))
+        load(resealed(saved, fields=fields))
 
 
 @pytest.mark.parametrize(
@@ -280,7 +287,7 @@ def test_parameters_of_other_types_are_refused(change: dict[str, Any], saved: Pa
     sealed = blake2b(json.dumps(given | change, sort_keys=True).encode(), digest_size=16)
     fields = {"parameters": given | change, "fingerprint": sealed.hexdigest()}
     with pytest.raises(LoadError, match=next(iter(change))):
-        fhe.load(resealed(saved, fields=fields))
+        load(resealed(saved, fields=fields))
 
 
 def test_residues_must_lie_below_their_moduli(saved: Path) -> None:
@@ -288,7 +295,7 @@ def test_residues_must_lie_below_their_moduli(saved: Path) -> None:
     memory[-8:] = (1 << 60).to_bytes(8, "little")
     saved.write_bytes(bytes(memory) + blake2b(memory, digest_size=32).digest())
     with pytest.raises(LoadError, match="below their moduli"):
-        fhe.load(saved)
+        load(saved)
 
 
 def test_nothing_half_written_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,3 +311,107 @@ def test_nothing_half_written_is_left(tmp_path: Path, monkeypatch: pytest.Monkey
         (x + 1).save(tmp_path / "x")
     assert (tmp_path / "x").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize("kind", ["ciphertext", "public key", "evaluation keys", "secret key"])
+def test_what_has_less_than_128_bits_is_refused_unless_said(kind: str, tmp_path: Path) -> None:
+    keys = KEYS.context.keygen(conjugation=False, relinearization=False)
+    keys.add([1])
+    things = {
+        "ciphertext": keys.encrypt(A), "public key": keys.public,
+        "evaluation keys": keys.evaluation, "secret key": keys,
+    }  # fmt: skip
+    things[kind].save(tmp_path / "toy")  # type: ignore[attr-defined]
+    with pytest.raises(LoadError, match=r"toy: parameters: expected 128 bits of security at degr"):
+        fhe.load(tmp_path / "toy")
+    assert type(load(tmp_path / "toy")) is type(things[kind])
+    # What computes with toy keys was told so already.
+    if kind == "ciphertext":
+        assert keys.evaluation.load(tmp_path / "toy").key == keys.key
+
+
+def test_what_has_128_bits_needs_no_word_whatever_was_asked(tmp_path: Path) -> None:
+    for given in ({}, {"insecure": True}, {"security": 192}):
+        context = fhe.ckks(2**12, [25, 20], [25], **given)  # type: ignore[arg-type]
+        context.keygen(conjugation=False, relinearization=False).save(tmp_path / "secret")
+        assert fhe.load(tmp_path / "secret").context.parameters == context.parameters
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620, 0o666])
+def test_secrets_that_others_may_read_are_refused_with_what_to_type(
+    mode: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "my secret"
+    fhe.ckks(2**12, [25, 20], [25]).keygen(conjugation=False, relinearization=False).save(path)
+    assert isinstance(fhe.load(path), fhe.Keys)
+    path.chmod(mode)
+    with pytest.raises(LoadError, match=rf"mode {mode:04o}\): chmod 600 '.*my secret'"):
+        fhe.load(path)
+    assert isinstance(fhe.load(path, insecure=True), fhe.Keys)
+    path.chmod(0o400)
+    assert isinstance(fhe.load(path), fhe.Keys)
+
+
+def with_secret(path: Path, coefficients: NDArray[Any]) -> Path:
+    """The file of a secret with another one in it, and a checksum that fits."""
+    held = container.load(path)
+    tensors = held.tensors | {"secret": coefficients}
+    spoilt = path.with_suffix(".spoilt")
+    container.save(spoilt, held.kind, held.fields, tensors, private=True)
+    return spoilt
+
+
+@pytest.mark.parametrize("make", [ckks, bgv])
+def test_secrets_that_do_not_open_their_public_key_are_refused(make: Any, tmp_path: Path) -> None:
+    owner = make().context.keygen(conjugation=False, relinearization=False)
+    owner.save(tmp_path / "secret")
+    own = np.asarray(owner._coefficients())
+    assert isinstance(load(with_secret(tmp_path / "secret", own)), fhe.Keys)
+    one_off = own.copy()
+    one_off[7] = (one_off[7] + 2) % 3 - 1
+    for stranger in (np.roll(own, 1), -own, one_off):
+        with pytest.raises(LoadError, match="secret: got another secret"):
+            load(with_secret(tmp_path / "secret", stranger))
+
+
+def test_secrets_that_keygen_does_not_draw_are_refused(tmp_path: Path) -> None:
+    owner = KEYS.context.keygen(conjugation=False, relinearization=False)
+    owner.save(tmp_path / "secret")
+    degree = KEYS.context.parameters.degree
+    for weight in (0, 1, 64, degree):
+        sparse = np.zeros(degree, dtype=np.int64)
+        sparse[:weight] = 1
+        with pytest.raises(LoadError, match="too many or too few zeros"):
+            load(with_secret(tmp_path / "secret", sparse))
+    for value in (2, -2, 1 << 40, KEYS.context.parameters.moduli[0] + 1):
+        wide = np.asarray(owner._coefficients()).astype(np.int64)
+        wide[3] = value
+        with pytest.raises(LoadError, match="secret: got other coefficients"):
+            load(with_secret(tmp_path / "secret", wide))
+
+
+@pytest.mark.parametrize("make", [ckks, bgv])
+@pytest.mark.parametrize("special", [0, 2])
+def test_evaluation_keys_are_adopted_if_they_lead_to_the_secret(
+    make: Any, special: int, tmp_path: Path
+) -> None:
+    keys = make(256, 3, special=special)
+    keys.save(tmp_path / "secret")
+    keys.evaluation.save(tmp_path / "evaluation")
+    client = load(tmp_path / "secret")
+    assert client.adopt(load(tmp_path / "evaluation")) is client.evaluation
+    assert client.encrypt([1, 2]).rotate(1).level == 3
+    other = keys.context.keygen(rotations=[1])
+    with pytest.raises(KeyMismatchError, match="adopt"):
+        client.adopt(other.evaluation)
+    # Under the name of this secret, as a server might send them.
+    for galois, squared in (
+        (other.evaluation.galois, keys.evaluation.relinearization),
+        (keys.evaluation.galois, other.evaluation.relinearization),
+        ({5: keys.evaluation.galois[25], 25: keys.evaluation.galois[5]}, None),
+    ):
+        forged = fhe.EvaluationKeys(keys.context, keys.key, squared, galois)
+        with pytest.raises(KeyMismatchError, match="adopt"):
+            client.adopt(forged)
+    with pytest.raises(KeyMismatchError, match="parameters"):
+        client.adopt(make(128).evaluation)

@@ -69,7 +69,8 @@ def test_two_secrets_differ() -> None:
 
 def test_the_secret_is_ternary() -> None:
     keys = CONTEXT.keygen(relinearization=False, conjugation=False)
-    coefficients = keys._coefficients()
+    coefficients = np.asarray(keys._coefficients())
+    assert coefficients.dtype == np.int8
     assert set(np.unique(coefficients)) == {-1, 0, 1}
     assert min(int((coefficients == v).sum()) for v in (-1, 0, 1)) > 40
 

@@ -1,6 +1,7 @@
 """Parameters: what is chosen, what is refused and why."""
 
 from math import log2, prod
+from typing import Any
 
 import pytest
 from cloakwork import fhe
@@ -90,7 +91,7 @@ def test_all_moduli_together_are_held_to_the_security_table(security: int) -> No
         with pytest.raises(ParamError, match=f"at most {limit} at degree {degree}") as raised:
             fhe.ckks(degree, bits, [bits[0]] * 3, security=security, levels="manual")
         assert raised.value.rule == "security_modulus"
-        fhe.ckks(degree, bits, [bits[0]] * 3, security=None, levels="manual")
+        fhe.ckks(degree, bits, [bits[0]] * 3, insecure=True, levels="manual")
 
 
 def test_degrees_below_the_table_are_refused() -> None:
@@ -116,7 +117,7 @@ def test_primes_of_fifty_bits_stay_below_the_fast_path_s_limit() -> None:
 @pytest.mark.parametrize("levels", [10, 20, 30])
 def test_scales_stay_near_each_other_down_the_whole_chain(levels: int) -> None:
     for bits in (40, 50):
-        context = fhe.ckks(2**15, [50] + [bits] * levels, [50] * 3, security=None)
+        context = fhe.ckks(2**15, [50] + [bits] * levels, [50] * 3, insecure=True)
         for scale in context.scales:
             assert abs(log2(scale / context.parameters.scale)) < 2e-3
         # Where the first modulus has no room for the scale, the second is needed, too.
@@ -127,13 +128,13 @@ def test_bgv_prefers_primes_that_leave_plaintexts_alone() -> None:
     parameters = fhe.bgv(2**14, 65537, [49] * 7, [50]).parameters
     assert all(q % 65537 == 1 for q in parameters.moduli)
     # With too few bits for that it takes others.
-    small = fhe.bgv(2**10, 65537, [24, 24], [25], security=None).parameters
+    small = fhe.bgv(2**10, 65537, [24, 24], [25], insecure=True).parameters
     assert all(q % 2048 == 1 for q in small.moduli)
 
 
 def test_primes_are_taken_as_they_are_given() -> None:
     primes = ntt_primes(2**10, (50, 40, 40, 50))
-    context = fhe.ckks(2**10, primes[:3], primes[3:], security=None)
+    context = fhe.ckks(2**10, primes[:3], primes[3:], insecure=True)
     assert context.parameters.moduli == primes[:3]
     assert context.parameters.special == primes[3:]
     assert context.parameters.scale == 2.0**40
@@ -150,8 +151,8 @@ def test_digits_follow_the_special_moduli_or_what_is_asked_for() -> None:
 
 def test_a_chain_whose_scales_would_run_away_is_refused() -> None:
     with pytest.raises(ParamError, match="scale_chain"):
-        fhe.ckks(2**13, [50, 48, 48, 48], [50], scale=2.0**20, security=None)
-    fhe.ckks(2**13, [50, 48, 48, 48], [50], scale=2.0**20, security=None, levels="manual")
+        fhe.ckks(2**13, [50, 48, 48, 48], [50], scale=2.0**20, insecure=True)
+    fhe.ckks(2**13, [50, 48, 48, 48], [50], scale=2.0**20, insecure=True, levels="manual")
 
 
 def test_wrong_words_are_refused() -> None:
@@ -164,16 +165,16 @@ def test_wrong_words_are_refused() -> None:
     with pytest.raises(ParamError, match="modulus_count"):
         fhe.ckks(2**13, [], [50])
     with pytest.raises(ParamError, match="too_few_primes"):
-        fhe.ckks(8192, [16] * 9, [50], security=None)
+        fhe.ckks(8192, [16] * 9, [50], insecure=True)
 
 
 def test_the_description_says_what_the_security_rests_on() -> None:
     text = fhe.ckks(2**15, [50] + [40] * 10, [50] * 3).describe()
     for phrase in ("degree 32768", "16384 slots", "hybrid, 4 digits", "at most 868", "128 bits"):
         assert phrase in text
-    assert "not checked" in fhe.ckks(64, [50, 40], security=None).describe()
-    assert "gadget" in fhe.ckks(64, [50, 40], security=None).describe()
-    assert "mod 65537" in fhe.bgv(64, 65537, [50, 40], [50], security=None).describe()
+    assert "not checked" in fhe.ckks(64, [50, 40], insecure=True).describe()
+    assert "gadget" in fhe.ckks(64, [50, 40], insecure=True).describe()
+    assert "mod 65537" in fhe.bgv(64, 65537, [50, 40], [50], insecure=True).describe()
 
 
 def test_fingerprints_tell_parameters_apart() -> None:
@@ -188,7 +189,7 @@ def test_fingerprints_tell_parameters_apart() -> None:
 
 
 def test_contexts_of_one_set_of_parameters_share_their_tables() -> None:
-    assert fhe.ckks(64, [50, 40], security=None) is fhe.ckks(64, [50, 40], security=None)
+    assert fhe.ckks(64, [50, 40], insecure=True) is fhe.ckks(64, [50, 40], insecure=True)
 
 
 # Carmichael numbers and strong pseudoprimes to several bases; 2^61 - 1 is prime.
@@ -210,3 +211,21 @@ def test_primitive_root_has_exactly_its_order(order: int) -> None:
     root = primitive_root(order, q)
     assert pow(root, order, q) == 1
     assert pow(root, order // 2, q) == q - 1
+
+
+@pytest.mark.parametrize("scheme", ["ckks", "bgv"])
+def test_the_way_out_of_security_is_insecure(scheme: str) -> None:
+    def toy(**given: Any) -> fhe.Context:
+        return (
+            fhe.ckks(64, [40, 30], **given) if scheme == "ckks" else fhe.bgv(64, 257, [40], **given)
+        )
+
+    assert toy(insecure=True).parameters.security is None
+    with pytest.raises(ParamError, match=r"security: got None, .*insecure=True"):
+        toy(security=None)
+    with pytest.raises(ParamError, match="insecure: got True, expected no security=192 beside"):
+        toy(security=192, insecure=True)
+    with pytest.raises(ParamError, match="insecure=True to go on"):
+        toy()
+    with pytest.raises(ParamError, match="insecure=True to go on"):
+        fhe.ckks(2**13, [50] * 5)

@@ -7,8 +7,8 @@ from cloakwork.errors import ParamError
 from cloakwork.primes import primitive_root
 
 DEGREE = 32
-CKKS = fhe.ckks(DEGREE, [50, 40], security=None)
-BGV = fhe.bgv(DEGREE, 193, [40, 40], security=None)
+CKKS = fhe.ckks(DEGREE, [50, 40], insecure=True)
+BGV = fhe.bgv(DEGREE, 193, [40, 40], insecure=True)
 # Generators of the slots' order: SEAL 4 (native/src/seal/ckks.cpp, batchencoder.cpp: gen = 3),
 # OpenFHE and Lattigo v6 (ring.GaloisGen = 5).
 GENERATORS = {"seal": 3, "openfhe": 5, "lattigo": 5}

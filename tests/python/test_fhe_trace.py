@@ -109,7 +109,7 @@ def test_estimates_of_programs_hold_for_all_their_inputs() -> None:
 
 
 def test_bgv_factors_are_those_of_the_example() -> None:
-    context = fhe.bgv(128, 12289, [50, 50], [50], security=None)
+    context = fhe.bgv(128, 12289, [50, 50], [50], insecure=True)
     keys = context.keygen()
     x = keys.encrypt([1, 2, 3])
     program = cw.trace(lambda x: x + 1, x)

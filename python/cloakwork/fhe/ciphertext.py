@@ -93,7 +93,10 @@ class Ciphertext(ABC):
 
     def using(self, evaluation: EvaluationKeys | None) -> Self:
         """The same ciphertext with these evaluation keys; KeyMismatchError if they do not fit."""
-        if evaluation is not None and evaluation.key != self.key:
+        if evaluation is None:
+            return replace(self, evaluation=None)
+        self.context.check(evaluation, "using")
+        if evaluation.key != self.key:
             raise KeyMismatchError(
                 "using", "key", self.key, evaluation.key, "take the evaluation keys of its secret"
             )

@@ -13,8 +13,9 @@ before anything is made of it.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from json import dumps, loads
 from math import prod
@@ -42,12 +43,16 @@ PathLike = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file says: its kind, its fields, its tensors by name."""
+    """What a file says: its kind, its fields, its tensors by name.
+
+    permissions   who may read it, as `chmod` takes it; None where no file system says
+    """
 
     path: Path
     kind: str
     fields: dict[str, Any]
     tensors: dict[str, NDArray[np.int64]]
+    permissions: int | None = None
 
     def field(self, name: str, kind: type | tuple[type, ...]) -> Any:
         """A field of a type; LoadError otherwise."""
@@ -74,7 +79,7 @@ def save(
     path: PathLike,
     kind: str,
     fields: Mapping[str, Any],
-    tensors: Mapping[str, NDArray[np.int64]],
+    tensors: Mapping[str, NDArray[Any]],
     *,
     private: bool = False,
 ) -> None:
@@ -100,8 +105,10 @@ def save(
     _write(Path(path), [*pieces, checksum.digest()], 0o600 if private else 0o644)
 
 
-def _word_bytes(array: NDArray[np.int64]) -> int:
-    """Bytes of the narrowest words that hold all elements."""
+def _word_bytes(array: NDArray[Any]) -> int:
+    """Bytes of the narrowest words that hold all elements; those of a secret are not looked at."""
+    if array.dtype == np.int8:
+        return 1
     largest = max(int(array.max(initial=0)), -int(array.min(initial=0)) - 1)
     return next(size for size in _WORDS if largest < 1 << (8 * size - 1))
 
@@ -124,7 +131,9 @@ def load(path: PathLike) -> Contents:
     """Read and check a file; LoadError where it is not whole, or none of this version."""
     path = Path(path)
     try:
-        memory = path.read_bytes()
+        with path.open("rb") as file:
+            permissions = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            memory = file.read()
     except OSError as error:
         raise LoadError(f"{path}: cannot be read: {error.strerror}") from error
     if memory[: len(_MAGIC)] != _MAGIC or len(memory) < _HEADER_BYTES + _CHECKSUM_BYTES:
@@ -135,7 +144,7 @@ def load(path: PathLike) -> Contents:
     body, checksum = memory[:-_CHECKSUM_BYTES], memory[-_CHECKSUM_BYTES:]
     if blake2b(body, digest_size=_CHECKSUM_BYTES).digest() != checksum:
         raise LoadError(f"{path}: the checksum differs: the file is truncated or altered")
-    return _parsed(path, body)
+    return replace(_parsed(path, body), permissions=permissions if os.name == "posix" else None)
 
 
 def _parsed(path: Path, body: bytes) -> Contents:

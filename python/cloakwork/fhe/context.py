@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cloakwork._core import Tensor
 from cloakwork.errors import KeyMismatchError, LevelError, ParamError
 from cloakwork.fhe.ciphertext import Ciphertext
+from cloakwork.fhe.evaluation import EvaluationKeys
 from cloakwork.fhe.keys import Keys
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.plaintext import Plaintext
@@ -106,7 +107,7 @@ class Context(ABC):
             raise LevelError(op, f"a level from 0 to {top}", level, "choose one of the chain's")
         return level
 
-    def check(self, other: Ciphertext | Plaintext, op: str) -> None:
+    def check(self, other: Ciphertext | Plaintext | EvaluationKeys, op: str) -> None:
         """KeyMismatchError unless the other was made under the same parameters."""
         if other.context is self:
             return

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from cloakwork import arrays, ops
 from cloakwork._core import Tensor
-from cloakwork.errors import KeyMismatchError, MissingKeyError
-from cloakwork.fhe import noise, steps
+from cloakwork.errors import KeyMismatchError, MissingKeyError, ParamError
+from cloakwork.fhe import noise, secrets, steps
 from cloakwork.fhe.evaluation import CONJUGATION, EvaluationKeys
 from cloakwork.fhe.flooding import flood
 from cloakwork.fhe.layout import limb_range, part, residues
@@ -59,26 +59,32 @@ class Keys:
 
     @classmethod
     def _restored(cls, public: PublicKey, coefficients: NDArray[np.int64]) -> Self:
-        """Keys from their file: the secret's coefficients [N] and its public key."""
+        """Keys from their file: the secret's coefficients [N] and its public key.
+
+        Raises ParamError for a secret that `keygen` does not draw, or another's public key.
+        """
+        sample = arrays.asarray(coefficients.copy())
+        if not secrets.is_ternary(sample):
+            raise ParamError("secret", "other coefficients", "-1, 0 and 1")
+        if not secrets.has_plausible_weight(sample):
+            allowed = "about a third of them, as in every secret that keygen draws"
+            raise ParamError("secret", "too many or too few zeros", allowed)
         keys = cls.__new__(cls)
         context = public.context
         basis = context.tables.extended(context.parameters.level)
         keys.context, keys.public = context, public
-        keys._secret = small(basis, arrays.asarray(coefficients.copy()))
+        keys._secret = small(basis, sample)
         keys._secret.mark_secret()
         keys.evaluation = EvaluationKeys(context, public.key)
+        if not secrets.opens(context, public.data, keys._at(context.parameters.level)):
+            keys.release()
+            allowed = "the one that its public key was made with: one of them was replaced"
+            raise ParamError("secret", "another secret", allowed)
         return keys
 
-    def _coefficients(self) -> NDArray[np.int64]:
-        """The secret's coefficients [N], -1 to 1, for its file; the caller zeroes them."""
-        basis = self.context.tables.chain(0)
-        q = basis.moduli[0]
-        with wiped(basis.intt(self._at(0).unsqueeze(0))) as found:
-            shifted = np.array(found)[0, :, 0]
-        shifted += 1
-        shifted[shifted == q] = 0
-        shifted -= 1
-        return shifted
+    def _coefficients(self) -> Tensor:
+        """The secret's coefficients [N], -1 to 1, i8, for its file; the caller zeroes them."""
+        return secrets.coefficients(self.context.tables.chain(0), self._at(0))
 
     def save(self, path: PathLike) -> None:
         """Write the secret to a file for its owner alone, in the clear; `fhe.load` reads it."""
@@ -115,6 +121,37 @@ class Keys:
         self.evaluation = EvaluationKeys(self.context, self.key, squared, galois)
         return self.evaluation
 
+    def adopt(self, evaluation: EvaluationKeys) -> EvaluationKeys:
+        """Take evaluation keys of a file as `evaluation`, each checked by the secret.
+
+        Raises KeyMismatchError for keys of other parameters, or that do not lead to this secret.
+        """
+        self.context.check(evaluation, "adopt")
+        if evaluation.key != self.key or not self._owns(evaluation):
+            hint = "take the evaluation keys of this secret, as `add` made them"
+            raise KeyMismatchError("adopt", "key", self.key, evaluation.key, hint)
+        self.evaluation = evaluation
+        return evaluation
+
+    def _owns(self, evaluation: EvaluationKeys) -> bool:
+        """Whether each of the keys is an encryption under the secret of what it is to be."""
+        tables, secret = self.context.tables, self._whole()
+        basis = tables.extended(self.context.parameters.level)
+        if evaluation.relinearization is not None:
+            with wiped(ops.modmul(secret, secret, basis.q)) as square:
+                if not secrets.leads(tables, evaluation.relinearization, square, secret):
+                    return False
+        for element, key in evaluation.galois.items():
+            with wiped(self._turned(element)) as target:
+                if not secrets.leads(tables, key, secret, target):
+                    return False
+        return True
+
+    def _turned(self, element: int) -> Tensor:
+        """S(X^(1 / g)), which the automorphism by g leads back to s."""
+        inverse = pow(element, -1, 2 * self.context.parameters.degree)
+        return steps.automorphism(self._whole(), self.context.tables.automorphism(inverse))
+
     def _relinearization_key(self) -> SwitchingKey:
         tables, secret = self.context.tables, self._whole()
         basis = tables.extended(self.context.parameters.level)
@@ -122,11 +159,9 @@ class Keys:
             return switching_key(tables, square, secret)
 
     def _galois_key(self, element: int) -> SwitchingKey:
-        """From s to s(X^(1 / g)): the automorphism by g then leads back to s."""
-        tables, secret = self.context.tables, self._whole()
-        inverse = pow(element, -1, 2 * self.context.parameters.degree)
-        with wiped(steps.automorphism(secret, tables.automorphism(inverse))) as target:
-            return switching_key(tables, secret, target)
+        """From s to s(X^(1 / g))."""
+        with wiped(self._turned(element)) as target:
+            return switching_key(self.context.tables, self._whole(), target)
 
     def encrypt(
         self,

@@ -9,7 +9,7 @@ from json import dumps
 from math import log2, prod
 
 from cloakwork.errors import ParamError
-from cloakwork.fhe.security import check_security, modulus_log2_limit
+from cloakwork.fhe.security import check_security, is_secure, modulus_log2_limit
 from cloakwork.primes import is_prime
 
 ERROR_SIGMA = 3.2
@@ -34,7 +34,7 @@ class Parameters:
     plain_modulus      BGV: t; 0 under CKKS
     digit_limbs        limbs of a digit of key switching; digits = ceil(limbs / digit_limbs)
     gadget_base_log2   without special moduli: digits are in [0, 2^gadget_base_log2)
-    security           bits that the parameters were checked for, or None
+    security           bits that the parameters were checked for; None under `insecure=True`
 
     Raises ParamError, whose `rule` names which rule is broken.
     """
@@ -113,6 +113,11 @@ class Parameters:
         """log2 of the special moduli's product, P."""
         return log2(prod(self.special))
 
+    @property
+    def is_secure(self) -> bool:
+        """Whether the tables grant 128 bits, whatever was asked for."""
+        return is_secure(self.degree, self.moduli + self.special)
+
     @cached_property
     def fingerprint(self) -> str:
         """32 hexadecimal digits that only these parameters have."""
@@ -143,7 +148,7 @@ class Parameters:
             lines.append(f"plaintexts: mod {self.plain_modulus}")
         whole = self.modulus_log2 + self.special_log2
         if self.security is None:
-            lines.append(f"security: not checked; log2 QP = {whole:.1f}")
+            lines.append(f"security: not checked (insecure=True); log2 QP = {whole:.1f}")
         else:
             limit = modulus_log2_limit(self.degree, self.security)
             lines.append(

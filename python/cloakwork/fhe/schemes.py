@@ -12,6 +12,7 @@ from cloakwork.fhe.chain import BITS_MAX, Picker, chain_primes, special_primes
 from cloakwork.fhe.ckks import CkksContext
 from cloakwork.fhe.context import Context, Levels
 from cloakwork.fhe.parameters import Parameters, check_degree
+from cloakwork.fhe.security import asked_security
 
 # The noise of a key switch in HEAL's form is about its digits' size times N: under CKKS it has to
 # be small beside the scale, under BGV beside the modulus.
@@ -26,7 +27,8 @@ def ckks(  # noqa: PLR0913 (a scheme has what it has)
     special: Sequence[int] = (),
     *,
     scale: float | None = None,
-    security: int | None = 128,
+    security: int = 128,
+    insecure: bool = False,
     digits: int | None = None,
     gadget_base_log2: int | None = None,
     levels: Levels = "auto",
@@ -42,7 +44,8 @@ def ckks(  # noqa: PLR0913 (a scheme has what it has)
                digit.  Without any, HEAL's gadget form is taken: larger keys and more noise
     scale      of fresh ciphertexts, by default 2^bits of the last modulus
     security   128, 192 or 256: more of a modulus than the tables of 2024 allow (ePrint 2024/463)
-               is refused; None: nothing is checked
+               is refused
+    insecure   nothing is checked: for tests and toys alone
     digits     of key switching, by default as many as `special` moduli allow
     levels     "auto": operands are rescaled and brought to one level and scale by themselves;
                "manual": what does not fit is an error
@@ -70,7 +73,7 @@ def ckks(  # noqa: PLR0913 (a scheme has what it has)
         plain_modulus=0,
         digit_limbs=_digit_limbs(len(chain), len(auxiliary), digits),
         gadget_base_log2=_gadget_base("ckks", chain, auxiliary, gadget_base_log2),
-        security=security,
+        security=asked_security(security, insecure),
     )
     return _ckks_context(parameters, levels, float(bound))
 
@@ -81,7 +84,8 @@ def bgv(  # noqa: PLR0913
     moduli: Sequence[int],
     special: Sequence[int] = (),
     *,
-    security: int | None = 128,
+    security: int = 128,
+    insecure: bool = False,
     digits: int | None = None,
     gadget_base_log2: int | None = None,
     levels: Levels = "auto",
@@ -107,7 +111,7 @@ def bgv(  # noqa: PLR0913
         plain_modulus=plain_modulus,
         digit_limbs=_digit_limbs(len(chain), len(auxiliary), digits),
         gadget_base_log2=_gadget_base("bgv", chain, auxiliary, gadget_base_log2),
-        security=security,
+        security=asked_security(security, insecure),
     )
     return _bgv_context(parameters, levels)
 

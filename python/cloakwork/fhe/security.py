@@ -18,6 +18,10 @@ _LIMITS = {
 }
 
 
+# What is checked unless something else is asked for.
+_DEFAULT = 128
+
+
 def modulus_log2_limit(degree: int, security: int = 128) -> int:
     """Largest log2 of the product of all moduli for `security` bits at a ring degree.
 
@@ -28,14 +32,16 @@ def modulus_log2_limit(degree: int, security: int = 128) -> int:
     """
     table = _LIMITS.get(security)
     if table is None:
-        raise ParamError("security", security, "128, 192 or 256 bits, or None for no check at all")
+        raise ParamError(
+            "security", security, "128, 192 or 256 bits; insecure=True to go on without"
+        )
     limit = table.get(degree.bit_length() - 1)
     if limit is None:
         raise ParamError(
             "security_degree",
             degree,
-            f"a degree from 2^{min(table)} to 2^{max(table)} for {security}-bit security "
-            "(security=None to go on without)",
+            f"a degree from 2^{min(table)} to 2^{max(table)} for {security}-bit security; "
+            "insecure=True to go on without",
         )
     return limit
 
@@ -51,5 +57,27 @@ def check_security(degree: int, moduli: tuple[int, ...], security: int | None) -
             "security_modulus",
             f"{whole.bit_length() - 1} bits of modulus, special moduli included",
             f"at most {limit} at degree {degree} for {security}-bit security (ePrint 2024/463, "
-            "Table 5.2): take fewer or smaller moduli, or a larger degree",
+            "Table 5.2): take fewer or smaller moduli, or a larger degree; insecure=True to go on "
+            "without security",
         )
+
+
+def is_secure(degree: int, moduli: tuple[int, ...], security: int = 128) -> bool:
+    """Whether the tables grant so many bits to these moduli, special ones too."""
+    try:
+        check_security(degree, moduli, security)
+    except ParamError:
+        return False
+    return True
+
+
+def asked_security(security: int | None, insecure: bool) -> int | None:
+    """Bits to check parameters for; None, for none, only where `insecure` says so."""
+    if not insecure:
+        if security is None:
+            allowed = "128, 192 or 256 bits; insecure=True to go on without"
+            raise ParamError("security", None, allowed)
+        return security
+    if security != _DEFAULT:
+        raise ParamError("insecure", True, f"no security={security} beside it: it checks nothing")
+    return None

@@ -37,7 +37,7 @@ def to_library(context: Context, slots: ArrayLike, library: Library) -> NDArray[
     Raises ParamError for a library that is not known, or slots that are not all there.
 
     >>> from cloakwork import fhe
-    >>> context = fhe.ckks(16, [40, 30], security=None)
+    >>> context = fhe.ckks(16, [40, 30], insecure=True)
     >>> fhe.to_library(context, [1, 2, 3, 4, 5, 6, 7, 8], "seal").real
     array([1., 4., 7., 2., 5., 8., 3., 6.])
     """

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from math import inf
+from math import inf, log2, prod
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from cloakwork.fhe.evaluation import EvaluationKeys
 from cloakwork.fhe.layout import part
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.public import PublicKey, expanded_encryption
-from cloakwork.fhe.samplers import SEED_BYTES
+from cloakwork.fhe.samplers import SEED_BYTES, wiped
 from cloakwork.fhe.schemes import context_of
 from cloakwork.fhe.switching import SwitchingKey, expanded, halves
 from cloakwork.fhe.tables import frozen
@@ -89,22 +90,23 @@ def save_evaluation(path: PathLike, evaluation: EvaluationKeys) -> None:
 def save_secret(path: PathLike, keys: Keys) -> None:
     """Write the secret and the public key, for the owner's eyes alone (mode 0600)."""
     fields = _common(keys.context, keys.key) | {"seed": keys.public.seed.hex()}
-    coefficients = keys._coefficients()
-    try:
-        tensors = {"secret": coefficients, "public": limbs_first(keys.public.data[0])}
+    with wiped(keys._coefficients()) as coefficients:
+        tensors = {"secret": np.asarray(coefficients), "public": limbs_first(keys.public.data[0])}
         save(path, "secret key", fields, tensors, private=True)
-    finally:
-        coefficients[...] = 0
 
 
-def load_any(path: PathLike, *, expect: str | None = None) -> Any:
+def load_any(path: PathLike, *, expect: str | None = None, insecure: bool = False) -> Any:
     """What a file holds: Ciphertext, PublicKey, EvaluationKeys, or Keys from a secret key.
 
-    expect   the kind that it must be: "ciphertext", "public key", "evaluation keys" or "secret key"
+    expect     the kind that it must be: "ciphertext", "public key", "evaluation keys" or
+               "secret key"
+    insecure   go on where the parameters have less than 128 bits of security, or where others than
+               its owner may read the file of a secret
 
     Keys that come from a file have no evaluation keys until `add` makes some.
 
-    Raises LoadError for a file that is truncated or altered, or of another version or kind.
+    Raises LoadError for a file that is truncated or altered, or of another version or kind; for a
+    secret that is none, or does not belong to its public key; for what `insecure` is about.
     """
     contents = load(path)
     readers: dict[str, Callable[[Contents, Context], Any]] = {
@@ -115,21 +117,35 @@ def load_any(path: PathLike, *, expect: str | None = None) -> Any:
     }
     if contents.kind not in readers or expect not in (None, contents.kind):
         raise contents.wrong("kind", expect or " or ".join(readers), repr(contents.kind))
+    if contents.kind == "secret key" and not insecure:
+        _check_owner_alone(contents)
     try:
-        return readers[contents.kind](contents, _context(contents))
+        return readers[contents.kind](contents, _context(contents, insecure))
     except LoadError:
         raise
     except (CloakworkError, TypeError, KeyError, ValueError, OverflowError) as error:
         raise LoadError(f"{contents.path}: {error}") from error
 
 
+def _check_owner_alone(contents: Contents) -> None:
+    """LoadError where others than its owner may read a file, or change it."""
+    if contents.permissions is None or not contents.permissions & 0o077:
+        return
+    raise LoadError(
+        f"{contents.path}: others than its owner may read or change this secret key (mode "
+        f"{contents.permissions:04o}): chmod 600 {quote(str(contents.path))}, or insecure=True to "
+        "go on; if others may have read it, make new keys"
+    )
+
+
 def load_ciphertext(path: PathLike, evaluation: EvaluationKeys) -> Ciphertext:
-    """A ciphertext of a file, to be computed on with these keys.
+    """A ciphertext of a file, to be computed on with these keys, of whatever security they are.
 
     Raises LoadError as `load`, KeyMismatchError for a ciphertext of other parameters or another
     secret.
     """
-    found: Ciphertext = load_any(path, expect="ciphertext")
+    insecure = not evaluation.context.parameters.is_secure
+    found: Ciphertext = load_any(path, expect="ciphertext", insecure=insecure)
     evaluation.context.check(found, "load")
     return found.using(evaluation)
 
@@ -143,7 +159,7 @@ def _common(context: Context, key: str) -> dict[str, Any]:
     return fields | {"levels": context.levels}
 
 
-def _context(contents: Contents) -> Context:
+def _context(contents: Contents, insecure: bool) -> Context:
     given: dict[str, Any] = {**contents.field("parameters", dict)}
     for name in ("moduli", "special"):
         given[name] = tuple(map(int, given.get(name, ())))
@@ -159,6 +175,10 @@ def _context(contents: Contents) -> Context:
     if parameters.fingerprint != contents.field("fingerprint", str):
         raise contents.wrong("fingerprint", "that of the parameters", "another")
     _check_degree(contents, parameters.degree)
+    if not (insecure or parameters.is_secure):
+        got = f"{log2(prod(parameters.moduli + parameters.special)):.0f} bits of modulus"
+        expected = f"128 bits of security at degree {parameters.degree}; insecure=True to go on"
+        raise contents.wrong("parameters", expected, got)
     if parameters.scheme == "ckks":
         bound = float(contents.field("bound", (int, float)))
     return context_of(parameters, levels, bound)
@@ -246,8 +266,6 @@ def _secret(contents: Contents, context: Context) -> Keys:
 
     coefficients = contents.tensor("secret", (context.parameters.degree,))
     try:
-        if np.abs(coefficients).max(initial=0) > 1:
-            raise contents.wrong("tensor 'secret'", "-1, 0 and 1", "others")
         return Keys._restored(_public(contents, context, "public"), coefficients)
     finally:
         coefficients[...] = 0

@@ -17,9 +17,9 @@ from math import prod
 from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.fhe import steps
-from cloakwork.fhe.layout import limb_range, residues
+from cloakwork.fhe.layout import limb_range, residues, zero_residues
 from cloakwork.fhe.samplers import error, fresh_seed, seed_of, uniform, wiped
-from cloakwork.fhe.tables import Basis, Tables, frozen
+from cloakwork.fhe.tables import Tables, frozen
 from cloakwork.transforms import integers
 
 
@@ -79,7 +79,7 @@ def _fill(tables: Tables, data: Tensor, source: Tensor, target: Tensor) -> None:
     """Write b = -a s + e + P T s' beside a, digit by digit."""
     b, a = halves(tables, data)
     basis = tables.extended(tables.parameters.level)
-    over = _over_special(tables, basis)
+    over = integers(error_weights(tables))
     for number in range(a.shape[0]):
         own = b[number]
         with (
@@ -94,11 +94,19 @@ def _fill(tables: Tables, data: Tensor, source: Tensor, target: Tensor) -> None:
             _add_gadget(tables, own, source, number)
 
 
-def _over_special(tables: Tables, basis: Basis) -> Tensor:
-    """[special + k]: 1 for the special limbs, P^-1 for the chain's."""
+def error_weights(tables: Tables) -> list[int]:
+    """[special + k]: times which errors stand in a key: 1 in special limbs, P^-1 in the chain's."""
     special = prod(tables.parameters.special)
-    inverses = [pow(special, -1, q) for q in basis.moduli[tables.special_limbs :]]
-    return integers([1] * tables.special_limbs + inverses)
+    return [1] * tables.special_limbs + [pow(special, -1, q) for q in tables.parameters.moduli]
+
+
+def message(tables: Tables, source: Tensor, number: int) -> Tensor:
+    """[N, special + k]: what a key's digit hides, in the weights of its limbs."""
+    basis = tables.extended(tables.parameters.level)
+    out = zero_residues((), basis.degree, basis.limbs)
+    add = _add_digit if tables.special_limbs else _add_gadget
+    add(tables, out, source, number)
+    return out
 
 
 def _add_digit(tables: Tables, b: Tensor, source: Tensor, number: int) -> None:
