@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -23,15 +24,19 @@ from scripts.dev.toolchain import require_all, require_rust
 
 Args = Sequence[str]
 _PYTHON_SOURCES = ("dev.py", "scripts", "python", "tests", "benches", "examples")
+_HOW_TO_CALL = "`python3 dev.py shell` or `. .venv/bin/activate` makes `cloakwork` a command"
 _CLANG_SOURCES = ("*.cc", "*.h", "*.cu", "*.cuh")
 
 
 def demo(args: Args) -> int:
-    """Build, then run a demo: digits, or the one named (dot, sharpen)."""
+    """Build, then run a demo: digits, or the one named (merkle, dot, sharpen)."""
     ensure_built()
     named = args[:1] if args and not args[0].startswith("-") else ["digits"]
     rest = args[1:] if args and not args[0].startswith("-") else args
-    return call([VENV / "bin" / "cloakwork", "demo", *named, *rest], environment())
+    status = call([VENV / "bin" / "cloakwork", "demo", *named, *rest], environment())
+    if status == 0:
+        say(_HOW_TO_CALL)
+    return status
 
 
 def test(args: Args) -> int:
@@ -54,7 +59,24 @@ def setup(args: Args) -> int:
     require_all()
     ensure_built()
     say(f"ready: {_relative(VENV)}/bin/cloakwork, {_relative(PYTHON)}")
+    say(_HOW_TO_CALL)
     return 0
+
+
+def shell(args: Args) -> int:
+    """Open a shell in which `cloakwork` is a command; with arguments, run only these."""
+    ensure_built()
+    command = list(args) or [os.environ.get("SHELL") or "/bin/sh"]
+    if not args:
+        say(f"{command[0]} with `cloakwork` and its `python` on the path; `exit` leaves it")
+    sys.stdout.flush()
+    env = environment()
+    os.chdir(ROOT)
+    try:
+        # The shell takes this process's place, so that Ctrl-C and its terminal are its own.
+        os.execvpe(command[0], command, env)
+    except OSError as error:
+        raise DevError(f"cannot start {command[0]}: {error.strerror}") from None
 
 
 def check(args: Args) -> int:
@@ -151,7 +173,7 @@ class Command:
 
 COMMANDS = tuple(
     Command(function.__name__, function)
-    for function in (demo, test, setup, check, fix, gen, bench, fuzz, sanitize, wheel)
+    for function in (demo, test, setup, shell, check, fix, gen, bench, fuzz, sanitize, wheel)
 )
 
 

@@ -35,7 +35,8 @@ def test_help_names_every_command_from_any_folder(tmp_path: Path) -> None:
     answer = run_dev("--help", cwd=tmp_path)
     assert answer.returncode == 0
     assert re.findall(r"^  (\w+)", answer.stdout, re.MULTILINE) == [
-        "demo", "test", "setup", "check", "fix", "gen", "bench", "fuzz", "sanitize", "wheel",
+        "demo", "test", "setup", "shell", "check", "fix", "gen", "bench", "fuzz", "sanitize",
+        "wheel",
     ]  # fmt: skip
 
 
@@ -83,6 +84,42 @@ def test_demo_runs_the_one_that_is_named(
     monkeypatch.setattr(commands, "call", note)
     assert commands.demo(given) == 0
     assert called[0][1:] == ["demo", *run]
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The build is as it is: what is tested is what comes after it."""
+    monkeypatch.setattr(commands, "ensure_built", lambda: None)
+
+
+@pytest.mark.usefixtures("built")
+@pytest.mark.parametrize("status", [0, 1])
+def test_a_demo_that_passed_says_how_to_get_the_command(
+    status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(commands, "call", lambda *_: status)
+    assert commands.demo([]) == status
+    assert ("python3 dev.py shell" in capsys.readouterr().out) is (status == 0)
+
+
+def test_a_shell_finds_the_command_and_its_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = "import shutil, sys; print(shutil.which('cloakwork'), sys.prefix)"
+    started = "from scripts.dev import commands; commands.ensure_built = lambda: None"
+    call_it = f"{started}; commands.main(['shell', 'python', '-c', {script!r}])"
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    answer = subprocess.run(
+        [sys.executable, "-c", call_it], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert answer.stdout.split() == [str(ROOT / ".venv" / "bin" / "cloakwork"), str(ROOT / ".venv")]
+
+
+@pytest.mark.usefixtures("built")
+def test_a_shell_that_is_absent_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHELL", "/nowhere/sh")
+    assert commands.main(["shell"]) == 2
+    assert "cannot start /nowhere/sh: No such file" in capsys.readouterr().err
 
 
 def test_everything_missing_is_named_at_once_without_a_traceback(tmp_path: Path) -> None:
