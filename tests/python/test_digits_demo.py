@@ -103,7 +103,7 @@ def test_the_encrypted_model_agrees_with_the_plain_one_on_a_toy_ring() -> None:
     keys = ckks(64, 3)
     images = load_digits().images[:32]
     model = load_digits_model()
-    logits = model.encrypted(keys.encrypt(images.T))
+    logits = model.encrypted(keys.encrypt(images.T, batch=True))
     assert logits.level == keys.context.parameters.level - model.levels
     distance = np.abs(keys.decrypt(logits).real.T - model.plain(images)).max()
     assert distance < 1e-4
@@ -113,7 +113,7 @@ def test_the_encrypted_model_agrees_with_the_plain_one_on_a_toy_ring() -> None:
 def test_the_traced_model_computes_the_same_residues() -> None:
     keys = ckks(64, 3)
     model = load_digits_model()
-    features = keys.encrypt(load_digits().images[:32].T)
+    features = keys.encrypt(load_digits().images[:32].T, batch=True)
     eager = model.encrypted(features)
     program = cw.trace(model.encrypted, features)
     result = program.to_heal().run(verify=True)

@@ -27,7 +27,7 @@ def ckks_step(keys: fhe.Keys, generator: np.random.Generator, room: int) -> Step
         values /= np.abs(values).sum(axis=1, keepdims=True)
         matrix = fhe.Matrix(keys.context, values)
         keys.add(matrix.rotations)
-        return 1, lambda x: matrix @ x, lambda a: in_blocks(values, a)
+        return 1, lambda x: matrix @ x.with_packing(matrix.packing), lambda a: in_blocks(values, a)
     if kind == 1 and room >= 2:
         coefficients = generator.uniform(-1, 1, 1 + int(generator.integers(1, 2 ** min(room, 4))))
         polynomial = fhe.Polynomial(coefficients / np.abs(coefficients).sum())
@@ -62,7 +62,11 @@ def bgv_step(keys: fhe.Keys, generator: np.random.Generator) -> Step:
         values = generator.integers(-T // 2, T // 2, (WIDTH, WIDTH))
         matrix = fhe.Matrix(keys.context, values)
         keys.add(matrix.rotations)
-        return 1, lambda x: matrix @ x, lambda a: centred(in_blocks(values, a))
+        return (
+            1,
+            lambda x: matrix @ x.with_packing(matrix.packing),
+            lambda a: centred(in_blocks(values, a)),
+        )
     if kind == 1:
         coefficients = generator.integers(-100, 100, 4)
         c0, c1, c2, c3 = (int(c) for c in coefficients)

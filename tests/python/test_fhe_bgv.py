@@ -41,7 +41,10 @@ def exact(keys: fhe.Keys, ciphertext: fhe.Ciphertext, expected: np.ndarray) -> N
         (lambda x, y: x * 0 + 1, 0 * A + 1),
         (lambda x, y: x * B + A, A * B % T + A),
         (lambda x, y: x * KEYS.context.encode(B) - KEYS.context.encode(A), A * B % T - A),
-        (lambda x, y: x + np.array([1, 2]), A + np.r_[1, 2, np.zeros(SLOTS - 2, int)]),
+        (
+            lambda x, y: x + np.r_[1, 2, np.zeros(SLOTS - 2, int)],
+            A + np.r_[1, 2, np.zeros(SLOTS - 2, int)],
+        ),
         (lambda x, y: x - FIRST, A - FIRST),
         (lambda x, y: x - FIRST.astype(np.uint16), A - FIRST),
         (lambda x, y: x - LEAST.astype(np.int8), A - LEAST),
@@ -132,7 +135,8 @@ def test_hoisted_rotations_are_rotations() -> None:
 
 def test_batches_are_computed_on_one_by_one() -> None:
     a, b = integer_slots(KEYS, 5, (3,)), integer_slots(KEYS, 6, (3,))
-    x, y = KEYS.encrypt(a), KEYS.public.encrypt(b).using(KEYS.evaluation)
+    x = KEYS.encrypt(a, batch=True)
+    y = KEYS.public.encrypt(b, batch=True).using(KEYS.evaluation)
     exact(KEYS, x * y + x, a * b % T + a)
     exact(KEYS, x * Y, a * B)
     exact(KEYS, x.rotate_rows(1) + A, rolled(a, 1) + A)

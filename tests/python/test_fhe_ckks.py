@@ -50,7 +50,10 @@ Operation = Callable[[fhe.CkksCiphertext], fhe.CkksCiphertext]
         (lambda x, y: x * (1 + 2j) + 1j, A * (1 + 2j) + 1j),
         (lambda x, y: x * B, A * B),
         (lambda x, y: B * x + A, A * B + A),
-        (lambda x, y: x + np.array([1.0, 2.0]), A + np.r_[1.0, 2.0, np.zeros(SLOTS - 2)]),
+        (
+            lambda x, y: x + np.r_[1.0, 2.0, np.zeros(SLOTS - 2)],
+            A + np.r_[1.0, 2.0, np.zeros(SLOTS - 2)],
+        ),
         (lambda x, y: x - KEYS.context.encode(B), A - B),
         (lambda x, y: x - FIRST, A - FIRST),
         (lambda x, y: x - FIRST.astype(np.uint8), A - FIRST),
@@ -133,7 +136,7 @@ def test_one_division_rounds_what_two_would() -> None:
 @pytest.mark.parametrize("count", [1, 3])
 def test_batches_are_computed_on_one_by_one(count: int) -> None:
     a, b = unit_slots(KEYS, 4, (count,)), unit_slots(KEYS, 5, (count,))
-    x, y = KEYS.encrypt(a), KEYS.encrypt(b)
+    x, y = (KEYS.encrypt(values, batch=True) for values in (a, b))
     assert x.batch == count
     assert error(KEYS, (x * y).rescale() + x, a * b + a) < CLOSE
     assert error(KEYS, x.rotate(1), np.roll(a, -1, axis=1)) < CLOSE
@@ -142,11 +145,11 @@ def test_batches_are_computed_on_one_by_one(count: int) -> None:
     assert error(KEYS, x * A + b, a * A + b) < CLOSE
     assert error(KEYS, x * A[np.newaxis] + B[np.newaxis], a * A + B) < CLOSE
     assert error(KEYS, x.rotate_many([2])[0], np.roll(a, -2, axis=1)) < CLOSE
-    assert error(KEYS, KEYS.public.encrypt(a), a) < CLOSE
+    assert error(KEYS, KEYS.public.encrypt(a, batch=True), a) < CLOSE
 
 
 def test_batches_that_differ_are_refused() -> None:
-    x, y = KEYS.encrypt(np.ones((2, 4))), KEYS.encrypt(np.ones((3, 4)))
+    x, y = (KEYS.encrypt(np.ones((count, 4)), batch=True) for count in (2, 3))
     for operation in (lambda: x + y, lambda: x * y):
         with pytest.raises(ParamError, match="batch"):
             operation()
@@ -155,7 +158,7 @@ def test_batches_that_differ_are_refused() -> None:
 def test_weighted_sums_are_a_matrix_product() -> None:
     a = unit_slots(KEYS, 6, (3,))
     weights = np.array([[1.0, -2.5, 0.125], [0.0, 40.0, 3.0]])
-    sums = KEYS.encrypt(a).weighted_sums(weights)
+    sums = KEYS.encrypt(a, batch=True).weighted_sums(weights)
     rescaled = sums.rescale()
     assert rescaled.scale == pytest.approx(KEYS.context.scales[rescaled.level], rel=2**-40)
     assert error(KEYS, rescaled, weights @ a) < 1e-4
@@ -167,11 +170,11 @@ def test_weighted_sums_are_a_matrix_product() -> None:
 @pytest.mark.parametrize("weights", [np.ones(3), np.ones((2, 4)), np.ones((1, 2, 3))])
 def test_weights_must_fit_the_batch(weights: np.ndarray) -> None:
     with pytest.raises(ParamError, match="weights"):
-        KEYS.encrypt(np.ones((3, 2))).weighted_sums(weights)
+        KEYS.encrypt(np.ones((3, 2)), batch=True).weighted_sums(weights)
     with pytest.raises(ParamError, match="weights"):
         X.weighted_sums(np.ones((2, 1)))
     with pytest.raises(ParamError, match="values"):
-        KEYS.encrypt(np.ones((3, 2))).add_constants([1.0])
+        KEYS.encrypt(np.ones((3, 2)), batch=True).add_constants([1.0])
 
 
 def test_levels_go_down_to_their_own_scale() -> None:
@@ -363,7 +366,7 @@ def test_what_is_no_operand_is_left_to_python() -> None:
 def test_ciphertexts_say_what_they_are() -> None:
     assert "level=4, parts=2, scale=2^40" in repr(X)
     assert "parts=3" in repr(X * Y)
-    assert "batch=2" in repr(KEYS.encrypt(np.ones((2, 3))))
+    assert "batch=2" in repr(KEYS.encrypt(np.ones((2, 3)), batch=True))
     assert "CkksContext" not in repr(KEYS.context)
 
 
@@ -413,7 +416,8 @@ def test_rescaling_rounds_to_nearest() -> None:
     integers[0, : len(halves)] = halves
     data = top.reduce(fhe.embedding.arrays.asarray(integers)).unsqueeze(0)
     top.ntt(data, out=data)
-    fields = {"context": context, "level": 4, "noise": 0.0, "key": M.key, "size": 0.0}
+    fields: dict[str, Any] = {"packing": context.whole}
+    fields |= {"context": context, "level": 4, "noise": 0.0, "key": M.key, "size": 0.0}
     given = fhe.CkksCiphertext(data=data, scale=2.0**60, **fields)
     got = np.asarray(lower.intt(given.rescale().data))[0, 0, : len(halves), 0]
     assert got.tolist() == [0, 0, 0, 1, 1, 0, lower.moduli[0] - 1]

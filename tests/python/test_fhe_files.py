@@ -46,16 +46,26 @@ def saved(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("batch", [(), (3,)])
 def test_ciphertexts_come_back_to_the_bit(batch: tuple[int, ...], tmp_path: Path) -> None:
     values = unit_slots(KEYS, 2, batch)
-    x = KEYS.encrypt(values)
+    x = KEYS.encrypt(values, batch=bool(batch))
     for name, ciphertext in {
         "fresh": x, "product": x * x, "rescaled": (x * x).rescale(), "public":
-        KEYS.public.encrypt(values), "low": x.lower(1),
+        KEYS.public.encrypt(values, batch=bool(batch)), "low": x.lower(1),
     }.items():  # fmt: skip
         ciphertext.save(tmp_path / name)
         back = KEYS.evaluation.load(tmp_path / name)
         np.testing.assert_array_equal(np.asarray(back.data), np.asarray(ciphertext.data))
         assert back.context is KEYS.context
-        for field in ("level", "noise", "scale", "size", "key", "seed", "batch", "parts"):
+        for field in (
+            "level",
+            "noise",
+            "scale",
+            "size",
+            "key",
+            "seed",
+            "batch",
+            "parts",
+            "packing",
+        ):
             assert getattr(back, field) == getattr(ciphertext, field)
         assert error(KEYS, back * 0.5, KEYS.decrypt(ciphertext) / 2) < 1e-6 or back.level == 0
 

@@ -35,7 +35,7 @@ def noise(
 
 def test_fresh_noise_has_the_size_that_the_docstrings_say() -> None:
     degree = CONTEXT.parameters.degree
-    plaintext = CONTEXT.encode(unit_slots(KEYS, 1, (64,)))
+    plaintext = CONTEXT.encode(unit_slots(KEYS, 1, (64,)), batch=True)
     of_secret = noise(KEYS, KEYS.encrypt(plaintext), plaintext).std()
     of_public = noise(KEYS, KEYS.public.encrypt(plaintext), plaintext).std()
     assert of_secret == pytest.approx(3.2, rel=0.05)
@@ -46,7 +46,7 @@ def test_fresh_noise_has_the_size_that_the_docstrings_say() -> None:
 @pytest.mark.parametrize("batch", [(), (3,)])
 def test_decryption_undoes_both_encryptions(level: int, batch: tuple[int, ...]) -> None:
     values = unit_slots(KEYS, 2, batch)
-    plaintext = CONTEXT.encode(values, level=level)
+    plaintext = CONTEXT.encode(values, level=level, batch=bool(batch))
     for ciphertext in (KEYS.encrypt(plaintext), KEYS.public.encrypt(plaintext)):
         assert tuple(ciphertext.data.shape) == (*batch, 2, CONTEXT.parameters.degree, level + 1)
         assert ciphertext.level == level

@@ -82,7 +82,10 @@ def test_what_stands_beside_a_blocks_vector_changes_nothing() -> None:
     matrix = fhe.Matrix(keys.context, values)
     keys_for(keys, matrix)
     slots = np.random.default_rng(4).uniform(-1, 1, keys.context.slots)
-    found = keys.decrypt(matrix @ keys.encrypt(slots)).reshape(-1, 8)
+    x = keys.encrypt(slots)
+    with pytest.raises(ParamError, match=r"packing: got all 128 slots .*encrypt\(matrix\.pack"):
+        matrix @ x
+    found = keys.decrypt(matrix @ x.with_packing(matrix.packing)).reshape(-1, 8)
     expected = product(values, slots.reshape(-1, 8)[:, :6])
     np.testing.assert_allclose(found[:, :5], expected, atol=1e-6)
     np.testing.assert_allclose(found[:, 5:], 0.0, atol=1e-6)
@@ -106,7 +109,7 @@ def test_complex_entries_and_batches_of_ciphertexts() -> None:
     matrix = fhe.Matrix(keys.context, values)
     keys_for(keys, matrix)
     given = generator.uniform(-1, 1, (3, 5))
-    batch = keys.encrypt(np.stack([matrix.pack(vector) for vector in given]))
+    batch = keys.encrypt(matrix.pack(given[:, np.newaxis]), batch=True)
     found = keys.decrypt(matrix @ batch)[:, :6]
     np.testing.assert_allclose(found, product(values, given), atol=1e-6)
 
@@ -236,7 +239,7 @@ def test_what_does_not_fit_is_refused() -> None:
 
 def test_vectors_that_do_not_fit_are_refused() -> None:
     matrix = fhe.Matrix(ckks(256, 3).context, np.ones((3, 5)), layout="tiled")
-    for given in (np.ones(4), np.ones((2, 5)), np.ones((0, 5)), np.ones((1, 1, 5))):
+    for given in (np.ones(4), np.ones((2, 5)), np.ones((0, 5)), np.ones((1, 1, 1, 5))):
         with pytest.raises(EncodeError, match=r"\[5\] or \[count, 5\]"):
             matrix.pack(given)
     with pytest.raises(ParamError, match="slots"):

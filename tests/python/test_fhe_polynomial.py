@@ -154,7 +154,7 @@ def test_complex_values_and_batches() -> None:
     values = reals(keys, 3) + 1j * reals(keys, 4)
     batch = np.stack([values, values.conj(), 0.5 * values])
     cubic = fhe.Polynomial([0.5, -1.0, 0.25, 2.0])
-    result = cubic(keys.encrypt(batch, bound=2**0.5))
+    result = cubic(keys.encrypt(batch, bound=2**0.5, batch=True))
     assert measured_bits(keys, result, cubic(batch)) >= result.precision_estimate()
 
 

@@ -61,7 +61,7 @@ def test_bgv_programs_compute_the_same_residues(circuit: Circuit) -> None:
 
 def test_batches_are_traced_as_they_are() -> None:
     keys = ckks()
-    x, y = keys.encrypt(unit_slots(keys, 1, (2,))), keys.encrypt(unit_slots(keys, 2, (2,)))
+    x, y = (keys.encrypt(unit_slots(keys, seed, (2,)), batch=True) for seed in (1, 2))
     check(keys, lambda x, y: (x * y).rescale().rotate(1), x, y)
 
 
@@ -86,7 +86,7 @@ def test_ciphertexts_that_differ_from_the_example_are_refused() -> None:
     with pytest.raises(KeyMismatchError, match="trace the program again"):
         program.run(twin.encrypt([1.0]))
     with pytest.raises(CloakworkError):
-        program.run(keys.encrypt(np.ones((2, 1))))
+        program.run(keys.encrypt(np.ones((2, 1)), batch=True))
 
 
 def test_estimates_of_programs_hold_for_all_their_inputs() -> None:

@@ -103,7 +103,7 @@ def _run_phases(
     report = DigitsReport(context.parameters, path)
     with keys:
         with phases.phase("encrypt"):
-            features = keys.public.encrypt(images.T).using(keys.evaluation)
+            features = keys.public.encrypt(images.T, batch=True).using(keys.evaluation)
         with phases.phase("trace"):
             program = cw.trace(model.encrypted, features)
         with phases.phase("write transcript"):

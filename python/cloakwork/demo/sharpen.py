@@ -161,7 +161,7 @@ def _run_phases(
     report = SharpenReport(context.parameters, folder, pixels=picture.size)
     with keys:
         with phases.phase("encrypt"):
-            encrypted = keys.encrypt(strips.pack(picture))
+            encrypted = keys.encrypt(strips.pack(picture), batch=True)
             assert isinstance(encrypted, fhe.BgvCiphertext)
         with phases.phase("filter directly"):
             direct = sharpen(encrypted)

@@ -17,6 +17,7 @@ from cloakwork.fhe.context import Context
 from cloakwork.fhe.evaluation import EvaluationKeys
 from cloakwork.fhe.keys import Keys
 from cloakwork.fhe.linear import Matrix
+from cloakwork.fhe.packing import Packing
 from cloakwork.fhe.parameters import ERROR_SIGMA, Parameters
 from cloakwork.fhe.plaintext import Plaintext
 from cloakwork.fhe.polynomial import Polynomial, chebyshev
@@ -37,6 +38,7 @@ __all__ = [
     "EvaluationKeys",
     "Keys",
     "Matrix",
+    "Packing",
     "Parameters",
     "Plaintext",
     "Polynomial",

@@ -16,6 +16,7 @@ from cloakwork import arrays, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError
 from cloakwork.fhe.layout import residues
+from cloakwork.fhe.packing import check_axes
 from cloakwork.fhe.tables import Basis, Tables, frozen
 from cloakwork.transforms import Transform
 
@@ -70,16 +71,10 @@ def _slot_positions(degree: int) -> Integers:
     return np.concatenate(((powers - 1) // 2, (2 * degree - powers - 1) // 2))
 
 
-def checked_integers(values: ArrayLike, slots: int) -> Integers:
-    """int64 [n] or [B, n] of integers, no more than the slots; EncodeError otherwise."""
+def checked_integers(values: ArrayLike, slots: int, batch: bool = False) -> Integers:
+    """int64 [n], or [B, n] of a batch, no more than the slots; EncodeError otherwise."""
     given = np.atleast_1d(np.asarray(values))
-    if given.ndim > 2:
-        raise EncodeError(f"values of {given.ndim} axes; give [n] or a batch [B, n]")
-    if given.shape[-1] > slots:
-        raise EncodeError(
-            f"{given.shape[-1]} values on the last axis; there are {slots} slots: split them "
-            "over a batch"
-        )
+    check_axes(given.shape, slots, batch)
     if given.dtype.kind == "f":
         if not np.isfinite(given).all() or (given != np.rint(given)).any():
             raise EncodeError("values that are no integers; BGV computes with integers mod t")

@@ -22,6 +22,7 @@ from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.context import Context, Levels
 from cloakwork.fhe.evaluation import CONJUGATION
 from cloakwork.fhe.noise import independent, total
+from cloakwork.fhe.packing import packing_of
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.plaintext import Plaintext
 
@@ -45,10 +46,12 @@ class BgvContext(Context):
         level: int | None = None,
         scale: float | None = None,
         factor: int = 1,
+        batch: bool = False,
     ) -> Plaintext:
         """Encode integers mod t, one a slot, two rows of N / 2.
 
-        Shape    [n] or [B, n], n <= N (the other slots hold 0) -> data [N, level + 1], ...
+        Shape    [n], or with batch=True [B, n], n <= N (the other slots hold 0)
+                 -> data [N, level + 1] or [B, N, level + 1]
         factor   1 to t - 1: times which the values are encoded
 
         Raises EncodeError when there are too many values, or they are no integers, ParamError for
@@ -59,13 +62,14 @@ class BgvContext(Context):
         if not 1 <= factor < self.plain_modulus:
             raise ParamError("factor", factor, f"1 to {self.plain_modulus - 1}")
         level = self.level_of(level, "encode")
-        given = batching.checked_integers(values, self.slots)
+        given = batching.checked_integers(values, self.slots, batch)
         slots = np.zeros((*given.shape[:-1], self.slots), dtype=np.int64)
         slots[..., : given.shape[-1]] = given % self.plain_modulus * factor
         basis = self.tables.chain(level)
         data = self.batching.polynomials(slots.reshape(-1, self.slots), basis)
         data = data if given.ndim == 2 else data.squeeze(0)
-        return Plaintext(self, data, level, factor=factor, size=noise.message(self.parameters))
+        size, packing = noise.message(self.parameters), packing_of(values, given, self.whole)
+        return Plaintext(self, data, level, factor=factor, size=size, packing=packing)
 
     def decode(self, plaintext: Plaintext) -> NDArray[np.int64]:
         """Slots [N] or [B, N] of a plaintext, from -t / 2 to t / 2."""
@@ -88,12 +92,14 @@ class BgvContext(Context):
             noise=independent(noise, plaintext.size),
             key=key,
             factor=plaintext.factor,
+            packing=plaintext.packing or self.whole,
         )
 
     def decrypted(self, ciphertext: Ciphertext, message: Tensor) -> Plaintext:
         """The plaintext around the residues of a ciphertext's message."""
         assert isinstance(ciphertext, BgvCiphertext)
-        return Plaintext(self, message, ciphertext.level, factor=ciphertext.factor)
+        factor, packing = ciphertext.factor, ciphertext.packing
+        return Plaintext(self, message, ciphertext.level, factor=factor, packing=packing)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -117,14 +123,16 @@ class BgvCiphertext(Ciphertext):
         Composed from the rotations that there are keys for, a key switch each.
         Raises MissingKeyError, naming what to add, where they do not reach.
         """
-        return self._rotate(step)
+        return self._rotate(step)._turned_by(step)
 
     rotate = rotate_rows
 
     def rotate_columns(self) -> Self:
         """The two rows change places, by one key switch."""
         element = self.context.element(CONJUGATION)
-        return self._automorphism(element, "exchange of the rows", "conjugation=True")
+        turned = self._automorphism(element, "exchange of the rows", "conjugation=True")
+        alike = self.packing.tiled and self.packing.count is None
+        return turned if alike else replace(turned, packing=self.context.whole)
 
     def mod_switch(self) -> Self:
         """Divide by the last modulus, so that the noise falls by as much.
@@ -163,9 +171,7 @@ class BgvCiphertext(Ciphertext):
         return own.relinearize()
 
     def _alike(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
-        keys = self._fits(op, other)
-        assert isinstance(other, type(self))
-        a, b = replace(self, evaluation=keys), replace(other, evaluation=keys)
+        a, b = self._paired(op, other)
         if self.context.automatic:
             level = min(a.level, b.level)
             a, b = a.lower(level), b.lower(level)
@@ -252,6 +258,7 @@ class BgvCiphertext(Ciphertext):
         """The plaintext of an operand at this level; None for what is none."""
         if isinstance(other, Plaintext):
             self.context.check(other, op)
+            self._check_packing(op, other)
             if self.context.automatic and other.level > self.level:
                 data = other.data[..., 0 : self.level + 1]
                 return replace(other, data=data, level=self.level)
@@ -259,7 +266,8 @@ class BgvCiphertext(Ciphertext):
             return other
         if not isinstance(other, np.ndarray | Sequence | Tensor) or isinstance(other, str | bytes):
             return None
-        return self.context.encode(np.asarray(other), level=self.level, factor=factor)
+        values = self._laid(op, np.asarray(other))
+        return self.context.encode(values, level=self.level, factor=factor, batch=values.ndim == 2)
 
     def _state(self) -> str:
         return f", budget={self.noise_budget():.1f} bits"

@@ -9,20 +9,29 @@ from math import log2
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork import ops
 from cloakwork._core import Tensor
-from cloakwork.errors import KeyMismatchError, LevelError, MissingKeyError, ParamError
+from cloakwork.errors import (
+    EncodeError,
+    KeyMismatchError,
+    LevelError,
+    MissingKeyError,
+    ParamError,
+)
 from cloakwork.fhe import noise, steps
 from cloakwork.fhe.evaluation import EvaluationKeys
 from cloakwork.fhe.layout import batched, like, limb_range, parts, residues
 from cloakwork.fhe.noise import independent
+from cloakwork.fhe.packing import Packing
 from cloakwork.fhe.switching import product, relinearized, switched
 from cloakwork.fhe.tables import Basis
 
 if TYPE_CHECKING:
     from cloakwork.fhe.container import PathLike
     from cloakwork.fhe.context import Context
+    from cloakwork.fhe.plaintext import Plaintext
 
 
 # Estimates this close, in bits, are one.
@@ -47,6 +56,7 @@ class Ciphertext(ABC):
     key          the secret's fingerprint
     evaluation   keys that operators take; `using` gives others
     seed         of a fresh ciphertext: what its last part is expanded from
+    packing      which values it holds, and where in its slots
 
     Ciphertexts never change; operators make new ones.
     """
@@ -56,6 +66,7 @@ class Ciphertext(ABC):
     level: int
     noise: float
     key: str
+    packing: Packing
     evaluation: EvaluationKeys | None = None
     seed: bytes | None = None
 
@@ -71,6 +82,39 @@ class Ciphertext(ABC):
     def batch(self) -> int | None:
         """How many ciphertexts these are; None: one, without an axis for it."""
         return self.data.shape[0] if self.data.ndim == 4 else None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the values that it holds: (n,), or (count, n) if packed; (B, ...) of a batch."""
+        return (*self.data.shape[:-3], *self.packing.shape)
+
+    def with_packing(self, packing: Packing) -> Self:
+        """The same slots, of which you know that they hold values so; see `context.packing`.
+
+        What a rotation or `inner_sum` leaves holds all slots until it is said otherwise.
+        ParamError for the packing of other slots.
+        """
+        whole = self.context.whole
+        if (packing.slots, packing.row) != (whole.slots, whole.row):
+            raise ParamError("packing", packing, f"one of {whole.slots} slots")
+        return replace(self, packing=packing)
+
+    def _laid(self, op: str, values: NDArray[Any]) -> NDArray[Any]:
+        """An operand's values [slots] or [B, slots], each where its partner lies."""
+        laid = self.packing.lay(values, op)
+        if laid.ndim == 2 and self.batch not in (None, 1, laid.shape[0]) and laid.shape[0] != 1:
+            raise ParamError("batch", laid.shape[0], f"{self.batch} rows of values, or one")
+        return laid
+
+    def _check_packing(self, op: str, plaintext: Plaintext) -> None:
+        """EncodeError for a plaintext whose values are fewer, or lie elsewhere."""
+        found = plaintext.packing
+        if found is None or found.is_whole or found == self.packing:
+            return
+        raise EncodeError(
+            f"{op}: a plaintext of {found}; this ciphertext holds {self.packing}: encode as many, "
+            f"or a value for each of all {self.context.slots} slots (0 where there is none)"
+        )
 
     @property
     def basis(self) -> Basis:
@@ -110,11 +154,14 @@ class Ciphertext(ABC):
         """Its residues, for a program; errors unless it is as the program's example.
 
         Raises KeyMismatchError for other parameters or another secret, LevelError for another
-        level, ScaleError for another scale, ParamError for another number of parts or another
-        factor, or for more noise or larger values than its estimates were made with.
+        level, ScaleError for another scale, ParamError for another number of parts, another
+        packing or factor, or for more noise or larger values than its estimates were made with.
         """
         if example is not None:
             example.context.check(self, "run")
+            if self.packing != example.packing and not example.packing.is_whole:
+                allowed = f"{example.packing}, as in the example"
+                raise ParamError("packing", self.packing, allowed)
             if example.key != self.key:
                 hint = "trace the program again: it holds the keys of one secret"
                 raise KeyMismatchError("run", "key", example.key, self.key, hint)
@@ -203,20 +250,21 @@ class Ciphertext(ABC):
         own, keys = self.relinearize(), self.keys
         elements = [self.context.rotation_element(step) for step in steps_list]
         if not self.context.parameters.special:
-            return [own._rotate(step) for step in steps_list]
+            return [own._rotate(step)._turned_by(step) for step in steps_list]
         constants = self.context.tables.key_switch(self.level)
         data = batched(own.data)
         digits = None
         results: list[Self] = []
         for step, element in zip(steps_list, elements, strict=True):
             if element == 1 or element not in keys.galois:
-                results.append(own._rotate(step))
+                results.append(own._rotate(step)._turned_by(step))
                 continue
             digits = steps.mod_up(data[:, 1], constants) if digits is None else digits
             acc = product(
                 self.context.tables, self.level, digits, keys.galois[element], data[:, 0:1]
             )
-            results.append(own._turned(steps.mod_down(acc, constants), element))
+            turned = own._turned(steps.mod_down(acc, constants), element)
+            results.append(turned._turned_by(step))
         return results
 
     def inner_sum(self, count: int) -> Self:
@@ -236,7 +284,9 @@ class Ciphertext(ABC):
                 total = block if total is None else total + block._rotate(offset)
                 offset += size
             if 2 * size > count:
-                return total  # type: ignore[return-value]  # the top bit of count is set
+                # The top bit of count is set.
+                assert total is not None
+                return replace(total, packing=self.context.whole)
             block = block + block._rotate(size)
             size *= 2
 
@@ -263,6 +313,10 @@ class Ciphertext(ABC):
         index = self.context.tables.automorphism(element)
         grown = independent(self.noise, noise.key_switch(self.context.parameters, self.level))
         return self._with(like(steps.automorphism(data, index), self.data), noise=grown)
+
+    def _turned_by(self, step: int) -> Self:
+        """What was rotated holds its values elsewhere."""
+        return replace(self, packing=self.packing.rotated(step))
 
     def _divided(self) -> Tensor:
         """The residues over the last modulus, rounded.
@@ -356,11 +410,16 @@ class Ciphertext(ABC):
             raise ParamError("batch", other.batch, f"{self.batch} ciphertexts, or one, for {op}")
         return self.evaluation or other.evaluation
 
+    def _paired(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
+        """Both with the keys of either, and what the result holds; errors where they do not fit."""
+        keys, packing = self._fits(op, other), self.packing.joined(other.packing, op)
+        assert isinstance(other, type(self))
+        a, b = (replace(own, evaluation=keys, packing=packing) for own in (self, other))
+        return a, b
+
     def _met(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
         """Both with two parts at one level, as factors of a product."""
-        keys = self._fits(op, other)
-        assert isinstance(other, type(self))
-        a, b = replace(self, evaluation=keys), replace(other, evaluation=keys)
+        a, b = self._paired(op, other)
         if self.context.automatic:
             a = a._settled()
             b = a if other is self else b._settled()

@@ -21,6 +21,7 @@ from cloakwork.fhe.ciphertext import ESTIMATE_SLACK, Ciphertext
 from cloakwork.fhe.context import Context, Levels
 from cloakwork.fhe.evaluation import CONJUGATION
 from cloakwork.fhe.noise import independent, total
+from cloakwork.fhe.packing import packing_of
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.plaintext import Plaintext
 
@@ -69,11 +70,17 @@ class CkksContext(Context):
         raise ParamError("scale_chain", "moduli below the scale", "moduli near the scale")
 
     def encode(
-        self, values: ArrayLike, *, level: int | None = None, scale: float | None = None
+        self,
+        values: ArrayLike,
+        *,
+        level: int | None = None,
+        scale: float | None = None,
+        batch: bool = False,
     ) -> Plaintext:
         """Encode real or complex values, one a slot.
 
-        Shape    [n] or [B, n], n <= N / 2 (the other slots hold 0) -> data [N, level + 1], ...
+        Shape    [n], or with batch=True [B, n], n <= N / 2 (the other slots hold 0)
+                 -> data [N, level + 1] or [B, N, level + 1]
         Scale    `scale`, by default that of the level (by hand: of the parameters)
         Noise    rounding: a slot is off by about sqrt(N / 12) / scale
 
@@ -83,11 +90,12 @@ class CkksContext(Context):
         scale = self.scale_at(level) if scale is None else scale
         if not 1.0 <= scale < inf:
             raise ScaleError("encode", "a scale of 1 or more", _log2(scale), "choose a larger one")
-        slots = embedding.checked_values(values, self.slots)
+        slots = embedding.checked_values(values, self.slots, batch)
         basis = self.tables.chain(level)
         data = embedding.encode(slots, scale, basis, basis.modulus)
         size = _log2(float(np.abs(slots).max(initial=0.0)))
-        return Plaintext(self, data, level, scale=scale, size=size)
+        packing = packing_of(values, slots, self.whole)
+        return Plaintext(self, data, level, scale=scale, size=size, packing=packing)
 
     def scale_at(self, level: int) -> float:
         """The scale of ciphertexts at a level: by hand, always the parameters'."""
@@ -112,13 +120,19 @@ class CkksContext(Context):
             key=key,
             scale=plaintext.scale,
             size=size,
+            packing=plaintext.packing or self.whole,
         )
 
     def decrypted(self, ciphertext: Ciphertext, message: Tensor) -> Plaintext:
         """The plaintext around the residues of a ciphertext's message."""
         assert isinstance(ciphertext, CkksCiphertext)
         return Plaintext(
-            self, message, ciphertext.level, scale=ciphertext.scale, size=ciphertext.size
+            self,
+            message,
+            ciphertext.level,
+            scale=ciphertext.scale,
+            size=ciphertext.size,
+            packing=ciphertext.packing,
         )
 
     def shortened(self, ciphertext: Ciphertext) -> Ciphertext:
@@ -159,7 +173,7 @@ class CkksCiphertext(Ciphertext):
         Composed from the rotations that there are keys for, a key switch each.
         Raises MissingKeyError, naming what to add, where they do not reach.
         """
-        return self._rotate(step)
+        return self._rotate(step)._turned_by(step)
 
     def conjugate(self) -> Self:
         """The complex conjugate of every slot, by one key switch."""
@@ -246,9 +260,7 @@ class CkksCiphertext(Ciphertext):
         return replace(self, scale=scale, noise=total(self.noise, off))
 
     def _alike(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
-        keys = self._fits(op, other)
-        assert isinstance(other, type(self))
-        a, b = replace(self, evaluation=keys), replace(other, evaluation=keys)
+        a, b = self._paired(op, other)
         if not self.context.automatic:
             a._same_level(op, b.level)
             a._same_scale(op, b.scale)
@@ -325,8 +337,10 @@ class CkksCiphertext(Ciphertext):
             values = _values(other, self.context.slots)
             if values is None:
                 return NotImplemented
+            values = self._laid("add", values)
+            batch = values.ndim == 2
             return self._plus_plaintext(
-                self.context.encode(values, level=self.level, scale=self.scale)
+                self.context.encode(values, level=self.level, scale=self.scale, batch=batch)
             )
         addend, size = embedding.constant(float(other), self.scale, self.basis)
         rounding = total(self.noise, -1.0)
@@ -351,9 +365,11 @@ class CkksCiphertext(Ciphertext):
         values = _values(other, self.context.slots)
         if values is None:
             return NotImplemented
+        values = self._laid("multiply", values)
         own = self._settled() if self.context.automatic else self
         own._product_scale("multiply", own.context.scale_at(own.level))
-        return own._times_plaintext(own.context.encode(values, level=own.level))
+        batch = values.ndim == 2
+        return own._times_plaintext(own.context.encode(values, level=own.level, batch=batch))
 
     def _times_number(self, number: float, integral: bool) -> Self:
         """Small integers need no scale, whole floats too; other numbers take that of the level."""
@@ -413,6 +429,7 @@ class CkksCiphertext(Ciphertext):
     def _at_level(self, op: str, plaintext: Plaintext) -> Plaintext:
         """The plaintext's limbs at this level; by hand it must be at that level."""
         self.context.check(plaintext, op)
+        self._check_packing(op, plaintext)
         if self.context.automatic and plaintext.level > self.level:
             data = plaintext.data[..., 0 : self.level + 1]
             return replace(plaintext, data=data, level=self.level)

@@ -15,6 +15,7 @@ from cloakwork.errors import KeyMismatchError, LevelError, ParamError
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.evaluation import EvaluationKeys
 from cloakwork.fhe.keys import Keys
+from cloakwork.fhe.packing import Packing
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.plaintext import Plaintext
 from cloakwork.fhe.tables import Tables
@@ -39,6 +40,26 @@ class Context(ABC):
     def slots(self) -> int:
         """Values that a plaintext holds."""
         return self.parameters.slots
+
+    @cached_property
+    def whole(self) -> Packing:
+        """A value in every slot."""
+        return self.packing(self.slots)
+
+    def packing(
+        self,
+        length: int,
+        *,
+        period: int | None = None,
+        count: int | None = None,
+        tiled: bool = False,
+    ) -> Packing:
+        """Where `length` values lie: at the start, or as said; see `fhe.Packing`.
+
+        Raises ParamError for what does not fit into the slots.
+        """
+        row = self.parameters.degree // 2
+        return Packing(self.slots, row, length, period or self.slots, count, tiled)
 
     @property
     def automatic(self) -> bool:
@@ -67,9 +88,14 @@ class Context(ABC):
 
     @abstractmethod
     def encode(
-        self, values: Any, *, level: int | None = None, scale: float | None = None
+        self,
+        values: Any,
+        *,
+        level: int | None = None,
+        scale: float | None = None,
+        batch: bool = False,
     ) -> Plaintext:
-        """Values, one a slot, as a plaintext."""
+        """Values, one a slot, as a plaintext; [B, n] only as a batch."""
 
     @abstractmethod
     def decode(self, plaintext: Plaintext) -> NDArray[Any]:
@@ -93,7 +119,7 @@ class Context(ABC):
         """The plaintext of values, or the plaintext itself if it is one of this context."""
         if not isinstance(values, Plaintext):
             return self.encode(values, **options)
-        if any(option is not None for option in options.values()):
+        if any(option not in (None, False) for option in options.values()):
             raise ParamError("plaintext", "encoded values with options", "options or a plaintext")
         self.check(values, "encrypt")
         return values

@@ -17,6 +17,7 @@ from cloakwork import arrays, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError
 from cloakwork.fhe.layout import residues
+from cloakwork.fhe.packing import check_axes
 from cloakwork.fhe.tables import Basis, Tables
 
 Slots = NDArray[np.complex128]
@@ -59,16 +60,10 @@ def embed(coefficients: NDArray[np.float64], degree: int) -> Slots:
     return np.asarray(values[..., _slot_positions(degree)])
 
 
-def checked_values(values: ArrayLike, slots: int) -> Slots:
-    """Complex [n] or [B, n], finite and no more than the slots; EncodeError otherwise."""
+def checked_values(values: ArrayLike, slots: int, batch: bool = False) -> Slots:
+    """Complex [n], or [B, n] of a batch, finite, no more than the slots; EncodeError otherwise."""
     given = np.atleast_1d(np.asarray(values, dtype=np.complex128))
-    if given.ndim > 2:
-        raise EncodeError(f"values of {given.ndim} axes; give [n] or a batch [B, n]")
-    if given.shape[-1] > slots:
-        raise EncodeError(
-            f"{given.shape[-1]} values on the last axis; there are {slots} slots: split them "
-            "over a batch"
-        )
+    check_axes(given.shape, slots, batch)
     if not np.isfinite(given).all():
         raise EncodeError("values that are not finite: NaN and infinity have no encoding")
     return given

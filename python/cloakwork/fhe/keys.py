@@ -170,10 +170,12 @@ class Keys:
         level: int | None = None,
         scale: float | None = None,
         bound: float | None = None,
+        batch: bool = False,
     ) -> Ciphertext:
         """Encrypt values, or a plaintext, with the secret.
 
-        Shape    [n], n <= slots, or a batch [B, n]; the other slots hold 0
+        Shape    [n], n <= slots; the other slots hold 0.  What `matrix.pack` laid out is known
+        batch    [B, n] values are B ciphertexts, computed on together; [B, n] without it is refused
         level    by default the highest; scale: CKKS, by default that of the level
         bound    CKKS: what estimates of precision may take |values| to stay below, by default
                  the context's; it travels with the ciphertext, so it should say nothing that the
@@ -182,11 +184,11 @@ class Keys:
 
         Raises EncodeError for values that are too many, too large or not finite.
         """
-        plaintext = self.context.plaintext(values, level=level, scale=scale)
+        plaintext = self.context.plaintext(values, level=level, scale=scale, batch=batch)
         basis = self.context.tables.chain(plaintext.level)
-        parameters, batch = self.context.parameters, tuple(plaintext.data.shape[:-2])
+        parameters, lead = self.context.parameters, tuple(plaintext.data.shape[:-2])
         data, seed = secret_encryption(
-            basis, plaintext.data, self._at(plaintext.level), parameters.plain_modulus or 1, batch
+            basis, plaintext.data, self._at(plaintext.level), parameters.plain_modulus or 1, lead
         )
         fresh = noise.fresh_secret(parameters)
         made = self.context.ciphertext(plaintext, data, self.key, fresh, bound)

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log2
 from typing import Any, TypeVar, cast
 
@@ -30,6 +31,7 @@ from cloakwork.fhe.diagonals import Diagonals, Layout
 from cloakwork.fhe.encoded import encoded_integers, encoded_values
 from cloakwork.fhe.hoisting import hoisted_sums, plain_sums
 from cloakwork.fhe.noise import independent, total
+from cloakwork.fhe.packing import PackedSlots, Packing
 
 _Some = TypeVar("_Some", bound=Ciphertext)
 
@@ -45,6 +47,9 @@ class Matrix:
                       The result is tiled again
 
     `pack` lays vectors out so, `unpack` reads results.  BGV's two rows are treated alike.
+    Ciphertexts know how they are packed: `matrix @ x + bias` adds the bias to every vector, and
+    what another matrix wants otherwise is refused.  Matrices that follow each other take one
+    `period`, the largest of theirs.
 
     By diagonals in baby and giant steps, with double hoisting where there are special moduli
     (Bossuat, Mouchet, Troncoso-Pastoriza and Hubaux, ePrint 2020/1203): baby steps share their
@@ -52,6 +57,7 @@ class Matrix:
     giant step.  Diagonals of zeros cost nothing.
 
     rotations    steps that `context.keygen` is to make keys for
+    period       a larger one, for matrices that follow each other
     baby_steps   rotations between giant steps, by default what is cheapest
 
     It is encoded once a level, when that level is first met, and kept: 8 N (level + 1 + special)
@@ -67,6 +73,7 @@ class Matrix:
         values: ArrayLike,
         *,
         layout: Layout = "blocks",
+        period: int | None = None,
         baby_steps: int | None = None,
     ) -> None:
         if layout not in ("blocks", "tiled"):
@@ -74,8 +81,7 @@ class Matrix:
         self.context = context
         row = context.parameters.degree // 2
         matrix = _checked(context, values, row)
-        period = 1 << (max(matrix.shape) - 1).bit_length()
-        self._diagonals = Diagonals(matrix, row, period, layout)
+        self._diagonals = Diagonals(matrix, row, _period(matrix, row, period), layout)
         self._steps = diagonals.best_steps(self._diagonals.offsets(), row, baby_steps)
         self._encoded: dict[int, tuple[Tensor, ...]] = {}
 
@@ -102,26 +108,62 @@ class Matrix:
         steps = {step % row for step in self._steps.rotations} - {0}
         return sorted(step - row if step > row // 2 else step for step in steps)
 
-    def pack(self, vectors: ArrayLike) -> NDArray[Any]:
-        """[n] or [count, n] vectors -> slots to encrypt.
+    @property
+    def packing(self) -> Packing:
+        """How it wants its vectors: as many as there are blocks; tiled, one for all."""
+        tiled = self._diagonals.layout == "tiled"
+        count = None if tiled else self._vectors
+        return self.context.packing(self.shape[1], period=self.period, count=count, tiled=tiled)
+
+    def pack(self, vectors: ArrayLike) -> PackedSlots:
+        """[n] or [count, n] vectors, or [B, count, n] for a batch -> slots to encrypt.
 
         "blocks" takes as many as there are blocks, "tiled" one, or one a row of slots.
         """
         given = np.asarray(vectors)
-        rows, width = np.atleast_2d(given), self.shape[1]
-        count, room = len(rows), self._vectors
-        if rows.ndim != 2 or rows.shape[1] != width or not 1 <= count <= room:
+        width, room = self.shape[1], self._vectors
+        count = 1 if given.ndim == 1 else given.shape[-2] if given.ndim in (2, 3) else 0
+        if given.shape[-1:] != (width,) or not 1 <= count <= room:
             raise EncodeError(
                 f"vectors of shape {given.shape}; expected [{width}] or [count, {width}], count "
-                f"from 1 to {room}: more go to another ciphertext"
+                f"from 1 to {room}: more go to another ciphertext, [B, count, {width}] of a batch"
             )
-        blocks = np.zeros((count, self.period), dtype=given.dtype)
-        blocks[:, :width] = rows
-        if self._diagonals.layout == "blocks":
-            return blocks.reshape(-1)
-        row, lines = self._diagonals.row, self.context.slots // self._diagonals.row
-        tiled = np.tile(blocks, (1, row // self.period))
-        return np.broadcast_to(tiled, (lines, row)).reshape(-1) if count == 1 else tiled.reshape(-1)
+        packing = self._packing_of(count if given.ndim > 1 else None)
+        if packing.count is None and given.ndim > 1:
+            given = given[..., 0, :]
+        return PackedSlots.of(packing.placed(given, "pack"), packing)
+
+    def _packing_of(self, count: int | None) -> Packing:
+        """Of so many vectors; None: one, without an axis for it."""
+        if self._diagonals.layout == "tiled":
+            return replace(self.packing, count=None if count == 1 else count)
+        if count is None:
+            return self.context.packing(self.shape[1])
+        return replace(self.packing, count=count)
+
+    def _result(self, held: Packing) -> Packing:
+        """How results lie; ParamError for vectors that do not lie as the matrix wants them."""
+        width, period, tiled = self.shape[1], self.period, self._diagonals.layout == "tiled"
+        alone = held.period == held.slots and not held.tiled and not tiled
+        repeated = held.tiled and period % held.period == 0
+        blocks = not (held.tiled or tiled) and held.period == period
+        if held.length != width or not (alone or repeated or blocks):
+            raise ParamError("packing", f"{held} for {self!r}", self._wanted(held))
+        if alone:
+            return self.context.packing(self.shape[0])
+        return replace(held, length=self.shape[0], period=period)
+
+    def _wanted(self, held: Packing) -> str:
+        where = (
+            f"repeated every {self.period} slots"
+            if self._diagonals.layout == "tiled"
+            else (f"alone, or one every {self.period} slots")
+        )
+        hint = "encrypt(matrix.pack(vectors))"
+        if held.length == self.shape[1] and held.period not in (self.period, held.slots):
+            largest = max(self.period, held.period)
+            hint = f"make the matrices with period={largest}"
+        return f"vectors of {self.shape[1]}, {where}: {hint}, or x.with_packing(...) if they lie so"
 
     def unpack(self, slots: ArrayLike) -> NDArray[Any]:
         """Slots [slots] of a result -> [count, m]: a vector a block, or if tiled, a row."""
@@ -144,12 +186,15 @@ class Matrix:
         Level    stays; under CKKS the scale is that of a product, as after `*`: `rescale` follows
         Noise    the input's times the largest sum of |entries| of a row, and rounding
 
-        Raises MissingKeyError, naming the rotations, LevelError, NoiseError, before any work.
+        Raises ParamError for vectors packed otherwise, MissingKeyError, naming the rotations,
+        LevelError, NoiseError, before any work.
         """
         if not isinstance(ciphertext, Ciphertext):
             return NotImplemented
         self.context.check(ciphertext, "matrix @ ciphertext")
+        packing = self._result(ciphertext.packing)
         self._check_keys(ciphertext)
+        ciphertext = replace(ciphertext, packing=packing)
         if isinstance(ciphertext, CkksCiphertext):
             return cast("_Some", self._times_ckks(ciphertext))
         assert isinstance(ciphertext, BgvCiphertext)
@@ -240,13 +285,23 @@ class Matrix:
         return f"Matrix({height} x {width}, diagonals={self.diagonals}, rotations={self.rotations})"
 
 
+def _period(matrix: NDArray[Any], row: int, asked: int | None) -> int:
+    """The least power of two that holds rows and columns, or that asked for."""
+    least = 1 << int(max(matrix.shape) - 1).bit_length()
+    if asked is None:
+        return least
+    if not least <= asked <= row or asked & (asked - 1):
+        raise ParamError("period", asked, f"a power of two from {least} to {row}")
+    return asked
+
+
 def _checked(context: CkksContext | BgvContext, values: ArrayLike, row: int) -> NDArray[Any]:
     """The matrix as complex numbers, or integers mod t; EncodeError for what is none."""
     given = np.asarray(values)
     if given.ndim != 2 or 0 in given.shape or max(given.shape) > row:
         raise EncodeError(f"a matrix of shape {given.shape}; expected [m, n], each from 1 to {row}")
     if isinstance(context, BgvContext):
-        integers = checked_integers(given, given.shape[1])
+        integers = checked_integers(given, given.shape[1], batch=True)
         t = context.plain_modulus
         return (integers + t // 2) % t - t // 2
     matrix = np.asarray(given, dtype=np.complex128)

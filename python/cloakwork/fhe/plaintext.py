@@ -9,6 +9,7 @@ from cloakwork._core import Tensor
 
 if TYPE_CHECKING:
     from cloakwork.fhe.context import Context
+    from cloakwork.fhe.packing import Packing
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +20,7 @@ class Plaintext:
     scale    CKKS: the polynomial is about scale times the values; BGV: 1
     factor   BGV: the polynomial is factor times the values, mod t; CKKS: 1
     size     log2 of what the absolute values of the slots, or BGV's embedding, reach
+    packing  where the values lie; None: a value in every slot
     """
 
     context: Context
@@ -27,6 +29,7 @@ class Plaintext:
     scale: float = 1.0
     factor: int = 1
     size: float = 0.0
+    packing: Packing | None = None
 
     def __repr__(self) -> str:
         return f"Plaintext(shape={self.data.shape}, level={self.level})"

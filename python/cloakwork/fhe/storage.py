@@ -26,6 +26,7 @@ from cloakwork.fhe.container import Contents, PathLike, load, save
 from cloakwork.fhe.context import Context, Levels
 from cloakwork.fhe.evaluation import EvaluationKeys
 from cloakwork.fhe.layout import part
+from cloakwork.fhe.packing import Packing
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.public import PublicKey, expanded_encryption
 from cloakwork.fhe.samplers import SEED_BYTES, wiped
@@ -56,7 +57,7 @@ def save_ciphertext(path: PathLike, ciphertext: Ciphertext) -> None:
     """Write a ciphertext; fresh ones of the secret as their first half and a seed."""
     fields: dict[str, Any] = _common(ciphertext.context, ciphertext.key)
     fields |= {"level": ciphertext.level, "noise": ciphertext.noise, "parts": ciphertext.parts}
-    fields["batch"] = ciphertext.batch
+    fields |= {"batch": ciphertext.batch, "packing": _packing_fields(ciphertext.packing)}
     if isinstance(ciphertext, CkksCiphertext):
         fields |= {"scale": ciphertext.scale.hex(), "size": ciphertext.size}
     else:
@@ -210,6 +211,7 @@ def _ciphertext(contents: Contents, context: Context) -> Ciphertext:
         "noise": _estimate(contents, "noise"),
         "key": contents.field("key", str),
         "seed": seed,
+        "packing": _packing(contents, context),
     }
     if isinstance(context, BgvContext):
         factor = contents.field("factor", int)
@@ -220,6 +222,25 @@ def _ciphertext(contents: Contents, context: Context) -> Ciphertext:
     if not 0 < scale < inf:
         raise contents.wrong("scale", "a positive number", str(scale))
     return CkksCiphertext(**common, scale=scale, size=_estimate(contents, "size"))
+
+
+def _packing_fields(packing: Packing) -> dict[str, Any]:
+    """What a file says of it; the slots are the parameters'."""
+    names = ("length", "period", "count", "tiled")
+    return {name: getattr(packing, name) for name in names}
+
+
+def _packing(contents: Contents, context: Context) -> Packing:
+    """What a ciphertext holds: all of its slots where a file does not say."""
+    if "packing" not in contents.fields:
+        return context.whole
+    given: dict[str, Any] = contents.field("packing", dict)
+    whole = _packing_fields(context.whole)
+    counts = [given.get("length"), given.get("period"), given.get("count") or 1]
+    numbers = all(isinstance(value, int) for value in counts)
+    if given.keys() != whole.keys() or not numbers or not isinstance(given["tiled"], bool):
+        raise contents.wrong("packing", ", ".join(whole), repr(given))
+    return context.packing(**given)
 
 
 def _estimate(contents: Contents, name: str) -> float:
