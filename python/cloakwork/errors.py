@@ -103,6 +103,17 @@ class KeyMismatchError(CloakworkError, ValueError):
         return f"{self.op}: expected {self.what} {expected}..., got {got}...; {self.hint}"
 
 
+class EncryptedValueError(CloakworkError, TypeError):
+    """An operation that encrypted values do not have; `hint` names what there is instead."""
+
+    def __init__(self, op: str, hint: str) -> None:
+        super().__init__(op, hint)
+        self.op, self.hint = op, hint
+
+    def __str__(self) -> str:
+        return f"{self.op}, with an encrypted x: {self.hint}"
+
+
 class ModelError(CloakworkError, ValueError):
     """A model file is not one that can be run encrypted."""
 

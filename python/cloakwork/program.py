@@ -150,7 +150,7 @@ def trace(function: Callable[..., Any], *examples: Value) -> Program:
     core = _core.trace(recorded, given)
     # Their tensors were the trace's.
     nothing = ops.empty((), _core.int64)
-    left = [carrier and carrier.carrying(nothing) for carrier in results]
+    left = [None if carrier is None else carrier.carrying(nothing) for carrier in results]
     kept = [
         example if isinstance(example, Carrier) else tensor
         for example, tensor in zip(examples, given, strict=True)

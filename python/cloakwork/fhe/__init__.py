@@ -26,6 +26,7 @@ from cloakwork.fhe.schemes import bgv, ckks
 from cloakwork.fhe.security import modulus_log2_limit
 from cloakwork.fhe.slots import from_library, to_library
 from cloakwork.fhe.storage import load_any as load
+from cloakwork.fhe.streams import from_bytes
 
 __all__ = [
     "ERROR_SIGMA",
@@ -46,6 +47,7 @@ __all__ = [
     "bgv",
     "chebyshev",
     "ckks",
+    "from_bytes",
     "from_library",
     "load",
     "modulus_log2_limit",

@@ -34,6 +34,11 @@ class BgvContext(Context):
         super().__init__(parameters, levels)
         self.batching = batching.Batching(parameters.degree, parameters.plain_modulus)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from cloakwork.fhe.schemes import context_of
+
+        return context_of, (self.parameters, self.levels)
+
     @property
     def plain_modulus(self) -> int:
         """T: slots are integers mod t."""

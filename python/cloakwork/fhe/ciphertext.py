@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import log2
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,13 @@ from cloakwork.errors import (
     MissingKeyError,
     ParamError,
 )
-from cloakwork.fhe import noise, steps
+from cloakwork.fhe import everyday, noise, steps
 from cloakwork.fhe.evaluation import EvaluationKeys
 from cloakwork.fhe.layout import batched, like, limb_range, parts, residues
 from cloakwork.fhe.noise import independent
 from cloakwork.fhe.packing import Packing
+from cloakwork.fhe.refusals import Refusals, refuse_indices
+from cloakwork.fhe.streams import bytes_of, made_of, pickled
 from cloakwork.fhe.switching import product, relinearized, switched
 from cloakwork.fhe.tables import Basis
 
@@ -46,7 +48,7 @@ def _number(other: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Ciphertext(ABC):
+class Ciphertext(Refusals, ABC):
     """(c0, c1, ...) with c0 + c1 s + ... = message + noise mod q_0 ... q_level, or a batch.
 
     data         int64 [parts, N, level + 1] or [B, parts, N, level + 1], canonical residues in
@@ -69,9 +71,6 @@ class Ciphertext(ABC):
     packing: Packing
     evaluation: EvaluationKeys | None = None
     seed: bytes | None = None
-
-    # NumPy's arrays leave operators to the ciphertexts that they meet.
-    __array_ufunc__ = None
 
     @property
     def parts(self) -> int:
@@ -175,11 +174,23 @@ class Ciphertext(ABC):
         """The same ciphertext around other residues."""
         return replace(self, data=tensor, seed=None)
 
-    def save(self, path: PathLike) -> None:
-        """Write it to a file; `fhe.load` reads it."""
+    def save(self, path: PathLike | BinaryIO) -> None:
+        """Write it to a file, by its path or open; `fhe.load` reads it."""
         from cloakwork.fhe.storage import save_ciphertext
 
         save_ciphertext(path, self)
+
+    def to_bytes(self) -> bytes:
+        """What `save` writes; pickles hold the same, without evaluation keys (`using`)."""
+        return bytes_of(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, insecure: bool = False) -> Self:
+        """Undo `to_bytes`; errors as of `fhe.load`."""
+        return made_of(cls, data, insecure)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickled(self)
 
     def coefficient_noise(self) -> float:
         """log2 of what the noise of every coefficient stays below, but with a chance of 2^-15."""
@@ -222,6 +233,51 @@ class Ciphertext(ABC):
         return result
 
     __rmul__ = __mul__
+
+    def __pos__(self) -> Self:
+        return self
+
+    def __pow__(self, exponent: object) -> Self:
+        """To a whole number from 0 on, in as few levels as there can be: ceil(log2 exponent)."""
+        return everyday.power(self, exponent)
+
+    def __truediv__(self, divisor: Any) -> Self:
+        """Over a number or an array of numbers, under CKKS; ZeroDivisionError for 0."""
+        return everyday.quotient(self, divisor, exact=self.context.parameters.scheme == "bgv")
+
+    def sum(self, axis: int | tuple[int, ...] | None = None) -> Self:
+        """The sum along axes of `shape`, by default all.
+
+        That of slots stands in the first slot of each vector, so that its axis stays, 1 long; the
+        ciphertexts of a batch are added.  Takes about log2(n) rotations, which keys for powers of
+        two are for.
+        """
+        return everyday.summed(self, axis)
+
+    def __getitem__(self, key: int | slice) -> Self:
+        """Ciphertexts of a batch: one, or a batch of some."""
+        return everyday.picked(self, key)
+
+    def __len__(self) -> int:
+        return refuse_indices() if self.batch is None else self.batch
+
+    def __iter__(self) -> Iterator[Self]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """NumPy's arrays leave operators to the ciphertexts that they meet."""
+        return everyday.numpy_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        return everyday.numpy_function(function, args, options)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
 
     def square(self) -> Self:
         """`self * self`, with one product fewer."""
@@ -276,18 +332,22 @@ class Ciphertext(ABC):
         row = self.context.parameters.degree // 2
         if not 1 <= count <= row:
             raise ParamError("count", count, f"1 to {row} slots of a row")
+        return replace(self.strided_sum(count, 1), packing=self.context.whole)
+
+    def strided_sum(self, count: int, stride: int) -> Self:
+        """The same of slots that are `stride` apart; what it holds is taken to stay."""
         block, size = self.relinearize(), 1
         total: Self | None = None
         offset = 0
         while True:
             if count & size:
-                total = block if total is None else total + block._rotate(offset)
+                total = block if total is None else total + block._rotate(offset * stride)
                 offset += size
             if 2 * size > count:
                 # The top bit of count is set.
                 assert total is not None
-                return replace(total, packing=self.context.whole)
-            block = block + block._rotate(size)
+                return total
+            block = block + block._rotate(size * stride)
             size *= 2
 
     def _rotate(self, step: int) -> Self:

@@ -46,6 +46,11 @@ class CkksContext(Context):
         self.scales = self._scales()
         self.lowest = self._lowest() if self.automatic else 0
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from cloakwork.fhe.schemes import context_of
+
+        return context_of, (self.parameters, self.levels, self.bound)
+
     def _scales(self) -> tuple[float, ...]:
         """The scale of each level: that of fresh ciphertexts at the top, then scale^2 / q."""
         scales = [self.parameters.scale]

@@ -21,12 +21,12 @@ from json import dumps, loads
 from math import prod
 from pathlib import Path
 from tempfile import mkstemp
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.errors import LoadError
+from cloakwork.errors import LoadError, ParamError
 
 VERSION = 1
 _MAGIC = b"CWFHE"
@@ -76,14 +76,24 @@ class Contents:
 
 
 def save(
-    path: PathLike,
+    path: PathLike | BinaryIO,
     kind: str,
     fields: Mapping[str, Any],
     tensors: Mapping[str, NDArray[Any]],
     *,
     private: bool = False,
 ) -> None:
-    """Write a file whole, by a temporary one beside it and a rename; `private`: for its owner."""
+    """Write a file whole, by a temporary one beside it and a rename; `private`: for its owner.
+
+    What is open for writing in binary gets the same bytes, where they are not private.
+    """
+    if not isinstance(path, str | os.PathLike) and (private or not hasattr(path, "write")):
+        wanted = (
+            "its path: a secret goes to a file of its owner's alone"
+            if private
+            else ("a path, or a file that is open in binary")
+        )
+        raise ParamError("path", repr(path), wanted)
     words = {name: _word_bytes(array) for name, array in tensors.items()}
     header = dumps(
         {
@@ -102,7 +112,12 @@ def save(
     checksum = blake2b(digest_size=_CHECKSUM_BYTES)
     for piece in pieces:
         checksum.update(piece)
-    _write(Path(path), [*pieces, checksum.digest()], 0o600 if private else 0o644)
+    pieces.append(checksum.digest())
+    if isinstance(path, str | os.PathLike):
+        _write(Path(path), pieces, 0o600 if private else 0o644)
+        return
+    for piece in pieces:
+        path.write(piece)
 
 
 def _word_bytes(array: NDArray[Any]) -> int:
@@ -127,15 +142,39 @@ def _write(path: Path, pieces: list[bytes], mode: int) -> None:
         raise
 
 
-def load(path: PathLike) -> Contents:
-    """Read and check a file; LoadError where it is not whole, or none of this version."""
-    path = Path(path)
+def load(path: PathLike | BinaryIO) -> Contents:
+    """Read and check a file, by its path or open in binary.
+
+    Raises LoadError where it is not whole, or none of this version.
+    """
+    name, memory, permissions = _read(path)
+    return replace(_checked(name, memory), permissions=permissions)
+
+
+def _read(source: PathLike | BinaryIO) -> tuple[Path, bytes, int | None]:
+    """What to call it, its bytes, and who may read it, if it is a file."""
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        try:
+            with path.open("rb") as file:
+                return path, file.read(), _permissions(file)
+        except OSError as error:
+            raise LoadError(f"{path}: cannot be read: {error.strerror}") from error
+    path = Path(str(getattr(source, "name", "") or type(source).__name__))
+    memory = source.read() if hasattr(source, "read") else None
+    if not isinstance(memory, bytes):
+        raise LoadError(f"{path}: expected a path, or a file that is open for reading in binary")
+    return path, memory, _permissions(source)
+
+
+def _permissions(file: BinaryIO) -> int | None:
     try:
-        with path.open("rb") as file:
-            permissions = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-            memory = file.read()
-    except OSError as error:
-        raise LoadError(f"{path}: cannot be read: {error.strerror}") from error
+        return stat.S_IMODE(os.fstat(file.fileno()).st_mode) if os.name == "posix" else None
+    except (AttributeError, OSError):
+        return None
+
+
+def _checked(path: Path, memory: bytes) -> Contents:
     if memory[: len(_MAGIC)] != _MAGIC or len(memory) < _HEADER_BYTES + _CHECKSUM_BYTES:
         raise LoadError(f"{path}: expected a file of keys or ciphertexts, which begins with CWFHE")
     version = int.from_bytes(memory[5:7], "little")
@@ -144,7 +183,7 @@ def load(path: PathLike) -> Contents:
     body, checksum = memory[:-_CHECKSUM_BYTES], memory[-_CHECKSUM_BYTES:]
     if blake2b(body, digest_size=_CHECKSUM_BYTES).digest() != checksum:
         raise LoadError(f"{path}: the checksum differs: the file is truncated or altered")
-    return replace(_parsed(path, body), permissions=permissions if os.name == "posix" else None)
+    return _parsed(path, body)
 
 
 def _parsed(path: Path, body: bytes) -> Contents:

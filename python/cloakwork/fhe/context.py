@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -14,6 +13,7 @@ from cloakwork._core import Tensor
 from cloakwork.errors import KeyMismatchError, LevelError, ParamError
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.evaluation import EvaluationKeys
+from cloakwork.fhe.everyday import Rotations
 from cloakwork.fhe.keys import Keys
 from cloakwork.fhe.packing import Packing
 from cloakwork.fhe.parameters import Parameters
@@ -72,7 +72,7 @@ class Context(ABC):
 
     def keygen(
         self,
-        rotations: Sequence[int] = (),
+        rotations: Rotations = (),
         *,
         conjugation: bool = True,
         relinearization: bool = True,
@@ -80,11 +80,15 @@ class Context(ABC):
         """A fresh secret with its public key and keys for products, rotations and conjugation.
 
         rotations   steps to the left; every sum of them can be rotated by as well, a key switch
-                    for each: powers of two reach all
+                    for each; "all": powers of two, which reach every step
         """
         keys = Keys(self)
         keys.add(rotations, conjugation=conjugation, relinearization=relinearization)
         return keys
+
+    @abstractmethod
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle holds the parameters, and makes the tables again."""
 
     @abstractmethod
     def encode(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import MissingKeyError
+from cloakwork.fhe.streams import bytes_of, made_of, pickled
 from cloakwork.fhe.switching import SwitchingKey
 
 if TYPE_CHECKING:
@@ -113,13 +114,25 @@ class EvaluationKeys:
         keys += [self.relinearization] if self.relinearization else []
         return sum(key.size_bytes for key in keys)
 
-    def save(self, path: PathLike) -> None:
-        """Write it to a file; `fhe.load` reads it."""
+    def save(self, path: PathLike | BinaryIO) -> None:
+        """Write it to a file, by its path or open; `fhe.load` reads it."""
         from cloakwork.fhe.storage import save_evaluation
 
         save_evaluation(path, self)
 
-    def load(self, path: PathLike) -> Ciphertext:
+    def to_bytes(self) -> bytes:
+        """What `save` writes; pickles hold the same."""
+        return bytes_of(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, insecure: bool = False) -> Self:
+        """Undo `to_bytes`; errors as of `fhe.load`."""
+        return made_of(cls, data, insecure)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickled(self)
+
+    def load(self, path: PathLike | BinaryIO) -> Ciphertext:
         """Read a ciphertext, to compute on it with these keys.
 
         Raises LoadError for a file that is not whole or holds none, KeyMismatchError for a

@@ -6,7 +6,6 @@ copies, pickles or traces one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -18,6 +17,7 @@ from cloakwork._core import Tensor
 from cloakwork.errors import KeyMismatchError, MissingKeyError, ParamError
 from cloakwork.fhe import noise, secrets, steps
 from cloakwork.fhe.evaluation import CONJUGATION, EvaluationKeys
+from cloakwork.fhe.everyday import Rotations, steps_to_add
 from cloakwork.fhe.flooding import flood
 from cloakwork.fhe.layout import limb_range, part, residues
 from cloakwork.fhe.plaintext import Plaintext
@@ -99,17 +99,18 @@ class Keys:
 
     def add(
         self,
-        rotations: Sequence[int] = (),
+        rotations: Rotations = (),
         *,
         conjugation: bool = False,
         relinearization: bool = False,
     ) -> EvaluationKeys:
-        """Make more evaluation keys; `evaluation` has the old ones and these.
+        """Make more evaluation keys, as `keygen` does; `evaluation` has the old ones and these.
 
         Ciphertexts hold the evaluation keys of their time: `Ciphertext.using` gives them others.
         """
         row = self.context.parameters.degree // 2
-        elements = [self.context.rotation_element(step) for step in rotations if step % row]
+        wanted = steps_to_add(rotations, row)
+        elements = [self.context.rotation_element(step) for step in wanted if step % row]
         elements += [self.context.element(CONJUGATION)] if conjugation else []
         galois = dict(self.evaluation.galois)
         for element in elements:

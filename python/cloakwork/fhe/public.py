@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.fhe import noise
 from cloakwork.fhe.layout import limb_range, part, residues
 from cloakwork.fhe.samplers import error, fresh_seed, ternary, uniform, wiped
+from cloakwork.fhe.streams import bytes_of, made_of, pickled
 from cloakwork.fhe.tables import Basis, frozen
 
 if TYPE_CHECKING:
@@ -57,11 +58,23 @@ class PublicKey:
         ops.modsum(body, plaintext.data, basis.q, out=body)
         return data
 
-    def save(self, path: PathLike) -> None:
-        """Write it to a file; `fhe.load` reads it."""
+    def save(self, path: PathLike | BinaryIO) -> None:
+        """Write it to a file, by its path or open; `fhe.load` reads it."""
         from cloakwork.fhe.storage import save_public
 
         save_public(path, self)
+
+    def to_bytes(self) -> bytes:
+        """What `save` writes; pickles hold the same."""
+        return bytes_of(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, insecure: bool = False) -> Self:
+        """Undo `to_bytes`; errors as of `fhe.load`."""
+        return made_of(cls, data, insecure)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickled(self)
 
     def __repr__(self) -> str:
         return f"PublicKey(degree={self.context.parameters.degree}, key={self.key[:8]})"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from math import inf, log2, prod
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,7 @@ def limbs_last(array: Array) -> Tensor:
     return arrays.asarray(np.ascontiguousarray(array)).moveaxis(-1, -2)
 
 
-def save_ciphertext(path: PathLike, ciphertext: Ciphertext) -> None:
+def save_ciphertext(path: PathLike | BinaryIO, ciphertext: Ciphertext) -> None:
     """Write a ciphertext; fresh ones of the secret as their first half and a seed."""
     fields: dict[str, Any] = _common(ciphertext.context, ciphertext.key)
     fields |= {"level": ciphertext.level, "noise": ciphertext.noise, "parts": ciphertext.parts}
@@ -70,13 +70,13 @@ def save_ciphertext(path: PathLike, ciphertext: Ciphertext) -> None:
     save(path, "ciphertext", fields, {"data": limbs_first(data)})
 
 
-def save_public(path: PathLike, public: PublicKey) -> None:
+def save_public(path: PathLike | BinaryIO, public: PublicKey) -> None:
     """Write a public key: its first half and a seed."""
     fields = _common(public.context, public.key) | {"seed": public.seed.hex()}
     save(path, "public key", fields, {"data": limbs_first(public.data[0])})
 
 
-def save_evaluation(path: PathLike, evaluation: EvaluationKeys) -> None:
+def save_evaluation(path: PathLike | BinaryIO, evaluation: EvaluationKeys) -> None:
     """Write evaluation keys: of each its first half and a seed."""
     named: dict[str, SwitchingKey] = {str(g): key for g, key in evaluation.galois.items()}
     if evaluation.relinearization is not None:
@@ -84,7 +84,7 @@ def save_evaluation(path: PathLike, evaluation: EvaluationKeys) -> None:
     fields = _common(evaluation.context, evaluation.key)
     fields["seeds"] = {name: key.seed.hex() for name, key in named.items()}
     tables = evaluation.context.tables
-    bodies = {name: limbs_first(halves(tables, key.data)[0]) for name, key in named.items()}
+    bodies = {name: limbs_first(halves(tables, key.data)[0]) for name, key in sorted(named.items())}
     save(path, "evaluation keys", fields, bodies)
 
 
@@ -96,7 +96,9 @@ def save_secret(path: PathLike, keys: Keys) -> None:
         save(path, "secret key", fields, tensors, private=True)
 
 
-def load_any(path: PathLike, *, expect: str | None = None, insecure: bool = False) -> Any:
+def load_any(
+    path: PathLike | BinaryIO, *, expect: str | None = None, insecure: bool = False
+) -> Any:
     """What a file holds: Ciphertext, PublicKey, EvaluationKeys, or Keys from a secret key.
 
     expect     the kind that it must be: "ciphertext", "public key", "evaluation keys" or
@@ -139,7 +141,7 @@ def _check_owner_alone(contents: Contents) -> None:
     )
 
 
-def load_ciphertext(path: PathLike, evaluation: EvaluationKeys) -> Ciphertext:
+def load_ciphertext(path: PathLike | BinaryIO, evaluation: EvaluationKeys) -> Ciphertext:
     """A ciphertext of a file, to be computed on with these keys, of whatever security they are.
 
     Raises LoadError as `load`, KeyMismatchError for a ciphertext of other parameters or another

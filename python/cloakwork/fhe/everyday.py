@@ -1,0 +1,198 @@
+"""Powers, quotients, sums and elements of ciphertexts, in the words of Python and NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from numbers import Complex, Integral, Real
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+
+import numpy as np
+
+from cloakwork._core import Tensor
+from cloakwork.errors import AxisError, ParamError, TensorIndexError
+from cloakwork.fhe.refusals import (
+    refuse,
+    refuse_function,
+    refuse_indices,
+    refuse_power,
+    refuse_quotient,
+)
+
+if TYPE_CHECKING:
+    from cloakwork.fhe.ciphertext import Ciphertext
+
+Some = TypeVar("Some", bound="Ciphertext")
+Rotations = Sequence[int] | Literal["all"]
+Axes = int | tuple[int, ...] | None
+
+
+def power(x: Some, exponent: object) -> Some:
+    """X to a whole number from 0 on, ceil(log2 exponent) products deep, the fewest there are."""
+    if not isinstance(exponent, int | np.integer | float) or exponent < 0:
+        refuse_power(exponent)
+    number = int(exponent) if float(exponent).is_integer() else refuse_power(exponent)
+    if number == 0:
+        return x * 0 + 1
+    if not x.context.automatic and number > 2:
+        from cloakwork.fhe.polynomial import Polynomial
+
+        return cast("Some", Polynomial([0] * number + [1])(cast("Any", x)))
+    powers = {1: x}
+    return _power(powers, number)
+
+
+def _power(powers: dict[int, Some], number: int) -> Some:
+    """The largest power of two below it times the rest, which is no deeper."""
+    if number not in powers:
+        high = 1 << (number - 1).bit_length() - 1
+        low = number - high
+        a = _power(powers, high)
+        powers[number] = a.square() if low == high else a * _power(powers, low)
+    return powers[number]
+
+
+def quotient(x: Some, divisor: Any, exact: bool) -> Some:
+    """X over a number, or over an array of them that fits what it holds."""
+    known = isinstance(divisor, Complex | np.ndarray | Tensor | list | tuple)
+    if exact or not known:
+        refuse_quotient(exact)
+    numbers = np.asarray(divisor)
+    if numbers.dtype.kind not in "iufcb":
+        refuse_quotient(exact)
+    if not numbers.all():
+        raise ZeroDivisionError("x / y: a divisor is 0")
+    inverse = 1 / numbers
+    return x * (inverse.item() if inverse.ndim == 0 else inverse)
+
+
+def picked(x: Some, key: Any) -> Some:
+    """The ciphertexts of a batch that an index or a slice names."""
+    if x.batch is None:
+        refuse_indices()
+    if isinstance(key, slice):
+        count = len(range(*key.indices(x.batch)))
+        if count == 0:
+            raise TensorIndexError(f"{key}: none of {x.batch} ciphertexts")
+        return x._with(x.data[key])
+    if not isinstance(key, int | np.integer):
+        raise TensorIndexError(f"{key!r}: a batch takes an integer or a slice; see x.rotate")
+    if not -x.batch <= key < x.batch:
+        raise TensorIndexError(f"{key}: a batch of {x.batch} ciphertexts")
+    return x._with(x.data[int(key)])
+
+
+def summed(x: Some, axis: Axes) -> Some:
+    """Sums along axes of `x.shape`; along those of slots the first holds it, and the axis stays."""
+    rank = len(x.shape)
+    given: Any = range(rank) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    for own in given:
+        if not isinstance(own, int | np.integer) or not -rank <= own < rank:
+            raise AxisError("axis", own, f"one of x.shape = {x.shape}")
+    axes = sorted({int(own) % rank for own in given}, reverse=True)
+    for own in axes:
+        if x.batch is not None and own == 0:
+            x = _added(x)
+        elif own == rank - 1:
+            x = _along_slots(x)
+        else:
+            x = _along_vectors(x)
+    return x
+
+
+def _added(x: Some) -> Some:
+    """The sum of the ciphertexts of a batch, by halves."""
+    assert x.batch is not None
+    half, odd = divmod(x.batch, 2)
+    if half == 0:
+        return x[0]
+    pairs = _added(x[:half] + x[half : 2 * half])
+    return pairs + x[2 * half] if odd else pairs
+
+
+def _along_slots(x: Some) -> Some:
+    """The first slot of each vector is its sum."""
+    held = x.packing
+    found = _over_rows(x, held.length, 1)
+    return replace(found, packing=held.first())
+
+
+def _along_vectors(x: Some) -> Some:
+    """The first vector is the sum of all."""
+    held = x.packing
+    assert held.count is not None
+    if held.tiled:
+        turned = x.rotate_columns()  # type: ignore[attr-defined]  # BGV alone has two rows
+        both: Some = x + replace(turned, packing=held)
+        return replace(both, packing=replace(held, count=None))
+    found = _over_rows(x, held.count, held.period)
+    return replace(found, packing=x.context.packing(held.length))
+
+
+def _over_rows(x: Some, count: int, stride: int) -> Some:
+    """Slots j, j + stride, ... summed, `count` of them; BGV's go on in the second row."""
+    inside = x.packing.row // stride
+    first = x.strided_sum(min(count, inside), stride)
+    if count <= inside:
+        return first
+    second = first if count == 2 * inside else x.strided_sum(count - inside, stride)
+    turned: Some = second.rotate_columns()  # type: ignore[attr-defined]
+    whole = x.context.whole
+    return replace(first, packing=whole) + replace(turned, packing=whole)
+
+
+_ARITHMETIC: dict[str, tuple[str, str]] = {
+    "add": ("__add__", "__radd__"), "subtract": ("__sub__", "__rsub__"),
+    "multiply": ("__mul__", "__rmul__"), "true_divide": ("__truediv__", "__rtruediv__"),
+    "divide": ("__truediv__", "__rtruediv__"), "power": ("__pow__", "__rpow__"),
+    "float_power": ("__pow__", "__rpow__"), "matmul": ("__matmul__", "__rmatmul__"),
+}  # fmt: skip
+_UNARY: dict[str, Callable[[Any], Any]] = {
+    "negative": lambda x: -x, "positive": lambda x: x, "square": lambda x: x.square(),
+    "conjugate": lambda x: x.conjugate(),
+}  # fmt: skip
+
+
+def numpy_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: Any) -> Any:
+    """What a ufunc of NumPy's does with a ciphertext: arithmetic, or an error that says more."""
+    from cloakwork.fhe.ciphertext import Ciphertext
+
+    name = ufunc.__name__
+    if method != "__call__" or options:
+        refuse(f"np.{name}.{method}", "use operators, without out= or where=")
+    if name in _UNARY and len(inputs) == 1:
+        return _UNARY[name](inputs[0])
+    if name not in _ARITHMETIC or len(inputs) != 2:
+        refuse_function(name)
+    left, right = inputs
+    own, mirrored = _ARITHMETIC[name]
+    found: Any = NotImplemented
+    if isinstance(left, Ciphertext):
+        found = getattr(left, own)(right)
+    else:
+        found = getattr(right, mirrored)(left)
+    if found is NotImplemented:
+        refuse(f"np.{name}", "operands are ciphertexts, numbers, arrays of numbers or plaintexts")
+    return found
+
+
+def numpy_function(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What a function of NumPy's does with a ciphertext: `np.sum` and `np.shape`."""
+    if function is np.sum and len(args) <= 2 and options.keys() <= {"axis"}:
+        return args[0].sum(*args[1:], **options)
+    if function is np.shape and not options:
+        return args[0].shape
+    return refuse_function(function.__name__)
+
+
+def steps_to_add(rotations: Any, row: int) -> list[int]:
+    """What `keygen(rotations=...)` asks for; ParamError for what names no steps."""
+    if isinstance(rotations, str) and rotations == "all":
+        return [1 << log for log in range(row.bit_length() - 1)]
+    allowed = 'whole numbers of steps, such as [1, 2, -1], or "all": powers of two reach every step'
+    if isinstance(rotations, str | bytes | Real) or not np.iterable(rotations):
+        raise ParamError("rotations", repr(rotations), allowed)
+    found = list(rotations)
+    if not all(isinstance(step, Integral) for step in found):
+        raise ParamError("rotations", found, allowed)
+    return [int(step) for step in found]
