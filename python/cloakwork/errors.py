@@ -74,14 +74,19 @@ class ScaleError(CloakworkError, ValueError):
 
 
 class NoiseError(CloakworkError, ValueError):
-    """The noise of a result would leave no bit to decrypt; `budget_log2` is what is left."""
+    """The noise of a result leaves no bit to decrypt; `budget_log2` is what is left.
 
-    def __init__(self, op: str, budget_log2: float, hint: str) -> None:
-        super().__init__(op, budget_log2, hint)
-        self.op, self.budget_log2, self.hint = op, budget_log2, hint
+    `what` says which budget: BGV's noise budget, CKKS's precision, or the room of the modulus.
+    """
+
+    def __init__(
+        self, op: str, budget_log2: float, hint: str, what: str = "would leave {} of noise budget"
+    ) -> None:
+        super().__init__(op, budget_log2, hint, what)
+        self.op, self.budget_log2, self.hint, self.what = op, budget_log2, hint, what
 
     def __str__(self) -> str:
-        return f"{self.op}: would leave {self.budget_log2:.1f} bits of noise budget; {self.hint}"
+        return f"{self.op}: {self.what.format(f'{self.budget_log2:.1f} bits')}; {self.hint}"
 
 
 class MissingKeyError(CloakworkError, LookupError):

@@ -103,7 +103,7 @@ def test_the_encrypted_model_agrees_with_the_plain_one_on_a_toy_ring() -> None:
     keys = ckks(64, 3)
     images = load_digits().images[:32]
     model = load_digits_model()
-    logits = model.encrypted(keys.encrypt(images.T, batch=True))
+    logits = model.encrypted(keys.encrypt(images.T, batch=True, bound=(0.0, 1.0)))
     assert logits.level == keys.context.parameters.level - model.levels
     distance = np.abs(keys.decrypt(logits).real.T - model.plain(images)).max()
     assert distance < 1e-4

@@ -103,7 +103,9 @@ def _run_phases(
     report = DigitsReport(context.parameters, path)
     with keys:
         with phases.phase("encrypt"):
-            features = keys.public.encrypt(images.T, batch=True).using(keys.evaluation)
+            bound = (0.0, 1.0)
+            given = keys.public.encrypt(images.T, batch=True, bound=bound)
+            features = given.using(keys.evaluation)
         with phases.phase("trace"):
             program = cw.trace(model.encrypted, features)
         with phases.phase("write transcript"):

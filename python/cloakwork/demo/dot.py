@@ -81,7 +81,8 @@ class Scorer:
         score = (table * self.weights).rescale()
         for step in self.rotations:
             score = score + score.rotate(step)
-        return self.chance(score + self.bias)
+        # Tables are cut off, and training keeps the scores of what is left within the domain.
+        return self.chance((score + self.bias).with_bound(-1.0, 1.0))
 
 
 @dataclass

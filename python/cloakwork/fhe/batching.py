@@ -17,7 +17,7 @@ from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError
 from cloakwork.fhe.layout import residues
 from cloakwork.fhe.packing import check_axes
-from cloakwork.fhe.tables import Basis, Tables, frozen
+from cloakwork.fhe.tables import Basis, frozen
 from cloakwork.transforms import Transform
 
 Integers = NDArray[np.int64]
@@ -85,31 +85,6 @@ def checked_integers(values: ArrayLike, slots: int, batch: bool = False) -> Inte
     elif given.dtype == np.uint64 and given.max(initial=0) >= 2**63:
         raise EncodeError("values of 2^63 or more, which int64 does not hold")
     return given.astype(np.int64)
-
-
-def decode_coefficients(values: Tensor, factor: int, tables: Tables) -> Integers:
-    """[B, N, k] residues in the NTT domain -> [B, N] coefficients mod t, over the factor.
-
-    The centred coefficient x - Q [x > Q / 2], from its digits, is taken mod t.
-    """
-    t, level = tables.parameters.plain_modulus, values.shape[-1] - 1
-    basis, bits = tables.chain(level), 30
-    modulus = basis.modulus
-    half, count = modulus // 2, -(-modulus.bit_length() // bits)
-    shifted = ops.modsum(basis.intt(values), basis.constant(half), basis.q)
-    digits = np.asarray(
-        ops.g_decomp_full_q(
-            shifted.moveaxis(-1, -2).contiguous(),
-            q=basis.q,
-            q_inv=tables.q_inv(level),
-            g_exp=count,
-            g_base_bits=bits,
-        )
-    )
-    total = np.full((digits.shape[0], digits.shape[2]), -half % t, dtype=np.int64)
-    for place in range(count):
-        total = (total + digits[:, place] % t * pow(2, bits * place, t)) % t
-    return np.asarray(total * pow(factor, -1, t) % t)
 
 
 def times(data: Tensor, integer: int, basis: Basis) -> Tensor:

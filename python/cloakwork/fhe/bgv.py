@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork._core import Tensor
 from cloakwork.errors import LevelError, NoiseError, ParamError
-from cloakwork.fhe import batching, noise
+from cloakwork.fhe import batching, coefficients, noise
+from cloakwork.fhe.bounds import Stated
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.context import Context, Levels
 from cloakwork.fhe.evaluation import CONJUGATION
@@ -25,6 +26,12 @@ from cloakwork.fhe.noise import independent, total
 from cloakwork.fhe.packing import packing_of
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.plaintext import Plaintext
+
+# The square of what is Gaussian has twice the mean square, and one more bit is for its tail:
+# powers meet their largest slots, which are those of the secret, again and again.
+_PRODUCT_LOG2 = 1.5
+# An estimate leaves a bit and more of what is measured; what outgrew the modulus leaves nothing.
+_LEAST_ROOM = 0.5
 
 
 class BgvContext(Context):
@@ -78,14 +85,36 @@ class BgvContext(Context):
 
     def decode(self, plaintext: Plaintext) -> NDArray[np.int64]:
         """Slots [N] or [B, N] of a plaintext, from -t / 2 to t / 2."""
+        return self._slots(self._digits(plaintext), plaintext)
+
+    def opened(self, ciphertext: Ciphertext, plaintext: Plaintext) -> NDArray[np.int64]:
+        """The slots of a decryption; NoiseError where they may be any."""
+        assert isinstance(ciphertext, BgvCiphertext)
+        ciphertext.check_room("decrypt", ciphertext.noise)
+        found, basis = self._digits(plaintext), self.tables.chain(plaintext.level)
+        room = coefficients.room_log2(coefficients.centred(found, basis), basis)
+        if room < _LEAST_ROOM:
+            hint = "its noise outgrew the modulus: begin with a longer modulus chain"
+            raise NoiseError("decrypt", room, hint, "the secret key finds {} of noise budget")
+        return self._slots(found, plaintext)
+
+    def _digits(self, plaintext: Plaintext) -> NDArray[np.int64]:
         data = plaintext.data
-        batch = data if data.ndim == 3 else data.unsqueeze(0)
-        found = batching.decode_coefficients(batch, plaintext.factor, self.tables)
+        return coefficients.digits(data if data.ndim == 3 else data.unsqueeze(0), self.tables)
+
+    def _slots(self, digits: NDArray[np.int64], plaintext: Plaintext) -> NDArray[np.int64]:
+        t, basis = self.plain_modulus, self.tables.chain(plaintext.level)
+        found = coefficients.modulo(digits, basis, t) * pow(plaintext.factor, -1, t) % t
         slots = self.batching.slots(found)
-        return slots if data.ndim == 3 else np.asarray(slots[0])
+        return slots if plaintext.data.ndim == 3 else np.asarray(slots[0])
 
     def ciphertext(
-        self, plaintext: Plaintext, data: Tensor, key: str, noise: float, bound: float | None = None
+        self,
+        plaintext: Plaintext,
+        data: Tensor,
+        key: str,
+        noise: float,
+        bound: Stated | None = None,
     ) -> BgvCiphertext:
         """A fresh ciphertext around its residues."""
         if bound is not None:
@@ -118,9 +147,23 @@ class BgvCiphertext(Ciphertext):
     context: BgvContext
     factor: int
 
+    def __post_init__(self) -> None:
+        """NoiseError for a ciphertext that would not decrypt, however it was come by."""
+        self.check_room("this result", self.noise)
+
     def noise_budget(self) -> float:
         """Bits that the noise may still grow by; 0 or less: it may no longer decrypt."""
-        return self.modulus_log2 - 1 - self.coefficient_noise()
+        return self._budget(self.noise)
+
+    def _budget(self, grown: float) -> float:
+        return self.modulus_log2 - 1 - noise.coefficients(self.context.parameters, grown)
+
+    def check_room(self, op: str, grown: float) -> None:
+        """NoiseError unless this noise stays below half the modulus of its level."""
+        budget = self._budget(grown)
+        if budget < 0:
+            hint = f"begin with a longer modulus chain (this one is at level {self.level})"
+            raise NoiseError(op, budget, hint)
 
     def rotate_rows(self, step: int) -> Self:
         """In both rows slot j becomes slot j + step: to the left for positive steps.
@@ -203,25 +246,18 @@ class BgvCiphertext(Ciphertext):
 
     def _factors(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
         a, b = self._met(op, other)
-        if self.context.automatic:
-            a._room(op, a.noise + b.noise + 1)
+        a.check_room(op, a.noise + b.noise + _PRODUCT_LOG2)
         return a, b
 
-    def _room(self, op: str, grown: float) -> None:
-        """NoiseError unless the noise stays below half the modulus."""
-        budget = self.modulus_log2 - 1 - replace(self, noise=grown).coefficient_noise()
-        if budget < 0:
-            raise NoiseError(op, budget, "begin with a longer modulus chain")
-
     def _sum(self, other: Self) -> Self:
-        return self._with(self._raw_sum(other), noise=total(self.noise, other.noise))
+        grown = total(self.noise, other.noise)
+        self.check_room("add", grown)
+        return self._with(self._raw_sum(other), noise=grown)
 
     def _multiplied(self, other: Self, data: Tensor) -> Self:
-        # The square of what is Gaussian has twice the mean square, and one more bit is for its
-        # tail: powers meet their largest slots, which are those of the secret, again and again.
         return self._with(
             data,
-            noise=self.noise + other.noise + 1.5,
+            noise=self.noise + other.noise + _PRODUCT_LOG2,
             factor=self.factor * other.factor % self.context.plain_modulus,
         )
 
@@ -229,8 +265,9 @@ class BgvCiphertext(Ciphertext):
         if isinstance(other, Integral):
             # A constant polynomial is that constant in every slot, and in the NTT domain.
             number = centred(int(other) * self.factor, self.context.plain_modulus)
-            data = self._body_plus(self.basis.constant(number))
-            return self._with(data, noise=total(self.noise, log2(max(abs(number), 1))))
+            grown = total(self.noise, log2(max(abs(number), 1)))
+            self.check_room("add", grown)
+            return self._with(self._body_plus(self.basis.constant(number)), noise=grown)
         plaintext = self._encoded("add", other, self.factor)
         if plaintext is None:
             return NotImplemented
@@ -241,7 +278,9 @@ class BgvCiphertext(Ciphertext):
         if weight != 1:
             data = batching.times(data, weight, self.basis)
             size += log2(abs(weight))
-        return self._with(self._body_plus(data), noise=total(self.noise, size))
+        grown = total(self.noise, size)
+        self.check_room("add", grown)
+        return self._with(self._body_plus(data), noise=grown)
 
     def _times(self, other: Any) -> Any:
         if isinstance(other, Integral):
@@ -250,14 +289,14 @@ class BgvCiphertext(Ciphertext):
         if plaintext is None:
             return NotImplemented
         grown = self.noise + plaintext.size + 1
-        if self.context.automatic:
-            self._room("multiply", grown)
+        self.check_room("multiply", grown)
         factor = self.factor * plaintext.factor % self.context.plain_modulus
         return self._with(self._scaled_by(plaintext.data), noise=grown, factor=factor)
 
     def _times_integer(self, integer: int) -> Self:
-        data = self._scaled_by(self.basis.constant(integer))
-        return self._with(data, noise=self.noise + log2(max(abs(integer), 1)))
+        grown = self.noise + log2(max(abs(integer), 1))
+        self.check_room("multiply", grown)
+        return self._with(self._scaled_by(self.basis.constant(integer)), noise=grown)
 
     def _encoded(self, op: str, other: Any, factor: int) -> Plaintext | None:
         """The plaintext of an operand at this level; None for what is none."""

@@ -194,7 +194,7 @@ class Ciphertext(Refusals, ABC):
 
     def coefficient_noise(self) -> float:
         """log2 of what the noise of every coefficient stays below, but with a chance of 2^-15."""
-        return self.noise - log2(self.context.parameters.degree) / 2 + noise.TAIL_LOG2
+        return noise.coefficients(self.context.parameters, self.noise)
 
     def __add__(self, other: Any) -> Self:
         """Slot by slot; with a ciphertext, a plaintext, a number or an array of values."""
@@ -402,14 +402,15 @@ class Ciphertext(Refusals, ABC):
         has_key = self.evaluation is not None and self.evaluation.relinearization is not None
         return has_key and bool(self.context.parameters.special)
 
-    def _divided_noise(self) -> float:
-        """The noise of `_divided`."""
+    def _divided_noise(self, before: float | None = None) -> float:
+        """The noise of `_divided`, from that of before."""
+        found = self.noise if before is None else before
         parameters, last = self.context.parameters, log2(self.basis.moduli[-1])
         if self.parts == 3 and self._joins_divisions:
             switched_noise = noise.key_switch(parameters, self.level)
-            before = independent(self.noise, switched_noise) - last
-            return independent(before, noise.rounding(parameters, len(parameters.special) + 1))
-        return independent(self.noise - last, noise.rounding(parameters, 1, self.parts))
+            found = independent(found, switched_noise) - last
+            return independent(found, noise.rounding(parameters, len(parameters.special) + 1))
+        return independent(found - last, noise.rounding(parameters, 1, self.parts))
 
     def _cut(self, level: int) -> Self:
         """The same message with fewer limbs: a view; scale and noise stay."""
@@ -417,6 +418,10 @@ class Ciphertext(Refusals, ABC):
 
     def _with(self, data: Tensor, **changes: Any) -> Self:
         return replace(self, data=data, seed=None, **changes)
+
+    def _picked(self, key: int | slice) -> Self:
+        """One ciphertext of a batch, or a batch of some."""
+        return self._with(self.data[key])
 
     def _raw_sum(self, other: Ciphertext) -> Tensor:
         """The sum of residues at one level, of two or three parts each."""

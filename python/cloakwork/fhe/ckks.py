@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import inf, isclose, log2
+from math import ceil, inf, isclose, log2
 from numbers import Complex, Integral, Real
 from typing import Any, Self
 
@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork._core import Tensor
-from cloakwork.errors import LevelError, ParamError, ScaleError
+from cloakwork.errors import EncodeError, LevelError, NoiseError, ParamError, ScaleError
 from cloakwork.fhe import embedding, noise, rows
+from cloakwork.fhe.bounds import Bound, Stated
 from cloakwork.fhe.ciphertext import ESTIMATE_SLACK, Ciphertext
+from cloakwork.fhe.coefficients import room_log2
 from cloakwork.fhe.context import Context, Levels
 from cloakwork.fhe.evaluation import CONJUGATION
 from cloakwork.fhe.noise import independent, total
@@ -31,6 +33,12 @@ _SCALE_TOLERANCE = 2.0**-30
 _LEAST_FACTOR = 1 << 20
 # No float tells more of a number.
 _MOST_BITS = 1000.0
+_OUTGROWN = (
+    "values outgrew what the ciphertext says of them: state the bounds of inputs, or begin with a "
+    "longer first modulus; decrypt(..., check=False) returns what is there"
+)
+# Values are rounded to floats before they are compared with their bound.
+_BOUND_SLACK_LOG2 = 1e-9
 # Integers up to here multiply without a scale of their own.
 _SMALL_INTEGER = 1 << 30
 
@@ -38,10 +46,10 @@ _SMALL_INTEGER = 1 << 30
 class CkksContext(Context):
     """CKKS under certain parameters."""
 
-    def __init__(self, parameters: Parameters, levels: Levels, bound: float) -> None:
+    def __init__(self, parameters: Parameters, levels: Levels, bound: Stated | None) -> None:
         super().__init__(parameters, levels)
-        if not 0 < bound < inf:
-            raise ParamError("bound", bound, "a positive number")
+        if bound is not None:
+            Bound.stated(bound)
         self.bound = bound
         self.scales = self._scales()
         self.lowest = self._lowest() if self.automatic else 0
@@ -96,11 +104,17 @@ class CkksContext(Context):
         if not 1.0 <= scale < inf:
             raise ScaleError("encode", "a scale of 1 or more", _log2(scale), "choose a larger one")
         slots = embedding.checked_values(values, self.slots, batch)
-        basis = self.tables.chain(level)
-        data = embedding.encode(slots, scale, basis, basis.modulus)
-        size = _log2(float(np.abs(slots).max(initial=0.0)))
-        packing = packing_of(values, slots, self.whole)
-        return Plaintext(self, data, level, scale=scale, size=size, packing=packing)
+        basis, bound = self.tables.chain(level), Bound.of(slots, self.slots)
+        return Plaintext(
+            self,
+            embedding.encode(slots, scale, basis, basis.modulus),
+            level,
+            scale=scale,
+            size=bound.size,
+            packing=packing_of(values, slots, self.whole),
+            bound=bound,
+            filled=slots.shape[-1] / self.slots,
+        )
 
     def scale_at(self, level: int) -> float:
         """The scale of ciphertexts at a level: by hand, always the parameters'."""
@@ -108,25 +122,47 @@ class CkksContext(Context):
 
     def decode(self, plaintext: Plaintext) -> NDArray[np.complex128]:
         """Slots [N / 2] or [B, N / 2] of a plaintext at any level, over its scale."""
-        return embedding.decode(plaintext.data, plaintext.scale, self.tables)
+        return embedding.decode(plaintext.data, plaintext.scale, self.tables, plaintext.size)
 
     def ciphertext(
-        self, plaintext: Plaintext, data: Tensor, key: str, noise: float, bound: float | None = None
+        self,
+        plaintext: Plaintext,
+        data: Tensor,
+        key: str,
+        noise: float,
+        bound: Stated | None = None,
     ) -> CkksCiphertext:
         """A fresh ciphertext around its residues."""
-        if bound is not None and not 0 < bound < inf:
-            raise ParamError("bound", bound, "a positive number")
-        size = log2(bound or self.bound)
+        travels = self._stated(plaintext, self.bound if bound is None else bound)
+        error = _encoding_noise(self.parameters, travels.size, plaintext.scale)
         return CkksCiphertext(
             context=self,
             data=data,
             level=plaintext.level,
-            noise=independent(noise, _encoding_noise(self.parameters, size, plaintext.scale)),
+            noise=independent(noise, error),
             key=key,
             scale=plaintext.scale,
-            size=size,
             packing=plaintext.packing or self.whole,
+            bound=travels,
         )
+
+    @staticmethod
+    def _stated(plaintext: Plaintext, given: Stated | None) -> Bound:
+        """The bound that travels; EncodeError for values beyond one that was stated."""
+        known = _known(plaintext)
+        if given is None:
+            size = ceil(max(known.size - _BOUND_SLACK_LOG2, 0.0))
+            return Bound.circle(2.0**size, real=known.is_real).filling(plaintext.filled)
+        stated = Bound.stated(given)
+        if not isinstance(given, tuple) and known.is_real:
+            stated = Bound.circle(stated.largest, real=True)
+        found = stated.filling(plaintext.filled)
+        if not found.holds(known):
+            raise EncodeError(
+                f"values of up to 2^{ceil(known.size)}, beyond their bound: {stated}; state a "
+                "wider one, encrypt(values, bound=...), or take smaller values"
+            )
+        return found
 
     def decrypted(self, ciphertext: Ciphertext, message: Tensor) -> Plaintext:
         """The plaintext around the residues of a ciphertext's message."""
@@ -140,11 +176,27 @@ class CkksContext(Context):
             packing=ciphertext.packing,
         )
 
+    def opened(self, ciphertext: Ciphertext, plaintext: Plaintext) -> NDArray[np.complex128]:
+        """The slots of a decryption; NoiseError where no bit is left, or values outgrew a limit."""
+        assert isinstance(ciphertext, CkksCiphertext)
+        ciphertext.check_precision("decrypt")
+        found, basis = embedding.message_coefficients(
+            plaintext.data, plaintext.scale, self.tables, plaintext.size
+        )
+        room = room_log2(found, basis)
+        if room < noise.WRAPPED_LOG2:
+            raise NoiseError("decrypt", room, _OUTGROWN, "the coefficients leave {} of the modulus")
+        values = embedding.embed(found / plaintext.scale, self.parameters.degree)
+        ciphertext.check_values(values)
+        return values
+
     def shortened(self, ciphertext: Ciphertext) -> Ciphertext:
         """The ciphertext without limbs that its decryption does not need."""
         self.check(ciphertext, "decrypt")
         assert isinstance(ciphertext, CkksCiphertext)
-        level = embedding.decoding_level(ciphertext.level, ciphertext.scale, self.tables)
+        level = embedding.decoding_level(
+            ciphertext.level, ciphertext.scale, self.tables, ciphertext.size
+        )
         return ciphertext if level == ciphertext.level else ciphertext._cut(level)
 
 
@@ -152,13 +204,70 @@ class CkksContext(Context):
 class CkksCiphertext(Ciphertext):
     """A CKKS ciphertext: complex numbers in N / 2 slots.
 
-    scale   the message is about scale times the values
-    size    log2 of what the absolute values are taken to stay below
+    scale       the message is about scale times the values
+    bound       where the values lie
+    coherence   log2, 0 or more: by how much more than `noise` the error of a sum of slots may be,
+                with weights whose squares add up to 1; 0 while errors of slots are independent
     """
 
     context: CkksContext
     scale: float
-    size: float
+    bound: Bound
+    coherence: float = 0.0
+
+    @property
+    def size(self) -> float:
+        """log2 of what the absolute values stay below."""
+        return self.bound.size
+
+    @property
+    def joint_noise(self) -> float:
+        """log2 of the largest deviation of a sum of slots; see `coherence`."""
+        return self.noise + self.coherence
+
+    def with_bound(self, low: float, high: float | None = None) -> Self:
+        """The same values, of which you know more: |value| <= low, or real from low to high.
+
+        Operations keep bounds that hold for all inputs; training data, or the mathematics of a
+        circuit, often say more.  Both hold then: what is known already stays.  Nothing checks
+        this before `decrypt` looks at the values of the result.
+
+        Raises ParamError for what is no bound, or leaves no value.
+        """
+        given: Stated = low if high is None else (low, high)
+        stated = Bound.stated(given)
+        if high is None and self.bound.is_real:
+            stated = Bound.circle(stated.largest, real=True)
+        found = self.bound.meet(stated)
+        if found is None:
+            raise ParamError("bound", str(stated), f"one that meets {self.bound}")
+        return replace(self, bound=found)
+
+    def _noisy(self, noise: float, joint: float) -> dict[str, Any]:
+        """Fields of a noise and a joint noise; no more than all slots together make."""
+        return {"noise": noise, "coherence": _coherence(self.context, noise, joint)}
+
+    def __neg__(self) -> Self:
+        return replace(super().__neg__(), bound=-self.bound)
+
+    def _turned(self, data: Tensor, element: int) -> Self:
+        found, step = super()._turned(data, element), self.context.rotation_steps(element)
+        bound = self.bound.turned(step or 0, self.context.slots)
+        return replace(found, bound=bound)
+
+    def _picked(self, key: int | slice) -> Self:
+        return replace(super()._picked(key), bound=self.bound.picked(key))
+
+    def strided_sum(self, count: int, stride: int) -> Self:
+        """The same of slots that are `stride` apart; what it holds is taken to stay."""
+        found = super().strided_sum(count, stride)
+        if count * stride > self.context.slots:
+            return found
+        # Every slot counts once, and every rotation's error no more often than that.
+        switch = noise.key_switch(self.context.parameters, self.level) + log2(2 * count) / 2
+        joint = independent(self.joint_noise + log2(count), switch + log2(count) / 2)
+        sums = min(self.noise + log2(count), self.joint_noise + log2(count) / 2)
+        return replace(found, **self._noisy(independent(sums, switch), joint))
 
     def precision_estimate(self) -> float:
         """Bits b such that every slot is within 2^-b of the exact result.
@@ -167,10 +276,43 @@ class CkksCiphertext(Ciphertext):
         looser than 8 bits where values come near their bounds.
         -inf if the values may have outgrown the modulus.
         """
-        if self.size + log2(self.scale) + 1 >= self.modulus_log2:
+        if self._room_log2() < 0:
             return -inf
         error = self.noise + noise.TAIL_LOG2 - log2(self.scale)
         return -total(error, self.size + noise.FLOAT_LOG2, -_MOST_BITS)
+
+    def _room_log2(self) -> float:
+        """Bits between what coefficients may reach and where they could not be told from more."""
+        # A coefficient is at most the mean of all slots' sizes.
+        message = _log2(self.bound.rms) + log2(self.scale)
+        largest = total(message, self.coefficient_noise())
+        return self.modulus_log2 - 1 - noise.WRAPPED_LOG2 - largest
+
+    def check_precision(self, op: str) -> None:
+        """NoiseError where the estimate leaves no bit, neither after the point nor before it."""
+        room = self._room_log2()
+        if room < 0:
+            hint = (
+                "begin with a longer first modulus, or say what is known of the values: "
+                "with_bound(...); decrypt(..., check=False) returns what is there"
+            )
+            what = "values within their bounds may outgrow the modulus, which leaves {}"
+            raise NoiseError(op, room, hint, what)
+        bits = self.precision_estimate()
+        if bits + max(self.size, 0.0) <= 0:
+            hint = (
+                "begin with a larger scale, or say what is known of the values: with_bound(...); "
+                "decrypt(..., check=False) returns what is there"
+            )
+            raise NoiseError(op, bits, hint, "the estimate leaves {} of precision")
+
+    def check_values(self, values: NDArray[np.complex128]) -> None:
+        """NoiseError unless values are within what is said of them, and its error."""
+        largest = _log2(float(np.abs(values).max(initial=0.0)))
+        allowed = total(self.size + _BOUND_SLACK_LOG2, 2.0 - self.precision_estimate())
+        if largest > allowed:
+            what = f"values beyond their bound of 2^{self.size:.1f} leave {{}}"
+            raise NoiseError("decrypt", allowed - largest, _OUTGROWN, what)
 
     def rotate(self, step: int) -> Self:
         """Slot j becomes slot j + step, around the end: to the left for positive steps.
@@ -211,8 +353,11 @@ class CkksCiphertext(Ciphertext):
                 log2(self.scale),
                 "there is nothing to rescale: multiply first",
             )
-        grown = self._divided_noise()
-        return self._with(self._divided(), level=self.level - 1, scale=scale, noise=grown)
+        grown = self._divided_fields()
+        return self._with(self._divided(), level=self.level - 1, scale=scale, **grown)
+
+    def _divided_fields(self) -> dict[str, Any]:
+        return self._noisy(self._divided_noise(), self._divided_noise(self.joint_noise))
 
     def lower(self, level: int) -> Self:
         """The same values at a lower level.
@@ -261,8 +406,15 @@ class CkksCiphertext(Ciphertext):
 
     def _called(self, scale: float) -> Self:
         """The same residues under a scale nearby: by what that is off they are wrong."""
-        off = self.size + log2(max(abs(scale - self.scale), 1e-300))
-        return replace(self, scale=scale, noise=total(self.noise, off))
+        return replace(self, scale=scale, **self._off(abs(scale - self.scale)))
+
+    def _off(self, scale: float, size: float | None = None) -> dict[str, Any]:
+        """The noise with an error of no more than values times a scale, which is no chance."""
+        if not scale:
+            return self._noisy(self.noise, self.joint_noise)
+        most = (self.size if size is None else size) + log2(scale) - noise.TAIL_LOG2
+        joint = total(self.joint_noise, most + log2(self.context.slots) / 2)
+        return self._noisy(total(self.noise, most), joint)
 
     def _alike(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
         a, b = self._paired(op, other)
@@ -311,9 +463,12 @@ class CkksCiphertext(Ciphertext):
         super()._as_traced(example)
         assert isinstance(example, type(self))
         example._same_scale("run", self.scale)
-        if self.size > example.size + ESTIMATE_SLACK:
-            allowed = f"2^{example.size:.1f} or less; trace with the bound that inputs will have"
-            raise ParamError("bound", f"2^{self.size:.1f}", allowed)
+        if not example.bound.holds(self.bound):
+            allowed = f"{example.bound} or less; trace with the bound that inputs will have"
+            raise ParamError("bound", str(self.bound), allowed)
+        if self.joint_noise > example.joint_noise + ESTIMATE_SLACK:
+            allowed = f"2^{example.joint_noise:.1f} or less, all slots together"
+            raise ParamError("noise", f"2^{self.joint_noise:.1f}", allowed)
 
     def _factors(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
         a, b = self._met(op, other)
@@ -321,18 +476,29 @@ class CkksCiphertext(Ciphertext):
         return a, b
 
     def _sum(self, other: Self) -> Self:
-        error = total(self.noise, other.noise)
-        if self.scale != other.scale:
-            error = total(error, other.size + log2(max(abs(self.scale - other.scale), 1e-300)))
-        return self._with(self._raw_sum(other), noise=error, size=total(self.size, other.size))
+        own = replace(self, **self._off(abs(self.scale - other.scale), other.size))
+        return self._with(
+            self._raw_sum(other),
+            bound=self.bound + other.bound,
+            **self._noisy(total(own.noise, other.noise), total(own.joint_noise, other.joint_noise)),
+        )
 
     def _multiplied(self, other: Self, data: Tensor) -> Self:
         mine, theirs = self.size + log2(self.scale), other.size + log2(other.scale)
+        # Errors that are one another's factors reach their largest at once.
+        both = self.noise + other.noise + noise.TAIL_LOG2
+        grown = total(mine + other.noise, theirs + self.noise, both)
+        joint = total(
+            mine + other.joint_noise,
+            theirs + self.joint_noise,
+            both + log2(self.context.slots) / 2,
+        )
+        same = self.data is other.data
         return self._with(
             data,
-            noise=total(mine + other.noise, theirs + self.noise, self.noise + other.noise),
             scale=self.scale * other.scale,
-            size=self.size + other.size,
+            bound=self.bound.squared() if same else self.bound * other.bound,
+            **self._noisy(grown, joint),
         )
 
     def _plus(self, other: Any) -> Any:
@@ -347,18 +513,17 @@ class CkksCiphertext(Ciphertext):
             return self._plus_plaintext(
                 self.context.encode(values, level=self.level, scale=self.scale, batch=batch)
             )
-        addend, size = embedding.constant(float(other), self.scale, self.basis)
-        rounding = total(self.noise, -1.0)
+        addend, _ = embedding.constant(float(other), self.scale, self.basis)
         return self._with(
-            self._body_plus(addend), noise=rounding, size=total(self.size, _log2(size))
+            self._body_plus(addend), bound=self.bound.plus(float(other)), **self._off(0.5, 0.0)
         )
 
     def _plus_plaintext(self, plaintext: Plaintext) -> Self:
         error = _encoding_noise(self.context.parameters, plaintext.size, plaintext.scale)
         return self._with(
             self._body_plus(plaintext.data),
-            noise=independent(self.noise, error),
-            size=total(self.size, plaintext.size),
+            bound=self.bound + _known(plaintext),
+            **self._noisy(independent(self.noise, error), independent(self.joint_noise, error)),
         )
 
     def _times(self, other: Any) -> Any:
@@ -381,29 +546,34 @@ class CkksCiphertext(Ciphertext):
         if integral or (number.is_integer() and abs(number) <= _SMALL_INTEGER):
             size = _log2(abs(number))
             data = self._scaled_by(self.basis.constant(int(number)))
-            return self._with(data, noise=self.noise + size, size=self.size + size)
+            bound = self.bound.times(float(number))
+            return self._with(data, noise=self.noise + size, bound=bound)
         own = self._settled() if self.context.automatic else self
         scale = own.context.scale_at(own.level)
         own._product_scale("multiply", scale)
         factor, actual = embedding.constant(number, scale, own.basis)
-        size = _log2(actual)
-        rounding = own.size + log2(own.scale) - 1.0
+        grown = replace(own, noise=own.noise + _log2(actual) + log2(scale))
         return own._with(
             own._scaled_by(factor),
-            noise=total(own.noise + size + log2(scale), rounding),
             scale=own.scale * scale,
-            size=own.size + _log2(abs(number)),
+            bound=own.bound.times(number),
+            **grown._off(own.scale / 2),
         )
 
     def _times_plaintext(self, plaintext: Plaintext) -> Self:
         self._product_scale("multiply", plaintext.scale)
         error = _encoding_noise(self.context.parameters, plaintext.size, plaintext.scale)
         mine, theirs = self.size + log2(self.scale), plaintext.size + log2(plaintext.scale)
+        both = self.noise + error + noise.TAIL_LOG2
+        fresh = total(mine + error, both)
         return self._with(
             self._scaled_by(plaintext.data),
-            noise=total(self.noise + theirs, mine + error, self.noise + error),
             scale=self.scale * plaintext.scale,
-            size=self.size + plaintext.size,
+            bound=self.bound * _known(plaintext),
+            **self._noisy(
+                independent(self.noise + theirs, fresh),
+                independent(self.joint_noise + theirs, fresh),
+            ),
         )
 
     def add_constants(self, values: ArrayLike) -> Self:
@@ -471,6 +641,17 @@ class CkksCiphertext(Ciphertext):
 
     def _state(self) -> str:
         return f", scale=2^{log2(self.scale):.2f}, precision={self.precision_estimate():.1f} bits"
+
+
+def _known(plaintext: Plaintext) -> Bound:
+    """Where the values of a plaintext lie: those that it was made of, or what its size says."""
+    return plaintext.bound or Bound.circle(2.0**plaintext.size)
+
+
+def _coherence(context: CkksContext, noise: float, joint: float) -> float:
+    """Between none and that of equal errors in all slots."""
+    most = log2(context.slots) / 2
+    return 0.0 if noise == -inf else min(max(joint - noise, 0.0), most)
 
 
 def _encoding_noise(parameters: Parameters, size: float, scale: float) -> float:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cloakwork._core import Tensor
 from cloakwork.errors import KeyMismatchError, LevelError, ParamError
+from cloakwork.fhe.bounds import Stated
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.evaluation import EvaluationKeys
 from cloakwork.fhe.everyday import Rotations
@@ -107,13 +108,26 @@ class Context(ABC):
 
     @abstractmethod
     def ciphertext(
-        self, plaintext: Plaintext, data: Tensor, key: str, noise: float, bound: float | None = None
+        self,
+        plaintext: Plaintext,
+        data: Tensor,
+        key: str,
+        noise: float,
+        bound: Stated | None = None,
     ) -> Ciphertext:
         """A fresh ciphertext around its residues."""
 
     @abstractmethod
     def decrypted(self, ciphertext: Ciphertext, message: Tensor) -> Plaintext:
         """The plaintext around the residues of a ciphertext's message."""
+
+    @abstractmethod
+    def opened(self, ciphertext: Ciphertext, plaintext: Plaintext) -> NDArray[Any]:
+        """The values of a decryption; NoiseError if they are not to be trusted.
+
+        What the ciphertext's estimate leaves is looked at, and what the coefficients take of
+        their modulus: what outgrew it is spread over all of it.
+        """
 
     def shortened(self, ciphertext: Ciphertext) -> Ciphertext:
         """The ciphertext without limbs that its decryption does not need."""
@@ -165,6 +179,11 @@ class Context(ABC):
             step = self.rotation_element(len(powers))
             powers = np.concatenate((powers, powers * step % (2 * degree)))
         return powers
+
+    def rotation_steps(self, element: int) -> int | None:
+        """The steps that an element rotates by; None of one that is no rotation."""
+        found = np.flatnonzero(self.rotation_elements == element)
+        return int(found[0]) if found.size else None
 
     def __repr__(self) -> str:
         parameters = self.parameters

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import ParamError
+from cloakwork.fhe.bounds import Bound, linear
 
 Layout = Literal["blocks", "tiled"]
 Values = NDArray[Any]
@@ -108,3 +110,39 @@ def best_steps(offsets: list[int], row: int, baby_steps: int | None) -> Steps:
         return steps_of(offsets, baby_steps)
     widths = [1 << log for log in range(row.bit_length())]
     return min((steps_of(offsets, width) for width in widths), key=lambda steps: steps.cost)
+
+
+def blockwise(cut: Diagonals, given: Bound, spectral: float) -> Bound:
+    """Where the products of a matrix with the vectors of all blocks lie; 0 between them.
+
+    spectral   the largest singular value of the matrix as it acts on slots
+    """
+    shape = np.broadcast_shapes(given.low.shape, given.imaginary.shape, given.magnitude.shape, (1,))
+    slots = cut.row
+    blocks = (*shape[:-1], slots // cut.period, cut.period)
+    height, width = cut.matrix.shape
+
+    def columns(edge: Values, least: bool) -> Values:
+        """[width, blocks]; a tile reads its neighbours, so that tiles are taken together."""
+        own = np.broadcast_to(edge, (*shape[:-1], slots)).reshape(blocks)[..., :width]
+        if cut.layout == "tiled":
+            own = own.min(axis=-2, keepdims=True) if least else own.max(axis=-2, keepdims=True)
+        return np.moveaxis(own, -1, 0).reshape(width, -1)
+
+    def placed(edge: Values) -> Values:
+        """[height, blocks] -> [..., slots]."""
+        out = np.zeros((edge.shape[1], cut.period))
+        out[:, :height] = edge.T
+        spread = (*shape[:-1], -1, cut.period)
+        return np.broadcast_to(out.reshape(spread), blocks).reshape(*shape[:-1], slots)
+
+    low, high = columns(given.low, True), columns(given.high, False)
+    sizes, im = columns(given.magnitude, False), columns(given.imaginary, False)
+    with np.errstate(over="ignore"):
+        norm = np.minimum(np.sqrt(np.square(sizes).sum(axis=0)), given.rms * sqrt(slots))
+    found = linear(cut.matrix, Bound(low, high, im, sizes, given.rms), norm)
+    magnitude = placed(found.magnitude)
+    rms = min(spectral * given.rms, float(np.sqrt(np.square(magnitude).mean(axis=-1)).max()))
+    return Bound.make(
+        placed(found.low), placed(found.high), placed(found.imaginary), magnitude, rms
+    )

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from cloakwork import arrays, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError
-from cloakwork.fhe.layout import residues
+from cloakwork.fhe.coefficients import centred, digits
+from cloakwork.fhe.layout import limb_range
 from cloakwork.fhe.packing import check_axes
 from cloakwork.fhe.tables import Basis, Tables
 
@@ -24,9 +25,7 @@ Slots = NDArray[np.complex128]
 
 # Coefficients become int64 before they are reduced; larger ones, integers times a power of two.
 _COEFFICIENT_LOG2 = 62
-# Digits of this size are exact in float64 with room for their sums.
-_DECODE_BASE_LOG2 = 30
-# Slots below 2^64 are decoded; higher limbs hold nothing more.
+# Slots below 2^64 are decoded, or what is said of them; higher limbs hold nothing more.
 _DECODE_LOG2 = 66
 
 
@@ -122,45 +121,32 @@ def round_product(value: float, scale: float) -> int:
     return (2 * a * c + b * d) // (2 * b * d)
 
 
-def decode(values: Tensor, scale: float, tables: Tables) -> Slots:
+def decode(values: Tensor, scale: float, tables: Tables, size: float = 0.0) -> Slots:
     """Slots [..., N / 2] of residues [..., N, k] in the NTT domain, divided by the scale.
 
-    The centred value of a coefficient x in [0, Q) is x + floor(Q / 2) mod Q, minus floor(Q / 2).
-    Both are taken in digits; their differences, summed from the high digit down, stay exact until
-    the value itself exceeds 2^53, whatever the size of Q.
+    size   log2 of what the slots stay below
     """
-    level = decoding_level(values.shape[-1] - 1, scale, tables)
-    basis, degree = tables.chain(level), tables.parameters.degree
-    batch = values.shape[:-2]
-    modulus = basis.modulus
-    half, base = modulus // 2, 1 << _DECODE_BASE_LOG2
-    count = -(-modulus.bit_length() // _DECODE_BASE_LOG2)
-    own = (values if batch else values.unsqueeze(0))[..., 0 : level + 1]
-    shifted = ops.modsum(
-        basis.intt(own), basis.constant(half), basis.q,
-        out=residues(own.shape[:-2], degree, level + 1),
-    )  # fmt: skip
-    digits = np.asarray(
-        ops.g_decomp_full_q(
-            shifted.moveaxis(-1, -2).contiguous(),
-            q=basis.q,
-            q_inv=tables.q_inv(level),
-            g_exp=count,
-            g_base_bits=_DECODE_BASE_LOG2,
-        )
-    )
-    centred = np.zeros((digits.shape[0], degree))
-    for place in reversed(range(count)):
-        half_digit = (half >> (place * _DECODE_BASE_LOG2)) % base
-        centred = centred * float(base) + (digits[:, place] - half_digit)
-    return embed((centred / scale).reshape(*batch, degree), degree)
+    found, _ = message_coefficients(values, scale, tables, size)
+    return embed(found / scale, tables.parameters.degree)
 
 
-def decoding_level(level: int, scale: float, tables: Tables) -> int:
-    """The lowest level whose modulus holds values up to 2^64."""
-    needed, size = log2(scale) + _DECODE_LOG2, 0.0
+def message_coefficients(
+    values: Tensor, scale: float, tables: Tables, size: float = 0.0
+) -> tuple[NDArray[np.float64], Basis]:
+    """[..., N, k] residues -> [..., N] centred coefficients, and the limbs that told them."""
+    level = decoding_level(values.shape[-1] - 1, scale, tables, size)
+    basis = tables.chain(level)
+    own = limb_range(values, 0, level + 1)
+    batch = own if own.ndim == 3 else own.unsqueeze(0)
+    found = centred(digits(batch, tables), basis)
+    return found.reshape(values.shape[:-1]), basis
+
+
+def decoding_level(level: int, scale: float, tables: Tables, size: float = 0.0) -> int:
+    """The lowest level whose modulus holds values up to 2^64, or 2^size."""
+    needed, whole = log2(scale) + max(_DECODE_LOG2, size + 2), 0.0
     for place, q in enumerate(tables.parameters.moduli[:level]):
-        size += log2(q)
-        if size >= needed:
+        whole += log2(q)
+        if whole >= needed:
             return place
     return level

@@ -40,7 +40,8 @@ class EvaluationKeys:
     def rotations(self) -> list[int]:
         """Steps that there are keys for, each between -slots / 2 and slots / 2."""
         row = self.context.parameters.degree // 2
-        steps = (step for step in map(self._steps_of, self.galois) if step is not None)
+        found = map(self.context.rotation_steps, self.galois)
+        steps = (step for step in found if step is not None)
         return sorted(step - row if step > row // 2 else step for step in steps)
 
     def _steps_of(self, element: int) -> int | None:

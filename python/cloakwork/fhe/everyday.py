@@ -74,12 +74,12 @@ def picked(x: Some, key: Any) -> Some:
         count = len(range(*key.indices(x.batch)))
         if count == 0:
             raise TensorIndexError(f"{key}: none of {x.batch} ciphertexts")
-        return x._with(x.data[key])
+        return x._picked(key)
     if not isinstance(key, int | np.integer):
         raise TensorIndexError(f"{key!r}: a batch takes an integer or a slice; see x.rotate")
     if not -x.batch <= key < x.batch:
         raise TensorIndexError(f"{key}: a batch of {x.batch} ciphertexts")
-    return x._with(x.data[int(key)])
+    return x._picked(int(key))
 
 
 def summed(x: Some, axis: Axes) -> Some:

@@ -16,6 +16,8 @@ from cloakwork import arrays, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import KeyMismatchError, MissingKeyError, ParamError
 from cloakwork.fhe import noise, secrets, steps
+from cloakwork.fhe.bounds import Stated
+from cloakwork.fhe.coefficients import centred, digits, room_log2
 from cloakwork.fhe.evaluation import CONJUGATION, EvaluationKeys
 from cloakwork.fhe.everyday import Rotations, steps_to_add
 from cloakwork.fhe.flooding import flood
@@ -170,7 +172,7 @@ class Keys:
         *,
         level: int | None = None,
         scale: float | None = None,
-        bound: float | None = None,
+        bound: Stated | None = None,
         batch: bool = False,
     ) -> Ciphertext:
         """Encrypt values, or a plaintext, with the secret.
@@ -178,12 +180,14 @@ class Keys:
         Shape    [n], n <= slots; the other slots hold 0.  What `matrix.pack` laid out is known
         batch    [B, n] values are B ciphertexts, computed on together; [B, n] without it is refused
         level    by default the highest; scale: CKKS, by default that of the level
-        bound    CKKS: what estimates of precision may take |values| to stay below, by default
-                 the context's; it travels with the ciphertext, so it should say nothing that the
-                 values do not say of themselves
+        bound    CKKS: what |values| stay below, or (low, high) of real ones, for estimates of
+                 precision; by default the context's.  It travels with the ciphertext, so where
+                 none is stated, it is 1, or the least power of two that holds larger values, which
+                 then says how large they are
         Noise    one Gaussian of standard deviation 3.2 a coefficient
 
-        Raises EncodeError for values that are too many, too large or not finite.
+        Raises EncodeError for values that are too many, beyond their bound, too large for the
+        modulus or not finite.
         """
         plaintext = self.context.plaintext(values, level=level, scale=scale, batch=batch)
         basis = self.context.tables.chain(plaintext.level)
@@ -195,8 +199,15 @@ class Keys:
         made = self.context.ciphertext(plaintext, data, self.key, fresh, bound)
         return made.using(self.evaluation).seeded(seed)
 
-    def decrypt(self, ciphertext: Ciphertext, *, flood_bits: float | None = None) -> NDArray[Any]:
+    def decrypt(
+        self, ciphertext: Ciphertext, *, flood_bits: float | None = None, check: bool = True
+    ) -> NDArray[Any]:
         """The values of all slots: complex128 [slots] or [B, slots] under CKKS, int64 under BGV.
+
+        Raises NoiseError where values are not to be trusted: the ciphertext's own estimate leaves
+        no bit, or the secret finds none (what outgrew the modulus is spread over all of it), or
+        CKKS's values are beyond their bound.  check=False returns what is there, for those who
+        know better.
 
         A CKKS decryption that is given to others reveals its noise, and with it the secret,
         little by little (IND-CPA-D, Li and Micciancio, ePrint 2020/1533).  `flood_bits` adds
@@ -205,9 +216,24 @@ class Keys:
         falls by as much: begin with a scale that has room.
         """
         plaintext = self.decrypt_plaintext(self.context.shortened(ciphertext))
+        values = self.context.opened(ciphertext, plaintext) if check else None
         if flood_bits is not None:
             plaintext = flood(plaintext, ciphertext.coefficient_noise(), flood_bits)
+        elif values is not None:
+            return values
         return self.context.decode(plaintext)
+
+    def noise_budget(self, ciphertext: Ciphertext) -> float:
+        """Bits that the secret finds between what a ciphertext hides and half its modulus.
+
+        Under BGV that is its noise, and its values are right above 0; under CKKS, values and noise
+        together.  At or near 0 they have outgrown the modulus.  Never tell it to others.
+        """
+        data = self.decrypt_plaintext(ciphertext).data
+        batch = data if data.ndim == 3 else data.unsqueeze(0)
+        tables = self.context.tables
+        basis = tables.chain(ciphertext.level)
+        return room_log2(centred(digits(batch, tables), basis), basis)
 
     def decrypt_plaintext(self, ciphertext: Ciphertext) -> Plaintext:
         """c0 + c1 s (+ c2 s^2): the message with its noise.  Never give it to others."""

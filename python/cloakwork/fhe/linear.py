@@ -13,7 +13,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import log2
+from functools import cached_property
+from math import log2, sqrt
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -25,9 +26,10 @@ from cloakwork.errors import EncodeError, LevelError, MissingKeyError, ParamErro
 from cloakwork.fhe import diagonals, noise
 from cloakwork.fhe.batching import checked_integers
 from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
+from cloakwork.fhe.bounds import Norms
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
-from cloakwork.fhe.diagonals import Diagonals, Layout
+from cloakwork.fhe.diagonals import Diagonals, Layout, blockwise
 from cloakwork.fhe.encoded import encoded_integers, encoded_values
 from cloakwork.fhe.hoisting import hoisted_sums, plain_sums
 from cloakwork.fhe.noise import independent, total
@@ -184,7 +186,9 @@ class Matrix:
         """M times each vector of a ciphertext, or of a batch of ciphertexts.
 
         Level    stays; under CKKS the scale is that of a product, as after `*`: `rescale` follows
-        Noise    the input's times the largest sum of |entries| of a row, and rounding
+        Noise    the input's times a norm of the rows: the root of the sum of squares while the
+                 errors of slots are independent, the sum of |entries| at most; and rounding
+        Bound    from the entries: each row's largest and smallest sum
 
         Raises ParamError for vectors packed otherwise, MissingKeyError, naming the rotations,
         LevelError, NoiseError, before any work.
@@ -218,26 +222,41 @@ class Matrix:
         if own.level == 0:
             raise LevelError("matrix @ ciphertext", "level 1 or more", 0, "begin with more moduli")
         own._product_scale("matrix @ ciphertext", scale)
-        data = self._sums(own)
-        matrix, parameters = np.abs(self._diagonals.matrix), self.context.parameters
-        largest = float(matrix.sum(axis=1).max(initial=0.0))
-        spread = float(np.square(matrix).sum(axis=1).max(initial=0.0))
-        rounding = noise.encoding(parameters) + _log2(self.diagonals) / 2
-        floats = _log2(largest) + log2(scale) + noise.FLOAT_LOG2
-        switch = noise.key_switch(parameters, own.level)
         return own._with(
-            data,
+            self._sums(own),
             scale=own.scale * scale,
-            size=own.size + _log2(largest),
-            noise=total(
-                own.noise + _log2(largest) + log2(scale),
-                own.size + log2(own.scale) + independent(rounding, floats),
-                independent(
-                    switch + _log2(spread) / 2 + log2(scale),
-                    switch + _log2(len(self._steps.giants)) / 2,
-                ),
-            ),
+            bound=blockwise(self._diagonals, own.bound, 2.0**self._norms.spectral),
+            **self._noise(own, scale),
         )
+
+    def _noise(self, own: CkksCiphertext, scale: float) -> dict[str, Any]:
+        """Errors of the input, of the encoded diagonals and of key switching."""
+        norms, parameters = self._norms, self.context.parameters
+        switch = noise.key_switch(parameters, own.level)
+        last = switch + _log2(len(self._steps.giants)) / 2
+        # Every diagonal is rounded by itself, and meets a slot of its own.
+        whole = own.bound.rms * sqrt(own.context.slots)
+        met = min(own.size + _log2(self.diagonals) / 2, _log2(whole))
+        rounded = met + log2(own.scale) + noise.encoding(parameters)
+        floats = own.size + log2(own.scale) + norms.sums + log2(scale) + noise.FLOAT_LOG2
+        fresh = independent(switch + norms.rows + log2(scale), rounded, last)
+        joint = independent(switch + norms.spectral + log2(scale), rounded, last)
+        grown = min(own.noise + norms.sums, own.joint_noise + norms.rows) + log2(scale)
+        spread = own.joint_noise + norms.spectral + log2(scale)
+        return own._noisy(
+            total(independent(grown, fresh), floats),
+            total(independent(spread, joint), floats + log2(own.context.slots) / 2),
+        )
+
+    @cached_property
+    def _norms(self) -> Norms:
+        """Of the matrix as it acts on all slots: blocks beside one another, or tiles."""
+        found = Norms.of(self._diagonals.matrix)
+        if self._diagonals.layout == "blocks":
+            return found
+        # What lies in one tile is read by its neighbours, too: rows and columns stay as they are.
+        columns = Norms.of(self._diagonals.matrix.T).sums
+        return replace(found, spectral=(found.sums + columns) / 2)
 
     def _times_bgv(self, ciphertext: BgvCiphertext) -> BgvCiphertext:
         own = ciphertext.relinearize()
@@ -245,7 +264,7 @@ class Matrix:
         switch = noise.key_switch(parameters, own.level)
         each = independent(own.noise, switch) + noise.message(parameters) + 1
         grown = total(each + _log2(self.diagonals), switch + _log2(len(self._steps.giants)) / 2)
-        own._room("matrix @ ciphertext", grown)
+        own.check_room("matrix @ ciphertext", grown)
         return own._with(self._sums(own), noise=grown)
 
     def _sums(self, own: Ciphertext) -> Tensor:

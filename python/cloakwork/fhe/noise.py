@@ -18,6 +18,8 @@ from cloakwork.fhe.parameters import ERROR_SIGMA, Parameters
 # 2^-15 up to degree 2^16.  An error times the secret is a product of two Gaussian-like numbers in
 # each slot: it exceeds k deviations with a chance of about sqrt(pi k) e^-2k, a Gaussian e^-k^2.
 TAIL_LOG2 = log2(12.0)
+# What comes so near half the modulus, in bits, is not told from what outgrew it and came around.
+WRAPPED_LOG2 = 0.1
 # Relative precision of the floating-point transforms of encoding and decoding, with some room.
 FLOAT_LOG2 = -48.0
 
@@ -67,8 +69,9 @@ def rounding(parameters: Parameters, limbs: int, parts: int = 2) -> float:
     """
     degree = parameters.degree
     secret = _TERNARY * degree
-    # 1, s and s^2 for parts 0, 1 and 2; the square of |s|^2 has twice its mean squared.
-    weights = sum((1.0, secret, 2 * secret * secret)[:parts])
+    # 1, s and s^2 for parts 0, 1 and 2; the square of |s|^2 has twice its mean squared, and its
+    # product with an error reaches 2.2 times as many deviations as TAIL_LOG2 says.
+    weights = sum((1.0, secret, 2 * 2.2**2 * secret * secret)[:parts])
     return log2(limbs * _ROUNDING * degree * weights) / 2 + _plain_log2(parameters)
 
 
@@ -91,6 +94,28 @@ def key_switch(parameters: Parameters, level: int) -> float:
             terms.append(sum(map(log2, own)) + log2(len(own) * _ROUNDING) / 2)
     switched = half + independent(*terms) - parameters.special_log2
     return independent(switched, rounding(parameters, len(parameters.special)))
+
+
+def coefficients(parameters: Parameters, noise: float) -> float:
+    """log2 of what the error of every coefficient stays below, from that of the embedding."""
+    return noise - log2(parameters.degree) / 2 + TAIL_LOG2
+
+
+def reached(parameters: Parameters, level: int, bound: float, terms: int = 1) -> float:
+    """CKKS: the noise of any circuit of known outlines, from public facts and no ciphertext.
+
+    The circuit takes public-key encryptions from the top of the chain to `level`; each level is
+    used up by a sum of at most `terms` products of values within `bound`, relinearized (rotations
+    count as terms) and rescaled.  Nothing that a server says of a ciphertext enters.
+    """
+    scale, size = log2(parameters.scale), log2(bound)
+    noise = independent(fresh_public(parameters), encoding(parameters))
+    for place in range(parameters.level, level, -1):
+        product = total(1 + size + scale + noise, 2 * noise + TAIL_LOG2)
+        grown = log2(terms) + total(product, key_switch(parameters, place))
+        last = log2(parameters.moduli[place])
+        noise = independent(grown - last, rounding(parameters, len(parameters.special) + 1))
+    return total(noise, log2(terms) + key_switch(parameters, level))
 
 
 def _plain_log2(parameters: Parameters) -> float:

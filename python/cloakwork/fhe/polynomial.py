@@ -27,6 +27,7 @@ from cloakwork import _core
 from cloakwork._core import Tensor
 from cloakwork.errors import LevelError, NoiseError, ParamError
 from cloakwork.fhe.bgv import BgvCiphertext
+from cloakwork.fhe.bounds import Bound
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks import CkksCiphertext
 from cloakwork.fhe.layout import residues
@@ -38,6 +39,8 @@ Basis = Literal["power", "chebyshev"]
 # Interpolation of an even or odd function leaves this much of the other half.
 _NEGLIGIBLE = 2.0**-50
 _DEGREE_MAX = 1 << 12
+# So little of a domain's half length may values lie outside.
+_OUTSIDE = 2.0**-10
 
 
 class Polynomial:
@@ -129,23 +132,41 @@ class Polynomial:
         self._check_level(x, x.level - (automatic and x._pending))
         if self.degree == 0:
             return x * 0 + self.coefficients[0]
+        self._check_domain(x.bound)
         self._check_keys(x)
         own = x._settled() if automatic else x.relinearize()
         sums = CkksSums(self._mapped(own), self._schedule, self.basis == "chebyshev")
         return sums.result(self._schedule.root, x.context.scale_at(own.level - self.depth))
 
     def _mapped(self, own: CkksCiphertext) -> CkksCiphertext:
-        """The argument of T_i, whose size is then known."""
+        """The argument of T_i, within [-1, 1] or little more."""
         weight, shift = self._map
         if self.basis == "power":
             return own
+        mapped = own.bound.times(weight).plus(shift)
         if weight.is_integer():
             found = own * int(weight) + shift if (weight, shift) != (1.0, 0.0) else own
-            return replace(found, size=0.0)
+            return replace(found, bound=mapped)
         last = own.basis.moduli[-1]
         scale = own.context.scale_at(own.level - 1) * last
         found = divided(multiple(own, weight, scale) + shift)
-        return replace(found, size=0.0)
+        return replace(found, bound=mapped)
+
+    def _check_domain(self, bound: Bound) -> None:
+        """ParamError for values that Chebyshev's polynomials make no sense of."""
+        start, stop = self.domain
+        if self.basis != "chebyshev":
+            return
+        # What an interpolation before this one is off; T_i are not much larger there.
+        more = (stop - start) / 2 * min(_OUTSIDE, 1 / (2 * self.degree) ** 2)
+        if not Bound.real(start - more, stop + more).holds(bound):
+            raise ParamError(
+                "domain",
+                f"values in {bound}",
+                f"real values in the domain [{start:g}, {stop:g}]; slots that were not given "
+                "hold 0. Encrypt with bound=(low, high), or say what is known of them: "
+                "with_bound(low, high)",
+            )
 
     def _bgv(self, x: BgvCiphertext) -> BgvCiphertext:
         if self.basis != "power":

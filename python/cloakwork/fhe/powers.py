@@ -10,22 +10,16 @@ from __future__ import annotations
 from dataclasses import replace
 from math import inf, log2
 
-import numpy as np
-
 from cloakwork import ops
-from cloakwork._core import Tensor
-from cloakwork.fhe import steps
+from cloakwork.fhe import noise, steps
 from cloakwork.fhe.bgv import BgvCiphertext, centred
+from cloakwork.fhe.bounds import Bound
 from cloakwork.fhe.ckks import CkksCiphertext
 from cloakwork.fhe.embedding import round_product
 from cloakwork.fhe.layout import batched, like, parts
 from cloakwork.fhe.noise import total
+from cloakwork.fhe.ranges import slope_log2, value_range
 from cloakwork.fhe.schedule import Node, Schedule
-
-# Points at which the largest value of a sum of Chebyshev's polynomials is looked for, a degree.
-_POINTS = 16
-# A bound on values that are all zero.
-_LEAST = 2.0**-60
 
 
 class CkksSums:
@@ -36,7 +30,7 @@ class CkksSums:
 
     def __init__(self, x: CkksCiphertext, plan: Schedule, chebyshev: bool) -> None:
         self.x, self.level, self.chebyshev = x, x.level, chebyshev
-        self.moduli, self.size = x.basis.moduli, x.size
+        self.moduli, self.bound = x.basis.moduli, x.bound
         # The noise of x counts once, times the slope; what is followed here is the rounding.
         self.powers = {1: replace(x, noise=-inf)}
         for power, (high, low) in plan.powers.items():
@@ -47,12 +41,13 @@ class CkksSums:
         found = product(self.powers[high]._cut(level), self.powers[low]._cut(level))
         if self.chebyshev:
             found = self._chebyshev_product(found, high - low)
-        return divided(replace(found, size=0.0 if self.chebyshev else power * self.size))
+        if self.chebyshev:
+            found = replace(found, bound=self._range(_unit(power)))
+        return divided(found)
 
     def _chebyshev_product(self, found: CkksCiphertext, difference: int) -> CkksCiphertext:
         """2 T_a T_b - T_(a - b) from T_a T_b."""
-        twice = ops.modsum(found.data, found.data, found.basis.q)
-        sums = Accumulator(found.scale, twice, found.noise + 1)
+        sums = Accumulator(found.scale, found)
         if difference:
             sums.add(self.powers[difference]._cut(found.level), -1.0)
             return sums.put_into(found)
@@ -61,9 +56,12 @@ class CkksSums:
     def result(self, root: Node, scale: float) -> CkksCiphertext:
         """The polynomial at a level `root.depth` below x, at this scale."""
         whole = divided(self._sum(root, scale * self.moduli[self.level - root.depth + 1]))
-        slope = self._log2_bound(self._derivative(root.coefficients))
-        spread = self.x.noise + slope + log2(scale / self.x.scale)
-        return replace(whole, scale=scale, noise=total(whole.noise, spread))
+        slope = self._slope(root.coefficients) + log2(scale / self.x.scale)
+        noisy = whole._noisy(
+            total(whole.noise, self.x.noise + slope),
+            total(whole.joint_noise, self.x.joint_noise + slope),
+        )
+        return replace(whole, scale=scale, **noisy)
 
     def _sum(self, node: Node, scale: float) -> CkksCiphertext:
         """A node before it is rescaled: three parts if it has products."""
@@ -77,34 +75,34 @@ class CkksSums:
         for power, coefficient in node.terms:
             if power:
                 sums.add(self.powers[power]._cut(level), coefficient)
-        found = replace(sums.put_into(x), size=self._log2_bound(node.coefficients))
+        found = replace(sums.put_into(x), bound=self._range(node.coefficients))
         return add_constant(found, dict(node.terms).get(0, 0.0))
 
-    def _log2_bound(self, coefficients: tuple[float, ...]) -> float:
-        """log2 of what the absolute value of a polynomial stays below, x within its bound."""
-        if self.chebyshev:
-            points = np.cos(np.linspace(0, np.pi, _POINTS * len(coefficients)))
-            values = np.polynomial.chebyshev.chebval(points, np.array(coefficients))
-            # Between 16 points a wave, a polynomial of the degree rises by no more than this.
-            return log2(max(float(np.abs(values).max()) * 1.02, _LEAST))
-        sizes = (abs(c) * 2.0 ** (i * self.size) for i, c in enumerate(coefficients))
-        return log2(max(sum(sizes), _LEAST))
+    def _range(self, coefficients: tuple[float, ...]) -> Bound:
+        """Where the values of a polynomial of x lie."""
+        return value_range(coefficients, self.chebyshev, self.bound)
 
-    def _derivative(self, coefficients: tuple[float, ...]) -> tuple[float, ...]:
-        if self.chebyshev:
-            return tuple(np.polynomial.chebyshev.chebder(coefficients).tolist())
-        return tuple(i * c for i, c in enumerate(coefficients))[1:]
+    def _slope(self, coefficients: tuple[float, ...]) -> float:
+        """log2 of how much more than that of x the error of a polynomial is."""
+        near = self.x.noise + noise.TAIL_LOG2 - log2(self.x.scale)
+        return slope_log2(coefficients, self.chebyshev, self.bound, near)
 
 
 class Accumulator:
     """A sum of products and of multiples at one scale, with its noise."""
 
-    def __init__(self, scale: float, data: Tensor | None = None, noise: float = -inf) -> None:
-        self.scale, self.data, self.noise = scale, data, noise
+    def __init__(self, scale: float, twice: CkksCiphertext | None = None) -> None:
+        """A sum of nothing, or of the same ciphertext two times."""
+        self.scale, self.data = scale, None
+        self.noise = self.joint = -inf
+        if twice is not None:
+            self.data = ops.modsum(twice.data, twice.data, twice.basis.q)
+            self.noise, self.joint = twice.noise + 1, twice.joint_noise + 1
 
     def add_product(self, found: CkksCiphertext) -> None:
         """Of three parts at this scale; before any multiple."""
         self.noise = total(self.noise, found.noise)
+        self.joint = total(self.joint, found.joint_noise)
         if self.data is None:
             self.data = found.data
         else:
@@ -113,9 +111,11 @@ class Accumulator:
     def add(self, power: CkksCiphertext, coefficient: float) -> None:
         """The coefficient times a power: an integer that leads to the scale."""
         basis, integer = power.basis, round_product(coefficient, self.scale / power.scale)
-        rounding = power.size + log2(power.scale) - 1.0
-        grown = power.noise + log2(max(abs(integer), 1))
-        self.noise = total(self.noise, grown, rounding)
+        grown = log2(max(abs(integer), 1))
+        most = power.size + log2(power.scale) - 1.0 - noise.TAIL_LOG2
+        self.noise = total(self.noise, power.noise + grown, most)
+        spread = most + log2(power.context.slots) / 2
+        self.joint = total(self.joint, power.joint_noise + grown, spread)
         factor = basis.constant(integer)
         if self.data is None:
             self.data = power._scaled_by(factor)
@@ -126,23 +126,23 @@ class Accumulator:
     def put_into(self, like: CkksCiphertext) -> CkksCiphertext:
         """The sum as a ciphertext; of nothing, zeros."""
         data = like._scaled_by(like.basis.constant(0)) if self.data is None else self.data
-        return like._with(data, noise=self.noise, scale=self.scale)
+        return like._with(data, scale=self.scale, **like._noisy(self.noise, self.joint))
 
 
 def add_constant(own: CkksCiphertext, value: float) -> CkksCiphertext:
-    """The values plus a number; their size is taken to stay."""
+    """The values plus a number; their bound is taken to stay."""
     integer = round_product(value, own.scale)
     if integer == 0:
         return own
     data = own._body_plus(own.basis.constant(integer))
-    return own._with(data, noise=total(own.noise, -1.0))
+    return own._with(data, **own._off(0.5, 0.0))
 
 
 def multiple(own: CkksCiphertext, weight: float, scale: float) -> CkksCiphertext:
     """The values times a number, at a higher scale."""
     sums = Accumulator(scale)
     sums.add(own, weight)
-    return replace(sums.put_into(own), size=own.size + log2(abs(weight)))
+    return replace(sums.put_into(own), bound=own.bound.times(weight))
 
 
 def product(a: CkksCiphertext, b: CkksCiphertext) -> CkksCiphertext:
@@ -155,8 +155,13 @@ def product(a: CkksCiphertext, b: CkksCiphertext) -> CkksCiphertext:
 def divided(own: CkksCiphertext) -> CkksCiphertext:
     """Relinearized and over the last modulus, whatever its scale."""
     own = own if own._joins_divisions else own.relinearize()
-    scale, grown = own.scale / own.basis.moduli[-1], own._divided_noise()
-    return own._with(own._divided(), level=own.level - 1, scale=scale, noise=grown)
+    scale, grown = own.scale / own.basis.moduli[-1], own._divided_fields()
+    return own._with(own._divided(), level=own.level - 1, scale=scale, **grown)
+
+
+def _unit(number: int) -> tuple[float, ...]:
+    """The coefficients of one of Chebyshev's polynomials."""
+    return (*(0.0,) * number, 1.0)
 
 
 class BgvSums:

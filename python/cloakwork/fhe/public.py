@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.fhe import noise
+from cloakwork.fhe.bounds import Stated
 from cloakwork.fhe.layout import limb_range, part, residues
 from cloakwork.fhe.samplers import error, fresh_seed, ternary, uniform, wiped
 from cloakwork.fhe.streams import bytes_of, made_of, pickled
@@ -33,7 +34,7 @@ class PublicKey:
     seed: bytes
     key: str
 
-    def encrypt(self, values: Any, *, bound: float | None = None, **options: Any) -> Ciphertext:
+    def encrypt(self, values: Any, *, bound: Stated | None = None, **options: Any) -> Ciphertext:
         """Encrypt values, or a plaintext: (b u + e0 + m, a u + e1) for a fresh ternary u.
 
         `bound` and the options are those of `Keys.encrypt`.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import inf, log2
+from dataclasses import replace
+from math import log2
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -11,9 +12,9 @@ from numpy.typing import NDArray
 from cloakwork import arrays, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError, ParamError
+from cloakwork.fhe.bounds import Bound, Norms, linear
 from cloakwork.fhe.embedding import scaled_integers
 from cloakwork.fhe.layout import zero_residues
-from cloakwork.fhe.noise import total
 from cloakwork.fhe.tables import Basis
 
 if TYPE_CHECKING:
@@ -28,10 +29,9 @@ def add_constants(x: Some, numbers: Floats) -> Some:
     if x.batch is None or numbers.shape != (x.batch,):
         raise ParamError("values", numbers.shape, f"one number each: ({x.batch},)")
     addend = _residues(x, numbers, x.scale).unsqueeze(1)
-    largest = float(np.abs(numbers).max(initial=0.0))
-    return x._with(
-        x._body_plus(addend), noise=total(x.noise, -1.0), size=total(x.size, _log2(largest))
-    )
+    each = numbers[:, np.newaxis]
+    bound = x.bound + Bound.make(each, each, 0.0)
+    return x._with(x._body_plus(addend), bound=bound, **x._off(0.5, 0.0))
 
 
 def weighted_sums(x: Some, matrix: Floats) -> Some:
@@ -45,14 +45,16 @@ def weighted_sums(x: Some, matrix: Floats) -> Some:
         scale = x.context.scales[x.level - 1] * scale / x.scale
     x._product_scale("weighted_sums", scale)
     data = _row_sums(_residues(x, matrix, scale), x.data, x.basis)
-    sums = _log2(float(np.abs(matrix).sum(axis=1).max(initial=0.0)))
-    rounding = x.size + log2(x.scale) - 1.0 + log2(max(matrix.shape[1], 1))
-    return x._with(
-        data,
-        noise=total(x.noise + sums + log2(scale), rounding),
-        scale=x.scale * scale,
-        size=x.size + sums,
-    )
+    norms = Norms.of(matrix)
+    sums = min(x.noise + norms.sums, x.joint_noise + norms.rows) + log2(scale)
+    joint = x.joint_noise + norms.spectral + log2(scale)
+    # Each weight is off by half at most, and there are as many as ciphertexts.
+    weighted = replace(x, **x._noisy(sums, joint))
+    off = weighted._off(x.scale * matrix.shape[1] / 2)
+    slots = max(edge.shape[-1] if edge.ndim else 1 for edge in (x.bound.magnitude, x.bound.low))
+    given = x.bound.spread(x.batch, slots)
+    norm = np.sqrt(np.square(given.magnitude).sum(axis=0))
+    return x._with(data, scale=x.scale * scale, bound=linear(matrix, given, norm), **off)
 
 
 def _residues(x: CkksCiphertext, numbers: Floats, scale: float) -> Tensor:
@@ -71,7 +73,3 @@ def _row_sums(weights: Tensor, data: Tensor, basis: Basis) -> Tensor:
         columns = data[:, place].moveaxis(0, 1)
         ops.modmul_axis_sum(spread, columns, basis.q, apply_perm=False, out=out[:, place], axis=-3)
     return out
-
-
-def _log2(value: float) -> float:
-    return log2(value) if value > 0 else -inf

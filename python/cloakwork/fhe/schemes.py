@@ -8,6 +8,7 @@ from weakref import WeakValueDictionary
 
 from cloakwork.errors import ParamError
 from cloakwork.fhe.bgv import BgvContext
+from cloakwork.fhe.bounds import Stated
 from cloakwork.fhe.chain import BITS_MAX, Picker, chain_primes, special_primes
 from cloakwork.fhe.ckks import CkksContext
 from cloakwork.fhe.context import Context, Levels
@@ -32,7 +33,7 @@ def ckks(  # noqa: PLR0913 (a scheme has what it has)
     digits: int | None = None,
     gadget_base_log2: int | None = None,
     levels: Levels = "auto",
-    bound: float = 1.0,
+    bound: Stated | None = None,
 ) -> CkksContext:
     """CKKS: approximate arithmetic on degree / 2 encrypted complex numbers.
 
@@ -49,7 +50,9 @@ def ckks(  # noqa: PLR0913 (a scheme has what it has)
     digits     of key switching, by default as many as `special` moduli allow
     levels     "auto": operands are rescaled and brought to one level and scale by themselves;
                "manual": what does not fit is an error
-    bound      what |values| are taken to stay below by estimates of precision
+    bound      what |values| stay below, or (low, high) of real ones, for estimates of precision:
+               encrypting others is an error.  None: 1, or the least power of two that holds the
+               values, which then says how large they are
 
     Sizes up to 50 bits choose primes below 2^50, which processors with IFMA take twice as fast.
 
@@ -75,7 +78,7 @@ def ckks(  # noqa: PLR0913 (a scheme has what it has)
         gadget_base_log2=_gadget_base("ckks", chain, auxiliary, gadget_base_log2),
         security=asked_security(security, insecure),
     )
-    return _ckks_context(parameters, levels, float(bound))
+    return _ckks_context(parameters, levels, bound)
 
 
 def bgv(  # noqa: PLR0913
@@ -116,14 +119,16 @@ def bgv(  # noqa: PLR0913
     return _bgv_context(parameters, levels)
 
 
-def context_of(parameters: Parameters, levels: Levels = "auto", bound: float = 1.0) -> Context:
+def context_of(
+    parameters: Parameters, levels: Levels = "auto", bound: Stated | None = None
+) -> Context:
     """The context of parameters, the same one while somebody holds it, with its tables."""
     if parameters.scheme == "ckks":
         return _ckks_context(parameters, levels, bound)
     return _bgv_context(parameters, levels)
 
 
-def _ckks_context(parameters: Parameters, levels: Levels, bound: float) -> CkksContext:
+def _ckks_context(parameters: Parameters, levels: Levels, bound: Stated | None) -> CkksContext:
     found = _CKKS.get((parameters, levels, bound))
     if found is None:
         found = _CKKS[parameters, levels, bound] = CkksContext(parameters, levels, bound)
@@ -137,7 +142,9 @@ def _bgv_context(parameters: Parameters, levels: Levels) -> BgvContext:
     return found
 
 
-_CKKS: WeakValueDictionary[tuple[Parameters, Levels, float], CkksContext] = WeakValueDictionary()
+_CKKS: WeakValueDictionary[tuple[Parameters, Levels, Stated | None], CkksContext] = (
+    WeakValueDictionary()
+)
 _BGV: WeakValueDictionary[tuple[Parameters, Levels], BgvContext] = WeakValueDictionary()
 
 

@@ -20,6 +20,7 @@ from cloakwork import arrays
 from cloakwork._core import Tensor
 from cloakwork.errors import CloakworkError, LoadError
 from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
+from cloakwork.fhe.bounds import Bound, Stated
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
 from cloakwork.fhe.container import Contents, PathLike, load, save
@@ -41,6 +42,10 @@ Array = NDArray[np.int64]
 
 # No chain has as many bits, so no noise and no bound.
 _MOST_BITS = float(1 << 20)
+# Of a float's exponent.
+_MOST_FLOAT = 1023.0
+# low, high and three sizes.
+_BOUND_NUMBERS = 5
 
 
 def limbs_first(data: Tensor) -> Array:
@@ -60,6 +65,7 @@ def save_ciphertext(path: PathLike | BinaryIO, ciphertext: Ciphertext) -> None:
     fields |= {"batch": ciphertext.batch, "packing": _packing_fields(ciphertext.packing)}
     if isinstance(ciphertext, CkksCiphertext):
         fields |= {"scale": ciphertext.scale.hex(), "size": ciphertext.size}
+        fields |= {"values": ciphertext.bound.numbers(), "coherence": ciphertext.coherence}
     else:
         assert isinstance(ciphertext, BgvCiphertext)
         fields["factor"] = ciphertext.factor
@@ -167,7 +173,7 @@ def _context(contents: Contents, insecure: bool) -> Context:
     for name in ("moduli", "special"):
         given[name] = tuple(map(int, given.get(name, ())))
     given |= {"scale": float.fromhex(str(given.get("scale", "")))}
-    bound = 1.0
+    bound = None
     levels: Levels = contents.field("levels", str)
     if given.get("scheme") not in ("ckks", "bgv"):
         raise contents.wrong("scheme", "ckks or bgv", repr(given.get("scheme")))
@@ -183,8 +189,19 @@ def _context(contents: Contents, insecure: bool) -> Context:
         expected = f"128 bits of security at degree {parameters.degree}; insecure=True to go on"
         raise contents.wrong("parameters", expected, got)
     if parameters.scheme == "ckks":
-        bound = float(contents.field("bound", (int, float)))
+        bound = _context_bound(contents)
     return context_of(parameters, levels, bound)
+
+
+def _context_bound(contents: Contents) -> Stated | None:
+    """What a context says of the values of its ciphertexts."""
+    found = contents.fields.get("bound")
+    if found is None:
+        return None
+    if isinstance(found, list):
+        low, high = map(float, found)
+        return low, high
+    return float(contents.field("bound", (int, float)))
 
 
 def _check_degree(contents: Contents, degree: int) -> None:
@@ -223,7 +240,24 @@ def _ciphertext(contents: Contents, context: Context) -> Ciphertext:
     scale = float.fromhex(contents.field("scale", str))
     if not 0 < scale < inf:
         raise contents.wrong("scale", "a positive number", str(scale))
-    return CkksCiphertext(**common, scale=scale, size=_estimate(contents, "size"))
+    bound, coherence = _bound(contents), log2(context.slots) / 2
+    if "coherence" in contents.fields:
+        coherence = max(_estimate(contents, "coherence"), 0.0)
+    return CkksCiphertext(**common, scale=scale, bound=bound, coherence=coherence)
+
+
+def _bound(contents: Contents) -> Bound:
+    """Where the values lie; files of before have their size alone."""
+    size = _estimate(contents, "size")
+    if "values" not in contents.fields:
+        return Bound.circle(2.0 ** min(size, _MOST_FLOAT))
+    given = contents.field("values", list)
+    if len(given) != _BOUND_NUMBERS or not all(isinstance(v, int | float) for v in given):
+        raise contents.wrong("values", "five numbers", repr(given))
+    low, high, imaginary, magnitude, rms = map(float, given)
+    if not (low <= high and imaginary >= 0 and magnitude >= 0 and rms >= 0):
+        raise contents.wrong("values", "low, high and three sizes", repr(given))
+    return Bound.from_numbers(low, high, imaginary, magnitude, rms)
 
 
 def _packing_fields(packing: Packing) -> dict[str, Any]:

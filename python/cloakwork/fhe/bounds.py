@@ -1,0 +1,338 @@
+"""What is known of values that nobody here sees: intervals, circles, a mean.
+
+Slots hold complex numbers.  Each lies in a rectangle, its real part from `low` to `high` and its
+imaginary one up to `imaginary`, and in a circle, up to `magnitude`; the mean of the squares of all
+slots is at most `rms` squared.  Every rule here holds for all values that its operands admit:
+rectangles keep x * x from being negative, circles keep products of complex numbers from growing,
+and the mean keeps a few large slots apart from many.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf, isfinite, log2, sqrt
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloakwork.errors import ParamError
+
+# What a user states: |values|, or real numbers from the one to the other.
+Stated = float | tuple[float, float]
+Floats = NDArray[np.float64]
+
+# Bounds are computed in floats, whose rounding this covers.
+_SLACK = 1.0 + 2.0**-40
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """Where the values of slots lie; see the module.
+
+    low, high, imaginary, magnitude   [], or one a slot or a ciphertext of a batch: what [B, slots]
+                                      broadcasts with
+    rms                               of each ciphertext's slots together, at most
+    """
+
+    low: Floats
+    high: Floats
+    imaginary: Floats
+    magnitude: Floats
+    rms: float
+
+    @classmethod
+    def make(
+        cls, low: Any, high: Any, imaginary: Any, magnitude: Any = inf, rms: float = inf
+    ) -> Self:
+        """From numbers or arrays; what the parts say together, rounded outwards."""
+        low, high, imaginary = (np.asarray(part, np.float64) for part in (low, high, imaginary))
+        with np.errstate(over="ignore"):
+            corner = np.hypot(np.maximum(np.abs(low), np.abs(high)), imaginary)
+            size = np.asarray(np.minimum(corner, magnitude) * _SLACK)
+        return cls(
+            np.asarray(np.maximum(low, -size)),
+            np.asarray(np.minimum(high, size)),
+            np.asarray(np.minimum(imaginary, size)),
+            size,
+            min(float(rms), float(size.max(initial=0.0))),
+        )
+
+    @classmethod
+    def real(cls, low: float, high: float) -> Self:
+        """Real numbers of an interval."""
+        size = max(abs(low), abs(high))
+        return cls(*_arrays(low, high, 0.0, size), size)
+
+    @classmethod
+    def circle(cls, magnitude: float, *, real: bool = False) -> Self:
+        """Complex numbers up to a size, or real ones."""
+        imaginary = 0.0 if real else magnitude
+        return cls(*_arrays(-magnitude, magnitude, imaginary, magnitude), magnitude)
+
+    @classmethod
+    def of(cls, values: ArrayLike, slots: int) -> Self:
+        """That of known values [n] or [B, n] in so many slots; the others hold 0."""
+        given = np.asarray(values, dtype=np.complex128)
+        filled = np.zeros((*given.shape[:-1], slots), dtype=np.complex128)
+        filled[..., : given.shape[-1]] = given
+        sizes, im = np.abs(filled), np.abs(filled.imag)
+        largest = float(sizes.max(initial=0.0))
+        mean = np.square(sizes / (largest or 1.0)).mean(axis=-1).max(initial=0.0)
+        real = np.ascontiguousarray(filled.real)
+        imaginary = im if im.any() else np.zeros(())
+        return cls(real, real, imaginary, sizes, largest * sqrt(float(mean)) * _SLACK)
+
+    @classmethod
+    def stated(cls, given: Stated) -> Self:
+        """What a user says; ParamError for what is no bound."""
+        if isinstance(given, tuple):
+            low, high = map(float, given)
+            if not -inf < low <= high < inf:
+                raise ParamError("bound", given, "a positive number, or (low, high)")
+            return cls.real(low, high)
+        if not 0 < given < inf:
+            raise ParamError("bound", given, "a positive number, or (low, high)")
+        return cls.circle(float(given))
+
+    def filling(self, part: float) -> Self:
+        """The same where only a part of the slots is filled, and the others hold 0."""
+        if part >= 1.0:
+            return self
+        low, high = np.minimum(self.low, 0.0), np.maximum(self.high, 0.0)
+        rms = min(self.rms, sqrt(part) * self.largest)
+        return replace(self, low=low, high=high, rms=rms)
+
+    @property
+    def largest(self) -> float:
+        """The magnitude of all slots."""
+        return float(self.magnitude.max(initial=0.0))
+
+    @property
+    def size(self) -> float:
+        """log2 of the magnitude of all slots."""
+        return log2_of(self.largest)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether no value has an imaginary part."""
+        return not self.imaginary.any()
+
+    def whole(self) -> Self:
+        """One bound for all slots."""
+        return replace(
+            self,
+            low=np.asarray(self.low.min()),
+            high=np.asarray(self.high.max()),
+            imaginary=np.asarray(self.imaginary.max()),
+            magnitude=np.asarray(self.magnitude.max()),
+        )
+
+    def numbers(self) -> list[float]:
+        """That as low, high, imaginary, magnitude and rms."""
+        return [*map(float, self.whole()._edges()), self.rms]
+
+    def spread(self, *shape: int) -> Self:
+        """The edges over a whole shape, [count, slots] or [count, 1]."""
+        low, high, imaginary, magnitude = (np.broadcast_to(e, shape) for e in self._edges())
+        return type(self)(low, high, imaginary, magnitude, self.rms)
+
+    @classmethod
+    def from_numbers(
+        cls, low: float, high: float, imaginary: float, magnitude: float, rms: float
+    ) -> Self:
+        """What `numbers` gave."""
+        return cls(*_arrays(low, high, imaginary, magnitude), rms)
+
+    def picked(self, key: int | slice) -> Self:
+        """That of one ciphertext of a batch, or of some."""
+        low, high, imaginary, magnitude = (_picked(edge, key) for edge in self._edges())
+        return type(self)(low, high, imaginary, magnitude, self.rms)
+
+    def turned(self, step: int, slots: int) -> Self:
+        """Slot j is that which was slot j + step."""
+        low, high, imaginary, magnitude = (_rolled(e, step, slots) for e in self._edges())
+        return type(self)(low, high, imaginary, magnitude, self.rms)
+
+    def holds(self, other: Self, slack: float = 1e-9) -> bool:
+        """Whether all that the other admits is admitted here, but for rounding."""
+        more = slack * self.magnitude
+        return bool(
+            (self.low - more <= other.low).all()
+            and (other.high <= self.high + more).all()
+            and (other.imaginary <= self.imaginary + more).all()
+            and (other.magnitude <= self.magnitude + more).all()
+        )
+
+    def meet(self, other: Self) -> Self | None:
+        """What both admit; None where that is nothing."""
+        low, high = np.maximum(self.low, other.low), np.minimum(self.high, other.high)
+        if (low > high).any():
+            return None
+        return self.make(
+            low,
+            high,
+            np.minimum(self.imaginary, other.imaginary),
+            np.minimum(self.magnitude, other.magnitude),
+            min(self.rms, other.rms),
+        )
+
+    def __add__(self, other: Self) -> Self:
+        """Sums of values slot by slot."""
+        return self.make(
+            added(self.low, other.low, -inf),
+            added(self.high, other.high, inf),
+            self.imaginary + other.imaginary,
+            self.magnitude + other.magnitude,
+            self.rms + other.rms,
+        )
+
+    def __neg__(self) -> Self:
+        return replace(self, low=-self.high, high=-self.low)
+
+    def __mul__(self, other: Self) -> Self:
+        """Products of values slot by slot."""
+        ends = [multiplied(a, b) for a in (self.low, self.high) for b in (other.low, other.high)]
+        cross = multiplied(self.imaginary, other.imaginary)
+        return self.make(
+            added(np.minimum.reduce(ends), -cross, -inf),
+            added(np.maximum.reduce(ends), cross, inf),
+            multiplied(self._widest, other.imaginary) + multiplied(self.imaginary, other._widest),
+            multiplied(self.magnitude, other.magnitude),
+            float(min(multiplied(self.rms, other.largest), multiplied(self.largest, other.rms))),
+        )
+
+    def squared(self) -> Self:
+        """Squares of values: those of real numbers are never negative."""
+        found = self * self
+        least = np.maximum(np.maximum(self.low, -self.high), 0.0)
+        low = added(least * least, -multiplied(self.imaginary, self.imaginary), -inf)
+        return replace(found, low=np.maximum(found.low, np.minimum(low, found.high)))
+
+    def times(self, number: complex) -> Self:
+        """Products with one known number."""
+        return self * self.point(number)
+
+    def plus(self, number: complex) -> Self:
+        """Sums with one known number."""
+        return self + self.point(number)
+
+    @classmethod
+    def point(cls, number: complex) -> Self:
+        """One number in every slot."""
+        value = complex(number)
+        return cls.make(value.real, value.real, abs(value.imag), abs(value))
+
+    @property
+    def _widest(self) -> Floats:
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+    def _edges(self) -> tuple[Floats, Floats, Floats, Floats]:
+        return self.low, self.high, self.imaginary, self.magnitude
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Bound):
+            return NotImplemented
+        pairs = zip(self._edges(), other._edges(), strict=True)
+        same = all(np.array_equal(mine, theirs) for mine, theirs in pairs)
+        return same and self.rms == other.rms
+
+    __hash__ = None  # type: ignore[assignment]  # arrays have none
+
+    def __str__(self) -> str:
+        own = self.whole()
+        if self.is_real:
+            return f"[{own.low:.4g}, {own.high:.4g}]"
+        return f"complex numbers up to {own.magnitude:.4g}"
+
+
+@dataclass(frozen=True)
+class Norms:
+    """log2 of norms of a matrix: what it makes of errors.
+
+    sums       the largest sum of |entries| of a row: equal errors add up so
+    rows       the largest root of a row's sum of squares: independent errors add up so
+    spectral   the largest singular value, or little more: how much more than one slot's error
+               that of a sum of results can be
+    """
+
+    sums: float
+    rows: float
+    spectral: float
+
+    @classmethod
+    def of(cls, matrix: ArrayLike) -> Self:
+        """Of a matrix [m, n]."""
+        sizes = np.abs(np.asarray(matrix))
+        largest = float(sizes.max(initial=0.0))
+        if not 0.0 < largest < inf:
+            return cls(log2_of(largest), log2_of(largest), log2_of(largest))
+        scaled, sizes, most = np.asarray(matrix) / largest, sizes / largest, log2(largest)
+        sums, columns = float(sizes.sum(axis=1).max()), float(sizes.sum(axis=0).max())
+        rows = sqrt(float(np.square(sizes).sum(axis=1).max()))
+        spectral = min(sqrt(sums * columns), float(np.linalg.norm(scaled)))
+        if min(scaled.shape) <= _EXACT_NORM:
+            spectral = min(spectral, float(np.linalg.norm(scaled, 2)) * _SLACK)
+        return cls(log2_of(sums) + most, log2_of(rows) + most, log2_of(spectral) + most)
+
+
+# Rows or columns up to which singular values are computed.
+_EXACT_NORM = 512
+
+
+def linear(matrix: NDArray[Any], given: Bound, norm: Floats) -> Bound:
+    """Where a matrix [m, n] times values lies: edges [n, k] -> [m, k], k = 1 where all are alike.
+
+    norm   [k], of the values that a row meets: the root of the sum of their squares
+    """
+    re, im = np.real(matrix), np.imag(matrix)
+    if not isfinite(given.largest):
+        anything = np.full((len(matrix), 1), inf)
+        real = given.is_real and not im.any()
+        return Bound.make(-anything, anything, 0.0 * re[:, :1] if real else anything)
+    rows = np.sqrt(np.square(np.abs(matrix)).sum(axis=1))
+    up, down = np.maximum(re, 0.0), np.minimum(re, 0.0)
+    cross = np.abs(im) @ given.imaginary
+    return Bound.make(
+        up @ given.low + down @ given.high - cross,
+        up @ given.high + down @ given.low + cross,
+        np.abs(re) @ given.imaginary + np.abs(im) @ given._widest,
+        np.minimum(np.abs(matrix) @ given.magnitude, multiplied(rows[:, None], norm)),
+    )
+
+
+def multiplied(a: Any, b: Any) -> Floats:
+    """The product; 0 times anything is 0."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.multiply(a, b)
+    return np.where(np.isnan(found), 0.0, found)
+
+
+def added(a: Any, b: Any, unknown: float) -> Floats:
+    """The sum; of infinities with two signs, what is said."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.add(a, b)
+    return np.where(np.isnan(found), unknown, found)
+
+
+def _arrays(*numbers: float) -> tuple[Floats, Floats, Floats, Floats]:
+    low, high, imaginary, magnitude = map(np.asarray, map(float, numbers))
+    return low, high, imaginary, magnitude
+
+
+def log2_of(value: float) -> float:
+    """log2; -inf of 0."""
+    if not isfinite(value):
+        return inf
+    return log2(value) if value > 0 else -inf
+
+
+def _picked(edge: Floats, key: int | slice) -> Floats:
+    if edge.ndim < 2:
+        return edge
+    alike = len(edge) == 1 and isinstance(key, int)
+    return np.asarray(edge[0 if alike else key]) if len(edge) > 1 or alike else edge
+
+
+def _rolled(edge: Floats, step: int, slots: int) -> Floats:
+    return np.roll(edge, -step, axis=-1) if edge.shape[-1:] == (slots,) else edge

@@ -1,0 +1,169 @@
+"""What would decrypt to something else is refused, by the estimate or by the secret."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from cloakwork import fhe
+from cloakwork.errors import EncodeError, NoiseError
+from cloakwork.fhe.bounds import Bound
+from python.fhe_setup import T, bgv, centred, ckks, integer_slots, rolled
+
+Step = tuple[Callable[[Any], Any], Callable[[np.ndarray], np.ndarray]]
+
+KEYS = bgv(256, 1)
+A = integer_slots(KEYS, 1)
+BY_HAND = fhe.bgv(
+    256, T, [49, 49], [50, 50], insecure=True, levels="manual"
+).keygen(rotations=[1, 2, 4, -1])  # fmt: skip
+
+
+def step_of(keys: fhe.Keys, name: str) -> Step:
+    """Something encrypted and the same in plain, that makes noise grow."""
+    matrix = fhe.Matrix(keys.context, [[30000, -20000], [12345, 1]])
+    keys.add(matrix.rotations)
+    steps: dict[str, Step] = {
+        "scalar": (lambda x: x * 12345, lambda a: a * 12345),
+        "sum": (lambda x: x + x, lambda a: 2 * a),
+        "difference": (lambda x: x - 3 * x, lambda a: -2 * a),
+        "values": (lambda x: x * A, lambda a: a * A),
+        "plaintext": (lambda x: x * keys.context.encode(A, level=x.level), lambda a: a * A),
+        "rotation": (lambda x: 2 * x.rotate_rows(1), lambda a: 2 * rolled(a, 1)),
+        "columns": (lambda x: x + x.rotate_columns(), lambda a: a + np.roll(a, len(a) // 2)),
+        "inner sum": (lambda x: x.inner_sum(2), lambda a: a + rolled(a, 1)),
+        "polynomial": (fhe.Polynomial([1, 12345]), lambda a: 12345 * a + 1),
+        "matrix": (
+            lambda x: matrix @ x.with_packing(matrix.packing),
+            lambda a: (a.reshape(-1, 2) @ [[30000, 12345], [-20000, 1]]).reshape(-1),
+        ),
+        "mod switch": (
+            lambda x: 12345 * (x.mod_switch() if x.level else x),
+            lambda a: a * 12345,
+        ),
+    }  # fmt: skip
+    return steps[name]
+
+
+NAMES = [
+    "scalar", "sum", "difference", "values", "plaintext", "rotation", "columns", "inner sum",
+    "polynomial", "matrix", "mod switch",
+]  # fmt: skip
+
+
+def right_steps(keys: fhe.Keys, step: Step) -> Iterator[fhe.BgvCiphertext]:
+    """Ciphertexts of one step more each, all of them exact."""
+    encrypted, plain = step
+    x: Any = keys.encrypt(A)
+    values = A
+    while True:
+        np.testing.assert_array_equal(keys.decrypt(x), values)
+        yield x
+        x, values = encrypted(x), centred(plain(values))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("keys", [KEYS, BY_HAND])
+def test_bgv_is_right_until_it_refuses(name: str, keys: fhe.Keys) -> None:
+    found: list[fhe.BgvCiphertext] = []
+    with pytest.raises(NoiseError, match="bits of noise budget; begin with a longer") as raised:
+        found.extend(right_steps(keys, step_of(keys, name)))
+    assert raised.value.budget_log2 < 0
+    assert len(found) >= 2
+    assert 0 <= found[-1].noise_budget() <= keys.noise_budget(found[-1])
+
+
+@pytest.mark.parametrize("keys", [KEYS, BY_HAND])
+def test_products_are_refused_before_any_work(keys: fhe.Keys) -> None:
+    x = keys.encrypt(A)
+
+    def on_and_on() -> None:
+        power = x
+        for _ in range(5):
+            power = power * power
+
+    with pytest.raises(NoiseError, match=r"multiply: would leave -.* at level"):
+        on_and_on()
+
+
+@pytest.mark.parametrize("levels", [0, 2])
+def test_the_secret_finds_noise_that_the_estimate_does_not_know(levels: int) -> None:
+    keys = bgv(256, levels)
+    x = keys.encrypt([1, 2, 3])
+    claimed = x.noise
+    for _ in range(4 * (levels + 1)):
+        x = replace(x * 12345, noise=claimed)
+    assert x.noise_budget() > 20
+    assert keys.noise_budget(x) < 0.5
+    with pytest.raises(NoiseError, match=r"the secret key finds .* bits of noise budget"):
+        keys.decrypt(x)
+    wanted = centred([pow(12345, 4 * (levels + 1), T) * i for i in (1, 2, 3)])
+    assert keys.decrypt(x, check=False)[:3].tolist() != wanted.tolist()
+
+
+def test_a_budget_that_is_measured_is_that_of_the_noise() -> None:
+    x = KEYS.encrypt(A)
+    before = KEYS.noise_budget(x)
+    assert KEYS.noise_budget(x * 1024) == pytest.approx(before - 10, abs=0.01)
+    assert x.noise_budget() < before < x.noise_budget() + 6
+
+
+CKKS = ckks(256, 3)
+SLOTS = CKKS.context.slots
+
+
+def test_ckks_values_that_may_outgrow_the_modulus_are_not_decrypted() -> None:
+    x = CKKS.encrypt([1000.0]).lower(0)
+    with pytest.raises(NoiseError, match=r"may outgrow the modulus.*longer first modulus"):
+        CKKS.decrypt(x * 1000)
+    # Whoever knows better looks.
+    assert CKKS.decrypt(x * 10, check=False).shape == (SLOTS,)
+
+
+def test_ckks_results_without_a_bit_left_are_not_decrypted() -> None:
+    noisy = CKKS.encrypt([0.5], scale=2.0**8)
+    assert noisy.precision_estimate() < 0
+    with pytest.raises(NoiseError, match=r"decrypt: the estimate leaves -\d.* larger scale"):
+        CKKS.decrypt(noisy)
+    assert abs(CKKS.decrypt(noisy, check=False)[0] - 0.5) < 2.0 ** -noisy.precision_estimate()
+
+
+def test_the_secret_finds_values_beyond_their_bound() -> None:
+    x = CKKS.encrypt(np.full(SLOTS, 3.0), bound=4.0)
+    with pytest.raises(NoiseError, match=r"beyond their bound of 2\^0.0 leave -1.6 bits"):
+        CKKS.decrypt(replace(x, bound=Bound.circle(1.0)))
+    # 3^16 at the last level is above half the modulus.
+    little = Bound.circle(2.0**-20)
+    wrapped = replace(x.lower(0), bound=little)
+    for _ in range(15):
+        wrapped = replace(wrapped * 3, bound=little)
+    with pytest.raises(NoiseError, match=r"decrypt: .* leave"):
+        CKKS.decrypt(wrapped)
+
+
+def test_values_beyond_a_stated_bound_are_not_encrypted() -> None:
+    for keys in (CKKS, CKKS.public):
+        with pytest.raises(EncodeError, match=r"up to 2\^10, beyond their bound: \[-2, 2\]"):
+            keys.encrypt([1.0, -1000.0], bound=2.0)
+    bounded = fhe.ckks(64, [50, 40], insecure=True, bound=3.0).keygen(relinearization=False)
+    with pytest.raises(EncodeError, match=r"beyond their bound: \[-3, 3\]"):
+        bounded.encrypt([3.001])
+    assert bounded.encrypt([3.0]).size == np.log2(3)
+
+
+def test_a_bound_that_is_not_stated_holds_the_values() -> None:
+    for value, size in ((0.0, 0), (0.25, 0), (1.0, 0), (1.001, 1), (-2.0, 1), (1000.0, 10)):
+        assert CKKS.encrypt([value]).size == size
+        assert CKKS.encrypt(CKKS.context.encode([value])).size == size
+
+
+def test_large_inputs_are_promised_no_more_than_they_keep() -> None:
+    # With the bound 1 the fourth power of 1000 was promised 20 bits, and had none.
+    keys = fhe.ckks(256, [60, 40, 40, 40], [60], insecure=True).keygen()
+    x = keys.encrypt([1000.0] * 128)
+    fourth = (x * x) * (x * x)
+    with pytest.raises(NoiseError):
+        keys.decrypt(fourth.rescale().lower(0))
+    off = np.abs(keys.decrypt(fourth) - 1000.0**4).max()
+    assert off <= 2.0 ** -fourth.precision_estimate() < 1000.0**4 / 256
