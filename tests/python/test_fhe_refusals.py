@@ -122,7 +122,7 @@ def test_ckks_values_that_may_outgrow_the_modulus_are_not_decrypted() -> None:
 
 
 def test_ckks_results_without_a_bit_left_are_not_decrypted() -> None:
-    noisy = CKKS.encrypt([0.5], scale=2.0**8)
+    noisy = CKKS.encrypt([0.5], scale=2.0**6)
     assert noisy.precision_estimate() < 0
     with pytest.raises(NoiseError, match=r"decrypt: the estimate leaves -\d.* larger scale"):
         CKKS.decrypt(noisy)

@@ -18,6 +18,9 @@ from cloakwork.fhe.parameters import ERROR_SIGMA, Parameters
 # 2^-15 up to degree 2^16.  An error times the secret is a product of two Gaussian-like numbers in
 # each slot: it exceeds k deviations with a chance of about sqrt(pi k) e^-2k, a Gaussian e^-k^2.
 TAIL_LOG2 = log2(12.0)
+# An error that no secret multiplies is Gaussian, and stays below 4.6 deviations: it counts by as
+# much less.  Squares of what errors of both kinds reach add up, as those of deviations do.
+_GAUSSIAN_LOG2 = log2(4.6 / 12.0)
 # What comes so near half the modulus, in bits, is not told from what outgrew it and came around.
 WRAPPED_LOG2 = 0.1
 # Relative precision of the floating-point transforms of encoding and decoding, with some room.
@@ -43,23 +46,23 @@ def independent(*terms: float) -> float:
 
 
 def encoding(parameters: Parameters) -> float:
-    """Rounding of every coefficient to an integer."""
-    return log2(parameters.degree * _ROUNDING) / 2
+    """CKKS: rounding of every coefficient to an integer."""
+    return log2(parameters.degree * _ROUNDING) / 2 + _GAUSSIAN_LOG2
 
 
 def fresh_secret(parameters: Parameters) -> float:
     """Encryption with the secret: one Gaussian coefficient each."""
-    return _SIGMA_LOG2 + log2(parameters.degree) / 2 + _plain_log2(parameters)
+    return _gaussian(parameters) + (0.0 if parameters.plain_modulus else _GAUSSIAN_LOG2)
 
 
 def fresh_public(parameters: Parameters) -> float:
     """Encryption with the public key: e0 + e1 s + u e."""
-    return fresh_secret(parameters) + log2(4 * parameters.degree / 3 + 1) / 2
+    return _gaussian(parameters) + log2(4 * parameters.degree / 3 + 1) / 2
 
 
 def message(parameters: Parameters) -> float:
     """BGV: a plaintext whose coefficients are uniform mod t."""
-    return encoding(parameters) + _plain_log2(parameters)
+    return log2(parameters.degree * _ROUNDING) / 2 + _plain_log2(parameters)
 
 
 def rounding(parameters: Parameters, limbs: int, parts: int = 2) -> float:
@@ -116,6 +119,10 @@ def reached(parameters: Parameters, level: int, bound: float, terms: int = 1) ->
         last = log2(parameters.moduli[place])
         noise = independent(grown - last, rounding(parameters, len(parameters.special) + 1))
     return total(noise, log2(terms) + key_switch(parameters, level))
+
+
+def _gaussian(parameters: Parameters) -> float:
+    return _SIGMA_LOG2 + log2(parameters.degree) / 2 + _plain_log2(parameters)
 
 
 def _plain_log2(parameters: Parameters) -> float:

@@ -1,0 +1,386 @@
+"""Circuits drawn at random, encrypted and in plain, one operation after another.
+
+Every result is decrypted: what CKKS promises must hold, what BGV gives must be exact, and what is
+refused must be refused aloud.  From tests/, `python -m python.fhe_random --results 2000` tries as
+many as one likes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+from cloakwork import fhe
+from cloakwork.errors import CloakworkError, NoiseError
+from numpy.typing import NDArray
+from python.fhe_setup import T, centred, rolled
+
+Values = NDArray[Any]
+Pair = tuple[Any, Values]
+Step = Callable[["Circuit"], Pair]
+
+# Operations of a circuit, and ciphertexts that it begins with.
+_LENGTH, _INPUTS = 12, 3
+# Values beyond this are not followed: floats of the reference lose their bits.
+_LARGEST = 2.0**40
+
+
+@dataclass
+class Tally:
+    """What came of all results, and those that broke a promise."""
+
+    results: int = 0
+    refused: int = 0
+    slack: list[float] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        slack = np.array(self.slack or [0.0])
+        quantiles = ", ".join(f"{q:.1f}" for q in np.quantile(slack, [0, 0.1, 0.5, 0.9, 1]))
+        return (
+            f"{self.results} results, {self.refused} refused, {len(self.broken)} broken; bits that "
+            f"estimates are below what is measured (quantiles 0, 10, 50, 90, 100 %): {quantiles}"
+        )
+
+
+@dataclass
+class Circuit:
+    """Ciphertexts with what they hold, and the randomness that says what comes next."""
+
+    keys: fhe.Keys
+    generator: np.random.Generator
+    pool: list[Pair]
+
+    def any(self) -> Pair:
+        """One of the last few."""
+        return self.pool[-1 - int(self.generator.integers(min(4, len(self.pool))))]
+
+    def integer(self, low: int, high: int) -> int:
+        """From low to high - 1."""
+        return int(self.generator.integers(low, high))
+
+    def reals(self, size: float, *shape: int) -> Values:
+        """Of up to a size, of one sign or both."""
+        low = self.generator.choice([-size, 0.0])
+        return np.asarray(self.generator.uniform(low, size, shape))
+
+    @property
+    def row(self) -> int:
+        """Slots that rotate together."""
+        return self.keys.context.parameters.degree // 2
+
+
+def _product(own: Circuit) -> Pair:
+    (x, a), (y, b) = own.any(), own.any()
+    return x * y, a * b
+
+
+def _square(own: Circuit) -> Pair:
+    x, a = own.any()
+    return (x * x, a * a) if own.integer(0, 2) else (x.square(), a * a)
+
+
+def _sum(own: Circuit) -> Pair:
+    (x, a), (y, b) = own.any(), own.any()
+    return x + y, a + b
+
+
+def _difference(own: Circuit) -> Pair:
+    (x, a), (y, b) = own.any(), own.any()
+    return x - y, a - b
+
+
+def _inner_sum(own: Circuit) -> Pair:
+    x, a = own.any()
+    count = own.integer(1, 9) if own.integer(0, 2) else own.row
+    turn = rolled if own.keys.context.parameters.scheme == "bgv" else _turned
+    return x.inner_sum(count), sum(turn(a, i) for i in range(count))
+
+
+def _turned(values: Values, step: int) -> Values:
+    return np.roll(values, -step, axis=-1)
+
+
+def _scalar(own: Circuit) -> Pair:
+    x, a = own.any()
+    number: Any = own.integer(-9, 10)
+    if own.integer(0, 2):
+        number = float(own.generator.normal())
+    if own.integer(0, 5) == 0:
+        number = complex(own.generator.normal(), own.generator.normal())
+    return (x * number, a * number) if own.integer(0, 2) else (number - x, number - a)
+
+
+def _array(own: Circuit) -> Pair:
+    x, a = own.any()
+    values = own.reals(2.0, len(a))
+    if own.integer(0, 4) == 0:
+        values = values * np.exp(2j * np.pi * own.generator.random(len(a)))
+    return (x * values, a * values) if own.integer(0, 3) else (x + values, a + values)
+
+
+def _rotation(own: Circuit) -> Pair:
+    x, a = own.any()
+    step = own.integer(-3, 8)
+    return x.rotate(step), _turned(a, step)
+
+
+def _conjugate(own: Circuit) -> Pair:
+    x, a = own.any()
+    return x.conjugate(), a.conj()
+
+
+def _level(own: Circuit) -> Pair:
+    x, a = own.any()
+    choice = own.integer(0, 3)
+    if choice == 0:
+        return x.rescale(), a
+    return (x.relinearize() if choice == 1 else x.lower(max(x.level - 1, 0))), a
+
+
+def _neighbours(own: Circuit) -> Pair:
+    """Sums whose errors are the same: what is taken for independent must not be."""
+    x, a = own.any()
+    return x + x.rotate(1) + x.rotate(2), a + _turned(a, 1) + _turned(a, 2)
+
+
+def _matrix(own: Circuit) -> Pair:
+    x, a = own.any()
+    width = 2 ** own.integer(1, 5)
+    values = own.reals(1.0, width, width)
+    if own.integer(0, 4) == 0:
+        # Of rank 1: all rows make the same error.
+        values = np.ones((width, 1)) * own.reals(1.0, 1, width)
+    if own.integer(0, 5) == 0:
+        values = values * (1 - 0.5j)
+    layout = "tiled" if own.integer(0, 4) == 0 else "blocks"
+    matrix = fhe.Matrix(own.keys.context, values, layout=layout)
+    own.keys.add(matrix.rotations)
+    if layout == "tiled":
+        x, a = own.keys.encrypt(matrix.pack(a[:width])), np.tile(a[:width], len(a) // width)
+    else:
+        x = x.using(own.keys.evaluation).with_packing(matrix.packing)
+    product = np.einsum("mn,bn->bm", values, a.reshape(-1, width)).reshape(-1)
+    return matrix @ x, product
+
+
+def _polynomial(own: Circuit) -> Pair:
+    x, a = own.any()
+    degree = own.integer(1, 8)
+    polynomial = fhe.Polynomial(own.reals(1.0, degree + 1))
+    return polynomial(x), polynomial(a)
+
+
+def _function(own: Circuit) -> Pair:
+    x, a = own.any()
+    low, high = x.bound.low.min() - 0.125, x.bound.high.max() + 0.125
+    wave = own.generator.uniform(0, 2)
+    function = fhe.chebyshev(lambda v: np.sin(wave * v), own.integer(2, 16), (low, high))
+    return function(x), function(a)
+
+
+def _known(own: Circuit) -> Pair:
+    """What a user knows of the values."""
+    x, a = own.any()
+    if np.iscomplexobj(a) and np.abs(a.imag).any():
+        return x.with_bound(float(np.abs(a).max()) + 0.01), a
+    return x.with_bound(float(a.real.min()) - 0.01, float(a.real.max()) + 0.01), a
+
+
+CKKS_STEPS: list[Step] = [
+    _product, _product, _square, _sum, _difference, _inner_sum, _scalar, _array, _rotation,
+    _conjugate, _level, _neighbours, _matrix, _matrix, _polynomial, _function, _known,
+]  # fmt: skip
+
+
+def _int_scalar(own: Circuit) -> Pair:
+    x, a = own.any()
+    number = own.integer(-T, T)
+    return (x * number, a * number) if own.integer(0, 3) else (number - x, number - a)
+
+
+def _int_array(own: Circuit) -> Pair:
+    x, a = own.any()
+    values = own.generator.integers(-T, T, len(a))
+    return (x * values, a * centred(values)) if own.integer(0, 3) else (x + values, a + values)
+
+
+def _int_rotation(own: Circuit) -> Pair:
+    x, a = own.any()
+    step = own.integer(-3, 8)
+    if step == 0:
+        return x.rotate_columns(), np.roll(a, len(a) // 2)
+    return x.rotate_rows(step), rolled(a, step)
+
+
+def _int_level(own: Circuit) -> Pair:
+    x, a = own.any()
+    return (x.mod_switch() if own.integer(0, 2) else x.relinearize()), a
+
+
+def _int_matrix(own: Circuit) -> Pair:
+    x, a = own.any()
+    width = 2 ** own.integer(1, 4)
+    values = own.generator.integers(-T, T, (width, width))
+    matrix = fhe.Matrix(own.keys.context, values)
+    own.keys.add(matrix.rotations)
+    x = x.using(own.keys.evaluation).with_packing(matrix.packing)
+    rows = np.einsum("mn,bn->bm", centred(values), a.reshape(-1, width))
+    return matrix @ x, rows.reshape(-1)
+
+
+def _int_polynomial(own: Circuit) -> Pair:
+    x, a = own.any()
+    coefficients = own.generator.integers(-100, 100, own.integer(2, 6))
+    value = np.zeros_like(a)
+    for coefficient in coefficients[::-1]:
+        value = centred(value * a + int(coefficient))
+    return fhe.Polynomial(coefficients)(x), value
+
+
+def _int_double(own: Circuit) -> Pair:
+    """The last one, grown on and on until it is refused."""
+    x, a = own.pool[-1]
+    return (x + x) * 12345, 2 * a * 12345
+
+
+BGV_STEPS: list[Step] = [
+    _product, _square, _sum, _difference, _inner_sum, _int_scalar, _int_array, _int_rotation,
+    _int_level, _int_matrix, _int_polynomial, _int_double,
+]  # fmt: skip
+
+
+@cache
+def ckks_keys(kind: int) -> fhe.Keys:
+    """Parameters of a kind: rings, key switching, scales, by hand or not."""
+    degree, special = (64, 256, 1024)[kind % 3], (2, 1, 0, 3)[kind % 4]
+    moduli = ([50, *[40] * 6], [60, *[45] * 4], [40, *[30] * 5])[kind % 5 % 3]
+    levels: Any = "manual" if kind % 7 == 6 else "auto"
+    context = fhe.ckks(degree, moduli, [60] * special, insecure=True, levels=levels)
+    return context.keygen(rotations=[1, 2, 4, -1])
+
+
+@cache
+def bgv_keys(kind: int) -> fhe.Keys:
+    """Parameters of a kind."""
+    degree, special = (64, 256, 1024)[kind % 3], (2, 1, 0, 3)[kind % 4]
+    levels: Any = "manual" if kind % 7 == 6 else "auto"
+    limbs = 1 + kind % 5
+    context = fhe.bgv(degree, T, [50] * limbs, [60] * special, insecure=True, levels=levels)
+    return context.keygen(rotations=[1, 2, 4, -1])
+
+
+def ckks_circuit(seed: int) -> Circuit:
+    """Real and complex inputs, at their bounds and below, and all the same."""
+    generator = np.random.default_rng(seed)
+    keys = ckks_keys(seed % 60)
+    pool: list[Pair] = []
+    for _ in range(_INPUTS):
+        size = float(generator.choice([0.25, 1.0, 1.0, 4.0]))
+        kind, slots = generator.integers(4), keys.context.slots
+        values = generator.uniform(-size, size, slots)
+        if kind == 0:
+            values = size * np.exp(2j * np.pi * generator.random(slots))
+        if kind == 1:
+            values = np.full(slots, float(generator.choice([-size, size])))
+        bound: Any = None if generator.integers(2) else size
+        if kind == 2:
+            values, bound = np.abs(values), (0.0, size)
+        encrypt = keys.encrypt if generator.integers(2) else keys.public.encrypt
+        pool.append((encrypt(values, bound=bound).using(keys.evaluation), values))
+    return Circuit(keys, generator, pool)
+
+
+def bgv_circuit(seed: int) -> Circuit:
+    """Integers mod t, and small ones."""
+    generator = np.random.default_rng(seed)
+    keys = bgv_keys(seed % 60)
+    pool: list[Pair] = []
+    for _ in range(_INPUTS):
+        reach = int(generator.choice([2, 100, T]))
+        values = centred(generator.integers(-reach, reach, keys.context.slots))
+        encrypt = keys.encrypt if generator.integers(2) else keys.public.encrypt
+        pool.append((encrypt(values).using(keys.evaluation), values))
+    return Circuit(keys, generator, pool)
+
+
+def steps_of(own: Circuit, steps: list[Step], tally: Tally) -> Iterator[tuple[str, Any, Values]]:
+    """(name, ciphertext, values) of every operation that is not refused."""
+    for _ in range(_LENGTH):
+        step = steps[own.integer(0, len(steps))]
+        try:
+            x, values = step(own)
+        except CloakworkError:
+            tally.refused += 1
+            continue
+        if np.abs(values).max() < _LARGEST:
+            yield step.__name__, x, values
+
+
+def follow_ckks(seed: int, tally: Tally) -> None:
+    """One circuit; every result that decrypts is within its estimate."""
+    own = ckks_circuit(seed)
+    for name, x, values in steps_of(own, CKKS_STEPS, tally):
+        tally.results += 1
+        own.pool.append((x, values))
+        try:
+            found = own.keys.decrypt(x)
+        except NoiseError as error:
+            tally.refused += 1
+            # What the estimate allows, the secret must not refuse.
+            if np.isfinite(x.precision_estimate()) and "estimate" not in str(error):
+                tally.broken.append(f"seed {seed}, {name}, {x}: refused: {error}")
+            continue
+        measured = -np.log2(max(float(np.abs(found - values).max()), 2.0**-1000))
+        tally.slack.append(measured - x.precision_estimate())
+        if measured < x.precision_estimate():
+            tally.broken.append(f"seed {seed}, {name}, {x}: {measured:.1f} bits")
+        outside = np.abs(values) > x.bound.magnitude * (1 + 1e-9) + 1e-12
+        low, high = values.real < x.bound.low - 1e-9, values.real > x.bound.high + 1e-9
+        if (outside | low | high).any():
+            tally.broken.append(f"seed {seed}, {name}, {x}: values beyond {x.bound}")
+
+
+def follow_bgv(seed: int, tally: Tally) -> None:
+    """One circuit; every result that decrypts is exact."""
+    own = bgv_circuit(seed)
+    for name, x, values in steps_of(own, BGV_STEPS, tally):
+        tally.results += 1
+        own.pool.append((x, centred(values)))
+        try:
+            found = own.keys.decrypt(x)
+        except NoiseError:
+            tally.refused += 1
+            continue
+        tally.slack.append(own.keys.noise_budget(x) - x.noise_budget())
+        if tally.slack[-1] < 0 or not np.array_equal(found, centred(values)):
+            exact = np.array_equal(found, centred(values))
+            tally.broken.append(f"seed {seed}, {name}, {x}: exact {exact}, {tally.slack[-1]:.1f}")
+
+
+def tally_of(follow: Callable[[int, Tally], None], results: int, seed: int) -> Tally:
+    """Circuits from a seed on, until there are as many results."""
+    tally = Tally()
+    while tally.results < results:
+        follow(seed, tally)
+        seed += 1
+    return tally
+
+
+def main() -> None:
+    """Print what came of as many results of each scheme."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--results", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    for name, follow in (("CKKS", follow_ckks), ("BGV", follow_bgv)):
+        tally = tally_of(follow, options.results, options.seed)
+        print(f"{name}: {tally}", *tally.broken[:20], sep="\n  ", flush=True)
+
+
+if __name__ == "__main__":
+    main()

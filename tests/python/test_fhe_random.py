@@ -1,0 +1,17 @@
+"""Random circuits: no estimate above what is measured, and nothing wrong without a word."""
+
+from collections.abc import Callable
+
+import pytest
+from python.fhe_random import Tally, follow_bgv, follow_ckks, tally_of
+
+
+@pytest.mark.parametrize("follow", [follow_ckks, follow_bgv])
+@pytest.mark.parametrize("seed", [0, 10_000])
+def test_random_circuits_keep_what_they_promise(
+    follow: Callable[[int, Tally], None], seed: int
+) -> None:
+    tally = tally_of(follow, 100, seed)
+    assert not tally.broken
+    assert len(tally.slack) >= 60
+    assert min(tally.slack) >= 0
