@@ -64,7 +64,15 @@ class Program(Runnable):
         Where the traced function returned ciphertexts, `outputs` holds ciphertexts.
         """
         result = self._run(self._tensors(inputs), False, False, options)
-        return replace(result, outputs=self.results(result.outputs))
+        outputs = self.results(result.outputs)
+        if any(getattr(value, "claimed", False) for value in inputs):
+            outputs = [getattr(output, "as_claimed", output) for output in outputs]
+        return replace(result, outputs=outputs)
+
+    @property
+    def returned(self) -> tuple[Carrier | None, ...]:
+        """What the traced function returned, around no elements; None for a tensor."""
+        return self._results
 
     def results(self, outputs: Sequence[_core.Tensor]) -> list[Any]:
         """Outputs of a run of this program, also as a transcript, as what the function returned."""

@@ -11,7 +11,7 @@ from cloakwork import _core, fhe
 from cloakwork.errors import CloakworkError, MissingKeyError, NoiseError, ParamError
 from cloakwork.fhe import samplers
 from numpy.typing import NDArray
-from python.fhe_setup import bgv, ckks, error, measured_bits, unit_slots
+from python.fhe_setup import ckks, error, measured_bits, unit_slots
 
 KEYS = ckks()
 CONTEXT = KEYS.context
@@ -159,33 +159,6 @@ def test_uniform_residues_follow_their_seed_limb_by_limb() -> None:
     np.testing.assert_array_equal(drawn, np.moveaxis(expected, 1, 2).astype(np.int64))
 
 
-def test_flooding_hides_the_noise_and_keeps_the_values() -> None:
-    values = unit_slots(KEYS, 3)
-    x = KEYS.encrypt(values)
-    for bits in (0, 4, 10):
-        distances = []
-        for _ in range(4):
-            flooded = KEYS.decrypt(x, flood_bits=bits)
-            distances.append(np.abs(flooded - values).max())
-        assert len(set(distances)) == 4
-        # Uniform in [-2^b, 2^b) a coefficient: 2^b sqrt(N / 3) a slot.
-        expected = x.coefficient_noise() + bits + np.log2(CONTEXT.parameters.degree / 3) / 2
-        assert expected - 2 < np.log2(max(distances)) + 40 < expected + 4
-    for bits in (-1.0, 80.0, float("nan")):
-        with pytest.raises(ParamError, match="flood_bits"):
-            KEYS.decrypt(x, flood_bits=bits)
-
-
-def test_what_is_known_is_flooded_as_well() -> None:
-    # A product with 0 has no noise: the logarithm of its estimate is -inf.
-    nothing = KEYS.encrypt([1.0]) * 0
-    assert nothing.coefficient_noise() == -np.inf
-    flooded = KEYS.decrypt(nothing, flood_bits=20)
-    assert 2.0**-28 < np.abs(flooded).max() < 2.0**-12
-    zero = bgv().encrypt([1]) * 0
-    assert not bgv().decrypt(zero, flood_bits=20).any()
-
-
 def test_keys_that_are_there_are_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = CONTEXT.keygen(rotations=[1, 2])
     before = keys.evaluation
@@ -197,14 +170,6 @@ def test_keys_that_are_there_are_not_made_again(monkeypatch: pytest.MonkeyPatch)
     assert keys.evaluation.relinearization is before.relinearization
     keys.add([3, 2])
     assert made == [CONTEXT.rotation_element(3)]
-
-
-def test_flooded_bgv_decrypts_to_the_same() -> None:
-    keys = bgv()
-    x = keys.encrypt([1, -2, 3])
-    np.testing.assert_array_equal(keys.decrypt(x, flood_bits=25)[:4], [1, -2, 3, 0])
-    with pytest.raises(ParamError, match="flood_bits"):
-        keys.decrypt(x, flood_bits=60)
 
 
 def test_a_secure_set_of_parameters_computes() -> None:

@@ -15,6 +15,7 @@ from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
 from cloakwork.fhe.context import Context
 from cloakwork.fhe.evaluation import EvaluationKeys
+from cloakwork.fhe.flooding import Flooding
 from cloakwork.fhe.keys import Keys
 from cloakwork.fhe.linear import Matrix
 from cloakwork.fhe.packing import Packing
@@ -37,6 +38,7 @@ __all__ = [
     "CkksContext",
     "Context",
     "EvaluationKeys",
+    "Flooding",
     "Keys",
     "Matrix",
     "Packing",

@@ -59,6 +59,7 @@ class Ciphertext(Refusals, ABC):
     evaluation   keys that operators take; `using` gives others
     seed         of a fresh ciphertext: what its last part is expanded from
     packing      which values it holds, and where in its slots
+    claimed      whether its estimates are what a file says, or come from such ones
 
     Ciphertexts never change; operators make new ones.
     """
@@ -71,6 +72,7 @@ class Ciphertext(Refusals, ABC):
     packing: Packing
     evaluation: EvaluationKeys | None = None
     seed: bytes | None = None
+    claimed: bool = False
 
     @property
     def parts(self) -> int:
@@ -144,6 +146,11 @@ class Ciphertext(Refusals, ABC):
                 "using", "key", self.key, evaluation.key, "take the evaluation keys of its secret"
             )
         return replace(self, evaluation=evaluation)
+
+    @property
+    def as_claimed(self) -> Self:
+        """The same ciphertext, whose estimates are no better known than a file's."""
+        return replace(self, claimed=True)
 
     def seeded(self, seed: bytes) -> Self:
         """The same ciphertext, known to have its last part from this seed."""
@@ -479,7 +486,10 @@ class Ciphertext(Refusals, ABC):
         """Both with the keys of either, and what the result holds; errors where they do not fit."""
         keys, packing = self._fits(op, other), self.packing.joined(other.packing, op)
         assert isinstance(other, type(self))
-        a, b = (replace(own, evaluation=keys, packing=packing) for own in (self, other))
+        claimed = self.claimed or other.claimed
+        a, b = (
+            replace(own, evaluation=keys, packing=packing, claimed=claimed) for own in (self, other)
+        )
         return a, b
 
     def _met(self, op: str, other: Ciphertext) -> tuple[Self, Self]:

@@ -190,6 +190,20 @@ class CkksContext(Context):
         ciphertext.check_values(values)
         return values
 
+    def circuit_noise(self, level: int, *, bound: float = 1.0, terms: int = 1) -> float:
+        """log2 of what the error stays below of any circuit of these outlines, down to a level.
+
+        bound   what all values stay below, of inputs and in between
+        terms   the most products or rotations that one level adds up
+
+        For `Keys.decrypt(noise_bits=...)`, where the circuit itself is not at hand; see
+        `noise.reached`.
+        """
+        level = self.level_of(level, "circuit_noise")
+        if not (0 < bound < inf and terms >= 1):
+            raise ParamError("bound", bound, "a positive number, and one term or more")
+        return noise.reached(self.parameters, level, bound, terms) + noise.TAIL_LOG2
+
     def shortened(self, ciphertext: Ciphertext) -> Ciphertext:
         """The ciphertext without limbs that its decryption does not need."""
         self.check(ciphertext, "decrypt")

@@ -1,51 +1,213 @@
-"""Noise flooding: decryptions that may be shown to others."""
+"""Noise flooding: CKKS decryptions that may be shown to others.
+
+A decryption is the message plus an error that depends on the secret.  Gaussian noise of standard
+deviation sqrt(12 q) 2^(s / 2) t a coefficient hides it: t bounds the error, q is how many
+decryptions are shown, s the bits of statistical security.  That is Corollary 2 of Li, Micciancio,
+Schultz and Sorrell, "Securing Approximate Homomorphic Encryption Using Differential Privacy"
+(CRYPTO 2022, ePrint 2022/816), with the error's Euclidean norm over coefficients for t, so that no
+factor of the degree remains (OpenFHE's CKKS_NOISE_FLOODING.md corrects it likewise).
+
+Why it is enough: two Gaussians whose centres are t apart diverge by t^2 / (2 deviation^2), which q
+queries add up to 2^-s / 24; so whoever guesses, adaptively and with any power, is better off than
+with the exact results by at most 2^(-s / 2) / 7 (Pinsker).
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from math import ceil, floor, log2
+from dataclasses import dataclass, replace
+from math import ceil, floor, log, log2, pi, sqrt
+from typing import TYPE_CHECKING, Any
 
-from cloakwork import _core, arrays, ops
-from cloakwork.errors import ParamError
-from cloakwork.fhe.plaintext import Plaintext
+from cloakwork import ops, random
+from cloakwork._core import Tensor
+from cloakwork.errors import NoiseError, ParamError
+from cloakwork.fhe import noise
+from cloakwork.fhe.noise import total
+from cloakwork.fhe.parameters import ERROR_SIGMA
 from cloakwork.fhe.samplers import wiped
 
-_WORD_BITS = 64
-_MOST_BITS = 62
+if TYPE_CHECKING:
+    from cloakwork.fhe.ciphertext import Ciphertext
+    from cloakwork.fhe.ckks import CkksCiphertext
+    from cloakwork.fhe.plaintext import Plaintext
+    from cloakwork.fhe.tables import Basis
+    from cloakwork.program import Program
+
+# A Gaussian slot of N / 2 stays below so many deviations but with a chance of 2^-15, N <= 2^17; a
+# coefficient below as many but with a chance of 2^-60.
+_SLOT_TAIL_LOG2 = log2(5.0)
+_COEFFICIENT_TAIL_LOG2 = log2(10.0)
+_SECURITY_MOST, _QUERIES_MOST = 128, 1 << 64
+# Of the integers, within 2^-100, as a standard deviation (Micciancio and Regev, SIAM Journal on
+# Computing 37, 2007, Lemma 3.3).
+_SMOOTHING_LOG2 = log2(sqrt(log(2) * 101 / 2) / pi)
+# Bits that one step of a convolution never takes, and times what it may take two steps are equal.
+_FAR, _SPLIT = 200.0, 64
+# log2 of the largest noise that a caller may name: no chain has as many bits.
+_NOISE_MOST = float(1 << 13)
 
 
-def flood(plaintext: Plaintext, noise: float, bits: float) -> Plaintext:
-    """Add uniform noise of about 2^b to every coefficient, b = noise + bits.
+@dataclass(frozen=True)
+class Flooding:
+    """What flooding one decryption takes and costs.
 
-    Under BGV it is a multiple of t.
-
-    noise   log2 of what the coefficients' own errors stay below
-    bits    0 or more: the sum is within 2^-bits of a distribution that does not depend on them,
-            a coefficient
-
-    Raises ParamError where the noise would reach 2^62, or a quarter of the modulus.
+    queries      decryptions that are shown, of ciphertexts under this secret
+    security     bits: an advantage of at most 2^(-security / 2) / 7 over all of them
+    error        log2 of what the error's norm stays below, before the scale is divided by
+    deviation    log2 of the noise's standard deviation a coefficient
+    precision    bits b such that every slot is within 2^-b of the exact result
+    cost         bits of precision that it takes
     """
+
+    queries: int
+    security: int
+    error: float
+    deviation: float
+    precision: float
+    cost: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.security} bits over {self.queries} decryptions: noise of 2^{self.deviation:.1f}"
+            f" a coefficient over an error of 2^{self.error:.1f}; {self.precision:.1f} bits of "
+            f"precision are left, {self.cost:.1f} fewer"
+        )
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a caller of `decrypt` asks for and knows; see `Keys.decrypt`."""
+
+    queries: int
+    security: int
+    program: Program | None
+    noise_bits: float | None
+
+    def __post_init__(self) -> None:
+        _check_whole("queries", self.queries, _QUERIES_MOST)
+        _check_whole("security", self.security, _SECURITY_MOST)
+        if self.program is not None and self.noise_bits is not None:
+            raise ParamError("noise_bits", self.noise_bits, "a program or a number, not both")
+        if self.noise_bits is not None and not 0 <= self.noise_bits <= _NOISE_MOST:
+            raise ParamError("noise_bits", self.noise_bits, f"0 to {_NOISE_MOST:.0f}")
+
+    def flooding(self, x: Ciphertext) -> Flooding:
+        """What it takes for a ciphertext.
+
+        Raises ParamError where nothing but a file says what the ciphertext's error is.
+        """
+        if x.context.parameters.scheme != "ckks":
+            allowed = "a CKKS ciphertext: BGV's results are exact, see noise_budget()"
+            raise ParamError("queries", self.queries, allowed)
+        if (x.batch or 1) > self.queries:
+            raise ParamError("queries", self.queries, f"{x.batch} or more, those of this batch")
+        own: CkksCiphertext = x  # type: ignore[assignment]  # CKKS alone comes here
+        error = self._error(own)
+        deviation = error + log2(12 * self.queries) / 2 + self.security / 2
+        spread = deviation + log2(x.context.parameters.degree) / 2 + _SLOT_TAIL_LOG2
+        before = -total(error - log2(own.scale), own.size + noise.FLOAT_LOG2)
+        after = -total(-before, spread - log2(own.scale))
+        return Flooding(self.queries, self.security, error, deviation, after, before - after)
+
+    def _error(self, x: CkksCiphertext) -> float:
+        """log2 of what the norm of its error stays below, by what the client knows.
+
+        That norm is the root mean square of the error's values in all N embeddings (Parseval), so
+        what each of them stays below bounds it; being a mean, it keeps below far more surely.
+        """
+        if self.noise_bits is not None:
+            return self.noise_bits
+        if self.program is not None:
+            return max(found.noise for found in self._alike(x)) + noise.TAIL_LOG2
+        if x.claimed:
+            allowed = (
+                "program=, traced by yourself, or noise_bits=: what this ciphertext says of its "
+                "noise comes from a file, and who wrote it may have said less than there is"
+            )
+            raise ParamError("noise", "the claim of a file", allowed)
+        # A known number has no noise, 2^-inf; what is not there is flooded as if it were 1.
+        return max(x.noise + noise.TAIL_LOG2, 0.0)
+
+    def _alike(self, x: CkksCiphertext) -> list[CkksCiphertext]:
+        """The program's results that the ciphertext may be."""
+        assert self.program is not None
+        returned: Any = self.program.returned
+        held = [found for found in returned if isinstance(found, type(x))]
+        if any(found.claimed for found in held):
+            allowed = "one traced with examples of your own: this one's came from a file"
+            raise ParamError("program", repr(self.program), allowed)
+        names = ("level", "scale", "key", "packing")
+        same = [f for f in held if all(getattr(f, name) == getattr(x, name) for name in names)]
+        if not same:
+            allowed = f"one with a result at level {x.level}, scale 2^{log2(x.scale):.2f}"
+            raise ParamError("program", repr(self.program), f"{allowed}, of this key and packing")
+        return same
+
+
+def _check_whole(name: str, value: object, most: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        raise ParamError(name, value, f"a whole number from 1 to 2^{most.bit_length() - 1}")
+
+
+def flooded(plaintext: Plaintext, wanted: Flooding) -> Plaintext:
+    """The message plus Gaussian noise in every coefficient.
+
+    Raises NoiseError where the noise would not fit the modulus, or outgrow every value.
+    """
+    if wanted.precision + plaintext.size <= 0:
+        raise NoiseError(
+            f"flooding ({wanted})",
+            wanted.precision + plaintext.size,
+            "begin with a larger scale, or take fewer queries or less security",
+        )
     basis = plaintext.context.tables.chain(plaintext.level)
-    t = plaintext.context.parameters.plain_modulus or 1
-    # A known number has none, 2^-inf; what is not there is flooded as if it were 1.
-    noise = max(noise, 0.0)
-    room = min(_MOST_BITS, sum(map(log2, basis.moduli)) - 2)
-    if not 0 <= bits <= room - noise:
-        most = max(floor(room - noise), 0)
-        raise ParamError("flood_bits", bits, f"0 to {most}, so that the noise fits the modulus")
-    words = _core.random_words([*plaintext.data.shape[:-1]])
-    size = max(ceil(noise + bits - log2(t)), 0)
-    with wiped(words), wiped(_centred(words, size)) as sample:
-        mask = basis.reduce(sample)
-    with wiped(mask):
-        ops.modmul(mask, basis.constant(t), basis.q, out=mask)
-        batch = mask if mask.ndim == 3 else mask.unsqueeze(0)
-        basis.ntt(batch, out=batch)
+    room = log2(basis.modulus) - 1
+    if wanted.deviation + _COEFFICIENT_TAIL_LOG2 >= room:
+        raise NoiseError(
+            f"flooding by 2^{wanted.deviation:.1f} at level {plaintext.level}",
+            room - wanted.deviation - _COEFFICIENT_TAIL_LOG2,
+            "decrypt before the last levels are used up, or take fewer queries or less security",
+        )
+    batch = tuple(plaintext.data.shape[:-2])
+    with wiped(wide_gaussian(basis, batch, wanted.deviation)) as mask:
+        lines = mask if mask.ndim == 3 else mask.unsqueeze(0)
+        basis.ntt(lines, out=lines)
         return replace(plaintext, data=ops.modsum(plaintext.data, mask, basis.q))
 
 
-def _centred(words: _core.Tensor, bits: int) -> _core.Tensor:
-    """The top bits + 1 bits of random words as numbers in [-2^bits, 2^bits)."""
-    shift = arrays.asarray(_WORD_BITS - bits - 1, "u64")
-    with wiped(ops.bitwise_right_shift(words, shift)) as kept:
-        return ops.subtract(ops.astype(kept, "i64"), arrays.asarray(1 << bits))
+def wide_gaussian(basis: Basis, batch: tuple[int, ...], deviation: float) -> Tensor:
+    """Discrete Gaussians of standard deviation 2^deviation, or little more: [*batch, N, k].
+
+    Sums x + z y of two narrower ones, and so on down to those of the table (Micciancio and Walter,
+    CRYPTO 2017, ePrint 2017/259): 128 draws a coefficient up to 2^77.
+    """
+    weights = convolution(deviation)
+
+    def drawn(depth: int) -> Tensor:
+        if depth == 0:
+            with wiped(random.gaussian((*batch, basis.degree), sigma=ERROR_SIGMA)) as sample:
+                return basis.reduce(sample)
+        out = drawn(depth - 1)
+        with wiped(drawn(depth - 1)) as other:
+            return ops.modmuladd(other, basis.constant(weights[depth - 1]), out, basis.q, out=out)
+
+    return drawn(len(weights))
+
+
+def convolution(deviation: float) -> list[int]:
+    """The weights z_1, z_2, ... of `wide_gaussian`, each as large as what is below it allows.
+
+    x + z y of two discrete Gaussians of deviation d is one of d sqrt(1 + z^2), but for 2^-100, if
+    sqrt(1 + z^2) times the smoothing parameter of the integers stays below d.
+    """
+    weights: list[int] = []
+    own = log2(ERROR_SIGMA)
+    while own < deviation:
+        most = floor(sqrt(4.0 ** (own - _SMOOTHING_LOG2) - 1.0))
+        needed = ceil(sqrt(4.0 ** min(deviation - own, _FAR) - 1.0))
+        if most < needed < _SPLIT * most:
+            # Two equal steps meet the deviation more closely than a long one and a short one.
+            needed = ceil(sqrt(needed))
+        weights.append(max(1, min(most, needed)))
+        own += log2(1 + weights[-1] ** 2) / 2
+    return weights

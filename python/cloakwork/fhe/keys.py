@@ -20,7 +20,7 @@ from cloakwork.fhe.bounds import Stated
 from cloakwork.fhe.coefficients import centred, digits, room_log2
 from cloakwork.fhe.evaluation import CONJUGATION, EvaluationKeys
 from cloakwork.fhe.everyday import Rotations, steps_to_add
-from cloakwork.fhe.flooding import flood
+from cloakwork.fhe.flooding import Flooding, Request, flooded
 from cloakwork.fhe.layout import limb_range, part, residues
 from cloakwork.fhe.plaintext import Plaintext
 from cloakwork.fhe.public import PublicKey, public_key, secret_encryption
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from cloakwork.fhe.ciphertext import Ciphertext
     from cloakwork.fhe.container import PathLike
     from cloakwork.fhe.context import Context
+    from cloakwork.program import Program
+
+# Bits of statistical security of decryptions that are shown, unless others are asked for.
+_SECURITY = 40
 
 
 def fingerprint(body: Tensor, seed: bytes) -> str:
@@ -200,7 +204,14 @@ class Keys:
         return made.using(self.evaluation).seeded(seed)
 
     def decrypt(
-        self, ciphertext: Ciphertext, *, flood_bits: float | None = None, check: bool = True
+        self,
+        ciphertext: Ciphertext,
+        *,
+        check: bool = True,
+        queries: int | None = None,
+        security: int | None = None,
+        program: Program | None = None,
+        noise_bits: float | None = None,
     ) -> NDArray[Any]:
         """The values of all slots: complex128 [slots] or [B, slots] under CKKS, int64 under BGV.
 
@@ -209,19 +220,50 @@ class Keys:
         CKKS's values are beyond their bound.  check=False returns what is there, for those who
         know better.
 
-        A CKKS decryption that is given to others reveals its noise, and with it the secret,
-        little by little (IND-CPA-D, Li and Micciancio, ePrint 2020/1533).  `flood_bits` adds
-        uniform noise 2^flood_bits times larger than the estimate of what is there, so that what
-        is given away says as little about it: 30 or more for results that go to others.  Precision
-        falls by as much: begin with a scale that has room.
+        A CKKS decryption that is given to others, or back to the server, reveals its error, and
+        with it the secret, little by little (IND-CPA-D, Li and Micciancio, ePrint 2020/1533).
+        With `queries` it is flooded first, so that as many decryptions under this secret may be
+        shown; `flooding` says what that costs.
+
+        queries      ciphertexts whose decryptions are shown, all in all; each of a batch counts
+        security     bits of statistical security, by default 40; see `fhe.Flooding`
+        program      how the ciphertext was computed, traced by yourself: what comes from a file
+                     may claim less noise than it has, so that its claim is not taken
+        noise_bits   instead: log2 of what the error of every slot stays below, before the scale
+                     is divided by; `context.circuit_noise` gives one
+
+        Raises ParamError where nothing says what the error is, NoiseError where the noise of
+        flooding would not fit the modulus, or leave nothing of the values.
         """
+        given = {"security": security, "program": program, "noise_bits": noise_bits}
+        wanted = None
+        if queries is not None:
+            wanted = self._flooding(ciphertext, queries, given)
+        elif any(value is not None for value in given.values()):
+            raise ParamError("queries", None, "how many decryptions are shown, beside the others")
         plaintext = self.decrypt_plaintext(self.context.shortened(ciphertext))
         values = self.context.opened(ciphertext, plaintext) if check else None
-        if flood_bits is not None:
-            plaintext = flood(plaintext, ciphertext.coefficient_noise(), flood_bits)
-        elif values is not None:
-            return values
-        return self.context.decode(plaintext)
+        if wanted is not None:
+            return self.context.decode(flooded(plaintext, wanted))
+        return self.context.decode(plaintext) if values is None else values
+
+    def flooding(
+        self,
+        ciphertext: Ciphertext,
+        *,
+        queries: int,
+        security: int | None = None,
+        program: Program | None = None,
+        noise_bits: float | None = None,
+    ) -> Flooding:
+        """What `decrypt` with the same options adds, and the precision that it leaves."""
+        given = {"security": security, "program": program, "noise_bits": noise_bits}
+        return self._flooding(ciphertext, queries, given)
+
+    def _flooding(self, ciphertext: Ciphertext, queries: int, given: dict[str, Any]) -> Flooding:
+        self._check(ciphertext)
+        bits = _SECURITY if given["security"] is None else given["security"]
+        return Request(queries, bits, given["program"], given["noise_bits"]).flooding(ciphertext)
 
     def noise_budget(self, ciphertext: Ciphertext) -> float:
         """Bits that the secret finds between what a ciphertext hides and half its modulus.

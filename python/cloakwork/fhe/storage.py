@@ -231,6 +231,7 @@ def _ciphertext(contents: Contents, context: Context) -> Ciphertext:
         "key": contents.field("key", str),
         "seed": seed,
         "packing": _packing(contents, context),
+        "claimed": True,
     }
     if isinstance(context, BgvContext):
         factor = contents.field("factor", int)

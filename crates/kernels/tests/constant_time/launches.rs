@@ -112,6 +112,43 @@ pub fn arithmetic() -> Vec<Launch> {
         .flat_map(|q| per_modulus.into_iter().flat_map(move |make| make(q)))
         .collect();
     launches.extend(gathered());
+    launches.extend(signed());
+    launches
+}
+
+/// Small signed words of a key's file, and whether they are what they should be: sums, differences,
+/// squares, narrower words, extremes and totals.
+fn signed() -> Vec<Launch> {
+    let size = ODD_SIZE;
+    let line = || blank(size, &[1]);
+    let narrow = tensor(DType::I8, vec![0; size as usize], &[1]);
+    let pair = || vec![line(), line(), line()];
+    let elementwise = [
+        ("add", pair()),
+        ("subtract", pair()),
+        ("multiply", pair()),
+        ("cast", vec![narrow, line()]),
+    ];
+    let mut launches: Vec<Launch> = vec![];
+    for (kernel, operands) in elementwise {
+        let inputs: Vec<usize> = (1..operands.len()).collect();
+        let mut call = Call::new(kernel, &[size], operands);
+        call.params = vec![0];
+        launches.push((call, secrets(&inputs, Range::Ternary)));
+    }
+    for kernel in ["sum", "max", "min"] {
+        // One of all words; and one of each row.
+        let mut whole = Call::new(kernel, &[size], vec![blank(1, &[0]), line()]);
+        whole.split = 0;
+        let (rows, row) = (3, size);
+        let operands = vec![blank(rows, &[1, 0]), blank(rows * row, &[row, 1])];
+        let mut each = Call::new(kernel, &[rows, row], operands);
+        each.split = 1;
+        for mut call in [whole, each] {
+            call.params = vec![1];
+            launches.push((call, secrets(&[1], Range::Ternary)));
+        }
+    }
     launches
 }
 

@@ -1,0 +1,219 @@
+"""Decryptions that are shown: how much noise, of what, by whose word, and what is left."""
+
+from math import log2
+from pathlib import Path
+from typing import Any
+
+import cloakwork as cw
+import numpy as np
+import pytest
+from cloakwork import fhe
+from cloakwork.errors import NoiseError, ParamError
+from cloakwork.fhe import flooding, noise
+from python.fhe_setup import bgv, ckks, unit_slots
+from python.test_fhe_files import resealed
+
+KEYS = ckks()
+CONTEXT = KEYS.context
+DEGREE = CONTEXT.parameters.degree
+A = unit_slots(KEYS, 1)
+
+
+def integers(residues: cw.Tensor, moduli: tuple[int, ...]) -> list[int]:
+    """[N, k] coefficients as whole numbers around 0, by the Chinese remainder theorem."""
+    whole = int(np.prod([int(q) for q in moduli], dtype=object))
+    weights = [whole // q * pow(whole // q, -1, q) for q in moduli]
+    sums = (np.asarray(residues).astype(object) * np.array(weights, dtype=object)).sum(-1) % whole
+    return [int(value) - whole if value > whole // 2 else int(value) for value in sums.reshape(-1)]
+
+
+def recovered(ciphertext: fhe.CkksCiphertext, shown: np.ndarray) -> np.ndarray:
+    """What an onlooker takes for the secret: (message + error - c0) / c1, mod the first modulus."""
+    basis = CONTEXT.tables.chain(0)
+    q = basis.moduli[0]
+    level, scale = ciphertext.level, ciphertext.scale
+    message = np.asarray(CONTEXT.encode(shown, level=level, scale=scale).data)[:, 0].astype(object)
+    c0, c1 = (np.asarray(ciphertext.data)[part, :, 0].astype(object) for part in (0, 1))
+    inverses = np.array([pow(int(value), -1, q) for value in c1], dtype=object)
+    values = ((message - c0) * inverses % q).astype(np.int64)
+    found = np.asarray(basis.intt(cw.asarray(values[:, np.newaxis]).unsqueeze(0))).reshape(-1)
+    return np.where(found > q // 2, found - q, found)
+
+
+def test_one_exact_decryption_is_the_secret_and_a_flooded_one_is_not() -> None:
+    # Li and Micciancio, ePrint 2020/1533.
+    x = KEYS.encrypt(A)
+    secret = np.asarray(KEYS._coefficients())
+    np.testing.assert_array_equal(recovered(x, KEYS.decrypt(x)), secret)
+    shown = KEYS.decrypt(x, queries=1, security=20)
+    assert (recovered(x, shown) == secret).mean() < 0.05
+    assert np.abs(shown - A).max() < 2.0**-8
+
+
+@pytest.mark.parametrize("queries", [1, 1000, 2**20])
+@pytest.mark.parametrize("security", [1, 20, 40])
+def test_noise_is_as_wide_as_the_corollary_says(queries: int, security: int) -> None:
+    x = KEYS.encrypt(A, scale=2.0**90)
+    wanted = KEYS.flooding(x, queries=queries, security=security)
+    norm = x.noise + noise.TAIL_LOG2
+    assert wanted.error == norm
+    assert 2**wanted.deviation == pytest.approx((12 * queries) ** 0.5 * 2 ** (security / 2 + norm))
+    # That norm bounds the error's coefficients, by far: they are Gaussians of deviation 3.2.
+    assert 2**norm > 3.2 * DEGREE**0.5
+    errors = np.array([KEYS.decrypt(x, queries=queries, security=security) - A for _ in range(8)])
+    # A slot is a sum of N coefficients; half of its square is in each of its parts.
+    expected = 2**wanted.deviation * DEGREE**0.5 / x.scale
+    assert np.sqrt((np.abs(errors) ** 2).mean()) == pytest.approx(expected, rel=0.15)
+    assert np.abs(errors).max() < 2.0**-wanted.precision < 16 * np.abs(errors).max()
+    assert wanted.cost == pytest.approx(x.precision_estimate() - wanted.precision, abs=0.1)
+
+
+@pytest.mark.parametrize("deviation", [0.0, 1.7, 2.5, 6.0, 11.3])
+def test_narrow_gaussians_have_the_frequencies_of_discrete_ones(deviation: float) -> None:
+    basis = CONTEXT.tables.chain(1)
+    drawn = np.array(integers(flooding.wide_gaussian(basis, (256,), deviation), basis.moduli))
+    sigma = 3.2 * np.prod([(1 + z * z) ** 0.5 for z in flooding.convolution(deviation)])
+    assert 2.0**deviation <= sigma <= max(3.2, 2.0**deviation * 2**0.5)
+    width = max(1, round(sigma / 2))
+    bins = np.arange(-12, 13) * width
+    centres = np.arange(-60 * width, 60 * width + 1)
+    weights = np.exp(-(centres**2) / (2 * sigma**2))
+    expected = np.histogram(centres, bins=bins, weights=weights / weights.sum())[0] * len(drawn)
+    found = np.histogram(drawn, bins=bins)[0]
+    kept = expected > 20
+    chi = ((found - expected)[kept] ** 2 / expected[kept]).sum()
+    assert chi < 3 * kept.sum()
+
+
+@pytest.mark.parametrize("deviation", [8.0, 20.3, 33.3, 40.0, 48.77, 61.0, 80.0, 150.0])
+def test_convolutions_end_near_the_deviation_and_are_allowed_at_each_step(
+    deviation: float,
+) -> None:
+    own, weights = 3.2, flooding.convolution(deviation)
+    # sqrt(ln(2 (1 + 2^100)) / pi) is the smoothing parameter, sqrt(2 pi) times a deviation.
+    smooth = (np.log(2) * 101 / np.pi) ** 0.5 / (2 * np.pi) ** 0.5
+    for weight in weights:
+        assert (1 + weight**2) ** 0.5 * smooth <= own
+        own *= (1 + weight**2) ** 0.5
+    assert deviation <= log2(own) < deviation + (0.3 if deviation < 20 else 0.05)
+    assert len(weights) <= 9
+
+
+@pytest.mark.parametrize("deviation", [30.0, 61.5, 64.0, 90.25])
+def test_wide_gaussians_are_wide_everywhere_and_one_number_in_all_limbs(deviation: float) -> None:
+    basis = CONTEXT.tables.chain(3)
+    drawn = integers(flooding.wide_gaussian(basis, (32,), deviation), basis.moduli)
+    scaled = np.array([value / 2**deviation for value in drawn])
+    assert scaled.std() == pytest.approx(1.0, rel=0.05)
+    assert (scaled**4).mean() == pytest.approx(3.0, rel=0.2)
+    assert abs(scaled.mean()) < 0.06
+    # Low bits are not what a float would leave: as many ones as zeros, in each of them.
+    for bit in (0, 1, 7, 20):
+        ones = sum(value >> bit & 1 for value in drawn) / len(drawn)
+        assert ones == pytest.approx(0.5, abs=0.04)
+
+
+def test_what_a_file_claims_of_its_noise_is_not_believed(tmp_path: Path) -> None:
+    x = KEYS.encrypt(A, scale=2.0**60)
+    program = cw.trace(lambda x: x * 3 + x.rotate(1), x)
+    (local,) = program.run(x).outputs
+    local.save(tmp_path / "honest")
+    forged = resealed(tmp_path / "honest", fields={"noise": -300.0})
+    for path in (tmp_path / "honest", forged):
+        z = KEYS.evaluation.load(path)
+        for claimed in (z, z + x, x + z, z * 2, z.rotate(1), z.relinearize(), z - 1):
+            with pytest.raises(ParamError, match=r"noise: got the claim of a file, .*program="):
+                KEYS.decrypt(claimed, queries=1)
+        wanted = KEYS.flooding(z, queries=1, program=program)
+        assert wanted.deviation == KEYS.flooding(local, queries=1).deviation
+        shown = KEYS.decrypt(z, queries=1, program=program)
+        assert np.abs(shown - (3 * A + np.roll(A, -1))).max() < 2.0**-wanted.precision
+        named = KEYS.flooding(z, queries=1, noise_bits=30.0)
+        assert named.deviation == pytest.approx(30 + log2(12) / 2 + 20)
+        # What is not shown needs no bound.
+        assert np.abs(KEYS.decrypt(z) - KEYS.decrypt(local)).max() == 0
+
+
+def test_programs_of_others_ciphertexts_say_no_more_than_their_files(tmp_path: Path) -> None:
+    x = KEYS.encrypt(A)
+    x.save(tmp_path / "x")
+    z = KEYS.evaluation.load(tmp_path / "x")
+    own, theirs = cw.trace(lambda x: x + 1, x), cw.trace(lambda x: x + 1, z)
+    assert own.run(z).outputs[0].claimed
+    assert not own.run(x).outputs[0].claimed
+    with pytest.raises(ParamError, match="traced with examples of your own"):
+        KEYS.decrypt(z, queries=1, program=theirs)
+    with pytest.raises(ParamError, match="one with a result at level 3"):
+        KEYS.decrypt(z.lower(3), queries=1, program=own)
+    other = ckks(128)
+    with pytest.raises(ParamError, match="of this key and packing"):
+        KEYS.decrypt(z, queries=1, program=cw.trace(lambda x: x + 1, other.encrypt([1.0])))
+    with pytest.raises(ParamError, match="a program or a number, not both"):
+        KEYS.decrypt(z, queries=1, program=own, noise_bits=20)
+
+
+def test_a_bag_of_words_is_shown_with_30_bits_at_scale_40() -> None:
+    keys = fhe.ckks(4096, [50, 40, 40], [50], insecure=True).keygen(rotations="all")
+    generator = np.random.default_rng(3)
+    words = (generator.random(keys.context.slots) < 0.02).astype(float)
+    weights = generator.normal(size=keys.context.slots) / 16
+    score = (keys.encrypt(words) * weights).sum()
+    wanted = keys.flooding(score, queries=1, security=30)
+    shown = keys.decrypt(score, queries=1, security=30)[0].real
+    assert abs(shown - words @ weights) < 2.0**-wanted.precision
+
+
+@pytest.mark.parametrize("terms", [1, 8])
+def test_outlines_of_a_circuit_bound_its_error(terms: int) -> None:
+    values, weights = np.cos(np.arange(CONTEXT.slots)), np.sin(np.arange(CONTEXT.slots))
+    x, y = KEYS.public.encrypt(values).using(KEYS.evaluation), KEYS.public.encrypt(weights)
+    level, plain = CONTEXT.parameters.level, values
+    while level > 1:
+        total = x * y
+        for _ in range(terms - 1):
+            total = total + x * y
+        x, plain = total.rescale(), terms * plain * weights
+        level = x.level
+        most = CONTEXT.circuit_noise(level, bound=max(1.0, np.abs(plain).max()), terms=terms)
+        found = np.abs(KEYS.decrypt(x) - plain).max() * x.scale
+        assert log2(found) < most < log2(found) + 30
+    wanted = KEYS.flooding(x, queries=1, security=10, noise_bits=most)
+    assert wanted.error == most
+    with pytest.raises(ParamError, match="bound: got 0"):
+        CONTEXT.circuit_noise(1, bound=0)
+
+
+def test_noise_that_leaves_nothing_is_refused_with_what_to_do() -> None:
+    x = KEYS.encrypt(A)
+    with pytest.raises(NoiseError, match="begin with a larger scale, or take fewer queries"):
+        KEYS.decrypt(x, queries=2**40, security=100)
+    bottom = KEYS.encrypt(A, bound=2.0**20).lower(0)
+    with pytest.raises(NoiseError, match="decrypt before the last levels are used up"):
+        KEYS.decrypt(bottom, queries=1, security=20, noise_bits=40, check=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"queries": 0}, "queries"), ({"queries": -1}, "queries"), ({"queries": 1.5}, "queries"),
+        ({"queries": True}, "queries"), ({"queries": 2**65}, "queries"),
+        ({"queries": 1, "security": 0}, "security"), ({"queries": 1, "security": 999}, "security"),
+        ({"queries": 1, "noise_bits": -1.0}, "noise_bits"), ({"security": 40}, "queries"),
+        ({"queries": 1, "noise_bits": float("nan")}, "noise_bits"), ({"noise_bits": 3}, "queries"),
+    ],
+)  # fmt: skip
+def test_requests_that_make_no_sense_are_refused(given: dict[str, Any], what: str) -> None:
+    with pytest.raises(ParamError, match=what):
+        KEYS.decrypt(KEYS.encrypt(A), **given)
+
+
+def test_batches_are_as_many_queries_and_bgv_shows_no_error() -> None:
+    batch = KEYS.encrypt(unit_slots(KEYS, 2, (3,)), batch=True, scale=2.0**60)
+    with pytest.raises(ParamError, match="queries: got 2, expected 3 or more"):
+        KEYS.decrypt(batch, queries=2)
+    assert KEYS.decrypt(batch, queries=3).shape == (3, CONTEXT.slots)
+    with pytest.raises(ParamError, match="BGV's results are exact"):
+        bgv().decrypt(bgv().encrypt([1]), queries=1)
+    # A known number has no noise; what is shown of it has.
+    nothing = KEYS.encrypt([1.0]) * 0
+    assert KEYS.flooding(nothing, queries=1).error == 0.0
