@@ -210,3 +210,53 @@ def test_files_say_what_ciphertexts_hold(tmp_path: Path) -> None:
     ):  # fmt: skip
         with pytest.raises(LoadError):
             fhe.load(resealed(tmp_path / "0", fields={"packing": wrong}), insecure=True)
+
+
+def drawn_shape(generator: np.random.Generator, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Mostly one that broadcasts to a shape, now and then one that does not."""
+    kept = shape[generator.integers(0, len(shape) + 1) :]
+    drawn = tuple(1 if generator.random() < 0.25 else length for length in kept)
+    return tuple(length + (generator.random() < 0.08) for length in drawn)
+
+
+def held_by(matrix: fhe.Matrix, shape: tuple[int, ...], slots: np.ndarray) -> np.ndarray:
+    """The values of decrypted slots in the shape that the ciphertext says."""
+    lead = slots.shape[:-1]
+    rows = matrix.context.parameters.degree // 2 if matrix.packing.tiled else matrix.period
+    found = slots.reshape(*lead, -1, rows)[..., : matrix.shape[0]]
+    inner = shape[len(lead) :]
+    return found[..., : inner[0], :] if len(inner) == 2 else found[..., 0, :]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_operands_of_any_shape_broadcast_as_in_numpy_or_are_refused(seed: int) -> None:
+    generator, keys = np.random.default_rng(seed), bgv(64, 6, t=257)
+    layout: Layout = "tiled" if generator.random() < 0.4 else "blocks"
+    matrix = fhe.Matrix(
+        keys.context, np.eye(int(generator.integers(1, 9)), dtype=int), layout=layout,
+        period=int(generator.choice([8, 16])),
+    )  # fmt: skip
+    counts = [None, 1, matrix._vectors] if layout == "tiled" else [None, 1, 2, matrix._vectors]
+    count = counts[generator.integers(len(counts))]
+    batch = generator.choice([None, 1, 3]) if count is not None else None
+    shape = (matrix.shape[1],) if count is None else (count, matrix.shape[1])
+    shape = shape if batch is None else (int(batch), *shape)
+    plain = generator.integers(-99, 99, shape)
+    x = keys.encrypt(matrix.pack(plain), batch=batch is not None)
+    if layout == "tiled" and count == 1:
+        plain = plain[..., 0, :]
+    assert x.shape == plain.shape
+    for _ in range(4):
+        other = generator.integers(-99, 99, drawn_shape(generator, plain.shape))
+        times = generator.random() < 0.4
+        try:
+            wanted = plain * other if times else plain - other
+        except ValueError:
+            wanted = None
+        if wanted is None or wanted.shape != plain.shape:
+            with pytest.raises(EncodeError, match="this ciphertext holds"):
+                x * other if times else x - other
+            continue
+        x, plain = x * other if times else x - other, centred(wanted, 257)
+        assert x.shape == plain.shape
+        np.testing.assert_array_equal(held_by(matrix, x.shape, keys.decrypt(x)), plain)

@@ -25,7 +25,7 @@ from cloakwork.fhe.evaluation import EvaluationKeys
 from cloakwork.fhe.layout import batched, like, limb_range, parts, residues
 from cloakwork.fhe.noise import independent
 from cloakwork.fhe.packing import Packing
-from cloakwork.fhe.refusals import Refusals, refuse_indices
+from cloakwork.fhe.refusals import Refusals
 from cloakwork.fhe.streams import bytes_of, made_of, pickled
 from cloakwork.fhe.switching import product, relinearized, switched
 from cloakwork.fhe.tables import Basis
@@ -250,7 +250,7 @@ class Ciphertext(Refusals, ABC):
 
     def __truediv__(self, divisor: Any) -> Self:
         """Over a number or an array of numbers, under CKKS; ZeroDivisionError for 0."""
-        return everyday.quotient(self, divisor, exact=self.context.parameters.scheme == "bgv")
+        return everyday.quotient(self, divisor)
 
     def sum(self, axis: int | tuple[int, ...] | None = None) -> Self:
         """The sum along axes of `shape`, by default all.
@@ -266,7 +266,7 @@ class Ciphertext(Refusals, ABC):
         return everyday.picked(self, key)
 
     def __len__(self) -> int:
-        return refuse_indices() if self.batch is None else self.batch
+        return self.refuse_indices() if self.batch is None else self.batch
 
     def __iter__(self) -> Iterator[Self]:
         return map(self.__getitem__, range(len(self)))
@@ -278,7 +278,7 @@ class Ciphertext(Refusals, ABC):
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
-        return everyday.numpy_function(function, args, options)
+        return everyday.numpy_function(self, function, args, options)
 
     def __copy__(self) -> Self:
         return self

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from numbers import Complex, Integral, Real
+from numbers import Complex, Integral, Rational, Real
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 
 from cloakwork._core import Tensor
 from cloakwork.errors import AxisError, ParamError, TensorIndexError
-from cloakwork.fhe.refusals import (
-    refuse,
-    refuse_function,
-    refuse_indices,
-    refuse_power,
-    refuse_quotient,
-)
+from cloakwork.fhe.refusals import refuse
 
 if TYPE_CHECKING:
     from cloakwork.fhe.ciphertext import Ciphertext
@@ -30,8 +24,8 @@ Axes = int | tuple[int, ...] | None
 def power(x: Some, exponent: object) -> Some:
     """X to a whole number from 0 on, ceil(log2 exponent) products deep, the fewest there are."""
     if not isinstance(exponent, int | np.integer | float) or exponent < 0:
-        refuse_power(exponent)
-    number = int(exponent) if float(exponent).is_integer() else refuse_power(exponent)
+        x.refuse_power(exponent)
+    number = int(exponent) if float(exponent).is_integer() else x.refuse_power(exponent)
     if number == 0:
         return x * 0 + 1
     if not x.context.automatic and number > 2:
@@ -52,14 +46,16 @@ def _power(powers: dict[int, Some], number: int) -> Some:
     return powers[number]
 
 
-def quotient(x: Some, divisor: Any, exact: bool) -> Some:
+def quotient(x: Some, divisor: Any) -> Some:
     """X over a number, or over an array of them that fits what it holds."""
+    if isinstance(divisor, Rational):
+        divisor = float(divisor)
     known = isinstance(divisor, Complex | np.ndarray | Tensor | list | tuple)
-    if exact or not known:
-        refuse_quotient(exact)
+    if not known or x.context.parameters.scheme == "bgv":
+        x.refuse_quotient(divisor)
     numbers = np.asarray(divisor)
     if numbers.dtype.kind not in "iufcb":
-        refuse_quotient(exact)
+        x.refuse_quotient(divisor)
     if not numbers.all():
         raise ZeroDivisionError("x / y: a divisor is 0")
     inverse = 1 / numbers
@@ -69,7 +65,7 @@ def quotient(x: Some, divisor: Any, exact: bool) -> Some:
 def picked(x: Some, key: Any) -> Some:
     """The ciphertexts of a batch that an index or a slice names."""
     if x.batch is None:
-        refuse_indices()
+        x.refuse_indices()
     if isinstance(key, slice):
         count = len(range(*key.indices(x.batch)))
         if count == 0:
@@ -149,7 +145,7 @@ _ARITHMETIC: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 _UNARY: dict[str, Callable[[Any], Any]] = {
     "negative": lambda x: -x, "positive": lambda x: x, "square": lambda x: x.square(),
-    "conjugate": lambda x: x.conjugate(),
+    "conjugate": lambda x: x.conjugate() if hasattr(x, "conjugate") else x,
 }  # fmt: skip
 
 
@@ -158,31 +154,31 @@ def numpy_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
     from cloakwork.fhe.ciphertext import Ciphertext
 
     name = ufunc.__name__
+    own = next(value for value in inputs if isinstance(value, Ciphertext))
     if method != "__call__" or options:
         refuse(f"np.{name}.{method}", "use operators, without out= or where=")
-    if name in _UNARY and len(inputs) == 1:
-        return _UNARY[name](inputs[0])
-    if name not in _ARITHMETIC or len(inputs) != 2:
-        refuse_function(name)
+    if name in _UNARY:
+        return _UNARY[name](own)
+    if name not in _ARITHMETIC:
+        own.refuse_ufunc(name, ufunc.nin)
     left, right = inputs
-    own, mirrored = _ARITHMETIC[name]
-    found: Any = NotImplemented
-    if isinstance(left, Ciphertext):
-        found = getattr(left, own)(right)
-    else:
-        found = getattr(right, mirrored)(left)
+    plain, mirrored = _ARITHMETIC[name]
+    first = isinstance(left, Ciphertext)
+    found: Any = getattr(left, plain)(right) if first else getattr(right, mirrored)(left)
     if found is NotImplemented:
         refuse(f"np.{name}", "operands are ciphertexts, numbers, arrays of numbers or plaintexts")
     return found
 
 
-def numpy_function(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def numpy_function(
+    x: Ciphertext, function: Any, args: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
     """What a function of NumPy's does with a ciphertext: `np.sum` and `np.shape`."""
     if function is np.sum and len(args) <= 2 and options.keys() <= {"axis"}:
         return args[0].sum(*args[1:], **options)
     if function is np.shape and not options:
         return args[0].shape
-    return refuse_function(function.__name__)
+    return x.refuse_function(function.__name__)
 
 
 def steps_to_add(rotations: Any, row: int) -> list[int]:

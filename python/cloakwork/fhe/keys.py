@@ -69,17 +69,17 @@ class Keys:
 
         Raises ParamError for a secret that `keygen` does not draw, or another's public key.
         """
-        sample = arrays.asarray(coefficients.copy())
-        if not secrets.is_ternary(sample):
-            raise ParamError("secret", "other coefficients", "-1, 0 and 1")
-        if not secrets.has_plausible_weight(sample):
-            allowed = "about a third of them, as in every secret that keygen draws"
-            raise ParamError("secret", "too many or too few zeros", allowed)
         keys = cls.__new__(cls)
         context = public.context
         basis = context.tables.extended(context.parameters.level)
         keys.context, keys.public = context, public
-        keys._secret = small(basis, sample)
+        with wiped(arrays.asarray(coefficients.copy())) as sample:
+            if not secrets.is_ternary(sample):
+                raise ParamError("secret", "other coefficients", "-1, 0 and 1")
+            if not secrets.has_plausible_weight(sample):
+                allowed = "about a third of them, as in every secret that keygen draws"
+                raise ParamError("secret", "too many or too few zeros", allowed)
+            keys._secret = small(basis, sample)
         keys._secret.mark_secret()
         keys.evaluation = EvaluationKeys(context, public.key)
         if not secrets.opens(context, public.data, keys._at(context.parameters.level)):

@@ -1,26 +1,31 @@
 """What people type on encrypted values that cannot be: each is an error that names what can.
 
 Whether a value is large, zero or true is nobody's to see here, so that nothing decides by it, and
-polynomials are all that there is to compute: other functions are approximated by them.
+polynomials are all that there is to compute: CKKS approximates other functions by them.
 """
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from cloakwork.errors import EncryptedValueError
 
-_APPROXIMATED = "fhe.chebyshev({}, degree, domain)(x) approximates it for x within the domain"
+if TYPE_CHECKING:
+    from cloakwork.fhe.context import Context
+
 _DECRYPTED = "decrypt first: keys.decrypt(x)"
-_SIGN = (
-    "encrypted values decide nothing.  Under CKKS fhe.chebyshev(lambda d: np.tanh(20 * d), degree, "
-    "domain)(x - y) approximates the sign of a difference; what is decrypted can be compared"
-)
-_RECIPROCAL = _APPROXIMATED.format("lambda v: 1 / v")
+_ROUNDED = f"there is no rounding of encrypted values: {_DECRYPTED}"
+_UNDECIDED = "encrypted values decide nothing"
+_PRODUCTS = "(context, weights{}) @ x multiplies by a matrix"
 _ONE_BY_ONE = (
     "one ciphertext holds its slots together: x.rotate(i) brings slot i to the front, x * mask "
     "keeps some, x.shape says how many there are; batches have a length and take indices"
 )
+_MATRICES = ("matmul", "dot", "inner", "vdot", "vecdot", "matvec", "vecmat", "einsum", "tensordot")
+_COMPARISONS = ("greater", "greater_equal", "less", "less_equal", "equal", "not_equal")
+_DIVISIONS = ("floor_divide", "remainder", "fmod", "divmod", "rint", "floor", "ceil", "trunc")
+# Functions of two values that are one of the first where the second is known.
+_HALVES = {"maximum": "np.maximum(v, 0)", "minimum": "np.minimum(v, 0)"}
 
 
 def refuse(op: str, hint: str) -> NoReturn:
@@ -28,50 +33,80 @@ def refuse(op: str, hint: str) -> NoReturn:
     raise EncryptedValueError(op, hint)
 
 
-def refuse_function(name: str) -> NoReturn:
-    """The error for a function of NumPy's."""
-    known = {
-        "maximum": "lambda v: np.maximum(v, 0)", "minimum": "lambda v: np.minimum(v, 0)",
-        "reciprocal": "lambda v: 1 / v",
-    }  # fmt: skip
-    if name in ("matmul", "dot", "inner", "vdot", "vecdot", "matvec", "vecmat", "einsum"):
-        refuse(f"np.{name}", "fhe.Matrix(context, weights) @ x multiplies by a matrix")
-    if name in ("greater", "greater_equal", "less", "less_equal", "equal", "not_equal"):
-        refuse(f"np.{name}", _SIGN)
-    if name in ("floor_divide", "remainder", "fmod", "divmod"):
-        refuse(f"np.{name}", _rounded())
-    refuse(f"np.{name}", _APPROXIMATED.format(known.get(name, f"np.{name}")))
-
-
-def _rounded() -> str:
-    return f"there is no rounding of encrypted values: {_DECRYPTED}"
-
-
 class Refusals:
     """Operators and conversions that Python offers and encryption does not."""
 
+    context: Context
+
+    def _approximated(self, function: str) -> str:
+        """What computes about a function of one value."""
+        if self.context.parameters.scheme == "bgv":
+            return (
+                "BGV computes sums and products mod t, and fhe.Polynomial of integers; CKKS "
+                f"approximates functions, by fhe.chebyshev({function}, degree, domain)(x)"
+            )
+        return f"fhe.chebyshev({function}, degree, domain)(x) approximates it within the domain"
+
+    def _sign(self) -> str:
+        about = self._approximated("lambda d: np.tanh(20 * d)").replace(")(x)", ")(x - y)")
+        return f"{_UNDECIDED}.  {about}: the sign of a difference; what is decrypted compares"
+
+    def refuse_ufunc(self, name: str, operands: int) -> NoReturn:
+        """The error for a function of NumPy's, element by element."""
+        op = f"np.{name}"
+        if name in _COMPARISONS:
+            refuse(op, self._sign())
+        if name in _DIVISIONS:
+            refuse(op, _ROUNDED)
+        if operands == 1 or name in _HALVES:
+            function = f"lambda v: {_HALVES[name]}" if name in _HALVES else op
+            refuse(op, self._approximated(function))
+        self.refuse_function(name)
+
+    def refuse_function(self, name: str) -> NoReturn:
+        """The error for any other function of NumPy's."""
+        if name in _MATRICES:
+            refuse(f"np.{name}", f"fhe.Matrix{_PRODUCTS.format('')}")
+        known = "operators, x.sum(), x.rotate(n), x[i] of a batch"
+        refuse(f"np.{name}", f"ciphertexts have {known}; NumPy's functions take what is decrypted")
+
+    def refuse_quotient(self, divisor: object) -> NoReturn:
+        """The error for what is divided by something that is no number."""
+        if self.context.parameters.scheme == "bgv" and not isinstance(divisor, Refusals):
+            refuse("x / n", "BGV computes mod t: x * pow(n, -1, t) divides by n what n divides")
+        refuse("x / y", f"{self._approximated('lambda v: 1 / v')}, and a product follows")
+
+    def refuse_power(self, exponent: object) -> NoReturn:
+        """The error for an exponent that is no whole number from 0 on."""
+        shown = exponent if isinstance(exponent, int | float) else "y"
+        refuse(f"x ** {shown}", self._approximated(f"lambda v: v ** {shown}"))
+
+    def refuse_indices(self) -> NoReturn:
+        """The error for the elements of one ciphertext."""
+        refuse("x[i], len(x) or a loop over x", _ONE_BY_ONE)
+
     def __lt__(self, other: object) -> NoReturn:
-        refuse("x < y", _SIGN)
+        refuse("x < y", self._sign())
 
     def __le__(self, other: object) -> NoReturn:
-        refuse("x <= y", _SIGN)
+        refuse("x <= y", self._sign())
 
     def __gt__(self, other: object) -> NoReturn:
-        refuse("x > y", _SIGN)
+        refuse("x > y", self._sign())
 
     def __ge__(self, other: object) -> NoReturn:
-        refuse("x >= y", _SIGN)
+        refuse("x >= y", self._sign())
 
     def __eq__(self, other: object) -> bool:
         """No value is equal: an error for what could be one, as `is` tells objects apart."""
         if other is None or isinstance(other, str | bytes):
             return False
-        refuse("x == y", f"{_SIGN}; `is` tells whether two names are one ciphertext")
+        refuse("x == y", f"`is` tells whether two names are one ciphertext; {self._sign()}")
 
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
-        raise EncryptedValueError("bool(x)", f"encrypted values decide nothing: {_DECRYPTED}")
+        raise EncryptedValueError("bool(x)", f"{_UNDECIDED}: {_DECRYPTED}")
 
     def __int__(self) -> NoReturn:
         refuse("int(x)", _DECRYPTED)
@@ -83,60 +118,41 @@ class Refusals:
         refuse("complex(x)", _DECRYPTED)
 
     def __round__(self, digits: object = None) -> NoReturn:
-        refuse("round(x)", _rounded())
+        refuse("round(x)", _ROUNDED)
 
     def __abs__(self) -> NoReturn:
-        refuse("abs(x)", f"{_APPROXIMATED.format('np.abs')}; x.square() needs no approximation")
+        refuse("abs(x)", f"{self._approximated('np.abs')}; x.square() needs no approximation")
 
     def __floordiv__(self, other: object) -> NoReturn:
-        refuse("x // y", _rounded())
+        refuse("x // y", _ROUNDED)
 
     __rfloordiv__ = __floordiv__
 
     def __mod__(self, other: object) -> NoReturn:
-        refuse("x % y", f"{_rounded()}; BGV computes mod its plain_modulus by itself")
+        refuse("x % y", f"{_ROUNDED}; BGV computes mod its plain_modulus by itself")
 
     __rmod__ = __mod__
 
     def __divmod__(self, other: object) -> NoReturn:
-        refuse("divmod(x, y)", _rounded())
+        refuse("divmod(x, y)", _ROUNDED)
 
     __rdivmod__ = __divmod__
 
     def __rtruediv__(self, other: object) -> NoReturn:
-        refuse("y / x", _RECIPROCAL)
+        refuse("y / x", self._approximated("lambda v: 1 / v"))
 
     def __rpow__(self, other: object) -> NoReturn:
-        refuse("y ** x", _APPROXIMATED.format("lambda v: y ** v"))
+        refuse("y ** x", self._approximated("lambda v: y ** v"))
 
     def __matmul__(self, other: object) -> NoReturn:
-        refuse("x @ y", "fhe.Matrix(context, weights.T) @ x multiplies by a matrix, (x * y).sum() "
-               "is a product of vectors")  # fmt: skip
+        vectors = "(x * y).sum() is a product of vectors"
+        refuse("x @ y", f"fhe.Matrix{_PRODUCTS.format('.T')}, {vectors}")
 
     def __rmatmul__(self, other: object) -> NoReturn:
-        refuse("weights @ x", "fhe.Matrix(context, weights) @ x multiplies by a matrix")
+        refuse("weights @ x", f"fhe.Matrix{_PRODUCTS.format('')}")
 
     def __contains__(self, value: object) -> bool:
-        refuse_indices()
+        self.refuse_indices()
 
     def __array__(self, *_: Any, **__: Any) -> None:
         refuse("np.asarray(x)", _DECRYPTED)
-
-
-def refuse_indices() -> NoReturn:
-    """The error for the elements of one ciphertext."""
-    refuse("x[i], len(x) or a loop over x", _ONE_BY_ONE)
-
-
-def refuse_quotient(exact: bool) -> NoReturn:
-    """The error for what is divided by something that is no number."""
-    if exact:
-        hint = "BGV computes mod t: x * pow(n, -1, t) divides by n what n divides"
-        refuse("x / n", hint)
-    refuse("x / y", f"{_RECIPROCAL}, and a product follows")
-
-
-def refuse_power(exponent: object) -> NoReturn:
-    """The error for an exponent that is no whole number from 0 on."""
-    shown = exponent if isinstance(exponent, int | float) else "y"
-    refuse(f"x ** {shown}", _APPROXIMATED.format(f"lambda v: v ** {shown}"))
