@@ -27,6 +27,7 @@ CKKS_CIRCUITS: list[Circuit] = [
     lambda x, y: x * WEIGHTS + WEIGHTS,
     lambda x, y: x.inner_sum(5) + y.rotate_many([1, 2])[1],
     lambda x, y: x * y + y,
+    lambda x, y: x**3 / 2 - y**2 / 3,
 ]
 BGV_CIRCUITS: list[Circuit] = [
     lambda x, y: x * y + y,
@@ -63,6 +64,8 @@ def test_batches_are_traced_as_they_are() -> None:
     keys = ckks()
     x, y = (keys.encrypt(unit_slots(keys, seed, (2,)), batch=True) for seed in (1, 2))
     check(keys, lambda x, y: (x * y).rescale().rotate(1), x, y)
+    check(keys, lambda x, y: x[0] * y[-1] + y.sum(0), x, y)
+    check(keys, lambda x, y: x[:1] - y, x, y)
 
 
 def test_several_results_come_back_as_they_were_returned() -> None:
