@@ -256,7 +256,7 @@ def test_operands_of_any_shape_broadcast_as_in_numpy_or_are_refused(seed: int) -
         # Batches may grow, as everything does in NumPy; what one ciphertext holds does not.
         inner = len(x.packing.shape)
         if wanted is None or wanted.shape[-inner:] != x.packing.shape:
-            with pytest.raises((EncodeError, ParamError), match="this ciphertext holds|batch"):
+            with pytest.raises((EncodeError, ParamError), match=r"this ciphertext holds|batch"):
                 x * other if times else x - other
             continue
         x, plain = x * other if times else x - other, centred(wanted, 257)

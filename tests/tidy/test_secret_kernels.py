@@ -1,0 +1,56 @@
+"""What touches secrets in Python goes through kernels that the constant-time tests hold."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+from tidy import tree
+
+LAUNCHES = tree.ROOT / "crates" / "kernels" / "tests" / "constant_time" / "launches.rs"
+FHE = tree.ROOT / "python" / "cloakwork" / "fhe"
+# Modules that hold a secret, or what masks one.
+MODULES = ("flooding", "keys", "public", "samplers", "secrets", "switching")
+# Ops by their kernels; `copy` moves ciphertexts and public halves alone.
+KERNELS = {"astype": "cast"}
+PUBLIC = {"copy"}
+
+
+def ops_of(source: str) -> set[str]:
+    """Names of the ops that a module calls."""
+    return {
+        node.attr
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "ops"
+    }
+
+
+def numpy_calls(source: str) -> set[str]:
+    """Functions of NumPy's that a module calls."""
+    return {
+        node.func.attr
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "np"
+    }
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_ops_on_secrets_are_tested_for_constant_time(module: str) -> None:
+    tested = set(re.findall(r'"([a-z_]+)"', LAUNCHES.read_text()))
+    called = ops_of((FHE / f"{module}.py").read_text()) - PUBLIC
+    assert {KERNELS.get(op, op) for op in called} <= tested
+    # NumPy looks at bytes to name them, and computes nothing.
+    assert numpy_calls((FHE / f"{module}.py").read_text()) <= {"asarray", "ascontiguousarray"}
+
+
+def test_what_would_leak_is_seen() -> None:
+    assert ops_of("def f(x): return ops.where(x, ops.modsum(x, 1, q), x)") == {"where", "modsum"}
+    assert numpy_calls("shifted = np.array(found); shifted[np.equal(shifted, q)] = 0") == {
+        "array", "equal",
+    }  # fmt: skip
