@@ -95,13 +95,13 @@ class Bound:
             raise ParamError("bound", given, "a positive number, or (low, high)")
         return cls.circle(float(given))
 
-    def filling(self, part: float) -> Self:
-        """The same where only a part of the slots is filled, and the others hold 0."""
-        if part >= 1.0:
+    def where(self, held: NDArray[np.bool_]) -> Self:
+        """The same in some slots [slots], and 0 in the others."""
+        if held.all():
             return self
-        low, high = np.minimum(self.low, 0.0), np.maximum(self.high, 0.0)
-        rms = min(self.rms, sqrt(part) * self.largest)
-        return replace(self, low=low, high=high, rms=rms)
+        low, high, imaginary, magnitude = (np.where(held, edge, 0.0) for edge in self._edges())
+        rms = min(self.rms, sqrt(float(held.mean())) * self.largest * _SLACK)
+        return type(self)(low, high, imaginary, magnitude, rms)
 
     @property
     def largest(self) -> float:
@@ -146,12 +146,12 @@ class Bound:
 
     def picked(self, key: int | slice) -> Self:
         """That of one ciphertext of a batch, or of some."""
-        low, high, imaginary, magnitude = (_picked(edge, key) for edge in self._edges())
+        low, high, imaginary, magnitude = (picked_edge(edge, key) for edge in self._edges())
         return type(self)(low, high, imaginary, magnitude, self.rms)
 
     def turned(self, step: int, slots: int) -> Self:
         """Slot j is that which was slot j + step."""
-        low, high, imaginary, magnitude = (_rolled(e, step, slots) for e in self._edges())
+        low, high, imaginary, magnitude = (rolled_edge(e, step, slots) for e in self._edges())
         return type(self)(low, high, imaginary, magnitude, self.rms)
 
     def holds(self, other: Self, slack: float = 1e-9) -> bool:
@@ -246,40 +246,6 @@ class Bound:
         return f"complex numbers up to {own.magnitude:.4g}"
 
 
-@dataclass(frozen=True)
-class Norms:
-    """log2 of norms of a matrix: what it makes of errors.
-
-    sums       the largest sum of |entries| of a row: equal errors add up so
-    rows       the largest root of a row's sum of squares: independent errors add up so
-    spectral   the largest singular value, or little more: how much more than one slot's error
-               that of a sum of results can be
-    """
-
-    sums: float
-    rows: float
-    spectral: float
-
-    @classmethod
-    def of(cls, matrix: ArrayLike) -> Self:
-        """Of a matrix [m, n]."""
-        sizes = np.abs(np.asarray(matrix))
-        largest = float(sizes.max(initial=0.0))
-        if not 0.0 < largest < inf:
-            return cls(log2_of(largest), log2_of(largest), log2_of(largest))
-        scaled, sizes, most = np.asarray(matrix) / largest, sizes / largest, log2(largest)
-        sums, columns = float(sizes.sum(axis=1).max()), float(sizes.sum(axis=0).max())
-        rows = sqrt(float(np.square(sizes).sum(axis=1).max()))
-        spectral = min(sqrt(sums * columns), float(np.linalg.norm(scaled)))
-        if min(scaled.shape) <= _EXACT_NORM:
-            spectral = min(spectral, float(np.linalg.norm(scaled, 2)) * _SLACK)
-        return cls(log2_of(sums) + most, log2_of(rows) + most, log2_of(spectral) + most)
-
-
-# Rows or columns up to which singular values are computed.
-_EXACT_NORM = 512
-
-
 def linear(matrix: NDArray[Any], given: Bound, norm: Floats) -> Bound:
     """Where a matrix [m, n] times values lies: edges [n, k] -> [m, k], k = 1 where all are alike.
 
@@ -327,12 +293,14 @@ def log2_of(value: float) -> float:
     return log2(value) if value > 0 else -inf
 
 
-def _picked(edge: Floats, key: int | slice) -> Floats:
+def picked_edge(edge: Floats, key: int | slice) -> Floats:
+    """What [B, slots] broadcasts with, for one ciphertext of the batch or some."""
     if edge.ndim < 2:
         return edge
     alike = len(edge) == 1 and isinstance(key, int)
     return np.asarray(edge[0 if alike else key]) if len(edge) > 1 or alike else edge
 
 
-def _rolled(edge: Floats, step: int, slots: int) -> Floats:
+def rolled_edge(edge: Floats, step: int, slots: int) -> Floats:
+    """What [B, slots] broadcasts with, rotated to the left."""
     return np.roll(edge, -step, axis=-1) if edge.shape[-1:] == (slots,) else edge

@@ -302,8 +302,7 @@ class Ciphertext(Refusals, ABC):
         data, tables = batched(self.data), self.context.tables
         key = self.keys.relinearization_key()
         out = relinearized(tables, self.level, data, key)
-        grown = independent(self.noise, noise.key_switch(self.context.parameters, self.level))
-        return self._with(like(out, self.data), noise=grown)
+        return self._with(like(out, self.data), **self._switched_noise())
 
     def rotate_many(self, steps_list: Sequence[int]) -> list[Self]:
         """Rotations by each number of steps, as `_rotate`; those with a key share their digits.
@@ -378,8 +377,13 @@ class Ciphertext(Refusals, ABC):
     def _turned(self, data: Tensor, element: int) -> Self:
         """Residues [B, 2, N, k] after their key switch, under the automorphism itself."""
         index = self.context.tables.automorphism(element)
-        grown = independent(self.noise, noise.key_switch(self.context.parameters, self.level))
-        return self._with(like(steps.automorphism(data, index), self.data), noise=grown)
+        turned = like(steps.automorphism(data, index), self.data)
+        return self._with(turned, **self._switched_noise())
+
+    def _switched_noise(self) -> dict[str, Any]:
+        """Fields of the noise after a key switch."""
+        switch = noise.key_switch(self.context.parameters, self.level)
+        return {"noise": independent(self.noise, switch)}
 
     def _turned_by(self, step: int) -> Self:
         """What was rotated holds its values elsewhere."""

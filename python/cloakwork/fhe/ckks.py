@@ -6,8 +6,8 @@ Cheon, Kim, Kim and Song, ePrint 2016/421, in the residue form of ePrint 2018/93
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from math import ceil, inf, isclose, log2
+from dataclasses import dataclass, field, replace
+from math import ceil, inf, isclose, isnan, log2
 from numbers import Complex, Integral, Real
 from typing import Any, Self
 
@@ -26,6 +26,7 @@ from cloakwork.fhe.noise import independent, total
 from cloakwork.fhe.packing import packing_of
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.plaintext import Plaintext
+from cloakwork.fhe.slot_errors import EVEN, Share, SlotError
 
 # Scales this close count as one: a sum is then off by less than 2^-30 of its value.
 _SCALE_TOLERANCE = 2.0**-30
@@ -113,7 +114,6 @@ class CkksContext(Context):
             size=bound.size,
             packing=packing_of(values, slots, self.whole),
             bound=bound,
-            filled=slots.shape[-1] / self.slots,
         )
 
     def scale_at(self, level: int) -> float:
@@ -149,14 +149,14 @@ class CkksContext(Context):
     @staticmethod
     def _stated(plaintext: Plaintext, given: Stated | None) -> Bound:
         """The bound that travels; EncodeError for values beyond one that was stated."""
-        known = _known(plaintext)
+        known, held = _known(plaintext), _held(plaintext)
         if given is None:
             size = ceil(max(known.size - _BOUND_SLACK_LOG2, 0.0))
-            return Bound.circle(2.0**size, real=known.is_real).filling(plaintext.filled)
+            return Bound.circle(2.0**size, real=known.is_real).where(held)
         stated = Bound.stated(given)
         if not isinstance(given, tuple) and known.is_real:
             stated = Bound.circle(stated.largest, real=True)
-        found = stated.filling(plaintext.filled)
+        found = stated.where(held)
         if not found.holds(known):
             raise EncodeError(
                 f"values of up to 2^{ceil(known.size)}, beyond their bound: {stated}; state a "
@@ -222,12 +222,14 @@ class CkksCiphertext(Ciphertext):
     bound       where the values lie
     coherence   log2, 0 or more: by how much more than `noise` the error of a sum of slots may be,
                 with weights whose squares add up to 1; 0 while errors of slots are independent
+    share       of `noise` that the error of each slot may be, where they are not alike
     """
 
     context: CkksContext
     scale: float
     bound: Bound
     coherence: float = 0.0
+    share: Share = field(default_factory=lambda: EVEN)
 
     @property
     def size(self) -> float:
@@ -235,12 +237,14 @@ class CkksCiphertext(Ciphertext):
         return self.bound.size
 
     @property
-    def joint_noise(self) -> float:
-        """log2 of the largest deviation of a sum of slots; see `coherence`."""
-        return self.noise + self.coherence
+    def error(self) -> SlotError:
+        """What slots are off, one by one and together."""
+        return SlotError(self.noise, self.noise + self.coherence, self.share.values)
 
-    def with_bound(self, low: float, high: float | None = None) -> Self:
+    def with_bound(self, low: ArrayLike, high: ArrayLike | None = None) -> Self:
         """The same values, of which you know more: |value| <= low, or real from low to high.
+
+        Numbers are for all slots, arrays for the values that it holds, or a number a slot.
 
         Operations keep bounds that hold for all inputs; training data, or the mathematics of a
         circuit, often say more.  Both hold then: what is known already stays.  Nothing checks
@@ -248,29 +252,57 @@ class CkksCiphertext(Ciphertext):
 
         Raises ParamError for what is no bound, or leaves no value.
         """
-        given: Stated = low if high is None else (low, high)
-        stated = Bound.stated(given)
-        if high is None and self.bound.is_real:
-            stated = Bound.circle(stated.largest, real=True)
+        given = [np.asarray(edge, np.float64) for edge in (low, high) if edge is not None]
+        stated = self._said([self._spread(edge) for edge in given])
         found = self.bound.meet(stated)
         if found is None:
             raise ParamError("bound", str(stated), f"one that meets {self.bound}")
         return replace(self, bound=found)
 
-    def _noisy(self, noise: float, joint: float) -> dict[str, Any]:
-        """Fields of a noise and a joint noise; no more than all slots together make."""
-        return {"noise": noise, "coherence": _coherence(self.context, noise, joint)}
+    def _spread(self, edge: NDArray[np.float64]) -> NDArray[np.float64]:
+        """One number, or one a slot: infinite where nothing is said."""
+        if not np.isfinite(edge).all():
+            raise ParamError("bound", edge, "finite numbers")
+        if edge.ndim == 0:
+            return edge
+        whole = edge.shape[-1] == self.context.slots
+        held = True if whole else self.packing.placed(np.ones(self.packing.shape)) > 0
+        return np.where(held, self._laid("with_bound", edge), inf)
+
+    def _said(self, edges: list[NDArray[np.float64]]) -> Bound:
+        """Of |values|, or of real values from the one to the other."""
+        if len(edges) == 2:
+            low, high = -np.where(np.isinf(edges[0]), inf, -edges[0]), edges[1]
+            if (low > high).any():
+                raise ParamError("bound", "low > high", "low <= high")
+            return Bound.make(low, high, 0.0)
+        (size,) = edges
+        if (size < 0).any() or not size.any():
+            raise ParamError("bound", size, "positive numbers")
+        return Bound.make(-size, size, 0.0 if self.bound.is_real else size, size)
+
+    def _erring(self, error: SlotError) -> dict[str, Any]:
+        """The fields of an error; no more than that of equal errors in all slots."""
+        most, more = log2(self.context.slots) / 2, error.joint - error.slot
+        coherence = 0.0 if isnan(more) else min(max(more, 0.0), most)
+        return {"noise": error.slot, "coherence": coherence, "share": Share(error.share)}
+
+    def _switched_noise(self) -> dict[str, Any]:
+        switch = noise.key_switch(self.context.parameters, self.level)
+        return self._erring(self.error.beside(switch))
 
     def __neg__(self) -> Self:
         return replace(super().__neg__(), bound=-self.bound)
 
     def _turned(self, data: Tensor, element: int) -> Self:
-        found, step = super()._turned(data, element), self.context.rotation_steps(element)
-        bound = self.bound.turned(step or 0, self.context.slots)
-        return replace(found, bound=bound)
+        found, slots = super()._turned(data, element), self.context.slots
+        step = self.context.rotation_steps(element) or 0
+        error = self._erring(found.error.turned(step, slots))
+        return replace(found, bound=self.bound.turned(step, slots), **error)
 
     def _picked(self, key: int | slice) -> Self:
-        return replace(super()._picked(key), bound=self.bound.picked(key))
+        error = self._erring(self.error.picked(key))
+        return replace(super()._picked(key), bound=self.bound.picked(key), **error)
 
     def strided_sum(self, count: int, stride: int) -> Self:
         """The same of slots that are `stride` apart; what it holds is taken to stay."""
@@ -278,10 +310,14 @@ class CkksCiphertext(Ciphertext):
         if count * stride > self.context.slots:
             return found
         # Every slot counts once, and every rotation's error no more often than that.
+        own, slots = self.error, self.context.slots
         switch = noise.key_switch(self.context.parameters, self.level) + log2(2 * count) / 2
-        joint = independent(self.joint_noise + log2(count), switch + log2(count) / 2)
-        sums = min(self.noise + log2(count), self.joint_noise + log2(count) / 2)
-        return replace(found, **self._noisy(independent(sums, switch), joint))
+        shares = np.broadcast_to(own.share, np.broadcast_shapes(own.share.shape, (slots,)))
+        squares = min(float(np.square(shares).sum(axis=-1).max()), count)
+        sums = min(own.slot + log2(count), own.joint + _log2(squares) / 2)
+        joint = independent(own.joint + log2(count), switch + log2(count) / 2)
+        even = SlotError.even(independent(sums, switch), joint)
+        return replace(found, **self._erring(even))
 
     def precision_estimate(self) -> float:
         """Bits b such that every slot is within 2^-b of the exact result.
@@ -371,7 +407,8 @@ class CkksCiphertext(Ciphertext):
         return self._with(self._divided(), level=self.level - 1, scale=scale, **grown)
 
     def _divided_fields(self) -> dict[str, Any]:
-        return self._noisy(self._divided_noise(), self._divided_noise(self.joint_noise))
+        fresh, last = self._divided_noise(-inf), log2(self.basis.moduli[-1])
+        return self._erring(self.error.scaled(-last).beside(fresh))
 
     def lower(self, level: int) -> Self:
         """The same values at a lower level.
@@ -425,10 +462,10 @@ class CkksCiphertext(Ciphertext):
     def _off(self, scale: float, size: float | None = None) -> dict[str, Any]:
         """The noise with an error of no more than values times a scale, which is no chance."""
         if not scale:
-            return self._noisy(self.noise, self.joint_noise)
+            return self._erring(self.error)
         most = (self.size if size is None else size) + log2(scale) - noise.TAIL_LOG2
-        joint = total(self.joint_noise, most + log2(self.context.slots) / 2)
-        return self._noisy(total(self.noise, most), joint)
+        same = SlotError.even(most, most + log2(self.context.slots) / 2)
+        return self._erring(self.error.plus(same))
 
     def _alike(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
         a, b = self._paired(op, other)
@@ -480,9 +517,11 @@ class CkksCiphertext(Ciphertext):
         if not example.bound.holds(self.bound):
             allowed = f"{example.bound} or less; trace with the bound that inputs will have"
             raise ParamError("bound", str(self.bound), allowed)
-        if self.joint_noise > example.joint_noise + ESTIMATE_SLACK:
-            allowed = f"2^{example.joint_noise:.1f} or less, all slots together"
-            raise ParamError("noise", f"2^{self.joint_noise:.1f}", allowed)
+        joint, allowed_joint = self.error.joint, example.error.joint
+        shares = (self.share.values <= example.share.values + ESTIMATE_SLACK).all()
+        if joint > allowed_joint + ESTIMATE_SLACK or not shares:
+            allowed = f"2^{allowed_joint:.1f} or less, all slots together, and as in the example"
+            raise ParamError("noise", f"2^{joint:.1f}", allowed)
 
     def _factors(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
         a, b = self._met(op, other)
@@ -494,25 +533,21 @@ class CkksCiphertext(Ciphertext):
         return self._with(
             self._raw_sum(other),
             bound=self.bound + other.bound,
-            **self._noisy(total(own.noise, other.noise), total(own.joint_noise, other.joint_noise)),
+            **self._erring(own.error.plus(other.error)),
         )
 
     def _multiplied(self, other: Self, data: Tensor) -> Self:
-        mine, theirs = self.size + log2(self.scale), other.size + log2(other.scale)
+        mine = other.error.met(self.bound.magnitude).scaled(log2(self.scale))
+        theirs = self.error.met(other.bound.magnitude).scaled(log2(other.scale))
         # Errors that are one another's factors reach their largest at once.
-        both = self.noise + other.noise + noise.TAIL_LOG2
-        grown = total(mine + other.noise, theirs + self.noise, both)
-        joint = total(
-            mine + other.joint_noise,
-            theirs + self.joint_noise,
-            both + log2(self.context.slots) / 2,
-        )
+        most = self.noise + other.noise + noise.TAIL_LOG2
+        both = SlotError.even(most, most + log2(self.context.slots) / 2)
         same = self.data is other.data
         return self._with(
             data,
             scale=self.scale * other.scale,
             bound=self.bound.squared() if same else self.bound * other.bound,
-            **self._noisy(grown, joint),
+            **self._erring(mine.plus(theirs, both)),
         )
 
     def _plus(self, other: Any) -> Any:
@@ -537,7 +572,7 @@ class CkksCiphertext(Ciphertext):
         return self._with(
             self._body_plus(plaintext.data),
             bound=self.bound + _known(plaintext),
-            **self._noisy(independent(self.noise, error), independent(self.joint_noise, error)),
+            **self._erring(self.error.beside(error)),
         )
 
     def _times(self, other: Any) -> Any:
@@ -577,17 +612,14 @@ class CkksCiphertext(Ciphertext):
     def _times_plaintext(self, plaintext: Plaintext) -> Self:
         self._product_scale("multiply", plaintext.scale)
         error = _encoding_noise(self.context.parameters, plaintext.size, plaintext.scale)
-        mine, theirs = self.size + log2(self.scale), plaintext.size + log2(plaintext.scale)
-        both = self.noise + error + noise.TAIL_LOG2
-        fresh = total(mine + error, both)
+        known, mine = _known(plaintext), self.size + log2(self.scale)
+        fresh = total(mine + error, self.noise + error + noise.TAIL_LOG2)
+        own = self.error.met(known.magnitude).scaled(log2(plaintext.scale))
         return self._with(
             self._scaled_by(plaintext.data),
             scale=self.scale * plaintext.scale,
-            bound=self.bound * _known(plaintext),
-            **self._noisy(
-                independent(self.noise + theirs, fresh),
-                independent(self.joint_noise + theirs, fresh),
-            ),
+            bound=self.bound * known,
+            **self._erring(own.beside(fresh)),
         )
 
     def add_constants(self, values: ArrayLike) -> Self:
@@ -662,10 +694,12 @@ def _known(plaintext: Plaintext) -> Bound:
     return plaintext.bound or Bound.circle(2.0**plaintext.size)
 
 
-def _coherence(context: CkksContext, noise: float, joint: float) -> float:
-    """Between none and that of equal errors in all slots."""
-    most = log2(context.slots) / 2
-    return 0.0 if noise == -inf else min(max(joint - noise, 0.0), most)
+def _held(plaintext: Plaintext) -> NDArray[np.bool_]:
+    """[slots]: which of them hold values; the others hold 0."""
+    packing = plaintext.packing
+    if packing is None or packing.is_whole:
+        return np.ones(plaintext.context.slots, dtype=np.bool_)
+    return np.asarray(packing.placed(np.ones(packing.shape)) > 0)
 
 
 def _encoding_noise(parameters: Parameters, size: float, scale: float) -> float:

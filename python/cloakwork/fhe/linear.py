@@ -26,7 +26,6 @@ from cloakwork.errors import EncodeError, LevelError, MissingKeyError, ParamErro
 from cloakwork.fhe import diagonals, noise
 from cloakwork.fhe.batching import checked_integers
 from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
-from cloakwork.fhe.bounds import Norms
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
 from cloakwork.fhe.diagonals import Diagonals, Layout, blockwise
@@ -34,6 +33,7 @@ from cloakwork.fhe.encoded import encoded_integers, encoded_values
 from cloakwork.fhe.hoisting import hoisted_sums, plain_sums
 from cloakwork.fhe.noise import independent, total
 from cloakwork.fhe.packing import PackedSlots, Packing
+from cloakwork.fhe.slot_errors import Norms, SlotError
 
 _Some = TypeVar("_Some", bound=Ciphertext)
 
@@ -239,14 +239,21 @@ class Matrix:
         met = min(own.size + _log2(self.diagonals) / 2, _log2(whole))
         rounded = met + log2(own.scale) + noise.encoding(parameters)
         floats = own.size + log2(own.scale) + norms.sums + log2(scale) + noise.FLOAT_LOG2
-        fresh = independent(switch + norms.rows + log2(scale), rounded, last)
-        joint = independent(switch + norms.spectral + log2(scale), rounded, last)
-        grown = min(own.noise + norms.sums, own.joint_noise + norms.rows) + log2(scale)
-        spread = own.joint_noise + norms.spectral + log2(scale)
-        return own._noisy(
-            total(independent(grown, fresh), floats),
-            total(independent(spread, joint), floats + log2(own.context.slots) / 2),
-        )
+        # Errors of key switching are rotated and weighted as the input's are.
+        fresh = norms.grown(SlotError.even(switch)).scaled(log2(scale)).beside(rounded, last)
+        given = norms.of_shares(self._diagonals.matrix, self._shares(own))
+        error = given.grown(own.error).scaled(log2(scale))
+        both = SlotError(independent(error.slot, fresh.slot), independent(error.joint, fresh.joint))
+        same = SlotError.even(floats, floats + log2(own.context.slots) / 2)
+        return own._erring(both.plus(same))
+
+    def _shares(self, own: CkksCiphertext) -> NDArray[np.float64]:
+        """[n]: the largest share of an error that each column meets, in any block."""
+        share, width = own.share.values, self.shape[1]
+        if share.ndim == 0:
+            return np.ones(width)
+        spread = np.broadcast_to(share, np.broadcast_shapes(share.shape, (own.context.slots,)))
+        return np.asarray(spread.reshape(-1, self.period).max(axis=0)[:width])
 
     @cached_property
     def _norms(self) -> Norms:

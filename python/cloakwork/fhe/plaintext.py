@@ -22,7 +22,7 @@ class Plaintext:
     factor   BGV: the polynomial is factor times the values, mod t; CKKS: 1
     size     log2 of what the absolute values of the slots, or BGV's embedding, reach
     packing  where the values lie; None: a value in every slot
-    bound    CKKS: what is known of the values; `filled` is the part of the slots that were given
+    bound    CKKS: what is known of the values
     """
 
     context: Context
@@ -33,7 +33,6 @@ class Plaintext:
     size: float = 0.0
     packing: Packing | None = None
     bound: Bound | None = None
-    filled: float = 1.0
 
     def __repr__(self) -> str:
         return f"Plaintext(shape={self.data.shape}, level={self.level})"

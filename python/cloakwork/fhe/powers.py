@@ -17,9 +17,9 @@ from cloakwork.fhe.bounds import Bound
 from cloakwork.fhe.ckks import CkksCiphertext
 from cloakwork.fhe.embedding import round_product
 from cloakwork.fhe.layout import batched, like, parts
-from cloakwork.fhe.noise import total
 from cloakwork.fhe.ranges import slope_log2, value_range
 from cloakwork.fhe.schedule import Node, Schedule
+from cloakwork.fhe.slot_errors import EVEN, SlotError
 
 
 class CkksSums:
@@ -32,7 +32,7 @@ class CkksSums:
         self.x, self.level, self.chebyshev = x, x.level, chebyshev
         self.moduli, self.bound = x.basis.moduli, x.bound
         # The noise of x counts once, times the slope; what is followed here is the rounding.
-        self.powers = {1: replace(x, noise=-inf)}
+        self.powers = {1: replace(x, noise=-inf, coherence=0.0, share=EVEN)}
         for power, (high, low) in plan.powers.items():
             self.powers[power] = self._power(power, high, low)
 
@@ -57,11 +57,8 @@ class CkksSums:
         """The polynomial at a level `root.depth` below x, at this scale."""
         whole = divided(self._sum(root, scale * self.moduli[self.level - root.depth + 1]))
         slope = self._slope(root.coefficients) + log2(scale / self.x.scale)
-        noisy = whole._noisy(
-            total(whole.noise, self.x.noise + slope),
-            total(whole.joint_noise, self.x.joint_noise + slope),
-        )
-        return replace(whole, scale=scale, **noisy)
+        error = whole.error.plus(self.x.error.scaled(slope))
+        return replace(whole, scale=scale, **whole._erring(error))
 
     def _sum(self, node: Node, scale: float) -> CkksCiphertext:
         """A node before it is rescaled: three parts if it has products."""
@@ -94,15 +91,14 @@ class Accumulator:
     def __init__(self, scale: float, twice: CkksCiphertext | None = None) -> None:
         """A sum of nothing, or of the same ciphertext two times."""
         self.scale, self.data = scale, None
-        self.noise = self.joint = -inf
+        self.error = SlotError.even(-inf)
         if twice is not None:
             self.data = ops.modsum(twice.data, twice.data, twice.basis.q)
-            self.noise, self.joint = twice.noise + 1, twice.joint_noise + 1
+            self.error = twice.error.scaled(1)
 
     def add_product(self, found: CkksCiphertext) -> None:
         """Of three parts at this scale; before any multiple."""
-        self.noise = total(self.noise, found.noise)
-        self.joint = total(self.joint, found.joint_noise)
+        self.error = self.error.plus(found.error)
         if self.data is None:
             self.data = found.data
         else:
@@ -111,11 +107,10 @@ class Accumulator:
     def add(self, power: CkksCiphertext, coefficient: float) -> None:
         """The coefficient times a power: an integer that leads to the scale."""
         basis, integer = power.basis, round_product(coefficient, self.scale / power.scale)
-        grown = log2(max(abs(integer), 1))
         most = power.size + log2(power.scale) - 1.0 - noise.TAIL_LOG2
-        self.noise = total(self.noise, power.noise + grown, most)
-        spread = most + log2(power.context.slots) / 2
-        self.joint = total(self.joint, power.joint_noise + grown, spread)
+        same = SlotError.even(most, most + log2(power.context.slots) / 2)
+        grown = power.error.scaled(log2(max(abs(integer), 1)))
+        self.error = self.error.plus(grown, same)
         factor = basis.constant(integer)
         if self.data is None:
             self.data = power._scaled_by(factor)
@@ -126,7 +121,7 @@ class Accumulator:
     def put_into(self, like: CkksCiphertext) -> CkksCiphertext:
         """The sum as a ciphertext; of nothing, zeros."""
         data = like._scaled_by(like.basis.constant(0)) if self.data is None else self.data
-        return like._with(data, scale=self.scale, **like._noisy(self.noise, self.joint))
+        return like._with(data, scale=self.scale, **like._erring(self.error))
 
 
 def add_constant(own: CkksCiphertext, value: float) -> CkksCiphertext:

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from cloakwork import arrays, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError, ParamError
-from cloakwork.fhe.bounds import Bound, Norms, linear
+from cloakwork.fhe.bounds import Bound, linear
 from cloakwork.fhe.embedding import scaled_integers
 from cloakwork.fhe.layout import zero_residues
+from cloakwork.fhe.slot_errors import Norms
 from cloakwork.fhe.tables import Basis
 
 if TYPE_CHECKING:
@@ -45,11 +46,12 @@ def weighted_sums(x: Some, matrix: Floats) -> Some:
         scale = x.context.scales[x.level - 1] * scale / x.scale
     x._product_scale("weighted_sums", scale)
     data = _row_sums(_residues(x, matrix, scale), x.data, x.basis)
-    norms = Norms.of(matrix)
-    sums = min(x.noise + norms.sums, x.joint_noise + norms.rows) + log2(scale)
-    joint = x.joint_noise + norms.spectral + log2(scale)
+    own = x.error
+    shares = np.broadcast_to(own.share, np.broadcast_shapes(own.share.shape, (x.batch, 1)))
+    norms = Norms.of(matrix).of_shares(matrix, shares.max(axis=1))
+    error = norms.grown(own).scaled(log2(scale))
     # Each weight is off by half at most, and there are as many as ciphertexts.
-    weighted = replace(x, **x._noisy(sums, joint))
+    weighted = replace(x, **x._erring(error))
     off = weighted._off(x.scale * matrix.shape[1] / 2)
     slots = max(edge.shape[-1] if edge.ndim else 1 for edge in (x.bound.magnitude, x.bound.low))
     given = x.bound.spread(x.batch, slots)

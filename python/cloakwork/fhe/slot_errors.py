@@ -1,0 +1,148 @@
+"""Errors of slots that are not alike: what a sum of slots is off, which norms of matrices need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import inf, isfinite, log2, sqrt
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloakwork.fhe.bounds import log2_of, multiplied, picked_edge, rolled_edge
+from cloakwork.fhe.noise import independent, total
+
+Floats = NDArray[np.float64]
+
+# Rounding of floats, and rows or columns up to which singular values are computed.
+_SLACK, _EXACT_NORM = 1.0 + 2.0**-40, 512
+_ALL = np.ones(())
+_ALL.setflags(write=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """Shares of slots, as a field that compares."""
+
+    values: Floats
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Share) and np.array_equal(self.values, other.values)
+
+    __hash__ = None  # type: ignore[assignment]  # arrays have none
+
+
+EVEN = Share(_ALL)
+
+
+@dataclass(frozen=True, eq=False)
+class SlotError:
+    """log2 of deviations, in the units of `noise`.
+
+    slot    that of slot j is share[j] times this, at most
+    joint   that of a sum of slots with weights u is the root of the sum of (u[j] share[j])^2 times
+            this, at most; like `slot` while the errors of slots are independent
+    share   from 0 to 1: [], or what [B, slots] broadcasts with
+    """
+
+    slot: float
+    joint: float
+    share: Floats = field(default_factory=lambda: _ALL)
+
+    @classmethod
+    def even(cls, slot: float, joint: float | None = None) -> Self:
+        """The same in every slot; by default independent."""
+        return cls(slot, slot if joint is None else joint)
+
+    def scaled(self, factor: float) -> Self:
+        """That of the values times 2^factor."""
+        return replace(self, slot=self.slot + factor, joint=self.joint + factor)
+
+    def met(self, magnitude: Floats) -> Self:
+        """That of products with exact values, slot by slot, up to a magnitude each."""
+        shares = multiplied(self.share, magnitude)
+        most = float(shares.max(initial=0.0))
+        if most == 0.0 or not isfinite(most):
+            return self.even(-inf if most == 0.0 else inf)
+        return replace(self.scaled(log2_of(most)), share=shares / most)
+
+    def plus(self, *others: Self) -> Self:
+        """Sums of errors that may be the same."""
+        return self._joined((self, *others), 1)
+
+    def beside(self, *others: float) -> Self:
+        """Sums with independent errors, the same in every slot."""
+        return self._joined((self, *map(self.even, others)), 2)
+
+    @classmethod
+    def _joined(cls, errors: tuple[Self, ...], power: int) -> Self:
+        """Deviations to a power add up; so do the squares of shares, weighted as these are."""
+        add = total if power == 1 else independent
+        slot, joint = add(*(e.slot for e in errors)), add(*(e.joint for e in errors))
+        if all(e.share.ndim == 0 for e in errors) or not isfinite(slot) or not isfinite(joint):
+            return cls.even(slot, joint)
+        shares = (
+            sum(2.0 ** (power * (part - whole)) * np.square(e.share) for e, part in parts)
+            for whole, parts in (
+                (slot, [(e, e.slot) for e in errors]),
+                (joint, [(e, e.joint) for e in errors]),
+            )
+        )
+        return cls(slot, joint, np.minimum(np.sqrt(np.maximum(*shares)), 1.0))
+
+    def turned(self, step: int, slots: int) -> Self:
+        """Slot j is that which was slot j + step."""
+        return replace(self, share=rolled_edge(self.share, step, slots))
+
+    def picked(self, key: int | slice) -> Self:
+        """That of one ciphertext of a batch, or of some."""
+        return replace(self, share=picked_edge(self.share, key))
+
+
+@dataclass(frozen=True)
+class Norms:
+    """log2 of norms of a matrix: what it makes of errors.
+
+    sums       the largest sum of |entries| of a row: equal errors add up so
+    rows       the largest root of a row's sum of squares: independent errors add up so
+    spectral   the largest singular value, or little more: how much more than one slot's error
+               that of a sum of results can be
+    """
+
+    sums: float
+    rows: float
+    spectral: float
+
+    @classmethod
+    def of(cls, matrix: ArrayLike) -> Self:
+        """Of a matrix [m, n]."""
+        sizes = np.abs(np.asarray(matrix))
+        largest = float(sizes.max(initial=0.0))
+        if not 0.0 < largest < inf:
+            return cls(log2_of(largest), log2_of(largest), log2_of(largest))
+        scaled, sizes, most = np.asarray(matrix) / largest, sizes / largest, log2(largest)
+        sums, columns = float(sizes.sum(axis=1).max()), float(sizes.sum(axis=0).max())
+        rows = sqrt(float(np.square(sizes).sum(axis=1).max()))
+        spectral = min(sqrt(sums * columns), float(np.linalg.norm(scaled)))
+        if min(scaled.shape) <= _EXACT_NORM:
+            spectral = min(spectral, float(np.linalg.norm(scaled, 2)) * _SLACK)
+        return cls(log2_of(sums) + most, log2_of(rows) + most, log2_of(spectral) + most)
+
+    def of_shares(self, matrix: NDArray[Any], share: Floats) -> Self:
+        """The same of a matrix that these are of, where errors have shares [n]."""
+        if share.min() >= 1.0:
+            return self
+        weighted = np.abs(matrix) * share
+        squares = np.square(weighted)
+        rows, whole = float(squares.sum(axis=1).max()), float(squares.sum())
+        return replace(
+            self,
+            sums=log2_of(float(weighted.sum(axis=1).max())),
+            rows=log2_of(sqrt(rows)),
+            spectral=min(self.spectral, log2_of(sqrt(whole))),
+        )
+
+    def grown(self, error: SlotError) -> SlotError:
+        """The error of the matrix times what is off by an error."""
+        slot = min(error.slot + self.sums, error.joint + self.rows)
+        return SlotError.even(slot, error.joint + self.spectral)
