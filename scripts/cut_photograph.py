@@ -2,7 +2,7 @@
 
     python scripts/cut_photograph.py [--out python/cloakwork/models/data]
 
-Needs scikit-learn and Pillow, which reads JPEG.  Writes `photograph.npz`.
+Needs scikit-learn and Pillow, which reads JPEG.  Writes `photograph.zip`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import numpy as np
+from cloakwork.models.stored import pack
 from sklearn.datasets import load_sample_image
 
 SOURCE = (
@@ -26,12 +26,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("python/cloakwork/models/data"))
     options = parser.parse_args()
     whole = load_sample_image("china.jpg")
-    np.savez_compressed(
-        options.out / "photograph.npz",
-        pixels=whole[TOP : TOP + SIZE, LEFT : LEFT + SIZE],
-        source=np.array(SOURCE),
-        licence=np.array(LICENCE),
-    )
+    pixels = whole[TOP : TOP + SIZE, LEFT : LEFT + SIZE]
+    pack(options.out / "photograph.zip", {"pixels": pixels}, {"source": SOURCE, "licence": LICENCE})
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python scripts/train_cancer.py [--out python/cloakwork/models/data]
 
-Needs scikit-learn, for the table alone.  Writes `cancer.npz`: the model, and the part of the table
+Needs scikit-learn, for the table alone.  Writes `cancer.zip`: the model, and the part of the table
 that it was not trained on.
 
 Features are standardised and cut at three deviations, so that no patient's score leaves the domain,
@@ -17,6 +17,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from cloakwork.models.stored import pack
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import StratifiedKFold, train_test_split
@@ -85,19 +86,17 @@ def main() -> None:
         f"train {right[fit].mean():.4f}  test {right[held].mean():.4f}",
         f"max |score| {np.abs(scores).max():.2f}",
     )
-    np.savez_compressed(
-        options.out / "cancer.npz",
-        features=table.data[np.sort(held)],
-        labels=labels[np.sort(held)].astype(np.uint8),
-        names=table.feature_names,
-        mean=mean,
-        deviation=deviation,
-        weights=weights,
-        bias=np.array(bias),
-        cut=np.array(CUT),
-        source=np.array(SOURCE),
-        licence=np.array(LICENCE),
-    )
+    arrays = {
+        "features": table.data[np.sort(held)],
+        "labels": labels[np.sort(held)].astype(np.uint8),
+        "mean": mean,
+        "deviation": deviation,
+        "weights": weights,
+        "bias": np.array(bias),
+        "cut": np.array(CUT),
+    }
+    names = [str(name) for name in table.feature_names]
+    pack(options.out / "cancer.zip", arrays, {"names": names, "source": SOURCE, "licence": LICENCE})
 
 
 if __name__ == "__main__":

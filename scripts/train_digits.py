@@ -2,8 +2,9 @@
 
     python scripts/train_digits.py [--hidden 32] [--out python/cloakwork/models]
 
-Needs scikit-learn (for the images alone) and onnx.  Writes `data/digits.npz` (images, labels and
-the split) and `digits.onnx`.  The same NumPy build gives the same bytes again.
+Needs scikit-learn (for the images alone) and onnx.  Writes `data/digits.zip` (images, labels and
+the split), `digits.onnx`, and its weights as `data/digits_model.zip`.  The same NumPy build gives
+the same bytes again.
 
 The square activation is what CKKS computes exactly with one multiplication.  Weight decay does
 two jobs: it generalises, and it keeps hidden values within |h| <= 8, so that logits stay far below
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+from cloakwork.models.stored import pack
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from sklearn.datasets import load_digits
@@ -168,16 +170,18 @@ def main() -> None:
         f"max |hidden| {np.abs(hidden).max():.2f}  max |logit| {np.abs(logits).max():.2f}",
     )
 
-    (options.out / "data").mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(
-        options.out / "data" / "digits.npz",
-        images=digits.images.astype(np.uint8),
-        labels=labels.astype(np.uint8),
-        train_index=np.sort(fit).astype(np.int16),
-        test_index=np.sort(held).astype(np.int16),
-        source=np.array(SOURCE),
-        licence=np.array(LICENCE),
-    )
+    data = options.out / "data"
+    data.mkdir(parents=True, exist_ok=True)
+    arrays = {
+        "images": digits.images.astype(np.uint8),
+        "labels": labels.astype(np.uint8),
+        "train_index": np.sort(fit).astype(np.int16),
+        "test_index": np.sort(held).astype(np.int16),
+    }
+    pack(data / "digits.zip", arrays, {"source": SOURCE, "licence": LICENCE})
+    names = ("hidden_weight", "hidden_bias", "output_weight", "output_bias")
+    model = {name: w.astype(np.float32) for name, w in zip(names, weights, strict=True)}
+    pack(data / "digits_model.zip", model, {"source": "the same weights as digits.onnx"})
     (options.out / "digits.onnx").write_bytes(
         to_onnx(weights).SerializeToString(deterministic=True)
     )

@@ -17,12 +17,11 @@ import platform
 import resource
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from types import TracebackType
 
-from cloakwork import _core
+from cloakwork import _core, files
 from cloakwork._core import get_threads, release_cached, set_threads
-from cloakwork.errors import CloakworkError, DeviceError, ParamError
+from cloakwork.errors import CloakworkError, DeviceError, LoadError, ParamError
 
 __all__ = [
     "DeviceInfo",
@@ -252,10 +251,10 @@ def _memory_limit_bytes() -> int:
     address_space, _ = resource.getrlimit(resource.RLIMIT_AS)
     if address_space != resource.RLIM_INFINITY:
         limits.append(address_space)
-    for place in map(Path, _LIMITS):
+    for place in _LIMITS:
         try:
-            text = place.read_text().strip()
-        except OSError:
+            text = files.read(place).decode().strip()
+        except (OSError, LoadError, UnicodeDecodeError):
             continue
         if text.isdecimal():
             limits.append(int(text))

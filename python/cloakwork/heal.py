@@ -13,19 +13,14 @@
 
 from __future__ import annotations
 
-import os
-import select
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import Unpack
 
 from cloakwork import _core
 from cloakwork.errors import ParamError
+from cloakwork.files import name_of
 from cloakwork.report import RunResult
 from cloakwork.runs import Runnable, RunOptions
-
-_PIPE_BYTES = 1 << 20
-_WAIT_SECONDS = 0.2
 
 
 class Transcript(Runnable):
@@ -33,7 +28,7 @@ class Transcript(Runnable):
 
     def __init__(self, core: _core.Program, name: str = "") -> None:
         super().__init__(core)
-        self._name = name
+        self._name, self._source = name, name or None
 
     def run(
         self, *, verify: bool = False, bisect: bool = False, **options: Unpack[RunOptions]
@@ -52,7 +47,7 @@ class Transcript(Runnable):
 
         The file appears whole or not at all.
         """
-        target = fspath(path)
+        target = name_of(path)
         if target.endswith(".json"):
             self._core.save_heal(target)
         elif target.endswith(".cwk"):
@@ -72,30 +67,11 @@ def load(
     generation  "first" or "later": which of HEAL's op sets it is written in.  By default its ops
                 tell; a file without ops that tell is of the later one, and if it is not, its
                 `expand(a, repeat, axis)` is misread
-    checksums   compare a container's tensors with their checksums, which reads all of them; no
-                other form has any
+    checksums   compare a container's tensors with their checksums at once, and not when they are
+                first used; no other form has any
 
-    Raises LoadError where it is neither, OSError where it cannot be read.  What the program means
-    is `Transcript.check`'s matter.
+    Raises LoadError where it is neither or is damaged, OSError where it cannot be read.  What the
+    program means is `Transcript.check`'s matter.
     """
-    name = fspath(path)
-    return Transcript(_core.Program.load(name, _piped(name), checksums, generation), name)
-
-
-def _piped(name: str) -> bytes | None:
-    """What comes through a pipe, read here because the engine's waiting heeds no Ctrl-C.
-
-    Neither does a wait that begins just after the signal came: none is long.
-    """
-    if not Path(name).is_fifo():
-        return None
-    # Opened at once, the pipe has nothing to read, not even its end, until somebody has written.
-    with open(os.open(name, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
-        parts = bytearray()
-        while True:
-            if not select.select([pipe], [], [], _WAIT_SECONDS)[0]:
-                continue
-            part = pipe.read(_PIPE_BYTES)
-            if part == b"":
-                return bytes(parts)
-            parts += part or b""
+    name = name_of(path)
+    return Transcript(_core.Program.load(name, None, checksums, generation), name)

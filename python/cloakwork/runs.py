@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from errno import ENOENT
 from os import PathLike, fspath
-from pathlib import Path
 from typing import TypedDict
 
-from cloakwork import _core
+from cloakwork import _core, files
 from cloakwork.errors import ParamError
 from cloakwork.report import Finding, Inspection, RunResult
 
@@ -101,6 +99,9 @@ def _seed_of(seed: int | None) -> int | None:
 class Runnable:
     """A program in the engine's hands."""
 
+    # The file that it was loaded from, which a run does not write to.
+    _source: str | None = None
+
     def __init__(self, core: _core.Program) -> None:
         self._core = core
 
@@ -140,8 +141,7 @@ class Runnable:
             known = ", ".join(RunOptions.__annotations__)
             raise TypeError(f"run() has no option {min(unknown)}; there are {known}")
         trace = options.get("trace")
-        if trace is not None and not Path(trace).parent.is_dir():
-            raise FileNotFoundError(ENOENT, "no such folder for the trace", fspath(trace))
+        files.claim([trace], [self._source])
         total, devices = budgets_of(options.get("memory_budget"))
         run = self._core.run(
             list(inputs),

@@ -140,8 +140,10 @@ def bench(args: Args) -> int:
 
 
 def fuzz(args: Args) -> int:
-    """Run the seeded fuzz loops (--seeds N); fuzz/ holds targets for cargo-fuzz."""
-    return call(_binary(require_rust(), "fuzz", args), environment())
+    """Run the seeded fuzz loops (--seeds N, --start S) over programs and all readers of files."""
+    ensure_built()
+    call_or_fail(_binary(require_rust(), "fuzz", args), environment())
+    return call([PYTHON, "-m", "scripts.dev.fuzz_files", *args], environment())
 
 
 def sanitize(args: Args) -> int:

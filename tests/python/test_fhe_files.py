@@ -1,6 +1,7 @@
 """Keys and ciphertexts as files: what comes back, and what is refused."""
 
 import json
+import resource
 from dataclasses import asdict, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -308,17 +309,18 @@ def test_residues_must_lie_below_their_moduli(saved: Path) -> None:
         load(saved)
 
 
-def test_nothing_half_written_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_half_written_is_left(tmp_path: Path) -> None:
     x = KEYS.encrypt(A)
     x.save(tmp_path / "x")
     before = (tmp_path / "x").read_bytes()
 
-    def fails(*_: object) -> None:
-        raise OSError("the disk is full")
-
-    monkeypatch.setattr(fhe.container.os, "replace", fails)
-    with pytest.raises(OSError, match="full"):
-        (x + 1).save(tmp_path / "x")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            (x + 1).save(tmp_path / "x")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert (tmp_path / "x").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 

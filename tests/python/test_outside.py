@@ -62,7 +62,7 @@ def test_a_wrong_count_says_what_belongs_where(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such device")
 def test_a_device_is_refused_before_it_is_read(capsys: Capture) -> None:
     assert main(["check", "/dev/zero"]) == 2
-    assert "expected a program, got a device" in capsys.readouterr().err
+    assert "expected a file or a pipe, got a device" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")

@@ -1,4 +1,4 @@
-"""What Python may not do: reach memory by itself, start threads, unpickle, loop over elements."""
+"""What Python may not do: reach memory or files by itself, start threads, unpickle, loop."""
 
 from __future__ import annotations
 
@@ -10,6 +10,21 @@ FORBIDDEN_MODULES = {
     "multiprocessing", "numba", "pickle", "shelve", "struct", "threading",
 }  # fmt: skip
 # NumPy's ways to call Python once an element.
+# Files are read and written by `cloakwork.files` alone: the one reader that refuses devices and the
+# one writer that replaces nothing of others.  NumPy's reader and formats of its own are nowhere.
+_FILE_METHODS = {
+    "NamedTemporaryFile", "TemporaryFile", "fdopen", "fromfile", "genfromtxt", "loadtxt", "memmap",
+    "mkstemp", "open_memmap", "read_bytes", "read_text", "savetxt", "savez", "savez_compressed",
+    "tofile", "write_bytes", "write_text",
+}  # fmt: skip
+_FILE_FUNCTIONS = {
+    "np": {"load", "save"},
+    "numpy": {"load", "save"},
+    "os": {"chmod", "fchmod", "link", "remove", "rename", "replace", "unlink"},
+    "shutil": {"copy", "copy2", "copyfile", "move"},
+    "io": {"open", "FileIO"},
+    "codecs": {"open"},
+}
 _ELEMENT_WISE = {
     "apply_along_axis", "apply_over_axes", "flat", "frompyfunc", "ndenumerate", "ndindex",
     "nditer", "vectorize",
@@ -28,10 +43,23 @@ def _findings(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield from _import(node.lineno, alias.name)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             yield from _import(node.lineno, node.module or "")
+        elif isinstance(node, ast.Call) and _reaches_files(node.func):
+            yield node.lineno, f"{ast.unparse(node.func)}: files are `cloakwork.files`'s"
         elif isinstance(node, ast.Attribute) and node.attr in _ELEMENT_WISE:
             yield node.lineno, f".{node.attr} calls Python for each element"
         elif isinstance(node, ast.For | ast.comprehension) and _counts_elements(node.iter):
             yield node.iter.lineno, f"loop over elements: {ast.unparse(node.iter)}"
+
+
+def _reaches_files(function: ast.expr) -> bool:
+    if isinstance(function, ast.Name):
+        return function.id == "open"
+    if not isinstance(function, ast.Attribute):
+        return False
+    owner = ast.unparse(function.value)
+    # `os.open` is for what is no file of a user's: the null device.
+    opens = function.attr == "open" and owner != "os"
+    return opens or function.attr in _FILE_METHODS | _FILE_FUNCTIONS.get(owner, set())
 
 
 def _import(line: int, module: str) -> Iterator[tuple[int, str]]:

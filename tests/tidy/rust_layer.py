@@ -10,8 +10,15 @@ from tidy.tree import code_only
 UNSAFE_ALLOWED = {"kernels", "run", "py"}
 FORBID_UNSAFE = "#![forbid(unsafe_code)]"
 # A crate that needs `unsafe` in one file denies it, and allows it in that file alone.
-UNSAFE_FILES = {"formats": "crates/formats/src/source.rs"}
+UNSAFE_FILES = {"formats": "crates/formats/src/files/mapping.rs"}
 DENY_UNSAFE = "#![deny(unsafe_code)]"
+
+# Where files are opened and written: those of users in one folder, a run's own in one file.
+FILES = ("crates/formats/src/files/", "crates/run/src/tier.rs", "crates/testing/")
+_FILE_CALLS = re.compile(
+    r"\b(?:File::(?:open|create\w*|options)|OpenOptions::new|Mmap(?:Options)?::(?:map|new)"
+    r"|fs::(?:read\w*|write|rename|copy|hard_link|remove_file|set_permissions))\b"
+)
 
 # What each crate may name in [dependencies]: ir <- ops <- verify <- plan <- run <- py. A file is
 # read without knowing what its ops mean, so that formats stands on ir alone.
@@ -34,6 +41,13 @@ def unsafe_lines(source: str) -> list[int]:
     """Return the numbers of the lines with the keyword `unsafe`, comments and strings aside."""
     lines = code_only(source).splitlines()
     return [number for number, line in enumerate(lines, 1) if re.search(r"\bunsafe\b", line)]
+
+
+def file_lines(source: str) -> list[int]:
+    """Return the numbers of the lines that open, write or map files, tests aside."""
+    code = code_only(source).split("#[cfg(test)]", maxsplit=1)[0]
+    lines = code.splitlines()
+    return [number for number, line in enumerate(lines, 1) if _FILE_CALLS.search(line)]
 
 
 def dependency_findings(crate: str, manifest: dict[str, Any]) -> list[str]:

@@ -42,6 +42,15 @@ def test_python_leaves_computing_to_the_lower_layers(path: Path) -> None:
         "for x in a.flat: pass",
         "f = np.vectorize(g)",
         "with np.nditer(a) as it: pass",
+        "with open(name, 'w') as file: pass",
+        "data = path.read_bytes()",
+        "path.with_suffix('.part').write_text(text)",
+        "with path.open('rb') as file: pass",
+        "array = np.load(path, allow_pickle=False)",
+        "array.tofile(path)",
+        "os.replace(part, path)",
+        "shutil.copy(source, folder)",
+        "handle, name = tempfile.mkstemp()",
     ],
 )
 def test_each_trespass_is_found(source: str) -> None:
@@ -55,6 +64,7 @@ def test_each_trespass_is_found(source: str) -> None:
         "for step in program.steps: print(step)",
         "for limb in range(limbs): total = total + x[limb]",
         "n = len(a)\nm = a.size",
+        "null = os.open(os.devnull, os.O_WRONLY)\nprogram = heal.load(path)\nkeys.save(path)",
     ],
 )
 def test_what_is_allowed_passes(source: str) -> None:

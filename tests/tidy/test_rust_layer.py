@@ -9,10 +9,12 @@ import pytest
 from tidy import tree
 from tidy.rust_layer import (
     DENY_UNSAFE,
+    FILES,
     FORBID_UNSAFE,
     UNSAFE_ALLOWED,
     UNSAFE_FILES,
     dependency_findings,
+    file_lines,
     unsafe_lines,
 )
 
@@ -41,6 +43,22 @@ def test_unsafe_stands_only_where_allowed(crate: Path) -> None:
     sources = tree.files(".rs", under=f"crates/{crate.name}/")
     found = {tree.relative(path): unsafe_lines(tree.text(path)) for path in sources}
     assert {name: n for name, n in found.items() if n and name != exception} == {}
+
+
+def test_files_are_opened_and_written_in_one_place() -> None:
+    sources = [path for path in tree.files(".rs", under="crates/") if "/src/" in path.as_posix()]
+    found = {tree.relative(path): file_lines(tree.text(path)) for path in sources}
+    trespasses = {name: lines for name, lines in found.items() if lines}
+    assert any(name.startswith(FILES[0]) for name in trespasses), "the pattern finds nothing"
+    assert [name for name in trespasses if not name.startswith(FILES)] == []
+
+
+def test_files_are_found_in_code_and_not_in_words() -> None:
+    assert file_lines("// File::create\nlet a = File::create(path)?;\nfs::rename(a, b)?;\n") == [
+        2,
+        3,
+    ]
+    assert file_lines("fs::metadata(path)?;\n#[cfg(test)]\nmod t { fs::write(p, b) }\n") == []
 
 
 def test_unsafe_is_found_in_code_and_not_in_words() -> None:

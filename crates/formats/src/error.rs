@@ -51,6 +51,26 @@ pub enum LoadError {
         /// What the system says.
         source: io::Error,
     },
+    /// What stands there is no file to read.
+    #[error("expected {expected}, got {got}{}", hinted(hint))]
+    Source {
+        /// What is read.
+        expected: Box<str>,
+        /// What stands there.
+        got: Box<str>,
+        /// What to do; may be empty.
+        hint: Box<str>,
+    },
+    /// A file became shorter, or its disk failed, while it was in use.
+    #[error(
+        "{}: the file was cut short, or could not be read, while it was in use: what was computed \
+         of it is thrown away; load it again",
+        path.display()
+    )]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
     /// The text is not a transcript.
     #[error("{place}{}: expected {expected}, got {got}{}", within(*step, path), hinted(hint))]
     Text {
@@ -207,6 +227,18 @@ pub enum SaveError {
         path: PathBuf,
         /// What the system says.
         source: io::Error,
+    },
+    /// Something stands there that must not be replaced.
+    #[error("{}: expected {expected} to write to, got {got}; {hint}", path.display())]
+    Target {
+        /// The name that was given.
+        path: PathBuf,
+        /// What may be written to.
+        expected: Box<str>,
+        /// What stands there.
+        got: Box<str>,
+        /// What to do.
+        hint: Box<str>,
     },
     /// The form has no way to say this.
     #[error(

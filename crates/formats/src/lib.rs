@@ -7,23 +7,23 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-mod atomic;
 mod base64;
 pub mod circom;
 mod container;
 mod error;
+pub mod files;
 mod heal;
 mod layout;
 mod load;
 mod npy;
-mod source;
 mod torch;
 pub mod zk;
 
 pub use base64::decode as decode_base64;
-pub use container::{Container, save_container};
+pub use container::{Container, Seal, save_container};
 pub use error::{LoadError, Place, SaveError, TensorError};
+pub use files::read;
 pub use heal::{parse_heal, save_heal};
-pub use load::{load, load_bytes, load_npy, load_torch, read};
+pub use load::{load, load_bytes, load_npy, load_sealed, load_torch};
 pub use npy::{encode as encode_npy, parse as parse_npy};
 pub use torch::parse as parse_torch;

@@ -1,24 +1,17 @@
 //! Files by their contents: which reader gets them.
 
-use crate::{LoadError, container, heal, npy, source, torch, zk};
+use crate::container::{self, Container, Seal};
+use crate::{LoadError, files, heal, npy, torch, zk};
 use cloakwork_ir::{Bytes, HostTensor, Program};
 use std::path::Path;
 
 /// Loads a program: Cloakwork's container, or a transcript of HEAL in any of its forms. The
-/// contents decide, not the name.
+/// contents decide, not the name. A container's tensors are compared with their checksums.
 ///
 /// # Errors
-/// The file cannot be read, or is not a program.
+/// The file cannot be read, is not a program, or has changed since it was written.
 pub fn load(path: impl AsRef<Path>) -> Result<Program, LoadError> {
-    load_bytes(&read(path)?, false)
-}
-
-/// What a file holds: mapped where that saves a copy.
-///
-/// # Errors
-/// The file cannot be read.
-pub fn read(path: impl AsRef<Path>) -> Result<Bytes, LoadError> {
-    source::open(path.as_ref())
+    load_bytes(&files::read(path)?, true)
 }
 
 /// Loads a program from the contents of its file. With `checksums`, a container's tensors are
@@ -27,6 +20,21 @@ pub fn read(path: impl AsRef<Path>) -> Result<Bytes, LoadError> {
 /// # Errors
 /// The contents are not a program, or have changed since they were written.
 pub fn load_bytes(bytes: &Bytes, checksums: bool) -> Result<Program, LoadError> {
+    let (program, seal) = load_sealed(bytes)?;
+    if let Some(seal) = seal
+        && checksums
+    {
+        seal.check()?;
+    }
+    Ok(program)
+}
+
+/// Loads a program from the contents of its file. A container comes with its seal: what its
+/// tensors hold may be used once that is checked.
+///
+/// # Errors
+/// The contents are not a program.
+pub fn load_sealed(bytes: &Bytes) -> Result<(Program, Option<Seal>), LoadError> {
     let start = bytes.as_slice();
     let kind = |got: &str, hint: &str| {
         Err(LoadError::Kind {
@@ -35,11 +43,8 @@ pub fn load_bytes(bytes: &Bytes, checksums: bool) -> Result<Program, LoadError> 
         })
     };
     if start.starts_with(container::MAGIC) {
-        let container = container::Container::parse(bytes)?;
-        if checksums {
-            container.verify_tensors()?;
-        }
-        Ok(container.into_program())
+        let (program, seal) = Container::parse(bytes)?.into_parts();
+        Ok((program, Some(seal)))
     } else if start.starts_with(npy::MAGIC) {
         kind("one NumPy array", "it is a tensor: load it as .npy")
     } else if start.starts_with(torch::MAGIC) {
@@ -57,7 +62,7 @@ pub fn load_bytes(bytes: &Bytes, checksums: bool) -> Result<Program, LoadError> 
     } else if start.is_empty() {
         kind("an empty file", "")
     } else {
-        heal::parse_heal(start)
+        Ok((heal::parse_heal(start)?, None))
     }
 }
 
@@ -67,7 +72,7 @@ pub fn load_bytes(bytes: &Bytes, checksums: bool) -> Result<Program, LoadError> 
 /// The file cannot be read, or is not such an array.
 pub fn load_npy(path: impl AsRef<Path>) -> Result<HostTensor, LoadError> {
     let path = path.as_ref();
-    npy::parse(&source::open(path)?).map_err(|source| LoadError::Tensor {
+    npy::parse(&files::read(path)?).map_err(|source| LoadError::Tensor {
         path: path.to_owned(),
         source,
     })
@@ -79,7 +84,7 @@ pub fn load_npy(path: impl AsRef<Path>) -> Result<HostTensor, LoadError> {
 /// The file cannot be read, or holds anything but one plain tensor.
 pub fn load_torch(path: impl AsRef<Path>) -> Result<HostTensor, LoadError> {
     let path = path.as_ref();
-    torch::parse(&source::open(path)?).map_err(|source| LoadError::Tensor {
+    torch::parse(&files::read(path)?).map_err(|source| LoadError::Tensor {
         path: path.to_owned(),
         source,
     })

@@ -113,7 +113,7 @@ fn everything_comes_back() {
     container.verify_tensors().unwrap();
     assert_same(container.program(), &program);
     assert_same(
-        &parse(&saved(&Program::new())).unwrap().into_program(),
+        &parse(&saved(&Program::new())).unwrap().into_parts().0,
         &Program::new(),
     );
 }
@@ -121,7 +121,7 @@ fn everything_comes_back() {
 #[test]
 fn equal_contents_are_stored_once_and_aligned() {
     let file: Bytes = saved(&everything()).into();
-    let program = Container::parse(&file).unwrap().into_program();
+    let program = Container::parse(&file).unwrap().into_parts().0;
     let start = file.as_slice().as_ptr().addr();
     let place = |host: usize| match &program.hosts[host] {
         HostSlot::Data(tensor) => tensor.bytes().as_slice().as_ptr().addr() - start,
@@ -147,7 +147,7 @@ fn equal_contents_are_stored_once_and_aligned() {
 
 #[test]
 fn dense_views_keep_their_strides_and_loose_ones_are_packed() {
-    let program = parse(&saved(&everything())).unwrap().into_program();
+    let program = parse(&saved(&everything())).unwrap().into_parts().0;
     let strides = |host: usize| match &program.hosts[host] {
         HostSlot::Data(tensor) => (
             tensor.view().strides.to_vec(),

@@ -2,13 +2,15 @@
 //! and proofs as canonical bytes.
 
 use crate::errors;
+use crate::files;
 use crate::guard::unlocked;
 use crate::tensor::{self, Inner, Tensor};
 use cloakwork_formats::circom::{
     Curve, Groth16Proof, R1cs, R1csParts, Rows, VerifyingKey, Wtns, Zkey, ZkeyParts, parse_proof,
-    parse_public, parse_verifying_key, proof_json, public_json, save_r1cs, save_text, save_wtns,
-    save_zkey, verifying_key_json,
+    parse_public, parse_verifying_key, pending_zkey, proof_json, public_json, save_r1cs, save_wtns,
+    verifying_key_json,
 };
+use cloakwork_formats::files::{Access, Pending, commit};
 use cloakwork_formats::{LoadError, SaveError};
 use cloakwork_ir::{Bytes, DType, Shape, View};
 use cloakwork_library::pairing::{self, Form, Group};
@@ -85,9 +87,10 @@ fn rows<'py>(py: Python<'py>, rows: Rows, dtype: DType) -> PyResult<Bound<'py, P
 fn loaded<T: Send>(
     py: Python<'_>,
     path: &PathBuf,
-    read: impl FnOnce(&PathBuf) -> Result<T, LoadError> + Send,
+    parse: impl FnOnce(&Bytes) -> Result<T, LoadError> + Send,
 ) -> PyResult<T> {
-    unlocked(py, || read(path))?.map_err(|error| errors::load(error, path))
+    let bytes = files::contents(py, path)?;
+    unlocked(py, || parse(&bytes))?.map_err(|error| errors::load(error, path))
 }
 
 fn saved(
@@ -101,7 +104,7 @@ fn saved(
 /// A circuit: its counts, and A, B and C with canonical values as rows of words.
 #[pyfunction]
 pub fn read_r1cs(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
-    let circuit = loaded(py, &path, |path| R1cs::open(path))?;
+    let circuit = loaded(py, &path, R1cs::parse)?;
     let out = PyDict::new(py);
     out.set_item("curve", circuit.curve.name())?;
     out.set_item("wires", circuit.wires)?;
@@ -123,7 +126,7 @@ pub fn read_r1cs(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
 /// A witness: its curve, and canonical values as rows of words.
 #[pyfunction]
 pub fn read_wtns(py: Python<'_>, path: PathBuf) -> PyResult<(&'static str, Tensor)> {
-    let witness = loaded(py, &path, |path| Wtns::open(path))?;
+    let witness = loaded(py, &path, Wtns::parse)?;
     let words = witness.curve.scalar_prime().len() as u64;
     Ok((
         witness.curve.name(),
@@ -135,7 +138,7 @@ pub fn read_wtns(py: Python<'_>, path: PathBuf) -> PyResult<(&'static str, Tenso
 #[pyfunction]
 #[pyo3(signature = (path, check=false))]
 pub fn read_zkey(py: Python<'_>, path: PathBuf, check: bool) -> PyResult<Bound<'_, PyDict>> {
-    let key = loaded(py, &path, |path| Zkey::open(path))?;
+    let key = loaded(py, &path, Zkey::parse)?;
     unlocked(py, || check_zkey(&key, check))?.map_err(|(what, fault)| {
         let text = format!("{}: zkey, {what}: {fault}", path.display());
         errors::make(py, "LoadError", (text,))
@@ -315,12 +318,6 @@ fn malformed(text: &str) -> PyErr {
     Python::attach(|py| errors::make(py, "ProofError", (text,)))
 }
 
-/// Write a text file, whole or not at all.
-#[pyfunction]
-pub fn write_text(py: Python<'_>, path: PathBuf, text: &str) -> PyResult<()> {
-    saved(py, &path, |path| save_text(text, path))
-}
-
 /// The bytes of a tensor's elements, row-major.
 fn bytes_of(tensor: &Inner) -> PyResult<Vec<u8>> {
     let host = tensor
@@ -392,7 +389,7 @@ pub fn write_wtns(py: Python<'_>, path: PathBuf, curve: &str, values: &[u8]) -> 
 }
 
 /// Write a proving key: wires, public signals and domain; alpha1, beta1, beta2, gamma2, delta1,
-/// delta2, IC, A, B1, B2, C and H; A and B as `read_zkey` has them.
+/// delta2, IC, A, B1, B2, C and H; A and B as `read_zkey` has them. Texts `beside` it belong to it.
 #[pyfunction]
 pub fn write_zkey(
     py: Python<'_>,
@@ -401,6 +398,7 @@ pub fn write_zkey(
     counts: [u32; 3],
     points: &Bound<'_, PyList>,
     parts: Vec<Bound<'_, PyList>>,
+    beside: Vec<(PathBuf, String)>,
 ) -> PyResult<()> {
     let [a, b] = matrices(&parts)?;
     let points = all_bytes(points)?;
@@ -417,7 +415,14 @@ pub fn write_zkey(
         matrices: [&a, &b],
         points: [ic, pa, pb1, pb2, pc, ph],
     };
-    saved(py, &path, |path| save_zkey(&parts, path))
+    saved(py, &path, |path| {
+        let mut pending = vec![pending_zkey(&parts, path)?];
+        for (path, text) in &beside {
+            let text = text.as_bytes();
+            pending.push(Pending::of_bytes(path, Access::Shared, &[text])?);
+        }
+        commit(pending)
+    })
 }
 
 /// Adds all of these functions to the module.
@@ -433,7 +438,6 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verifying_key_of, module)?)?;
     module.add_function(wrap_pyfunction!(verifying_key_text, module)?)?;
     module.add_function(wrap_pyfunction!(write_r1cs, module)?)?;
-    module.add_function(wrap_pyfunction!(write_text, module)?)?;
     module.add_function(wrap_pyfunction!(write_wtns, module)?)?;
     module.add_function(wrap_pyfunction!(write_zkey, module)?)
 }

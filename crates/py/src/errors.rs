@@ -159,6 +159,10 @@ pub fn plan(error: PlanError) -> PyErr {
 pub fn load(error: LoadError, path: &Path) -> PyErr {
     match error {
         LoadError::Read { path, source } => system(&source, &path),
+        // These name their file themselves.
+        error @ (LoadError::Changed { .. } | LoadError::Tensor { .. }) => {
+            message("LoadError", error.to_string())
+        }
         other => message("LoadError", format!("{}: {other}", path.display())),
     }
 }
@@ -167,13 +171,17 @@ pub fn load(error: LoadError, path: &Path) -> PyErr {
 pub fn save(error: SaveError, path: &Path) -> PyErr {
     match error {
         SaveError::Write { path, source } => system(&source, &path),
+        // It names its file itself.
+        error @ SaveError::Target { .. } => message("SaveError", error.to_string()),
         other => message("SaveError", format!("{}: {other}", path.display())),
     }
 }
 
 /// What the system says about a file, as Python's own subclass of `OSError`.
 pub fn system(error: &io::Error, path: &Path) -> PyErr {
-    let Some(code) = error.raw_os_error() else {
+    const NO_ENTRY: i32 = 2;
+    let known = error.raw_os_error();
+    let Some(code) = known.or((error.kind() == io::ErrorKind::NotFound).then_some(NO_ENTRY)) else {
         return PyOSError::new_err(format!("{}: {error}", path.display()));
     };
     let text = error.to_string();

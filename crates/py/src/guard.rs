@@ -1,14 +1,30 @@
-//! Leaving Python's lock, and coming back from panics.
+//! Leaving Python's lock, and coming back from panics and from files that were cut short.
 
 use crate::errors;
+use cloakwork_formats::files::Watch;
 use pyo3::prelude::*;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
-/// Works without Python's lock; a panic becomes an `InternalError`.
+/// Works without Python's lock; a panic becomes an `InternalError`. If some of a mapped file was
+/// gone when it was read, that is the error, whatever the work came to.
 pub fn unlocked<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    py.detach(|| catch_unwind(AssertUnwindSafe(work)))
-        .map_err(panicked)
+    watched(|| {
+        py.detach(|| catch_unwind(AssertUnwindSafe(work)))
+            .map_err(panicked)
+    })?
+}
+
+/// The same for work that keeps Python's lock and cannot panic.
+#[inline]
+pub fn watched<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    let watch = Watch::start();
+    let done = work();
+    watch
+        .end()
+        .map_err(|error| errors::load(error, Path::new("")))?;
+    Ok(done)
 }
 
 fn panicked(payload: Box<dyn Any + Send>) -> PyErr {

@@ -1,9 +1,10 @@
 //! Programs of the instruction set, as they are written: read, shown, lowered.
 
+use crate::errors;
 use crate::eval::{Value, eval};
+use crate::guard::{unlocked, watched};
 use crate::program::Program;
 use crate::tensor::Inner;
-use crate::{errors, guard::unlocked};
 use cloakwork_formats::zk::{Ast, Canonical, Files, KEY_INPUT, Lowered, lower, parse};
 use cloakwork_formats::zk::{FUNCTIONS, is_program, to_json, to_text};
 use cloakwork_ir::{Bytes, HostTensor};
@@ -87,7 +88,7 @@ impl Instructions {
             program,
             findings,
             notices,
-        } = lower(&self.ast, &self.files, &convert);
+        } = watched(|| lower(&self.ast, &self.files, &convert))?;
         let found = self.findings.iter().chain(&findings).map(finding);
         let program = Program::with_findings(program, found.collect());
         let notices = notices.into_iter();

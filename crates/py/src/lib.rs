@@ -15,6 +15,7 @@ mod element;
 mod errors;
 mod eval;
 mod field;
+mod files;
 mod functions;
 mod guard;
 mod index;
@@ -61,6 +62,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::batch_end, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace, module)?)?;
     module.add_function(wrap_pyfunction!(trace::unrecorded, module)?)?;
+    files::add(module)?;
     instructions::add(module)?;
     circom::add(module)
 }

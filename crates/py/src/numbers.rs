@@ -1,7 +1,7 @@
 //! Element-wise calls from operators and functions: operands brought to one type, then the op.
 
 use crate::eval::{Value, eval};
-use crate::guard::unlocked;
+use crate::guard::{unlocked, watched};
 use crate::scalar::Number;
 use crate::tensor::{Inner, Tensor};
 use crate::{device, errors, field, trace};
@@ -262,7 +262,7 @@ fn at_once(
     });
     let isa = device::isa()?;
     let result = if elements.max().unwrap_or(0) < RELEASE_ELEMENTS {
-        ready.call(dtype, operands, 1, isa)
+        watched(|| ready.call(dtype, operands, 1, isa))?
     } else {
         let threads = device::threads(None)?;
         unlocked(py, || ready.call(dtype, operands, threads, isa))?

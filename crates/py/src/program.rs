@@ -2,10 +2,11 @@
 
 use crate::device::{self, Count};
 use crate::errors;
+use crate::files;
 use crate::guard::unlocked;
 use crate::run::{Run, Settings};
 use crate::tensor::{self, Inner};
-use cloakwork_formats::{load_bytes, read, save_container, save_heal};
+use cloakwork_formats::{Seal, load_sealed, save_container, save_heal};
 use cloakwork_ir::{Device, Generation, HostId, HostSlot, HostTensor, text};
 use cloakwork_ops::{OpDef, find};
 use cloakwork_plan::{Options, Plan, lower_for, plan};
@@ -43,6 +44,10 @@ type PlanKey = (usize, Budget);
 #[pyclass(frozen, module = "cloakwork._core")]
 pub struct Program {
     program: Arc<cloakwork_ir::Program>,
+    /// What its tensors are checked by before they are used, and the file that they are in.
+    seal: Option<(Seal, PathBuf)>,
+    /// Whether that was done.
+    intact: OnceLock<()>,
     /// What was found wrong before it was a program of steps.
     found: Vec<cloakwork_verify::Finding>,
     checked: OnceLock<Checked>,
@@ -71,6 +76,8 @@ impl Program {
     pub fn new(program: cloakwork_ir::Program) -> Self {
         Self {
             program: Arc::new(program),
+            seal: None,
+            intact: OnceLock::new(),
             found: Vec::new(),
             checked: OnceLock::new(),
             plans: Mutex::default(),
@@ -89,7 +96,20 @@ impl Program {
         }
     }
 
+    /// Compares the tensors of a container with their checksums, once: before the first use.
+    fn intact(&self, py: Python<'_>) -> PyResult<()> {
+        if let Some((seal, path)) = &self.seal
+            && self.intact.get().is_none()
+        {
+            let checked = unlocked(py, || seal.check())?;
+            checked.map_err(|error| errors::load(error, path))?;
+            self.intact.get_or_init(|| ());
+        }
+        Ok(())
+    }
+
     fn checked(&self, py: Python<'_>) -> PyResult<&Checked> {
+        self.intact(py)?;
         if let Some(checked) = self.checked.get() {
             return Ok(checked);
         }
@@ -223,9 +243,10 @@ fn lend(tensor: &Inner) -> PyResult<HostTensor> {
 
 #[pymethods]
 impl Program {
-    /// Load a file: HEAL's JSON in any of its forms, or a container. `contents` are what was read
-    /// from where only Python can stop waiting. With `checksums`, a container's tensors are
-    /// compared with theirs. `generation` overrides what the file's ops say of its op set.
+    /// Load a file: HEAL's JSON in any of its forms, or a container. `contents` are those of the
+    /// file, if somebody has read it. A container's tensors are compared with their checksums when
+    /// they are first used, with `checksums` at once. `generation` overrides what the file's ops
+    /// say of its op set.
     #[staticmethod]
     #[pyo3(signature = (path, contents=None, checksums=false, generation=None))]
     fn load(
@@ -241,16 +262,22 @@ impl Program {
             Some("later") => Some(Generation::Later),
             Some(other) => return Err(errors::param("generation", other, "first or later")),
         };
-        let loaded = unlocked(py, || {
-            let bytes = match contents {
-                Some(contents) => contents.to_vec().into(),
-                None => read(&path)?,
-            };
-            load_bytes(&bytes, checksums)
-        })?;
-        let mut program = loaded.map_err(|error| errors::load(error, &path))?;
+        let bytes = match contents {
+            Some(contents) => contents.to_vec().into(),
+            None => files::contents(py, &path)?,
+        };
+        let loaded = unlocked(py, || load_sealed(&bytes))?;
+        let (mut program, seal) = loaded.map_err(|error| errors::load(error, &path))?;
         program.generation = generation.unwrap_or(program.generation);
-        Ok(Self::new(program))
+        let seal = seal.map(|seal| (seal, path));
+        let loaded = Self {
+            seal,
+            ..Self::new(program)
+        };
+        if checksums {
+            loaded.intact(py)?;
+        }
+        Ok(loaded)
     }
 
     /// Everything that the verifier finds, in the order of steps.
@@ -305,6 +332,7 @@ impl Program {
 
     /// The text form.
     fn text(&self, py: Python<'_>) -> PyResult<String> {
+        self.intact(py)?;
         unlocked(py, || text::print(&self.program))
     }
 
@@ -381,6 +409,7 @@ impl Program {
 
     /// The same program with its inputs and expected outputs as data.
     fn with_data(&self, inputs: &Bound<'_, PyList>, outputs: &Bound<'_, PyList>) -> PyResult<Self> {
+        self.intact(inputs.py())?;
         let given = tensor::tensors(inputs)?;
         if given.iter().any(Inner::is_secret) {
             return Err(errors::secret("a transcript must not hold a secret tensor"));
@@ -417,6 +446,7 @@ impl Program {
 
     /// Write the project's own container.
     fn save_container(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        self.intact(py)?;
         let saved = unlocked(py, || save_container(&self.program, &path))?;
         saved.map_err(|error| errors::save(error, &path))
     }

@@ -5,6 +5,7 @@ use crate::functions::Pythons;
 use crate::guard::unlocked;
 use crate::program::{Budget, Program};
 use crate::tensor::{Inner, Tensor};
+use cloakwork_formats::files::{Access, save_with};
 use cloakwork_ir::{HostId, HostTensor};
 use cloakwork_plan::Plan;
 use cloakwork_run::{
@@ -12,9 +13,7 @@ use cloakwork_run::{
 };
 use pyo3::prelude::*;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// How to run.
@@ -129,7 +128,7 @@ impl Run {
             progress: settings.progress,
             stopped: None,
         };
-        let (result, wrong_op) = unlocked(py, || {
+        let done = unlocked(py, || {
             let mut tick = |at| ticker.tick(at);
             let result = executor.run(inputs, &options, &mut tick);
             let differs = result
@@ -138,10 +137,11 @@ impl Run {
             let wrong_op = (settings.bisect && differs)
                 .then(|| bisect(&mut executor, inputs, &mut |at| ticker.tick(at)));
             (result, wrong_op)
-        })?;
+        });
         if settings.secret {
             executor.zeroize();
         }
+        let (result, wrong_op) = done?;
         program.keep(executor);
         if let Some(stopped) = ticker.stopped {
             return Err(stopped);
@@ -247,33 +247,11 @@ impl Run {
 
     /// Write a trace that Perfetto and Chrome open.
     fn write_trace(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let written = unlocked(py, || self.write_whole(&path))?;
-        written.map_err(|error| errors::system(&error, &path))
-    }
-}
-
-impl Run {
-    /// The file appears whole or not at all; a pipe or device is written as it goes.
-    fn write_whole(&self, path: &Path) -> io::Result<()> {
-        if std::fs::metadata(path).is_ok_and(|known| !known.is_file()) {
-            return self.write_to(path);
-        }
-        let mut part = path.as_os_str().to_owned();
-        part.push(".part");
-        let part = PathBuf::from(part);
-        let written = self
-            .write_to(&part)
-            .and_then(|()| std::fs::rename(&part, path));
-        if written.is_err() {
-            // What is left of the failed attempt; that it failed is what is reported.
-            let _ = std::fs::remove_file(&part);
-        }
-        written
-    }
-
-    fn write_to(&self, path: &Path) -> io::Result<()> {
-        let mut out = BufWriter::new(File::create(path)?);
-        trace::write_chrome(&self.plan, &self.outcome, &mut out)?;
-        out.flush()
+        let written = unlocked(py, || {
+            save_with(&path, Access::Shared, |out| {
+                trace::write_chrome(&self.plan, &self.outcome, out)
+            })
+        })?;
+        written.map_err(|error| errors::save(error, &path))
     }
 }

@@ -13,6 +13,7 @@ mod instructions;
 mod mutations;
 mod oracles;
 mod source;
+mod tensors;
 
 pub use circom::{SAMPLE_CIRCOM_FILES, check_circom_bytes, damaged_circom_file};
 pub use execution::{Inputs, execute, inputs, planned};
@@ -24,3 +25,7 @@ pub use oracles::{
     check_all, check_heal_bytes, check_program, check_text, same_program, well_typed,
 };
 pub use source::Source;
+pub use tensors::{
+    SAMPLE_CONTAINER, SAMPLE_TENSORS, check_container_bytes, check_tensor_bytes, damaged_container,
+    damaged_tensor,
+};

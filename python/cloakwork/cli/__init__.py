@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from cloakwork.cli import plain
+from cloakwork.cli import output, plain
 
 __all__ = ["main"]
 
@@ -17,13 +17,14 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit status."""
     arguments = sys.argv[1:] if argv is None else list(argv)
-    try:
-        command = plain.read(arguments)
-        if command is not None:
-            return command()
-        from cloakwork.cli.commands import app
+    return output.delivered(lambda: _run(arguments))
 
-        app(args=arguments, prog_name="cloakwork")
-    except SystemExit as ending:
-        return ending.code if isinstance(ending.code, int) else int(ending.code is not None)
+
+def _run(arguments: list[str]) -> int:
+    command = plain.read(arguments)
+    if command is not None:
+        return command()
+    from cloakwork.cli.commands import app
+
+    app(args=arguments, prog_name="cloakwork")
     return 0

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Protocol
 import typer
 from rich.text import Text
 
-from cloakwork import __version__, heal
+from cloakwork import __version__, files, heal
 from cloakwork._core import devices as list_devices
 from cloakwork.cli import programs, proofs, show
 from cloakwork.cli.options import MemoryBudget, SpillDir, Threads, Trace
@@ -105,6 +105,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
 ) -> None:
     """Check a transcript or a program, print the memory it needs, and run it."""
     with in_words(context.obj), _findings_as_json(as_json):
+        files.claim([trace], [file])
         if programs.is_program(file):
             programs.run(file, given or [], threads, memory_budget, spill_dir, trace, as_json)
             return
@@ -244,12 +245,22 @@ def sharpen(context: typer.Context, out: Out = Path("out"), threads: Threads = N
 
 
 @demos.command()
-def merkle(context: typer.Context, out: Out = Path("out")) -> None:
+def merkle(
+    context: typer.Context,
+    out: Out = Path("out"),
+    node: Annotated[
+        bool,
+        typer.Option(
+            "--node/--no-node",
+            help="Compile with circom and verify with snarkjs, which `npm ci` fetches.",
+        ),
+    ] = True,
+) -> None:
     """Prove membership in a Merkle tree; snarkjs verifies, if npm can bring it."""
     with in_words(context.obj):
         from cloakwork.demo import merkle as demo
 
-        _hold(demo.run(out))
+        _hold(demo.run(out, node=node))
 
 
 class _Promise(Protocol):

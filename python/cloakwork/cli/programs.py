@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cloakwork import _core
+from cloakwork import _core, files
 from cloakwork.cli import show
 from cloakwork.cli.words import count, say, say_memory, shown
 from cloakwork.errors import ParamError
@@ -23,8 +23,7 @@ def is_program(file: Path) -> bool:
     """Whether a file holds such a program, by its contents."""
     if not file.is_file():
         return False
-    with file.open("rb") as opened:
-        return _core.Instructions.recognizes(opened.read(_START_BYTES))
+    return _core.Instructions.recognizes(bytes(memoryview(_core.map_file(file))[:_START_BYTES]))
 
 
 def load(file: Path) -> Program:
@@ -55,6 +54,7 @@ def run(
         if not separator:
             raise ParamError("--input", text, "NAME=FILE.npy")
         inputs[name] = Path(path)
+    files.claim([trace], list(inputs.values()))
     program = load(file)
     program.validate()
     say_memory(program, workers, budget)

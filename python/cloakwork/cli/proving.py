@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cloakwork import files
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, in_words, say, say_memory
 
@@ -11,11 +12,10 @@ from cloakwork.cli.words import DIFFERS, in_words, say, say_memory
 def setup(r1cs: Path, out: Path, vkey: Path | None = None, *, debug: bool = False) -> int:
     """Make keys without a ceremony."""
     with in_words(debug):
+        files.claim([out, vkey], [r1cs])
         from cloakwork.zk.groth16 import setting
 
-        key = setting.setup(r1cs, out)
-        if vkey is not None:
-            key.verifying_key.save(vkey)
+        setting.setup(r1cs, out, vkey=vkey)
         say(
             "no ceremony was held: whoever made this key could prove what is false. "
             "For keys that others trust: snarkjs powersoftau, groth16 setup, zkey contribute"
@@ -38,10 +38,12 @@ def prove(  # noqa: PLR0913 (one parameter an option)
 ) -> int:
     """Print the memory that a proof needs, and prove."""
     with in_words(debug):
-        from cloakwork.zk import files
+        files.claim([out, public, trace], [zkey, witness, r1cs])
+        from cloakwork.zk.files import read_zkey
         from cloakwork.zk.groth16 import proving
+        from cloakwork.zk.statements import save
 
-        prover = proving.Prover(files.read_zkey(zkey))
+        prover = proving.Prover(read_zkey(zkey))
         say_memory(
             prover.program(threads=threads, memory_budget=memory_budget), threads, memory_budget
         )
@@ -50,8 +52,7 @@ def prove(  # noqa: PLR0913 (one parameter an option)
                 prover, witness, r1cs=r1cs, threads=threads, memory_budget=memory_budget,
                 spill_dir=spill_dir, trace=trace, progress=progress, profile=False,
             )  # fmt: skip
-        proof.save(out)
-        signals.save(public)
+        save(proof, signals, out, public)
     return 0
 
 

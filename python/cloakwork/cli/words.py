@@ -24,10 +24,6 @@ def in_words(debug: bool) -> Iterator[None]:
     except KeyboardInterrupt:
         say("cloakwork: interrupted")
         raise SystemExit(INTERRUPTED) from None
-    except BrokenPipeError:
-        # Whoever read the output has gone; there is nobody left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(0) from None
     except Exception as error:
         if debug:
             import traceback

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 import cloakwork as cw
-from cloakwork import fhe
+from cloakwork import fhe, files
 from cloakwork.demo.stage import Phases, costs_of, mebibytes, print_report, transcript_line
 from cloakwork.models import Digits, SquareMlp, load_digits, load_digits_model
 
@@ -82,8 +82,9 @@ def run(
     `threads` is handed to the run of the transcript; None takes all cores.
     """
     console = console or Console()
-    out_dir.mkdir(parents=True, exist_ok=True)
     digits, model = load_digits(), load_digits_model()
+    out_dir.mkdir(parents=True, exist_ok=True)
+    files.claim([out_dir / TRANSCRIPT_NAME])
     images, phases = digits.images[digits.test_index], Phases(PHASES, console)
     with phases.progress:
         report, logits = _run_phases(phases, images, model, out_dir / TRANSCRIPT_NAME, threads)

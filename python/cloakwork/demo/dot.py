@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 import cloakwork as cw
-from cloakwork import fhe
+from cloakwork import fhe, files
 from cloakwork.demo.stage import Phases, costs_of, print_report, transcript_line
 from cloakwork.models.cancer import Cancer, load_cancer
 
@@ -126,8 +126,10 @@ class DotReport:
 def run(out_dir: Path, *, threads: int | None = None, console: Console | None = None) -> DotReport:
     """Run the demo, print its report, and leave the transcript in `out_dir`."""
     console = console or Console()
+    table = load_cancer()
     out_dir.mkdir(parents=True, exist_ok=True)
-    phases, table = Phases(PHASES, console), load_cancer()
+    files.claim([out_dir / TRANSCRIPT_NAME])
+    phases = Phases(PHASES, console)
     with phases.progress:
         report = _run_phases(phases, table, out_dir / TRANSCRIPT_NAME, threads)
     report.seconds = phases.seconds

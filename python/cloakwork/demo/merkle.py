@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from cloakwork import zk
+from cloakwork import files, zk
 from cloakwork.demo.node import Missing, Node
 from cloakwork.demo.stage import Phases, mebibytes, peak_bytes, print_report
 
@@ -67,26 +67,46 @@ class MerkleReport:
         )
 
 
-def run(out_dir: Path, *, console: Console | None = None) -> MerkleReport:
-    """Run the demo, print its report, and leave all files in `out_dir`/merkle."""
+def run(out_dir: Path, *, node: bool = True, console: Console | None = None) -> MerkleReport:
+    """Run the demo, print its report, and leave all files in `out_dir`/merkle.
+
+    node   compile with circom and verify with snarkjs, which npm brings into `out_dir`/node
+    """
     console = console or Console()
     report = MerkleReport(out_dir / "merkle")
     report.folder.mkdir(parents=True, exist_ok=True)
     phases = Phases(PHASES, console)
     with phases.progress:
-        node = None
         with phases.phase("fetch packages"):
-            try:
-                node = Node.install(CIRCUITS / "package.json", out_dir / "node")
-            except Missing as missing:
-                report.missing = str(missing)
+            tools = _tools(report, out_dir / "node", console) if node else None
+        if not node:
+            report.missing = "without node, as asked"
         for curve in CURVES:
             folder = report.folder / curve
             folder.mkdir(exist_ok=True)
-            report.curves[curve] = _run_curve(phases, node, curve, folder)
+            report.curves[curve] = _run_curve(phases, tools, curve, folder)
     report.seconds = phases.seconds
     _print(report, console)
     return report
+
+
+def _tools(report: MerkleReport, folder: Path, console: Console) -> Node | None:
+    """The compiler and the verifier of others; what is fetched is said before."""
+    manifest = CIRCUITS / "package.json"
+    try:
+        if not Node.is_installed(manifest, folder):
+            packages = ", ".join(
+                f"{name} {version}"
+                for name, version in json.loads(files.read(manifest))["dependencies"].items()
+            )
+            console.print(
+                f"npm ci fetches {packages} into {folder}; --no-node does without",
+                soft_wrap=True, markup=False,
+            )  # fmt: skip
+        return Node.install(manifest, folder)
+    except Missing as missing:
+        report.missing = str(missing)
+        return None
 
 
 def _run_curve(phases: Phases, node: Node | None, curve: str, folder: Path) -> CurveReport:
@@ -97,18 +117,16 @@ def _run_curve(phases: Phases, node: Node | None, curve: str, folder: Path) -> C
         _witness(node, curve, folder)
     with phases.phase(f"make keys, {curve}"):
         circuit = zk.read_r1cs(folder / "merkle.r1cs")
-        key = zk.groth16.setup(circuit, folder / "merkle.zkey")
-        key.verifying_key.save(folder / "vkey.json")
+        key = zk.groth16.setup(circuit, folder / "merkle.zkey", vkey=folder / "vkey.json")
     report.constraints = circuit.constraints
     with phases.phase(f"prove, {curve}"):
         proof, public = zk.groth16.prove(key, folder / "merkle.wtns", r1cs=circuit)
-        proof.save(folder / "proof.json")
-        public.save(folder / "public.json")
+        zk.groth16.save(proof, public, folder / "proof.json", folder / "public.json")
     report.root = public.signals[0]
-    files = [folder / name for name in ("vkey.json", "public.json", "proof.json")]
+    statement = [folder / name for name in ("vkey.json", "public.json", "proof.json")]
     with phases.phase(f"verify, {curve}"):
-        report.holds = zk.groth16.verify(*files)
-        report.other_root_holds = zk.groth16.verify(files[0], [report.root ^ 1], files[2])
+        report.holds = zk.groth16.verify(*statement)
+        report.other_root_holds = zk.groth16.verify(statement[0], [report.root ^ 1], statement[2])
     with phases.phase(f"snarkjs verifies, {curve}"):
         if node is not None:
             report.snarkjs_holds = _snarkjs(node, folder)
@@ -117,22 +135,22 @@ def _run_curve(phases: Phases, node: Node | None, curve: str, folder: Path) -> C
 
 def _compile(node: Node | None, curve: str, folder: Path) -> None:
     if node is None:
-        shutil.copy(CIRCUITS / curve / "merkle.r1cs", folder)
+        files.write(folder / "merkle.r1cs", files.read(CIRCUITS / curve / "merkle.r1cs"))
         return
     # The compiler, which runs in a sandbox, sees what lies under its working directory alone.
     library = folder / "circomlib"
     source = node.folder / "node_modules" / "circomlib" / "circuits"
     shutil.copytree(source, library, dirs_exist_ok=True)
-    shutil.copy(CIRCUITS / "merkle.circom", folder)
+    files.write(folder / "merkle.circom", files.read(CIRCUITS / "merkle.circom"))
     arguments = ["merkle.circom", "--r1cs", "--wasm", "--O1", "--prime", curve, "-l", "circomlib"]
     node.run("circom2", *arguments, at=folder)
 
 
 def _witness(node: Node | None, curve: str, folder: Path) -> None:
     if node is None:
-        shutil.copy(CIRCUITS / curve / "merkle.wtns", folder)
+        files.write(folder / "merkle.wtns", files.read(CIRCUITS / curve / "merkle.wtns"))
         return
-    (folder / "input.json").write_text(json.dumps(INPUTS))
+    files.write(folder / "input.json", json.dumps(INPUTS))
     program = str(Path("merkle_js") / "merkle.wasm")
     node.run("snarkjs", "wtns", "calculate", program, "input.json", "merkle.wtns", at=folder)
 

@@ -7,6 +7,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from cloakwork import files
+
 # Seconds after which a download or a program of others is given up.
 _PATIENCE = 300
 # Nothing of a package runs at its installation, and a network that does not answer is given up.
@@ -23,26 +25,32 @@ class Node:
 
     folder: Path
 
+    @staticmethod
+    def is_installed(manifest: Path, folder: Path) -> bool:
+        """Whether what `package-lock.json` pins is there; Missing where node or npm is absent."""
+        for tool in ("node", "npm"):
+            if shutil.which(tool) is None:
+                raise Missing(f"{tool} is not installed")
+        stamp, lock = folder / "installed", manifest.with_name("package-lock.json")
+        return stamp.exists() and files.read(stamp) == files.read(lock)
+
     @classmethod
     def install(cls, manifest: Path, folder: Path) -> Node:
         """Install what `package-lock.json` beside the manifest pins, unless it is there already.
 
         Raises Missing where node or npm is absent, or the packages cannot be had.
         """
-        for tool in ("node", "npm"):
-            if shutil.which(tool) is None:
-                raise Missing(f"{tool} is not installed")
         lock = manifest.with_name("package-lock.json")
         stamp = folder / "installed"
-        if not stamp.exists() or stamp.read_bytes() != lock.read_bytes():
+        if not cls.is_installed(manifest, folder):
             folder.mkdir(parents=True, exist_ok=True)
-            shutil.copy(manifest, folder / "package.json")
-            shutil.copy(lock, folder / "package-lock.json")
+            files.write(folder / "package.json", files.read(manifest))
+            files.write(folder / "package-lock.json", files.read(lock))
             try:
                 _run(["npm", "ci", *_QUICKLY], folder)
             except Missing as error:
                 raise Missing(f"npm cannot install circom2 and snarkjs: {error}") from None
-            stamp.write_bytes(lock.read_bytes())
+            files.write(stamp, files.read(lock))
         return cls(folder)
 
     def run(self, tool: str, *arguments: str, at: Path) -> subprocess.CompletedProcess[str]:

@@ -8,6 +8,8 @@ from zlib import compress, crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork import files
+
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _COLOUR_TYPE = {1: 0, 3: 2}
 
@@ -24,7 +26,7 @@ def write_png(path: Path, pixels: NDArray[np.uint8]) -> None:
         _chunk(b"IHDR", size + depth), _chunk(b"IDAT", compress(lines.tobytes(), 9)),
         _chunk(b"IEND", b""),
     )  # fmt: skip
-    path.write_bytes(_SIGNATURE + b"".join(chunks))
+    files.write(path, [_SIGNATURE, *chunks])
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

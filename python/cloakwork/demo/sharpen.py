@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 import cloakwork as cw
-from cloakwork import fhe
+from cloakwork import fhe, files
 from cloakwork.demo.png import write_png
 from cloakwork.demo.stage import Phases, costs_of, print_report, transcript_line
 from cloakwork.models.photograph import Photograph, load_photograph
@@ -138,8 +138,10 @@ def run(
 ) -> SharpenReport:
     """Run the demo, print its report; leave the transcript and two pictures in `out_dir`."""
     console = console or Console()
+    photograph = load_photograph()
     out_dir.mkdir(parents=True, exist_ok=True)
-    phases, photograph = Phases(PHASES, console), load_photograph()
+    files.claim([out_dir / name for name in (TRANSCRIPT_NAME, BEFORE_NAME, AFTER_NAME)])
+    phases = Phases(PHASES, console)
     with phases.progress:
         report, after = _run_phases(phases, photograph, out_dir, threads)
     report.seconds = phases.seconds

@@ -20,12 +20,12 @@ from hashlib import blake2b
 from json import dumps, loads
 from math import prod
 from pathlib import Path
-from tempfile import mkstemp
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork import _core, files
 from cloakwork.errors import LoadError, ParamError
 
 VERSION = 1
@@ -83,7 +83,7 @@ def save(
     *,
     private: bool = False,
 ) -> None:
-    """Write a file whole, by a temporary one beside it and a rename; `private`: for its owner.
+    """Write a file; `private`: for its owner alone.
 
     What is open for writing in binary gets the same bytes, where they are not private.
     """
@@ -114,7 +114,7 @@ def save(
         checksum.update(piece)
     pieces.append(checksum.digest())
     if isinstance(path, str | os.PathLike):
-        _write(Path(path), pieces, 0o600 if private else 0o644)
+        files.write(path, pieces, private=private)
         return
     for piece in pieces:
         path.write(piece)
@@ -128,43 +128,31 @@ def _word_bytes(array: NDArray[Any]) -> int:
     return next(size for size in _WORDS if largest < 1 << (8 * size - 1))
 
 
-def _write(path: Path, pieces: list[bytes], mode: int) -> None:
-    handle, name = mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.writelines(pieces)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, mode)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
 def load(path: PathLike | BinaryIO) -> Contents:
     """Read and check a file, by its path or open in binary.
 
     Raises LoadError where it is not whole, or none of this version.
     """
     name, memory, permissions = _read(path)
-    return replace(_checked(name, memory), permissions=permissions)
+    contents = replace(_checked(name, memory), permissions=permissions)
+    _core.check_files()
+    return contents
 
 
-def _read(source: PathLike | BinaryIO) -> tuple[Path, bytes, int | None]:
+def _read(source: PathLike | BinaryIO) -> tuple[Path, memoryview, int | None]:
     """What to call it, its bytes, and who may read it, if it is a file."""
     if isinstance(source, str | os.PathLike):
-        path = Path(source)
+        path = Path(files.name_of(source))
         try:
-            with path.open("rb") as file:
-                return path, file.read(), _permissions(file)
+            permissions = stat.S_IMODE(path.stat().st_mode) if os.name == "posix" else None
+            return path, memoryview(_core.map_file(path)), permissions
         except OSError as error:
             raise LoadError(f"{path}: cannot be read: {error.strerror}") from error
     path = Path(str(getattr(source, "name", "") or type(source).__name__))
     memory = source.read() if hasattr(source, "read") else None
     if not isinstance(memory, bytes):
         raise LoadError(f"{path}: expected a path, or a file that is open for reading in binary")
-    return path, memory, _permissions(source)
+    return path, memoryview(memory), _permissions(source)
 
 
 def _permissions(file: BinaryIO) -> int | None:
@@ -174,7 +162,7 @@ def _permissions(file: BinaryIO) -> int | None:
         return None
 
 
-def _checked(path: Path, memory: bytes) -> Contents:
+def _checked(path: Path, memory: memoryview) -> Contents:
     if memory[: len(_MAGIC)] != _MAGIC or len(memory) < _HEADER_BYTES + _CHECKSUM_BYTES:
         raise LoadError(f"{path}: expected a file of keys or ciphertexts, which begins with CWFHE")
     version = int.from_bytes(memory[5:7], "little")
@@ -186,11 +174,11 @@ def _checked(path: Path, memory: bytes) -> Contents:
     return _parsed(path, body)
 
 
-def _parsed(path: Path, body: bytes) -> Contents:
+def _parsed(path: Path, body: memoryview) -> Contents:
     """What a body of the right checksum says; whoever made it may have meant ill."""
     end = _HEADER_BYTES + int.from_bytes(body[8:_HEADER_BYTES], "little")
     try:
-        header = loads(body[_HEADER_BYTES:end])
+        header = loads(bytes(body[_HEADER_BYTES:end]))
         kind, fields, listed = header["kind"], header["fields"], header["tensors"]
         entries = [(str(name), tuple(map(int, shape)), int(size)) for name, shape, size in listed]
         fields = dict(fields)

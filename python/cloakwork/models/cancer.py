@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import as_file, files
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cloakwork.models.stored import DATA, unpack
 
 Floats = NDArray[np.float64]
 
@@ -45,16 +46,14 @@ class Cancer:
 
 def load_cancer() -> Cancer:
     """The table and model in the package; source and licence come with them."""
-    with as_file(files(__package__) / "data" / "cancer.npz") as path, np.load(path) as stored:
-        return Cancer(
-            features=stored["features"],
-            labels=stored["labels"].astype(np.bool_),
-            names=[str(name) for name in stored["names"]],
-            mean=stored["mean"],
-            deviation=stored["deviation"],
-            cut=float(stored["cut"]),
-            weights=stored["weights"],
-            bias=float(stored["bias"]),
-            source=str(stored["source"]),
-            licence=str(stored["licence"]),
-        )
+    stored, texts = unpack(DATA / "cancer.zip")
+    return Cancer(
+        features=stored["features"],
+        labels=stored["labels"].astype(np.bool_),
+        mean=stored["mean"],
+        deviation=stored["deviation"],
+        cut=float(stored["cut"]),
+        weights=stored["weights"],
+        bias=float(stored["bias"]),
+        **texts,
+    )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import as_file, files
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.models.square_mlp import SquareMlp
+from cloakwork.models.stored import DATA, unpack
 
 
 @dataclass(frozen=True)
@@ -29,19 +29,17 @@ class Digits:
 
 def load_digits() -> Digits:
     """The digits in the package; their source and licence come with them."""
-    with as_file(files(__package__) / "data" / "digits.npz") as path, np.load(path) as stored:
-        images = stored["images"].reshape(len(stored["labels"]), -1) / 16.0
-        return Digits(
-            images=images,
-            labels=stored["labels"].astype(np.int64),
-            train_index=stored["train_index"].astype(np.int64),
-            test_index=stored["test_index"].astype(np.int64),
-            source=str(stored["source"]),
-            licence=str(stored["licence"]),
-        )
+    stored, texts = unpack(DATA / "digits.zip")
+    return Digits(
+        images=stored["images"].reshape(len(stored["labels"]), -1) / 16.0,
+        labels=stored["labels"].astype(np.int64),
+        train_index=stored["train_index"].astype(np.int64),
+        test_index=stored["test_index"].astype(np.int64),
+        **texts,
+    )
 
 
 def load_digits_model() -> SquareMlp:
-    """The 64 -> 32 -> 10 model in the package."""
-    with as_file(files(__package__) / "digits.onnx") as path:
-        return SquareMlp.from_onnx(path)
+    """The 64 -> 32 -> 10 model in the package: the weights of its `digits.onnx`."""
+    stored, _ = unpack(DATA / "digits_model.zip")
+    return SquareMlp(**{name: weights.astype(np.float64) for name, weights in stored.items()})

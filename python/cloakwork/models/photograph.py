@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import as_file, files
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cloakwork.models.stored import DATA, unpack
 
 
 @dataclass(frozen=True)
@@ -20,5 +21,5 @@ class Photograph:
 
 def load_photograph() -> Photograph:
     """The photograph in the package."""
-    with as_file(files(__package__) / "data" / "photograph.npz") as path, np.load(path) as stored:
-        return Photograph(stored["pixels"], str(stored["source"]), str(stored["licence"]))
+    stored, texts = unpack(DATA / "photograph.zip")
+    return Photograph(stored["pixels"], **texts)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.errors import ModelError
+from cloakwork import files
+from cloakwork.errors import LoadError, ModelError
 from cloakwork.fhe import CkksCiphertext
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ class SquareMlp:
                 "reading a model needs the onnx package: pip install 'cloakwork[models]'"
             ) from error
         try:
-            graph = onnx.load(str(path)).graph
-        except (OSError, ValueError, DecodeError, onnx.checker.ValidationError) as error:
+            graph = onnx.load_model_from_string(files.read(path)).graph
+        except (OSError, LoadError, DecodeError) as error:
             raise ModelError(f"{path}: not a readable ONNX file: {error}") from error
         kinds = [node.op_type for node in graph.node]
         if kinds != ["Gemm", "Mul", "Gemm"]:
@@ -54,7 +55,7 @@ class SquareMlp:
         joined = [*hidden.output, *hidden.output] == list(square.input)
         if not joined or output.input[0] != square.output[0]:
             raise ModelError(f"{path}: expected Mul to square the first Gemm, and feed the second")
-        tensors = {t.name: onnx.numpy_helper.to_array(t) for t in graph.initializer}
+        tensors = {t.name: _array(path, t) for t in graph.initializer}
         first, second = _gemm(path, hidden, tensors), _gemm(path, output, tensors)
         if second[0].shape[1] != first[0].shape[0]:
             raise ModelError(
@@ -80,13 +81,36 @@ class SquareMlp:
         return logits.add_constants(self.output_bias)
 
 
+def _array(path: Path, tensor: onnx.TensorProto) -> NDArray[np.generic]:
+    """A stored tensor, whose bytes must be those that its type and shape want."""
+    import onnx
+
+    place = f"{path}: tensor {tensor.name!r}"
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        raise ModelError(f"{place}: expected its numbers in the file, found them in another")
+    if any(length < 0 for length in tensor.dims):
+        raise ModelError(f"{place}: expected lengths of 0 or more, found {list(tensor.dims)}")
+    try:
+        array = np.asarray(onnx.numpy_helper.to_array(tensor))
+    except (ValueError, TypeError, KeyError, OverflowError, AttributeError) as error:
+        raise ModelError(
+            f"{place}: expected numbers for the shape {list(tensor.dims)}: {error}"
+        ) from error
+    if array.dtype.kind not in "fiu":
+        raise ModelError(f"{place}: expected real numbers, found {array.dtype}")
+    return array
+
+
 def _gemm(
     path: Path, node: onnx.NodeProto, tensors: dict[str, NDArray[np.generic]]
 ) -> tuple[Floats, Floats]:
     """Weight [out, in] and bias [out] of a Gemm that computes x @ weight.T + bias."""
     import onnx
 
-    given = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    try:
+        given = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    except ValueError as error:
+        raise ModelError(f"{path}: Gemm {node.name!r}: {error}") from error
     attributes = {"alpha": 1.0, "beta": 1.0, "transA": 0, "transB": 0} | given
     if attributes != {"alpha": 1.0, "beta": 1.0, "transA": 0, "transB": 1}:
         raise ModelError(

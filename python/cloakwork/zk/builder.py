@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -134,7 +135,8 @@ class ProgramBuilder:
             if Path(file).name != file or "\0" in file:
                 raise ParamError("constant", name, "a name that a file in one folder can have")
             self._files[file] = values
-            entry |= {"file": file, "bytes": len(values)}
+            digest = hashlib.sha256(values).hexdigest()
+            entry |= {"file": file, "bytes": len(values), "sha256": digest}
         else:
             flat = np.asarray(values, dtype=object).ravel().tolist()
             entry["values"] = [hex(v) if is_canonical(type_.dtype) else v for v in flat]

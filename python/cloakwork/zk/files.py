@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike, fspath
+from os import PathLike
 
 from cloakwork import _core
 from cloakwork._core import Tensor
+from cloakwork.files import name_of
 from cloakwork.moduli import ORDERS
 from cloakwork.zk.statements import VerifyingKey
 
@@ -138,7 +139,7 @@ class ProvingKey:
 
 def read_r1cs(path: _Path) -> Circuit:
     """Read a circuit that circom compiled, or that `write_r1cs` wrote."""
-    found = _core.read_r1cs(fspath(path))
+    found = _core.read_r1cs(name_of(path))
     a, b, c = (Matrix(*parts) for parts in found["matrices"])
     return Circuit(
         found["curve"], found["wires"], found["outputs"], found["public_inputs"],
@@ -148,7 +149,7 @@ def read_r1cs(path: _Path) -> Circuit:
 
 def read_wtns(path: _Path) -> Witness:
     """Read a witness; every value is checked to be below the prime."""
-    return Witness(*_core.read_wtns(fspath(path)))
+    return Witness(*_core.read_wtns(name_of(path)))
 
 
 _POINTS = (
@@ -161,7 +162,7 @@ def read_zkey(path: _Path, *, check: bool = False) -> ProvingKey:
 
     The points of the header are always checked.  PLONK and fflonk keys are refused.
     """
-    found = _core.read_zkey(fspath(path), check)
+    found = _core.read_zkey(name_of(path), check)
     left, right = (Matrix(*parts) for parts in found["matrices"])
     return ProvingKey(
         found["curve"], found["wires"], found["public"], found["domain"],
@@ -174,11 +175,11 @@ def write_r1cs(circuit: Circuit, path: _Path) -> None:
     """Write a circuit; the file appears whole or not at all."""
     counts = (circuit.wires, circuit.outputs, circuit.public_inputs, circuit.private_inputs)
     parts = [[m.starts, m.columns, m.values] for m in (circuit.a, circuit.b, circuit.c)]
-    _core.write_r1cs(fspath(path), circuit.curve, counts, parts)
+    _core.write_r1cs(name_of(path), circuit.curve, counts, parts)
 
 
 def write_wtns(curve: str, values: Sequence[int], path: _Path) -> None:
     """Write a witness of integers, taken modulo the prime; the first is 1."""
     prime = ORDERS[curve]
     data = b"".join((value % prime).to_bytes(32, "little") for value in values)
-    _core.write_wtns(fspath(path), curve, data)
+    _core.write_wtns(name_of(path), curve, data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import cached_property, partial
 from os import PathLike, fspath
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cloakwork import _core
+from cloakwork import _core, files
 from cloakwork.errors import AssertionFailedError, ParamError
 from cloakwork.runs import UserFunction
 from cloakwork.zk.graph import dot
@@ -26,10 +27,10 @@ _NAME = "program.json"
 class Program(Named):
     """An immutable program of the instruction set; `docs/zk.md` says what instructions mean."""
 
-    def __init__(self, instructions: _core.Instructions, files: Mapping[str, bytes]) -> None:
+    def __init__(self, instructions: _core.Instructions, constants: Mapping[str, bytes]) -> None:
         core, notices = instructions.lower()
         super().__init__(core)
-        self._instructions, self._files = instructions, dict(files)
+        self._instructions, self._files = instructions, dict(constants)
         self._notices = {notice[0]: notice[1:] for notice in notices}
         self._functions: dict[str, Callable[..., Any]] = {}
 
@@ -47,18 +48,22 @@ class Program(Named):
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Program:
         """Read a program from a file, or from a folder that `save` wrote."""
-        path = Path(path)
+        path = Path(files.name_of(path))
         file = path / _NAME if path.is_dir() else path
-        read = _core.Instructions.parse(file.read_bytes(), file, file.parent)
-        program = cls(read, {})
-        program._files = program._read_files(file.parent)
+        # What `save` writes meanwhile is not read half.
+        whole = files.held(file.parent, alone=False) if file.name == _NAME else nullcontext()
+        with whole:
+            read = _core.Instructions.parse(files.read(file), file, file.parent)
+            program = cls(read, {})
+            program._files = program._read_files(file.parent)
+        program._source = str(path)
         return program
 
     def _read_files(self, folder: Path) -> dict[str, bytes]:
         names = {entry.get("file") for entry in self._tree.get("constants", {}).values()}
         inside = [name for name in names if name and not Path(name).is_absolute()]
         found = [name for name in inside if ".." not in Path(name).parts]
-        return {name: (folder / name).read_bytes() for name in found if (folder / name).is_file()}
+        return {name: files.read(folder / name) for name in found if (folder / name).is_file()}
 
     @cached_property
     def _tree(self) -> dict[str, Any]:
@@ -88,16 +93,21 @@ class Program(Named):
         return dot(self._tree)
 
     def save(self, folder: str | PathLike[str]) -> Path:
-        """Write the program and its constants into a folder; each file whole or not at all."""
-        folder = Path(folder)
+        """Write the program and its constants into a folder, as one.
+
+        Whoever loads or saves there meanwhile waits; a process that ends on the way leaves the old
+        program, none, or the new one.
+        """
+        folder = Path(files.name_of(folder, "folder"))
         for name in self._files:
             if Path(name).is_absolute() or ".." in Path(name).parts:
                 raise ParamError("constants", name, "files inside of the folder")
         folder.mkdir(parents=True, exist_ok=True)
-        for name, contents in self._files.items():
+        for name in self._files:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            _write(folder / name, contents)
-        _write(folder / _NAME, self.to_json().encode())
+        constants = {str(folder / name): contents for name, contents in self._files.items()}
+        with files.held(folder, alone=True):
+            files.write_all(constants | {str(folder / _NAME): self.to_json()})
         return folder / _NAME
 
     def _called(self, functions: Mapping[str, Callable[..., Any]]) -> list[UserFunction]:
@@ -143,12 +153,6 @@ def _results(
         as_tensor(f"result {index} of {name}", value, dtype, tuple(shape))
         for index, (value, (dtype, shape)) in enumerate(results)
     ]
-
-
-def _write(path: Path, contents: bytes) -> None:
-    part = path.with_name(path.name + ".part")
-    part.write_bytes(contents)
-    part.replace(path)
 
 
 def run(

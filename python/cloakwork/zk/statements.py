@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import Any, Self
 
-from cloakwork import _core
+from cloakwork import _core, files
 from cloakwork.errors import ParamError
 from cloakwork.moduli import ORDERS
 
@@ -22,14 +21,14 @@ Source = str | PathLike[str] | dict[str, Any] | list[Any]
 _SCALAR_BYTES = 32
 
 
-def _text(source: Source) -> tuple[bytes, str]:
+def _text(source: object, what: str) -> tuple[bytes, str]:
     """JSON, and the name of where it stands."""
     if isinstance(source, dict | list):
         import json
 
         return json.dumps(source).encode(), "JSON"
-    name = fspath(source)
-    return Path(name).read_bytes(), name
+    name = files.name_of(source, what)
+    return files.read(name), name
 
 
 @dataclass(frozen=True)
@@ -51,8 +50,7 @@ class VerifyingKey:
         """
         if isinstance(source, cls):
             return source
-        assert not isinstance(source, VerifyingKey)
-        return cls(*_core.verifying_key_of(*_text(source)))
+        return cls(*_core.verifying_key_of(*_text(source, "verifying key")))
 
     @property
     def public(self) -> int:
@@ -70,7 +68,7 @@ class VerifyingKey:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write that text; the file appears whole or not at all."""
-        _core.write_text(fspath(path), self.to_json())
+        files.write(path, self.to_json())
 
     def __repr__(self) -> str:
         return f"VerifyingKey({self.curve}, public={self.public})"
@@ -90,8 +88,7 @@ class Proof:
         """Read snarkjs's JSON: a file of it, or what `json.load` gave; LoadError if it is wrong."""
         if isinstance(source, cls):
             return source
-        assert not isinstance(source, Proof)
-        return cls(*_core.proof_of(*_text(source)))
+        return cls(*_core.proof_of(*_text(source, "proof")))
 
     @property
     def parts(self) -> tuple[str, bytes, bytes, bytes]:
@@ -104,7 +101,7 @@ class Proof:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write that text; the file appears whole or not at all."""
-        _core.write_text(fspath(path), self.to_json())
+        files.write(path, self.to_json())
 
     def __repr__(self) -> str:
         return f"Proof({self.curve})"
@@ -125,7 +122,6 @@ class Public:
         """
         if isinstance(source, cls):
             return source
-        assert not isinstance(source, Public)
         if isinstance(source, list | tuple) and all(isinstance(item, int) for item in source):
             prime = ORDERS[curve]
             for index, item in enumerate(source):
@@ -134,8 +130,7 @@ class Public:
             return cls(curve, tuple(source))
         if isinstance(source, tuple):
             source = list(source)
-        assert isinstance(source, str | PathLike | dict | list)
-        text, name = _text(source)
+        text, name = _text(source, "public signals")
         return cls.of_bytes(curve, _core.public_of(text, curve, name))
 
     @classmethod
@@ -158,4 +153,17 @@ class Public:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write that text; the file appears whole or not at all."""
-        _core.write_text(fspath(path), self.to_json())
+        files.write(path, self.to_json())
+
+
+def save(
+    proof: Proof, public: Public, proof_path: str | PathLike[str], public_path: str | PathLike[str]
+) -> None:
+    """Write a proof and its public signals, as two files that belong together.
+
+    Both are on the disk before the first appears, and old public signals are removed before: if
+    the process ends on the way, files that are there are both old or both new.
+    """
+    paths = [files.name_of(path) for path in (proof_path, public_path)]
+    files.claim(paths)
+    files.write_all(dict(zip(paths, (proof.to_json(), public.to_json()), strict=True)))

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import update_wrapper
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from cloakwork import _core, ops
@@ -18,6 +18,7 @@ from cloakwork import program as recording
 from cloakwork.array_api.creation import zeros
 from cloakwork.array_api.manipulation import broadcast_to
 from cloakwork.errors import ParamError
+from cloakwork.files import name_of
 from cloakwork.runs import bytes_of
 from cloakwork.zk import draws
 from cloakwork.zk.named import KEY_BYTES, Named, run_key
@@ -87,7 +88,7 @@ class Traced(Named):
         The file appears whole or not at all.  ParamError for another name, SaveError where it
         cannot be written.
         """
-        target = fspath(path)
+        target = name_of(path)
         if not target.endswith(".cwk"):
             raise ParamError("path", target, "a name that ends in .cwk")
         self._core.save_container(target)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from cloakwork import _core
 from cloakwork.arrays import asarray
 from cloakwork.errors import DTypeError, OpError, ParamError
+from cloakwork.files import load_npy
 
 CURVES = ("bn254", "bls12_381")
 Repr = Literal["coef", "lagrange"]
@@ -113,7 +113,7 @@ def as_tensor(name: str, value: Input, dtype: str, shape: tuple[int, ...]) -> _c
     dtype is the matter.
     """
     if isinstance(value, PathLike) or (isinstance(value, str) and value.endswith(".npy")):
-        value = np.load(fspath(Path(value)), allow_pickle=False)
+        value = np.asarray(load_npy(value))
     if isinstance(value, _core.Tensor) and str(value.dtype) == dtype:
         made = value
     elif isinstance(value, np.ndarray) and _is_words(value, dtype, shape):

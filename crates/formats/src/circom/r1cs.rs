@@ -2,7 +2,7 @@
 
 use super::sections::{Kind, Section, Sections};
 use super::{Curve, Rows};
-use crate::{LoadError, source};
+use crate::{LoadError, files};
 use cloakwork_ir::Bytes;
 use std::path::Path;
 
@@ -45,7 +45,7 @@ impl R1cs {
     /// # Errors
     /// The file cannot be read, or is no such circuit.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LoadError> {
-        Self::parse(&source::open(path.as_ref())?)
+        Self::parse(&files::read(path)?)
     }
 
     /// Reads a file's contents. Takes memory in proportion to them.

@@ -2,7 +2,7 @@
 
 use super::{Curve, Rows, number, r1cs, sections::Kind, wtns, zkey};
 use crate::SaveError;
-use crate::atomic::{self, Failure};
+use crate::files::{Access, Failure, Pending, commit};
 use std::io::Write;
 use std::path::Path;
 
@@ -37,7 +37,11 @@ struct Sections(Vec<(u32, Vec<Vec<u8>>)>);
 
 impl Sections {
     fn write(&self, path: &Path, kind: &Kind, version: u32) -> Result<(), SaveError> {
-        atomic::replace(path, |out| {
+        commit(vec![self.pending(path, kind, version)?])
+    }
+
+    fn pending(&self, path: &Path, kind: &Kind, version: u32) -> Result<Pending, SaveError> {
+        Pending::new(path, Access::Shared, |out| {
             out.write_all(kind.magic.as_bytes())?;
             out.write_all(&version.to_le_bytes())?;
             out.write_all(&(self.0.len() as u32).to_le_bytes())?;
@@ -122,6 +126,14 @@ pub fn save_wtns(curve: Curve, values: &[u8], path: impl AsRef<Path>) -> Result<
 /// # Errors
 /// The file cannot be written.
 pub fn save_zkey(parts: &ZkeyParts<'_>, path: impl AsRef<Path>) -> Result<(), SaveError> {
+    commit(vec![pending_zkey(parts, path)?])
+}
+
+/// The same, to be put in its place with files that belong to it.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn pending_zkey(parts: &ZkeyParts<'_>, path: impl AsRef<Path>) -> Result<Pending, SaveError> {
     let curve = parts.curve;
     let [ic, a, b1, b2, c, h] = parts.points.map(|points| vec![points.to_vec()]);
     let header = vec![
@@ -144,7 +156,7 @@ pub fn save_zkey(parts: &ZkeyParts<'_>, path: impl AsRef<Path>) -> Result<(), Sa
         (7, b2),
         (10, contributions),
     ];
-    Sections(sections).write(path.as_ref(), &zkey::KIND, 1)
+    Sections(sections).pending(path.as_ref(), &zkey::KIND, 1)
 }
 
 /// Row by row, A before B.
@@ -162,12 +174,4 @@ fn coefficients(parts: &ZkeyParts<'_>) -> Vec<u8> {
         }
     }
     out
-}
-
-/// Writes a text, such as a proof's JSON.
-///
-/// # Errors
-/// The file cannot be written.
-pub fn save_text(text: &str, path: impl AsRef<Path>) -> Result<(), SaveError> {
-    atomic::replace(path.as_ref(), |out| Ok(out.write_all(text.as_bytes())?))
 }

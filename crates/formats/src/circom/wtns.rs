@@ -2,7 +2,7 @@
 
 use super::Curve;
 use super::sections::{Kind, Sections};
-use crate::{LoadError, source};
+use crate::{LoadError, files};
 use cloakwork_ir::Bytes;
 use std::path::Path;
 
@@ -27,7 +27,7 @@ impl Wtns {
     /// # Errors
     /// The file cannot be read, or is no such witness.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LoadError> {
-        Self::parse(&source::open(path.as_ref())?)
+        Self::parse(&files::read(path)?)
     }
 
     /// Checks a file's contents; the values share them.

@@ -2,7 +2,7 @@
 
 use super::sections::{Kind, Section, Sections};
 use super::{Curve, Rows, number};
-use crate::{LoadError, source};
+use crate::{LoadError, files};
 use cloakwork_ir::Bytes;
 use std::path::Path;
 
@@ -70,7 +70,7 @@ impl Zkey {
     /// # Errors
     /// The file cannot be read, or is no Groth16 proving key.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LoadError> {
-        Self::parse(&source::open(path.as_ref())?)
+        Self::parse(&files::read(path)?)
     }
 
     /// Reads a file's contents; points share them, coefficients are sorted by rows.

@@ -12,7 +12,7 @@
 //!     blobs               each at the next multiple of 64, contents never repeated
 //! ```
 //! Integers are little-endian; strings and lists stand behind their u32 length. The header is
-//! checked at each load. Blobs are checked only when asked ([`Container::verify_tensors`]), so that
+//! checked at each load. Blobs are checked when they are used first ([`Seal::check`]), so that
 //! loading takes time in proportion to the header alone.
 
 mod blobs;
@@ -23,7 +23,7 @@ mod write;
 
 pub use write::save_container;
 
-use crate::{LoadError, source};
+use crate::{LoadError, files};
 use cloakwork_ir::{Bytes, Program};
 use std::ops::Range;
 use std::path::Path;
@@ -50,6 +50,11 @@ struct Blob {
 /// A container that is open: its program, and what can still be checked.
 pub struct Container {
     program: Program,
+    seal: Seal,
+}
+
+/// The contents of a container's tensors, and the checksums that its header has of them.
+pub struct Seal {
     bytes: Bytes,
     blobs: Vec<Blob>,
 }
@@ -60,7 +65,7 @@ impl Container {
     /// # Errors
     /// The file cannot be read, is no container, is of another version, or is damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LoadError> {
-        Self::parse(&source::open(path.as_ref())?)
+        Self::parse(&files::read(path)?)
     }
 
     /// Reads a container in memory. Its tensors share these bytes.
@@ -77,10 +82,10 @@ impl Container {
         &self.program
     }
 
-    /// The program alone.
+    /// The program, and what its tensors can be checked by.
     #[must_use]
-    pub fn into_program(self) -> Program {
-        self.program
+    pub fn into_parts(self) -> (Program, Seal) {
+        (self.program, self.seal)
     }
 
     /// Compares all tensor bytes with the checksums of the header.
@@ -88,6 +93,16 @@ impl Container {
     /// # Errors
     /// Some tensor's bytes have changed since they were written.
     pub fn verify_tensors(&self) -> Result<(), LoadError> {
+        self.seal.check()
+    }
+}
+
+impl Seal {
+    /// Compares all tensor bytes with the checksums of the header.
+    ///
+    /// # Errors
+    /// Some tensor's bytes have changed since they were written.
+    pub fn check(&self) -> Result<(), LoadError> {
         for blob in &self.blobs {
             let bytes = self.bytes.as_slice().get(blob.range.clone()).unwrap_or(&[]);
             let hash = hash(bytes);

@@ -2,7 +2,7 @@
 
 use super::codec::Decoder;
 use super::{
-    ALIGNMENT, Blob, CHECKED_PREFIX_BYTES, Container, MAGIC, PREFIX_BYTES, VERSION, short,
+    ALIGNMENT, Blob, CHECKED_PREFIX_BYTES, Container, MAGIC, PREFIX_BYTES, Seal, VERSION, short,
 };
 use crate::LoadError;
 use crate::layout::untrusted_tensor;
@@ -36,10 +36,10 @@ pub(super) fn container(bytes: &Bytes) -> Result<Container, LoadError> {
         step(&mut from, &mut program, &texts)?;
     }
     from.end()?;
+    let bytes = bytes.clone();
     Ok(Container {
         program,
-        bytes: bytes.clone(),
-        blobs,
+        seal: Seal { bytes, blobs },
     })
 }
 

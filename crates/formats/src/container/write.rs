@@ -4,7 +4,7 @@ use super::blobs::{Blobs, contents};
 use super::codec::{Encoder, NO_DTYPE, dtype_code};
 use super::{ALIGNMENT, CHECKED_PREFIX_BYTES, MAGIC, PREFIX_BYTES, VERSION, check};
 use crate::SaveError;
-use crate::atomic::{self, Failure};
+use crate::files::{self, Failure};
 use cloakwork_ir::{Arg, Generation, HostSlot, Program, Shape, ShapeItem, Step};
 use std::io::Write;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub fn save_container(program: &Program, path: impl AsRef<Path>) -> Result<(), S
     check::references(program)?;
     let blobs = Blobs::of(program);
     let header = header(program, &blobs);
-    atomic::replace(path.as_ref(), |out| write(out, &header, &blobs))
+    files::replace(path.as_ref(), |out| write(out, &header, &blobs))
 }
 
 fn write(out: &mut impl Write, header: &[u8], blobs: &Blobs<'_>) -> Result<(), Failure> {

@@ -2,8 +2,8 @@
 //! as its encoder does.
 
 use super::pretty::Pretty;
-use crate::atomic::{self, Failure};
 use crate::base64::Encoder;
+use crate::files::{self, Failure};
 use crate::{SaveError, npy};
 use cloakwork_ir::{
     Arg, DType, HostId, HostSlot, HostTensor, Op, Program, ShapeItem, Step, Symbol,
@@ -31,7 +31,7 @@ pub fn save_heal(program: &Program, path: impl AsRef<Path>) -> Result<(), SaveEr
     if program.threads.is_some() {
         return Err(SaveError::Threads);
     }
-    atomic::replace(path.as_ref(), |out| {
+    files::replace(path.as_ref(), |out| {
         let json = Pretty::new(out);
         Writer {
             program,

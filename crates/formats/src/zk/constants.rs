@@ -125,7 +125,7 @@ fn open(file: &str, files: &Files, opened: &mut HashMap<String, Bytes>) -> Resul
                 let hint = "put the file beside the program and name it alone";
                 return Err(Finding::new("V18", "a file in the program's folder", file).hint(hint));
             }
-            crate::source::open(&path)
+            crate::files::read(&path)
                 .map_err(|e| Finding::new("V18", "a file that can be read", e.to_string()))?
         }
     };

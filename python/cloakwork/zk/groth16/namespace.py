@@ -3,5 +3,6 @@
 from cloakwork.zk.groth16.proving import Prover, prove
 from cloakwork.zk.groth16.setting import setup
 from cloakwork.zk.groth16.verifying import verify
+from cloakwork.zk.statements import save
 
-__all__ = ["Prover", "prove", "setup", "verify"]
+__all__ = ["Prover", "prove", "save", "setup", "verify"]

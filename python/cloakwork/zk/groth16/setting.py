@@ -8,10 +8,10 @@ measurements, and where prover and verifier are one; for anything else run a cer
 from __future__ import annotations
 
 from dataclasses import dataclass
-from os import PathLike, fspath
+from os import PathLike
 
 import cloakwork as cw
-from cloakwork import _core, ops
+from cloakwork import _core, files, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import ParamError
 from cloakwork.moduli import ORDERS
@@ -22,9 +22,11 @@ from cloakwork.zk.groth16.algebra import (
     from_words,
     in_scalars,
     joined,
+    point_bytes,
     product,
     scalars,
 )
+from cloakwork.zk.statements import VerifyingKey
 
 _Path = str | PathLike[str]
 
@@ -76,7 +78,11 @@ def _piece(curve: str) -> Tensor:
 
 
 def setup(
-    r1cs: _Path | Circuit, zkey: _Path, *, secrets: tuple[int, int, int, int] | None = None
+    r1cs: _Path | Circuit,
+    zkey: _Path,
+    *,
+    vkey: _Path | None = None,
+    secrets: tuple[int, int, int, int] | None = None,
 ) -> ProvingKey:
     """Make a proving key for a circuit, write it to `zkey`, and give it.
 
@@ -84,11 +90,13 @@ def setup(
     system and are overwritten, but whoever runs this could have kept them, and could then prove
     what is false: see the module's words.
 
+    vkey        where its verifying key goes; a key of another setup is never left beside it
     secrets     the four, for tests alone
 
     snarkjs proves and verifies with the key; `snarkjs zkey verify` wants the powers of tau of a
     ceremony, which there are none of.  Raises LoadError for a damaged circuit.
     """
+    files.claim([zkey, vkey], [] if isinstance(r1cs, Circuit) else [r1cs])
     circuit = r1cs if isinstance(r1cs, Circuit) else read_r1cs(r1cs)
     # H wants a domain twice as large.
     if circuit.domain.bit_length() > named(circuit.curve).fr.two_adicity:
@@ -100,13 +108,13 @@ def setup(
             raise ParamError("secrets", "one that is 0", "four that are not, modulo the order")
         drawn = _Secrets(*(scalars(circuit.curve, [value]) for value in secrets))
     try:
-        _write(circuit, drawn, zkey)
+        _write(circuit, drawn, zkey, vkey)
     finally:
         drawn.zeroize()
     return read_zkey(zkey)
 
 
-def _write(circuit: Circuit, secrets: _Secrets, path: _Path) -> None:
+def _write(circuit: Circuit, secrets: _Secrets, zkey: _Path, vkey: _Path | None) -> None:
     curve, first_private = circuit.curve, circuit.public + 1
     left, right = _left_rows(circuit), _padded(in_scalars(curve, circuit.b), circuit.domain)
     output = _padded(in_scalars(curve, circuit.c), circuit.domain)
@@ -144,7 +152,10 @@ def _write(circuit: Circuit, secrets: _Secrets, path: _Path) -> None:
     factor = scalars(curve, [MONTGOMERY_R])
     matrices = [[m.starts, m.columns, m.values * factor] for m in (left, right)]
     counts = (circuit.wires, circuit.public, circuit.domain)
-    _core.write_zkey(fspath(path), curve, counts, points, matrices)
+    # alpha1, beta2, gamma2, delta2 and IC.
+    key = VerifyingKey(curve, *(point_bytes(points[index]) for index in (0, 2, 3, 5, 6)))
+    beside = [] if vkey is None else [(files.name_of(vkey), key.to_json())]
+    _core.write_zkey(files.name_of(zkey), curve, counts, points, matrices, beside)
 
 
 def _lagrange(circuit: Circuit, tau: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,185 @@
+//! Files appear whole or not at all, and files that belong together never appear with others.
+
+use super::claim::{Target, folder_of};
+use super::temporary::Temporary;
+use crate::SaveError;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::Path;
+
+/// Who may read a file that is written. The process's umask, and the mode of a file that is
+/// replaced, take from this and never add.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Everybody whom the umask allows: 0666.
+    Shared,
+    /// The owner alone: 0600.
+    Private,
+}
+
+/// Why the body of a file could not be produced.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The system refused a write.
+    Io(io::Error),
+    /// The program cannot be said in this form, or the file must not be written.
+    Save(SaveError),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<SaveError> for Failure {
+    fn from(error: SaveError) -> Self {
+        Self::Save(error)
+    }
+}
+
+impl Failure {
+    fn of(self, path: &Path) -> SaveError {
+        match self {
+            Self::Io(source) => SaveError::Write {
+                path: path.to_owned(),
+                source,
+            },
+            Self::Save(error) => error,
+        }
+    }
+}
+
+/// A file that is written and on disk, and not yet in its place.
+pub struct Pending {
+    target: Target,
+    temporary: Temporary,
+}
+
+impl Pending {
+    /// Writes a file beside its place, through `body`.
+    pub(crate) fn new(
+        path: &Path,
+        access: Access,
+        body: impl FnOnce(&mut BufWriter<&File>) -> Result<(), Failure>,
+    ) -> Result<Self, SaveError> {
+        Self::written(path, access, body).map_err(|failure| failure.of(path))
+    }
+
+    fn written(
+        path: &Path,
+        access: Access,
+        body: impl FnOnce(&mut BufWriter<&File>) -> Result<(), Failure>,
+    ) -> Result<Self, Failure> {
+        let target = Target::of(path)?;
+        let most = match access {
+            Access::Shared => 0o666,
+            Access::Private => 0o600,
+        };
+        let temporary = Temporary::new(&target.folder, most & target.mode.unwrap_or(0o777))?;
+        let mut writer = BufWriter::with_capacity(1 << 20, &temporary.file);
+        body(&mut writer)?;
+        writer
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?;
+        temporary.file.sync_all()?;
+        Ok(Self { target, temporary })
+    }
+
+    /// Writes a file beside its place, of these pieces one after the other.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn of_bytes(path: &Path, access: Access, pieces: &[&[u8]]) -> Result<Self, SaveError> {
+        Self::new(path, access, |out| {
+            for piece in pieces {
+                out.write_all(piece)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn put(self) -> Result<(), SaveError> {
+        let path = self.target.path;
+        let done = self.temporary.put(&path);
+        let done = done.and_then(|()| sync_folder(&self.target.folder));
+        done.map_err(|source| SaveError::Write { path, source })
+    }
+}
+
+/// Puts files in their places, one after the other. Of those that were there before, all but the
+/// first are removed before: whenever the process ends, what is there is old, or new, and never
+/// some of each.
+///
+/// # Errors
+/// One of them cannot be put there.
+pub fn commit(files: Vec<Pending>) -> Result<(), SaveError> {
+    for file in &files {
+        // What was there when the work began may be something else by now.
+        Target::of(&file.target.path)?;
+    }
+    for file in files.iter().skip(1) {
+        remove(&file.target.path)?;
+    }
+    files.into_iter().try_for_each(Pending::put)
+}
+
+fn remove(path: &Path) -> Result<(), SaveError> {
+    match fs::remove_file(path) {
+        Ok(()) => sync_folder(&folder_of(path)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+    .map_err(|source| SaveError::Write {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// A new name lasts when its folder is on disk. File systems that cannot say so are let be.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::InvalidInput | ErrorKind::Unsupported | ErrorKind::PermissionDenied
+            ) =>
+        {
+            Ok(())
+        }
+        done => done,
+    }
+}
+
+/// Writes a file through `body`; what is there changes only once all of it is on disk.
+pub(crate) fn replace(
+    path: &Path,
+    body: impl FnOnce(&mut BufWriter<&File>) -> Result<(), Failure>,
+) -> Result<(), SaveError> {
+    commit(vec![Pending::new(path, Access::Shared, body)?])
+}
+
+/// Writes a file of which only the system may refuse something.
+///
+/// # Errors
+/// It cannot be written.
+pub fn save_with(
+    path: impl AsRef<Path>,
+    access: Access,
+    body: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> Result<(), SaveError> {
+    let pending = Pending::new(path.as_ref(), access, |out| Ok(body(out)?))?;
+    commit(vec![pending])
+}
+
+/// Writes a file of these pieces.
+///
+/// # Errors
+/// It cannot be written.
+pub fn save_bytes(
+    path: impl AsRef<Path>,
+    access: Access,
+    pieces: &[&[u8]],
+) -> Result<(), SaveError> {
+    commit(vec![Pending::of_bytes(path.as_ref(), access, pieces)?])
+}

@@ -1,0 +1,206 @@
+//! Files for Python: read, written, claimed and locked by `cloakwork_formats::files` alone.
+
+use crate::errors;
+use crate::guard::unlocked;
+use crate::program::own;
+use crate::tensor::{Inner, Tensor};
+use cloakwork_formats::files::{self, Access, FolderLock, Pending};
+use cloakwork_formats::{LoadError, encode_npy, parse_npy};
+use cloakwork_ir::{Bytes, DType, HostTensor, Shape, View};
+use cloakwork_run::eager;
+use pyo3::prelude::*;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::PyBytes;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// More is not copied into memory of Python's.
+const MOST_COPIED_BYTES: usize = 1 << 30;
+
+/// Calls work that may wait for others, and hears Ctrl-C meanwhile.
+fn waiting<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&mut dyn FnMut() -> bool) -> T + Send,
+) -> PyResult<T> {
+    let mut stopped = None;
+    let done = unlocked(py, || {
+        work(&mut || {
+            stopped = Python::attach(|py| py.check_signals()).err();
+            stopped.is_none()
+        })
+    })?;
+    stopped.map_or(Ok(done), Err)
+}
+
+/// What a file holds.
+pub fn contents(py: Python<'_>, path: &Path) -> PyResult<Bytes> {
+    waiting(py, |keep_going| files::read_while(path, keep_going))?
+        .map_err(|error| errors::load(error, path))
+}
+
+/// A tensor over bytes that stay where they are and that nobody writes.
+fn lent(host: HostTensor) -> Tensor {
+    let (dtype, view, bytes) = (host.dtype(), host.view().clone(), host.bytes().clone());
+    let slice = bytes.as_slice();
+    let memory = (slice.as_ptr().cast_mut(), slice.len(), true);
+    // SAFETY: the bytes stay where they are as long as their owner; a host tensor's view stays
+    // inside them, they are aligned for its elements where a reader made it, and are read-only.
+    let tensor = unsafe { eager::Tensor::from_foreign(dtype, view, memory, Box::new(bytes)) };
+    Inner::Real(tensor).into()
+}
+
+/// A piece of a file.
+#[derive(FromPyObject)]
+enum Piece {
+    Bytes(PyBackedBytes),
+    Text(PyBackedStr),
+}
+
+impl Piece {
+    fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Text(text) => text.as_bytes(),
+        }
+    }
+}
+
+/// Write files, each of its pieces one after the other, that appear together; `private`: for their
+/// owner alone.
+#[pyfunction]
+#[pyo3(signature = (files, private=false))]
+fn write_files(py: Python<'_>, files: Vec<(PathBuf, Vec<Piece>)>, private: bool) -> PyResult<()> {
+    let access = if private {
+        Access::Private
+    } else {
+        Access::Shared
+    };
+    let written = unlocked(py, || {
+        let mut pending = Vec::with_capacity(files.len());
+        for (path, pieces) in &files {
+            let pieces: Vec<&[u8]> = pieces.iter().map(Piece::as_slice).collect();
+            pending.push(Pending::of_bytes(path, access, &pieces)?);
+        }
+        files::commit(pending)
+    })?;
+    let first = files.first().map_or(Path::new(""), |(path, _)| path);
+    written.map_err(|error| errors::save(error, first))
+}
+
+/// Refuse outputs that must not be written: before any work.
+#[pyfunction]
+fn claim_files(py: Python<'_>, outputs: Vec<PathBuf>, inputs: Vec<PathBuf>) -> PyResult<()> {
+    let claimed = unlocked(py, || files::claim(&outputs, &inputs))?;
+    claimed.map_err(|error| errors::save(error, Path::new("")))
+}
+
+/// A file's bytes, in memory of Python's.
+#[pyfunction]
+fn read_file(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyBytes>> {
+    let bytes = contents(py, &path)?;
+    let watch = files::Watch::start();
+    let slice = bytes.as_slice();
+    if slice.len() > MOST_COPIED_BYTES {
+        let error = LoadError::Source {
+            expected: format!("at most {} MiB", MOST_COPIED_BYTES >> 20).into(),
+            got: format!("{} bytes", slice.len()).into(),
+            hint: "it is no file of this kind".into(),
+        };
+        return Err(errors::load(error, &path));
+    }
+    let copied = PyBytes::new(py, slice);
+    watch.end().map_err(|error| errors::load(error, &path))?;
+    Ok(copied)
+}
+
+/// A file's bytes where they are: mapped if the file is large. `check_files` says whether what was
+/// read of them was there.
+#[pyfunction]
+fn map_file(py: Python<'_>, path: PathBuf) -> PyResult<Tensor> {
+    let bytes = contents(py, &path)?;
+    let size = bytes.as_slice().len() as u64;
+    let shape = Shape::new(&[size]).map_err(|error| errors::shape(&error))?;
+    let host = HostTensor::new(DType::U8, View::contiguous(shape), bytes);
+    host.map(lent)
+        .map_err(|error| errors::internal(error.to_string()))
+}
+
+/// An error if some of a mapped file was gone when it was read.
+#[pyfunction]
+fn check_files(py: Python<'_>) -> PyResult<()> {
+    unlocked(py, || ())
+}
+
+/// A tensor over a `.npy` file.
+#[pyfunction]
+fn load_npy(py: Python<'_>, path: PathBuf) -> PyResult<Tensor> {
+    let bytes = contents(py, &path)?;
+    tensor_of(py, &bytes, &path)
+}
+
+/// A tensor of the contents of a `.npy` file, which `name` stands for in errors.
+#[pyfunction]
+fn npy_of(py: Python<'_>, contents: &[u8], name: PathBuf) -> PyResult<Tensor> {
+    tensor_of(py, &contents.to_vec().into(), &name)
+}
+
+fn tensor_of(py: Python<'_>, bytes: &Bytes, path: &Path) -> PyResult<Tensor> {
+    let parsed = unlocked(py, || parse_npy(bytes))?;
+    let parsed = parsed.map_err(|source| LoadError::Tensor {
+        path: path.to_owned(),
+        source,
+    });
+    parsed.map(lent).map_err(|error| errors::load(error, path))
+}
+
+/// The contents of a `.npy` file of a tensor.
+#[pyfunction]
+fn npy_bytes<'py>(py: Python<'py>, tensor: &Bound<'py, Tensor>) -> PyResult<Bound<'py, PyBytes>> {
+    let inner = tensor.get().inner();
+    if inner.is_secret() {
+        return Err(errors::secret("a secret tensor is not written to a file"));
+    }
+    let host = own(inner)?;
+    let bytes = unlocked(py, || encode_npy(&host))?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
+/// A folder held while its files are written, or read, as one.
+#[pyclass(frozen, name = "FolderLock", module = "cloakwork._core")]
+struct Lock(Mutex<Option<FolderLock>>);
+
+#[pymethods]
+impl Lock {
+    #[new]
+    fn new(py: Python<'_>, folder: PathBuf, exclusive: bool) -> PyResult<Self> {
+        let taken = waiting(py, |keep_going| {
+            FolderLock::take(&folder, exclusive, keep_going)
+        })?;
+        let lock = taken.map_err(|error| errors::system(&error, &folder))?;
+        Ok(Self(Mutex::new(Some(lock))))
+    }
+
+    const fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, _error: &Bound<'_, pyo3::types::PyTuple>) {
+        if let Ok(mut held) = self.0.lock() {
+            *held = None;
+        }
+    }
+}
+
+/// Adds all of these to the module.
+pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Lock>()?;
+    module.add_function(wrap_pyfunction!(check_files, module)?)?;
+    module.add_function(wrap_pyfunction!(claim_files, module)?)?;
+    module.add_function(wrap_pyfunction!(load_npy, module)?)?;
+    module.add_function(wrap_pyfunction!(map_file, module)?)?;
+    module.add_function(wrap_pyfunction!(npy_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(npy_of, module)?)?;
+    module.add_function(wrap_pyfunction!(read_file, module)?)?;
+    module.add_function(wrap_pyfunction!(write_files, module)?)
+}

@@ -1,0 +1,83 @@
+"""Standard output and error that somebody may have left, or that take no more."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+from cloakwork.cli.words import REFUSED, say
+
+# What a stream may raise that the command is not to be stopped by.
+_Failures = type[OSError] | tuple[type[OSError], ...]
+
+
+class _Stream:
+    """A stream whose reader may leave: the command goes on, to the exit status that it has."""
+
+    def __init__(self, stream: TextIO, ignored: _Failures) -> None:
+        self._stream, self._ignored = stream, ignored
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except self._ignored:
+            _discard(self._stream)
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except self._ignored:
+            _discard(self._stream)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _discard(stream: TextIO) -> None:
+    """Lets go of what a stream holds, so that the interpreter's end does not fail on it too."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)
+
+
+def delivered(command: Callable[[], int]) -> int:
+    """Run a command to its exit status; REFUSED where its output cannot be written.
+
+    A reader that has left, as `head` does, changes no status.
+    """
+    before = sys.stdout, sys.stderr
+    # Of what goes to standard error nobody can be told that it cannot.
+    if sys.stdout is not None:
+        sys.stdout = cast("TextIO", _Stream(sys.stdout, BrokenPipeError))
+    if sys.stderr is not None:
+        sys.stderr = cast("TextIO", _Stream(sys.stderr, OSError))
+    try:
+        status = _status(command)
+        try:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except OSError as error:
+            if status != REFUSED:
+                say(f"cloakwork: output: {error.strerror}")
+            _discard(before[0])
+            status = REFUSED
+        return status
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def _status(command: Callable[[], int]) -> int:
+    try:
+        return command()
+    except SystemExit as ending:
+        return ending.code if isinstance(ending.code, int) else int(ending.code is not None)
+    except OSError as error:
+        # Of help and versions, which no command prints.
+        say(f"cloakwork: output: {error.strerror}")
+        return REFUSED
