@@ -47,6 +47,11 @@ def is_point(dtype: DType) -> bool:
     return dtype.name in _COORDINATES
 
 
+def scalar_field(points: DType) -> DType:
+    """The field of the scalars that points of this dtype are multiplied by."""
+    return _core.dtype(_SCALARS[points.name])
+
+
 def words_of(dtype: DType) -> int:
     """Words of 64 bits that an element's canonical numbers take."""
     return max(dtype.itemsize // 8, 1)

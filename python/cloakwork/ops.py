@@ -27,6 +27,7 @@ __all__ = [
     "argmax",
     "argmin",
     "argsort",
+    "as_repr",
     "asin",
     "asinh",
     "astype",
@@ -203,6 +204,7 @@ _arange = Op("arange")
 _argmax = Op("argmax")
 _argmin = Op("argmin")
 _argsort = Op("argsort")
+_as_repr = Op("as_repr")
 _asin = Op("asin")
 _asinh = Op("asinh")
 _astype = Op("astype")
@@ -635,6 +637,27 @@ def argsort(a: Tensor, axis: int, *, descending: bool = False, out: Tensor | Non
     Tensor([1, 3, 2, 0], dtype=i64)
     """
     return _argsort(a, axis, descending, out)
+
+
+def as_repr(a: Tensor, repr: int) -> Tensor:
+    r"""A view of `a`, all of it, that is taken as coefficients or as values from here on: what the
+    verifier calls mixing the two is so by the word of whoever wrote it. No element changes;
+    `field_ntt` is what transforms.
+
+    Parameters
+    ----------
+    a
+        Any tensor.
+    repr
+        0: neither, 1: coefficients, 2: values.
+
+    Examples
+    --------
+    >>> a = cw.asarray([1, 2], dtype="bn254.fr")
+    >>> cw.ops.as_repr(a, 1).tolist()
+    [1, 2]
+    """
+    return _as_repr(a, repr)
 
 
 def asin(a: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -23,8 +23,9 @@ class Finding:
     names      the tensors it is about
     operand    the parameter it is about, or empty
     message    all of it as one sentence
-    rule       the broken rule of the instruction set, "V01" to "V20", in a program of threads
+    rule       the broken rule of the instruction set, "V01" to "V21", in a program of threads
     label      the instruction, as the program names it, in a program of threads
+    written    where that instruction was written, a file and a line, where the program says it
     """
 
     severity: Literal["error", "warning"]
@@ -40,6 +41,7 @@ class Finding:
     message: str
     rule: str | None = None
     label: str | None = None
+    written: str | None = None
 
     def __str__(self) -> str:
         code = f"{self.rule} {self.code}" if self.rule not in {None, self.code} else self.code

@@ -185,7 +185,7 @@ def test_results_may_be_operands_and_are_two_registers() -> None:
     b.ret(x)
     assert b.build().run({"x": [1, 2, 3, 4]})["x"].tolist() == [4, 3, 2, 1]
     b.call("two", out=[x, x], args=[x])
-    with pytest.raises(ProgramError, match=r"V07.*results apart"):
+    with pytest.raises(ProgramError, match=r"V09.*\"x\" twice"):
         b.build()
 
 

@@ -113,7 +113,7 @@ def test_transcripts_that_are_none_are_refused() -> None:
     with pytest.raises(OpError, match="16 \\+ 2 capacity"):
         cw.ops.absorb(cw.zeros(15, dtype="u8"), a)
     full = cw.ops.transcript_new(32)
-    with pytest.raises(OpIndexError, match="larger capacity"):
+    with pytest.raises(OpError, match="larger capacity"):
         cw.ops.absorb(full, a)
     lying = cw.asarray([255] * 80, dtype="u8")
     for call in (
@@ -122,8 +122,25 @@ def test_transcripts_that_are_none_are_refused() -> None:
         lambda: cw.ops.challenge(lying, 0, "bn254.fr"),
         lambda: cw.ops.transcript_finish(lying, 3),
     ):
-        with pytest.raises(OpIndexError):
+        with pytest.raises(OpError):
             call()
+
+
+def test_only_what_a_transcript_is_about_is_absorbed() -> None:
+    """A number is taken as it is or not at all, and nothing of another curve."""
+    transcript = zk.Transcript("bn254.fr")
+    for value in (-1, R, R + 5, 2**300):
+        for take in (transcript.absorb, transcript.write):
+            with pytest.raises(ParamError, match=rf"an integer from 0 to {R - 1}"):
+                take(value)
+    generator = zk.curve("bls12_381").g1_generator
+    for stranger in (cw.asarray([1], dtype="bls12_381.fr"), generator):
+        with pytest.raises(DTypeError, match=r"elements of bn254\.fr, or points of its curve"):
+            transcript.absorb(stranger)
+    before = transcript.state.tolist()
+    transcript.absorb(R - 1)
+    transcript.absorb(zk.curve("bn254").g1_generator)
+    assert transcript.state.tolist() != before
 
 
 def drawn(key: bytes, domain: int, count: int, p: int) -> list[int]:

@@ -280,5 +280,5 @@ def test_a_program_says_which_rows_are_usable() -> None:
     out = b.allocate(zk.tensor("bn254.fr", 8))
     b.call("permute_expression", out=[out, out], args=[a, a], usable=8)
     b.ret(out)
-    with pytest.raises(ProgramError, match="two results apart"):
+    with pytest.raises(ProgramError, match="results that share no bytes"):
         b.build()

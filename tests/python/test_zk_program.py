@@ -309,7 +309,7 @@ def test_blinding_writes_its_range_alone_and_depends_on_the_seed() -> None:
 @with_fields
 def test_scalars_have_two_meanings() -> None:
     b = zk.ProgramBuilder()
-    p = b.input("p", zk.poly(4, "coef"))
+    p = b.input("p", zk.poly(4))
     s = b.constant("s", zk.scalar(), [7])
     for func in ("add", "sub"):
         for at in ("all", "constant_term"):

@@ -244,7 +244,7 @@ def test_a_function_is_recorded_once_whoever_calls_it() -> None:
 
 def test_what_provers_use_is_recorded_too() -> None:
     @zk.program
-    def several_ops(a: zk.Coef[4], s: zk.Scalar) -> list[cw.Tensor]:
+    def several_ops(a: zk.Lagrange[4], s: zk.Scalar) -> list[cw.Tensor]:
         inverses = ops.batch_invert(a)
         shifted = ops.distribute_powers(a, ops.powers(s, 4))
         return [inverses, shifted, zk.poseidon(a), ops.field_pow(a, cw.asarray(3))]
@@ -277,7 +277,7 @@ def test_program_functions_are_parts_of_others() -> None:
 
 def test_a_call_in_a_batch_runs_what_it_needs_and_one_in_a_trace_is_refused() -> None:
     @zk.program
-    def square(a: zk.Coef[2]) -> cw.Tensor:
+    def square(a: zk.Lagrange[2]) -> cw.Tensor:
         return a * a
 
     a = cw.asarray([1, 2], dtype="bn254.fr")
@@ -304,7 +304,11 @@ def test_a_scalar_is_added_to_every_element_or_to_the_constant_term() -> None:
     @zk.program
     def both(a: zk.Coef[3], s: zk.Scalar) -> tuple[cw.Tensor, ...]:
         rows = cw.stack([a, a])
-        return a + s, zk.add_constant(a, s), zk.add_constant(rows, cw.stack([s, -s]))
+        return (
+            zk.as_elements(a) + s,
+            zk.add_constant(a, s),
+            zk.add_constant(rows, cw.stack([s, -s])),
+        )
 
     for run in (both, both.eager):
         assert [t.tolist() for t in run([1, 2, 3], 5)] == [

@@ -9,6 +9,7 @@ mod device;
 mod dtype;
 mod overlap;
 mod program;
+mod repr;
 mod shape;
 mod shown;
 mod tensor;
@@ -22,6 +23,7 @@ pub use dtype::{ALL_DTYPES, DType, FIELD_DTYPES, MAX_ELEMENT_BYTES, NUMBER_DTYPE
 pub use program::{
     Arg, Generation, HostId, HostSlot, Interner, Op, Program, ShapeItem, Step, Symbol, Text,
 };
+pub use repr::Repr;
 pub use shape::{MAX_ELEMENTS, MAX_RANK, Shape, ShapeError, Type};
 pub use shown::{printable, shortened};
 pub use tensor::{Bytes, HostTensor, TensorBoundsError, components, read_word, write_word};

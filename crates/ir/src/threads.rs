@@ -4,7 +4,7 @@
 //! thread first. Names stand for registers: a register is defined once in a lifetime, and whoever
 //! allocated must free.
 
-use crate::{Symbol, Text};
+use crate::{Repr, Symbol, Text};
 use std::ops::Range;
 
 /// A step that only programs of several threads have.
@@ -39,6 +39,9 @@ pub enum Threaded {
     Forget(Symbol),
     /// What this register holds from here on is unknown: the entry that defines it cannot be read.
     Unknown(Symbol),
+    /// What is done to this register and its memory here is unknown: the entry that names it cannot
+    /// be read.
+    Doubt(Symbol),
 }
 
 impl Threaded {
@@ -53,6 +56,7 @@ impl Threaded {
             Self::Move { .. } => "move",
             Self::Forget(_) => "forget",
             Self::Unknown(_) => "unknown",
+            Self::Doubt(_) => "doubt",
         }
     }
 }
@@ -102,8 +106,14 @@ pub struct Note {
     pub device: Option<Text>,
     /// Where the program itself puts what it allocates.
     pub place: Option<Place>,
+    /// What the polynomial is that it makes, or must be that it takes or hands out.
+    pub repr: Option<Repr>,
     /// The instruction that it comes from, as messages name it.
     pub label: Option<Text>,
+    /// What that instruction does, as its program says it; none where steps are the program.
+    pub op: Option<Text>,
+    /// Where the instruction was written: a file and a line.
+    pub written: Option<Text>,
 }
 
 /// What is said of each step; of those behind the last that has a note, nothing.
@@ -147,6 +157,9 @@ pub struct Threads {
     pub budgets: Vec<(Text, u64)>,
     /// Inputs whose memory the program may write and must free.
     pub consumed: Vec<String>,
+    /// Whether some entry about threads, events or streams could not be read, so that nobody knows
+    /// what happens before what.
+    pub unsure: bool,
 }
 
 impl Threads {

@@ -38,8 +38,8 @@ pub enum ContentCheck {
     NoZeroElement {
         /// The elements.
         operand: &'static str,
-        /// The demand is made only where this flag is set.
-        flag: &'static str,
+        /// The demand is made only where this flag, if there is one, is set.
+        flag: Option<&'static str>,
     },
     /// Elements of a field of which no two are equal.
     Distinct(&'static str),
@@ -113,6 +113,25 @@ impl ContentCheck {
         }
     }
 
+    /// Whether the demand is on the lengths of a transcript's parts.
+    #[must_use]
+    pub const fn is_about_transcripts(&self) -> bool {
+        matches!(self, Self::TranscriptRoom { .. } | Self::ProofLength { .. })
+    }
+
+    /// Bytes that the call adds to the log and to the proof of its transcript, if it has one.
+    ///
+    /// # Errors
+    /// The call's operands are not what the op takes.
+    pub fn appended(&self, args: &Args) -> Result<Option<[u64; 2]>, OpError> {
+        match self {
+            Self::TranscriptRoom { appends, .. } => {
+                Ok(Some([appends.bytes(args)?, appends.proof_bytes(args)?]))
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Whether kernels go by the operand's elements to places in memory. What was checked must then
     /// be what they read, even if a thread of the caller's writes the tensor meanwhile.
     #[must_use]
@@ -149,7 +168,9 @@ impl ContentCheck {
                     .last()
                     .map_or(1, |&size| size as i64),
             )),
-            Self::NoZeroElement { flag, .. } if !args.flag(flag)? => Ok(None),
+            Self::NoZeroElement {
+                flag: Some(flag), ..
+            } if !args.flag(flag)? => Ok(None),
             Self::NoZeroElement { operand, .. } | Self::Distinct(operand) => {
                 Ok(Some(args.tensor(operand)?.dtype.components() as i64))
             }

@@ -28,11 +28,15 @@ pub enum Code {
     Element,
     /// A result that overlaps an operand, or itself.
     Aliasing,
+    /// Coefficients where values are due, or values where coefficients are.
+    Repr,
+    /// A transcript without room, or whose proof has another length.
+    Transcript,
 }
 
 impl Code {
     /// All codes.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::ArgumentCount,
         Self::ArgumentType,
         Self::Dtype,
@@ -44,6 +48,8 @@ impl Code {
         Self::Permutation,
         Self::Element,
         Self::Aliasing,
+        Self::Repr,
+        Self::Transcript,
     ];
 
     /// The code as users see it.
@@ -61,6 +67,8 @@ impl Code {
             Self::Permutation => "permutation",
             Self::Element => "element",
             Self::Aliasing => "aliasing",
+            Self::Repr => "repr",
+            Self::Transcript => "transcript",
         }
     }
 }

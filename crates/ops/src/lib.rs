@@ -28,6 +28,7 @@ mod poly;
 mod promotion;
 mod reduction;
 mod reference;
+mod repr;
 mod rlwe;
 mod rns;
 mod rules;
@@ -39,6 +40,7 @@ pub use creation::call_function::FUNCTION;
 pub use elementwise::Elementwise;
 pub use error::{Code, OpError};
 pub use expansion::{Expansion, Named, Part};
+pub use hash::transcript::head_words as transcript_head;
 pub use launch::{Extents, Launch, LaunchInput, LaunchOperand, Source};
 pub use list::{ALL, FormError, find, find_form};
 pub use op::{
@@ -46,3 +48,4 @@ pub use op::{
     Origin, OutRule, Param, ParamKind, ReferenceFn, Viewed,
 };
 pub use promotion::{NoCommonType, promote};
+pub use repr::{ReprOf, ReprRule};

@@ -23,6 +23,7 @@ pub static ALL: &[&OpDef] = &[
     &reduction::extremes::ARGMAX,
     &reduction::extremes::ARGMIN,
     &sorting::order::ARGSORT,
+    &poly::as_repr::DEF,
     &elementwise::functions::ASIN,
     &elementwise::functions::ASINH,
     &elementwise::convert::ASTYPE,

@@ -1,7 +1,7 @@
 //! What a declaration consists of. Every part that treats ops alike loops over these fields.
 
 use crate::elementwise::Elementwise;
-use crate::{Args, ContentCheck, Expansion, Launch, OpError};
+use crate::{Args, ContentCheck, Expansion, Launch, OpError, ReprRule};
 use cloakwork_ir::{DType, Generation, MAX_RANK, Type, View};
 use smallvec::SmallVec;
 
@@ -377,7 +377,7 @@ pub enum Body {
     Expand(ExpandBody),
 }
 
-/// Algebraic laws that property tests hold an op to.
+/// Laws: the algebraic ones, which property tests hold an op to, and what the verifier goes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
     /// `op(a, b) = op(b, a)`.
@@ -388,6 +388,25 @@ pub enum Law {
     Linear,
     /// This op undoes the named one.
     InverseOf(&'static str),
+    /// What it makes of polynomials in one form or the other.
+    Reprs(ReprRule),
+    /// All elements of the result are this integer parameter, or 0.
+    Fills(Option<&'static str>),
+    /// Elements follow from a key and a domain: two calls that share both give the same ones.
+    Draws {
+        /// The key.
+        key: &'static str,
+        /// The domain.
+        domain: &'static str,
+    },
+}
+
+impl Law {
+    /// Whether it is an identity between results.
+    #[must_use]
+    pub const fn is_algebraic(self) -> bool {
+        !matches!(self, Self::Reprs(_) | Self::Fills(_) | Self::Draws { .. })
+    }
 }
 
 /// The declaration of one op.

@@ -36,7 +36,10 @@ fn a_transcript_takes_what_it_has_room_for() {
     assert!(absorb(7, 7).infer().is_ok());
     for (absorbed, proven) in [(8, 0), (0, 8), (u64::MAX, 0)] {
         let error = refused(&absorb(absorbed, proven));
-        assert_eq!((error.code, error.operand), (Code::Range, "transcript"));
+        assert_eq!(
+            (error.code, error.operand),
+            (Code::Transcript, "transcript")
+        );
         assert!(error.hint.contains("larger capacity"), "{error}");
     }
     assert!(on("transcript_squeeze", 40, (39, 0)).infer().is_ok());

@@ -196,6 +196,7 @@ pub fn findings<'py>(py: Python<'py>, findings: &[Finding]) -> PyResult<Vec<Boun
         let later = PyDict::new(py);
         later.set_item("rule", finding.rule())?;
         later.set_item("label", finding.label.as_deref())?;
+        later.set_item("written", finding.written.as_deref())?;
         let first = (
             finding.severity.to_string(),
             finding.code,

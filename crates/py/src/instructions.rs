@@ -146,23 +146,20 @@ impl Instructions {
 
 /// A finding of the front door as one of the verifier's.
 fn finding(found: &cloakwork_formats::zk::Finding) -> Finding {
-    let at = |text: &str, place: &str| match (text.is_empty(), place.is_empty()) {
-        (false, false) => format!("{text}; written at {place}"),
-        (true, false) => format!("written at {place}"),
-        _ => text.to_owned(),
-    };
     Finding {
         severity: Severity::Error,
         code: found.code,
         step: found.step,
         label: Some(found.label.clone()),
+        written: Some(found.src_loc.clone()).filter(|place| !place.is_empty()),
+        registers: true,
         segment: None,
         op: found.op.clone(),
         names: Vec::new(),
         operand: found.field.clone(),
         expected: found.expected.clone(),
         got: found.got.clone(),
-        hint: at(&found.hint, &found.src_loc),
+        hint: found.hint.clone(),
     }
 }
 

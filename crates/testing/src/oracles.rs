@@ -128,7 +128,9 @@ fn threaded_words(program: &Program, step: Threaded) -> Vec<String> {
             words.extend(stream.map(text));
         }
         Threaded::Move { from, to } => words.extend([symbol(from), symbol(to)]),
-        Threaded::Forget(name) | Threaded::Unknown(name) => words.push(symbol(name)),
+        Threaded::Forget(name) | Threaded::Unknown(name) | Threaded::Doubt(name) => {
+            words.push(symbol(name))
+        }
     }
     words
 }

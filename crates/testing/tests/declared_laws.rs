@@ -57,12 +57,14 @@ fn holds(law: Law, def: &'static OpDef, isa: Isa, [a, b, c]: [&[i64]; 3]) -> boo
         Law::Involution => apply(&apply(a)) == a,
         Law::Linear => apply(&sum(a, b)) == sum(&apply(a), &apply(b)),
         Law::InverseOf(other) => apply(&run(find(other).unwrap(), isa, a, c)) == a,
+        Law::Reprs(_) | Law::Fills(_) | Law::Draws { .. } => unreachable!("not algebraic"),
     }
 }
 
 fn claims() -> impl Iterator<Item = (&'static OpDef, Law)> {
     ALL.iter()
         .flat_map(|def| def.laws.iter().map(move |law| (*def, *law)))
+        .filter(|(_, law)| law.is_algebraic())
 }
 
 fn residues(source: &mut Source) -> Vec<i64> {

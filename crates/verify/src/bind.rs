@@ -133,6 +133,17 @@ impl Checker<'_> {
         let issue = match self.names.get(symbol) {
             Name::Live { value, .. } => return Some(value),
             Name::Poisoned => return None,
+            Name::Unbound if self.definition_of(symbol).is_some() => {
+                let made = self.definition_of(symbol).unwrap_or_default();
+                self.names.set(symbol, Name::Poisoned);
+                if !self.sound {
+                    return None;
+                }
+                let expected = "a definition that comes before for sure";
+                let got = format!("{}, which may come later", self.place(made));
+                let hint = "wait for an event that is recorded behind the definition";
+                Issue::error("undefined-name", expected, got).hint(hint)
+            }
             Name::Unbound => Issue::error(
                 "undefined-name",
                 "a tensor made before",
@@ -140,7 +151,7 @@ impl Checker<'_> {
             )
             .hint("upload or allocate it first, or mend the name"),
             Name::Freed { step } => {
-                let got = format!("one freed at {}", self.label(step));
+                let got = format!("one freed at {}", self.place(step));
                 Issue::error("use-after-free", "a live tensor", got)
                     .hint("move the free behind the last use")
             }

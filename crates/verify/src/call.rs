@@ -5,7 +5,7 @@ use crate::names::Name;
 use crate::report::Issue;
 use crate::spelling::Spelling;
 use crate::values::upload_root;
-use crate::{Action, Bound, Call, StorageOrigin, ValueId, ValueInfo};
+use crate::{Action, Bound, Call, StorageId, StorageOrigin, ValueId, ValueInfo};
 use cloakwork_ir::{Arg, DType, Device, HostId, HostSlot, Op, Symbol, Type, View, shortened};
 use cloakwork_ops::{Args, Body, Code, OpError, Viewed};
 
@@ -45,6 +45,8 @@ impl<'p> Checker<'p> {
                     step: self.step,
                 };
                 let value = self.values.push(info);
+                self.viewed_repr(&call, source, value);
+                self.taken_repr(value);
                 Action::View { call, value }
             }
             Viewed::Copy(shape) => {
@@ -52,6 +54,7 @@ impl<'p> Checker<'p> {
                 let root = View::contiguous(shape);
                 let value = self.create(name, (dtype, root), StorageOrigin::Copy)?;
                 self.values.put(value, self.values.device(source));
+                self.copied_repr(source, value);
                 Action::Copy {
                     call,
                     source,
@@ -69,6 +72,7 @@ impl<'p> Checker<'p> {
         let value = self.create(name, (ty.dtype, root), StorageOrigin::Zeros)?;
         let device = self.device_of(call)?;
         self.values.put(value, device);
+        self.made_repr(value);
         self.finish(op, Action::Allocate { value })
     }
 
@@ -106,6 +110,7 @@ impl<'p> Checker<'p> {
         })?;
         let (dtype, root) = self.source(host)?;
         let value = self.create(name, (dtype, root), StorageOrigin::Upload(host))?;
+        self.made_repr(value);
         self.finish(op, Action::Upload { host, value })
     }
 
@@ -148,6 +153,7 @@ impl<'p> Checker<'p> {
             return None;
         };
         self.read(spelling, op, param, value);
+        self.taken_repr(value);
         let name = self.name_of(spelling, op, param);
         self.check_target(*host, value, name)?;
         self.actions
@@ -172,7 +178,7 @@ impl<'p> Checker<'p> {
                 if former == self.step {
                     return Some(());
                 }
-                let got = format!("\"{name}\", which {} fills", self.label(former));
+                let got = format!("\"{name}\", which {} fills", self.place(former));
                 Issue::error("host-name", "an output of its own", got)
             }
             Some(HostSlot::Input { name, .. }) => {
@@ -242,7 +248,7 @@ impl<'p> Checker<'p> {
         match self.names.get(symbol) {
             Name::Live { value: former, .. } if former == value => return,
             Name::Live { step, .. } => {
-                let got = format!("one that is live since {}", self.label(step));
+                let got = format!("one that is live since {}", self.place(step));
                 let issue = Issue::warning("shadowed-name", "a name that is free", got);
                 self.report(issue.operand("result").names([symbol]));
             }
@@ -271,33 +277,62 @@ impl<'p> Checker<'p> {
     /// Notes that a parameter's elements are read; a read of what nothing wrote is odd.
     pub fn read(&mut self, spelling: &Spelling, op: &Op, param: usize, value: ValueId) {
         let info = self.values.value(value);
-        let Some(id) = info
-            .filter(|info| info.view.shape.elements() > 0)
-            .map(|info| info.storage)
-        else {
+        let Some(info) = info.filter(|info| info.view.shape.elements() > 0) else {
             return;
         };
-        let unwritten = self
-            .values
-            .storage(id)
-            .is_some_and(|storage| storage.origin == StorageOrigin::Zeros && !storage.written);
-        if unwritten && self.read_unwritten.insert(id) {
-            let expected = "a tensor that something wrote";
-            let issue = match self.program.threads {
-                Some(_) => Issue::error("unwritten-read", expected, "memory that nothing wrote"),
-                None => Issue::warning("unwritten-read", expected, "zeros"),
-            };
-            let name = self.name_of(spelling, op, param);
-            self.report(issue.operand(spelling.param_name(param)).names(name));
+        let (id, storage) = (info.storage, self.values.storage(info.storage));
+        let Some(storage) = storage.filter(|storage| storage.origin == StorageOrigin::Zeros) else {
+            return;
+        };
+        let expected = "a tensor that something wrote";
+        let threads = self.program.threads.is_some();
+        let got = match self.regions.get(&id) {
+            Some(region) if threads => match region.missing(&info.view) {
+                None => return,
+                Some((from, to)) => {
+                    let (type_, root) = (storage.dtype, &storage.root);
+                    format!("{} that nothing wrote", spanned((from, to), type_, root))
+                }
+            },
+            None if threads => "memory that nothing wrote".to_owned(),
+            _ if storage.written => return,
+            _ => "zeros".to_owned(),
+        };
+        if !self.read_unwritten.insert(id) {
+            return;
+        }
+        let name = self.name_of(spelling, op, param);
+        let operand = spelling.param_name(param);
+        if threads {
+            let issue = Issue::error("unwritten-read", expected, got);
+            let issue = issue.operand(operand).names(name);
+            self.unwritten.push((id, self.step, issue));
+        } else {
+            let issue = Issue::warning("unwritten-read", expected, got);
+            self.report(issue.operand(operand).names(name));
         }
     }
 
-    /// Notes that a value's storage is written.
+    /// Notes that a value's elements are written.
     pub fn write(&mut self, value: ValueId) {
-        let id = self.values.value(value).map(|info| info.storage.0 as usize);
-        if let Some(storage) = id.and_then(|id| self.values.storages.get_mut(id)) {
+        let Some(info) = self.values.value(value) else {
+            return;
+        };
+        let id = info.storage;
+        self.heads.remove(&id);
+        if self.program.threads.is_some() {
+            self.regions.entry(id).or_default().add(&info.view);
+        }
+        if let Some(storage) = self.values.storages.get_mut(id.0 as usize) {
             storage.written = true;
         }
+    }
+
+    /// Nothing is known any more of what a storage holds.
+    pub fn doubt_contents(&mut self, storage: StorageId) {
+        self.regions.entry(storage).or_default().add_all();
+        self.heads.remove(&storage);
+        self.reprs.forget(storage);
     }
 
     /// A failed step may have been meant to write its `out`: spares the reader a second finding.
@@ -308,6 +343,23 @@ impl<'p> Checker<'p> {
         };
         if let Name::Live { value, .. } = self.names.get(symbol) {
             self.write(value);
+            if let Some(info) = self.values.value(value) {
+                let storage = info.storage;
+                self.doubt_contents(storage);
+            }
         }
     }
+}
+
+/// Elements of a buffer in words, and their bytes.
+pub(crate) fn spanned((from, to): (i64, i64), dtype: DType, root: &View) -> String {
+    let size = dtype.size_bytes() as i64;
+    let bytes = format!("bytes {} to {}", from * size, to * size);
+    if root.shape.elements() == 1 {
+        return format!("the element ({bytes})");
+    }
+    if to - from == 1 {
+        return format!("element {from} ({bytes})");
+    }
+    format!("elements {from} to {} ({bytes})", to - 1)
 }

@@ -1,7 +1,10 @@
 //! The pass over the steps.
 
+use crate::known::{Draws, Heads};
 use crate::names::{Name, Names};
+use crate::region::Region;
 use crate::report::Issue;
+use crate::reprs::Reprs;
 use crate::spelling::Spelling;
 use crate::spelling::Spellings;
 use crate::threads::{Linear, linearize};
@@ -11,7 +14,8 @@ use crate::{
 };
 use cloakwork_ir::{Arg, Op, Program, Step, Symbol, Text, Type, View, shortened};
 use cloakwork_ops::{Code, FormError};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -39,6 +43,20 @@ pub(crate) struct Checker<'p> {
     pub checked_large: HashSet<(usize, usize, i64, StorageId, View)>,
     /// Storages about which an unwritten read was reported.
     pub read_unwritten: FxHashSet<StorageId>,
+    /// In a program of several threads, the elements of each storage that something wrote.
+    pub regions: FxHashMap<StorageId, Region>,
+    /// Reads of what nothing wrote, told at the end: where an order is missing, that is the matter.
+    pub unwritten: Vec<(StorageId, u32, Issue)>,
+    /// Storages about which an error was told, or might have been: no further word is due.
+    pub doubtful: FxHashSet<StorageId>,
+    /// Whether threads, events and streams are as they should be. Where not, what is out of order
+    /// follows from that.
+    pub sound: bool,
+    /// Where each register is defined first, found out when it is asked for.
+    pub definitions: OnceCell<FxHashMap<Symbol, u32>>,
+    pub reprs: Reprs,
+    pub heads: Heads,
+    pub draws: Draws<'p>,
     pub inputs: HashMap<&'p str, &'p Type>,
     pub outputs: HashMap<&'p str, u32>,
     /// The step at hand.
@@ -52,8 +70,13 @@ pub fn verify(program: Arc<Program>) -> Verification {
         return verify_thread(program);
     }
     let Verification { findings, verified } = verify_thread(Arc::clone(&program));
-    if verified.is_none() {
-        return Verification { findings, verified };
+    // Where nobody knows what happens before what, there is no order to put steps in.
+    let unsure = program.threads.as_ref().is_some_and(|t| t.unsure);
+    if verified.is_none() || unsure {
+        return Verification {
+            findings,
+            verified: verified.filter(|_| !unsure),
+        };
     }
     let Linear {
         program: linear,
@@ -110,6 +133,14 @@ impl<'p> Checker<'p> {
             checked: FxHashSet::default(),
             checked_large: HashSet::new(),
             read_unwritten: FxHashSet::default(),
+            regions: FxHashMap::default(),
+            unwritten: Vec::new(),
+            doubtful: FxHashSet::default(),
+            sound: true,
+            definitions: OnceCell::new(),
+            reprs: Reprs::default(),
+            heads: Heads::default(),
+            draws: Draws::default(),
             inputs: HashMap::new(),
             outputs: HashMap::new(),
             step: 0,
@@ -205,7 +236,11 @@ impl<'p> Checker<'p> {
     /// What a failed step should have named stays unknown.
     fn poison_result(&mut self, op: &Op) {
         if let Some(Arg::Device(symbol, _)) = self.program.out(op) {
-            self.names.set(*symbol, Name::Poisoned);
+            let kept = matches!(self.names.get(*symbol), Name::Live { .. });
+            // A register stays what it was; only what is new to it is unknown.
+            if !(kept && self.program.threads.is_some()) {
+                self.names.set(*symbol, Name::Poisoned);
+            }
         }
     }
 
@@ -221,7 +256,7 @@ impl<'p> Checker<'p> {
                 .hint("drop the free, or mend the name"),
             ),
             Name::Freed { step } => {
-                let got = format!("one freed at {}", self.label(step));
+                let got = format!("one freed at {}", self.place(step));
                 Some(Issue::error("double-free", "a live tensor", got).hint("free a name once"))
             }
         };

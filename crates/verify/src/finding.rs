@@ -28,6 +28,7 @@ pub const FINDING_CODES: &[&str] = &[
     "deadlock",
     "device",
     "double-free",
+    "equal-draws",
     "event",
     "expected-mismatch",
     "host-name",
@@ -64,6 +65,10 @@ pub struct Finding {
     pub step: u32,
     /// That step as messages name it, in a program of several threads: its instruction.
     pub label: Option<String>,
+    /// Where that instruction was written: a file and a line.
+    pub written: Option<String>,
+    /// Whether names are registers of a program of instructions, not tensors of one of steps.
+    pub registers: bool,
     /// The segment around that step.
     pub segment: Option<String>,
     /// The op as the program writes it; `free`, or empty where no op is meant.
@@ -81,7 +86,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The rule of the instruction set that is broken, `V01` to `V20`; none in a program of one
+    /// The rule of the instruction set that is broken, `V01` to `V21`; none in a program of one
     /// thread.
     #[must_use]
     pub fn rule(&self) -> Option<&'static str> {
@@ -113,9 +118,10 @@ fn rule(code: &'static str) -> &'static str {
         "deadlock" => "V14",
         "race" => "V15",
         "host-name" | "expected-mismatch" => "V18",
-        "transcript-order" => "V19",
+        "transcript-order" | "transcript" => "V19",
         "pool" => "V16",
         "segment" | "segment-nesting" => "V20",
+        "equal-draws" => "V21",
         _ => "V07",
     }
 }
@@ -136,12 +142,17 @@ impl fmt::Display for Finding {
         if !self.operand.is_empty() {
             write!(f, ": `{}`", self.operand)?;
         }
-        if !self.names.is_empty() {
+        if !self.names.is_empty() && self.registers {
+            write!(f, " (\"{}\")", self.names.join("\", \""))?;
+        } else if !self.names.is_empty() {
             write!(f, " (%{})", self.names.join(", %"))?;
         }
         write!(f, ": expected {}, got {}", self.expected, self.got)?;
         if !self.hint.is_empty() {
             write!(f, "; {}", self.hint)?;
+        }
+        if let Some(written) = &self.written {
+            write!(f, " (written at {written})")?;
         }
         Ok(())
     }

@@ -26,10 +26,14 @@ impl<'p> Checker<'p> {
     ) -> Option<()> {
         let inferred = self.infer(spelling, op, &call, body.infer)?;
         let param = spelling.out?;
+        let accumulates = body.access == Access::Accumulate && self.program.threads.is_some();
         let out = match call.value(param) {
             Some(out) => {
                 let demand = OutDemand::of(body);
                 self.check_out(spelling, op, &call, (out, inferred), &demand)?;
+                if accumulates {
+                    self.read(spelling, op, param, out);
+                }
                 out
             }
             None => {
@@ -47,8 +51,19 @@ impl<'p> Checker<'p> {
             }
         };
         self.read_operands(spelling, op, &call);
-        self.write(out);
+        self.follow_repr(spelling, op, &call, out)?;
+        self.drawn(&call);
+        self.written(&call, out);
         self.finish(op, Action::Kernel { call, out })
+    }
+
+    /// Notes that a call writes, and what is known of the contents then.
+    fn written(&mut self, call: &Call, out: ValueId) {
+        let grown = self.grown(call, out);
+        self.write(out);
+        if let (Some(lengths), Some(info)) = (grown, self.values.value(out)) {
+            self.heads.insert(info.storage, lengths);
+        }
     }
 
     pub fn composite(
@@ -79,8 +94,13 @@ impl<'p> Checker<'p> {
             }
         };
         self.read_operands(spelling, op, &call);
+        self.follow_repr(spelling, op, &call, result)?;
         if call.values.contains(&Bound::Value(result)) {
-            self.write(result);
+            self.written(&call, result);
+        } else if let (Some(lengths), Some(info)) =
+            (self.grown(&call, result), self.values.value(result))
+        {
+            self.heads.insert(info.storage, lengths);
         }
         self.finish(op, Action::Composite { call, result })
     }
@@ -129,6 +149,10 @@ impl<'p> Checker<'p> {
         };
         let value = match call.values.get(param) {
             Some(Bound::Int(word)) => return check.check(bound, &[*word]),
+            Some(Bound::Value(value)) if check.is_about_transcripts() => {
+                let head = self.head_of(*value);
+                return head.map_or(Ok(()), |head| check.check(bound, &head));
+            }
             Some(Bound::Value(value)) if call.is_constant(param) => *value,
             _ => return Ok(()),
         };

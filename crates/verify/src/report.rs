@@ -69,11 +69,31 @@ fn advice(code: &str) -> &'static str {
         "host-name" => "give each output and input a name of its own",
         "limits" => "split the program",
         "event" => "drop what nobody uses",
+        "repr" => "transform it, or cast it",
         _ => "mend the operand, or see what the op takes in docs/ops.md",
     }
 }
 
+/// The register of a program of instructions that a name of its lowering belongs to, if it does to
+/// one: what lowering adds stands behind a `#`.
+fn register(name: &str) -> Option<&str> {
+    name.split('#').next().filter(|name| !name.is_empty())
+}
+
 impl Checker<'_> {
+    /// A name as the program writes it.
+    pub(crate) fn shown(&self, step: u32, symbol: Symbol) -> String {
+        let name = self.program.symbol_name(symbol);
+        let note = self.program.threads.as_ref().map(|t| t.note(step));
+        match note.is_some_and(|note| note.op.is_some()) {
+            true => match register(name) {
+                Some(name) => format!("\"{name}\""),
+                None => "memory of the instruction's own".to_owned(),
+            },
+            false => format!("%{name}"),
+        }
+    }
+
     /// Records an issue about the step at hand.
     pub fn report(&mut self, issue: Issue) {
         self.report_at(self.step, issue);
@@ -88,14 +108,26 @@ impl Checker<'_> {
             return;
         }
         let program = self.program;
-        let op = match program.steps.get(step as usize) {
-            Some(Step::Op(op)) => program.text_name(op.name),
-            Some(Step::Free(_)) => "free",
-            Some(Step::Threaded(step)) => step.name(),
+        let note = program.threads.as_ref().map(|t| t.note(step));
+        let note = note.unwrap_or_default();
+        let op = match (note.op, program.steps.get(step as usize)) {
+            (Some(op), _) => program.text_name(op),
+            (None, Some(Step::Op(op))) => program.text_name(op.name),
+            (None, Some(Step::Free(_))) => "free",
+            (None, Some(Step::Threaded(step))) => step.name(),
             _ => "",
         };
+        let registers = note.op.is_some();
         // Shortened, because each of many findings in one segment holds its name.
-        let name = |symbol: &Symbol| shortened(program.symbol_name(*symbol));
+        let mut names: Vec<String> = issue
+            .names
+            .iter()
+            .filter_map(|symbol| match registers {
+                true => register(program.symbol_name(*symbol)).map(shortened),
+                false => Some(shortened(program.symbol_name(*symbol))),
+            })
+            .collect();
+        names.dedup();
         let finding = Finding {
             severity: issue.severity,
             code: issue.code,
@@ -104,9 +136,15 @@ impl Checker<'_> {
             segment: self
                 .segment_of(step)
                 .map(|text| shortened(program.text_name(text))),
+            written: note.written.map(|text| program.text_name(text).to_owned()),
+            registers,
             op: shortened(op),
-            names: issue.names.iter().map(name).collect(),
-            operand: issue.operand.to_owned(),
+            // What the parameters of ops are called says nothing to who writes instructions.
+            operand: match registers && !names.is_empty() {
+                true => String::new(),
+                false => issue.operand.to_owned(),
+            },
+            names,
             expected: issue.expected,
             got: issue.got,
             hint: match (&program.threads, issue.hint) {

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ import numpy as np
 from cloakwork.errors import ParamError
 from cloakwork.zk.frees import with_frees
 from cloakwork.zk.instructions import Program
-from cloakwork.zk.values import CURVES, Type, is_canonical
+from cloakwork.zk.values import CURVES, Repr, Type, is_canonical
 
 # Frames of the package itself, which say nothing of where a program is written.
 _OWN = str(Path(__file__).parent)
@@ -207,7 +207,8 @@ class ProgramBuilder:
 
     def store(self, src: Register, output: str) -> None:
         """Hand out a value under a name."""
-        self._tables["outputs"][output] = src.type.to_json()
+        # A transform in place has changed what the memory was allocated as.
+        self._tables["outputs"][output] = replace(src.type, repr=None).to_json()
         self._add("Store", src=src.name, output=output)
 
     def element(
@@ -258,6 +259,12 @@ class ProgramBuilder:
             shape = (*src.type.shape[:axis], repeat, *src.type.shape[axis + 1 :])
         view = self._register(None, Type(src.type.dtype, shape), src.device)
         self._add("View", src=src.name, dst=view.name, kind=kind, args=list(args))
+        return view
+
+    def cast(self, src: Register, repr: Repr | None) -> Register:
+        """The same elements, taken as "coef", as "lagrange", or as neither; none changes."""
+        view = self._register(None, replace(src.type, repr=repr), src.device)
+        self._add("View", src=src.name, dst=view.name, kind=repr or "elements")
         return view
 
     def tuple(self, *parts: Register) -> Tuple:

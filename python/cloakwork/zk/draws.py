@@ -6,7 +6,8 @@ import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 
 import numpy as np
 
@@ -29,8 +30,8 @@ class Draws:
     """
 
     key: Tensor
-    count: int = 0
     seeded: bool = False
+    numbers: Iterator[int] = field(default_factory=count)
 
 
 _DRAWS: ContextVar[Draws | None] = ContextVar("draws", default=None)
@@ -97,9 +98,8 @@ def _stream(seed: bytes | None, domain: int) -> tuple[Tensor, int]:
         if draws is not None:
             draws.seeded = True
         return _key(seed), domain
-    # A key of the run's own for each draw needs no domain of the caller's.
-    draws.count += 1
-    return draws.key, draws.count - 1
+    # Of the caller's nothing goes into the number of a draw, so that no two are alike.
+    return draws.key, next(draws.numbers)
 
 
 def _key(seed: bytes | None) -> Tensor:

@@ -20,7 +20,7 @@ from cloakwork.zk.instructions import Program, run
 from cloakwork.zk.lookups import permute_expression
 from cloakwork.zk.named import Outcome
 from cloakwork.zk.parameters import Coef, Lagrange, Point, Points, Scalar, Tensor
-from cloakwork.zk.polynomials import add_constant
+from cloakwork.zk.polynomials import add_constant, as_coef, as_elements, as_lagrange
 from cloakwork.zk.statements import Proof, Public, VerifyingKey
 from cloakwork.zk.traced import ProgramFunction, Traced, compile, program
 from cloakwork.zk.transcripts import Transcript
@@ -49,6 +49,9 @@ __all__ = [
     "VerifyingKey",
     "Witness",
     "add_constant",
+    "as_coef",
+    "as_elements",
+    "as_lagrange",
     "blind",
     "bytes_of",
     "compile",

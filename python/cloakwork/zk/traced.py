@@ -23,6 +23,7 @@ from cloakwork.runs import bytes_of
 from cloakwork.zk import draws
 from cloakwork.zk.named import KEY_BYTES, Named, run_key
 from cloakwork.zk.parameters import parameters_of
+from cloakwork.zk.polynomials import cast
 from cloakwork.zk.values import CURVES, Input, Type, as_tensor
 
 P = ParamSpec("P")
@@ -215,6 +216,9 @@ def _recorded(
 
     def body(*traced: _core.Tensor) -> Any:
         *given, key = traced
+        # What they are by their annotations, the verifier follows through the function.
+        forms = [type_.repr for type_ in types.values()]
+        given = [cast(a, form) if form else a for a, form in zip(given, forms, strict=True)]
         with draws.keyed(key) as drawn:
             returned = _called(function, signature, dict(zip(types, given, strict=True)))
         found.append((_Returned.of(returned), drawn))

@@ -7,7 +7,7 @@ from typing import Literal
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor
 from cloakwork.arrays import DTypeLike
-from cloakwork.elements import is_point, scalar
+from cloakwork.elements import is_point, scalar, scalar_field
 from cloakwork.errors import DTypeError, ParamError
 from cloakwork.moduli import MODULI
 
@@ -67,7 +67,9 @@ class Transcript:
     def absorb(self, value: Tensor | int) -> None:
         """Take in scalars or points that the verifier knows by itself, in row-major order.
 
-        An int is a scalar of the transcript's field.  OpError for points at infinity.
+        An int is a scalar of the transcript's field.  ParamError for one outside of [0, prime),
+        which would be absorbed as another number; DTypeError for elements of another field and
+        points of another curve; OpError for points at infinity.
         """
         element = self._element(value)
         self._reserve(element.size * (1 + element.itemsize))
@@ -107,7 +109,16 @@ class Transcript:
         )
 
     def _element(self, value: Tensor | int) -> Tensor:
-        return value if isinstance(value, Tensor) else scalar(value, self._dtype)
+        prime = MODULI[self._dtype.name]
+        if not isinstance(value, Tensor):
+            if not 0 <= value < prime:
+                raise ParamError("value", value, f"an integer from 0 to {prime - 1}")
+            return scalar(value, self._dtype)
+        own = scalar_field(value.dtype) if is_point(value.dtype) else value.dtype
+        if own != self._dtype:
+            allowed = f"elements of {self._dtype}, or points of its curve"
+            raise DTypeError("value", value.dtype, allowed)
+        return value
 
     def _reserve(self, more: int) -> None:
         """Moves to a larger tensor where there is no room for so many bytes."""

@@ -41,7 +41,7 @@ thread "t" {
   free %late
 }
 
-; error: undefined-name: V02 main/2: copy: `out` (%late): expected a tensor made before, got a name that nothing made; upload or allocate it first, or mend the name
+; error: undefined-name: V02 main/2: copy: `out` (%late): expected a definition that comes before for sure, got t/0, which may come later; wait for an event that is recorded behind the definition
 ; error: redefinition: V03 main/4: empty (%a): expected an empty register, got one that main/3 defined; deallocate or remove it first, or take another name
 ; error: not-the-owner: V05 main/7: free (%v): expected the register that allocated, got a view of %a; remove the register; its owner frees the memory
 ; error: leak: V06 main/8: forget (%a): expected a register of a view, got the owner of memory; deallocate it instead

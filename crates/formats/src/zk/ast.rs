@@ -1,7 +1,7 @@
 //! A program of the instruction set as it is written: every field of every instruction.
 
 use super::value::Value;
-use cloakwork_ir::DType;
+use cloakwork_ir::{DType, Repr};
 
 /// Named entries in the order of the file.
 pub type Table<T> = Vec<(String, T)>;
@@ -31,6 +31,8 @@ pub struct Ast {
     pub budget: Table<u64>,
     /// The main thread.
     pub main: Vec<Instruction>,
+    /// Entries of tables that cannot be read: the table, and the entry's name.
+    pub broken: Vec<(String, String)>,
 }
 
 /// What a function of the caller's is called with.
@@ -76,6 +78,22 @@ impl Curve {
     }
 }
 
+impl Curve {
+    /// The field of scalars.
+    #[must_use]
+    pub const fn scalars(self) -> DType {
+        match self {
+            Self::Bn254 => DType::Bn254Fr,
+            Self::Bls381 => DType::Bls381Fr,
+        }
+    }
+
+    /// Whether a transcript over it takes such elements.
+    pub(super) fn absorbs(self, dtype: DType) -> bool {
+        dtype == self.scalars() || dtype == self.points(Group::G1)
+    }
+}
+
 /// A group of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
@@ -83,26 +101,6 @@ pub enum Group {
     G1,
     /// Over its extension.
     G2,
-}
-
-/// What the elements of a polynomial are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repr {
-    /// Coefficients.
-    Coef,
-    /// Values at roots of unity.
-    Lagrange,
-}
-
-impl Repr {
-    /// Its name in files.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Coef => "coef",
-            Self::Lagrange => "lagrange",
-        }
-    }
 }
 
 /// The type of a register. Scalars, points and bytes are tensors.
@@ -133,6 +131,25 @@ pub enum Type {
 }
 
 impl Type {
+    /// What the elements of a polynomial are, where the type says it.
+    #[must_use]
+    pub const fn repr(&self) -> Option<Repr> {
+        match self {
+            Self::Tensor { repr, .. } => *repr,
+            _ => None,
+        }
+    }
+
+    /// It in words, as far as registers of the same dtype and sizes may differ.
+    pub(super) fn described(&self) -> String {
+        match self {
+            Self::Transcript { curve, hash, .. } => {
+                format!("a transcript of {hash} over {}", curve.name())
+            }
+            other => other.repr().map_or("elements", Repr::described).to_owned(),
+        }
+    }
+
     /// Dtype and sizes; none for tuples, and bytes without a number.
     #[must_use]
     pub fn tensor(&self) -> Option<(DType, Vec<u64>)> {
@@ -262,6 +279,8 @@ pub enum Viewed {
     },
     /// NumPy's broadcast.
     Broadcast(Vec<u64>),
+    /// All of it, taken as coefficients, as values, or as neither.
+    As(Option<Repr>),
 }
 
 /// What an instruction does; fields as in the file.
@@ -386,9 +405,10 @@ pub enum Operation {
         /// Whether it is written as a list.
         list: bool,
     },
-    /// It cannot be read; it would define these registers.
+    /// It cannot be read; it would define these registers, and names these.
     Unreadable {
         op: String,
         defines: Vec<String>,
+        mentions: Vec<String>,
     },
 }

@@ -1,9 +1,9 @@
 //! The fields of one object, taken one after another; what is wrong with them is gathered.
 
-use super::ast::{Curve, Group, Repr, Type};
+use super::ast::{Curve, Group, Type};
 use super::finding::Finding;
 use super::value::Value;
-use cloakwork_ir::{DType, Device, MAX_ELEMENTS, Shape};
+use cloakwork_ir::{DType, Device, MAX_ELEMENTS, Repr, Shape};
 
 /// The largest size, index or number of bytes that a program may say.
 pub(super) const MAX_SIZE: u64 = 1 << 40;
@@ -66,6 +66,22 @@ impl<'a, 'f> Fields<'a, 'f> {
         }
         let (_, value) = self.entries.get(index)?;
         (*value != Value::Null).then_some(value)
+    }
+
+    /// All strings that the fields hold, those in lists too.
+    pub fn texts(&self) -> Vec<String> {
+        let mut texts = Vec::new();
+        for (_, value) in self.entries {
+            match value {
+                Value::Text(text) => texts.push(text.clone()),
+                Value::List(list) => texts.extend(list.iter().filter_map(|value| match value {
+                    Value::Text(text) => Some(text.clone()),
+                    _ => None,
+                })),
+                _ => {}
+            }
+        }
+        texts
     }
 
     /// The value of a field.
@@ -297,12 +313,13 @@ impl<'a, 'f> Fields<'a, 'f> {
                 let (dtype, shape) = (self.dtype("dtype"), self.sizes("shape"));
                 let repr = match self.maybe_text("repr").as_deref() {
                     None => None,
-                    Some("coef") => Some(Repr::Coef),
-                    Some("lagrange") => Some(Repr::Lagrange),
-                    Some(other) => {
-                        let got = format!("\"{other}\"");
-                        self.wrong("repr", "\"coef\" or \"lagrange\"", got, "");
-                        None
+                    Some(name) => {
+                        let repr = Repr::from_name(name);
+                        if repr.is_none() {
+                            let got = format!("\"{name}\"");
+                            self.wrong("repr", "\"coef\" or \"lagrange\"", got, "");
+                        }
+                        repr
                     }
                 };
                 self.checked("shape", dtype?, shape, repr)
@@ -452,9 +469,7 @@ fn parse_short(text: &str, curve: Option<Curve>) -> Option<Type> {
             shape,
             repr: match parts.next() {
                 None => None,
-                Some("coef") => Some(Repr::Coef),
-                Some("lagrange") => Some(Repr::Lagrange),
-                Some(_) => return None,
+                Some(name) => Some(Repr::from_name(name)?),
             },
         },
     };

@@ -2,7 +2,7 @@
 //!
 //! A parameter's pattern is a kind and sizes: `F` elements of one field, the same throughout; `E`
 //! the same, or numbers of one dtype; `G` points of one group, whose scalars are that field; `T` a
-//! transcript; `B` bytes; `A` anything.
+//! transcript; `V` what it absorbs: elements and points of its curve; `B` bytes; `A` anything.
 //! `[]` is a scalar, `[n]` one axis, where the same letter is the same size; no brackets: any
 //! shape. `..` behind a pattern: one or more such.
 
@@ -112,7 +112,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         "absorb",
         ["T"],
-        ["A"],
+        ["V"],
         [],
         Kind::WholeInPlace("absorb", &[]),
         "the transcript absorbs elements or points"
@@ -120,7 +120,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         "absorb_write",
         ["T"],
-        ["A"],
+        ["V"],
         [],
         Kind::WholeInPlace("absorb_write", &[]),
         "the same, and the proof gets them"

@@ -4,6 +4,7 @@ use super::ast::{Curve, Entry, Instruction, Operation, Placed, Sliced, Viewed};
 use super::fields::Fields;
 use super::finding::Finding;
 use super::value::Value;
+use cloakwork_ir::Repr;
 
 /// All instructions, in the document's order.
 pub(super) const NAMES: [&str; 25] = [
@@ -105,7 +106,12 @@ fn one(mut fields: Fields<'_, '_>) -> Instruction {
 fn unreadable(name: String, op: &Operation) -> Operation {
     let defines = op.defines().map(ToOwned::to_owned);
     let defines = defines.filter(|name| !name.is_empty()).collect();
-    Operation::Unreadable { op: name, defines }
+    let mentions = op.mentions().into_iter().map(ToOwned::to_owned).collect();
+    Operation::Unreadable {
+        op: name,
+        defines,
+        mentions,
+    }
 }
 
 impl Operation {
@@ -125,6 +131,59 @@ impl Operation {
             _ => (None, &[]),
         };
         one.into_iter().chain(many).map(String::as_str)
+    }
+
+    /// The registers that it names beside those that it defines.
+    #[must_use]
+    pub fn mentions(&self) -> Vec<&str> {
+        let (some, many): (&[&String], &[&Vec<String>]) = match self {
+            Self::Deallocate { id } | Self::RemoveRegister { id } | Self::Print { id, .. } => {
+                (&[id], &[])
+            }
+            Self::MoveRegister { src, .. }
+            | Self::Store { src, .. }
+            | Self::Rotation { src, .. }
+            | Self::Slice { src, .. }
+            | Self::SetSliceMeta { src, .. }
+            | Self::View { src, .. } => (&[src], &[]),
+            Self::Transfer { src_id, dst_id, .. } => (&[src_id, dst_id], &[]),
+            Self::Element { src, dst, .. } => (&[src, dst], &[]),
+            Self::Blind { dst, .. } => (&[dst], &[]),
+            Self::AssertEq {
+                value, expected, ..
+            } => (&[value, expected], &[]),
+            Self::AssembleTuple { vars, .. } => (&[], &[vars]),
+            Self::FuncCall { arg_mut, arg, .. } => (&[], &[arg_mut, arg]),
+            Self::Return { id, .. } => (&[], &[id]),
+            Self::Unreadable { mentions, .. } => (&[], &[mentions]),
+            _ => (&[], &[]),
+        };
+        let many = many.iter().flat_map(|names| names.iter());
+        some.iter()
+            .copied()
+            .chain(many)
+            .map(String::as_str)
+            .collect()
+    }
+
+    /// Whether it is about the order of threads and streams, or may be.
+    pub(super) fn may_order(&self) -> bool {
+        match self {
+            Self::Fork { .. } | Self::Join { .. } | Self::Record { .. } | Self::Wait { .. } => true,
+            Self::Unreadable { op, .. } => {
+                let orders = ["Fork", "Join", "Record", "Wait"].contains(&op.as_str());
+                orders || !NAMES.contains(&op.as_str())
+            }
+            _ => false,
+        }
+    }
+
+    /// What it does, as messages say it: its name, and that of the function that it calls.
+    pub(super) fn said(&self) -> String {
+        match self {
+            Self::FuncCall { func, .. } => format!("FuncCall {}", cloakwork_ir::shortened(func)),
+            other => other.name().to_owned(),
+        }
     }
 
     /// Its name in files.
@@ -326,9 +385,13 @@ fn viewed(fields: &mut Fields<'_, '_>) -> Viewed {
                 Viewed::Reshape(Vec::new())
             }
         },
+        "coef" => Viewed::As(Some(Repr::Coef)),
+        "lagrange" => Viewed::As(Some(Repr::Lagrange)),
+        "elements" => Viewed::As(None),
         other => {
             fields.optional("args");
-            let expected = "\"reshape\", \"permute\", \"expand\" or \"broadcast\"";
+            let expected = "\"reshape\", \"permute\", \"expand\", \"broadcast\", \"coef\", \
+                            \"lagrange\" or \"elements\"";
             fields.wrong("kind", expected, format!("\"{other}\""), "");
             Viewed::Reshape(Vec::new())
         }
@@ -418,6 +481,7 @@ fn synchronize(name: &str, fields: &mut Fields<'_, '_>) -> Operation {
         _ => Operation::Unreadable {
             op: name.to_owned(),
             defines: guessed(fields),
+            mentions: fields.texts(),
         },
     }
 }

@@ -17,7 +17,7 @@ mod write;
 
 pub use ast::{
     Ast, Constant, Curve, Data, Entry, Event, Group, Input, Instruction, Operation, Placed,
-    Register, Repr, Signature, Sliced, Table, Type, Viewed,
+    Register, Signature, Sliced, Table, Type, Viewed,
 };
 pub use constants::{Canonical, Files, canonical_words};
 pub use finding::Finding;

@@ -18,6 +18,7 @@ pub struct Parsed {
 /// Reads a program from its tree.
 pub(super) fn read(tree: &Value) -> Parsed {
     let (mut ast, mut found) = (Ast::default(), Vec::new());
+    let mut broken = Vec::new();
     let mut fields = Fields::new(tree, String::new(), None, &mut found);
     let format = fields.text("format");
     if fields.ok && format != "program" {
@@ -34,29 +35,31 @@ pub(super) fn read(tree: &Value) -> Parsed {
         ast.curve = fields.curve("curve");
         fields.curve = ast.curve;
     }
-    ast.registers = table(&mut fields, "registers", |fields| Register {
+    ast.registers = table(&mut fields, &mut broken, "registers", |fields| Register {
         ty: fields.ty("type"),
         device: fields.device("device", Some("cpu")),
     });
-    ast.inputs = table(&mut fields, "inputs", |fields| Input {
+    ast.inputs = table(&mut fields, &mut broken, "inputs", |fields| Input {
         ty: fields.ty("type"),
         device: fields.device("device", Some("cpu")),
         consume: fields.flag("consume"),
     });
-    ast.constants = table(&mut fields, "constants", |fields| Constant {
+    ast.constants = table(&mut fields, &mut broken, "constants", |fields| Constant {
         ty: fields.ty("type"),
         device: fields.device("device", Some("cpu")),
         data: data(fields),
     });
-    ast.events = table(&mut fields, "events", event);
-    ast.streams = table(&mut fields, "streams", |fields| {
+    ast.events = table(&mut fields, &mut broken, "events", event);
+    ast.streams = table(&mut fields, &mut broken, "streams", |fields| {
         fields.device("device", None)
     });
-    ast.outputs = types(&mut fields);
+    ast.outputs = types(&mut fields, &mut broken);
     ast.functions = fields.names("functions");
-    ast.user_functions = table(&mut fields, "user_functions", |fields| Signature {
-        outs: fields.tys("outs"),
-        ins: fields.tys("ins"),
+    ast.user_functions = table(&mut fields, &mut broken, "user_functions", |fields| {
+        Signature {
+            outs: fields.tys("outs"),
+            ins: fields.tys("ins"),
+        }
     });
     for (name, _) in &ast.user_functions {
         if super::functions::function(name).is_some() {
@@ -69,6 +72,7 @@ pub(super) fn read(tree: &Value) -> Parsed {
     let main = fields.required("main", "a list of instructions");
     let curve = fields.curve;
     fields.end();
+    ast.broken = broken;
     if let Some(main) = main {
         ast.main = instructions(main, "main", "main", curve, &mut found);
     }
@@ -81,6 +85,7 @@ pub(super) fn read(tree: &Value) -> Parsed {
 /// An object whose keys are names.
 fn table<T>(
     fields: &mut Fields<'_, '_>,
+    broken: &mut Vec<(String, String)>,
     key: &str,
     mut read: impl FnMut(&mut Fields<'_, '_>) -> T,
 ) -> Table<T> {
@@ -93,8 +98,10 @@ fn table<T>(
         }
         let mut inner = Fields::new(value, path, fields.curve, fields.found);
         let entry = read(&mut inner);
-        let ok = inner.end();
-        fields.ok &= ok;
+        if !inner.end() {
+            fields.ok = false;
+            broken.push((key.to_owned(), name.clone()));
+        }
         table.push((name.clone(), entry));
     }
     table
@@ -154,11 +161,12 @@ fn data(fields: &mut Fields<'_, '_>) -> Data {
     data
 }
 
-fn types(fields: &mut Fields<'_, '_>) -> Table<Type> {
+fn types(fields: &mut Fields<'_, '_>, broken: &mut Vec<(String, String)>) -> Table<Type> {
     let mut outputs = Table::new();
     for (name, value) in entries(fields, "outputs") {
-        if let Some(ty) = fields.ty_of(&joined("outputs", name), value) {
-            outputs.push((name.clone(), ty));
+        match fields.ty_of(&joined("outputs", name), value) {
+            Some(ty) => outputs.push((name.clone(), ty)),
+            None => broken.push(("outputs".to_owned(), name.clone())),
         }
     }
     outputs

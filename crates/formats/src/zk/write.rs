@@ -3,7 +3,7 @@
 use super::ast::{Ast, Constant, Data, Entry, Input, Instruction, Operation, Sliced, Type, Viewed};
 use super::fields::short;
 use super::value::Value;
-use cloakwork_ir::DType;
+use cloakwork_ir::{DType, Repr};
 
 type Entries = Vec<(String, Value)>;
 
@@ -220,7 +220,7 @@ impl Writer {
     }
 }
 
-fn tensor(dtype: DType, shape: &[u64], repr: Option<super::ast::Repr>) -> Value {
+fn tensor(dtype: DType, shape: &[u64], repr: Option<Repr>) -> Value {
     let points = super::ast::Curve::ALL.into_iter().find_map(|curve| {
         let groups = [super::ast::Group::G1, super::ast::Group::G2];
         let group = groups
@@ -361,6 +361,10 @@ fn viewed(what: &Viewed, map: &mut Entries) {
         Viewed::Permute(axes) => ("permute", sizes(axes)),
         Viewed::Broadcast(shape) => ("broadcast", sizes(shape)),
         Viewed::Expand { axis, repeat } => ("expand", sizes(&[*axis, *repeat])),
+        Viewed::As(repr) => {
+            let kind = repr.map_or("elements", Repr::name);
+            return put(map, "kind", Value::text(kind));
+        }
     };
     put(map, "kind", Value::text(kind));
     put(map, "args", args);

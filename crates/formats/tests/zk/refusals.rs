@@ -4,7 +4,7 @@ use super::lowering::lowered;
 use cloakwork_formats::zk::parse;
 
 const HEAD: &str = "program version=1 curve=bn254\ninput x type=bn254.fr<8> device=cpu\n\
-     constant k type=bn254.fr<2> values=[1, 2]\noutput y is=bn254.fr<8>\n\
+     constant k type=bn254.fr<2> values=[1, 2]\n\
      stream s device=gpu:0\nevent e kind=gpu device=gpu:0\nbudget cpu is=4096\n";
 
 /// Codes and messages of a program with these instructions before its return.
@@ -103,39 +103,39 @@ fn calls_that_no_signature_fits() {
     refused(&[
         (
             "FuncCall func=mull arg_mut=[x]",
-            "V07 main/1: FuncCall: expected a function that is",
+            "V07 main/1: FuncCall mull: expected a function that is",
         ),
         (
             &mul("x"),
-            "V07 main/1: FuncCall: arg: expected mul(arg: E, E), got 1 registers",
+            "V07 main/1: FuncCall mul: arg: expected mul(arg: E, E), got 1 registers",
         ),
         (
             &format!("LoadConstant src=k dst=k\n{}", mul("x, k")),
-            "V07 main/2: FuncCall: k: expected bn254.fr[8], got bn254.fr[2]",
+            "V07 main/2: FuncCall mul: k: expected bn254.fr[8], got bn254.fr[2]",
         ),
         (
             &format!("Allocate id=u device=cpu typ=u64<8>\n{}", mul("x, u")),
-            "V07 main/2: FuncCall: u: expected bn254.fr of mul, got u64[8]",
+            "V07 main/2: FuncCall mul: u: expected bn254.fr of mul, got u64[8]",
         ),
         (
             "FuncCall func=mul arg_mut=[x] arg=[x, x] attrs={fast=true}",
-            "V07 main/1: FuncCall: attrs: expected attributes of mul: []",
+            "V07 main/1: FuncCall mul: attrs: expected attributes of mul: []",
         ),
         (
             "FuncCall func=ntt arg_mut=[x] attrs={scale=1}",
-            "V07 main/1: FuncCall: attrs.scale: expected bool, got 1",
+            "V07 main/1: FuncCall ntt: attrs.scale: expected bool, got 1",
         ),
         (
             "FuncCall func=scalar_pow arg_mut=[x]",
-            "V07 main/1: FuncCall: attrs: expected the attribute exponent (int), got none",
+            "V07 main/1: FuncCall scalar_pow: attrs: expected the attribute exponent (int), got none",
         ),
         (
             &format!("{scalar}{scaled}"),
-            "V07 main/2: FuncCall: expected the attribute scalar_at",
+            "V07 main/2: FuncCall add: expected the attribute scalar_at",
         ),
         (
             "FuncCall func=fused arg_mut=[x] arg=[x] attrs={expr=[[add, in0, t0]], outs=[t0]}",
-            "V07 main/1: FuncCall: attrs.expr[0]: expected [\"add\"",
+            "V07 main/1: FuncCall fused: attrs.expr[0]: expected [\"add\"",
         ),
     ]);
 }
@@ -203,7 +203,7 @@ fn what_only_lowering_sees() {
         ),
         (
             "Rotation src=x dst=r shift=1\nFuncCall func=add arg_mut=[x] arg=[x, r]",
-            "V09 main/2: FuncCall: x: expected operands that do not share bytes",
+            "V09 main/2: FuncCall add: arg: expected operands that share no bytes",
         ),
         (
             "Allocate id=a device=cpu typ=u64<8> at={pool=cpu, offset=24}",

@@ -25,7 +25,7 @@
 //! event "e" at "gpu:0"
 //! budget "gpu:0" 1024                       ; bytes that the device may hold
 //! consume "x"                               ; the program may write this input, and must free it
-//! %a = empty [4], bn254.fr at "gpu:0" pool "gpu:0" 64
+//! %a = empty [4], bn254.fr at "gpu:0" pool "gpu:0" 64 as "coef"
 //! copy %x, %a on "s"
 //! record "e" on "s"
 //! fork "t"
@@ -54,8 +54,9 @@ pub use parse::parse;
 pub use print::print;
 
 /// Words that begin a line and are no op.
-const KEYWORDS: [&str; 18] = [
+const KEYWORDS: [&str; 19] = [
     "consume",
+    "doubt",
     "event",
     "forget",
     "fork",

@@ -3,7 +3,7 @@
 use super::cursor::{ParseError, Token};
 use super::parse::Parser;
 use super::print::{Printer, Quoted};
-use crate::{Event, Place, Step, Stream, Text, Thread, Threaded, Threads};
+use crate::{Event, Place, Repr, Step, Stream, Text, Thread, Threaded, Threads};
 use std::fmt::{self, Write};
 
 impl Parser<'_> {
@@ -35,6 +35,7 @@ impl Parser<'_> {
             }
             "forget" => Threaded::Forget(self.symbol()?),
             "unknown" => Threaded::Unknown(self.symbol()?),
+            "doubt" => Threaded::Doubt(self.symbol()?),
             _ => return Ok(false),
         };
         self.program.steps.push(Step::Threaded(step));
@@ -133,7 +134,8 @@ impl Parser<'_> {
         }
     }
 
-    /// `on "stream"`, `at "device"`, `pool "name" 64`, `label "instruction"` behind a step.
+    /// `on "stream"`, `at "device"`, `pool "name" 64`, `as "coef"`, `label "instruction"`, `of "op"`,
+    /// `written "file:line"` behind a step.
     pub(super) fn note(&mut self) -> Result<(), ParseError> {
         let mut note = crate::Note::default();
         loop {
@@ -143,6 +145,14 @@ impl Parser<'_> {
                 note.device = Some(device);
             } else if let Some(label) = self.behind("label")? {
                 note.label = Some(label);
+            } else if let Some(op) = self.behind("of")? {
+                note.op = Some(op);
+            } else if let Some(written) = self.behind("written")? {
+                note.written = Some(written);
+            } else if let Some(repr) = self.behind("as")? {
+                let repr = Repr::from_name(self.program.text_name(repr));
+                note.repr =
+                    Some(repr.ok_or_else(|| self.cursor.error("\"coef\" or \"lagrange\""))?);
             } else if let Some(pool) = self.behind("pool")? {
                 let offset = self.bytes()?;
                 note.place = Some(Place { pool, offset });
@@ -227,7 +237,12 @@ impl Printer<'_> {
             self.behind("pool", Some(place.pool))?;
             write!(self.out, " {}", place.offset)?;
         }
-        self.behind("label", note.label)
+        if let Some(repr) = note.repr {
+            write!(self.out, " as {}", Quoted(repr.name()))?;
+        }
+        self.behind("label", note.label)?;
+        self.behind("of", note.op)?;
+        self.behind("written", note.written)
     }
 
     pub(super) fn threaded(&mut self, step: Threaded) -> fmt::Result {
@@ -254,6 +269,10 @@ impl Printer<'_> {
             }
             Threaded::Unknown(symbol) => {
                 self.out.push_str("unknown ");
+                self.name(symbol)
+            }
+            Threaded::Doubt(symbol) => {
+                self.out.push_str("doubt ");
                 self.name(symbol)
             }
         }

@@ -1,6 +1,10 @@
 //! Sums, products, quotients and what is near them.
 
 use super::{binary, unary};
+use crate::{Law, ReprRule};
+
+const SUM: Law = Law::Reprs(ReprRule::Sum);
+const PRODUCT: Law = Law::Reprs(ReprRule::Product);
 
 binary!(
     ADD,
@@ -8,7 +12,8 @@ binary!(
     Sums,
     Same,
     "`out = a + b`. Integers wrap.",
-    Commutes
+    Law::Commutes,
+    SUM
 );
 
 binary!(
@@ -16,7 +21,8 @@ binary!(
     "subtract",
     Sums,
     Same,
-    "`out = a - b`. Integers wrap."
+    "`out = a - b`. Integers wrap.",
+    SUM
 );
 
 binary!(
@@ -25,7 +31,8 @@ binary!(
     Rings,
     Same,
     "`out = a * b`. Integers wrap.",
-    Commutes
+    Law::Commutes,
+    PRODUCT
 );
 
 binary!(
@@ -33,7 +40,8 @@ binary!(
     "divide",
     Divisible,
     Same,
-    "`out = a / b`. In a field, 0 where `b` is 0."
+    "`out = a / b`. In a field, 0 where `b` is 0.",
+    PRODUCT
 );
 
 binary!(
@@ -68,7 +76,7 @@ binary!(
     Ordered,
     Same,
     "The larger of `a` and `b`; NaN where one of them is.",
-    Commutes
+    Law::Commutes
 );
 
 binary!(
@@ -77,7 +85,7 @@ binary!(
     Ordered,
     Same,
     "The smaller of `a` and `b`; NaN where one of them is.",
-    Commutes
+    Law::Commutes
 );
 
 unary!(
@@ -85,17 +93,26 @@ unary!(
     "negative",
     Sums,
     Same,
-    "`out = -a`. Integers wrap."
+    "`out = -a`. Integers wrap.",
+    Law::Reprs(ReprRule::As("a"))
 );
 
-unary!(POSITIVE, "positive", Numbers, Same, "`out = +a`: a copy.");
+unary!(
+    POSITIVE,
+    "positive",
+    Numbers,
+    Same,
+    "`out = +a`: a copy.",
+    Law::Reprs(ReprRule::As("a"))
+);
 
 unary!(
     SQUARE,
     "square",
     Rings,
     Same,
-    "`out = a * a`. Integers wrap."
+    "`out = a * a`. Integers wrap.",
+    PRODUCT
 );
 
 unary!(
@@ -103,7 +120,8 @@ unary!(
     "reciprocal",
     Divisible,
     Same,
-    "`out = 1 / a`. In a field, 0 where `a` is 0; elements share inversions."
+    "`out = 1 / a`. In a field, 0 where `a` is 0; elements share inversions.",
+    Law::Reprs(ReprRule::Values(&["a"]))
 );
 
 unary!(

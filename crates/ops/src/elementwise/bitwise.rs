@@ -1,6 +1,7 @@
 //! Bits of integers.
 
 use super::{binary, unary};
+use crate::Law;
 
 binary!(
     BITWISE_AND,
@@ -8,7 +9,7 @@ binary!(
     Bits,
     Same,
     "`out = a & b`.",
-    Commutes
+    Law::Commutes
 );
 
 binary!(
@@ -17,7 +18,7 @@ binary!(
     Bits,
     Same,
     "`out = a | b`.",
-    Commutes
+    Law::Commutes
 );
 
 binary!(
@@ -26,7 +27,7 @@ binary!(
     Bits,
     Same,
     "`out = a ^ b`.",
-    Commutes
+    Law::Commutes
 );
 
 unary!(

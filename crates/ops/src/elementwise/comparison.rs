@@ -1,8 +1,9 @@
 //! Comparisons, tests and logic: results are bool.
 
 use super::{binary, unary};
+use crate::Law;
 
-binary!(EQUAL, "equal", Any, Bool, "`out = a == b`.", Commutes);
+binary!(EQUAL, "equal", Any, Bool, "`out = a == b`.", Law::Commutes);
 
 binary!(
     NOT_EQUAL,
@@ -10,7 +11,7 @@ binary!(
     Any,
     Bool,
     "`out = a != b`.",
-    Commutes
+    Law::Commutes
 );
 
 binary!(

@@ -237,24 +237,16 @@ pub const OUT: Param = Param::new(
 
 /// Declares an op of one operand.
 macro_rules! unary {
-    ($name:ident, $text:literal, $takes:ident, $gives:ident, $doc:literal) => {
+    ($name:ident, $text:literal, $takes:ident, $gives:ident, $doc:literal $(, $law:expr)*) => {
         $crate::elementwise::declare!(
-            $name,
-            $text,
-            $takes,
-            $gives,
-            $doc,
-            1,
-            ["a", "out"],
-            [A, OUT],
-            []
+            $name, $text, $takes, $gives, $doc, 1, ["a", "out"], [A, OUT], [$($law),*]
         );
     };
 }
 
 /// Declares an op of two operands.
 macro_rules! binary {
-    ($name:ident, $text:literal, $takes:ident, $gives:ident, $doc:literal $(, $law:ident)*) => {
+    ($name:ident, $text:literal, $takes:ident, $gives:ident, $doc:literal $(, $law:expr)*) => {
         $crate::elementwise::declare!(
             $name, $text, $takes, $gives, $doc, 2, ["a", "b", "out"], [A, B, OUT], [$($law),*]
         );
@@ -263,7 +255,7 @@ macro_rules! binary {
 
 macro_rules! declare {
     ($name:ident, $text:literal, $takes:ident, $gives:ident, $doc:literal, $count:literal,
-     [$($arg:literal),*], [$($param:ident),*], [$($law:ident),*]) => {
+     [$($arg:literal),*], [$($param:ident),*], [$($law:expr),*]) => {
         #[doc = concat!("`", $text, "`.")]
         pub static $name: $crate::OpDef = $crate::OpDef {
             name: $text,
@@ -290,7 +282,7 @@ macro_rules! declare {
                 expand: None,
             }),
             operations: $crate::rules::out_elements,
-            laws: &[$($crate::Law::$law),*],
+            laws: &[$($law),*],
         };
     };
 }

@@ -3,7 +3,7 @@
 use crate::op::{
     Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
 };
-use crate::{Code, OpError, elementwise, rules};
+use crate::{Code, Law, OpError, ReprRule, elementwise, rules};
 use cloakwork_ir::{DType, FIELD_DTYPES, Type};
 
 /// The declaration.
@@ -46,5 +46,5 @@ pub static DEF: OpDef = OpDef {
         expand: None,
     }),
     operations: rules::out_elements,
-    laws: &[],
+    laws: &[Law::Reprs(ReprRule::Values(&["a"]))],
 };

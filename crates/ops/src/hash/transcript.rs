@@ -8,7 +8,7 @@
 use crate::op::{ExpandBody, KernelBody, Param, ParamKind};
 use crate::{
     Access, Aliasing, Args, Body, Code, ContentCheck, Extents, Family, Form, Launch, LaunchInput,
-    LaunchOperand, OpDef, OpError, Operand, OutRule, Source, geometry, rules,
+    LaunchOperand, Law, OpDef, OpError, Operand, OutRule, Source, geometry, rules,
 };
 use cloakwork_ir::{Arg, DType, Shape, Take, Type, View, shape_arg};
 use smallvec::{SmallVec, smallvec};
@@ -52,8 +52,13 @@ pub enum Appends {
     Nothing,
     /// A prefix alone.
     Prefix,
-    /// The elements of this parameter.
-    Elements(&'static str),
+    /// The elements of a parameter.
+    Elements {
+        /// The parameter.
+        value: &'static str,
+        /// Whether the proof gets them too.
+        proven: bool,
+    },
 }
 
 impl Appends {
@@ -65,12 +70,34 @@ impl Appends {
         Ok(match self {
             Self::Nothing => 0,
             Self::Prefix => 1,
-            Self::Elements(name) => {
-                let value = args.tensor(name)?;
+            Self::Elements { value, .. } => {
+                let value = args.tensor(value)?;
                 let each = 1 + value.dtype.size_bytes() as u64;
                 value.shape().elements().saturating_mul(each)
             }
         })
+    }
+
+    /// How many bytes the proof gets: scalars whole, points compressed.
+    ///
+    /// # Errors
+    /// The parameter is no tensor.
+    pub fn proof_bytes(self, args: &Args) -> Result<u64, OpError> {
+        let Self::Elements {
+            value,
+            proven: true,
+        } = self
+        else {
+            return Ok(0);
+        };
+        let value = args.tensor(value)?;
+        let bytes = value.dtype.size_bytes() as u64;
+        let each = if value.dtype.is_point() {
+            bytes / 2
+        } else {
+            bytes
+        };
+        Ok(value.shape().elements().saturating_mul(each))
     }
 }
 
@@ -100,6 +127,13 @@ pub fn head(view: &View) -> View {
     view.slice(&[take]).unwrap_or_else(|_| view.clone())
 }
 
+/// The head of a transcript whose log and proof have so many bytes, as words.
+#[must_use]
+pub fn head_words(lengths: [u64; 2]) -> Vec<i64> {
+    let bytes = lengths.into_iter().flat_map(u64::to_le_bytes);
+    bytes.map(i64::from).collect()
+}
+
 /// Bytes of the log and of the proof, as the head says.
 fn lengths(words: &[i64]) -> [u64; 2] {
     let word = |from: usize| {
@@ -119,7 +153,7 @@ pub fn has_room(name: &'static str, limit: i64, words: &[i64]) -> Result<(), OpE
         ..0 => "a transcript that has room for the value".to_owned(),
         _ => format!("a transcript of at most {limit} bytes before this call"),
     };
-    let error = OpError::new(Code::Range, name, expected, longest.to_string());
+    let error = OpError::new(Code::Transcript, name, expected, longest.to_string());
     Err(error.hint("make the transcript with a larger capacity"))
 }
 
@@ -130,7 +164,7 @@ pub fn proof_is(name: &'static str, length: i64, words: &[i64]) -> Result<(), Op
         return Ok(());
     }
     let expected = format!("a transcript whose proof has {length} bytes");
-    let error = OpError::new(Code::Range, name, expected, proof.to_string());
+    let error = OpError::new(Code::Transcript, name, expected, proof.to_string());
     Err(error.hint("`length` is what absorb_write wrote"))
 }
 
@@ -158,7 +192,7 @@ pub static NEW: OpDef = OpDef {
         },
     }),
     operations: |args| shape_of(args).map_or(0, |shape| shape.elements()),
-    laws: &[],
+    laws: &[Law::Fills(None)],
 };
 
 fn shape_of(args: &Args) -> Result<Shape, OpError> {
@@ -201,13 +235,22 @@ macro_rules! grows {
     };
 }
 
-const ELEMENTS: [ContentCheck; 2] = [
-    ContentCheck::TranscriptRoom {
-        transcript: "transcript",
-        appends: Appends::Elements("value"),
-    },
-    ContentCheck::Finite("value"),
-];
+const fn elements(proven: bool) -> [ContentCheck; 2] {
+    let appends = Appends::Elements {
+        value: "value",
+        proven,
+    };
+    [
+        ContentCheck::TranscriptRoom {
+            transcript: "transcript",
+            appends,
+        },
+        ContentCheck::Finite("value"),
+    ]
+}
+
+const ABSORBS: [ContentCheck; 2] = elements(false);
+const WRITES: [ContentCheck; 2] = elements(true);
 
 grows!(
     ABSORB,
@@ -218,7 +261,7 @@ grows!(
      infinity.",
     &[TRANSCRIPT, VALUE, SAME],
     &["transcript", "value", "out"],
-    &ELEMENTS,
+    &ABSORBS,
     infer_value,
     |args| launch_value(args, false)
 );
@@ -230,7 +273,7 @@ grows!(
      (bn254: x with the parity of y as the highest bit; bls12_381: as its standard has it).",
     &[TRANSCRIPT, VALUE, SAME],
     &["transcript", "value", "out"],
-    &ELEMENTS,
+    &WRITES,
     infer_value,
     |args| launch_value(args, true)
 );

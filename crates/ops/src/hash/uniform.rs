@@ -2,7 +2,7 @@
 
 use crate::op::{KernelBody, Param, ParamKind};
 use crate::{
-    Access, Aliasing, Args, Body, Code, Extents, Family, Form, Launch, LaunchOperand, OpDef,
+    Access, Aliasing, Args, Body, Code, Extents, Family, Form, Launch, LaunchOperand, Law, OpDef,
     OpError, OutRule, rules,
 };
 use cloakwork_ir::{DType, FIELD_DTYPES, Type};
@@ -19,6 +19,11 @@ const DOMAIN: Param = Param::new(
     ParamKind::ANY_INT,
     "which of a key's streams: two that share it are equal",
 );
+
+const DRAWS: &[Law] = &[Law::Draws {
+    key: "key",
+    domain: "domain",
+}];
 
 /// `uniform_field`.
 pub static DEF: OpDef = OpDef {
@@ -52,7 +57,7 @@ pub static DEF: OpDef = OpDef {
         }
     ),
     operations: rules::out_elements,
-    laws: &[],
+    laws: DRAWS,
 };
 
 /// `blind`.
@@ -103,7 +108,7 @@ pub static BLIND: OpDef = OpDef {
         expand: None,
     }),
     operations: |args| range(args).map_or(0, |(start, end)| (end - start) as u64),
-    laws: &[],
+    laws: DRAWS,
 };
 
 /// The dtype is a field's.

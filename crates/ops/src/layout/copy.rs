@@ -4,7 +4,7 @@ use crate::op::{
     Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
 };
 use crate::reference::Broadcast;
-use crate::{Args, Expansion, Launch, OpError, rules};
+use crate::{Args, Expansion, Launch, Law, OpError, ReprRule, rules};
 use cloakwork_ir::{Arg, Type};
 use smallvec::smallvec;
 
@@ -43,7 +43,7 @@ pub static DEF: OpDef = OpDef {
         expand: Some(expand),
     }),
     operations: rules::out_elements,
-    laws: &[],
+    laws: &[Law::Reprs(ReprRule::As("a"))],
 };
 
 /// HEAL has no copy into a tensor that is there: padding by nothing is one.

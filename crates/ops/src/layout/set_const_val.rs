@@ -3,7 +3,7 @@
 use crate::op::{
     Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
 };
-use crate::{Args, Code, Launch, OpError};
+use crate::{Args, Code, Launch, Law, OpError};
 use cloakwork_ir::{DType, Type, read_word, write_word};
 use smallvec::{SmallVec, smallvec};
 
@@ -49,7 +49,7 @@ pub static DEF: OpDef = OpDef {
         expand: None,
     }),
     operations: |args| args.tensor("a").map_or(0, |a| a.shape().elements()),
-    laws: &[],
+    laws: &[Law::Fills(Some("value"))],
 };
 
 fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {

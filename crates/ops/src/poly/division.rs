@@ -2,7 +2,7 @@
 
 use super::{A, RUN, Rows, UNIT, declare, length, runs, scalar, step, unit_ns};
 use crate::op::{Param, ParamKind};
-use crate::{Args, Code, Launch, OpError, geometry};
+use crate::{Args, Code, Launch, OpError, ReprRule, geometry};
 use cloakwork_ir::Type;
 use smallvec::{SmallVec, smallvec};
 
@@ -27,7 +27,11 @@ declare!(
     &[],
     infer,
     launch,
-    Some(temporary)
+    Some(temporary),
+    ReprRule::Coefficients {
+        operand: "a",
+        gives: true
+    }
 );
 
 /// Coefficients of the quotient.

@@ -2,7 +2,7 @@
 
 use super::{Rows, declare, length, step};
 use crate::op::{Param, ParamKind};
-use crate::{ContentCheck, rules};
+use crate::{ContentCheck, ReprRule, rules};
 use cloakwork_ir::Type;
 use smallvec::smallvec;
 
@@ -42,5 +42,6 @@ declare!(
         let params = [n as i64, step(out.view), step(xs.view), step(ys.view)];
         Ok(smallvec![rows.launch("interpolate", operands, &params)])
     },
-    None
+    None,
+    ReprRule::Interpolates
 );

@@ -2,7 +2,7 @@
 
 use super::{A, declare, length};
 use crate::op::{Param, ParamKind};
-use crate::{ContentCheck, elementwise};
+use crate::{ContentCheck, ReprRule, elementwise};
 use cloakwork_ir::Type;
 
 declare!(
@@ -18,7 +18,7 @@ declare!(
     &["a", "strict", "out"],
     &[ContentCheck::NoZeroElement {
         operand: "a",
-        flag: "strict",
+        flag: Some("strict"),
     }],
     |args| {
         let a = args.tensor("a")?;
@@ -26,5 +26,6 @@ declare!(
         Ok(Type::new(a.dtype, a.shape().clone()))
     },
     |args| elementwise::launch_of("reciprocal", args),
-    None
+    None,
+    ReprRule::Values(&["a"])
 );

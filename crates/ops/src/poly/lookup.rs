@@ -4,7 +4,8 @@ use super::{declare, length, step};
 use crate::field::primes;
 use crate::op::{Param, ParamKind};
 use crate::{
-    Args, Code, ContentCheck, Extents, Launch, LaunchOperand, OpError, Source, geometry, rules,
+    Args, Code, ContentCheck, Extents, Launch, LaunchOperand, OpError, ReprRule, Source, geometry,
+    rules,
 };
 use cloakwork_ir::{DType, FIELD_DTYPES, MAX_ELEMENTS, Type};
 use smallvec::{SmallVec, smallvec};
@@ -33,7 +34,8 @@ declare!(
         Ok(Type::new(a.dtype, a.shape().clone()))
     },
     launch_input,
-    Some(|args| temporary(args, 2))
+    Some(|args| temporary(args, 2)),
+    ReprRule::Values(&["a"])
 );
 
 declare!(
@@ -60,7 +62,8 @@ declare!(
         Ok(Type::new(DType::I64, geometry::shape("usable", &[usable])?))
     },
     launch_rows,
-    Some(|args| temporary(args, 4))
+    Some(|args| temporary(args, 4)),
+    ReprRule::Values(&["a", "t"])
 );
 
 declare!(
@@ -100,7 +103,8 @@ declare!(
         let own = args.operand("rows", &[step(rows.view)])?;
         picked(args, "t", own, rows.dims()[0])
     },
-    None
+    None,
+    ReprRule::Values(&["t"])
 );
 
 /// A column of a field's elements; its rows.

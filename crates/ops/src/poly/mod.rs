@@ -3,6 +3,7 @@
 //!
 //! Long rows are cut by their length alone, never by the number of threads.
 
+pub mod as_repr;
 pub mod division;
 pub mod evaluate;
 pub mod interpolate;
@@ -28,7 +29,7 @@ const A: Param = Param::new("a", ParamKind::Tensor, "of a field, `[.., n]`");
 /// Declares an op that kernels compute.
 macro_rules! declare {
     ($name:ident, $text:literal, $doc:expr, $params:expr, $args:expr, $checks:expr, $infer:expr,
-     $launch:expr, $temporary:expr) => {
+     $launch:expr, $temporary:expr $(, $law:expr)*) => {
         #[doc = concat!("`", $text, "`.")]
         pub static $name: $crate::OpDef = $crate::OpDef {
             name: $text,
@@ -50,7 +51,7 @@ macro_rules! declare {
                 expand: None,
             }),
             operations: $crate::rules::out_elements,
-            laws: &[],
+            laws: &[$($crate::Law::Reprs($law)),*],
         };
     };
 }

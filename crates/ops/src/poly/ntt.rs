@@ -3,7 +3,7 @@
 use super::{A, Rows, declare, length, step};
 use crate::field::primes::two_adicity;
 use crate::op::{Param, ParamKind};
-use crate::{Args, Code, Launch, OpError, rules};
+use crate::{Args, Code, ContentCheck, Launch, OpError, ReprRule, rules};
 use cloakwork_ir::{DType, Type};
 use smallvec::{SmallVec, smallvec};
 
@@ -29,7 +29,10 @@ declare!(
         Param::new("out", ParamKind::Out, "`[.., n]`"),
     ],
     &["a", "inverse", "coset_shift", "scale", "out"],
-    &[],
+    &[ContentCheck::NoZeroElement {
+        operand: "coset_shift",
+        flag: None,
+    }],
     infer,
     launch,
     Some(|args| {
@@ -37,7 +40,8 @@ declare!(
         let short = plan(a.dtype, length("a", a)?).is_none();
         let bytes = a.shape().elements().max(1) * a.dtype.size_bytes() as u64;
         Ok(if short { 0 } else { bytes })
-    })
+    }),
+    ReprRule::Transforms("inverse")
 );
 
 /// Fields with transforms.

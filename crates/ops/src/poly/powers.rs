@@ -2,7 +2,7 @@
 
 use super::{A, RUN, Rows, declare, length, step};
 use crate::op::{Param, ParamKind};
-use crate::{Args, Code, Extents, Launch, LaunchOperand, OpError, geometry, rules};
+use crate::{Args, Code, Extents, Launch, LaunchOperand, OpError, ReprRule, geometry, rules};
 use cloakwork_ir::{FIELD_DTYPES, MAX_ELEMENTS, Type};
 use smallvec::{SmallVec, smallvec};
 
@@ -85,7 +85,8 @@ declare!(
         Ok(Type::new(a.dtype, a.shape().clone()))
     },
     distribute,
-    None
+    None,
+    ReprRule::As("a")
 );
 
 fn count(args: &Args) -> Result<u64, OpError> {

@@ -2,7 +2,7 @@
 
 use super::{A, RUN, Rows, UNIT, declare, length, runs, scalar, step, unit_ns};
 use crate::op::{Param, ParamKind};
-use crate::{Args, Launch, OpError};
+use crate::{Args, Launch, OpError, ReprRule};
 use cloakwork_ir::Type;
 use smallvec::{SmallVec, smallvec};
 
@@ -20,7 +20,8 @@ declare!(
     &[],
     infer,
     launch,
-    Some(temporary)
+    Some(temporary),
+    ReprRule::Values(&["a"])
 );
 
 fn infer(args: &Args) -> Result<Type, OpError> {

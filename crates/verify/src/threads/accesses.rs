@@ -14,10 +14,12 @@ pub(super) enum Kind {
 }
 
 /// Two accesses, of which one writes or frees, in no sure order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Race {
     pub former: (u32, Kind),
     pub latter: (u32, Kind),
+    /// What the former touches.
+    pub seen: View,
 }
 
 /// What one chain has done to a storage: the last node of each kind and view.
@@ -58,15 +60,15 @@ impl Accesses {
                 }
                 *budget -= 1;
                 if view.overlap(seen) != Overlap::Disjoint {
-                    let found = Race {
-                        former: (former, *theirs),
-                        latter: (node, kind),
-                    };
                     // The earliest in the canonical order, whatever the order of the table.
-                    race = match race {
-                        Some(Race { former: best, .. }) if best <= (former, *theirs) => race,
-                        _ => Some(found),
-                    };
+                    let best = race.as_ref().map(|race: &Race| race.former);
+                    if best.is_none_or(|best| best > (former, *theirs)) {
+                        race = Some(Race {
+                            former: (former, *theirs),
+                            latter: (node, kind),
+                            seen: seen.clone(),
+                        });
+                    }
                 }
             }
         }

@@ -17,12 +17,13 @@ pub use linear::{Linear, linearize};
 
 use crate::check::Checker;
 use crate::names::Name;
+use crate::region::common;
 use crate::report::Issue;
 use crate::single::is_read;
 use crate::spelling::Spelling;
 use crate::{Action, Bound, Call, StorageId, StorageOrigin, ValueId};
 use accesses::{Accesses, Kind, Race};
-use cloakwork_ir::{DType, Device, HostSlot, Op, Program, Step, Symbol, Text, Threads};
+use cloakwork_ir::{DType, Device, HostSlot, Op, Program, Step, Symbol, Text, Threads, View};
 use cloakwork_ops::Family;
 use pools::Pools;
 use registers::Registers;
@@ -53,8 +54,10 @@ pub(crate) struct Walk {
     pools: Pools,
     handed_out: FxHashSet<StorageId>,
     comparisons: u64,
-    /// Whether more than one chain does something.
+    /// Whether more than one chain does something, in an order that is known.
     concurrent: bool,
+    /// Storages that race, and the two chains.
+    raced: FxHashSet<(StorageId, u32, u32)>,
     /// The node at hand.
     node: u32,
 }
@@ -65,7 +68,7 @@ impl<'p> Checker<'p> {
         let program = self.program;
         let index = Index::new(threads);
         let schedule = Rc::new(schedule::schedule(program, threads, &index));
-        self.structure(threads, &index, &schedule);
+        self.sound = self.structure(threads, &index, &schedule) && !threads.unsure;
         let chains: FxHashSet<u32> = schedule.nodes.iter().map(|node| node.chain).collect();
         let mut walk = Walk {
             schedule: Rc::clone(&schedule),
@@ -77,14 +80,18 @@ impl<'p> Checker<'p> {
             pools: Pools::default(),
             handed_out: FxHashSet::default(),
             comparisons: MAX_COMPARISONS,
-            concurrent: chains.len() > 1,
+            concurrent: self.sound && chains.len() > 1,
+            raced: FxHashSet::default(),
             node: 0,
         };
         for (node, at) in (0u32..).zip(&schedule.nodes) {
             (self.step, walk.node) = (at.step, node);
             self.node(&mut walk, at.phase);
         }
-        self.streams_in_order(&schedule);
+        if self.sound {
+            self.streams_in_order(&schedule);
+        }
+        self.unwritten_reads(&walk);
         // What never ran was reported; what it would have freed is no news.
         if schedule.stuck.is_empty() {
             self.leaks(&walk);
@@ -146,11 +153,16 @@ impl<'p> Checker<'p> {
         let Name::Live { value, .. } = self.names.get(symbol) else {
             return;
         };
-        let storage = self.values.value(value).map(|info| info.storage);
-        let Some(freed) = storage.and_then(|storage| walk.freed.get(&storage)) else {
+        let Some(storage) = self.values.value(value).map(|info| info.storage) else {
             return;
         };
-        let got = format!("memory that {} gave back", self.label(freed.step));
+        let Some(freed) = walk.freed.get(&storage) else {
+            return;
+        };
+        if !self.doubtful.insert(storage) {
+            return;
+        }
+        let got = format!("memory that {} gave back", self.place(freed.step));
         let issue = Issue::error("use-after-free", "memory that is there", got).names([symbol]);
         self.report(issue.hint("move the free behind the last use of all its views"));
         self.names.set(symbol, Name::Poisoned);
@@ -249,7 +261,7 @@ impl<'p> Checker<'p> {
         let Some(info) = self.values.value(value) else {
             return;
         };
-        let (storage, name, dtype) = (info.storage, info.name, info.dtype);
+        let storage = info.storage;
         let view = info.view.clone();
         let entry = walk.accesses.entry(storage).or_default();
         let race = entry.add(
@@ -258,14 +270,21 @@ impl<'p> Checker<'p> {
             (kind, &view),
             &mut walk.comparisons,
         );
-        if let Some(race) = race {
-            let bytes = dtype == DType::U8;
-            self.race(walk, race, name, bytes);
+        let Some(race) = race else { return };
+        let chain_of = |node: u32| walk.schedule.place(node).0;
+        let (a, b) = (chain_of(race.former.0), chain_of(race.latter.0));
+        let told = !walk.raced.insert((storage, a.min(b), a.max(b)));
+        if !told && !self.doubtful.contains(&storage) {
+            self.race(walk, &race, value, &view);
         }
     }
 
-    /// Reports a race. What two hash ops share as `bytes` is the state of a transcript.
-    fn race(&mut self, walk: &Walk, race: Race, name: Symbol, bytes: bool) {
+    /// Reports a race. What two hash ops share as bytes is the state of a transcript.
+    fn race(&mut self, walk: &Walk, race: &Race, value: ValueId, view: &View) {
+        let Some(info) = self.values.value(value) else {
+            return;
+        };
+        let (storage, name, dtype) = (info.storage, info.name, info.dtype);
         let step_of = |node: u32| walk.schedule.nodes.get(node as usize).map_or(0, |n| n.step);
         let (former, latter) = (step_of(race.former.0), step_of(race.latter.0));
         let does = |kind| match kind {
@@ -273,16 +292,22 @@ impl<'p> Checker<'p> {
             Kind::Write => "writes",
             Kind::Free => "frees",
         };
+        let owner = walk.owners.get(&storage).map_or(name, |(owner, _)| *owner);
+        let root = self.values.storage(storage).map(|storage| &storage.root);
+        let shared = root.map_or_else(String::new, |root| {
+            crate::call::spanned(common(view, &race.seen), dtype, root)
+        });
         let got = format!(
-            "{} {} and {} {} them in any order",
-            self.label(former),
+            "{} {} and {} {} {shared} of {} in any order",
+            self.place(former),
             does(race.former.1),
             self.label(latter),
-            does(race.latter.1)
+            does(race.latter.1),
+            self.shown(latter, owner),
         );
         let code = if race.former.1 == Kind::Free || race.latter.1 == Kind::Free {
             "use-after-free"
-        } else if bytes && self.hashes(former) && self.hashes(latter) {
+        } else if dtype == DType::U8 && self.hashes(former) && self.hashes(latter) {
             "transcript-order"
         } else {
             "race"
@@ -290,6 +315,17 @@ impl<'p> Checker<'p> {
         let issue =
             Issue::error(code, "one order of accesses to the same bytes", got).names([name]);
         self.report(issue.hint("order them by an event, a join, or one thread"));
+    }
+
+    /// Reads of what nothing wrote: but for memory on which threads race, where the order that is
+    /// missing has been told.
+    fn unwritten_reads(&mut self, walk: &Walk) {
+        let raced: FxHashSet<StorageId> = walk.raced.iter().map(|(storage, ..)| *storage).collect();
+        for (storage, step, issue) in std::mem::take(&mut self.unwritten) {
+            if self.sound && !raced.contains(&storage) && !self.doubtful.contains(&storage) {
+                self.report_at(step, issue);
+            }
+        }
     }
 
     /// Whether a step works on a transcript.
@@ -366,7 +402,7 @@ impl<'p> Checker<'p> {
                 && !schedule.before(former, node)
             {
                 let step = schedule.nodes.get(former as usize).map_or(0, |n| n.step);
-                let got = format!("{} in another thread, in any order", self.label(step));
+                let got = format!("{} in another thread, in any order", self.place(step));
                 let name = self.program.text_name(stream);
                 let issue =
                     Issue::error("race", format!("one order on the stream \"{name}\""), got);
@@ -383,7 +419,8 @@ impl<'p> Checker<'p> {
         let mut owned: Vec<_> = walk.owners.iter().collect();
         owned.sort_unstable();
         for (storage, &(name, step)) in owned {
-            if walk.freed.contains_key(storage) || walk.handed_out.contains(storage) {
+            let kept = walk.freed.contains_key(storage) || walk.handed_out.contains(storage);
+            if kept || self.doubtful.contains(storage) {
                 continue;
             }
             let issue = Issue::error(
@@ -396,9 +433,39 @@ impl<'p> Checker<'p> {
         }
     }
 
+    /// Where a register of a program of several threads is defined first.
+    pub(crate) fn definition_of(&self, symbol: Symbol) -> Option<u32> {
+        self.program.threads.as_ref()?;
+        let definitions = self.definitions.get_or_init(|| {
+            let mut found = FxHashMap::default();
+            for (number, step) in (0u32..).zip(&self.program.steps) {
+                let defined = match step {
+                    Step::Op(op) => registers::of_call(self.program, op).1,
+                    Step::Threaded(cloakwork_ir::Threaded::Move { to, .. }) => Some(*to),
+                    _ => None,
+                };
+                if let Some(symbol) = defined {
+                    found.entry(symbol).or_insert(number);
+                }
+            }
+            found
+        });
+        definitions.get(&symbol).copied()
+    }
+
     /// A step as messages name it.
     pub(crate) fn label(&self, step: u32) -> String {
         label(self.program, step)
+    }
+
+    /// A step that a message names beside its own, and where it was written.
+    pub(crate) fn place(&self, step: u32) -> String {
+        let note = self.program.threads.as_ref().map(|t| t.note(step));
+        let label = self.label(step);
+        match note.and_then(|note| note.written) {
+            Some(text) => format!("{label} (written at {})", self.program.text_name(text)),
+            None => label,
+        }
     }
 }
 

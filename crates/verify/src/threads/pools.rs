@@ -74,7 +74,8 @@ impl Checker<'_> {
         let pool = (self.values.device(value), place.pool);
         for former in walk.pools.enter(pool, place.offset, tenant) {
             let freed = walk.freed.get(&former.storage);
-            if freed.is_some_and(|freed| walk.schedule.before(freed.node, walk.node)) {
+            let gone = freed.is_some_and(|freed| walk.schedule.before(freed.node, walk.node));
+            if gone || (freed.is_some() && !self.sound) {
                 continue;
             }
             let pool = self.program.text_name(place.pool);
@@ -82,7 +83,7 @@ impl Checker<'_> {
                 "bytes {} to {} of the pool \"{pool}\" free for sure",
                 place.offset, tenant.end
             );
-            let got = format!("memory of {} there", self.label(former.step));
+            let got = format!("memory of {} there", self.place(former.step));
             let issue = Issue::error("pool", expected, got).names([name]);
             self.report(issue.hint("another offset, or deallocate what lies there before"));
         }

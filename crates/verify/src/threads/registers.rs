@@ -65,6 +65,20 @@ impl Walk {
 }
 
 impl Checker<'_> {
+    /// The storage of a register, if it holds something.
+    fn storage_of(&self, symbol: Symbol) -> Option<StorageId> {
+        let Name::Live { value, .. } = self.names.get(symbol) else {
+            return None;
+        };
+        self.values.value(value).map(|info| info.storage)
+    }
+
+    /// Whether a word is due about the order in which threads come to a register; once.
+    fn order_is_due(&mut self, symbol: Symbol) -> bool {
+        let storage = self.storage_of(symbol);
+        self.sound && storage.is_none_or(|storage| self.doubtful.insert(storage))
+    }
+
     /// A register is used: behind its definition, whatever the order of threads.
     pub(super) fn use_register(&mut self, walk: &mut Walk, symbol: Symbol) {
         let (node, schedule) = (walk.node, std::rc::Rc::clone(&walk.schedule));
@@ -76,8 +90,11 @@ impl Checker<'_> {
             Some((_, last)) => *last = node,
             None => register.uses.push((chain, node)),
         }
-        if let Some(defined) = register.defined.filter(|&at| !schedule.before(at, node)) {
-            let at = self.label(place(&schedule, defined));
+        let defined = register.defined;
+        if let Some(defined) = defined.filter(|&at| !schedule.before(at, node))
+            && self.order_is_due(symbol)
+        {
+            let at = self.place(place(&schedule, defined));
             let expected = "a definition that comes before for sure";
             let got = format!("{at}, which another thread may run later");
             let issue = Issue::error("undefined-name", expected, got).names([symbol]);
@@ -89,12 +106,13 @@ impl Checker<'_> {
     pub(super) fn define_register(&mut self, walk: &mut Walk, symbol: Symbol) {
         let (node, schedule) = (walk.node, std::rc::Rc::clone(&walk.schedule));
         if let Name::Live { value, step } = self.names.get(symbol) {
-            let got = format!("one that {} defined", self.label(step));
+            let got = format!("one that {} defined", self.place(step));
             let issue = Issue::error("redefinition", "an empty register", got).names([symbol]);
             self.report(issue.hint("deallocate or remove it first, or take another name"));
             self.names.set(symbol, Name::Unbound);
             if let Some(info) = self.values.value(value) {
                 walk.owners.remove(&info.storage);
+                self.doubtful.insert(info.storage);
             }
         }
         let Some(register) = walk.registers.get(symbol) else {
@@ -105,8 +123,8 @@ impl Checker<'_> {
             defined: Some(node),
             ..Register::default()
         };
-        if let Some(ended) = unsure {
-            let at = self.label(place(&schedule, ended));
+        if let Some(ended) = unsure.filter(|_| self.sound) {
+            let at = self.place(place(&schedule, ended));
             let got = format!("one that {at} empties, perhaps later");
             let issue = Issue::error("redefinition", "an empty register", got).names([symbol]);
             self.report(issue.hint("order the two by an event, or take another name"));
@@ -124,8 +142,10 @@ impl Checker<'_> {
             .filter(|&at| at != node && !schedule.before(at, node))
             .min();
         register.ended = Some(node);
-        if let Some(used) = unsure {
-            let at = self.label(place(&schedule, used));
+        if let Some(used) = unsure
+            && self.order_is_due(symbol)
+        {
+            let at = self.place(place(&schedule, used));
             let got = format!("{at}, which another thread may run later");
             let expected = "all uses of the register before it is emptied";
             let issue = Issue::error("use-after-free", expected, got).names([symbol]);
@@ -144,7 +164,7 @@ impl Checker<'_> {
             return;
         };
         if let Some(freed) = walk.freed.get(&storage) {
-            let got = format!("memory that {} gave back", self.label(freed.step));
+            let got = format!("memory that {} gave back", self.place(freed.step));
             let issue = Issue::error("double-free", "memory that is there", got).names([symbol]);
             self.report(issue.hint("free memory once, by its owner"));
         } else if walk.is_owner(storage, symbol) {
@@ -154,7 +174,7 @@ impl Checker<'_> {
         } else {
             let (got, hint) = match walk.owners.get(&storage) {
                 Some((owner, _)) => (
-                    format!("a view of %{}", self.program.symbol_name(*owner)),
+                    format!("a view of {}", self.shown(self.step, *owner)),
                     "remove the register; its owner frees the memory",
                 ),
                 None => (
@@ -163,7 +183,9 @@ impl Checker<'_> {
                 ),
             };
             let issue = Issue::error("not-the-owner", "the register that allocated", got);
-            self.report(issue.names([symbol]).hint(hint));
+            if !self.doubtful.contains(&storage) {
+                self.report(issue.names([symbol]).hint(hint));
+            }
         }
         self.names.set(symbol, Name::Freed { step: self.step });
     }
@@ -181,6 +203,12 @@ impl Checker<'_> {
             Threaded::Unknown(symbol) => {
                 self.define_register(walk, symbol);
                 self.names.set(symbol, Name::Poisoned);
+            }
+            Threaded::Doubt(symbol) => {
+                if let Some(storage) = self.storage_of(symbol) {
+                    self.doubtful.insert(storage);
+                    self.doubt_contents(storage);
+                }
             }
             Threaded::Fork(_)
             | Threaded::Join(_)
@@ -200,6 +228,7 @@ impl Checker<'_> {
         }) {
             let issue = Issue::error("leak", "a register of a view", "the owner of memory");
             self.report(issue.names([symbol]).hint("deallocate it instead"));
+            self.doubtful.extend(storage);
             if let Some(storage) = storage {
                 walk.owners.remove(&storage);
             }

@@ -17,17 +17,27 @@ struct Uses {
 
 impl Checker<'_> {
     /// What is wrong with threads, events, streams and segments, whatever the steps between.
-    pub(super) fn structure(&mut self, threads: &Threads, index: &Index, schedule: &Schedule) {
+    /// Gives whether all is well but for segments, so that what happens before what is known.
+    pub(super) fn structure(
+        &mut self,
+        threads: &Threads,
+        index: &Index,
+        schedule: &Schedule,
+    ) -> bool {
         let uses = self.uses(threads, index);
         self.forked_and_joined(threads, &uses);
         self.recorded(threads, &uses);
-        self.nested(threads);
-        self.deadlocks(threads, schedule, &uses);
+        if !self.has_error {
+            self.deadlocks(threads, schedule, &uses);
+        }
         if schedule.too_large {
             let expected = "at most 2^28 entries of clocks";
             let got = "more threads, streams and waits than that";
             self.report_at(0, Issue::error("limits", expected, got));
         }
+        let sound = !self.has_error;
+        self.nested(threads);
+        sound
     }
 
     fn uses(&mut self, threads: &Threads, index: &Index) -> Uses {
@@ -239,8 +249,8 @@ impl Checker<'_> {
             for (waits, release) in &circle {
                 text += &format!(
                     "{} waits for {}; ",
-                    self.label(*waits),
-                    self.label(*release)
+                    self.place(*waits),
+                    self.place(*release)
                 );
             }
             let got = format!("a circle: {}", text.trim_end_matches("; "));

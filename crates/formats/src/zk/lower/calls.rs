@@ -3,11 +3,11 @@
 use super::emit::device;
 use super::registers::Register;
 use super::{Lowering, Refusal, not_so, refuse};
-use crate::zk::ast::Operation;
+use crate::zk::ast::{Curve, Group, Operation};
 use crate::zk::finding::Finding;
 use crate::zk::functions::{FUNCTIONS, Function, Kind, Own, function};
 use crate::zk::value::Value;
-use cloakwork_ir::{Arg, DType, HostSlot, HostTensor, Shape, ShapeItem, Symbol};
+use cloakwork_ir::{Arg, DType, HostSlot, HostTensor, Overlap, Repr, Shape, ShapeItem, Symbol};
 use std::collections::HashMap;
 
 /// A call whose operands fit the signature.
@@ -108,6 +108,8 @@ impl Lowering<'_> {
         let mut known = Unified::default();
         known.all(function, "arg_mut", function.outs, &call.outs)?;
         known.all(function, "arg", function.ins, &call.ins)?;
+        self.results_apart(&call.outs)?;
+        self.operands_apart(call)?;
         let Some(first) = call.outs.iter().chain(&call.ins).next() else {
             return Ok(());
         };
@@ -120,6 +122,76 @@ impl Lowering<'_> {
                         .field(&register.name)
                         .hint(hint),
                 );
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether two registers have elements in common, and whether they are the very same ones.
+    fn overlap(&self, a: &Register, b: &Register) -> Overlap {
+        let last = |register: &Register| self.shared.statics.last_name(&register.owner);
+        if last(a) != last(b) {
+            return Overlap::Disjoint;
+        }
+        let (a, b) = (a.pieces(), b.pieces());
+        let meets: Vec<Overlap> = a
+            .iter()
+            .flat_map(|a| b.iter().map(|b| a.overlap(b)))
+            .collect();
+        match meets.as_slice() {
+            [only] => *only,
+            meets if meets.iter().all(|meet| *meet == Overlap::Disjoint) => Overlap::Disjoint,
+            // Both pieces of one are those of the other.
+            [Overlap::Same, .., Overlap::Same] => Overlap::Same,
+            _ => Overlap::Partial,
+        }
+    }
+
+    /// No two results of one call share bytes: one of them would be lost.
+    pub(super) fn results_apart(&self, outs: &[Register]) -> Result<(), Refusal> {
+        for (index, out) in outs.iter().enumerate() {
+            let former = outs.iter().take(index);
+            let mut shared = former.filter(|other| self.overlap(other, out) != Overlap::Disjoint);
+            if let Some(other) = shared.next() {
+                let got = match other.name == out.name {
+                    true => format!("\"{}\" twice", out.name),
+                    false => format!("\"{}\" and \"{}\" of one buffer", other.name, out.name),
+                };
+                let finding = Finding::new("V09", "results that share no bytes", got);
+                let hint = "give each result memory of its own";
+                return refuse(finding.field("arg_mut").hint(hint));
+            }
+        }
+        Ok(())
+    }
+
+    /// A result is the very elements of an operand, or shares none with it; where a call has several
+    /// steps, what a later one reads is no result of an earlier one.
+    fn operands_apart(&self, call: &Call<'_>) -> Result<(), Refusal> {
+        let kind = call.function.kind;
+        if matches!(kind, Kind::Own(Own::Permute | Own::Index)) {
+            return Ok(());
+        }
+        let in_steps = call.outs.len() > 1 || matches!(kind, Kind::Own(Own::Assemble));
+        let elementwise = matches!(kind, Kind::Each(_) | Kind::Sum(_) | Kind::Own(Own::Fused));
+        for (out, operand) in call
+            .outs
+            .iter()
+            .flat_map(|o| call.ins.iter().map(move |i| (o, i)))
+        {
+            let shares = match self.overlap(out, operand) {
+                Overlap::Disjoint => false,
+                Overlap::Same => in_steps && !elementwise,
+                Overlap::Partial => true,
+            };
+            if shares {
+                let got = match out.name == operand.name {
+                    true => format!("\"{}\", which is a result too", operand.name),
+                    false => format!("\"{}\" and \"{}\" of one buffer", operand.name, out.name),
+                };
+                let expected = "operands that share no bytes with a result";
+                let hint = "write into another register, or copy the operand before";
+                return refuse(Finding::new("V09", expected, got).field("arg").hint(hint));
             }
         }
         Ok(())
@@ -237,6 +309,7 @@ impl Lowering<'_> {
         }
         // In coefficients a scalar is a polynomial of degree 0: the rest is p or -p.
         let negated = op == "subtract" && long.name == b.name && a.dims.is_empty();
+        self.note.repr = Some(Repr::Coef);
         if negated {
             self.each("negative", out, std::slice::from_ref(long))?;
         } else if out.owner != long.owner || out.window != long.window {
@@ -393,6 +466,10 @@ impl Lowering<'_> {
         let symbol = self.one(out)?;
         let coefficients =
             call.function.name == "fill_one" && call.text("repr") != Some("lagrange");
+        self.note.repr = Some(match coefficients {
+            true => Repr::Coef,
+            false => Repr::Lagrange,
+        });
         if !coefficients {
             for part in self.symbols(out) {
                 self.write("copy", [device(symbol)], part);
@@ -448,6 +525,7 @@ impl Lowering<'_> {
             let expected = format!("at most {n} scalars");
             return refuse(Finding::new("V07", expected, call.ins.len().to_string()));
         }
+        self.note.repr = Some(Repr::Coef);
         self.zero(out)?;
         let symbols = self.symbols(out);
         for (index, scalar) in (0u64..).zip(&call.ins) {
@@ -532,13 +610,20 @@ impl Lowering<'_> {
         let [transcript, challenge] = call.outs.as_slice() else {
             return Err(None);
         };
-        let statics = self.shared.statics;
-        let declared = statics.registers.get(transcript.name.as_str());
-        let declared = declared.and_then(|register| match &register.ty {
-            crate::zk::ast::Type::Transcript { hash, .. } => Some(hash.as_str()),
-            _ => None,
-        });
-        let hash = call.text("hash").or(declared).unwrap_or("blake2b");
+        let Some((curve, own)) = transcript.transcript.clone() else {
+            return Err(None);
+        };
+        let hash = call.text("hash").unwrap_or(&own);
+        if hash != own {
+            let hint = "leave the attribute out: the transcript's type says it";
+            let finding = Finding::new("V07", format!("{own}, the transcript's hash"), hash);
+            return refuse(finding.field("attrs.hash").hint(hint));
+        }
+        let field = curve.scalars();
+        if challenge.dtype != field {
+            let expected = format!("{field}, of the transcript's curve");
+            return not_so("V07", challenge, expected, challenge.ty());
+        }
         let hash = Arg::Int(i64::from(hash == "keccak256"));
         self.whole("transcript_squeeze", transcript, &[transcript], Vec::new())?;
         let attrs = vec![hash, Arg::DType(challenge.dtype)];
@@ -551,6 +636,7 @@ impl Lowering<'_> {
 struct Unified {
     field: Option<DType>,
     group: Option<DType>,
+    curve: Option<Curve>,
     sizes: HashMap<u8, u64>,
 }
 
@@ -617,7 +703,12 @@ impl Unified {
                     && *self.group.get_or_insert(dtype) == dtype
                     && scalars.is_some_and(|f| *self.field.get_or_insert(f) == f)
             }
-            Some(b'T' | b'B') => dtype == DType::U8,
+            Some(b'T') => {
+                self.curve = register.transcript.as_ref().map(|(curve, _)| *curve);
+                self.curve.is_some()
+            }
+            Some(b'V') => self.curve.is_some_and(|curve| curve.absorbs(dtype)),
+            Some(b'B') => dtype == DType::U8 && register.transcript.is_none(),
             _ => true,
         };
         let sizes = match pattern.get(1..) {
@@ -640,6 +731,13 @@ impl Unified {
             Some(b'E') => name(self.field, "elements"),
             Some(b'G') => name(self.group, "points"),
             Some(b'T') => "a transcript".to_owned(),
+            Some(b'V') => match self.curve {
+                Some(curve) => {
+                    let (field, points) = (curve.scalars(), curve.points(Group::G1));
+                    format!("{field} or {points}, of the transcript's curve: the value")
+                }
+                None => "elements or points".to_owned(),
+            },
             _ => "bytes".to_owned(),
         };
         let sizes = pattern.trim_end_matches("..").get(1..).unwrap_or("");

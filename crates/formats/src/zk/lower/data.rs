@@ -75,18 +75,21 @@ impl Lowering<'_> {
         at: Option<&Placed>,
         zero: bool,
     ) -> Result<(), Refusal> {
-        let Some((dtype, dims)) = typ.tensor() else {
+        let Some(register) = Register::of(id, typ, on) else {
             let hint = "a tuple is made by AssembleTuple, of registers that own their memory";
             let expected = "a type of known size";
             return refuse(Finding::new("V07", expected, "a tuple, or bytes").hint(hint));
         };
+        self.declared_alike(id, typ)?;
+        let (dtype, dims) = (register.dtype, register.dims.clone());
         let symbol = self.program.symbol(id);
+        self.note.repr = typ.repr();
         self.note.place = at.map(|at| Place {
             pool: self.program.text(&at.pool),
             offset: at.offset,
         });
         self.allocate(symbol, dtype, &dims, on);
-        self.note.place = None;
+        (self.note.place, self.note.repr) = (None, None);
         if zero {
             self.op(
                 "set_const_val",
@@ -94,7 +97,6 @@ impl Lowering<'_> {
                 device(symbol),
             );
         }
-        let register = Register::new(id, dtype, dims, on);
         let bytes = register
             .elements()
             .saturating_mul(dtype.size_bytes() as u64);
@@ -241,20 +243,29 @@ impl Lowering<'_> {
     }
 
     fn load_constant(&mut self, src: &str, dst: &str) -> Result<(), Refusal> {
+        if self.shared.statics.is_broken("constants", src) {
+            return Err(None);
+        }
         let Some(constant) = self.shared.statics.constants.get(src) else {
             let known: Vec<&str> = self.shared.statics.constants.keys().copied().collect();
             return refuse(unknown("constant", src, known));
         };
         // A constant that cannot be read has its finding.
         let data = self.shared.constants.get(src).cloned().ok_or(None)?;
-        let (dtype, dims) = constant.ty.tensor().ok_or(None)?;
+        let register = Register::of(dst, &constant.ty, &constant.device).ok_or(None)?;
+        self.declared_alike(dst, &constant.ty)?;
         let symbol = self.program.symbol(dst);
+        self.note.repr = constant.ty.repr();
         self.upload(HostSlot::Data(data), symbol, &constant.device);
-        self.own(Register::new(dst, dtype, dims, &constant.device))
+        self.note.repr = None;
+        self.own(register)
     }
 
     fn load_input(&mut self, src: &str, dst: &str) -> Result<(), Refusal> {
         let statics = self.shared.statics;
+        if statics.is_broken("inputs", src) {
+            return Err(None);
+        }
         let Some(input) = statics.inputs.get(src) else {
             let known: Vec<&str> = statics.inputs.keys().copied().collect();
             return refuse(unknown("input", src, known));
@@ -268,22 +279,58 @@ impl Lowering<'_> {
                     .hint(hint),
             );
         }
-        let Some((dtype, dims)) = input.ty.tensor() else {
+        let Some(register) = Register::of(dst, &input.ty, &input.device) else {
             let got = "a tuple, or bytes of no known number";
             return refuse(Finding::new("V18", "an input of one tensor", got).field(src));
         };
-        let shape = Shape::new(&dims).unwrap_or_default();
+        self.declared_alike(dst, &input.ty)?;
+        let (dtype, shape) = (
+            register.dtype,
+            Shape::new(&register.dims).unwrap_or_default(),
+        );
         let slot = HostSlot::Input {
             name: src.to_owned(),
             ty: cloakwork_ir::Type::new(dtype, shape),
         };
         let symbol = self.program.symbol(dst);
+        self.note.repr = input.ty.repr();
         self.upload(slot, symbol, &input.device);
-        self.own(Register::new(dst, dtype, dims, &input.device))
+        self.note.repr = None;
+        self.own(register)
+    }
+
+    /// A register that is declared holds what its declaration says beyond its sizes.
+    fn declared_alike(&self, name: &str, ty: &Type) -> Result<(), Refusal> {
+        let statics = self.shared.statics;
+        let Some(declared) = statics.registers.get(name) else {
+            return Ok(());
+        };
+        let differs = match (&declared.ty, ty) {
+            (
+                Type::Transcript { curve, hash, .. },
+                Type::Transcript {
+                    curve: c, hash: h, ..
+                },
+            ) => (curve, hash) != (c, h),
+            (Type::Transcript { .. }, _) | (_, Type::Transcript { .. }) => true,
+            (declared, ty) => {
+                let reprs = declared.repr().zip(ty.repr());
+                reprs.is_some_and(|(declared, own)| declared != own)
+            }
+        };
+        if !differs || statics.is_broken("registers", name) {
+            return Ok(());
+        }
+        let hint = "the table of registers says what it holds";
+        let finding = Finding::new("V07", declared.ty.described(), ty.described());
+        refuse(finding.field(name).hint(hint))
     }
 
     fn store(&mut self, src: &str, output: &str) -> Result<(), Refusal> {
         let register = self.tensor(src)?;
+        if self.shared.statics.is_broken("outputs", output) {
+            return Err(None);
+        }
         let Some(ty) = self.shared.statics.outputs.get(output) else {
             let known: Vec<&str> = self.shared.statics.outputs.keys().copied().collect();
             return refuse(unknown("output", output, known));
@@ -300,7 +347,9 @@ impl Lowering<'_> {
             });
             return not_so("V18", &register, expected, register.ty());
         }
+        self.note.repr = ty.repr();
         self.hand_out(&register, output.to_owned());
+        self.note.repr = None;
         Ok(())
     }
 
@@ -411,7 +460,7 @@ impl Lowering<'_> {
         (start, end): (u64, u64),
         domain: Option<&str>,
     ) -> Result<(), Refusal> {
-        let (len, domain) = (end - start, domain.unwrap_or(&self.label));
+        let (len, domain) = (end - start, domain.unwrap_or(&self.domain));
         let digest = Sha256::digest(domain.as_bytes());
         let mut word = [0; 8];
         word.copy_from_slice(digest.get(..8).unwrap_or(&[0; 8]));

@@ -49,14 +49,21 @@ impl Lowering<'_> {
 
     /// A name that no register has.
     pub(super) fn fresh(&mut self) -> Symbol {
+        self.fresh_of("")
+    }
+
+    /// A name that no register has, for something of this register's: messages call it so.
+    fn fresh_of(&mut self, register: &str) -> Symbol {
         self.fresh += 1;
-        let name = format!("#{}", self.fresh);
+        let name = format!("{register}#v{}", self.fresh);
         self.program.symbol(&name)
     }
 
     /// A view that nobody names.
     pub(super) fn slice(&mut self, of: Symbol, entries: Vec<ShapeItem>) -> Symbol {
-        let view = self.fresh();
+        let name = self.program.symbol_name(of);
+        let register = name.split('#').next().unwrap_or("").to_owned();
+        let view = self.fresh_of(&register);
         self.slice_as(of, entries, view);
         view
     }

@@ -15,10 +15,6 @@ impl Lowering<'_> {
         else {
             return Err(None);
         };
-        if input_to.name == table_to.name {
-            let (expected, got) = ("two results apart", format!("{} twice", input_to.name));
-            return refuse(Finding::new("V07", expected, got).field("arg_mut"));
-        }
         let usable = usable(call, input.elements())?;
         let mut temporaries = Vec::new();
         let input = self.apart(input, &call.outs, &mut temporaries)?;

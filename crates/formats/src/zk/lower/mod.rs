@@ -125,9 +125,13 @@ pub(super) struct Lowering<'a> {
     /// The note of the steps of the instruction at hand.
     note: Note,
     label: String,
+    /// What random elements of the instruction follow from, if it says nothing else.
+    domain: String,
     fresh: u32,
     /// Calls of the caller's functions so far.
     user_calls: u32,
+    /// Whether something about the order of threads could not be read.
+    unsure: bool,
 }
 
 impl<'a> Lowering<'a> {
@@ -143,8 +147,10 @@ impl<'a> Lowering<'a> {
             done: Vec::new(),
             note: Note::default(),
             label: String::new(),
+            domain: String::new(),
             fresh: 0,
             user_calls: 0,
+            unsure: shared.statics.is_unsure(),
         }
     }
 
@@ -160,12 +166,12 @@ impl<'a> Lowering<'a> {
             if self.done.is_empty() {
                 self.keys();
                 self.ends_with_return(instructions);
+                self.outputs_are_stored();
             }
             for (index, instruction) in instructions.iter().enumerate() {
-                self.label = match &instruction.id {
-                    Some(id) => id.clone(),
-                    None => format!("{name}/{index}"),
-                };
+                let place = format!("{name}/{index}");
+                self.label = self.shared.statics.label(instruction.id.as_ref(), &place);
+                self.domain = instruction.id.clone().unwrap_or(place);
                 self.instruction(instruction);
             }
             let name = self.program.text(name);
@@ -186,22 +192,55 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    fn outputs_are_stored(&mut self) {
+        let ast = self.shared.ast;
+        for name in self.shared.statics.never_stored(ast) {
+            let expected = format!("a Store into the output \"{name}\"");
+            let hint = "store or return a value under this name, or drop the declaration";
+            let finding = Finding::new("V18", expected, "none").hint(hint);
+            self.label = String::new();
+            self.report(finding.field(format!("outputs.{name}")), "", 0, None);
+        }
+    }
+
     fn instruction(&mut self, instruction: &'a Instruction) {
-        let step = self.program.steps.len() as u32;
-        let label = self.program.text(&self.label);
+        let (op, start) = (&instruction.op, self.program.steps.len());
         self.note = Note {
-            label: Some(label),
+            label: Some(self.program.text(&self.label)),
+            op: Some(self.program.text(&op.said())),
+            written: instruction.src_loc.as_ref().map(|at| self.program.text(at)),
             ..Note::default()
         };
-        let Err(refusal) = self.operation(&instruction.op) else {
+        let unresolved = self.registers.unresolved;
+        let Err(refusal) = self.operation(op) else {
             return;
         };
-        for name in instruction.op.defines() {
-            self.define_unknown(name);
+        // What awaits another run may be known then.
+        let settled = self.registers.last || self.registers.unresolved == unresolved;
+        let unresolved = self.registers.unresolved;
+        // Half of an instruction would be wrong in ways of its own. What it was meant to do to
+        // registers is unknown; of the order of threads nothing must be lost.
+        if !op.may_order() {
+            self.program.steps.truncate(start);
         }
+        for name in op.mentions() {
+            self.doubt(name);
+        }
+        let guessed = matches!(op, Operation::Unreadable { .. });
+        for name in op.defines() {
+            // What else defines a register is no guess.
+            if guessed && self.shared.statics.definitions.get(name) > Some(&1) {
+                continue;
+            }
+            self.define_unknown(name);
+            if settled {
+                self.tell_no_more(name);
+            }
+        }
+        self.registers.unresolved = unresolved;
         if let Some(finding) = refusal {
             let src_loc = instruction.src_loc.as_ref();
-            self.report(*finding, instruction.op.name(), step, src_loc);
+            self.report(*finding, &op.said(), start as u32, src_loc);
         }
     }
 
@@ -236,16 +275,22 @@ impl<'a> Lowering<'a> {
                 slave,
                 stream,
             } => {
+                let (event, queue) = (self.program.text(event), self.stream(stream));
+                self.threaded(Threaded::Wait {
+                    event,
+                    stream: queue,
+                });
                 self.slave(slave.as_deref(), stream.as_deref())?;
-                let (event, stream) = (self.program.text(event), self.stream(stream));
-                self.threaded(Threaded::Wait { event, stream });
             }
             Operation::SegmentStart { name } => {
                 let name = self.program.text(name);
                 self.push(Step::SegmentStart(name));
             }
             Operation::SegmentEnd { .. } => self.push(Step::SegmentEnd),
-            Operation::Unreadable { .. } => return Err(None),
+            Operation::Unreadable { .. } => {
+                self.unsure |= op.may_order();
+                return Err(None);
+            }
             Operation::Rotation { .. }
             | Operation::Slice { .. }
             | Operation::SetSliceMeta { .. }
@@ -288,6 +333,7 @@ impl<'a> Lowering<'a> {
         let mut threads = Threads {
             threads: self.done,
             notes: self.notes,
+            unsure: self.unsure,
             ..Threads::default()
         };
         for (name, event) in &ast.events {

@@ -1,10 +1,11 @@
 //! What registers hold, as far as it is known without running: types, windows, devices.
 
 use super::{Lowering, Refusal, refuse};
+use crate::zk::ast::{Curve, Type};
 use crate::zk::finding::Finding;
 use crate::zk::window::Window;
 use cloakwork_ir::{DType, Shape, Step, Symbol, Threaded, View};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// What a register holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub(in crate::zk) struct Register {
     pub owner: String,
     /// The registers that a tuple consists of.
     pub parts: Option<Vec<String>>,
+    /// The curve and hash of a transcript.
+    pub transcript: Option<(Curve, String)>,
 }
 
 impl Register {
@@ -43,7 +46,32 @@ impl Register {
             whole: name.to_owned(),
             owner: name.to_owned(),
             parts: None,
+            transcript: None,
         }
+    }
+
+    /// A new buffer of a type.
+    pub fn of(name: &str, ty: &Type, device: &str) -> Option<Self> {
+        let (dtype, dims) = ty.tensor()?;
+        let mut register = Self::new(name, dtype, dims, device);
+        if let Type::Transcript { curve, hash, .. } = ty {
+            register.transcript = Some((*curve, hash.clone()));
+        }
+        Some(register)
+    }
+
+    /// The views of its buffer that its pieces are.
+    pub fn pieces(&self) -> Vec<View> {
+        let Some(window) = self.window.filter(|_| self.wraps()) else {
+            return vec![self.view.clone()];
+        };
+        let split = window.before_wrap();
+        let piece = |offset: u64, len: u64| {
+            let mut view = View::contiguous(Shape::new(&[len]).unwrap_or_default());
+            view.offset = offset as i64;
+            view
+        };
+        vec![piece(window.offset, split), piece(0, window.len - split)]
     }
 
     pub fn elements(&self) -> u64 {
@@ -60,6 +88,14 @@ impl Register {
         if self.parts.is_some() {
             return "a tuple".to_owned();
         }
+        if let Some((curve, hash)) = &self.transcript {
+            // Its bytes are two counts, what was absorbed, and as much for the proof.
+            let room = self
+                .dims
+                .first()
+                .map_or(0, |bytes| bytes.saturating_sub(16) / 2);
+            return format!("transcript<{room}>:{hash}:{}", curve.name());
+        }
         let sizes: Vec<String> = self.dims.iter().map(u64::to_string).collect();
         format!("{}[{}]", self.dtype, sizes.join(", "))
     }
@@ -72,6 +108,8 @@ pub(super) struct Known {
     pub definitions: HashMap<String, Vec<Register>>,
     /// Owners that are handed out.
     pub handed_out: Vec<String>,
+    /// Registers that a finding is about already.
+    pub unknown: BTreeSet<String>,
 }
 
 /// What registers hold, while threads are gone through.
@@ -85,7 +123,7 @@ pub(super) struct Registers {
     /// How many look-ups await another run.
     pub unresolved: u32,
     /// Whether no other run comes.
-    last: bool,
+    pub last: bool,
 }
 
 impl Registers {
@@ -137,6 +175,18 @@ impl Registers {
         }
         self.here.insert(register.name.clone(), Some(register));
     }
+
+    /// Whether a finding is about a register, or about the tuple that it is a part of.
+    fn is_unknown(&self, name: &str) -> bool {
+        let mut whole = Some(name);
+        while let Some(name) = whole {
+            if self.now.unknown.contains(name) || self.known.unknown.contains(name) {
+                return true;
+            }
+            whole = name.rsplit_once('.').map(|(tuple, _)| tuple);
+        }
+        false
+    }
 }
 
 impl Lowering<'_> {
@@ -178,13 +228,16 @@ impl Lowering<'_> {
             }
             _ => {}
         }
+        if registers.is_unknown(name) {
+            return Err(None);
+        }
         registers.unresolved += 1;
         self.undefined(name)
     }
 
     /// A register that nothing defines: its name is used as it is declared, and verifying says the
     /// rest.
-    fn undefined(&self, name: &str) -> Result<Register, Refusal> {
+    fn undefined(&mut self, name: &str) -> Result<Register, Refusal> {
         let declared = self.shared.statics.registers.get(name);
         if let Some((register, (dtype, dims))) = declared.zip(self.shared.statics.declared(name)) {
             return Ok(Register::new(name, dtype, dims, &register.device));
@@ -192,6 +245,7 @@ impl Lowering<'_> {
         if !self.registers.last {
             return Err(None);
         }
+        self.tell_no_more(name);
         let hint = "define it before, or see that its name is spelled as where it is defined";
         refuse(
             Finding::new("V02", "a register that is defined", "one that is not")
@@ -207,7 +261,9 @@ impl Lowering<'_> {
             if let Some((dtype, dims)) = statics.declared(&register.name)
                 && (dtype, &dims) != (register.dtype, &register.dims)
             {
-                let declared = Register::new(&register.name, dtype, dims, "cpu");
+                let said = Register::of(&register.name, &declared.ty, "cpu");
+                let declared =
+                    said.unwrap_or_else(|| Register::new(&register.name, dtype, dims, "cpu"));
                 let hint = "the table of registers says what it holds";
                 return refuse(
                     Finding::new("V07", declared.ty(), register.ty())
@@ -233,6 +289,20 @@ impl Lowering<'_> {
         let symbol = self.program.symbol(name);
         self.push(Step::Threaded(Threaded::Unknown(symbol)));
         self.registers.here.insert(name.to_owned(), None);
+    }
+
+    /// Notes that a finding is about a register, or follows from one.
+    pub(super) fn tell_no_more(&mut self, name: &str) {
+        self.registers.now.unknown.insert(name.to_owned());
+    }
+
+    /// Notes that nobody knows what an instruction does to a register.
+    pub(super) fn doubt(&mut self, name: &str) {
+        if let Ok(register) = self.lookup(name) {
+            for symbol in self.symbols(&register) {
+                self.push(Step::Threaded(Threaded::Doubt(symbol)));
+            }
+        }
     }
 
     /// The names that stand for a register's pieces.

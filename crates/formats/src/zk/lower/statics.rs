@@ -11,6 +11,14 @@ pub(super) struct Statics<'a> {
     pub inputs: HashMap<&'a str, &'a Input>,
     pub constants: HashMap<&'a str, &'a Constant>,
     pub outputs: HashMap<&'a str, &'a Type>,
+    /// Entries of tables that could not be read, by table and name.
+    broken: HashSet<(&'a str, &'a str)>,
+    /// How often instructions are named so.
+    ids: HashMap<&'a str, u32>,
+    /// Outputs that something fills, or may fill.
+    stored: HashSet<&'a str>,
+    /// Whether something is stored into an output that is not declared.
+    strays: bool,
     /// How often each register is defined.
     pub definitions: HashMap<&'a str, u32>,
     /// How often each input is loaded.
@@ -42,11 +50,17 @@ impl<'a> Statics<'a> {
         statics.constants = constants.map(|(name, c)| (name.as_str(), c)).collect();
         let outputs = ast.outputs.iter();
         statics.outputs = outputs.map(|(name, ty)| (name.as_str(), ty)).collect();
+        let broken = ast.broken.iter();
+        let pairs = broken.map(|(table, name)| (table.as_str(), name.as_str()));
+        statics.broken = pairs.collect();
         let mut viewed = HashSet::new();
         let mut windows = Vec::new();
         let mut lists = vec![(&ast.main, true)];
         while let Some((list, main)) = lists.pop() {
-            for Instruction { op, .. } in list {
+            for Instruction { op, id, .. } in list {
+                if let Some(id) = id {
+                    *statics.ids.entry(id).or_default() += 1;
+                }
                 for name in op.defines() {
                     *statics.definitions.entry(name).or_default() += 1;
                 }
@@ -99,7 +113,15 @@ impl<'a> Statics<'a> {
                     self.borrowed.insert(dst);
                 }
             }
-            Operation::Store { .. } => self.stores_elsewhere |= !main,
+            Operation::Store { output, .. } => {
+                self.stores_elsewhere |= !main;
+                self.stored.insert(output);
+                self.strays |= !self.outputs.contains_key(output.as_str());
+            }
+            Operation::Return { id, .. } => self.stored.extend(id.iter().map(String::as_str)),
+            Operation::Unreadable { mentions, .. } => {
+                self.stored.extend(mentions.iter().map(String::as_str));
+            }
             Operation::Blind { dst, .. } => self.draw(dst),
             Operation::FuncCall { func, arg_mut, .. } if func == "random" => {
                 arg_mut.iter().for_each(|name| self.draw(name));
@@ -112,6 +134,43 @@ impl<'a> Statics<'a> {
         let device = self.registers.get(register).map(|r| r.device.clone());
         self.drawn_on
             .insert(device.unwrap_or_else(|| "cpu".to_owned()));
+    }
+
+    /// Whether an entry of a table could not be read, which has been told.
+    pub fn is_broken(&self, table: &str, name: &str) -> bool {
+        self.broken.contains(&(table, name))
+    }
+
+    /// Whether what happens before what is unknown, as some entry about it could not be read.
+    pub fn is_unsure(&self) -> bool {
+        let tables = ["events", "streams"];
+        self.broken.iter().any(|(table, _)| tables.contains(table))
+    }
+
+    /// What messages call an instruction: its own name; its place where the name does not tell it
+    /// apart from others.
+    pub fn label(&self, id: Option<&String>, place: &str) -> String {
+        let Some(id) = id else {
+            return place.to_owned();
+        };
+        let number = id.rsplit_once('/').map(|(_, number)| number);
+        let is_like_a_place = number.is_some_and(|number| number.parse::<u64>().is_ok());
+        match self.ids.get(id.as_str()) {
+            Some(1) if !is_like_a_place => id.clone(),
+            _ => format!("{id} at {place}"),
+        }
+    }
+
+    /// Outputs that are declared, and that nothing fills; where a Store names one that is not
+    /// declared, that is told.
+    pub fn never_stored(&self, ast: &'a Ast) -> impl Iterator<Item = &'a str> {
+        let names = ast.outputs.iter().map(|(name, _)| name.as_str());
+        let names = names.filter(|_| !self.strays);
+        let is_stored = |name: &str| {
+            let tuple = name.split_once('.').map_or(name, |(tuple, _)| tuple);
+            self.stored.contains(name) || self.stored.contains(tuple)
+        };
+        names.filter(move |name| !is_stored(name))
     }
 
     /// Which of the names that a buffer goes by in turn comes last.

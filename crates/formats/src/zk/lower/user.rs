@@ -7,7 +7,6 @@ use crate::zk::ast::Type;
 use crate::zk::finding::Finding;
 use crate::zk::value::Value;
 use cloakwork_ir::{Arg, Shape, shape_arg};
-use std::collections::HashSet;
 
 /// Operands that the op takes, at most.
 const MOST_OPERANDS: usize = 8;
@@ -39,11 +38,7 @@ impl Lowering<'_> {
         }
         let outs = self.of_types("arg_mut", outs, &signature.outs)?;
         let ins = self.of_types("arg", ins, &signature.ins)?;
-        let names: HashSet<&str> = outs.iter().map(|out| out.name.as_str()).collect();
-        if names.len() < outs.len() {
-            let finding = Finding::new("V07", "results apart", "a register twice");
-            return refuse(finding.field("arg_mut"));
-        }
+        self.results_apart(&outs)?;
         self.user_calls += 1;
         let mut temporaries = Vec::new();
         let mut operands = Vec::with_capacity(MOST_OPERANDS);

@@ -6,7 +6,7 @@ use super::{Lowering, Refusal, not_so, refuse};
 use crate::zk::ast::{Entry, Operation, Sliced, Viewed};
 use crate::zk::finding::Finding;
 use crate::zk::window::Window;
-use cloakwork_ir::{Arg, Shape, ShapeItem, Symbol, Take, View, shape_arg};
+use cloakwork_ir::{Arg, Repr, Shape, ShapeItem, Symbol, Take, View, shape_arg};
 
 impl Lowering<'_> {
     pub(super) fn view(&mut self, op: &Operation) -> Result<(), Refusal> {
@@ -62,7 +62,8 @@ impl Lowering<'_> {
         register.name = dst.to_owned();
         register.window = Some(window);
         register.dims = vec![window.len];
-        register.view = View::contiguous(Shape::new(&register.dims).unwrap_or_default());
+        register.view = placed(window);
+        register.transcript = None;
         if source.whole != source.name && source.owner != source.name {
             // Whoever uses a register that was given up shall hear of it.
             for symbol in self.symbols(source) {
@@ -94,7 +95,8 @@ impl Lowering<'_> {
         {
             register.window = window.sliced(start, end);
             register.dims = vec![end - start];
-            register.view = View::contiguous(Shape::new(&register.dims).unwrap_or_default());
+            register.view = register.window.map_or(register.view, placed);
+            register.transcript = None;
             self.define(register.clone())?;
             return self.part_of(source, &register, (start, end));
         }
@@ -146,6 +148,9 @@ impl Lowering<'_> {
     }
 
     fn viewed(&mut self, source: &Register, dst: &str, what: &Viewed) -> Result<(), Refusal> {
+        if let Viewed::As(repr) = what {
+            return self.cast(source, dst, *repr);
+        }
         if source.wraps() {
             let hint = "copy it into a register of its own first";
             return refuse(
@@ -201,6 +206,7 @@ impl Lowering<'_> {
                     None => return out_of_range(format!("{shape}")),
                 }
             }
+            Viewed::As(_) => return Err(None),
         };
         let mut register = source.clone();
         register.name = dst.to_owned();
@@ -209,6 +215,23 @@ impl Lowering<'_> {
         if let (&[from], &[to]) = (&*self.symbols(source), &*self.symbols(&register)) {
             let args = [device(from)].into_iter().chain(args);
             self.op(name, args, device(to));
+        }
+        Ok(())
+    }
+
+    /// The same register, taken as coefficients or values by the program's word.
+    fn cast(&mut self, source: &Register, dst: &str, repr: Option<Repr>) -> Result<(), Refusal> {
+        let mut register = source.clone();
+        register.name = dst.to_owned();
+        self.define(register.clone())?;
+        let number = match repr {
+            None => 0,
+            Some(Repr::Coef) => 1,
+            Some(Repr::Lagrange) => 2,
+        };
+        let (from, to) = (self.symbols(source), self.symbols(&register));
+        for (from, to) in from.into_iter().zip(to) {
+            self.op("as_repr", [device(from), Arg::Int(number)], device(to));
         }
         Ok(())
     }
@@ -270,6 +293,14 @@ fn reshaped(register: &mut Register, view: View) {
     register.dims = view.shape.dims().to_vec();
     register.window = None;
     register.view = view;
+    register.transcript = None;
+}
+
+/// A window that lies in one piece, as a view of the buffer.
+fn placed(window: Window) -> View {
+    let mut view = View::contiguous(Shape::new(&[window.len]).unwrap_or_default());
+    view.offset = window.offset as i64;
+    view
 }
 
 /// An entry for each axis, all in range.

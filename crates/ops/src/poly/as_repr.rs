@@ -1,0 +1,25 @@
+//! `as_repr`: a cast between coefficients and values.
+
+use crate::op::{Body, Family, Form, OpDef, Param, ParamKind, Viewed};
+use crate::{Law, ReprRule};
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "as_repr",
+    family: Family::Poly,
+    doc: "A view of `a`, all of it, that is taken as coefficients or as values from here on: what \
+          the verifier calls mixing the two is so by the word of whoever wrote it. No element \
+          changes; `field_ntt` is what transforms.",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "any tensor"),
+        Param::new(
+            "repr",
+            ParamKind::Int(0, 2),
+            "0: neither, 1: coefficients, 2: values",
+        ),
+    ],
+    forms: &[Form::own("as_repr", &["a", "repr"])],
+    body: Body::View(|args| Ok(Viewed::View(args.tensor("a")?.view.clone()))),
+    operations: |_| 0,
+    laws: &[Law::Reprs(ReprRule::Says("repr"))],
+};

@@ -1,0 +1,112 @@
+//! What is known of contents without running: how long transcripts have grown, and which elements
+//! are drawn from one key.
+
+use crate::check::Checker;
+use crate::report::Issue;
+use crate::{Bound, Call, StorageId, StorageOrigin, ValueId};
+use cloakwork_ir::{DType, HostId, HostSlot};
+use cloakwork_ops::{Law, transcript_head};
+use rustc_hash::FxHashMap;
+
+/// A key that random elements follow from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Key<'p> {
+    Input(&'p str),
+    Data(HostId),
+}
+
+/// What has been drawn, by key, where in it, and domain: the step.
+pub(crate) type Draws<'p> = FxHashMap<(Key<'p>, i64, i64), u32>;
+
+/// Bytes in the log and the proof of transcripts, where they are known.
+pub(crate) type Heads = FxHashMap<StorageId, [u64; 2]>;
+
+impl<'p> Checker<'p> {
+    fn is_whole(&self, value: ValueId) -> bool {
+        self.values.value(value).is_some_and(|info| {
+            let root = self.values.storage(info.storage).map(|s| &s.root);
+            root.is_some_and(|root| *root == info.view)
+        })
+    }
+
+    /// The head of a transcript, as words, where it is known.
+    pub(crate) fn head_of(&self, value: ValueId) -> Option<Vec<i64>> {
+        let storage = self.values.value(value)?.storage;
+        let lengths = *self.heads.get(&storage)?;
+        self.is_whole(value).then(|| transcript_head(lengths))
+    }
+
+    /// The lengths that a transcript has after a call that writes it, where they are known.
+    pub(crate) fn grown(&self, call: &Call, out: ValueId) -> Option<[u64; 2]> {
+        let info = self.values.value(out)?;
+        if info.dtype != DType::U8 || !self.is_whole(out) {
+            return None;
+        }
+        let fills = call.def.laws.iter().find_map(|law| match law {
+            Law::Fills(value) => Some(*value),
+            _ => None,
+        });
+        if let Some(value) = fills {
+            let value = value.map(|name| call.def.param(name).and_then(|i| call.values.get(i)));
+            let zero = value.is_none_or(|value| value == Some(&Bound::Int(0)));
+            return zero.then_some([0, 0]);
+        }
+        let mut checks = call.def.body.checks().iter();
+        let check = checks.find(|check| check.is_about_transcripts())?;
+        let source = call.value(call.def.param(check.operand())?)?;
+        let storage = self.values.value(source)?.storage;
+        let [log, proof] = *self.heads.get(&storage).filter(|_| self.is_whole(source))?;
+        let view_of = |id| self.values.view(id);
+        let [more, proven] = self
+            .values
+            .with_contents(self.program, call, view_of, &[], |args| {
+                check.appended(args)
+            })
+            .ok()??;
+        Some([log.saturating_add(more), proof.saturating_add(proven)])
+    }
+
+    /// Two draws from one key and domain give the same elements, which hide nothing twice.
+    pub(crate) fn drawn(&mut self, call: &Call) {
+        let Some((key, domain)) = call.def.laws.iter().find_map(|law| match law {
+            Law::Draws { key, domain } => Some((*key, *domain)),
+            _ => None,
+        }) else {
+            return;
+        };
+        let domain = call.def.param(domain).and_then(|i| call.values.get(i));
+        let value = call.def.param(key).and_then(|param| call.value(param));
+        let (Some(&Bound::Int(domain)), Some(value)) = (domain, value) else {
+            return;
+        };
+        let Some(info) = self.values.value(value) else {
+            return;
+        };
+        let key = match self.values.storage(info.storage) {
+            Some(storage) if !storage.written => match storage.origin {
+                StorageOrigin::Upload(host) => match self.program.host(host) {
+                    Some(HostSlot::Input { name, .. }) => Key::Input(name),
+                    _ => Key::Data(host),
+                },
+                _ => return,
+            },
+            _ => return,
+        };
+        let place = (key, info.view.offset, domain);
+        let former = *self.draws.entry(place).or_insert(self.step);
+        if former == self.step {
+            return;
+        }
+        let got = format!(
+            "the one of {}: the elements are the same",
+            self.place(former)
+        );
+        let expected = "a name or domain of its own for each draw";
+        let hint = "give one of the two another `domain`, or another `id`";
+        let issue = match self.program.threads {
+            Some(_) => Issue::error("equal-draws", expected, got),
+            None => Issue::warning("equal-draws", expected, got),
+        };
+        self.report(issue.hint(hint));
+    }
+}

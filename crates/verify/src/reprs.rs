@@ -1,0 +1,224 @@
+//! Coefficients and values: which of the two each polynomial is, step by step.
+//!
+//! A storage is what was said of it where it was made, or what was written into all of it last.
+//! What an op takes and gives is in its declaration; a cast holds for its own view, until the
+//! storage changes its form.
+
+use crate::check::Checker;
+use crate::report::Issue;
+use crate::spelling::Spelling;
+use crate::{Call, StorageId, ValueId};
+use cloakwork_ir::{Op, Repr};
+use cloakwork_ops::{Code, Law, OpDef, ReprRule};
+use rustc_hash::FxHashMap;
+
+/// What is known of one storage.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    declared: Option<Repr>,
+    now: Option<Repr>,
+    /// How often its form has changed.
+    changes: u32,
+}
+
+/// All that is known.
+#[derive(Debug, Default)]
+pub(crate) struct Reprs {
+    storages: FxHashMap<StorageId, State>,
+    /// What views are by somebody's word, and at which change of their storage that was said.
+    casts: FxHashMap<ValueId, (Option<Repr>, u32)>,
+}
+
+impl Reprs {
+    /// Nothing is known of a storage any more.
+    pub fn forget(&mut self, storage: StorageId) {
+        let state = self.storages.entry(storage).or_default();
+        *state = State {
+            changes: state.changes + 1,
+            ..State::default()
+        };
+    }
+}
+
+/// The rule of an op, if it has one.
+fn rule(def: &OpDef) -> Option<ReprRule> {
+    def.laws.iter().find_map(|law| match law {
+        Law::Reprs(rule) => Some(*rule),
+        _ => None,
+    })
+}
+
+impl Checker<'_> {
+    fn state(&self, value: ValueId) -> State {
+        let storage = self.values.value(value).map(|info| info.storage);
+        let state = storage.and_then(|storage| self.reprs.storages.get(&storage));
+        state.copied().unwrap_or_default()
+    }
+
+    fn cast_of(&self, value: ValueId) -> Option<Option<Repr>> {
+        let (repr, change) = *self.reprs.casts.get(&value)?;
+        (change == self.state(value).changes).then_some(repr)
+    }
+
+    /// What a value is, if it is a polynomial of a known form. One element is a scalar.
+    fn repr_of(&self, value: ValueId) -> Option<Repr> {
+        let info = self.values.value(value)?;
+        if info.view.rank() == 0 {
+            return None;
+        }
+        self.cast_of(value).unwrap_or_else(|| self.state(value).now)
+    }
+
+    /// What the step at hand says of the polynomial that it makes or takes.
+    fn said(&self) -> Option<Repr> {
+        let threads = self.program.threads.as_ref()?;
+        threads.note(self.step).repr
+    }
+
+    /// A new storage is what its step says.
+    pub(crate) fn made_repr(&mut self, value: ValueId) {
+        let (Some(said), Some(info)) = (self.said(), self.values.value(value)) else {
+            return;
+        };
+        let state = State {
+            declared: Some(said),
+            now: Some(said),
+            changes: 0,
+        };
+        self.reprs.storages.insert(info.storage, state);
+    }
+
+    /// A copy is what it was made of.
+    pub(crate) fn copied_repr(&mut self, source: ValueId, copy: ValueId) {
+        let now = self.repr_of(source);
+        if let (Some(_), Some(info)) = (now, self.values.value(copy)) {
+            let state = State {
+                now,
+                ..State::default()
+            };
+            self.reprs.storages.insert(info.storage, state);
+        }
+    }
+
+    /// A view is what its source is, or what a cast says.
+    pub(crate) fn viewed_repr(&mut self, call: &Call, source: ValueId, view: ValueId) {
+        let cast = match rule(call.def) {
+            Some(rule @ ReprRule::Says(_)) => {
+                let view_of = |id| self.values.view(id);
+                let none = |_: &str| None;
+                let said = self
+                    .values
+                    .with_contents(self.program, call, view_of, &[], |args| {
+                        rule.apply(args, &none)
+                    });
+                Some(said.unwrap_or_default())
+            }
+            _ => self.cast_of(source),
+        };
+        if let Some(repr) = cast {
+            let changes = self.state(source).changes;
+            self.reprs.casts.insert(view, (repr, changes));
+        }
+    }
+
+    /// What is read is what the step says that it is.
+    pub(crate) fn taken_repr(&mut self, value: ValueId) {
+        if let (Some(said), Some(repr)) = (self.said(), self.repr_of(value))
+            && said != repr
+        {
+            let issue = Issue::of(Code::Repr, said.described(), repr.described());
+            let name = self.values.value(value).map(|info| info.name);
+            self.report(issue.names(name).hint("transform it first, or cast it"));
+        }
+    }
+
+    /// Holds the operands of a call to its rule, and notes what its result is. `None`: they are
+    /// not, which is reported.
+    pub(crate) fn follow_repr(
+        &mut self,
+        spelling: &Spelling,
+        op: &Op,
+        call: &Call,
+        out: ValueId,
+    ) -> Option<()> {
+        let rule = rule(call.def);
+        let given = match rule {
+            None => None,
+            Some(rule) => {
+                let of = |name: &str| {
+                    let value = call.value(call.def.param(name)?)?;
+                    self.repr_of(value)
+                };
+                let view_of = |id| self.values.view(id);
+                let given = self
+                    .values
+                    .with_contents(self.program, call, view_of, &[], |args| {
+                        rule.apply(args, &of)
+                    });
+                match given {
+                    Ok(given) => given,
+                    Err(error) => {
+                        self.refuse(spelling, op, error);
+                        return None;
+                    }
+                }
+            }
+        };
+        let said = self.said();
+        if let (Some(said), Some(given)) = (said, given)
+            && said != given
+        {
+            let issue = Issue::of(Code::Repr, said.described(), given.described());
+            let name = self.name_of(spelling, op, spelling.out?);
+            self.report(issue.names(name).hint("transform the operand, or cast it"));
+            return None;
+        }
+        let changes = rule.is_some_and(ReprRule::changes);
+        self.written_repr(spelling, op, (out, said.or(given)), changes)
+    }
+
+    /// What a storage is once this is written into a view of it.
+    fn written_repr(
+        &mut self,
+        spelling: &Spelling,
+        op: &Op,
+        (out, given): (ValueId, Option<Repr>),
+        changes: bool,
+    ) -> Option<()> {
+        let info = self.values.value(out)?;
+        let (storage, elements) = (info.storage, info.view.shape.elements());
+        let root = self.values.storage(storage)?;
+        let whole = elements == root.root.shape.elements();
+        let fresh = !root.written;
+        let mut state = self.state(out);
+        if given.is_none() && state.now.is_none() {
+            return Some(());
+        }
+        let cast = self.cast_of(out).flatten();
+        let fits = |given| [state.now, state.declared, cast].contains(&Some(given));
+        let next = match given {
+            // Elements of no known form: what was said of the memory is taken to hold.
+            None if whole => state.declared,
+            None => state.now,
+            Some(given) if changes => (whole || state.now == Some(given)).then_some(given),
+            Some(given) if fits(given) => state.now.filter(|_| !whole).or(Some(given)),
+            Some(given) if state.declared.is_some() => {
+                let expected = state.now.map_or("", Repr::described);
+                let name = self.name_of(spelling, op, spelling.out?);
+                let hint = "transform the operand (ntt, intt), cast it, or write it into memory \
+                            of its own form";
+                let issue = Issue::of(Code::Repr, expected, given.described());
+                self.report(issue.operand(spelling.out_name()).names(name).hint(hint));
+                self.reprs.forget(storage);
+                return Some(());
+            }
+            Some(given) => (whole || fresh).then_some(given),
+        };
+        if next != state.now {
+            state.changes += 1;
+            state.now = next;
+        }
+        self.reprs.storages.insert(storage, state);
+        Some(())
+    }
+}
