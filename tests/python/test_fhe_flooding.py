@@ -19,14 +19,6 @@ DEGREE = CONTEXT.parameters.degree
 A = unit_slots(KEYS, 1)
 
 
-def integers(residues: cw.Tensor, moduli: tuple[int, ...]) -> list[int]:
-    """[N, k] coefficients as whole numbers around 0, by the Chinese remainder theorem."""
-    whole = int(np.prod([int(q) for q in moduli], dtype=object))
-    weights = [whole // q * pow(whole // q, -1, q) for q in moduli]
-    sums = (np.asarray(residues).astype(object) * np.array(weights, dtype=object)).sum(-1) % whole
-    return [int(value) - whole if value > whole // 2 else int(value) for value in sums.reshape(-1)]
-
-
 def recovered(ciphertext: fhe.CkksCiphertext, shown: np.ndarray) -> np.ndarray:
     """What an onlooker takes for the secret: (message + error - c0) / c1, mod the first modulus."""
     basis = CONTEXT.tables.chain(0)
@@ -52,26 +44,31 @@ def test_one_exact_decryption_is_the_secret_and_a_flooded_one_is_not() -> None:
 
 @pytest.mark.parametrize("queries", [1, 1000, 2**20])
 @pytest.mark.parametrize("security", [1, 20, 40])
-def test_noise_is_as_wide_as_the_corollary_says(queries: int, security: int) -> None:
-    x = KEYS.encrypt(A, scale=2.0**90)
+@pytest.mark.parametrize("values", [1, 5, 128])
+def test_noise_is_as_wide_as_the_corollary_says(queries: int, security: int, values: int) -> None:
+    x = KEYS.encrypt(A[:values], scale=2.0**90)
     wanted = KEYS.flooding(x, queries=queries, security=security)
-    norm = x.noise + noise.TAIL_LOG2
-    assert wanted.error == norm
-    assert 2**wanted.deviation == pytest.approx((12 * queries) ** 0.5 * 2 ** (security / 2 + norm))
-    # That norm bounds the error's coefficients, by far: they are Gaussians of deviation 3.2.
-    assert 2**norm > 3.2 * DEGREE**0.5
-    errors = np.array([KEYS.decrypt(x, queries=queries, security=security) - A for _ in range(8)])
-    # A slot is a sum of N coefficients; half of its square is in each of its parts.
-    expected = 2**wanted.deviation * DEGREE**0.5 / x.scale
-    assert np.sqrt((np.abs(errors) ** 2).mean()) == pytest.approx(expected, rel=0.15)
-    assert np.abs(errors).max() < 2.0**-wanted.precision < 16 * np.abs(errors).max()
-    assert wanted.cost == pytest.approx(x.precision_estimate() - wanted.precision, abs=0.1)
+    assert wanted.values == values
+    # The error of a slot, and what the transform of floats may add.
+    error = 2 ** (x.noise + noise.TAIL_LOG2) + 2 ** (90 - 47 + x.size)
+    assert 2**wanted.error == pytest.approx(error)
+    norm = error * values**0.5
+    corollary = (12 * queries) ** 0.5 * 2 ** (security / 2) * norm
+    assert 1 <= 2**wanted.deviation / corollary < 1.05
+    shown = [KEYS.decrypt(x, queries=queries, security=security) for _ in range(100 // values + 3)]
+    errors = np.array(shown)[:, :values] - A[:values]
+    assert not np.array(shown)[:, values:].any()
+    # Real and imaginary parts have a deviation each.
+    expected = 2**0.5 * 2**wanted.deviation / x.scale
+    assert np.sqrt((np.abs(errors) ** 2).mean()) == pytest.approx(expected, rel=0.3)
+    # One decryption exceeds the precision with a chance of 2^-15; so many never do by twice.
+    assert np.abs(errors).max() < 2 * 2.0**-wanted.precision < 32 * np.abs(errors).max()
+    assert wanted.cost == pytest.approx(x.precision_estimate() - wanted.precision, abs=0.3)
 
 
 @pytest.mark.parametrize("deviation", [0.0, 1.7, 2.5, 6.0, 11.3])
 def test_narrow_gaussians_have_the_frequencies_of_discrete_ones(deviation: float) -> None:
-    basis = CONTEXT.tables.chain(1)
-    drawn = np.array(integers(flooding.wide_gaussian(basis, (256,), deviation), basis.moduli))
+    drawn = np.asarray(flooding.wide_gaussian((2**16,), deviation))
     sigma = 3.2 * np.prod([(1 + z * z) ** 0.5 for z in flooding.convolution(deviation)])
     assert 2.0**deviation <= sigma <= max(3.2, 2.0**deviation * 2**0.5)
     width = max(1, round(sigma / 2))
@@ -99,18 +96,16 @@ def test_convolutions_end_near_the_deviation_and_are_allowed_at_each_step(
     assert len(weights) <= 9
 
 
-@pytest.mark.parametrize("deviation", [30.0, 61.5, 64.0, 90.25])
-def test_wide_gaussians_are_wide_everywhere_and_one_number_in_all_limbs(deviation: float) -> None:
-    basis = CONTEXT.tables.chain(3)
-    drawn = integers(flooding.wide_gaussian(basis, (32,), deviation), basis.moduli)
-    scaled = np.array([value / 2**deviation for value in drawn])
-    assert scaled.std() == pytest.approx(1.0, rel=0.05)
-    assert (scaled**4).mean() == pytest.approx(3.0, rel=0.2)
+@pytest.mark.parametrize("deviation", [30.0, 41.5, 58.9])
+def test_wide_gaussians_are_wide_in_every_bit(deviation: float) -> None:
+    drawn = np.asarray(flooding.wide_gaussian((2**13,), deviation))
+    scaled = drawn / 2.0**deviation
+    assert scaled.std() == pytest.approx(1.0, rel=0.07)
+    assert (scaled**4).mean() / scaled.var() ** 2 == pytest.approx(3.0, rel=0.2)
     assert abs(scaled.mean()) < 0.06
     # Low bits are not what a float would leave: as many ones as zeros, in each of them.
     for bit in (0, 1, 7, 20):
-        ones = sum(value >> bit & 1 for value in drawn) / len(drawn)
-        assert ones == pytest.approx(0.5, abs=0.04)
+        assert (drawn >> bit & 1).mean() == pytest.approx(0.5, abs=0.04)
 
 
 def test_what_a_file_claims_of_its_noise_is_not_believed(tmp_path: Path) -> None:
@@ -129,7 +124,7 @@ def test_what_a_file_claims_of_its_noise_is_not_believed(tmp_path: Path) -> None
         shown = KEYS.decrypt(z, queries=1, program=program)
         assert np.abs(shown - (3 * A + np.roll(A, -1))).max() < 2.0**-wanted.precision
         named = KEYS.flooding(z, queries=1, noise_bits=30.0)
-        assert named.deviation == pytest.approx(30 + log2(12) / 2 + 20)
+        assert named.error == pytest.approx(30, abs=0.1)
         # What is not shown needs no bound.
         assert np.abs(KEYS.decrypt(z) - KEYS.decrypt(local)).max() == 0
 
@@ -160,7 +155,7 @@ def test_a_bag_of_words_is_shown_with_30_bits_at_scale_40() -> None:
     score = (keys.encrypt(words) * weights).sum()
     wanted = keys.flooding(score, queries=1, security=30)
     shown = keys.decrypt(score, queries=1, security=30)[0].real
-    assert abs(shown - words @ weights) < 2.0**-wanted.precision
+    assert abs(shown - words @ weights) < 2.0**-wanted.precision < 2.0**-5
 
 
 @pytest.mark.parametrize("terms", [1, 8])
@@ -178,7 +173,7 @@ def test_outlines_of_a_circuit_bound_its_error(terms: int) -> None:
         found = np.abs(KEYS.decrypt(x) - plain).max() * x.scale
         assert log2(found) < most < log2(found) + 30
     wanted = KEYS.flooding(x, queries=1, security=10, noise_bits=most)
-    assert wanted.error == most
+    assert wanted.error == pytest.approx(most, abs=0.1)
     with pytest.raises(ParamError, match="bound: got 0"):
         CONTEXT.circuit_noise(1, bound=0)
 
@@ -186,10 +181,17 @@ def test_outlines_of_a_circuit_bound_its_error(terms: int) -> None:
 def test_noise_that_leaves_nothing_is_refused_with_what_to_do() -> None:
     x = KEYS.encrypt(A)
     with pytest.raises(NoiseError, match="begin with a larger scale, or take fewer queries"):
-        KEYS.decrypt(x, queries=2**40, security=100)
-    bottom = KEYS.encrypt(A, bound=2.0**20).lower(0)
-    with pytest.raises(NoiseError, match="decrypt before the last levels are used up"):
-        KEYS.decrypt(bottom, queries=1, security=20, noise_bits=40, check=False)
+        KEYS.decrypt(x, queries=2**40, security=40)
+    with pytest.raises(ParamError, match="security: got 128, expected less, or fewer queries"):
+        KEYS.decrypt(x, queries=2**60, security=128)
+    # What is shown needs no room below the modulus, and fewer values less noise.
+    bottom = KEYS.encrypt(A).lower(0)
+    one = bottom.with_packing(CONTEXT.packing(1))
+    wanted = [KEYS.flooding(z, queries=1, security=20) for z in (bottom, one)]
+    assert wanted[1].precision > wanted[0].precision + 3
+    shown = KEYS.decrypt(one, queries=1, security=20)
+    assert abs(shown[0] - A[0]) < 2.0 ** -wanted[1].precision
+    assert not shown[1:].any()
 
 
 @pytest.mark.parametrize(
@@ -200,6 +202,7 @@ def test_noise_that_leaves_nothing_is_refused_with_what_to_do() -> None:
         ({"queries": 1, "security": 0}, "security"), ({"queries": 1, "security": 999}, "security"),
         ({"queries": 1, "noise_bits": -1.0}, "noise_bits"), ({"security": 40}, "queries"),
         ({"queries": 1, "noise_bits": float("nan")}, "noise_bits"), ({"noise_bits": 3}, "queries"),
+        ({"queries": 1, "check": False}, "check"),
     ],
 )  # fmt: skip
 def test_requests_that_make_no_sense_are_refused(given: dict[str, Any], what: str) -> None:
@@ -216,4 +219,4 @@ def test_batches_are_as_many_queries_and_bgv_shows_no_error() -> None:
         bgv().decrypt(bgv().encrypt([1]), queries=1)
     # A known number has no noise; what is shown of it has.
     nothing = KEYS.encrypt([1.0]) * 0
-    assert KEYS.flooding(nothing, queries=1).error == 0.0
+    assert 0.0 <= KEYS.flooding(nothing, queries=1).error < 1.0

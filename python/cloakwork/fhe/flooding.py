@@ -1,24 +1,29 @@
 """Noise flooding: CKKS decryptions that may be shown to others.
 
 A decryption is the message plus an error that depends on the secret.  Gaussian noise of standard
-deviation sqrt(12 q) 2^(s / 2) t a coefficient hides it: t bounds the error, q is how many
-decryptions are shown, s the bits of statistical security.  That is Corollary 2 of Li, Micciancio,
-Schultz and Sorrell, "Securing Approximate Homomorphic Encryption Using Differential Privacy"
-(CRYPTO 2022, ePrint 2022/816), with the error's Euclidean norm over coefficients for t, so that no
-factor of the degree remains (OpenFHE's CKKS_NOISE_FLOODING.md corrects it likewise).
+deviation sqrt(12 q) 2^(s / 2) t hides it: t bounds the error's Euclidean norm over what is shown, q
+is how many decryptions are, s the bits of statistical security.  That is Corollary 2 of Li,
+Micciancio, Schultz and Sorrell, "Securing Approximate Homomorphic Encryption Using Differential
+Privacy" (CRYPTO 2022, ePrint 2022/816), for that norm, which leaves no further factor of the degree
+(OpenFHE's CKKS_NOISE_FLOODING.md corrects the paper's likewise).  What is shown are the values that
+a ciphertext holds, not all slots: the fewer, the less noise.
 
 Why it is enough: two Gaussians whose centres are t apart diverge by t^2 / (2 deviation^2), which q
 queries add up to 2^-s / 24; so whoever guesses, adaptively and with any power, is better off than
-with the exact results by at most 2^(-s / 2) / 7 (Pinsker).
+with the exact results by at most 2^(-s / 2) / 7 (Pinsker).  Values are rounded to a grid finer than
+the error before, and the noise is drawn on that grid exactly, so that no bit of a float tells more.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from math import ceil, floor, log, log2, pi, sqrt
+from dataclasses import dataclass
+from math import ceil, floor, log, log2, pi, prod, sqrt
 from typing import TYPE_CHECKING, Any
 
-from cloakwork import ops, random
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork import arrays, ops, random
 from cloakwork._core import Tensor
 from cloakwork.errors import NoiseError, ParamError
 from cloakwork.fhe import noise
@@ -29,15 +34,16 @@ from cloakwork.fhe.samplers import wiped
 if TYPE_CHECKING:
     from cloakwork.fhe.ciphertext import Ciphertext
     from cloakwork.fhe.ckks import CkksCiphertext
-    from cloakwork.fhe.plaintext import Plaintext
-    from cloakwork.fhe.tables import Basis
     from cloakwork.program import Program
 
-# A Gaussian slot of N / 2 stays below so many deviations but with a chance of 2^-15, N <= 2^17; a
-# coefficient below as many but with a chance of 2^-60.
-_SLOT_TAIL_LOG2 = log2(5.0)
-_COEFFICIENT_TAIL_LOG2 = log2(10.0)
 _SECURITY_MOST, _QUERIES_MOST = 128, 1 << 64
+# Values are shown but with a chance of 2^-15 within what `precision` says.
+_CHANCE_BITS = 15
+# The grid under the error, as a power of two, and what rounding to it adds to the error's norm.
+_GRID_LOG2 = 5.0
+_ROUNDING_LOG2 = log2(1 + sqrt(2) / 2**_GRID_LOG2)
+# Noise on the grid stays within 64-bit words, ten deviations of it.
+_DEVIATION_MOST = 59.0
 # Of the integers, within 2^-100, as a standard deviation (Micciancio and Regev, SIAM Journal on
 # Computing 37, 2007, Lemma 3.3).
 _SMOOTHING_LOG2 = log2(sqrt(log(2) * 101 / 2) / pi)
@@ -53,14 +59,16 @@ class Flooding:
 
     queries      decryptions that are shown, of ciphertexts under this secret
     security     bits: an advantage of at most 2^(-security / 2) / 7 over all of them
-    error        log2 of what the error's norm stays below, before the scale is divided by
-    deviation    log2 of the noise's standard deviation a coefficient
-    precision    bits b such that every slot is within 2^-b of the exact result
+    values       how many one decryption shows
+    error        log2 of what the error of each stays below, before the scale is divided by
+    deviation    log2 of the noise's standard deviation, in real and imaginary parts
+    precision    bits b such that what is shown is within 2^-b of the exact result
     cost         bits of precision that it takes
     """
 
     queries: int
     security: int
+    values: int
     error: float
     deviation: float
     precision: float
@@ -68,9 +76,9 @@ class Flooding:
 
     def __str__(self) -> str:
         return (
-            f"{self.security} bits over {self.queries} decryptions: noise of 2^{self.deviation:.1f}"
-            f" a coefficient over an error of 2^{self.error:.1f}; {self.precision:.1f} bits of "
-            f"precision are left, {self.cost:.1f} fewer"
+            f"{self.security} bits over {self.queries} decryptions, of {self.values} values each: "
+            f"noise of 2^{self.deviation:.1f} over an error of 2^{self.error:.1f}; "
+            f"{self.precision:.1f} bits of precision are left, {self.cost:.1f} fewer"
         )
 
 
@@ -102,19 +110,22 @@ class Request:
         if (x.batch or 1) > self.queries:
             raise ParamError("queries", self.queries, f"{x.batch} or more, those of this batch")
         own: CkksCiphertext = x  # type: ignore[assignment]  # CKKS alone comes here
-        error = self._error(own)
-        deviation = error + log2(12 * self.queries) / 2 + self.security / 2
-        spread = deviation + log2(x.context.parameters.degree) / 2 + _SLOT_TAIL_LOG2
-        before = -total(error - log2(own.scale), own.size + noise.FLOAT_LOG2)
-        after = -total(-before, spread - log2(own.scale))
-        return Flooding(self.queries, self.security, error, deviation, after, before - after)
+        floats = own.size + log2(own.scale) + noise.FLOAT_LOG2 + 1
+        error, values = total(self._error(own), floats), prod(own.packing.shape)
+        width = log2(12 * self.queries) / 2 + self.security / 2 + log2(values) / 2 + _ROUNDING_LOG2
+        if width + _GRID_LOG2 > _DEVIATION_MOST:
+            allowed = f"less, or fewer queries: {values} values are shown {self.queries} times"
+            raise ParamError("security", self.security, allowed)
+        deviation = error + width
+        most = sqrt(2 * log(2) * (_CHANCE_BITS + log2(values)))
+        before = log2(own.scale) - error
+        after = -total(-before, deviation + log2(most) - log2(own.scale))
+        return Flooding(
+            self.queries, self.security, values, error, deviation, after, before - after
+        )
 
     def _error(self, x: CkksCiphertext) -> float:
-        """log2 of what the norm of its error stays below, by what the client knows.
-
-        That norm is the root mean square of the error's values in all N embeddings (Parseval), so
-        what each of them stays below bounds it; being a mean, it keeps below far more surely.
-        """
+        """log2 of what the error of every slot stays below, by what the client knows."""
         if self.noise_bits is not None:
             return self.noise_bits
         if self.program is not None:
@@ -149,47 +160,45 @@ def _check_whole(name: str, value: object, most: int) -> None:
         raise ParamError(name, value, f"a whole number from 1 to 2^{most.bit_length() - 1}")
 
 
-def flooded(plaintext: Plaintext, wanted: Flooding) -> Plaintext:
-    """The message plus Gaussian noise in every coefficient.
+def shown(values: NDArray[Any], x: CkksCiphertext, wanted: Flooding) -> NDArray[Any]:
+    """What a ciphertext holds of decrypted slots [..., slots], with its noise; 0 elsewhere.
 
-    Raises NoiseError where the noise would not fit the modulus, or outgrow every value.
+    Raises NoiseError where the noise would outgrow every value.
     """
-    if wanted.precision + plaintext.size <= 0:
-        raise NoiseError(
-            f"flooding ({wanted})",
-            wanted.precision + plaintext.size,
-            "begin with a larger scale, or take fewer queries or less security",
-        )
-    basis = plaintext.context.tables.chain(plaintext.level)
-    room = log2(basis.modulus) - 1
-    if wanted.deviation + _COEFFICIENT_TAIL_LOG2 >= room:
-        raise NoiseError(
-            f"flooding by 2^{wanted.deviation:.1f} at level {plaintext.level}",
-            room - wanted.deviation - _COEFFICIENT_TAIL_LOG2,
-            "decrypt before the last levels are used up, or take fewer queries or less security",
-        )
-    batch = tuple(plaintext.data.shape[:-2])
-    with wiped(wide_gaussian(basis, batch, wanted.deviation)) as mask:
-        lines = mask if mask.ndim == 3 else mask.unsqueeze(0)
-        basis.ntt(lines, out=lines)
-        return replace(plaintext, data=ops.modsum(plaintext.data, mask, basis.q))
+    left = wanted.precision + x.size
+    if left <= 0:
+        hint = "begin with a larger scale, or take fewer queries or less security"
+        raise NoiseError(f"flooding ({wanted})", left, hint)
+    held = x.packing.lay(np.ones(x.packing.shape, dtype=bool))
+    grid = wanted.error - _GRID_LOG2
+    parts = np.stack((values[..., held].real, values[..., held].imag))
+    points = np.rint(parts * 2.0 ** (log2(x.scale) - grid)).astype(np.int64)
+    with wiped(wide_gaussian(points.shape, wanted.deviation - grid)) as mask:
+        points += np.asarray(mask)
+    real, imaginary = points * 2.0 ** (grid - log2(x.scale))
+    out = np.zeros_like(values)
+    out[..., held] = real + 1j * imaginary
+    return out
 
 
-def wide_gaussian(basis: Basis, batch: tuple[int, ...], deviation: float) -> Tensor:
-    """Discrete Gaussians of standard deviation 2^deviation, or little more: [*batch, N, k].
+def wide_gaussian(shape: tuple[int, ...], deviation: float) -> Tensor:
+    """Discrete Gaussians of standard deviation 2^deviation, or little more, up to 2^59: i64.
 
     Sums x + z y of two narrower ones, and so on down to those of the table (Micciancio and Walter,
-    CRYPTO 2017, ePrint 2017/259): 128 draws a coefficient up to 2^77.
+    CRYPTO 2017, ePrint 2017/259): 128 draws each beyond 2^39.
     """
     weights = convolution(deviation)
 
     def drawn(depth: int) -> Tensor:
         if depth == 0:
-            with wiped(random.gaussian((*batch, basis.degree), sigma=ERROR_SIGMA)) as sample:
-                return basis.reduce(sample)
-        out = drawn(depth - 1)
-        with wiped(drawn(depth - 1)) as other:
-            return ops.modmuladd(other, basis.constant(weights[depth - 1]), out, basis.q, out=out)
+            return random.gaussian(shape, sigma=ERROR_SIGMA)
+        weight = arrays.asarray(weights[depth - 1])
+        with (
+            wiped(drawn(depth - 1)) as own,
+            wiped(drawn(depth - 1)) as other,
+            wiped(ops.multiply(other, weight)) as widened,
+        ):
+            return ops.add(own, widened)
 
     return drawn(len(weights))
 

@@ -7,7 +7,7 @@ copies, pickles or traces one.
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from cloakwork.fhe.bounds import Stated
 from cloakwork.fhe.coefficients import centred, digits, room_log2
 from cloakwork.fhe.evaluation import CONJUGATION, EvaluationKeys
 from cloakwork.fhe.everyday import Rotations, steps_to_add
-from cloakwork.fhe.flooding import Flooding, Request, flooded
+from cloakwork.fhe.flooding import Flooding, Request, shown
 from cloakwork.fhe.layout import limb_range, part, residues
 from cloakwork.fhe.plaintext import Plaintext
 from cloakwork.fhe.public import PublicKey, public_key, secret_encryption
@@ -29,6 +29,7 @@ from cloakwork.fhe.switching import SwitchingKey, switching_key
 
 if TYPE_CHECKING:
     from cloakwork.fhe.ciphertext import Ciphertext
+    from cloakwork.fhe.ckks import CkksCiphertext
     from cloakwork.fhe.container import PathLike
     from cloakwork.fhe.context import Context
     from cloakwork.program import Program
@@ -232,20 +233,27 @@ class Keys:
         noise_bits   instead: log2 of what the error of every slot stays below, before the scale
                      is divided by; `context.circuit_noise` gives one
 
-        Raises ParamError where nothing says what the error is, NoiseError where the noise of
-        flooding would not fit the modulus, or leave nothing of the values.
+        Shown are the values that the ciphertext holds (`shape`), and 0 in the other slots.
+
+        Raises ParamError where nothing says what the error is, NoiseError where the noise would
+        leave nothing of the values.
         """
         given = {"security": security, "program": program, "noise_bits": noise_bits}
-        wanted = None
-        if queries is not None:
-            wanted = self._flooding(ciphertext, queries, given)
-        elif any(value is not None for value in given.values()):
-            raise ParamError("queries", None, "how many decryptions are shown, beside the others")
+        if queries is None:
+            if any(value is not None for value in given.values()):
+                allowed = "how many decryptions are shown, beside the others"
+                raise ParamError("queries", None, allowed)
+            return self._opened(ciphertext, check)
+        if not check:
+            raise ParamError("check", False, "True: what is shown is to be what it is said to be")
+        wanted = self._flooding(ciphertext, queries, given)
+        return shown(self._opened(ciphertext, check), cast("CkksCiphertext", ciphertext), wanted)
+
+    def _opened(self, ciphertext: Ciphertext, check: bool) -> NDArray[Any]:
         plaintext = self.decrypt_plaintext(self.context.shortened(ciphertext))
-        values = self.context.opened(ciphertext, plaintext) if check else None
-        if wanted is not None:
-            return self.context.decode(flooded(plaintext, wanted))
-        return self.context.decode(plaintext) if values is None else values
+        if check and (values := self.context.opened(ciphertext, plaintext)) is not None:
+            return values
+        return self.context.decode(plaintext)
 
     def flooding(
         self,
