@@ -1,6 +1,7 @@
 """Random circuits against plain computation: within the estimate (CKKS), exactly (BGV)."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -87,3 +88,22 @@ def test_a_real_size_computes_as_deep_as_its_chain() -> None:
     assert result.level == 0
     measured = -np.log2(error(keys, result, power))
     assert 0 <= measured - result.precision_estimate() < LOOSE_BITS
+
+
+@pytest.mark.parametrize("power", [2, 4, 8])
+@pytest.mark.parametrize("seed", range(3))
+def test_powers_of_noise_alone_are_within_their_estimate(power: int, seed: int) -> None:
+    # Without rescaling, by hand: errors that are one another's factors have heavy tails.
+    keys = by_hand()
+    x: Any = keys.encrypt(np.zeros(keys.context.slots), bound=2.0**-60)
+    found = x * 1
+    for _ in range(power - 1):
+        found = found * (x if seed else x * 1)
+    measured = -np.log2(error(keys, found, 0.0))
+    assert measured >= found.precision_estimate() > 0
+
+
+@cache
+def by_hand() -> fhe.Keys:
+    context = fhe.ckks(256, [50] + [40] * 9, [60] * 2, insecure=True, levels="manual")
+    return context.keygen(conjugation=False)

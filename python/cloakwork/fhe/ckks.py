@@ -6,8 +6,8 @@ Cheon, Kim, Kim and Song, ePrint 2016/421, in the residue form of ePrint 2018/93
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from math import ceil, inf, isclose, isnan, log2
+from dataclasses import dataclass, replace
+from math import inf, isclose, log2
 from numbers import Complex, Integral, Real
 from typing import Any, Self
 
@@ -15,31 +15,30 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork._core import Tensor
-from cloakwork.errors import EncodeError, LevelError, NoiseError, ParamError, ScaleError
+from cloakwork.errors import LevelError, NoiseError, ParamError, ScaleError
 from cloakwork.fhe import embedding, noise, rows
 from cloakwork.fhe.bounds import Bound, Stated
-from cloakwork.fhe.ciphertext import ESTIMATE_SLACK, Ciphertext
+from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.coefficients import room_log2
 from cloakwork.fhe.context import Context, Levels
+from cloakwork.fhe.estimates import (
+    OUTGROWN,
+    Estimated,
+    encoding_noise,
+    known_bound,
+    stated_bound,
+)
 from cloakwork.fhe.evaluation import CONJUGATION
 from cloakwork.fhe.noise import independent, total
 from cloakwork.fhe.packing import packing_of
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.plaintext import Plaintext
-from cloakwork.fhe.slot_errors import EVEN, Share, SlotError
+from cloakwork.fhe.slot_errors import SlotError
 
 # Scales this close count as one: a sum is then off by less than 2^-30 of its value.
 _SCALE_TOLERANCE = 2.0**-30
 # A product with an integer this large brings any scale to any other within 2^-21 of it.
 _LEAST_FACTOR = 1 << 20
-# No float tells more of a number.
-_MOST_BITS = 1000.0
-_OUTGROWN = (
-    "values outgrew what the ciphertext says of them: state the bounds of inputs, or begin with a "
-    "longer first modulus; decrypt(..., check=False) returns what is there"
-)
-# Values are rounded to floats before they are compared with their bound.
-_BOUND_SLACK_LOG2 = 1e-9
 # Integers up to here multiply without a scale of their own.
 _SMALL_INTEGER = 1 << 30
 
@@ -133,8 +132,8 @@ class CkksContext(Context):
         bound: Stated | None = None,
     ) -> CkksCiphertext:
         """A fresh ciphertext around its residues."""
-        travels = self._stated(plaintext, self.bound if bound is None else bound)
-        error = _encoding_noise(self.parameters, travels.size, plaintext.scale)
+        travels = stated_bound(plaintext, self.bound if bound is None else bound)
+        error = encoding_noise(self.parameters, travels.size, plaintext.scale)
         return CkksCiphertext(
             context=self,
             data=data,
@@ -145,24 +144,6 @@ class CkksContext(Context):
             packing=plaintext.packing or self.whole,
             bound=travels,
         )
-
-    @staticmethod
-    def _stated(plaintext: Plaintext, given: Stated | None) -> Bound:
-        """The bound that travels; EncodeError for values beyond one that was stated."""
-        known, held = _known(plaintext), _held(plaintext)
-        if given is None:
-            size = ceil(max(known.size - _BOUND_SLACK_LOG2, 0.0))
-            return Bound.circle(2.0**size, real=known.is_real).where(held)
-        stated = Bound.stated(given)
-        if not isinstance(given, tuple) and known.is_real:
-            stated = Bound.circle(stated.largest, real=True)
-        found = stated.where(held)
-        if not found.holds(known):
-            raise EncodeError(
-                f"values of up to 2^{ceil(known.size)}, beyond their bound: {stated}; state a "
-                "wider one, encrypt(values, bound=...), or take smaller values"
-            )
-        return found
 
     def decrypted(self, ciphertext: Ciphertext, message: Tensor) -> Plaintext:
         """The plaintext around the residues of a ciphertext's message."""
@@ -185,7 +166,7 @@ class CkksContext(Context):
         )
         room = room_log2(found, basis)
         if room < noise.WRAPPED_LOG2:
-            raise NoiseError("decrypt", room, _OUTGROWN, "the coefficients leave {} of the modulus")
+            raise NoiseError("decrypt", room, OUTGROWN, "the coefficients leave {} of the modulus")
         values = embedding.embed(found / plaintext.scale, self.parameters.degree)
         ciphertext.check_values(values)
         return values
@@ -215,154 +196,13 @@ class CkksContext(Context):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class CkksCiphertext(Ciphertext):
+class CkksCiphertext(Estimated):
     """A CKKS ciphertext: complex numbers in N / 2 slots.
 
-    scale       the message is about scale times the values
-    bound       where the values lie
-    coherence   log2, 0 or more: by how much more than `noise` the error of a sum of slots may be,
-                with weights whose squares add up to 1; 0 while errors of slots are independent
-    share       of `noise` that the error of each slot may be, where they are not alike
+    scale   the message is about scale times the values; the rest is `Estimated`'s
     """
 
     context: CkksContext
-    scale: float
-    bound: Bound
-    coherence: float = 0.0
-    share: Share = field(default_factory=lambda: EVEN)
-
-    @property
-    def size(self) -> float:
-        """log2 of what the absolute values stay below."""
-        return self.bound.size
-
-    @property
-    def error(self) -> SlotError:
-        """What slots are off, one by one and together."""
-        return SlotError(self.noise, self.noise + self.coherence, self.share.values)
-
-    def with_bound(self, low: ArrayLike, high: ArrayLike | None = None) -> Self:
-        """The same values, of which you know more: |value| <= low, or real from low to high.
-
-        Numbers are for all slots, arrays for the values that it holds, or a number a slot.
-
-        Operations keep bounds that hold for all inputs; training data, or the mathematics of a
-        circuit, often say more.  Both hold then: what is known already stays.  Nothing checks
-        this before `decrypt` looks at the values of the result.
-
-        Raises ParamError for what is no bound, or leaves no value.
-        """
-        given = [np.asarray(edge, np.float64) for edge in (low, high) if edge is not None]
-        stated = self._said([self._spread(edge) for edge in given])
-        found = self.bound.meet(stated)
-        if found is None:
-            raise ParamError("bound", str(stated), f"one that meets {self.bound}")
-        return replace(self, bound=found)
-
-    def _spread(self, edge: NDArray[np.float64]) -> NDArray[np.float64]:
-        """One number, or one a slot: infinite where nothing is said."""
-        if not np.isfinite(edge).all():
-            raise ParamError("bound", edge, "finite numbers")
-        if edge.ndim == 0:
-            return edge
-        whole = edge.shape[-1] == self.context.slots
-        held = True if whole else self.packing.placed(np.ones(self.packing.shape)) > 0
-        return np.where(held, self._laid("with_bound", edge), inf)
-
-    def _said(self, edges: list[NDArray[np.float64]]) -> Bound:
-        """Of |values|, or of real values from the one to the other."""
-        if len(edges) == 2:
-            low, high = -np.where(np.isinf(edges[0]), inf, -edges[0]), edges[1]
-            if (low > high).any():
-                raise ParamError("bound", "low > high", "low <= high")
-            return Bound.make(low, high, 0.0)
-        (size,) = edges
-        if (size < 0).any() or not size.any():
-            raise ParamError("bound", size, "positive numbers")
-        return Bound.make(-size, size, 0.0 if self.bound.is_real else size, size)
-
-    def _erring(self, error: SlotError) -> dict[str, Any]:
-        """The fields of an error; no more than that of equal errors in all slots."""
-        most, more = log2(self.context.slots) / 2, error.joint - error.slot
-        coherence = 0.0 if isnan(more) else min(max(more, 0.0), most)
-        return {"noise": error.slot, "coherence": coherence, "share": Share(error.share)}
-
-    def _switched_noise(self) -> dict[str, Any]:
-        switch = noise.key_switch(self.context.parameters, self.level)
-        return self._erring(self.error.beside(switch))
-
-    def __neg__(self) -> Self:
-        return replace(super().__neg__(), bound=-self.bound)
-
-    def _turned(self, data: Tensor, element: int) -> Self:
-        found, slots = super()._turned(data, element), self.context.slots
-        step = self.context.rotation_steps(element) or 0
-        error = self._erring(found.error.turned(step, slots))
-        return replace(found, bound=self.bound.turned(step, slots), **error)
-
-    def _picked(self, key: int | slice) -> Self:
-        error = self._erring(self.error.picked(key))
-        return replace(super()._picked(key), bound=self.bound.picked(key), **error)
-
-    def strided_sum(self, count: int, stride: int) -> Self:
-        """The same of slots that are `stride` apart; what it holds is taken to stay."""
-        found = super().strided_sum(count, stride)
-        if count * stride > self.context.slots:
-            return found
-        # Every slot counts once, and every rotation's error no more often than that.
-        own, slots = self.error, self.context.slots
-        switch = noise.key_switch(self.context.parameters, self.level) + log2(2 * count) / 2
-        shares = np.broadcast_to(own.share, np.broadcast_shapes(own.share.shape, (slots,)))
-        squares = min(float(np.square(shares).sum(axis=-1).max()), count)
-        sums = min(own.slot + log2(count), own.joint + _log2(squares) / 2)
-        joint = independent(own.joint + log2(count), switch + log2(count) / 2)
-        even = SlotError.even(independent(sums, switch), joint)
-        return replace(found, **self._erring(even))
-
-    def precision_estimate(self) -> float:
-        """Bits b such that every slot is within 2^-b of the exact result.
-
-        It holds for inputs below their `bound`, but with a chance of about 2^-15; it is not
-        looser than 8 bits where values come near their bounds.
-        -inf if the values may have outgrown the modulus.
-        """
-        if self._room_log2() < 0:
-            return -inf
-        error = self.noise + noise.TAIL_LOG2 - log2(self.scale)
-        return -total(error, self.size + noise.FLOAT_LOG2, -_MOST_BITS)
-
-    def _room_log2(self) -> float:
-        """Bits between what coefficients may reach and where they could not be told from more."""
-        # A coefficient is at most the mean of all slots' sizes.
-        message = _log2(self.bound.rms) + log2(self.scale)
-        largest = total(message, self.coefficient_noise())
-        return self.modulus_log2 - 1 - noise.WRAPPED_LOG2 - largest
-
-    def check_precision(self, op: str) -> None:
-        """NoiseError where the estimate leaves no bit, neither after the point nor before it."""
-        room = self._room_log2()
-        if room < 0:
-            hint = (
-                "begin with a longer first modulus, or say what is known of the values: "
-                "with_bound(...); decrypt(..., check=False) returns what is there"
-            )
-            what = "values within their bounds may outgrow the modulus, which leaves {}"
-            raise NoiseError(op, room, hint, what)
-        bits = self.precision_estimate()
-        if bits + max(self.size, 0.0) <= 0:
-            hint = (
-                "begin with a larger scale, or say what is known of the values: with_bound(...); "
-                "decrypt(..., check=False) returns what is there"
-            )
-            raise NoiseError(op, bits, hint, "the estimate leaves {} of precision")
-
-    def check_values(self, values: NDArray[np.complex128]) -> None:
-        """NoiseError unless values are within what is said of them, and its error."""
-        largest = _log2(float(np.abs(values).max(initial=0.0)))
-        allowed = total(self.size + _BOUND_SLACK_LOG2, 2.0 - self.precision_estimate())
-        if largest > allowed:
-            what = f"values beyond their bound of 2^{self.size:.1f} leave {{}}"
-            raise NoiseError("decrypt", allowed - largest, _OUTGROWN, what)
 
     def rotate(self, step: int) -> Self:
         """Slot j becomes slot j + step, around the end: to the left for positive steps.
@@ -405,10 +245,6 @@ class CkksCiphertext(Ciphertext):
             )
         grown = self._divided_fields()
         return self._with(self._divided(), level=self.level - 1, scale=scale, **grown)
-
-    def _divided_fields(self) -> dict[str, Any]:
-        fresh, last = self._divided_noise(-inf), log2(self.basis.moduli[-1])
-        return self._erring(self.error.scaled(-last).beside(fresh))
 
     def lower(self, level: int) -> Self:
         """The same values at a lower level.
@@ -459,14 +295,6 @@ class CkksCiphertext(Ciphertext):
         """The same residues under a scale nearby: by what that is off they are wrong."""
         return replace(self, scale=scale, **self._off(abs(scale - self.scale)))
 
-    def _off(self, scale: float, size: float | None = None) -> dict[str, Any]:
-        """The noise with an error of no more than values times a scale, which is no chance."""
-        if not scale:
-            return self._erring(self.error)
-        most = (self.size if size is None else size) + log2(scale) - noise.TAIL_LOG2
-        same = SlotError.even(most, most + log2(self.context.slots) / 2)
-        return self._erring(self.error.plus(same))
-
     def _alike(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
         a, b = self._paired(op, other)
         if not self.context.automatic:
@@ -514,14 +342,6 @@ class CkksCiphertext(Ciphertext):
         super()._as_traced(example)
         assert isinstance(example, type(self))
         example._same_scale("run", self.scale)
-        if not example.bound.holds(self.bound):
-            allowed = f"{example.bound} or less; trace with the bound that inputs will have"
-            raise ParamError("bound", str(self.bound), allowed)
-        joint, allowed_joint = self.error.joint, example.error.joint
-        shares = (self.share.values <= example.share.values + ESTIMATE_SLACK).all()
-        if joint > allowed_joint + ESTIMATE_SLACK or not shares:
-            allowed = f"2^{allowed_joint:.1f} or less, all slots together, and as in the example"
-            raise ParamError("noise", f"2^{joint:.1f}", allowed)
 
     def _factors(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
         a, b = self._met(op, other)
@@ -568,10 +388,10 @@ class CkksCiphertext(Ciphertext):
         )
 
     def _plus_plaintext(self, plaintext: Plaintext) -> Self:
-        error = _encoding_noise(self.context.parameters, plaintext.size, plaintext.scale)
+        error = encoding_noise(self.context.parameters, plaintext.size, plaintext.scale)
         return self._with(
             self._body_plus(plaintext.data),
-            bound=self.bound + _known(plaintext),
+            bound=self.bound + known_bound(plaintext),
             **self._erring(self.error.beside(error)),
         )
 
@@ -611,8 +431,8 @@ class CkksCiphertext(Ciphertext):
 
     def _times_plaintext(self, plaintext: Plaintext) -> Self:
         self._product_scale("multiply", plaintext.scale)
-        error = _encoding_noise(self.context.parameters, plaintext.size, plaintext.scale)
-        known, mine = _known(plaintext), self.size + log2(self.scale)
+        error = encoding_noise(self.context.parameters, plaintext.size, plaintext.scale)
+        known, mine = known_bound(plaintext), self.size + log2(self.scale)
         fresh = total(mine + error, self.noise + error + noise.TAIL_LOG2)
         own = self.error.met(known.magnitude).scaled(log2(plaintext.scale))
         return self._with(
@@ -687,24 +507,6 @@ class CkksCiphertext(Ciphertext):
 
     def _state(self) -> str:
         return f", scale=2^{log2(self.scale):.2f}, precision={self.precision_estimate():.1f} bits"
-
-
-def _known(plaintext: Plaintext) -> Bound:
-    """Where the values of a plaintext lie: those that it was made of, or what its size says."""
-    return plaintext.bound or Bound.circle(2.0**plaintext.size)
-
-
-def _held(plaintext: Plaintext) -> NDArray[np.bool_]:
-    """[slots]: which of them hold values; the others hold 0."""
-    packing = plaintext.packing
-    if packing is None or packing.is_whole:
-        return np.ones(plaintext.context.slots, dtype=np.bool_)
-    return np.asarray(packing.placed(np.ones(packing.shape)) > 0)
-
-
-def _encoding_noise(parameters: Parameters, size: float, scale: float) -> float:
-    """Rounding of coefficients, and the float transform's own error."""
-    return independent(noise.encoding(parameters), size + log2(scale) + noise.FLOAT_LOG2)
 
 
 def _values(other: Any, slots: int) -> NDArray[Any] | None:

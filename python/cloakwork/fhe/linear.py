@@ -240,7 +240,8 @@ class Matrix:
         rounded = met + log2(own.scale) + noise.encoding(parameters)
         floats = own.size + log2(own.scale) + norms.sums + log2(scale) + noise.FLOAT_LOG2
         # Errors of key switching are rotated and weighted as the input's are.
-        fresh = norms.grown(SlotError.even(switch)).scaled(log2(scale)).beside(rounded, last)
+        switched = SlotError(switch + norms.fresh, switch + norms.spectral)
+        fresh = switched.scaled(log2(scale)).beside(rounded, last)
         given = norms.of_shares(self._diagonals.matrix, self._shares(own))
         error = given.grown(own.error).scaled(log2(scale))
         both = SlotError(independent(error.slot, fresh.slot), independent(error.joint, fresh.joint))

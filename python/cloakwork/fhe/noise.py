@@ -35,8 +35,8 @@ _TERNARY = 2.0 / 3.0
 def total(*terms: float) -> float:
     """log2 of the sum of 2^term: for errors that may be correlated."""
     largest = max(terms)
-    if largest == -inf:
-        return -inf
+    if abs(largest) == inf:
+        return largest
     return largest + log2(sum(2.0 ** (term - largest) for term in terms))
 
 

@@ -71,7 +71,8 @@ class _Wave:
         self.count = max(_POINTS * self.degree, _LEAST_POINTS)
         self.angles = np.linspace(0, pi, self.count + 1)
         self.values = self.at(self.angles)
-        radius = float(self.values.max() - self.values.min()) / 2
+        with np.errstate(over="ignore", invalid="ignore"):
+            radius = float(self.values.max() - self.values.min()) / 2
         between = 1 / cos(pi * self.degree / (2 * self.count))
         self.bend = self.degree**2 * radius * between
 
@@ -96,12 +97,14 @@ class _Wave:
         Between two points it rises above both by bend width^2 / 8 at most: where that may be the
         largest, points are put between them.
         """
+        if not isfinite(self.bend):
+            return inf
         starts, width = self.angles[:-1], pi / self.count
         ends = np.maximum(sign * self.values[:-1], sign * self.values[1:])
         for _ in range(_ROUNDS):
             above = self.bend * width * width / 8
             kept = starts[ends + above >= ends.max()]
-            if not isfinite(above) or len(kept) * _PARTS > _MOST_POINTS or above == 0.0:
+            if len(kept) * _PARTS > _MOST_POINTS or above == 0.0:
                 break
             width /= _PARTS
             starts = (kept[:, np.newaxis] + width * np.arange(_PARTS)).reshape(-1)

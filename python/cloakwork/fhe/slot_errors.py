@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.fhe.bounds import log2_of, multiplied, picked_edge, rolled_edge
-from cloakwork.fhe.noise import independent, total
+from cloakwork.fhe.noise import TAIL_LOG2, independent, total
 
 Floats = NDArray[np.float64]
 
+# A chance of e^-21, 2^-30, a slot.
+_CHANCE = 21.0
 # Rounding of floats, and rows or columns up to which singular values are computed.
 _SLACK, _EXACT_NORM = 1.0 + 2.0**-40, 512
 _ALL = np.ones(())
@@ -105,12 +107,15 @@ class Norms:
 
     sums       the largest sum of |entries| of a row: equal errors add up so
     rows       the largest root of a row's sum of squares: independent errors add up so
+    fresh      the same for what is drawn afresh for this product: a sum of many such errors, each
+               times a secret, has a shorter tail than one of them, and counts by as much less
     spectral   the largest singular value, or little more: how much more than one slot's error
                that of a sum of results can be
     """
 
     sums: float
     rows: float
+    fresh: float
     spectral: float
 
     @classmethod
@@ -119,14 +124,15 @@ class Norms:
         sizes = np.abs(np.asarray(matrix))
         largest = float(sizes.max(initial=0.0))
         if not 0.0 < largest < inf:
-            return cls(log2_of(largest), log2_of(largest), log2_of(largest))
+            return cls(*(log2_of(largest),) * 4)
         scaled, sizes, most = np.asarray(matrix) / largest, sizes / largest, log2(largest)
         sums, columns = float(sizes.sum(axis=1).max()), float(sizes.sum(axis=0).max())
         rows = sqrt(float(np.square(sizes).sum(axis=1).max()))
         spectral = min(sqrt(sums * columns), float(np.linalg.norm(scaled)))
         if min(scaled.shape) <= _EXACT_NORM:
             spectral = min(spectral, float(np.linalg.norm(scaled, 2)) * _SLACK)
-        return cls(log2_of(sums) + most, log2_of(rows) + most, log2_of(spectral) + most)
+        found = (sums, rows, _shortened(sizes), spectral)
+        return cls(*(log2_of(norm) + most for norm in found))
 
     def of_shares(self, matrix: NDArray[Any], share: Floats) -> Self:
         """The same of a matrix that these are of, where errors have shares [n]."""
@@ -146,3 +152,18 @@ class Norms:
         """The error of the matrix times what is off by an error."""
         slot = min(error.slot + self.sums, error.joint + self.rows)
         return SlotError.even(slot, error.joint + self.spectral)
+
+
+def _shortened(sizes: Floats) -> float:
+    """The largest root of a row's sum of squares, by how far errors times secrets reach.
+
+    Given the secret, the sum of w[j] e[j] s[j] is Gaussian with the variance S, the sum of
+    w[j]^2 |s[j]|^2; S exceeds V + sqrt(2 x sum of w^4) + x max w^2 with a chance of e^-x, V its
+    mean (Laurent and Massart 2000).  One such error alone is what TAIL_LOG2 is for.
+    """
+    squares = np.square(sizes)
+    whole = squares.sum(axis=1)
+    most = whole + np.sqrt(2 * _CHANCE * np.square(squares).sum(axis=1))
+    most += _CHANCE * squares.max(axis=1)
+    reached = np.sqrt(_CHANCE * most) / 2.0**TAIL_LOG2
+    return float(np.minimum(reached, np.sqrt(whole)).max())
