@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from scripts.dev import glibc
 from scripts.dev import sanitize as sanitizers
 from scripts.dev.console import INTERRUPTED, ROOT, DevError, Words, call, call_or_fail, say
 from scripts.dev.environment import (
@@ -141,8 +142,9 @@ def bench(args: Args) -> int:
 
 def fuzz(args: Args) -> int:
     """Run the seeded fuzz loops (--seeds N, --start S) over programs and all readers of files."""
+    cargo = require_rust()
     ensure_built()
-    call_or_fail(_binary(require_rust(), "fuzz", args), environment())
+    call_or_fail(_binary(cargo, "fuzz", args), environment())
     return call([PYTHON, "-m", "scripts.dev.fuzz_files", *args], environment())
 
 
@@ -153,11 +155,16 @@ def sanitize(args: Args) -> int:
 
 
 def wheel(args: Args) -> int:
-    """Build the wheel with full optimisation into dist/."""
+    """Build the wheel with full optimisation into dist/, for glibc 2.28 and newer."""
     ensure_environment()
     require_all()
-    maturin: Words = [VENV / "bin" / "maturin", "build", "--release", "--out", ROOT / "dist", *args]
-    return call(maturin, environment())
+    dist = ROOT / "dist"
+    link = glibc.link_arguments()
+    maturin: Words = [VENV / "bin" / "maturin", "build", "--release", "--out", dist, *args]
+    status = call([*maturin, "--", *link] if link else maturin, environment())
+    if status == 0 and link:
+        say(f"{glibc.check_wheels(dist)} needs glibc 2.28 or newer")
+    return status
 
 
 @dataclass(frozen=True)

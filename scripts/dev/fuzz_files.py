@@ -38,7 +38,7 @@ _START_BYTES = 160
 def damaged(contents: bytes, chance: random.Random) -> bytes:
     """The bytes with a few changed, lost, doubled or put in."""
     changed = bytearray(contents)
-    for _ in range(chance.randint(1, 5)):
+    for _ in range(chance.choice([1, 1, 1, 2, 4])):
         reach = min(len(changed), chance.choice([_START_BYTES, len(changed)]))
         at = chance.randrange(max(1, reach))
         match chance.randrange(6):

@@ -1,5 +1,7 @@
 """The digits model, plain and encrypted, and the demo from end to end."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import cloakwork as cw
@@ -69,6 +71,31 @@ def _narrow_output(model: onnx.ModelProto) -> None:
     model.graph.initializer[2].CopyFrom(weight)
 
 
+def _wrong_shape(model: onnx.ModelProto) -> None:
+    model.graph.initializer[0].dims[:] = [7, 9]
+
+
+def _negative_shape(model: onnx.ModelProto) -> None:
+    model.graph.initializer[0].dims[:] = [-32, -64]
+
+
+def _text_weights(model: onnx.ModelProto) -> None:
+    name = model.graph.initializer[0].name
+    texts = onnx.helper.make_tensor(name, onnx.TensorProto.STRING, [1], [b"1"])
+    model.graph.initializer[0].CopyFrom(texts)
+
+
+def _missing_weights(model: onnx.ModelProto) -> None:
+    model.graph.initializer[0].data_location = onnx.TensorProto.EXTERNAL
+
+
+def _no_number(model: onnx.ModelProto) -> None:
+    tensor = model.graph.initializer[0]
+    weights = onnx.numpy_helper.to_array(tensor).copy()
+    weights[0, 0] = np.nan
+    tensor.CopyFrom(onnx.numpy_helper.from_array(weights, tensor.name))
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
@@ -78,6 +105,11 @@ def _narrow_output(model: onnx.ModelProto) -> None:
         (_without_bias, "expected a stored weight and bias"),
         (_short_bias, "do not fit"),
         (_narrow_output, "gives 32 values and the second takes 31"),
+        (_wrong_shape, r"tensor '.*': expected numbers for the shape \[7, 9\]"),
+        (_negative_shape, "expected lengths of 0 or more"),
+        (_text_weights, "expected real numbers"),
+        (_missing_weights, "found them in another"),
+        (_no_number, "expected finite numbers"),
     ],
 )
 def test_other_graphs_are_refused(spoil: object, message: str, tmp_path: Path) -> None:
@@ -158,3 +190,15 @@ def test_the_demo_is_held_to_128_bits() -> None:
     assert parameters.security == 128
     whole = parameters.modulus_log2 + parameters.special_log2
     assert whole <= fhe.modulus_log2_limit(parameters.degree)
+
+
+def test_the_demo_model_needs_no_onnx_and_is_the_one_in_the_onnx_file() -> None:
+    without = "import sys; sys.modules['onnx'] = None; from cloakwork.models import *; "
+    program = without + "print(load_digits_model().plain(load_digits().images[:3]).sum())"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    stored, read = load_digits_model(), SquareMlp.from_onnx(MODEL_PATH)
+    for name in ("hidden_weight", "hidden_bias", "output_weight", "output_bias"):
+        np.testing.assert_array_equal(getattr(stored, name), getattr(read, name))
+    assert float(done.stdout) == stored.plain(load_digits().images[:3]).sum()

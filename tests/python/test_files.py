@@ -419,6 +419,20 @@ def test_a_reader_that_leaves_changes_no_status_and_is_no_error(tmp_path: Path) 
     assert left("verify", VECTORS / "mixed.vkey.json", public, proof) == (1, "")
 
 
+def test_graphs_of_wrong_programs_are_drawn_or_refused_by_name(tmp_path: Path) -> None:
+    path, chance, drawn = tmp_path / "program.json", random.Random(22), 0
+    good = (VECTORS.parents[3] / "examples" / "zk" / "windows.json").read_bytes()
+    for _ in range(300):
+        path.write_bytes(mutated(good, chance))
+        try:
+            program = zk.Program.load(path)
+        except CloakworkError:
+            continue
+        drawn += bool(program.check())
+        assert program.to_dot().startswith("digraph")
+    assert drawn > 10
+
+
 @pytest.mark.parametrize("wrong", [3, 2.5, b"bytes", object(), {"a"}, ""])
 def test_wrong_types_are_named_errors(wrong: object) -> None:
     points = cw.zeros(2, dtype="bn254.g1")

@@ -227,6 +227,31 @@ def test_the_demo_proves_without_node(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [found.constraints for found in report.curves.values()] == [1560, 1560]
 
 
+def test_the_demo_says_what_it_fetches_and_does_without_when_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*_: object) -> None:
+        raise AssertionError("nothing is to be fetched")
+
+    monkeypatch.setattr("cloakwork.demo.node._run", refused)
+    assert cli.main(["demo", "merkle", "--no-node", "--out", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "without node, as asked" in out
+    assert "npm" not in out
+    assert not (tmp_path / "node").exists()
+
+    def offline(*_: object) -> None:
+        raise Missing("no network")
+
+    monkeypatch.setattr("cloakwork.demo.node._run", offline)
+    monkeypatch.setattr(shutil, "which", lambda name: name)
+    assert cli.main(["demo", "merkle", "--out", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "npm ci fetches circom2 0.2.23, circomlib 2.0.5, snarkjs 0.7.6 into" in out
+    assert "--no-node does without" in out
+    assert "npm cannot install circom2 and snarkjs: no network" in out
+
+
 def test_the_demo_proves_what_snarkjs_verifies(node: Node, tmp_path: Path) -> None:
     (tmp_path / "node").symlink_to(node.folder)
     report = merkle.run(tmp_path, console=Console(quiet=True))

@@ -98,6 +98,8 @@ def _array(path: Path, tensor: onnx.TensorProto) -> NDArray[np.generic]:
         ) from error
     if array.dtype.kind not in "fiu":
         raise ModelError(f"{place}: expected real numbers, found {array.dtype}")
+    if not np.isfinite(array).all():
+        raise ModelError(f"{place}: expected finite numbers")
     return array
 
 

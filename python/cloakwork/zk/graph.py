@@ -7,7 +7,10 @@ from typing import Any
 
 
 def dot(program: dict[str, Any]) -> str:
-    """The graph of a program that was read from its JSON."""
+    """The graph of a program that was read from its JSON.
+
+    Instructions of a wrong program may lack what they should have: they are drawn without it.
+    """
     threads = dict(_threads("main", program.get("main", [])))
     lines = ["digraph program {", "  node [shape=box, fontname=monospace];"]
     records: dict[str, str] = {}
@@ -18,8 +21,8 @@ def dot(program: dict[str, Any]) -> str:
         for index, instruction in enumerate(instructions):
             name = f"{thread}/{index}"
             lines.append(f"    {_quoted(name)} [label={_quoted(_label(instruction))}];")
-            if instruction["op"] == "Record":
-                records[instruction["event"]] = name
+            if instruction.get("op") == "Record":
+                records[str(instruction.get("event"))] = name
             if former:
                 arrows.append(f"  {_quoted(former)} -> {_quoted(name)};")
             former = name
@@ -35,8 +38,13 @@ def _threads(
 ) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     yield name, instructions
     for instruction in instructions:
-        if instruction["op"] == "Fork":
-            yield from _threads(instruction["new_thread"], instruction["instructions"])
+        if instruction.get("op") == "Fork":
+            yield from _threads(str(instruction.get("new_thread")), _forked(instruction))
+
+
+def _forked(instruction: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = instruction.get("instructions") or []
+    return found
 
 
 def _waits(
@@ -45,18 +53,20 @@ def _waits(
     threads: dict[str, list[dict[str, Any]]],
     records: dict[str, str],
 ) -> list[str]:
-    op, other = instruction["op"], ""
+    op, other = instruction.get("op"), ""
+    joined = threads.get(str(instruction.get("thread")))
     if op == "Wait":
-        other = records.get(instruction["event"], "")
-    elif op == "Join" and threads.get(instruction["thread"]):
-        other = f"{instruction['thread']}/{len(threads[instruction['thread']]) - 1}"
-    elif op == "Fork" and instruction["instructions"]:
-        return [f"  {_quoted(name)} -> {_quoted(instruction['new_thread'] + '/0')} [style=bold];"]
+        other = records.get(str(instruction.get("event")), "")
+    elif op == "Join" and joined:
+        other = f"{instruction['thread']}/{len(joined) - 1}"
+    elif op == "Fork" and _forked(instruction):
+        first = f"{instruction.get('new_thread')}/0"
+        return [f"  {_quoted(name)} -> {_quoted(first)} [style=bold];"]
     return [f"  {_quoted(other)} -> {_quoted(name)} [style=dashed];"] if other else []
 
 
 def _label(instruction: dict[str, Any]) -> str:
-    op = instruction.get("func", instruction["op"])
+    op = instruction.get("func", instruction.get("op", "?"))
     results = [*instruction.get("arg_mut", [])]
     results += [instruction[key] for key in ("dst", "dst_id", "id") if key in instruction]
     sources = [*instruction.get("arg", []), *instruction.get("vars", [])]
