@@ -155,8 +155,9 @@ class Request:
         return same
 
 
-def _check_whole(name: str, value: object, most: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+def _check_whole(name: str, value: Any, most: int) -> None:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not 1 <= value <= most:
         raise ParamError(name, value, f"a whole number from 1 to 2^{most.bit_length() - 1}")
 
 
