@@ -108,6 +108,16 @@ def test_wide_gaussians_are_wide_in_every_bit(deviation: float) -> None:
         assert (drawn >> bit & 1).mean() == pytest.approx(0.5, abs=0.04)
 
 
+def test_values_that_are_off_by_less_take_less_noise() -> None:
+    weights = np.r_[np.full(4, 2.0**-10), np.ones(CONTEXT.slots - 4)]
+    z = KEYS.encrypt(A) * weights
+    first, all_of_it = z.with_packing(CONTEXT.packing(4)), z
+    wanted = [KEYS.flooding(x, queries=1, security=10) for x in (first, all_of_it)]
+    assert wanted[0].deviation < wanted[1].deviation - 5
+    shown = KEYS.decrypt(first, queries=1, security=10)
+    assert np.abs(shown[:4] - A[:4] * 2.0**-10).max() < 2.0 ** -wanted[0].precision
+
+
 def test_what_a_file_claims_of_its_noise_is_not_believed(tmp_path: Path) -> None:
     x = KEYS.encrypt(A, scale=2.0**60)
     program = cw.trace(lambda x: x * 3 + x.rotate(1), x)

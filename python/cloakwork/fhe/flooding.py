@@ -17,7 +17,7 @@ the error before, and the noise is drawn on that grid exactly, so that no bit of
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, floor, log, log2, pi, prod, sqrt
+from math import ceil, floor, log, log2, pi, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,7 +60,8 @@ class Flooding:
     queries      decryptions that are shown, of ciphertexts under this secret
     security     bits: an advantage of at most 2^(-security / 2) / 7 over all of them
     values       how many one decryption shows
-    error        log2 of what the error of each stays below, before the scale is divided by
+    error        log2 of what the errors of values stay below, their root mean square, before the
+                 scale is divided by
     deviation    log2 of the noise's standard deviation, in real and imaginary parts
     precision    bits b such that what is shown is within 2^-b of the exact result
     cost         bits of precision that it takes
@@ -110,34 +111,35 @@ class Request:
         if (x.batch or 1) > self.queries:
             raise ParamError("queries", self.queries, f"{x.batch} or more, those of this batch")
         own: CkksCiphertext = x  # type: ignore[assignment]  # CKKS alone comes here
-        floats = own.size + log2(own.scale) + noise.FLOAT_LOG2 + 1
-        error, values = total(self._error(own), floats), prod(own.packing.shape)
-        width = log2(12 * self.queries) / 2 + self.security / 2 + log2(values) / 2 + _ROUNDING_LOG2
-        if width + _GRID_LOG2 > _DEVIATION_MOST:
+        held = own.packing.lay(np.ones(own.packing.shape, dtype=bool))
+        norm, values = self._norm(own, held), int(held.sum())
+        width = log2(12 * self.queries) / 2 + self.security / 2 + _ROUNDING_LOG2
+        if width + _GRID_LOG2 + log2(values) / 2 > _DEVIATION_MOST:
             allowed = f"less, or fewer queries: {values} values are shown {self.queries} times"
             raise ParamError("security", self.security, allowed)
-        deviation = error + width
+        error, deviation = norm - log2(values) / 2, norm + width
         most = sqrt(2 * log(2) * (_CHANCE_BITS + log2(values)))
-        before = log2(own.scale) - error
-        after = -total(-before, deviation + log2(most) - log2(own.scale))
-        return Flooding(
-            self.queries, self.security, values, error, deviation, after, before - after
-        )
+        after = -(total(norm, deviation + log2(most)) - log2(own.scale))
+        cost = log2(own.scale) - error - after
+        return Flooding(self.queries, self.security, values, error, deviation, after, cost)
 
-    def _error(self, x: CkksCiphertext) -> float:
-        """log2 of what the error of every slot stays below, by what the client knows."""
+    def _norm(self, x: CkksCiphertext, held: NDArray[np.bool_]) -> float:
+        """log2 of what the error's norm over the slots that are shown stays below.
+
+        By what the client knows of the circuit, and what the transform of floats may add.
+        """
+        floats = x.size + log2(x.scale) + noise.FLOAT_LOG2 + 1 + log2(held.sum()) / 2
         if self.noise_bits is not None:
-            return self.noise_bits
+            return total(self.noise_bits + log2(held.sum()) / 2, floats)
         if self.program is not None:
-            return max(found.noise for found in self._alike(x)) + noise.TAIL_LOG2
+            return total(max(_norm_of(found, held) for found in self._alike(x)), floats)
         if x.claimed:
             allowed = (
                 "program=, traced by yourself, or noise_bits=: what this ciphertext says of its "
                 "noise comes from a file, and who wrote it may have said less than there is"
             )
             raise ParamError("noise", "the claim of a file", allowed)
-        # A known number has no noise, 2^-inf; what is not there is flooded as if it were 1.
-        return max(x.noise + noise.TAIL_LOG2, 0.0)
+        return total(_norm_of(x, held), floats)
 
     def _alike(self, x: CkksCiphertext) -> list[CkksCiphertext]:
         """The program's results that the ciphertext may be."""
@@ -153,6 +155,14 @@ class Request:
             allowed = f"one with a result at level {x.level}, scale 2^{log2(x.scale):.2f}"
             raise ParamError("program", repr(self.program), f"{allowed}, of this key and packing")
         return same
+
+
+def _norm_of(x: CkksCiphertext, held: NDArray[np.bool_]) -> float:
+    """log2 of what the error's norm over some slots stays below, by its estimate."""
+    shares = np.broadcast_to(x.share.values, np.broadcast_shapes(x.share.values.shape, held.shape))
+    largest = float(np.square(shares[..., held]).sum(axis=-1).max())
+    # A known number has no noise, 2^-inf; what is not there is flooded as if it were 1.
+    return max(x.noise + noise.TAIL_LOG2 + log2(max(largest, 2.0**-200)) / 2, 0.0)
 
 
 def _check_whole(name: str, value: Any, most: int) -> None:
