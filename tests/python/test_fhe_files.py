@@ -25,6 +25,8 @@ def resealed(path: Path, **changes: Any) -> Path:
     end = 16 + int.from_bytes(memory[8:16], "little")
     header = json.loads(memory[16:end])
     header["fields"].update(changes.pop("fields", {}))
+    for name in changes.pop("without", ()):
+        del header["fields"][name]
     header.update(changes)
     text = json.dumps(header).encode()
     body = memory[:8] + len(text).to_bytes(8, "little") + text + memory[end:]
@@ -222,6 +224,12 @@ def test_ciphertexts_of_others_are_refused(tmp_path: Path) -> None:
         {"fields": {"noise": 10**400}},
         {"fields": {"size": float("nan")}},
         {"fields": {"size": float("inf")}},
+        {"fields": {"values": [0.0, 1.0]}},
+        {"fields": {"values": [1.0, 0.0, 0.0, 1.0, 1.0]}},
+        {"fields": {"values": [0.0, 1.0, -1.0, 1.0, 1.0]}},
+        {"fields": {"values": [0.0, 1.0, 0.0, float("nan"), 1.0]}},
+        {"fields": {"values": "all"}},
+        {"fields": {"coherence": float("nan")}},
         {"fields": {"scale": "inf"}},
         {"fields": {"scale": "nan"}},
         {"fields": {"scale": "0x1p5000"}},
@@ -239,6 +247,14 @@ def test_headers_that_make_no_sense_are_refused(saved: Path, changes: dict[str, 
         spoilt = resealed(saved, **changes)
     with pytest.raises(LoadError):
         load(spoilt)
+
+
+def test_files_that_say_less_are_taken_to_hold_more(saved: Path) -> None:
+    # Those of before: a size, and nothing of where values lie or which errors are the same.
+    older = load(resealed(saved, without=("values", "coherence")))
+    assert older.bound == fhe.Bound.circle(1.0)
+    assert older.coherence == np.log2(KEYS.context.slots) / 2
+    assert error(KEYS, older, A) < 1e-6
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"kind":' * 100_000, "9" * 10_000, "null", "[]"])

@@ -131,8 +131,10 @@ def test_ckks_results_without_a_bit_left_are_not_decrypted() -> None:
 
 def test_the_secret_finds_values_beyond_their_bound() -> None:
     x = CKKS.encrypt(np.full(SLOTS, 3.0), bound=4.0)
-    with pytest.raises(NoiseError, match=r"beyond their bound of 2\^0.0 leave -1.6 bits"):
+    with pytest.raises(NoiseError, match=r"beyond their bound, complex numbers up to 1, by more"):
         CKKS.decrypt(replace(x, bound=Bound.circle(1.0)))
+    with pytest.raises(NoiseError, match=r"beyond their bound, \[0, 4\]"):
+        CKKS.decrypt(replace(-x, bound=Bound.real(0.0, 4.0)))
     # 3^16 at the last level is above half the modulus.
     little = Bound.circle(2.0**-20)
     wrapped = replace(x.lower(0), bound=little)

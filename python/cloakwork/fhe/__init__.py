@@ -11,6 +11,7 @@ docs/fhe.md teaches them in a page; docs/threat-model.md says what they protect 
 """
 
 from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
+from cloakwork.fhe.bounds import Bound
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
 from cloakwork.fhe.context import Context
@@ -33,6 +34,7 @@ __all__ = [
     "ERROR_SIGMA",
     "BgvCiphertext",
     "BgvContext",
+    "Bound",
     "Ciphertext",
     "CkksCiphertext",
     "CkksContext",

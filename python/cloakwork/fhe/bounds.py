@@ -47,16 +47,16 @@ class Bound:
     ) -> Self:
         """From numbers or arrays; what the parts say together, rounded outwards."""
         low, high, imaginary = (np.asarray(part, np.float64) for part in (low, high, imaginary))
+        real = imaginary.ndim == 0 and not imaginary
         with np.errstate(over="ignore"):
-            corner = np.hypot(np.maximum(np.abs(low), np.abs(high)), imaginary)
+            corner = np.maximum(-low, high)
+            corner = np.maximum(corner, 0.0) if real else np.hypot(_widest(low, high), imaginary)
             size = np.asarray(np.minimum(corner, magnitude) * _SLACK)
-        return cls(
-            np.asarray(np.maximum(low, -size)),
-            np.asarray(np.minimum(high, size)),
-            np.asarray(np.minimum(imaginary, size)),
-            size,
-            min(float(rms), float(size.max(initial=0.0))),
-        )
+        largest = min(float(rms), float(size.max(initial=0.0)))
+        if real and np.ndim(magnitude) == 0 and magnitude == inf:
+            return cls(low, high, imaginary, size, largest)
+        low, high = np.asarray(np.maximum(low, -size)), np.asarray(np.minimum(high, size))
+        return cls(low, high, np.asarray(np.minimum(imaginary, size)), size, largest)
 
     @classmethod
     def real(cls, low: float, high: float) -> Self:
@@ -192,14 +192,17 @@ class Bound:
 
     def __mul__(self, other: Self) -> Self:
         """Products of values slot by slot."""
-        ends = [multiplied(a, b) for a in (self.low, self.high) for b in (other.low, other.high)]
+        low, high = _products(self, other)
+        rms = float(min(multiplied(self.rms, other.largest), multiplied(self.largest, other.rms)))
+        if self.is_real and other.is_real:
+            return self.make(low, high, 0.0, rms=rms)
         cross = multiplied(self.imaginary, other.imaginary)
         return self.make(
-            added(np.minimum.reduce(ends), -cross, -inf),
-            added(np.maximum.reduce(ends), cross, inf),
+            added(low, -cross, -inf),
+            added(high, cross, inf),
             multiplied(self._widest, other.imaginary) + multiplied(self.imaginary, other._widest),
             multiplied(self.magnitude, other.magnitude),
-            float(min(multiplied(self.rms, other.largest), multiplied(self.largest, other.rms))),
+            rms,
         )
 
     def squared(self) -> Self:
@@ -225,7 +228,7 @@ class Bound:
 
     @property
     def _widest(self) -> Floats:
-        return np.maximum(np.abs(self.low), np.abs(self.high))
+        return _widest(self.low, self.high)
 
     def _edges(self) -> tuple[Floats, Floats, Floats, Floats]:
         return self.low, self.high, self.imaginary, self.magnitude
@@ -270,15 +273,33 @@ def linear(matrix: NDArray[Any], given: Bound, norm: Floats) -> Bound:
 def multiplied(a: Any, b: Any) -> Floats:
     """The product; 0 times anything is 0."""
     with np.errstate(over="ignore", invalid="ignore"):
-        found = np.multiply(a, b)
-    return np.where(np.isnan(found), 0.0, found)
+        found = np.asarray(np.multiply(a, b))
+        unclear = np.isnan(found.sum())
+    return np.where(np.isnan(found), 0.0, found) if unclear else found
 
 
 def added(a: Any, b: Any, unknown: float) -> Floats:
     """The sum; of infinities with two signs, what is said."""
     with np.errstate(over="ignore", invalid="ignore"):
-        found = np.add(a, b)
-    return np.where(np.isnan(found), unknown, found)
+        found = np.asarray(np.add(a, b))
+        unclear = np.isnan(found.sum())
+    return np.where(np.isnan(found), unknown, found) if unclear else found
+
+
+def _widest(low: Floats, high: Floats) -> Floats:
+    """The largest size of real numbers from the one to the other."""
+    return np.maximum(np.maximum(-low, high), 0.0)
+
+
+def _products(a: Bound, b: Bound) -> tuple[Floats, Floats]:
+    """The least and the largest product of real parts."""
+    first, second = multiplied(a.low, b.low), multiplied(a.high, b.low)
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    if b.low is b.high:
+        return low, high
+    first, second = multiplied(a.low, b.high), multiplied(a.high, b.high)
+    low = np.minimum(low, np.minimum(first, second))
+    return low, np.maximum(high, np.maximum(first, second))
 
 
 def _arrays(*numbers: float) -> tuple[Floats, Floats, Floats, Floats]:

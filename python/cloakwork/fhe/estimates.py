@@ -26,7 +26,7 @@ from cloakwork.fhe.slot_errors import EVEN, Share, SlotError
 # No float tells more of a number.
 _MOST_BITS = 1000.0
 # Values are rounded to floats before they are compared with their bound.
-_BOUND_SLACK_LOG2 = 1e-9
+_BOUND_SLACK = 1e-9
 OUTGROWN = (
     "values outgrew what the ciphertext says of them: state the bounds of inputs, or begin with a "
     "longer first modulus; decrypt(..., check=False) returns what is there"
@@ -127,21 +127,23 @@ class Estimated(Ciphertext):
         found = super().strided_sum(count, stride)
         if count * stride > self.context.slots:
             return found
-        # Every slot counts once, and every rotation's error no more often than that.
+        # Every slot counts once, and the errors of each rotation no more often than that; those
+        # of all rotations together are as many again, and relinearization's, too.
         own, slots = self.error, self.context.slots
-        switch = noise.key_switch(self.context.parameters, self.level) + log2(2 * count) / 2
+        hops = max((len(self.keys.route(step * stride)) for step in _turns(count)), default=1)
+        switch = noise.key_switch(self.context.parameters, self.level) + log2(3 * hops * count) / 2
         shares = np.broadcast_to(own.share, np.broadcast_shapes(own.share.shape, (slots,)))
         squares = min(float(np.square(shares).sum(axis=-1).max()), count)
         sums = min(own.slot + log2(count), own.joint + log2_of(squares) / 2)
         joint = independent(own.joint + log2(count), switch + log2(count) / 2)
-        even = SlotError.even(independent(sums, switch), joint)
+        even = SlotError.even(min(independent(sums, switch), found.noise), joint)
         return replace(found, **self._erring(even))
 
     def precision_estimate(self) -> float:
         """Bits b such that every slot is within 2^-b of the exact result.
 
-        It holds for inputs below their `bound`, but with a chance of about 2^-15; it is not
-        looser than 8 bits where values come near their bounds.
+        It holds for all inputs within their `bound`, but with a chance of about 2^-15; it is
+        the sharper the nearer values come to their bounds: see `with_bound`.
         -inf if the values may have outgrown the modulus.
         """
         if self._room_log2() < 0:
@@ -176,11 +178,18 @@ class Estimated(Ciphertext):
 
     def check_values(self, values: NDArray[np.complex128]) -> None:
         """NoiseError unless values are within what is said of them, and its error."""
-        largest = log2_of(float(np.abs(values).max(initial=0.0)))
-        allowed = total(self.size + _BOUND_SLACK_LOG2, 2.0 - self.precision_estimate())
-        if largest > allowed:
-            what = f"values beyond their bound of 2^{self.size:.1f} leave {{}}"
-            raise NoiseError("decrypt", allowed - largest, OUTGROWN, what)
+        own = self.bound
+        beyond = np.maximum.reduce([
+            *np.broadcast_arrays(own.low - values.real, values.real - own.high),
+            np.abs(values.imag) - own.imaginary,
+            np.abs(values) - own.magnitude,
+        ])  # fmt: skip
+        # Little more than the estimate says is what rounding adds, or one chance in many.
+        more = _BOUND_SLACK * own.largest + 4 * 2.0 ** -max(self.precision_estimate(), -_MOST_BITS)
+        most = float(beyond.max(initial=0.0))
+        if most > more:
+            what = f"values beyond their bound, {own}, by more than their error, leave {{}}"
+            raise NoiseError("decrypt", log2(more) - log2(most), OUTGROWN, what)
 
     def _divided_fields(self) -> dict[str, Any]:
         fresh, last = self._divided_noise(-inf), log2(self.basis.moduli[-1])
@@ -207,11 +216,17 @@ class Estimated(Ciphertext):
             raise ParamError("noise", f"2^{joint:.1f}", allowed)
 
 
+def _turns(count: int) -> list[int]:
+    """The rotations that `strided_sum` takes, in strides."""
+    sizes = [1 << log for log in range(count.bit_length())]
+    return [*sizes[:-1], *(count % size for size in sizes if count & size and count % size)]
+
+
 def stated_bound(plaintext: Plaintext, given: Stated | None) -> Bound:
     """The bound that travels; EncodeError for values beyond one that was stated."""
     known, held = known_bound(plaintext), _held(plaintext)
     if given is None:
-        size = ceil(max(known.size - _BOUND_SLACK_LOG2, 0.0))
+        size = ceil(max(known.size - _BOUND_SLACK, 0.0))
         return Bound.circle(2.0**size, real=known.is_real).where(held)
     stated = Bound.stated(given)
     if not isinstance(given, tuple) and known.is_real:
