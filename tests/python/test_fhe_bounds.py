@@ -253,3 +253,36 @@ def test_bounds_come_back_from_files(tmp_path: Any) -> None:
     assert str(back.bound) == str((x * x).bound) == "[-0.5, 4]" or back.bound.low >= 0
     assert back.bound.rms == (x * x).bound.rms
     assert back.precision_estimate() == (x * x).precision_estimate()
+
+
+def test_errors_that_became_equal_add_up() -> None:
+    generator = np.random.default_rng(6)
+    values = generator.uniform(-1, 1, (16, KEYS.context.slots))
+    x: Any = KEYS.encrypt(values, batch=True)
+    ones = np.ones((16, 16)) / 4
+    for _ in range(3):
+        x, values = x.weighted_sums(ones).rescale(), ones @ values
+        measured = measured_bits(KEYS, x, values)
+        assert 0 <= measured - x.precision_estimate() <= 6
+    # Were they taken for independent, the second and third would add up to a quarter.
+    assert x.coherence > 1.5
+    np.testing.assert_allclose(x.bound.high, 4**3 * np.ones((16, 1)), rtol=1e-6)
+
+
+def test_weighted_sums_are_bounded_row_by_row() -> None:
+    x = KEYS.encrypt(np.ones((2, 3)), bound=(0.0, 1.0), batch=True)
+    found = x.weighted_sums([[1.0, 2.0], [-3.0, 0.5]])
+    np.testing.assert_allclose(found.bound.low[:, 0], [0.0, -3.0], atol=1e-9)
+    np.testing.assert_allclose(found.bound.high[:, 0], [3.0, 0.5], atol=1e-9)
+    assert str(found[1].bound) == "[-3, 0.5]"
+    assert str(found.rescale().add_constants([1.0, 2.0])[0].bound) == "[1, 4]"
+
+
+def test_sums_by_composed_rotations_count_each_of_them() -> None:
+    keys = fhe.ckks(256, [50, 40], [], insecure=True).keygen(rotations=[1], conjugation=False)
+    values = np.random.default_rng(7).uniform(-1, 1, keys.context.slots)
+    x = keys.encrypt(values)
+    for count in (2, 7, 16):
+        found = x.inner_sum(count)
+        expected = sum(np.roll(values, -i) for i in range(count))
+        assert 0 <= measured_bits(keys, found, expected) - found.precision_estimate() <= 6

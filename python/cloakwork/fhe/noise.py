@@ -4,6 +4,9 @@ An error is a polynomial e with integer coefficients; its size is that of the co
 e(zeta), zeta a primitive 2N-th root of unity, so sqrt(N) times that of its coefficients.  Products
 of polynomials are products there, whatever their coefficients are.
 
+Under CKKS the unit is what TAIL_LOG2 says, a twelfth of what errors stay below: those that are
+Gaussian, and reach fewer deviations, count by as much less.
+
 Errors that are drawn afresh add up in squares.  What a circuit has already may be correlated (the
 same ciphertext twice), so that its parts add up as they are; that is what makes the estimate hold.
 """

@@ -49,7 +49,7 @@ class Polynomial:
     coefficients   c_0, c_1, ...: real numbers; under BGV integers, taken mod t
     basis          "power": of x^i.  "chebyshev": of T_i(u), u in [-1, 1], which computes with
                    values of about 1 and so loses less precision
-    domain         (a, b) that "chebyshev" maps to [-1, 1]; x outside gives values without sense
+    domain         (a, b) that "chebyshev" maps to [-1, 1]; an x whose bound leaves it is refused
 
     `depth` levels are used up: ceil(log2(degree + 1)), and one more if the domain is not twice an
     integer's inverse long, such as (-1, 1).  Under CKKS the result has exactly the scale of its
@@ -113,9 +113,11 @@ class Polynomial:
 
         Level    level - depth
         Noise    that of x times the polynomial's slope, at most; rounding at every level
+        Bound    the polynomial's range over that of x
 
-        Raises LevelError, MissingKeyError before any work; under BGV NoiseError where the noise
-        of a product would leave nothing to decrypt.
+        Raises ParamError, LevelError, MissingKeyError before any work, the first for an x that may
+        leave the domain; under BGV NoiseError where the noise of a product would leave nothing to
+        decrypt.
         """
         if isinstance(x, CkksCiphertext):
             return self._ckks(x)
