@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor
 from cloakwork.errors import DTypeError, OpError, ParamError
-from cloakwork.membership import first_stranger
 from cloakwork.moduli import MODULI
 
 # Bytes of a coordinate, and how many a point has.
@@ -75,23 +74,26 @@ def from_values(values: Any, dtype: DType) -> Tensor:
     except (OverflowError, TypeError, ValueError):
         raise _refused(objects, dtype) from None
     words = np.frombuffer(encoded, "<u8").reshape(*objects.shape, words_of(dtype))
-    try:
-        return from_words(_words(words), dtype)
-    except OpError:
-        raise _refused(objects, dtype) from None
+    return from_words(_words(words), dtype)
 
 
 def from_words(words: Tensor, dtype: DType) -> Tensor:
-    """The elements of canonical words, u64 `[.., w]`; OpError names one that is not canonical.
+    """The elements of canonical words, u64 `[.., w]`.
 
-    Raises ParamError for the first point that is not on its curve, or outside of its group.
+    Raises ParamError for the first that is not below the prime, not on its curve or outside of its
+    group.
     """
     _known(dtype)
-    made = ops.from_canonical(words, dtype)
-    if is_point(dtype) and (found := first_stranger(words, dtype)) is not None:
-        index, why = found
-        raise ParamError("obj" + "".join(f"[{i}]" for i in index), why, _wanted(dtype))
-    return made
+    try:
+        return ops.from_canonical(words, dtype)
+    except OpError as error:
+        found = None if error.code != "element" else _core.first_stranger(words, dtype)
+        if found is None:
+            raise
+        place, why = found
+        index = np.unravel_index(place, words.shape[:-1])
+        name = "obj" + "".join(f"[{i}]" for i in index)
+        raise ParamError(name, f"an element that {why}", _wanted(dtype)) from None
 
 
 def from_bytes(encoded: NDArray[np.uint8], dtype: DType) -> Tensor:

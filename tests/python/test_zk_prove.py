@@ -1,7 +1,6 @@
 """Proofs as programs: within memory budgets, from the command line, and how little they load."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 import cloakwork as cw
 import numpy as np
 import pytest
-from cloakwork import cli, zk
+from cloakwork import _core, cli, zk
 from cloakwork.cli import commands, plain
 from cloakwork.errors import MemoryBudgetError
 from cloakwork.moduli import ORDERS
@@ -125,7 +124,8 @@ def test_the_command_prints_the_peak_and_keeps_to_a_budget(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(os, "urandom", lambda count: bytes([1] * count))
+    drawn = _core.random_words
+    monkeypatch.setattr(_core, "random_words", lambda shape: drawn(shape, bytes([2] * 32)))
     out, public, trace = (str(tmp_path / name) for name in ("p.json", "s.json", "trace.json"))
     wanted = ["prove", files.path("c.zkey"), files.path("c.wtns"), "-o", out, "--public", public]
     text, peak = Prover(files.key).program().memory(threads=2)
@@ -164,7 +164,8 @@ def test_plain_command_lines_mean_what_typer_makes_of_them() -> None:
         params = [param for param in declared[name].params if param.name != "help"]
         arguments = [param.name for param in params if param.param_type_name == "argument"]
         assert arguments == list(places)
-        known = {word: param.name for param in params for word in param.opts}
+        spelled = [(param.name, (*param.opts, *param.secondary_opts)) for param in params]
+        known = {word: name for name, words in spelled for word in words}
         assert {word: known[word] for word in known if word.startswith("-")} == options
 
 

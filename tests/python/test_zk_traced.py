@@ -346,7 +346,11 @@ def test_a_function_that_looks_at_elements_is_refused(needs: Any) -> None:
             r"input a: got shape \[7\], expected bn254\.fr of shape \[8\]",
         ),
         ({"gamma": [1]}, ParamError, r"input gamma: got shape \[1\]"),
-        ({"b": [1] * 7 + [R]}, ParamError, r"input b\[7\]: got 21888.*, expected an integer from"),
+        (
+            {"b": [1] * 7 + [R]},
+            ParamError,
+            r"input b\[7\]: got an element that is not below the prime, expected an integer",
+        ),
         ({"b": cw.ones(N, dtype="goldilocks")}, DTypeError, "input b: got goldilocks, expected bn"),
         ({"srs": [(1, 2)] * 7 + [(1, 3)]}, ParamError, r"input srs\[7\]"),
         ({"a": cw.ones(N, dtype="u64")}, ParamError, r"input a: got \[8\], expected bn254\.fr"),

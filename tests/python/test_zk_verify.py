@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import cloakwork as cw
 import pytest
 from cloakwork import cli, zk
 from cloakwork.errors import LoadError, ParamError, ProofError
@@ -65,6 +66,22 @@ def test_a_negated_proof_is_the_same_proof(folder: str) -> None:
     bx, by, bone = parts["pi_b"]
     minus_b = [bx, [str((prime - int(part)) % prime) for part in by], bone]
     assert zk.groth16.verify(key, signals, parts | {"pi_a": minus_a, "pi_b": minus_b})
+
+
+@pytest.mark.parametrize("folder", CURVES)
+def test_a_proof_can_be_blinded_anew_by_anybody(folder: str) -> None:
+    """(x A, B / x, C) and (A, B + x delta, C + x A) hold too: docs/groth16.md says what follows."""
+    curve = zk.curve(CURVES[folder])
+    key = zk.VerifyingKey.load(files(folder, 1)[0])
+    proof = zk.Proof.load(files(folder, 1)[2])
+    signals = files(folder, 1)[1]
+    a, c = (cw.asarray(part, dtype=curve.g1) for part in (proof.a, proof.c))
+    b, delta = (cw.asarray(part, dtype=curve.g2) for part in (proof.b, key.delta2))
+    x, inverse = 5, pow(5, -1, ORDERS[curve.name])
+    for parts in ((x * a, inverse * b, c), (a, b + x * delta, c + x * a)):
+        other = zk.Proof(proof.curve, *(part.to_bytes() for part in parts))
+        assert other != proof
+        assert zk.groth16.verify(key, signals, other)
 
 
 @pytest.mark.parametrize("folder", CURVES)
@@ -132,7 +149,7 @@ def test_files_say_what_they_are() -> None:
         zk.read_zkey(base / "mixed1.wtns")
 
 
-def test_points_of_a_key_are_checked_on_demand(tmp_path: Path) -> None:
+def test_points_of_a_key_are_checked_unless_told_otherwise(tmp_path: Path) -> None:
     data = bytearray((VECTORS / "bn128" / "mixed.zkey").read_bytes())
     # alpha1 follows the primes and three counts in the header.
     at = data.index((17).to_bytes(4, "little") + (3).to_bytes(4, "little")) + 12
@@ -140,14 +157,14 @@ def test_points_of_a_key_are_checked_on_demand(tmp_path: Path) -> None:
     header[at] ^= 1
     (tmp_path / "header.zkey").write_bytes(header)
     with pytest.raises(LoadError, match="zkey, alpha1: point 0 is not on the curve"):
-        zk.read_zkey(tmp_path / "header.zkey")
+        zk.read_zkey(tmp_path / "header.zkey", check=False)
     points = _core_bytes(zk.read_zkey(VECTORS / "bn128" / "mixed.zkey").points["h"])
     place = data.index(points)
     data[place + 5 * 64] ^= 1
     (tmp_path / "h.zkey").write_bytes(data)
-    zk.read_zkey(tmp_path / "h.zkey")
+    zk.read_zkey(tmp_path / "h.zkey", check=False)
     with pytest.raises(LoadError, match="zkey, h: point 5 is not on the curve"):
-        zk.read_zkey(tmp_path / "h.zkey", check=True)
+        zk.read_zkey(tmp_path / "h.zkey")
 
 
 def _core_bytes(points: Any) -> bytes:

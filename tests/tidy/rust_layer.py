@@ -26,7 +26,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "ir": set(),
     "library": set(),
     "kernels": {"ir", "library"},
-    "ops": {"ir"},
+    "ops": {"ir", "library"},
     "formats": {"ir"},
     "verify": {"ir", "ops"},
     "plan": {"ir", "ops", "verify", "kernels"},

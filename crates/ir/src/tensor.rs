@@ -73,6 +73,7 @@ pub struct HostTensor {
     dtype: DType,
     view: View,
     bytes: Bytes,
+    sound: bool,
 }
 
 /// Why bytes are not the tensor they are said to be.
@@ -106,7 +107,28 @@ impl HostTensor {
                 available,
             });
         }
-        Ok(Self { dtype, view, bytes })
+        let sound = dtype.is_number();
+        Ok(Self {
+            dtype,
+            view,
+            bytes,
+            sound,
+        })
+    }
+
+    /// The same tensor, whose elements are known to be elements of its dtype: they were computed,
+    /// or checked where they came in.
+    #[must_use]
+    pub fn sound(mut self) -> Self {
+        self.sound = true;
+        self
+    }
+
+    /// Whether its elements are known to be elements of its dtype: below the prime, points of the
+    /// curve and its group. Of numbers all bits are.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.sound
     }
 
     /// A row-major tensor that owns its bytes.
@@ -146,7 +168,11 @@ impl HostTensor {
     /// # Errors
     /// The view reaches outside the bytes.
     pub fn with_view(&self, view: View) -> Result<Self, TensorBoundsError> {
-        Self::new(self.dtype, view, self.bytes.clone())
+        let same = Self::new(self.dtype, view, self.bytes.clone())?;
+        Ok(Self {
+            sound: self.sound,
+            ..same
+        })
     }
 
     /// Components of the elements in row-major order, each as 64 bits: integers extended by their

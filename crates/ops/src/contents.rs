@@ -1,10 +1,11 @@
 //! Demands on what operands contain. The verifier applies them to what it knows before the run,
 //! the executor to the rest before the launch: one rule, one place.
 
-use crate::field::primes;
+use crate::field::elements::{self, Stranger};
 use crate::hash::transcript::{self, Appends};
 use crate::{Args, Code, OpError, Value};
 use cloakwork_ir::{ALL_DTYPES, HostTensor, MAX_RANK, Shape, View};
+use cloakwork_library::pairing::Form;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
@@ -27,7 +28,8 @@ pub enum ContentCheck {
         /// It is used only where this flag has this value.
         flag: Option<(&'static str, bool)>,
     },
-    /// Canonical numbers of a dtype's elements, along the last axis: below the prime.
+    /// Canonical numbers of a dtype's elements, along the last axis: below the prime, of points
+    /// those of the curve and its group.
     Canonical {
         /// The words.
         words: &'static str,
@@ -240,7 +242,9 @@ impl ContentCheck {
     pub fn surely_holds(&self, bound: i64, bytes: &[u8]) -> bool {
         let place = usize::try_from(bound).ok();
         match (self, place.and_then(|place| ALL_DTYPES.get(place))) {
-            (Self::Canonical { .. }, Some(&dtype)) => primes::are_canonical(dtype, bytes),
+            (Self::Canonical { .. }, Some(&dtype)) => {
+                elements::check(dtype, Form::Canonical, bytes).is_ok()
+            }
             _ => false,
         }
     }
@@ -402,24 +406,11 @@ fn canonical(name: &'static str, place: i64, words: &[i64]) -> Result<(), OpErro
     let Some(&dtype) = dtype else {
         return Ok(());
     };
-    let numbers = primes::modulus(dtype).len().max(1);
-    let count = primes::canonical_words(dtype);
-    for (element, number) in words.chunks(numbers).enumerate() {
-        let number: SmallVec<[u64; 6]> = number.iter().map(|&word| word as u64).collect();
-        if !primes::is_canonical(dtype, &number) {
-            let element = element * numbers / count;
-            let digits: String = number
-                .iter()
-                .rev()
-                .map(|word| format!("{word:016x}"))
-                .collect();
-            let expected = format!("canonical numbers of {dtype}, below its prime");
-            let got = format!("0x{digits} in element {element}");
-            return Err(OpError::new(Code::Range, name, expected, got)
-                .hint("reduce the number modulo the prime first"));
-        }
-    }
-    Ok(())
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    elements::check(dtype, Form::Canonical, &bytes).map_err(|found| {
+        let expected = Stranger::expected(dtype);
+        OpError::new(Code::Element, name, expected, found.to_string()).hint(found.hint())
+    })
 }
 
 fn permutations(name: &'static str, length: i64, words: &[i64]) -> Result<(), OpError> {

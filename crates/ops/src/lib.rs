@@ -40,6 +40,7 @@ pub use creation::call_function::FUNCTION;
 pub use elementwise::Elementwise;
 pub use error::{Code, OpError};
 pub use expansion::{Expansion, Named, Part};
+pub use field::elements;
 pub use hash::transcript::head_words as transcript_head;
 pub use launch::{Extents, Launch, LaunchInput, LaunchOperand, Source};
 pub use list::{ALL, FormError, find, find_form};

@@ -4,6 +4,8 @@ use crate::guard::unlocked;
 use crate::tensor::{Inner, Tensor};
 use crate::{dlpack, dtype, errors};
 use cloakwork_ir::{DType, Shape, Type, View};
+use cloakwork_library::pairing::Form;
+use cloakwork_ops::elements;
 use cloakwork_run::eager;
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyBufferError;
@@ -173,14 +175,16 @@ pub fn from_buffer(
     }
     let tensor = eager::Tensor::uninit(ty.dtype, ty.shape).map_err(errors::run)?;
     let from = Source(buffer.buf_ptr().cast_const().cast());
-    unlocked(py, || {
+    let checked = unlocked(py, || {
         let Source(from) = { from };
         let to = tensor.storage();
         // SAFETY: both have so many bytes, the new storage is nobody else's, and the buffer is
         // held until the end of this function.
         unsafe { std::ptr::copy_nonoverlapping(from, to.as_ptr(), to.len_bytes()) };
+        elements::check(dtype, Form::Montgomery, (**to).as_ref())
     })?;
     buffer.release(py);
+    checked.map_err(|found| errors::stranger("memory", dtype, &found))?;
     Ok(Inner::Real(tensor).into())
 }
 

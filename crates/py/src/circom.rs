@@ -14,7 +14,7 @@ use cloakwork_formats::files::{Access, Pending, commit};
 use cloakwork_formats::{LoadError, SaveError};
 use cloakwork_ir::{Bytes, DType, Shape, View};
 use cloakwork_library::pairing::{self, Form, Group};
-use cloakwork_run::eager;
+use cloakwork_run::{Wiping, eager};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use std::path::PathBuf;
@@ -23,11 +23,11 @@ use std::path::PathBuf;
 const WORD_BYTES: usize = 8;
 
 /// A curve by any of its names.
-fn curve_of(name: &str) -> PyResult<Curve> {
+pub fn curve_of(name: &str) -> PyResult<Curve> {
     Curve::from_name(name).ok_or_else(|| errors::param("curve", name, "bn254 or bls12_381"))
 }
 
-const fn library_curve(curve: Curve) -> pairing::Curve {
+pub const fn library_curve(curve: Curve) -> pairing::Curve {
     match curve {
         Curve::Bn254 => pairing::Curve::Bn254,
         Curve::Bls12381 => pairing::Curve::Bls12381,
@@ -126,7 +126,10 @@ pub fn read_r1cs(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
 /// A witness: its curve, and canonical values as rows of words.
 #[pyfunction]
 pub fn read_wtns(py: Python<'_>, path: PathBuf) -> PyResult<(&'static str, Tensor)> {
-    let witness = loaded(py, &path, Wtns::parse)?;
+    let _wiping = Wiping::begin(1);
+    let bytes = files::secret_contents(py, &path)?;
+    let witness = unlocked(py, || Wtns::parse(&bytes))?;
+    let witness = witness.map_err(|error| errors::load(error, &path))?;
     let words = witness.curve.scalar_prime().len() as u64;
     Ok((
         witness.curve.name(),
@@ -134,12 +137,12 @@ pub fn read_wtns(py: Python<'_>, path: PathBuf) -> PyResult<(&'static str, Tenso
     ))
 }
 
-/// A proving key; with `check`, every point of it is held against its curve and group.
+/// A proving key. The points of its header and of IC are held against their curve and group; the
+/// rest is for `check_key`.
 #[pyfunction]
-#[pyo3(signature = (path, check=false))]
-pub fn read_zkey(py: Python<'_>, path: PathBuf, check: bool) -> PyResult<Bound<'_, PyDict>> {
+pub fn read_zkey(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let key = loaded(py, &path, Zkey::parse)?;
-    unlocked(py, || check_zkey(&key, check))?.map_err(|(what, fault)| {
+    unlocked(py, || check_header(&key))?.map_err(|(what, fault)| {
         let text = format!("{}: zkey, {what}: {fault}", path.display());
         errors::make(py, "LoadError", (text,))
     })?;
@@ -180,11 +183,9 @@ fn points_of(key: &Zkey, (g1, g2): (DType, DType)) -> [Named<'_>; 12] {
     ]
 }
 
-/// Points of the header and of IC always, all others on demand.
-fn check_zkey(key: &Zkey, all: bool) -> Result<(), (&'static str, pairing::PointFault)> {
+fn check_header(key: &Zkey) -> Result<(), (&'static str, pairing::PointFault)> {
     let [_, g1, g2] = dtypes(key.curve);
-    let checked = if all { 12 } else { 7 };
-    for (name, dtype, points) in points_of(key, (g1, g2)).into_iter().take(checked) {
+    for (name, dtype, points) in points_of(key, (g1, g2)).into_iter().take(7) {
         let group = if dtype == g2 { Group::G2 } else { Group::G1 };
         let curve = library_curve(key.curve);
         pairing::check_points(curve, group, Form::Montgomery, points.as_slice())
@@ -314,7 +315,7 @@ pub fn groth16_verify(
     decided.map_err(|error| malformed(&error.to_string()))
 }
 
-fn malformed(text: &str) -> PyErr {
+pub fn malformed(text: &str) -> PyErr {
     Python::attach(|py| errors::make(py, "ProofError", (text,)))
 }
 

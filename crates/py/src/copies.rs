@@ -3,6 +3,8 @@
 use crate::tensor::{Inner, Tensor};
 use crate::{dtype, errors};
 use cloakwork_ir::{Shape, View};
+use cloakwork_library::pairing::Form;
+use cloakwork_ops::elements;
 use cloakwork_run::eager;
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyValueError;
@@ -67,8 +69,10 @@ pub fn rebuild(
         // SAFETY: the buffer has so many bytes and is held to the end of this function.
         unsafe { std::slice::from_raw_parts(start, bytes as usize) }
     };
+    let found = elements::check(dtype, Form::Montgomery, from);
     let made = eager::Tensor::from_bytes(dtype, View::contiguous(shape), from);
     buffer.release(py);
+    found.map_err(|found| errors::stranger("memory", dtype, &found))?;
     made.map(|tensor| Inner::Real(tensor).into())
         .map_err(errors::run)
 }

@@ -1,7 +1,8 @@
 //! The one place where Rust's errors become the exceptions of `cloakwork.errors`.
 
 use cloakwork_formats::{LoadError, SaveError};
-use cloakwork_ir::ShapeError;
+use cloakwork_ir::{DType, ShapeError};
+use cloakwork_ops::elements::Stranger;
 use cloakwork_ops::{Code, OpError};
 use cloakwork_plan::PlanError;
 use cloakwork_run::RunError;
@@ -34,6 +35,11 @@ fn message(class: &str, text: String) -> PyErr {
 /// A parameter breaks a rule.
 pub fn param(rule: &str, value: impl ToString, allowed: &str) -> PyErr {
     Python::attach(|py| make(py, "ParamError", (rule, value.to_string(), allowed)))
+}
+
+/// An element that is none of its dtype.
+pub fn stranger(what: &str, dtype: DType, found: &Stranger) -> PyErr {
+    param(what, found, &Stranger::expected(dtype))
 }
 
 /// An index that does not apply.

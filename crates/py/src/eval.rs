@@ -3,7 +3,7 @@
 use crate::guard::unlocked;
 use crate::tensor::{Inner, Tensor};
 use crate::{device, dtype, errors, trace};
-use cloakwork_ir::{DType, Shape, ShapeItem};
+use cloakwork_ir::{DType, Shape, ShapeItem, Type};
 use cloakwork_ops::{Body, OpDef, ParamKind, find};
 use cloakwork_run::eager::{self, EagerArg};
 use pyo3::prelude::*;
@@ -118,14 +118,19 @@ pub fn layout(
     eval(py, def, values)
 }
 
-/// A tensor to be written before it is read: at once, its elements are whatever they are; in a
-/// traced program it is `empty`.
+/// A tensor to be written before it is read: at once, its elements are whatever they are, those of
+/// fields and points zeros, as not all bits are elements; in a traced program it is `empty`.
 #[pyfunction]
 pub fn unwritten(py: Python<'_>, shape: Vec<u64>, dtype: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let dtype = dtype::from_object(dtype)?;
     let shape = Shape::new(&shape).map_err(|error| errors::shape(&error))?;
     if trace::active().is_none() {
-        let tensor = eager::Tensor::uninit(dtype, shape).map_err(errors::run)?;
+        let tensor = if dtype.is_number() {
+            eager::Tensor::uninit(dtype, shape)
+        } else {
+            eager::Tensor::zeros(&Type::new(dtype, shape))
+        };
+        let tensor = tensor.map_err(errors::run)?;
         return Ok(Inner::Real(tensor).into());
     }
     let def = find("empty").ok_or_else(|| errors::internal("no op is called empty".to_owned()))?;

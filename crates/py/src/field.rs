@@ -1,10 +1,13 @@
 //! Elements of fields and points where Python's objects meet them: `cloakwork.elements` converts,
 //! here is when.
 
+use crate::errors;
 use crate::numbers;
 use crate::scalar::Number;
 use crate::tensor::{Inner, Tensor};
 use cloakwork_ir::DType;
+use cloakwork_library::pairing::Form;
+use cloakwork_ops::elements::{self, Stranger};
 use cloakwork_run::eager::Ready;
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyTypeError;
@@ -23,6 +26,20 @@ pub fn call<'py>(
 pub fn tensor<'py>(py: Python<'py>, name: &str, args: impl PyCallArgs<'py>) -> PyResult<Inner> {
     let made = call(py, name, args)?.cast_into::<Tensor>()?;
     Ok(made.get().inner().clone())
+}
+
+/// The row-major place of the first element that canonical words do not name, and why; None if they
+/// all do.
+#[pyfunction]
+pub fn first_stranger(
+    words: &Tensor,
+    dtype: &Bound<'_, PyAny>,
+) -> PyResult<Option<(usize, String)>> {
+    let dtype = crate::dtype::from_object(dtype)?;
+    let words = words.inner().real("words")?;
+    let words = words.copy_to_host().map_err(errors::eager)?;
+    let found = elements::check(dtype, Form::Canonical, words.bytes().as_slice()).err();
+    Ok(found.map(|Stranger { index, reason }| (index, reason.to_string())))
 }
 
 /// An integer as an element of a field: its residue.

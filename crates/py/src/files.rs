@@ -38,6 +38,12 @@ pub fn contents(py: Python<'_>, path: &Path) -> PyResult<Bytes> {
         .map_err(|error| errors::load(error, path))
 }
 
+/// The same of a secret, in memory that is overwritten before it is released.
+pub fn secret_contents(py: Python<'_>, path: &Path) -> PyResult<Bytes> {
+    waiting(py, |keep_going| files::read_secret(path, keep_going))?
+        .map_err(|error| errors::load(error, path))
+}
+
 /// A tensor over bytes that stay where they are and that nobody writes.
 fn lent(host: HostTensor) -> Tensor {
     let (dtype, view, bytes) = (host.dtype(), host.view().clone(), host.bytes().clone());

@@ -23,6 +23,7 @@ mod instructions;
 mod numbers;
 mod op;
 mod program;
+mod proving_key;
 mod random;
 mod run;
 mod scalar;
@@ -57,12 +58,15 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(dtype::dtype, module)?)?;
     module.add_function(wrap_pyfunction!(dtype::promote, module)?)?;
     module.add_function(wrap_pyfunction!(eval::unwritten, module)?)?;
+    module.add_function(wrap_pyfunction!(field::first_stranger, module)?)?;
     module.add_function(wrap_pyfunction!(random::random_words, module)?)?;
+    module.add_function(wrap_pyfunction!(random::wiped, module)?)?;
     module.add_function(wrap_pyfunction!(trace::batch_begin, module)?)?;
     module.add_function(wrap_pyfunction!(trace::batch_end, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace, module)?)?;
     module.add_function(wrap_pyfunction!(trace::unrecorded, module)?)?;
     files::add(module)?;
     instructions::add(module)?;
-    circom::add(module)
+    circom::add(module)?;
+    proving_key::add(module)
 }

@@ -1,12 +1,13 @@
-//! Random words: entropy of the operating system, or a given seed, stretched by ChaCha20.
+//! Random words: entropy of the operating system, or a given seed, stretched by ChaCha20. And calls
+//! that leave nothing of their secrets in memory.
 
 use crate::guard::unlocked;
 use crate::tensor::{Inner, Tensor};
-use crate::{errors, trace};
+use crate::{device, errors, trace};
 use chacha20::ChaCha20Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use cloakwork_ir::{DType, Shape, Type};
-use cloakwork_run::eager;
+use cloakwork_run::{Wiping, eager};
 use pyo3::prelude::*;
 use zeroize::Zeroizing;
 
@@ -39,6 +40,15 @@ pub fn random_words(py: Python<'_>, shape: Vec<u64>, seed: Option<&[u8]>) -> PyR
         errors::make(py, "RunError", (text,))
     })?;
     Ok(Inner::Real(words).into())
+}
+
+/// Calls a function of which nothing is left in memory but its result: the tensors that it makes,
+/// and what kernels need beside them, are overwritten when they are released, and what its runs
+/// keep on disk is encrypted.
+#[pyfunction]
+pub fn wiped<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let _wiping = Wiping::begin(device::threads(None)?);
+    function.call0()
 }
 
 fn given(py: Python<'_>, bytes: &[u8]) -> PyResult<[u8; SEED_BYTES]> {

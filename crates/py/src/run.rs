@@ -9,7 +9,8 @@ use cloakwork_formats::files::{Access, save_with};
 use cloakwork_ir::{HostId, HostTensor};
 use cloakwork_plan::Plan;
 use cloakwork_run::{
-    Functions, Mismatch, Outcome, Progress, RunOptions, WrongOp, bisect, eager, report, trace,
+    Functions, Mismatch, Outcome, Progress, RunOptions, WrongOp, bisect, eager, is_wiping, report,
+    trace,
 };
 use pyo3::prelude::*;
 use std::collections::HashMap;
@@ -121,6 +122,7 @@ impl Run {
             profile: settings.profile,
             schedule_seed: settings.schedule_seed,
             spill_dir: settings.spill_dir,
+            wipe: settings.secret || is_wiping(),
             functions: Some(Arc::clone(&pythons) as Arc<dyn Functions>),
             ..RunOptions::default()
         };
@@ -138,7 +140,8 @@ impl Run {
                 .then(|| bisect(&mut executor, inputs, &mut |at| ticker.tick(at)));
             (result, wrong_op)
         });
-        if settings.secret {
+        if options.wipe {
+            // What a panic or a search for a wrong op left.
             executor.zeroize();
         }
         let (result, wrong_op) = done?;

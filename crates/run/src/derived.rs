@@ -64,6 +64,17 @@ impl Derived {
         }
     }
 
+    /// Overwrites what was derived: its tensor is secret, and released.
+    pub fn wipe(&self) {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        for entry in entries.values() {
+            // Nobody else reads it.
+            if Arc::strong_count(&entry.block) == 1 {
+                entry.block.zeroize();
+            }
+        }
+    }
+
     /// The tensor that was frozen.
     pub fn whole(&self) -> &(DType, View) {
         &self.whole

@@ -12,6 +12,7 @@ use crate::results::{differences, hand_out, room_for_results};
 use crate::schedule::{self, Record, Settings};
 use crate::table::{Memories, Pointer, Table};
 use crate::tier::Tier;
+use crate::wiping::wipe_stacks;
 use crate::work::{Outside, Units};
 use crate::{RunError, derived, pool};
 use cloakwork_ir::{HostId, HostTensor};
@@ -41,6 +42,8 @@ pub struct RunOptions {
     pub schedule_seed: Option<u64>,
     /// Where the file of a run that spills is made; none: where the system wants temporary files.
     pub spill_dir: Option<PathBuf>,
+    /// Leave nothing of the run in memory but its results; what waits on disk is encrypted.
+    pub wipe: bool,
     /// The functions of the caller's that the program calls, if it does.
     pub functions: Option<Arc<dyn Functions>>,
 }
@@ -55,6 +58,7 @@ impl Default for RunOptions {
             tick: TICK,
             schedule_seed: None,
             spill_dir: None,
+            wipe: false,
             functions: None,
         }
     }
@@ -130,7 +134,12 @@ impl Executor {
         options: &RunOptions,
         tick: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Outcome, RunError> {
-        self.run_watched(inputs, options, tick, None)
+        let ran = self.run_watched(inputs, options, tick, None);
+        if options.wipe {
+            self.zeroize();
+            wipe_stacks(options.threads.clamp(1, self.plan.options.threads.max(1)));
+        }
+        ran
     }
 
     pub(crate) fn run_watched(
@@ -150,7 +159,7 @@ impl Executor {
         let hosts = host_tensors(&plan, inputs)?;
         let outputs = room_for_results(&plan)?;
         let outside = Outside {
-            tier: Tier::of(&plan, options.spill_dir.as_deref())?,
+            tier: Tier::of(&plan, options.spill_dir.as_deref(), options.wipe)?,
             functions: options.functions.as_ref(),
         };
         let memories = Memories {

@@ -8,6 +8,7 @@ use crate::eager::{EagerError, copy_elements as copy};
 use crate::memory::{Block, into_bytes};
 use crate::table::Memories;
 use cloakwork_ir::{DType, HostTensor, Type, View};
+use cloakwork_ops::elements;
 use cloakwork_plan::{FunctionCall, Plan, Step};
 use std::sync::Arc;
 
@@ -58,7 +59,7 @@ pub fn step(
         // The plan's address and view lie inside the operand's memory, which nobody else touches
         // while the step runs.
         copied(*dtype, [(&dense, block.as_ptr()), (view, start.cast())])?;
-        let tensor = HostTensor::new(*dtype, dense, into_bytes(block));
+        let tensor = HostTensor::new(*dtype, dense, into_bytes(block)).map(HostTensor::sound);
         operands.push(tensor.map_err(|error| RunError::Internal(error.to_string()))?);
     }
     let (Some((dtype, view)), Some(address)) = (call.operands.first(), addresses.first()) else {
@@ -69,6 +70,7 @@ pub fn step(
     if made.ty() != expected {
         return Err(failed(format!("expected {expected}, got {}", made.ty())));
     }
+    elements::check_tensor(&made).map_err(|found| failed(found.to_string()))?;
     let from = made.bytes().as_slice().as_ptr().cast_mut();
     let to = memories.pointer(address)?.cast();
     copied(*dtype, [(view, to), (made.view(), from)])?;

@@ -2,6 +2,7 @@
 
 use crate::RunError;
 use cloakwork_ir::{HostId, HostSlot, HostTensor};
+use cloakwork_ops::elements;
 use cloakwork_plan::{Check, Plan, Space};
 use std::collections::{BTreeSet, HashMap};
 
@@ -39,6 +40,9 @@ pub fn host_tensors(plan: &Plan, inputs: &HashMap<HostId, HostTensor>) -> Result
         if given.ty() != *ty {
             return Err(wrong(given.ty().to_string()));
         }
+        if let Err(found) = elements::check_tensor(given) {
+            return Err(wrong(found.to_string()));
+        }
         if !given.view().is_contiguous() || given.view().offset != 0 {
             return Err(wrong("other strides".into()));
         }
@@ -64,6 +68,7 @@ fn own_indices(plan: &Plan, hosts: &mut Hosts) -> Result<(), RunError> {
         if let Some(Some(host)) = hosts.get_mut(index as usize) {
             let bytes = host.bytes().as_slice().to_vec();
             *host = HostTensor::new(host.dtype(), host.view().clone(), bytes.into())
+                .map(HostTensor::sound)
                 .map_err(|error| RunError::Internal(error.to_string()))?;
         }
     }

@@ -33,6 +33,7 @@ mod share;
 mod table;
 mod tier;
 pub mod trace;
+mod wiping;
 mod work;
 
 pub use bisect::{WrongOp, bisect};
@@ -45,3 +46,4 @@ pub use interpret::Interpreter;
 pub use memory::Block;
 pub use outcome::{Help, Mismatch, Outcome, Output, Profile, Progress, Span, show_word, unravel};
 pub use pool::default_threads;
+pub use wiping::{Wiping, is_wiping};

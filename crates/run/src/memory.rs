@@ -1,5 +1,6 @@
 //! Memory that kernels compute in: aligned, owned by Rust, never resized.
 
+use crate::wiping::{is_wiping, wipe};
 use crate::{RunError, cache};
 use cloakwork_ir::Bytes;
 use memmap2::MmapMut;
@@ -19,6 +20,8 @@ pub struct Block {
     start: NonNull<u8>,
     len: usize,
     source: Source,
+    /// Overwritten before it is released.
+    wiped: bool,
 }
 
 /// Where the memory is from.
@@ -67,7 +70,12 @@ impl Block {
 
     fn counted(start: NonNull<u8>, len: usize, source: Source) -> Self {
         cache::count_made(len);
-        Self { start, len, source }
+        Self {
+            start,
+            len,
+            source,
+            wiped: is_wiping(),
+        }
     }
 
     /// A block of zeros.
@@ -132,17 +140,17 @@ impl Block {
 
     /// Overwrites with zeros in a way that is not optimised away.
     pub fn zeroize(&self) {
-        for i in 0..self.len {
-            // SAFETY: inside the block.
-            unsafe { self.start.as_ptr().add(i).write_volatile(0) };
-        }
-        std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
+        // SAFETY: the block's own bytes.
+        unsafe { wipe(self.start.as_ptr(), self.len) };
     }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
         cache::count_released(self.len);
+        if self.wiped {
+            self.zeroize();
+        }
         match &mut self.source {
             // SAFETY: allocated with this layout.
             Source::Heap(layout) => unsafe { dealloc(self.start.as_ptr(), *layout) },

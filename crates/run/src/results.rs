@@ -59,6 +59,7 @@ pub fn hand_out(plan: &Plan, outputs: Vec<Block>) -> Result<Vec<Output>, RunErro
 fn output(plan: &Plan, download: &Download, block: Block) -> Result<Output, RunError> {
     let view = View::contiguous(download.ty.shape.clone());
     let tensor = HostTensor::new(download.ty.dtype, view, into_bytes(block))
+        .map(HostTensor::sound)
         .map_err(|error| RunError::Internal(error.to_string()))?;
     let name = match plan.verified.program().host(download.host) {
         Some(HostSlot::Output { name }) => Some(name.clone()),

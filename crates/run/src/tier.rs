@@ -2,9 +2,12 @@
 //!
 //! Each run has a file of its own. It has no name from the moment it is made, and its owner alone
 //! could open it before; the system frees it when the run ends, however that is. It holds what the
-//! program computes, secrets too, unencrypted.
+//! program computes: encrypted under a key of the run where the run is to leave nothing, else as it
+//! is.
 
 use crate::RunError;
+use chacha20::ChaCha20Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use cloakwork_plan::{Kind, Plan, Spilled, Step};
 use std::collections::hash_map::RandomState;
 use std::fs::{File, OpenOptions, remove_file};
@@ -12,6 +15,8 @@ use std::hash::{BuildHasher, Hasher};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use zeroize::Zeroizing;
 
 /// Names that are tried before giving up: each is random.
 const TRIES: u32 = 16;
@@ -20,6 +25,7 @@ const TRIES: u32 = 16;
 pub struct Tier {
     file: File,
     directory: PathBuf,
+    cipher: Option<Cipher>,
 }
 
 impl Tier {
@@ -27,7 +33,11 @@ impl Tier {
     ///
     /// # Errors
     /// It cannot be made.
-    pub fn of(plan: &Plan, directory: Option<&Path>) -> Result<Option<Self>, RunError> {
+    pub fn of(
+        plan: &Plan,
+        directory: Option<&Path>,
+        encrypted: bool,
+    ) -> Result<Option<Self>, RunError> {
         if plan.spilled.is_empty() {
             return Ok(None);
         }
@@ -39,10 +49,16 @@ impl Tier {
         let disk_bytes = plan.memory.disk_bytes;
         let reserved = nameless(&directory).and_then(|file| {
             file.set_len(disk_bytes)?;
-            Ok(file)
+            let places = plan.spilled.len();
+            let cipher = encrypted.then(|| Cipher::new(places)).transpose()?;
+            Ok((file, cipher))
         });
         match reserved {
-            Ok(file) => Ok(Some(Self { file, directory })),
+            Ok((file, cipher)) => Ok(Some(Self {
+                file,
+                directory,
+                cipher,
+            })),
             Err(error) => Err(RunError::Disk {
                 step: first.map_or(0, |step| plan.program_step(step.origin)),
                 action: "reserve",
@@ -69,9 +85,19 @@ impl Tier {
         let Spilled { offset, bytes } = plan.spilled[place as usize];
         // SAFETY: the caller's promise; the plan knows the buffer's size.
         let memory = unsafe { std::slice::from_raw_parts_mut(start, bytes as usize) };
-        let (action, moved) = match step.kind {
-            Kind::ToDisk(_) => ("write", self.file.write_all_at(memory, offset)),
-            _ => ("read", self.file.read_exact_at(memory, offset)),
+        let (action, moved) = match (&step.kind, &self.cipher) {
+            (Kind::ToDisk(_), None) => ("write", self.file.write_all_at(memory, offset)),
+            (Kind::ToDisk(_), Some(cipher)) => {
+                let to = (&self.file, offset);
+                ("write", cipher.write(place as usize, memory, to))
+            }
+            (_, cipher) => {
+                let read = self.file.read_exact_at(memory, offset);
+                if let (Ok(()), Some(cipher)) = (&read, cipher) {
+                    cipher.decrypt(place as usize, memory);
+                }
+                ("read", read)
+            }
         };
         moved.map_err(|error| RunError::Disk {
             step: plan.program_step(step.origin),
@@ -81,6 +107,68 @@ impl Tier {
             directory: self.directory.display().to_string(),
             reason: error.to_string(),
         })
+    }
+}
+
+/// ChaCha20 under a key that is drawn for the run and wiped with it. Each write has a keystream of
+/// its own, as a place may be written more than once.
+struct Cipher {
+    key: Zeroizing<[u8; 32]>,
+    written: AtomicU64,
+    /// The keystream of what each place holds.
+    streams: Vec<AtomicU64>,
+}
+
+/// Bytes that are encrypted at a time, beside the buffer, which may be read meanwhile.
+const CHUNK_BYTES: usize = 64 << 10;
+
+impl Cipher {
+    fn new(places: usize) -> io::Result<Self> {
+        let mut key = Zeroizing::new([0; 32]);
+        getrandom::fill(key.as_mut_slice()).map_err(io::Error::other)?;
+        Ok(Self {
+            key,
+            written: AtomicU64::new(0),
+            streams: (0..places).map(|_| AtomicU64::new(0)).collect(),
+        })
+    }
+
+    fn keystream(&self, stream: u64) -> ChaCha20Rng {
+        let mut keystream = ChaCha20Rng::from_seed(*self.key);
+        keystream.set_stream(stream);
+        keystream
+    }
+
+    fn write(&self, place: usize, memory: &[u8], (file, offset): (&File, u64)) -> io::Result<()> {
+        let stream = self.written.fetch_add(1, Ordering::Relaxed);
+        self.streams[place].store(stream, Ordering::Relaxed);
+        let mut keystream = self.keystream(stream);
+        let mut room = Zeroizing::new(vec![0; CHUNK_BYTES.min(memory.len())]);
+        let offsets = (offset..).step_by(CHUNK_BYTES);
+        for (piece, at) in memory.chunks(CHUNK_BYTES).zip(offsets) {
+            let encrypted = &mut room[..piece.len()];
+            keystream.fill_bytes(encrypted);
+            add(encrypted, piece);
+            file.write_all_at(encrypted, at)?;
+        }
+        Ok(())
+    }
+
+    fn decrypt(&self, place: usize, memory: &mut [u8]) {
+        let mut keystream = self.keystream(self.streams[place].load(Ordering::Relaxed));
+        let mut room = Zeroizing::new(vec![0; CHUNK_BYTES.min(memory.len())]);
+        for piece in memory.chunks_mut(CHUNK_BYTES) {
+            let key = &mut room[..piece.len()];
+            keystream.fill_bytes(key);
+            add(piece, key);
+        }
+    }
+}
+
+/// Bit by bit.
+fn add(to: &mut [u8], from: &[u8]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to ^= from;
     }
 }
 
@@ -107,7 +195,7 @@ fn nameless(directory: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::nameless;
+    use super::{CHUNK_BYTES, Cipher, nameless};
     use std::os::unix::fs::{FileExt, MetadataExt};
 
     #[test]
@@ -124,5 +212,30 @@ mod tests {
         assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
         std::fs::remove_dir(&directory).unwrap();
         assert!(nameless(&directory).is_err());
+    }
+
+    #[test]
+    fn what_is_written_encrypted_reads_back_and_differs_in_each_write() {
+        let file = nameless(&std::env::temp_dir()).unwrap();
+        let cipher = Cipher::new(2).unwrap();
+        for bytes in [0, 1, CHUNK_BYTES, 2 * CHUNK_BYTES + 5] {
+            let memory: Vec<u8> = (0..bytes).map(|i| i as u8).collect();
+            let mut seen = Vec::new();
+            for place in [0, 1, 1] {
+                let offset = place as u64 * 4 * CHUNK_BYTES as u64;
+                cipher.write(place, &memory, (&file, offset)).unwrap();
+                let mut back = vec![0; bytes];
+                file.read_exact_at(&mut back, offset).unwrap();
+                seen.push(back.clone());
+                cipher.decrypt(place, &mut back);
+                assert_eq!(back, memory);
+            }
+            if bytes > 1 {
+                seen.push(memory);
+                seen.sort();
+                seen.dedup();
+                assert_eq!(seen.len(), 4);
+            }
+        }
     }
 }

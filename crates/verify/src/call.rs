@@ -6,7 +6,10 @@ use crate::report::Issue;
 use crate::spelling::Spelling;
 use crate::values::upload_root;
 use crate::{Action, Bound, Call, StorageId, StorageOrigin, ValueId, ValueInfo};
-use cloakwork_ir::{Arg, DType, Device, HostId, HostSlot, Op, Symbol, Type, View, shortened};
+use cloakwork_ir::{
+    Arg, DType, Device, HostId, HostSlot, HostTensor, Op, Symbol, Type, View, shortened,
+};
+use cloakwork_ops::elements::{self, Stranger};
 use cloakwork_ops::{Args, Body, Code, OpError, Viewed};
 
 /// The most bytes that one tensor may have: what 64-bit machines can address.
@@ -117,7 +120,10 @@ impl<'p> Checker<'p> {
     /// Dtype and layout of what is uploaded.
     fn source(&mut self, host: HostId) -> Option<(DType, View)> {
         match self.program.host(host)? {
-            HostSlot::Data(tensor) => Some((tensor.dtype(), upload_root(tensor))),
+            HostSlot::Data(tensor) => {
+                self.elements(host, tensor)?;
+                Some((tensor.dtype(), upload_root(tensor)))
+            }
             HostSlot::Input { name, ty } => {
                 let known = *self.inputs.entry(name).or_insert(ty);
                 if known != ty {
@@ -135,6 +141,23 @@ impl<'p> Checker<'p> {
                 None
             }
         }
+    }
+
+    /// Holds the elements of a program's own tensor to its dtype, once.
+    fn elements(&mut self, host: HostId, tensor: &HostTensor) -> Option<()> {
+        if !self.looked_at.insert(host) {
+            return Some(());
+        }
+        let Err(found) = elements::check_tensor(tensor) else {
+            return Some(());
+        };
+        let issue = Issue::of(
+            Code::Element,
+            Stranger::expected(tensor.dtype()),
+            found.to_string(),
+        );
+        self.report(issue.hint(found.hint()));
+        None
     }
 
     fn download(&mut self, spelling: &Spelling, op: &'p Op, call: &Call) -> Option<()> {

@@ -12,7 +12,7 @@ use crate::values::Values;
 use crate::{
     Action, Call, Finding, MAX_FINDINGS, Severity, StorageId, ValueId, Verification, Verified,
 };
-use cloakwork_ir::{Arg, Op, Program, Step, Symbol, Text, Type, View, shortened};
+use cloakwork_ir::{Arg, HostId, Op, Program, Step, Symbol, Text, Type, View, shortened};
 use cloakwork_ops::{Code, FormError};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::OnceCell;
@@ -41,6 +41,8 @@ pub(crate) struct Checker<'p> {
     pub checked: FxHashSet<(usize, usize, i64, ValueId)>,
     /// The same for large ones, by what is seen of which storage.
     pub checked_large: HashSet<(usize, usize, i64, StorageId, View)>,
+    /// The program's tensors whose elements were looked at.
+    pub looked_at: FxHashSet<HostId>,
     /// Storages about which an unwritten read was reported.
     pub read_unwritten: FxHashSet<StorageId>,
     /// In a program of several threads, the elements of each storage that something wrote.
@@ -132,6 +134,7 @@ impl<'p> Checker<'p> {
             spellings: Spellings::default(),
             checked: FxHashSet::default(),
             checked_large: HashSet::new(),
+            looked_at: FxHashSet::default(),
             read_unwritten: FxHashSet::default(),
             regions: FxHashMap::default(),
             unwritten: Vec::new(),

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from cloakwork import __version__, files, heal
 from cloakwork._core import devices as list_devices
-from cloakwork.cli import programs, proofs, show
+from cloakwork.cli import circuits, programs, proofs, show
 from cloakwork.cli.options import MemoryBudget, SpillDir, Threads, Trace
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, say_memory, shown
@@ -188,19 +188,35 @@ def inspect(
     generation: Generation = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a transcript's or a program's ops, segments, dtypes, memory and coverage."""
+    """Print what a transcript, a program, a circuit or a proving key consists of.
+
+    Ops, segments, dtypes, memory and coverage of a program; counts of circom's .r1cs, and of a
+    .zkey whether its proofs hide the witness.
+    """
+    status = 0
     with in_words(context.obj), _findings_as_json(as_json):
-        is_program = programs.is_program(file)
-        program: Runnable = programs.load(file) if is_program else _load(file, generation)
-        if plan:
-            text = program.plan_text(threads=threads)
-            print(json.dumps({"plan": text.splitlines()}, indent=2) if as_json else text, end="\n")
-            return
-        found = program.inspect(threads=threads)
-        if as_json:
-            print(json.dumps(found.to_json(), indent=2))
+        if circuits.kind(file) is not None:
+            other = {"--plan": plan, "--threads": threads, "--generation": generation}
+            status = circuits.inspect(file, other, as_json)
         else:
-            show.inspection(found, show.console())
+            _inspect_program(file, threads, plan, generation, as_json)
+    raise typer.Exit(status)
+
+
+def _inspect_program(
+    file: Path, threads: int | None, plan: bool, generation: str | None, as_json: bool
+) -> None:
+    is_program = programs.is_program(file)
+    program: Runnable = programs.load(file) if is_program else _load(file, generation)
+    if plan:
+        text = program.plan_text(threads=threads)
+        print(json.dumps({"plan": text.splitlines()}, indent=2) if as_json else text, end="\n")
+        return
+    found = program.inspect(threads=threads)
+    if as_json:
+        print(json.dumps(found.to_json(), indent=2))
+    else:
+        show.inspection(found, show.console())
 
 
 @app.command()

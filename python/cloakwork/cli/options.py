@@ -23,6 +23,6 @@ MemoryBudget = Annotated[
 ]
 SpillDir = Annotated[
     Path | None,
-    typer.Option(help="Where they wait, unencrypted; by default with temporary files."),
+    typer.Option(help="Where they wait, of a proof encrypted; by default with temporary files."),
 ]
 Trace = Annotated[Path | None, typer.Option(help="Write a trace that Perfetto and Chrome open.")]

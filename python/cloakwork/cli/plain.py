@@ -24,11 +24,16 @@ COMMANDS: dict[str, tuple[Callable[..., int], tuple[str, ...], dict[str, str]]] 
         {
             "-o": "out", "--out": "out", "--public": "public", "--r1cs": "r1cs",
             "--threads": "threads", "--workers": "threads", "--memory-budget": "memory_budget",
-            "--spill-dir": "spill_dir", "--trace": "trace",
+            "--spill-dir": "spill_dir", "--trace": "trace", "--check": "check",
+            "--no-check": "check",
         },
     ),
     "verify": (proving.verify, ("vkey", "public", "proof"), {}),
 }  # fmt: skip
+
+
+# Options without a value.
+_FLAGS = {"--check": True, "--no-check": False}
 
 
 def read(line: Sequence[str]) -> Callable[[], int] | None:
@@ -40,7 +45,11 @@ def read(line: Sequence[str]) -> Callable[[], int] | None:
     values: list[str] = []
     words = iter(line[1:])
     for word in words:
-        if word in options:
+        if word in _FLAGS:
+            if options.get(word) is None:
+                return None
+            given[options[word]] = _FLAGS[word]
+        elif word in options:
             value = next(words, "-")
             if value.startswith("-"):
                 return None
@@ -57,7 +66,9 @@ def read(line: Sequence[str]) -> Callable[[], int] | None:
     return partial(function, **{name: _value(name, text) for name, text in given.items()})
 
 
-def _value(name: str, text: str) -> str | int | Path:
+def _value(name: str, text: str | bool) -> str | int | Path | bool:
+    if isinstance(text, bool):
+        return text
     if name == "threads":
         return int(text)
     return text if name == "memory_budget" else Path(text)

@@ -28,7 +28,7 @@ _R1csFile = Annotated[
 
 def add(app: typer.Typer) -> None:
     """Add these commands."""
-    for command in (setup, prove, verify):
+    for command in (setup, vkey, prove, verify):
         app.command()(command)
 
 
@@ -56,6 +56,12 @@ def prove(  # noqa: PLR0913, PLR0917 (one parameter an option)
         Path | None,
         typer.Option(help="The circuit: names the first constraint that a wrong witness fails."),
     ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            help="Refuse a key whose proofs may tell the witness; --no-check trusts the key."
+        ),
+    ] = True,
     threads: Threads = None,
     memory_budget: MemoryBudget = None,
     spill_dir: SpillDir = None,
@@ -67,10 +73,21 @@ def prove(  # noqa: PLR0913, PLR0917 (one parameter an option)
     which are mapped and read from their files, nor the check against --r1cs.
     """
     status = proving.prove(
-        zkey, witness, out=out, public=public, r1cs=r1cs, threads=threads,
+        zkey, witness, out=out, public=public, r1cs=r1cs, check=check, threads=threads,
         memory_budget=memory_budget, spill_dir=spill_dir, trace=trace, debug=context.obj,
     )  # fmt: skip
     raise typer.Exit(status)
+
+
+def vkey(
+    context: typer.Context,
+    zkey: _ZkeyFile,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Where the verifying key goes.")] = Path(
+        "vkey.json"
+    ),
+) -> None:
+    """Write the verifying key of a proving key, as snarkjs zkey export verificationkey does."""
+    raise typer.Exit(proving.vkey(zkey, out, debug=context.obj))
 
 
 def verify(context: typer.Context, vkey: _VkeyFile, public: _PublicFile, proof: _ProofFile) -> None:

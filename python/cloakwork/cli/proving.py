@@ -30,6 +30,7 @@ def prove(  # noqa: PLR0913 (one parameter an option)
     out: Path = Path("proof.json"),
     public: Path = Path("public.json"),
     r1cs: Path | None = None,
+    check: bool = True,
     threads: int | None = None,
     memory_budget: str | None = None,
     spill_dir: Path | None = None,
@@ -43,16 +44,27 @@ def prove(  # noqa: PLR0913 (one parameter an option)
         from cloakwork.zk.groth16 import proving
         from cloakwork.zk.statements import save
 
-        prover = proving.Prover(read_zkey(zkey))
+        prover = proving.Prover(read_zkey(zkey, check=False))
         say_memory(
             prover.program(threads=threads, memory_budget=memory_budget), threads, memory_budget
         )
         with Bar("proving") as progress:
             proof, signals = proving.prove(
-                prover, witness, r1cs=r1cs, threads=threads, memory_budget=memory_budget,
-                spill_dir=spill_dir, trace=trace, progress=progress, profile=False,
+                prover, witness, r1cs=r1cs, check=check, threads=threads,
+                memory_budget=memory_budget, spill_dir=spill_dir, trace=trace, progress=progress,
+                profile=False,
             )  # fmt: skip
         save(proof, signals, out, public)
+    return 0
+
+
+def vkey(zkey: Path, out: Path, *, debug: bool = False) -> int:
+    """Write the verifying key that a proving key holds."""
+    with in_words(debug):
+        files.claim([out], [zkey])
+        from cloakwork.zk.files import read_zkey
+
+        read_zkey(zkey, check=False).verifying_key.save(out)
     return 0
 
 

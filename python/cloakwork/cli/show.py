@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from rich import box
@@ -47,6 +48,14 @@ def inspection(found: Inspection, out: Console) -> None:
     out.print(f"{found.steps} steps; calls: {coverage}", markup=False)
     out.print(f"tensors in the program: {amount(found.host_bytes)}", markup=False)
     out.print(f"memory of a run: {_memory(found.memory)}", markup=False)
+
+
+def facts(found: Mapping[str, str | int], out: Console) -> None:
+    """A line a fact."""
+    width = max(map(len, found))
+    for name, value in found.items():
+        text = f"{value:,}" if isinstance(value, int) else value
+        out.print(f"{name.replace('_', ' '):<{width}}  {text}", markup=False, soft_wrap=True)
 
 
 def report(done: Report, out: Console) -> None:

@@ -13,6 +13,7 @@ from os import PathLike
 
 from cloakwork import _core
 from cloakwork._core import Tensor
+from cloakwork.errors import LoadError, ProofError
 from cloakwork.files import name_of
 from cloakwork.moduli import ORDERS
 from cloakwork.zk.statements import VerifyingKey
@@ -130,6 +131,28 @@ class ProvingKey:
         """Logarithm of the domain's size."""
         return self.domain.bit_length() - 1
 
+    @cached_property
+    def _passed(self) -> set[bool]:
+        """The checks that it passed: with `groups`, or without."""
+        return set()
+
+    def check(self, *, groups: bool = False) -> None:
+        """Raise ProofError unless proofs under this key hide the witness; once for a key.
+
+        All points are on their curve; alpha, beta, gamma and delta are not at infinity; beta and
+        delta in G1 and G2 are the same; A and B are at infinity where the wire is in no row, and
+        nowhere else; B in G1 and in G2 is the same, by sums with random factors.
+
+        groups   hold each point of BLS12-381 to its group of prime order too, which takes long;
+                 over BN254 the sums tell that.  `prove` does without: it gives out no proof whose
+                 points are outside
+        """
+        from cloakwork.zk.groth16.checking import check_key
+
+        if not self._passed & {True, groups}:
+            _core.unrecorded(lambda: check_key(self, groups=groups))
+            self._passed.add(groups)
+
     def __repr__(self) -> str:
         return (
             f"ProvingKey({self.curve}, wires={self.wires}, public={self.public}, "
@@ -157,18 +180,28 @@ _POINTS = (
 )  # fmt: skip
 
 
-def read_zkey(path: _Path, *, check: bool = False) -> ProvingKey:
-    """Read a Groth16 proving key; with `check`, every point of it is held against its curve.
+def read_zkey(path: _Path, *, check: bool = True) -> ProvingKey:
+    """Read a Groth16 proving key.
 
-    The points of the header are always checked.  PLONK and fflonk keys are refused.
+    check   hold it to all that `ProvingKey.check` can see, with `groups`; a key that is used
+            without is one that you made yourself.  The points of the header and of IC are always
+            checked
+
+    Raises LoadError for a damaged or tampered key.  PLONK and fflonk keys are refused.
     """
-    found = _core.read_zkey(name_of(path), check)
+    found = _core.read_zkey(name_of(path))
     left, right = (Matrix(*parts) for parts in found["matrices"])
-    return ProvingKey(
+    key = ProvingKey(
         found["curve"], found["wires"], found["public"], found["domain"],
         VerifyingKey(*found["verifying_key"]), {name: found[name] for name in _POINTS},
         left, right,
     )  # fmt: skip
+    if check:
+        try:
+            key.check(groups=True)
+        except ProofError as error:
+            raise LoadError(f"{name_of(path)}: {error}") from None
+    return key
 
 
 def write_r1cs(circuit: Circuit, path: _Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -14,7 +13,7 @@ import numpy as np
 from cloakwork import _core
 from cloakwork.arrays import asarray
 from cloakwork.errors import ParamError, ProgramError
-from cloakwork.report import Finding, Report
+from cloakwork.report import Finding, Report, RunResult
 from cloakwork.runs import Budget, Runnable, RunOptions, UserFunction
 from cloakwork.zk.values import Input, as_tensor
 
@@ -110,8 +109,15 @@ class Named(Runnable):
             "memory_budget": self._memory_budget if budget is None else budget,
             "spill_dir": spill_dir,
         }
+        called = self._called(functions or {})
+
+        def now() -> RunResult:
+            return self._run(given, False, False, options, called)
+
+        # What blinds leaves nothing of itself, nor of what it hides.
+        blinds = any(name == _core.KEY_INPUT for name, _, _ in self._declared())
         try:
-            result = self._run(given, False, False, options, self._called(functions or {}))
+            result: RunResult = _core.wiped(now) if blinds else now()
         finally:
             key.zeroize()
         run, report = result.report._run, result.report
@@ -154,8 +160,9 @@ class Named(Runnable):
 def run_key(seed: int | bytes | None) -> _core.Tensor:
     """The key of random elements: from the system, or from a seed that somebody chose."""
     if seed is None:
-        key = secrets.token_bytes(KEY_BYTES)
-    else:
-        text = seed if isinstance(seed, bytes) else str(seed).encode()
-        key = hashlib.blake2b(text, digest_size=KEY_BYTES, person=b"cloakwork seed").digest()
+        # Over the words' own memory, which is overwritten when it is released; also in a batch.
+        words = _core.unrecorded(lambda: _core.random_words((KEY_BYTES // 8,)))
+        return asarray(np.asarray(words).view(np.uint8))
+    text = seed if isinstance(seed, bytes) else str(seed).encode()
+    key = hashlib.blake2b(text, digest_size=KEY_BYTES, person=b"cloakwork seed").digest()
     return asarray(np.frombuffer(key, np.uint8).copy())

@@ -125,7 +125,7 @@ class Public:
         if isinstance(source, list | tuple) and all(isinstance(item, int) for item in source):
             prime = ORDERS[curve]
             for index, item in enumerate(source):
-                if not 0 <= item < prime:
+                if isinstance(item, bool) or not 0 <= item < prime:
                     raise ParamError(f"public signal {index}", item, f"an integer below {prime}")
             return cls(curve, tuple(source))
         if isinstance(source, tuple):

@@ -116,9 +116,9 @@ def as_tensor(name: str, value: Input, dtype: str, shape: tuple[int, ...]) -> _c
         value = np.asarray(load_npy(value))
     if isinstance(value, _core.Tensor) and str(value.dtype) == dtype:
         made = value
-    elif isinstance(value, np.ndarray) and _is_words(value, dtype, shape):
-        made = _from_words(asarray(np.ascontiguousarray(value)), dtype)
     else:
+        if isinstance(value, np.ndarray) and _is_words(value, dtype, shape):
+            value = value.reshape(*shape, words(dtype))
         made = _converted(name, value, dtype, shape)
     if tuple(made.shape) != shape:
         raise ParamError(f"input {name}", f"shape {list(made.shape)}", _wanted(dtype, shape))
@@ -140,10 +140,6 @@ def _converted(name: str, value: Any, dtype: str, shape: tuple[int, ...]) -> _co
     except OpError as error:
         expected = f"{_wanted(dtype, shape)}, or as words {error.expected}"
         raise ParamError(f"input {name}", error.got, expected) from error
-
-
-def _from_words(words: _core.Tensor, dtype: str) -> _core.Tensor:
-    return _core.Op("from_canonical")(words, _core.dtype(dtype))
 
 
 def _is_words(array: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> bool:

@@ -8,7 +8,7 @@
 free %w
 free %a
 
-; error: range: step 2: from_canonical: `words` (%w): expected canonical numbers of bn254.fr, below its prime, got 0x30644e72e131a029b85045b68181585d2833e84879b9709143e1f593f0000001 in element 1; reduce the number modulo the prime first
+; error: element: step 2: from_canonical: `words` (%w): expected canonical numbers of bn254.fr, below its prime, got element 1, which is not below the prime; reduce the number modulo the prime first
 ; error: shape: step 3: from_canonical: `words` (%w): expected a last axis of 6, the words of bls12_381.fq, got [2, 4]
 ; error: dtype: step 4: from_canonical: `dtype`: expected a field or the points of a curve, got i64
 ; error: dtype: step 5: to_canonical: `a` (%w): expected a field or the points of a curve, got u64

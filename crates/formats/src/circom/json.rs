@@ -1,6 +1,6 @@
 //! snarkjs's JSON in: verifying keys, proofs, public signals.
 
-use super::{Curve, number};
+use super::{Curve, number, strict};
 use crate::LoadError;
 use serde_json::Value;
 
@@ -48,7 +48,8 @@ pub struct Groth16Proof {
 /// Reads a verifying key.
 ///
 /// # Errors
-/// It is no JSON, of another protocol or curve, or some coordinate is not below the prime.
+/// It is no JSON, of another protocol or curve, some coordinate is not below the prime, or a point
+/// is at infinity that no key has there.
 pub fn parse_verifying_key(text: &[u8]) -> Result<VerifyingKey, LoadError> {
     let value = parse("verifying key", text)?;
     let root = Node::root("verifying key", &value);
@@ -64,10 +65,10 @@ pub fn parse_verifying_key(text: &[u8]) -> Result<VerifyingKey, LoadError> {
     let pairing = root.optional("vk_alphabeta_12");
     Ok(VerifyingKey {
         curve,
-        alpha1: root.member("vk_alpha_1")?.g1(curve)?,
-        beta2: root.member("vk_beta_2")?.g2(curve)?,
-        gamma2: root.member("vk_gamma_2")?.g2(curve)?,
-        delta2: root.member("vk_delta_2")?.g2(curve)?,
+        alpha1: root.member("vk_alpha_1")?.finite(Node::g1, curve)?,
+        beta2: root.member("vk_beta_2")?.finite(Node::g2, curve)?,
+        gamma2: root.member("vk_gamma_2")?.finite(Node::g2, curve)?,
+        delta2: root.member("vk_delta_2")?.finite(Node::g2, curve)?,
         alphabeta12: pairing.map(|pairing| pairing.twelve(curve)).transpose()?,
         ic,
     })
@@ -103,7 +104,7 @@ pub fn parse_public(text: &[u8], curve: Curve) -> Result<Vec<u8>, LoadError> {
 }
 
 fn parse(file: &'static str, text: &[u8]) -> Result<Value, LoadError> {
-    serde_json::from_slice(text).map_err(|error| LoadError::Json {
+    strict::parse(text).map_err(|error| LoadError::Json {
         file,
         place: Some(format!("line {}, column {}", error.line(), error.column()).into()),
         expected: "JSON".into(),
@@ -204,8 +205,22 @@ impl<'a> Node<'a> {
             .and_then(|digits| number::from_decimal(digits, prime))
             .ok_or_else(|| {
                 let limit = number::to_decimal(&number::prime_bytes(prime));
-                self.wrong(&format!("a decimal string below {limit}"))
+                self.wrong(&format!("a decimal string below {limit}, of digits alone"))
             })
+    }
+
+    /// A point of a verifying key, which is not at infinity.
+    fn finite(
+        &self,
+        read: fn(&Self, Curve) -> Result<Vec<u8>, LoadError>,
+        curve: Curve,
+    ) -> Result<Vec<u8>, LoadError> {
+        let point = read(self, curve)?;
+        if point.iter().all(|&byte| byte == 0) {
+            let hint = "whoever made this key can prove anything";
+            return Err(self.error("a point other than infinity", "infinity", hint));
+        }
+        Ok(point)
     }
 
     /// x, y and 1, or 0, 1 and 0 for infinity.

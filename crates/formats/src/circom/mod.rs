@@ -15,6 +15,7 @@ mod json_write;
 mod number;
 mod r1cs;
 mod sections;
+mod strict;
 mod write;
 mod wtns;
 mod zkey;

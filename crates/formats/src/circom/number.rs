@@ -64,16 +64,16 @@ pub(super) fn to_decimal(bytes: &[u8]) -> String {
         })
 }
 
-/// The little-endian bytes of decimal digits, or `None` if it has other characters or the number
-/// is not below the prime.
+/// The little-endian bytes of decimal digits, or `None` if it has other characters, zeros before
+/// the number, or the number is not below the prime: each number is written in one way.
 pub(super) fn from_decimal(text: &str, prime: &[u64]) -> Option<Vec<u8>> {
     // A prime of 384 bits has 116 digits: whoever writes more means another number, or harm.
-    let digits = text.trim_start_matches('0');
-    if text.is_empty() || digits.len() > prime.len() * 20 {
+    let padded = text.len() > 1 && text.starts_with('0');
+    if text.is_empty() || padded || text.len() > prime.len() * 20 {
         return None;
     }
     let mut number = vec![0u64; prime.len()];
-    for digit in digits.bytes() {
+    for digit in text.bytes() {
         if !digit.is_ascii_digit() {
             return None;
         }
@@ -116,7 +116,9 @@ mod tests {
         ] {
             assert_eq!(to_decimal(&from_decimal(text, prime).unwrap()), text);
         }
-        for text in ["", "-1", "0x10", "1.5", " 1", "१"] {
+        for text in [
+            "", "-1", "0x10", "1.5", " 1", "1 ", "+1", "1_0", "00", "01", "१",
+        ] {
             assert_eq!(from_decimal(text, prime), None, "{text}");
         }
         assert_eq!(from_decimal(&"9".repeat(1000), prime), None);

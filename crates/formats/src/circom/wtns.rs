@@ -22,12 +22,12 @@ pub struct Wtns {
 }
 
 impl Wtns {
-    /// Maps a file and checks it.
+    /// Reads a file, into memory that is overwritten when it is released, and checks it.
     ///
     /// # Errors
     /// The file cannot be read, or is no such witness.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LoadError> {
-        Self::parse(&files::read(path)?)
+        Self::parse(&files::read_secret(path.as_ref(), &mut || true)?)
     }
 
     /// Checks a file's contents; the values share them.

@@ -17,6 +17,6 @@ mod write;
 pub use claim::claim;
 pub use lock::FolderLock;
 pub use mapping::Watch;
-pub use read::{MOST_PIPE_BYTES, read, read_while};
+pub use read::{MOST_PIPE_BYTES, read, read_secret, read_while};
 pub use write::{Access, Pending, commit, save_bytes, save_with};
 pub(crate) use write::{Failure, replace};

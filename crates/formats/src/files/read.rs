@@ -5,11 +5,12 @@ use super::mapping::Mapping;
 use crate::LoadError;
 use cloakwork_ir::Bytes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
+use zeroize::Zeroizing;
 
 /// Below this a read is cheaper than a mapping.
 const MAPPED_FROM_BYTES: u64 = 64 * 1024;
@@ -38,6 +39,79 @@ pub fn read_while(path: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<B
         path: path.to_owned(),
         source,
     };
+    let (file, known) = opened(path)?;
+    if known.file_type().is_fifo() {
+        return piped(file, keep_going).map_err(failed)?.map(Into::into);
+    }
+    if known.len() >= MAPPED_FROM_BYTES {
+        let mapping = Mapping::new(file, path).map_err(failed)?;
+        return Ok(Bytes::new(Arc::new(mapping)));
+    }
+    let mut bytes = Vec::new();
+    file.take(MOST_PIPE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    limited(bytes).map(Into::into)
+}
+
+/// The same of a secret: it is read, never mapped, into memory that is overwritten before it is
+/// released.
+///
+/// # Errors
+/// As for [`read_while`].
+pub fn read_secret(path: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<Bytes, LoadError> {
+    let failed = |source| LoadError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let (mut file, known) = opened(path)?;
+    let pipe = known.file_type().is_fifo();
+    let expected = usize::try_from(known.len()).unwrap_or(usize::MAX);
+    let mut bytes = room(expected.saturating_add(1)).map_err(failed)?;
+    let mut filled = 0;
+    loop {
+        if !keep_going() {
+            return Err(failed(io::ErrorKind::Interrupted.into()));
+        }
+        if pipe && !has_more(&file) {
+            continue;
+        }
+        if filled == bytes.len() {
+            // What grows moves, and what it leaves is overwritten.
+            let mut more = room(filled.saturating_mul(2)).map_err(failed)?;
+            for (to, from) in more.iter_mut().zip(bytes.iter()) {
+                *to = *from;
+            }
+            bytes = more;
+        }
+        match file.read(bytes.get_mut(filled..).unwrap_or(&mut [])) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if may_go_on(&error) => {}
+            Err(error) => return Err(failed(error)),
+        }
+        if filled as u64 > MOST_PIPE_BYTES.max(known.len()) {
+            return Err(too_long());
+        }
+    }
+    bytes.truncate(filled);
+    Ok(Bytes::new(Arc::new(bytes)))
+}
+
+fn room(bytes: usize) -> io::Result<Zeroizing<Vec<u8>>> {
+    let mut room = Zeroizing::new(Vec::new());
+    room.try_reserve_exact(bytes)
+        .map_err(|_| io::ErrorKind::OutOfMemory)?;
+    room.resize(bytes, 0);
+    Ok(room)
+}
+
+/// A regular file or a pipe, and what it is.
+fn opened(path: &Path) -> Result<(File, Metadata), LoadError> {
+    let failed = |source| LoadError::Read {
+        path: path.to_owned(),
+        source,
+    };
     let known = std::fs::metadata(path).map_err(failed)?;
     let kind = known.file_type();
     if !(kind.is_file() || kind.is_fifo() || kind.is_dir()) {
@@ -51,21 +125,10 @@ pub fn read_while(path: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<B
     // It may be another file by now: what was opened counts.
     let known = file.metadata().map_err(failed)?;
     let kind = known.file_type();
-    if kind.is_fifo() {
-        return piped(file, keep_going).map_err(failed)?.map(Into::into);
-    }
-    if !(kind.is_file() || kind.is_dir()) {
+    if !(kind.is_file() || kind.is_fifo() || kind.is_dir()) {
         return Err(special(kind_name(kind)));
     }
-    if known.len() >= MAPPED_FROM_BYTES {
-        let mapping = Mapping::new(file, path).map_err(failed)?;
-        return Ok(Bytes::new(Arc::new(mapping)));
-    }
-    let mut bytes = Vec::new();
-    file.take(MOST_PIPE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
-    limited(bytes).map(Into::into)
+    Ok((file, known))
 }
 
 fn special(got: &str) -> LoadError {
@@ -80,11 +143,29 @@ fn limited(bytes: Vec<u8>) -> Result<Vec<u8>, LoadError> {
     if bytes.len() as u64 <= MOST_PIPE_BYTES {
         return Ok(bytes);
     }
-    Err(LoadError::Source {
+    Err(too_long())
+}
+
+fn too_long() -> LoadError {
+    LoadError::Source {
         expected: format!("at most {} MiB", MOST_PIPE_BYTES >> 20).into(),
         got: "more".into(),
         hint: "a pipe may bring no more: write it to a file first".into(),
-    })
+    }
+}
+
+/// Whether there is something to read of a pipe, if only its end: until somebody has written there
+/// is neither.
+fn has_more(pipe: &File) -> bool {
+    let mut waited = [PollFd::new(pipe, PollFlags::IN)];
+    poll(&mut waited, Some(&WAIT)).unwrap_or(0) != 0
+}
+
+fn may_go_on(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
 }
 
 fn piped(
@@ -97,19 +178,13 @@ fn piped(
         if !keep_going() {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        // Until somebody has written there is nothing to read, not even the end.
-        let mut waited = [PollFd::new(&pipe, PollFlags::IN)];
-        if poll(&mut waited, Some(&WAIT)).unwrap_or(0) == 0 {
+        if !has_more(&pipe) {
             continue;
         }
         match pipe.read(&mut part) {
             Ok(0) => return Ok(Ok(bytes)),
             Ok(count) => bytes.extend_from_slice(part.get(..count).unwrap_or(&[])),
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-                ) => {}
+            Err(error) if may_go_on(&error) => {}
             Err(error) => return Err(error),
         }
         if bytes.len() as u64 > MOST_PIPE_BYTES {

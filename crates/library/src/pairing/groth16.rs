@@ -48,6 +48,12 @@ pub enum Malformed {
         /// What is wrong.
         fault: PointFault,
     },
+    /// A point of a key at infinity: whoever made that key can prove anything.
+    #[error("{what} is at infinity, where no verifying key has it")]
+    Infinite {
+        /// Which: as snarkjs's JSON calls them.
+        what: &'static str,
+    },
     /// A public signal is not a scalar.
     #[error("public signal {index} is not below the prime of scalars")]
     Signal {
@@ -110,19 +116,23 @@ where
     let g1 = |what, bytes| named(what, points::one::<P1>(bytes, Form::Canonical));
     let g2 = |what, bytes| named(what, points::one::<P2>(bytes, Form::Canonical));
     let a = g1("pi_a", proof.a)?;
-    let left = [
-        -a,
-        g1("vk_alpha_1", key.alpha1)?,
-        sum.into_affine(),
-        g1("pi_c", proof.c)?,
-    ];
+    let alpha = finite("vk_alpha_1", g1("vk_alpha_1", key.alpha1)?)?;
+    let left = [-a, alpha, sum.into_affine(), g1("pi_c", proof.c)?];
+    let secret = |what, bytes| finite(what, g2(what, bytes)?);
     let right = [
         g2("pi_b", proof.b)?,
-        g2("vk_beta_2", key.beta2)?,
-        g2("vk_gamma_2", key.gamma2)?,
-        g2("vk_delta_2", key.delta2)?,
+        secret("vk_beta_2", key.beta2)?,
+        secret("vk_gamma_2", key.gamma2)?,
+        secret("vk_delta_2", key.delta2)?,
     ];
     Ok(E::multi_pairing(left, right).is_zero())
+}
+
+fn finite<P: AffineRepr>(what: &'static str, point: P) -> Result<P, Malformed> {
+    if point.is_zero() {
+        return Err(Malformed::Infinite { what });
+    }
+    Ok(point)
 }
 
 fn named<T>(what: &'static str, found: Result<T, PointFault>) -> Result<T, Malformed> {

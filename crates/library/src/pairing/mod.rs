@@ -5,9 +5,11 @@
 
 mod groth16;
 mod points;
+mod proving_key;
 
 pub use groth16::{Groth16Key, Groth16Proof, Malformed, verify};
 pub use points::{PointFault, Reason};
+pub use proving_key::{Groth16ProvingKey, KeyFault, Rows, check_key, same_number};
 
 use ark_bls12_381::Bls12_381;
 use ark_bn254::Bn254;

@@ -1,8 +1,8 @@
 //! Points out of bytes, and coordinates into them.
 
 use super::Form;
-use ark_ec::CurveConfig;
 use ark_ec::short_weierstrass::{Affine, SWCurveConfig};
+use ark_ec::{AdditiveGroup, CurveConfig};
 use ark_ff::{BigInteger, Field, PrimeField};
 
 /// Why bytes are not the points that they should be.
@@ -21,6 +21,9 @@ pub enum Reason {
     /// More or fewer bytes than a point has.
     #[error("has not as many bytes as a point")]
     Length,
+    /// A number of a field is not below its prime.
+    #[error("is not below the prime")]
+    NotReduced,
     /// A coordinate is not below the prime.
     #[error("has a coordinate that is not below the prime")]
     NotCanonical,
@@ -50,10 +53,17 @@ fn r_inverse<F: PrimeField>() -> F {
     r.inverse().unwrap_or(F::ONE)
 }
 
-/// A coordinate, or None if it is not below the prime.
+/// A coordinate of as many bytes as the prime's words have, or None if it is not below the prime.
 fn coordinate<F: PrimeField>(bytes: &[u8]) -> Option<F> {
-    let value = F::from_le_bytes_mod_order(bytes);
-    (bytes_of(value) == bytes).then_some(value)
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut number = F::BigInt::default();
+    if !rest.is_empty() || words.len() != number.as_ref().len() {
+        return None;
+    }
+    for (to, word) in number.as_mut().iter_mut().zip(words) {
+        *to = u64::from_le_bytes(*word);
+    }
+    F::from_bigint(number)
 }
 
 pub(super) fn to_canonical<F: PrimeField>(bytes: &[u8]) -> Vec<u8> {
@@ -76,7 +86,12 @@ pub(super) fn one<P: SWCurveConfig>(bytes: &[u8], form: Form) -> Result<Affine<P
 
 /// That all of these bytes are points.
 pub(super) fn check<P: SWCurveConfig>(bytes: &[u8], form: Form) -> Result<(), PointFault> {
-    all::<P>(bytes, form).map(drop)
+    each::<P>(bytes, form, member, drop)
+}
+
+/// That all of these bytes are points of the curve, of its group or not.
+pub(super) fn check_curve<P: SWCurveConfig>(bytes: &[u8], form: Form) -> Result<(), PointFault> {
+    each::<P>(bytes, form, on_curve, drop)
 }
 
 /// All points in these bytes.
@@ -84,41 +99,78 @@ pub(super) fn all<P: SWCurveConfig>(
     bytes: &[u8],
     form: Form,
 ) -> Result<Vec<Affine<P>>, PointFault> {
-    let size = 2 * width::<Prime<P>>() * P::BaseField::extension_degree() as usize;
-    let factor = match form {
-        Form::Canonical => Prime::<P>::ONE,
-        Form::Montgomery => r_inverse(),
-    };
-    let mut points = Vec::with_capacity(bytes.len() / size);
-    for (index, chunk) in bytes.chunks(size).enumerate() {
-        let fault = |reason| PointFault { index, reason };
-        if chunk.len() != size {
-            return Err(fault(Reason::Length));
-        }
-        points.push(affine::<P>(chunk, factor).map_err(fault)?);
-    }
+    let mut points = Vec::with_capacity(bytes.len() / size::<P>());
+    each::<P>(bytes, form, member, |point| points.push(point))?;
     Ok(points)
 }
 
-fn affine<P: SWCurveConfig>(bytes: &[u8], factor: Prime<P>) -> Result<Affine<P>, Reason> {
+/// Bytes of a point.
+fn size<P: SWCurveConfig>() -> usize {
+    2 * width::<Prime<P>>() * P::BaseField::extension_degree() as usize
+}
+
+fn each<P: SWCurveConfig>(
+    bytes: &[u8],
+    form: Form,
+    judge: fn(&Affine<P>) -> Result<(), Reason>,
+    mut take: impl FnMut(Affine<P>),
+) -> Result<(), PointFault> {
+    let factor = match form {
+        Form::Canonical => None,
+        Form::Montgomery => Some(r_inverse()),
+    };
+    for (index, chunk) in bytes.chunks(size::<P>()).enumerate() {
+        let fault = |reason| PointFault { index, reason };
+        if chunk.len() != size::<P>() {
+            return Err(fault(Reason::Length));
+        }
+        let point = affine::<P>(chunk, factor).map_err(fault)?;
+        judge(&point).map_err(fault)?;
+        take(point);
+    }
+    Ok(())
+}
+
+/// The point of some coordinates, which need not be on the curve.
+fn affine<P: SWCurveConfig>(bytes: &[u8], factor: Option<Prime<P>>) -> Result<Affine<P>, Reason> {
     if bytes.iter().all(|&byte| byte == 0) {
         return Ok(Affine::identity());
     }
-    let mut halves = bytes.chunks(bytes.len() / 2).map(|half| {
-        let size = half.len() / P::BaseField::extension_degree() as usize;
-        let parts = half.chunks(size).map(coordinate::<Prime<P>>);
-        let parts: Vec<_> = parts.collect::<Option<_>>()?;
-        let parts = parts.into_iter().map(|part| part * factor);
-        P::BaseField::from_base_prime_field_elems(parts)
-    });
-    let mut next = || halves.next().flatten().ok_or(Reason::NotCanonical);
-    let point = Affine::<P>::new_unchecked(next()?, next()?);
-    if !point.is_on_curve() {
-        Err(Reason::OffCurve)
-    } else if !point.is_in_correct_subgroup_assuming_on_curve() {
-        Err(Reason::OutsideSubgroup)
-    } else {
+    let mut below = true;
+    let mut half = |bytes: &[u8]| {
+        let size = bytes.len() / P::BaseField::extension_degree() as usize;
+        let parts = bytes.chunks(size).map(|part| {
+            let part = coordinate::<Prime<P>>(part);
+            below &= part.is_some();
+            let part = part.unwrap_or(Prime::<P>::ZERO);
+            factor.map_or(part, |factor| part * factor)
+        });
+        P::BaseField::from_base_prime_field_elems(parts).unwrap_or(P::BaseField::ZERO)
+    };
+    let (x, y) = bytes.split_at(bytes.len() / 2);
+    let point = Affine::new_unchecked(half(x), half(y));
+    if below {
         Ok(point)
+    } else {
+        Err(Reason::NotCanonical)
+    }
+}
+
+/// Whether coordinates are those of a point of the group of prime order.
+fn member<P: SWCurveConfig>(point: &Affine<P>) -> Result<(), Reason> {
+    on_curve(point)?;
+    if point.is_in_correct_subgroup_assuming_on_curve() {
+        Ok(())
+    } else {
+        Err(Reason::OutsideSubgroup)
+    }
+}
+
+fn on_curve<P: SWCurveConfig>(point: &Affine<P>) -> Result<(), Reason> {
+    if point.is_on_curve() {
+        Ok(())
+    } else {
+        Err(Reason::OffCurve)
     }
 }
 

@@ -14,7 +14,8 @@ pub static FROM: OpDef = OpDef {
     family: Family::Field,
     doc: "The elements of a field, or the points of a curve, whose canonical numbers are \
           `words[.., :]`, the lowest word first.\n\n\
-          A number that is not below the prime is an error that names the element. A point is its \
+          A number that is not below the prime is an error that names the element, and so is a \
+          point that is not on its curve, or outside of the group of prime order. A point is its \
           coordinates one after another; all words 0 are the point at infinity.",
     params: &[
         Param::new(

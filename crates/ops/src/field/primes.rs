@@ -60,12 +60,6 @@ pub const fn canonical_words(dtype: DType) -> usize {
     dtype.size_bytes().div_ceil(8)
 }
 
-/// Whether a number of as many words as the prime is below it.
-#[must_use]
-pub fn is_canonical(dtype: DType, words: &[u64]) -> bool {
-    words.iter().rev().lt(modulus(dtype).iter().rev())
-}
-
 /// Whether all numbers in memory, each of as many words as the prime, are below it. False too where
 /// the bytes are no such numbers.
 #[must_use]

@@ -5,6 +5,7 @@ use super::copy_elements;
 use crate::RunError;
 use crate::derived::Derived;
 use crate::memory::{Block, into_bytes};
+use crate::wiping::wipe;
 use cloakwork_ir::{DType, HostTensor, Shape, Type, View};
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -90,12 +91,8 @@ impl Storage {
             Memory::Foreign {
                 read_only: true, ..
             } => {}
-            Memory::Foreign { start, len, .. } => {
-                for i in 0..*len {
-                    // SAFETY: inside the memory that the owner keeps, which may be written.
-                    unsafe { start.add(i).write_volatile(0) };
-                }
-            }
+            // SAFETY: the memory that the owner keeps, which may be written.
+            Memory::Foreign { start, len, .. } => unsafe { wipe(*start, *len) },
         }
     }
 }
@@ -105,6 +102,9 @@ impl Drop for Storage {
     fn drop(&mut self) {
         if self.secret.load(Ordering::Relaxed) {
             self.zeroize();
+            if let Some(derived) = self.derived() {
+                derived.wipe();
+            }
         }
     }
 }
@@ -274,6 +274,7 @@ impl Tensor {
     pub fn to_host(&self) -> Result<HostTensor, RunError> {
         let bytes = cloakwork_ir::Bytes::new(self.body.storage.clone());
         HostTensor::new(self.body.dtype, self.body.view.clone(), bytes)
+            .map(HostTensor::sound)
             .map_err(|error| RunError::Internal(error.to_string()))
     }
 
@@ -292,6 +293,7 @@ impl Tensor {
             ],
         )?;
         HostTensor::new(self.body.dtype, view, into_bytes(block))
+            .map(HostTensor::sound)
             .map_err(|error| RunError::Internal(error.to_string()).into())
     }
 

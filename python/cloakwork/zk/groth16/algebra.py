@@ -30,6 +30,24 @@ def from_words(curve: str, canonical: Tensor) -> Tensor:
     return ops.from_canonical(canonical, f"{curve}.fr")
 
 
+def drawn_scalars(curve: str, count: int) -> Tensor:
+    """Scalars [count], uniform over the whole field, from the operating system.
+
+    Numbers of as many bits as the prime are drawn until one is below it.  Call it inside of
+    `_core.wiped`, so that nothing of them is left.
+    """
+    bits = ORDERS[curve].bit_length()
+    mask = words([(1 << bits) - 1], 4)
+    drawn = ops.empty((count, 4), _core.uint64)
+    for index in range(count):
+        while True:
+            number = ops.bitwise_and(_core.random_words((1, 4)), mask)
+            if _core.first_stranger(number, f"{curve}.fr") is None:
+                break
+        drawn[index : index + 1] = number
+    return from_words(curve, drawn)
+
+
 def point_bytes(points: Tensor) -> bytes:
     """Points as canonical little-endian bytes, one after the other."""
     return memoryview(ops.to_canonical(points)).tobytes()

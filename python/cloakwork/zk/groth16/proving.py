@@ -7,7 +7,6 @@ values on the coset w_2n <w_n> are the scalars of the key's points H, which stan
 
 from __future__ import annotations
 
-import os
 from functools import cached_property, reduce
 from os import PathLike
 from typing import Unpack
@@ -22,6 +21,7 @@ from cloakwork.zk.fields import field
 from cloakwork.zk.files import Circuit, ProvingKey, Witness, read_r1cs, read_wtns, read_zkey
 from cloakwork.zk.groth16.algebra import (
     MONTGOMERY_R,
+    drawn_scalars,
     from_words,
     in_scalars,
     point_bytes,
@@ -158,6 +158,7 @@ def prove(
     *,
     r1cs: _Path | Circuit | None = None,
     blinding: tuple[int, int] | None = None,
+    check: bool = True,
     **options: Unpack[RunOptions],
 ) -> tuple[Proof, Public]:
     """A proof that the witness satisfies the key's circuit, and its public signals.
@@ -167,22 +168,28 @@ def prove(
                without the circuit a wrong witness is known only by its proof, which does not hold
     blinding   r and s, for tests alone: whoever knows them learns about the witness.  By default
                uniform over the whole field, from the operating system
+    check      hold the key to `ProvingKey.check` first, once for a key: who made a key that fails
+               it may learn the witness from a proof
     options    how the prover's program runs: see `cloakwork.RunOptions`.  Under a memory budget the
-               witness may wait on disk, unencrypted
+               witness may wait on disk, encrypted under a key of the run
 
-    The proof is verified before it is given out.
+    The proof is verified before it is given out.  Of the witness and of r and s nothing is left in
+    memory but what the caller holds: see `docs/threat-model.md`.
 
     Raises WitnessError for a witness that does not satisfy the circuit, ProofError for files of
-    different circuits or curves, LoadError for files that are damaged, MemoryBudgetError where the
-    program cannot do with the budget.
+    different circuits or curves and for a key that fails its check, LoadError for files that are
+    damaged, MemoryBudgetError where the program cannot do with the budget.
     """
 
     def now() -> tuple[Proof, Public]:
         given = witness if isinstance(witness, Witness) else read_wtns(witness)
-        return _proved(_prover(zkey), given, r1cs, blinding, options)
+        prover = _prover(zkey)
+        if check:
+            prover.key.check()
+        return _proved(prover, given, r1cs, blinding, options)
 
-    # Also in a batch: a proof is no step of what is recorded.
-    proof: tuple[Proof, Public] = _core.unrecorded(now)
+    # Also in a batch: a proof is no step of what is recorded. Nothing of the witness is left.
+    proof: tuple[Proof, Public] = _core.wiped(lambda: _core.unrecorded(now))
     return proof
 
 
@@ -207,7 +214,7 @@ def _proved(
     program = prover.program(
         threads=options.get("threads"), memory_budget=options.get("memory_budget")
     )
-    drawn = scalars(key.curve, _blinding(key.curve, blinding))
+    drawn = _blinding(key.curve, blinding)
     try:
         points = program.run(values.words, drawn, **options).outputs
     finally:
@@ -233,18 +240,18 @@ def _holds(key: ProvingKey, public: bytes, proof: Proof) -> bool:
 def _prover(zkey: _Path | ProvingKey | Prover) -> Prover:
     if isinstance(zkey, Prover):
         return zkey
-    return Prover(zkey if isinstance(zkey, ProvingKey) else read_zkey(zkey))
+    return Prover(zkey if isinstance(zkey, ProvingKey) else read_zkey(zkey, check=False))
 
 
-def _blinding(curve: str, given: tuple[int, int] | None) -> tuple[int, int]:
-    """Both uniform: numbers of as many bits as the prime, drawn until one is below it."""
-    prime = ORDERS[curve]
+def _blinding(curve: str, given: tuple[int, int] | None) -> Tensor:
+    """Both scalars, which no integer of Python's ever holds unless they are given."""
     if given is None:
-        return _below(prime), _below(prime)
+        return drawn_scalars(curve, 2)
+    prime = ORDERS[curve]
     for value in given:
         if not 0 <= value < prime:
             raise ParamError("blinding", value, f"integers below {prime}")
-    return given
+    return scalars(curve, given)
 
 
 def _differing(a: Tensor, b: Tensor) -> tuple[int, int]:
@@ -252,15 +259,6 @@ def _differing(a: Tensor, b: Tensor) -> tuple[int, int]:
     differs = ops.not_equal(a, b)
     count = int(ops.count_nonzero(differs, (0,)))
     return (int(ops.argmax(ops.astype(differs, _core.uint8), 0)) if count else 0), count
-
-
-def _below(prime: int) -> int:
-    # The module `secrets` does the same, and takes longer to load than this takes for all proofs.
-    bits = prime.bit_length()
-    while True:
-        drawn = int.from_bytes(os.urandom(-(-bits // 8)), "little") & ((1 << bits) - 1)
-        if drawn < prime:
-            return drawn
 
 
 def _same(expected: str, got: str, what: str, other: str) -> None:

@@ -101,17 +101,21 @@ def setup(
     # H wants a domain twice as large.
     if circuit.domain.bit_length() > named(circuit.curve).fr.two_adicity:
         raise ParamError("constraints", circuit.constraints, "a domain of half the roots of unity")
-    if secrets is None:
-        drawn = _Secrets.draw(circuit.curve)
-    else:
-        if any(value % ORDERS[circuit.curve] == 0 for value in secrets):
-            raise ParamError("secrets", "one that is 0", "four that are not, modulo the order")
-        drawn = _Secrets(*(scalars(circuit.curve, [value]) for value in secrets))
-    try:
-        _write(circuit, drawn, zkey, vkey)
-    finally:
-        drawn.zeroize()
-    return read_zkey(zkey)
+    if secrets is not None and any(value % ORDERS[circuit.curve] == 0 for value in secrets):
+        raise ParamError("secrets", "one that is 0", "four that are not, modulo the order")
+
+    def now() -> None:
+        if secrets is None:
+            drawn = _Secrets.draw(circuit.curve)
+        else:
+            drawn = _Secrets(*(scalars(circuit.curve, [value]) for value in secrets))
+        try:
+            _write(circuit, drawn, zkey, vkey)
+        finally:
+            drawn.zeroize()
+
+    _core.wiped(now)
+    return read_zkey(zkey, check=False)
 
 
 def _write(circuit: Circuit, secrets: _Secrets, zkey: _Path, vkey: _Path | None) -> None:

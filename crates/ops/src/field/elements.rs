@@ -1,0 +1,149 @@
+//! Whether bytes are elements of the dtype that they are said to be: numbers below the prime,
+//! points of the curve and of its group of prime order. The one rule of all boundaries over which
+//! elements come; kernels believe it. Products with other points give the scalar away.
+
+use super::primes;
+use cloakwork_ir::{DType, HostTensor, Shape, View};
+use cloakwork_library::pairing::{self, Curve, Form, Group, PointFault, Reason};
+use smallvec::SmallVec;
+
+/// The first element that is none of its dtype.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("element {index}, which {reason}")]
+pub struct Stranger {
+    /// Its row-major place.
+    pub index: usize,
+    /// What is wrong with it.
+    pub reason: Reason,
+}
+
+impl Stranger {
+    /// What stands where something else was expected.
+    #[must_use]
+    pub fn expected(dtype: DType) -> String {
+        if dtype.is_point() {
+            format!("points of {dtype}: on the curve, in the group of prime order, and reduced")
+        } else {
+            format!("canonical numbers of {dtype}, below its prime")
+        }
+    }
+
+    /// What to do.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self.reason {
+            Reason::OffCurve | Reason::OutsideSubgroup => {
+                "do not use it: products with such a point give the scalar away"
+            }
+            _ => "reduce the number modulo the prime first",
+        }
+    }
+}
+
+/// Holds dense elements, one behind the other, to their dtype. Numbers are what their bits say.
+///
+/// # Errors
+/// The first that is none. Of a number that is cut short the length.
+pub fn check(dtype: DType, form: Form, bytes: &[u8]) -> Result<(), Stranger> {
+    if let Some((curve, group)) = group_of(dtype) {
+        let found = pairing::check_points(curve, group, form, bytes);
+        return found.map_err(|PointFault { index, reason }| Stranger { index, reason });
+    }
+    let size = match form {
+        Form::Canonical => primes::canonical_words(dtype) * 8,
+        Form::Montgomery => dtype.size_bytes(),
+    };
+    let of_words = size.is_multiple_of(8);
+    if dtype.is_number() || (of_words && primes::are_canonical(dtype, bytes)) {
+        return Ok(());
+    }
+    match bytes
+        .chunks(size)
+        .position(|element| !is_below(dtype, element))
+    {
+        Some(index) => Err(Stranger {
+            index,
+            reason: Reason::NotReduced,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Holds a tensor that lies in memory as kernels read it to its dtype, unless it is known to be
+/// right.
+///
+/// # Errors
+/// The first element that is none.
+pub fn check_tensor(tensor: &HostTensor) -> Result<(), Stranger> {
+    if tensor.is_sound() {
+        return Ok(());
+    }
+    let (bytes, size) = (tensor.bytes().as_slice(), tensor.dtype().size_bytes());
+    let of_memory = |first: i64, count: usize| {
+        let start = usize::try_from(first)
+            .unwrap_or(usize::MAX)
+            .saturating_mul(size);
+        let end = start.saturating_add(count.saturating_mul(size));
+        check(
+            tensor.dtype(),
+            Form::Montgomery,
+            bytes.get(start..end).unwrap_or(&[]),
+        )
+    };
+    let view = without_repeats(tensor.view());
+    if view.is_contiguous() {
+        return of_memory(view.offset, view.shape.elements() as usize)
+            .map_err(|fault| in_whole(fault, &view, tensor.view()));
+    }
+    for (index, offset) in view.offsets().enumerate() {
+        of_memory(offset, 1)
+            .map_err(|fault| in_whole(Stranger { index, ..fault }, &view, tensor.view()))?;
+    }
+    Ok(())
+}
+
+/// A view that shows each repeated element once: a view of one point may claim any number of them.
+fn without_repeats(view: &View) -> View {
+    let axes = view.shape.dims().iter().zip(&view.strides);
+    let dims: SmallVec<[u64; 8]> = axes
+        .map(|(&dim, &stride)| if stride == 0 { dim.min(1) } else { dim })
+        .collect();
+    let shape = Shape::new(&dims).unwrap_or_else(|_| view.shape.clone());
+    View {
+        shape,
+        ..view.clone()
+    }
+}
+
+/// The place in a view of what was found in the same view without repeats.
+fn in_whole(fault: Stranger, shown: &View, whole: &View) -> Stranger {
+    let (mut left, mut step, mut index) = (fault.index, 1, 0);
+    let axes = shown.shape.dims().iter().zip(whole.shape.dims());
+    for (&dim, &of_whole) in axes.rev() {
+        index += left % (dim as usize).max(1) * step;
+        left /= (dim as usize).max(1);
+        step = step.saturating_mul(of_whole as usize);
+    }
+    Stranger { index, ..fault }
+}
+
+/// Whether a number of at most as many bytes as the prime has is below it.
+fn is_below(dtype: DType, bytes: &[u8]) -> bool {
+    let mut words = [0u8; 48];
+    let size = primes::canonical_words(dtype) * 8;
+    let (Some(to), true) = (words.get_mut(..bytes.len()), bytes.len() <= size) else {
+        return false;
+    };
+    to.copy_from_slice(bytes);
+    primes::are_canonical(dtype, words.get(..size).unwrap_or(&[]))
+}
+
+const fn group_of(dtype: DType) -> Option<(Curve, Group)> {
+    match dtype {
+        DType::Bn254G1 => Some((Curve::Bn254, Group::G1)),
+        DType::Bn254G2 => Some((Curve::Bn254, Group::G2)),
+        DType::Bls381G1 => Some((Curve::Bls12381, Group::G1)),
+        DType::Bls381G2 => Some((Curve::Bls12381, Group::G2)),
+        _ => None,
+    }
+}

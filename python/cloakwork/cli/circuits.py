@@ -1,0 +1,78 @@
+"""What `inspect` says of circom's and snarkjs's files: circuits and proving keys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from cloakwork.cli import show
+from cloakwork.cli.words import REFUSED, shown
+from cloakwork.errors import ParamError, ProofError
+
+_MAGIC_BYTES = 4
+_KINDS = {b"r1cs": "circuit", b"zkey": "proving key"}
+Facts = dict[str, str | int]
+
+
+def kind(file: Path) -> str | None:
+    """Which of the files that are inspected here this is, by its first letters."""
+    if not file.is_file():
+        return None
+    with file.open("rb") as opened:
+        return _KINDS.get(opened.read(_MAGIC_BYTES))
+
+
+def inspect(file: Path, options: Mapping[str, object], as_json: bool) -> int:
+    """Print what a circuit or a proving key consists of; whether a key passes its check."""
+    what = kind(file)
+    for name, value in options.items():
+        if value:
+            raise ParamError(name, value, f"nothing: {file.name} is a {what}, and no program")
+    facts = _circuit(file) if what == "circuit" else _key(file)
+    if as_json:
+        print(json.dumps(facts, indent=2))
+    else:
+        show.facts(facts, show.console())
+    return 0 if facts.get("check", "passed") == "passed" else REFUSED
+
+
+def _circuit(file: Path) -> Facts:
+    from cloakwork.zk.files import read_r1cs
+
+    circuit = read_r1cs(file)
+    return {
+        "kind": "circuit",
+        "curve": circuit.curve,
+        "constraints": circuit.constraints,
+        "wires": circuit.wires,
+        "outputs": circuit.outputs,
+        "public_inputs": circuit.public_inputs,
+        "private_inputs": circuit.private_inputs,
+        "entries_a": circuit.a.entries,
+        "entries_b": circuit.b.entries,
+        "entries_c": circuit.c.entries,
+        "domain": circuit.domain,
+    }
+
+
+def _key(file: Path) -> Facts:
+    from cloakwork.zk.files import read_zkey
+
+    key = read_zkey(file, check=False)
+    check = "passed"
+    try:
+        key.check(groups=True)
+    except ProofError as error:
+        check = shown(str(error))
+    return {
+        "kind": "proving key",
+        "protocol": "groth16",
+        "curve": key.curve,
+        "wires": key.wires,
+        "public": key.public,
+        "entries_a": key.left.entries,
+        "entries_b": key.right.entries,
+        "domain": key.domain,
+        "check": check,
+    }
