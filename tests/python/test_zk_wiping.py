@@ -6,9 +6,11 @@ written and as kernels hold them (times 2^256, Montgomery's form).
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -200,6 +202,17 @@ def test_nothing_is_left_of_a_wrong_witness(files: Path, tmp_path: Path) -> None
     }  # fmt: skip
     with waiting(code, **names) as child:
         assert found_in(child) == set()
+
+
+@linux
+def test_a_witness_comes_through_a_pipe_too(files: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    data = (files / "c.wtns").read_bytes()
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(data))
+    writer.start()
+    piped = zk.read_wtns(tmp_path / "pipe")
+    writer.join()
+    assert np.array_equal(np.asarray(piped.words), np.asarray(zk.read_wtns(files / "c.wtns").words))
 
 
 @linux

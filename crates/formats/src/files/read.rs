@@ -16,6 +16,8 @@ use zeroize::Zeroizing;
 const MAPPED_FROM_BYTES: u64 = 64 * 1024;
 /// The most that is read of a pipe, or of a file that does not know its size.
 pub const MOST_PIPE_BYTES: u64 = 1 << 30;
+/// What a system's pipe holds at a time.
+const PIPE_BYTES: usize = 64 * 1024;
 /// How long a pipe is waited for at a time.
 const WAIT: Timespec = Timespec {
     tv_sec: 0,
@@ -67,7 +69,9 @@ pub fn read_secret(path: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<
     let (mut file, known) = opened(path)?;
     let pipe = known.file_type().is_fifo();
     let expected = usize::try_from(known.len()).unwrap_or(usize::MAX);
-    let mut bytes = room(expected.saturating_add(1)).map_err(failed)?;
+    // One more, so that the end is seen without growing; a pipe's size is not known.
+    let expected = expected.saturating_add(1).max(PIPE_BYTES);
+    let mut bytes = room(expected).map_err(failed)?;
     let mut filled = 0;
     loop {
         if !keep_going() {
