@@ -51,7 +51,8 @@ def write_all(files: Mapping[str, Contents | Sequence[Contents]], *, private: bo
     """Write files that belong together.
 
     All are on the disk before the first appears.  Of those that are replaced, all but the first are
-    removed before: whenever the process ends, those that are there are all old, or all new.
+    removed before: whenever the process ends, those that are there are all old, or all new.  Savers
+    of several files take turns in a folder.
     """
     pieces = [
         (name_of(name), [given] if isinstance(given, bytes | str) else list(given))
@@ -63,6 +64,11 @@ def write_all(files: Mapping[str, Contents | Sequence[Contents]], *, private: bo
 def read(path: AnyPath) -> bytes:
     """What a file holds, up to 1 GiB."""
     return _core.read_file(name_of(path))
+
+
+def start(path: AnyPath, size: int) -> bytes:
+    """The first bytes of a file, by which it is known."""
+    return bytes(memoryview(_core.map_file(name_of(path)))[:size])
 
 
 def load_npy(path: AnyPath) -> Tensor:
@@ -78,6 +84,6 @@ def save_npy(path: AnyPath, tensor: Tensor) -> None:
     write(path, _core.npy_bytes(tensor))
 
 
-def held(folder: AnyPath, *, alone: bool) -> _core.FolderLock:
-    """A folder whose files are written (`alone`), or read, as one: use it by `with`."""
-    return _core.FolderLock(Path(folder), alone)
+def held(folder: AnyPath) -> _core.FolderLock:
+    """A folder whose files are read as one: `write_all` waits. Use it by `with`."""
+    return _core.FolderLock(Path(folder))

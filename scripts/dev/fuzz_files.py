@@ -178,6 +178,8 @@ def main() -> int:
             # As many a seed as there are kinds would make a seed slow: a quarter of them.
             for kind in chance.sample(kinds, len(kinds) // 4):
                 path = folder / kind.name
+                # A new file: what replaces the contents of an old one is brought to the disk.
+                path.unlink(missing_ok=True)
                 path.write_bytes(kind.damage(kind.contents, chance))
                 try:
                     kind.read(path)

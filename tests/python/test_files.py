@@ -60,6 +60,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "run --trace": ["run", transcript, "--trace"],
         "setup -o": ["setup", circuit, "-o"],
         "setup --vkey": ["setup", circuit, "-o", new, "--vkey"],
+        "vkey -o": ["vkey", key, "-o"],
         "prove -o": [*prove, "--public", new, "-o"],
         "prove --public": [*prove, "-o", new, "--public"],
         "prove --trace": [*prove, "-o", new, "--public", new + "2", "--trace"],
@@ -363,6 +364,8 @@ def test_three_thousand_damaged_arrays_end_in_named_errors(tmp_path: Path) -> No
     np.save(path, np.arange(12, dtype=np.uint64).reshape(3, 4))
     good = path.read_bytes()
     for _ in range(3000):
+        # A new file: what replaces the contents of an old one is brought to the disk.
+        path.unlink()
         path.write_bytes(mutated(good, chance))
         try:
             as_tensor("x", path, "bn254.fr", (3,))

@@ -128,6 +128,26 @@ fn files_that_belong_together_replace_all_of_the_old_ones() {
 }
 
 #[test]
+fn pairs_of_two_savers_are_never_mixed() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["a", "b"].map(|name| folder.path().join(name));
+    let save = |text: &[u8]| {
+        let pending = paths
+            .each_ref()
+            .map(|path| Pending::of_bytes(path, Access::Shared, &[text]));
+        commit(pending.into_iter().collect::<Result<_, _>>().unwrap()).unwrap();
+    };
+    for _ in 0..40 {
+        std::thread::scope(|scope| {
+            for text in [b"1", b"2", b"3"] {
+                scope.spawn(|| save(text));
+            }
+        });
+        assert_eq!(fs::read(&paths[0]).unwrap(), fs::read(&paths[1]).unwrap());
+    }
+}
+
+#[test]
 fn a_mapped_file_that_is_cut_short_is_an_error_each_time() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large");

@@ -171,16 +171,16 @@ fn npy_bytes<'py>(py: Python<'py>, tensor: &Bound<'py, Tensor>) -> PyResult<Boun
     Ok(PyBytes::new(py, &bytes))
 }
 
-/// A folder held while its files are written, or read, as one.
+/// A folder held while its files are read as one.
 #[pyclass(frozen, name = "FolderLock", module = "cloakwork._core")]
 struct Lock(Mutex<Option<FolderLock>>);
 
 #[pymethods]
 impl Lock {
     #[new]
-    fn new(py: Python<'_>, folder: PathBuf, exclusive: bool) -> PyResult<Self> {
+    fn new(py: Python<'_>, folder: PathBuf) -> PyResult<Self> {
         let taken = waiting(py, |keep_going| {
-            FolderLock::take(&folder, exclusive, keep_going)
+            FolderLock::take(&folder, false, keep_going)
         })?;
         let lock = taken.map_err(|error| errors::system(&error, &folder))?;
         Ok(Self(Mutex::new(Some(lock))))

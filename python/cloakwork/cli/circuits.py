@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from cloakwork import _core
+from cloakwork import files
 from cloakwork.cli import show
 from cloakwork.cli.words import REFUSED, shown
 from cloakwork.errors import ParamError, ProofError
@@ -20,7 +20,7 @@ def kind(file: Path) -> str | None:
     """Which of the files that are inspected here this is, by its first letters."""
     if not file.is_file():
         return None
-    return _KINDS.get(bytes(memoryview(_core.map_file(file))[:_MAGIC_BYTES]))
+    return _KINDS.get(files.start(file, _MAGIC_BYTES))
 
 
 def inspect(file: Path, options: Mapping[str, object], as_json: bool) -> int:

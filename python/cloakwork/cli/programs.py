@@ -23,7 +23,7 @@ def is_program(file: Path) -> bool:
     """Whether a file holds such a program, by its contents."""
     if not file.is_file():
         return False
-    return _core.Instructions.recognizes(bytes(memoryview(_core.map_file(file))[:_START_BYTES]))
+    return _core.Instructions.recognizes(files.start(file, _START_BYTES))
 
 
 def load(file: Path) -> Program:

@@ -51,7 +51,7 @@ class Program(Named):
         path = Path(files.name_of(path))
         file = path / _NAME if path.is_dir() else path
         # What `save` writes meanwhile is not read half.
-        whole = files.held(file.parent, alone=False) if file.name == _NAME else nullcontext()
+        whole = files.held(file.parent) if file.name == _NAME else nullcontext()
         with whole:
             read = _core.Instructions.parse(files.read(file), file, file.parent)
             program = cls(read, {})
@@ -100,14 +100,15 @@ class Program(Named):
         """
         folder = Path(files.name_of(folder, "folder"))
         for name in self._files:
-            if Path(name).is_absolute() or ".." in Path(name).parts:
-                raise ParamError("constants", name, "files inside of the folder")
+            if Path(name).is_absolute() or ".." in Path(name).parts or Path(name) == Path(_NAME):
+                raise ParamError(
+                    "constants", name, "files inside of the folder, beside the program"
+                )
         folder.mkdir(parents=True, exist_ok=True)
         for name in self._files:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
         constants = {str(folder / name): contents for name, contents in self._files.items()}
-        with files.held(folder, alone=True):
-            files.write_all(constants | {str(folder / _NAME): self.to_json()})
+        files.write_all(constants | {str(folder / _NAME): self.to_json()})
         return folder / _NAME
 
     def _called(self, functions: Mapping[str, Callable[..., Any]]) -> list[UserFunction]:

@@ -17,7 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct FolderLock(#[expect(dead_code, reason = "its end is the lock's")] Option<File>);
 
 impl FolderLock {
-    /// Waits for a folder. On file systems without locks there is nothing to wait for.
+    /// Waits for a folder. On file systems without locks, and where it may not be listed, there is
+    /// nothing to wait for.
     ///
     /// # Errors
     /// The folder cannot be opened, or others hold it for a minute.
@@ -26,7 +27,10 @@ impl FolderLock {
         exclusive: bool,
         keep_going: &mut dyn FnMut() -> bool,
     ) -> io::Result<Self> {
-        let file = File::open(folder)?;
+        let file = match File::open(folder) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(Self(None)),
+            opened => opened?,
+        };
         let operation = if exclusive {
             FlockOperation::NonBlockingLockExclusive
         } else {

@@ -1,10 +1,12 @@
 //! Files appear whole or not at all, and files that belong together never appear with others.
 
 use super::claim::{Target, folder_of};
+use super::lock::FolderLock;
 use super::temporary::Temporary;
 use crate::SaveError;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Who may read a file that is written. The process's umask, and the mode of a file that is
@@ -41,10 +43,7 @@ impl From<SaveError> for Failure {
 impl Failure {
     fn of(self, path: &Path) -> SaveError {
         match self {
-            Self::Io(source) => SaveError::Write {
-                path: path.to_owned(),
-                source,
-            },
+            Self::Io(source) => wrong(path, source),
             Self::Save(error) => error,
         }
     }
@@ -103,17 +102,22 @@ impl Pending {
         let path = self.target.path;
         let done = self.temporary.put(&path);
         let done = done.and_then(|()| sync_folder(&self.target.folder));
-        done.map_err(|source| SaveError::Write { path, source })
+        done.map_err(|source| wrong(&path, source))
     }
 }
 
 /// Puts files in their places, one after the other. Of those that were there before, all but the
 /// first are removed before: whenever the process ends, what is there is old, or new, and never
-/// some of each.
+/// some of each. Savers of several files take turns in a folder.
 ///
 /// # Errors
 /// One of them cannot be put there.
 pub fn commit(files: Vec<Pending>) -> Result<(), SaveError> {
+    let _alone = if files.len() > 1 {
+        held(&files)?
+    } else {
+        Vec::new()
+    };
     for file in &files {
         // What was there when the work began may be something else by now.
         Target::of(&file.target.path)?;
@@ -124,16 +128,34 @@ pub fn commit(files: Vec<Pending>) -> Result<(), SaveError> {
     files.into_iter().try_for_each(Pending::put)
 }
 
+/// The folders of files, in the order that all savers take them in.
+fn held(files: &[Pending]) -> Result<Vec<FolderLock>, SaveError> {
+    let mut folders: Vec<(u64, u64, &Path)> = Vec::new();
+    for file in files {
+        let path = file.target.folder.as_path();
+        let known = fs::metadata(path).map_err(|source| wrong(path, source))?;
+        folders.push((known.dev(), known.ino(), path));
+    }
+    folders.sort_unstable();
+    folders.dedup_by_key(|(device, inode, _)| (*device, *inode));
+    let take = |(_, _, path): (u64, u64, &Path)| {
+        FolderLock::take(path, true, &mut || true).map_err(|source| wrong(path, source))
+    };
+    folders.into_iter().map(take).collect()
+}
+
+fn wrong(path: &Path, source: io::Error) -> SaveError {
+    let path = path.to_owned();
+    SaveError::Write { path, source }
+}
+
 fn remove(path: &Path) -> Result<(), SaveError> {
     match fs::remove_file(path) {
         Ok(()) => sync_folder(&folder_of(path)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }
-    .map_err(|source| SaveError::Write {
-        path: path.to_owned(),
-        source,
-    })
+    .map_err(|source| wrong(path, source))
 }
 
 /// A new name lasts when its folder is on disk. File systems that cannot say so are let be.
