@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork._core import Tensor
-from cloakwork.errors import LevelError, NoiseError, ParamError, ScaleError
+from cloakwork.errors import LevelError, ParamError, ScaleError
 from cloakwork.fhe import embedding, noise, rows
 from cloakwork.fhe.bounds import Bound, Stated
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.coefficients import room_log2
 from cloakwork.fhe.context import Context, Levels
 from cloakwork.fhe.estimates import (
-    OUTGROWN,
     Estimated,
     encoding_noise,
     known_bound,
@@ -160,13 +159,11 @@ class CkksContext(Context):
     def opened(self, ciphertext: Ciphertext, plaintext: Plaintext) -> NDArray[np.complex128]:
         """The slots of a decryption; NoiseError where no bit is left, or values outgrew a limit."""
         assert isinstance(ciphertext, CkksCiphertext)
-        ciphertext.check_precision("decrypt")
+        ciphertext.check_precision()
         found, basis = embedding.message_coefficients(
             plaintext.data, plaintext.scale, self.tables, plaintext.size
         )
-        room = room_log2(found, basis)
-        if room < noise.WRAPPED_LOG2:
-            raise NoiseError("decrypt", room, OUTGROWN, "the coefficients leave {} of the modulus")
+        ciphertext.check_room(room_log2(found, basis))
         values = embedding.embed(found / plaintext.scale, self.parameters.degree)
         ciphertext.check_values(values)
         return values

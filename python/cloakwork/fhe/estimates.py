@@ -25,6 +25,8 @@ from cloakwork.fhe.slot_errors import EVEN, Share, SlotError
 
 # No float tells more of a number.
 _MOST_BITS = 1000.0
+# Bits of room that values which outgrew the modulus leave by chance, 2^-15.
+_SURE_ROOM = 15.0
 # Values are rounded to floats before they are compared with their bound.
 _BOUND_SLACK = 1e-9
 OUTGROWN = (
@@ -127,17 +129,27 @@ class Estimated(Ciphertext):
         found = super().strided_sum(count, stride)
         if count * stride > self.context.slots:
             return found
-        # Every slot counts once, and the errors of each rotation no more often than that; those
-        # of all rotations together are as many again, and relinearization's, too.
+        # Every slot counts once.
         own, slots = self.error, self.context.slots
-        hops = max((len(self.keys.route(step * stride)) for step in _turns(count)), default=1)
-        switch = noise.key_switch(self.context.parameters, self.level) + log2(3 * hops * count) / 2
+        switch = noise.key_switch(self.context.parameters, self.level)
+        switch += log2(self._switches(count, stride)) / 2
         shares = np.broadcast_to(own.share, np.broadcast_shapes(own.share.shape, (slots,)))
         squares = min(float(np.square(shares).sum(axis=-1).max()), count)
         sums = min(own.slot + log2(count), own.joint + log2_of(squares) / 2)
         joint = independent(own.joint + log2(count), switch + log2(count) / 2)
         even = SlotError.even(min(independent(sums, switch), found.noise), joint)
         return replace(found, **self._erring(even))
+
+    def _switches(self, count: int, stride: int) -> int:
+        """Key switches whose errors are in a slot of `strided_sum`, or more."""
+        found = count if self.parts == 3 else 1
+        for size in (1 << log for log in range(count.bit_length())):
+            if 2 * size <= count:
+                # Sums of 2 size slots, of which there are so many, take a rotation each.
+                found += len(self.keys.route(size * stride)) * -(-count // (2 * size))
+            if count & size and count % size:
+                found += len(self.keys.route(count % size * stride))
+        return found
 
     def precision_estimate(self) -> float:
         """Bits b such that every slot is within 2^-b of the exact result.
@@ -146,8 +158,10 @@ class Estimated(Ciphertext):
         the sharper the nearer values come to their bounds: see `with_bound`.
         -inf if the values may have outgrown the modulus.
         """
-        if self._room_log2() < 0:
-            return -inf
+        return self._bits() if self._room_log2() >= 0 else -inf
+
+    def _bits(self) -> float:
+        """The same of values that did not outgrow the modulus."""
         error = self.noise + noise.TAIL_LOG2 - log2(self.scale)
         return -total(error, self.size + noise.FLOAT_LOG2, -_MOST_BITS)
 
@@ -158,23 +172,33 @@ class Estimated(Ciphertext):
         largest = total(message, self.coefficient_noise())
         return self.modulus_log2 - 1 - noise.WRAPPED_LOG2 - largest
 
-    def check_precision(self, op: str) -> None:
-        """NoiseError where the estimate leaves no bit, neither after the point nor before it."""
+    def check_room(self, found: float) -> None:
+        """NoiseError where values may have outgrown the modulus, of which `found` bits are left.
+
+        Their bounds say whether they can.  Where they can, what is found tells: what outgrew a
+        modulus is anywhere within it, and leaves so much room with a chance of 2^-15.
+        """
         room = self._room_log2()
-        if room < 0:
+        if room < 0 and found < _SURE_ROOM:
             hint = (
                 "begin with a longer first modulus, or say what is known of the values: "
                 "with_bound(...); decrypt(..., check=False) returns what is there"
             )
             what = "values within their bounds may outgrow the modulus, which leaves {}"
-            raise NoiseError(op, room, hint, what)
-        bits = self.precision_estimate()
+            raise NoiseError("decrypt", room, hint, what)
+        if found < noise.WRAPPED_LOG2:
+            what = "the coefficients leave {} of the modulus"
+            raise NoiseError("decrypt", found, OUTGROWN, what)
+
+    def check_precision(self) -> None:
+        """NoiseError where the estimate leaves no bit, neither after the point nor before it."""
+        bits = self._bits()
         if bits + max(self.size, 0.0) <= 0:
             hint = (
                 "begin with a larger scale, or say what is known of the values: with_bound(...); "
                 "decrypt(..., check=False) returns what is there"
             )
-            raise NoiseError(op, bits, hint, "the estimate leaves {} of precision")
+            raise NoiseError("decrypt", bits, hint, "the estimate leaves {} of precision")
 
     def check_values(self, values: NDArray[np.complex128]) -> None:
         """NoiseError unless values are within what is said of them, and its error."""
@@ -185,7 +209,7 @@ class Estimated(Ciphertext):
             np.abs(values) - own.magnitude,
         ])  # fmt: skip
         # Little more than the estimate says is what rounding adds, or one chance in many.
-        more = _BOUND_SLACK * own.largest + 4 * 2.0 ** -max(self.precision_estimate(), -_MOST_BITS)
+        more = _BOUND_SLACK * own.largest + 4 * 2.0 ** -max(self._bits(), -_MOST_BITS)
         most = float(beyond.max(initial=0.0))
         if most > more:
             what = f"values beyond their bound, {own}, by more than their error, leave {{}}"
@@ -214,12 +238,6 @@ class Estimated(Ciphertext):
         if joint > allowed_joint + ESTIMATE_SLACK or not shares:
             allowed = f"2^{allowed_joint:.1f} or less, all slots together, and as in the example"
             raise ParamError("noise", f"2^{joint:.1f}", allowed)
-
-
-def _turns(count: int) -> list[int]:
-    """The rotations that `strided_sum` takes, in strides."""
-    sizes = [1 << log for log in range(count.bit_length())]
-    return [*sizes[:-1], *(count % size for size in sizes if count & size and count % size)]
 
 
 def stated_bound(plaintext: Plaintext, given: Stated | None) -> Bound:
