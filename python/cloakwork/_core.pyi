@@ -218,7 +218,7 @@ class Program:
         threads: int | None = None,
         memory_budget: int | None = None,
         device_budgets: dict[str, int] | None = None,
-    ) -> tuple[str, int]: ...
+    ) -> tuple[str, int, int]: ...
     def run(
         self,
         inputs: list[Tensor],

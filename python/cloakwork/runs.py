@@ -123,7 +123,7 @@ class Runnable:
         exceeds the budget, too.
         """
         total, devices = budgets_of(memory_budget)
-        return self._core.memory(threads=threads, memory_budget=total, device_budgets=devices)
+        return self._core.memory(threads=threads, memory_budget=total, device_budgets=devices)[:2]
 
     def text(self) -> str:
         """The text form, one step a line."""

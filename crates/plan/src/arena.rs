@@ -46,6 +46,17 @@ pub fn assign(buffers: &mut [Buffer]) -> u64 {
     end
 }
 
+/// How much of an arena with offsets, which ends there, lies in memory: disks have the last parts.
+pub fn in_memory(buffers: &[Buffer], end: u64) -> u64 {
+    if end == u64::MAX {
+        return end;
+    }
+    let on_disk = buffers
+        .iter()
+        .filter(|buffer| buffer.bytes > 0 && matches!(buffer.device, Device::Disk(_)));
+    on_disk.map(|buffer| buffer.offset).min().unwrap_or(end)
+}
+
 /// How much each device's part of an arena with offsets takes, in their order.
 pub fn parts(buffers: &[Buffer]) -> Vec<(Device, u64)> {
     let mut ends: BTreeMap<Device, u64> = BTreeMap::new();

@@ -80,8 +80,9 @@ fn parts(plan: &Plan) -> impl Iterator<Item = (Device, u64)> {
     arena::parts(&plan.buffers).into_iter()
 }
 
-/// What devices other than the host hold.
+/// What devices other than the host hold in memory.
 fn elsewhere(plan: &Plan) -> u64 {
-    let others = parts(plan).filter(|(device, _)| *device != Device::Cpu);
+    let others = parts(plan);
+    let others = others.filter(|(device, _)| !matches!(device, Device::Cpu | Device::Disk(_)));
     others.fold(0, |sum, (_, bytes)| sum.saturating_add(bytes))
 }

@@ -2,11 +2,17 @@
 
 use std::fmt;
 
-/// Memory of a run. Host tensors of the program are not part of it: they are there already.
+/// Memory of a run. The program's own host tensors are told apart: they are there already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// The arena: every buffer at its offset.
+    /// The arena: every buffer at its offset, but for those that the program puts on disk.
     pub arena_bytes: u64,
+    /// A file on disk for the buffers that the program puts there, behind the arena; no part of the
+    /// peak.
+    pub file_bytes: u64,
+    /// Constants that the program reads: mapped or held from before it runs on, and no part of what
+    /// a budget counts.
+    pub constant_bytes: u64,
     /// Constants derived from operands.
     pub prepared_bytes: u64,
     /// Scratch of all worker threads.
@@ -26,7 +32,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// All of it together.
+    /// All that a budget counts together.
     #[must_use]
     pub fn peak_bytes(&self) -> u64 {
         let rest = [
@@ -58,6 +64,16 @@ impl fmt::Display for Memory {
                 "; of it for user functions {}",
                 format_bytes(self.call_bytes)
             )?;
+        }
+        if self.constant_bytes > 0 {
+            write!(
+                f,
+                "; constants beside it {}",
+                format_bytes(self.constant_bytes)
+            )?;
+        }
+        if self.file_bytes > 0 {
+            write!(f, "; allocated on disk {}", format_bytes(self.file_bytes))?;
         }
         if self.disk_bytes > 0 {
             write!(

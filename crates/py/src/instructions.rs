@@ -5,9 +5,10 @@ use crate::eval::{Value, eval};
 use crate::guard::{unlocked, watched};
 use crate::program::Program;
 use crate::tensor::Inner;
+use cloakwork_formats::files::leave_memory;
 use cloakwork_formats::zk::{Ast, Canonical, Files, KEY_INPUT, Lowered, lower, parse};
 use cloakwork_formats::zk::{FUNCTIONS, is_program, to_json, to_text};
-use cloakwork_ir::{Bytes, HostTensor};
+use cloakwork_ir::{Bytes, DType, HostTensor, Shape, View};
 use cloakwork_ops::find;
 use cloakwork_run::eager;
 use cloakwork_verify::{Finding, Severity};
@@ -163,17 +164,48 @@ fn finding(found: &cloakwork_formats::zk::Finding) -> Finding {
     }
 }
 
+/// Elements that are converted at a time: large constants are twice in memory nowhere.
+const CONVERTED: u64 = 1 << 15;
+
 /// Elements as memory has them, from canonical words; or why they are no elements.
 fn memory_form(py: Python<'_>, canonical: &Canonical) -> Result<HostTensor, String> {
-    if canonical.dtype.is_number() {
-        return Ok(canonical.words.clone());
+    let (dtype, words) = (canonical.dtype, &canonical.words);
+    if dtype.is_number() {
+        return Ok(words.clone());
     }
+    let dims = words.view().shape.dims();
+    let (&each, outer) = dims.split_last().ok_or("words without an axis")?;
+    let elements: u64 = outer.iter().product();
+    if elements <= CONVERTED {
+        return converted(py, dtype, words);
+    }
+    let size = |elements: u64, bytes: u64| usize::try_from(elements * bytes).unwrap_or(usize::MAX);
+    let mut bytes = Vec::with_capacity(size(elements, dtype.size_bytes() as u64));
+    for start in (0..elements).step_by(CONVERTED as usize) {
+        let count = CONVERTED.min(elements - start);
+        let range = size(start, 8 * each)..size(start + count, 8 * each);
+        let part = words
+            .bytes()
+            .slice(range)
+            .ok_or("words that end too early")?;
+        let shape = Shape::new(&[count, each]).map_err(|e| e.to_string())?;
+        let part = HostTensor::new(DType::U64, View::contiguous(shape), part);
+        // All at once tells the right element.
+        let Ok(part) = converted(py, dtype, &part.map_err(|e| e.to_string())?) else {
+            return converted(py, dtype, words);
+        };
+        bytes.extend_from_slice(part.bytes().as_slice());
+        leave_memory(words.bytes());
+    }
+    let shape = Shape::new(outer).map_err(|e| e.to_string())?;
+    HostTensor::from_vec(dtype, shape, bytes).map_err(|e| e.to_string())
+}
+
+/// The same, all at once.
+fn converted(py: Python<'_>, dtype: DType, words: &HostTensor) -> Result<HostTensor, String> {
     let def = find("from_canonical").ok_or("this build has no fields")?;
-    let words = eager::Tensor::from_host(&canonical.words).map_err(|e| e.to_string())?;
-    let values = vec![
-        Value::Tensor(Inner::Real(words)),
-        Value::DType(canonical.dtype),
-    ];
+    let words = eager::Tensor::from_host(words).map_err(|e| e.to_string())?;
+    let values = vec![Value::Tensor(Inner::Real(words)), Value::DType(dtype)];
     let made = eval(py, def, values).map_err(|error| error.value(py).to_string())?;
     match made {
         Inner::Real(tensor) => tensor.copy_to_host().map_err(|e| e.to_string()),

@@ -353,7 +353,7 @@ impl Program {
         unlocked(py, || plan.to_string())
     }
 
-    /// What a run needs, in words and as bytes at its peak.
+    /// What a run needs, in words and as bytes at its peak, and the bytes of its constants.
     #[pyo3(signature = (threads=None, memory_budget=None, device_budgets=None))]
     fn memory(
         &self,
@@ -361,10 +361,15 @@ impl Program {
         threads: Option<Count>,
         memory_budget: Option<u64>,
         device_budgets: Option<BTreeMap<String, u64>>,
-    ) -> PyResult<(String, u64)> {
+    ) -> PyResult<(String, u64, u64)> {
         let budget = Budget::new(memory_budget, device_budgets)?;
         let plan = self.plan(py, (device::threads(threads)?, budget))?;
-        Ok((plan.memory_text(), plan.memory.peak_bytes()))
+        let memory = &plan.memory;
+        Ok((
+            plan.memory_text(),
+            memory.peak_bytes(),
+            memory.constant_bytes,
+        ))
     }
 
     /// Run the program once.

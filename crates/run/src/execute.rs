@@ -11,7 +11,7 @@ use crate::outcome::{Outcome, Profile, Progress};
 use crate::results::{differences, hand_out, room_for_results};
 use crate::schedule::{self, Record, Settings};
 use crate::table::{Memories, Pointer, Table};
-use crate::tier::Tier;
+use crate::tier::{OnDisk, Tier};
 use crate::wiping::wipe_stacks;
 use crate::work::{Outside, Units};
 use crate::{RunError, derived, pool};
@@ -20,7 +20,7 @@ use cloakwork_plan::{Address, Graph, Plan, PreparedConstant, Relaid, Space};
 use rayon::ThreadPool;
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -74,6 +74,7 @@ pub(crate) type Observer<'a> = &'a mut dyn FnMut(usize, &Memories) -> Result<(),
 pub struct Executor {
     plan: Arc<Plan>,
     arena: Block,
+    disk: Option<OnDisk>,
     scratch: Block,
     constants: Vec<Block>,
     prepared: Vec<Arc<Block>>,
@@ -96,6 +97,7 @@ impl Executor {
         let mut executor = Self {
             plan,
             arena,
+            disk: None,
             scratch,
             constants: Vec::new(),
             prepared: Vec::new(),
@@ -121,6 +123,9 @@ impl Executor {
     /// from the program alone and stay.
     pub fn zeroize(&mut self) {
         self.arena.zeroize();
+        if let Some(disk) = &self.disk {
+            disk.zeroize();
+        }
         self.scratch.zeroize();
     }
 
@@ -151,20 +156,19 @@ impl Executor {
     ) -> Result<Outcome, RunError> {
         let plan = Arc::clone(&self.plan);
         let threads = options.threads.clamp(1, plan.options.threads.max(1));
-        let pool = if threads > 1 {
-            Some(pool::pool(threads)?)
-        } else {
-            None
-        };
+        let pool = (threads > 1).then(|| pool::pool(threads)).transpose()?;
         let hosts = host_tensors(&plan, inputs)?;
         let outputs = room_for_results(&plan)?;
+        let directory = options.spill_dir.as_deref();
+        self.open_disk(directory)?;
         let outside = Outside {
-            tier: Tier::of(&plan, options.spill_dir.as_deref(), options.wipe)?,
+            tier: Tier::of(&plan, directory, options.wipe)?,
             functions: options.functions.as_ref(),
         };
         let memories = Memories {
             plan: &plan,
             arena: &self.arena,
+            disk: self.disk.as_ref(),
             hosts: &hosts,
             outputs: &outputs,
             pool: &self.pool,
@@ -196,12 +200,14 @@ impl Executor {
         };
         let wall_ns = start.elapsed().as_nanos() as u64;
         self.table = Some(table);
+        if let Some(disk) = &self.disk {
+            disk.leave_memory();
+        }
         let profile = ran?;
         clock.finish();
-        let mismatches = if options.verify {
-            differences(&plan, &outputs)
-        } else {
-            Vec::new()
+        let mismatches = match options.verify {
+            true => differences(&plan, &outputs),
+            false => Vec::new(),
         };
         Ok(Outcome {
             outputs: hand_out(&plan, outputs)?,
@@ -210,6 +216,18 @@ impl Executor {
             wall_ns,
             threads,
         })
+    }
+
+    /// Makes the file of what the program puts on disk, where it is not in this directory.
+    fn open_disk(&mut self, directory: Option<&Path>) -> Result<(), RunError> {
+        if self.disk.as_ref().is_none_or(|disk| !disk.is_in(directory)) {
+            self.disk = OnDisk::of(&self.plan, directory)?;
+            if self.disk.is_some() {
+                // Its pointers lead into another file.
+                self.table = None;
+            }
+        }
+        Ok(())
     }
 
     /// Copies the program's tensors that steps read in another layout.
@@ -237,6 +255,7 @@ impl Executor {
         Memories {
             plan: &self.plan,
             arena: &self.arena,
+            disk: self.disk.as_ref(),
             hosts,
             outputs: &[],
             pool: &self.pool,

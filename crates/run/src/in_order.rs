@@ -79,6 +79,9 @@ impl Run<'_, '_> {
         if !self.clock.step(first, shown as u32) {
             return Err(interrupted());
         }
+        if let Some(disk) = self.memories.disk {
+            disk.before(first..fusion.end as usize);
+        }
         self.contents(first)?;
         let fused = self.table.fused(plan, fusion);
         let clock = &mut *self.clock;
@@ -101,6 +104,9 @@ impl Run<'_, '_> {
         };
         if !self.clock.step(index, step.weight) {
             return Err(interrupted());
+        }
+        if let Some(disk) = self.memories.disk {
+            disk.before(index..index + 1);
         }
         self.contents(index)?;
         if work::has_more(step) {

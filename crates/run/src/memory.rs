@@ -5,6 +5,9 @@ use crate::{RunError, cache};
 use cloakwork_ir::Bytes;
 use memmap2::MmapMut;
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -35,6 +38,8 @@ enum Source {
         /// Whether the next large block may take it over.
         reusable: bool,
     },
+    /// A file, whose pages are in memory while somebody touches them.
+    File(MmapMut),
 }
 
 // SAFETY: a block is plain memory that it owns; who may write when is decided by the executor.
@@ -93,6 +98,32 @@ impl Block {
         // SAFETY: the layout has a size above zero.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(out_of_memory)?;
         Ok(Self::counted(start, len, Source::Heap(layout)))
+    }
+
+    /// A block of so many bytes in a file that nobody else knows.
+    ///
+    /// # Errors
+    /// The system's: the disk has no room.
+    pub fn on_disk(file: &File, bytes: u64) -> io::Result<Self> {
+        const CHUNK: [u8; 1 << 16] = [0; 1 << 16];
+        // Written, so that room which is not there is found out here, not when a kernel writes.
+        for start in (0..bytes).step_by(CHUNK.len()) {
+            let len = (bytes - start).min(CHUNK.len() as u64) as usize;
+            file.write_all_at(&CHUNK[..len], start)?;
+        }
+        // SAFETY: the file has no name, so that no other process writes or truncates it.
+        let mut map = unsafe { MmapMut::map_mut(file)? };
+        let start = NonNull::new(map.as_mut_ptr()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self::counted(start, map.len(), Source::File(map)))
+    }
+
+    /// Lets the pages of a block in a file go from memory; they come back when they are touched.
+    pub fn leave_memory(&self) {
+        #[cfg(target_os = "linux")]
+        if let Source::File(map) = &self.source {
+            // SAFETY: the mapping is shared with its file, which keeps what was written.
+            let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+        }
     }
 
     fn map(len: usize) -> Option<MmapMut> {
@@ -160,6 +191,8 @@ impl Drop for Block {
                     cache::release_large(map);
                 }
             }
+            // The mapping goes with the block, and the file with its last mapping.
+            Source::File(_) => {}
         }
     }
 }

@@ -96,6 +96,8 @@ pub fn memory(plan: &Plan) -> Value {
         "scratch_bytes": memory.scratch_bytes,
         "output_bytes": memory.output_bytes,
         "table_bytes": memory.table_bytes,
+        "constant_bytes": memory.constant_bytes,
+        "file_bytes": memory.file_bytes,
         "disk_bytes": memory.disk_bytes,
         "spilled_bytes": memory.spilled_bytes,
         "reloaded_bytes": memory.reloaded_bytes,

@@ -2,6 +2,7 @@
 
 use crate::RunError;
 use crate::memory::Block;
+use crate::tier::OnDisk;
 use cloakwork_ir::{HostSlot, HostTensor};
 use cloakwork_kernels::{KernelRow, RawLaunch};
 use cloakwork_plan::{
@@ -15,6 +16,8 @@ use std::sync::Arc;
 pub struct Memories<'a> {
     pub plan: &'a Plan,
     pub arena: &'a Block,
+    /// Where the buffers lie that the program puts on disk.
+    pub disk: Option<&'a OnDisk>,
     pub hosts: &'a [Option<HostTensor>],
     pub outputs: &'a [Block],
     pub pool: &'a [i64],
@@ -70,8 +73,11 @@ impl Memories<'_> {
 
     /// A buffer's first byte.
     pub fn buffer(&self, index: u32) -> *mut c_void {
-        let offset = self.plan.buffers[index as usize].offset as i64;
-        self.offset(self.arena.as_ptr().cast(), offset)
+        let offset = self.plan.buffers[index as usize].offset;
+        match (self.disk, offset.checked_sub(self.plan.memory.arena_bytes)) {
+            (Some(disk), Some(behind)) => self.offset(disk.as_ptr().cast(), behind as i64),
+            _ => self.offset(self.arena.as_ptr().cast(), offset as i64),
+        }
     }
 
     fn offset(&self, base: *mut c_void, bytes: i64) -> *mut c_void {

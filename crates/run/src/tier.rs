@@ -1,18 +1,23 @@
-//! The disk tier: a file in which buffers wait for which there is no room in memory.
+//! The disk tier: a file in which buffers wait for which there is no room in memory, and one in
+//! which those lie that a program itself puts on disk.
 //!
-//! Each run has a file of its own. It has no name from the moment it is made, and its owner alone
-//! could open it before; the system frees it when the run ends, however that is. It holds what the
-//! program computes: encrypted under a key of the run where the run is to leave nothing, else as it
+//! Each run has a file of its own for the first, each executor one for the second. Neither has a
+//! name from the moment it is made, and its owner alone could open it before; the system frees it
+//! when the run, or the executor, ends, however that is. They hold what the program computes: what
+//! waits is encrypted under a key of the run where the run is to leave nothing, all else is as it
 //! is.
 
 use crate::RunError;
+use crate::memory::Block;
 use chacha20::ChaCha20Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
-use cloakwork_plan::{Kind, Plan, Spilled, Step};
+use cloakwork_ir::Device;
+use cloakwork_plan::{Address, Kind, Plan, Space, Spilled, Step};
 use std::collections::hash_map::RandomState;
 use std::fs::{File, OpenOptions, remove_file};
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, ErrorKind};
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -169,6 +174,91 @@ impl Cipher {
 fn add(to: &mut [u8], from: &[u8]) {
     for (to, from) in to.iter_mut().zip(from) {
         *to ^= from;
+    }
+}
+
+/// The buffers that a program puts on disk: a file, mapped, of whose pages few are in memory.
+pub struct OnDisk {
+    block: Block,
+    directory: Option<PathBuf>,
+    /// For each step whether it touches them.
+    touched: Vec<bool>,
+}
+
+impl OnDisk {
+    /// A file for such buffers of a plan; none if it has none.
+    ///
+    /// # Errors
+    /// It cannot be made, or the disk has no room.
+    pub fn of(plan: &Plan, directory: Option<&Path>) -> Result<Option<Self>, RunError> {
+        let bytes = plan.memory.file_bytes;
+        if bytes == 0 {
+            return Ok(None);
+        }
+        let place = directory.map_or_else(std::env::temp_dir, Path::to_owned);
+        let is_on_disk = |address: &Address| {
+            let buffer = plan.buffers.get(address.index as usize);
+            address.space == Space::Buffer
+                && buffer.is_some_and(|buffer| matches!(buffer.device, Device::Disk(_)))
+        };
+        let touches = |step: &Step| {
+            let first = step.first_address as usize;
+            let count = plan.geometries[step.geometry as usize].operands();
+            let operands = plan.addresses.get(first..first + count);
+            operands.is_some_and(|operands| operands.iter().any(is_on_disk))
+        };
+        let touched: Vec<bool> = plan.steps.iter().map(touches).collect();
+        let block = nameless(&place).and_then(|file| Block::on_disk(&file, bytes));
+        match block {
+            Ok(block) => Ok(Some(Self {
+                block,
+                directory: directory.map(Path::to_owned),
+                touched,
+            })),
+            Err(error) => {
+                let first = plan
+                    .steps
+                    .iter()
+                    .zip(&touched)
+                    .find(|(_, touched)| **touched);
+                Err(RunError::Disk {
+                    step: first.map_or(0, |(step, _)| plan.program_step(step.origin)),
+                    action: "reserve",
+                    bytes,
+                    disk_bytes: bytes,
+                    directory: place.display().to_string(),
+                    reason: error.to_string(),
+                })
+            }
+        }
+    }
+
+    /// Whether the file is where somebody wants it.
+    pub fn is_in(&self, directory: Option<&Path>) -> bool {
+        self.directory.as_deref() == directory
+    }
+
+    /// The first byte.
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.block.as_ptr()
+    }
+
+    /// Before these steps: where one touches the file, what others touched of it leaves memory.
+    pub fn before(&self, steps: Range<usize>) {
+        let touched = self.touched.get(steps);
+        if touched.is_some_and(|touched| touched.contains(&true)) {
+            self.block.leave_memory();
+        }
+    }
+
+    /// The pages leave memory.
+    pub fn leave_memory(&self) {
+        self.block.leave_memory();
+    }
+
+    /// Overwrites what runs have left in it.
+    pub fn zeroize(&self) {
+        self.block.zeroize();
     }
 }
 

@@ -142,6 +142,10 @@ impl<'a> Body for Units<'a> {
 
     fn begin(&self, unit: u32) -> Result<(Work<'a>, Extent), RunError> {
         let (plan, index) = (self.plan(), unit as usize);
+        if let Some(disk) = self.memories.disk {
+            let fusion = self.fusion(index);
+            disk.before(index..fusion.map_or(index + 1, |fusion| fusion.end as usize));
+        }
         self.contents(index)?;
         if let Some(fusion) = self.fusion(index) {
             let extent = Extent {

@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import cached_property, partial
 from os import PathLike, fspath
 from pathlib import Path
@@ -24,6 +25,29 @@ _LOG = logging.getLogger("cloakwork.zk")
 _NAME = "program.json"
 
 
+@dataclass(frozen=True)
+class _Beside:
+    """A file of constants beside a program that was loaded, and what it was then."""
+
+    path: Path
+    state: tuple[int, int, int]
+
+    @classmethod
+    def of(cls, path: Path) -> _Beside:
+        return cls(path, cls._state(path))
+
+    @staticmethod
+    def _state(path: Path) -> tuple[int, int, int]:
+        now = path.stat()
+        return now.st_ino, now.st_size, now.st_mtime_ns
+
+    def read(self, name: str) -> bytes:
+        if self._state(self.path) != self.state:
+            allowed = "the file as it was when the program was loaded: load it again"
+            raise ParamError("constants", f"{name}, which has changed", allowed)
+        return files.read(self.path)
+
+
 class Program(Named):
     """An immutable program of the instruction set; `docs/zk.md` says what instructions mean."""
 
@@ -31,6 +55,7 @@ class Program(Named):
         core, notices = instructions.lower()
         super().__init__(core)
         self._instructions, self._files = instructions, dict(constants)
+        self._beside: dict[str, _Beside] = {}
         self._notices = {notice[0]: notice[1:] for notice in notices}
         self._functions: dict[str, Callable[..., Any]] = {}
 
@@ -55,15 +80,21 @@ class Program(Named):
         with whole:
             read = _core.Instructions.parse(files.read(file), file, file.parent)
             program = cls(read, {})
-            program._files = program._read_files(file.parent)
+            program._beside = program._found(file.parent)
         program._source = str(path)
         return program
 
-    def _read_files(self, folder: Path) -> dict[str, bytes]:
+    def _found(self, folder: Path) -> dict[str, _Beside]:
+        """The files that constants name, which stay where they are."""
         names = {entry.get("file") for entry in self._tree.get("constants", {}).values()}
         inside = [name for name in names if name and not Path(name).is_absolute()]
         found = [name for name in inside if ".." not in Path(name).parts]
-        return {name: files.read(folder / name) for name in found if (folder / name).is_file()}
+        return {name: _Beside.of(folder / name) for name in found if (folder / name).is_file()}
+
+    def _contents(self) -> dict[str, bytes]:
+        """What the files of constants hold, by name."""
+        beside = {name: file.read(name) for name, file in self._beside.items()}
+        return {**self._files, **beside}
 
     @cached_property
     def _tree(self) -> dict[str, Any]:
@@ -99,15 +130,16 @@ class Program(Named):
         program, none, or the new one.
         """
         folder = Path(files.name_of(folder, "folder"))
-        for name in self._files:
+        contents = self._contents()
+        for name in contents:
             if Path(name).is_absolute() or ".." in Path(name).parts or Path(name) == Path(_NAME):
                 raise ParamError(
                     "constants", name, "files inside of the folder, beside the program"
                 )
         folder.mkdir(parents=True, exist_ok=True)
-        for name in self._files:
+        for name in contents:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        constants = {str(folder / name): contents for name, contents in self._files.items()}
+        constants = {str(folder / name): held for name, held in contents.items()}
         files.write_all(constants | {str(folder / _NAME): self.to_json()})
         return folder / _NAME
 

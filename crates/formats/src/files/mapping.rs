@@ -10,6 +10,7 @@
 #![allow(unsafe_code)]
 
 use crate::LoadError;
+use cloakwork_ir::Bytes;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -84,6 +85,22 @@ impl Mapping {
         slot.start.store(start, Ordering::SeqCst);
         Ok(Self { map, slot })
     }
+}
+
+/// Lets the pages of a mapped file go from memory; they come back when they are read. Other bytes
+/// stay as they are.
+pub fn leave_memory(bytes: &Bytes) {
+    #[cfg(target_os = "linux")]
+    if let Some(mapping) = bytes.owner::<Mapping>() {
+        // SAFETY: the mapping is only read, so that all its pages are the file's.
+        let _ = unsafe {
+            mapping
+                .map
+                .unchecked_advise(memmap2::UncheckedAdvice::DontNeed)
+        };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = bytes;
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -86,6 +86,7 @@ fn one(
             let all = open(file, files, opened)?;
             let part = part(&all, file, *offset, *bytes)?;
             check_sum(&part, sha256.as_deref())?;
+            crate::files::leave_memory(&part);
             part
         }
     };

@@ -127,7 +127,7 @@ fn calls_that_no_signature_fits() {
         ),
         (
             "FuncCall func=scalar_pow arg_mut=[x]",
-            "V07 main/1: FuncCall scalar_pow: attrs: expected the attribute exponent (int), got none",
+            "V07 main/1: FuncCall scalar_pow: attrs: expected the attribute exponent (int)",
         ),
         (
             &format!("{scalar}{scaled}"),

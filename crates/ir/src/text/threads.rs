@@ -134,8 +134,8 @@ impl Parser<'_> {
         }
     }
 
-    /// `on "stream"`, `at "device"`, `pool "name" 64`, `as "coef"`, `label "instruction"`, `of "op"`,
-    /// `written "file:line"` behind a step.
+    /// `on "stream"`, `at "device"`, `pool "name" 64`, `as "coef"`, `label "instruction"`,
+    /// `of "op"`, `written "file:line"` behind a step.
     pub(super) fn note(&mut self) -> Result<(), ParseError> {
         let mut note = crate::Note::default();
         loop {

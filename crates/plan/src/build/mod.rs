@@ -14,7 +14,7 @@ use crate::layout::Layout;
 use crate::plan::{Address, FunctionCall, Options, Plan, Prepared};
 use crate::spill::fit;
 use crate::{Lowered, Memory, PlanError, lower};
-use cloakwork_ir::{DType, Device, HostId};
+use cloakwork_ir::{DType, Device, HostId, HostSlot};
 use cloakwork_verify::{Action, StorageId, Verified};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -186,6 +186,7 @@ impl<'a> Builder<'a> {
         self.plan.memory.scratch_bytes = scratch.saturating_mul(threads);
         self.plan.memory.call_bytes = largest_call(&self.plan.calls);
         self.plan.memory.table_bytes = self.plan.table_bytes();
+        self.plan.memory.constant_bytes = constant_bytes(self.verified);
         self.plan.origins = origins;
         let storages = 0..self.places.len() as u32;
         let places = storages
@@ -194,6 +195,16 @@ impl<'a> Builder<'a> {
         self.plan.places = places;
         (self.plan, self.reaches)
     }
+}
+
+/// Bytes of the host tensors that the program itself has.
+fn constant_bytes(verified: &Verified) -> u64 {
+    let data = |slot: &HostSlot| match slot {
+        HostSlot::Data(tensor) => tensor.ty().size_bytes(),
+        _ => 0,
+    };
+    let hosts = verified.program().hosts.iter().map(data);
+    hosts.fold(0, u64::saturating_add)
 }
 
 /// Bytes of the operands and results of the call that has most of them.

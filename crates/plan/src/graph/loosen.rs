@@ -6,6 +6,7 @@
 
 use super::{Graph, Reach};
 use crate::plan::{Buffer, Plan};
+use crate::spill::divide;
 use crate::{arena, budget};
 
 /// Parts of a run's estimated time for which places rest, the longest first.
@@ -22,14 +23,15 @@ pub(crate) fn loosened(plan: &mut Plan, reaches: &[Reach], graph: Graph) -> Grap
         return graph;
     }
     let tight = plan.buffers.clone();
-    let tight_bytes = plan.memory.arena_bytes;
+    let tight_memory = plan.memory;
     let most_bytes = most(plan);
     let apart = place_apart(&mut plan.buffers);
     let free = apart.then(|| Graph::of(plan, reaches));
     if free.is_some_and(|free| far(&free, &graph)) {
         for rest in RESTS {
             plan.buffers.clone_from(&tight);
-            plan.memory.arena_bytes = place_resting(plan, graph.total_ns / rest);
+            let end = place_resting(plan, graph.total_ns / rest);
+            divide(plan, end);
             if plan.memory.arena_bytes <= most_bytes && budget::keep(plan).is_ok() {
                 let found = Graph::of(plan, reaches);
                 if far(&found, &graph) {
@@ -39,7 +41,7 @@ pub(crate) fn loosened(plan: &mut Plan, reaches: &[Reach], graph: Graph) -> Grap
         }
     }
     plan.buffers = tight;
-    plan.memory.arena_bytes = tight_bytes;
+    plan.memory = tight_memory;
     graph
 }
 

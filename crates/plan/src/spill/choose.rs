@@ -217,6 +217,8 @@ mod tests {
         assert!(choose(&units, &buffers, 128).is_some());
         buffers[0] = on(Device::Sim(0));
         assert_eq!(choose(&units, &buffers, 128), None);
+        buffers[0] = on(Device::Disk(0));
+        assert_eq!(choose(&units, &buffers, 128), Some(vec![]));
     }
 
     #[test]

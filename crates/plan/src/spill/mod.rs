@@ -19,12 +19,24 @@ use units::Units;
 /// Places are found by heuristics: where they leave holes, less memory is tried so often.
 const ROUNDS: u32 = 16;
 
+/// Gives buffers their places: in memory, and those of the program's disks in a file behind it.
+fn place(plan: &mut Plan) {
+    let end = arena::assign(&mut plan.buffers);
+    divide(plan, end);
+}
+
+/// Tells apart what of the places, which end there, lies in memory and what in a file.
+pub(crate) fn divide(plan: &mut Plan, end: u64) {
+    plan.memory.arena_bytes = arena::in_memory(&plan.buffers, end);
+    plan.memory.file_bytes = end - plan.memory.arena_bytes;
+}
+
 /// A plan that has its places and keeps to its budget: as it is, or with buffers on disk.
 ///
 /// # Errors
 /// It cannot be done.
 pub(crate) fn fit(mut plan: Plan, reaches: Vec<Reach>) -> Result<(Plan, Vec<Reach>), PlanError> {
-    plan.memory.arena_bytes = arena::assign(&mut plan.buffers);
+    place(&mut plan);
     let peak_bytes = plan.memory.peak_bytes();
     let budget_bytes = budget::together(&plan);
     if peak_bytes <= budget_bytes {

@@ -238,7 +238,7 @@ impl<'a> Rewriter<'a> {
         for place in &mut plan.places {
             place.take_if(|address| address.space == Space::Buffer);
         }
-        plan.memory.arena_bytes = arena::assign(&mut plan.buffers);
+        super::place(&mut plan);
         plan.memory.disk_bytes = arena::assign(&mut self.on_disk);
         let spilled = self.on_disk.iter().map(|on_disk| Spilled {
             offset: on_disk.offset,

@@ -2,6 +2,7 @@
 
 use crate::arena;
 use crate::plan::{Buffer, Plan, Prepared, Space};
+use cloakwork_ir::Device;
 use std::ops::Range;
 
 /// That a unit touches a buffer.
@@ -83,7 +84,11 @@ impl Units {
     }
 }
 
+/// What a buffer takes of memory: nothing, where the program itself puts it on disk.
 pub(super) fn padded(buffer: &Buffer) -> u64 {
+    if matches!(buffer.device, Device::Disk(_)) {
+        return 0;
+    }
     let bytes = buffer
         .bytes
         .checked_next_multiple_of(arena::ALIGNMENT_BYTES);

@@ -2,12 +2,13 @@
 
 use super::emit::device;
 use super::registers::Register;
+use super::unify::Unified;
 use super::{Lowering, Refusal, not_so, refuse};
-use crate::zk::ast::{Curve, Group, Operation};
+use crate::zk::ast::Operation;
 use crate::zk::finding::Finding;
 use crate::zk::functions::{FUNCTIONS, Function, Kind, Own, function};
 use crate::zk::value::Value;
-use cloakwork_ir::{Arg, DType, HostSlot, HostTensor, Overlap, Repr, Shape, ShapeItem, Symbol};
+use cloakwork_ir::{Arg, DType, HostSlot, HostTensor, Repr, Shape, ShapeItem, Symbol};
 use std::collections::HashMap;
 
 /// A call whose operands fit the signature.
@@ -122,76 +123,6 @@ impl Lowering<'_> {
                         .field(&register.name)
                         .hint(hint),
                 );
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether two registers have elements in common, and whether they are the very same ones.
-    fn overlap(&self, a: &Register, b: &Register) -> Overlap {
-        let last = |register: &Register| self.shared.statics.last_name(&register.owner);
-        if last(a) != last(b) {
-            return Overlap::Disjoint;
-        }
-        let (a, b) = (a.pieces(), b.pieces());
-        let meets: Vec<Overlap> = a
-            .iter()
-            .flat_map(|a| b.iter().map(|b| a.overlap(b)))
-            .collect();
-        match meets.as_slice() {
-            [only] => *only,
-            meets if meets.iter().all(|meet| *meet == Overlap::Disjoint) => Overlap::Disjoint,
-            // Both pieces of one are those of the other.
-            [Overlap::Same, .., Overlap::Same] => Overlap::Same,
-            _ => Overlap::Partial,
-        }
-    }
-
-    /// No two results of one call share bytes: one of them would be lost.
-    pub(super) fn results_apart(&self, outs: &[Register]) -> Result<(), Refusal> {
-        for (index, out) in outs.iter().enumerate() {
-            let former = outs.iter().take(index);
-            let mut shared = former.filter(|other| self.overlap(other, out) != Overlap::Disjoint);
-            if let Some(other) = shared.next() {
-                let got = match other.name == out.name {
-                    true => format!("\"{}\" twice", out.name),
-                    false => format!("\"{}\" and \"{}\" of one buffer", other.name, out.name),
-                };
-                let finding = Finding::new("V09", "results that share no bytes", got);
-                let hint = "give each result memory of its own";
-                return refuse(finding.field("arg_mut").hint(hint));
-            }
-        }
-        Ok(())
-    }
-
-    /// A result is the very elements of an operand, or shares none with it; where a call has several
-    /// steps, what a later one reads is no result of an earlier one.
-    fn operands_apart(&self, call: &Call<'_>) -> Result<(), Refusal> {
-        let kind = call.function.kind;
-        if matches!(kind, Kind::Own(Own::Permute | Own::Index)) {
-            return Ok(());
-        }
-        let in_steps = call.outs.len() > 1 || matches!(kind, Kind::Own(Own::Assemble));
-        let elementwise = matches!(kind, Kind::Each(_) | Kind::Sum(_) | Kind::Own(Own::Fused));
-        for (out, operand) in call
-            .outs
-            .iter()
-            .flat_map(|o| call.ins.iter().map(move |i| (o, i)))
-        {
-            let shares = match self.overlap(out, operand) {
-                Overlap::Disjoint => false,
-                Overlap::Same => in_steps && !elementwise,
-                Overlap::Partial => true,
-            };
-            if shares {
-                let got = match out.name == operand.name {
-                    true => format!("\"{}\", which is a result too", operand.name),
-                    false => format!("\"{}\" and \"{}\" of one buffer", operand.name, out.name),
-                };
-                let expected = "operands that share no bytes with a result";
-                let hint = "write into another register, or copy the operand before";
-                return refuse(Finding::new("V09", expected, got).field("arg").hint(hint));
             }
         }
         Ok(())
@@ -628,126 +559,5 @@ impl Lowering<'_> {
         self.whole("transcript_squeeze", transcript, &[transcript], Vec::new())?;
         let attrs = vec![hash, Arg::DType(challenge.dtype)];
         self.whole("challenge", challenge, &[transcript], attrs)
-    }
-}
-
-/// What the letters of a signature stand for.
-#[derive(Default)]
-struct Unified {
-    field: Option<DType>,
-    group: Option<DType>,
-    curve: Option<Curve>,
-    sizes: HashMap<u8, u64>,
-}
-
-impl Unified {
-    fn all(
-        &mut self,
-        function: &Function,
-        list: &str,
-        patterns: &[&str],
-        registers: &[Register],
-    ) -> Result<(), Refusal> {
-        let many = patterns
-            .iter()
-            .filter(|pattern| pattern.ends_with(".."))
-            .count();
-        // Lists that scalars or a coset's shift may end are as long as they are.
-        let least = patterns.len() - many;
-        let counted = registers.len() >= least && (many > 0 || registers.len() == least);
-        if !counted {
-            let expected = format!("{}({list}: {})", function.name, patterns.join(", "));
-            let got = format!("{} registers", registers.len());
-            return refuse(Finding::new("V07", expected, got).field(list));
-        }
-        let behind = patterns
-            .iter()
-            .rev()
-            .take_while(|p| !p.ends_with(".."))
-            .count();
-        for (index, register) in registers.iter().enumerate() {
-            let from_end = registers.len() - index;
-            let pattern = if many > 0 && from_end <= behind {
-                patterns.get(patterns.len() - from_end)
-            } else {
-                patterns.get(index.min(patterns.len().saturating_sub(behind + 1)))
-            };
-            let pattern = if many == 0 {
-                patterns.get(index)
-            } else {
-                pattern
-            };
-            if let Some(pattern) = pattern
-                && !self.one(pattern.trim_end_matches(".."), register)
-            {
-                let expected = format!("{} of {}", self.shown(pattern), function.name);
-                let hint = format!("{}: {}", function.name, function.doc);
-                return refuse(
-                    Finding::new("V07", expected, register.ty())
-                        .field(&register.name)
-                        .hint(hint),
-                );
-            }
-        }
-        Ok(())
-    }
-
-    fn one(&mut self, pattern: &str, register: &Register) -> bool {
-        let dtype = register.dtype;
-        let kind = match pattern.as_bytes().first() {
-            Some(b'F') => dtype.is_field() && *self.field.get_or_insert(dtype) == dtype,
-            Some(b'E') => !dtype.is_point() && *self.field.get_or_insert(dtype) == dtype,
-            Some(b'G') => {
-                let scalars = dtype.scalar_field();
-                dtype.is_point()
-                    && *self.group.get_or_insert(dtype) == dtype
-                    && scalars.is_some_and(|f| *self.field.get_or_insert(f) == f)
-            }
-            Some(b'T') => {
-                self.curve = register.transcript.as_ref().map(|(curve, _)| *curve);
-                self.curve.is_some()
-            }
-            Some(b'V') => self.curve.is_some_and(|curve| curve.absorbs(dtype)),
-            Some(b'B') => dtype == DType::U8 && register.transcript.is_none(),
-            _ => true,
-        };
-        let sizes = match pattern.get(1..) {
-            None | Some("") => true,
-            Some("[]") => register.dims.is_empty(),
-            Some(sizes) => match (register.dims.as_slice(), sizes.as_bytes().get(1)) {
-                (&[n], Some(&letter)) => *self.sizes.entry(letter).or_insert(n) == n,
-                _ => false,
-            },
-        };
-        kind && sizes
-    }
-
-    fn shown(&self, pattern: &str) -> String {
-        let name = |dtype: Option<DType>, else_: &str| {
-            dtype.map_or_else(|| else_.to_owned(), |dtype| dtype.to_string())
-        };
-        let kind = match pattern.as_bytes().first() {
-            Some(b'F') => name(self.field, "a field"),
-            Some(b'E') => name(self.field, "elements"),
-            Some(b'G') => name(self.group, "points"),
-            Some(b'T') => "a transcript".to_owned(),
-            Some(b'V') => match self.curve {
-                Some(curve) => {
-                    let (field, points) = (curve.scalars(), curve.points(Group::G1));
-                    format!("{field} or {points}, of the transcript's curve: the value")
-                }
-                None => "elements or points".to_owned(),
-            },
-            _ => "bytes".to_owned(),
-        };
-        let sizes = pattern.trim_end_matches("..").get(1..).unwrap_or("");
-        let size = sizes
-            .as_bytes()
-            .get(1)
-            .and_then(|letter| self.sizes.get(letter));
-        match size {
-            Some(size) => format!("{kind}[{size}]"),
-            None => format!("{kind}{sizes}"),
-        }
     }
 }

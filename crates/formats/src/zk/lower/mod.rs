@@ -1,6 +1,7 @@
 //! From instructions to steps. Registers become names, instructions ops with notes; windows that
 //! wrap become two pieces, which ops take one after the other. All that is wrong is found at once.
 
+mod apart;
 mod calls;
 mod data;
 mod emit;
@@ -8,6 +9,7 @@ mod fused;
 mod lookup;
 mod registers;
 mod statics;
+mod unify;
 mod user;
 mod views;
 

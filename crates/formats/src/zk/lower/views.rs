@@ -177,12 +177,9 @@ impl Lowering<'_> {
                 let view = match view.reshape(&shape) {
                     Ok(Some(view)) => view,
                     Ok(None) => {
+                        let finding = Finding::new("V10", "elements that lie row-major", "others");
                         let hint = "copy it into a register of its own first";
-                        return refuse(
-                            Finding::new("V10", "elements that lie row-major", "others")
-                                .field(&source.name)
-                                .hint(hint),
-                        );
+                        return refuse(finding.field(&source.name).hint(hint));
                     }
                     Err(error) => return out_of_range(error.to_string()),
                 };

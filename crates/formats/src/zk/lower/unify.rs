@@ -1,0 +1,131 @@
+//! Registers held to the patterns of a signature.
+
+use super::registers::Register;
+use super::{Refusal, refuse};
+use crate::zk::ast::{Curve, Group};
+use crate::zk::finding::Finding;
+use crate::zk::functions::Function;
+use cloakwork_ir::DType;
+use std::collections::HashMap;
+
+/// What the letters of a signature stand for.
+#[derive(Default)]
+pub(super) struct Unified {
+    field: Option<DType>,
+    group: Option<DType>,
+    curve: Option<Curve>,
+    sizes: HashMap<u8, u64>,
+}
+
+impl Unified {
+    /// Holds a list of registers to the patterns of it.
+    pub(super) fn all(
+        &mut self,
+        function: &Function,
+        list: &str,
+        patterns: &[&str],
+        registers: &[Register],
+    ) -> Result<(), Refusal> {
+        let many = patterns
+            .iter()
+            .filter(|pattern| pattern.ends_with(".."))
+            .count();
+        // Lists that scalars or a coset's shift may end are as long as they are.
+        let least = patterns.len() - many;
+        let counted = registers.len() >= least && (many > 0 || registers.len() == least);
+        if !counted {
+            let expected = format!("{}({list}: {})", function.name, patterns.join(", "));
+            let got = format!("{} registers", registers.len());
+            return refuse(Finding::new("V07", expected, got).field(list));
+        }
+        let behind = patterns
+            .iter()
+            .rev()
+            .take_while(|p| !p.ends_with(".."))
+            .count();
+        for (index, register) in registers.iter().enumerate() {
+            let from_end = registers.len() - index;
+            let pattern = if many > 0 && from_end <= behind {
+                patterns.get(patterns.len() - from_end)
+            } else {
+                patterns.get(index.min(patterns.len().saturating_sub(behind + 1)))
+            };
+            let pattern = if many == 0 {
+                patterns.get(index)
+            } else {
+                pattern
+            };
+            if let Some(pattern) = pattern
+                && !self.one(pattern.trim_end_matches(".."), register)
+            {
+                let expected = format!("{} of {}", self.shown(pattern), function.name);
+                let hint = format!("{}: {}", function.name, function.doc);
+                return refuse(
+                    Finding::new("V07", expected, register.ty())
+                        .field(&register.name)
+                        .hint(hint),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, pattern: &str, register: &Register) -> bool {
+        let dtype = register.dtype;
+        let kind = match pattern.as_bytes().first() {
+            Some(b'F') => dtype.is_field() && *self.field.get_or_insert(dtype) == dtype,
+            Some(b'E') => !dtype.is_point() && *self.field.get_or_insert(dtype) == dtype,
+            Some(b'G') => {
+                let scalars = dtype.scalar_field();
+                dtype.is_point()
+                    && *self.group.get_or_insert(dtype) == dtype
+                    && scalars.is_some_and(|f| *self.field.get_or_insert(f) == f)
+            }
+            Some(b'T') => {
+                self.curve = register.transcript.as_ref().map(|(curve, _)| *curve);
+                self.curve.is_some()
+            }
+            Some(b'V') => self.curve.is_some_and(|curve| curve.absorbs(dtype)),
+            Some(b'B') => dtype == DType::U8 && register.transcript.is_none(),
+            _ => true,
+        };
+        let sizes = match pattern.get(1..) {
+            None | Some("") => true,
+            Some("[]") => register.dims.is_empty(),
+            Some(sizes) => match (register.dims.as_slice(), sizes.as_bytes().get(1)) {
+                (&[n], Some(&letter)) => *self.sizes.entry(letter).or_insert(n) == n,
+                _ => false,
+            },
+        };
+        kind && sizes
+    }
+
+    fn shown(&self, pattern: &str) -> String {
+        let name = |dtype: Option<DType>, else_: &str| {
+            dtype.map_or_else(|| else_.to_owned(), |dtype| dtype.to_string())
+        };
+        let kind = match pattern.as_bytes().first() {
+            Some(b'F') => name(self.field, "a field"),
+            Some(b'E') => name(self.field, "elements"),
+            Some(b'G') => name(self.group, "points"),
+            Some(b'T') => "a transcript".to_owned(),
+            Some(b'V') => match self.curve {
+                Some(curve) => {
+                    let (field, points) = (curve.scalars(), curve.points(Group::G1));
+                    format!("{field} or {points}, of the transcript's curve: the value")
+                }
+                None => "elements or points".to_owned(),
+            },
+            _ => "bytes".to_owned(),
+        };
+        let sizes = pattern.trim_end_matches("..").get(1..).unwrap_or("");
+        let size = sizes
+            .as_bytes()
+            .get(1)
+            .and_then(|letter| self.sizes.get(letter));
+        match size {
+            Some(size) => format!("{kind}[{size}]"),
+            None => format!("{kind}{sizes}"),
+        }
+    }
+}
