@@ -13,6 +13,7 @@ import pytest
 
 from scripts.dev import glibc
 from scripts.dev.console import ROOT, DevError
+from scripts.dev.toolchain import find_tool
 
 LISTING = """
      5: 0000000000000000     0 FUNC    GLOBAL DEFAULT  UND pthread_create@GLIBC_2.34 (4)
@@ -86,6 +87,43 @@ def test_a_library_that_is_linked_so_needs_nothing_new_and_works(tmp_path: Path)
         [sys.executable, "-c", _CALLS, str(made)], capture_output=True, text=True, check=True
     )
     assert done.stdout == "5.0 0\nTrue\n"
+
+
+_RUST = """
+#[unsafe(no_mangle)]
+pub extern "C" fn probe(a: f64, b: f64) -> f64 {
+    let waited = std::thread::Builder::new().name("w".into()).stack_size(1 << 20);
+    let sum = waited.spawn(move || a.hypot(b) + a.exp().ln() + a.powf(b).log2()).unwrap();
+    let size = std::fs::metadata("/proc/self").is_ok() && std::fs::symlink_metadata("/").is_ok();
+    sum.join().unwrap() + f64::from(u8::from(size))
+}
+"""
+_PROBE = """
+import ctypes, sys
+library = ctypes.CDLL(sys.argv[1])
+library.probe.restype = ctypes.c_double
+library.probe.argtypes = [ctypes.c_double, ctypes.c_double]
+print(library.probe(3, 4))
+"""
+
+
+@on_glibc
+def test_a_library_of_rust_needs_nothing_new_and_works(tmp_path: Path) -> None:
+    rustc = find_tool("rustc")
+    if rustc is None:
+        pytest.skip("rustc is not installed")
+    (tmp_path / "a.rs").write_text(_RUST)
+    made = tmp_path / "a.so"
+    command = [rustc, "--edition=2024", "--crate-type=cdylib", "-O", str(tmp_path / "a.rs")]
+    words = [str(word) for word in glibc.link_arguments()]
+    subprocess.run([*command, "-o", str(made), *words], check=True)
+    needed = glibc.listed(made)
+    assert {"pthread_create", "__xstat64", "hypot"} & {symbol.name for symbol in needed}
+    assert glibc.too_new(needed) == []
+    done = subprocess.run(
+        [sys.executable, "-c", _PROBE, str(made)], capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) == pytest.approx(5 + 3 + 6.339850002884624 + 1)
 
 
 @on_glibc
