@@ -37,7 +37,7 @@ i64 FindDifference(const void* a, const i64* a_strides, const void* b, const i64
     for (u64 i = 0; i < count; ++i) differing += x[i].value != y[i].value;
     if (differing != 0 && found < 0) {
       u64 i = 0;
-      while (x[i].value == y[i].value) ++i;
+      while (i + 1 < count && x[i].value == y[i].value) ++i;
       found = (i64)(seen + i);
     }
     *different += differing;

@@ -18,10 +18,11 @@ import resource
 from dataclasses import dataclass
 from functools import cache
 from types import TracebackType
+from typing import NamedTuple
 
 from cloakwork import _core, files
 from cloakwork._core import get_threads, release_cached, set_threads
-from cloakwork.errors import CloakworkError, DeviceError, LoadError, ParamError
+from cloakwork.errors import DeviceError, LoadError, ParamError
 
 __all__ = [
     "DeviceInfo",
@@ -143,8 +144,9 @@ def current_backend() -> str:
 def select_backend(name: str) -> Selection:
     """Use a backend from now on; in a `with` statement, to its end.
 
-    It holds for the whole process.  Every backend gives the same bits, but for products of
-    matrices of floats.
+    It holds for this context, as `contextvars` has them: this thread, or this task of asyncio and
+    those that it starts.  For all threads of a process say it in the environment.  Every backend
+    gives the same bits, but for products of matrices of floats.
 
     name   "auto": what the environment says, or else the best; "cpu": the best of this processor;
            "cpu_simd": the same, but ParamError where there is none but the portable one; or one
@@ -156,12 +158,11 @@ def select_backend(name: str) -> Selection:
     ...     cw.asarray([1.0, 2.0]) + 1
     Tensor([2., 3.], dtype=f64)
     """
-    former = _State.selected
-    checked = _checked(name)
-    _use(None if checked == "auto" else checked)
-    if checked == "auto":
+    *outer, last = _blocks()
+    _use((*outer, last._replace(name=_checked(name))))
+    if name == "auto":
         current_backend()
-    return Selection(name, former)
+    return Selection(name, last)
 
 
 def memory_stats(device: str = "cpu") -> MemoryStats:
@@ -172,12 +173,23 @@ def memory_stats(device: str = "cpu") -> MemoryStats:
 
 
 class Selection:
-    """What `select_backend` chose; leaving a `with` statement brings back what was before."""
+    """What `select_backend` chose; leaving a `with` statement brings back what was before.
 
-    def __init__(self, name: str, former: str | None) -> None:
-        self.name, self._former = name, former
+    Blocks of one context may overlap, as those of two generators do: the one that was entered last
+    of those that are open says which backend is used.
+    """
+
+    def __init__(self, name: str, former: _Block) -> None:
+        self.name = name
+        # What the call changed, until a block is entered in its place.
+        self._former: _Block | None = former
 
     def __enter__(self) -> Selection:
+        *outer, last = _blocks()
+        if self._former is not None and last == self._former._replace(name=self.name):
+            last = self._former
+        self._former = None
+        _use((*outer, last, _Block(self, self.name)))
         return self
 
     def __exit__(
@@ -186,27 +198,41 @@ class Selection:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        _use(self._former)
+        blocks = list(_blocks())
+        own = [place for place, block in enumerate(blocks) if block.selection is self]
+        if own:
+            del blocks[own[-1]]
+            _use(tuple(blocks))
 
     def __repr__(self) -> str:
         return f"Selection({self.name!r})"
 
 
-class _State:
-    """The name that `select_backend` was called with last; None for "auto"."""
+class _Block(NamedTuple):
+    """A `with` statement that is open, or what is around all of them, and the backend in it."""
 
-    selected: str | None = None
+    selection: Selection | None
+    name: str
 
 
-def _use(name: str | None) -> None:
-    _core.select_isa(None if name is None else _names()[name])
-    _State.selected = name
+def _blocks() -> tuple[_Block, ...]:
+    """The blocks that are open in this context, the last one innermost."""
+    known = _core.selected_backend.get()
+    blocks: tuple[_Block, ...] = known[1] if known else (_Block(None, "auto"),)
+    return blocks
+
+
+def _use(blocks: tuple[_Block, ...]) -> None:
+    _core.selected_backend.set((_names()[blocks[-1].name], blocks))
+    _core.ask_context()
 
 
 def _chosen() -> str | None:
     """What was chosen by a call, or else by the environment."""
-    named = os.environ.get(VARIABLE, "")
-    return _State.selected or (named if named not in ("", "auto") else None)
+    for name in (_blocks()[-1].name, os.environ.get(VARIABLE, "")):
+        if name not in ("", "auto"):
+            return name
+    return None
 
 
 def _checked(name: str) -> str:
@@ -221,14 +247,7 @@ def _checked(name: str) -> str:
 @cache
 def _isas() -> tuple[str, ...]:
     """Instruction sets that run here, the best last."""
-    try:
-        (device,) = _core.devices()
-    except CloakworkError:
-        # The environment chose what is not there.  A call may choose all the same.
-        _core.select_isa("portable")
-        (device,) = _core.devices()
-        _core.select_isa(None)
-    return tuple(device["available_isas"])
+    return tuple(_core.available_isas())
 
 
 def _names() -> dict[str, str | None]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from cloakwork import _core
-from cloakwork.errors import ParamError
+from cloakwork.errors import CloakworkError, ParamError
 
 
 @contextmanager
@@ -17,7 +17,8 @@ def batch() -> Iterator[None]:
 
     Element-wise calls over the same elements are fused: `a * b + c` reads and writes each array
     once.  A result that is looked at before the end (`item`, `bool`, NumPy, ...) runs what waits.
-    A batch inside a batch is part of it; calls of other threads are not.
+    A batch inside a batch is part of it; calls of other threads are not.  After an error, inside
+    or of a call that waited, what does not depend on what failed has its results.
 
     >>> import cloakwork as cw
     >>> a = cw.asarray([1.0, 2.0, 3.0])
@@ -30,6 +31,12 @@ def batch() -> Iterator[None]:
     outermost = _core.batch_begin()
     try:
         yield
+    except Exception:
+        if outermost:
+            # What was called before has results all the same; its own errors would hide this one.
+            with suppress(CloakworkError):
+                _core.batch_end(abandon=False)
+        raise
     except BaseException:
         if outermost:
             _core.batch_end(abandon=True)
@@ -75,7 +82,10 @@ def execute_batch(operations: Sequence[tuple[Any, ...]]) -> list[_core.Tensor]:
 def _resolve(arg: Any, results: list[_core.Tensor], taken: set[int]) -> Any:
     if not isinstance(arg, Slot):
         return arg
-    if not 0 <= arg.index < len(results):
-        raise ParamError("slot", arg.index, f"an earlier operation, 0 to {len(results) - 1}")
+    index: object = arg.index
+    if not isinstance(index, int) or not 0 <= index < len(results):
+        earlier = f"an earlier operation, 0 to {len(results) - 1}"
+        none = "none: no operation comes before the first"
+        raise ParamError("slot", arg.index, earlier if results else none)
     taken.add(arg.index)
     return results[arg.index]

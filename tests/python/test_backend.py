@@ -1,10 +1,13 @@
 """Devices, backends, threads and memory: by call, by `with`, and by the environment."""
 
+import asyncio
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, asdict
 from pathlib import Path
 from typing import Any
@@ -59,6 +62,139 @@ def test_a_backend_holds_to_the_end_of_its_block(isa: str) -> None:
         assert a.tolist() == (cw.asarray(np.arange(100)) * 3 + 1).tolist()
     assert backend.current_backend() == before
     assert backend.detect_devices().forced_backend is None
+
+
+@pytest.fixture
+def _from_the_environment() -> Iterator[None]:
+    """A context in which nothing is selected, before the test and after it."""
+    backend.select_backend("auto")
+    yield
+    backend.select_backend("auto")
+
+
+OTHERS = [f"cpu_{isa}" for isa in ISAS[-2:]]
+
+
+@pytest.mark.usefixtures("_from_the_environment")
+def test_blocks_of_two_threads_that_overlap_keep_apart() -> None:
+    before = backend.current_backend()
+    turns = [threading.Event() for _ in range(4)]
+    seen: dict[str, list[str]] = {}
+
+    def work(name: str, own: tuple[int, int], others: tuple[int, int]) -> None:
+        first = backend.current_backend()
+        with backend.select_backend(name):
+            turns[own[0]].set()
+            turns[others[0]].wait()
+            cw.asarray([1.0, 2.0]) + 1
+            seen[name] = [first, backend.current_backend(), backend.explain_last_dispatch()]
+        seen[name].append(backend.current_backend())
+        turns[own[1]].set()
+        turns[others[1]].wait()
+        seen[name].append(backend.current_backend())
+
+    names = ["cpu_portable", OTHERS[-1]]
+    threads = [
+        threading.Thread(target=work, args=(names[0], (0, 1), (2, 3))),
+        threading.Thread(target=work, args=(names[1], (2, 3), (0, 1))),
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    for name in names:
+        kernel = f"add_f64_{name.removeprefix('cpu_').replace('avx512ifma', 'avx512')}"
+        assert seen[name] == [before, name, f"{kernel}: 2 units, 1 thread", before, before]
+    assert backend.current_backend() == before
+
+
+@pytest.mark.usefixtures("_from_the_environment")
+def test_blocks_of_tasks_that_overlap_keep_apart() -> None:
+    async def work(name: str, waits: int) -> list[str]:
+        with backend.select_backend(name):
+            seen = []
+            for _ in range(waits):
+                await asyncio.sleep(0)
+                seen.append(backend.current_backend())
+        await asyncio.sleep(0)
+        return [*seen, backend.current_backend()]
+
+    async def both() -> list[list[str]]:
+        tasks = [work("cpu_portable", 2), work(OTHERS[-1], 5), work(OTHERS[0], 3)]
+        return await asyncio.gather(*tasks)
+
+    before = backend.current_backend()
+    seen = asyncio.run(both())
+    assert seen[0] == ["cpu_portable"] * 2 + [before]
+    assert seen[1] == [OTHERS[-1]] * 5 + [before]
+    assert seen[2] == [OTHERS[0]] * 3 + [before]
+    assert backend.current_backend() == before
+
+
+@pytest.mark.usefixtures("_from_the_environment")
+def test_of_blocks_that_end_in_another_order_the_one_that_is_left_counts() -> None:
+    def open_block(name: str) -> Iterator[None]:
+        with backend.select_backend(name):
+            yield
+
+    before = backend.current_backend()
+    first, second = open_block("cpu_portable"), open_block(OTHERS[-1])
+    next(first)
+    next(second)
+    assert backend.current_backend() == OTHERS[-1]
+    first.close()
+    assert backend.current_backend() == OTHERS[-1]
+    second.close()
+    assert backend.current_backend() == before
+
+
+@pytest.mark.usefixtures("_from_the_environment")
+def test_a_call_inside_of_a_block_holds_to_the_end_of_it() -> None:
+    backend.select_backend(OTHERS[0])
+    selection = backend.select_backend("cpu_portable")
+    with selection:
+        backend.select_backend(OTHERS[-1])
+        assert backend.current_backend() == OTHERS[-1]
+        with selection:
+            assert backend.current_backend() == "cpu_portable"
+        assert backend.current_backend() == OTHERS[-1]
+    assert backend.current_backend() == OTHERS[0]
+
+
+@pytest.mark.usefixtures("_from_the_environment")
+def test_a_new_thread_begins_with_what_the_environment_says() -> None:
+    before, seen = backend.current_backend(), list[str]()
+    with backend.select_backend("cpu_portable"):
+        thread = threading.Thread(target=lambda: seen.append(backend.current_backend()))
+        thread.start()
+        thread.join()
+    assert seen == [before]
+
+
+def test_what_was_planned_before_is_planned_anew_for_another_backend() -> None:
+    a = cw.asarray(np.arange(8.0))
+    program = cw.trace(lambda x: cw.sin(x) @ x + cw.max(x), a)
+    for backends in (("cpu_portable", OTHERS[-1]), (OTHERS[-1], "cpu_portable")):
+        for name in backends:
+            with backend.select_backend(name):
+                report = program.run(a).report
+                assert report is not None
+                kernels = {step.kernel for step in report.steps() if step.kernel}
+                shown = program.inspect().ops
+                assert {kernel for op in shown for kernel in op.kernels} <= kernels
+                assert all(k.endswith("_portable") for k in kernels) == (name == "cpu_portable")
+
+
+@pytest.mark.parametrize("name", ["sin", "add", "max", "take", "matmul"])
+def test_every_call_takes_the_kernel_that_is_selected(name: str) -> None:
+    x = cw.asarray(np.arange(16.0).reshape(4, 4))[:, ::-1]
+    calls = {"add": lambda: x + x, "matmul": lambda: x @ x, "max": lambda: cw.max(x, axis=0),
+             "take": lambda: cw.take(x, cw.asarray([1, 0]), axis=0)}  # fmt: skip
+    for selected in ("cpu_portable", OTHERS[-1], "cpu_portable"):
+        with backend.select_backend(selected):
+            calls.get(name, lambda: getattr(cw, name)(x))()
+            kernel = backend.explain_last_dispatch().partition(":")[0]
+        assert kernel.endswith("_portable") == (selected == "cpu_portable"), kernel
 
 
 def test_a_backend_is_restored_after_an_error() -> None:

@@ -43,6 +43,8 @@ def _findings(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield from _import(node.lineno, alias.name)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             yield from _import(node.lineno, node.module or "")
+            if "cached_property" in [alias.name for alias in node.names]:
+                yield node.lineno, "cached_property locks its class: use cloakwork.once"
         elif isinstance(node, ast.Call) and _reaches_files(node.func):
             yield node.lineno, f"{ast.unparse(node.func)}: files are `cloakwork.files`'s"
         elif isinstance(node, ast.Attribute) and node.attr in _ELEMENT_WISE:

@@ -10,7 +10,10 @@ from tidy.tree import code_only
 UNSAFE_ALLOWED = {"kernels", "run", "py"}
 FORBID_UNSAFE = "#![forbid(unsafe_code)]"
 # A crate that needs `unsafe` in one file denies it, and allows it in that file alone.
-UNSAFE_FILES = {"formats": "crates/formats/src/files/mapping.rs"}
+UNSAFE_FILES = {
+    "formats": "crates/formats/src/files/mapping.rs",
+    "process": "crates/process/src/fork.rs",
+}
 DENY_UNSAFE = "#![deny(unsafe_code)]"
 
 # Where files are opened and written: those of users in one folder, a run's own in one file.
@@ -23,18 +26,34 @@ _FILE_CALLS = re.compile(
 # What each crate may name in [dependencies]: ir <- ops <- verify <- plan <- run <- py. A file is
 # read without knowing what its ops mean, so that formats stands on ir alone.
 MAY_DEPEND_ON: dict[str, set[str]] = {
+    "process": set(),
     "ir": set(),
     "library": set(),
-    "kernels": {"ir", "library"},
-    "ops": {"ir", "library"},
-    "formats": {"ir"},
-    "verify": {"ir", "ops"},
+    "kernels": {"process", "ir", "library"},
+    "ops": {"process", "ir", "library"},
+    "formats": {"process", "ir"},
+    "verify": {"process", "ir", "ops"},
     "plan": {"ir", "ops", "verify", "kernels"},
-    "run": {"ir", "ops", "verify", "plan", "kernels"},
-    "py": {"ir", "ops", "formats", "verify", "plan", "run", "kernels", "library"},
+    "run": {"process", "ir", "ops", "verify", "plan", "kernels"},
+    "py": {"process", "ir", "ops", "formats", "verify", "plan", "run", "kernels", "library"},
     "testing": {"ir", "ops", "formats", "verify", "plan", "run", "kernels"},
 }
 _PREFIX = "cloakwork-"
+
+# Locks of the standard library stay held in a forked child whose parent's other threads hold them:
+# `process` has those to use. These belong to one run, or to one function that is traced, which the
+# child does not go on with.
+OWN_LOCKS = (
+    "crates/process/src/",
+    "crates/py/src/functions.rs",
+    "crates/py/src/trace/mod.rs",
+    "crates/run/src/schedule/",
+    "crates/run/src/share.rs",
+)
+# Who may ask rayon for threads: its own pool's are not there in a forked child.
+MAY_NAME_RAYON = {"process", "run"}
+_LOCK = re.compile(r"\b(Mutex|RwLock|OnceLock|LazyLock|LazyCell|Condvar|Barrier|Once)\b")
+_SYNC = re.compile(r"\bstd::sync::(\{[^}]*\}|\w+)")
 
 
 def unsafe_lines(source: str) -> list[int]:
@@ -48,6 +67,14 @@ def file_lines(source: str) -> list[int]:
     code = code_only(source).split("#[cfg(test)]", maxsplit=1)[0]
     lines = code.splitlines()
     return [number for number, line in enumerate(lines, 1) if _FILE_CALLS.search(line)]
+
+
+def lock_findings(path: str, source: str) -> list[str]:
+    """Return the locks of the standard library that a file of the engine names."""
+    if path.startswith(OWN_LOCKS):
+        return []
+    named = _SYNC.findall(code_only(source))
+    return [lock for names in named for lock in _LOCK.findall(names)]
 
 
 def dependency_findings(crate: str, manifest: dict[str, Any]) -> list[str]:

@@ -35,6 +35,7 @@ def test_python_leaves_computing_to_the_lower_layers(path: Path) -> None:
         "from concurrent.futures import ThreadPoolExecutor",
         "def f():\n    import multiprocessing.pool as p",
         "from pickle import loads",
+        "from functools import cached_property, reduce",
         "for i in range(len(a)): b[i] = a[i]",
         "c = [a[i] for i in range(0, len(a), 2)]",
         "for i in range(a.size): pass",

@@ -11,10 +11,12 @@ from tidy.rust_layer import (
     DENY_UNSAFE,
     FILES,
     FORBID_UNSAFE,
+    MAY_NAME_RAYON,
     UNSAFE_ALLOWED,
     UNSAFE_FILES,
     dependency_findings,
     file_lines,
+    lock_findings,
     unsafe_lines,
 )
 
@@ -59,6 +61,25 @@ def test_files_are_found_in_code_and_not_in_words() -> None:
         3,
     ]
     assert file_lines("fs::metadata(path)?;\n#[cfg(test)]\nmod t { fs::write(p, b) }\n") == []
+
+
+@pytest.mark.parametrize("crate", CRATES, ids=crate_name)
+def test_locks_and_threads_are_of_use_in_a_forked_child(crate: Path) -> None:
+    if crate.name == "testing":
+        return
+    manifest = tomllib.loads(tree.text(crate / "Cargo.toml"))
+    assert crate.name in MAY_NAME_RAYON or "rayon" not in manifest.get("dependencies", {})
+    sources = tree.files(".rs", under=f"crates/{crate.name}/src/")
+    found = {tree.relative(path): lock_findings(tree.relative(path), tree.text(path))
+             for path in sources}  # fmt: skip
+    assert {name: locks for name, locks in found.items() if locks} == {}
+
+
+def test_a_lock_of_the_standard_library_is_found() -> None:
+    source = "use std::sync::{Arc, Mutex};\nstatic X: std::sync::OnceLock<u8> = todo!();\n"
+    assert lock_findings("crates/ops/src/list.rs", source) == ["Mutex", "OnceLock"]
+    assert lock_findings("crates/run/src/share.rs", source) == []
+    assert lock_findings("crates/ops/src/list.rs", "use std::sync::Arc;\n// a Mutex\n") == []
 
 
 def test_unsafe_is_found_in_code_and_not_in_words() -> None:

@@ -2,7 +2,6 @@
 
 use crate::TensorError;
 use base64_simd::{AsOut, STANDARD};
-use rayon::prelude::*;
 use std::io::{self, Write};
 
 /// Characters that one task decodes; a multiple of 4.
@@ -29,10 +28,10 @@ pub fn decode(text: &[u8]) -> Result<Vec<u8>, TensorError> {
     let decoded = if text.len() <= CHUNK_CHARS {
         decode_chunk(text, &mut bytes)
     } else {
-        text.par_chunks(CHUNK_CHARS)
-            .zip(bytes.par_chunks_mut(CHUNK_CHARS / 4 * 3))
-            .all(|(from, to)| decode_chunk(from, to).is_some())
-            .then_some(())
+        let chunks = text.chunks(CHUNK_CHARS);
+        let chunks = chunks.zip(bytes.chunks_mut(CHUNK_CHARS / 4 * 3)).collect();
+        let decoded = cloakwork_process::map(chunks, |(from, to)| decode_chunk(from, to));
+        decoded.into_iter().collect()
     };
     decoded.map(|()| bytes).ok_or_else(|| wrong_character(text))
 }

@@ -1,7 +1,7 @@
 //! Which instruction sets this processor has, and which one to use.
 
+use cloakwork_process::Once;
 use std::fmt;
-use std::sync::OnceLock;
 
 /// The environment variable that overrides the choice.
 pub const ISA_VARIABLE: &str = "CLOAKWORK_ISA";
@@ -95,7 +95,7 @@ pub fn available_isas() -> Vec<Isa> {
 /// The best instruction set of this processor.
 #[must_use]
 pub fn best_isa() -> Isa {
-    static BEST: OnceLock<Isa> = OnceLock::new();
+    static BEST: Once<Isa> = Once::new();
     *BEST.get_or_init(|| available_isas().pop().unwrap_or(Isa::Portable))
 }
 

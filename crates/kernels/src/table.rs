@@ -3,10 +3,10 @@
 use crate::abi::{KernelFn, PrepareFn, RawKernelRow, RawLaunch, SizeFn, cw_cpu_kernels};
 use crate::{Isa, library};
 use cloakwork_ir::DType;
+use cloakwork_process::Once;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
-use std::sync::OnceLock;
 
 /// One kernel: an op on certain types by certain instructions.
 #[derive(Debug)]
@@ -191,7 +191,7 @@ fn size(function: Option<SizeFn>, shape: &LaunchShape<'_>) -> u64 {
 /// All rows, best instruction set first within a kernel.
 #[must_use]
 pub fn kernels() -> &'static [KernelRow] {
-    static ROWS: OnceLock<Vec<KernelRow>> = OnceLock::new();
+    static ROWS: Once<Vec<KernelRow>> = Once::new();
     ROWS.get_or_init(|| {
         let own = raw_rows().iter().filter_map(read_row);
         own.chain(library::rows()).collect()
@@ -201,7 +201,7 @@ pub fn kernels() -> &'static [KernelRow] {
 /// The best row for these types among those that need at most `isa`.
 #[must_use]
 pub fn select(kernel: &str, input: DType, output: DType, isa: Isa) -> Option<&'static KernelRow> {
-    static BY_KERNEL: OnceLock<HashMap<&'static str, Vec<&'static KernelRow>>> = OnceLock::new();
+    static BY_KERNEL: Once<HashMap<&'static str, Vec<&'static KernelRow>>> = Once::new();
     let by_kernel = BY_KERNEL.get_or_init(|| {
         let mut map = HashMap::<_, Vec<_>>::new();
         for row in kernels() {

@@ -6,8 +6,8 @@ use crate::{
     reduction, rlwe, rns, sorting,
 };
 use cloakwork_ir::Generation;
+use cloakwork_process::Once;
 use std::collections::HashMap;
-use std::sync::OnceLock;
 
 /// Every op, sorted by name.
 pub static ALL: &[&OpDef] = &[
@@ -226,7 +226,7 @@ fn list(forms: &[&[&str]]) -> String {
 type Spelling = (&'static OpDef, &'static Form);
 
 fn spellings() -> &'static HashMap<&'static str, Vec<Spelling>> {
-    static MAP: OnceLock<HashMap<&'static str, Vec<Spelling>>> = OnceLock::new();
+    static MAP: Once<HashMap<&'static str, Vec<Spelling>>> = Once::new();
     MAP.get_or_init(|| {
         let mut map: HashMap<_, Vec<_>> = HashMap::new();
         for def in ALL {

@@ -285,7 +285,7 @@ pub fn asarray(array: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Option<
     let own = tensor
         .inner()
         .real("a copy")?
-        .own_copy()
+        .own_copy(crate::device::isa(array.py())?)
         .map_err(errors::eager)?;
     Ok(Some(Inner::Real(own).into()))
 }

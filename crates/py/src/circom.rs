@@ -60,7 +60,8 @@ fn over(dtype: DType, row: &[u64], bytes: &Bytes) -> PyResult<Tensor> {
         lent.frozen_where_it_is()
     } else {
         let copy = eager::Tensor::from_bytes(dtype, view, slice).map_err(errors::run)?;
-        copy.freeze().map_err(errors::eager)?
+        copy.freeze(crate::device::selected()?)
+            .map_err(errors::eager)?
     };
     Ok(Inner::Real(tensor).into())
 }
@@ -323,7 +324,7 @@ pub fn malformed(text: &str) -> PyErr {
 fn bytes_of(tensor: &Inner) -> PyResult<Vec<u8>> {
     let host = tensor
         .real("a part of a file")?
-        .copy_to_host()
+        .copy_to_host(crate::device::selected()?)
         .map_err(errors::eager)?;
     let size = host.ty().size_bytes() as usize;
     let bytes = host.bytes().as_slice();

@@ -16,14 +16,16 @@ pub fn reduced<'py>(tensor: &Bound<'py, Tensor>, protocol: i64) -> PyResult<Boun
     let py = tensor.py();
     let own = tensor.get().inner();
     // Views are pickled without the elements that they do not show.
-    let real = own.real("pickling")?.own_copy().map_err(errors::eager)?;
+    let isa = crate::device::isa(py)?;
+    let real = own.real("pickling")?.own_copy(isa);
+    let real = real.map_err(errors::eager)?;
     let dense = real.view().is_contiguous();
     let real = if dense {
         real
     } else {
         let made = eager::Tensor::uninit(real.dtype(), real.view().shape.clone());
         let made = made.map_err(errors::run)?;
-        made.assign(&real).map_err(errors::eager)?;
+        made.assign(&real, isa).map_err(errors::eager)?;
         made
     };
     let shape = PyTuple::new(py, real.view().shape.dims())?;

@@ -1,11 +1,12 @@
 //! Which devices there are, how many threads and which instructions to use.
 
-use crate::{errors, numbers};
-use cloakwork_kernels::{Isa, available_isas, choose_isa};
+use crate::errors;
+use cloakwork_kernels::{ALL_ISAS, Isa, choose_isa};
+use cloakwork_process::Once;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use std::sync::OnceLock;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyTuple};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// The environment variable that says how many threads to use.
@@ -16,8 +17,16 @@ const BACKEND_VARIABLE: &str = "CLOAKWORK_BACKEND";
 const MAX_THREADS: usize = 4096;
 /// What was chosen by a call; 0 where nothing was.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
-/// One more than the number of the set that is in use; 0 where nobody asked yet.
+/// One more than the number of the set that all calls use; 0 where nobody asked yet, or
+/// [`BY_CONTEXT`].
 static ISA: AtomicU32 = AtomicU32::new(0);
+/// Somebody has selected an instruction set: since then each call asks its context.
+const BY_CONTEXT: u32 = u32::MAX;
+/// As the environment said when it was first asked; counted as `ISA` is.
+static ENVIRONMENT: AtomicU32 = AtomicU32::new(0);
+/// `get` of the context variable that Python's `select_backend` sets: None, or a tuple that begins
+/// with the name of an instruction set, or with None.
+static CONTEXT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 /// The device that is always there.
 pub const CPU: &str = "cpu";
 const NAMES: [&str; 1] = [CPU];
@@ -79,27 +88,73 @@ pub fn threads(given: Option<Count>) -> PyResult<usize> {
 
 /// Cores that this process may use. Asking the system takes longer than a small op does.
 fn cores() -> usize {
-    static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(cloakwork_run::default_threads)
+    static CORES: Once<usize> = Once::new();
+    *CORES.get_or_init(cloakwork_process::default_threads)
 }
 
-/// The instruction set to use: as `select_isa` said, else as the environment did when it was first
-/// asked, else the best.
-pub fn isa() -> PyResult<Isa> {
-    let chosen = ISA.load(Ordering::Relaxed);
-    if let Some(isa) = chosen.checked_sub(1).and_then(Isa::from_abi) {
+/// The instruction set to use: as was selected in this context, else as the environment says, else
+/// the best.
+#[inline]
+pub fn isa(py: Python<'_>) -> PyResult<Isa> {
+    match counted(ISA.load(Ordering::Relaxed)) {
+        Some(isa) => Ok(isa),
+        None => asked(py),
+    }
+}
+
+/// The same for whoever has Python's lock without showing it.
+pub fn selected() -> PyResult<Isa> {
+    Python::attach(isa)
+}
+
+fn counted(number: u32) -> Option<Isa> {
+    number.checked_sub(1).and_then(Isa::from_abi)
+}
+
+#[cold]
+fn asked(py: Python<'_>) -> PyResult<Isa> {
+    if ISA.load(Ordering::Relaxed) == BY_CONTEXT
+        && let Some(isa) = of_context(py)?
+    {
         return Ok(isa);
     }
+    let isa = match counted(ENVIRONMENT.load(Ordering::Relaxed)) {
+        Some(isa) => isa,
+        None => of_environment()?,
+    };
+    ENVIRONMENT.store(isa as u32 + 1, Ordering::Relaxed);
+    // A selection that another thread makes meanwhile stays.
+    let _ = ISA.compare_exchange(0, isa as u32 + 1, Ordering::Relaxed, Ordering::Relaxed);
+    Ok(isa)
+}
+
+/// What was selected in this context: a thread's, or a task's.
+fn of_context(py: Python<'_>) -> PyResult<Option<Isa>> {
+    let Some(get) = CONTEXT.get(py) else {
+        return Ok(None);
+    };
+    let chosen = get.bind(py).call0()?;
+    if chosen.is_none() {
+        return Ok(None);
+    }
+    let first = chosen.cast::<PyTuple>()?.get_item(0)?;
+    if first.is_none() {
+        return Ok(None);
+    }
+    let name: &str = first.extract()?;
+    let found = ALL_ISAS.into_iter().find(|isa| isa.name() == name);
+    Ok(found.filter(|isa| isa.is_available()))
+}
+
+fn of_environment() -> PyResult<Isa> {
     let isa = match backend()? {
         Some(isa) => Ok(isa),
         None => choose_isa(),
     };
-    let isa = isa.map_err(|error| {
+    isa.map_err(|error| {
         let allowed = format!("one of {}, or unset", error.available);
         errors::param(cloakwork_kernels::ISA_VARIABLE, &error.value, &allowed)
-    })?;
-    ISA.store(isa as u32 + 1, Ordering::Relaxed);
-    Ok(isa)
+    })
 }
 
 /// The instruction set that the environment's backend names, if it names one.
@@ -107,7 +162,7 @@ fn backend() -> PyResult<Option<Isa>> {
     let Ok(name) = std::env::var(BACKEND_VARIABLE) else {
         return Ok(None);
     };
-    let isas = available_isas();
+    let isas = cloakwork_kernels::available_isas();
     match name.as_str() {
         "" | "auto" | "cpu" | "cpu_simd" => return Ok(None),
         gpu if gpu == "gpu" || gpu.starts_with("cuda") => check(gpu)?,
@@ -122,24 +177,29 @@ fn backend() -> PyResult<Option<Isa>> {
     })
 }
 
-/// Use this instruction set from now on; None: what the environment says, or the best.
+/// Adds the context variable of `select_backend`.
+pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    let default = PyDict::new(py);
+    default.set_item("default", py.None())?;
+    let class = py.import("contextvars")?.getattr("ContextVar")?;
+    let variable = class.call(("cloakwork_backend",), Some(&default))?;
+    CONTEXT.get_or_try_init(py, || variable.getattr("get").map(Bound::unbind))?;
+    module.add("selected_backend", variable)?;
+    module.add_function(wrap_pyfunction!(ask_context, module)?)
+}
+
+/// Each call asks its context from now on which instruction set was selected there.
 #[pyfunction]
-#[pyo3(signature = (name))]
-pub fn select_isa(name: Option<&str>) -> PyResult<()> {
-    let chosen = match name {
-        None => 0,
-        Some(name) => {
-            let found = available_isas().into_iter().find(|isa| isa.name() == name);
-            let isa = found.ok_or_else(|| {
-                let names: Vec<&str> = available_isas().into_iter().map(Isa::name).collect();
-                errors::param("isa", name, &format!("one of {}", names.join(", ")))
-            })?;
-            isa as u32 + 1
-        }
-    };
-    ISA.store(chosen, Ordering::Relaxed);
-    numbers::forget_kernels();
-    Ok(())
+fn ask_context() {
+    ISA.store(BY_CONTEXT, Ordering::Relaxed);
+}
+
+/// Instruction sets with kernels that run here, the best last.
+#[pyfunction]
+pub fn available_isas() -> Vec<&'static str> {
+    let isas = cloakwork_kernels::available_isas();
+    isas.into_iter().map(Isa::name).collect()
 }
 
 /// Use so many threads from now on; None: what the environment says, or one a core.
@@ -189,9 +249,8 @@ pub fn release_cached() {
 pub fn devices(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let cpu = PyDict::new(py);
     cpu.set_item("name", NAMES[0])?;
-    cpu.set_item("isa", isa()?.name())?;
-    let available: Vec<&str> = available_isas().into_iter().map(Isa::name).collect();
-    cpu.set_item("available_isas", available)?;
+    cpu.set_item("isa", isa(py)?.name())?;
+    cpu.set_item("available_isas", available_isas())?;
     cpu.set_item("threads", threads(None)?)?;
     Ok(vec![cpu])
 }

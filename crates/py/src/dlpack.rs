@@ -125,7 +125,7 @@ pub fn export<'py>(
     refuse_fields(tensor.dtype())?;
     let copied = copy == Some(true);
     let tensor = if copied {
-        tensor.own_copy().map_err(errors::eager)?
+        tensor.own_copy(device::isa(py)?).map_err(errors::eager)?
     } else {
         tensor.clone()
     };
@@ -267,7 +267,7 @@ pub fn from_dlpack(
     let capsule = ask(py, x, copy)?;
     let tensor = take(&capsule)?;
     let tensor = if copy == Some(true) {
-        tensor.own_copy().map_err(errors::eager)?
+        tensor.own_copy(device::isa(py)?).map_err(errors::eager)?
     } else {
         tensor
     };
@@ -332,7 +332,8 @@ fn take(object: &Bound<'_, PyAny>) -> PyResult<eager::Tensor> {
         };
         // SAFETY: as above.
         let tensor = unsafe { &(*managed).tensor };
-        return read(tensor, false, Taken::Plain(managed));
+        // It cannot say whether its memory may be written: that of JAX, for one, may not.
+        return read(tensor, true, Taken::Plain(managed));
     }
     Err(PyValueError::new_err(
         "__dlpack__: the capsule holds no tensor, or was used before",

@@ -44,7 +44,7 @@ fn read(value: &Bound<'_, PyAny>) -> Option<DType> {
         return Some(own.get().0);
     }
     if let Ok(text) = value.cast::<PyString>() {
-        return DType::from_name(&text.to_cow().ok()?);
+        return named(&text.to_cow().ok()?);
     }
     if let Ok(class) = value.cast::<PyType>() {
         let py = value.py();
@@ -60,6 +60,18 @@ fn read(value: &Bound<'_, PyAny>) -> Option<DType> {
         return numpy_name(&class.getattr("__name__").ok()?);
     }
     numpy_name(&value.getattr("name").ok()?)
+}
+
+/// A type by a name: what NumPy and Python have means what they mean by it. torch's `int` and
+/// `float`, which have 32 bits, go by `torch.int` and `torch.float`.
+fn named(name: &str) -> Option<DType> {
+    match name {
+        "int" => Some(DType::I64),
+        "float" => Some(DType::F64),
+        "complex" => Some(DType::C128),
+        "np.int" | "np.float" | "numpy.int" | "numpy.float" => None,
+        other => DType::from_name(other),
+    }
 }
 
 /// `float32`, `bool_`; not the names that only Cloakwork gives.

@@ -86,7 +86,7 @@ fn at_once(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult<
         .into_iter()
         .map(eager_arg)
         .collect::<PyResult<Vec<EagerArg>>>()?;
-    let (threads, isa) = (device::threads(None)?, device::isa()?);
+    let (threads, isa) = (device::threads(None)?, device::isa(py)?);
     let result = unlocked(py, || eager::call(def, args, threads, isa))?;
     result.map(Inner::Real).map_err(errors::eager)
 }

@@ -37,7 +37,9 @@ pub fn first_stranger(
 ) -> PyResult<Option<(usize, String)>> {
     let dtype = crate::dtype::from_object(dtype)?;
     let words = words.inner().real("words")?;
-    let words = words.copy_to_host().map_err(errors::eager)?;
+    let words = words
+        .copy_to_host(crate::device::selected()?)
+        .map_err(errors::eager)?;
     let found = elements::check(dtype, Form::Canonical, words.bytes().as_slice()).err();
     Ok(found.map(|Stranger { index, reason }| (index, reason.to_string())))
 }

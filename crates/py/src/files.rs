@@ -7,12 +7,12 @@ use crate::tensor::{Inner, Tensor};
 use cloakwork_formats::files::{self, Access, FolderLock, Pending};
 use cloakwork_formats::{LoadError, encode_npy, parse_npy};
 use cloakwork_ir::{Bytes, DType, HostTensor, Shape, View};
+use cloakwork_process::Mutex;
 use cloakwork_run::eager;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::PyBytes;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 /// More is not copied into memory of Python's.
 const MOST_COPIED_BYTES: usize = 1 << 30;
@@ -192,9 +192,8 @@ impl Lock {
 
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, _error: &Bound<'_, pyo3::types::PyTuple>) {
-        if let Ok(mut held) = self.0.lock() {
-            *held = None;
-        }
+        let held = self.0.lock().take();
+        drop(held);
     }
 }
 

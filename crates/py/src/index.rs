@@ -277,6 +277,7 @@ pub fn set_item(
         return set.call1((tensor, key, value)).map(|_| ());
     };
     let value = element_of(py, value, inner)?;
+    let value = fewer_axes(py, value, target.view().rank())?;
     let value = numbers::apart(py, value, &target)?;
     numbers::call(
         py,
@@ -284,6 +285,15 @@ pub fn set_item(
         vec![Value::Tensor(value), Value::Tensor(target)],
     )
     .map(|_| ())
+}
+
+/// A value of no more axes than that, without its first ones, which have one element each: as in
+/// NumPy, `a[:] = b` takes a `b` of shape `(1, n)` for an `a` of `(n,)`.
+fn fewer_axes(py: Python<'_>, mut value: Inner, rank: usize) -> PyResult<Inner> {
+    while value.view().rank() > rank && value.view().shape.dims().first() == Some(&1) {
+        value = layout(py, "squeeze", &value, [Value::Int(0)])?;
+    }
+    Ok(value)
 }
 
 /// A value as a tensor of the type of the one that it is written to.

@@ -204,11 +204,12 @@ fn memory_form(py: Python<'_>, canonical: &Canonical) -> Result<HostTensor, Stri
 /// The same, all at once.
 fn converted(py: Python<'_>, dtype: DType, words: &HostTensor) -> Result<HostTensor, String> {
     let def = find("from_canonical").ok_or("this build has no fields")?;
-    let words = eager::Tensor::from_host(words).map_err(|e| e.to_string())?;
+    let isa = crate::device::isa(py).map_err(|error| error.value(py).to_string())?;
+    let words = eager::Tensor::from_host(words, isa).map_err(|e| e.to_string())?;
     let values = vec![Value::Tensor(Inner::Real(words)), Value::DType(dtype)];
     let made = eval(py, def, values).map_err(|error| error.value(py).to_string())?;
     match made {
-        Inner::Real(tensor) => tensor.copy_to_host().map_err(|e| e.to_string()),
+        Inner::Real(tensor) => tensor.copy_to_host(isa).map_err(|e| e.to_string()),
         Inner::Traced(_) => Err("a constant is made outside of traces".to_owned()),
     }
 }

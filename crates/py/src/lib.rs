@@ -35,6 +35,8 @@ use pyo3::prelude::*;
 /// The compiled engine; use the package `cloakwork` instead.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // Before any fork that has something to survive.
+    cloakwork_process::survive_forks();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<tensor::Tensor>()?;
     dtype::add_constants(module)?;
@@ -52,7 +54,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(device::last_dispatch, module)?)?;
     module.add_function(wrap_pyfunction!(device::memory_stats, module)?)?;
     module.add_function(wrap_pyfunction!(device::release_cached, module)?)?;
-    module.add_function(wrap_pyfunction!(device::select_isa, module)?)?;
+    module.add_function(wrap_pyfunction!(device::available_isas, module)?)?;
     module.add_function(wrap_pyfunction!(device::set_threads, module)?)?;
     module.add_function(wrap_pyfunction!(dlpack::from_dlpack, module)?)?;
     module.add_function(wrap_pyfunction!(dtype::dtype, module)?)?;
@@ -65,6 +67,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::batch_end, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace, module)?)?;
     module.add_function(wrap_pyfunction!(trace::unrecorded, module)?)?;
+    device::add(module)?;
     files::add(module)?;
     instructions::add(module)?;
     circom::add(module)?;

@@ -215,7 +215,7 @@ pub fn apart(py: Python<'_>, tensor: Inner, written: &Inner) -> PyResult<Inner> 
 
 /// The type in which an op computes: integers become floats where it takes only those.
 fn taken(takes: Takes, dtype: DType) -> DType {
-    let floats = matches!(takes, Takes::Floats | Takes::RealFloats);
+    let floats = matches!(takes, Takes::Floats | Takes::RealFloats | Takes::Divisible);
     if floats && (dtype.is_integer() || dtype == DType::Bool) {
         return DType::F64;
     }
@@ -260,7 +260,7 @@ fn at_once(
         ReadyOperand::Tensor(tensor) => tensor.view().shape.elements(),
         ReadyOperand::Element(_) => 1,
     });
-    let isa = device::isa()?;
+    let isa = device::isa(py)?;
     let result = if elements.max().unwrap_or(0) < RELEASE_ELEMENTS {
         watched(|| ready.call(dtype, operands, 1, isa))?
     } else {
@@ -378,11 +378,4 @@ pub fn ready(name: &str) -> Option<&'static Ready> {
         .iter()
         .find(|(own, _)| *own == name)
         .map(|(_, ready)| *ready)
-}
-
-/// Other kernels are to be used from now on.
-pub fn forget_kernels() {
-    for (_, ready) in TABLE {
-        ready.forget();
-    }
 }

@@ -73,9 +73,18 @@ fn convert(def: &OpDef, param: &Param, value: &Bound<'_, PyAny>) -> PyResult<Val
             int(value).ok_or_else(|| wrong("an integer of 64 bits", ""))
         }
         ParamKind::Shape => items(value).map(Value::Shape).ok_or_else(|| {
-            wrong(
-                "a sequence of integers, or of indices and slices with all three bounds",
-                "",
+            too_large(value).map_or_else(
+                || {
+                    wrong(
+                        "a sequence of integers, or of indices and slices with all three bounds",
+                        "",
+                    )
+                },
+                |got| {
+                    let expected = "integers of 64 bits";
+                    let error = OpError::new(Code::ArgumentType, param.name, expected, got);
+                    errors::op(def.name, &error)
+                },
             )
         }),
         ParamKind::DType => dtype::from_object(value).map(Value::DType),
@@ -94,6 +103,19 @@ fn tensor(value: &Bound<'_, PyAny>) -> Option<Value> {
 /// An integer, also NumPy's, if 64 bits hold it.
 fn int(value: &Bound<'_, PyAny>) -> Option<Value> {
     value.extract().ok().map(Value::Int)
+}
+
+/// The first integer, of one or of a sequence, that 64 bits do not hold.
+fn too_large(value: &Bound<'_, PyAny>) -> Option<String> {
+    let is_large = |entry: &Bound<'_, PyAny>| {
+        entry.is_instance_of::<PyInt>() && entry.extract::<i64>().is_err()
+    };
+    if is_large(value) {
+        return Some(value.to_string());
+    }
+    let entries = value.cast::<PySequence>().ok()?.try_iter().ok()?;
+    let mut entries = entries.filter_map(Result::ok);
+    entries.find(is_large).map(|entry| entry.to_string())
 }
 
 fn items(value: &Bound<'_, PyAny>) -> Option<Vec<ShapeItem>> {

@@ -8,15 +8,17 @@ use crate::run::{Run, Settings};
 use crate::tensor::{self, Inner};
 use cloakwork_formats::{Seal, load_sealed, save_container, save_heal};
 use cloakwork_ir::{Device, Generation, HostId, HostSlot, HostTensor, text};
+use cloakwork_kernels::Isa;
 use cloakwork_ops::{OpDef, find};
 use cloakwork_plan::{Options, Plan, lower_for, plan};
+use cloakwork_process::{Mutex, Once};
 use cloakwork_run::{Executor, eager};
 use cloakwork_verify::{Verification, Verified, annotate, verify};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 
 /// The most memory in bytes, of all devices together and of single ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -38,7 +40,7 @@ impl Budget {
 }
 
 /// What a plan depends on besides the program.
-type PlanKey = (usize, Budget);
+type PlanKey = (usize, Isa, Budget);
 
 /// A program.
 #[pyclass(frozen, module = "cloakwork._core")]
@@ -47,10 +49,10 @@ pub struct Program {
     /// What its tensors are checked by before they are used, and the file that they are in.
     seal: Option<(Seal, PathBuf)>,
     /// Whether that was done.
-    intact: OnceLock<()>,
+    intact: Once<()>,
     /// What was found wrong before it was a program of steps.
     found: Vec<cloakwork_verify::Finding>,
-    checked: OnceLock<Checked>,
+    checked: Once<Checked>,
     plans: Mutex<HashMap<PlanKey, Arc<Plan>>>,
     /// The executor of the last run, to be used again by one with the same plan.
     executor: Mutex<Option<Executor>>,
@@ -77,9 +79,9 @@ impl Program {
         Self {
             program: Arc::new(program),
             seal: None,
-            intact: OnceLock::new(),
+            intact: Once::new(),
             found: Vec::new(),
-            checked: OnceLock::new(),
+            checked: Once::new(),
             plans: Mutex::default(),
             executor: Mutex::default(),
         }
@@ -130,32 +132,30 @@ impl Program {
             .ok_or_else(|| errors::program(py, &checked.findings))
     }
 
-    /// The plan for so many threads and so much memory, made once.
-    pub fn plan(&self, py: Python<'_>, key: PlanKey) -> PyResult<Arc<Plan>> {
-        let plans = || self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) = plans().get(&key) {
+    /// The plan for so many threads, so much memory, and the instructions that are selected: made
+    /// once.
+    pub fn plan(&self, py: Python<'_>, threads: usize, budget: Budget) -> PyResult<Arc<Plan>> {
+        let key = (threads, device::isa(py)?, budget);
+        if let Some(plan) = self.plans.lock().get(&key) {
             return Ok(Arc::clone(plan));
         }
         let verified = self.verified(py)?;
-        let (threads, budget) = &key;
+        let (threads, isa, budget) = &key;
         let options = Options {
             memory_budget_bytes: budget.total,
             device_budgets: budget.devices.clone(),
-            ..Options::new(device::isa()?, *threads)
+            ..Options::new(*isa, *threads)
         };
         let made = unlocked(py, || plan(verified, &options))?.map_err(errors::plan)?;
         let made = Arc::new(made);
-        plans().insert(key, Arc::clone(&made));
+        let replaced = self.plans.lock().insert(key, Arc::clone(&made));
+        drop(replaced);
         Ok(made)
     }
 
     /// An executor of a plan: the last run's if it fits. [`Program::keep`] takes it back.
     pub fn executor(&self, py: Python<'_>, plan: &Arc<Plan>) -> PyResult<Executor> {
-        let kept = self
-            .executor
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let kept = self.executor.lock().take();
         match kept.filter(|kept| Arc::ptr_eq(kept.plan(), plan)) {
             Some(executor) => Ok(executor),
             None => unlocked(py, || Executor::new(Arc::clone(plan)))?.map_err(errors::run),
@@ -164,7 +164,8 @@ impl Program {
 
     /// Keeps an executor for the next run.
     pub fn keep(&self, executor: Executor) {
-        *self.executor.lock().unwrap_or_else(PoisonError::into_inner) = Some(executor);
+        let replaced = self.executor.lock().replace(executor);
+        drop(replaced);
     }
 
     /// The inputs in the order of their first upload, with their slots.
@@ -190,21 +191,35 @@ impl Program {
     ) -> PyResult<HashMap<HostId, HostTensor>> {
         let mut bound = HashMap::new();
         for (name, ids) in self.inputs() {
-            let index = name
-                .strip_prefix("in")
-                .and_then(|n| n.parse::<usize>().ok());
-            let tensor = index
-                .and_then(|index| tensors.get(index))
-                .ok_or_else(|| errors::internal(format!("no tensor for input {name}")))?;
-            // An input is row-major; a view that is not is copied for the run.
-            let host = if tensor.view().is_contiguous() {
-                tensor.to_host().map_err(errors::run)?
-            } else {
-                tensor.copy_to_host().map_err(errors::eager)?
-            };
+            let host = lent(Self::tensor_of(name, tensors)?)?;
             bound.extend(ids.into_iter().map(|id| (id, host.clone())));
         }
         Ok(bound)
+    }
+
+    /// What can be computed of the downloads, call by call: none where a call fails.
+    pub fn replay(
+        &self,
+        py: Python<'_>,
+        tensors: &[eager::Tensor],
+    ) -> PyResult<Vec<Option<eager::Tensor>>> {
+        let mut given = HashMap::new();
+        for (name, ids) in self.inputs() {
+            let tensor = Self::tensor_of(name, tensors)?;
+            given.extend(ids.into_iter().map(|id| (id, tensor.clone())));
+        }
+        let (threads, isa) = (device::threads(None)?, device::isa(py)?);
+        unlocked(py, || eager::replay(&self.program, &given, threads, isa))
+    }
+
+    /// The tensor for an input that is called in0, in1, ... in the order of their names.
+    fn tensor_of<'a>(name: &str, tensors: &'a [eager::Tensor]) -> PyResult<&'a eager::Tensor> {
+        let index = name
+            .strip_prefix("in")
+            .and_then(|n| n.parse::<usize>().ok());
+        index
+            .and_then(|index| tensors.get(index))
+            .ok_or_else(|| errors::internal(format!("no tensor for input {name}")))
     }
 
     /// Tensors for the inputs, in their order.
@@ -229,16 +244,24 @@ impl Program {
 /// A copy of a tensor's elements, which no later write changes.
 pub fn own(tensor: &Inner) -> PyResult<HostTensor> {
     let tensor = tensor.real("data of a program")?;
-    tensor.copy_to_host().map_err(errors::eager)
+    tensor
+        .copy_to_host(device::selected()?)
+        .map_err(errors::eager)
 }
 
-/// A tensor's elements for a run: shared where they are row-major from the start, else copied.
+/// A tensor's elements for a run.
 fn lend(tensor: &Inner) -> PyResult<HostTensor> {
-    let tensor = tensor.real("an input of a program")?;
-    if tensor.view().is_contiguous() && tensor.view().offset == 0 {
-        return tensor.to_host().map_err(errors::run);
+    lent(tensor.real("an input of a program")?)
+}
+
+/// The same: shared where they lie row-major, wherever in their storage they begin, else copied.
+fn lent(tensor: &eager::Tensor) -> PyResult<HostTensor> {
+    if tensor.view().is_contiguous() {
+        return tensor.to_host_alone().map_err(errors::run);
     }
-    tensor.copy_to_host().map_err(errors::eager)
+    tensor
+        .copy_to_host(device::selected()?)
+        .map_err(errors::eager)
 }
 
 #[pymethods]
@@ -340,7 +363,7 @@ impl Program {
     #[pyo3(signature = (threads=None))]
     fn inspect(&self, py: Python<'_>, threads: Option<Count>) -> PyResult<String> {
         let verified = self.verified(py)?;
-        let plan = self.plan(py, (device::threads(threads)?, Budget::default()))?;
+        let plan = self.plan(py, device::threads(threads)?, Budget::default())?;
         unlocked(py, || {
             cloakwork_run::inspect::inspect(&verified, &plan).to_string()
         })
@@ -349,7 +372,7 @@ impl Program {
     /// The plan as text.
     #[pyo3(signature = (threads=None))]
     fn plan_text(&self, py: Python<'_>, threads: Option<Count>) -> PyResult<String> {
-        let plan = self.plan(py, (device::threads(threads)?, Budget::default()))?;
+        let plan = self.plan(py, device::threads(threads)?, Budget::default())?;
         unlocked(py, || plan.to_string())
     }
 
@@ -363,7 +386,7 @@ impl Program {
         device_budgets: Option<BTreeMap<String, u64>>,
     ) -> PyResult<(String, u64, u64)> {
         let budget = Budget::new(memory_budget, device_budgets)?;
-        let plan = self.plan(py, (device::threads(threads)?, budget))?;
+        let plan = self.plan(py, device::threads(threads)?, budget)?;
         let memory = &plan.memory;
         Ok((
             plan.memory_text(),

@@ -96,9 +96,11 @@ fn dense(tensors: &Bound<'_, PyList>) -> PyResult<Vec<HostTensor>> {
     let one = |tensor: &tensor::Inner| {
         let tensor = tensor.real("a part of a key")?;
         if tensor.view().is_contiguous() {
-            return tensor.to_host().map_err(errors::run);
+            return tensor.to_host_alone().map_err(errors::run);
         }
-        tensor.copy_to_host().map_err(errors::eager)
+        tensor
+            .copy_to_host(crate::device::selected()?)
+            .map_err(errors::eager)
     };
     tensor::tensors(tensors)?.iter().map(one).collect()
 }

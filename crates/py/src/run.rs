@@ -78,7 +78,7 @@ fn planned(py: Python<'_>, program: &Program, settings: &Settings) -> PyResult<A
         Some(_) => settings.threads.max(2),
         None => settings.threads,
     };
-    let plan = program.plan(py, (planned, settings.memory_budget.clone()))?;
+    let plan = program.plan(py, planned, settings.memory_budget.clone())?;
     if settings.secret && (!plan.spilled.is_empty() || plan.memory.file_bytes > 0) {
         return Err(errors::secret(
             "a run on a secret tensor must not wait on disk: give it a larger memory budget, and \

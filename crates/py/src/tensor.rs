@@ -388,10 +388,20 @@ impl Tensor {
             .call_method("array", (memory,), Some(&options))
     }
 
-    /// NumPy's functions leave operators with it to the tensor.
-    #[classattr]
-    #[allow(non_upper_case_globals)]
-    const __array_ufunc__: Option<()> = None;
+    /// What NumPy's universal functions call: operators are the tensor's, the rest is NumPy's.
+    #[pyo3(signature = (ufunc, method, *inputs, **options))]
+    fn __array_ufunc__<'py>(
+        slf: &Bound<'py, Self>,
+        ufunc: &Bound<'py, PyAny>,
+        method: &str,
+        inputs: &Bound<'py, PyTuple>,
+        options: Option<Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let options = options.unwrap_or_else(|| PyDict::new(py));
+        let apply = py.import("cloakwork.ufuncs")?.getattr("apply")?;
+        apply.call1((ufunc, method, inputs, options))
+    }
 
     /// The namespace of its functions: `cloakwork`.
     #[pyo3(signature = (*, api_version=None))]
@@ -592,7 +602,9 @@ impl Tensor {
     /// once and keep it; a traced program holds it without a copy.
     fn freeze(slf: &Bound<'_, Self>) -> PyResult<Py<Self>> {
         let tensor = slf.get().inner().real("freeze()")?;
-        let frozen = tensor.freeze().map_err(errors::eager)?;
+        let frozen = tensor
+            .freeze(crate::device::isa(slf.py())?)
+            .map_err(errors::eager)?;
         if frozen.data() == tensor.data() {
             return Ok(slf.clone().unbind());
         }

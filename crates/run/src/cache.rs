@@ -4,11 +4,11 @@
 //! process. Large results of the same size are the rule in loops over tensors, and their cost is
 //! the system's zeroing of fresh pages.
 
+use cloakwork_process::Mutex;
 use memmap2::MmapMut;
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::RefCell;
 use std::ptr::NonNull;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The smallest class has a cache line, each further one twice as much.
@@ -47,10 +47,11 @@ pub fn memory_stats() -> MemoryStats {
 
 /// Gives large blocks that wait back to the system, and counts peaks anew.
 pub fn release_cached() {
-    if let Ok(mut waiting) = LARGE.lock() {
-        waiting.clear();
-        WAITING.store(0, Ordering::Relaxed);
-    }
+    let mut waiting = LARGE.lock();
+    let maps = std::mem::take(&mut *waiting);
+    WAITING.store(0, Ordering::Relaxed);
+    drop(waiting);
+    drop(maps);
     PEAK.store(LIVE.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
@@ -128,10 +129,10 @@ pub(crate) fn release_small(class: usize, start: NonNull<u8>) {
     }
 }
 
-/// A mapping of at least so many bytes and of not many more. One that another thread holds the
-/// list for is not worth waiting for, and in a forked child it might be held forever.
+/// A mapping of at least so many bytes and of not many more. A list that another thread holds is
+/// not worth waiting for.
 pub(crate) fn take_large(bytes: usize) -> Option<MmapMut> {
-    let mut waiting = LARGE.try_lock().ok()?;
+    let mut waiting = LARGE.try_lock()?;
     // What stands beside a block is room to align it in: a huge page, and what rounding adds.
     let fits = |map: &MmapMut| {
         let room = map.len() - (2 << 20);
@@ -144,7 +145,7 @@ pub(crate) fn take_large(bytes: usize) -> Option<MmapMut> {
 }
 
 pub(crate) fn release_large(map: MmapMut) {
-    let Ok(mut waiting) = LARGE.try_lock() else {
+    let Some(mut waiting) = LARGE.try_lock() else {
         return;
     };
     let mut total: usize = waiting.iter().map(|map| map.len()).sum::<usize>() + map.len();

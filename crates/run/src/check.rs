@@ -5,7 +5,7 @@ use crate::RunError;
 use crate::names::op_name;
 use crate::table::Memories;
 use cloakwork_ir::{DType, View, read_word};
-use cloakwork_kernels::{RawLaunch, best_isa, select};
+use cloakwork_kernels::{Isa, RawLaunch, select};
 use cloakwork_ops::{ContentCheck, OpError};
 use cloakwork_plan::{Check, Plan};
 
@@ -31,7 +31,8 @@ pub(crate) fn contents(plan: &Plan, due: &Check, memories: &Memories) -> Result<
         ..view
     };
     let step = plan.program_step(due.origin);
-    rule(due.rule, due.bound, due.dtype, &view, bytes).map_err(|error| RunError::Contents {
+    let elements = (due.dtype, &view, bytes);
+    rule(due.rule, due.bound, elements, plan.options.isa).map_err(|error| RunError::Contents {
         step,
         place: plan.verified.label(step),
         op: op_name(plan.verified.program(), due.origin).to_owned(),
@@ -43,12 +44,11 @@ pub(crate) fn contents(plan: &Plan, due: &Check, memories: &Memories) -> Result<
 pub(crate) fn rule(
     rule: ContentCheck,
     bound: i64,
-    dtype: DType,
-    view: &View,
-    bytes: &[u8],
+    (dtype, view, bytes): (DType, &View, &[u8]),
+    isa: Isa,
 ) -> Result<(), OpError> {
     if let ContentCheck::IndexInto { .. } | ContentCheck::LookupRows { .. } = rule
-        && let Some((least, greatest)) = extremes(dtype, view, bytes)
+        && let Some((least, greatest)) = extremes((dtype, view, bytes), isa)
         && rule.check(bound, &[least, greatest]).is_ok()
     {
         return Ok(());
@@ -80,14 +80,14 @@ fn dense<'a>(dtype: DType, view: &View, bytes: &'a [u8]) -> Option<&'a [u8]> {
 
 /// The least and the greatest of dense i64 elements, by kernels: indices that are in range, as
 /// nearly all are, need no closer look. None where there is no element or they are not dense.
-fn extremes(dtype: DType, view: &View, bytes: &[u8]) -> Option<(i64, i64)> {
+fn extremes((dtype, view, bytes): (DType, &View, &[u8]), isa: Isa) -> Option<(i64, i64)> {
     let elements = view.shape.elements();
     let first = dense(dtype, view, bytes)?;
     if dtype != DType::I64 || elements == 0 {
         return None;
     }
     let of = |kernel| {
-        let row = select(kernel, dtype, dtype, best_isa())?;
+        let row = select(kernel, dtype, dtype, isa)?;
         let mut result = 0i64;
         let data = [
             std::ptr::from_mut(&mut result).cast(),

@@ -9,11 +9,12 @@ use cloakwork_ir::{DType, View};
 use cloakwork_kernels::{KernelRow, LaunchShape, PreparedShape, RawLaunch};
 use cloakwork_ops::ContentCheck;
 use cloakwork_plan::{Geometry, PreparedConstant};
+use cloakwork_process::Mutex;
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 use std::ffi::c_void;
 use std::mem::{Discriminant, discriminant};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Constants of so few bytes are derived sooner than found.
 const WORTH_KEEPING_BYTES: u64 = 2048;
@@ -29,7 +30,7 @@ const SHARED_BYTES: u64 = 64 << 20;
 /// Tables by row and params, and the bytes that they take.
 type Shared = (HashMap<(usize, SmallVec<[i64; 4]>), Arc<Block>>, u64);
 
-static SHARED: LazyLock<Mutex<Shared>> = LazyLock::new(Mutex::default);
+static SHARED: Mutex<Option<Shared>> = Mutex::new(None);
 
 /// What tells two blocks of constants apart.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -66,7 +67,7 @@ impl Derived {
 
     /// Overwrites what was derived: its tensor is secret, and released.
     pub fn wipe(&self) {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.entries.lock();
         for entry in entries.values() {
             // Nobody else reads it.
             if Arc::strong_count(&entry.block) == 1 {
@@ -91,17 +92,12 @@ impl Derived {
         view: &View,
         check: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
-        let kept = || {
-            self.kept_rules
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-        };
         let key = (discriminant(&rule), bound, view.clone());
-        if kept().contains(&key) {
+        if self.kept_rules.lock().contains(&key) {
             return Ok(());
         }
         check()?;
-        let mut kept = kept();
+        let mut kept = self.kept_rules.lock();
         if kept.len() >= MAX_KEPT {
             kept.clear();
         }
@@ -245,12 +241,13 @@ fn shared(
     derive: impl FnOnce() -> Result<Arc<Block>, RunError>,
 ) -> Result<Arc<Block>, RunError> {
     let key = (std::ptr::from_ref(row) as usize, shape.params.clone());
-    let known = || SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(block) = known().0.get(&key) {
+    if let Some(block) = SHARED.lock().get_or_insert_default().0.get(&key) {
         return Ok(Arc::clone(block));
     }
+    // Two threads may derive the same; the lock is not held meanwhile.
     let block = derive()?;
-    let mut known = known();
+    let mut guard = SHARED.lock();
+    let known = guard.get_or_insert_default();
     if known.1.saturating_add(bytes) > SHARED_BYTES {
         *known = Shared::default();
     }
@@ -306,8 +303,7 @@ unsafe fn one_block(
         shape: shape.clone(),
         operands: starts.iter().map(|&start| start as usize).collect(),
     };
-    let known = || kept.entries.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(entry) = known().get(&key) {
+    if let Some(entry) = kept.entries.lock().get(&key) {
         return Ok(Arc::clone(&entry.block));
     }
     // Two threads may derive the same; the lock is not held meanwhile.
@@ -317,10 +313,12 @@ unsafe fn one_block(
         block: Arc::clone(&block),
         _others: others.map(|&other| Arc::clone(other)).collect(),
     };
-    let mut known = known();
-    if known.len() >= MAX_KEPT {
-        known.clear();
-    }
-    known.insert(key, entry);
+    let mut known = kept.entries.lock();
+    let full = known.len() >= MAX_KEPT;
+    let forgotten = full.then(|| std::mem::take(&mut *known));
+    let replaced = known.insert(key, entry);
+    // Owners of memory may need Python's lock to let go of it.
+    drop(known);
+    drop((forgotten, replaced));
     Ok(block)
 }

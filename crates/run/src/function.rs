@@ -58,7 +58,8 @@ pub fn step(
         let dense = View::contiguous(view.shape.clone());
         // The plan's address and view lie inside the operand's memory, which nobody else touches
         // while the step runs.
-        copied(*dtype, [(&dense, block.as_ptr()), (view, start.cast())])?;
+        let pair = [(&dense, block.as_ptr()), (view, start.cast())];
+        copied(plan, *dtype, pair)?;
         let tensor = HostTensor::new(*dtype, dense, into_bytes(block)).map(HostTensor::sound);
         operands.push(tensor.map_err(|error| RunError::Internal(error.to_string()))?);
     }
@@ -73,13 +74,13 @@ pub fn step(
     elements::check_tensor(&made).map_err(|found| failed(found.to_string()))?;
     let from = made.bytes().as_slice().as_ptr().cast_mut();
     let to = memories.pointer(address)?.cast();
-    copied(*dtype, [(view, to), (made.view(), from)])?;
+    copied(plan, *dtype, [(view, to), (made.view(), from)])?;
     Ok(())
 }
 
 /// Copies elements from one view to another of the same shape.
-fn copied(dtype: DType, operands: [(&View, *mut u8); 2]) -> Result<(), RunError> {
-    copy(dtype, operands).map_err(|error| match error {
+fn copied(plan: &Plan, dtype: DType, operands: [(&View, *mut u8); 2]) -> Result<(), RunError> {
+    copy(dtype, operands, plan.options.isa).map_err(|error| match error {
         EagerError::Run(error) => error,
         EagerError::Call { error, .. } => RunError::Internal(error.to_string()),
     })

@@ -45,5 +45,4 @@ pub use function::Functions;
 pub use interpret::Interpreter;
 pub use memory::Block;
 pub use outcome::{Help, Mismatch, Outcome, Output, Profile, Progress, Span, show_word, unravel};
-pub use pool::default_threads;
 pub use wiping::{Wiping, is_wiping};

@@ -9,7 +9,11 @@ use cloakwork_run::eager::{EagerArg, EagerError, Tensor, call};
 fn tensor(dims: &[u64], words: &[i64]) -> Tensor {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let view = View::contiguous(Shape::new(dims).unwrap());
-    Tensor::from_host(&HostTensor::new(DType::I64, view, bytes.into()).unwrap()).unwrap()
+    Tensor::from_host(
+        &HostTensor::new(DType::I64, view, bytes.into()).unwrap(),
+        best_isa(),
+    )
+    .unwrap()
 }
 
 fn run(op: &str, args: &[EagerArg]) -> Result<Vec<i64>, Code> {

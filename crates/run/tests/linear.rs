@@ -19,7 +19,7 @@ fn tensor(dtype: DType, dims: &[u64], parts: &[f64]) -> EagerArg {
     };
     let view = View::contiguous(Shape::new(dims).unwrap());
     let host = HostTensor::new(dtype, view, bytes.into()).unwrap();
-    EagerArg::Tensor(Tensor::from_host(&host).unwrap())
+    EagerArg::Tensor(Tensor::from_host(&host, best_isa()).unwrap())
 }
 
 /// The type, the sizes and the components of a result.

@@ -14,7 +14,11 @@ fn tensor(dims: &[u64], seed: u64) -> Tensor {
         .flat_map(|i| word(i).to_le_bytes())
         .collect();
     let view = View::contiguous(shape);
-    Tensor::from_host(&HostTensor::new(DType::I64, view, bytes.into()).unwrap()).unwrap()
+    Tensor::from_host(
+        &HostTensor::new(DType::I64, view, bytes.into()).unwrap(),
+        best_isa(),
+    )
+    .unwrap()
 }
 
 /// The same storage with the last two axes exchanged.

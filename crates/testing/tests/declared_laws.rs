@@ -16,7 +16,7 @@ fn tensor(dims: &[u64], words: &[i64]) -> EagerArg {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let view = View::contiguous(Shape::new(dims).unwrap());
     let host = HostTensor::new(DType::I64, view, bytes.into()).unwrap();
-    EagerArg::Tensor(Tensor::from_host(&host).unwrap())
+    EagerArg::Tensor(Tensor::from_host(&host, cloakwork_kernels::best_isa()).unwrap())
 }
 
 /// A value for each parameter of this name; hints, flags and results are left out.

@@ -5,6 +5,7 @@ use cloakwork_ir::{
     Arg, DType, Device, HostId, HostSlot, HostTensor, Program, Shape, ShapeItem, Step, Symbol, View,
 };
 use cloakwork_ops::{Args, Operand, Value};
+use cloakwork_process::Once;
 use smallvec::SmallVec;
 
 /// Index of a value: a view of a storage under one name at one time.
@@ -65,7 +66,7 @@ pub(crate) struct Values {
 
 /// Stands for an id that no table has; ids are only made by [`Values`], so nobody sees it.
 pub(crate) fn nowhere() -> &'static View {
-    static VIEW: std::sync::OnceLock<View> = std::sync::OnceLock::new();
+    static VIEW: Once<View> = Once::new();
     VIEW.get_or_init(|| View::contiguous(Shape::scalar()))
 }
 

@@ -36,12 +36,17 @@ struct MagnitudeOp {
   }
 };
 
-// a / |a|, and 0 for 0.
+// a / |a|, and 0 for 0. Where one part alone is infinite, that part's direction.
 struct DirectionOp {
   template <class T>
   static CW_INLINE Complex<T> Apply(Complex<T> a) {
     if (a.re == 0 && a.im == 0) return {0, 0};
     if (a.re != a.re || a.im != a.im) return {(T)__builtin_nan(""), (T)__builtin_nan("")};
+    const bool wide = __builtin_isinf(a.re), high = __builtin_isinf(a.im);
+    if (wide != high) {
+      const T re = wide ? (T)__builtin_copysign(1.0, a.re) : (T)0;
+      return {re, high ? (T)__builtin_copysign(1.0, a.im) : (T)0};
+    }
     // Halves, whose magnitude does not overflow. What is so small as to lose bits is doubled.
     const T scale = __builtin_fabs(a.re) + __builtin_fabs(a.im) < 1 ? (T)0x1p100 : (T)0.5;
     const T re = a.re * scale, im = a.im * scale;

@@ -23,7 +23,7 @@ void PrepareCrt(const cw_launch& launch, void* prepared) {
   auto* inverses = const_cast<CrtInverse*>(plan.Inverses(prepared));
   const T* q_list = Data<const T>(launch, 2);
   for (u64 i = 0; i < plan.limbs; ++i) {
-    const u64 q = (u64)q_list[(i64)i * Strides(launch, 2)[2]];
+    const u64 q = AnyModulus((i64)q_list[(i64)i * Strides(launch, 2)[2]]);
     moduli[i] = {q, (kModulusLimit + q - 1) / q * q};
     for (u64 j = 0; j < i; ++j) {
       const u64 inverse = InverseMod(moduli[j].q, q);

@@ -56,13 +56,15 @@ CW_INLINE V BarrettReduce(V high, V low, const LaneModulus<V>& m) {
   return SubIfAtLeast(SubIfAtLeast(rest, Add(m.q, m.q)), m.q);
 }
 
-// What % gives in C, for any modulus but 0.
+// What % gives in C; 0 for a modulus of 0, which nobody asks for: memory that another thread writes
+// has it.
 template <class T>
 CW_INLINE T Remainder(i128 x, T q) {
-  return q == -1 ? 0 : (T)(x % q);
+  return q == -1 || q == 0 ? 0 : (T)(x % q);
 }
 
 inline u64 CanonicalRemainder(i128 x, u64 q) {
+  if (q == 0) return 0;
   const i128 remainder = x % (i128)q;
   return (u64)(remainder < 0 ? remainder + (i128)q : remainder);
 }

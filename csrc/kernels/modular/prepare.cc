@@ -21,16 +21,18 @@ template <class T>
 void PrepareAxisSum(const cw_launch& launch, void* prepared) {
   const AxisSumPlan plan(launch);
   auto* list = plan.Moduli(prepared);
-  ForEachModulus<T>(launch, 3, [&](u64 i, i64 word) { list[i] = MakeSumModulus((u64)word); });
+  ForEachModulus<T>(launch, 3, [&](u64 i, i64 word) {
+    list[i] = MakeSumModulus(AnyModulus(word));
+  });
   const i64* perm = Data<const i64>(launch, 4);
   plan.Header(prepared)->permuted = 0;
   if (perm == nullptr) return;
   u32* inverse = plan.Inverse(prepared);
-  // Places that a list with repetitions leaves out stay in range.
+  // Places stay in range whatever the list has, which another thread may write meanwhile.
   memset(inverse, 0, plan.size * sizeof(u32));
   for (u64 n = 0; n < plan.size; ++n) {
     const i64 target = perm[(i64)n * Strides(launch, 4)[2]];
-    inverse[target] = (u32)n;
+    if ((u64)target < plan.size) inverse[target] = (u32)n;
     if (target != (i64)n) plan.Header(prepared)->permuted = 1;
   }
 }

@@ -44,7 +44,7 @@ struct Reader {
 // The block of one limb: of T are q and the table.
 template <class T>
 void PrepareLimb(const cw_launch& launch, Reader reader, NttLimb& block) {
-  const u64 size = Dim(launch, 3), q = WordAt<T>(launch, 2, 0);
+  const u64 size = Dim(launch, 3), q = AnyModulus((i64)WordAt<T>(launch, 2, 0));
   if (size < kLeastVectorSize) reader = {TwiddleForm::kWord64, 1};
   const TwiddleForm form = q < kNarrowLimit ? reader.narrow : TwiddleForm::kWord64;
   block = NttLimb(q, form, OrderOf(launch, size));

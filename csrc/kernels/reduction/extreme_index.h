@@ -31,7 +31,8 @@ CW_INLINE i64 FindExtreme(BlockReader<typename Fold::In, Fold::kElements>& reade
     if (place >= 0 && !Op::IsBetter(found, best)) continue;
     best = found;
     u64 i = 0;
-    while (a[i] != found && (found == found || a[i] == a[i])) ++i;
+    // The last if none is it: another thread may have written the block meanwhile.
+    while (i + 1 < own && a[i] != found && (found == found || a[i] == a[i])) ++i;
     place = (i64)(done + i);
     if (best != best) break;
   }

@@ -19,21 +19,22 @@ bool IsGrouped(const i64* index, i64 step, u64 size) {
   return true;
 }
 
+// Places stay in range whatever the index has, which another thread may write meanwhile.
 void PrepareIndex(const cw_launch& launch, IndexMap* map) {
-  const u64 size = Dim(launch, launch.rank - 1);
+  const u64 size = Dim(launch, launch.rank - 1), last = size - 1;
   const i64* index = Data<const i64>(launch, 2);
   const i64 step = Strides(launch, 2)[launch.rank - 1];
   map->grouped = IsGrouped(index, step, size);
   if (map->grouped == 0) {
     auto* places = const_cast<u32*>(map->Places());
-    for (u64 n = 0; n < size; ++n) places[n] = (u32)index[(i64)n * step];
+    for (u64 n = 0; n < size; ++n) places[n] = (u32)Min((u64)index[(i64)n * step], last);
     return;
   }
   auto* orders = const_cast<u64*>(map->Orders());
   auto* groups = const_cast<u32*>(map->Groups(size));
   memset(orders, 0, size);
   for (u64 n = 0; n < size; ++n) {
-    const u64 place = (u64)index[(i64)n * step];
+    const u64 place = Min((u64)index[(i64)n * step], last);
     orders[n / kGroup] |= place % kGroup << n % kGroup * 8;
     groups[n / kGroup] = (u32)(place / kGroup);
   }
@@ -50,8 +51,9 @@ uint64_t cw_uniform_prepared_bytes(const cw_launch* launch) {
 
 void cw_uniform_prepare(const cw_launch* launch, void* prepared) {
   auto* list = static_cast<cw::SumModulus*>(prepared);
-  cw::ForEachModulus<i64>(*launch, 2,
-                          [&](u64 i, i64 word) { list[i] = cw::MakeSumModulus((u64)word); });
+  cw::ForEachModulus<i64>(*launch, 2, [&](u64 i, i64 word) {
+    list[i] = cw::MakeSumModulus(cw::AnyModulus(word));
+  });
 }
 
 uint64_t cw_index_prepared_bytes(const cw_launch* launch) {

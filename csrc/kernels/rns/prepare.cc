@@ -17,7 +17,7 @@ void PrepareBase(const cw_launch& launch, void* prepared) {
   u128 all = 0;
   BaseInput* inputs = BasePlan::Inputs(prepared);
   for (u64 i = 0; i < plan.inputs; ++i) {
-    const Modulus m = MakeModulus(word(kBaseQ, i, 0));
+    const Modulus m = MakeModulus((i64)AnyModulus(word(kBaseQ, i, 0)));
     const i64 given = header.scaled != 0 ? word(kBaseFactor, i, 0) : 1;
     const u64 factor = CanonicalRemainder(given, m.q);
     inputs[i] = {m, factor, ShoupOf(factor, m.q), CanonicalRemainder(word(kBaseHalf, i, 0), m.q)};
@@ -25,7 +25,7 @@ void PrepareBase(const cw_launch& launch, void* prepared) {
     all += m.q;
   }
   for (u64 j = 0; j < plan.outputs; ++j) {
-    const u64 p = (u64)word(kBaseP, 0, j);
+    const u64 p = AnyModulus(word(kBaseP, 0, j));
     u64 start = 0;
     for (u64 i = 0; i < plan.inputs; ++i) {
       const u64 hat = CanonicalRemainder(word(kBaseHat, i, j), p);

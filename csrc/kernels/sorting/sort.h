@@ -30,7 +30,8 @@ struct Line {
   CW_INLINE T& At(u64 i) const { return first[(i64)i * step]; }
 };
 
-// -0.0 and 0.0 are equal, but their keys are not: puts the zeros' keys back in the order of a.
+// -0.0 and 0.0 are equal, but their keys are not: puts the zeros' keys back in the order of a,
+// which may have more of them by now if another thread writes it.
 template <class Keys, class T>
 CW_INLINE void RestoreZeros(Bare<typename Keys::Key>* sorted, u64 count, Line<const T> a,
                             typename Keys::Key flip) {
@@ -47,7 +48,7 @@ CW_INLINE void RestoreZeros(Bare<typename Keys::Key>* sorted, u64 count, Line<co
     at = below ? at + half + 1 : at;
     length = below ? length - half - 1 : half;
   }
-  for (u64 i = 0; i < a.count; ++i) {
+  for (u64 i = 0; i < a.count && at < count; ++i) {
     if (a.At(i) == 0) sorted[at++].key = (Key)(Keys::ToKey(a.At(i)) ^ flip);
   }
 }

@@ -14,6 +14,7 @@ from cloakwork.errors import AxisError, DTypeError, ParamError
 Scalar = bool | int | float | complex
 Operand = Tensor | Scalar
 Axis = int | tuple[int, ...] | None
+Pieces = tuple[Tensor, ...] | list[Tensor]
 
 REAL_OF = {"complex64": _core.float32, "complex128": _core.float64}
 COMPLEX_OF = {"float32": _core.complex64, "float64": _core.complex128}
@@ -62,6 +63,18 @@ def cast(x: Tensor, dtype: DType) -> Tensor:
 def tensor_of(x: Operand, dtype: DType) -> Tensor:
     """An operand as a tensor of that dtype."""
     return cast(x, dtype) if isinstance(x, Tensor) else asarray(x, dtype=dtype)
+
+
+def tensors_of(arrays: Pieces) -> list[Tensor]:
+    """Some tensors, one or more; DTypeError names the first that is none."""
+    pieces = list(arrays)
+    no_empty(len(pieces), "arrays", "one tensor or more")
+    given: list[object] = list(pieces)
+    for place, piece in enumerate(given):
+        if not isinstance(piece, Tensor):
+            kind = type(piece).__name__
+            raise DTypeError(f"arrays[{place}]", kind, "a Tensor; cloakwork.asarray makes one")
+    return pieces
 
 
 def window(rank: int, axis: int, part: slice | int) -> tuple[slice | int, ...]:

@@ -10,18 +10,17 @@ from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.array_api.common import (
     Axis,
+    Pieces,
     axes_of,
     axis_of,
-    no_empty,
     shape_of,
+    tensors_of,
     window,
 )
 from cloakwork.array_api.creation import arange
 from cloakwork.array_api.datatypes import result_type
 from cloakwork.array_api.indexing import indices_of, take
 from cloakwork.errors import ParamError
-
-Pieces = tuple[Tensor, ...] | list[Tensor]
 
 
 def broadcast_to(x: Tensor, /, shape: Sequence[int]) -> Tensor:
@@ -160,8 +159,7 @@ def concat(arrays: Pieces, /, *, axis: int | None = 0) -> Tensor:
     >>> cw.concat([cw.asarray([1, 2]), cw.asarray([3])])
     Tensor([1, 2, 3], dtype=i64)
     """
-    pieces = list(arrays)
-    no_empty(len(pieces), "arrays", "one tensor or more")
+    pieces = tensors_of(arrays)
     if axis is None:
         pieces, axis = [piece.reshape(-1) for piece in pieces], 0
     dtype = result_type(*pieces)
@@ -188,8 +186,7 @@ def stack(arrays: Pieces, /, *, axis: int = 0) -> Tensor:
     Tensor([[1, 3],
             [2, 4]], dtype=i64)
     """
-    pieces = list(arrays)
-    no_empty(len(pieces), "arrays", "one tensor or more")
+    pieces = tensors_of(arrays)
     shape = pieces[0].shape
     for piece in pieces:
         if piece.shape != shape:

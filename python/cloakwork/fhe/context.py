@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +19,7 @@ from cloakwork.fhe.packing import Packing
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.plaintext import Plaintext
 from cloakwork.fhe.tables import Tables
+from cloakwork.once import once
 
 Levels = Literal["auto", "manual"]
 
@@ -42,7 +42,7 @@ class Context(ABC):
         """Values that a plaintext holds."""
         return self.parameters.slots
 
-    @cached_property
+    @once
     def whole(self) -> Packing:
         """A value in every slot."""
         return self.packing(self.slots)
@@ -170,7 +170,7 @@ class Context(ABC):
         degree = self.parameters.degree
         return pow(5, steps % (degree // 2), 2 * degree)
 
-    @cached_property
+    @once
     def rotation_elements(self) -> NDArray[np.int64]:
         """[N / 2]: the element of a rotation by each number of steps."""
         degree = self.parameters.degree

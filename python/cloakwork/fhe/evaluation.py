@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from cloakwork.errors import MissingKeyError
 from cloakwork.fhe.streams import bytes_of, made_of, pickled
 from cloakwork.fhe.switching import SwitchingKey
+from cloakwork.once import once
 
 if TYPE_CHECKING:
     from cloakwork.fhe.ciphertext import Ciphertext
@@ -48,7 +48,7 @@ class EvaluationKeys:
         found = np.flatnonzero(self._powers == element)
         return int(found[0]) if found.size else None
 
-    @cached_property
+    @once
     def _powers(self) -> NDArray[np.int64]:
         """[N / 2]: the element of a rotation by each number of steps."""
         return self.context.rotation_elements
@@ -89,7 +89,7 @@ class EvaluationKeys:
             wanted = (wanted - taken[-1]) % row
         return taken
 
-    @cached_property
+    @once
     def _came_from(self) -> NDArray[np.int64]:
         """[N / 2]: the last of the fewest rotations that reach each sum; 0: none do."""
         row = self.context.parameters.degree // 2

@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from math import log2, sqrt
 from typing import Any, TypeVar, cast
 
@@ -34,6 +33,7 @@ from cloakwork.fhe.hoisting import hoisted_sums, plain_sums
 from cloakwork.fhe.noise import independent, total
 from cloakwork.fhe.packing import PackedSlots, Packing
 from cloakwork.fhe.slot_errors import Norms, SlotError
+from cloakwork.once import once
 
 _Some = TypeVar("_Some", bound=Ciphertext)
 
@@ -256,7 +256,7 @@ class Matrix:
         spread = np.broadcast_to(share, np.broadcast_shapes(share.shape, (own.context.slots,)))
         return np.asarray(spread.reshape(-1, self.period).max(axis=0)[:width])
 
-    @cached_property
+    @once
     def _norms(self) -> Norms:
         """Of the matrix as it acts on all slots: blocks beside one another, or tiles."""
         found = Norms.of(self._diagonals.matrix)

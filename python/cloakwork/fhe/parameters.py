@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from hashlib import blake2b
 from json import dumps
 from math import log2, prod
 
 from cloakwork.errors import ParamError
 from cloakwork.fhe.security import check_security, is_secure, modulus_log2_limit
+from cloakwork.once import once
 from cloakwork.primes import is_prime
 
 ERROR_SIGMA = 3.2
@@ -118,7 +118,7 @@ class Parameters:
         """Whether the tables grant 128 bits, whatever was asked for."""
         return is_secure(self.degree, self.moduli + self.special)
 
-    @cached_property
+    @once
     def fingerprint(self) -> str:
         """32 hexadecimal digits that only these parameters have."""
         text = dumps(asdict(self) | {"scale": self.scale.hex()}, sort_keys=True)

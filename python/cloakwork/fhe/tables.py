@@ -7,7 +7,7 @@ without the special ones, are one range; a level's tables are views.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -16,6 +16,7 @@ from cloakwork import arrays, ops
 from cloakwork._core import Tensor
 from cloakwork.fhe.layout import columns, residues
 from cloakwork.fhe.parameters import Parameters, gadget_digits
+from cloakwork.once import once
 from cloakwork.transforms import Transform, integers
 
 
@@ -49,7 +50,7 @@ class Basis:
         """How many."""
         return len(self.moduli)
 
-    @cached_property
+    @once
     def modulus(self) -> int:
         """Their product."""
         return prod(self.moduli)

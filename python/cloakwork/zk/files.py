@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike
 
 from cloakwork import _core
@@ -16,6 +15,7 @@ from cloakwork._core import Tensor
 from cloakwork.errors import LoadError, ProofError
 from cloakwork.files import name_of
 from cloakwork.moduli import ORDERS
+from cloakwork.once import once
 from cloakwork.zk.statements import VerifyingKey
 
 _Path = str | PathLike[str]
@@ -126,12 +126,12 @@ class ProvingKey:
     left: Matrix
     right: Matrix
 
-    @cached_property
+    @once
     def size_log2(self) -> int:
         """Logarithm of the domain's size."""
         return self.domain.bit_length() - 1
 
-    @cached_property
+    @once
     def _passed(self) -> set[bool]:
         """The checks that it passed: with `groups`, or without."""
         return set()

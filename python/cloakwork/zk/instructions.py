@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 
 from cloakwork import _core, files
 from cloakwork.errors import AssertionFailedError, ParamError
+from cloakwork.once import once
 from cloakwork.runs import UserFunction
 from cloakwork.zk.graph import dot
 from cloakwork.zk.named import Named, Outcome
@@ -96,7 +97,7 @@ class Program(Named):
         beside = {name: file.read(name) for name, file in self._beside.items()}
         return {**self._files, **beside}
 
-    @cached_property
+    @once
     def _tree(self) -> dict[str, Any]:
         tree: dict[str, Any] = json.loads(self.to_json())
         return tree

@@ -121,7 +121,12 @@ impl Seal {
 }
 
 fn hash(bytes: &[u8]) -> blake3::Hash {
-    blake3::Hasher::new().update_rayon(bytes).finalize()
+    let mut hasher = blake3::Hasher::new();
+    match cloakwork_process::workers() {
+        Ok(workers) => workers.install(|| hasher.update_rayon(bytes)),
+        Err(_) => hasher.update(bytes),
+    };
+    hasher.finalize()
 }
 
 /// The beginning of a hash, for people.

@@ -11,13 +11,13 @@
 
 use crate::LoadError;
 use cloakwork_ir::Bytes;
+use cloakwork_process::{Mutex, Once};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
 /// Smallest unit that is mapped, on every machine: pages are multiples of it.
 static PAGE: AtomicUsize = AtomicUsize::new(4096);
@@ -27,11 +27,10 @@ static HARM: AtomicU64 = AtomicU64::new(0);
 static TOLD: AtomicU64 = AtomicU64::new(0);
 /// All slots that ever were: none is freed, and free ones are used again.
 static SLOTS: AtomicPtr<Slot> = AtomicPtr::new(ptr::null_mut());
-/// The file that somebody was told of last. Whoever tells holds it; no one else does, so that a
-/// fork while others load files leaves nothing locked.
+/// The file that somebody was told of last. Whoever tells holds it.
 static LAST: Mutex<Option<PathBuf>> = Mutex::new(None);
 /// Who handled the signal before.
-static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
+static BEFORE: Once<libc::sigaction> = Once::new();
 
 const FREE: usize = 0;
 const TAKEN: usize = 1;
@@ -62,7 +61,7 @@ impl AsRef<[u8]> for Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        let mut file = locked(&self.slot.file);
+        let mut file = self.slot.file.lock();
         *file = None;
         self.slot.harmed.store(false, Ordering::SeqCst);
         self.slot.start.store(FREE, Ordering::SeqCst);
@@ -80,7 +79,7 @@ impl Mapping {
         let map = unsafe { memmap2::Mmap::map(&file)? };
         let slot = slot();
         let start = map.as_ptr().expose_provenance();
-        *locked(&slot.file) = Some((file, path.to_owned()));
+        *slot.file.lock() = Some((file, path.to_owned()));
         slot.end.store(start + map.len(), Ordering::SeqCst);
         slot.start.store(start, Ordering::SeqCst);
         Ok(Self { map, slot })
@@ -101,10 +100,6 @@ pub fn leave_memory(bytes: &Bytes) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = bytes;
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn slots() -> impl Iterator<Item = &'static Slot> {
@@ -165,11 +160,11 @@ impl Watch {
 
 #[cold]
 fn tell() -> LoadError {
-    let mut last = locked(&LAST);
+    let mut last = LAST.lock();
     let count = HARM.load(Ordering::SeqCst);
     let mut whole = true;
     for slot in slots().filter(|slot| slot.harmed.load(Ordering::SeqCst)) {
-        let file = locked(&slot.file);
+        let file = slot.file.lock();
         if let Some((file, path)) = &*file {
             *last = Some(path.clone());
             whole &= slot.map_again(file);
@@ -203,8 +198,8 @@ impl Slot {
 }
 
 fn install() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
+    static ONCE: Once<()> = Once::new();
+    ONCE.get_or_init(|| {
         // SAFETY: sysconf reads a number; the action is filled in as sigaction wants it, its
         // function does only what a handler may, and who was there before is kept.
         unsafe {

@@ -8,7 +8,6 @@ use super::scalar::Said;
 use super::text;
 use crate::{LoadError, TensorError, base64, npy, torch};
 use cloakwork_ir::{Bytes, HostId, HostTensor, shortened};
-use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -115,7 +114,7 @@ impl<'a> Found<'a> {
 pub(super) fn decode(text: &[u8], payloads: &[Payload<'_>]) -> Result<Vec<HostTensor>, LoadError> {
     let (unique, index_of) = deduplicate(payloads);
     let decoded: Vec<Result<HostTensor, TensorError>> =
-        unique.par_iter().map(|payload| payload.decode()).collect();
+        cloakwork_process::map(unique, Payload::decode);
     let mut tensors = Vec::with_capacity(payloads.len());
     for (payload, index) in payloads.iter().zip(index_of) {
         let Some(tensor) = decoded.get(index) else {

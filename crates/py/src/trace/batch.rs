@@ -8,13 +8,15 @@ use crate::run::{Settings, adopt};
 use crate::tensor::Inner;
 use crate::{device, program};
 use cloakwork_ir::{HostId, HostSlot, HostTensor, Type, View};
+use cloakwork_process::Once;
 use cloakwork_run::eager;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 
 /// Where a recorded result goes when its batch has run.
-pub type Slot = OnceLock<Inner>;
+pub type Slot = Once<Inner>;
 
 /// What a batch knows beside its program.
 #[derive(Default)]
@@ -73,7 +75,7 @@ impl Trace {
         traced
     }
 
-    /// Runs what waits.
+    /// Runs what waits. Where some of it fails, what does not depend on that has its results.
     ///
     /// # Errors
     /// What a run of the program says.
@@ -97,11 +99,20 @@ impl Trace {
         }
         let made = program::Program::new(self.finish());
         let inputs = made.inputs_by_name(&pending.named)?;
-        let results = run(py, &made, &inputs)?;
+        let (results, failed) = match run(py, &made, &inputs) {
+            Ok(results) => (results.into_iter().map(Some).collect(), Ok(())),
+            // Not where the user wants to stop.
+            Err(error) if error.is_instance_of::<PyException>(py) => {
+                (made.replay(py, &pending.named)?, Err(error))
+            }
+            Err(error) => return Err(error),
+        };
         for ((slot, _), result) in wanted.into_iter().zip(results) {
-            let _ = slot.set(Inner::Real(result));
+            if let Some(result) = result {
+                let _ = slot.set(Inner::Real(result));
+            }
         }
-        Ok(())
+        failed
     }
 }
 

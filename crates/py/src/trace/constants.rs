@@ -18,7 +18,9 @@ fn held(tensor: &eager::Tensor) -> PyResult<HostTensor> {
             return Ok(host);
         }
     }
-    tensor.copy_to_host().map_err(errors::eager)
+    tensor
+        .copy_to_host(crate::device::selected()?)
+        .map_err(errors::eager)
 }
 
 /// An eager tensor that the program holds a copy of.

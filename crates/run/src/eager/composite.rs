@@ -1,7 +1,8 @@
-//! Composite ops, run expansion call by expansion call.
+//! Programs call by call: what a composite op expands into, and what of a program can be computed
+//! where some of it cannot.
 
 use super::{EagerArg, EagerError, Tensor, call, check_contents, internal, shares, with_args};
-use cloakwork_ir::{Arg, Builder, Op, Program, Step, Symbol};
+use cloakwork_ir::{Arg, Builder, HostId, Op, Program, Step, Symbol};
 use cloakwork_kernels::Isa;
 use cloakwork_ops::{Body, Expansion, OpDef, ParamKind, find_form};
 use cloakwork_verify::check_composite_call;
@@ -27,7 +28,7 @@ pub(super) fn composite(
             check_composite_call(def, body, bound, &|param| shares(&args, param, place))
         })?;
     }
-    check_contents(def, &args)?;
+    check_contents(def, &args, isa)?;
     let mut builder = Builder::new();
     let mut known: HashMap<Symbol, Tensor> = HashMap::new();
     let symbols: Vec<Arg> = args
@@ -72,6 +73,54 @@ pub(super) fn composite(
     }
     let result = known.remove(&result);
     result.ok_or_else(|| internal("an expansion without a result").into())
+}
+
+/// The downloads of a program, in their order; none where something fails, or depends on what did.
+#[must_use]
+pub fn replay(
+    program: &Program,
+    inputs: &HashMap<HostId, Tensor>,
+    threads: usize,
+    isa: Isa,
+) -> Vec<Option<Tensor>> {
+    let mut known: HashMap<Symbol, Tensor> = HashMap::new();
+    let mut results = Vec::new();
+    for step in &program.steps {
+        let Step::Op(op) = step else {
+            continue;
+        };
+        let Ok((def, values)) = bind(program, op, &known) else {
+            continue;
+        };
+        let args = program.args(op);
+        let symbols = args.iter().filter_map(|arg| match arg {
+            Arg::Device(symbol, _) => Some(symbol),
+            _ => None,
+        });
+        let made = match def.body {
+            Body::Download => {
+                let mut shown = symbols;
+                results.push(shown.next().and_then(|symbol| known.get(symbol).cloned()));
+                continue;
+            }
+            Body::Upload => args.iter().find_map(|arg| match arg {
+                Arg::Host(id) => inputs.get(id).cloned(),
+                _ => None,
+            }),
+            _ if symbols.into_iter().all(|symbol| known.contains_key(symbol)) => {
+                call(def, values, threads, isa).ok()
+            }
+            _ => None,
+        };
+        if let Some(Arg::Device(symbol, _)) = program.out(op) {
+            match made {
+                Some(tensor) => known.insert(*symbol, tensor),
+                // What it was to write is not what the program says.
+                None => known.remove(symbol),
+            };
+        }
+    }
+    results
 }
 
 /// The declaration that a step of an expansion calls, and a value for each of its parameters.

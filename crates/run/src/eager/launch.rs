@@ -126,7 +126,11 @@ fn moves_nothing(launch: &Launch, data: &[*mut std::ffi::c_void]) -> bool {
 }
 
 /// Copies elements between two views of the same shape.
-pub(crate) fn copy(dtype: DType, operands: [(&View, *mut u8); 2]) -> Result<(), EagerError> {
+pub(crate) fn copy(
+    dtype: DType,
+    operands: [(&View, *mut u8); 2],
+    isa: Isa,
+) -> Result<(), EagerError> {
     let size = dtype.size_bytes() as isize;
     let inputs = [0, 1].map(|i| {
         let view = View {
@@ -142,12 +146,5 @@ pub(crate) fn copy(dtype: DType, operands: [(&View, *mut u8); 2]) -> Result<(), 
         size_bytes: dtype.size_bytes(),
         frozen: None,
     });
-    run_raw(
-        &launch,
-        &data,
-        (dtype, dtype),
-        1,
-        cloakwork_kernels::best_isa(),
-    )
-    .map_err(Into::into)
+    run_raw(&launch, &data, (dtype, dtype), 1, isa).map_err(Into::into)
 }

@@ -6,6 +6,7 @@ mod launch;
 mod ready;
 mod tensor;
 
+pub use composite::replay;
 pub(crate) use launch::copy as copy_elements;
 pub use ready::{Element, Operand as ReadyOperand, Ready};
 pub use tensor::{Storage, Tensor};
@@ -98,10 +99,8 @@ pub fn call(
                     let result = Tensor::uninit(source.dtype(), shape)?;
                     let target = View::contiguous(source.view().shape.clone());
                     let to = (&target, result.storage().as_ptr());
-                    launch::copy(
-                        source.dtype(),
-                        [to, (source.view(), source.storage().as_ptr())],
-                    )?;
+                    let from = (source.view(), source.storage().as_ptr());
+                    launch::copy(source.dtype(), [to, from], isa)?;
                     Ok(result)
                 }
             }
@@ -164,10 +163,10 @@ fn kernel(
         if let Some(EagerArg::Tensor(tensor)) = operand
             && !tensor.is_frozen()
         {
-            *tensor = tensor.own_copy()?;
+            *tensor = tensor.own_copy(isa)?;
         }
     }
-    check_contents(def, &args)?;
+    check_contents(def, &args, isa)?;
     if out.storage().is_read_only() {
         return Err(EagerError::Call {
             op: def.name,
@@ -209,7 +208,7 @@ fn shares(args: &[EagerArg], one: usize, other: usize) -> bool {
 }
 
 /// Holds integers and elements to what the declaration demands of contents.
-fn check_contents(def: &'static OpDef, args: &[EagerArg]) -> Result<(), EagerError> {
+fn check_contents(def: &'static OpDef, args: &[EagerArg], isa: Isa) -> Result<(), EagerError> {
     with_args(def, args, check_known)?;
     for rule in def.body.checks() {
         let Some(EagerArg::Tensor(tensor)) = def.param(rule.operand()).and_then(|i| args.get(i))
@@ -220,7 +219,8 @@ fn check_contents(def: &'static OpDef, args: &[EagerArg]) -> Result<(), EagerErr
             continue;
         };
         let (storage, view) = (tensor.storage(), tensor.view());
-        let check = || check::rule(*rule, bound, tensor.dtype(), view, (**storage).as_ref());
+        let bytes = (**storage).as_ref();
+        let check = || check::rule(*rule, bound, (tensor.dtype(), view, bytes), isa);
         let checked = match storage.derived() {
             Some(derived) => derived.once(*rule, bound, view, check),
             None => check(),

@@ -7,21 +7,22 @@ use crate::launch::{SPLIT_NS, Workers};
 use crate::memory::Block;
 use crate::{dispatch, pool};
 use cloakwork_ir::{DType, Shape};
-use cloakwork_kernels::{Isa, KernelRow, RawLaunch, select};
+use cloakwork_kernels::{ALL_ISAS, Isa, KernelRow, RawLaunch, select};
 use cloakwork_ops::{Body, Elementwise, KernelBody, OpDef, elementwise, find};
+use cloakwork_process::Once;
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 const DTYPES: usize = cloakwork_ir::ALL_DTYPES.len();
+const ISAS: usize = ALL_ISAS.len();
 
 /// An element-wise op with its kernels looked up.
 pub struct Ready {
     name: &'static str,
-    found: OnceLock<Option<(&'static OpDef, &'static Elementwise)>>,
-    /// By the operands' type; null where not looked up yet.
-    rows: [AtomicPtr<KernelRow>; DTYPES],
+    found: Once<Option<(&'static OpDef, &'static Elementwise)>>,
+    /// By instruction set and the operands' type; null where not looked up yet.
+    rows: [[AtomicPtr<KernelRow>; DTYPES]; ISAS],
 }
 
 /// An operand: a tensor, or a single element of the same type.
@@ -50,8 +51,8 @@ impl Ready {
     pub const fn new(name: &'static str) -> Self {
         Self {
             name,
-            found: OnceLock::new(),
-            rows: [const { AtomicPtr::new(null_mut()) }; DTYPES],
+            found: Once::new(),
+            rows: [const { [const { AtomicPtr::new(null_mut()) }; DTYPES] }; ISAS],
         }
     }
 
@@ -73,22 +74,16 @@ impl Ready {
         found.ok_or_else(|| internal(&format!("{} is no element-wise op", self.name)).into())
     }
 
-    /// Forgets the kernels: others are to be used from now on.
-    pub fn forget(&self) {
-        for row in &self.rows {
-            row.store(null_mut(), Ordering::Relaxed);
-        }
-    }
-
     fn row(&self, rule: &Elementwise, dtype: DType, isa: Isa) -> Option<&'static KernelRow> {
-        let slot = self.rows.get(dtype as usize)?;
-        let known = slot.load(Ordering::Relaxed);
+        let slot = self.rows.get(isa as usize)?.get(dtype as usize)?;
+        let known = slot.load(Ordering::Acquire);
         if !known.is_null() {
-            // SAFETY: only rows of the table, which live forever, are stored.
+            // SAFETY: only rows of the table, which live forever, are stored, and were written
+            // before: whoever stored one had read it.
             return Some(unsafe { &*known });
         }
         let row = select(rule.kernel, dtype, rule.gives.of(dtype), isa)?;
-        slot.store(std::ptr::from_ref(row).cast_mut(), Ordering::Relaxed);
+        slot.store(std::ptr::from_ref(row).cast_mut(), Ordering::Release);
         Some(row)
     }
 

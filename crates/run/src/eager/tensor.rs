@@ -7,16 +7,18 @@ use crate::derived::Derived;
 use crate::memory::{Block, into_bytes};
 use crate::wiping::wipe;
 use cloakwork_ir::{DType, HostTensor, Shape, Type, View};
+use cloakwork_kernels::Isa;
+use cloakwork_process::Once;
 use std::any::Any;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 /// Memory that tensors are views of.
 pub struct Storage {
     memory: Memory,
     secret: AtomicBool,
     /// Set once nobody may write it any more.
-    frozen: OnceLock<Derived>,
+    frozen: Once<Derived>,
 }
 
 enum Memory {
@@ -81,7 +83,7 @@ impl Storage {
         Arc::new(Self {
             memory: Memory::Own(block),
             secret: false.into(),
-            frozen: OnceLock::new(),
+            frozen: Once::new(),
         })
     }
 
@@ -210,7 +212,7 @@ impl Tensor {
         let storage = Arc::new(Storage {
             memory,
             secret: false.into(),
-            frozen: OnceLock::new(),
+            frozen: Once::new(),
         });
         Self::of(storage, dtype, view)
     }
@@ -240,21 +242,21 @@ impl Tensor {
     ///
     /// # Errors
     /// Shapes that do not go together: an internal error.
-    pub fn assign(&self, source: &Self) -> Result<(), EagerError> {
+    pub fn assign(&self, source: &Self, isa: Isa) -> Result<(), EagerError> {
         let wide = source.body.view.broadcast_to(&self.body.view.shape);
         let wide = wide.ok_or_else(|| super::internal("shapes that do not go together"))?;
         let operands = [
             (&self.body.view, self.body.storage.as_ptr()),
             (&wide, source.body.storage.as_ptr()),
         ];
-        copy_elements(self.body.dtype, operands)
+        copy_elements(self.body.dtype, operands, isa)
     }
 
     /// A tensor with a host tensor's elements, row-major.
     ///
     /// # Errors
     /// Not enough memory.
-    pub fn from_host(host: &HostTensor) -> Result<Self, EagerError> {
+    pub fn from_host(host: &HostTensor, isa: Isa) -> Result<Self, EagerError> {
         let ty = host.ty();
         let tensor = Self::uninit(ty.dtype, ty.shape)?;
         let source = host.bytes().as_slice().as_ptr().cast_mut();
@@ -262,7 +264,7 @@ impl Tensor {
             (tensor.view(), tensor.body.storage.as_ptr()),
             (host.view(), source),
         ];
-        copy_elements(host.dtype(), operands)?;
+        copy_elements(host.dtype(), operands, isa)?;
         Ok(tensor)
     }
 
@@ -278,20 +280,36 @@ impl Tensor {
             .map_err(|error| RunError::Internal(error.to_string()))
     }
 
+    /// The same of a row-major tensor, as the whole of the bytes that it shows.
+    ///
+    /// # Errors
+    /// It is not row-major: an internal error.
+    pub fn to_host_alone(&self) -> Result<HostTensor, RunError> {
+        let wrong = || super::internal("bytes that are not a tensor's alone");
+        let size = self.body.dtype.size_bytes();
+        let first = usize::try_from(self.body.view.offset).map_err(|_| wrong())? * size;
+        let len = usize::try_from(self.ty().size_bytes()).map_err(|_| wrong())?;
+        let bytes = cloakwork_ir::Bytes::new(self.body.storage.clone());
+        let own = bytes.slice(first..first + len).ok_or_else(wrong)?;
+        let view = View::contiguous(self.body.view.shape.clone());
+        let dense = self.body.view.is_contiguous();
+        let host = HostTensor::new(self.body.dtype, view, own);
+        let host = host.ok().filter(|_| dense).ok_or_else(wrong)?;
+        Ok(host.sound())
+    }
+
     /// A row-major copy for the host.
     ///
     /// # Errors
     /// Not enough memory.
-    pub fn copy_to_host(&self) -> Result<HostTensor, EagerError> {
+    pub fn copy_to_host(&self, isa: Isa) -> Result<HostTensor, EagerError> {
         let block = Block::uninit(self.ty().size_bytes())?;
         let view = View::contiguous(self.body.view.shape.clone());
-        copy_elements(
-            self.body.dtype,
-            [
-                (&view, block.as_ptr()),
-                (&self.body.view, self.body.storage.as_ptr()),
-            ],
-        )?;
+        let operands = [
+            (&view, block.as_ptr()),
+            (&self.body.view, self.body.storage.as_ptr()),
+        ];
+        copy_elements(self.body.dtype, operands, isa)?;
         HostTensor::new(self.body.dtype, view, into_bytes(block))
             .map(HostTensor::sound)
             .map_err(|error| RunError::Internal(error.to_string()).into())
@@ -337,7 +355,7 @@ impl Tensor {
     ///
     /// # Errors
     /// Not enough memory.
-    pub fn freeze(&self) -> Result<Self, EagerError> {
+    pub fn freeze(&self, isa: Isa) -> Result<Self, EagerError> {
         if self.is_frozen() {
             return Ok(self.clone());
         }
@@ -350,7 +368,7 @@ impl Tensor {
         } else {
             let view = &self.body.view;
             let copy = Self::uninit_like(self.body.dtype, view.shape.clone(), view)?;
-            copy.assign(self)?;
+            copy.assign(self, isa)?;
             if self.is_secret() {
                 copy.mark_secret();
             }
@@ -444,14 +462,14 @@ impl Tensor {
     ///
     /// # Errors
     /// Not enough memory.
-    pub fn own_copy(&self) -> Result<Self, EagerError> {
+    pub fn own_copy(&self, isa: Isa) -> Result<Self, EagerError> {
         let (compact, _) = self.without_repeats();
         let copy = Self::uninit(self.body.dtype, compact.body.view.shape.clone())?;
         let operands = [
             (copy.view(), copy.body.storage.as_ptr()),
             (compact.view(), compact.body.storage.as_ptr()),
         ];
-        copy_elements(self.body.dtype, operands)?;
+        copy_elements(self.body.dtype, operands, isa)?;
         let pairs = copy.body.view.strides.iter().zip(&self.body.view.strides);
         let strides = pairs.map(|(&dense, &own)| if own == 0 { 0 } else { dense });
         Ok(copy.with_view(View {

@@ -20,7 +20,7 @@ const DISTINCT: usize = 40;
 
 fn tensor(dtype: DType, dims: &[u64], bytes: Vec<u8>) -> EagerArg {
     let host = HostTensor::from_vec(dtype, Shape::new(dims).unwrap(), bytes).unwrap();
-    EagerArg::Tensor(Tensor::from_host(&host).unwrap())
+    EagerArg::Tensor(Tensor::from_host(&host, cloakwork_kernels::best_isa()).unwrap())
 }
 
 /// A generator of words: splitmix64.

@@ -7,7 +7,7 @@ values on the coset w_2n <w_n> are the scalars of the key's points H, which stan
 
 from __future__ import annotations
 
-from functools import cached_property, reduce
+from functools import reduce
 from os import PathLike
 from typing import Unpack
 
@@ -15,6 +15,7 @@ from cloakwork import _core, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import ParamError, ProofError, WitnessError
 from cloakwork.moduli import ORDERS
+from cloakwork.once import once
 from cloakwork.program import Program, trace
 from cloakwork.runs import Budget, RunOptions, budgets_of
 from cloakwork.zk.fields import field
@@ -62,14 +63,14 @@ class Prover:
             return self._program
         return self._frugal_program
 
-    @cached_property
+    @once
     def _program(self) -> Program:
         # Of inputs a trace sees shape and dtype alone.
         word = ops.zeros((1, 4), _core.uint64)
         words = ops.broadcast_to(word, (self.key.wires, 4))
         return trace(self, words, scalars(self.key.curve, [0, 0]))
 
-    @cached_property
+    @once
     def _frugal_program(self) -> Program:
         prover = self if self.frugal else Prover(self.key, frugal=True)
         return prover._program

@@ -1,0 +1,15 @@
+//! What there is once a process: worker threads, locks, tables made once.
+//!
+//! A forked child has one thread, the one that forked. A lock that another thread of the parent
+//! held stays held in the child, what another was about to make stays half made, and work given to
+//! a pool's threads is never done. So the engine keeps to what this crate has: a [`Mutex`] and a
+//! [`Once`] that nobody is inside of while a process forks, and pools that a child makes anew.
+#![deny(unsafe_code)]
+
+mod fork;
+mod lock;
+mod pool;
+
+pub use fork::{generation, survive_forks};
+pub use lock::{Guard, Mutex, Once};
+pub use pool::{PoolError, default_threads, map, pool, workers};

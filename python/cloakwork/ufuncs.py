@@ -1,0 +1,40 @@
+"""What NumPy's universal functions make of tensors.
+
+An operator between an array and a tensor is the tensor's.  Everything else is NumPy's: it computes
+on the tensor's elements, and gives arrays, as those functions of NumPy's do that want `__array__`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cloakwork import namespace
+from cloakwork._core import Tensor
+
+# What NumPy calls an operator, and what computes it here.
+_OPERATORS = {
+    "add": "add", "subtract": "subtract", "multiply": "multiply", "divide": "divide",
+    "floor_divide": "floor_divide", "remainder": "remainder", "power": "pow", "matmul": "matmul",
+    "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor",
+    "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
+    "equal": "equal", "not_equal": "not_equal", "less": "less", "less_equal": "less_equal",
+    "greater": "greater", "greater_equal": "greater_equal",
+}  # fmt: skip
+
+
+def apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """The result of `ufunc.method(*inputs, **options)`, of which some are tensors."""
+    operator = _OPERATORS.get(ufunc.__name__)
+    if operator is not None and method == "__call__" and not options:
+        return getattr(namespace, operator)(*inputs)
+    given = [_array(value) for value in inputs]
+    if (out := options.get("out")) is not None:
+        options["out"] = tuple(_array(value) for value in out)
+    return getattr(ufunc, method)(*given, **options)
+
+
+def _array(value: Any) -> Any:
+    """A tensor as the array that shares its memory; what is none stays."""
+    return np.asarray(value) if isinstance(value, Tensor) else value

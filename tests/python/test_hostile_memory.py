@@ -1,0 +1,22 @@
+"""Memory that somebody else writes during a call: results are nobody's, the process lives on."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+HAMMERING = Path(__file__).with_name("hammering.py")
+WRITES = 20_000
+"""For each kind of call, right and wrong in turns."""
+
+
+def test_no_contents_end_the_process_whenever_they_are_written() -> None:
+    process = subprocess.run(
+        [sys.executable, str(HAMMERING), str(WRITES)],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert process.returncode == 0, process.stdout[-300:] + process.stderr[-1000:]
+    lines = process.stdout.splitlines()
+    assert len(lines) > 30
+    counts = [line.rpartition(": ")[2].split() for line in lines]
+    # Every kind met what is right at least once: at the end, when nobody writes.
+    assert all(len(count) == 2 for count in counts)
