@@ -147,6 +147,33 @@ def test_the_file_of_a_constant_stays_the_one_that_was_loaded(tmp_path: Path) ->
         program.save(tmp_path / "three")
 
 
+FORKS = """
+import json, os, sys
+from cloakwork import zk
+
+b = zk.ProgramBuilder()
+x = b.input("x", zk.tensor("u64", 512))
+kept, back = b.allocate(x.type, device="disk"), b.allocate(x.type)
+b.transfer(x, kept)
+b.transfer(kept, back)
+b.ret(back)
+program = b.build()
+program.run({"x": [0] * 512}, workers=1, profile=False)
+child = os.fork()
+values = [1 if child else 2] * 512
+runs = [program.run({"x": values}, workers=1, profile=False) for _ in range(200)]
+right = all(run[back.name].tolist() == values for run in runs)
+if not child:
+    os._exit(0 if right else 1)
+print(json.dumps({"right": right and os.waitpid(child, 0)[1] == 0}))
+"""
+
+
+@LINUX
+def test_a_forked_child_has_a_file_of_its_own() -> None:
+    assert told(FORKS)["right"]
+
+
 def test_disks_have_budgets_and_folders_of_their_own(tmp_path: Path) -> None:
     b = zk.ProgramBuilder()
     x = b.input("x", zk.tensor("u64", 64))

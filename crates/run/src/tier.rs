@@ -181,6 +181,8 @@ fn add(to: &mut [u8], from: &[u8]) {
 pub struct OnDisk {
     block: Block,
     directory: Option<PathBuf>,
+    /// Whose file it is: a forked child would write where its parent reads.
+    process: u32,
     /// For each step whether it touches them.
     touched: Vec<bool>,
 }
@@ -213,6 +215,7 @@ impl OnDisk {
             Ok(block) => Ok(Some(Self {
                 block,
                 directory: directory.map(Path::to_owned),
+                process: std::process::id(),
                 touched,
             })),
             Err(error) => {
@@ -233,9 +236,9 @@ impl OnDisk {
         }
     }
 
-    /// Whether the file is where somebody wants it.
+    /// Whether the file is this process's, and where somebody wants it.
     pub fn is_in(&self, directory: Option<&Path>) -> bool {
-        self.directory.as_deref() == directory
+        self.directory.as_deref() == directory && self.process == std::process::id()
     }
 
     /// The first byte.
