@@ -653,6 +653,7 @@ def as_repr(a: Tensor, repr: int) -> Tensor:
 
     Examples
     --------
+    >>> import cloakwork as cw
     >>> a = cw.asarray([1, 2], dtype="bn254.fr")
     >>> cw.ops.as_repr(a, 1).tolist()
     [1, 2]
