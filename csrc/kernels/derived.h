@@ -7,6 +7,16 @@
 namespace cw {
 namespace {
 
+// A prepare of one instruction set's own, or none. Says so by a flag: compared with null, a
+// function's address is no constant expression under GCC's -fsanitize=null.
+struct OwnPrepare {
+  constexpr OwnPrepare() = default;
+  constexpr OwnPrepare(decltype(nullptr)) {}
+  constexpr OwnPrepare(cw_prepare_fn own) : exists(true), prepare(own) {}
+  bool exists = false;
+  cw_prepare_fn prepare = nullptr;
+};
+
 // The last columns of a kernel row. Functions are portable code. One prepare serves every
 // instruction set that has none of its own here.
 struct Derived {
@@ -15,19 +25,19 @@ struct Derived {
   cw_size_fn prepared_bytes;
   cw_prepare_fn prepare;
   uint32_t prepared_axis = 0;
-  cw_prepare_fn prepare_avx2 = nullptr;
-  cw_prepare_fn prepare_avx512 = nullptr;
-  cw_prepare_fn prepare_avx512ifma = nullptr;
+  OwnPrepare prepare_avx2 = {};
+  OwnPrepare prepare_avx512 = {};
+  OwnPrepare prepare_avx512ifma = {};
 };
 
 constexpr Derived kNothing = {0, nullptr, nullptr, nullptr};
 
 constexpr cw_prepare_fn PrepareOf(const Derived& derived, uint32_t isa) {
-  const cw_prepare_fn own = isa == CW_AVX2         ? derived.prepare_avx2
-                            : isa == CW_AVX512     ? derived.prepare_avx512
-                            : isa == CW_AVX512IFMA ? derived.prepare_avx512ifma
-                                                   : nullptr;
-  return own != nullptr ? own : derived.prepare;
+  const OwnPrepare own = isa == CW_AVX2         ? derived.prepare_avx2
+                         : isa == CW_AVX512     ? derived.prepare_avx512
+                         : isa == CW_AVX512IFMA ? derived.prepare_avx512ifma
+                                                : OwnPrepare();
+  return own.exists ? own.prepare : derived.prepare;
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ def fuzz(args: Args) -> int:
 
 
 def sanitize(args: Args) -> int:
-    """Run the kernels' tests under AddressSanitizer and UndefinedBehaviorSanitizer."""
+    """Run all tests that call kernels under AddressSanitizer and UndefinedBehaviorSanitizer."""
     _refuse(args, "sanitize")
     return sanitizers.sanitize()
 
