@@ -58,12 +58,13 @@ program = b.build()
 values = np.arange(n, dtype=np.uint64)
 before = held()
 outcome = program.run({"x": values}, workers=2, spill_dir=folder, profile=False)
+most = held() - before
 expected = np.ones(n, dtype=np.uint64)
 for shift in range(8):
     expected *= values + np.roll(values, -shift)
 right = bool(np.array_equal(np.asarray(outcome[total.name]), expected))
 print(json.dumps({
-    "held": held() - before, "right": right, "peak": program.peak_memory(workers=2),
+    "held": most, "right": right, "peak": program.peak_memory(workers=2),
     "memory": outcome.report.memory,
 }))
 """
@@ -78,8 +79,9 @@ def test_what_is_allocated_on_disk_is_not_in_memory(tmp_path: Path) -> None:
     assert there["right"]
     assert here["memory"]["file_bytes"] == 0
     assert there["memory"]["file_bytes"] == 64 * MIB
-    assert here["peak"] - there["peak"] == 64 * MIB
-    assert here["held"] > 80 * MIB
+    # A processor's tensors of other times share their places with some of those.
+    assert 56 * MIB <= here["peak"] - there["peak"] <= 64 * MIB
+    assert here["held"] > 64 * MIB
     # Of the file no more than a transfer touches is in memory at a time.
     assert there["held"] < here["held"] - 40 * MIB
     assert list(tmp_path.iterdir()) == []

@@ -3,7 +3,9 @@
 use crate::Source;
 use crate::calls::{Found, Outcome, Pick, Search, Tensor};
 use cloakwork_ir::{Arg, Builder, Generation, HostSlot, Overlap, Program, Step, Type, View};
-use cloakwork_ops::{ALL, Aliasing, Body, OpDef, ParamKind};
+use cloakwork_ops::{ALL, Aliasing, Body, Code, Family, OpDef, ParamKind};
+use cloakwork_verify::verify;
+use std::sync::Arc;
 
 /// A well-typed program: any op, any spelling of its generation, views, writes through them, frees,
 /// names bound again, segments, downloads.
@@ -84,7 +86,7 @@ impl Generator<'_, '_> {
                 }
                 .find(def);
                 if let Some(found) = found {
-                    self.call(found);
+                    self.call_if_forms_fit(found);
                 }
             }
         }
@@ -125,6 +127,26 @@ impl Generator<'_, '_> {
         });
         self.storages += 1;
         self.tensors.len() - 1
+    }
+
+    /// A call, unless it mixes coefficients with values or fills a transcript beyond its room: that
+    /// follows from the steps before, of which nothing is known here.
+    fn call_if_forms_fit(&mut self, found: Found) {
+        let (steps, tensors) = (self.builder.program.steps.len(), self.tensors.clone());
+        let minds = [Code::Repr, Code::Transcript].map(Code::name);
+        let def = found.def;
+        self.call(found);
+        if !def.family.is_of_numbers() && def.family != Family::Hash {
+            return;
+        }
+        let verification = verify(Arc::new(self.builder.program.clone()));
+        if verification
+            .errors()
+            .any(|error| minds.contains(&error.code))
+        {
+            self.builder.program.steps.truncate(steps);
+            self.tensors = tensors;
+        }
     }
 
     fn call(&mut self, mut found: Found) {

@@ -4,7 +4,7 @@ use super::Builder;
 use crate::fuse::{Candidate, MAX_OPERANDS};
 use crate::graph::Reach;
 use crate::plan::{Address, Buffer, Geometry, Kind, Prepared, Space, Step, StepCost};
-use cloakwork_ir::DType;
+use cloakwork_ir::{DType, Device};
 use cloakwork_kernels::{KernelRow, LaunchShape};
 use cloakwork_ops::Launch;
 use rustc_hash::FxHasher;
@@ -53,6 +53,13 @@ impl<'a> Builder<'a> {
         self.candidates.push(Candidate::default());
     }
 
+    /// Whether an address is one of a buffer that the program puts on disk.
+    fn is_on_disk(&self, address: &Address) -> bool {
+        let buffer = self.plan.buffers.get(address.index as usize);
+        let device = buffer.map(|buffer| buffer.device);
+        address.space == Space::Buffer && matches!(device, Some(Device::Disk(_)))
+    }
+
     /// Says that the step just pushed computes element by element, and how wide its operands'
     /// elements are.
     pub(super) fn may_fuse(&mut self, sizes: &[usize]) {
@@ -60,7 +67,10 @@ impl<'a> Builder<'a> {
         let Some(step) = self.plan.steps.last() else {
             return;
         };
-        if sizes.len() > candidate.sizes.len() {
+        // Steps that run together would bring all that they touch on disk into memory at once.
+        let first = step.first_address as usize;
+        let operands = self.plan.addresses.get(first..).unwrap_or(&[]);
+        if sizes.len() > candidate.sizes.len() || operands.iter().any(|at| self.is_on_disk(at)) {
             return;
         }
         for (own, &size) in candidate.sizes.iter_mut().zip(sizes) {
