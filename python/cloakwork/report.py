@@ -131,7 +131,8 @@ class StepRecord:
 class Report:
     """What a run did.
 
-    memory   bytes by purpose, as planned; `peak_bytes` is the sum of what is in memory
+    memory   bytes by purpose, as planned; `peak_bytes` is the sum of what a run
+             holds in memory, beside `constant_bytes`, the program's own, and what is on disk
     ops      totals an op, the longest first
     """
 
