@@ -104,7 +104,15 @@ def test_a_network_of_which_nothing_is_known_is_estimated_at_all() -> None:
 
 @pytest.mark.parametrize("form", ["matrix", "sums"])
 def test_bags_of_words_are_estimated_within_six_bits(form: str) -> None:
-    words, generator = 1024, np.random.default_rng(3)
+    # Measured from a single error, bits vary by one: the largest of all slots is one of its draws.
+    below = [bag_of_words(form, seed) for seed in range(8)]
+    assert min(below) >= 0
+    assert np.mean(below) <= CLOSE_BITS
+
+
+def bag_of_words(form: str, seed: int) -> float:
+    """How far the estimate of a weighted count is below what is measured."""
+    words, generator = 1024, np.random.default_rng(seed)
     keys = keys_of(2**12, 2)
     weights, counts = generator.normal(size=(2, words)), np.zeros(words)
     np.add.at(counts, generator.integers(0, words, 200), 1.0)
@@ -119,8 +127,7 @@ def test_bags_of_words_are_estimated_within_six_bits(form: str) -> None:
         x = (keys.encrypt(counts, bound=(0.0, 16.0)) * weights[0]).rescale().inner_sum(words)
         products = np.concatenate((counts * weights[0], np.zeros(words)))
         expected = np.array([np.roll(products, -i)[:words].sum() for i in range(2 * words)])
-    measured = measured_bits(keys, x, expected)
-    assert 0 <= measured - x.precision_estimate() <= CLOSE_BITS
+    return float(measured_bits(keys, x, expected) - x.precision_estimate())
 
 
 def sign() -> fhe.Polynomial:
