@@ -18,6 +18,8 @@ from cloakwork.errors import ParamError
 
 AnyPath = str | PathLike[str]
 Contents = bytes | str
+# What is read of a file to know what it is.
+_START_BYTES = 4096
 
 
 def name_of(path: object, what: str = "path") -> str:
@@ -69,6 +71,13 @@ def read(path: AnyPath) -> bytes:
 def start(path: AnyPath, size: int) -> bytes:
     """The first bytes of a file, by which it is known."""
     return bytes(memoryview(_core.map_file(name_of(path)))[:size])
+
+
+def starts_as_instructions(file: Path) -> bool:
+    """Whether a file holds a program of the instruction set, in JSON or as text."""
+    if not file.is_file():
+        return False
+    return _core.Instructions.recognizes(start(file, _START_BYTES))
 
 
 def load_npy(path: AnyPath) -> Tensor:

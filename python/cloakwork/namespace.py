@@ -188,6 +188,7 @@ from cloakwork.backend import (
 )
 from cloakwork.batches import Slot, batch, execute_batch
 from cloakwork.draws import rand, randn
+from cloakwork.loading import load
 from cloakwork.modular import Modulus, intt, mod, ntt
 from cloakwork.program import Program, trace
 from cloakwork.report import Finding, Inspection, Mismatch, Report, RunResult, WrongOp
@@ -314,6 +315,7 @@ __all__ = [
     "less_equal",
     "linalg",
     "linspace",
+    "load",
     "log",
     "log1p",
     "log2",

@@ -2144,7 +2144,7 @@ def intt(
     axis
         -3 or -1.
     perm
-        A permutation of 0 .. m, i64, `[m]`.
+        A permutation of 0 .. m, i64 or i32, `[m]`.
     q
         Moduli `[k]`.
     psi_inv
@@ -2915,7 +2915,7 @@ def modmul_axis_sum(
     q
         Moduli `[k]`.
     perm
-        A permutation of 0 .. n, i64.
+        A permutation of 0 .. n, i64 or i32.
     out
         Three axes; is added to.
     apply_perm
@@ -3223,7 +3223,7 @@ def ntt(
     axis
         -3 or -1.
     perm
-        A permutation of 0 .. m, i64, `[m]`.
+        A permutation of 0 .. m, i64 or i32, `[m]`.
     q
         Moduli `[k]`.
     psi
@@ -3287,7 +3287,7 @@ def permute(
     a
         Any tensor.
     perms
-        i64 `[l, u]`, each row a permutation of 0 .. u.
+        i64 or i32 `[l, u]`, each row a permutation of 0 .. u.
     out
         The shape of `a`.
     elementwise_axis

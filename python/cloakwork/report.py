@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
 from cloakwork import _core
+from cloakwork.errors import ParamError
 
 # Steps of a report that are fetched at a time.
 _STEPS_AT_ONCE = 4096
@@ -249,7 +250,8 @@ class Inspection:
 class RunResult:
     """What a run gave back.
 
-    outputs      every download, in the order of the program
+    outputs      every download, in the order of the program; `result["name"]` is one by its name
+    names        what the outputs are called
     mismatches   those that differ from what the program expects, if that was compared
     wrong_op     the first op that differs from its reference, if that was looked for
     """
@@ -258,11 +260,22 @@ class RunResult:
     mismatches: list[Mismatch]
     wrong_op: WrongOp | None
     report: Report
+    names: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, run: _core.Run) -> Self:
+    def of(cls, run: _core.Run, names: Sequence[str] = ()) -> Self:
         """The result of a finished run."""
-        return cls(run.outputs(), run.mismatches(), run.wrong_op(), Report.of(run))
+        return cls(run.outputs(), run.mismatches(), run.wrong_op(), Report.of(run), tuple(names))
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The outputs by name."""
+        return dict(zip(self.names, self.outputs, strict=True))
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.names:
+            raise ParamError("output", name, ", ".join(self.names) or "none: there are no outputs")
+        return self.outputs[self.names.index(name)]
 
     def __repr__(self) -> str:
         return f"RunResult({len(self.outputs)} outputs, {len(self.mismatches)} mismatches)"

@@ -96,6 +96,18 @@ def _seed_of(seed: int | None) -> int | None:
     return seed
 
 
+# What options were called elsewhere, and are called everywhere.
+_RENAMED = {"workers": "threads", "budget": "memory_budget"}
+
+
+def known_options(options: RunOptions) -> None:
+    """TypeError for an option that there is not; it says what an old name is now."""
+    for name in options.keys() - RunOptions.__annotations__.keys():
+        known = ", ".join(RunOptions.__annotations__)
+        instead = f"it is called {_RENAMED[name]}" if name in _RENAMED else f"there are {known}"
+        raise TypeError(f"run() has no option {name}; {instead}")
+
+
 class Runnable:
     """A program in the engine's hands."""
 
@@ -136,14 +148,15 @@ class Runnable:
     def _run(
         self, inputs: Sequence[_core.Tensor], verify: bool, bisect: bool,
         options: RunOptions, functions: Sequence[UserFunction] = (),
+        core: _core.Program | None = None,
     ) -> RunResult:  # fmt: skip
-        if unknown := options.keys() - RunOptions.__annotations__.keys():
-            known = ", ".join(RunOptions.__annotations__)
-            raise TypeError(f"run() has no option {min(unknown)}; there are {known}")
+        """Run the program, or `core` in its place."""
+        known_options(options)
         trace = options.get("trace")
         files.claim([trace], [self._source])
         total, devices = budgets_of(options.get("memory_budget"))
-        run = self._core.run(
+        core = self._core if core is None else core
+        run = core.run(
             list(inputs),
             device=options.get("device", "cpu"),
             threads=options.get("threads"),
@@ -159,4 +172,4 @@ class Runnable:
         )
         if trace is not None:
             run.write_trace(fspath(trace))
-        return RunResult.of(run)
+        return RunResult.of(run, core.output_names())

@@ -65,7 +65,7 @@ def test_run_prints_json(good: Path, tmp_path: Path, capsys: Capture) -> None:
     status, out, _ = run(capsys, "run", good, "--verify", "--json", "--threads", "2")
     facts = json.loads(out)
     assert status == 0
-    assert facts["outputs"] == [{"shape": [2, 2, 2], "dtype": "i64"}]
+    assert facts["outputs"] == [{"name": "4", "shape": [2, 2, 2], "dtype": "i64"}]
     assert facts["mismatches"] == []
     assert facts["report"]["threads"] == 2
     path = wrong_expectation().write(tmp_path / "t.json")
@@ -196,7 +196,7 @@ def test_debug_shows_the_traceback(tmp_path: Path, capsys: Capture) -> None:
 def test_an_unexpected_error_is_words_that_ask_for_a_report(
     good: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cw.heal, "load", lambda *_, **__: 1 // 0)
+    monkeypatch.setattr(cw.heal, "read", lambda *_, **__: 1 // 0)
     status, _, err = run(capsys, "check", good)
     assert status == 2
     assert "please report it" in err

@@ -57,14 +57,14 @@ b.ret(total)
 program = b.build()
 values = np.arange(n, dtype=np.uint64)
 before = held()
-outcome = program.run({"x": values}, workers=2, spill_dir=folder, profile=False)
+outcome = program.run({"x": values}, threads=2, spill_dir=folder, profile=False)
 most = held() - before
 expected = np.ones(n, dtype=np.uint64)
 for shift in range(8):
     expected *= values + np.roll(values, -shift)
 right = bool(np.array_equal(np.asarray(outcome[total.name]), expected))
 print(json.dumps({
-    "held": most, "right": right, "peak": program.peak_memory(workers=2),
+    "held": most, "right": right, "peak": program.peak_memory(threads=2),
     "memory": outcome.report.memory,
 }))
 """
@@ -95,7 +95,7 @@ before = held()
 program = zk.Program.load(sys.argv[1])
 program.validate()
 loaded = held() - before
-value = program.run(workers=1, profile=False)["v"].tolist()
+value = program.run(threads=1, profile=False)["v"].tolist()
 print(json.dumps({
     "loaded": loaded, "held": held() - before, "value": value, "peak": program.peak_memory(),
 }))
@@ -160,10 +160,10 @@ b.transfer(x, kept)
 b.transfer(kept, back)
 b.ret(back)
 program = b.build()
-program.run({"x": [0] * 512}, workers=1, profile=False)
+program.run({"x": [0] * 512}, threads=1, profile=False)
 child = os.fork()
 values = [1 if child else 2] * 512
-runs = [program.run({"x": values}, workers=1, profile=False) for _ in range(200)]
+runs = [program.run({"x": values}, threads=1, profile=False) for _ in range(200)]
 right = all(run[back.name].tolist() == values for run in runs)
 if not child:
     os._exit(0 if right else 1)
@@ -188,12 +188,14 @@ def test_disks_have_budgets_and_folders_of_their_own(tmp_path: Path) -> None:
     program, values = b.build(), list(range(64))
     for workers in (1, 2, 3):
         for folder in (None, tmp_path, tmp_path, None):
-            outcome = program.run({"x": values}, workers=workers, spill_dir=folder)
+            outcome = program.run({"x": values}, threads=workers, spill_dir=folder)
             assert outcome[back.name].tolist() == values
-    assert program.run({"x": values}, budget={"disk": 512}).report.memory["file_bytes"] == 512
-    whole = program.run({"x": values}, workers=1, budget=program.peak_memory(workers=1))
+    assert (
+        program.run({"x": values}, memory_budget={"disk": 512}).report.memory["file_bytes"] == 512
+    )
+    whole = program.run({"x": values}, threads=1, memory_budget=program.peak_memory(threads=1))
     assert whole.report.memory["spilled_bytes"] == 0
     with pytest.raises(MemoryBudgetError, match="disk"):
-        program.run({"x": values}, budget={"disk": 511})
+        program.run({"x": values}, memory_budget={"disk": 511})
     with pytest.raises(RunError, match="cannot reserve"):
         program.run({"x": values}, spill_dir=tmp_path / "missing")

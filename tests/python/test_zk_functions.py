@@ -29,7 +29,7 @@ def calling(function: Any, outs: int = 1, size: int = 4) -> zk.Program:
 def test_a_function_sees_canonical_numbers_and_gives_such() -> None:
     program = calling(lambda x: [pow(v, 5, R) for v in x.tolist()])
     for workers in WORKERS:
-        out = program.run({"x": [R - 1, 2, 3, 4]}, workers=workers).outputs["y0"]
+        out = program.run({"x": [R - 1, 2, 3, 4]}, threads=workers).outputs["y0"]
         assert out.tolist() == [32, 243, 1024, R - 1]
 
 
@@ -54,7 +54,7 @@ def test_results_go_into_windows_and_other_threads_may_call() -> None:
     b.ret(whole)
     program = b.build()
     for workers in WORKERS:
-        outputs = program.run({"x": [5, 3, 9, 1, 0, 7]}, workers=workers).outputs
+        outputs = program.run({"x": [5, 3, 9, 1, 0, 7]}, threads=workers).outputs
         assert outputs["whole"].tolist() == [3, 5, 7, 9, 0, 1]
 
 
@@ -77,7 +77,7 @@ def test_functions_run_on_the_calling_thread_in_the_programs_order() -> None:
     given = {f"x{i}": cw.full(4096, i, dtype=cw.uint64) for i in range(4)}
     for workers in WORKERS:
         seen.clear()
-        outputs = program.run(given, workers=workers).outputs.values()
+        outputs = program.run(given, threads=workers).outputs.values()
         assert [int(out[9].item()) for out in outputs] == [1, 2, 3, 4]
         assert seen == [(threading.get_ident(), i) for i in range(4)]
 

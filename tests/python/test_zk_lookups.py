@@ -188,7 +188,7 @@ def agrees(program: zk.Program, inputs: dict[str, Any]) -> None:
     text = program.to_json()
     expected = Interpreter(json.loads(text), inputs).run()
     for workers in WORKERS:
-        outputs = zk.Program.parse(text).run(inputs, workers=workers).outputs
+        outputs = zk.Program.parse(text).run(inputs, threads=workers).outputs
         assert outputs.keys() == expected.keys()
         for name, tensor in outputs.items():
             got = np.asarray(tensor.tolist(), dtype=object)
@@ -264,7 +264,7 @@ def test_a_program_names_the_row_that_the_table_lacks(row: int) -> None:
     at = [one.get("func") for one in instructions].index("permute_expression")
     for workers in WORKERS:
         with pytest.raises(ContentsError, match=f"row {row} of the input") as caught:
-            program.run({"a": a, "t": t}, workers=workers)
+            program.run({"a": a, "t": t}, threads=workers)
         assert caught.value.place == f"main/{at}"
         assert str(caught.value).startswith(f"main/{at}: permute_table: ")
     a[row] = 1

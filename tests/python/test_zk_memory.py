@@ -45,13 +45,13 @@ def test_a_device_that_would_hold_too_much_is_refused_before_the_run() -> None:
 
 def test_budgets_of_a_call_count_instead_of_the_programs() -> None:
     program = on_two_devices(sim_0=100)
-    program.run(budget={"sim:0": "8KiB"})
+    program.run(memory_budget={"sim:0": "8KiB"})
     with pytest.raises(MemoryBudgetError, match="sim:0"):
-        program.run(budget="1GiB")
+        program.run(memory_budget="1GiB")
     with pytest.raises(MemoryBudgetError, match="sim:0"):
-        program.run(budget={"sim:0": "8000B", "cpu": "1GiB"})
+        program.run(memory_budget={"sim:0": "8000B", "cpu": "1GiB"})
     with pytest.raises(ParamError, match="tpu:0"):
-        program.run(budget={"tpu:0": 5})
+        program.run(memory_budget={"tpu:0": 5})
 
 
 def in_places(offset: int, *, freed: bool) -> zk.Program:
@@ -92,20 +92,20 @@ def test_what_a_device_computes_is_its_own_also_where_it_is_handed_out() -> None
     program = b.build()
     given = {"x": range(4096)}
     with pytest.raises(MemoryBudgetError, match="sim:0 holds"):
-        program.run(given, budget={"sim:0": 1000})
-    result = program.run(given, budget={"sim:0": 3 * 32768})
+        program.run(given, memory_budget={"sim:0": 1000})
+    result = program.run(given, memory_budget={"sim:0": 3 * 32768})
     assert [out.tolist()[-1] for out in result.outputs.values()] == [4095**2] * 3
 
 
 def test_a_budget_of_the_host_is_told_as_it_was_said() -> None:
     program = on_two_devices()
     with pytest.raises(MemoryBudgetError, match=r"cpu holds.* its budget is 1000 B") as caught:
-        program.run(budget={"cpu": 1000})
+        program.run(memory_budget={"cpu": 1000})
     assert caught.value.budget_bytes == 1000
     with pytest.raises(ParamError, match="cpu: None"):
-        program.run(budget={"cpu": None})  # type: ignore[dict-item]
+        program.run(memory_budget={"cpu": None})  # type: ignore[dict-item]
     with pytest.raises(ParamError, match=r"1\.5"):
-        program.run(budget="1.5")
+        program.run(memory_budget="1.5")
 
 
 def test_what_waits_on_disk_has_a_budget_too() -> None:
@@ -118,10 +118,10 @@ def test_what_waits_on_disk_has_a_budget_too() -> None:
         b.call("add", out=[first[0]], args=[first[0], one])
     b.ret(first[0])
     program = b.build()
-    half = program.peak_memory(workers=1) // 2
-    program.run(workers=1, budget={"cpu": half})
+    half = program.peak_memory(threads=1) // 2
+    program.run(threads=1, memory_budget={"cpu": half})
     with pytest.raises(MemoryBudgetError, match="disk:0 holds"):
-        program.run(workers=1, budget={"cpu": half, "disk": 5})
+        program.run(threads=1, memory_budget={"cpu": half, "disk": 5})
 
 
 def test_pools_of_two_devices_are_two() -> None:

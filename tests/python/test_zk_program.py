@@ -47,7 +47,7 @@ def holds(program: zk.Program, inputs: dict[str, Any], seed: int = 0) -> None:
     """The program gives what the interpreter does, whoever does the work."""
     expected = predicted(program, inputs, seed)
     for workers in WORKERS:
-        outputs = program.run(inputs, workers=workers, seed=seed).outputs
+        outputs = program.run(inputs, threads=workers, seed=seed).outputs
         assert outputs.keys() == expected.keys()
         for name, tensor in outputs.items():
             assert np.array_equal(numbers(tensor), expected[name]), (name, workers)
@@ -267,7 +267,7 @@ def test_the_command_runs_programs(tmp_path: Path, capsys: pytest.CaptureFixture
     np.save(tmp_path / "x.npy", np.arange(8, dtype=np.uint64))
     trace = tmp_path / "trace.json"
     status = cli.main([
-        "run", str(file), "--input", f"x={tmp_path / 'x.npy'}", "--workers", "2",
+        "run", str(file), "--input", f"x={tmp_path / 'x.npy'}", "--threads", "2",
         "--trace", str(trace),
     ])  # fmt: skip
     shown = capsys.readouterr()
@@ -337,16 +337,16 @@ def test_tensors_wait_in_the_folder_that_is_named(
         b.call("mul", out=[total], args=[total, part])
     b.ret(total)
     program, values = b.build(), np.arange(n, dtype=np.uint64)
-    half = program.peak_memory(workers=1) // 2
+    half = program.peak_memory(threads=1) // 2
     expected = np.roll(values, 0) + values + values + np.roll(values, -1)
     for shift in range(2, 8):
         expected *= values + np.roll(values, -shift)
-    outcome = program.run({"x": values}, workers=1, budget=half, spill_dir=tmp_path)
+    outcome = program.run({"x": values}, threads=1, memory_budget=half, spill_dir=tmp_path)
     assert outcome.report.memory["spilled_bytes"] > 0
     assert np.array_equal(np.asarray(outcome[total.name]), expected)
     missing = tmp_path / "missing"
     with pytest.raises(RunError, match="cannot reserve"):
-        program.run({"x": values}, workers=1, budget=half, spill_dir=missing)
+        program.run({"x": values}, threads=1, memory_budget=half, spill_dir=missing)
     path = program.save(tmp_path / "program")
     np.save(tmp_path / "x.npy", values)
     line = ["run", str(path), "--input", f"x={tmp_path / 'x.npy'}", "--threads", "1"]

@@ -131,7 +131,7 @@ def test_the_command_prints_the_peak_and_keeps_to_a_budget(
     text, peak = Prover(files.key).program().memory(threads=2)
     proofs, said = set(), []
     for more in ([], ["--trace", trace], ["--memory-budget", str(peak // 2)]):
-        assert cli.main([*wanted, "--workers", "2", *more]) == 0
+        assert cli.main([*wanted, "--threads", "2", *more]) == 0
         proofs.add(Path(out).read_text())
         said.append(capsys.readouterr().err)
         Path(out).unlink()

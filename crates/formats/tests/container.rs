@@ -217,7 +217,7 @@ fn forged_headers_are_refused_in_words() {
     let cases: [(Vec<u8>, &str); 9] = [
         (forged(|f| put(f, 0, b"\x89CWK\n")), "magic"),
         (forged(|f| put(f, 8, &[2])), "another version"),
-        (forged(|f| put(f, 12, &[1])), "flags 0x1"),
+        (forged(|f| put(f, 12, &[2])), "flags 0x2"),
         (forged(|f| put(f, 64, &[3])), "generation 1 or 2"),
         (
             forged(|f| {
@@ -255,6 +255,32 @@ fn forged_headers_are_refused_in_words() {
     for (file, words) in cases {
         assert_refused(parse(&file), &[words]);
     }
+}
+
+#[test]
+fn notes_come_back_and_have_one_form() {
+    let mut program = everything();
+    program.notes.insert("b".into(), "{\"what\": \"ü\"}".into());
+    program.notes.insert("a".into(), String::new());
+    let file = saved(&program);
+    let back = parse(&file).unwrap().into_program();
+    assert_eq!(back.notes, program.notes);
+    assert_same(&back, &program);
+    // A flag without notes, and notes that do not ascend, are nobody's writing.
+    assert_refused(parse(&forged(|f| f[12] = 1)), &["header"]);
+    let header_bytes = u64::from_le_bytes(file[16..24].try_into().unwrap()) as usize;
+    let mut other = file.clone();
+    let at = other[..64 + header_bytes]
+        .windows(5)
+        .rposition(|window| window == b"\x01\0\0\0a")
+        .unwrap();
+    other[at + 4] = b'c';
+    let mut hasher = blake3::Hasher::new();
+    hasher
+        .update(&other[..32])
+        .update(&other[64..64 + header_bytes]);
+    other[32..64].copy_from_slice(hasher.finalize().as_bytes());
+    assert_refused(parse(&other), &["ascending order", "\"b\""]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod zk {
     pub mod lowering;
+    pub mod packed;
     pub mod refusals;
     pub mod round_trips;
 }

@@ -1,7 +1,7 @@
 //! Programs as they are written: steps that name tensors. Nothing here is checked.
 
 use crate::{DType, HostTensor, Threaded, Threads, Type};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The name of a device tensor (`inf_name` in HEAL's files), interned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -178,6 +178,8 @@ pub struct Program {
     pub generation: Generation,
     /// For a program of several threads, what it says of them. Its names are registers.
     pub threads: Option<Box<Threads>>,
+    /// What front ends say of it to each other in a file, each under its name. No step needs it.
+    pub notes: BTreeMap<String, String>,
 }
 
 impl Program {
@@ -240,6 +242,18 @@ impl Program {
         self.args
             .get(first..first + op.arg_count as usize)
             .unwrap_or(&[])
+    }
+
+    /// The arguments of a call, to be changed.
+    pub fn args_mut(&mut self, op: &Op) -> &mut [Arg] {
+        let first = op.first_arg as usize;
+        let range = first..first + op.arg_count as usize;
+        self.args.get_mut(range).unwrap_or_default()
+    }
+
+    /// The result argument of a call, to be changed.
+    pub fn out_mut(&mut self, op: &Op) -> Option<&mut Arg> {
+        op.out.and_then(|index| self.args.get_mut(index as usize))
     }
 
     /// The result argument of a call.

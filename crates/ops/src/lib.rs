@@ -24,6 +24,7 @@ mod list;
 mod modular;
 mod ntt;
 mod op;
+mod permutation;
 mod poly;
 mod promotion;
 mod reduction;
@@ -32,6 +33,7 @@ mod repr;
 mod rlwe;
 mod rns;
 mod rules;
+mod runtimes;
 mod sorting;
 
 pub use args::{Args, Operand, Value};
@@ -50,3 +52,4 @@ pub use op::{
 };
 pub use promotion::{NoCommonType, promote};
 pub use repr::{ReprOf, ReprRule};
+pub use runtimes::runtime_ops;

@@ -192,6 +192,16 @@ impl Form {
         }
     }
 
+    /// Whether it is a spelling of HEAL's interface in this generation.
+    #[must_use]
+    pub fn is_heals(&self, generation: Generation) -> bool {
+        match self.origin {
+            Origin::Heal => true,
+            Origin::HealOnly(only) => only == generation,
+            Origin::Documents | Origin::Own => false,
+        }
+    }
+
     /// A name that HEAL's documents use.
     #[must_use]
     pub const fn documents(name: &'static str, args: &'static [&'static str]) -> Self {

@@ -6,7 +6,9 @@ use crate::guard::{unlocked, watched};
 use crate::program::Program;
 use crate::tensor::Inner;
 use cloakwork_formats::files::leave_memory;
-use cloakwork_formats::zk::{Ast, Canonical, Files, KEY_INPUT, Lowered, lower, parse};
+use cloakwork_formats::zk::{
+    Ast, Canonical, Files, KEY_INPUT, Lowered, files_of, lower, pack, parse, unpack,
+};
 use cloakwork_formats::zk::{FUNCTIONS, is_program, to_json, to_text};
 use cloakwork_ir::{Bytes, DType, HostTensor, Shape, View};
 use cloakwork_ops::find;
@@ -64,6 +66,36 @@ impl Instructions {
             findings: parsed.findings,
             files,
         })
+    }
+
+    /// The program that a container holds, if it holds one; its files stay where they are mapped.
+    #[staticmethod]
+    fn unpacked(py: Python<'_>, container: &Program, name: PathBuf) -> PyResult<Option<Self>> {
+        let source = container.source(py)?;
+        let found = unlocked(py, || unpack(source))?;
+        let found = found
+            .transpose()
+            .map_err(|error| errors::load(error, &name))?;
+        Ok(found.map(|(parsed, files)| Self {
+            ast: parsed.ast,
+            findings: parsed.findings,
+            files,
+        }))
+    }
+
+    /// A container's contents: this program, and the files that its constants name.
+    fn packed(&self, py: Python<'_>) -> PyResult<Program> {
+        let packed = unlocked(py, || pack(&self.ast, &self.files))?;
+        let packed = packed.map_err(|found| errors::program(py, &[finding(&found)]))?;
+        Ok(Program::new(packed))
+    }
+
+    /// The contents of the files that its constants name.
+    fn files(&self, py: Python<'_>) -> PyResult<HashMap<String, Vec<u8>>> {
+        let files = unlocked(py, || files_of(&self.ast, &self.files))?;
+        let files = files.map_err(|found| errors::program(py, &[finding(&found)]))?;
+        let owned = |(name, bytes): (String, Bytes)| (name, bytes.as_slice().to_vec());
+        Ok(files.into_iter().map(owned).collect())
     }
 
     /// Whether the start of a file is that of such a program.

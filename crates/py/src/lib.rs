@@ -65,6 +65,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(random::wiped, module)?)?;
     module.add_function(wrap_pyfunction!(trace::batch_begin, module)?)?;
     module.add_function(wrap_pyfunction!(trace::batch_end, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::input_when_met, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace, module)?)?;
     module.add_function(wrap_pyfunction!(trace::unrecorded, module)?)?;
     device::add(module)?;

@@ -7,13 +7,16 @@ use crate::guard::unlocked;
 use crate::run::{Run, Settings};
 use crate::tensor::{self, Inner};
 use cloakwork_formats::{Seal, load_sealed, save_container, save_heal};
-use cloakwork_ir::{Device, Generation, HostId, HostSlot, HostTensor, text};
+use cloakwork_ir::{Device, Generation, HostId, HostSlot, HostTensor, Type, text};
 use cloakwork_kernels::Isa;
-use cloakwork_ops::{OpDef, find};
+use cloakwork_ops::{ALL, Form, OpDef, find};
 use cloakwork_plan::{Options, Plan, lower_for, plan};
 use cloakwork_process::{Mutex, Once};
 use cloakwork_run::{Executor, eager};
-use cloakwork_verify::{Verification, Verified, annotate, verify};
+use cloakwork_verify::{
+    HealDevice, Verification, Verified, annotate, downloads, for_device, opened, upload_root,
+    uploads, verify,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -108,6 +111,12 @@ impl Program {
             self.intact.get_or_init(|| ());
         }
         Ok(())
+    }
+
+    /// The program as it was made, once its file is known to be whole.
+    pub fn source(&self, py: Python<'_>) -> PyResult<&cloakwork_ir::Program> {
+        self.intact(py)?;
+        Ok(&self.program)
     }
 
     fn checked(&self, py: Python<'_>) -> PyResult<&Checked> {
@@ -241,6 +250,20 @@ impl Program {
     }
 }
 
+/// What a program holds of a tensor: the tensor itself if nobody writes it and it is dense, in
+/// whatever order of axes; else a copy.
+pub fn held(tensor: &eager::Tensor) -> PyResult<HostTensor> {
+    if tensor.is_frozen() {
+        let host = tensor.to_host().map_err(errors::run)?;
+        if upload_root(&host).strides == host.view().strides {
+            return Ok(host);
+        }
+    }
+    tensor
+        .copy_to_host(device::selected()?)
+        .map_err(errors::eager)
+}
+
 /// A copy of a tensor's elements, which no later write changes.
 pub fn own(tensor: &Inner) -> PyResult<HostTensor> {
     let tensor = tensor.real("data of a program")?;
@@ -264,6 +287,45 @@ fn lent(tensor: &eager::Tensor) -> PyResult<HostTensor> {
         .map_err(errors::eager)
 }
 
+/// A generation of HEAL's ops by its name.
+fn heal_generation(name: &str) -> PyResult<Generation> {
+    match name {
+        "first" => Ok(Generation::First),
+        "later" => Ok(Generation::Later),
+        other => Err(errors::param("generation", other, "first or later")),
+    }
+}
+
+/// A device by the names of what it has; errors for names that nothing has.
+fn heal_device(
+    generation: &str,
+    ops: Option<HashSet<String>>,
+    keep: HashSet<String>,
+) -> PyResult<HealDevice> {
+    let generation = heal_generation(generation)?;
+    let mut device = HealDevice::of(generation);
+    if let Some(ops) = ops {
+        let spelled = |name: &String| spells(name, generation);
+        if let Some(name) = ops.iter().find(|name| !spelled(name)) {
+            let allowed = "names of HEAL's ops as transcripts have them; others go into keep";
+            return Err(errors::param("ops", name, allowed));
+        }
+        device.ops = ops.into_iter().collect();
+    }
+    if let Some(name) = keep.iter().find(|name| find(name).is_none()) {
+        let allowed = "names of ops: docs/ops.md lists them";
+        return Err(errors::param("keep", name, allowed));
+    }
+    device.keep = keep.into_iter().collect();
+    Ok(device)
+}
+
+/// Whether a generation of HEAL's interface has an op of this name.
+fn spells(name: &str, generation: Generation) -> bool {
+    let mut forms = ALL.iter().flat_map(|def| def.forms);
+    forms.any(|form| form.name == name && form.is_heals(generation))
+}
+
 #[pymethods]
 impl Program {
     /// Load a file: HEAL's JSON in any of its forms, or a container. `contents` are those of the
@@ -279,12 +341,7 @@ impl Program {
         checksums: bool,
         generation: Option<&str>,
     ) -> PyResult<Self> {
-        let generation = match generation {
-            None => None,
-            Some("first") => Some(Generation::First),
-            Some("later") => Some(Generation::Later),
-            Some(other) => return Err(errors::param("generation", other, "first or later")),
-        };
+        let generation = generation.map(heal_generation).transpose()?;
         let bytes = match contents {
             Some(contents) => contents.to_vec().into(),
             None => files::contents(py, &path)?,
@@ -329,6 +386,79 @@ impl Program {
         Ok(Self::new(cloakwork_ir::Program::clone(
             lowered.verified.program(),
         )))
+    }
+
+    /// Names and types of what it uploads of its own data: what `opened` can make inputs.
+    fn uploads(&self) -> Vec<(String, &'static str, Vec<u64>)> {
+        let named = |(name, ty): (String, Type)| {
+            let dims = ty.shape.dims().to_vec();
+            (name, ty.dtype.name(), dims)
+        };
+        uploads(&self.program).into_iter().map(named).collect()
+    }
+
+    /// The names of what a run gives, in order.
+    fn output_names(&self) -> Vec<String> {
+        downloads(&self.program)
+    }
+
+    /// The same program with the first uploads of these names as inputs, all downloads as outputs.
+    fn opened(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Self> {
+        self.intact(py)?;
+        let asked: Vec<&str> = names.iter().map(String::as_str).collect();
+        let open = opened(&self.program, &asked).map_err(|unknown| {
+            let known: Vec<String> = uploads(&self.program).into_iter().map(|u| u.0).collect();
+            errors::param("inputs", unknown, &known.join(", "))
+        })?;
+        Ok(Self::new(open))
+    }
+
+    /// The same program with its first inputs and its outputs under these names.
+    fn renamed(&self, py: Python<'_>, inputs: Vec<String>, outputs: Vec<String>) -> PyResult<Self> {
+        self.intact(py)?;
+        let mut program = cloakwork_ir::Program::clone(&self.program);
+        let (mut inputs, mut outputs) = (inputs.into_iter(), outputs.into_iter());
+        for slot in &mut program.hosts {
+            let (place, fresh) = match slot {
+                HostSlot::Input { name, .. } => (name, inputs.next()),
+                HostSlot::Output { name } => (name, outputs.next()),
+                HostSlot::Data(_) => continue,
+            };
+            *place = fresh.unwrap_or_else(|| std::mem::take(place));
+        }
+        Ok(Self::new(program))
+    }
+
+    /// The same program with these tensors as data in place of the inputs of these names.
+    fn bound(&self, names: Vec<String>, tensors: &Bound<'_, PyList>) -> PyResult<Self> {
+        self.intact(tensors.py())?;
+        let mut program = cloakwork_ir::Program::clone(&self.program);
+        let given = tensor::tensors(tensors)?;
+        if given.iter().any(Inner::is_secret) {
+            return Err(errors::secret("a program must not hold a secret tensor"));
+        }
+        for (name, tensor) in names.iter().zip(&given) {
+            let tensor = tensor.real("an input of a program")?;
+            let own = Type::new(tensor.dtype(), tensor.view().shape.clone());
+            for slot in &mut program.hosts {
+                match slot {
+                    HostSlot::Input { name: known, ty } if known == name => {
+                        if *ty != own {
+                            let expected = ty.to_string();
+                            return Err(errors::param(&format!("input {name}"), own, &expected));
+                        }
+                        *slot = HostSlot::Data(held(tensor)?);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(Self::new(program))
+    }
+
+    /// What the front end that wrote its file says of it.
+    fn notes(&self) -> BTreeMap<String, String> {
+        self.program.notes.clone()
     }
 
     /// Names of the inputs, in the order in which a run takes them.
@@ -457,13 +587,60 @@ impl Program {
         Ok(Self::new(program))
     }
 
-    /// Write HEAL's JSON. Refuses what HEAL has no spelling for.
-    fn save_heal(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    /// The same program in the ops of a device of HEAL's interface: those that a generation's
+    /// public runtime has, or `ops`, and `keep` beside them.
+    #[pyo3(signature = (generation, ops=None, keep=None))]
+    fn for_device(
+        &self,
+        py: Python<'_>,
+        generation: &str,
+        ops: Option<HashSet<String>>,
+        keep: Option<HashSet<String>>,
+    ) -> PyResult<Self> {
+        let device = heal_device(generation, ops, keep.unwrap_or_default())?;
+        let has = |def: &OpDef| {
+            let spelled =
+                |form: &Form| device.ops.contains(form.name) && form.is_heals(device.generation);
+            def.forms.iter().any(spelled)
+                || device.keep.contains(def.name)
+                || (def.name == "zeros" && device.ops.contains("empty"))
+                // What nothing expresses is told with all others that are lacking.
+                || def.body.expansion().is_none()
+        };
         let verified = self.verified(py)?;
-        let annotated = unlocked(py, || annotate(&verified))?;
-        if let Some((step, op)) = annotated.foreign.first() {
+        let lowered = unlocked(py, || lower_for(verified, &has))?.map_err(errors::plan)?;
+        let fitted = unlocked(py, || for_device(&lowered.verified, &device))?;
+        let fitted = fitted.map_err(|misfits| {
+            let lacking: Vec<String> = misfits.into_iter().map(|misfit| misfit.text).collect();
             let text = format!(
-                "{}: step {step}: HEAL has no op {op}; save as .cwk instead",
+                "a device of HEAL's {generation} generation with these ops cannot do, and its \
+                 ops do not express: {}",
+                lacking.join(", ")
+            );
+            errors::make(py, "PlanError", (text,))
+        })?;
+        Ok(Self::new(fitted))
+    }
+
+    /// Write HEAL's JSON in a generation's spellings. Refuses what HEAL has no spelling for, but
+    /// for the ops in `keep`, which stay as they are.
+    #[pyo3(signature = (path, generation="later", keep=None))]
+    fn save_heal(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        generation: &str,
+        keep: Option<HashSet<String>>,
+    ) -> PyResult<()> {
+        let keep = keep.unwrap_or_default();
+        let generation = heal_generation(generation)?;
+        let verified = self.verified(py)?;
+        let annotated = unlocked(py, || annotate(&verified, generation))?;
+        let foreign = annotated.foreign.iter().find(|(_, op)| !keep.contains(op));
+        if let Some((step, op)) = foreign {
+            let text = format!(
+                "{}: step {step}: HEAL has no op {op}; save as .cwk, or keep it by name for a \
+                 device that has it",
                 path.display()
             );
             return Err(errors::make(py, "SaveError", (text,)));
@@ -472,10 +649,20 @@ impl Program {
         saved.map_err(|error| errors::save(error, &path))
     }
 
-    /// Write the project's own container.
-    fn save_container(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    /// Write the project's own container, with these notes.
+    #[pyo3(signature = (path, notes=None))]
+    fn save_container(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        notes: Option<BTreeMap<String, String>>,
+    ) -> PyResult<()> {
         self.intact(py)?;
-        let saved = unlocked(py, || save_container(&self.program, &path))?;
+        let mut program = Arc::clone(&self.program);
+        if let Some(notes) = notes {
+            Arc::make_mut(&mut program).notes = notes;
+        }
+        let saved = unlocked(py, || save_container(&program, &path))?;
         saved.map_err(|error| errors::save(error, &path))
     }
 }

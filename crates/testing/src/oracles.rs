@@ -1,6 +1,6 @@
 //! Laws that hold for every program and every text. Each says what is broken.
 
-use cloakwork_ir::{Arg, HostSlot, Program, Step, Threaded, text};
+use cloakwork_ir::{Arg, Generation, HostSlot, Program, Step, Threaded, text};
 use cloakwork_verify::{Action, Finding, Severity, Verified, annotate, verify, with_frees};
 use std::sync::Arc;
 
@@ -195,7 +195,7 @@ fn check_verified(verified: &Verified) -> Result<(), String> {
     for (step, action) in verified.actions() {
         check_action(verified, action).map_err(|error| format!("step {step}: {error}"))?;
     }
-    let annotated = annotate(verified);
+    let annotated = annotate(verified, Generation::Later);
     let again = well_typed(&annotated.program).map_err(|error| format!("annotated: {error}"))?;
     if again.values() != verified.values() || again.storages() != verified.storages() {
         return Err("HEAL's form has other values".to_owned());

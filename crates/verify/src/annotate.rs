@@ -2,25 +2,25 @@
 
 use crate::Verified;
 use cloakwork_ir::{Arg, DType, Generation, Op, Program, Step, Symbol};
-use cloakwork_ops::{Form, OpDef, Origin, Param, ParamKind, find_form};
+use cloakwork_ops::{Form, OpDef, Param, ParamKind, find_form, runtime_ops};
 
 /// A program ready to be saved in HEAL's form.
 #[derive(Debug)]
 pub struct Annotated {
-    /// The program, in the later generation's spellings.
+    /// The program, in the generation's spellings.
     pub program: Program,
     /// Steps whose op HEAL has no spelling for, with its name; they stay as they were.
     pub foreign: Vec<(u32, String)>,
 }
 
-/// Gives each device argument its dtype and each op HEAL's spelling.
+/// Gives each device argument its dtype and each op the spelling of one of HEAL's generations.
 #[must_use]
-pub fn annotate(verified: &Verified) -> Annotated {
+pub fn annotate(verified: &Verified, generation: Generation) -> Annotated {
     let source = verified.program();
     let mut program = Program::new();
     program.hosts.clone_from(&source.hosts);
     program.symbols = source.symbols.clone();
-    program.generation = Generation::Later;
+    program.generation = generation;
     let mut dtypes = Dtypes(vec![None; source.symbols.len()]);
     let mut actions = verified.actions().iter().peekable();
     let mut foreign = Vec::new();
@@ -32,7 +32,7 @@ pub fn annotate(verified: &Verified) -> Annotated {
                     .iter()
                     .map(|arg| dtypes.annotate(arg))
                     .collect();
-                let (name, args) = respell(source, op, args).unwrap_or_else(|args| {
+                let (name, args) = respell(source, op, args, generation).unwrap_or_else(|args| {
                     let name = source.text_name(op.name);
                     foreign.push((index as u32, name.to_owned()));
                     (name, args)
@@ -85,19 +85,22 @@ fn respell(
     program: &Program,
     op: &Op,
     args: Vec<Arg>,
+    generation: Generation,
 ) -> Result<(&'static str, Vec<Arg>), Vec<Arg>> {
     let name = program.text_name(op.name);
     let Ok((def, own)) = find_form(name, args.len(), program.generation) else {
         return Err(args);
     };
-    if is_heal(own.origin) {
+    let is_heal = |form: &&Form| form.is_heals(generation);
+    let aliased = !runtime_ops(generation).contains(&own.name) && def.forms.len() > 1;
+    if is_heal(&own) && !aliased {
         return Ok((own.name, args));
     }
     let given = |param: &str| {
         let place = own.args.iter().position(|name| *name == param)?;
         args.get(place)
     };
-    let heal = def.forms.iter().filter(|form| is_heal(form.origin));
+    let heal = def.forms.iter().filter(is_heal);
     for form in heal.filter(|form| says_all(def, form, given)) {
         let params = form
             .args
@@ -111,10 +114,6 @@ fn respell(
         }
     }
     Err(args)
-}
-
-fn is_heal(origin: Origin) -> bool {
-    matches!(origin, Origin::Heal | Origin::HealOnly(Generation::Later))
 }
 
 /// Whether a spelling can say a call: integers where it has them, and nothing left out but hints

@@ -26,7 +26,7 @@ fn annotated(source: &str) -> (String, Vec<(u32, String)>) {
     let Some(verified) = verification.verified else {
         unreachable!("{:?}", verification.findings);
     };
-    let annotated = annotate(&verified);
+    let annotated = annotate(&verified, Generation::Later);
     (text::print(&annotated.program), annotated.foreign)
 }
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from cloakwork.cli import output, plain
+from cloakwork.cli.words import REFUSED, say
 
 __all__ = ["main"]
 
@@ -17,6 +18,11 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit status."""
     arguments = sys.argv[1:] if argv is None else list(argv)
+    for argument in arguments:
+        option = argument.partition("=")[0]
+        if option in plain.RENAMED:
+            say(f"cloakwork: there is no option {option}: it is called {plain.RENAMED[option]}")
+            return REFUSED
     return output.delivered(lambda: _run(arguments))
 
 

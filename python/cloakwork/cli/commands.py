@@ -7,20 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Protocol
 
 import typer
-from rich.text import Text
 
-from cloakwork import __version__, files, heal
+from cloakwork import __version__, files
 from cloakwork._core import devices as list_devices
-from cloakwork.cli import circuits, programs, proofs, show
+from cloakwork.cli import circuits, kinds, programs, proofs, results, show
 from cloakwork.cli.options import MemoryBudget, SpillDir, Threads, Trace
 from cloakwork.cli.progress import Bar
-from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, say_memory, shown
-from cloakwork.errors import ParamError, ProgramError
-from cloakwork.report import RunResult
-from cloakwork.runs import Runnable
+from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, shown
+from cloakwork.errors import ProgramError
+from cloakwork.runs import RunOptions
 
 app = typer.Typer(
     help="Runs encrypted-AI programs: checked first, then fast, then explained.",
@@ -37,13 +35,13 @@ proofs.add(app)
 File = Annotated[
     Path,
     typer.Argument(
-        help="A transcript: HEAL's JSON or a .cwk container; or a program of the instruction set.",
+        help="A program: HEAL's JSON, a .cwk container, or JSON or text of the instruction set.",
         show_default=False,
     ),
 ]
 Generation = Annotated[
     str | None,
-    typer.Option(help="HEAL's op set, first or later; by default the file's ops tell."),
+    typer.Option(help="Of a transcript: HEAL's op set, first or later; by default its ops tell."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -79,12 +77,13 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
     context: typer.Context,
     file: File,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Compare with the expected values.")
+        bool, typer.Option("--verify", help="Of a transcript: compare with the expected values.")
     ] = False,
     bisect: Annotated[
         bool,
         typer.Option(
-            "--bisect", help="Verify; if a value differs, find the first op that is wrong."
+            "--bisect",
+            help="Of a transcript: verify; if a value differs, find the first op that is wrong.",
         ),
     ] = False,
     device: Annotated[str, typer.Option(help="Where to run; see `cloakwork devices`.")] = "cpu",
@@ -99,59 +98,68 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
     generation: Generation = None,
     given: Annotated[
         list[str] | None,
-        typer.Option("--input", help="Of a program: NAME=FILE.npy, words in canonical form."),
+        typer.Option(
+            "--input",
+            help="NAME=FILE.npy (elements of fields as canonical words), a ciphertext or "
+            "evaluation keys; of a transcript in place of what it uploads.",
+        ),
+    ] = None,
+    output: Annotated[
+        list[str] | None,
+        typer.Option(help="A folder for all results, or NAME=FILE.npy for one."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a transcript or a program, print the memory it needs, and run it."""
+    """Check a program of any kind, print the memory it needs, and run it."""
     with in_words(context.obj), _findings_as_json(as_json):
-        files.claim([trace], [file])
-        if programs.is_program(file):
-            programs.run(file, given or [], threads, memory_budget, spill_dir, trace, as_json)
-            return
-        if given:
-            raise ParamError("--input", given[0], "no inputs: a transcript has its data in it")
-        transcript = _load(file, generation, checksums=verify or bisect)
-        say_memory(transcript, threads, memory_budget)
+        read = [file, *programs.files_of(given or [])]
+        files.claim([trace], read)
+        program = programs.load(file, generation, checksums=verify or bisect)
+        wanted = {"--verify": verify, "--bisect": bisect, "--generation": generation}
+        kinds.refuse(program, wanted)
+        inputs = programs.read_inputs(given or [])
+        encrypted = getattr(program, "encrypted", ())
+        places = results.targets(output or [], program.outputs, encrypted)
+        files.claim([trace, *places.values()], read)
+        options: RunOptions = {
+            "device": device, "threads": threads, "memory_budget": memory_budget, "trace": trace,
+            "schedule_seed": schedule_seed, "spill_dir": spill_dir,
+        }  # fmt: skip
         with Bar("running") as progress:
-            result = transcript.run(
-                verify=verify, bisect=bisect, device=device, threads=threads,
-                memory_budget=memory_budget, trace=trace, progress=progress,
-                schedule_seed=schedule_seed, spill_dir=spill_dir,
-            )  # fmt: skip
+            options["progress"] = progress
+            done = programs.run(program, inputs, programs.Comparison(verify, bisect), **options)
+        results.write(done.outputs, places)
         if as_json:
-            print(json.dumps(_result_json(result), indent=2))
+            print(json.dumps(done.to_json(), indent=2))
         else:
-            _show_result(result, verify or bisect, bisect)
-    if result.mismatches:
+            _show(done, bisect)
+    if done.mismatches:
         raise typer.Exit(DIFFERS)
 
 
-def _result_json(result: RunResult) -> dict[str, Any]:
-    return {
-        "outputs": [{"shape": list(t.shape), "dtype": str(t.dtype)} for t in result.outputs],
-        "mismatches": [asdict(mismatch) for mismatch in result.mismatches],
-        "wrong_op": asdict(result.wrong_op) if result.wrong_op else None,
-        "report": result.report.to_json(),
-    }
-
-
-def _show_result(result: RunResult, compared: bool, bisected: bool) -> None:
+def _show(done: programs.Done, bisected: bool) -> None:
     out = show.console()
-    show.report(result.report, out)
-    for mismatch in result.mismatches:
+    show.report(done.report, out)
+    for label, tensor in done.printed:
+        say(f"{shown(label)}: {tensor}")
+    if done.compared is None:
+        for name, tensor in done.outputs.items():
+            out.print(f"{shown(name)} = {tensor}", markup=False, soft_wrap=True)
+    for mismatch in done.mismatches:
         out.print(str(mismatch), markup=False, soft_wrap=True)
-    if result.wrong_op is not None:
-        out.print(f"first wrong op: {result.wrong_op}", markup=False, soft_wrap=True)
-    elif bisected and result.mismatches:
+    if done.wrong_op is not None:
+        out.print(f"first wrong op: {done.wrong_op}", markup=False, soft_wrap=True)
+    elif bisected and done.mismatches:
         out.print(_ALL_OPS_RIGHT, soft_wrap=True)
-    outputs = count(len(result.outputs), "output")
-    if not result.outputs:
-        out.print("the transcript has no outputs")
-    elif not compared:
+    outputs = count(len(done.outputs), "output")
+    if not done.outputs:
+        out.print("the program has no outputs")
+    elif done.compared is None:
+        out.print(outputs)
+    elif not done.compared:
         out.print(f"{outputs}, not compared: --verify does that")
-    elif result.mismatches:
-        out.print(f"{len(result.mismatches)} of {len(result.outputs)} outputs differ")
+    elif done.mismatches:
+        out.print(f"{len(done.mismatches)} of {len(done.outputs)} outputs differ")
     else:
         out.print(f"{outputs} compared, all as expected")
 
@@ -160,12 +168,11 @@ def _show_result(result: RunResult, compared: bool, bisected: bool) -> None:
 def check(
     context: typer.Context, file: File, generation: Generation = None, as_json: AsJson = False
 ) -> None:
-    """Print everything that is wrong or odd with a transcript, without running it."""
+    """Print everything that is wrong or odd with a program of any kind, without running it."""
     with in_words(context.obj):
-        if programs.is_program(file):
-            findings = programs.check(file)
-        else:
-            findings = _load(file, generation, checksums=True).check()
+        program = programs.load(file, generation, checksums=True)
+        kinds.refuse(program, {"--generation": generation})
+        findings = program.check()
         if as_json:
             print(json.dumps([asdict(finding) for finding in findings], indent=2))
         else:
@@ -206,8 +213,8 @@ def inspect(
 def _inspect_program(
     file: Path, threads: int | None, plan: bool, generation: str | None, as_json: bool
 ) -> None:
-    is_program = programs.is_program(file)
-    program: Runnable = programs.load(file) if is_program else _load(file, generation)
+    program = programs.load(file, generation)
+    kinds.refuse(program, {"--generation": generation})
     if plan:
         text = program.plan_text(threads=threads)
         print(json.dumps({"plan": text.splitlines()}, indent=2) if as_json else text, end="\n")
@@ -217,6 +224,36 @@ def _inspect_program(
         print(json.dumps(found.to_json(), indent=2))
     else:
         show.inspection(found, show.console())
+
+
+@app.command()
+def convert(
+    context: typer.Context,
+    file: File,
+    out: Annotated[
+        Path,
+        typer.Argument(
+            help="Where it goes: .json or .cwk; of the instruction set also .txt.",
+            show_default=False,
+        ),
+    ],
+    generation: Generation = None,
+    branch: Annotated[
+        str | None,
+        typer.Option(help="Of HEAL's JSON: the generation it is written in, first or later."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Of HEAL's JSON: an op that HEAL has not, which stays in it by name."),
+    ] = None,
+) -> None:
+    """Write a program in another form, such as HEAL's JSON as a container, or back."""
+    with in_words(context.obj):
+        files.claim([out], [file])
+        program = programs.load(file, generation, checksums=True)
+        wanted = {"--generation": generation, "--branch": branch, "--keep": keep}
+        kinds.refuse(program, wanted)
+        programs.convert(program, out, branch, keep)
 
 
 @app.command()
@@ -289,11 +326,6 @@ def _hold(report: _Promise) -> None:
     if not report.passed:
         say("cloakwork: the result is not as promised")
         raise SystemExit(DIFFERS)
-
-
-def _load(file: Path, generation: str | None = None, *, checksums: bool = False) -> heal.Transcript:
-    with show.errors.status(Text(f"loading {shown(file.name)}")):
-        return heal.load(file, generation=generation, checksums=checksums)
 
 
 @contextmanager

@@ -9,11 +9,8 @@ import typer
 
 Threads = Annotated[
     int | None,
-    typer.Option(
-        "--threads", "--workers",
-        help="Worker threads; by default CLOAKWORK_THREADS, or one a core.",
-    ),
-]  # fmt: skip
+    typer.Option(help="Worker threads; by default CLOAKWORK_THREADS, or one a core."),
+]
 MemoryBudget = Annotated[
     str | None,
     typer.Option(

@@ -13,6 +13,8 @@ from typing import Any
 
 from cloakwork.cli import proving
 
+# What options were called once, and are called with every command.
+RENAMED = {"--workers": "--threads", "--budget": "--memory-budget"}
 # More are no number of threads; what they are instead, the other way of reading says.
 _MOST_DIGITS = 9
 
@@ -23,7 +25,7 @@ COMMANDS: dict[str, tuple[Callable[..., int], tuple[str, ...], dict[str, str]]] 
         ("zkey", "witness"),
         {
             "-o": "out", "--out": "out", "--public": "public", "--r1cs": "r1cs",
-            "--threads": "threads", "--workers": "threads", "--memory-budget": "memory_budget",
+            "--threads": "threads", "--memory-budget": "memory_budget",
             "--spill-dir": "spill_dir", "--trace": "trace", "--check": "check",
             "--no-check": "check",
         },

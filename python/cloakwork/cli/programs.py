@@ -1,75 +1,144 @@
-"""What commands do with programs of the instruction set."""
+"""Programs of any kind at the command line: opened, given inputs, run."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from cloakwork import _core, files
+from rich.text import Text
+
+from cloakwork import _core, files, loading
 from cloakwork.cli import show
-from cloakwork.cli.words import count, say, say_memory, shown
+from cloakwork.cli.words import say_memory, shown
 from cloakwork.errors import ParamError
-from cloakwork.report import Finding
+from cloakwork.heal import Transcript
+from cloakwork.program import Carrier, Program
+from cloakwork.report import Mismatch, Report, WrongOp
+from cloakwork.runs import RunOptions
 
 if TYPE_CHECKING:
-    from cloakwork.zk.instructions import Program
-
-# What is read of a file to know what it is.
-_START_BYTES = 4096
+    from cloakwork.heal import Branch
 
 
-def is_program(file: Path) -> bool:
-    """Whether a file holds such a program, by its contents."""
-    if not file.is_file():
-        return False
-    return _core.Instructions.recognizes(files.start(file, _START_BYTES))
+@dataclass(frozen=True)
+class Done:
+    """What a run of a program of any kind gave.
+
+    outputs    values by name
+    printed    what the program showed: labels and tensors
+    compared   whether outputs were compared with what the program expects; None: it expects nothing
+    """
+
+    outputs: Mapping[str, Any]
+    report: Report
+    printed: Sequence[tuple[str, _core.Tensor]] = ()
+    compared: bool | None = None
+    mismatches: Sequence[Mismatch] = ()
+    wrong_op: WrongOp | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it but the elements, as JSON's types."""
+        tensors = {
+            name: value.carried() if isinstance(value, Carrier) else value
+            for name, value in self.outputs.items()
+        }
+        return {
+            "outputs": [
+                {"name": name, "shape": list(tensor.shape), "dtype": str(tensor.dtype)}
+                for name, tensor in tensors.items()
+            ],
+            "mismatches": [asdict(mismatch) for mismatch in self.mismatches],
+            "wrong_op": asdict(self.wrong_op) if self.wrong_op else None,
+            "report": self.report.to_json(),
+        }
 
 
-def load(file: Path) -> Program:
+@dataclass(frozen=True)
+class Comparison:
+    """Whether to compare outputs with what a transcript expects, and to look for the wrong op."""
+
+    verify: bool = False
+    bisect: bool = False
+
+
+def load(file: Path, generation: str | None = None, *, checksums: bool = False) -> loading.Loaded:
     """The program that a file holds."""
-    from cloakwork.zk.instructions import Program
+    with show.errors.status(Text(f"loading {shown(file.name)}")):
+        return loading.load(file, generation=generation, checksums=checksums)
 
-    return Program.load(file)
+
+def convert(
+    program: loading.Loaded, out: Path, branch: str | None, keep: Sequence[str] | None
+) -> None:
+    """Write a program in the form that a name says."""
+    if not isinstance(program, Transcript):
+        program.save(out)
+        return
+    if out.suffix != ".json" and (branch or keep):
+        option = "--branch" if branch else "--keep"
+        raise ParamError(option, out, "a .json file: no other form spells HEAL's ops")
+    if branch not in {None, "first", "later"}:
+        raise ParamError("--branch", branch, "first or later")
+    program.save(out, branch=cast("Branch | None", branch), keep=keep or None)
 
 
-def check(file: Path) -> list[Finding]:
-    """Everything that is wrong or odd with a program."""
-    return load(file).check()
+def read_inputs(given: Sequence[str]) -> dict[str, Any]:
+    """What `--input NAME=FILE` names: paths of .npy files, ciphertexts and evaluation keys."""
+    inputs: dict[str, Any] = {}
+    for text in given:
+        name, separator, file = text.partition("=")
+        if not separator or not name or not file:
+            raise ParamError("--input", text, "NAME=FILE")
+        if name in inputs:
+            raise ParamError("--input", text, f"{name} once")
+        inputs[name] = _value(Path(file))
+    return inputs
+
+
+def files_of(given: Sequence[str]) -> list[Path]:
+    """The files that `--input` names."""
+    return [Path(text.partition("=")[2]) for text in given]
+
+
+def _value(file: Path) -> Any:
+    # What is no regular file, the reader of arrays refuses with a reason.
+    if file.is_file() and files.start(file, len(_ENCRYPTED)) == _ENCRYPTED:
+        from cloakwork.fhe.storage import load_any
+
+        return load_any(file)
+    return file
+
+
+# What files of keys and ciphertexts begin with.
+_ENCRYPTED = b"CWFHE"
 
 
 def run(
-    file: Path,
-    given: list[str],
-    workers: int | None,
-    budget: str | None,
-    spill_dir: Path | None,
-    trace: Path | None,
-    as_json: bool,
-) -> None:
-    """Run a program on inputs `NAME=FILE.npy`; print its outputs and what the run did."""
-    inputs: dict[str, Path] = {}
-    for text in given:
-        name, separator, path = text.partition("=")
-        if not separator:
-            raise ParamError("--input", text, "NAME=FILE.npy")
-        inputs[name] = Path(path)
-    files.claim([trace], list(inputs.values()))
-    program = load(file)
+    program: loading.Loaded, inputs: Mapping[str, Any], comparison: Comparison,
+    **options: Unpack[RunOptions],
+) -> Done:  # fmt: skip
+    """Print the memory that a run needs, and run; inputs and options as the library has them."""
+    threads, budget = options.get("threads"), options.get("memory_budget")
+    if isinstance(program, Transcript) and not inputs:
+        say_memory(program, threads, budget)
+        result = program.run(verify=comparison.verify, bisect=comparison.bisect, **options)
+        compared = comparison.verify or comparison.bisect
+        return Done(
+            result.named, result.report, (), compared, result.mismatches, result.wrong_op
+        )  # fmt: skip
+    if isinstance(program, Transcript):
+        if comparison.verify or comparison.bisect:
+            why = "no --input: the file expects what its own data give"
+            raise ParamError("--verify" if comparison.verify else "--bisect", "--input", why)
+        program = program.to_program(list(inputs))
+    if isinstance(program, Program):
+        program, left = program.prepared(inputs)
+        say_memory(program, threads, budget)
+        result = program.run(left, **options)
+        return Done(result.named, result.report)
     program.validate()
-    say_memory(program, workers, budget)
-    outcome = program.run(inputs, workers=workers, budget=budget, trace=trace, spill_dir=spill_dir)
-    if as_json:
-        outputs = {
-            name: {"shape": list(tensor.shape), "dtype": str(tensor.dtype)}
-            for name, tensor in outcome.outputs.items()
-        }
-        print(json.dumps({"outputs": outputs, "report": outcome.report.to_json()}, indent=2))
-        return
-    out = show.console()
-    show.report(outcome.report, out)
-    for label, tensor in outcome.printed:
-        say(f"{shown(label)}: {tensor}")
-    for name, tensor in outcome.outputs.items():
-        out.print(f"{shown(name)} = {tensor}", markup=False, soft_wrap=True)
-    out.print(count(len(outcome.outputs), "output"))
+    say_memory(program, threads, budget)
+    outcome = program.run(inputs, **options)
+    return Done(outcome.outputs, outcome.report, outcome.printed)

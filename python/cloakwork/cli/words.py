@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cloakwork.errors import CloakworkError, InternalError, ProgramError
 
 if TYPE_CHECKING:
-    from cloakwork.runs import Runnable
+    from cloakwork.runs import Budget, Runnable
 
 DIFFERS, REFUSED, INTERRUPTED = 1, 2, 130
 
@@ -38,7 +38,7 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def say_memory(program: Runnable, threads: int | None, memory_budget: str | None) -> None:
+def say_memory(program: Runnable, threads: int | None, memory_budget: Budget) -> None:
     """Print what a run will need; MemoryBudgetError if that is more than it may."""
     memory, _ = program.memory(threads=threads, memory_budget=memory_budget)
     say(f"memory: {memory}")

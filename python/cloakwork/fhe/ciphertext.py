@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork import ops
+from cloakwork import ops, recording
 from cloakwork._core import Tensor
 from cloakwork.errors import (
     EncodeError,
@@ -29,6 +29,7 @@ from cloakwork.fhe.refusals import Refusals
 from cloakwork.fhe.streams import bytes_of, made_of, pickled
 from cloakwork.fhe.switching import product, relinearized, switched
 from cloakwork.fhe.tables import Basis
+from cloakwork.recording import Client
 
 if TYPE_CHECKING:
     from cloakwork.fhe.container import PathLike
@@ -134,6 +135,7 @@ class Ciphertext(Refusals, ABC):
             raise MissingKeyError(
                 "this ciphertext came without evaluation keys: ciphertext.using(keys.evaluation)"
             )
+        recording.meet(self.evaluation)
         return self.evaluation
 
     def using(self, evaluation: EvaluationKeys | None) -> Self:
@@ -159,27 +161,39 @@ class Ciphertext(Refusals, ABC):
     def carried(self, example: Ciphertext | None = None) -> Tensor:
         """Its residues, for a program; errors unless it is as the program's example.
 
-        Raises KeyMismatchError for other parameters or another secret, LevelError for another
-        level, ScaleError for another scale, ParamError for another number of parts, another
-        packing or factor, or for more noise or larger values than its estimates were made with.
+        Raises KeyMismatchError for other parameters, LevelError for another level, ScaleError for
+        another scale, ParamError for another number of parts, another packing or factor, or for
+        more noise or larger values than its estimates were made with.
         """
         if example is not None:
             example.context.check(self, "run")
             if self.packing != example.packing and not example.packing.is_whole:
                 allowed = f"{example.packing}, as in the example"
                 raise ParamError("packing", self.packing, allowed)
-            if example.key != self.key:
-                hint = "trace the program again: it holds the keys of one secret"
-                raise KeyMismatchError("run", "key", example.key, self.key, hint)
             if example.level != self.level:
                 hint = "bring it to the level of the example"
                 raise LevelError("run", f"level {example.level}", self.level, hint)
             self._as_traced(example)
         return self.data
 
-    def carrying(self, tensor: Tensor) -> Self:
-        """The same ciphertext around other residues."""
-        return replace(self, data=tensor, seed=None)
+    def carrying(self, tensor: Tensor, client: Client | None = None) -> Self:
+        """The same ciphertext around other residues; of a client, if one is given."""
+        if client is None:
+            return replace(self, data=tensor, seed=None)
+        kept = self.evaluation if client.key == self.key else None
+        evaluation = client.companions if isinstance(client.companions, EvaluationKeys) else kept
+        return replace(self, data=tensor, seed=None, key=client.key, evaluation=evaluation)
+
+    @property
+    def companions(self) -> EvaluationKeys | None:
+        """What a program takes beside it: its evaluation keys."""
+        return self.evaluation
+
+    def described(self) -> dict[str, Any]:
+        """All but its residues, as JSON's types."""
+        from cloakwork.fhe.storage import described
+
+        return described(self)
 
     def save(self, path: PathLike | BinaryIO) -> None:
         """Write it to a file, by its path or open; `fhe.load` reads it."""
@@ -478,6 +492,7 @@ class Ciphertext(Refusals, ABC):
     def _fits(self, op: str, other: Ciphertext) -> EvaluationKeys | None:
         """The keys of both; KeyMismatchError where parameters, secrets or batches differ."""
         self.context.check(other, op)
+        recording.pair(self.key, other.key)
         if other.key != self.key:
             raise KeyMismatchError(
                 op, "key", self.key, other.key, "operands must be encrypted under one secret"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork._core import Tensor
 from cloakwork.errors import MissingKeyError
 from cloakwork.fhe.streams import bytes_of, made_of, pickled
 from cloakwork.fhe.switching import SwitchingKey
@@ -61,6 +62,13 @@ class EvaluationKeys:
                 "context.keygen(relinearization=True)"
             )
         return self.relinearization
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors of all keys, as programs call them: "galois.5" is that of X -> X^5."""
+        named = {f"galois.{element}": key.data for element, key in sorted(self.galois.items())}
+        if self.relinearization is not None:
+            named["relinearization"] = self.relinearization.data
+        return named
 
     def galois_key(self, element: int, what: str, add: str) -> SwitchingKey:
         """The key of an automorphism; MissingKeyError where there is none."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 from math import inf, log2, prod
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 
 from cloakwork import arrays
 from cloakwork._core import Tensor
+from cloakwork.array_api.creation import zeros
+from cloakwork.array_api.manipulation import broadcast_to
 from cloakwork.errors import CloakworkError, LoadError
 from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
 from cloakwork.fhe.bounds import Bound, Stated
@@ -40,6 +43,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.int64]
 
+# Of what a description may stand for: far above what is secure to use, below what takes memory.
+_MOST_DEGREE = 1 << 17
+_MOST_LIMBS = 128
 # No chain has as many bits, so no noise and no bound.
 _MOST_BITS = float(1 << 20)
 # Of a float's exponent.
@@ -58,8 +64,8 @@ def limbs_last(array: Array) -> Tensor:
     return arrays.asarray(np.ascontiguousarray(array)).moveaxis(-1, -2)
 
 
-def save_ciphertext(path: PathLike | BinaryIO, ciphertext: Ciphertext) -> None:
-    """Write a ciphertext; fresh ones of the secret as their first half and a seed."""
+def described(ciphertext: Ciphertext) -> dict[str, Any]:
+    """All that a file says of a ciphertext but its residues and their seed."""
     fields: dict[str, Any] = _common(ciphertext.context, ciphertext.key)
     fields |= {"level": ciphertext.level, "noise": ciphertext.noise, "parts": ciphertext.parts}
     fields |= {"batch": ciphertext.batch, "packing": _packing_fields(ciphertext.packing)}
@@ -69,7 +75,34 @@ def save_ciphertext(path: PathLike | BinaryIO, ciphertext: Ciphertext) -> None:
     else:
         assert isinstance(ciphertext, BgvCiphertext)
         fields["factor"] = ciphertext.factor
-    data = ciphertext.data
+    return fields
+
+
+def from_description(path: PathLike, fields: dict[str, Any]) -> Ciphertext:
+    """A ciphertext of zeros that take no memory, as `described` said it is.
+
+    Raises LoadError where the description is none.
+    """
+    contents = Contents(Path(path), "ciphertext", fields | {"batch": None}, {})
+    level, parts = contents.field("level", int), contents.field("parts", int)
+    degree = contents.field("parameters", dict).get("degree")
+    if not (isinstance(degree, int) and 0 < degree <= _MOST_DEGREE):
+        raise contents.wrong("degree", f"at most {_MOST_DEGREE}", repr(degree))
+    if not (0 <= level < _MOST_LIMBS and parts in (2, 3)):
+        raise contents.wrong("level and parts", "those of the parameters", f"{level}, {parts}")
+    # One ciphertext, however long the batch.
+    zero = broadcast_to(zeros((), dtype="i64"), (parts, level + 1, degree))
+    contents.tensors["data"] = np.asarray(zero)
+    # Whoever gives ciphertexts to a program has said what they think of their security.
+    made: Ciphertext = _made(contents, _ciphertext, insecure=True)
+    batch = fields.get("batch")
+    lead = () if batch is None else (int(batch),)
+    return made.carrying(broadcast_to(zeros((), dtype="i64"), (*lead, *made.data.shape)))
+
+
+def save_ciphertext(path: PathLike | BinaryIO, ciphertext: Ciphertext) -> None:
+    """Write a ciphertext; fresh ones of the secret as their first half and a seed."""
+    fields, data = described(ciphertext), ciphertext.data
     if ciphertext.seed is not None:
         fields["seed"] = ciphertext.seed.hex()
         data = part(data, 0)
@@ -128,8 +161,12 @@ def load_any(
         raise contents.wrong("kind", expect or " or ".join(readers), repr(contents.kind))
     if contents.kind == "secret key" and not insecure:
         _check_owner_alone(contents)
+    return _made(contents, readers[contents.kind], insecure)
+
+
+def _made(contents: Contents, reader: Callable[[Contents, Context], Any], insecure: bool) -> Any:
     try:
-        return readers[contents.kind](contents, _context(contents, insecure))
+        return reader(contents, _context(contents, insecure))
     except LoadError:
         raise
     except (CloakworkError, TypeError, KeyError, ValueError, OverflowError) as error:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from cloakwork import _core, files
-from cloakwork.errors import AssertionFailedError, ParamError
+from cloakwork.errors import AssertionFailedError, LoadError, ParamError
+from cloakwork.heal import read
 from cloakwork.once import once
 from cloakwork.runs import UserFunction
 from cloakwork.zk.graph import dot
@@ -24,6 +25,7 @@ from cloakwork.zk.values import Input, as_tensor
 
 _LOG = logging.getLogger("cloakwork.zk")
 _NAME = "program.json"
+_FORMS = (".json", ".txt")
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class Program(Named):
         super().__init__(core)
         self._instructions, self._files = instructions, dict(constants)
         self._beside: dict[str, _Beside] = {}
+        # Files of constants lie in a container, mapped, with the instructions.
+        self._is_packed = False
         self._notices = {notice[0]: notice[1:] for notice in notices}
         self._functions: dict[str, Callable[..., Any]] = {}
 
@@ -68,21 +72,38 @@ class Program(Named):
         """
         contents = text.encode() if isinstance(text, str) else text
         held = dict(files or {})
-        read = _core.Instructions.parse(contents, "program", None, held)
-        return cls(read, held)
+        return cls(_core.Instructions.parse(contents, "program", None, held), held)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Program:
-        """Read a program from a file, or from a folder that `save` wrote."""
+        """Read a program that `save` wrote: JSON, text, a container, or a folder.
+
+        Constants of the first two lie beside the file.
+        """
         path = Path(files.name_of(path))
         file = path / _NAME if path.is_dir() else path
+        if not files.starts_as_instructions(file):
+            unpacked = cls.unpacked(read(str(file), generation=None, checksums=False), file)
+            if unpacked is None:
+                raise LoadError(f"{file}: holds no program of the instruction set")
+            return unpacked
         # What `save` writes meanwhile is not read half.
         whole = files.held(file.parent) if file.name == _NAME else nullcontext()
         with whole:
-            read = _core.Instructions.parse(files.read(file), file, file.parent)
-            program = cls(read, {})
+            written = _core.Instructions.parse(files.read(file), file, file.parent)
+            program = cls(written, {})
             program._beside = program._found(file.parent)
         program._source = str(path)
+        return program
+
+    @classmethod
+    def unpacked(cls, container: _core.Program, path: Path) -> Program | None:
+        """The program that a container holds, if it holds such a program."""
+        found = _core.Instructions.unpacked(container, path)
+        if found is None:
+            return None
+        program = cls(found, {})
+        program._is_packed, program._source = True, str(path)
         return program
 
     def _found(self, folder: Path) -> dict[str, _Beside]:
@@ -94,6 +115,8 @@ class Program(Named):
 
     def _contents(self) -> dict[str, bytes]:
         """What the files of constants hold, by name."""
+        if self._is_packed:
+            return self._instructions.files()
         beside = {name: file.read(name) for name, file in self._beside.items()}
         return {**self._files, **beside}
 
@@ -106,6 +129,11 @@ class Program(Named):
     def inputs(self) -> list[str]:
         """Names of the inputs."""
         return self._instructions.inputs()
+
+    @property
+    def outputs(self) -> list[str]:
+        """Names of what a run gives."""
+        return [name for name in self._core.output_names() if name not in self._notices]
 
     @property
     def budget(self) -> dict[str, int]:
@@ -124,25 +152,41 @@ class Program(Named):
         """Threads, streams and what waits for what, for Graphviz."""
         return dot(self._tree)
 
-    def save(self, folder: str | PathLike[str]) -> Path:
-        """Write the program and its constants into a folder, as one.
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the program: one file that has its constants in it, or files beside each other.
 
-        Whoever loads or saves there meanwhile waits; a process that ends on the way leaves the old
-        program, none, or the new one.
+        path   `.cwk` for one file; `.json` or `.txt` for either form, with the constants' files
+               beside it; or a folder, for `program.json` and the constants' files
+
+        User functions are there by name and signature, and are given to each run.  The path of the
+        program's file is returned.
+
+        Whoever loads or saves in a folder meanwhile waits; a process that ends on the way leaves
+        the old program, none, or the new one.
         """
-        folder = Path(files.name_of(folder, "folder"))
-        contents = self._contents()
-        for name in contents:
-            if Path(name).is_absolute() or ".." in Path(name).parts or Path(name) == Path(_NAME):
+        path = Path(files.name_of(path))
+        file = path / _NAME if path.is_dir() or not path.suffix else path
+        held = self._contents()
+        if file.suffix == ".cwk":
+            contents = self.to_json().encode()
+            _core.Instructions.parse(contents, file, None, held).packed().save_container(file)
+            return file
+        if file.suffix not in _FORMS:
+            raise ParamError("path", path, ".cwk, .json or .txt, or a folder")
+        folder = file.parent
+        for name in held:
+            here = Path(name)
+            if here.is_absolute() or ".." in here.parts or here == Path(file.name):
                 raise ParamError(
                     "constants", name, "files inside of the folder, beside the program"
                 )
         folder.mkdir(parents=True, exist_ok=True)
-        for name in contents:
+        for name in held:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        constants = {str(folder / name): held for name, held in contents.items()}
-        files.write_all(constants | {str(folder / _NAME): self.to_json()})
-        return folder / _NAME
+        constants = {str(folder / name): contents for name, contents in held.items()}
+        text = self.to_json() if file.suffix == ".json" else self.to_text()
+        files.write_all(constants | {str(file): text})
+        return file
 
     def _called(self, functions: Mapping[str, Callable[..., Any]]) -> list[UserFunction]:
         declared = self._instructions.user_functions()

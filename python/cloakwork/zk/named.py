@@ -5,16 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from os import PathLike
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from cloakwork import _core
+from cloakwork import _core, named
 from cloakwork.arrays import asarray
 from cloakwork.errors import ParamError, ProgramError
 from cloakwork.report import Finding, Report, RunResult
-from cloakwork.runs import Budget, Runnable, RunOptions, UserFunction
+from cloakwork.runs import Runnable, RunOptions, UserFunction, known_options
 from cloakwork.zk.values import Input, as_tensor
 
 KEY_BYTES = 32
@@ -46,14 +45,15 @@ class Named(Runnable):
     _memory_budget: int | None = None
     _seeded = False
 
-    def _declared(self) -> list[tuple[str, str, list[int]]]:
-        """Names, dtypes and shapes of what the engine wants, in its order; one may be the key."""
-        return self._core.input_types()
-
     @property
     def inputs(self) -> list[str]:
         """Names of the inputs."""
-        return [name for name, _, _ in self._declared() if name != _core.KEY_INPUT]
+        return [name for name in self._core.input_names() if name != _core.KEY_INPUT]
+
+    @property
+    def outputs(self) -> list[str]:
+        """Names of what a run gives."""
+        return self._core.output_names()
 
     @property
     def budget(self) -> dict[str, int]:
@@ -67,59 +67,50 @@ class Named(Runnable):
             raise ProgramError(findings)
         return findings
 
-    def peak_memory(self, *, workers: int | None = None) -> int:
+    def peak_memory(self, *, threads: int | None = None) -> int:
         """Bytes that a run holds at its peak, known before it runs; its constants count.
 
         What the program allocates on disk does not: `outcome.report.memory["file_bytes"]` does.
         """
-        threads = self._threads if workers is None else workers
-        _, peak, constants = self._core.memory(threads=threads, memory_budget=self._memory_budget)
+        own = self._threads if threads is None else threads
+        _, peak, constants = self._core.memory(threads=own, memory_budget=self._memory_budget)
         return peak + constants
 
-    def run(  # noqa: PLR0913 (one parameter an option)
+    def run(
         self,
         inputs: Mapping[str, Input] | None = None,
         *,
-        workers: int | None = None,
         seed: int | bytes | None = None,
-        budget: Budget = None,
-        trace: str | PathLike[str] | None = None,
-        profile: bool = True,
-        spill_dir: str | PathLike[str] | None = None,
         functions: Mapping[str, Callable[..., Any]] | None = None,
+        **options: Unpack[RunOptions],
     ) -> Outcome:
         """Run it.
 
-        inputs    by name: tensors, integers, u64 words, or paths of .npy files of words
-        workers   None: CLOAKWORK_THREADS, or one a core; never changes a result
-        seed      for tests alone: the same random elements in each run.  A blinding seed that is
-                  used twice, or that somebody knows, destroys zero knowledge
-        budget    bytes, or text such as "8GiB", for all devices together, or such by device, which
-                  counts instead of what the program says of that device.  Tensors of the host wait
-                  on disk; what does not fit so is refused
-        trace     write a trace that Perfetto and Chrome open to this path
-        spill_dir  where tensors wait on disk under a budget; see `cloakwork.RunOptions`
+        inputs     by name: tensors, integers, u64 words, or paths of .npy files of words
+        seed       for tests alone: the same random elements in each run.  A blinding seed that is
+                   used twice, or that somebody knows, destroys zero knowledge
         functions  what the program's user functions do, by name: each takes tensors and gives what
-                  becomes its result, a tuple where there are several
+                   becomes its result, a tuple where there are several
+        options    see `cloakwork.RunOptions`; a memory budget counts instead of what the program
+                   says of its devices
 
         Raises ProgramError, AssertionFailedError, and what a run of any program raises.
         """
+        known_options(options)
         self.validate()
         key = run_key(seed)
         given = self._bound(inputs or {}, key)
-        threads = self._threads if workers is None else workers
-        options: RunOptions = {"threads": threads, "profile": profile, "trace": trace}
-        options |= {
-            "memory_budget": self._memory_budget if budget is None else budget,
-            "spill_dir": spill_dir,
-        }
+        if options.get("threads") is None:
+            options["threads"] = self._threads
+        if options.get("memory_budget") is None:
+            options["memory_budget"] = self._memory_budget
         called = self._called(functions or {})
 
         def now() -> RunResult:
             return self._run(given, False, False, options, called)
 
         # What blinds leaves nothing of itself, nor of what it hides.
-        blinds = any(name == _core.KEY_INPUT for name, _, _ in self._declared())
+        blinds = _core.KEY_INPUT in self._core.input_names()
         try:
             result: RunResult = _core.wiped(now) if blinds else now()
         finally:
@@ -146,19 +137,15 @@ class Named(Runnable):
         return []
 
     def _bound(self, inputs: Mapping[str, Input], key: _core.Tensor) -> list[_core.Tensor]:
-        declared = self._declared()
-        wanted = [name for name, _, _ in declared if name != _core.KEY_INPUT]
-        if unknown := inputs.keys() - set(self.inputs):
-            raise ParamError("inputs", min(unknown), ", ".join(self.inputs) or "no inputs")
-        if missing := [name for name in wanted if name not in inputs]:
-            raise ParamError("inputs", f"no {missing[0]}", f"each of {', '.join(wanted)}")
-        tensors = []
-        for name, dtype, shape in declared:
-            if name == _core.KEY_INPUT:
-                tensors.append(key)
-            else:
-                tensors.append(as_tensor(name, inputs[name], dtype, tuple(shape)))
-        return tensors
+        types = named.types_of(self._core)
+        wanted = {n: named.shown(*type_) for n, type_ in types.items() if n != _core.KEY_INPUT}
+        # What a program declares and never loads may be given, and is not used.
+        unused = {name: "not used" for name in self.inputs if name not in wanted}
+        named.check_names(inputs, wanted | unused, optional=list(unused))
+        return [
+            key if name == _core.KEY_INPUT else as_tensor(name, inputs[name], *type_)
+            for name, type_ in types.items()
+        ]
 
 
 def run_key(seed: int | bytes | None) -> _core.Tensor:

@@ -6,9 +6,10 @@ The function is recorded by `cloakwork.trace`, and verified, planned and run lik
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import update_wrapper
 from os import PathLike
 from typing import Any, Generic, ParamSpec, TypeVar, overload
@@ -17,7 +18,7 @@ from cloakwork import _core, ops
 from cloakwork import program as recording
 from cloakwork.array_api.creation import zeros
 from cloakwork.array_api.manipulation import broadcast_to
-from cloakwork.errors import ParamError
+from cloakwork.errors import LoadError, ParamError
 from cloakwork.files import name_of
 from cloakwork.runs import bytes_of
 from cloakwork.zk import draws
@@ -26,24 +27,31 @@ from cloakwork.zk.parameters import parameters_of
 from cloakwork.zk.polynomials import cast
 from cloakwork.zk.values import CURVES, Input, Type, as_tensor
 
+# The note of a file that says what the engine does not know.
+NOTE = "zk.program"
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 @dataclass(frozen=True)
 class _Returned:
-    """In what the tensors of a result come: alone, or in a tuple, a named tuple or a list."""
+    """In what the tensors of a result come: alone, or in a tuple, a list or a dict."""
 
     kind: type[Any]
     fields: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, returned: Any) -> _Returned:
+        if isinstance(returned, Mapping):
+            return cls(dict, tuple(returned))
         return cls(type(returned), getattr(type(returned), "_fields", ()))
 
     def around(self, values: Sequence[Any]) -> Any:
         if issubclass(self.kind, _core.Tensor):
             return values[0]
+        if issubclass(self.kind, dict):
+            return dict(zip(self.fields, values, strict=True))
         return self.kind(*values) if self.fields else self.kind(values)
 
 
@@ -83,24 +91,23 @@ class Traced(Named):
         return dict(self._tape.types)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a container, `.cwk`, that `cloakwork check` and `inspect` open.
+        """Write a container, `.cwk`, that `cloakwork.load` and `cloakwork run` open.
 
-        Its inputs have no names there: they are in0, in1, ... in order, and the key of the run.
-        The file appears whole or not at all.  ParamError for another name, SaveError where it
-        cannot be written.
+        It has the names and types of inputs, the names of results, constants, and the memory budget
+        of `compile`.  The file appears whole or not at all.  ParamError for another name, SaveError
+        where it cannot be written.
         """
         target = name_of(path)
         if not target.endswith(".cwk"):
-            raise ParamError("path", target, "a name that ends in .cwk")
-        self._core.save_container(target)
-
-    def _declared(self) -> list[tuple[str, str, list[int]]]:
-        names = [*self._tape.types, _core.KEY_INPUT]
-        types = self._core.input_types()
-        return [(name, *type_[1:]) for name, type_ in zip(names, types, strict=True)]
-
-    def _output_names(self, run: _core.Run) -> list[str | None]:
-        return [*self._tape.returned.fields] or run.output_names()
+            why = "a name that ends in .cwk: programs from functions have ops of their own"
+            raise ParamError("path", target, why)
+        note = {
+            "name": self._name,
+            "types": {name: asdict(type_) for name, type_ in self._tape.types.items()},
+            "seeded": self._seeded,
+            "memory_budget": self._memory_budget,
+        }
+        self._core.save_container(target, {NOTE: json.dumps(note, sort_keys=True)})
 
     def _values(self, inputs: Mapping[str, Input], seed: int | bytes | None) -> Any:
         """What the function returns."""
@@ -226,12 +233,36 @@ def _recorded(
 
     def record() -> recording.Program:
         # One element that repeats: examples of large inputs take no memory.
-        examples = [broadcast_to(zeros((), dtype=t.dtype), t.shape) for t in types.values()]
-        return recording.trace(body, *examples, zeros(KEY_BYTES, dtype="u8"))
+        examples = {
+            name: broadcast_to(zeros((), dtype=type_.dtype), type_.shape)
+            for name, type_ in types.items()
+        }
+        return recording.record(body, examples | {_core.KEY_INPUT: zeros(KEY_BYTES, dtype="u8")})
 
     # A batch may be collecting calls; it goes on after this.
     made = _core.unrecorded(record)
     return _Tape(made, dict(types), *found[0])
+
+
+def loaded(core: _core.Program, path: str) -> Traced:
+    """A program that `Traced.save` wrote; LoadError where its note is none."""
+    try:
+        note = json.loads(core.notes()[NOTE])
+        types = {
+            str(name): Type(str(t["dtype"]), tuple(map(int, t["shape"])), t["repr"], t["json"])
+            for name, t in note["types"].items()
+        }
+        # Elements of which the function said how they are drawn are those of every run.
+        drawn = draws.Draws(zeros(KEY_BYTES, dtype="u8"), seeded=bool(note["seeded"]))
+        budget = note["memory_budget"]
+        tape = _Tape(recording.Program(core), types, _Returned(list), drawn)
+        made = Traced(tape, str(note["name"]), memory_budget=bytes_of(budget))
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        raise LoadError(f"{path}: the note of the program: {error}") from error
+    made._source = path
+    if sorted(made.inputs) != sorted(types):
+        raise LoadError(f"{path}: the note of the program: its inputs are others")
+    return made
 
 
 def _called(function: Callable[..., R], signature: inspect.Signature, given: dict[str, Any]) -> R:

@@ -3,11 +3,11 @@
 //! ```text
 //!  0  magic               8 bytes; like PNG's, it breaks when a transfer changes line ends
 //!  8  version             u32, 1
-//! 12  flags               u32, 0
+//! 12  flags               u32; bit 0: the header ends with notes
 //! 16  header_bytes        u64
 //! 24  file_bytes          u64
 //! 32  checksum            BLAKE3 of bytes 0 to 31 and the header
-//! 64  header              generation, symbols, texts, blobs, hosts, steps
+//! 64  header              generation, symbols, texts, blobs, hosts, steps; notes: name, text
 //!     padding to 64
 //!     blobs               each at the next multiple of 64, contents never repeated
 //! ```
@@ -32,6 +32,8 @@ use std::path::Path;
 pub(crate) const MAGIC: &[u8; 8] = b"\x89CWK\r\n\x1a\n";
 /// The version written, and the only one read.
 const VERSION: u32 = 1;
+/// The header ends with notes: names in ascending order, each with its text.
+const HAS_NOTES: u32 = 1;
 /// Bytes before the header.
 const PREFIX_BYTES: usize = 64;
 /// The part of the prefix that the checksum covers.

@@ -2,7 +2,8 @@
 
 use super::codec::Decoder;
 use super::{
-    ALIGNMENT, Blob, CHECKED_PREFIX_BYTES, Container, MAGIC, PREFIX_BYTES, Seal, VERSION, short,
+    ALIGNMENT, Blob, CHECKED_PREFIX_BYTES, Container, HAS_NOTES, MAGIC, PREFIX_BYTES, Seal,
+    VERSION, short,
 };
 use crate::LoadError;
 use crate::layout::untrusted_tensor;
@@ -15,7 +16,7 @@ use cloakwork_ir::{
 const BLOB_ROW_BYTES: usize = 40;
 
 pub(super) fn container(bytes: &Bytes) -> Result<Container, LoadError> {
-    let header = checked_header(bytes.as_slice())?;
+    let (header, flags) = checked_header(bytes.as_slice())?;
     let data_start = (PREFIX_BYTES + header.len()).next_multiple_of(ALIGNMENT);
     let mut from = Decoder::new(header, PREFIX_BYTES);
     let mut program = Program::new();
@@ -35,6 +36,9 @@ pub(super) fn container(bytes: &Bytes) -> Result<Container, LoadError> {
     for _ in 0..from.count(1)? {
         step(&mut from, &mut program, &texts)?;
     }
+    if flags & HAS_NOTES != 0 {
+        notes(&mut from, &mut program)?;
+    }
     from.end()?;
     let bytes = bytes.clone();
     Ok(Container {
@@ -44,7 +48,7 @@ pub(super) fn container(bytes: &Bytes) -> Result<Container, LoadError> {
 }
 
 /// The header, once prefix, sizes and checksum hold.
-fn checked_header(bytes: &[u8]) -> Result<&[u8], LoadError> {
+fn checked_header(bytes: &[u8]) -> Result<(&[u8], u32), LoadError> {
     let prefix = bytes.get(..PREFIX_BYTES).unwrap_or(bytes);
     let mut from = Decoder::new(prefix, 0);
     if from.array()? != *MAGIC {
@@ -57,10 +61,10 @@ fn checked_header(bytes: &[u8]) -> Result<&[u8], LoadError> {
         ));
     }
     let (version, flags) = (from.u32()?, from.u32()?);
-    if version != VERSION || flags != 0 {
+    if version != VERSION || flags & !HAS_NOTES != 0 {
         let got = format!("version {version} with flags {flags:#x}");
         let hint = "another version of Cloakwork wrote it: use that one, or write the file again";
-        return Err(wrong(8, "version 1 without flags", got, hint));
+        return Err(wrong(8, "version 1 with flags 0 or 1", got, hint));
     }
     let (header_bytes, file_bytes) = (from.u64()?, from.u64()?);
     if file_bytes != bytes.len() as u64 {
@@ -99,7 +103,27 @@ fn checked_header(bytes: &[u8]) -> Result<&[u8], LoadError> {
             "the file is damaged: fetch or write it again",
         ));
     }
-    Ok(header)
+    Ok((header, flags))
+}
+
+/// A container has one form: names ascend, and a flag says whether there are any.
+fn notes(from: &mut Decoder<'_>, program: &mut Program) -> Result<(), LoadError> {
+    let count = from.count(8)?;
+    if count == 0 {
+        return Err(from.wrong("one note or more", "none"));
+    }
+    for _ in 0..count {
+        let name = from.text()?;
+        if let Some((last, _)) = program.notes.last_key_value()
+            && last.as_str() >= name
+        {
+            let got = format!("\"{}\"", name.escape_debug());
+            return Err(from.wrong("names of notes in ascending order", &got));
+        }
+        let text = from.text()?.to_owned();
+        program.notes.insert(name.to_owned(), text);
+    }
+    Ok(())
 }
 
 fn wrong(offset: u64, expected: &str, got: String, hint: &str) -> LoadError {

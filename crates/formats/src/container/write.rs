@@ -2,7 +2,7 @@
 
 use super::blobs::{Blobs, contents};
 use super::codec::{Encoder, NO_DTYPE, dtype_code};
-use super::{ALIGNMENT, CHECKED_PREFIX_BYTES, MAGIC, PREFIX_BYTES, VERSION, check};
+use super::{ALIGNMENT, CHECKED_PREFIX_BYTES, HAS_NOTES, MAGIC, PREFIX_BYTES, VERSION, check};
 use crate::SaveError;
 use crate::files::{self, Failure};
 use cloakwork_ir::{Arg, Generation, HostSlot, Program, Shape, ShapeItem, Step};
@@ -18,10 +18,24 @@ pub fn save_container(program: &Program, path: impl AsRef<Path>) -> Result<(), S
     check::references(program)?;
     let blobs = Blobs::of(program);
     let header = header(program, &blobs);
-    files::replace(path.as_ref(), |out| write(out, &header, &blobs))
+    let flags = flags(program);
+    files::replace(path.as_ref(), |out| write(out, flags, &header, &blobs))
 }
 
-fn write(out: &mut impl Write, header: &[u8], blobs: &Blobs<'_>) -> Result<(), Failure> {
+fn flags(program: &Program) -> u32 {
+    if program.notes.is_empty() {
+        0
+    } else {
+        HAS_NOTES
+    }
+}
+
+fn write(
+    out: &mut impl Write,
+    flags: u32,
+    header: &[u8],
+    blobs: &Blobs<'_>,
+) -> Result<(), Failure> {
     let data_start = (PREFIX_BYTES + header.len()).next_multiple_of(ALIGNMENT);
     let file_bytes = blobs.unique.iter().fold(data_start, |at, (_, length, _)| {
         at.next_multiple_of(ALIGNMENT) + length
@@ -30,7 +44,7 @@ fn write(out: &mut impl Write, header: &[u8], blobs: &Blobs<'_>) -> Result<(), F
         bytes: MAGIC.to_vec(),
     };
     prefix.u32(VERSION);
-    prefix.u32(0);
+    prefix.u32(flags);
     prefix.u64(header.len() as u64);
     prefix.u64(file_bytes as u64);
     debug_assert_eq!(prefix.bytes.len(), CHECKED_PREFIX_BYTES);
@@ -82,6 +96,13 @@ fn header(program: &Program, blobs: &Blobs<'_>) -> Vec<u8> {
     header.count(program.steps.len());
     for step in &program.steps {
         put_step(&mut header, program, step);
+    }
+    if flags(program) & HAS_NOTES != 0 {
+        header.count(program.notes.len());
+        for (name, text) in &program.notes {
+            header.text(name);
+            header.text(text);
+        }
     }
     header.bytes
 }

@@ -103,7 +103,12 @@ fn one(
     Ok(Canonical { dtype, words })
 }
 
-fn open(file: &str, files: &Files, opened: &mut HashMap<String, Bytes>) -> Result<Bytes, Finding> {
+/// The contents of a file that a constant names.
+pub(super) fn open(
+    file: &str,
+    files: &Files,
+    opened: &mut HashMap<String, Bytes>,
+) -> Result<Bytes, Finding> {
     if let Some(bytes) = opened.get(file) {
         return Ok(bytes.clone());
     }

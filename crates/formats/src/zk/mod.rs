@@ -9,6 +9,7 @@ mod finding;
 mod functions;
 mod instructions;
 mod lower;
+mod packed;
 mod read;
 mod syntax;
 mod value;
@@ -23,6 +24,7 @@ pub use constants::{Canonical, Files, canonical_words};
 pub use finding::Finding;
 pub use functions::{Attr, FUNCTIONS, Function, function};
 pub use lower::{Convert, KEY_INPUT, Lowered, Notice};
+pub use packed::{files_of, pack, unpack};
 pub use read::Parsed;
 pub use value::Value;
 

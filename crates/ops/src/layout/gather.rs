@@ -1,8 +1,8 @@
 //! What `permute` and `take_along_axis` share: elements picked along one axis of `a`.
 
-use crate::{Args, Launch, LaunchInput, OpError};
+use crate::{Args, Launch, LaunchInput, OpError, Source};
 use cloakwork_ir::View;
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 /// `a` and the indices over the result's shape; `a` stands still along the axis.
 pub struct Gather {
@@ -18,20 +18,16 @@ pub struct Gather {
 
 impl Gather {
     /// One element-wise launch: out, a, indices.
-    pub fn launch(
-        self,
-        args: &Args,
-        indices: &'static str,
-    ) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    pub fn launch(self, args: &Args, indices: Source) -> Result<Launch, OpError> {
         let shape = self.a.shape.clone();
         let operands = [
             args.input("out")?,
             LaunchInput::View(args.source("a")?, self.a),
-            LaunchInput::View(args.source(indices)?, self.indices),
+            LaunchInput::View(indices, self.indices),
         ];
         let mut launch = Launch::elementwise("gather", &shape, &operands)?;
         launch.params = SmallVec::from_slice(&[self.stride, self.size as i64]);
-        Ok(smallvec![launch])
+        Ok(launch)
     }
 
     /// Picks from row-major contents; `self` was made from row-major views.

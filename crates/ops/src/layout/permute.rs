@@ -4,8 +4,9 @@ use super::gather::Gather;
 use crate::op::{
     Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
 };
-use crate::{Args, Code, ContentCheck, OpError, geometry, rules};
-use cloakwork_ir::{DType, Type, View};
+use crate::permutation::{self, Permutation};
+use crate::{Args, Code, ContentCheck, Launch, OpError, geometry, rules};
+use cloakwork_ir::{Type, View};
 use smallvec::SmallVec;
 
 /// The declaration.
@@ -19,7 +20,7 @@ pub static DEF: OpDef = OpDef {
         Param::new(
             "perms",
             ParamKind::Tensor,
-            "i64 `[l, u]`, each row a permutation of 0 .. u",
+            "i64 or i32 `[l, u]`, each row a permutation of 0 .. u",
         ),
         Param::new("out", ParamKind::Out, "the shape of `a`"),
         Param::new(
@@ -44,15 +45,18 @@ pub static DEF: OpDef = OpDef {
         aliasing: Aliasing::Never,
         access: Access::Write,
         launch: |args| {
-            let (a, perms) = (args.tensor("a")?, args.tensor("perms")?);
-            gather(args, a.view, perms.view)?.launch(args, "perms")
+            let perms = Permutation::of(args, "perms")?;
+            let gather = gather(args, args.tensor("a")?.view, &perms.view)?;
+            let mut launches: SmallVec<[Launch; 1]> = perms.widening.into_iter().collect();
+            launches.push(gather.launch(args, perms.source)?);
+            Ok(launches)
         },
         reference: Some(|args, contents| {
             let row_major = |name| Ok(View::contiguous(args.tensor(name)?.shape().clone()));
             let gather = gather(args, &row_major("a")?, &row_major("perms")?)?;
             Ok(gather.pick(contents.words("a")?, contents.words("perms")?))
         }),
-        temporary: None,
+        temporary: Some(|args| permutation::temporary_bytes(args, "perms")),
         elementwise: None,
         expand: None,
     }),
@@ -79,7 +83,7 @@ fn axes(args: &Args, rank: usize) -> Result<(usize, usize), OpError> {
 fn infer(args: &Args) -> Result<Type, OpError> {
     let (a, perms) = (args.tensor("a")?, args.tensor("perms")?);
     let (rows, permuted) = axes(args, a.view.rank())?;
-    rules::dtype_in("perms", perms, &[DType::I64])?;
+    permutation::check("perms", perms)?;
     rules::shape_is("perms", perms, &[a.dims()[rows], a.dims()[permuted]])?;
     Ok(Type::new(a.dtype, a.shape().clone()))
 }

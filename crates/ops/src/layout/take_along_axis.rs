@@ -6,7 +6,7 @@ use crate::op::{
 };
 use crate::{Args, Code, ContentCheck, OpError, geometry, rules};
 use cloakwork_ir::{DType, MAX_RANK, Shape, Type, View};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -40,7 +40,8 @@ pub static DEF: OpDef = OpDef {
         access: Access::Write,
         launch: |args| {
             let (a, indices) = (args.tensor("a")?, args.tensor("indices")?);
-            gather(args, a.view, indices.view)?.launch(args, "indices")
+            let gather = gather(args, a.view, indices.view)?;
+            Ok(smallvec![gather.launch(args, args.source("indices")?)?])
         },
         reference: Some(|args, contents| {
             let row_major = |name| Ok(View::contiguous(args.tensor(name)?.shape().clone()));

@@ -3,12 +3,13 @@
 use crate::op::{
     Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
 };
+use crate::permutation::{Permutation, temporary_bytes};
 use crate::reference::canonical;
 use crate::{
     Args, Code, ContentCheck, Contents, Launch, LaunchOperand, OpError, Operand, Source, geometry,
     rules,
 };
-use cloakwork_ir::{DType, Generation, Type, View};
+use cloakwork_ir::{Generation, Type, View};
 use smallvec::{SmallVec, smallvec};
 
 const LATER: &[&str] = &[
@@ -41,7 +42,7 @@ pub static DEF: OpDef = OpDef {
         Param::new(
             "perm",
             ParamKind::OptionalTensor,
-            "a permutation of 0 .. n, i64",
+            "a permutation of 0 .. n, i64 or i32",
         ),
         Param::new("out", ParamKind::Out, "three axes; is added to"),
         Param::new("apply_perm", ParamKind::Bool, "whether `perm` counts"),
@@ -72,7 +73,11 @@ pub static DEF: OpDef = OpDef {
         access: Access::Accumulate,
         launch,
         reference: Some(reference),
-        temporary: None,
+        temporary: Some(|args| {
+            let used = permutation(args)?.is_some();
+            let bytes = used.then(|| temporary_bytes(args, "perm"));
+            bytes.unwrap_or(Ok(0))
+        }),
         elementwise: None,
         expand: None,
     }),
@@ -115,7 +120,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     rules::shape_is("b", b, &a.dims()[1..])?;
     rules::shape_is("q", q, &a.dims()[k..=k])?;
     if let Some(perm) = permutation(args)? {
-        rules::dtype_in("perm", perm, &[DType::I64])?;
+        crate::permutation::check("perm", perm)?;
         rules::shape_is("perm", perm, &a.dims()[n..=n])?;
     }
     Ok(Type::new(a.dtype, geometry::without_axis(a.view, s)?.shape))
@@ -136,15 +141,20 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
     let axes = axes(args)?;
     let (a, b, q) = (args.tensor("a")?, args.tensor("b")?, args.tensor("q")?);
     let [over_a, over_b, over_out] = strides(axes, a.view, b.view, args.tensor("out")?.view);
-    let perm = match permutation(args)? {
-        Some(perm) => args.operand("perm", &[0, 0, perm.view.strides[0], 0])?,
-        None => LaunchOperand {
+    let mut launches = SmallVec::new();
+    let perm = if permutation(args)?.is_some() {
+        let perm = Permutation::of(args, "perm")?;
+        let operand = perm.operand(&[0, 0, perm.view.strides[0], 0]);
+        launches.extend(perm.widening);
+        operand
+    } else {
+        LaunchOperand {
             source: Source::Null,
             offset: 0,
             strides: smallvec![0; 4],
-        },
+        }
     };
-    Ok(smallvec![Launch {
+    launches.push(Launch {
         kernel: "modmul_axis_sum",
         dims: axes.iter().map(|&axis| a.dims()[axis] as i64).collect(),
         split: 3,
@@ -156,7 +166,8 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
             perm,
         ],
         params: SmallVec::new(),
-    }])
+    });
+    Ok(launches)
 }
 
 fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {

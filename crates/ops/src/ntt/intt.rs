@@ -6,7 +6,7 @@ use crate::op::{
 use crate::reference::{canonical, multiply_truncated};
 use crate::{Args, ContentCheck, Contents, Launch, OpError, rules};
 use cloakwork_ir::Type;
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 const HEAL: &[&str] = &[
     "a",
@@ -50,7 +50,7 @@ pub static DEF: OpDef = OpDef {
         Param::new(
             "perm",
             ParamKind::OptionalTensor,
-            "a permutation of 0 .. m, i64, `[m]`",
+            "a permutation of 0 .. m, i64 or i32, `[m]`",
         ),
         Param::new("q", ParamKind::Tensor, "moduli `[k]`"),
         Param::new("psi_inv", ParamKind::Tensor, "twiddles `[k, m]`"),
@@ -85,7 +85,7 @@ pub static DEF: OpDef = OpDef {
         access: Access::Write,
         launch,
         reference: Some(reference),
-        temporary: None,
+        temporary: Some(|args| crate::permutation::temporary_bytes(args, "perm")),
         elementwise: None,
         expand: None,
     }),
@@ -102,12 +102,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
 }
 
 fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
-    let mut launch = super::launch("intt", args, "psi_inv", true)?;
-    let stride = args.tensor("n_inv")?.view.strides[0];
-    launch
-        .operands
-        .push(args.operand("n_inv", &[0, 0, stride, 0])?);
-    Ok(smallvec![launch])
+    super::launches("intt", args, "psi_inv", true, Some("n_inv"))
 }
 
 fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {

@@ -7,6 +7,7 @@ pub mod intt;
 )]
 pub mod ntt;
 
+use crate::permutation::{self, Permutation};
 use crate::reference::canonical;
 use crate::{Args, Code, Contents, Launch, LaunchOperand, OpError, Source, geometry, rules};
 use cloakwork_ir::{DType, Type, resolve_axis};
@@ -80,7 +81,7 @@ fn infer(args: &Args, table: &'static str, permute: bool) -> Result<Type, OpErro
     rules::shape_is("q", q, &[moduli])?;
     rules::shape_is(table, args.tensor(table)?, &[moduli, length])?;
     if permute && let Some(perm) = args.tensor_if_any("perm")? {
-        rules::dtype_in("perm", perm, &[DType::I64])?;
+        permutation::check("perm", perm)?;
         rules::shape_is("perm", perm, &[length])?;
     }
     Ok(Type::new(
@@ -89,13 +90,15 @@ fn infer(args: &Args, table: &'static str, permute: bool) -> Result<Type, OpErro
     ))
 }
 
-/// out, a, q, a table and the permutation, if it counts, over the space l, r, k, m.
-fn launch(
+/// The transform's launch behind what it needs: out, a, q, a table, the permutation, if it counts,
+/// and what `last` names, a number a modulus; over the space l, r, k, m.
+fn launches(
     kernel: &'static str,
     args: &Args,
     table: &'static str,
     permute: bool,
-) -> Result<Launch, OpError> {
+    last: Option<&'static str>,
+) -> Result<SmallVec<[Launch; 1]>, OpError> {
     let order = axes(args)?.order();
     let (out, a) = (args.tensor("out")?, args.tensor("a")?);
     let over = |strides: &[i64]| order.map(|axis| strides[axis]);
@@ -104,27 +107,38 @@ fn launch(
     if args.flag("tile")? {
         over_a[2] = 0;
     }
-    let perm = match args.tensor_if_any("perm")? {
-        Some(perm) if permute => args.operand("perm", &[0, 0, 0, perm.view.strides[0]])?,
-        _ => LaunchOperand {
+    let mut launches = SmallVec::new();
+    let perm = if permute && args.tensor_if_any("perm")?.is_some() {
+        let perm = Permutation::of(args, "perm")?;
+        let operand = perm.operand(&[0, 0, 0, perm.view.strides[0]]);
+        launches.extend(perm.widening);
+        operand
+    } else {
+        LaunchOperand {
             source: Source::Null,
             offset: 0,
             strides: smallvec![0; 4],
-        },
+        }
     };
-    Ok(Launch {
+    let mut operands = smallvec![
+        args.operand("out", &over(&out.view.strides))?,
+        args.operand("a", &over_a)?,
+        args.operand("q", &[0, 0, q.view.strides[0], 0])?,
+        args.operand(table, &[0, 0, psi.view.strides[0], psi.view.strides[1]])?,
+        perm,
+    ];
+    if let Some(last) = last {
+        let stride = args.tensor(last)?.view.strides[0];
+        operands.push(args.operand(last, &[0, 0, stride, 0])?);
+    }
+    launches.push(Launch {
         kernel,
         dims: order.iter().map(|&axis| out.dims()[axis] as i64).collect(),
         split: 3,
-        operands: smallvec![
-            args.operand("out", &over(&out.view.strides))?,
-            args.operand("a", &over_a)?,
-            args.operand("q", &[0, 0, q.view.strides[0], 0])?,
-            args.operand(table, &[0, 0, psi.view.strides[0], psi.view.strides[1]])?,
-            perm,
-        ],
+        operands,
         params: SmallVec::new(),
-    })
+    });
+    Ok(launches)
 }
 
 /// Butterflies of a call: `m / 2 * log2 m` a row.

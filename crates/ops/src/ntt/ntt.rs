@@ -3,10 +3,10 @@
 use crate::op::{
     Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
 };
+use crate::permutation;
 use crate::reference::{canonical, multiply_truncated};
 use crate::{Args, ContentCheck, Contents, OpError};
 use cloakwork_ir::{DType, Generation};
-use smallvec::smallvec;
 
 const FIRST: &[&str] = &[
     "a",
@@ -51,7 +51,7 @@ pub static DEF: OpDef = OpDef {
         Param::new(
             "perm",
             ParamKind::OptionalTensor,
-            "a permutation of 0 .. m, i64, `[m]`",
+            "a permutation of 0 .. m, i64 or i32, `[m]`",
         ),
         Param::new("q", ParamKind::Tensor, "moduli `[k]`"),
         Param::new("psi", ParamKind::Tensor, "twiddles `[k, m]`"),
@@ -97,16 +97,9 @@ pub static DEF: OpDef = OpDef {
         ],
         aliasing: Aliasing::Only("a"),
         access: Access::Write,
-        launch: |args| {
-            Ok(smallvec![super::launch(
-                "ntt",
-                args,
-                "psi",
-                permute(args)?
-            )?])
-        },
+        launch: |args| super::launches("ntt", args, "psi", permute(args)?, None),
         reference: Some(reference),
-        temporary: None,
+        temporary: Some(|args| permutation::temporary_bytes(args, "perm")),
         elementwise: None,
         expand: None,
     }),

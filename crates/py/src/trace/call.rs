@@ -98,7 +98,7 @@ impl Trace {
             }
             Value::Tensor(Inner::Real(tensor)) => {
                 let (traced, copy) = self.constant(state, &tensor)?;
-                Given::Tensor(traced, Some(Box::new(copy)))
+                Given::Tensor(traced, copy.map(Box::new))
             }
             Value::Int(value) => Given::Int(value),
             Value::Shape(items) => Given::Shape(items),

@@ -2,26 +2,13 @@
 
 use super::{State, Trace, Traced, parts};
 use crate::errors;
-use cloakwork_ir::{Arg, HostSlot, HostTensor, Symbol, View};
+use crate::program::held;
+use cloakwork_ir::{Arg, HostSlot, HostTensor, Symbol, Type, View};
 use cloakwork_kernels::find_difference;
 use cloakwork_run::eager;
 use cloakwork_verify::upload_root;
 use pyo3::prelude::*;
 use std::sync::Arc;
-
-/// What the program holds of a tensor: the tensor itself if nobody writes it and it is dense, in
-/// whatever order of axes; else a copy.
-fn held(tensor: &eager::Tensor) -> PyResult<HostTensor> {
-    if tensor.is_frozen() {
-        let host = tensor.to_host().map_err(errors::run)?;
-        if upload_root(&host).strides == host.view().strides {
-            return Ok(host);
-        }
-    }
-    tensor
-        .copy_to_host(crate::device::selected()?)
-        .map_err(errors::eager)
-}
 
 /// An eager tensor that the program holds a copy of.
 pub(super) struct Constant {
@@ -37,9 +24,15 @@ impl Trace {
         self: &Arc<Self>,
         state: &mut State,
         tensor: &eager::Tensor,
-    ) -> PyResult<(Traced, HostTensor)> {
+    ) -> PyResult<(Traced, Option<HostTensor>)> {
         let (compact, repeats) = tensor.without_repeats();
-        let (mut traced, mut copy) = self.whole_or_part(state, &compact)?;
+        let (mut traced, mut copy) = match self.as_input(state, &compact)? {
+            Some(traced) => (traced, None),
+            None => {
+                let (traced, copy) = self.whole_or_part(state, &compact)?;
+                (traced, Some(copy))
+            }
+        };
         for (axis, repeat) in repeats {
             let numbers = [axis as i64, repeat as i64].map(Arg::Int);
             let args = std::iter::once(Arg::Device(traced.symbol, None)).chain(numbers);
@@ -49,11 +42,75 @@ impl Trace {
                     .map_err(|e| errors::internal(e.to_string()))
             };
             traced.view = wider(&traced.view)?;
-            copy = copy
-                .with_view(wider(copy.view())?)
-                .map_err(|e| errors::internal(e.to_string()))?;
+            copy = match copy {
+                Some(copy) => {
+                    let view = wider(copy.view())?;
+                    let wide = copy.with_view(view);
+                    Some(wide.map_err(|e| errors::internal(e.to_string()))?)
+                }
+                None => None,
+            };
         }
         Ok((traced, copy))
+    }
+
+    /// A part of a tensor that is an input of the program, if it is one of such: see
+    /// [`input_when_met`](super::input_when_met).
+    fn as_input(
+        self: &Arc<Self>,
+        state: &mut State,
+        tensor: &eager::Tensor,
+    ) -> PyResult<Option<Traced>> {
+        let storage = tensor.storage().as_ptr() as usize;
+        let Some(met) = state.inputs.get(&storage) else {
+            return Ok(None);
+        };
+        let (name, whole) = (met.name.clone(), met.whole.clone());
+        let ty = Type::new(whole.dtype(), whole.view().shape.clone());
+        let steps = if tensor.view() == whole.view() {
+            Some(Vec::new())
+        } else {
+            parts::steps(whole.view(), tensor.view())
+        };
+        // Other parts would be data of whoever is at hand now.
+        let steps = steps
+            .filter(|_| tensor.dtype() == ty.dtype)
+            .ok_or_else(|| {
+                errors::trace(format!("{name} is used in parts that slices cannot say"))
+            })?;
+        let mut traced = match state
+            .inputs
+            .get(&storage)
+            .and_then(|met| met.traced.clone())
+        {
+            Some(traced) => traced,
+            None => {
+                let slot = HostSlot::Input {
+                    name,
+                    ty: ty.clone(),
+                };
+                let symbol = state.upload(slot);
+                let fresh = self.fresh(state, symbol, ty);
+                if let Some(met) = state.inputs.get_mut(&storage) {
+                    met.traced = Some(fresh.clone());
+                }
+                fresh
+            }
+        };
+        let key = (storage, tensor.view().clone());
+        // An input is row-major, whatever order the axes of this tensor lie in.
+        traced.view = parts::replayed(&traced.view, &steps)
+            .ok_or_else(|| errors::internal("slices of a tensor that another has not"))?;
+        if let Some(known) = state.parts.get(&key) {
+            traced.symbol = *known;
+            return Ok(Some(traced));
+        }
+        for (op, args, _) in steps {
+            let tensor = std::iter::once(Arg::Device(traced.symbol, None));
+            traced.symbol = state.builder.call(op, tensor.chain(args));
+        }
+        state.parts.insert(key, traced.symbol);
+        Ok(Some(traced))
     }
 
     /// An eager tensor as it is. Of a frozen one the whole is uploaded, and its parts are parts of

@@ -12,6 +12,7 @@ use crate::errors;
 use crate::program::Program;
 use crate::tensor::{Inner, Tensor};
 use cloakwork_ir::{Builder, DType, HostSlot, Step, Symbol, Type, View};
+use cloakwork_run::eager;
 use cloakwork_verify::with_frees;
 use constants::Constant;
 use pyo3::prelude::*;
@@ -98,7 +99,16 @@ struct State {
     constants: HashMap<(usize, View), Constant>,
     /// Parts of frozen ones, by the same.
     parts: HashMap<(usize, View), Symbol>,
+    /// Tensors from outside that are inputs of the program, not constants, by their storage.
+    inputs: HashMap<usize, MetInput>,
     pending: batch::Pending,
+}
+
+/// A tensor from outside that is an input once the traced function meets it.
+struct MetInput {
+    name: String,
+    whole: eager::Tensor,
+    traced: Option<Traced>,
 }
 
 impl Trace {
@@ -197,6 +207,33 @@ impl Drop for Paused {
     fn drop(&mut self) {
         ACTIVE.with(|active| active.replace(self.0.take()));
     }
+}
+
+/// Makes a frozen tensor, where the function that is being traced meets it or parts of it, an
+/// input of this name instead of a constant. False outside of traces and in a batch, where it does
+/// nothing.
+#[pyfunction]
+pub fn input_when_met(tensor: &Tensor, name: String) -> PyResult<bool> {
+    let Some(trace) = active().filter(|trace| !trace.is_batch()) else {
+        return Ok(false);
+    };
+    let tensor = tensor.inner().real("an input of a program")?;
+    let whole = tensor.frozen_whole();
+    let whole = whole
+        .filter(|whole| whole.view().offset == 0)
+        .ok_or_else(|| {
+            errors::trace(format!(
+                "{name}: only a frozen tensor can be met as an input"
+            ))
+        })?;
+    let storage = whole.storage().as_ptr() as usize;
+    let met = MetInput {
+        name,
+        whole,
+        traced: None,
+    };
+    trace.lock().inputs.entry(storage).or_insert(met);
+    Ok(true)
 }
 
 /// Calls `function` as if this thread recorded nothing: so are constants made that outlive a trace.

@@ -39,6 +39,43 @@ pub(super) fn steps(root: &View, view: &View) -> Option<Vec<Step>> {
     (now.shape == view.shape).then_some(steps)
 }
 
+/// The view that the same steps give of another root of the same shape.
+pub(super) fn replayed(root: &View, steps: &[Step]) -> Option<View> {
+    let mut now = root.clone();
+    for (op, args, _) in steps {
+        let number = |index: usize| match args.get(index) {
+            Some(Arg::Int(axis)) => Some(*axis),
+            _ => None,
+        };
+        now = match (*op, args.first()) {
+            ("get_slice", Some(Arg::Shape(items))) => {
+                let takes: Option<Vec<Take>> = items.iter().map(taken).collect();
+                now.slice(&takes?).ok()?
+            }
+            ("moveaxis", _) => now.moveaxis(number(0)?, number(1)?).ok()?,
+            ("unsqueeze", _) => now.unsqueeze(number(0)?).ok()?,
+            _ => return None,
+        };
+    }
+    Some(now)
+}
+
+fn taken(item: &ShapeItem) -> Option<Take> {
+    match *item {
+        ShapeItem::Int(index) => u64::try_from(index).ok().map(Take::Index),
+        ShapeItem::Slice {
+            start: Some(start),
+            stop: Some(stop),
+            step: Some(1),
+        } => Some(Take::Range {
+            start: u64::try_from(start).ok()?,
+            stop: u64::try_from(stop).ok()?,
+            step: 1,
+        }),
+        _ => None,
+    }
+}
+
 /// The slice of `root` whose axes those of the view are; `found[i]` is that of `wide[i]`.
 fn sliced(
     root: &View,
@@ -128,6 +165,25 @@ mod tests {
             let one = root.slice(&[Take::Index(1), Take::Index(2), range(4, 5), Take::Index(6)]);
             check(&root, &one.unwrap());
         }
+    }
+
+    #[test]
+    fn steps_are_replayed_on_another_order_of_axes() {
+        let shape = Shape::new(&[2, 3, 5, 7]).unwrap();
+        let limb_major = View::with_axis_order(shape.clone(), &[0, 1, 3, 2]);
+        let row_major = View::contiguous(shape);
+        let part = |root: &View| {
+            let part = root.slice(&[range(0, 2), Take::Index(2), range(1, 4), range(3, 7)]);
+            part.unwrap().moveaxis(2, 0).unwrap().unsqueeze(1).unwrap()
+        };
+        let found = steps(&limb_major, &part(&limb_major)).unwrap();
+        let expected = part(&row_major);
+        let other = super::replayed(&row_major, &found).unwrap();
+        assert_eq!(
+            (&other.shape, other.offset),
+            (&expected.shape, expected.offset)
+        );
+        assert_eq!(other.strides[2..], expected.strides[2..]);
     }
 
     #[test]

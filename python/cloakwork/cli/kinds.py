@@ -1,0 +1,47 @@
+"""What kinds of programs files hold, and which options have no meaning for which kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from cloakwork.errors import ParamError
+from cloakwork.heal import Transcript
+from cloakwork.runs import Runnable
+
+Kind = Literal["a transcript", "a recorded program", "a program of the instruction set"]
+
+_NOTHING_EXPECTED = "a transcript: no other program has expected values in it"
+_NO_GENERATION = "a transcript: no other program is written in a generation of HEAL's ops"
+
+# By option, what it wants of a file of another kind than a transcript.
+_OF_TRANSCRIPTS = {
+    "--verify": _NOTHING_EXPECTED,
+    "--bisect": _NOTHING_EXPECTED,
+    "--generation": _NO_GENERATION,
+    "--branch": _NO_GENERATION,
+    "--keep": "a transcript: no other program goes into HEAL's JSON",
+}
+
+
+def kind_of(program: Runnable) -> Kind:
+    """What a file holds."""
+    if isinstance(program, Transcript):
+        return "a transcript"
+    from cloakwork.zk.instructions import Program
+
+    return (
+        "a program of the instruction set"
+        if isinstance(program, Program)
+        else ("a recorded program")
+    )
+
+
+def refuse(program: Runnable, options: Mapping[str, Any]) -> None:
+    """ParamError for an option, given here with its value, that would do nothing to a program."""
+    kind = kind_of(program)
+    if kind == "a transcript":
+        return
+    for option, value in options.items():
+        if option in _OF_TRANSCRIPTS and value:
+            raise ParamError(option, kind, _OF_TRANSCRIPTS[option])

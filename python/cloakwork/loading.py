@@ -1,0 +1,58 @@
+"""Loading programs of every kind."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cloakwork import heal, program
+from cloakwork.files import name_of, starts_as_instructions
+from cloakwork.heal import Transcript
+
+if TYPE_CHECKING:
+    from cloakwork import zk
+
+    # What a file may hold.
+    Loaded = program.Program | zk.Traced | zk.Program | Transcript
+
+
+def load(
+    path: str | PathLike[str], *, generation: str | None = None, checksums: bool = False
+) -> Loaded:
+    """Load a program of any kind; the contents of the file decide which.
+
+    A `Program` that `trace` recorded, a `zk.Traced` of `zk.program`, a `zk.Program` of the
+    instruction set in any form, its folder too, or a transcript of HEAL's.
+
+    generation   of a transcript, as for `heal.load`
+    checksums    compare a container's tensors with their checksums, which reads all of them
+
+    Raises LoadError for other files, OSError where one cannot be read.
+
+    >>> import tempfile
+    >>> import cloakwork as cw
+    >>> folder = tempfile.mkdtemp()
+    >>> program = cw.trace(lambda a, b: a + b, cw.zeros(2), cw.zeros(2))
+    >>> program.save(f"{folder}/sum.cwk")
+    >>> cw.load(f"{folder}/sum.cwk").run({"a": [1.0, 2.0], "b": [3.0, 4.0]})["out0"]
+    Tensor([4., 6.], dtype=f64)
+    """
+    name = name_of(path)
+    if (Path(name) / "program.json").is_file() or starts_as_instructions(Path(name)):
+        from cloakwork.zk.instructions import Program as Instructions
+
+        return Instructions.load(name)
+    core = heal.read(name, generation=generation, checksums=checksums)
+    notes = core.notes()
+    if program.NOTE in notes:
+        return program.loaded(core, name)
+    if notes:
+        from cloakwork.zk import instructions, traced
+
+        if traced.NOTE in notes:
+            return traced.loaded(core, name)
+        unpacked = instructions.Program.unpacked(core, Path(name))
+        if unpacked is not None:
+            return unpacked
+    return Transcript(core, name) if heal.is_transcript(core) else program.Program(core)

@@ -1,0 +1,96 @@
+"""Inputs by name: what a program wants, what it was given, and what is wrong with that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from inspect import Parameter, signature
+from typing import Any
+
+from cloakwork import _core
+from cloakwork.errors import InputError, ParamError
+
+# Of an input: its dtype and shape.
+InputType = tuple[str, tuple[int, ...]]
+
+
+def types_of(core: _core.Program) -> dict[str, InputType]:
+    """The inputs of a program in its order, with their types."""
+    return {name: (dtype, tuple(shape)) for name, dtype, shape in core.input_types()}
+
+
+def shown(dtype: str, shape: tuple[int, ...]) -> str:
+    """A type as messages have it.
+
+    >>> shown("i64", (2, 3)), shown("bn254.fr", ())
+    ('i64[2, 3]', 'bn254.fr[]')
+    """
+    return f"{dtype}{list(shape)}"
+
+
+def listed(types: Mapping[str, str]) -> str:
+    """All inputs with their types, in words."""
+    words = ", ".join(f"{name}: {type_}" for name, type_ in types.items())
+    return words or "none: it has no inputs"
+
+
+def check_names(
+    given: Collection[str], types: Mapping[str, str], *, optional: Collection[str] = ()
+) -> None:
+    """ParamError for a name that no input has, and for an input that is not given.
+
+    types      the inputs with their types in words
+    optional   those that may be missing
+    """
+    if unknown := [name for name in given if name not in types]:
+        raise ParamError("inputs", unknown[0], listed(types))
+    if missing := [name for name in types if name not in given and name not in optional]:
+        raise ParamError("inputs", f"no {missing[0]}", f"each of {listed(types)}")
+
+
+def parameters_of(function: Callable[..., Any], count: int) -> list[str]:
+    """What the first `count` arguments of a function are called; `in0`, ... where nobody says.
+
+    >>> parameters_of(lambda x, *rest: x, 3), parameters_of(max, 1)
+    (['x', 'rest0', 'rest1'], ['in0'])
+    """
+    try:
+        parameters = list(signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names: list[str] = []
+    for parameter in parameters:
+        if parameter.kind in {Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD}:
+            names.append(parameter.name)
+        elif parameter.kind is Parameter.VAR_POSITIONAL:
+            left = count - len(names)
+            names += [f"{parameter.name}{index}" for index in range(left)]
+    names = names[:count]
+    if len(set(names)) < count:
+        return [f"in{index}" for index in range(count)]
+    return names
+
+
+def as_input(name: str, value: Any, dtype: str, shape: tuple[int, ...]) -> _core.Tensor:
+    """The tensor that an input of a program stands for.
+
+    Takes a tensor, what becomes one, or the path of an .npy file.  Elements of fields and points
+    may be integers or canonical words.  Raises InputError or ParamError that names the input.
+    """
+    if isinstance(value, _core.Tensor) and str(value.dtype) == dtype:
+        # Tensors do without NumPy, which is not loaded for them.
+        if tuple(value.shape) != shape:
+            raise InputError(name, shown(dtype, shape), shown(dtype, tuple(value.shape)))
+        return value
+    import numpy as np
+
+    from cloakwork.arrays import asarray
+    from cloakwork.zk.values import as_tensor, is_canonical
+
+    held = isinstance(value, _core.Tensor | np.ndarray)
+    if is_canonical(dtype) or not held:
+        return as_tensor(name, value, dtype, shape)
+    made = asarray(value)
+    if (str(made.dtype), tuple(made.shape)) != (dtype, shape):
+        got = shown(str(made.dtype), tuple(made.shape))
+        raise InputError(name, shown(dtype, shape), got)
+    return made

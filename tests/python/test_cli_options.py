@@ -1,0 +1,341 @@
+"""No option is ignored: every option of every command acts on every kind of file, or is refused.
+
+The table has a row for each option that the command line declares; an option without one fails.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import cloakwork as cw
+import numpy as np
+import pytest
+import typer
+from cloakwork import zk
+from cloakwork.cli import main, plain, proving
+from cloakwork.cli.commands import app
+from cloakwork.demo import digits, dot, merkle, sharpen
+from cloakwork.runs import Runnable
+from cloakwork.zk import files as zk_files
+from cloakwork.zk import statements
+from cloakwork.zk.groth16 import proving as groth16
+from cloakwork.zk.groth16 import setting
+from python.heal_writer import HealWriter
+
+X = np.arange(8, dtype=np.uint64)
+
+
+def _transcript(folder: Path) -> Path:
+    writer = HealWriter()
+    a = writer.upload(X.astype(np.int64))
+    out = writer.empty([8])
+    writer.op("_modsum_tcc", a, 1, 97, out, out=out)
+    writer.download(out, X.astype(np.int64) + 1)
+    return writer.write(folder / "t.json")
+
+
+def _transcript_container(folder: Path) -> Path:
+    cw.heal.load(_transcript(folder)).save(folder / "t.cwk")
+    return folder / "t.cwk"
+
+
+def _recorded(folder: Path) -> Path:
+    cw.trace(lambda x: x + x, X).save(folder / "recorded.cwk")
+    return folder / "recorded.cwk"
+
+
+@zk.program(inputs={"x": zk.tensor("u64", 8)})
+def doubled(x: cw.Tensor) -> cw.Tensor:
+    return x + x
+
+
+def _function(folder: Path) -> Path:
+    doubled.program.save(folder / "function.cwk")
+    return folder / "function.cwk"
+
+
+def _instructions(name: str) -> Callable[[Path], Path]:
+    def save(folder: Path) -> Path:
+        b = zk.ProgramBuilder()
+        x = b.input("x", zk.tensor("u64", 8))
+        out = b.allocate(zk.tensor("u64", 8))
+        b.call("add", out=[out], args=[x, x])
+        b.ret(out)
+        return b.build().save(folder / name)
+
+    return save
+
+
+TRANSCRIPTS: dict[str, Callable[[Path], Path]] = {
+    "a transcript": _transcript,
+    "a transcript's container": _transcript_container,
+}
+PROGRAMS: dict[str, Callable[[Path], Path]] = {
+    "a recorded program": _recorded,
+    "a function over fields": _function,
+    "instructions in a container": _instructions("p.cwk"),
+    "instructions in JSON": _instructions("p.json"),
+    "instructions as text": _instructions("p.txt"),
+}
+KINDS = TRANSCRIPTS | PROGRAMS
+
+
+@dataclass
+class Seen:
+    """What a command did: its status and output, and the options with which the engine ran."""
+
+    folder: Path
+    status: int = 0
+    out: str = ""
+    err: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+    compared: tuple[bool, bool] = (False, False)
+
+    @property
+    def facts(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Row:
+    """How to give an option of a command, and how to tell that it acted.
+
+    given      what is added to the command line; {} is the test's folder
+    acts       whether it did what it says
+    only       the kinds of files that it acts on; it is refused by name for the others
+    """
+
+    given: str
+    acts: Callable[[Seen], object]
+    only: frozenset[str] = frozenset(KINDS)
+
+
+def ran(name: str, value: object) -> Callable[[Seen], bool]:
+    """Whether the engine got an option; the folder stands for itself."""
+    return lambda seen: (
+        seen.status == 0 and seen.options.get(name) == (seen.folder if value == "folder" else value)
+    )
+
+
+OF_TRANSCRIPTS = frozenset(TRANSCRIPTS)
+FILES: dict[tuple[str, str], Row] = {
+    ("run", "--verify"): Row("--verify", lambda s: s.compared == (True, False), OF_TRANSCRIPTS),
+    ("run", "--bisect"): Row("--bisect", lambda s: s.compared == (False, True), OF_TRANSCRIPTS),
+    ("run", "--device"): Row("--device gpu:9", lambda s: s.status == 2 and "gpu:9" in s.err),
+    ("run", "--threads"): Row(
+        "--threads 2 --json", lambda s: ran("threads", 2)(s) and s.facts["report"]["threads"] == 2
+    ),
+    ("run", "--memory-budget"): Row(
+        "--memory-budget 10B", lambda s: s.status == 2 and "budget is 10 B" in s.err
+    ),
+    ("run", "--spill-dir"): Row("--spill-dir {}", ran("spill_dir", "folder")),
+    ("run", "--trace"): Row(
+        "--trace {}/trace", lambda s: json.loads((s.folder / "trace").read_text())["traceEvents"]
+    ),
+    ("run", "--schedule-seed"): Row("--schedule-seed 7", ran("schedule_seed", 7)),
+    ("run", "--generation"): Row("--generation first", lambda s: s.status == 0, OF_TRANSCRIPTS),
+    ("run", "--input"): Row(
+        "--input nothing={}/x.npy", lambda s: s.status == 2 and "inputs: got nothing" in s.err
+    ),
+    ("run", "--output"): Row(
+        "--output {}/results", lambda s: len([*(s.folder / "results").iterdir()]) == 1
+    ),
+    ("run", "--json"): Row("--json", lambda s: s.facts["outputs"][0]["shape"] == [8]),
+    ("check", "--generation"): Row("--generation first", lambda s: s.status == 0, OF_TRANSCRIPTS),
+    ("check", "--json"): Row("--json", lambda s: isinstance(s.facts, list)),
+    ("inspect", "--threads"): Row("--threads 2 --json", lambda s: s.facts["threads"] == 2),
+    ("inspect", "--plan"): Row("--plan", lambda s: "arena" in s.out),
+    ("inspect", "--generation"): Row(
+        "--generation first --json", lambda s: s.facts["generation"] == "first", OF_TRANSCRIPTS
+    ),
+    ("convert", "--generation"): Row("--generation first", lambda s: s.status == 0, OF_TRANSCRIPTS),
+    ("convert", "--branch"): Row(
+        "--branch first", lambda s: (s.folder / "converted.json").is_file(), OF_TRANSCRIPTS
+    ),
+    ("convert", "--keep"): Row(
+        "--keep copy", lambda s: (s.folder / "converted.json").is_file(), OF_TRANSCRIPTS
+    ),
+    ("inspect", "--json"): Row("--json", lambda s: s.facts["steps"] > 0),
+}
+
+
+def declared() -> Iterator[tuple[str, Any]]:
+    """Every option that a command declares, with the command's whole name."""
+
+    def walk(group: Any, name: str) -> Iterator[tuple[str, Any]]:
+        for option in group.params:
+            if option.param_type_name == "option":
+                yield name, option
+        for one, command in getattr(group, "commands", {}).items():
+            yield from walk(command, f"{name} {one}".strip())
+
+    return walk(typer.main.get_command(app), "")
+
+
+def _longest(option: Any) -> str:
+    return str(max(option.opts, key=len))
+
+
+def test_every_option_that_is_declared_has_a_row() -> None:
+    rows = {*FILES, *OWN_FILES, ("", "--debug"), ("", "--version")}
+    assert {(command, _longest(option)) for command, option in declared()} == rows
+
+
+def _of(command: str, file: Path) -> list[str]:
+    inputs = file.parent / "x.npy"
+    np.save(inputs, X)
+    needs = command == "run" and file.stem not in {"t"}
+    if command == "convert":
+        form = "json" if file.stem in {"t", "p"} else "cwk"
+        return [command, str(file), str(file.parent / f"converted.{form}")]
+    return [command, str(file), *(["--input", f"x={inputs}"] if needs else [])]
+
+
+@pytest.fixture
+def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
+    """What the engine's runs are given is noted, and goes on to it."""
+    found, run = Seen(tmp_path), Runnable._run
+
+    def noted(
+        self: Runnable, inputs: Any, verify: bool, bisect: bool, options: Any,
+        *rest: Any, **more: Any,
+    ) -> Any:  # fmt: skip
+        found.options, found.compared = dict(options), (verify, bisect)
+        return run(self, inputs, verify, bisect, options, *rest, **more)
+
+    monkeypatch.setattr(Runnable, "_run", noted)
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("command", "option"), FILES)
+def test_an_option_acts_or_is_refused(
+    command: str, option: str, kind: str, seen: Seen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = FILES[command, option]
+    line = _of(command, KINDS[kind](seen.folder))
+    line += [word.replace("{}", str(seen.folder)) for word in row.given.split()]
+    if option == "--spill-dir":
+        line += ["--memory-budget", "1GiB"]
+    seen.status = main(line)
+    seen.out, seen.err = capsys.readouterr()
+    if kind in row.only:
+        assert row.acts(seen), (seen.status, seen.out, seen.err)
+    else:
+        assert (seen.status, seen.out) == (2, "")
+        assert f"{option}: got a " in seen.err
+        assert "expected a transcript: no other program" in seen.err
+
+
+def test_without_options_every_kind_runs(seen: Seen, capsys: pytest.CaptureFixture[str]) -> None:
+    for kind, save in KINDS.items():
+        for command in ("run", "check", "inspect", "convert"):
+            folder = seen.folder / kind / command
+            folder.mkdir(parents=True)
+            assert main(_of(command, save(folder))) == 0, (kind, command, capsys.readouterr().err)
+
+
+Call = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class Spy:
+    """Stands for a function, and notes how it is called."""
+
+    passed = True
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        self.calls.append((args, options))
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self, self))
+
+    def __getattr__(self, name: str) -> Any:
+        return self
+
+    def got(self, value: object) -> bool:
+        """Whether it was called with this value."""
+        return any(value in args or value in options.values() for args, options in self.calls)
+
+
+# Of commands with files of their own: what is called, and a command line with an option's value.
+PROVE = "prove key.zkey w.wtns"
+OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
+    ("setup", "--out"): (setting, "setup", "setup c.r1cs -o new", Path("new")),
+    ("setup", "--vkey"): (setting, "setup", "setup c.r1cs -o new --vkey v", Path("v")),
+    ("prove", "--out"): (groth16, "prove", f"{PROVE} -o new", Path("new")),
+    ("prove", "--public"): (groth16, "prove", f"{PROVE} --public new", Path("new")),
+    ("prove", "--r1cs"): (groth16, "prove", f"{PROVE} --r1cs new", Path("new")),
+    ("prove", "--threads"): (groth16, "prove", f"{PROVE} --threads 3", 3),
+    ("prove", "--memory-budget"): (groth16, "prove", f"{PROVE} --memory-budget 3GiB", "3GiB"),
+    ("prove", "--spill-dir"): (groth16, "prove", f"{PROVE} --spill-dir new", Path("new")),
+    ("prove", "--trace"): (groth16, "prove", f"{PROVE} --trace new", Path("new")),
+    ("prove", "--check"): (groth16, "prove", f"{PROVE} --no-check", False),
+    ("vkey", "--out"): (zk_files, "read_zkey", "vkey key.zkey -o new", Path("new")),
+    ("demo digits", "--out"): (digits, "run", "demo digits --out new", Path("new")),
+    ("demo digits", "--threads"): (digits, "run", "demo digits --threads 3", 3),
+    ("demo dot", "--out"): (dot, "run", "demo dot --out new", Path("new")),
+    ("demo dot", "--threads"): (dot, "run", "demo dot --threads 3", 3),
+    ("demo sharpen", "--out"): (sharpen, "run", "demo sharpen --out new", Path("new")),
+    ("demo sharpen", "--threads"): (sharpen, "run", "demo sharpen --threads 3", 3),
+    ("demo merkle", "--out"): (merkle, "run", "demo merkle --out new", Path("new")),
+    ("demo merkle", "--node"): (merkle, "run", "demo merkle --no-node", False),
+    ("devices", "--json"): (None, "", "devices --json", None),
+}
+
+
+@pytest.mark.parametrize("plainly", [True, False])
+@pytest.mark.parametrize(("command", "option"), OWN_FILES)
+def test_an_option_reaches_what_it_is_for(
+    command: str, option: str, plainly: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    place, name, line, value = OWN_FILES[command, option]
+    words = line.split()
+    if not plainly:
+        monkeypatch.setattr(plain, "COMMANDS", {})
+    if place is None:
+        assert main(words) == 0
+        assert json.loads(capsys.readouterr().out)
+        return
+    spy = Spy()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(place, name, spy)
+    # A proof's steps before and behind it; what is saved is noted, too.
+    monkeypatch.setattr(zk_files, "read_zkey", spy)
+    monkeypatch.setattr(statements, "save", spy)
+    monkeypatch.setattr(groth16, "Prover", spy)
+    monkeypatch.setattr(proving, "say_memory", spy)
+    assert main(words) == 0, capsys.readouterr().err
+    assert spy.got(value), spy.calls
+
+
+def test_options_have_one_name_everywhere(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, set[str]] = {}
+    for _, option in declared():
+        names.setdefault(option.name or "", set()).update(option.opts)
+    by_word = {word: name for name, words in names.items() for word in words}
+    # No word means two things, and no old word is left.
+    assert len(by_word) == sum(map(len, names.values()))
+    assert not {"--workers", "--budget"} & by_word.keys()
+    for command in ("run x.json", "prove a b", "inspect x.json"):
+        assert main([*command.split(), "--workers", "2"]) == 2
+        assert "no option --workers: it is called --threads" in capsys.readouterr().err
+
+
+def test_the_library_calls_options_as_the_command_does() -> None:
+    b = zk.ProgramBuilder()
+    b.ret()
+    program = b.build()
+    for run in (program.run, doubled.program.run, cw.trace(lambda x: x, X).run):
+        for old, new in (("workers", "threads"), ("budget", "memory_budget")):
+            with pytest.raises(TypeError, match=f"no option {old}; it is called {new}"):
+                run({"x": X} if run != program.run else {}, **{old: 1})
+    words = {name.replace("_", "-") for name in cw.RunOptions.__annotations__}
+    of_run = {_longest(option)[2:] for command, option in declared() if command == "run"}
+    assert words - of_run == {"profile", "progress"}
