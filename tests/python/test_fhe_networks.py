@@ -70,8 +70,8 @@ def bits_below(name: str, known: int) -> float:
             x, plain = x * x, plain * plain
         x, plain = (matrix @ x).rescale() + bias, plain @ weights.T + bias
         if known:
-            # As one calibrates: the largest values of training data, with room.
-            x = x.with_bound(1.1 * np.abs(plain[:known]).max(axis=0))
+            # As one calibrates: the largest values of training data, with 5 % room.
+            x = x.with_bound(1.05 * np.abs(plain[:known]).max(axis=0))
     measured = measured_bits(keys, x, laid(matrices[-1], plain[0]))
     assert measured > 20
     assert x.precision_estimate() <= measured
