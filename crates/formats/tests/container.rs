@@ -263,7 +263,7 @@ fn notes_come_back_and_have_one_form() {
     program.notes.insert("b".into(), "{\"what\": \"ü\"}".into());
     program.notes.insert("a".into(), String::new());
     let file = saved(&program);
-    let back = parse(&file).unwrap().into_program();
+    let back = parse(&file).unwrap().into_parts().0;
     assert_eq!(back.notes, program.notes);
     assert_same(&back, &program);
     // A flag without notes, and notes that do not ascend, are nobody's writing.

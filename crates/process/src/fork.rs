@@ -38,15 +38,8 @@ impl Inside {
         survive_forks();
         let own = OWN.get();
         // Who is inside already goes on: the fork waits for it.
-        while own == 0 {
-            INSIDE.fetch_add(1, Ordering::SeqCst);
-            if !CLOSED.load(Ordering::SeqCst) {
-                break;
-            }
-            INSIDE.fetch_sub(1, Ordering::SeqCst);
-            while CLOSED.load(Ordering::Acquire) {
-                yield_now();
-            }
+        if own == 0 {
+            pass_the_gate();
         }
         OWN.set(own + 1);
         Self(std::marker::PhantomData)
@@ -59,6 +52,20 @@ impl Drop for Inside {
         OWN.set(own);
         if own == 0 {
             INSIDE.fetch_sub(1, Ordering::Release);
+        }
+    }
+}
+
+/// Counts this thread as inside, once no fork is about to happen.
+fn pass_the_gate() {
+    loop {
+        INSIDE.fetch_add(1, Ordering::SeqCst);
+        if !CLOSED.load(Ordering::SeqCst) {
+            return;
+        }
+        INSIDE.fetch_sub(1, Ordering::SeqCst);
+        while CLOSED.load(Ordering::Acquire) {
+            yield_now();
         }
     }
 }

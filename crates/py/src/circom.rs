@@ -17,7 +17,7 @@ use cloakwork_library::pairing::{self, Form, Group};
 use cloakwork_run::{Wiping, eager};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Words are read as such: what is not aligned so is copied.
 const WORD_BYTES: usize = 8;
@@ -87,7 +87,7 @@ fn rows<'py>(py: Python<'py>, rows: Rows, dtype: DType) -> PyResult<Bound<'py, P
 
 fn loaded<T: Send>(
     py: Python<'_>,
-    path: &PathBuf,
+    path: &Path,
     parse: impl FnOnce(&Bytes) -> Result<T, LoadError> + Send,
 ) -> PyResult<T> {
     let bytes = files::contents(py, path)?;
@@ -96,8 +96,8 @@ fn loaded<T: Send>(
 
 fn saved(
     py: Python<'_>,
-    path: &PathBuf,
-    write: impl FnOnce(&PathBuf) -> Result<(), SaveError> + Send,
+    path: &Path,
+    write: impl FnOnce(&Path) -> Result<(), SaveError> + Send,
 ) -> PyResult<()> {
     unlocked(py, || write(path))?.map_err(|error| errors::save(error, path))
 }

@@ -105,7 +105,7 @@ impl Block {
     /// # Errors
     /// The system's: the disk has no room.
     pub fn on_disk(file: &File, bytes: u64) -> io::Result<Self> {
-        const CHUNK: [u8; 1 << 16] = [0; 1 << 16];
+        static CHUNK: [u8; 1 << 16] = [0; 1 << 16];
         // Written, so that room which is not there is found out here, not when a kernel writes.
         for start in (0..bytes).step_by(CHUNK.len()) {
             let len = (bytes - start).min(CHUNK.len() as u64) as usize;

@@ -320,9 +320,11 @@ fn turned(from: &ValueInfo, to: &ValueInfo) -> Option<Calls> {
     let mut now = from.view.clone();
     let mut calls = Vec::new();
     for axis in 0..rank {
-        let key = |view: &View, axis: usize| (view.shape.dims()[axis], view.strides[axis]);
-        let wanted = key(&to.view, axis);
-        let found = (axis..rank).find(|&other| key(&now, other) == wanted)?;
+        let key = |view: &View, axis: usize| {
+            Some((*view.shape.dims().get(axis)?, *view.strides.get(axis)?))
+        };
+        let wanted = key(&to.view, axis)?;
+        let found = (axis..rank).find(|&other| key(&now, other) == Some(wanted))?;
         if found != axis {
             now = now.moveaxis(found as i64, axis as i64).ok()?;
             let args = [found, axis].map(|axis| Arg::Int(axis as i64));

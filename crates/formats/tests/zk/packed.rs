@@ -26,7 +26,7 @@ fn a_container_holds_the_program_and_the_files_that_it_names() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p.cwk");
     save_container(&packed, &path).unwrap();
-    let read = Container::open(&path).unwrap().into_program();
+    let read = Container::open(&path).unwrap().into_parts().0;
     let (again, own) = unpack(&read).unwrap().unwrap();
     assert_eq!(to_json(&again.ast), to_json(&parsed.ast));
     let found = files_of(&again.ast, &own).unwrap();
