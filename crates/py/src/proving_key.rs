@@ -1,9 +1,9 @@
 //! Checks of Groth16's proving keys, which are tensors: their memory, shown to `library`.
 
 use crate::circom::{curve_of, library_curve, malformed};
-use crate::errors;
 use crate::guard::unlocked;
 use crate::tensor;
+use crate::{device, errors};
 use cloakwork_ir::HostTensor;
 use cloakwork_library::pairing::{self, Form, Groth16ProvingKey, Rows};
 use pyo3::prelude::*;
@@ -79,7 +79,8 @@ pub fn check_key(
             },
         ],
     };
-    let checked = unlocked(py, || pairing::check_key(&key, groups))?;
+    let threads = device::threads(None)?;
+    let checked = unlocked(py, || pairing::check_key(&key, groups, threads))?;
     checked.map_err(|fault| malformed(&format!("zkey, {fault}")))
 }
 

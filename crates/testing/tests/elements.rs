@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// What is no element, and what is said of it.
 const NOT_ELEMENTS: [(&str, &str); 4] = [
     (
-        "goldilocks[3] {0, 1, -1}",
+        "goldilocks[3] {0, 1, 18446744073709551615}",
         "element 2, which is not below the prime",
     ),
     (

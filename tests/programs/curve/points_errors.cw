@@ -1,7 +1,7 @@
 ; Data of a program is held to its dtype: a coordinate at the prime, a point off the curve.
 %a = host_to_device bn254.g1[2] {0, 0, 0, 0, 0, 0, 0, 0, 4332616871279656263, 10917124144477883021, 13281191951274694749, 3486998266802970665, 0, 0, 0, 0}
 %b = host_to_device bn254.g1[2] {0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0}
-%c = host_to_device goldilocks[3] {0, 1, -1}
+%c = host_to_device goldilocks[3] {0, 1, 18446744073709551615}
 %d = host_to_device bn254.g1[1] {0, 0, 0, 0, 0, 0, 0, 0}
 %w = host_to_device u64[2, 8] {0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0}
 %p = empty [2], bn254.g1

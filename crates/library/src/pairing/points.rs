@@ -94,6 +94,42 @@ pub(super) fn check_curve<P: SWCurveConfig>(bytes: &[u8], form: Form) -> Result<
     each::<P>(bytes, form, on_curve, drop)
 }
 
+/// The same by several threads: the first fault in order, as one thread would find it.
+pub(super) fn check_by<P: SWCurveConfig>(
+    threads: usize,
+    bytes: &[u8],
+    (form, groups): (Form, bool),
+) -> Result<(), PointFault> {
+    let judge: fn(&[u8], Form) -> Result<(), PointFault> =
+        if groups { check::<P> } else { check_curve::<P> };
+    let least = if groups { 64 } else { 4096 };
+    let points = bytes.len() / size::<P>();
+    // Fewer points are not worth a thread.
+    let share = points.div_ceil(threads.max(1)).max(least);
+    if points <= share {
+        return judge(bytes, form);
+    }
+    std::thread::scope(|scope| {
+        let parts = bytes.chunks(share * size::<P>()).enumerate();
+        let begun: Vec<_> = parts
+            .map(|(at, part)| {
+                let work = move || {
+                    judge(part, form).map_err(|fault| PointFault {
+                        index: at * share + fault.index,
+                        ..fault
+                    })
+                };
+                scope.spawn(work)
+            })
+            .collect();
+        let judged = begun.into_iter().map(|thread| match thread.join() {
+            Ok(judged) => judged,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        judged.fold(Ok(()), Result::and)
+    })
+}
+
 /// All points in these bytes.
 pub(super) fn all<P: SWCurveConfig>(
     bytes: &[u8],
@@ -182,4 +218,33 @@ pub(super) fn scalar<F: PrimeField>(bytes: &[u8]) -> Option<F> {
 /// Bytes of a scalar.
 pub(super) fn scalar_bytes<F: PrimeField>() -> usize {
     width::<F>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Form, PointFault, Reason, bytes_of, check_by};
+    use ark_bls12_381::{G1Affine, g1};
+    use ark_ec::AffineRepr;
+
+    #[test]
+    fn the_first_fault_is_told_whatever_the_threads() {
+        let one = G1Affine::generator();
+        let point = [bytes_of(one.x), bytes_of(one.y)].concat();
+        // (0, 2) has order 3.
+        let mut outside = vec![0; point.len()];
+        outside[48] = 2;
+        let mut points = vec![point; 200];
+        points[150].clone_from(&outside);
+        points[190] = outside;
+        let bytes = points.concat();
+        for threads in 1..5 {
+            let by = |groups| check_by::<g1::Config>(threads, &bytes, (Form::Canonical, groups));
+            let fault = PointFault {
+                index: 150,
+                reason: Reason::OutsideSubgroup,
+            };
+            assert_eq!(by(true), Err(fault));
+            assert_eq!(by(false), Ok(()));
+        }
+    }
 }

@@ -105,11 +105,16 @@ const SECRET: &str = "no key has it there, and proofs of such a key are not blin
 ///
 /// # Errors
 /// The first that is wrong.
-pub fn check_key(key: &Groth16ProvingKey<'_>, groups: bool) -> Result<(), KeyFault> {
+pub fn check_key(
+    key: &Groth16ProvingKey<'_>,
+    groups: bool,
+    threads: usize,
+) -> Result<(), KeyFault> {
+    let how = (groups, threads);
     match key.curve {
-        Curve::Bn254 => check::<Bn254, ark_bn254::g1::Config, ark_bn254::g2::Config>(key, groups),
+        Curve::Bn254 => check::<Bn254, ark_bn254::g1::Config, ark_bn254::g2::Config>(key, how),
         Curve::Bls12381 => {
-            check::<Bls12_381, ark_bls12_381::g1::Config, ark_bls12_381::g2::Config>(key, groups)
+            check::<Bls12_381, ark_bls12_381::g1::Config, ark_bls12_381::g2::Config>(key, how)
         }
     }
 }
@@ -139,7 +144,10 @@ where
     Ok(E::multi_pairing(left, right).is_zero())
 }
 
-fn check<E, P1, P2>(key: &Groth16ProvingKey<'_>, groups: bool) -> Result<(), KeyFault>
+fn check<E, P1, P2>(
+    key: &Groth16ProvingKey<'_>,
+    (groups, threads): (bool, usize),
+) -> Result<(), KeyFault>
 where
     P1: SWCurveConfig<ScalarField = E::ScalarField>,
     P2: SWCurveConfig<ScalarField = E::ScalarField>,
@@ -161,20 +169,11 @@ where
             return Err(KeyFault::Apart { first, second });
         }
     }
-    let judge1 = if groups {
-        points::check::<P1>
-    } else {
-        points::check_curve::<P1>
-    };
+    let how = (Form::Montgomery, groups);
     for (section, bytes) in G1.into_iter().zip(key.g1) {
-        judge1(bytes, Form::Montgomery).map_err(named(section))?;
+        points::check_by::<P1>(threads, bytes, how).map_err(named(section))?;
     }
-    let judge2 = if groups {
-        points::check::<P2>
-    } else {
-        points::check_curve::<P2>
-    };
-    judge2(key.b2, Form::Montgomery).map_err(named("b2"))?;
+    points::check_by::<P2>(threads, key.b2, how).map_err(named("b2"))?;
     infinities::<E::ScalarField>(key)
 }
 
