@@ -273,6 +273,8 @@ impl Search<'_, '_> {
             let i = i as u64;
             let modulus = |moduli: &[i64; 4]| moduli.get(i as usize % 4).copied().unwrap_or(17);
             let word = match fill {
+                // Of small words no point consists but the one at infinity.
+                _ if dtype.is_point() => 0,
                 Fill::Residues => (turn.rotate_left(i as u32) % 17) as i64,
                 Fill::Moduli => modulus(&MODULI),
                 Fill::LargeModuli => modulus(&LARGE_MODULI),
