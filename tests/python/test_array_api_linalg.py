@@ -142,6 +142,19 @@ def test_magnitudes_whose_squares_no_float_holds(size: float) -> None:
     near(cw.linalg.eigh(cw.asarray(hermitian)).eigenvalues / scale, expected)
 
 
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_imaginary_parts_on_the_diagonal_of_a_self_adjoint_matrix_are_not_read(dtype: str) -> None:
+    a = matrices((3, 4, 4), dtype)
+    assert np.abs(np.diagonal(a, axis1=1, axis2=2).imag).max() > 0.1
+    values, vectors = cw.linalg.eigh(cw.asarray(a))
+    near(values, np.linalg.eigvalsh(a))
+    near(cw.linalg.eigvalsh(cw.asarray(a)), np.linalg.eigvalsh(a))
+    lower = np.tril(a, -1)
+    diagonal = np.stack([np.diag(np.diagonal(one).real) for one in a])
+    whole = (lower + adjoint(lower) + diagonal).astype(dtype)
+    near(cw.asarray(whole) @ vectors, np.asarray(vectors * values[:, None, :]))
+
+
 def test_what_a_trace_records_computes_the_same() -> None:
     a = cw.asarray(matrices((3, 3), "float64"))
     program = cw.trace(lambda x: [cw.linalg.svdvals(x), cw.linalg.inv(x) @ x], a)

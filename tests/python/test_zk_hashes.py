@@ -126,6 +126,13 @@ def test_transcripts_that_are_none_are_refused() -> None:
             call()
 
 
+def test_a_proof_of_nothing_has_no_bytes() -> None:
+    transcript = cw.ops.transcript_new(300)
+    assert cw.ops.transcript_finish(transcript, 0).tolist() == []
+    program = cw.trace(lambda t: cw.ops.transcript_finish(t, 0), transcript)
+    assert program.run(transcript).outputs[0].tolist() == []
+
+
 def test_only_what_a_transcript_is_about_is_absorbed() -> None:
     """A number is taken as it is or not at all, and nothing of another curve."""
     transcript = zk.Transcript("bn254.fr")

@@ -3,6 +3,7 @@
 use crate::Matrix;
 use crate::factor::{Dense, finite};
 use crate::matrix::pack;
+use faer::traits::ext::ComplexFieldExt;
 use faer::{ColRef, Side};
 use num_complex::Complex;
 
@@ -10,7 +11,8 @@ pub(crate) fn self_adjoint<T: Dense>(a: &Matrix<T>) -> Option<Vec<T>> {
     if a.rows() == 0 {
         return Some(vec![]); // The library counts n - 1.
     }
-    let factors = finite(a)?.self_adjoint_eigen(Side::Lower).ok()?;
+    let a = real_diagonal(a);
+    let factors = finite(&a)?.self_adjoint_eigen(Side::Lower).ok()?;
     let mut packed: Vec<T> = factors.S().column_vector().iter().copied().collect();
     pack(&mut packed, factors.U());
     Some(packed)
@@ -20,7 +22,22 @@ pub(crate) fn self_adjoint_values<T: Dense>(a: &Matrix<T>) -> Option<Vec<f64>> {
     if a.rows() == 0 {
         return Some(vec![]);
     }
-    finite(a)?.self_adjoint_eigenvalues(Side::Lower).ok()
+    let a = real_diagonal(a);
+    finite(&a)?.self_adjoint_eigenvalues(Side::Lower).ok()
+}
+
+/// A self-adjoint matrix has a real diagonal: the imaginary parts that somebody left there are not
+/// read, as what is above the diagonal is not. The library would read them.
+fn real_diagonal<T: Dense>(a: &Matrix<T>) -> Matrix<T> {
+    let at = |i: usize, j: usize| a.elements()[j * a.rows() + i];
+    Matrix::new(a.rows(), a.columns(), |i, j| {
+        let is_finite = at(i, j).is_finite();
+        if i == j && is_finite {
+            T::from_f64(at(i, j).real())
+        } else {
+            at(i, j)
+        }
+    })
 }
 
 pub(crate) fn general<T: Dense>(a: &Matrix<T>) -> Option<Vec<Complex<f64>>> {
