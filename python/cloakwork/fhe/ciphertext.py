@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import log2
@@ -26,7 +26,7 @@ from cloakwork.fhe.layout import batched, like, limb_range, parts, residues
 from cloakwork.fhe.noise import independent
 from cloakwork.fhe.packing import Packing
 from cloakwork.fhe.refusals import Refusals
-from cloakwork.fhe.streams import bytes_of, made_of, pickled
+from cloakwork.fhe.streams import Stored
 from cloakwork.fhe.switching import product, relinearized, switched
 from cloakwork.fhe.tables import Basis
 from cloakwork.recording import Client
@@ -49,7 +49,7 @@ def _number(other: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Ciphertext(Refusals, ABC):
+class Ciphertext(Refusals, Stored):
     """(c0, c1, ...) with c0 + c1 s + ... = message + noise mod q_0 ... q_level, or a batch.
 
     data         int64 [parts, N, level + 1] or [B, parts, N, level + 1], canonical residues in
@@ -200,18 +200,6 @@ class Ciphertext(Refusals, ABC):
         from cloakwork.fhe.storage import save_ciphertext
 
         save_ciphertext(path, self)
-
-    def to_bytes(self) -> bytes:
-        """What `save` writes; pickles hold the same, without evaluation keys (`using`)."""
-        return bytes_of(self)
-
-    @classmethod
-    def from_bytes(cls, data: bytes, *, insecure: bool = False) -> Self:
-        """Undo `to_bytes`; errors as of `fhe.load`."""
-        return made_of(cls, data, insecure)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return pickled(self)
 
     def coefficient_noise(self) -> float:
         """log2 of what the noise of every coefficient stays below, but with a chance of 2^-15."""

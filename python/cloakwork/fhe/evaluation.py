@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork._core import Tensor
 from cloakwork.errors import MissingKeyError
-from cloakwork.fhe.streams import bytes_of, made_of, pickled
+from cloakwork.fhe.streams import Stored
 from cloakwork.fhe.switching import SwitchingKey
 from cloakwork.once import once
 
@@ -24,7 +24,7 @@ CONJUGATION = -1
 
 
 @dataclass(frozen=True, eq=False)
-class EvaluationKeys:
+class EvaluationKeys(Stored):
     """Keys for products, rotations and conjugation, under one secret.
 
     key               the secret's fingerprint
@@ -128,18 +128,6 @@ class EvaluationKeys:
         from cloakwork.fhe.storage import save_evaluation
 
         save_evaluation(path, self)
-
-    def to_bytes(self) -> bytes:
-        """What `save` writes; pickles hold the same."""
-        return bytes_of(self)
-
-    @classmethod
-    def from_bytes(cls, data: bytes, *, insecure: bool = False) -> Self:
-        """Undo `to_bytes`; errors as of `fhe.load`."""
-        return made_of(cls, data, insecure)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return pickled(self)
 
     def load(self, path: PathLike | BinaryIO) -> Ciphertext:
         """Read a ciphertext, to compute on it with these keys.

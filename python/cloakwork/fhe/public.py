@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from cloakwork import ops
 from cloakwork._core import Tensor
@@ -11,7 +11,7 @@ from cloakwork.fhe import noise
 from cloakwork.fhe.bounds import Stated
 from cloakwork.fhe.layout import limb_range, part, residues
 from cloakwork.fhe.samplers import error, fresh_seed, ternary, uniform, wiped
-from cloakwork.fhe.streams import bytes_of, made_of, pickled
+from cloakwork.fhe.streams import Stored
 from cloakwork.fhe.tables import Basis, frozen
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class PublicKey:
+class PublicKey(Stored):
     """An encryption of zero under every modulus of the chain.
 
     data   [2, N, k]; its second half is expanded from `seed`
@@ -64,18 +64,6 @@ class PublicKey:
         from cloakwork.fhe.storage import save_public
 
         save_public(path, self)
-
-    def to_bytes(self) -> bytes:
-        """What `save` writes; pickles hold the same."""
-        return bytes_of(self)
-
-    @classmethod
-    def from_bytes(cls, data: bytes, *, insecure: bool = False) -> Self:
-        """Undo `to_bytes`; errors as of `fhe.load`."""
-        return made_of(cls, data, insecure)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return pickled(self)
 
     def __repr__(self) -> str:
         return f"PublicKey(degree={self.context.parameters.degree}, key={self.key[:8]})"

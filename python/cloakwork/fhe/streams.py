@@ -6,29 +6,41 @@ Nothing is unpickled here.  Whoever unpickles a stream runs what is in it; of ou
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar
 
 from cloakwork.errors import LoadError
 
 if TYPE_CHECKING:
+    from cloakwork.fhe.container import PathLike
     from cloakwork.fhe.context import Context
 
 _Kind = TypeVar("_Kind")
 
 
-class _Saved(Protocol):
-    @property
-    def context(self) -> Context: ...
+class Stored(ABC):
+    """What `save` writes to a file, as bytes and in pickles, too."""
 
-    def save(self, path: Any) -> None: ...
+    context: Context
 
+    @abstractmethod
+    def save(self, path: PathLike | BinaryIO) -> None:
+        """Write it to a file, by its path or open; `fhe.load` reads it."""
 
-def bytes_of(thing: _Saved) -> bytes:
-    """What its file holds."""
-    stream = BytesIO()
-    thing.save(stream)
-    return stream.getvalue()
+    def to_bytes(self) -> bytes:
+        """What `save` writes; pickles hold the same, ciphertexts without evaluation keys."""
+        stream = BytesIO()
+        self.save(stream)
+        return stream.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, insecure: bool = False) -> Self:
+        """Undo `to_bytes`; errors as of `fhe.load`."""
+        return made_of(cls, data, insecure)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return rebuilt, (self.to_bytes(), not self.context.parameters.is_secure)
 
 
 def made_of(kind: type[_Kind], data: bytes, insecure: bool) -> _Kind:
@@ -46,11 +58,6 @@ def made_of(kind: type[_Kind], data: bytes, insecure: bool) -> _Kind:
 def from_bytes(data: bytes, *, insecure: bool = False) -> Any:
     """What the bytes of a file hold: `to_bytes` undone; errors as of `fhe.load`."""
     return made_of(object, data, insecure)
-
-
-def pickled(thing: _Saved) -> tuple[Any, ...]:
-    """For `__reduce__`."""
-    return rebuilt, (bytes_of(thing), not thing.context.parameters.is_secure)
 
 
 def rebuilt(data: bytes, insecure: bool) -> Any:
