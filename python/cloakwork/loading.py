@@ -39,7 +39,7 @@ def load(
     Tensor([4., 6.], dtype=f64)
     """
     name = name_of(path)
-    if (Path(name) / "program.json").is_file() or starts_as_instructions(Path(name)):
+    if Path(name).is_dir() or starts_as_instructions(Path(name)):
         from cloakwork.zk.instructions import Program as Instructions
 
         return Instructions.load(name)

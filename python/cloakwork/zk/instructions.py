@@ -82,19 +82,18 @@ class Program(Named):
         """
         path = Path(files.name_of(path))
         file = path / _NAME if path.is_dir() else path
-        if not files.starts_as_instructions(file):
-            unpacked = cls.unpacked(read(str(file), generation=None, checksums=False), file)
-            if unpacked is None:
-                raise LoadError(f"{file}: holds no program of the instruction set")
-            return unpacked
         # What `save` writes meanwhile is not read half.
-        whole = files.held(file.parent) if file.name == _NAME else nullcontext()
-        with whole:
-            written = _core.Instructions.parse(files.read(file), file, file.parent)
-            program = cls(written, {})
-            program._beside = program._found(file.parent)
-        program._source = str(path)
-        return program
+        with files.held(file.parent) if file.name == _NAME else nullcontext():
+            if files.starts_as_instructions(file):
+                written = _core.Instructions.parse(files.read(file), file, file.parent)
+                program = cls(written, {})
+                program._beside = program._found(file.parent)
+                program._source = str(path)
+                return program
+        unpacked = cls.unpacked(read(str(file), generation=None, checksums=False), file)
+        if unpacked is None:
+            raise LoadError(f"{file}: holds no program of the instruction set")
+        return unpacked
 
     @classmethod
     def unpacked(cls, container: _core.Program, path: Path) -> Program | None:
