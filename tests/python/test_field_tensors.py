@@ -140,6 +140,23 @@ def test_in_place_arithmetic_and_assignment() -> None:
     assert a.tolist() == [99, p - 1, 7]
 
 
+@pytest.mark.parametrize("dtype", [*FIELDS, "bn254.g1", "bls12_381.g1", "bn254.g2"])
+def test_elements_of_any_size_are_written_to_places_that_indices_name(dtype: str) -> None:
+    values: list[Any] = [0, 1, 2, 5]
+    if dtype not in FIELDS:
+        name, group = dtype.split(".")
+        generator = getattr(zk.curve(name), f"{group}_generator")
+        values = [None, generator.item(), (generator * 2).item(), (generator * 5).item()]
+    a = cw.asarray(values, dtype=dtype)
+    written = cw.ops.scatter(a, cw.asarray([2, -4, 2]), cw.asarray(values[1:], dtype=dtype))
+    assert written.tolist() == [values[2], values[1], values[3], values[3]]
+    a[[3, 0]] = cw.asarray(values[:2], dtype=dtype)
+    assert a.tolist() == [values[1], values[1], values[2], values[0]]
+    rows = cw.asarray([values, values[::-1]], dtype=dtype)
+    turned = cw.ops.scatter(rows, cw.asarray([1, 0]), rows)
+    assert turned.tolist() == [values[::-1], values]
+
+
 def test_fields_do_not_mix() -> None:
     a, b = cw.asarray([1], dtype="bn254.fr"), cw.asarray([1], dtype="bls12_381.fr")
     for other in (b, cw.asarray([1]), np.asarray([1])):

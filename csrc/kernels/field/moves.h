@@ -5,6 +5,7 @@
 #include "kernels/field/blocks.h"
 #include "kernels/layout/copy.h"
 #include "kernels/layout/gather.h"
+#include "kernels/sorting/scatter.h"
 
 namespace cw {
 namespace {
