@@ -48,7 +48,10 @@ OWN_LOCKS = (
     "crates/py/src/functions.rs",
     "crates/py/src/trace/mod.rs",
     "crates/run/src/schedule/",
+    "crates/run/src/schedule_tests.rs",
     "crates/run/src/share.rs",
+    "crates/run/src/share_tests.rs",
+    "crates/run/src/sync.rs",
 )
 # Who may ask rayon for threads: its own pool's are not there in a forked child.
 MAY_NAME_RAYON = {"process", "run"}

@@ -29,7 +29,12 @@ mod pool;
 pub mod report;
 mod results;
 mod schedule;
+#[cfg(test)]
+mod schedule_tests;
 mod share;
+#[cfg(test)]
+mod share_tests;
+mod sync;
 mod table;
 mod tier;
 pub mod trace;

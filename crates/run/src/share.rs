@@ -4,12 +4,11 @@
 //! takes some of them. Nobody waits for a worker that has not begun, so that on a machine whose
 //! cores are busy elsewhere the caller loses nothing but the calls that wake workers.
 
-use rayon::ThreadPool;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Arc, Mutex, Thread, ThreadPool, current, looks, nap, spin, worker};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::Thread;
+use std::sync::PoisonError;
 use std::time::Duration;
 
 /// What runs a piece: its number, and the number of the thread, 0 for the caller.
@@ -57,14 +56,14 @@ impl Drop for Caller<'_> {
         let job = self.0;
         let taken = job.next.swap(job.pieces, Ordering::AcqRel).min(job.pieces);
         let done = || job.done.load(Ordering::Acquire) == taken;
-        for _ in 0..LOOKS {
+        for _ in 0..looks(LOOKS) {
             if done() {
                 return;
             }
-            std::hint::spin_loop();
+            spin();
         }
         while !done() {
-            std::thread::park_timeout(NAP);
+            nap(NAP);
         }
     }
 }
@@ -102,12 +101,12 @@ pub fn share(pool: &ThreadPool, helpers: u64, pieces: u64, run: Piece<'_>) {
         pieces,
         next: AtomicU64::new(0),
         done: AtomicU64::new(0),
-        caller: std::thread::current(),
-        panic: Mutex::default(),
+        caller: current(),
+        panic: Mutex::new(None),
     });
     for _ in 0..helpers.min(pieces.saturating_sub(1)) {
         let job = Arc::clone(&job);
-        pool.spawn(move || job.work(rayon::current_thread_index().unwrap_or(0) + 1));
+        pool.spawn(move || job.work(worker() + 1));
     }
     let caller = Caller(&job);
     caller.0.work(0);
@@ -119,88 +118,5 @@ pub fn share(pool: &ThreadPool, helpers: u64, pieces: u64, run: Piece<'_>) {
         .take();
     if let Some(payload) = panic {
         resume_unwind(payload);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::share;
-    use rayon::ThreadPoolBuilder;
-    use std::sync::Mutex;
-    use std::sync::atomic::{AtomicU32, Ordering};
-    use std::time::Duration;
-
-    #[test]
-    fn every_piece_is_run_once_whoever_is_awake() {
-        let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-        for pieces in [1, 2, 3, 50] {
-            for round in 0..200 {
-                let counts: Vec<AtomicU32> = (0..pieces).map(|_| AtomicU32::new(0)).collect();
-                share(&pool, 3, pieces, &|piece, thread| {
-                    assert!(thread <= 3);
-                    counts[piece as usize].fetch_add(1, Ordering::Relaxed);
-                    if round % 50 == 0 {
-                        std::thread::sleep(Duration::from_micros(50));
-                    }
-                });
-                assert!(
-                    counts
-                        .iter()
-                        .all(|count| count.load(Ordering::Relaxed) == 1)
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn busy_workers_are_not_waited_for() {
-        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        let (release, held) = std::sync::mpsc::channel::<()>();
-        pool.spawn(move || {
-            let _ = held.recv();
-        });
-        let threads = Mutex::new(Vec::new());
-        share(&pool, 1, 4, &|_, thread| {
-            threads.lock().unwrap().push(thread)
-        });
-        assert_eq!(*threads.lock().unwrap(), [0; 4]);
-        release.send(()).unwrap();
-    }
-
-    #[test]
-    fn a_panic_of_a_worker_is_the_callers_when_all_is_done() {
-        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        let begun = AtomicU32::new(0);
-        let both = || {
-            begun.fetch_add(1, Ordering::AcqRel);
-            while begun.load(Ordering::Acquire) < 2 {
-                std::hint::spin_loop();
-            }
-        };
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            share(&pool, 1, 2, &|_, thread| {
-                both();
-                assert!(thread == 0, "the worker's mistake");
-            });
-        }));
-        let payload = outcome.unwrap_err();
-        assert_eq!(payload.downcast_ref(), Some(&"the worker's mistake"));
-        share(&pool, 1, 4, &|_, _| {});
-    }
-
-    #[test]
-    fn a_panic_of_the_caller_waits_for_what_others_took() {
-        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        let ended = AtomicU32::new(0);
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            share(&pool, 1, 8, &|piece, thread| {
-                std::thread::sleep(Duration::from_millis(2));
-                ended.fetch_add(1, Ordering::Relaxed);
-                assert!(piece < 4 || thread != 0, "the caller's mistake");
-            });
-        }));
-        let before = ended.load(Ordering::Relaxed);
-        std::thread::sleep(Duration::from_millis(20));
-        assert_eq!(ended.load(Ordering::Relaxed), before, "{outcome:?}");
     }
 }

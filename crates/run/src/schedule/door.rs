@@ -1,9 +1,7 @@
 //! Lets workers of a pool into a run, and keeps the run until they have left.
 
-use rayon::ThreadPool;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::Thread;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Arc, Thread, ThreadPool, current, looks, nap, spin, worker};
 use std::time::Duration;
 
 /// Nobody comes in any more.
@@ -37,12 +35,13 @@ impl Drop for Inside<'_> {
 
 impl Door {
     fn enter(&self, worker: usize) {
-        if self.inside.fetch_add(1, Ordering::AcqRel) & CLOSED != 0 {
-            // Too late: the caller may be gone, and it waits for nobody.
-            self.inside.fetch_sub(1, Ordering::AcqRel);
+        let closed = self.inside.fetch_add(1, Ordering::AcqRel) & CLOSED != 0;
+        // Also who comes too late counts until it leaves: the last one that the caller waits for
+        // may have left meanwhile, and seen somebody behind.
+        let _inside = Inside(self);
+        if closed {
             return;
         }
-        let _inside = Inside(self);
         // SAFETY: the door was open, so that the caller waits.
         unsafe { (*self.work)(worker) };
     }
@@ -56,14 +55,14 @@ impl Drop for Closing<'_> {
         let door = self.0;
         door.inside.fetch_or(CLOSED, Ordering::AcqRel);
         let empty = || door.inside.load(Ordering::Acquire) & !CLOSED == 0;
-        for _ in 0..LOOKS {
+        for _ in 0..looks(LOOKS) {
             if empty() {
                 return;
             }
-            std::hint::spin_loop();
+            spin();
         }
         while !empty() {
-            std::thread::park_timeout(NAP);
+            nap(NAP);
         }
     }
 }
@@ -83,11 +82,11 @@ pub fn together<T>(
     let door = Arc::new(Door {
         inside: AtomicUsize::new(0),
         work: std::ptr::from_ref(work),
-        caller: std::thread::current(),
+        caller: current(),
     });
     for _ in 0..helpers {
         let door = Arc::clone(&door);
-        pool.spawn(move || door.enter(rayon::current_thread_index().unwrap_or(0) + 1));
+        pool.spawn(move || door.enter(worker() + 1));
     }
     let _closing = Closing(&door);
     caller()

@@ -16,20 +16,17 @@ pub use record::Record;
 
 use crate::RunError;
 use crate::clock::Clock;
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, ThreadPool, looks, spin};
 use cloakwork_plan::Graph;
 use door::together;
-use rayon::ThreadPool;
 use ready::Ready;
 use smallvec::SmallVec;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 use std::time::Duration;
 use wide::Wide;
-
-#[cfg(test)]
-mod tests;
 
 /// How far the work of a unit can be divided.
 #[derive(Clone, Copy, Debug)]
@@ -203,7 +200,7 @@ impl<'a, B: Body> Schedule<'a, B> {
                 sleeping: 0,
             }),
             wake: Condvar::new(),
-            failure: Mutex::default(),
+            failure: Mutex::new(None),
         }
     }
 
@@ -215,7 +212,7 @@ impl<'a, B: Body> Schedule<'a, B> {
         match failure {
             Some((_, Failure::Error(error))) => Err(error),
             Some((_, Failure::Panic(payload))) => resume_unwind(payload),
-            None => match self.skipped.into_inner() {
+            None => match self.skipped.load(Ordering::Relaxed) {
                 u32::MAX => Ok(()),
                 unit => Err(RunError::Interrupted {
                     step: self.body.origin(unit),
@@ -424,11 +421,11 @@ impl<'a, B: Body> Schedule<'a, B> {
                 return Some(turn);
             }
             drop(state);
-            for _ in 0..LOOKS {
+            for _ in 0..looks(LOOKS) {
                 if self.offers.load(Ordering::Acquire) != known {
                     break;
                 }
-                std::hint::spin_loop();
+                spin();
             }
             self.sleep(known, clock.as_deref_mut());
         }

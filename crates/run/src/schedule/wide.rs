@@ -2,7 +2,7 @@
 
 use super::{Extent, Settings};
 use crate::launch::{PIECES, STRETCH_NS, boundary};
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// A unit under way, in pieces.
 pub struct Wide<W> {

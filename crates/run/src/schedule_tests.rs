@@ -1,8 +1,8 @@
 //! The scheduler with units that do nothing but say what they do.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use super::{Body, Extent, Settings, run};
 use crate::clock::Clock;
+use crate::schedule::{Body, Extent, Settings, run};
 use crate::{RunError, pool};
 use cloakwork_ir::text;
 use cloakwork_plan::{Graph, Options, plan};
