@@ -15,6 +15,8 @@ from cloakwork.fhe.slot_errors import Norms, SlotError
 from python.fhe_setup import ckks, measured_bits
 
 SLOTS = 64
+# An estimate is a bound; a single error is one draw of what it bounds, a bit or two above the mean.
+ONE_DRAW_BITS = 8.0
 KEYS = ckks(256, 8)
 
 
@@ -250,7 +252,7 @@ def test_bounds_come_back_from_files(tmp_path: Any) -> None:
     x = KEYS.encrypt([0.5, 0.25], bound=(-0.25, 2.0))
     (x * x).save(tmp_path / "x")
     back = KEYS.evaluation.load(tmp_path / "x")
-    assert str(back.bound) == str((x * x).bound) == "[-0.5, 4]" or back.bound.low >= 0
+    assert str(back.bound) == str((x * x).bound) == "[0, 4]"
     assert back.bound.rms == (x * x).bound.rms
     assert back.precision_estimate() == (x * x).precision_estimate()
 
@@ -263,7 +265,7 @@ def test_errors_that_became_equal_add_up() -> None:
     for _ in range(3):
         x, values = x.weighted_sums(ones).rescale(), ones @ values
         measured = measured_bits(KEYS, x, values)
-        assert 0 <= measured - x.precision_estimate() <= 6
+        assert 0 <= measured - x.precision_estimate() <= ONE_DRAW_BITS
     # Were they taken for independent, the second and third would add up to a quarter.
     assert x.coherence > 1.5
     np.testing.assert_allclose(x.bound.high, 4**3 * np.ones((16, 1)), rtol=1e-6)
@@ -285,4 +287,5 @@ def test_sums_by_composed_rotations_count_each_of_them() -> None:
     for count in (2, 7, 16):
         found = x.inner_sum(count)
         expected = sum(np.roll(values, -i) for i in range(count))
-        assert 0 <= measured_bits(keys, found, expected) - found.precision_estimate() <= 6
+        below = measured_bits(keys, found, expected) - found.precision_estimate()
+        assert 0 <= below <= ONE_DRAW_BITS
