@@ -109,7 +109,12 @@ class Estimated(Ciphertext):
 
     def _switched_noise(self) -> dict[str, Any]:
         switch = noise.key_switch(self.context.parameters, self.level)
-        return self._erring(self.error.beside(switch))
+        return self._erring(self._beside(self.error, switch))
+
+    def _beside(self, error: SlotError, fresh: float) -> SlotError:
+        """With what a division or a key switch adds: equal in ciphertexts of a batch that are."""
+        alike = log2(self.batch or 1) / 2
+        return error.plus_independent(SlotError.even(fresh, fresh + alike))
 
     def __neg__(self) -> Self:
         return replace(super().__neg__(), bound=-self.bound)
@@ -217,7 +222,7 @@ class Estimated(Ciphertext):
 
     def _divided_fields(self) -> dict[str, Any]:
         fresh, last = self._divided_noise(-inf), log2(self.basis.moduli[-1])
-        return self._erring(self.error.scaled(-last).beside(fresh))
+        return self._erring(self._beside(self.error.scaled(-last), fresh))
 
     def _off(self, scale: float, size: float | None = None) -> dict[str, Any]:
         """The noise with an error of no more than values times a scale, which is no chance."""

@@ -76,6 +76,10 @@ class SlotError:
         """Sums with independent errors, the same in every slot."""
         return self._joined((self, *map(self.even, others)), 2)
 
+    def plus_independent(self, other: Self) -> Self:
+        """Sums with an independent error."""
+        return self._joined((self, other), 2)
+
     @classmethod
     def _joined(cls, errors: tuple[Self, ...], power: int) -> Self:
         """Deviations to a power add up; so do the squares of shares, weighted as these are."""
