@@ -254,6 +254,8 @@ class RunResult:
     names        what the outputs are called
     mismatches   those that differ from what the program expects, if that was compared
     wrong_op     the first op that differs from its reference, if that was looked for
+    compared     what results were compared with in that search, in words: references that would
+                 take too long at a size are left out, and portable kernels take their place
     """
 
     outputs: list[_core.Tensor]
@@ -261,11 +263,15 @@ class RunResult:
     wrong_op: WrongOp | None
     report: Report
     names: tuple[str, ...] = ()
+    compared: str | None = None
 
     @classmethod
     def of(cls, run: _core.Run, names: Sequence[str] = ()) -> Self:
         """The result of a finished run."""
-        return cls(run.outputs(), run.mismatches(), run.wrong_op(), Report.of(run), tuple(names))
+        return cls(
+            run.outputs(), run.mismatches(), run.wrong_op(), Report.of(run), tuple(names),
+            run.compared(),
+        )  # fmt: skip
 
     @property
     def named(self) -> dict[str, Any]:

@@ -111,6 +111,7 @@ def test_bisection_blames_no_op_where_the_expected_value_is_wrong(tmp_path: Path
     result = load(tmp_path, writer.typed()).run(bisect=True)
     assert len(result.mismatches) == 1
     assert result.wrong_op is None
+    assert result.compared == "1 result held to the slow references of their ops"
 
 
 def test_shape_and_dtype_of_expected_values_count(tmp_path: Path) -> None:

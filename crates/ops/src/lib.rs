@@ -28,7 +28,7 @@ mod permutation;
 mod poly;
 mod promotion;
 mod reduction;
-mod reference;
+pub mod reference;
 mod repr;
 mod rlwe;
 mod rns;
@@ -47,9 +47,10 @@ pub use hash::transcript::head_words as transcript_head;
 pub use launch::{Extents, Launch, LaunchInput, LaunchOperand, Source};
 pub use list::{ALL, FormError, find, find_form};
 pub use op::{
-    Access, Aliasing, Body, BytesFn, Contents, ExpandBody, Family, Form, KernelBody, Law, OpDef,
-    Origin, OutRule, Param, ParamKind, ReferenceFn, Viewed,
+    Access, Aliasing, Body, BytesFn, ExpandBody, Family, Form, KernelBody, Law, OpDef, Origin,
+    OutRule, Param, ParamKind, Viewed,
 };
 pub use promotion::{NoCommonType, promote};
+pub use reference::{Contents, Expected, JudgeFn, Reference, ReferenceFn, Slack, Verdict, agrees};
 pub use repr::{ReprOf, ReprRule};
 pub use runtimes::runtime_ops;

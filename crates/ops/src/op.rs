@@ -1,6 +1,7 @@
 //! What a declaration consists of. Every part that treats ops alike loops over these fields.
 
 use crate::elementwise::Elementwise;
+use crate::reference::Reference;
 use crate::{Args, ContentCheck, Expansion, Launch, OpError, ReprRule};
 use cloakwork_ir::{DType, Generation, MAX_RANK, Type, View};
 use smallvec::SmallVec;
@@ -277,19 +278,6 @@ pub enum Access {
     Accumulate,
 }
 
-/// Contents of the tensors that a reference reads, by parameter, row-major, as 64-bit words
-/// (`HostTensor::words`). `out` is there too, as it was before.
-pub trait Contents {
-    /// Elements of a tensor parameter; an integer parameter gives one element.
-    ///
-    /// # Errors
-    /// There is no such operand.
-    fn words(&self, param: &str) -> Result<&[i64], OpError>;
-}
-
-/// Contents of `out` from the contents of the operands.
-pub type ReferenceFn = fn(&Args, &dyn Contents) -> Result<Vec<i64>, OpError>;
-
 /// Appends the smaller ops that an op consists of.
 pub type ExpandFn = fn(&Args, &mut Expansion) -> Result<(), OpError>;
 
@@ -316,9 +304,8 @@ pub struct KernelBody {
     pub access: Access,
     /// The kernel calls, over the physical views of the operands.
     pub launch: fn(&Args) -> Result<SmallVec<[Launch; 1]>, OpError>,
-    /// The slow, obvious definition: contents of `out` afterwards, row-major. `None`: work whose
-    /// definition is the portable kernel; what judges that is outside (NumPy).
-    pub reference: Option<ReferenceFn>,
+    /// The slow, obvious definition: what `out` contains afterwards, row-major.
+    pub reference: Reference,
     /// Bytes of memory that the launches share and nothing else sees, if they need some.
     pub temporary: Option<BytesFn>,
     /// For ops that compute each element of `out` from one element of each operand: what the

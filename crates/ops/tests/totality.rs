@@ -7,7 +7,9 @@
 )]
 
 use cloakwork_ir::Generation;
-use cloakwork_ops::{ALL, Body, ContentCheck, Origin, OutRule, ParamKind, find, find_form};
+use cloakwork_ops::{
+    ALL, Body, ContentCheck, Family, Origin, OutRule, ParamKind, Reference, find, find_form,
+};
 use std::collections::HashSet;
 
 #[test]
@@ -119,6 +121,23 @@ fn kernels_write_one_tensor_and_views_none() {
         assert_eq!(names.len(), def.params.len(), "{}", def.name);
         assert!(def.params.len() <= usize::from(u8::MAX));
     }
+}
+
+#[test]
+fn every_kernel_has_a_reference_but_the_callers_own_code() {
+    let bare = ALL.iter().filter(|def| match &def.body {
+        Body::Kernel(body) => matches!(body.reference, Reference::Callers),
+        _ => false,
+    });
+    let bare: Vec<&str> = bare.map(|def| def.name).collect();
+    assert_eq!(bare, ["call_function"]);
+    let judged = ALL.iter().filter(|def| match &def.body {
+        Body::Kernel(body) => matches!(body.reference, Reference::Judge(_)),
+        _ => false,
+    });
+    // Factorisations have several right results; everything else has one.
+    assert!(judged.clone().all(|def| def.family == Family::Linear));
+    assert_eq!(judged.count(), 11);
 }
 
 #[test]

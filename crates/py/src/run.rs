@@ -9,8 +9,8 @@ use cloakwork_formats::files::{Access, save_with};
 use cloakwork_ir::{HostId, HostTensor};
 use cloakwork_plan::Plan;
 use cloakwork_run::{
-    Functions, Mismatch, Outcome, Progress, RunOptions, WrongOp, bisect, eager, is_wiping, report,
-    trace,
+    Bisection, Functions, Mismatch, Outcome, Progress, RunOptions, bisect, eager, is_wiping,
+    report, trace,
 };
 use pyo3::prelude::*;
 use std::collections::HashMap;
@@ -47,7 +47,7 @@ pub struct Settings {
 pub struct Run {
     plan: Arc<Plan>,
     outcome: Outcome,
-    wrong_op: Option<WrongOp>,
+    bisection: Option<Bisection>,
 }
 
 /// What the executor calls now and then.
@@ -137,25 +137,25 @@ impl Run {
             let differs = result
                 .as_ref()
                 .is_ok_and(|outcome| !outcome.mismatches.is_empty());
-            let wrong_op = (settings.bisect && differs)
+            let bisection = (settings.bisect && differs)
                 .then(|| bisect(&mut executor, inputs, &mut |at| ticker.tick(at)));
-            (result, wrong_op)
+            (result, bisection)
         });
         if options.wipe {
             // What a panic or a search for a wrong op left.
             executor.zeroize();
         }
-        let (result, wrong_op) = done?;
+        let (result, bisection) = done?;
         program.keep(executor);
         if let Some(stopped) = ticker.stopped {
             return Err(stopped);
         }
         let outcome = result.map_err(|error| pythons.told(errors::run(error)))?;
-        let wrong_op = wrong_op.transpose().map_err(errors::run)?.flatten();
+        let bisection = bisection.transpose().map_err(errors::run)?;
         Ok(Self {
             plan,
             outcome,
-            wrong_op,
+            bisection,
         })
     }
 }
@@ -215,7 +215,7 @@ impl Run {
 
     /// The first op whose result differs from its reference, as `cloakwork.report.WrongOp`.
     fn wrong_op<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(wrong) = &self.wrong_op else {
+        let Some(wrong) = self.bisection.as_ref().and_then(|done| done.wrong.as_ref()) else {
             return Ok(None);
         };
         let class = py.import("cloakwork.report")?.getattr("WrongOp")?;
@@ -232,6 +232,11 @@ impl Run {
             wrong.to_string(),
         ))?;
         Ok(Some(instance))
+    }
+
+    /// What a search for a wrong op compared results with, in words; None without a search.
+    fn compared(&self) -> Option<String> {
+        self.bisection.as_ref().map(Bisection::compared)
     }
 
     /// Totals an op and a segment: JSON.

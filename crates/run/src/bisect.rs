@@ -2,19 +2,20 @@
 //! and what each op wrote is compared.
 
 use crate::execute::{Executor, RunOptions};
-use crate::interpret::Interpreter;
+use crate::interpret::{self, Interpreter, Judgement};
 use crate::names::op_name;
 use crate::outcome::{show_word, unravel};
 use crate::table::Memories;
 use crate::{RunError, outcome};
 use cloakwork_ir::{HostId, HostTensor, components};
+use cloakwork_ops::{Expected, Verdict, agrees};
 use cloakwork_plan::Plan;
 use cloakwork_verify::{Action, ValueId};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-/// An op whose kernels wrote something else than its reference.
+/// An op whose kernels wrote something else than they should have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongOp {
     /// The program's step.
@@ -25,23 +26,88 @@ pub struct WrongOp {
     pub kernel: &'static str,
     /// The tensor.
     pub name: String,
-    /// Index of the first element that differs.
+    /// Index of the first element that differs; of a result that is judged as a whole, where that
+    /// begins.
     pub index: Vec<u64>,
     /// What the kernel wrote.
     pub got: String,
-    /// What the reference says.
+    /// What it should have written.
     pub expected: String,
     /// How many elements differ.
     pub different: u64,
     /// How many there are.
     pub total: u64,
+    /// What says so.
+    pub against: Against,
+}
+
+/// What the result of an op was compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Against {
+    /// The op's slow reference.
+    Reference,
+    /// The portable kernel, as the reference takes too long at this size.
+    PortableKernel,
+}
+
+impl fmt::Display for Against {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reference => "the reference",
+            Self::PortableKernel => "the portable kernel",
+        })
+    }
+}
+
+/// What a bisection did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bisection {
+    /// The first op that is wrong.
+    pub wrong: Option<WrongOp>,
+    /// Results that were held to the reference of their op.
+    pub by_reference: u64,
+    /// Ops whose operands are too large for their reference, with how many results: these were held
+    /// to the portable kernel.
+    pub by_portable_kernel: BTreeMap<&'static str, u64>,
+    /// Results of the caller's functions: held to nothing.
+    pub of_functions: u64,
+}
+
+impl Bisection {
+    /// What results were compared with, in words.
+    #[must_use]
+    pub fn compared(&self) -> String {
+        let results = |count: u64| match count {
+            1 => "1 result".to_owned(),
+            count => format!("{count} results"),
+        };
+        let mut text = format!(
+            "{} held to the slow references of their ops",
+            results(self.by_reference)
+        );
+        if !self.by_portable_kernel.is_empty() {
+            let ops: Vec<&str> = self.by_portable_kernel.keys().copied().collect();
+            let count = results(self.by_portable_kernel.values().sum());
+            text += &format!(
+                "; {count} held to portable kernels alone, too large for the references: {}",
+                ops.join(", ")
+            );
+        }
+        if self.of_functions > 0 {
+            text += &format!(
+                "; {} of functions held to nothing",
+                results(self.of_functions)
+            );
+        }
+        text
+    }
 }
 
 impl fmt::Display for WrongOp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "step {}: {} (%{}, kernel {}): {} of {} elements differ from the reference, first at \
+            "step {}: {} (%{}, kernel {}): {} of {} elements differ from {}, first at \
              {:?}: expected {}, got {}",
             self.step,
             self.op,
@@ -49,6 +115,7 @@ impl fmt::Display for WrongOp {
             self.kernel,
             self.different,
             self.total,
+            self.against,
             self.index,
             self.expected,
             self.got
@@ -64,15 +131,17 @@ fn unfused(plan: &Plan) -> Result<Executor, RunError> {
         memory_budget_bytes: None,
         ..plan.options.clone()
     };
-    let plan = cloakwork_plan::plan(Arc::clone(&plan.verified), &options)
+    let mut unfused = cloakwork_plan::plan(Arc::clone(&plan.verified), &options)
         .map_err(|error| RunError::Internal(error.to_string()))?;
-    Executor::new(Arc::new(plan))
+    // What is planned here is the program as it was expanded; steps keep the numbers it came with.
+    unfused.origins.clone_from(&plan.origins);
+    Executor::new(Arc::new(unfused))
 }
 
-/// Runs the program by kernels and by references together.
+/// Runs the program by kernels, and holds what each of them wrote to its op's reference: given the
+/// very operands that the kernel had, so that errors of floats do not add up.
 ///
-/// Returns the first op whose results differ; `None` if all agree, so that an expected value in the
-/// file must be wrong.
+/// Where no op is wrong, an expected value in the file must be.
 ///
 /// # Errors
 /// As a run; the caller's wish to stop too.
@@ -80,7 +149,7 @@ pub fn bisect(
     executor: &mut Executor,
     inputs: &HashMap<HostId, HostTensor>,
     tick: &mut dyn FnMut(outcome::Progress) -> bool,
-) -> Result<Option<WrongOp>, RunError> {
+) -> Result<Bisection, RunError> {
     let plan = executor.plan();
     if !plan.fusions.is_empty() || !plan.spilled.is_empty() {
         return bisect(&mut unfused(executor.plan())?, inputs, tick);
@@ -89,7 +158,7 @@ pub fn bisect(
     let verified = Arc::clone(&plan.verified);
     let mut interpreter = Interpreter::new(&verified, inputs);
     let mut actions = verified.actions().iter().peekable();
-    let mut found = None;
+    let mut done = Bisection::default();
     let options = RunOptions {
         threads: plan.options.threads,
         ..RunOptions::default()
@@ -104,73 +173,159 @@ pub fn bisect(
             return Ok(());
         }
         while let Some((step, action)) = actions.next_if(|(step, _)| *step <= origin) {
-            interpreter.action(*step, action)?;
-            if let Action::Kernel { out, .. } | Action::Copy { value: out, .. } = action
-                && *step == origin
-            {
-                found = compare(&plan, index, *out, &interpreter, memories)?;
-                if found.is_some() {
-                    return Err(RunError::Interrupted { step: *step });
-                }
+            let written = Written {
+                plan: &plan,
+                index,
+                memories,
+            };
+            let is_last = *step == origin;
+            written.hold(&mut interpreter, (*step, action), is_last, &mut done)?;
+            if done.wrong.is_some() {
+                return Err(RunError::Interrupted { step: *step });
             }
         }
         Ok(())
     };
     match executor.run_watched(inputs, &options, tick, Some(&mut watch)) {
-        Err(RunError::Interrupted { .. }) if found.is_some() => Ok(found),
+        Err(RunError::Interrupted { .. }) if done.wrong.is_some() => Ok(done),
         Err(error) => Err(error),
-        Ok(_) => Ok(found),
+        Ok(_) => Ok(done),
     }
 }
 
-fn compare(
-    plan: &Plan,
+/// What memory holds after a step of the plan.
+struct Written<'a> {
+    plan: &'a Plan,
     index: usize,
-    value: ValueId,
-    interpreter: &Interpreter,
-    memories: &Memories,
-) -> Result<Option<WrongOp>, RunError> {
-    let Some((address, view)) = plan.place_of(value) else {
-        return Ok(None);
-    };
-    let Some(info) = plan.verified.value(value) else {
-        return Ok(None);
-    };
-    let start = memories.pointer(&address)?.cast::<u8>().cast_const();
-    let size = info.dtype.size_bytes();
-    let expected = interpreter.words(value);
-    let (component, parts) = (info.dtype.component(), info.dtype.components());
-    let differing = |(flat, (offset, want)): (usize, (i64, &[i64]))| {
-        // SAFETY: the plan's address and physical view lie in the operand's memory, which no
-        // kernel writes between two steps.
-        let bytes = unsafe {
-            let at = start.wrapping_offset((offset - view.offset) as isize * size as isize);
-            std::slice::from_raw_parts(at, size)
+    memories: &'a Memories<'a>,
+}
+
+impl Written<'_> {
+    /// Does an action, and holds what the step wrote to it.
+    fn hold(
+        &self,
+        interpreter: &mut Interpreter,
+        (step, action): (u32, &Action),
+        is_last: bool,
+        done: &mut Bisection,
+    ) -> Result<(), RunError> {
+        let step = self.plan.program_step(step);
+        let Action::Kernel { call, out } = action else {
+            interpreter.action(action)?;
+            if let (Action::Copy { value, .. }, true) = (action, is_last)
+                && let Some(got) = self.words(*value)?
+            {
+                let expected = Expected::Exact(interpreter.words(*value));
+                done.by_reference += 1;
+                done.wrong = self.compare(*value, &got, &expected, Against::Reference);
+            }
+            return Ok(());
         };
-        let mut pairs = components(info.dtype, bytes).zip(want);
-        let (got, &want) = pairs.find(|(got, want)| got != *want)?;
-        Some((flat as u64, got, want))
-    };
-    let mut wrong = view
-        .offsets()
-        .zip(expected.chunks_exact(parts))
-        .enumerate()
-        .filter_map(differing);
-    let Some((flat, got, want)) = wrong.next() else {
-        return Ok(None);
-    };
-    let different = 1 + wrong.count() as u64;
-    let step = &plan.steps[index];
-    let program = plan.verified.program();
-    Ok(Some(WrongOp {
-        step: plan.program_step(step.origin),
-        op: op_name(program, step.origin).to_owned(),
-        kernel: step.row.symbol,
-        name: program.symbol_name(info.name).to_owned(),
-        index: unravel(flat, &info.view.shape),
-        got: show_word(component, got),
-        expected: show_word(component, want),
-        different,
-        total: (expected.len() / parts) as u64,
-    }))
+        // What several actions of one step wrote can be seen of the last of them alone.
+        let got = if is_last { self.words(*out)? } else { None };
+        let before = interpreter.words(*out);
+        let given = got.as_deref().unwrap_or(&before);
+        let judgement = interpreter.judge(step, (call, *out), given)?;
+        let mut words = given.to_vec();
+        let mut compare = |expected: &Expected, against| match (&got, expected.words()) {
+            (Some(got), _) => self.compare(*out, got, expected, against),
+            (None, Some(expected)) => {
+                words = expected.to_vec();
+                None
+            }
+            (None, None) => None,
+        };
+        match judgement {
+            Judgement::Reference(expected) => {
+                done.wrong = compare(&expected, Against::Reference);
+                done.by_reference += u64::from(got.is_some());
+            }
+            Judgement::Portable(expected) => {
+                done.wrong = compare(&Expected::Exact(expected), Against::PortableKernel);
+                *done.by_portable_kernel.entry(call.def.name).or_default() += 1;
+            }
+            Judgement::Verdict(_) if got.is_none() => {
+                words = interpreter.portable(step, call, *out)?;
+            }
+            Judgement::Verdict(verdict) => {
+                done.by_reference += 1;
+                if let Verdict::Wrong { at, expected } = verdict {
+                    done.wrong = self.wrong(*out, at, "another".to_owned(), expected);
+                }
+            }
+            Judgement::Callers => done.of_functions += 1,
+        }
+        interpreter.adopt(*out, &words)
+    }
+
+    /// The components of a value's elements, row-major, where the plan keeps it.
+    fn words(&self, value: ValueId) -> Result<Option<Vec<i64>>, RunError> {
+        let Some((address, view)) = self.plan.place_of(value) else {
+            return Ok(None);
+        };
+        let Some(info) = self.plan.verified.value(value) else {
+            return Ok(None);
+        };
+        let start = self.memories.pointer(&address)?.cast::<u8>().cast_const();
+        let size = info.dtype.size_bytes();
+        let element = |offset: i64| {
+            // SAFETY: the plan's address and physical view lie in the operand's memory, which no
+            // kernel writes between two steps.
+            unsafe {
+                let at = start.wrapping_offset((offset - view.offset) as isize * size as isize);
+                std::slice::from_raw_parts(at, size)
+            }
+        };
+        let words = view
+            .offsets()
+            .flat_map(|offset| components(info.dtype, element(offset)));
+        Ok(Some(words.collect()))
+    }
+
+    fn compare(
+        &self,
+        value: ValueId,
+        got: &[i64],
+        expected: &Expected,
+        against: Against,
+    ) -> Option<WrongOp> {
+        let info = self.plan.verified.value(value)?;
+        let (component, parts) = (info.dtype.component(), info.dtype.components());
+        let want = expected.words()?;
+        let differs = |&at: &usize| {
+            let want = want
+                .get(at)
+                .map_or(0, |&word| interpret::wrap(info.dtype, word));
+            !agrees(component, got[at], want, expected.slack(at))
+        };
+        let mut wrong = (0..got.len()).filter(differs);
+        let first = wrong.next()?;
+        let elements: BTreeSet<usize> = wrong.map(|at| at / parts).chain([first / parts]).collect();
+        let (shown, wanted) = (got[first], want.get(first).copied().unwrap_or(0));
+        let (shown, wanted) = (show_word(component, shown), show_word(component, wanted));
+        Some(WrongOp {
+            different: elements.len() as u64,
+            against,
+            ..self.wrong(value, (first / parts) as u64, shown, wanted)?
+        })
+    }
+
+    fn wrong(&self, value: ValueId, at: u64, got: String, expected: String) -> Option<WrongOp> {
+        let info = self.plan.verified.value(value)?;
+        let step = &self.plan.steps[self.index];
+        let program = self.plan.verified.program();
+        let total = info.view.shape.elements();
+        Some(WrongOp {
+            step: self.plan.program_step(step.origin),
+            op: op_name(program, step.origin).to_owned(),
+            kernel: step.row.symbol,
+            name: program.symbol_name(info.name).to_owned(),
+            index: unravel(at, &info.view.shape),
+            got,
+            expected,
+            different: total,
+            total,
+            against: Against::Reference,
+        })
+    }
 }

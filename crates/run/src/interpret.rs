@@ -1,11 +1,14 @@
-//! The slow interpreter: runs a verified program by the references of its ops, over 64-bit words
-//! in the layout that HEAL's runtime would have. What kernels and planner are held to.
+//! The slow interpreter: what each op of a verified program gives by its reference, over 64-bit
+//! words in the layout that HEAL's runtime would have. What kernels and planner are held to.
 
 use crate::RunError;
 use crate::eager::{self, EagerArg, EagerError};
 use cloakwork_ir::{HostId, HostSlot, HostTensor, View};
 use cloakwork_kernels::Isa;
-use cloakwork_ops::{Args, Body, Code, Contents, OpError, ParamKind, Value, check_known};
+use cloakwork_ops::{
+    Args, Body, Code, Contents, Expected, OpError, ParamKind, Reference, Value, Verdict,
+    check_known,
+};
 use cloakwork_verify::{Action, Bound, Call, StorageId, ValueId, Verified};
 use std::collections::HashMap;
 
@@ -28,11 +31,11 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// Does one action.
+    /// Does one action that no kernel computes.
     ///
     /// # Errors
-    /// Contents that an op does not take, or an action of a composite op: lower the program first.
-    pub fn action(&mut self, step: u32, action: &Action) -> Result<(), RunError> {
+    /// An action of kernels, or a composite op: lower the program first.
+    pub fn action(&mut self, action: &Action) -> Result<(), RunError> {
         match action {
             Action::Upload { host, value } => {
                 let words = self.host_words(*host)?;
@@ -46,7 +49,7 @@ impl<'a> Interpreter<'a> {
                 self.allocate(*value)?;
                 self.write(*value, &words)
             }
-            Action::Kernel { call, out } => self.kernel(step, call, *out),
+            Action::Kernel { .. } => Err(RunError::Internal("kernels are asked by `holds`".into())),
             Action::Composite { .. } => {
                 Err(RunError::Internal("a composite op was not expanded".into()))
             }
@@ -68,7 +71,17 @@ impl<'a> Interpreter<'a> {
         info.view.offsets().flat_map(element).collect()
     }
 
-    fn kernel(&mut self, step: u32, call: &Call, out: ValueId) -> Result<(), RunError> {
+    /// What the result of a kernel call should be, given what it is. Operands are as they were
+    /// before the call: `adopt` the result afterwards. `step` is what errors name: the program's.
+    ///
+    /// # Errors
+    /// Contents that an op does not take.
+    pub fn judge(
+        &self,
+        step: u32,
+        (call, out): (&Call, ValueId),
+        got: &[i64],
+    ) -> Result<Judgement, RunError> {
         let Body::Kernel(body) = &call.def.body else {
             return Err(RunError::Internal(
                 "a kernel action without a kernel".into(),
@@ -80,42 +93,50 @@ impl<'a> Interpreter<'a> {
                 .map(|param| self.operand(call, param))
                 .collect(),
         };
-        // References know elements of one word; what moves complex ones is judged by the kernels.
-        let is_complex = |bound: &Bound| match bound {
-            Bound::Value(value) => self
-                .verified
-                .value(*value)
-                .is_some_and(|v| v.dtype.is_complex()),
-            _ => false,
-        };
-        let one_word = !call.values.iter().any(is_complex);
         let wrong = |error: OpError| RunError::Contents {
             step,
-            place: format!("step {step}"),
+            place: self.verified.label(step),
             op: call.def.name.to_owned(),
             error: Box::new(error),
         };
         let view_of = |value| self.verified.view(value);
-        let result = self
-            .verified
-            .with_args(call, view_of, |args| {
-                check_contents(args, &operands)?;
-                body.reference
-                    .filter(|_| one_word)
-                    .map(|reference| reference(args, &operands))
-                    .transpose()
+        let judgement = self.verified.with_args(call, view_of, |args| {
+            check_contents(args, &operands)?;
+            Ok(match body.reference {
+                Reference::Values(values) => match values(args, &operands)? {
+                    Expected::TooLarge => None,
+                    expected => Some(Judgement::Reference(expected)),
+                },
+                Reference::Judge(judge) => match judge(args, &operands, got)? {
+                    Verdict::TooLarge => None,
+                    verdict => Some(Judgement::Verdict(verdict)),
+                },
+                Reference::Callers => Some(Judgement::Callers),
             })
-            .map_err(wrong)?;
-        let result = match result {
-            Some(words) => words,
-            None => self.portable(step, call, out)?,
-        };
-        self.write(out, &result)
+        });
+        match judgement.map_err(wrong)? {
+            Some(judgement) => Ok(judgement),
+            None => {
+                let words = self.portable(step, call, out)?;
+                Ok(Judgement::Portable(words))
+            }
+        }
     }
 
-    /// The result by portable kernels, where they are the definition: over the very strides, on
+    /// Takes the result of a kernel call as it is, so that the next call is judged by itself.
+    ///
+    /// # Errors
+    /// There is no such value.
+    pub fn adopt(&mut self, out: ValueId, words: &[i64]) -> Result<(), RunError> {
+        self.write(out, words)
+    }
+
+    /// The result by portable kernels, where a definition takes too long: over the very strides, on
     /// which the order of floating-point sums depends.
-    fn portable(&self, step: u32, call: &Call, out: ValueId) -> Result<Vec<i64>, RunError> {
+    ///
+    /// # Errors
+    /// As the call's.
+    pub fn portable(&self, step: u32, call: &Call, out: ValueId) -> Result<Vec<i64>, RunError> {
         let args = call.values.iter().map(|bound| match bound {
             Bound::Value(value) => self.tensor(*value).map(EagerArg::Tensor),
             Bound::Int(value) => Ok(EagerArg::Int(*value)),
@@ -138,7 +159,7 @@ impl<'a> Interpreter<'a> {
             Err(EagerError::Run(error)) => Err(error),
             Err(EagerError::Call { op, error }) => Err(RunError::Contents {
                 step,
-                place: format!("step {step}"),
+                place: self.verified.label(step),
                 op: op.to_owned(),
                 error: Box::new(error),
             }),
@@ -219,12 +240,24 @@ impl<'a> Interpreter<'a> {
     }
 }
 
+/// What a kernel's result is held to.
+pub enum Judgement {
+    /// What the op's reference gives.
+    Reference(Expected),
+    /// What the op's reference says of it.
+    Verdict(Verdict),
+    /// What the portable kernel gives: the reference takes too long.
+    Portable(Vec<i64>),
+    /// Nothing: the caller's function made it.
+    Callers,
+}
+
 fn no_value() -> RunError {
     RunError::Internal("the interpreter met a value that is not there".into())
 }
 
 /// The word as the dtype holds it: i8 results wrap.
-fn wrap(dtype: cloakwork_ir::DType, word: i64) -> i64 {
+pub fn wrap(dtype: cloakwork_ir::DType, word: i64) -> i64 {
     let mut bytes = [0; 8];
     cloakwork_ir::write_word(dtype, word, &mut bytes);
     cloakwork_ir::read_word(dtype, &bytes)

@@ -41,13 +41,12 @@ pub mod trace;
 mod wiping;
 mod work;
 
-pub use bisect::{WrongOp, bisect};
+pub use bisect::{Against, Bisection, WrongOp, bisect};
 pub use cache::{MemoryStats, memory_stats, release_cached};
 pub use dispatch::{Dispatch, last_dispatch};
 pub use error::RunError;
 pub use execute::{Executor, RunOptions};
 pub use function::Functions;
-pub use interpret::Interpreter;
 pub use memory::Block;
 pub use outcome::{Help, Mismatch, Outcome, Output, Profile, Progress, Span, show_word, unravel};
 pub use wiping::{Wiping, is_wiping};

@@ -55,7 +55,7 @@ fn check(source: &str) {
                     outcome.mismatches[0]
                 );
                 let wrong = bisect(&mut executor, &HashMap::new(), &mut |_| true).expect("a run");
-                assert_eq!(wrong.map(|w| w.to_string()), None, "{context}");
+                assert_eq!(wrong.wrong.map(|w| w.to_string()), None, "{context}");
             }
         }
     }
@@ -163,10 +163,33 @@ fn a_mismatch_names_step_segment_element_and_writer() {
         "step 4: device_to_host %o in segment \"compute\": 1 of 4 elements differ, \
          first at [1, 0]: expected 7, got 6; last written by _modsum_ttc in step 3"
     );
-    assert_eq!(
-        bisect(&mut executor, &HashMap::new(), &mut |_| true),
-        Ok(None)
-    );
+    let held = bisect(&mut executor, &HashMap::new(), &mut |_| true).unwrap();
+    assert_eq!(held.wrong, None);
+    assert!(held.by_reference > 0);
+}
+
+#[test]
+fn bisection_says_what_is_too_large_for_its_reference() {
+    let held = |size: u64| {
+        let verified = verified(&format!(
+            "%a = zeros [{size}, {size}], f64
+             %o = empty [{size}], f64
+             %o = eigvalsh %a, %o
+             device_to_host %o -> output \"o\""
+        ));
+        let options = Options::new(available_isas()[0], 1);
+        let plan = Arc::new(plan(verified, &options).unwrap());
+        let mut executor = Executor::new(plan).unwrap();
+        bisect(&mut executor, &HashMap::new(), &mut |_| true).unwrap()
+    };
+    let (small, large) = (held(8), held(130));
+    assert_eq!((small.wrong.as_ref(), large.wrong.as_ref()), (None, None));
+    assert!(small.by_portable_kernel.is_empty());
+    assert_eq!(large.by_portable_kernel.get("eigvalsh"), Some(&1));
+    let said = large.compared();
+    let expected =
+        "1 result held to portable kernels alone, too large for the references: eigvalsh";
+    assert!(said.ends_with(expected), "{said}");
 }
 
 #[test]

@@ -3,9 +3,10 @@
 
 use crate::Source;
 use cloakwork_ir::{
-    Arg, DType, Generation, HostTensor, NUMBER_DTYPES, Shape, ShapeItem, Symbol, Type, View,
+    ALL_DTYPES, Arg, DType, Generation, HostTensor, Shape, ShapeItem, Symbol, Type, View,
     write_word,
 };
+use cloakwork_ops::reference::sample;
 use cloakwork_ops::{
     Args, Body, Code, Form, OpDef, OpError, Operand, Param, ParamKind, Value, Viewed, check_known,
     find_form,
@@ -17,9 +18,8 @@ const ATTEMPTS: usize = 80;
 /// The largest tensor that a generated program has.
 const LARGEST_ELEMENTS: u64 = 1 << 12;
 
-/// Fields whose elements are one word, as references count them. The others are held to Python's
-/// integers, with every instruction set.
-const WORD_FIELDS: [DType; 2] = [DType::Goldilocks, DType::BabyBear];
+/// Bytes of a transcript that has room for some elements.
+const TRANSCRIPT_BYTES: u64 = 16 + 2 * 300;
 
 const MODULI: [i64; 4] = [17, 97, 193, 12289];
 const LARGE_MODULI: [i64; 4] = [2305843009218281473, 2305843009218936833, 7681, 12289];
@@ -47,6 +47,8 @@ enum Fill {
     Places,
     /// Zeros but for the last, which is this.
     Last(i64),
+    /// A transcript whose proof has so many bytes.
+    Proof(u64),
 }
 
 /// A guess at one parameter.
@@ -213,13 +215,7 @@ impl Search<'_, '_> {
             ParamKind::Bool => Pick::Other(Arg::Int(self.source.below(2) as i64)),
             ParamKind::Shape => Pick::Other(Arg::Shape(self.items())),
             ParamKind::DType => {
-                let of_fields = self.source.chance(4);
-                let dtypes = if of_fields {
-                    &WORD_FIELDS[..]
-                } else {
-                    &NUMBER_DTYPES[..]
-                };
-                let dtype = self.source.pick(dtypes).copied();
+                let dtype = self.source.pick(&ALL_DTYPES).copied();
                 Pick::Other(dtype.map_or(Arg::None, Arg::DType))
             }
             _ => Pick::Other(Arg::None),
@@ -239,8 +235,11 @@ impl Search<'_, '_> {
             DType::I8,
             DType::U64,
             DType::F64,
+            DType::F32,
+            DType::C128,
             DType::Goldilocks,
-            DType::BabyBear,
+            DType::Bn254Fr,
+            DType::Bn254G1,
         ];
         let dtype = self.source.pick(&dtypes).copied().unwrap_or(DType::I64);
         self.fresh(dtype, &dims, Fill::Residues)
@@ -272,7 +271,16 @@ impl Search<'_, '_> {
         for (i, to) in bytes.chunks_exact_mut(size).enumerate() {
             let i = i as u64;
             let modulus = |moduli: &[i64; 4]| moduli.get(i as usize % 4).copied().unwrap_or(17);
+            let integer = dtype.is_integer() || dtype == DType::Bool;
             let word = match fill {
+                Fill::Residues if !integer => {
+                    let words = sample::element(dtype, turn.rotate_left(7 * i as u32) ^ i);
+                    let parts = to.chunks_exact_mut(dtype.component().size_bytes());
+                    for (part, word) in parts.zip(words) {
+                        write_word(dtype.component(), word, part);
+                    }
+                    continue;
+                }
                 // Of small words no point consists but the one at infinity.
                 _ if dtype.is_point() => 0,
                 Fill::Residues => (turn.rotate_left(i as u32) % 17) as i64,
@@ -283,7 +291,13 @@ impl Search<'_, '_> {
                 Fill::Places => i as i64,
                 Fill::Last(word) if i + 1 == shape_elements => word,
                 Fill::Last(_) => 0,
+                Fill::Proof(length) if (8..16).contains(&i) => {
+                    (length >> (8 * (i - 8)) & 0xff) as i64
+                }
+                Fill::Proof(_) if i < 16 => 0,
+                Fill::Proof(_) => (turn.rotate_left(i as u32) % 256) as i64,
             };
+            let word = if dtype == DType::Bool { word & 1 } else { word };
             write_word(dtype, word, to);
         }
         let tensor = HostTensor::from_vec(dtype, shape, bytes);
@@ -356,12 +370,11 @@ impl Search<'_, '_> {
                 let words = error.expected.split(' ');
                 let names = words.map(|word| word.trim_end_matches(','));
                 let named = names.filter_map(DType::from_name);
-                let wanted: Vec<DType> = named
-                    .filter(|dtype| !dtype.is_field() || WORD_FIELDS.contains(dtype))
-                    .collect();
+                let wanted: Vec<DType> = named.collect();
                 let wanted = self.source.pick(&wanted).copied();
                 self.fresh(wanted.unwrap_or(dtype), &dims, Fill::Residues)
             }
+            Code::Shape | Code::Range if error.operand == "transcript" => self.transcript(error),
             Code::Shape => match self.wanted_dims(&error.expected) {
                 Some(dims) => self.fresh(dtype, &dims, Fill::Residues),
                 None => self.guess(param, form),
@@ -386,6 +399,7 @@ impl Search<'_, '_> {
                 let fill = match end.and_then(|end| end.parse().ok()) {
                     Some(end) => Fill::Last(end),
                     None if error.expected.ends_with("none is twice") => Fill::Places,
+                    None if error.expected == "elements other than 0" => Fill::Residues,
                     None => Fill::Zeros,
                 };
                 self.fresh(dtype, &dims, fill)
@@ -400,6 +414,19 @@ impl Search<'_, '_> {
         }
     }
 
+    /// A transcript: with room, or whose proof is as long as a message says.
+    fn transcript(&mut self, error: &OpError) -> Pick {
+        let text = &error.expected;
+        let bytes = match text.starts_with("a transcript that has room") {
+            true => 6 * TRANSCRIPT_BYTES,
+            false => TRANSCRIPT_BYTES,
+        };
+        let proof = text.starts_with("a transcript whose proof has");
+        let number = text.split(' ').find_map(|word| word.parse().ok());
+        let length = number.filter(|_| proof).unwrap_or(0);
+        self.fresh(DType::U8, &[bytes], Fill::Proof(length))
+    }
+
     /// The shape that a message asks for: `[2, 4]`, or `4 axes`.
     fn wanted_dims(&mut self, expected: &str) -> Option<Vec<u64>> {
         if let Some((_, rest)) = expected.split_once('[') {
@@ -411,6 +438,12 @@ impl Search<'_, '_> {
             return sizes.map(|size| size.parse().ok()).collect();
         }
         let words: Vec<&str> = expected.split(' ').collect();
+        if expected.starts_with("as many points as a row has scalars") {
+            let count = words
+                .iter()
+                .filter_map(|word| word.trim_matches(',').parse().ok());
+            return Some(count.take(1).collect());
+        }
         let count = words.windows(2).find(|pair| pair[1].starts_with("ax"))?;
         match count[0] {
             "one" => Some(vec![1]),

@@ -1,11 +1,13 @@
 //! Running a program as its judge: by kernels and by references together.
 
-use cloakwork_ir::{HostId, HostSlot, HostTensor, Program, Type, View, write_word};
+use cloakwork_ir::{DType, HostId, HostSlot, HostTensor, Program, Type, View, write_word};
 use cloakwork_kernels::best_isa;
+use cloakwork_ops::reference::sample;
 use cloakwork_plan::{Options, Plan, plan};
-use cloakwork_run::{Executor, Outcome, RunOptions, bisect};
+use cloakwork_run::{Executor, Outcome, RunError, RunOptions, bisect};
 use cloakwork_verify::Verified;
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 /// A program's inputs by host slot.
@@ -22,17 +24,24 @@ pub fn inputs(program: &Program, word: fn(u64) -> i64) -> Inputs {
     named.collect()
 }
 
+/// Neighbours far apart.
+fn mixed(word: i64) -> u64 {
+    (word as u64 ^ 0x5851_f42d).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
 fn filled(ty: &Type, word: fn(u64) -> i64) -> Option<HostTensor> {
     let mut bytes = vec![0; usize::try_from(ty.size_bytes()).ok()?];
-    for (i, element) in (0u64..).zip(bytes.chunks_exact_mut(ty.dtype.component().size_bytes())) {
-        let word = match ty.dtype {
-            dtype if dtype.is_number() => word(i),
-            // Infinity, of which all bits are known.
-            dtype if dtype.is_point() => 0,
-            // Below every prime.
-            _ => word(i) & 0x3fff_ffff,
+    let integer = ty.dtype.is_integer();
+    for (i, element) in (0u64..).zip(bytes.chunks_exact_mut(ty.dtype.size_bytes())) {
+        let words = match ty.dtype {
+            DType::Bool => vec![word(i) & 1],
+            _ if integer => vec![word(i)],
+            dtype => sample::element(dtype, mixed(word(i))),
         };
-        write_word(ty.dtype, word, element);
+        let parts = element.chunks_exact_mut(ty.dtype.component().size_bytes());
+        for (part, word) in parts.zip(words) {
+            write_word(ty.dtype.component(), word, part);
+        }
     }
     HostTensor::new(ty.dtype, View::contiguous(ty.shape.clone()), bytes.into()).ok()
 }
@@ -48,21 +57,40 @@ pub fn planned(verified: &Arc<Verified>, threads: usize) -> Result<Arc<Plan>, St
         .map_err(|error| error.to_string())
 }
 
+/// Why a program came to no results that its references confirm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The planner or the run refuses it: contents that an op does not take, or too little memory.
+    Refused(String),
+    /// An op's kernels disagree with its reference.
+    Wrong(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(text) | Self::Wrong(text) => f.write_str(text),
+        }
+    }
+}
+
 /// Runs a program by kernels, and again with each op's result held to its reference.
 ///
 /// # Errors
 /// What the run refuses, or the first op whose kernels disagree with its reference.
-pub fn execute(verified: &Arc<Verified>, inputs: &Inputs) -> Result<Outcome, String> {
-    let mut executor = Executor::new(planned(verified, 1)?).map_err(|error| error.to_string())?;
+pub fn execute(verified: &Arc<Verified>, inputs: &Inputs) -> Result<Outcome, Failure> {
+    let refused = |error: RunError| Failure::Refused(error.to_string());
+    let plan = planned(verified, 1).map_err(Failure::Refused)?;
+    let mut executor = Executor::new(plan).map_err(refused)?;
     let options = RunOptions {
         verify: true,
         ..RunOptions::default()
     };
     let outcome = executor.run(inputs, &options, &mut |_| true);
-    let outcome = outcome.map_err(|error| error.to_string())?;
-    match bisect(&mut executor, inputs, &mut |_| true) {
-        Ok(None) => Ok(outcome),
-        Ok(Some(wrong)) => Err(wrong.to_string()),
-        Err(error) => Err(error.to_string()),
+    let outcome = outcome.map_err(refused)?;
+    let done = bisect(&mut executor, inputs, &mut |_| true).map_err(refused)?;
+    match done.wrong {
+        None => Ok(outcome),
+        Some(wrong) => Err(Failure::Wrong(wrong.to_string())),
     }
 }

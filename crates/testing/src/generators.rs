@@ -57,6 +57,29 @@ pub fn generate(source: &mut Source) -> Program {
     generator.builder.program
 }
 
+/// A program that calls this op as often as such calls are found in a few attempts, on tensors that
+/// other ops made or not.
+#[must_use]
+pub fn generate_calls(source: &mut Source, def: &'static OpDef) -> Program {
+    let mut generator = Generator {
+        source,
+        builder: Builder::new(),
+        tensors: Vec::new(),
+        storages: 0,
+        outputs: 0,
+    };
+    for _ in 0..generator.source.below(3) {
+        if let Some(def) = generator.source.pick(ALL).filter(|def| !def.calls_back()) {
+            generator.step(def);
+        }
+    }
+    for _ in 0..3 {
+        generator.step(def);
+    }
+    generator.download();
+    generator.builder.program
+}
+
 struct Generator<'a, 'b> {
     source: &'a mut Source<'b>,
     builder: Builder,

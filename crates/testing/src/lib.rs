@@ -16,9 +16,9 @@ mod source;
 mod tensors;
 
 pub use circom::{SAMPLE_CIRCOM_FILES, check_circom_bytes, damaged_circom_file};
-pub use execution::{Inputs, execute, inputs, planned};
+pub use execution::{Failure, Inputs, execute, inputs, planned};
 pub use filetest::FileTest;
-pub use generators::generate;
+pub use generators::{generate, generate_calls};
 pub use instructions::{SAMPLE_INSTRUCTIONS, check_instructions, damaged_instructions};
 pub use mutations::{SAMPLE_TRANSCRIPT, mutate, mutate_bytes};
 pub use oracles::{

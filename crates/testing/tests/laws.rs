@@ -1,9 +1,9 @@
 //! The seeded loops that every test run makes, and what the generator must reach.
 
 use cloakwork_ir::Step;
-use cloakwork_ops::{ALL, Family, find, find_form};
+use cloakwork_ops::{ALL, find, find_form};
 use cloakwork_testing::{
-    SAMPLE_CIRCOM_FILES, SAMPLE_INSTRUCTIONS, SAMPLE_TRANSCRIPT, Source, check_all,
+    Failure, SAMPLE_CIRCOM_FILES, SAMPLE_INSTRUCTIONS, SAMPLE_TRANSCRIPT, Source, check_all,
     check_circom_bytes, check_heal_bytes, check_instructions, check_program, check_text,
     damaged_circom_file, damaged_instructions, execute, generate, inputs, mutate, mutate_bytes,
     well_typed,
@@ -30,12 +30,9 @@ fn generated_programs_reach_every_op() {
             }
         }
     }
-    // Of those on numbers, some want operands that are rarely there: matrices of floats. Those on
-    // transcripts and points want elements of several words, which are not made here: they have
-    // tests of their own, against Python's integers.
+    // Some want operands that are rarely there: matrices of floats, transcripts, points.
     let is_rare = |(name, count): &(&str, usize)| match find(name).map(|def| def.family) {
-        Some(Family::Curve | Family::Hash) => false,
-        Some(family) if family.is_of_numbers() => *count < 1,
+        Some(family) if family.is_of_numbers() || family.is_of_proofs() => *count < 1,
         _ => *count < 5,
     };
     let rare: Vec<_> = calls.into_iter().filter(is_rare).collect();
@@ -48,8 +45,14 @@ fn generated_programs_run_by_their_references() {
     for seed in 0..SEEDS {
         let program = generate(&mut Source::from_seed(seed));
         let verified = Arc::new(well_typed(&program).expect("the generator promises it"));
-        // A computed modulus of 0 or a computed permutation that is none is refused at the run.
-        ran += usize::from(execute(&verified, &inputs(&program, |_| 0)).is_ok());
+        match execute(&verified, &inputs(&program, |_| 0)) {
+            Ok(_) => ran += 1,
+            // A computed modulus of 0 or a computed permutation that is none is refused at the run.
+            Err(Failure::Refused(text)) => {
+                assert!(text.contains("expected "), "seed {seed}: {text}");
+            }
+            Err(Failure::Wrong(text)) => panic!("seed {seed}: {text}"),
+        }
     }
     assert!(ran as u64 > SEEDS / 2, "{ran} of {SEEDS}");
 }

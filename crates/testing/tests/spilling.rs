@@ -73,9 +73,7 @@ fn random_programs_give_the_same_bytes_with_less_memory() {
     let (mut spilled, mut refused) = (0, 0);
     for number in 0..600 {
         let program = Arc::new(generate(&mut Source::from_seed(number)));
-        let Some(verified) = verify(Arc::clone(&program)).verified else {
-            continue;
-        };
+        let verified = verify(Arc::clone(&program)).verified.unwrap();
         let verified = Arc::new(verified);
         let inputs = inputs(&program, |i| (i as i64 * 7) % 23 - 5);
         let natural = plan(Arc::clone(&verified), &Options::new(best_isa(), 3)).unwrap();
@@ -97,8 +95,9 @@ fn random_programs_give_the_same_bytes_with_less_memory() {
             }
         }
     }
+    // What most random programs have is too small to wait on disk: few spill, but some must.
+    assert!(spilled >= 4, "{spilled} plans spilled");
     assert!(refused > 0, "nothing was refused");
-    println!("{spilled} plans spilled, {refused} were refused");
 }
 
 #[test]
@@ -139,7 +138,9 @@ fn half_of_the_memory_is_enough_for_tensors_that_wait() {
             "{clean}: only %o changes twice\n{plan}"
         );
         let mut executor = Executor::new(plan).unwrap();
-        assert_eq!(bisect(&mut executor, &inputs, &mut |_| true), Ok(None));
+        let held = bisect(&mut executor, &inputs, &mut |_| true).unwrap();
+        assert_eq!(held.wrong, None);
+        assert!(held.by_reference > 0 && held.by_portable_kernel.is_empty());
     }
 }
 

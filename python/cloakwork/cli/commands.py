@@ -45,10 +45,7 @@ Generation = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-_ALL_OPS_RIGHT = (
-    "every op gives what its slow reference gives: "
-    "it is the expected value in the file, or the data, that is wrong"
-)
+_ALL_OPS_RIGHT = "no op is wrong ({held}): it is the expected value in the file, or the data"
 
 
 def _print_version(wanted: bool) -> None:
@@ -150,7 +147,8 @@ def _show(done: programs.Done, bisected: bool) -> None:
     if done.wrong_op is not None:
         out.print(f"first wrong op: {done.wrong_op}", markup=False, soft_wrap=True)
     elif bisected and done.mismatches:
-        out.print(_ALL_OPS_RIGHT, soft_wrap=True)
+        said = _ALL_OPS_RIGHT.format(held=done.held)
+        out.print(said, markup=False, soft_wrap=True)
     outputs = count(len(done.outputs), "output")
     if not done.outputs:
         out.print("the program has no outputs")

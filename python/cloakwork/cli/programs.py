@@ -29,6 +29,7 @@ class Done:
     outputs    values by name
     printed    what the program showed: labels and tensors
     compared   whether outputs were compared with what the program expects; None: it expects nothing
+    held       what a search for a wrong op held results to, in words
     """
 
     outputs: Mapping[str, Any]
@@ -37,6 +38,7 @@ class Done:
     compared: bool | None = None
     mismatches: Sequence[Mismatch] = ()
     wrong_op: WrongOp | None = None
+    held: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """All of it but the elements, as JSON's types."""
@@ -51,6 +53,7 @@ class Done:
             ],
             "mismatches": [asdict(mismatch) for mismatch in self.mismatches],
             "wrong_op": asdict(self.wrong_op) if self.wrong_op else None,
+            "compared": self.held,
             "report": self.report.to_json(),
         }
 
@@ -126,7 +129,8 @@ def run(
         result = program.run(verify=comparison.verify, bisect=comparison.bisect, **options)
         compared = comparison.verify or comparison.bisect
         return Done(
-            result.named, result.report, (), compared, result.mismatches, result.wrong_op
+            result.named, result.report, (), compared, result.mismatches, result.wrong_op,
+            result.compared,
         )  # fmt: skip
     if isinstance(program, Transcript):
         if comparison.verify or comparison.bisect:

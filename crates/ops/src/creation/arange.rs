@@ -1,6 +1,9 @@
 //! `arange`: equal steps.
 
+use crate::Reference;
 use crate::op::{Param, ParamKind};
+use crate::reference::number::exact;
+use crate::reference::{Broadcast, Number};
 use crate::{
     Access, Aliasing, Body, Code, Family, Form, KernelBody, Launch, OpDef, OpError, OutRule,
     geometry, rules,
@@ -57,7 +60,16 @@ pub static DEF: OpDef = OpDef {
                 params: smallvec![],
             }])
         },
-        reference: None,
+        reference: Reference::Values(|args, contents| {
+            let (out, count) = (args.tensor("out")?.dtype, args.int("count")? as i128);
+            let start = Broadcast::own(args, contents, "start")?.number(0);
+            let step = Broadcast::own(args, contents, "step")?.number(0);
+            let at = |i: i128| match (&start, &step) {
+                (Number::Int(start), Number::Int(step)) => Number::Int(start + i * step),
+                _ => Number::Real(start.real() + i as f64 * step.real()),
+            };
+            Ok(exact(out, (0..count).map(at)))
+        }),
         temporary: None,
         elementwise: None,
         expand: None,

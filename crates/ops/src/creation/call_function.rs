@@ -1,7 +1,7 @@
 //! `call_function`: a step that the caller's own code does.
 
 use crate::op::{Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
-use crate::{Access, Aliasing, Extents, Launch, OutRule};
+use crate::{Access, Aliasing, Extents, Launch, OutRule, Reference};
 use cloakwork_ir::Type;
 use smallvec::smallvec;
 
@@ -70,7 +70,7 @@ pub static DEF: OpDef = OpDef {
                 params,
             }])
         },
-        reference: None,
+        reference: Reference::Callers,
         temporary: None,
         elementwise: None,
         expand: None,

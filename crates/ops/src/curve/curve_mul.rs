@@ -1,7 +1,11 @@
 //! `curve_mul`: multiples of points.
 
-use super::require_scalars;
+use super::{MOST_MULTIPLES, require_scalars};
+use crate::Reference;
 use crate::op::{Param, ParamKind};
+use crate::reference::number::exact;
+use crate::reference::points::Curve;
+use crate::reference::{Broadcast, Expected, Number};
 use crate::{
     Access, Aliasing, Args, Body, Family, Form, KernelBody, Launch, OpDef, OpError, OutRule, rules,
 };
@@ -36,7 +40,22 @@ pub static DEF: OpDef = OpDef {
         aliasing: Aliasing::Never,
         access: Access::Write,
         launch,
-        reference: None,
+        reference: Reference::Values(|args, contents| {
+            if rules::out_elements(args) > MOST_MULTIPLES {
+                return Ok(Expected::TooLarge);
+            }
+            let curve = Curve::of(args.tensor("out")?.dtype);
+            let out = args.tensor("out")?;
+            let scalars = Broadcast::new(args, contents, "scalars", out.shape())?;
+            let points = Broadcast::new(args, contents, "points", out.shape())?;
+            let multiple = |at| match points.number(at) {
+                Number::Point(point) => {
+                    Number::Point(curve.multiple(&scalars.number(at).element(), &point))
+                }
+                other => other,
+            };
+            Ok(exact(out.dtype, (0..out.shape().elements()).map(multiple)))
+        }),
         temporary: None,
         elementwise: None,
         expand: None,

@@ -7,6 +7,9 @@ mod product;
 use crate::{OpError, Operand, rules};
 use cloakwork_ir::DType;
 
+/// Multiples of points that references compute: a few milliseconds each.
+const MOST_MULTIPLES: u64 = 1 << 13;
+
 /// The scalar field of a group of points.
 const fn scalar_field(points: DType) -> Option<DType> {
     match points {

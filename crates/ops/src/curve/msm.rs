@@ -1,8 +1,12 @@
 //! `msm`: sums of multiples of points.
 
 use super::product::Product;
-use super::require_scalars;
+use super::{MOST_MULTIPLES, require_scalars};
+use crate::Reference;
 use crate::op::{Param, ParamKind};
+use crate::reference::number::exact;
+use crate::reference::points::Curve;
+use crate::reference::{Broadcast, Contents, Expected, Number};
 use crate::{
     Access, Aliasing, Args, Body, Code, Family, Form, KernelBody, OpDef, OpError, OutRule,
     geometry, rules,
@@ -39,7 +43,7 @@ pub static DEF: OpDef = OpDef {
         aliasing: Aliasing::Never,
         access: Access::Write,
         launch: |args| Product::of(args)?.launches(args),
-        reference: None,
+        reference: Reference::Values(reference),
         temporary: Some(|args| Product::of(args)?.temporary_bytes()),
         elementwise: None,
         expand: None,
@@ -77,4 +81,25 @@ fn operations(args: &Args) -> u64 {
     let elements = |dims: &[u64]| dims.iter().fold(1_u64, |all, &dim| all.saturating_mul(dim));
     args.tensor("scalars")
         .map_or(0, |scalars| elements(scalars.dims()))
+}
+
+/// Each multiple by itself, then their sum.
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
+    let points = args.tensor("bases")?.dtype;
+    let curve = Curve::of(points);
+    if operations(args) > MOST_MULTIPLES {
+        return Ok(Expected::TooLarge);
+    }
+    let scalars = Broadcast::own(args, contents, "scalars")?.numbers();
+    let bases = Broadcast::own(args, contents, "bases")?.numbers();
+    let row = |at: usize| {
+        let own = &scalars[at * bases.len()..(at + 1) * bases.len()];
+        let add = |sum, (scalar, base): (&Number, &Number)| match base {
+            Number::Point(base) => curve.add(&sum, &curve.multiple(&scalar.element(), base)),
+            _ => sum,
+        };
+        Number::Point(own.iter().zip(&bases).fold(None, add))
+    };
+    let rows = args.tensor("out")?.shape().elements() as usize;
+    Ok(exact(points, (0..rows).map(row)))
 }

@@ -3,8 +3,9 @@
 use crate::op::{
     Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
 };
+use crate::reference::number::Accuracy;
+use crate::reference::{Number, walk, walk::Scalar};
 use crate::{elementwise, rules};
-use cloakwork_ir::DType;
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -25,10 +26,22 @@ pub static DEF: OpDef = OpDef {
         aliasing: Aliasing::Same,
         access: Access::Write,
         launch: elementwise::launch,
-        reference: Some(|args, contents| {
-            let dtype = args.tensor("a")?.dtype;
-            let words = contents.words("a")?.chunks_exact(dtype.components());
-            Ok(words.map(|element| absolute(dtype, element)).collect())
+        reference: crate::Reference::Values(|args, contents| {
+            let complex = args.tensor("a")?.dtype.is_complex();
+            let accuracy = if complex {
+                Accuracy::units(2.0, 2.0)
+            } else {
+                Accuracy::EXACT
+            };
+            walk::map(
+                args,
+                contents,
+                &["a"],
+                Scalar {
+                    of: |_, x| absolute(&x[0]),
+                    accuracy,
+                },
+            )
         }),
         temporary: None,
         elementwise: Some(&crate::Elementwise {
@@ -36,6 +49,10 @@ pub static DEF: OpDef = OpDef {
             operands: 1,
             takes: crate::elementwise::Takes::Numbers,
             gives: crate::elementwise::Gives::Component,
+            scalar: Scalar {
+                of: |_, x| absolute(&x[0]),
+                accuracy: Accuracy::units(2.0, 2.0),
+            },
         }),
         expand: None,
     }),
@@ -43,25 +60,11 @@ pub static DEF: OpDef = OpDef {
     laws: &[],
 };
 
-/// Of a float only the sign bit changes, also of zeros and of what is not a number.
-fn absolute(dtype: DType, element: &[i64]) -> i64 {
-    let word = element.first().copied().unwrap_or(0);
-    let imaginary = element.get(1).copied().unwrap_or(0);
-    match dtype {
-        DType::F32 => word & 0x7fff_ffff,
-        DType::F64 => word & i64::MAX,
-        DType::C64 => {
-            let part = |word: i64| f32::from_bits(word as u32);
-            i64::from(part(word).hypot(part(imaginary)).to_bits())
-        }
-        DType::C128 => {
-            let part = |word: i64| f64::from_bits(word as u64);
-            part(word).hypot(part(imaginary)).to_bits() as i64
-        }
-        DType::I8 => i64::from((word as i8).wrapping_abs()),
-        DType::I16 => i64::from((word as i16).wrapping_abs()),
-        DType::I32 => i64::from((word as i32).wrapping_abs()),
-        DType::U64 => word,
-        _ => word.wrapping_abs(),
+/// The magnitude.
+fn absolute(a: &Number) -> Number {
+    match a {
+        Number::Int(a) => Number::Int(a.wrapping_abs()),
+        Number::Complex(re, im) => Number::Real(re.hypot(*im)),
+        other => Number::Real(other.real().abs()),
     }
 }

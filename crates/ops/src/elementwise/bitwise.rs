@@ -2,6 +2,9 @@
 
 use super::{binary, unary};
 use crate::Law;
+use crate::reference::Number;
+use crate::reference::number::Accuracy;
+use cloakwork_ir::DType;
 
 binary!(
     BITWISE_AND,
@@ -9,6 +12,8 @@ binary!(
     Bits,
     Same,
     "`out = a & b`.",
+    Accuracy::EXACT,
+    |_, x| Number::Int(x[0].int() & x[1].int()),
     Law::Commutes
 );
 
@@ -18,6 +23,8 @@ binary!(
     Bits,
     Same,
     "`out = a | b`.",
+    Accuracy::EXACT,
+    |_, x| Number::Int(x[0].int() | x[1].int()),
     Law::Commutes
 );
 
@@ -27,6 +34,8 @@ binary!(
     Bits,
     Same,
     "`out = a ^ b`.",
+    Accuracy::EXACT,
+    |_, x| Number::Int(x[0].int() ^ x[1].int()),
     Law::Commutes
 );
 
@@ -35,7 +44,12 @@ unary!(
     "bitwise_invert",
     Bits,
     Same,
-    "`out = ~a`; of bool, `not a`."
+    "`out = ~a`; of bool, `not a`.",
+    Accuracy::EXACT,
+    |dtype, x| match dtype {
+        DType::Bool => Number::truth(!x[0].is_true()),
+        _ => Number::Int(!x[0].int()),
+    }
 );
 
 binary!(
@@ -43,7 +57,9 @@ binary!(
     "bitwise_left_shift",
     Integers,
     Same,
-    "`out = a << b`; 0 where `b` is the width of the type or more."
+    "`out = a << b`; 0 where `b` is the width of the type or more.",
+    Accuracy::EXACT,
+    |dtype, x| Number::Int(count(dtype, &x[1]).map_or(0, |bits| x[0].int() << bits))
 );
 
 binary!(
@@ -51,5 +67,13 @@ binary!(
     "bitwise_right_shift",
     Integers,
     Same,
-    "`out = a >> b`, filling with the sign; beyond the width, all sign."
+    "`out = a >> b`, filling with the sign; beyond the width, all sign.",
+    Accuracy::EXACT,
+    |dtype, x| Number::Int(x[0].int() >> count(dtype, &x[1]).unwrap_or(127))
 );
+
+/// How far bits are moved, if that is within the width.
+fn count(dtype: DType, x: &Number) -> Option<i128> {
+    let width = dtype.size_bytes() as i128 * 8;
+    Some(x.int()).filter(|bits| (0..width).contains(bits))
+}

@@ -2,8 +2,19 @@
 
 use super::{binary, unary};
 use crate::Law;
+use crate::reference::Number;
+use crate::reference::number::Accuracy;
 
-binary!(EQUAL, "equal", Any, Bool, "`out = a == b`.", Law::Commutes);
+binary!(
+    EQUAL,
+    "equal",
+    Any,
+    Bool,
+    "`out = a == b`.",
+    Accuracy::EXACT,
+    |_, x| Number::truth(x[0] == x[1]),
+    Law::Commutes
+);
 
 binary!(
     NOT_EQUAL,
@@ -11,6 +22,8 @@ binary!(
     Any,
     Bool,
     "`out = a != b`.",
+    Accuracy::EXACT,
+    |_, x| Number::truth(x[0] != x[1]),
     Law::Commutes
 );
 
@@ -19,7 +32,9 @@ binary!(
     "less",
     Comparable,
     Bool,
-    "`out = a < b`; elements of fields by their canonical numbers."
+    "`out = a < b`; elements of fields by their canonical numbers.",
+    Accuracy::EXACT,
+    |_, x| Number::truth(x[0].is_less(&x[1]))
 );
 
 binary!(
@@ -27,39 +42,79 @@ binary!(
     "less_equal",
     Comparable,
     Bool,
-    "`out = a <= b`."
+    "`out = a <= b`.",
+    Accuracy::EXACT,
+    |_, x| Number::truth(x[0].is_less(&x[1]) || x[0] == x[1])
 );
 
-binary!(GREATER, "greater", Comparable, Bool, "`out = a > b`.");
+binary!(
+    GREATER,
+    "greater",
+    Comparable,
+    Bool,
+    "`out = a > b`.",
+    Accuracy::EXACT,
+    |_, x| Number::truth(x[1].is_less(&x[0]))
+);
 
 binary!(
     GREATER_EQUAL,
     "greater_equal",
     Comparable,
     Bool,
-    "`out = a >= b`."
+    "`out = a >= b`.",
+    Accuracy::EXACT,
+    |_, x| Number::truth(x[1].is_less(&x[0]) || x[0] == x[1])
 );
 
-binary!(LOGICAL_AND, "logical_and", Bool, Bool, "`out = a and b`.");
+binary!(
+    LOGICAL_AND,
+    "logical_and",
+    Bool,
+    Bool,
+    "`out = a and b`.",
+    Accuracy::EXACT,
+    |_, x| Number::truth(x[0].is_true() && x[1].is_true())
+);
 
-binary!(LOGICAL_OR, "logical_or", Bool, Bool, "`out = a or b`.");
+binary!(
+    LOGICAL_OR,
+    "logical_or",
+    Bool,
+    Bool,
+    "`out = a or b`.",
+    Accuracy::EXACT,
+    |_, x| Number::truth(x[0].is_true() || x[1].is_true())
+);
 
 binary!(
     LOGICAL_XOR,
     "logical_xor",
     Bool,
     Bool,
-    "`out = a != b` of truths."
+    "`out = a != b` of truths.",
+    Accuracy::EXACT,
+    |_, x| Number::truth(x[0].is_true() != x[1].is_true())
 );
 
-unary!(LOGICAL_NOT, "logical_not", Bool, Bool, "`out = not a`.");
+unary!(
+    LOGICAL_NOT,
+    "logical_not",
+    Bool,
+    Bool,
+    "`out = not a`.",
+    Accuracy::EXACT,
+    |_, x| Number::truth(!x[0].is_true())
+);
 
 unary!(
     ISFINITE,
     "isfinite",
     Floats,
     Bool,
-    "Whether `a` is neither infinite nor NaN."
+    "Whether `a` is neither infinite nor NaN.",
+    Accuracy::EXACT,
+    |_, x| Number::truth(x[0].real().is_finite() && x[0].imaginary().is_finite())
 );
 
 unary!(
@@ -67,7 +122,9 @@ unary!(
     "isinf",
     Floats,
     Bool,
-    "Whether `a` is infinite; of a complex number, whether a part is."
+    "Whether `a` is infinite; of a complex number, whether a part is.",
+    Accuracy::EXACT,
+    |_, x| Number::truth(x[0].real().is_infinite() || x[0].imaginary().is_infinite())
 );
 
 unary!(
@@ -75,7 +132,9 @@ unary!(
     "isnan",
     Floats,
     Bool,
-    "Whether `a` is NaN; of a complex number, whether a part is."
+    "Whether `a` is NaN; of a complex number, whether a part is.",
+    Accuracy::EXACT,
+    |_, x| Number::truth(x[0].is_nan())
 );
 
 unary!(
@@ -83,5 +142,7 @@ unary!(
     "signbit",
     RealFloats,
     Bool,
-    "Whether the sign bit of `a` is set: of -0 and of NaN, too."
+    "Whether the sign bit of `a` is set: of -0 and of NaN, too.",
+    Accuracy::EXACT,
+    |_, x| Number::truth(x[0].real().is_sign_negative())
 );

@@ -1,7 +1,11 @@
 //! Choosing between operands, and changing their type.
 
 use super::{A, OUT, dtype_or, launch_of};
+use crate::Reference;
 use crate::op::{Param, ParamKind};
+use crate::reference::number::{Accuracy, exact};
+use crate::reference::prime::Prime;
+use crate::reference::{Broadcast, Number};
 use crate::{Access, Aliasing, Body, Code, Family, Form, KernelBody, OpDef, OpError, OutRule};
 use cloakwork_ir::{DType, Type};
 
@@ -14,7 +18,13 @@ super::declare!(
     3,
     ["a", "b", "condition", "out"],
     [A, B, CONDITION, OUT],
-    []
+    [],
+    Accuracy::EXACT,
+    |_, x| if x[2].is_true() {
+        x[0].clone()
+    } else {
+        x[1].clone()
+    }
 );
 
 /// `astype`.
@@ -48,7 +58,11 @@ pub static ASTYPE: OpDef = OpDef {
             let same = args.tensor("a")?.dtype == args.tensor("out")?.dtype;
             launch_of(if same { "copy" } else { "cast" }, args)
         },
-        reference: None,
+        reference: Reference::Values(|args, contents| {
+            let out = args.tensor("out")?.dtype;
+            let a = Broadcast::new(args, contents, "a", args.tensor("out")?.shape())?;
+            Ok(exact(out, a.numbers().iter().map(|x| converted(x, out))))
+        }),
         temporary: None,
         elementwise: None,
         expand: None,
@@ -71,4 +85,31 @@ fn convertible(from: DType, to: DType) -> Result<(), OpError> {
     let got = format!("{from} as {to}");
     Err(OpError::new(Code::Dtype, "dtype", expected, got)
         .hint("from_canonical and to_canonical go between fields and words"))
+}
+
+/// The number as a dtype has it. A float that is out of range of i32 (of i64, for what i32 does not
+/// hold) is the least i32 (i64), of which narrower types keep the low bits.
+fn converted(x: &Number, to: DType) -> Number {
+    let integer = |value: f64| {
+        let value = value.trunc();
+        let wide = matches!(to, DType::I64 | DType::U32 | DType::U64);
+        let least = if wide {
+            i64::MIN.into()
+        } else {
+            i128::from(i32::MIN)
+        };
+        let end = if to == DType::U64 { -2 * least } else { -least };
+        match value >= least as f64 && value < end as f64 {
+            true => Number::Int(value as i128),
+            false => Number::Int(least),
+        }
+    };
+    match x {
+        Number::Int(value) if to.is_field() => Number::Element(Prime::of(to).residue(*value)),
+        _ if to == DType::Bool => Number::truth(x.is_true()),
+        // Once to the nearest float of the type: not by way of another.
+        Number::Int(value) if to.component() == DType::F32 => Number::Real((*value as f32).into()),
+        Number::Real(value) | Number::Complex(value, _) if to.is_integer() => integer(*value),
+        other => other.clone(),
+    }
 }

@@ -12,6 +12,7 @@ pub mod functions;
 pub mod rounding;
 
 use crate::op::{Param, ParamKind};
+use crate::reference::walk::Scalar;
 use crate::{Args, Code, Launch, OpError, Value};
 use cloakwork_ir::{ALL_DTYPES, DType, Shape, Type};
 use smallvec::{SmallVec, smallvec};
@@ -27,6 +28,8 @@ pub struct Elementwise {
     pub takes: Takes,
     /// The type it gives.
     pub gives: Gives,
+    /// What it computes of one element each.
+    pub scalar: Scalar,
 }
 
 /// Types of the operands.
@@ -136,7 +139,7 @@ fn rule(args: &Args) -> Result<&'static Elementwise, OpError> {
 }
 
 /// The names of the operands, the one that tells the type first.
-fn operands(args: &Args) -> impl Iterator<Item = &'static str> {
+pub(crate) fn operands(args: &Args) -> impl Iterator<Item = &'static str> {
     let params = args.def.params.iter();
     params
         .filter(|param| param.kind == ParamKind::Tensor)
@@ -237,25 +240,29 @@ pub const OUT: Param = Param::new(
 
 /// Declares an op of one operand.
 macro_rules! unary {
-    ($name:ident, $text:literal, $takes:ident, $gives:ident, $doc:literal $(, $law:expr)*) => {
+    ($name:ident, $text:literal, $takes:ident, $gives:ident, $doc:literal, $accuracy:expr,
+     $scalar:expr $(, $law:expr)*) => {
         $crate::elementwise::declare!(
-            $name, $text, $takes, $gives, $doc, 1, ["a", "out"], [A, OUT], [$($law),*]
+            $name, $text, $takes, $gives, $doc, 1, ["a", "out"], [A, OUT], [$($law),*],
+            $accuracy, $scalar
         );
     };
 }
 
 /// Declares an op of two operands.
 macro_rules! binary {
-    ($name:ident, $text:literal, $takes:ident, $gives:ident, $doc:literal $(, $law:expr)*) => {
+    ($name:ident, $text:literal, $takes:ident, $gives:ident, $doc:literal, $accuracy:expr,
+     $scalar:expr $(, $law:expr)*) => {
         $crate::elementwise::declare!(
-            $name, $text, $takes, $gives, $doc, 2, ["a", "b", "out"], [A, B, OUT], [$($law),*]
+            $name, $text, $takes, $gives, $doc, 2, ["a", "b", "out"], [A, B, OUT], [$($law),*],
+            $accuracy, $scalar
         );
     };
 }
 
 macro_rules! declare {
     ($name:ident, $text:literal, $takes:ident, $gives:ident, $doc:literal, $count:literal,
-     [$($arg:literal),*], [$($param:ident),*], [$($law:expr),*]) => {
+     [$($arg:literal),*], [$($param:ident),*], [$($law:expr),*], $accuracy:expr, $scalar:expr) => {
         #[doc = concat!("`", $text, "`.")]
         pub static $name: $crate::OpDef = $crate::OpDef {
             name: $text,
@@ -271,13 +278,17 @@ macro_rules! declare {
                 aliasing: $crate::Aliasing::Same,
                 access: $crate::Access::Write,
                 launch: $crate::elementwise::launch,
-                reference: None,
+                reference: $crate::Reference::Values($crate::reference::walk::elementwise),
                 temporary: None,
                 elementwise: Some(&$crate::Elementwise {
                     kernel: $text,
                     operands: $count,
                     takes: $crate::elementwise::Takes::$takes,
                     gives: $crate::elementwise::Gives::$gives,
+                    scalar: $crate::reference::walk::Scalar {
+                        of: $scalar,
+                        accuracy: $accuracy,
+                    },
                 }),
                 expand: None,
             }),

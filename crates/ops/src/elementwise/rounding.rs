@@ -1,13 +1,17 @@
 //! Rounding to integers; an integer stays what it is.
 
 use super::unary;
+use crate::reference::Number;
+use crate::reference::number::Accuracy;
 
 unary!(
     CEIL,
     "ceil",
     RealNumbers,
     Same,
-    "The least integer that is not below `a`."
+    "The least integer that is not below `a`.",
+    Accuracy::EXACT,
+    |_, x| rounded(&x[0], f64::ceil)
 );
 
 unary!(
@@ -15,7 +19,9 @@ unary!(
     "floor",
     RealNumbers,
     Same,
-    "The greatest integer that is not above `a`."
+    "The greatest integer that is not above `a`.",
+    Accuracy::EXACT,
+    |_, x| rounded(&x[0], f64::floor)
 );
 
 unary!(
@@ -23,7 +29,9 @@ unary!(
     "trunc",
     RealNumbers,
     Same,
-    "`a` without its fraction."
+    "`a` without its fraction.",
+    Accuracy::EXACT,
+    |_, x| rounded(&x[0], f64::trunc)
 );
 
 unary!(
@@ -31,5 +39,16 @@ unary!(
     "round",
     Numbers,
     Same,
-    "The nearest integer; of two, the even one. Of a complex number, each part."
+    "The nearest integer; of two, the even one. Of a complex number, each part.",
+    Accuracy::EXACT,
+    |_, x| rounded(&x[0], f64::round_ties_even)
 );
+
+/// Floats are rounded, parts of complex ones each; an integer stays.
+fn rounded(x: &Number, round: fn(f64) -> f64) -> Number {
+    match x {
+        Number::Real(x) => Number::Real(round(*x)),
+        Number::Complex(re, im) => Number::Complex(round(*re), round(*im)),
+        other => other.clone(),
+    }
+}

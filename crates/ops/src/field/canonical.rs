@@ -1,12 +1,24 @@
 //! `from_canonical` and `to_canonical`: between elements and the words of the numbers they are.
 
 use super::primes::canonical_words;
+use crate::Reference;
 use crate::op::{
     Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
 };
+use crate::reference::number::exact;
+use crate::reference::{Broadcast, Number, points, prime};
 use crate::{Args, Code, ContentCheck, Launch, LaunchInput, OpError, geometry, rules};
 use cloakwork_ir::{DType, Type, View};
 use smallvec::{SmallVec, smallvec};
+
+/// The element or point of canonical words.
+fn number(dtype: DType, words: &[i64]) -> Number {
+    if dtype.is_point() {
+        return Number::Point(points::from_canonical(dtype, words));
+    }
+    let words: Vec<u64> = words.iter().map(|&word| word as u64).collect();
+    Number::Element(prime::from_words(&words, 64))
+}
 
 /// `from_canonical`.
 pub static FROM: OpDef = OpDef {
@@ -60,7 +72,11 @@ pub static FROM: OpDef = OpDef {
         aliasing: Aliasing::Never,
         access: Access::Write,
         launch: |args| launch(args, "from_canonical", "words"),
-        reference: None,
+        reference: Reference::Values(|args, contents| {
+            let dtype = args.dtype("dtype")?;
+            let words = contents.words("words")?.chunks(canonical_words(dtype));
+            Ok(exact(dtype, words.map(|own| number(dtype, own))))
+        }),
         temporary: None,
         elementwise: None,
         expand: None,
@@ -101,7 +117,20 @@ pub static TO: OpDef = OpDef {
         aliasing: Aliasing::Never,
         access: Access::Write,
         launch: |args| launch(args, "to_canonical", "out"),
-        reference: None,
+        reference: Reference::Values(|args, contents| {
+            let dtype = args.tensor("a")?.dtype;
+            let mut words = vec![];
+            for element in Broadcast::own(args, contents, "a")?.numbers() {
+                match element {
+                    Number::Point(point) => points::canonical_words(dtype, &point, &mut words),
+                    other => {
+                        let count = canonical_words(dtype);
+                        words.extend(prime::to_words(&other.element(), 64, count));
+                    }
+                }
+            }
+            Ok(words.into())
+        }),
         temporary: None,
         elementwise: None,
         expand: None,

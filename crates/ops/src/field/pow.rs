@@ -1,10 +1,27 @@
 //! `field_pow`: powers with integer exponents.
 
+use crate::Reference;
 use crate::op::{
     Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
 };
+use crate::reference::number::Accuracy;
+use crate::reference::prime::Prime;
+use crate::reference::{Number, walk};
 use crate::{Code, Law, OpError, ReprRule, elementwise, rules};
 use cloakwork_ir::{DType, FIELD_DTYPES, Type};
+
+/// A power, of the inverse where the exponent is negative.
+const POWER: walk::Scalar = walk::Scalar {
+    of: |dtype, x| {
+        let (prime, exponent) = (Prime::of(dtype), x[1].int());
+        let base = match exponent {
+            0.. => x[0].element(),
+            _ => prime.inverse(&x[0].element()),
+        };
+        Number::Element(prime.power(&base, &exponent.unsigned_abs().into()))
+    },
+    accuracy: Accuracy::EXACT,
+};
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -40,7 +57,9 @@ pub static DEF: OpDef = OpDef {
         aliasing: Aliasing::Only("a"),
         access: Access::Write,
         launch: |args| elementwise::launch_of("field_pow", args),
-        reference: None,
+        reference: Reference::Values(|args, contents| {
+            walk::map(args, contents, &["a", "exponent"], POWER)
+        }),
         temporary: None,
         elementwise: None,
         expand: None,

@@ -1,5 +1,7 @@
 //! `poseidon`: circomlib's hash.
 
+use super::poseidon_reference;
+use crate::Reference;
 use crate::op::{Param, ParamKind};
 use crate::{Code, Extents, Family, Form, Launch, OpDef, OpError, Operand, geometry, rules};
 use cloakwork_ir::{DType, Type};
@@ -41,7 +43,8 @@ pub static DEF: OpDef = OpDef {
                 operands,
                 params: smallvec![width as i64],
             }])
-        }
+        },
+        Reference::Values(poseidon_reference::values)
     ),
     // About the products of a hash of two.
     operations: |args| rules::out_elements(args).saturating_mul(600),
@@ -49,7 +52,7 @@ pub static DEF: OpDef = OpDef {
 };
 
 /// The axes of rows, and the width of the state.
-fn inputs(a: Operand<'_>) -> Result<(&[u64], u64), OpError> {
+pub(super) fn inputs(a: Operand<'_>) -> Result<(&[u64], u64), OpError> {
     rules::dtype_in("a", a, &[DType::Bn254Fr])?;
     match a.dims() {
         [rows @ .., count] if (1..=MAX_INPUTS).contains(count) => Ok((rows, count + 1)),

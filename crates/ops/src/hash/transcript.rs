@@ -5,6 +5,8 @@
 //! then room for the log of what was absorbed, then as much for the proof. A digest is of the log,
 //! so that a transcript can be copied, kept and compared like any tensor.
 
+use super::transcript_reference;
+use crate::Reference;
 use crate::op::{ExpandBody, KernelBody, Param, ParamKind};
 use crate::{
     Access, Aliasing, Args, Body, Code, ContentCheck, Extents, Family, Form, Launch, LaunchInput,
@@ -208,7 +210,7 @@ fn shape_of(args: &Args) -> Result<Shape, OpError> {
 /// An op that gives a transcript.
 macro_rules! grows {
     ($name:ident, $text:literal, $doc:literal, $params:expr, $args:expr, $checks:expr,
-     $infer:expr, $launch:expr) => {
+     $infer:expr, $launch:expr, $reference:expr) => {
         #[doc = concat!("`", $text, "`.")]
         pub static $name: OpDef = OpDef {
             name: $text,
@@ -224,7 +226,7 @@ macro_rules! grows {
                 aliasing: Aliasing::Only("transcript"),
                 access: Access::Write,
                 launch: $launch,
-                reference: None,
+                reference: Reference::Values($reference),
                 temporary: None,
                 elementwise: None,
                 expand: None,
@@ -263,7 +265,8 @@ grows!(
     &["transcript", "value", "out"],
     &ABSORBS,
     infer_value,
-    |args| launch_value(args, false)
+    |args| launch_value(args, false),
+    |args, contents| transcript_reference::absorbed(args, contents, false)
 );
 
 grows!(
@@ -275,7 +278,8 @@ grows!(
     &["transcript", "value", "out"],
     &WRITES,
     infer_value,
-    |args| launch_value(args, true)
+    |args| launch_value(args, true),
+    |args, contents| transcript_reference::absorbed(args, contents, true)
 );
 
 grows!(
@@ -289,7 +293,8 @@ grows!(
         appends: Appends::Prefix,
     }],
     infer,
-    |args| launch("squeeze", args, None, &[])
+    |args| launch("squeeze", args, None, &[]),
+    |_, contents| transcript_reference::squeezed(contents)
 );
 
 fn infer(args: &Args) -> Result<Type, OpError> {
@@ -385,7 +390,7 @@ pub static CHALLENGE: OpDef = OpDef {
         aliasing: Aliasing::Never,
         access: Access::Write,
         launch: launch_challenge,
-        reference: None,
+        reference: Reference::Values(transcript_reference::challenge),
         temporary: Some(|_| Ok(DIGEST_BYTES)),
         elementwise: None,
         expand: None,
@@ -483,7 +488,13 @@ pub static FINISH: OpDef = OpDef {
                 &inputs
             )?])
         },
-        reference: None,
+        reference: Reference::Values(|args, contents| {
+            let (start, length) = proof(args)?;
+            let bytes = contents.words("transcript")?;
+            Ok(bytes[start as usize..(start + length) as usize]
+                .to_vec()
+                .into())
+        }),
         temporary: None,
         elementwise: None,
         expand: None,

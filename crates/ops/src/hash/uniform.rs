@@ -1,11 +1,14 @@
 //! Uniform field elements that a key determines: what blinds a proof.
 
+use crate::Reference;
 use crate::op::{KernelBody, Param, ParamKind};
+use crate::reference::{Contents, digests, prime::Prime};
 use crate::{
     Access, Aliasing, Args, Body, Code, Extents, Family, Form, Launch, LaunchOperand, Law, OpDef,
     OpError, OutRule, rules,
 };
 use cloakwork_ir::{DType, FIELD_DTYPES, Type};
+use num_bigint::BigUint;
 use smallvec::{SmallVec, smallvec};
 
 const KEY_BYTES: u64 = 32;
@@ -54,7 +57,11 @@ pub static DEF: OpDef = OpDef {
             let out = args.tensor("out")?;
             let dims: Extents = out.dims().iter().map(|&dim| dim as i64).collect();
             launch(args, dims, args.operand("out", &out.view.strides)?)
-        }
+        },
+        Reference::Values(|args, contents| {
+            let out = args.tensor("out")?;
+            drawn(args, contents, out.dtype, out.shape().elements()).map(Into::into)
+        })
     ),
     operations: rules::out_elements,
     laws: DRAWS,
@@ -102,7 +109,15 @@ pub static BLIND: OpDef = OpDef {
             written.offset += start * stride;
             launch(args, smallvec![end - start], written)
         },
-        reference: None,
+        reference: Reference::Values(|args, contents| {
+            let (start, end) = range(args)?;
+            let dtype = args.tensor("a")?.dtype;
+            let mut words = contents.words("a")?.to_vec();
+            let drawn = drawn(args, contents, dtype, (end - start) as u64)?;
+            let first = start as usize * dtype.components();
+            words[first..first + drawn.len()].copy_from_slice(&drawn);
+            Ok(words.into())
+        }),
         temporary: None,
         elementwise: None,
         expand: None,
@@ -110,6 +125,28 @@ pub static BLIND: OpDef = OpDef {
     operations: |args| range(args).map_or(0, |(start, end)| (end - start) as u64),
     laws: DRAWS,
 };
+
+/// So many elements from the first on.
+fn drawn(
+    args: &Args,
+    contents: &dyn Contents,
+    dtype: DType,
+    count: u64,
+) -> Result<Vec<i64>, OpError> {
+    let key: Vec<u8> = contents
+        .words("key")?
+        .iter()
+        .map(|&byte| byte as u8)
+        .collect();
+    let domain = args.int("domain")? as u64;
+    let prime = Prime::of(dtype);
+    let mut words = vec![];
+    for block in 0..count {
+        let number = BigUint::from_bytes_le(&digests::chacha20(&key, block, domain));
+        prime.encode(&(number % &prime.modulus), &mut words);
+    }
+    Ok(words)
+}
 
 /// The dtype is a field's.
 ///

@@ -30,16 +30,18 @@ impl Gather {
         Ok(launch)
     }
 
-    /// Picks from row-major contents; `self` was made from row-major views.
-    pub fn pick(&self, a: &[i64], indices: &[i64]) -> Vec<i64> {
+    /// Picks from row-major contents of so many words an element; `self` was made from row-major
+    /// views.
+    pub fn pick(&self, a: &[i64], parts: usize, indices: &[i64]) -> Vec<i64> {
         let size = self.size as i64;
         self.a
             .offsets()
             .zip(self.indices.offsets())
-            .map(|(base, at)| {
+            .flat_map(|(base, at)| {
                 let index = indices[at as usize];
                 let index = if index < 0 { index + size } else { index };
-                a[(base + index * self.stride) as usize]
+                let place = (base + index * self.stride) as usize;
+                a[place * parts..(place + 1) * parts].iter().copied()
             })
             .collect()
     }

@@ -35,7 +35,7 @@ pub static DEF: OpDef = OpDef {
         aliasing: Aliasing::Never,
         access: Access::Write,
         launch,
-        reference: Some(reference),
+        reference: crate::Reference::Values(|args, contents| Ok(reference(args, contents)?.into())),
         temporary: None,
         elementwise: None,
         expand: None,
@@ -83,9 +83,11 @@ fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> 
     let axis = args.axis("axis", a.view.rank())?;
     let rows = View::contiguous(out.shape().clone());
     let head = geometry::with_axis(&rows, axis, a.dims()[axis], rows.strides[axis])?;
-    let mut padded = vec![0; out.shape().elements() as usize];
-    for (offset, &word) in head.offsets().zip(words) {
-        padded[offset as usize] = word;
+    let parts = a.dtype.components();
+    let mut padded = vec![0; out.shape().elements() as usize * parts];
+    for (offset, element) in head.offsets().zip(words.chunks(parts)) {
+        let start = offset as usize * parts;
+        padded[start..start + parts].copy_from_slice(element);
     }
     Ok(padded)
 }

@@ -51,10 +51,12 @@ pub static DEF: OpDef = OpDef {
             launches.push(gather.launch(args, perms.source)?);
             Ok(launches)
         },
-        reference: Some(|args, contents| {
+        reference: crate::Reference::Values(|args, contents| {
             let row_major = |name| Ok(View::contiguous(args.tensor(name)?.shape().clone()));
             let gather = gather(args, &row_major("a")?, &row_major("perms")?)?;
-            Ok(gather.pick(contents.words("a")?, contents.words("perms")?))
+            let parts = args.tensor("a")?.dtype.components();
+            let picked = gather.pick(contents.words("a")?, parts, contents.words("perms")?);
+            Ok(picked.into())
         }),
         temporary: Some(|args| permutation::temporary_bytes(args, "perms")),
         elementwise: None,

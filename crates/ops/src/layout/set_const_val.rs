@@ -33,7 +33,7 @@ pub static DEF: OpDef = OpDef {
         aliasing: Aliasing::Same,
         access: Access::Write,
         launch,
-        reference: Some(|args, _| {
+        reference: crate::Reference::Values(|args, _| {
             let a = args.tensor("a")?;
             let word = bits(a.dtype, args.int("value")?)?;
             // The imaginary part of a complex element is 0.
@@ -42,7 +42,8 @@ pub static DEF: OpDef = OpDef {
                 .chain(zeros)
                 .take(a.dtype.components());
             let count = a.shape().elements() as usize;
-            Ok(std::iter::repeat_n(element, count).flatten().collect())
+            let words: Vec<i64> = std::iter::repeat_n(element, count).flatten().collect();
+            Ok(words.into())
         }),
         temporary: None,
         elementwise: None,

@@ -43,10 +43,12 @@ pub static DEF: OpDef = OpDef {
             let gather = gather(args, a.view, indices.view)?;
             Ok(smallvec![gather.launch(args, args.source("indices")?)?])
         },
-        reference: Some(|args, contents| {
+        reference: crate::Reference::Values(|args, contents| {
             let row_major = |name| Ok(View::contiguous(args.tensor(name)?.shape().clone()));
             let gather = gather(args, &row_major("a")?, &row_major("indices")?)?;
-            Ok(gather.pick(contents.words("a")?, contents.words("indices")?))
+            let parts = args.tensor("a")?.dtype.components();
+            let picked = gather.pick(contents.words("a")?, parts, contents.words("indices")?);
+            Ok(picked.into())
         }),
         temporary: None,
         elementwise: None,

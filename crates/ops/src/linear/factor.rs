@@ -1,7 +1,10 @@
 //! Factorisations of matrices. Where one does not exist, the whole matrix's result is NaN.
 
 use super::matrices::{self, ANY, PACKED, SQUARE, area, declare};
+use crate::Reference;
 use crate::op::{Param, ParamKind};
+use crate::reference::complex::C;
+use crate::reference::matrices::{Case, Matrix, judge};
 use crate::{Args, Launch, OpError};
 use cloakwork_ir::Type;
 use smallvec::{SmallVec, smallvec};
@@ -27,7 +30,8 @@ declare!(
         Ok(Type::new(a.dtype, a.shape().clone()))
     },
     launch_cholesky,
-    matrices::operations
+    matrices::operations,
+    Reference::Judge(|args, contents, got| judge(args, contents, got, right_cholesky))
 );
 
 fn launch_cholesky(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
@@ -56,7 +60,8 @@ declare!(
         matrices::packed(args, a.dtype, area(m, k).saturating_add(area(k, n)))
     },
     |args| matrices::launch_packed("qr", args, &[args.int("complete")?]),
-    matrices::operations
+    matrices::operations,
+    Reference::Judge(|args, contents, got| judge(args, contents, got, right_qr))
 );
 
 declare!(
@@ -77,7 +82,8 @@ declare!(
         matrices::packed(args, a.dtype, u.saturating_add(k).saturating_add(v))
     },
     |args| matrices::launch_packed("svd", args, &[args.int("full")?]),
-    matrices::operations
+    matrices::operations,
+    Reference::Judge(|args, contents, got| judge(args, contents, got, right_svd))
 );
 
 declare!(
@@ -92,5 +98,98 @@ declare!(
         matrices::packed(args, a.dtype.component(), m.min(n))
     },
     |args| matrices::launch_packed("svdvals", args, &[]),
-    matrices::operations
+    matrices::operations,
+    Reference::Judge(|args, contents, got| judge(args, contents, got, right_singular_values))
 );
+
+/// The factor has its triangle, a diagonal above 0, and the product is `a`. Where it is nothing,
+/// elimination finds a pivot that is not clearly above 0.
+fn right_cholesky(args: &Args, case: &Case) -> Result<(), String> {
+    let n = case.a.rows;
+    let upper = args.flag("upper").unwrap_or(false);
+    let lower = if upper {
+        case.a.adjoint()
+    } else {
+        case.a.clone()
+    };
+    let whole = lower.from_lower();
+    if case.is_nothing() {
+        let least = whole
+            .self_adjoint_eigenvalues()
+            .first()
+            .copied()
+            .unwrap_or(0.0);
+        return match least > 1e3 * case.unit * whole.norm() {
+            true => Err("a factor: the matrix is positive definite".to_owned()),
+            false => Ok(()),
+        };
+    }
+    let (got, _) = Matrix::take(n, n, case.got);
+    let factor = if upper { got.adjoint() } else { got };
+    let strictly_upper = |at: &usize| at % n.max(1) > at / n.max(1);
+    let zero = |at: usize| factor.elements[at] == C(0.0, 0.0);
+    if !(0..n * n).filter(strictly_upper).all(zero) {
+        return Err("zeros in the other triangle".to_owned());
+    }
+    if !(0..n).all(|i| factor.at(i, i).0 > 0.0) {
+        return Err("a diagonal above 0".to_owned());
+    }
+    case.product("a product of `a`", &factor.times(&factor.adjoint()), &whole)
+}
+
+/// `a = Q R`, Q has orthonormal columns, R nothing below its diagonal.
+fn right_qr(args: &Args, case: &Case) -> Result<(), String> {
+    let (m, n) = (case.a.rows, case.a.columns);
+    let complete = args.flag("complete").unwrap_or(false);
+    let k = if complete { m } else { m.min(n) };
+    let (q, rest) = Matrix::take(m, k, case.got);
+    let (r, _) = Matrix::take(k, n, rest);
+    let below = |at: &usize| at % n.max(1) < at / n.max(1);
+    if !(0..k * n)
+        .filter(below)
+        .all(|at| r.elements[at] == C(0.0, 0.0))
+    {
+        return Err("zeros below the diagonal of R".to_owned());
+    }
+    case.orthonormal("Q", &q)?;
+    case.product("Q R = a", &q.times(&r), &case.a)
+}
+
+/// `a = U S Vᴴ`, U and V have orthonormal columns, S descends and is not below 0.
+fn right_svd(args: &Args, case: &Case) -> Result<(), String> {
+    let (m, n) = (case.a.rows, case.a.columns);
+    let k = m.min(n);
+    let (of_u, of_v) = match args.flag("full").unwrap_or(false) {
+        true => (m, n),
+        false => (k, k),
+    };
+    let (u, rest) = Matrix::take(m, of_u, case.got);
+    let (values, rest) = rest.split_at(k);
+    let (v, _) = Matrix::take(of_v, n, rest);
+    descending(values)?;
+    case.orthonormal("U", &u)?;
+    case.orthonormal("V", &v.adjoint())?;
+    let scaled = Matrix::new(m, k, |i, j| {
+        C(u.at(i, j).0 * values[j].0, u.at(i, j).1 * values[j].0)
+    });
+    let rows = Matrix::new(k, n, |i, j| v.at(i, j));
+    case.product("U S Vᴴ = a", &scaled.times(&rows), &case.a)
+}
+
+/// The values that rotations of columns find.
+fn right_singular_values(_: &Args, case: &Case) -> Result<(), String> {
+    descending(case.got)?;
+    let pairs = case.a.singular_values().into_iter().zip(case.got);
+    let error = pairs
+        .map(|(want, got)| (want - got.0).abs())
+        .fold(0.0, f64::max);
+    case.bound("singular values", error, case.a.norm())
+}
+
+fn descending(values: &[C]) -> Result<(), String> {
+    let sorted = values.windows(2).all(|pair| pair[0].0 >= pair[1].0);
+    match sorted && values.iter().all(|value| value.0 >= 0.0) {
+        true => Ok(()),
+        false => Err("singular values of at least 0, the largest first".to_owned()),
+    }
+}

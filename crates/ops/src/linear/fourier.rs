@@ -2,6 +2,8 @@
 
 use super::matrices::{self, declare};
 use crate::op::{Param, ParamKind};
+use crate::reference::number::{epsilon, largest};
+use crate::reference::{Contents, Expected, MOST_OPERATIONS, Number, Reference, Slack, walk};
 use crate::{Args, Code, Extents, Launch, OpError, Operand, geometry, rules};
 use cloakwork_ir::{DType, MAX_ELEMENTS, Type};
 use smallvec::{SmallVec, smallvec};
@@ -29,7 +31,8 @@ declare!(
     &["a", "norm", "out"],
     infer_same,
     |args| launch_same(args, false),
-    operations
+    operations,
+    Reference::Values(|args, contents| transformed(args, contents, Kind::Forward))
 );
 
 declare!(
@@ -41,7 +44,8 @@ declare!(
     &["a", "norm", "out"],
     infer_same,
     |args| launch_same(args, true),
-    operations
+    operations,
+    Reference::Values(|args, contents| transformed(args, contents, Kind::Inverse))
 );
 
 declare!(
@@ -64,7 +68,8 @@ declare!(
         let n = length("a", args.tensor("a")?)?;
         launch_half(args, "rfft", scale(args, n, false)?)
     },
-    operations
+    operations,
+    Reference::Values(|args, contents| transformed(args, contents, Kind::Half))
 );
 
 declare!(
@@ -95,7 +100,8 @@ declare!(
         resized(args, a.dtype.component(), n)
     },
     |args| launch_half(args, "irfft", scale(args, args.int("n")? as u64, true)?),
-    operations
+    operations,
+    Reference::Values(|args, contents| transformed(args, contents, Kind::Real))
 );
 
 /// The length of the last axis.
@@ -191,4 +197,75 @@ fn operations(args: &Args) -> u64 {
         .and_then(|out| out.dims().last().copied());
     let rounds = length.unwrap_or(1).max(2).ilog2();
     elements.saturating_mul(u64::from(rounds))
+}
+
+/// Which of the transforms.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Forward,
+    Inverse,
+    Half,
+    Real,
+}
+
+/// Each element by itself, from the sum that defines it. A fast transform is within some
+/// `log n eps` of it, of the root of n times the line's norm.
+fn transformed(args: &Args, contents: &dyn Contents, kind: Kind) -> Result<Expected, OpError> {
+    let (a, out) = (args.tensor("a")?, args.tensor("out")?);
+    let given = length("a", a)?;
+    let n = if kind == Kind::Real {
+        args.int("n")? as u64
+    } else {
+        given
+    };
+    let inverse = matches!(kind, Kind::Inverse | Kind::Real);
+    let scale = f64::from_bits(scale(args, n, inverse)? as u64);
+    if out.shape().elements().saturating_mul(n) > MOST_OPERATIONS {
+        return Ok(Expected::TooLarge);
+    }
+    let made = length("out", out)?;
+    walk::along(args, contents, a.view.rank() - 1, &|dtype, line| {
+        let whole: Vec<(f64, f64)> = (0..n).map(|j| element(kind, line, j, n)).collect();
+        let norm = whole
+            .iter()
+            .map(|z| z.0 * z.0 + z.1 * z.1)
+            .sum::<f64>()
+            .sqrt();
+        let size = norm * (n as f64).sqrt() * scale;
+        let slack = 16.0 * epsilon(dtype) * (1.0 + (n as f64).log2()) * size;
+        if norm.is_nan() || size >= largest(dtype) || norm.is_infinite() {
+            return vec![(Number::Open, Slack::Open); made as usize];
+        }
+        let sign = if inverse { 1.0 } else { -1.0 };
+        let value = |k: u64| {
+            let term = |(j, z): (u64, &(f64, f64))| {
+                let turn = (u128::from(j) * u128::from(k) % u128::from(n)) as f64 / n as f64;
+                let (sin, cos) = (sign * std::f64::consts::TAU * turn).sin_cos();
+                (z.0 * cos - z.1 * sin, z.0 * sin + z.1 * cos)
+            };
+            let terms = (0..).zip(&whole).map(term);
+            let (re, im) = terms.fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
+            match kind {
+                Kind::Real => Number::Real(re * scale),
+                _ => Number::Complex(re * scale, im * scale),
+            }
+        };
+        (0..made)
+            .map(|k| (value(k), Slack::Within(slack)))
+            .collect()
+    })
+}
+
+/// Element j of the line that is transformed: of half a line the rest are conjugates, and its ends
+/// are real.
+fn element(kind: Kind, line: &[Number], j: u64, n: u64) -> (f64, f64) {
+    let of = |j: u64| {
+        line.get(j as usize)
+            .map_or((0.0, 0.0), |z| (z.real(), z.imaginary()))
+    };
+    match kind {
+        Kind::Real if j == 0 || 2 * j == n => (of(j).0, 0.0),
+        Kind::Real if 2 * j > n => (of(n - j).0, -of(n - j).1),
+        _ => of(j),
+    }
 }

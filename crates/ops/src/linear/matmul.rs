@@ -2,6 +2,10 @@
 
 use super::product::Product;
 use crate::op::{Param, ParamKind};
+use crate::reference::number::{epsilon, expected, largest};
+use crate::reference::{
+    Broadcast, Contents, Expected, MOST_OPERATIONS, Number, Reference, Slack, arithmetic, walk,
+};
 use crate::{
     Access, Aliasing, Args, Body, Code, Family, Form, KernelBody, OpDef, OpError, OutRule,
     geometry, rules,
@@ -46,7 +50,7 @@ pub static DEF: OpDef = OpDef {
         aliasing: Aliasing::Never,
         access: Access::Write,
         launch: |args| Product::of(args)?.launches(),
-        reference: None,
+        reference: Reference::Values(reference),
         temporary: Some(|args| Product::of(args)?.temporary_bytes()),
         elementwise: None,
         expand: None,
@@ -95,4 +99,60 @@ fn operations(args: &Args) -> u64 {
         .tensor("a")
         .map_or(0, |a| a.dims().last().copied().unwrap_or(0));
     rules::out_elements(args).saturating_mul(depth)
+}
+
+/// Each element from the sum that defines it; of floats within `(k + 2) eps` of the products'
+/// magnitudes, in whatever order and with whatever fused products they are added.
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
+    if operations(args) > MOST_OPERATIONS / 4 {
+        return Ok(Expected::TooLarge);
+    }
+    let (a, b, out) = (args.tensor("a")?, args.tensor("b")?, args.tensor("out")?);
+    let (_, [m, k]) = split("a", a.shape())?;
+    let (_, [_, n]) = split("b", b.shape())?;
+    let (batch, _) = split("out", out.shape())?;
+    let whole = |name, own: [u64; 2]| {
+        let shape = geometry::shape(name, &[batch.dims(), &own].concat())?;
+        Broadcast::new(args, contents, name, &shape)
+    };
+    let (left, right) = (whole("a", [m, k])?, whole("b", [k, n])?);
+    let element = |at: u64| {
+        let (entry, i, j) = (at / (m * n), at / n % m, at % n);
+        let terms = (0..k).map(|l| {
+            let (x, y) = (
+                left.number((entry * m + i) * k + l),
+                right.number((entry * k + l) * n + j),
+            );
+            (x, y)
+        });
+        dot(a.dtype, &terms.collect::<Vec<_>>())
+    };
+    let count = out.shape().elements();
+    Ok(expected(out.dtype, (0..count).map(element)))
+}
+
+fn dot(dtype: DType, terms: &[(Number, Number)]) -> (Number, Slack) {
+    // Between operations binary32 has binary64 here.
+    let wide = match dtype {
+        DType::F32 => DType::F64,
+        DType::C64 => DType::C128,
+        other => other,
+    };
+    let products = terms.iter().map(|(x, y)| arithmetic::multiply(wide, x, y));
+    let sum = products.fold(walk::zero(wide), |sum, x| arithmetic::add(wide, &sum, &x));
+    if dtype.is_integer() {
+        return (sum, Slack::Bits);
+    }
+    let size: f64 = terms
+        .iter()
+        .map(|(x, y)| x.magnitude() * y.magnitude())
+        .sum();
+    match size {
+        // Partial sums that overflow, and infinities times 0, depend on the order.
+        _ if !(size < largest(dtype) / 4.0) => (Number::Open, Slack::Open),
+        _ => {
+            let slack = 4.0 * (terms.len() as f64 + 2.0) * epsilon(dtype) * size;
+            (sum, Slack::Within(slack + f64::MIN_POSITIVE))
+        }
+    }
 }

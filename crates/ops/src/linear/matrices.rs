@@ -2,6 +2,9 @@
 //! results of several parts are packed along one axis, for views to take apart.
 
 use crate::op::{Param, ParamKind};
+use crate::reference::complex::C;
+use crate::reference::matrices::Matrix;
+use crate::reference::{Broadcast, Contents};
 use crate::{Args, Code, Extents, Launch, LaunchOperand, OpError, Operand, geometry, rules};
 use cloakwork_ir::{DType, Shape, Type, View};
 use smallvec::{SmallVec, smallvec};
@@ -10,7 +13,7 @@ use smallvec::{SmallVec, smallvec};
 /// its one spelling, and its rules.
 macro_rules! declare {
     ($name:ident, $text:literal, $doc:literal, $params:expr, $args:expr,
-     $infer:expr, $launch:expr, $operations:expr) => {
+     $infer:expr, $launch:expr, $operations:expr, $reference:expr) => {
         #[doc = concat!("`", $text, "`.")]
         pub static $name: $crate::OpDef = $crate::OpDef {
             name: $text,
@@ -18,7 +21,7 @@ macro_rules! declare {
             doc: $doc,
             params: $params,
             forms: &[$crate::Form::own($text, $args)],
-            body: $crate::reduction::along::body!($infer, $launch),
+            body: $crate::reduction::along::body!($infer, $launch, $reference),
             operations: $operations,
             laws: &[],
         };
@@ -188,4 +191,39 @@ pub fn common_batch(a: &[u64], b: &[u64]) -> Result<Shape, OpError> {
         let expected = format!("matrices of a batch that broadcasts with {a}");
         OpError::new(Code::Shape, "b", expected, b.to_string())
     })
+}
+
+/// The batch of results: that of `a`, or what those of `a` and `b` broadcast to.
+///
+/// # Errors
+/// Operands that do not go together.
+pub fn batch_of_results(args: &Args) -> Result<Shape, OpError> {
+    let own = batch("a", args.tensor("a")?)?;
+    match args.def.param("b") {
+        Some(_) => common_batch(own, batch("b", args.tensor("b")?)?),
+        None => geometry::shape("a", own),
+    }
+}
+
+/// The matrices of an operand, one for each entry of a batch that its own broadcasts to.
+///
+/// # Errors
+/// It does not.
+pub fn matrices_of(
+    args: &Args,
+    contents: &dyn Contents,
+    name: &'static str,
+    results: &Shape,
+) -> Result<Vec<Matrix>, OpError> {
+    let [rows, columns] = sizes(name, args.tensor(name)?)?;
+    let mut dims = SmallVec::<[u64; 16]>::from_slice(results.dims());
+    dims.extend([rows, columns]);
+    let all = Broadcast::new(args, contents, name, &geometry::shape(name, &dims)?)?;
+    let one = |at: u64| {
+        Matrix::new(rows as usize, columns as usize, |i, j| {
+            let number = all.number((at * rows + i as u64) * columns + j as u64);
+            C(number.real(), number.imaginary())
+        })
+    };
+    Ok((0..results.elements()).map(one).collect())
 }

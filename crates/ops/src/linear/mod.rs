@@ -7,3 +7,5 @@ pub mod matmul;
 mod matrices;
 mod product;
 pub mod systems;
+
+pub(crate) use matrices::{batch_of_results, matrices_of, sizes};

@@ -1,7 +1,10 @@
 //! Linear equations and determinants.
 
 use super::matrices::{self, PACKED, SQUARE, declare};
+use crate::Reference;
 use crate::op::{Param, ParamKind};
+use crate::reference::complex::{C, multiply};
+use crate::reference::matrices::{Case, Matrix, judge};
 use crate::{Args, Launch, OpError, geometry, rules};
 use cloakwork_ir::{Shape, Type};
 use smallvec::{SmallVec, smallvec};
@@ -26,7 +29,8 @@ declare!(
         ))
     },
     launch_solve,
-    matrices::operations
+    matrices::operations,
+    Reference::Judge(|args, contents, got| judge(args, contents, got, right_solution))
 );
 
 declare!(
@@ -44,7 +48,8 @@ declare!(
         Ok(Type::new(a.dtype, a.shape().clone()))
     },
     launch_inv,
-    matrices::operations
+    matrices::operations,
+    Reference::Judge(|args, contents, got| judge(args, contents, got, right_inverse))
 );
 
 declare!(
@@ -60,7 +65,8 @@ declare!(
         matrices::packed(args, a.dtype, 2)
     },
     |args| matrices::launch_packed("determinant", args, &[]),
-    matrices::operations
+    matrices::operations,
+    Reference::Judge(|args, contents, got| judge(args, contents, got, right_determinant))
 );
 
 /// The common batch, and rows and columns of the solution.
@@ -109,4 +115,57 @@ fn launch_inv(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
     ];
     let sizes = (matrices::batch("a", a)?, &[n, n, n][..]);
     Ok(matrices::launch("inverse", sizes, operands, &[]))
+}
+
+/// Whether elimination finds the matrix clearly invertible.
+fn is_regular(case: &Case) -> bool {
+    let eliminated = case.a.eliminated();
+    eliminated.is_some_and(|(_, inverse)| {
+        let condition = case.a.norm() * inverse.norm();
+        condition * case.unit < 1e-3
+    })
+}
+
+/// `a X = b`, backwards: within what the sizes of a, X and b allow.
+fn solves(case: &Case, b: &Matrix) -> Result<(), String> {
+    let (x, _) = Matrix::take(b.rows, b.columns, case.got);
+    if !x.is_finite() {
+        return match is_regular(case) {
+            true => Err("a finite solution: the matrix is regular".to_owned()),
+            false => Ok(()),
+        };
+    }
+    let error = case.a.times(&x).minus(b).norm();
+    case.bound("a X = b", error, case.a.norm() * x.norm() + b.norm())
+}
+
+fn right_solution(_: &Args, case: &Case) -> Result<(), String> {
+    solves(case, &case.b)
+}
+
+fn right_inverse(_: &Args, case: &Case) -> Result<(), String> {
+    solves(case, &Matrix::identity(case.a.rows))
+}
+
+/// The product of the pivots, where the matrix is clearly regular.
+fn right_determinant(_: &Args, case: &Case) -> Result<(), String> {
+    let [sign, log] = *case.got else {
+        return Ok(());
+    };
+    if !is_regular(case) {
+        return Ok(());
+    }
+    let Some((pivots, inverse)) = case.a.eliminated() else {
+        return Ok(());
+    };
+    let (mut expected, mut expected_log) = (C(1.0, 0.0), 0.0);
+    for pivot in pivots {
+        let size = pivot.0.hypot(pivot.1);
+        expected = multiply(expected, C(pivot.0 / size, pivot.1 / size));
+        expected_log += size.ln();
+    }
+    let condition = case.a.norm() * inverse.norm() + f64::abs(expected_log);
+    let turned = (sign.0 - expected.0).hypot(sign.1 - expected.1);
+    case.bound("the determinant's sign", turned, condition)?;
+    case.bound("its logarithm", f64::abs(log.0 - expected_log), condition)
 }

@@ -29,7 +29,9 @@ pub static DEF: OpDef = OpDef {
         aliasing: Aliasing::Same,
         access: Access::Write,
         launch: |args| pairwise::launch("modmul", args),
-        reference: Some(|args, contents| pairwise::reference(args, contents, multiply_truncated)),
+        reference: crate::Reference::Values(|args, contents| {
+            Ok(pairwise::reference(args, contents, multiply_truncated)?.into())
+        }),
         temporary: None,
         elementwise: None,
         expand: None,

@@ -72,7 +72,7 @@ pub static DEF: OpDef = OpDef {
         aliasing: Aliasing::Never,
         access: Access::Accumulate,
         launch,
-        reference: Some(reference),
+        reference: crate::Reference::Values(|args, contents| Ok(reference(args, contents)?.into())),
         temporary: Some(|args| {
             let used = permutation(args)?.is_some();
             let bytes = used.then(|| temporary_bytes(args, "perm"));

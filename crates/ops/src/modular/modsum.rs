@@ -29,7 +29,9 @@ pub static DEF: OpDef = OpDef {
         aliasing: Aliasing::Same,
         access: Access::Write,
         launch: |args| pairwise::launch("modsum", args),
-        reference: Some(|args, contents| pairwise::reference(args, contents, add_truncated)),
+        reference: crate::Reference::Values(|args, contents| {
+            Ok(pairwise::reference(args, contents, add_truncated)?.into())
+        }),
         temporary: None,
         elementwise: None,
         expand: None,

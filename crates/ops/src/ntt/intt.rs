@@ -84,7 +84,7 @@ pub static DEF: OpDef = OpDef {
         aliasing: Aliasing::Only("a"),
         access: Access::Write,
         launch,
-        reference: Some(reference),
+        reference: crate::Reference::Values(|args, contents| Ok(reference(args, contents)?.into())),
         temporary: Some(|args| crate::permutation::temporary_bytes(args, "perm")),
         elementwise: None,
         expand: None,

@@ -98,7 +98,7 @@ pub static DEF: OpDef = OpDef {
         aliasing: Aliasing::Only("a"),
         access: Access::Write,
         launch: |args| super::launches("ntt", args, "psi", permute(args)?, None),
-        reference: Some(reference),
+        reference: crate::Reference::Values(|args, contents| Ok(reference(args, contents)?.into())),
         temporary: Some(|args| permutation::temporary_bytes(args, "perm")),
         elementwise: None,
         expand: None,

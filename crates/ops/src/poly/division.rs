@@ -1,9 +1,13 @@
 //! `kate_div`: division by X - b.
 
-use super::{A, RUN, Rows, UNIT, declare, length, runs, scalar, step, unit_ns};
+use super::{
+    A, RUN, Rows, UNIT, declare, each_row, length, one_number, runs, scalar, step, unit_ns,
+};
 use crate::op::{Param, ParamKind};
+use crate::reference::{Contents, Expected};
 use crate::{Args, Code, Launch, OpError, ReprRule, geometry};
 use cloakwork_ir::Type;
+use num_bigint::BigUint;
 use smallvec::{SmallVec, smallvec};
 
 declare!(
@@ -28,6 +32,7 @@ declare!(
     infer,
     launch,
     Some(temporary),
+    reference,
     ReprRule::Coefficients {
         operand: "a",
         gives: true
@@ -95,4 +100,18 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
         rows.launch("kate_carries", of_rows, &[runs(n) as i64]),
         each.launch("kate_runs", of_elements, &params),
     ])
+}
+
+/// Division of polynomials, from the highest coefficient down.
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
+    let b = one_number(args, contents, "b")?.unwrap_or_default();
+    let kept = kept(args)? as usize;
+    each_row(args, contents, "a", &|prime, row| {
+        let mut quotient = vec![BigUint::ZERO; row.len()];
+        for i in (1..row.len()).rev() {
+            quotient[i - 1] = prime.add(&row[i], &prime.multiply(&b, &quotient[i]));
+        }
+        quotient.truncate(kept);
+        quotient
+    })
 }

@@ -1,7 +1,11 @@
 //! `evaluate`: polynomials at one point.
 
-use super::{A, RUN, Rows, UNIT, declare, length, runs, scalar, step, unit_ns};
+use super::{
+    A, RUN, Rows, UNIT, declare, each_row, length, one_number, runs, scalar, step, unit_ns,
+    value_at,
+};
 use crate::op::{Param, ParamKind};
+use crate::reference::{Contents, Expected};
 use crate::{Args, Launch, OpError, ReprRule, geometry};
 use cloakwork_ir::Type;
 use smallvec::{SmallVec, smallvec};
@@ -22,6 +26,7 @@ declare!(
     infer,
     launch,
     Some(temporary),
+    reference,
     ReprRule::Coefficients {
         operand: "a",
         gives: false
@@ -63,4 +68,11 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
         each.launch("horner_runs", of_runs, &[n as i64, step(a.view)]),
         join.launch("horner_join", of_rows, &[runs(n) as i64]),
     ])
+}
+
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
+    let x = one_number(args, contents, "x")?.unwrap_or_default();
+    each_row(args, contents, "a", &|prime, row| {
+        vec![value_at(prime, row, &x)]
+    })
 }

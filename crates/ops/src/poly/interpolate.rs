@@ -1,9 +1,12 @@
 //! `interpolate`: the polynomial through points.
 
-use super::{Rows, declare, length, step};
+use super::{Rows, declare, each_row, length, numbers, step};
 use crate::op::{Param, ParamKind};
+use crate::reference::prime::Prime;
+use crate::reference::{Expected, MOST_OPERATIONS};
 use crate::{ContentCheck, ReprRule, rules};
 use cloakwork_ir::Type;
+use num_bigint::BigUint;
 use smallvec::smallvec;
 
 declare!(
@@ -43,5 +46,39 @@ declare!(
         Ok(smallvec![rows.launch("interpolate", operands, &params)])
     },
     None,
+    |args, contents| {
+        let xs = numbers(args, contents, "xs")?;
+        if (xs.len() as u64).saturating_pow(3) > MOST_OPERATIONS / 8 {
+            return Ok(Expected::TooLarge);
+        }
+        each_row(args, contents, "ys", &|prime, ys| through(prime, &xs, ys))
+    },
     ReprRule::Interpolates
 );
+
+/// Lagrange's sum: `sum_i ys[i] prod_(j != i) (X - xs[j]) / (xs[i] - xs[j])`.
+fn through(prime: &Prime, xs: &[BigUint], ys: &[BigUint]) -> Vec<BigUint> {
+    let mut sum = vec![BigUint::ZERO; xs.len()];
+    for (i, y) in ys.iter().enumerate() {
+        let (mut basis, mut scale) = (vec![BigUint::from(1u8)], BigUint::from(1u8));
+        for x in xs
+            .iter()
+            .enumerate()
+            .filter(|&(j, _)| j != i)
+            .map(|(_, x)| x)
+        {
+            scale = prime.multiply(&scale, &prime.subtract(&xs[i], x));
+            let mut product = vec![BigUint::ZERO; basis.len() + 1];
+            for (k, coefficient) in basis.iter().enumerate() {
+                product[k + 1] = prime.add(&product[k + 1], coefficient);
+                product[k] = prime.subtract(&product[k], &prime.multiply(coefficient, x));
+            }
+            basis = product;
+        }
+        let factor = prime.multiply(y, &prime.inverse(&scale));
+        for (total, coefficient) in sum.iter_mut().zip(&basis) {
+            *total = prime.add(total, &prime.multiply(coefficient, &factor));
+        }
+    }
+    sum
+}

@@ -1,6 +1,6 @@
 //! `batch_invert`: inverses that share one inversion.
 
-use super::{A, declare, length};
+use super::{A, declare, each_row, length};
 use crate::op::{Param, ParamKind};
 use crate::{ContentCheck, ReprRule, elementwise};
 use cloakwork_ir::Type;
@@ -27,5 +27,8 @@ declare!(
     },
     |args| elementwise::launch_of("reciprocal", args),
     None,
+    |args, contents| each_row(args, contents, "a", &|prime, row| {
+        row.iter().map(|a| prime.inverse(a)).collect()
+    }),
     ReprRule::Values(&["a"])
 );

@@ -1,13 +1,16 @@
 //! `permute_input`, `lookup_rows` and `permute_table`: halo2's permuted columns of a lookup.
 
-use super::{declare, length, step};
+use super::{declare, length, numbers, step};
 use crate::field::primes;
 use crate::op::{Param, ParamKind};
+use crate::reference::number::exact;
+use crate::reference::{Contents, Expected, Number};
 use crate::{
     Args, Code, ContentCheck, Extents, Launch, LaunchOperand, OpError, ReprRule, Source, geometry,
     rules,
 };
 use cloakwork_ir::{DType, FIELD_DTYPES, MAX_ELEMENTS, Type};
+use num_bigint::BigUint;
 use smallvec::{SmallVec, smallvec};
 
 /// Rows that a unit sorts by itself: `csrc/kernels/poly/lookup.h` has the same.
@@ -35,6 +38,17 @@ declare!(
     },
     launch_input,
     Some(|args| temporary(args, 2)),
+    |args, contents| {
+        let mut rows = numbers(args, contents, "a")?;
+        let n = rows.len();
+        rows.truncate(usable(args, n as u64)? as usize);
+        rows.sort();
+        rows.resize(n, BigUint::ZERO);
+        Ok(exact(
+            args.tensor("a")?.dtype,
+            rows.into_iter().map(Number::Element),
+        ))
+    },
     ReprRule::Values(&["a"])
 );
 
@@ -63,6 +77,7 @@ declare!(
     },
     launch_rows,
     Some(|args| temporary(args, 4)),
+    reference_rows,
     ReprRule::Values(&["a", "t"])
 );
 
@@ -104,8 +119,47 @@ declare!(
         picked(args, "t", own, rows.dims()[0])
     },
     None,
+    |args, contents| {
+        let t = numbers(args, contents, "t")?;
+        let row = |&row: &i64| t[row as usize].clone();
+        let mut out: Vec<BigUint> = contents.words("rows")?.iter().map(row).collect();
+        out.resize(t.len(), BigUint::ZERO);
+        Ok(exact(
+            args.tensor("t")?.dtype,
+            out.into_iter().map(Number::Element),
+        ))
+    },
     ReprRule::Values(&["t"])
 );
+
+/// Where a value of the sorted input begins, the table's first row of it; what is left of the
+/// table, in order, through the other places from the last one up.
+fn reference_rows(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
+    let (a, t) = (numbers(args, contents, "a")?, numbers(args, contents, "t")?);
+    let usable = usable(args, a.len() as u64)? as usize;
+    let (a, t) = (&a[..usable], &t[..usable]);
+    let mut input: Vec<usize> = (0..usable).collect();
+    input.sort_by_key(|&row| &a[row]);
+    let mut taken = vec![false; usable];
+    let begins = |at: usize| at == 0 || a[input[at]] != a[input[at - 1]];
+    let mut rows: Vec<Option<i64>> = (0..usable)
+        .map(|at| {
+            let first = t.iter().position(|value| *value == a[input[at]]);
+            begins(at).then(|| first.map_or(-1 - input[at] as i64, |row| row as i64))
+        })
+        .collect();
+    for &row in rows.iter().flatten().filter(|&&row| row >= 0) {
+        taken[row as usize] = true;
+    }
+    let mut left: Vec<usize> = (0..usable).filter(|&row| !taken[row]).collect();
+    left.sort_by_key(|&row| &t[row]);
+    let mut left = left.into_iter();
+    for place in rows.iter_mut().rev().filter(|place| place.is_none()) {
+        *place = left.next().map(|row| row as i64);
+    }
+    let rows: Vec<i64> = rows.into_iter().flatten().collect();
+    Ok(rows.into())
+}
 
 /// A column of a field's elements; its rows.
 fn column(name: &'static str, args: &Args) -> Result<u64, OpError> {

@@ -15,8 +15,12 @@ pub mod scan;
 pub mod sparse;
 
 use crate::op::{Param, ParamKind};
+use crate::reference::number::exact;
+use crate::reference::prime::Prime;
+use crate::reference::{Broadcast, Contents, Expected, Number};
 use crate::{Args, Code, Extents, Launch, LaunchOperand, OpError, Operand, Source};
 use cloakwork_ir::View;
+use num_bigint::BigUint;
 use smallvec::{SmallVec, smallvec};
 
 /// Elements of a run, and runs of a unit: `csrc/kernels/poly/groups.h` has the same.
@@ -29,7 +33,7 @@ const A: Param = Param::new("a", ParamKind::Tensor, "of a field, `[.., n]`");
 /// Declares an op that kernels compute.
 macro_rules! declare {
     ($name:ident, $text:literal, $doc:expr, $params:expr, $args:expr, $checks:expr, $infer:expr,
-     $launch:expr, $temporary:expr $(, $law:expr)*) => {
+     $launch:expr, $temporary:expr, $reference:expr $(, $law:expr)*) => {
         #[doc = concat!("`", $text, "`.")]
         pub static $name: $crate::OpDef = $crate::OpDef {
             name: $text,
@@ -45,7 +49,7 @@ macro_rules! declare {
                 aliasing: $crate::Aliasing::Never,
                 access: $crate::Access::Write,
                 launch: $launch,
-                reference: None,
+                reference: $crate::Reference::Values($reference),
                 temporary: $temporary,
                 elementwise: None,
                 expand: None,
@@ -196,6 +200,57 @@ impl Rows {
             params: Extents::from_slice(params),
         }
     }
+}
+
+/// Rows along the last axis of an operand, each made a row of the result.
+fn each_row(
+    args: &Args,
+    contents: &dyn Contents,
+    name: &'static str,
+    made: &dyn Fn(&Prime, &[BigUint]) -> Vec<BigUint>,
+) -> Result<Expected, OpError> {
+    let operand = args.tensor(name)?;
+    let prime = Prime::of(operand.dtype);
+    let rows = numbers(args, contents, name)?;
+    let (n, count) = (length(name, operand)?, Rows::of(operand.view).count());
+    let row = |at: u64| &rows[(at * n) as usize..((at + 1) * n) as usize];
+    let results = (0..count).flat_map(|at| made(prime, row(at)));
+    Ok(exact(
+        args.tensor("out")?.dtype,
+        results.map(Number::Element),
+    ))
+}
+
+/// The canonical numbers of an operand of a field.
+fn numbers(
+    args: &Args,
+    contents: &dyn Contents,
+    name: &'static str,
+) -> Result<Vec<BigUint>, OpError> {
+    let all = Broadcast::own(args, contents, name)?.numbers();
+    Ok(all.iter().map(Number::element).collect())
+}
+
+/// The one element of an operand, if it is given.
+fn one_number(
+    args: &Args,
+    contents: &dyn Contents,
+    name: &'static str,
+) -> Result<Option<BigUint>, OpError> {
+    Ok(match args.tensor_if_any(name)? {
+        Some(_) => numbers(args, contents, name)?.into_iter().next(),
+        None => None,
+    })
+}
+
+/// `sum_i a[i] x^i`, power by power.
+fn value_at(prime: &Prime, a: &[BigUint], x: &BigUint) -> BigUint {
+    let mut power = BigUint::from(1u8);
+    a.iter().fold(BigUint::ZERO, |sum, coefficient| {
+        let term = prime.multiply(coefficient, &power);
+        power = prime.multiply(&power, x);
+        prime.add(&sum, &term)
+    })
 }
 
 /// Nanoseconds that a unit of runs takes, by so many a step.

@@ -1,8 +1,9 @@
 //! `field_ntt`: the transform between coefficients and values on a domain.
 
-use super::{A, Rows, declare, length, step};
+use super::{A, Rows, declare, each_row, length, one_number, step, value_at};
 use crate::field::primes::two_adicity;
 use crate::op::{Param, ParamKind};
+use crate::reference::{Contents, Expected, MOST_OPERATIONS};
 use crate::{Args, Code, ContentCheck, Launch, OpError, ReprRule, rules};
 use cloakwork_ir::{DType, Type};
 use smallvec::{SmallVec, smallvec};
@@ -41,8 +42,46 @@ declare!(
         let bytes = a.shape().elements().max(1) * a.dtype.size_bytes() as u64;
         Ok(if short { 0 } else { bytes })
     }),
+    reference,
     ReprRule::Transforms("inverse")
 );
+
+/// The least number that generates the roots of unity, or what is taken for it.
+const fn generator(dtype: DType) -> u8 {
+    match dtype {
+        DType::BabyBear => 31,
+        DType::Goldilocks => 7,
+        _ => 5,
+    }
+}
+
+/// Each value by itself, from the sum that defines it; n^2 products a row.
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
+    let a = args.tensor("a")?;
+    let n = length("a", a)?;
+    if a.shape().elements().saturating_mul(n) > MOST_OPERATIONS / 16 {
+        return Ok(Expected::TooLarge);
+    }
+    let (inverse, scale) = (args.flag("inverse")?, args.flag("scale")?);
+    let shift = one_number(args, contents, "coset_shift")?.unwrap_or_else(|| 1u8.into());
+    each_row(args, contents, "a", &|prime, row| {
+        let order = (&prime.modulus - 1u8) / n;
+        let root = prime.power(&generator(a.dtype).into(), &order);
+        let at = |k: u64| prime.power(&root, &k.into());
+        if !inverse {
+            let point = |k| prime.multiply(&shift, &at(k));
+            return (0..n).map(|k| value_at(prime, row, &point(k))).collect();
+        }
+        let divisor = if scale { n } else { 1 };
+        let (unshift, unscale) = (prime.inverse(&shift), prime.inverse(&divisor.into()));
+        let coefficient = |j: u64| {
+            let value = value_at(prime, row, &prime.inverse(&at(j)));
+            let factor = prime.multiply(&prime.power(&unshift, &j.into()), &unscale);
+            prime.multiply(&value, &factor)
+        };
+        (0..n).map(coefficient).collect()
+    })
+}
 
 /// Fields with transforms.
 const FIELDS: [DType; 4] = [

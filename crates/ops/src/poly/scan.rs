@@ -1,7 +1,10 @@
 //! `scan_mul`: running products.
 
-use super::{A, RUN, Rows, UNIT, declare, length, runs, scalar, step, unit_ns};
+use super::{
+    A, RUN, Rows, UNIT, declare, each_row, length, one_number, runs, scalar, step, unit_ns,
+};
 use crate::op::{Param, ParamKind};
+use crate::reference::{Contents, Expected};
 use crate::{Args, Launch, OpError, ReprRule};
 use cloakwork_ir::Type;
 use smallvec::{SmallVec, smallvec};
@@ -21,6 +24,7 @@ declare!(
     infer,
     launch,
     Some(temporary),
+    reference,
     ReprRule::Values(&["a"])
 );
 
@@ -66,4 +70,16 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
         rows.launch("scan_carries", of_rows, &[runs(n) as i64]),
         each.launch("scan_runs", of_elements, &params),
     ])
+}
+
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
+    let start = one_number(args, contents, "start")?.unwrap_or_default();
+    each_row(args, contents, "a", &|prime, row| {
+        let mut product = start.clone();
+        let before = |a| {
+            let next = prime.multiply(&product, a);
+            std::mem::replace(&mut product, next)
+        };
+        row.iter().map(before).collect()
+    })
 }

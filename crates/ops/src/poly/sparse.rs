@@ -1,7 +1,10 @@
 //! `sparse_matvec`: a sparse matrix times a vector.
 
-use super::{Rows, declare, length, step};
+use super::{Rows, declare, length, numbers, step};
 use crate::op::{Param, ParamKind};
+use crate::reference::Number;
+use crate::reference::number::exact;
+use crate::reference::prime::Prime;
 use crate::{Code, ContentCheck, OpError, geometry, rules};
 use cloakwork_ir::{DType, Type};
 use smallvec::smallvec;
@@ -78,5 +81,25 @@ declare!(
         ];
         Ok(smallvec![rows.launch("sparse_rows", operands, &steps)])
     },
-    None
+    None,
+    |args, contents| {
+        let dtype = args.tensor("values")?.dtype;
+        let prime = Prime::of(dtype);
+        let (values, x) = (
+            numbers(args, contents, "values")?,
+            numbers(args, contents, "x")?,
+        );
+        let (starts, columns) = (contents.words("starts")?, contents.words("columns")?);
+        let row = |ends: &[i64]| {
+            let entries = ends[0] as usize..ends[1] as usize;
+            entries.fold(Default::default(), |sum, k| {
+                let term = prime.multiply(&values[k], &x[columns[k] as usize]);
+                prime.add(&sum, &term)
+            })
+        };
+        Ok(exact(
+            dtype,
+            starts.windows(2).map(|ends| Number::Element(row(ends))),
+        ))
+    }
 );

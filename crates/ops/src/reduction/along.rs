@@ -8,7 +8,7 @@ use smallvec::{SmallVec, smallvec};
 
 /// The body of such an op.
 macro_rules! body {
-    ($infer:expr, $launch:expr) => {
+    ($infer:expr, $launch:expr, $reference:expr) => {
         $crate::Body::Kernel($crate::KernelBody {
             infer: $infer,
             checks: &[],
@@ -17,7 +17,7 @@ macro_rules! body {
             aliasing: $crate::Aliasing::Never,
             access: $crate::Access::Write,
             launch: $launch,
-            reference: None,
+            reference: $reference,
             temporary: None,
             elementwise: None,
             expand: None,

@@ -1,8 +1,9 @@
 //! Launches of reductions over any axes.
 
 use super::Reduction;
+use crate::reference::{Contents, Expected, Number, Slack, walk};
 use crate::{Args, Code, Extents, Launch, LaunchOperand, OpError, Source, geometry};
-use cloakwork_ir::{Shape, ShapeItem, View, resolve_axis};
+use cloakwork_ir::{DType, Shape, ShapeItem, View, resolve_axis};
 use smallvec::{SmallVec, smallvec};
 
 /// About how many elements a chunk of a large reduction has.
@@ -212,6 +213,15 @@ impl Call {
             params: smallvec![gone.len() as i64],
         }
     }
+}
+
+/// What a function makes of the elements that fall on each element of the result.
+pub(super) fn reference(
+    args: &Args,
+    contents: &dyn Contents,
+    fold: fn(DType, &[Number]) -> (Number, Slack),
+) -> Result<Expected, OpError> {
+    walk::reduce(args, contents, &Axes::of(args)?.reduced, fold)
 }
 
 /// Elements looked at.

@@ -1,9 +1,10 @@
 //! Running sums and products.
 
 use super::{A, AXIS, OUT, along};
+use crate::{Reference, reference::walk};
 
 macro_rules! cumulative {
-    ($name:ident, $text:literal, $doc:literal) => {
+    ($name:ident, $text:literal, $doc:literal, $fold:expr) => {
         #[doc = concat!("`", $text, "`.")]
         pub static $name: $crate::OpDef = $crate::OpDef {
             name: $text,
@@ -11,9 +12,16 @@ macro_rules! cumulative {
             doc: $doc,
             params: &[A, AXIS, OUT],
             forms: &[$crate::Form::own($text, &["a", "axis", "out"])],
-            body: along::body!(|args| along::infer_same(args, numbers), |args| {
-                along::launch($text, args, &[1])
-            }),
+            body: along::body!(
+                |args| along::infer_same(args, numbers),
+                |args| along::launch($text, args, &[1]),
+                Reference::Values(|args, contents| {
+                    let axis = args.axis("axis", args.tensor("a")?.view.rank())?;
+                    walk::along(args, contents, axis, &|dtype, x| {
+                        (1..=x.len()).map(|end| $fold(dtype, &x[..end])).collect()
+                    })
+                })
+            ),
             operations: along::operations,
             laws: &[],
         };
@@ -23,12 +31,14 @@ macro_rules! cumulative {
 cumulative!(
     CUMULATIVE_SUM,
     "cumulative_sum",
-    "`out[i] = a[0] + ... + a[i]` along `axis`: i64 or u64 for integers and bool, which wrap."
+    "`out[i] = a[0] + ... + a[i]` along `axis`: i64 or u64 for integers and bool, which wrap.",
+    walk::sum
 );
 cumulative!(
     CUMULATIVE_PROD,
     "cumulative_prod",
-    "`out[i] = a[0] * ... * a[i]` along `axis`: i64 or u64 for integers and bool, which wrap."
+    "`out[i] = a[0] * ... * a[i]` along `axis`: i64 or u64 for integers and bool, which wrap.",
+    walk::product
 );
 
 /// The type of sums of numbers, and of elements of fields.

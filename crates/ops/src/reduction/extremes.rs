@@ -1,6 +1,8 @@
 //! The least and the greatest, and where they are.
 
 use super::{A, AXIS, KEEPDIMS, OUT, Reduction, along, ordered, reduction};
+use crate::Reference;
+use crate::reference::{Number, Slack, walk};
 use cloakwork_ir::DType;
 
 const LEAST: Reduction = Reduction {
@@ -19,17 +21,19 @@ reduction!(
     MIN,
     "min",
     "The least element along the axes; NaN where one is.",
-    LEAST
+    LEAST,
+    |_, x| extreme(x, |a, b| a.is_less(b))
 );
 reduction!(
     MAX,
     "max",
     "The greatest element along the axes; NaN where one is.",
-    GREATEST
+    GREATEST,
+    |_, x| extreme(x, |a, b| b.is_less(a))
 );
 
 macro_rules! place {
-    ($name:ident, $text:literal, $doc:literal) => {
+    ($name:ident, $text:literal, $doc:literal, $before:expr) => {
         #[doc = concat!("`", $text, "`.")]
         pub static $name: $crate::OpDef = $crate::OpDef {
             name: $text,
@@ -37,11 +41,15 @@ macro_rules! place {
             doc: $doc,
             params: &[A, AXIS, KEEPDIMS, OUT],
             forms: &[$crate::Form::own($text, &["a", "axis", "keepdims", "out"])],
-            body: along::body!(|args| along::infer_place(args), |args| along::launch(
-                $text,
-                args,
-                &[1]
-            )),
+            body: along::body!(
+                |args| along::infer_place(args),
+                |args| along::launch($text, args, &[1]),
+                Reference::Values(|args, contents| {
+                    let axis = args.axis("axis", args.tensor("a")?.view.rank())?;
+                    let place = |x: &[Number]| Number::Int(best(x, $before) as i128);
+                    walk::along(args, contents, axis, &|_, x| vec![(place(x), Slack::Bits)])
+                })
+            ),
             operations: along::operations,
             laws: &[],
         };
@@ -52,14 +60,32 @@ place!(
     ARGMIN,
     "argmin",
     "The index along `axis` of the least element, the first of equals; of the first NaN where one \
-     is. i64."
+     is. i64.",
+    |a, b| a.is_less(b)
 );
 place!(
     ARGMAX,
     "argmax",
     "The index along `axis` of the greatest element, the first of equals; of the first NaN where \
-     one is. i64."
+     one is. i64.",
+    |a, b| b.is_less(a)
 );
 
 /// The type of an index.
 pub(super) const INDEX: DType = DType::I64;
+
+/// The place of the first NaN, or else of the first element that none comes before.
+fn best(x: &[Number], before: fn(&Number, &Number) -> bool) -> usize {
+    let first_nan = x.iter().position(Number::is_nan);
+    first_nan.unwrap_or_else(|| {
+        (0..x.len()).fold(
+            0,
+            |best, at| if before(&x[at], &x[best]) { at } else { best },
+        )
+    })
+}
+
+/// Which of two zeros is open.
+fn extreme(x: &[Number], before: fn(&Number, &Number) -> bool) -> (Number, Slack) {
+    (x[best(x, before)].clone(), Slack::Within(0.0))
+}

@@ -86,7 +86,7 @@ fn infer(args: &Args, reduction: &Reduction) -> Result<Type, OpError> {
 
 /// Declares a reduction over axes.
 macro_rules! reduction {
-    ($name:ident, $text:literal, $doc:literal, $rule:expr) => {
+    ($name:ident, $text:literal, $doc:literal, $rule:expr, $fold:expr) => {
         #[doc = concat!("`", $text, "`.")]
         pub static $name: $crate::OpDef = $crate::OpDef {
             name: $text,
@@ -102,7 +102,9 @@ macro_rules! reduction {
                 aliasing: $crate::Aliasing::Never,
                 access: $crate::Access::Write,
                 launch: |args| super::axes::launch(args, &$rule),
-                reference: None,
+                reference: $crate::Reference::Values(|args, contents| {
+                    super::axes::reference(args, contents, $fold)
+                }),
                 temporary: Some(super::axes::temporary_bytes),
                 elementwise: None,
                 expand: None,

@@ -1,6 +1,7 @@
 //! Sums, products, truths and counts.
 
 use super::{Reduction, reduction, widened};
+use crate::reference::{Number, Slack, walk};
 use cloakwork_ir::DType;
 
 /// Of numbers alone.
@@ -42,24 +43,41 @@ reduction!(
     "sum",
     "The sum along axes: i64 or u64 for integers and bool, which wrap. Floats are added pairwise, \
      in an order that the shapes fix.",
-    SUMS
+    SUMS,
+    walk::sum
 );
 reduction!(
     PROD,
     "prod",
     "The product along axes: i64 or u64 for integers and bool, which wrap.",
-    PRODUCTS
+    PRODUCTS,
+    walk::product
 );
 reduction!(
     SOME,
     "any",
     "Whether some element along the axes is not 0.",
-    ANY
+    ANY,
+    |_, x| truth(x.iter().any(Number::is_true))
 );
-reduction!(EVERY, "all", "Whether no element along the axes is 0.", ALL);
+reduction!(
+    EVERY,
+    "all",
+    "Whether no element along the axes is 0.",
+    ALL,
+    |_, x| truth(x.iter().all(Number::is_true))
+);
 reduction!(
     COUNT_NONZERO,
     "count_nonzero",
     "How many elements along the axes are not 0, as i64.",
-    COUNTS
+    COUNTS,
+    |_, x| {
+        let count = x.iter().filter(|x| x.is_true()).count();
+        (Number::Int(count as i128), Slack::Bits)
+    }
 );
+
+fn truth(value: bool) -> (Number, Slack) {
+    (Number::truth(value), Slack::Bits)
+}

@@ -34,10 +34,9 @@ pub static DEF: OpDef = OpDef {
         aliasing: Aliasing::Never,
         access: Access::Write,
         launch: |args| Ok(smallvec![super::launch_pairs("gaussian", args, None)?]),
-        reference: Some(|_, contents| {
-            Ok(super::pairs(contents.words("random")?)
-                .map(sample)
-                .collect())
+        reference: crate::Reference::Values(|_, contents| {
+            let samples = super::pairs(contents.words("random")?).map(sample);
+            Ok(samples.collect::<Vec<i64>>().into())
         }),
         temporary: None,
         elementwise: None,

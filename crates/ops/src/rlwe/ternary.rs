@@ -30,9 +30,10 @@ pub static DEF: OpDef = OpDef {
             let shape = args.tensor("out")?.shape();
             Ok(smallvec![Launch::elementwise("ternary", shape, &operands)?])
         },
-        reference: Some(|_, contents| {
+        reference: crate::Reference::Values(|_, contents| {
             let third = |&word: &i64| ((3 * u128::from(word as u64)) >> 64) as i64 - 1;
-            Ok(contents.words("random")?.iter().map(third).collect())
+            let words = contents.words("random")?;
+            Ok(words.iter().map(third).collect::<Vec<i64>>().into())
         }),
         temporary: None,
         elementwise: None,

@@ -48,7 +48,7 @@ pub static DEF: OpDef = OpDef {
                 Some(q)
             )?])
         },
-        reference: Some(reference),
+        reference: crate::Reference::Values(|args, contents| Ok(reference(args, contents)?.into())),
         temporary: None,
         elementwise: None,
         expand: None,

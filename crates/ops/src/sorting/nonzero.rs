@@ -5,6 +5,7 @@ use crate::{
     Access, Aliasing, Body, Code, Extents, Family, Form, KernelBody, Launch, OpDef, OpError,
     OutRule, geometry,
 };
+use crate::{Reference, reference::Broadcast};
 use cloakwork_ir::{DType, Type};
 use smallvec::smallvec;
 
@@ -57,7 +58,20 @@ pub static DEF: OpDef = OpDef {
                 dims,
             }])
         },
-        reference: None,
+        reference: Reference::Values(|args, contents| {
+            let dims = args.tensor("a")?.dims();
+            let a = Broadcast::own(args, contents, "a")?.numbers();
+            let mut rows = contents.words("out")?.to_vec();
+            let places = (0u64..).zip(&a).filter(|(_, x)| x.is_true());
+            for (row, (place, _)) in rows.chunks_mut(dims.len().max(1)).zip(places) {
+                let mut rest = place;
+                for (index, dim) in row.iter_mut().zip(dims).rev() {
+                    *index = (rest % dim) as i64;
+                    rest /= dim;
+                }
+            }
+            Ok(rows.into())
+        }),
         temporary: None,
         elementwise: None,
         expand: None,

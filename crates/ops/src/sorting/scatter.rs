@@ -1,5 +1,6 @@
 //! `scatter`: rows written to places that indices name.
 
+use crate::Reference;
 use crate::op::{Param, ParamKind};
 use crate::{
     Access, Aliasing, Body, Code, ContentCheck, Extents, Family, Form, KernelBody, Launch, OpDef,
@@ -83,7 +84,21 @@ pub static DEF: OpDef = OpDef {
                 }
             ])
         },
-        reference: None,
+        reference: Reference::Values(|args, contents| {
+            let (a, values) = (args.tensor("a")?, args.tensor("values")?);
+            let mut out = contents.words("a")?.to_vec();
+            let rows = a.dims().first().copied().unwrap_or(0) as i64;
+            let row: u64 = values.dims().iter().skip(1).product();
+            let row = row as usize * a.dtype.components();
+            if row > 0 {
+                let values = contents.words("values")?.chunks(row);
+                for (&index, value) in contents.words("indices")?.iter().zip(values) {
+                    let index = if index < 0 { index + rows } else { index } as usize;
+                    out[index * row..(index + 1) * row].copy_from_slice(value);
+                }
+            }
+            Ok(out.into())
+        }),
         temporary: None,
         elementwise: None,
         expand: None,

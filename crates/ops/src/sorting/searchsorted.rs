@@ -1,10 +1,13 @@
 //! `searchsorted`: where elements belong in a sorted list.
 
 use crate::op::{Param, ParamKind};
+use crate::reference::number::expected;
+use crate::reference::{Broadcast, Contents, Expected, Number, Slack};
 use crate::{
     Access, Aliasing, Body, Code, Family, Form, KernelBody, Launch, LaunchInput, LaunchOperand,
     OpDef, OpError, OutRule, rules,
 };
+use crate::{Args, Reference};
 use cloakwork_ir::{DType, Type};
 use smallvec::{SmallVec, smallvec};
 
@@ -61,7 +64,7 @@ pub static DEF: OpDef = OpDef {
             ];
             Ok(smallvec![launch])
         },
-        reference: None,
+        reference: Reference::Values(reference),
         temporary: None,
         elementwise: None,
         expand: None,
@@ -72,3 +75,24 @@ pub static DEF: OpDef = OpDef {
     },
     laws: &[],
 };
+
+/// How many of the line come before the value; open where the line does not ascend.
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
+    let right = args.flag("right")?;
+    let line = Broadcast::own(args, contents, "sorted")?.numbers();
+    let values = Broadcast::own(args, contents, "values")?.numbers();
+    let less = |a: &Number, b: &Number| a.is_less(b) || (!a.is_nan() && b.is_nan());
+    if line.windows(2).any(|pair| less(&pair[1], &pair[0])) {
+        let open = values.iter().map(|_| (Number::Open, Slack::Open));
+        return Ok(expected(DType::I64, open));
+    }
+    let before = |x: &Number, value: &Number| match right {
+        true => !less(value, x),
+        false => less(x, value),
+    };
+    let places = values.iter().map(|value| {
+        let count = line.iter().filter(|x| before(x, value)).count();
+        (Number::Int(count as i128), Slack::Bits)
+    });
+    Ok(expected(DType::I64, places))
+}

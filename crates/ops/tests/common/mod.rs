@@ -9,8 +9,8 @@
 
 use cloakwork_ir::{DType, HostTensor, Shape, ShapeItem, Type, View, write_word};
 use cloakwork_ops::{
-    Args, Body, Contents, Launch, OpDef, OpError, Operand, ParamKind, Value, Viewed, check_known,
-    find,
+    Args, Body, Contents, Launch, OpDef, OpError, Operand, ParamKind, Reference, Value, Viewed,
+    check_known, find,
 };
 use std::collections::HashMap;
 
@@ -184,15 +184,16 @@ impl Call {
             panic!("{} has no kernel", call.def.name)
         };
         let result = call.bind(true, |args| {
-            let reference = body
-                .reference
-                .unwrap_or_else(|| panic!("{} has no reference", call.def.name));
-            reference(args, &Words(&call))
+            let Reference::Values(values) = body.reference else {
+                panic!("{} has no values", call.def.name)
+            };
+            values(args, &Words(&call))
         })?;
+        let result = result.words().expect("small operands").to_vec();
         if let Some(Input::Tensor(out)) = call.out_name().and_then(|name| call.inputs.get(name)) {
             assert_eq!(
                 result.len() as u64,
-                out.view.shape.elements(),
+                out.view.shape.elements() * out.dtype.components() as u64,
                 "{}",
                 call.def.name
             );

@@ -1,7 +1,9 @@
-//! Plain integer arithmetic for the references: exact, slow, obvious.
+//! Plain integer arithmetic for the references: exact, slow, obvious; and operands by element.
 
+use super::Number;
+use super::number::decode;
 use crate::{Args, Contents, OpError, Value, rules};
-use cloakwork_ir::{Shape, View};
+use cloakwork_ir::{DType, Shape, View};
 
 /// `(a * b) % q` with C's sign.
 #[must_use]
@@ -25,6 +27,7 @@ pub fn canonical(a: i128, q: i64) -> i64 {
 pub struct Broadcast<'a> {
     words: &'a [i64],
     view: View,
+    dtype: DType,
 }
 
 impl<'a> Broadcast<'a> {
@@ -43,7 +46,20 @@ impl<'a> Broadcast<'a> {
         Ok(Self {
             words: contents.words(name)?,
             view,
+            dtype: dtype_of(args, name)?,
         })
+    }
+
+    /// The operand under its own shape.
+    ///
+    /// # Errors
+    /// No such operand.
+    pub fn own(
+        args: &Args,
+        contents: &'a dyn Contents,
+        name: &'static str,
+    ) -> Result<Self, OpError> {
+        Self::new(args, contents, name, &shape_of(args, name)?)
     }
 
     /// Moduli along the last axis of the target.
@@ -61,20 +77,56 @@ impl<'a> Broadcast<'a> {
         Ok(Self {
             words: contents.words(name)?,
             view,
+            dtype: dtype_of(args, name)?,
         })
     }
 
-    /// The element at a row-major index of the target.
+    /// The first word of the element at a row-major index of the target.
     #[must_use]
     pub fn at(&self, index: u64) -> i64 {
+        self.element(index).first().copied().unwrap_or(0)
+    }
+
+    /// The words of the element at a row-major index of the target.
+    #[must_use]
+    pub fn element(&self, index: u64) -> &'a [i64] {
         let mut rest = index;
         let mut offset = 0;
         for (&dim, &stride) in self.view.shape.dims().iter().zip(&self.view.strides).rev() {
             offset += (rest % dim) as i64 * stride;
             rest /= dim;
         }
-        self.words.get(offset as usize).copied().unwrap_or(0)
+        let parts = self.dtype.components();
+        let start = offset as usize * parts;
+        self.words.get(start..start + parts).unwrap_or(&[])
     }
+
+    /// The number at a row-major index of the target.
+    #[must_use]
+    pub fn number(&self, index: u64) -> Number {
+        decode(self.dtype, self.element(index))
+    }
+
+    /// All numbers, row-major.
+    #[must_use]
+    pub fn numbers(&self) -> Vec<Number> {
+        let count = self.view.shape.elements();
+        (0..count).map(|index| self.number(index)).collect()
+    }
+
+    /// The dtype of the elements.
+    #[must_use]
+    pub const fn dtype(&self) -> DType {
+        self.dtype
+    }
+}
+
+/// An integer stands for a tensor of i64.
+fn dtype_of(args: &Args, name: &'static str) -> Result<DType, OpError> {
+    Ok(match args.value(name)? {
+        Value::Tensor(operand) => operand.dtype,
+        _ => DType::I64,
+    })
 }
 
 fn shape_of(args: &Args, name: &'static str) -> Result<Shape, OpError> {

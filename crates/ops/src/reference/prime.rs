@@ -1,0 +1,117 @@
+//! Prime fields: residues of integers of any size, by division.
+
+use crate::field::primes;
+use cloakwork_ir::{DType, FIELD_DTYPES};
+use cloakwork_process::Once;
+use num_bigint::BigUint;
+
+/// A prime, and how memory holds its residues.
+pub struct Prime {
+    /// The prime.
+    pub modulus: BigUint,
+    /// What memory multiplies canonical numbers with, and its inverse.
+    radix: BigUint,
+    unradix: BigUint,
+    /// Bits of a component, and components.
+    bits: u32,
+    components: usize,
+}
+
+impl Prime {
+    /// The prime of a field's dtype; of another dtype, that of an arbitrary field.
+    #[must_use]
+    pub fn of(dtype: DType) -> &'static Self {
+        static PRIMES: [Once<Prime>; FIELD_DTYPES.len()] =
+            [const { Once::new() }; FIELD_DTYPES.len()];
+        let place = FIELD_DTYPES.iter().position(|&field| field == dtype);
+        let place = place.unwrap_or(0);
+        PRIMES[place].get_or_init(|| Self::new(FIELD_DTYPES[place]))
+    }
+
+    fn new(dtype: DType) -> Self {
+        let modulus = from_words(primes::modulus(dtype), 64);
+        // Goldilocks is held as it is; the others times 2 to the bits of their words.
+        let shift = match dtype {
+            DType::Goldilocks => 0,
+            other => other.size_bytes() * 8,
+        };
+        let radix = (BigUint::from(1u8) << shift) % &modulus;
+        let unradix = radix.modinv(&modulus).unwrap_or_default();
+        Self {
+            unradix,
+            radix,
+            modulus,
+            bits: dtype.component().size_bytes() as u32 * 8,
+            components: dtype.components(),
+        }
+    }
+
+    /// The canonical number of an element's words.
+    #[must_use]
+    pub fn decode(&self, words: &[i64]) -> BigUint {
+        let words: Vec<u64> = words.iter().map(|&word| word as u64).collect();
+        from_words(&words, self.bits) * &self.unradix % &self.modulus
+    }
+
+    /// Appends the words of a canonical number's element.
+    pub fn encode(&self, value: &BigUint, words: &mut Vec<i64>) {
+        let held = value * &self.radix % &self.modulus;
+        words.extend(to_words(&held, self.bits, self.components));
+    }
+
+    /// `a + b`.
+    #[must_use]
+    pub fn add(&self, a: &BigUint, b: &BigUint) -> BigUint {
+        (a + b) % &self.modulus
+    }
+
+    /// `a - b`.
+    #[must_use]
+    pub fn subtract(&self, a: &BigUint, b: &BigUint) -> BigUint {
+        (a + &self.modulus - b) % &self.modulus
+    }
+
+    /// `a * b`.
+    #[must_use]
+    pub fn multiply(&self, a: &BigUint, b: &BigUint) -> BigUint {
+        a * b % &self.modulus
+    }
+
+    /// `1 / a`, 0 for 0.
+    #[must_use]
+    pub fn inverse(&self, a: &BigUint) -> BigUint {
+        a.modinv(&self.modulus).unwrap_or_default()
+    }
+
+    /// `a ** exponent`.
+    #[must_use]
+    pub fn power(&self, a: &BigUint, exponent: &BigUint) -> BigUint {
+        a.modpow(exponent, &self.modulus)
+    }
+
+    /// An integer's residue.
+    #[must_use]
+    pub fn residue(&self, value: i128) -> BigUint {
+        let size = BigUint::from(value.unsigned_abs()) % &self.modulus;
+        match value {
+            0.. => size,
+            _ => self.subtract(&BigUint::ZERO, &size),
+        }
+    }
+}
+
+/// A number of words of so many bits, the lowest first.
+#[must_use]
+pub fn from_words(words: &[u64], bits: u32) -> BigUint {
+    let above = |number: BigUint, &word: &u64| (number << bits) + word;
+    words.iter().rev().fold(BigUint::ZERO, above)
+}
+
+/// So many words of so many bits, the lowest first.
+pub fn to_words(number: &BigUint, bits: u32, count: usize) -> impl Iterator<Item = i64> {
+    let digits = match bits {
+        32 => number.to_u32_digits().into_iter().map(u64::from).collect(),
+        _ => number.to_u64_digits(),
+    };
+    (0..count).map(move |at| digits.get(at).copied().unwrap_or(0) as i64)
+}
