@@ -4,17 +4,16 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork.cli import main
+from python.command_line import COMMAND, INTERRUPTIBLE
 from python.heal_writer import HealWriter, small_transcript
 
 Capture = pytest.CaptureFixture[str]
-COMMAND = [sys.executable, "-c", "import sys; from cloakwork.cli import main; sys.exit(main())"]
 
 
 @pytest.fixture
@@ -222,7 +221,8 @@ def long_program(path: Path) -> Path:
 
 def test_ctrl_c_ends_a_run_with_130(tmp_path: Path) -> None:
     path = long_program(tmp_path / "long.cwk")
-    process = subprocess.Popen([*COMMAND, "run", str(path)], stderr=subprocess.PIPE, text=True)
+    words = [*INTERRUPTIBLE, "run", str(path)]
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     assert process.stderr.readline().startswith("memory: ")
     process.send_signal(signal.SIGINT)

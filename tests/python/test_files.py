@@ -17,12 +17,12 @@ from cloakwork.cli import main
 from cloakwork.errors import CloakworkError, LoadError, SaveError
 from cloakwork.models import SquareMlp
 from cloakwork.zk.values import as_tensor
+from python.command_line import COMMAND
 from python.fhe_setup import ckks
 from python.heal_writer import small_transcript
 
 Capture = pytest.CaptureFixture[str]
 VECTORS = Path(__file__).parents[1] / "vectors" / "groth16" / "bn128"
-COMMAND = [sys.executable, "-c", "import sys; from cloakwork.cli import main; sys.exit(main())"]
 
 
 def python(program: str, *arguments: str | Path) -> list[str]:

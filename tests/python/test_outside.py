@@ -4,18 +4,17 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import cloakwork as cw
 import pytest
 from cloakwork.cli import main, show
+from python.command_line import INTERRUPTIBLE
 from python.heal_writer import HealWriter, small_transcript
 from rich.console import Console
 
 Capture = pytest.CaptureFixture[str]
-COMMAND = [sys.executable, "-c", "import sys; from cloakwork.cli import main; sys.exit(main())"]
 ESCAPE = "\x1b"
 
 
@@ -79,7 +78,7 @@ def test_a_transcript_comes_through_a_pipe(tmp_path: Path) -> None:
 def test_ctrl_c_ends_the_waiting_for_a_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    words = [*COMMAND, "check", str(pipe)]
+    words = [*INTERRUPTIBLE, "check", str(pipe)]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         # A writer that can be opened without waiting says that the command waits for one.
         writer = None
@@ -90,9 +89,12 @@ def test_ctrl_c_ends_the_waiting_for_a_pipe(tmp_path: Path) -> None:
                 time.sleep(0.01)
         # Once, whenever it comes: also between opening and reading.
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
-        if writer is not None:
-            os.close(writer)
+        try:
+            _, err = process.communicate(timeout=30)
+        finally:
+            process.kill()
+            if writer is not None:
+                os.close(writer)
     assert (process.returncode, err) == (130, "cloakwork: interrupted\n")
 
 

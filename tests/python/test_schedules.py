@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from cloakwork.errors import MemoryBudgetError, ParamError, RunError, SecretError
 from numpy.typing import NDArray
+from python.command_line import COMMAND
 
-COMMAND = [sys.executable, "-c", "import sys; from cloakwork.cli import main; sys.exit(main())"]
 WORDS = 8192
 TENSORS = 24
 
