@@ -147,12 +147,10 @@ fn dot(dtype: DType, terms: &[(Number, Number)]) -> (Number, Slack) {
         .iter()
         .map(|(x, y)| x.magnitude() * y.magnitude())
         .sum();
-    match size {
-        // Partial sums that overflow, and infinities times 0, depend on the order.
-        _ if !(size < largest(dtype) / 4.0) => (Number::Open, Slack::Open),
-        _ => {
-            let slack = 4.0 * (terms.len() as f64 + 2.0) * epsilon(dtype) * size;
-            (sum, Slack::Within(slack + f64::MIN_POSITIVE))
-        }
+    // Partial sums that overflow, and infinities times 0, depend on the order.
+    if size.is_nan() || size >= largest(dtype) / 4.0 {
+        return (Number::Open, Slack::Open);
     }
+    let slack = 4.0 * (terms.len() as f64 + 2.0) * epsilon(dtype) * size;
+    (sum, Slack::Within(slack + f64::MIN_POSITIVE))
 }

@@ -74,7 +74,8 @@ pub fn divide(dtype: DType, a: &Number, b: &Number) -> Number {
 fn quotient(dtype: DType, a: C, b: C) -> Number {
     let usual = |z: C| (1e-30..1e30).contains(&z.0.abs().max(z.1.abs()));
     let is_zero = a == C(0.0, 0.0) && usual(b);
-    if !(usual(a) && usual(b)) && !is_zero {
+    let is_usual = usual(a) && usual(b);
+    if !is_usual && !is_zero {
         return Open;
     }
     let quotient = complex::divide(a, b);

@@ -216,7 +216,8 @@ pub fn pow(a: C, b: C) -> Number {
         return Number::Complex(1.0, 0.0);
     }
     let exponent = multiply(b, log(a));
-    if a == C(0.0, 0.0) || !(exponent.0.hypot(exponent.1) <= 100.0) || exponent.0.abs() > 80.0 {
+    let size = exponent.0.hypot(exponent.1);
+    if a == C(0.0, 0.0) || size.is_nan() || size > 100.0 || exponent.0.abs() > 80.0 {
         return Number::Open;
     }
     let C(re, im) = exp(exponent);

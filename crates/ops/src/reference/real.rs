@@ -62,7 +62,7 @@ pub fn floor_divide(a: f64, b: f64) -> f64 {
 #[must_use]
 pub fn remainder(a: f64, b: f64) -> f64 {
     match a % b {
-        rest if rest == 0.0 => 0f64.copysign(b),
+        0.0 => 0f64.copysign(b),
         rest if (rest < 0.0) != (b < 0.0) => rest + b,
         rest => rest,
     }
