@@ -9,6 +9,7 @@ regular file, and honours the umask.  A file that is read is a regular one, or a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -91,6 +92,12 @@ def load_npy(path: AnyPath) -> Tensor:
 def save_npy(path: AnyPath, tensor: Tensor) -> None:
     """Write a tensor of numbers as `.npy`, byte for byte as NumPy would."""
     write(path, _core.npy_bytes(tensor))
+
+
+def held_beside(path: Path) -> AbstractContextManager[object]:
+    """The folder that a file lies in, held as by `held`; nothing where there is no such folder."""
+    folder = path.parent
+    return held(folder) if folder.is_dir() else nullcontext()
 
 
 def held(folder: AnyPath) -> _core.FolderLock:

@@ -39,7 +39,7 @@ class Transcript(Runnable):
         branch: Branch = "later", keep: Collection[str] = (),
     ) -> None:  # fmt: skip
         super().__init__(core)
-        self._name, self._source = name, name or None
+        self._name, self.sources = name, (name,) if name else ()
         self._branch, self._keep = branch, frozenset(keep)
         self._programs: dict[tuple[str, ...], Program] = {}
 
@@ -97,6 +97,7 @@ class Transcript(Runnable):
             from cloakwork.program import Program
 
             made = self._programs[names] = Program(self._core.opened(list(names)))
+            made.sources = self.sources
         return made
 
     def save(

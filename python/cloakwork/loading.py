@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cloakwork import heal, program
-from cloakwork.files import held, name_of, starts_as_instructions
+from cloakwork.files import held_beside, name_of, starts_as_instructions
 from cloakwork.heal import Transcript
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def load(
     Tensor([4., 6.], dtype=f64)
     """
     name = name_of(path)
-    if _is_folder_of_instructions(Path(name)) or starts_as_instructions(Path(name)):
+    if _is_of_instructions(Path(name)):
         from cloakwork.zk.instructions import Program as Instructions
 
         return Instructions.load(name)
@@ -58,9 +58,8 @@ def load(
     return Transcript(core, name) if heal.is_transcript(core) else program.Program(core)
 
 
-def _is_folder_of_instructions(path: Path) -> bool:
-    """Whether it is a folder that `zk.Program.save` wrote; a saver's last file is waited for."""
-    if not path.is_dir():
-        return False
-    with held(path):
-        return (path / "program.json").is_file()
+def _is_of_instructions(path: Path) -> bool:
+    """Whether it is a program in JSON or text, or the folder of one; savers are waited for."""
+    file = path / "program.json" if path.is_dir() else path
+    with held_beside(file):
+        return file.is_file() if file != path else starts_as_instructions(file)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from inspect import Parameter, signature
+from os import PathLike
 from typing import Any
 
 from cloakwork import _core
@@ -45,6 +46,12 @@ def check_names(
         raise ParamError("inputs", unknown[0], listed(types))
     if missing := [name for name in types if name not in given and name not in optional]:
         raise ParamError("inputs", f"no {missing[0]}", f"each of {listed(types)}")
+
+
+def paths_of(given: Mapping[str, Any]) -> list[str | PathLike[str]]:
+    """The files among inputs: a run does not write to them."""
+    files = (str, PathLike)
+    return [one for one in given.values() if isinstance(one, files)]
 
 
 def parameters_of(function: Callable[..., Any], count: int) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, Unpack, runtime_checkable
 
-from cloakwork import _core, named
+from cloakwork import _core, files, named
 from cloakwork.errors import KeyMismatchError, LoadError, MissingKeyError, ParamError
 from cloakwork.files import name_of
 from cloakwork.heal import Branch, Transcript
@@ -156,6 +156,7 @@ class Program(Runnable):
         one of another type, KeyMismatchError and MissingKeyError for keys.
         """
         values = self._by_name(inputs)
+        files.claim([options.get("trace")], named.paths_of(values))
         tensors = {n: self._tensor(n, value) for n, value in values.items() if n in self._types}
         clients = self._clients(values)
         core = self._serving(values, clients)
@@ -192,7 +193,7 @@ class Program(Runnable):
                 tensors[name] = self._tensor(name, value)
         left = {name: bundle for name, bundle in bundles.items() if name not in inputs}
         core = self._core.bound(list(tensors), list(tensors.values()))
-        return Program(core, replace(self._signature, bundles=left))
+        return self._derived(core, replace(self._signature, bundles=left))
 
     def prepared(self, inputs: Mapping[str, Value]) -> tuple[Program, dict[str, Value]]:
         """The program with the evaluation keys of a run as constants, and the inputs that are left.
@@ -202,7 +203,13 @@ class Program(Runnable):
         values = self._by_name([inputs])
         core = self._serving(values, self._clients(values))
         left = {name: value for name, value in values.items() if name in core.input_names()}
-        return Program(core, replace(self._signature, bundles={})), left
+        return self._derived(core, replace(self._signature, bundles={})), left
+
+    def _derived(self, core: _core.Program, signature: Signature) -> Program:
+        """What became of this program: it reads the same files."""
+        made = Program(core, signature)
+        made.sources = self.sources
+        return made
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a container, `.cwk`, that `cloakwork.load` and `cloakwork run` open.
@@ -352,7 +359,7 @@ class Program(Runnable):
         if isinstance(ops, str) and ops != "minimal":
             raise ParamError("ops", ops, '"minimal", or a collection of names of ops')
         names = None if isinstance(ops, str) else set(ops)
-        return Program(self._core.expanded(names), self._signature)
+        return self._derived(self._core.expanded(names), self._signature)
 
     def to_heal(
         self,
@@ -482,7 +489,7 @@ def loaded(core: _core.Program, path: str) -> Program:
     try:
         note = json.loads(core.notes().get(NOTE, "{}"))
         made = Program(core, _signature(core, note, path))
-        made._source = path
+        made.sources = (path,)
         return made
     except (TypeError, KeyError, ValueError, AttributeError) as error:
         if isinstance(error, LoadError):

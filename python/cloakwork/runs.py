@@ -111,8 +111,8 @@ def known_options(options: RunOptions) -> None:
 class Runnable:
     """A program in the engine's hands."""
 
-    # The file that it was loaded from, which a run does not write to.
-    _source: str | None = None
+    # The files that it was loaded from and reads, which no run writes to.
+    sources: tuple[str, ...] = ()
 
     def __init__(self, core: _core.Program) -> None:
         self._core = core
@@ -153,7 +153,7 @@ class Runnable:
         """Run the program, or `core` in its place."""
         known_options(options)
         trace = options.get("trace")
-        files.claim([trace], [self._source])
+        files.claim([trace], self.sources)
         total, devices = budgets_of(options.get("memory_budget"))
         core = self._core if core is None else core
         run = core.run(

@@ -150,6 +150,7 @@ def test_files_honour_the_umask_and_secrets_are_their_owners(umask: int, tmp_pat
 
 _SAVER = """
 import sys
+import cloakwork as cw
 from cloakwork import zk
 folder, seed = sys.argv[1], int(sys.argv[2])
 def program(value):
@@ -164,7 +165,7 @@ def work(number):
     mine = program(number)
     for _ in range(8):
         mine.save(folder)
-        loaded = zk.Program.load(folder)
+        loaded = cw.load(folder)
         assert loaded.check() == [], loaded.check()
         (value,) = {*loaded.run().outputs["out"].tolist()}
 threads = [Thread(target=work, args=(10 * seed + n,)) for n in range(2)]
@@ -177,14 +178,16 @@ sys.exit(str(failed[0].exc_value) if failed else 0)
 """
 
 
-def test_programs_that_many_save_and_load_are_never_torn(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["program.json", "p.json", "p.txt"])
+def test_programs_that_many_save_and_load_are_never_torn(name: str, tmp_path: Path) -> None:
+    place = tmp_path if name == "program.json" else tmp_path / name
     savers = [
-        subprocess.Popen(python(_SAVER, tmp_path, seed), stderr=subprocess.PIPE, text=True)
+        subprocess.Popen(python(_SAVER, place, seed), stderr=subprocess.PIPE, text=True)
         for seed in range(3)
     ]
     errors = [saver.communicate(timeout=120)[1] for saver in savers]
     assert [saver.returncode for saver in savers] == [0, 0, 0], errors
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.bin", "program.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [name, f"{name}.constants"]
 
 
 _PROVER = """

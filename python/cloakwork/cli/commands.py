@@ -117,7 +117,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
         inputs = programs.read_inputs(given or [])
         encrypted = getattr(program, "encrypted", ())
         places = results.targets(output or [], program.outputs, encrypted)
-        files.claim([trace, *places.values()], read)
+        files.claim([trace, *places.values()], [*read, *program.sources])
         options: RunOptions = {
             "device": device, "threads": threads, "memory_budget": memory_budget, "trace": trace,
             "schedule_seed": schedule_seed, "spill_dir": spill_dir,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
@@ -19,6 +17,7 @@ from cloakwork.errors import AssertionFailedError, LoadError, ParamError
 from cloakwork.heal import read
 from cloakwork.once import once
 from cloakwork.runs import UserFunction
+from cloakwork.zk import stored
 from cloakwork.zk.graph import dot
 from cloakwork.zk.named import Named, Outcome
 from cloakwork.zk.values import Input, as_tensor
@@ -28,29 +27,6 @@ _NAME = "program.json"
 _FORMS = (".json", ".txt")
 
 
-@dataclass(frozen=True)
-class _Beside:
-    """A file of constants beside a program that was loaded, and what it was then."""
-
-    path: Path
-    state: tuple[int, int, int]
-
-    @classmethod
-    def of(cls, path: Path) -> _Beside:
-        return cls(path, cls._state(path))
-
-    @staticmethod
-    def _state(path: Path) -> tuple[int, int, int]:
-        now = path.stat()
-        return now.st_ino, now.st_size, now.st_mtime_ns
-
-    def read(self, name: str) -> bytes:
-        if self._state(self.path) != self.state:
-            allowed = "the file as it was when the program was loaded: load it again"
-            raise ParamError("constants", f"{name}, which has changed", allowed)
-        return files.read(self.path)
-
-
 class Program(Named):
     """An immutable program of the instruction set; `docs/zk.md` says what instructions mean."""
 
@@ -58,7 +34,7 @@ class Program(Named):
         core, notices = instructions.lower()
         super().__init__(core)
         self._instructions, self._files = instructions, dict(constants)
-        self._beside: dict[str, _Beside] = {}
+        self._beside: dict[str, stored.Beside] = {}
         # Files of constants lie in a container, mapped, with the instructions.
         self._is_packed = False
         self._notices = {notice[0]: notice[1:] for notice in notices}
@@ -82,13 +58,14 @@ class Program(Named):
         """
         path = Path(files.name_of(path))
         file = path / _NAME if path.is_dir() else path
-        # What `save` writes meanwhile is not read half.
-        with files.held(file.parent) if file.name == _NAME else nullcontext():
+        # What `save` writes meanwhile is not read half, nor taken for something else.
+        with files.held_beside(file):
             if files.starts_as_instructions(file):
                 written = _core.Instructions.parse(files.read(file), file, file.parent)
                 program = cls(written, {})
-                program._beside = program._found(file.parent)
-                program._source = str(path)
+                program._beside = stored.found(program._tree, file.parent)
+                beside = [str(one.path) for one in program._beside.values()]
+                program.sources = (str(file), *beside)
                 return program
         unpacked = cls.unpacked(read(str(file), generation=None, checksums=False), file)
         if unpacked is None:
@@ -102,15 +79,8 @@ class Program(Named):
         if found is None:
             return None
         program = cls(found, {})
-        program._is_packed, program._source = True, str(path)
+        program._is_packed, program.sources = True, (str(path),)
         return program
-
-    def _found(self, folder: Path) -> dict[str, _Beside]:
-        """The files that constants name, which stay where they are."""
-        names = {entry.get("file") for entry in self._tree.get("constants", {}).values()}
-        inside = [name for name in names if name and not Path(name).is_absolute()]
-        found = [name for name in inside if ".." not in Path(name).parts]
-        return {name: _Beside.of(folder / name) for name in found if (folder / name).is_file()}
 
     def _contents(self) -> dict[str, bytes]:
         """What the files of constants hold, by name."""
@@ -152,38 +122,40 @@ class Program(Named):
         return dot(self._tree)
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the program: one file that has its constants in it, or files beside each other.
+        """Write the program: one file that has its constants in it, or two beside each other.
 
-        path   `.cwk` for one file; `.json` or `.txt` for either form, with the constants' files
-               beside it; or a folder, for `program.json` and the constants' files
+        path   `.cwk` for one file; `.json` or `.txt` for either form, with what constants have in
+               files in `<name>.constants` beside it; or a folder, for `program.json` in it
 
         User functions are there by name and signature, and are given to each run.  The path of the
         program's file is returned.
 
-        Whoever loads or saves in a folder meanwhile waits; a process that ends on the way leaves
-        the old program, none, or the new one.
+        SaveError where `<name>.constants` is a file of somebody else, or where a file would be
+        replaced that this program was loaded from, unless it is saved in its own place.  Whoever
+        loads or saves in a folder meanwhile waits; a process that ends on the way leaves the old
+        program, none, or the new one.
         """
         path = Path(files.name_of(path))
         file = path / _NAME if path.is_dir() or not path.suffix else path
+        own = any(file.exists() and file.samefile(source) for source in self.sources[:1])
+        read_from = () if own else self.sources
         held = self._contents()
         if file.suffix == ".cwk":
+            files.claim([file], read_from)
             contents = self.to_json().encode()
             _core.Instructions.parse(contents, file, None, held).packed().save_container(file)
             return file
         if file.suffix not in _FORMS:
             raise ParamError("path", path, ".cwk, .json or .txt, or a folder")
-        folder = file.parent
-        for name in held:
-            here = Path(name)
-            if here.is_absolute() or ".." in here.parts or here == Path(file.name):
-                raise ParamError(
-                    "constants", name, "files inside of the folder, beside the program"
-                )
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in held:
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        constants = {str(folder / name): contents for name, contents in held.items()}
-        text = self.to_json() if file.suffix == ".json" else self.to_text()
+        place = stored.place_of(file)
+        tree, pieces = stored.gathered(self._tree, held, place.name)
+        written = _core.Instructions.parse(json.dumps(tree).encode(), file)
+        text = written.json() if file.suffix == ".json" else written.text()
+        constants: dict[str, Any] = {str(place): pieces} if pieces else {}
+        file.parent.mkdir(parents=True, exist_ok=True)
+        files.claim([*constants, file], read_from)
+        if constants:
+            stored.check_place(place)
         files.write_all(constants | {str(file): text})
         return file
 

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from cloakwork import _core, named
+from cloakwork import _core, files, named
 from cloakwork.arrays import asarray
 from cloakwork.errors import ParamError, ProgramError
 from cloakwork.report import Finding, Report, RunResult
@@ -97,6 +97,7 @@ class Named(Runnable):
         Raises ProgramError, AssertionFailedError, and what a run of any program raises.
         """
         known_options(options)
+        files.claim([options.get("trace")], named.paths_of(inputs or {}))
         self.validate()
         key = run_key(seed)
         given = self._bound(inputs or {}, key)
@@ -104,10 +105,10 @@ class Named(Runnable):
             options["threads"] = self._threads
         if options.get("memory_budget") is None:
             options["memory_budget"] = self._memory_budget
-        called = self._called(functions or {})
+        user_functions = self._called(functions or {})
 
         def now() -> RunResult:
-            return self._run(given, False, False, options, called)
+            return self._run(given, False, False, options, user_functions)
 
         # What blinds leaves nothing of itself, nor of what it hides.
         blinds = _core.KEY_INPUT in self._core.input_names()
@@ -118,8 +119,8 @@ class Named(Runnable):
         run, report = result.report._run, result.report
         outputs = dict(zip(self._output_names(run), run.outputs(), strict=True))
         printed = self._notice(outputs)
-        named = {name: tensor for name, tensor in outputs.items() if name is not None}
-        return Outcome(named, printed, report, self._seeded or seed is not None)
+        results = {name: tensor for name, tensor in outputs.items() if name is not None}
+        return Outcome(results, printed, report, self._seeded or seed is not None)
 
     def _called(self, functions: Mapping[str, Callable[..., Any]]) -> list[UserFunction]:
         """The program's user functions in its order, ready for the engine."""

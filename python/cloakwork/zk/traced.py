@@ -259,7 +259,7 @@ def loaded(core: _core.Program, path: str) -> Traced:
         made = Traced(tape, str(note["name"]), memory_budget=bytes_of(budget))
     except (TypeError, KeyError, ValueError, AttributeError) as error:
         raise LoadError(f"{path}: the note of the program: {error}") from error
-    made._source = path
+    made.sources = (path,)
     if sorted(made.inputs) != sorted(types):
         raise LoadError(f"{path}: the note of the program: its inputs are others")
     return made
