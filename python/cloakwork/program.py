@@ -9,7 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, Unpack, runtime_checkable
 
 from cloakwork import _core, files, named
-from cloakwork.errors import KeyMismatchError, LoadError, MissingKeyError, ParamError
+from cloakwork.errors import KeyMismatchError, LoadError, MissingKeyError, ParamError, TraceError
 from cloakwork.files import name_of
 from cloakwork.heal import Branch, Transcript
 from cloakwork.recording import Client, Companions, Owner, recording
@@ -475,13 +475,27 @@ def _results_by_name(result: Any) -> dict[str, Any]:
     if isinstance(result, Carrier | _core.Tensor):
         return {"out0": result}
     if isinstance(result, Mapping):
-        return {str(name): value for name, value in result.items()}
+        return _by_keys(result)
     if isinstance(result, tuple | list):
         fields = getattr(type(result), "_fields", ())
         return {
             fields[index] if fields else f"out{index}": value for index, value in enumerate(result)
         }
     return {}
+
+
+def _by_keys(result: Mapping[Any, Any]) -> dict[str, Any]:
+    """Results of a dict: TraceError for keys such as 1 and "1", of which one would be lost."""
+    found: dict[str, Any] = {}
+    for key, value in result.items():
+        name = str.__str__(key) if isinstance(key, str) else None
+        if name is None or name in found:
+            raise TraceError(
+                f"results of a traced function are called as its dict's keys are, got the key "
+                f"{key!r} ({type(key).__name__}): return a dict whose keys are different texts"
+            )
+        found[name] = value
+    return found
 
 
 def loaded(core: _core.Program, path: str) -> Program:

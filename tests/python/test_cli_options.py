@@ -315,6 +315,72 @@ def test_an_option_reaches_what_it_is_for(
     assert spy.got(value), spy.calls
 
 
+# Of these each use acts beside the others; the commands refuse uses that exclude each other.
+REPEATED = {("run", "--input"), ("run", "--output"), ("convert", "--keep")}
+
+
+def test_an_option_that_is_given_twice_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    acts_each_time = set()
+    for command, option in declared():
+        name = _longest(option)
+        if option.multiple:
+            acts_each_time.add((command, name))
+            continue
+        for word in (*option.opts, *option.secondary_opts) if command else ():
+            once = [name, *([] if option.is_flag else ["1"])]
+            again = [word, *([] if option.is_flag else ["2"])]
+            # Also with all arguments there, which are read before typer is loaded.
+            for line in ([*command.split(), *once, *again], [*PROVE.split(), *once, *again]):
+                if line[0] != command.split()[0]:
+                    continue
+                assert main(line) == 2, line
+                assert f"{name}: got it twice" in capsys.readouterr().err
+    assert acts_each_time == REPEATED
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["x={}/1.npy", "x={}/2.npy"], "one place for x"),
+        (["{}/one", "{}/two"], "expected one folder"),
+        (["{}/one", "{}/one"], "expected one folder"),
+        ([""], "got no text"),
+        (["x={}/1.npy", ""], "got no text"),
+        (["x="], "NAME=FILE.npy"),
+        (["{}/one", "nothing={}/1.npy"], "got nothing"),
+    ],
+)
+def test_places_of_results_that_exclude_each_other_are_refused(
+    given: list[str], words: str, seen: Seen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = seen.folder / "two.cwk"
+    cw.trace(lambda x: {"x": x + x, "y": x * x}, X).save(file)
+    np.save(seen.folder / "x.npy", X)
+    line = ["run", str(file), "--input", f"x={seen.folder / 'x.npy'}"]
+    before = sorted(seen.folder.iterdir())
+    line += [word for one in given for word in ("--output", one.replace("{}", str(seen.folder)))]
+    assert (main(line), capsys.readouterr().out) == (2, "")
+    assert main(line) == 2
+    assert words in capsys.readouterr().err
+    assert sorted(seen.folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("folder_first", [True, False])
+def test_one_result_goes_where_it_is_told_and_the_folder_takes_the_others(
+    folder_first: bool, seen: Seen
+) -> None:
+    folder = seen.folder
+    cw.trace(lambda x: {"x": x + x, "y": x * x}, X).save(folder / "two.cwk")
+    np.save(folder / "in.npy", X)
+    places = [str(folder / "all"), f"x={folder / 'one.npy'}"]
+    line = ["run", str(folder / "two.cwk"), "--input", f"x={folder / 'in.npy'}"]
+    for place in places if folder_first else reversed(places):
+        line += ["--output", place]
+    assert main(line) == 0
+    np.testing.assert_array_equal(np.load(folder / "one.npy"), X + X)
+    assert [path.name for path in (folder / "all").iterdir()] == ["y.npy"]
+
+
 def test_options_have_one_name_everywhere(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, set[str]] = {}
     for _, option in declared():

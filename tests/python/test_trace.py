@@ -296,3 +296,25 @@ def test_a_recording_goes_on_after_an_error_in_what_is_unrecorded() -> None:
         return x + 1
 
     assert cw.trace(traced, cw.zeros(1, "i64")).run([4]).outputs[0].tolist() == [5]
+
+
+class _Alike(str):
+    """Text that is equal to itself alone."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+@pytest.mark.parametrize(
+    "keys", [(1, "1"), (1,), ("a", None), (b"a",), (("a", "b"),), (_Alike("a"), _Alike("a"))]
+)
+def test_no_result_is_lost_by_its_key(keys: tuple[object, ...]) -> None:
+    def returned(x: cw.Tensor) -> dict[object, cw.Tensor]:
+        return {key: x + number for number, key in enumerate(keys)}
+
+    assert len(returned(X)) == len(keys)
+    with pytest.raises(TraceError, match="got the key .* different texts"):
+        cw.trace(returned, X)

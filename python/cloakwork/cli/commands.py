@@ -14,7 +14,7 @@ import typer
 from cloakwork import __version__, files
 from cloakwork._core import devices as list_devices
 from cloakwork.cli import circuits, kinds, programs, proofs, results, show
-from cloakwork.cli.options import MemoryBudget, SpillDir, Threads, Trace
+from cloakwork.cli.options import Command, MemoryBudget, SpillDir, Threads, Trace
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, shown
 from cloakwork.errors import ProgramError
@@ -69,7 +69,7 @@ def options(
     context.obj = debug
 
 
-@app.command()
+@app.command(cls=Command)
 def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
     context: typer.Context,
     file: File,
@@ -103,7 +103,10 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
     ] = None,
     output: Annotated[
         list[str] | None,
-        typer.Option(help="A folder for all results, or NAME=FILE.npy for one."),
+        typer.Option(
+            help="A folder for all results, or NAME=FILE.npy for one; with both, the folder takes "
+            "the others."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -162,7 +165,7 @@ def _show(done: programs.Done, bisected: bool) -> None:
         out.print(f"{outputs} compared, all as expected")
 
 
-@app.command()
+@app.command(cls=Command)
 def check(
     context: typer.Context, file: File, generation: Generation = None, as_json: AsJson = False
 ) -> None:
@@ -184,7 +187,7 @@ def check(
         raise typer.Exit(REFUSED)
 
 
-@app.command()
+@app.command(cls=Command)
 def inspect(
     context: typer.Context,
     file: File,
@@ -224,7 +227,7 @@ def _inspect_program(
         show.inspection(found, show.console())
 
 
-@app.command()
+@app.command(cls=Command)
 def convert(
     context: typer.Context,
     file: File,
@@ -254,7 +257,7 @@ def convert(
         programs.convert(program, out, branch, keep)
 
 
-@app.command()
+@app.command(cls=Command)
 def devices(context: typer.Context, as_json: AsJson = False) -> None:
     """List what programs can run on."""
     with in_words(context.obj):
@@ -268,7 +271,7 @@ def devices(context: typer.Context, as_json: AsJson = False) -> None:
 Out = Annotated[Path, typer.Option(help="Where the transcript goes.")]
 
 
-@demos.command()
+@demos.command(cls=Command)
 def digits(context: typer.Context, out: Out = Path("out"), threads: Threads = None) -> None:
     """Read handwritten digits while they are encrypted."""
     with in_words(context.obj):
@@ -277,7 +280,7 @@ def digits(context: typer.Context, out: Out = Path("out"), threads: Threads = No
         _hold(demo.run(out, threads=threads))
 
 
-@demos.command()
+@demos.command(cls=Command)
 def dot(context: typer.Context, out: Out = Path("out"), threads: Threads = None) -> None:
     """Score patients while their data is encrypted."""
     with in_words(context.obj):
@@ -286,7 +289,7 @@ def dot(context: typer.Context, out: Out = Path("out"), threads: Threads = None)
         _hold(demo.run(out, threads=threads))
 
 
-@demos.command()
+@demos.command(cls=Command)
 def sharpen(context: typer.Context, out: Out = Path("out"), threads: Threads = None) -> None:
     """Sharpen a photograph while it is encrypted; before and after go beside the transcript."""
     with in_words(context.obj):
@@ -295,7 +298,7 @@ def sharpen(context: typer.Context, out: Out = Path("out"), threads: Threads = N
         _hold(demo.run(out, threads=threads))
 
 
-@demos.command()
+@demos.command(cls=Command)
 def merkle(
     context: typer.Context,
     out: Out = Path("out"),

@@ -1,7 +1,7 @@
 """Command lines of proofs that say no more than they must, read without typer.
 
 Loading typer takes longer than verifying a proof. Whatever is not plain here (help, a value that is
-none, an option that there is not), typer reads, and says what is wrong.
+none, an option that there is not, or that comes twice), typer reads, and says what is wrong.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def read(line: Sequence[str]) -> Callable[[], int] | None:
     values: list[str] = []
     words = iter(line[1:])
     for word in words:
+        if options.get(word) in given or (word in _FLAGS and word not in options):
+            return None
         if word in _FLAGS:
-            if options.get(word) is None:
-                return None
             given[options[word]] = _FLAGS[word]
         elif word in options:
             value = next(words, "-")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cloakwork.cli import proving
-from cloakwork.cli.options import MemoryBudget, SpillDir, Threads, Trace
+from cloakwork.cli.options import Command, MemoryBudget, SpillDir, Threads, Trace
 
 _VkeyFile = Annotated[
     Path, typer.Argument(help="The verifying key: snarkjs's vkey.json.", show_default=False)
@@ -29,7 +29,7 @@ _R1csFile = Annotated[
 def add(app: typer.Typer) -> None:
     """Add these commands."""
     for command in (setup, vkey, prove, verify):
-        app.command()(command)
+        app.command(cls=Command)(command)
 
 
 def setup(

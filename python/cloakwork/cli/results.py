@@ -19,25 +19,43 @@ def targets(
 
     names   the results; those in `encrypted` are ciphertexts, which go into .ct files
 
-    Folders are made if need be.
+    A place for one result counts instead of the folder for all; a folder is made if need be.
+    ParamError for two folders, two places of one result, and a place that is none.
     """
-    found: dict[str, Path] = {}
+    single: dict[str, Path] = {}
+    folder: Path | None = None
     for text in given:
-        name, separator, file = text.partition("=")
-        if not separator:
-            folder = Path(text)
-            if folder.exists() and not folder.is_dir():
-                raise ParamError("--output", text, "a folder, or NAME=FILE.npy")
-            folder.mkdir(parents=True, exist_ok=True)
-            for one in names:
-                found[one] = folder / f"{_plain(one)}.{'ct' if one in encrypted else 'npy'}"
-        elif name not in names:
-            raise ParamError("--output", name, ", ".join(names) or "no name: there are no results")
-        elif not file.endswith((".npy", ".ct") if name in encrypted else ".npy"):
-            raise ParamError("--output", text, "NAME=FILE.npy, or FILE.ct for a ciphertext")
+        name, separator, _ = text.partition("=")
+        if separator:
+            if name in single:
+                raise ParamError("--output", text, f"one place for {name}")
+            single[name] = _place(text, name, names, encrypted)
+        elif not text:
+            raise ParamError("--output", "no text", "a folder, or NAME=FILE.npy")
+        elif folder is not None:
+            raise ParamError("--output", f"{folder} and {text}", "one folder")
         else:
-            found[name] = Path(file)
-    return found
+            folder = Path(text)
+    if folder is None:
+        return single
+    if folder.exists() and not folder.is_dir():
+        raise ParamError("--output", folder, "a folder, or NAME=FILE.npy")
+    left = [name for name in names if name not in single]
+    all_others = {
+        name: folder / f"{_plain(name)}.{'ct' if name in encrypted else 'npy'}" for name in left
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    return all_others | single
+
+
+def _place(text: str, name: str, names: Sequence[str], encrypted: Collection[str]) -> Path:
+    """Where `--output NAME=FILE` puts a result."""
+    file = text.partition("=")[2]
+    if name not in names:
+        raise ParamError("--output", name, ", ".join(names) or "no name: there are no results")
+    if not file.endswith((".npy", ".ct") if name in encrypted else ".npy"):
+        raise ParamError("--output", text, "NAME=FILE.npy, or FILE.ct for a ciphertext")
+    return Path(file)
 
 
 def _plain(name: str) -> str:
