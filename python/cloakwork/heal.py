@@ -18,7 +18,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from cloakwork import _core, named
+from cloakwork import _core, named, notes
 from cloakwork.errors import LoadError, ParamError
 from cloakwork.files import name_of
 from cloakwork.report import RunResult
@@ -162,7 +162,9 @@ def sample() -> Path:
 
 def read(name: str, *, generation: str | None, checksums: bool) -> _core.Program:
     """What a container or a file of HEAL's holds."""
-    return _core.Program.load(name, None, checksums, generation)
+    core = _core.Program.load(name, None, checksums, generation)
+    notes.check_kind(core, name)
+    return core
 
 
 def is_transcript(core: _core.Program) -> bool:

@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cloakwork import heal, program
+from cloakwork import heal, notes, program
 from cloakwork.files import held_beside, name_of, starts_as_instructions
 from cloakwork.heal import Transcript
 
@@ -44,13 +44,13 @@ def load(
 
         return Instructions.load(name)
     core = heal.read(name, generation=generation, checksums=checksums)
-    notes = core.notes()
-    if program.NOTE in notes:
+    held = core.notes()
+    if notes.RECORDED in held:
         return program.loaded(core, name)
-    if notes:
+    if held:
         from cloakwork.zk import instructions, traced
 
-        if traced.NOTE in notes:
+        if notes.FUNCTION in held:
             return traced.loaded(core, name)
         unpacked = instructions.Program.unpacked(core, Path(name))
         if unpacked is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, Unpack, runtime_checkable
 
-from cloakwork import _core, files, named
+from cloakwork import _core, files, named, notes
 from cloakwork.errors import KeyMismatchError, LoadError, MissingKeyError, ParamError, TraceError
 from cloakwork.files import name_of
 from cloakwork.heal import Branch, Transcript
@@ -18,8 +18,6 @@ from cloakwork.runs import Runnable, RunOptions
 
 # Clients whose keys a program holds, laid out as its steps want them, for their next run.
 _CLIENTS_KEPT = 4
-# The note of a file that says what the engine does not know.
-NOTE = "recorded"
 
 
 @runtime_checkable
@@ -220,7 +218,9 @@ class Program(Runnable):
         target = name_of(path)
         if not target.endswith(".cwk"):
             raise ParamError("path", target, "a name that ends in .cwk")
-        self._core.save_container(target, {NOTE: json.dumps(self._described(), sort_keys=True)})
+        self._core.save_container(
+            target, {notes.RECORDED: json.dumps(self._described(), sort_keys=True)}
+        )
 
     def _described(self) -> dict[str, Any]:
         own = self._signature
@@ -308,9 +308,15 @@ class Program(Runnable):
 
     def _around(self, outputs: Sequence[Any], clients: Mapping[str, Client]) -> list[Any]:
         carriers = self._signature.results or [None] * len(outputs)
+        pairs = list(zip(self.outputs, carriers, outputs, strict=True))
+        for name, carrier, tensor in pairs:
+            # What a file says of its results may be untrue.
+            if carrier is not None and tuple(carrier.carried().shape) != tuple(tensor.shape):
+                got, wanted = list(tensor.shape), list(carrier.carried().shape)
+                raise LoadError(f"result {name}: the file says shape {wanted}, it has {got}")
         return [
             tensor if carrier is None else carrier.carrying(tensor, clients.get(carrier.key))
-            for carrier, tensor in zip(carriers, outputs, strict=True)
+            for _, carrier, tensor in pairs
         ]
 
     def _given(self, inputs: Sequence[Value] | Mapping[str, Value] | None) -> list[_core.Tensor]:
@@ -499,32 +505,52 @@ def _by_keys(result: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def loaded(core: _core.Program, path: str) -> Program:
-    """A program that `save` wrote."""
-    try:
-        note = json.loads(core.notes().get(NOTE, "{}"))
-        made = Program(core, _signature(core, note, path))
-        made.sources = (path,)
-        return made
-    except (TypeError, KeyError, ValueError, AttributeError) as error:
-        if isinstance(error, LoadError):
-            raise
-        raise LoadError(f"{path}: the note of the recorded program: {error}") from error
+    """A program that `save` wrote; LoadError where its note is not one of this program."""
+    made = Program(core, _signature(core, notes.read(core, notes.RECORDED, path)))
+    made.sources = (path,)
+    return made
 
 
-def _signature(core: _core.Program, note: dict[str, Any], path: str) -> Signature:
-    types, described = named.types_of(core), note.get("examples", {})
-    results = note.get("results", [])
-    made: dict[str, Any] = {}
-    if described or any(results):
-        from cloakwork.fhe.storage import from_description
+def _signature(core: _core.Program, note: notes.Member) -> Signature:
+    examples, results, keys, tied = note.members("examples", "results", "keys", "tied")
+    types, names = named.types_of(core), core.output_names()
+    carriers = [None if one.value is None else _carrier(one) for one in results.parts()]
+    # None at all: the program was made of a transcript, whose results are tensors.
+    of_tensors = not (carriers or examples.value or keys.value)
+    if len(carriers) != len(names) and not of_tensors:
+        wanted = f"{len(names)} results, as the program has"
+        raise results.wrong(wanted, f"{len(carriers)}")
+    made: dict[str, Carrier] = {}
+    for name, one in examples.named().items():
+        made[name] = _carrier(one)
+        tensor = made[name].carried()
+        described = str(tensor.dtype), tuple(tensor.shape)
+        if types.get(name) != described:
+            wanted = named.shown(*types[name]) if name in types else "an input of the program"
+            raise one.wrong(wanted, named.shown(*described))
+    bundles = {name: _bundle(name, one, types) for name, one in keys.named().items()}
+    parts = [f"{name}.{need}" for name, bundle in bundles.items() for need in bundle.needs]
+    if len(set(parts)) < len(parts) or bundles.keys() & types.keys():
+        raise keys.wrong("names of their own", "two of one name")
+    return Signature(made, carriers, bundles, tied.texts())
 
-        made = {name: from_description(path, fields) for name, fields in described.items()}
-        results = [fields and from_description(path, fields) for fields in results]
-    for name, example in made.items():
-        if name not in types or tuple(example.carried().shape) != types[name][1]:
-            raise LoadError(f"{path}: the ciphertext {name} is no input of the program")
-    bundles = {
-        name: Bundle(str(one["owner"]), tuple(map(str, one["needs"])))
-        for name, one in note.get("keys", {}).items()
-    }
-    return Signature(made, results, bundles, tuple(map(str, note.get("tied", ()))))
+
+def _bundle(name: str, note: notes.Member, types: Mapping[str, named.InputType]) -> Bundle:
+    """Evaluation keys that a program takes, which are inputs of it."""
+    owner, needs = note.members("owner", "needs")
+    made = Bundle(owner.of(str), needs.texts())
+    unknown = [need for need in made.needs if f"{name}.{need}" not in types]
+    if unknown or not made.needs:
+        raise needs.wrong("inputs of the program", unknown[0] if unknown else "none")
+    return made
+
+
+def _carrier(note: notes.Member) -> Carrier:
+    """A ciphertext as a note describes it, around zeros that take no memory."""
+    from cloakwork.fhe.storage import from_description
+
+    note.named()
+    made = from_description(note.place, note.value)
+    if unknown := note.value.keys() - made.described().keys():
+        raise note.wrong("what ciphertexts are described by", f"also {min(unknown)}")
+    return made

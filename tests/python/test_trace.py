@@ -316,5 +316,5 @@ def test_no_result_is_lost_by_its_key(keys: tuple[object, ...]) -> None:
         return {key: x + number for number, key in enumerate(keys)}
 
     assert len(returned(X)) == len(keys)
-    with pytest.raises(TraceError, match="got the key .* different texts"):
+    with pytest.raises(TraceError, match=r"got the key .* different texts"):
         cw.trace(returned, X)

@@ -57,7 +57,7 @@ class Contents:
     def field(self, name: str, kind: type | tuple[type, ...]) -> Any:
         """A field of a type; LoadError otherwise."""
         value = self.fields.get(name)
-        if not isinstance(value, kind):
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             wanted = kind.__name__ if isinstance(kind, type) else "a number"
             raise self.wrong(f"field {name!r}", wanted, type(value).__name__)
         return value

@@ -46,6 +46,7 @@ Array = NDArray[np.int64]
 # Of what a description may stand for: far above what is secure to use, below what takes memory.
 _MOST_DEGREE = 1 << 17
 _MOST_LIMBS = 128
+_MOST_BATCH = 1 << 40
 # No chain has as many bits, so no noise and no bound.
 _MOST_BITS = float(1 << 20)
 # Of a float's exponent.
@@ -83,6 +84,15 @@ def from_description(path: PathLike, fields: dict[str, Any]) -> Ciphertext:
 
     Raises LoadError where the description is none.
     """
+    try:
+        return _described_by(path, fields)
+    except LoadError:
+        raise
+    except (CloakworkError, TypeError, ValueError, LookupError, ArithmeticError) as error:
+        raise LoadError(f"{path}: {error}") from error
+
+
+def _described_by(path: PathLike, fields: dict[str, Any]) -> Ciphertext:
     contents = Contents(Path(path), "ciphertext", fields | {"batch": None}, {})
     level, parts = contents.field("level", int), contents.field("parts", int)
     degree = contents.field("parameters", dict).get("degree")
@@ -96,7 +106,9 @@ def from_description(path: PathLike, fields: dict[str, Any]) -> Ciphertext:
     # Whoever gives ciphertexts to a program has said what they think of their security.
     made: Ciphertext = _made(contents, _ciphertext, insecure=True)
     batch = fields.get("batch")
-    lead = () if batch is None else (int(batch),)
+    if batch is not None and not (type(batch) is int and 0 < batch < _MOST_BATCH):
+        raise contents.wrong("batch", f"1 up to {_MOST_BATCH - 1}", repr(batch))
+    lead = () if batch is None else (batch,)
     return made.carrying(broadcast_to(zeros((), dtype="i64"), (*lead, *made.data.shape)))
 
 

@@ -14,11 +14,11 @@ from functools import update_wrapper
 from os import PathLike
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
-from cloakwork import _core, ops
+from cloakwork import _core, named, notes, ops
 from cloakwork import program as recording
 from cloakwork.array_api.creation import zeros
 from cloakwork.array_api.manipulation import broadcast_to
-from cloakwork.errors import LoadError, ParamError
+from cloakwork.errors import DTypeError, LoadError, ParamError
 from cloakwork.files import name_of
 from cloakwork.runs import bytes_of
 from cloakwork.zk import draws
@@ -27,8 +27,7 @@ from cloakwork.zk.parameters import parameters_of
 from cloakwork.zk.polynomials import cast
 from cloakwork.zk.values import CURVES, Input, Type, as_tensor
 
-# The note of a file that says what the engine does not know.
-NOTE = "zk.program"
+_KEY_TYPE = ("u8", (KEY_BYTES,))
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -107,7 +106,7 @@ class Traced(Named):
             "seeded": self._seeded,
             "memory_budget": self._memory_budget,
         }
-        self._core.save_container(target, {NOTE: json.dumps(note, sort_keys=True)})
+        self._core.save_container(target, {notes.FUNCTION: json.dumps(note, sort_keys=True)})
 
     def _values(self, inputs: Mapping[str, Input], seed: int | bytes | None) -> Any:
         """What the function returns."""
@@ -245,24 +244,42 @@ def _recorded(
 
 
 def loaded(core: _core.Program, path: str) -> Traced:
-    """A program that `Traced.save` wrote; LoadError where its note is none."""
-    try:
-        note = json.loads(core.notes()[NOTE])
-        types = {
-            str(name): Type(str(t["dtype"]), tuple(map(int, t["shape"])), t["repr"], t["json"])
-            for name, t in note["types"].items()
-        }
-        # Elements of which the function said how they are drawn are those of every run.
-        drawn = draws.Draws(zeros(KEY_BYTES, dtype="u8"), seeded=bool(note["seeded"]))
-        budget = note["memory_budget"]
-        tape = _Tape(recording.Program(core), types, _Returned(list), drawn)
-        made = Traced(tape, str(note["name"]), memory_budget=bytes_of(budget))
-    except (TypeError, KeyError, ValueError, AttributeError) as error:
-        raise LoadError(f"{path}: the note of the program: {error}") from error
+    """A program that `Traced.save` wrote; LoadError where its note is not one of this program."""
+    note = notes.read(core, notes.FUNCTION, path)
+    name, types, seeded, budget = note.members("name", "types", "seeded", "memory_budget")
+    wanted = named.types_of(core)
+    if wanted.pop(_core.KEY_INPUT, _KEY_TYPE) != _KEY_TYPE:
+        raise LoadError(f"{path}: expected the run's key as {named.shown(*_KEY_TYPE)}")
+    given = types.named()
+    if given.keys() != wanted.keys():
+        odd = min(given.keys() ^ wanted.keys())
+        raise types.wrong(f"the inputs {', '.join(wanted)}", f"{odd!r} in one of the two alone")
+    found = {name: _type(given[name], type_) for name, type_ in wanted.items()}
+    # Elements of which the function said how they are drawn are those of every run.
+    drawn = draws.Draws(zeros(KEY_BYTES, dtype="u8"), seeded=seeded.of(bool))
+    tape = _Tape(recording.Program(core), found, _Returned(list), drawn)
+    most = None if budget.value is None else budget.size(2**64)
+    made = Traced(tape, name.of(str), memory_budget=most)
     made.sources = (path,)
-    if sorted(made.inputs) != sorted(types):
-        raise LoadError(f"{path}: the note of the program: its inputs are others")
     return made
+
+
+def _type(note: notes.Member, wanted: named.InputType) -> Type:
+    """The type of an input, which is the core's, and what a polynomial of it is."""
+    dtype, shape, form, written = note.members("dtype", "shape", "repr", "json")
+    given = dtype.of(str), tuple(size.size(2**63) for size in shape.parts())
+    if (_dtype(given[0]), given[1]) != (_dtype(wanted[0]), wanted[1]):
+        raise note.wrong(named.shown(*wanted), named.shown(*given))
+    if form.value not in (None, "coef", "lagrange"):
+        raise form.wrong("coef, lagrange or null")
+    return Type(*given, form.value, written.optional(str))
+
+
+def _dtype(name: str) -> _core.DType | None:
+    try:
+        return _core.dtype(name)
+    except DTypeError:
+        return None
 
 
 def _called(function: Callable[..., R], signature: inspect.Signature, given: dict[str, Any]) -> R:
