@@ -90,7 +90,7 @@ class Transcript(Runnable):
 
         Its results are the downloads.  ParamError for a name that nothing is uploaded to.
         """
-        names = tuple(sorted(set(inputs)))
+        names = tuple(sorted(named.collection("inputs", inputs)))
         named.check_names(names, self.types, optional=self.inputs)
         made = self._programs.get(names)
         if made is None:
@@ -114,16 +114,24 @@ class Transcript(Runnable):
         keep     of `.json`: ops that HEAL has not, which stay in it by name; by default those of
                  `to_heal`, or none
 
-        The file appears whole or not at all.
+        The file appears whole or not at all.  ParamError for an op that there is not, and for
+        `branch` and `keep` of a container, which they do not change.
         """
         target = name_of(path)
+        kept = None if keep is None else ops_named("keep", keep)
+        if branch not in {None, "first", "later"}:
+            raise ParamError("branch", branch, "first or later")
         if target.endswith(".json"):
-            kept = self._keep if keep is None else keep
-            self._core.save_heal(target, branch or self._branch, set(kept))
-        elif target.endswith(".cwk"):
-            self._core.save_container(target)
-        else:
+            self._core.save_heal(
+                target, branch or self._branch, set(self._keep) if kept is None else kept
+            )
+        elif not target.endswith(".cwk"):
             raise ParamError("path", target, "a name that ends in .json or .cwk")
+        elif branch or kept:
+            wanted = "a .json file: no other form spells HEAL's ops"
+            raise ParamError("branch" if branch else "keep", target, wanted)
+        else:
+            self._core.save_container(target)
 
     def __repr__(self) -> str:
         return f"Transcript({self._name!r}, steps={self._core.step_count()})"
@@ -165,6 +173,16 @@ def read(name: str, *, generation: str | None, checksums: bool) -> _core.Program
     core = _core.Program.load(name, None, checksums, generation)
     notes.check_kind(core, name)
     return core
+
+
+def ops_named(rule: str, names: Collection[str]) -> set[str]:
+    """Names of ops; ParamError for one that no op has."""
+    for name in sorted(named.collection(rule, names)):
+        try:
+            _core.Op(name)
+        except ParamError:
+            raise ParamError(rule, name, "names of ops: docs/ops.md lists them") from None
+    return set(names)
 
 
 def is_transcript(core: _core.Program) -> bool:

@@ -54,6 +54,13 @@ def paths_of(given: Mapping[str, Any]) -> list[str | PathLike[str]]:
     return [one for one in given.values() if isinstance(one, files)]
 
 
+def collection(rule: str, names: Collection[str]) -> set[str]:
+    """Names that a caller gives; ParamError for one text, whose letters they would be."""
+    if isinstance(names, str | bytes):
+        raise ParamError(rule, repr(names), f"a collection of names, such as {{{names!r}}}")
+    return set(names)
+
+
 def parameters_of(function: Callable[..., Any], count: int) -> list[str]:
     """What the first `count` arguments of a function are called; `in0`, ... where nobody says.
 

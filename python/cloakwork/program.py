@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, Unpack, runtime_
 from cloakwork import _core, files, named, notes
 from cloakwork.errors import KeyMismatchError, LoadError, MissingKeyError, ParamError, TraceError
 from cloakwork.files import name_of
-from cloakwork.heal import Branch, Transcript
+from cloakwork.heal import Branch, Transcript, ops_named
 from cloakwork.recording import Client, Companions, Owner, recording
 from cloakwork.report import RunResult
 from cloakwork.runs import Runnable, RunOptions
@@ -364,7 +364,7 @@ class Program(Runnable):
         """
         if isinstance(ops, str) and ops != "minimal":
             raise ParamError("ops", ops, '"minimal", or a collection of names of ops')
-        names = None if isinstance(ops, str) else set(ops)
+        names = None if isinstance(ops, str) else named.collection("ops", ops)
         return self._derived(self._core.expanded(names), self._signature)
 
     def to_heal(
@@ -386,8 +386,9 @@ class Program(Runnable):
         Ops of layout, too, are written in those that the device has.  PlanError with the names of
         all that its ops do not express.
         """
-        kept = set(keep)
-        core = self._core.for_device(branch, None if ops is None else set(ops), kept)
+        kept = ops_named("keep", keep)
+        own = None if ops is None else named.collection("ops", ops)
+        core = self._core.for_device(branch, own, kept)
         return Program(core, self._signature)._transcript(inputs, branch, kept)
 
     def __str__(self) -> str:

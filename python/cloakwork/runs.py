@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TypedDict
 
 from cloakwork import _core, files
@@ -37,8 +38,9 @@ class RunOptions(TypedDict, total=False):
     threads         None: CLOAKWORK_THREADS, or one a core; never changes a result
     memory_budget   bytes, or text such as "2GiB": of a program that needs more at its peak, tensors
                     that wait long wait in a file; if that is not enough, it is refused.
-                    {"cpu": "2GiB", "gpu:0": "1GiB"} says it of single devices
-    spill_dir       where that file is made; by default where the system keeps temporary files.  It
+                    {"cpu": "2GiB", "gpu:0": "1GiB"} says it of single devices, which
+                    are this machine's or the program's
+    spill_dir       the folder where that file is made; by default where the system keeps temporary files.  It
                     has no name, its owner alone can read it, and it is gone after the run; what it
                     holds is not encrypted, secrets neither
     profile         record each step's time (on by default)
@@ -100,12 +102,23 @@ def _seed_of(seed: int | None) -> int | None:
 _RENAMED = {"workers": "threads", "budget": "memory_budget"}
 
 
-def known_options(options: RunOptions) -> None:
-    """TypeError for an option that there is not; it says what an old name is now."""
+def check_options(options: RunOptions) -> None:
+    """Refuse options that cannot act, before any work.
+
+    TypeError for one that there is not, which says what an old name is now; ParamError for a folder
+    that there is not.
+    """
     for name in options.keys() - RunOptions.__annotations__.keys():
         known = ", ".join(RunOptions.__annotations__)
         instead = f"it is called {_RENAMED[name]}" if name in _RENAMED else f"there are {known}"
         raise TypeError(f"run() has no option {name}; {instead}")
+    check_folder(options.get("spill_dir"))
+
+
+def check_folder(spill_dir: str | PathLike[str] | None) -> None:
+    """ParamError unless tensors may wait there, or nobody says where."""
+    if spill_dir is not None and not Path(files.name_of(spill_dir, "spill_dir")).is_dir():
+        raise ParamError("spill_dir", spill_dir, "a folder that is there")
 
 
 class Runnable:
@@ -134,8 +147,22 @@ class Runnable:
         size and what is written and read stand at the end.  Raises MemoryBudgetError if that
         exceeds the budget, too.
         """
-        total, devices = budgets_of(memory_budget)
+        total, devices = self._budgets(memory_budget)
         return self._core.memory(threads=threads, memory_budget=total, device_budgets=devices)[:2]
+
+    def _budgets(self, budget: Budget) -> tuple[int | None, dict[str, int] | None]:
+        """`budgets_of`; ParamError for a device that no run of this program uses."""
+        together, single = budgets_of(budget)
+        if single is not None:
+            devices = self._devices()
+            if unknown := single.keys() - devices:
+                known = f"a device that a run uses: {', '.join(sorted(devices))}"
+                raise ParamError("memory_budget", min(unknown), known)
+        return together, single
+
+    def _devices(self) -> set[str]:
+        """Where a run may hold tensors: on this machine, and where the program says."""
+        return {"disk", *(device["name"] for device in _core.devices())}
 
     def text(self) -> str:
         """The text form, one step a line."""
@@ -151,10 +178,10 @@ class Runnable:
         core: _core.Program | None = None,
     ) -> RunResult:  # fmt: skip
         """Run the program, or `core` in its place."""
-        known_options(options)
+        check_options(options)
         trace = options.get("trace")
         files.claim([trace], self.sources)
-        total, devices = budgets_of(options.get("memory_budget"))
+        total, devices = self._budgets(options.get("memory_budget"))
         core = self._core if core is None else core
         run = core.run(
             list(inputs),

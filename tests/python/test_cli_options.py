@@ -273,7 +273,7 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("prove", "--r1cs"): (groth16, "prove", f"{PROVE} --r1cs new", Path("new")),
     ("prove", "--threads"): (groth16, "prove", f"{PROVE} --threads 3", 3),
     ("prove", "--memory-budget"): (groth16, "prove", f"{PROVE} --memory-budget 3GiB", "3GiB"),
-    ("prove", "--spill-dir"): (groth16, "prove", f"{PROVE} --spill-dir new", Path("new")),
+    ("prove", "--spill-dir"): (groth16, "prove", f"{PROVE} --spill-dir .", Path(".")),
     ("prove", "--trace"): (groth16, "prove", f"{PROVE} --trace new", Path("new")),
     ("prove", "--check"): (groth16, "prove", f"{PROVE} --no-check", False),
     ("vkey", "--out"): (zk_files, "read_zkey", "vkey key.zkey -o new", Path("new")),

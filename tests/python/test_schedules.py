@@ -9,7 +9,7 @@ from typing import Any
 import cloakwork as cw
 import numpy as np
 import pytest
-from cloakwork.errors import MemoryBudgetError, ParamError, RunError, SecretError
+from cloakwork.errors import MemoryBudgetError, ParamError, SecretError
 from numpy.typing import NDArray
 from python.command_line import COMMAND
 
@@ -97,8 +97,9 @@ def test_a_folder_that_is_not_there_is_named(path: Path, tmp_path: Path) -> None
     transcript = cw.heal.load(path)
     _, peak = transcript.memory()
     missing = tmp_path / "missing"
-    with pytest.raises(RunError, match=f"cannot reserve .* in {missing}"):
-        transcript.run(memory_budget=peak // 2, spill_dir=missing)
+    for budget in (None, peak // 2):
+        with pytest.raises(ParamError, match=f"spill_dir: got {missing}"):
+            transcript.run(memory_budget=budget, spill_dir=missing)
     assert transcript.run(memory_budget=peak // 2).outputs
 
 

@@ -15,7 +15,7 @@ import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import zk
-from cloakwork.errors import MemoryBudgetError, ParamError, RunError
+from cloakwork.errors import MemoryBudgetError, ParamError
 
 MIB = 1 << 20
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/self/status")
@@ -197,5 +197,5 @@ def test_disks_have_budgets_and_folders_of_their_own(tmp_path: Path) -> None:
     assert whole.report.memory["spilled_bytes"] == 0
     with pytest.raises(MemoryBudgetError, match="disk"):
         program.run({"x": values}, memory_budget={"disk": 511})
-    with pytest.raises(RunError, match="cannot reserve"):
+    with pytest.raises(ParamError, match="spill_dir: got"):
         program.run({"x": values}, spill_dir=tmp_path / "missing")

@@ -18,7 +18,7 @@ from cloakwork.cli.options import Command, MemoryBudget, SpillDir, Threads, Trac
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, shown
 from cloakwork.errors import ProgramError
-from cloakwork.runs import RunOptions
+from cloakwork.runs import RunOptions, check_folder
 
 app = typer.Typer(
     help="Runs encrypted-AI programs: checked first, then fast, then explained.",
@@ -114,6 +114,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
     with in_words(context.obj), _findings_as_json(as_json):
         read = [file, *programs.files_of(given or [])]
         files.claim([trace], read)
+        check_folder(spill_dir)
         program = programs.load(file, generation, checksums=verify or bisect)
         wanted = {"--verify": verify, "--bisect": bisect, "--generation": generation}
         kinds.refuse(program, wanted)

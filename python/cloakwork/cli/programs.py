@@ -79,12 +79,12 @@ def convert(
     if not isinstance(program, Transcript):
         program.save(out)
         return
-    if out.suffix != ".json" and (branch or keep):
-        option = "--branch" if branch else "--keep"
-        raise ParamError(option, out, "a .json file: no other form spells HEAL's ops")
-    if branch not in {None, "first", "later"}:
-        raise ParamError("--branch", branch, "first or later")
-    program.save(out, branch=cast("Branch | None", branch), keep=keep or None)
+    try:
+        program.save(out, branch=cast("Branch | None", branch), keep=keep or None)
+    except ParamError as error:
+        if error.rule not in {"branch", "keep"}:
+            raise
+        raise ParamError(f"--{error.rule}", error.value, error.allowed) from error
 
 
 def read_inputs(given: Sequence[str]) -> dict[str, Any]:

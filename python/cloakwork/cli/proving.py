@@ -7,6 +7,7 @@ from pathlib import Path
 from cloakwork import files
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, in_words, say, say_memory
+from cloakwork.runs import check_folder
 
 
 def setup(r1cs: Path, out: Path, vkey: Path | None = None, *, debug: bool = False) -> int:
@@ -40,6 +41,7 @@ def prove(  # noqa: PLR0913 (one parameter an option)
     """Print the memory that a proof needs, and prove."""
     with in_words(debug):
         files.claim([out, public, trace], [zkey, witness, r1cs])
+        check_folder(spill_dir)
         from cloakwork.zk.files import read_zkey
         from cloakwork.zk.groth16 import proving
         from cloakwork.zk.statements import save

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
@@ -159,6 +159,9 @@ class Program(Named):
         files.write_all(constants | {str(file): text})
         return file
 
+    def _devices(self) -> set[str]:
+        return super()._devices() | self.budget.keys() | set(_devices_in(self._tree))
+
     def _called(self, functions: Mapping[str, Callable[..., Any]]) -> list[UserFunction]:
         declared = self._instructions.user_functions()
         names = ", ".join(name for name, _ in declared) or "none: it calls no user function"
@@ -187,6 +190,18 @@ class Program(Named):
 
     def __repr__(self) -> str:
         return f"Program(inputs={self.inputs}, steps={self._core.step_count()})"
+
+
+def _devices_in(tree: Any) -> Iterator[str]:
+    """The devices that a program's JSON names."""
+    if isinstance(tree, list):
+        for part in tree:
+            yield from _devices_in(part)
+    elif isinstance(tree, dict):
+        for name, part in tree.items():
+            if name.endswith("device") and isinstance(part, str):
+                yield part
+            yield from _devices_in(part)
 
 
 def _results(

@@ -13,7 +13,7 @@ from cloakwork import _core, files, named
 from cloakwork.arrays import asarray
 from cloakwork.errors import ParamError, ProgramError
 from cloakwork.report import Finding, Report, RunResult
-from cloakwork.runs import Runnable, RunOptions, UserFunction, known_options
+from cloakwork.runs import Runnable, RunOptions, UserFunction, check_options
 from cloakwork.zk.values import Input, as_tensor
 
 KEY_BYTES = 32
@@ -96,7 +96,7 @@ class Named(Runnable):
 
         Raises ProgramError, AssertionFailedError, and what a run of any program raises.
         """
-        known_options(options)
+        check_options(options)
         files.claim([options.get("trace")], named.paths_of(inputs or {}))
         self.validate()
         key = run_key(seed)

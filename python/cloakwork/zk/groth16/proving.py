@@ -17,7 +17,7 @@ from cloakwork.errors import ParamError, ProofError, WitnessError
 from cloakwork.moduli import ORDERS
 from cloakwork.once import once
 from cloakwork.program import Program, trace
-from cloakwork.runs import Budget, RunOptions, budgets_of
+from cloakwork.runs import Budget, RunOptions, budgets_of, check_options
 from cloakwork.zk.fields import field
 from cloakwork.zk.files import Circuit, ProvingKey, Witness, read_r1cs, read_wtns, read_zkey
 from cloakwork.zk.groth16.algebra import (
@@ -181,6 +181,7 @@ def prove(
     different circuits or curves and for a key that fails its check, LoadError for files that are
     damaged, MemoryBudgetError where the program cannot do with the budget.
     """
+    check_options(options)
 
     def now() -> tuple[Proof, Public]:
         given = witness if isinstance(witness, Witness) else read_wtns(witness)
