@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ Array = NDArray[Any]
 _DTYPES = {np.dtype(dtype.name): dtype for dtype in _core.DTYPES}
 _PYTHONS = (bool, int, float, complex, list, tuple)
 _BUFFERS = (bytes, bytearray, memoryview)
+_IS_NUMBER = np.frompyfunc(lambda value: isinstance(value, Number | np.bool_), 1, 1)
 
 
 def asarray(
@@ -41,6 +43,8 @@ def asarray(
     arrays hold words of them along the last axis, uint8 arrays and bytes little-endian bytes.
     ValueError names the first element that is none.
 
+    A masked array of NumPy's is refused: a tensor has no mask.
+
     >>> import cloakwork as cw
     >>> cw.asarray([[1, 2], [3, 4]])
     Tensor([[1, 2],
@@ -48,6 +52,7 @@ def asarray(
     """
     on_device(device)
     wanted = None if dtype is None else _core.dtype(dtype)
+    _check_whole(obj[0] if isinstance(obj, list | tuple) and obj else obj)
     if wanted is not None and wanted.kind == "V":
         return _elements(obj, wanted, copy)
     given, is_copy = (obj, False) if isinstance(obj, Tensor) else _outside(obj, wanted, copy)
@@ -115,6 +120,15 @@ def _outside(obj: Any, wanted: DType | None, copy: bool | None) -> tuple[Tensor,
     return _of_values(obj, wanted), True
 
 
+def _check_whole(array: object) -> None:
+    """ParamError for an array that masks elements, which a tensor would show."""
+    # Looked up so, `numpy.ma` is not loaded for it.
+    is_other = isinstance(array, np.ndarray) and type(array) is not np.ndarray
+    if is_other and hasattr(array, "mask"):
+        how = "an array without a mask: .filled(value) replaces what it hides, .data shows it"
+        raise ParamError("obj", "a masked array", how)
+
+
 def _of_array(array: Array, wanted: DType | None) -> tuple[Tensor, bool]:
     if array.dtype.kind == "O" and wanted is not None:
         return _copied(_of_objects(array, wanted)), True
@@ -150,6 +164,9 @@ def _copied(array: Array) -> Tensor:
 
 def _of_objects(array: Array, wanted: DType) -> Array:
     """Python's numbers, which may be integers of any size, as that dtype."""
+    if not np.all(_IS_NUMBER(array)):
+        # NumPy would read texts, and take None for NaN.
+        raise ParamError("obj", "elements that are no numbers", f"elements that {wanted} can hold")
     try:
         converted = array.astype(wanted.name)
     except (OverflowError, TypeError, ValueError):

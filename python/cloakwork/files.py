@@ -90,8 +90,21 @@ def load_npy(path: AnyPath) -> Tensor:
 
 
 def save_npy(path: AnyPath, tensor: Tensor) -> None:
-    """Write a tensor of numbers as `.npy`, byte for byte as NumPy would."""
-    write(path, _core.npy_bytes(tensor))
+    """Write a tensor as `.npy`, byte for byte as NumPy would.
+
+    Of elements of fields and points their canonical words, u64 `[.., words]`, which programs take
+    as inputs and `ops.from_canonical` reads.
+    """
+    write(path, npy_of(tensor))
+
+
+def npy_of(tensor: Tensor) -> bytes:
+    """What `save_npy` writes."""
+    if tensor.dtype.kind == "V":
+        from cloakwork import ops
+
+        tensor = ops.to_canonical(tensor)
+    return _core.npy_bytes(tensor)
 
 
 def held_beside(path: Path) -> AbstractContextManager[object]:

@@ -100,8 +100,8 @@ def as_input(name: str, value: Any, dtype: str, shape: tuple[int, ...]) -> _core
     from cloakwork.arrays import asarray
     from cloakwork.zk.values import as_tensor, is_canonical
 
-    held = isinstance(value, _core.Tensor | np.ndarray)
-    if is_canonical(dtype) or not held:
+    numbers = isinstance(value, np.ndarray) and value.dtype.kind in "biufc"
+    if is_canonical(dtype) or not (numbers or isinstance(value, _core.Tensor)):
         return as_tensor(name, value, dtype, shape)
     made = asarray(value)
     if (str(made.dtype), tuple(made.shape)) != (dtype, shape):

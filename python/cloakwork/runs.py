@@ -38,11 +38,11 @@ class RunOptions(TypedDict, total=False):
     threads         None: CLOAKWORK_THREADS, or one a core; never changes a result
     memory_budget   bytes, or text such as "2GiB": of a program that needs more at its peak, tensors
                     that wait long wait in a file; if that is not enough, it is refused.
-                    {"cpu": "2GiB", "gpu:0": "1GiB"} says it of single devices, which
-                    are this machine's or the program's
-    spill_dir       the folder where that file is made; by default where the system keeps temporary files.  It
-                    has no name, its owner alone can read it, and it is gone after the run; what it
-                    holds is not encrypted, secrets neither
+                    {"cpu": "2GiB", "gpu:0": "1GiB"} says it of single devices, of this machine or
+                    of the program
+    spill_dir       the folder where that file is made; by default where the system keeps temporary
+                    files.  It has no name, its owner alone can read it, and it is gone after the
+                    run; what it holds is not encrypted, secrets neither
     profile         record each step's time (on by default)
     trace           write a trace that Perfetto and Chrome open to this path
     progress        called now and then with the steps done and the steps there are

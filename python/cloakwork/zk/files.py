@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import index
 from os import PathLike
 
 from cloakwork import _core
 from cloakwork._core import Tensor
-from cloakwork.errors import LoadError, ProofError
+from cloakwork.errors import LoadError, ParamError, ProofError
 from cloakwork.files import name_of
 from cloakwork.moduli import ORDERS
 from cloakwork.once import once
@@ -213,6 +214,19 @@ def write_r1cs(circuit: Circuit, path: _Path) -> None:
 
 def write_wtns(curve: str, values: Sequence[int], path: _Path) -> None:
     """Write a witness of integers, taken modulo the prime; the first is 1."""
+    if curve not in ORDERS:
+        raise ParamError("curve", repr(curve), " or ".join(ORDERS))
+    if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
+        raise ParamError("values", f"a {type(values).__name__}", "integers in a sequence")
     prime = ORDERS[curve]
-    data = b"".join((value % prime).to_bytes(32, "little") for value in values)
+    whole = (_integer(f"values[{place}]", value) for place, value in enumerate(values))
+    data = b"".join((value % prime).to_bytes(32, "little") for value in whole)
     _core.write_wtns(name_of(path), curve, data)
+
+
+def _integer(place: str, value: object) -> int:
+    """A value as Python's integer; an error does not show it, as it may be a secret."""
+    try:
+        return index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ParamError(place, f"a {type(value).__name__}", "an integer") from None

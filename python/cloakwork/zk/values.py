@@ -130,16 +130,48 @@ def _wanted(dtype: str, shape: tuple[int, ...]) -> str:
 
 
 def _converted(name: str, value: Any, dtype: str, shape: tuple[int, ...]) -> _core.Tensor:
+    wanted = _wanted(dtype, shape)
     try:
-        return asarray(value, dtype=dtype)
+        made = asarray(value, dtype=dtype)
     except DTypeError as error:
-        raise DTypeError(f"input {name}", error.value, _wanted(dtype, shape)) from error
+        # Of a dtype that the conversion refuses, the value's is what is wrong.
+        got = error.value if error.rule == "obj" else _dtype_of(value)
+        raise DTypeError(f"input {name}", got, wanted) from error
     except ParamError as error:
         place = error.rule.removeprefix("obj")
         raise ParamError(f"input {name}{place}", error.value, error.allowed) from error
     except OpError as error:
-        expected = f"{_wanted(dtype, shape)}, or as words {error.expected}"
+        expected = f"{wanted}, or as words {error.expected}"
         raise ParamError(f"input {name}", error.got, expected) from error
+    if made.dtype.kind in "fc" and not _keeps_integers(value, np.asarray(made)):
+        allowed = f"integers that {dtype} holds exactly"
+        raise ParamError(f"input {name}", "integers that do not survive", allowed)
+    return made
+
+
+def _dtype_of(value: Any) -> object:
+    found = np.asarray(value).dtype
+    return _core.dtype(found) if found.kind in "biufc" else found
+
+
+def _keeps_integers(value: Any, made: np.ndarray[Any, Any]) -> bool:
+    """Whether the integers among values are what they were, as floats."""
+    given = np.asarray(value)
+    if given.dtype.kind in "iu":
+        # Rounded up, the greatest integer would seem to be itself.
+        below = made.real < 2.0 ** (8 * given.dtype.itemsize - (given.dtype.kind == "i"))
+        with np.errstate(invalid="ignore"):
+            return bool(np.all(below & (made.real.astype(given.dtype) == given)))
+    if isinstance(value, np.ndarray | _core.Tensor) and given.dtype.kind != "O":
+        return True
+    # Python's numbers, of which NumPy may have made floats.
+    return bool(np.all(_IS_KEPT(np.asarray(value, dtype=object), made.astype(object))))
+
+
+# Python compares integers with floats exactly.
+_IS_KEPT = np.frompyfunc(
+    lambda given, made: not isinstance(given, int | np.integer) or int(given) == made, 2, 1
+)
 
 
 def _is_words(array: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> bool:
