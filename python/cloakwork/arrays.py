@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Number
 from typing import Any
 
@@ -61,8 +61,14 @@ def asarray(
         reason = f"{given.dtype} becomes {wanted}" if converts else "this is no tensor's memory"
         raise ParamError("copy", False, f"None or True, as {reason}")
     if wanted is not None and converts:
-        return _converted(given, wanted)
-    return ops.copy(given) if copy and not is_copy else given
+        return _now(obj, lambda: _converted(given, wanted))
+    return _now(obj, lambda: ops.copy(given)) if copy and not is_copy else given
+
+
+def _now(obj: object, make: Callable[[], Tensor]) -> Tensor:
+    """Copies of others' memory are made at once: in a batch it may be another when that ends."""
+    made: Tensor = make() if isinstance(obj, Tensor) else _core.unrecorded(make)
+    return made
 
 
 def tensor(

@@ -233,3 +233,16 @@ def test_random_expressions_over_views_are_numpys(first: int) -> None:
                 expressions.call()
                 expressions.view()
         expressions.compare()
+
+
+def test_a_copy_of_an_array_is_made_at_once() -> None:
+    array = np.arange(4.0)
+    with cw.batch():
+        copies = [
+            cw.tensor(array), cw.asarray(array, copy=True), cw.asarray(array, "f32"),
+            cw.tensor(array, "c128"), cw.tensor(memoryview(array)), cw.tensor(cw.asarray(array)),
+        ]  # fmt: skip
+        sums = [copy + 1 for copy in copies]
+        array[:] = 7
+    # What is a tensor already is copied where the batch comes to it.
+    assert [one.tolist() for one in sums] == 5 * [[1, 2, 3, 4]] + [[8, 8, 8, 8]]

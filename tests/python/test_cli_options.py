@@ -4,6 +4,8 @@ The table has a row for each option that the command line declares; an option wi
 """
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -363,6 +365,26 @@ def test_places_of_results_that_exclude_each_other_are_refused(
     assert main(line) == 2
     assert words in capsys.readouterr().err
     assert sorted(seen.folder.iterdir()) == before
+
+
+_COMMAND = "import sys; from cloakwork.cli import main; sys.exit(main(sys.argv[1:]))"
+_LIMITED = """
+import resource, sys
+from cloakwork.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_results_are_written_all_or_none(tmp_path: Path) -> None:
+    cw.trace(lambda x: {"a": x[:2], "b": x}, np.zeros(4096)).save(tmp_path / "two.cwk")
+    np.save(tmp_path / "x.npy", np.zeros(4096))
+    line = ["run", str(tmp_path / "two.cwk"), "--input", f"x={tmp_path / 'x.npy'}"]
+    for program, status, names in ((_LIMITED, 2, []), (_COMMAND, 0, ["a.npy", "b.npy"])):
+        words = [sys.executable, "-c", program, *line, "--output", str(tmp_path / "out")]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert (done.returncode, "b.npy" in done.stderr) == (status, status == 2), done.stderr
+        assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
 
 
 @pytest.mark.parametrize("folder_first", [True, False])

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cloakwork import _core, files, ops
+from cloakwork import files
 from cloakwork.errors import ParamError
 from cloakwork.program import Carrier
 
@@ -65,17 +65,12 @@ def _plain(name: str) -> str:
 
 
 def write(values: Mapping[str, Any], places: Mapping[str, Path]) -> None:
-    """Write results: tensors as .npy, of fields and points their canonical words."""
-    if not places:
-        return
-    # Loads NumPy, which a line that is refused does without.
-    from cloakwork.zk.values import is_canonical
+    """Write results, all or none: tensors as .npy, of fields and points their canonical words."""
+    files.write_all({str(file): _contents(values[name], file) for name, file in places.items()})
 
-    for name, file in places.items():
-        value = values[name]
-        if file.suffix == ".ct":
-            value.save(file)
-            continue
-        tensor: _core.Tensor = value.carried() if isinstance(value, Carrier) else value
-        words = ops.to_canonical(tensor) if is_canonical(str(tensor.dtype)) else tensor
-        files.save_npy(file, words)
+
+def _contents(value: Any, file: Path) -> bytes:
+    if file.suffix == ".ct":
+        held: bytes = value.to_bytes()
+        return held
+    return files.npy_of(value.carried() if isinstance(value, Carrier) else value)
