@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ Array = NDArray[Any]
 _DTYPES = {np.dtype(dtype.name): dtype for dtype in _core.DTYPES}
 _PYTHONS = (bool, int, float, complex, list, tuple)
 _BUFFERS = (bytes, bytearray, memoryview)
-_IS_NUMBER = np.frompyfunc(lambda value: isinstance(value, Number | np.bool_), 1, 1)
 
 
 def asarray(
@@ -170,9 +168,12 @@ def _copied(array: Array) -> Tensor:
 
 def _of_objects(array: Array, wanted: DType) -> Array:
     """Python's numbers, which may be integers of any size, as that dtype."""
-    if not np.all(_IS_NUMBER(array)):
-        # NumPy would read texts, and take None for NaN.
-        raise ParamError("obj", "elements that are no numbers", f"elements that {wanted} can hold")
+    try:
+        # NumPy would read texts, and take None for NaN: from these nothing can be subtracted.
+        np.subtract(array, 0)
+    except TypeError as error:
+        allowed = f"elements that {wanted} can hold"
+        raise ParamError("obj", "elements that are no numbers", allowed) from error
     try:
         converted = array.astype(wanted.name)
     except (OverflowError, TypeError, ValueError):

@@ -50,8 +50,11 @@ def check_names(
 
 def paths_of(given: Mapping[str, Any]) -> list[str | PathLike[str]]:
     """The files among inputs: a run does not write to them."""
-    files = (str, PathLike)
-    return [one for one in given.values() if isinstance(one, files)]
+    return [one for one in given.values() if _is_path(one)]
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, PathLike) or (isinstance(value, str) and value.endswith(".npy"))
 
 
 def collection(rule: str, names: Collection[str]) -> set[str]:

@@ -46,6 +46,8 @@ def test_integers_that_a_float_does_not_hold_are_refused_by_all_ways_in(
         program = cw.trace(lambda a: a, cw.zeros(2, dtype))
         for given in ([sign * right, 3], (sign * right, 3.0)):
             assert program.run({"a": given})["out0"].tolist() == [sign * right, 3]
+    program.run({"a": [1e20, float("nan")]})
+    program.run({"a": [float(first), 2]})
     fractions = cw.trace(lambda a: a, cw.zeros(3, dtype)).run({"a": [0.1, True, -7]})["out0"]
     np.testing.assert_allclose(np.asarray(fractions), [0.1, 1, -7], rtol=1e-7)
 
@@ -61,29 +63,30 @@ def test_the_dtype_of_the_value_is_what_is_wrong(tmp_path: Path) -> None:
             program.run({"a": text})
 
 
+MASKED_WAYS: list[Callable[[cw.Tensor, Any], object]] = [
+    lambda _, masked: cw.asarray(masked),
+    lambda _, masked: cw.asarray(masked, dtype="f32"),
+    lambda _, masked: cw.asarray([masked, masked]),
+    lambda _, masked: cw.tensor(masked),
+    lambda t, masked: t + masked,
+    cw.add,
+    lambda t, masked: t.copy().__setitem__(slice(None), masked),
+    lambda t, masked: cw.trace(lambda a: a, t).run({"a": masked}),
+]
+
+
 def test_a_masked_array_is_refused_wherever_arrays_come_in() -> None:
     t = cw.asarray([1.0, 2.0])
     words = np.ma.masked_array(np.eye(2, 4, dtype=np.uint64), mask=False)
-    for masked in (
-        np.ma.masked_array([1.0, 2.0], mask=[False, True]),
-        np.ma.masked_array([1.0, 2.0]),
-    ):
-
-        def assigned(values: Any = masked) -> None:
-            cw.zeros(2)[:] = values
-
-        calls: list[Callable[[], object]] = [
-            lambda m=masked: cw.asarray(m), lambda m=masked: cw.asarray(m, dtype="f32"),  # type: ignore[misc]
-            lambda m=masked: cw.tensor(m), lambda m=masked: cw.asarray([m, m]),  # type: ignore[misc]
-            lambda m=masked: t + m, lambda m=masked: cw.add(t, m), assigned,  # type: ignore[misc]
-            lambda m=masked: cw.trace(lambda a: a, t).run({"a": m}),  # type: ignore[misc]
-            lambda: cw.asarray(words, dtype="bn254.fr"),
-        ]  # fmt: skip
-        for call in calls:
+    values = [1.0, 2.0]
+    for masked in (np.ma.masked_array(values, mask=[False, True]), np.ma.masked_array(values)):
+        for enter in MASKED_WAYS:
             with pytest.raises(ParamError, match=r"got a masked array.*\.filled\(value\)"):
-                call()
+                enter(t, masked)
         assert cw.asarray(masked.data).tolist() == [1, 2]
         assert cw.asarray(masked.filled(7)).shape == (2,)
+    with pytest.raises(ParamError, match="got a masked array"):
+        cw.asarray(words, dtype="bn254.fr")
 
 
 @pytest.mark.parametrize("dtype", ["bn254.fr", "goldilocks", "babybear", "bn254.g1"])

@@ -51,7 +51,7 @@ def tree_of(folder: Path) -> dict[str, bytes]:
 
 HOSTILE = [
     "notes.txt", "p.cwk", "p.json", "P.json", "./p.json", "link/x.bin", "sub/x.bin", "../out.bin",
-    "/tmp/out.bin", "a/../../out.bin", "p.json.constants", "p.txt",
+    "/dev/shm/out.bin", "a/../../out.bin", "p.json.constants", "p.txt",
 ]  # fmt: skip
 
 

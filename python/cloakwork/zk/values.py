@@ -164,14 +164,12 @@ def _keeps_integers(value: Any, made: np.ndarray[Any, Any]) -> bool:
             return bool(np.all(below & (made.real.astype(given.dtype) == given)))
     if isinstance(value, np.ndarray | _core.Tensor) and given.dtype.kind != "O":
         return True
-    # Python's numbers, of which NumPy may have made floats.
-    return bool(np.all(_IS_KEPT(np.asarray(value, dtype=object), made.astype(object))))
-
-
-# Python compares integers with floats exactly.
-_IS_KEPT = np.frompyfunc(
-    lambda given, made: not isinstance(given, int | np.integer) or int(given) == made, 2, 1
-)
+    # Python's numbers, of which NumPy may have made floats: integers are written in digits.
+    given = np.asarray(value, dtype=object)
+    whole = np.strings.isdigit(np.strings.lstrip(given.astype(str), "-"))
+    # Python compares integers with floats exactly.
+    integers = np.array([*map(int, given[whole])], dtype=object)
+    return bool(np.all(integers == made[whole].astype(object)))
 
 
 def _is_words(array: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> bool:
