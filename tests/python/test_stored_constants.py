@@ -112,7 +112,7 @@ def test_every_constant_is_saved_with_its_sum(tmp_path: Path) -> None:
 @pytest.mark.parametrize("entry", [{"file": "none.bin"}, {"file": "c", "offset": 8}])
 def test_constants_that_are_not_whole_are_not_saved(entry: dict[str, Any], tmp_path: Path) -> None:
     program = zk.Program.parse(described({"file": "c"}, entry), {"c": words(1)})
-    with pytest.raises(ParamError, match="constants: got c1 in "):
+    with pytest.raises((ParamError, ProgramError), match=r"none\.bin|got c1 in c of 32"):
         program.save(tmp_path / "p.json")
     assert list(tmp_path.iterdir()) == []
 

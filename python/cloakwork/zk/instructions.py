@@ -30,13 +30,11 @@ _FORMS = (".json", ".txt")
 class Program(Named):
     """An immutable program of the instruction set; `docs/zk.md` says what instructions mean."""
 
-    def __init__(self, instructions: _core.Instructions, constants: Mapping[str, bytes]) -> None:
+    def __init__(self, instructions: _core.Instructions) -> None:
         core, notices = instructions.lower()
         super().__init__(core)
-        self._instructions, self._files = instructions, dict(constants)
+        self._instructions = instructions
         self._beside: dict[str, stored.Beside] = {}
-        # Files of constants lie in a container, mapped, with the instructions.
-        self._is_packed = False
         self._notices = {notice[0]: notice[1:] for notice in notices}
         self._functions: dict[str, Callable[..., Any]] = {}
 
@@ -47,8 +45,7 @@ class Program(Named):
         Raises LoadError where it is neither; what is wrong with parts of it, `check` says.
         """
         contents = text.encode() if isinstance(text, str) else text
-        held = dict(files or {})
-        return cls(_core.Instructions.parse(contents, "program", None, held), held)
+        return cls(_core.Instructions.parse(contents, "program", None, dict(files or {})))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Program:
@@ -62,7 +59,7 @@ class Program(Named):
         with files.held_beside(file):
             if files.starts_as_instructions(file):
                 written = _core.Instructions.parse(files.read(file), file, file.parent)
-                program = cls(written, {})
+                program = cls(written)
                 program._beside = stored.found(program._tree, file.parent)
                 beside = [str(one.path) for one in program._beside.values()]
                 program.sources = (str(file), *beside)
@@ -78,16 +75,21 @@ class Program(Named):
         found = _core.Instructions.unpacked(container, path)
         if found is None:
             return None
-        program = cls(found, {})
-        program._is_packed, program.sources = True, (str(path),)
+        program = cls(found)
+        program.sources = (str(path),)
         return program
+
+    def _check_beside(self) -> None:
+        """ParamError where a file of constants is another than when the program was loaded."""
+        for name, file in self._beside.items():
+            file.check(name)
 
     def _contents(self) -> dict[str, bytes]:
         """What the files of constants hold, by name."""
-        if self._is_packed:
-            return self._instructions.files()
-        beside = {name: file.read(name) for name, file in self._beside.items()}
-        return {**self._files, **beside}
+        contents = self._instructions.files()
+        # That none was cut short meanwhile.
+        _core.check_files()
+        return contents
 
     @once
     def _tree(self) -> dict[str, Any]:
@@ -139,16 +141,15 @@ class Program(Named):
         file = path / _NAME if path.is_dir() or not path.suffix else path
         own = any(file.exists() and file.samefile(source) for source in self.sources[:1])
         read_from = () if own else self.sources
-        held = self._contents()
+        self._check_beside()
         if file.suffix == ".cwk":
             files.claim([file], read_from)
-            contents = self.to_json().encode()
-            _core.Instructions.parse(contents, file, None, held).packed().save_container(file)
+            self._instructions.packed().save_container(file)
             return file
         if file.suffix not in _FORMS:
             raise ParamError("path", path, ".cwk, .json or .txt, or a folder")
         place = stored.place_of(file)
-        tree, pieces = stored.gathered(self._tree, held, place.name)
+        tree, pieces = stored.gathered(self._tree, self._contents(), place.name)
         written = _core.Instructions.parse(json.dumps(tree).encode(), file)
         text = written.json() if file.suffix == ".json" else written.text()
         constants: dict[str, Any] = {str(place): pieces} if pieces else {}

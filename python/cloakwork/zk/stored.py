@@ -36,12 +36,11 @@ class Beside:
         now = path.stat()
         return now.st_ino, now.st_size, now.st_mtime_ns
 
-    def read(self, name: str) -> bytes:
-        """What it holds; ParamError if it is another than it was."""
+    def check(self, name: str) -> None:
+        """ParamError if it is another than it was."""
         if self._state(self.path) != self.state:
             allowed = "the file as it was when the program was loaded: load it again"
             raise ParamError("constants", f"{name}, which has changed", allowed)
-        return files.read(self.path)
 
 
 def found(tree: Mapping[str, Any], folder: Path) -> dict[str, Beside]:
@@ -93,8 +92,6 @@ def gathered(
 
 def _part(constant: str, key: tuple[str, int, int], contents: Mapping[str, bytes]) -> bytes:
     file, offset, size = key
-    if file not in contents:
-        raise ParamError("constants", f"{constant} in {file}, which is not there", "its file")
     part = contents[file][offset : offset + size]
     if len(part) != size:
         held = f"{constant} in {file} of {len(contents[file])} bytes"
