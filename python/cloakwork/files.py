@@ -71,7 +71,7 @@ def read(path: AnyPath) -> bytes:
 
 def start(path: AnyPath, size: int) -> bytes:
     """The first bytes of a file, by which it is known."""
-    return bytes(memoryview(_core.map_file(name_of(path)))[:size])
+    return bytes(memoryview(_core.map_file(name_of(path))[:size]))
 
 
 def starts_as_instructions(file: Path) -> bool:

@@ -273,6 +273,88 @@ def test_a_file_that_is_cut_short_while_it_is_mapped_is_an_error(kind: str, tmp_
     assert (done.returncode, done.stderr) == (0, "")
 
 
+_WAYS_TO_READ = """
+import copy, os, pickle, sys
+import cloakwork as cw, numpy as np
+from cloakwork import files
+from cloakwork.errors import LoadError
+path = sys.argv[1]
+program = cw.trace(lambda x: cw.ops.add(x, x), cw.zeros(1 << 15))
+ways = {
+    "float": lambda t: float(t[-1]),
+    "int": lambda t: int(t[-1]),
+    "bool": lambda t: bool(t[-1]),
+    "item": lambda t: t[-1].item(),
+    "tolist": lambda t: t.tolist(),
+    "repr": repr,
+    "format": lambda t: f"{t[-1]}",
+    "in": lambda t: 5.0 in t,
+    "index": lambda t: t[t > 4],
+    "write": lambda t: cw.zeros(1 << 15).__setitem__(slice(None), t),
+    "pickle": pickle.dumps,
+    "pickle, protocol 2": lambda t: pickle.dumps(t, 2),
+    "copy": copy.copy,
+    "freeze": lambda t: t.freeze(),
+    "numpy": lambda t: t.numpy(),
+    "np.asarray": lambda t: np.asarray(t)[::2],
+    "np.sum": np.sum,
+    "np.add": lambda t: np.add(t, 1),
+    "memoryview": memoryview,
+    "dlpack": np.from_dlpack,
+    "dlpack, 0.x": lambda t: t.__dlpack__(),
+    "from_dlpack": lambda t: cw.from_dlpack(t, copy=True),
+    "asarray": lambda t: cw.asarray(t, copy=True),
+    "add": lambda t: t + 1,
+    "add to one": lambda t: t[-1] + 1,
+    "sum": cw.sum,
+    "astype": lambda t: t.astype("f32"),
+    "save": lambda t: files.save_npy(path + ".2", t),
+    "input": lambda t: program.run(t),
+    "constant": lambda t: cw.trace(lambda x: x + t, cw.zeros(1 << 15)),
+    "batch": lambda t: batched(t),
+}
+def batched(t):
+    with cw.batch():
+        made = t + 1
+    return made.tolist()
+for way, use in ways.items():
+    np.save(path, np.arange(1., 1 + (1 << 15)))
+    tensor = files.load_npy(path)
+    before = np.asarray(tensor)
+    os.truncate(path, 4096)
+    for _ in range(2):
+        try:
+            use(tensor)
+        except LoadError as error:
+            assert "cut short" in str(error), (way, error)
+        else:
+            raise SystemExit(way + ": no error")
+        assert (cw.asarray([1]) + 1).tolist() == [2]
+        assert program.run(cw.ones(1 << 15)).outputs[0][-1] == 2
+    assert before[-1] == 1 << 15
+"""
+
+
+def test_each_way_to_read_a_file_that_was_cut_short_is_an_error_and_no_other_call_is(
+    tmp_path: Path,
+) -> None:
+    done = subprocess.run(
+        python(_WAYS_TO_READ, tmp_path / "x.npy"), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_others_get_of_a_mapped_file_is_a_copy(tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    np.save(path, np.asfortranarray(np.arange(1 << 14).reshape(64, 256)))
+    tensor = files.load_npy(path)
+    for array in (np.asarray(tensor), np.from_dlpack(tensor), np.asarray(memoryview(tensor))):
+        assert np.array_equal(array, np.arange(1 << 14).reshape(64, 256))
+        assert not np.shares_memory(array, np.asarray(tensor))
+    with pytest.raises(BufferError, match="mapped file"):
+        tensor.__dlpack__(copy=False)
+
+
 def test_a_damaged_tensor_of_a_container_is_an_error_at_its_first_use(
     tmp_path: Path, capsys: Capture
 ) -> None:

@@ -23,12 +23,18 @@ _FILE_CALLS = re.compile(
     r"|fs::(?:read\w*|write|rename|copy|hard_link|remove_file|set_permissions))\b"
 )
 
+# Where `py` reads the elements of tensors itself: those of a mapped file may be gone.
+ELEMENTS = "crates/py/src/contents.rs"
+_ELEMENT_CALLS = re.compile(
+    r"\.(?:copy_to_host|own_copy|assign|freeze)\(|\bstorage\(\)\s*\.as_ref\(\)"
+)
+
 # What each crate may name in [dependencies]: ir <- ops <- verify <- plan <- run <- py. A file is
 # read without knowing what its ops mean, so that formats stands on ir alone.
 MAY_DEPEND_ON: dict[str, set[str]] = {
     "process": set(),
     "ir": set(),
-    "library": set(),
+    "library": {"process"},
     "kernels": {"process", "ir", "library"},
     "ops": {"process", "ir", "library"},
     "formats": {"process", "ir"},
@@ -70,6 +76,12 @@ def file_lines(source: str) -> list[int]:
     code = code_only(source).split("#[cfg(test)]", maxsplit=1)[0]
     lines = code.splitlines()
     return [number for number, line in enumerate(lines, 1) if _FILE_CALLS.search(line)]
+
+
+def element_lines(source: str) -> list[int]:
+    """Return the numbers of the lines that read a tensor's elements."""
+    lines = code_only(source).splitlines()
+    return [number for number, line in enumerate(lines, 1) if _ELEMENT_CALLS.search(line)]
 
 
 def lock_findings(path: str, source: str) -> list[str]:

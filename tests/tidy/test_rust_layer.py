@@ -9,12 +9,14 @@ import pytest
 from tidy import tree
 from tidy.rust_layer import (
     DENY_UNSAFE,
+    ELEMENTS,
     FILES,
     FORBID_UNSAFE,
     MAY_NAME_RAYON,
     UNSAFE_ALLOWED,
     UNSAFE_FILES,
     dependency_findings,
+    element_lines,
     file_lines,
     lock_findings,
     unsafe_lines,
@@ -61,6 +63,12 @@ def test_files_are_found_in_code_and_not_in_words() -> None:
         3,
     ]
     assert file_lines("fs::metadata(path)?;\n#[cfg(test)]\nmod t { fs::write(p, b) }\n") == []
+
+
+def test_elements_that_may_be_gone_are_read_in_one_place() -> None:
+    sources = tree.files(".rs", under="crates/py/src/")
+    found = {tree.relative(path): element_lines(tree.text(path)) for path in sources}
+    assert [name for name, lines in found.items() if lines] == [ELEMENTS]
 
 
 @pytest.mark.parametrize("crate", CRATES, ids=crate_name)

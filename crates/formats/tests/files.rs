@@ -3,12 +3,15 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use cloakwork_formats::files::{
-    Access, FolderLock, Pending, Watch, claim, commit, read, save_bytes,
+    Access, FolderLock, Pending, Watch, claim, commit, is_mapped, read, save_bytes,
 };
 use cloakwork_formats::{LoadError, SaveError};
+use cloakwork_ir::Bytes;
+use cloakwork_process::Reading;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 
 fn names(folder: &Path) -> Vec<String> {
@@ -168,7 +171,10 @@ fn a_mapped_file_that_is_cut_short_is_an_error_each_time() {
         let threads: Vec<_> = (0..3)
             .map(|_| {
                 let bytes = bytes.clone();
-                std::thread::spawn(move || sum(bytes.as_slice()))
+                std::thread::spawn(move || {
+                    let _reading = Reading::start();
+                    sum(bytes.as_slice())
+                })
             })
             .collect();
         for thread in threads {
@@ -183,9 +189,43 @@ fn a_mapped_file_that_is_cut_short_is_an_error_each_time() {
     let watch = Watch::start();
     assert_eq!(bytes.as_slice()[..4096], vec![7; 4096]);
     watch.end().unwrap();
+    // Whoever reads and does not ask: the next to read is not told of it.
+    let watch = Watch::start();
+    assert_eq!(sum(bytes.as_slice()), 7 << 12);
+    drop(watch);
+    Watch::start().end().unwrap();
     drop(bytes);
     let other = read(&path).unwrap();
     assert_eq!(other.as_slice().len(), 4096);
+}
+
+/// A file of 1 MiB, mapped, and then cut to a page.
+fn cut_short(path: &Path) -> Bytes {
+    fs::write(path, vec![7; 1 << 20]).unwrap();
+    let bytes = read(path).unwrap();
+    assert!(is_mapped(&bytes));
+    let file = fs::OpenOptions::new().write(true).open(path).unwrap();
+    file.set_len(4096).unwrap();
+    bytes
+}
+
+#[test]
+fn a_read_that_nobody_asks_about_ends_the_process_and_never_gives_zeros() {
+    const NAME: &str = "a_read_that_nobody_asks_about_ends_the_process_and_never_gives_zeros";
+    const PLACE: &str = "CLOAKWORK_CUT_SHORT";
+    if let Some(path) = std::env::var_os(PLACE) {
+        let bytes = cut_short(Path::new(&path));
+        println!("read {}", bytes.as_slice()[1 << 19]);
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let done = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", NAME, "--nocapture"])
+        .env(PLACE, folder.path().join("large"))
+        .output()
+        .unwrap();
+    assert_eq!(done.status.signal(), Some(libc::SIGBUS), "{done:?}");
+    assert!(!String::from_utf8_lossy(&done.stdout).contains("read"));
 }
 
 #[test]

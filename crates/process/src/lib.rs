@@ -9,7 +9,9 @@
 mod fork;
 mod lock;
 mod pool;
+mod reading;
 
 pub use fork::{generation, survive_forks};
 pub use lock::{Guard, Mutex, Once};
 pub use pool::{PoolError, default_threads, map, pool, workers};
+pub use reading::{Reading, is_reading};

@@ -3,6 +3,7 @@
 
 use crate::fork::generation;
 use crate::lock::Mutex;
+use crate::reading::reads_for_others;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::HashMap;
@@ -50,6 +51,7 @@ pub fn pool(threads: usize) -> Result<Arc<ThreadPool>, PoolError> {
     let pool = ThreadPoolBuilder::new()
         .num_threads(threads.saturating_sub(1).max(1))
         .thread_name(|i| format!("cloakwork-{}", i + 1))
+        .start_handler(|_| reads_for_others())
         .build()
         .map_err(|error| PoolError(error.to_string()))?;
     let pool = Arc::new(pool);

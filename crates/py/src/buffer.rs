@@ -1,5 +1,6 @@
 //! The buffer protocol, both ways: tensors as memory of Python's, and Python's memory as tensors.
 
+use crate::contents::{exported, own_copy};
 use crate::guard::unlocked;
 use crate::tensor::{Inner, Tensor};
 use crate::{dlpack, dtype, errors};
@@ -16,7 +17,7 @@ use std::ffi::{CStr, c_char, c_int, c_long};
 /// Sizes and strides of an export, which live as long as it does; and the tensor, so that it is
 /// not frozen in place while somebody else sees its memory.
 struct Extents {
-    _tensor: eager::Tensor,
+    tensor: eager::Tensor,
     shape: Vec<ffi::Py_ssize_t>,
     strides: Vec<ffi::Py_ssize_t>,
 }
@@ -71,7 +72,8 @@ fn suits(view: &View, flags: c_int) -> bool {
     !asks(ffi::PyBUF_ANY_CONTIGUOUS) || c || fortran
 }
 
-/// Describes a tensor's elements to Python without copying them.
+/// Describes a tensor's elements to Python without copying them, or those of a copy where they lie
+/// in a mapped file.
 ///
 /// A view that shows an element more than once is exported read-only.
 ///
@@ -96,19 +98,21 @@ pub unsafe fn export(
             "the tensor's memory is read-only, or shows elements twice",
         ));
     }
+    let shown = exported(tensor)?;
+    let view = shown.view();
     if !suits(view, flags) {
         return Err(PyBufferError::new_err(
             "the tensor's strides are not as asked for",
         ));
     }
     let mut extents = Box::new(Extents {
-        _tensor: tensor.clone(),
         shape: view.shape.dims().iter().map(|&dim| dim as isize).collect(),
         strides: view
             .strides
             .iter()
             .map(|&stride| stride as isize * size)
             .collect(),
+        tensor: shown.clone(),
     });
     let asks = |flag| flags & flag == flag;
     let or_null = |wanted, pointer| {
@@ -122,11 +126,7 @@ pub unsafe fn export(
     // SAFETY: the caller's promise. The extents live until `release` gets them back, the elements
     // as long as the owner, which the description holds.
     unsafe {
-        (*place).buf = tensor
-            .storage()
-            .as_ptr()
-            .offset(view.offset as isize * size)
-            .cast();
+        (*place).buf = extents.tensor.data().cast();
         (*place).len = view.shape.elements() as isize * size;
         (*place).itemsize = size;
         (*place).readonly = c_int::from(readonly);
@@ -234,8 +234,8 @@ pub fn import_buffer(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
         return Ok(None);
     }
     let owner = Box::new(Held(Some(buffer)));
-    let tensor =
-        dlpack::foreign(dtype, view, start, read_only, owner).map_err(PyBufferError::new_err)?;
+    let tensor = dlpack::foreign(dtype, view, start, dlpack::lent(read_only), owner)
+        .map_err(PyBufferError::new_err)?;
     Ok(Some(Inner::Real(tensor).into()))
 }
 
@@ -282,10 +282,6 @@ pub fn asarray(array: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Option<
     if copy != Some(true) {
         return Ok(Some(tensor));
     }
-    let own = tensor
-        .inner()
-        .real("a copy")?
-        .own_copy(crate::device::isa(array.py())?)
-        .map_err(errors::eager)?;
+    let own = own_copy(tensor.inner().real("a copy")?)?;
     Ok(Some(Inner::Real(own).into()))
 }

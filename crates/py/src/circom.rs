@@ -1,9 +1,10 @@
 //! Files of circom and snarkjs for Python: what lies in a file as tensors over it, points of keys
 //! and proofs as canonical bytes.
 
+use crate::contents::{frozen, host_copy};
 use crate::errors;
 use crate::files;
-use crate::guard::unlocked;
+use crate::guard::{unlocked, watched};
 use crate::tensor::{self, Inner, Tensor};
 use cloakwork_formats::circom::{
     Curve, Groth16Proof, R1cs, R1csParts, Rows, VerifyingKey, Wtns, Zkey, ZkeyParts, parse_proof,
@@ -52,16 +53,15 @@ fn over(dtype: DType, row: &[u64], bytes: &Bytes) -> PyResult<Tensor> {
     let view = View::contiguous(shape);
     let start = slice.as_ptr().cast_mut();
     let tensor = if start.align_offset(WORD_BYTES) == 0 {
-        let memory = (start, slice.len(), true);
+        let memory = (start, slice.len(), files::read_only(bytes));
         // SAFETY: the bytes stay where they are as long as their owner, are aligned, and the view
         // has as many whole elements as they hold; they are read-only.
         let lent =
             unsafe { eager::Tensor::from_foreign(dtype, view, memory, Box::new(bytes.clone())) };
         lent.frozen_where_it_is()
     } else {
-        let copy = eager::Tensor::from_bytes(dtype, view, slice).map_err(errors::run)?;
-        copy.freeze(crate::device::selected()?)
-            .map_err(errors::eager)?
+        let copy = watched(|| eager::Tensor::from_bytes(dtype, view, slice))?;
+        frozen(&copy.map_err(errors::run)?)?
     };
     Ok(Inner::Real(tensor).into())
 }
@@ -153,7 +153,10 @@ pub fn read_zkey(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     out.set_item("wires", key.wires)?;
     out.set_item("public", key.public)?;
     out.set_item("domain", key.domain)?;
-    out.set_item("verifying_key", key_tuple(py, &verifying_key(&key))?)?;
+    out.set_item(
+        "verifying_key",
+        key_tuple(py, &watched(|| verifying_key(&key))?)?,
+    )?;
     for (name, dtype, points) in points_of(&key, (g1, g2)) {
         out.set_item(name, over(dtype, &[], points)?)?;
     }
@@ -322,10 +325,7 @@ pub fn malformed(text: &str) -> PyErr {
 
 /// The bytes of a tensor's elements, row-major.
 fn bytes_of(tensor: &Inner) -> PyResult<Vec<u8>> {
-    let host = tensor
-        .real("a part of a file")?
-        .copy_to_host(crate::device::selected()?)
-        .map_err(errors::eager)?;
+    let host = host_copy(tensor.real("a part of a file")?)?;
     let size = host.ty().size_bytes() as usize;
     let bytes = host.bytes().as_slice();
     Ok(bytes.get(..size).unwrap_or(bytes).to_vec())

@@ -1,5 +1,6 @@
 //! Pickling: a tensor's elements as a buffer that a pickle may carry beside itself.
 
+use crate::contents::{dense_copy, with_bytes};
 use crate::tensor::{Inner, Tensor};
 use crate::{dtype, errors};
 use cloakwork_ir::{Shape, View};
@@ -16,18 +17,7 @@ pub fn reduced<'py>(tensor: &Bound<'py, Tensor>, protocol: i64) -> PyResult<Boun
     let py = tensor.py();
     let own = tensor.get().inner();
     // Views are pickled without the elements that they do not show.
-    let isa = crate::device::isa(py)?;
-    let real = own.real("pickling")?.own_copy(isa);
-    let real = real.map_err(errors::eager)?;
-    let dense = real.view().is_contiguous();
-    let real = if dense {
-        real
-    } else {
-        let made = eager::Tensor::uninit(real.dtype(), real.view().shape.clone());
-        let made = made.map_err(errors::run)?;
-        made.assign(&real, isa).map_err(errors::eager)?;
-        made
-    };
+    let real = dense_copy(own.real("pickling")?)?;
     let shape = PyTuple::new(py, real.view().shape.dims())?;
     let name = real.dtype().name();
     // Elements of fields and points have no buffer.
@@ -37,8 +27,8 @@ pub fn reduced<'py>(tensor: &Bound<'py, Tensor>, protocol: i64) -> PyResult<Boun
             .getattr("PickleBuffer")?
             .call1((dense,))?
     } else {
-        let bytes: &[u8] = real.storage().as_ref().as_ref();
-        PyBytes::new(py, &bytes[..real.ty().size_bytes() as usize]).into_any()
+        let size = real.ty().size_bytes() as usize;
+        with_bytes(&real, |bytes| PyBytes::new(py, &bytes[..size]))?.into_any()
     };
     let rebuild = py.import("cloakwork._core")?.getattr("rebuild")?;
     let args = (bytes, name, shape).into_pyobject(py)?;

@@ -1,9 +1,10 @@
 //! DLPack, both ways, versioned (1.x) and not: <https://dmlc.github.io/dlpack/latest/>.
 
+use crate::contents::own_copy;
+use crate::device;
 use crate::tensor::{Inner, Tensor};
-use crate::{device, errors};
 use cloakwork_ir::{DType, MAX_RANK, NUMBER_DTYPES, Shape, Strides, View};
-use cloakwork_run::eager;
+use cloakwork_run::eager::{self, Lent};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -105,6 +106,21 @@ fn refuse_fields(dtype: DType) -> PyResult<()> {
     )))
 }
 
+/// What others get of a tensor, and whether that is a copy: of a mapped file it always is.
+fn handed_out(tensor: &eager::Tensor, copy: Option<bool>) -> PyResult<(eager::Tensor, bool)> {
+    let mapped = tensor.storage().is_mapped();
+    if mapped && copy == Some(false) {
+        return Err(PyBufferError::new_err(
+            "the tensor lies in a mapped file, which may be cut short: others get a copy of it, \
+             which copy=False forbids",
+        ));
+    }
+    if mapped || copy == Some(true) {
+        return Ok((own_copy(tensor)?, true));
+    }
+    Ok((tensor.clone(), false))
+}
+
 /// A capsule with a tensor's memory.
 ///
 /// # Errors
@@ -123,12 +139,7 @@ pub fn export<'py>(
         )));
     }
     refuse_fields(tensor.dtype())?;
-    let copied = copy == Some(true);
-    let tensor = if copied {
-        tensor.own_copy(device::isa(py)?).map_err(errors::eager)?
-    } else {
-        tensor.clone()
-    };
+    let (tensor, copied) = handed_out(tensor, copy)?;
     let read_only = tensor.storage().is_read_only();
     let (dims, strides) = (tensor.view().shape.dims(), &tensor.view().strides);
     let mut kept = Box::new(Kept {
@@ -267,7 +278,7 @@ pub fn from_dlpack(
     let capsule = ask(py, x, copy)?;
     let tensor = take(&capsule)?;
     let tensor = if copy == Some(true) {
-        tensor.own_copy(device::isa(py)?).map_err(errors::eager)?
+        own_copy(&tensor)?
     } else {
         tensor
     };
@@ -381,8 +392,18 @@ fn read(raw: &RawTensor, read_only: bool, owner: Taken) -> PyResult<eager::Tenso
         offset: 0,
     };
     let start = (raw.data as usize).wrapping_add(raw.byte_offset as usize) as *mut u8;
-    foreign(dtype, view, start, read_only, Box::new(owner))
+    let lent = lent(read_only);
+    foreign(dtype, view, start, lent, Box::new(owner))
         .map_err(|text| PyBufferError::new_err(format!("DLPack: {text}")))
+}
+
+/// What memory of others may be used for.
+pub const fn lent(read_only: bool) -> Lent {
+    if read_only {
+        Lent::ReadOnly
+    } else {
+        Lent::Writable
+    }
 }
 
 /// Where kernels may read elements: at multiples of their size, the widest at those of a word.
@@ -395,7 +416,7 @@ pub fn foreign(
     dtype: DType,
     view: View,
     start: *mut u8,
-    read_only: bool,
+    lent: Lent,
     owner: Box<dyn std::any::Any + Send + Sync>,
 ) -> Result<eager::Tensor, String> {
     let elements = view.shape.elements();
@@ -414,8 +435,7 @@ pub fn foreign(
             let view = View::contiguous(view.shape);
             let empty = std::ptr::NonNull::<u128>::dangling().as_ptr().cast();
             // SAFETY: no byte is claimed.
-            let made =
-                unsafe { eager::Tensor::from_foreign(dtype, view, (empty, 0, read_only), owner) };
+            let made = unsafe { eager::Tensor::from_foreign(dtype, view, (empty, 0, lent), owner) };
             return Ok(made);
         }
         return Err("strides beyond 64 bits".to_owned());
@@ -433,5 +453,5 @@ pub fn foreign(
     };
     let len = (high - low + size) as usize;
     // SAFETY: the owner says that these elements are there and stay; they are aligned.
-    Ok(unsafe { eager::Tensor::from_foreign(dtype, view, (base, len, read_only), owner) })
+    Ok(unsafe { eager::Tensor::from_foreign(dtype, view, (base, len, lent), owner) })
 }

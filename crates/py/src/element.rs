@@ -1,6 +1,7 @@
 //! The only element of a tensor, as Python's numbers.
 
-use cloakwork_ir::{DType, components};
+use crate::contents::with_bytes;
+use cloakwork_ir::{DType, View, components};
 use cloakwork_run::eager;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
@@ -16,9 +17,13 @@ pub struct Only {
 
 impl Only {
     /// The first element of a tensor that has one.
-    pub fn of(tensor: &eager::Tensor) -> Self {
-        let (view, dtype) = (tensor.view(), tensor.dtype());
-        let bytes: &[u8] = tensor.storage().as_ref().as_ref();
+    pub fn of(tensor: &eager::Tensor) -> PyResult<Self> {
+        with_bytes(tensor, |bytes| {
+            Self::within(tensor.view(), tensor.dtype(), bytes)
+        })
+    }
+
+    fn within(view: &View, dtype: DType, bytes: &[u8]) -> Self {
         let start = view.offset as usize * dtype.size_bytes();
         let element = bytes
             .get(start..start + dtype.size_bytes())

@@ -1,6 +1,6 @@
 //! Calls an op on values: at once, or into the trace that is being recorded.
 
-use crate::guard::unlocked;
+use crate::guard::{unlocked, unlocked_in_memory, watched};
 use crate::tensor::{Inner, Tensor};
 use crate::{device, dtype, errors, trace};
 use cloakwork_ir::{DType, Shape, ShapeItem, Type};
@@ -44,9 +44,9 @@ pub fn eval(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult
     let traced = tensors.any(|tensor| matches!(tensor, Inner::Traced(_)));
     match active {
         Some(trace) if trace.is_batch() => in_batch(py, &trace, def, values),
-        Some(trace) if traced || none => trace
-            .record(def, values)
-            .map(|traced| Inner::Traced(Box::new(traced))),
+        Some(trace) if traced || none => {
+            watched(|| trace.record(def, values))?.map(|traced| Inner::Traced(Box::new(traced)))
+        }
         _ => at_once(py, def, values),
     }
 }
@@ -76,9 +76,7 @@ fn in_batch(
     if views {
         return at_once(py, def, values);
     }
-    trace
-        .record(def, values)
-        .map(|traced| Inner::Traced(Box::new(traced)))
+    watched(|| trace.record(def, values))?.map(|traced| Inner::Traced(Box::new(traced)))
 }
 
 fn at_once(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult<Inner> {
@@ -87,7 +85,16 @@ fn at_once(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult<
         .map(eager_arg)
         .collect::<PyResult<Vec<EagerArg>>>()?;
     let (threads, isa) = (device::threads(None)?, device::isa(py)?);
-    let result = unlocked(py, || eager::call(def, args, threads, isa))?;
+    let mapped = args.iter().any(|arg| match arg {
+        EagerArg::Tensor(tensor) => tensor.storage().is_mapped(),
+        _ => false,
+    });
+    let call = || eager::call(def, args, threads, isa);
+    let result = if mapped {
+        unlocked(py, call)?
+    } else {
+        unlocked_in_memory(py, call)?
+    };
     result.map(Inner::Real).map_err(errors::eager)
 }
 

@@ -1,7 +1,7 @@
 //! Elements of fields and points where Python's objects meet them: `cloakwork.elements` converts,
 //! here is when.
 
-use crate::errors;
+use crate::contents::host_copy;
 use crate::numbers;
 use crate::scalar::Number;
 use crate::tensor::{Inner, Tensor};
@@ -37,9 +37,7 @@ pub fn first_stranger(
 ) -> PyResult<Option<(usize, String)>> {
     let dtype = crate::dtype::from_object(dtype)?;
     let words = words.inner().real("words")?;
-    let words = words
-        .copy_to_host(crate::device::selected()?)
-        .map_err(errors::eager)?;
+    let words = host_copy(words)?;
     let found = elements::check(dtype, Form::Canonical, words.bytes().as_slice()).err();
     Ok(found.map(|Stranger { index, reason }| (index, reason.to_string())))
 }

@@ -44,11 +44,19 @@ pub fn secret_contents(py: Python<'_>, path: &Path) -> PyResult<Bytes> {
         .map_err(|error| errors::load(error, path))
 }
 
+/// How bytes are lent that nobody writes.
+pub fn read_only(bytes: &Bytes) -> eager::Lent {
+    match files::is_mapped(bytes) {
+        true => eager::Lent::Mapped,
+        false => eager::Lent::ReadOnly,
+    }
+}
+
 /// A tensor over bytes that stay where they are and that nobody writes.
 fn lent(host: HostTensor) -> Tensor {
     let (dtype, view, bytes) = (host.dtype(), host.view().clone(), host.bytes().clone());
     let slice = bytes.as_slice();
-    let memory = (slice.as_ptr().cast_mut(), slice.len(), true);
+    let memory = (slice.as_ptr().cast_mut(), slice.len(), read_only(&bytes));
     // SAFETY: the bytes stay where they are as long as their owner; a host tensor's view stays
     // inside them, they are aligned for its elements where a reader made it, and are read-only.
     let tensor = unsafe { eager::Tensor::from_foreign(dtype, view, memory, Box::new(bytes)) };
@@ -119,8 +127,7 @@ fn read_file(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyBytes>> {
     Ok(copied)
 }
 
-/// A file's bytes where they are: mapped if the file is large. `check_files` says whether what was
-/// read of them was there.
+/// A file's bytes where they are: mapped if the file is large.
 #[pyfunction]
 fn map_file(py: Python<'_>, path: PathBuf) -> PyResult<Tensor> {
     let bytes = contents(py, &path)?;
@@ -129,12 +136,6 @@ fn map_file(py: Python<'_>, path: PathBuf) -> PyResult<Tensor> {
     let host = HostTensor::new(DType::U8, View::contiguous(shape), bytes);
     host.map(lent)
         .map_err(|error| errors::internal(error.to_string()))
-}
-
-/// An error if some of a mapped file was gone when it was read.
-#[pyfunction]
-fn check_files(py: Python<'_>) -> PyResult<()> {
-    unlocked(py, || ())
 }
 
 /// A tensor over a `.npy` file.
@@ -200,7 +201,6 @@ impl Lock {
 /// Adds all of these to the module.
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Lock>()?;
-    module.add_function(wrap_pyfunction!(check_files, module)?)?;
     module.add_function(wrap_pyfunction!(claim_files, module)?)?;
     module.add_function(wrap_pyfunction!(load_npy, module)?)?;
     module.add_function(wrap_pyfunction!(map_file, module)?)?;

@@ -10,10 +10,13 @@ use std::path::Path;
 /// Works without Python's lock; a panic becomes an `InternalError`. If some of a mapped file was
 /// gone when it was read, that is the error, whatever the work came to.
 pub fn unlocked<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    watched(|| {
-        py.detach(|| catch_unwind(AssertUnwindSafe(work)))
-            .map_err(panicked)
-    })?
+    watched(|| unlocked_in_memory(py, work))?
+}
+
+/// The same for work that reads nothing of mapped files.
+pub fn unlocked_in_memory<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    py.detach(|| catch_unwind(AssertUnwindSafe(work)))
+        .map_err(panicked)
 }
 
 /// The same for work that keeps Python's lock and cannot panic.

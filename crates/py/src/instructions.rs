@@ -1,5 +1,6 @@
 //! Programs of the instruction set, as they are written: read, shown, lowered.
 
+use crate::contents::host_copy;
 use crate::errors;
 use crate::eval::{Value, eval};
 use crate::guard::{unlocked, watched};
@@ -95,7 +96,7 @@ impl Instructions {
         let files = unlocked(py, || files_of(&self.ast, &self.files))?;
         let files = files.map_err(|found| errors::program(py, &[finding(&found)]))?;
         let owned = |(name, bytes): (String, Bytes)| (name, bytes.as_slice().to_vec());
-        Ok(files.into_iter().map(owned).collect())
+        watched(|| files.into_iter().map(owned).collect())
     }
 
     /// Whether the start of a file is that of such a program.
@@ -241,7 +242,7 @@ fn converted(py: Python<'_>, dtype: DType, words: &HostTensor) -> Result<HostTen
     let values = vec![Value::Tensor(Inner::Real(words)), Value::DType(dtype)];
     let made = eval(py, def, values).map_err(|error| error.value(py).to_string())?;
     match made {
-        Inner::Real(tensor) => tensor.copy_to_host(isa).map_err(|e| e.to_string()),
+        Inner::Real(tensor) => host_copy(&tensor).map_err(|error| error.value(py).to_string()),
         Inner::Traced(_) => Err("a constant is made outside of traces".to_owned()),
     }
 }

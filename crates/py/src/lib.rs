@@ -7,6 +7,7 @@
 
 mod buffer;
 mod circom;
+mod contents;
 mod copies;
 mod device;
 mod dlpack;

@@ -1,7 +1,7 @@
 //! Element-wise calls from operators and functions: operands brought to one type, then the op.
 
 use crate::eval::{Value, eval};
-use crate::guard::{unlocked, watched};
+use crate::guard::{unlocked, unlocked_in_memory, watched};
 use crate::scalar::Number;
 use crate::tensor::{Inner, Tensor};
 use crate::{device, errors, field, trace};
@@ -261,11 +261,18 @@ fn at_once(
         ReadyOperand::Element(_) => 1,
     });
     let isa = device::isa(py)?;
-    let result = if elements.max().unwrap_or(0) < RELEASE_ELEMENTS {
-        watched(|| ready.call(dtype, operands, 1, isa))?
-    } else {
-        let threads = device::threads(None)?;
-        unlocked(py, || ready.call(dtype, operands, threads, isa))?
+    let mapped = operands.iter().any(|operand| match operand {
+        ReadyOperand::Tensor(tensor) => tensor.storage().is_mapped(),
+        ReadyOperand::Element(_) => false,
+    });
+    let small = elements.max().unwrap_or(0) < RELEASE_ELEMENTS;
+    let threads = if small { 1 } else { device::threads(None)? };
+    let call = || ready.call(dtype, operands, threads, isa);
+    let result = match (small, mapped) {
+        (true, false) => call(),
+        (true, true) => watched(call)?,
+        (false, false) => unlocked_in_memory(py, call)?,
+        (false, true) => unlocked(py, call)?,
     };
     result
         .map(|tensor| Tensor::from(Inner::Real(tensor)))

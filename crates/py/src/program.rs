@@ -1,5 +1,6 @@
 //! A program: loaded or traced, with what the verifier says of it and the plans made for it.
 
+use crate::contents::host_copy;
 use crate::device::{self, Count};
 use crate::errors;
 use crate::files;
@@ -259,17 +260,12 @@ pub fn held(tensor: &eager::Tensor) -> PyResult<HostTensor> {
             return Ok(host);
         }
     }
-    tensor
-        .copy_to_host(device::selected()?)
-        .map_err(errors::eager)
+    host_copy(tensor)
 }
 
 /// A copy of a tensor's elements, which no later write changes.
 pub fn own(tensor: &Inner) -> PyResult<HostTensor> {
-    let tensor = tensor.real("data of a program")?;
-    tensor
-        .copy_to_host(device::selected()?)
-        .map_err(errors::eager)
+    host_copy(tensor.real("data of a program")?)
 }
 
 /// A tensor's elements for a run.
@@ -282,9 +278,7 @@ fn lent(tensor: &eager::Tensor) -> PyResult<HostTensor> {
     if tensor.view().is_contiguous() {
         return tensor.to_host_alone().map_err(errors::run);
     }
-    tensor
-        .copy_to_host(device::selected()?)
-        .map_err(errors::eager)
+    host_copy(tensor)
 }
 
 /// A generation of HEAL's ops by its name.

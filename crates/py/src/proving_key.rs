@@ -1,7 +1,8 @@
 //! Checks of Groth16's proving keys, which are tensors: their memory, shown to `library`.
 
 use crate::circom::{curve_of, library_curve, malformed};
-use crate::guard::unlocked;
+use crate::contents::host_copy;
+use crate::guard::{unlocked, watched};
 use crate::tensor;
 use crate::{device, errors};
 use cloakwork_ir::HostTensor;
@@ -58,7 +59,7 @@ pub fn check_key(
         ));
     };
     let [starts, columns, other_starts, other_columns] =
-        [starts, columns, other_starts, other_columns].map(integers);
+        watched(|| [starts, columns, other_starts, other_columns].map(integers))?;
     let key = Groth16ProvingKey {
         curve,
         public,
@@ -99,9 +100,7 @@ fn dense(tensors: &Bound<'_, PyList>) -> PyResult<Vec<HostTensor>> {
         if tensor.view().is_contiguous() {
             return tensor.to_host_alone().map_err(errors::run);
         }
-        tensor
-            .copy_to_host(crate::device::selected()?)
-            .map_err(errors::eager)
+        host_copy(tensor)
     };
     tensor::tensors(tensors)?.iter().map(one).collect()
 }

@@ -172,7 +172,11 @@ impl Run {
 pub fn adopt(host: HostTensor) -> eager::Tensor {
     let (view, bytes) = (host.view().clone(), host.bytes().clone());
     let slice = bytes.as_slice();
-    let place = (slice.as_ptr().cast_mut(), slice.len(), false);
+    let place = (
+        slice.as_ptr().cast_mut(),
+        slice.len(),
+        eager::Lent::Writable,
+    );
     // SAFETY: a run's results are blocks of their own, which their bytes keep and nobody else
     // writes; the host tensor's view stays inside them.
     unsafe { eager::Tensor::from_foreign(host.dtype(), view, place, Box::new(bytes)) }

@@ -10,7 +10,7 @@ pub use inner::{Inner, tensors};
 use crate::dtype::{PyDType, object};
 use crate::eval::{Value, layout};
 use crate::numbers;
-use crate::{buffer, device, dlpack, dtype, errors, field, index};
+use crate::{buffer, contents, device, dlpack, dtype, errors, field, index};
 use cloakwork_run::eager;
 use operators::{assign_product, compare, operator, power, product};
 use pyo3::basic::CompareOp;
@@ -602,9 +602,7 @@ impl Tensor {
     /// once and keep it; a traced program holds it without a copy.
     fn freeze(slf: &Bound<'_, Self>) -> PyResult<Py<Self>> {
         let tensor = slf.get().inner().real("freeze()")?;
-        let frozen = tensor
-            .freeze(crate::device::isa(slf.py())?)
-            .map_err(errors::eager)?;
+        let frozen = contents::frozen(tensor)?;
         if frozen.data() == tensor.data() {
             return Ok(slf.clone().unbind());
         }

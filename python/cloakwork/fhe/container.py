@@ -134,9 +134,7 @@ def load(path: PathLike | BinaryIO) -> Contents:
     Raises LoadError where it is not whole, or none of this version.
     """
     name, memory, permissions = _read(path)
-    contents = replace(_checked(name, memory), permissions=permissions)
-    _core.check_files()
-    return contents
+    return replace(_checked(name, memory), permissions=permissions)
 
 
 def _read(source: PathLike | BinaryIO) -> tuple[Path, memoryview, int | None]:

@@ -5,13 +5,16 @@
 //! SIGBUS, which ends a process. Here a handler lays a page of zeros over the place, notes which
 //! file it was, and lets the read go on; whoever called for the work asks a [`Watch`] at its end,
 //! gets the error, and no result. Then the file is mapped in place of the zeros again, so that the
-//! next read there is noticed too. Signals of addresses that are none of ours go to whoever handled
-//! them before.
+//! next read there is noticed too.
+//!
+//! Zeros are laid only for threads that read under a [`Watch`], and for workers: a read that nobody
+//! asks about ends the process, as it would without this module, and never gives zeros. Signals of
+//! addresses that are none of ours go to whoever handled them before.
 #![allow(unsafe_code)]
 
 use crate::LoadError;
 use cloakwork_ir::Bytes;
-use cloakwork_process::{Mutex, Once};
+use cloakwork_process::{Mutex, Once, Reading, is_reading};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -23,11 +26,11 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering}
 static PAGE: AtomicUsize = AtomicUsize::new(4096);
 /// Reads that failed so far.
 static HARM: AtomicU64 = AtomicU64::new(0);
-/// How many of them somebody has been told of.
-static TOLD: AtomicU64 = AtomicU64::new(0);
+/// Of how many of them the zeros have been taken away.
+static MENDED: AtomicU64 = AtomicU64::new(0);
 /// All slots that ever were: none is freed, and free ones are used again.
 static SLOTS: AtomicPtr<Slot> = AtomicPtr::new(ptr::null_mut());
-/// The file that somebody was told of last. Whoever tells holds it.
+/// The file that was mapped again last. Whoever maps again holds it.
 static LAST: Mutex<Option<PathBuf>> = Mutex::new(None);
 /// Who handled the signal before.
 static BEFORE: Once<libc::sigaction> = Once::new();
@@ -42,7 +45,7 @@ struct Slot {
     start: AtomicUsize,
     end: AtomicUsize,
     harmed: AtomicBool,
-    /// For whoever tells of it, who holds this while the file is mapped again.
+    /// Held while the file is mapped again.
     file: Mutex<Option<(File, PathBuf)>>,
     next: AtomicPtr<Slot>,
 }
@@ -133,33 +136,50 @@ fn slot() -> &'static Slot {
     })
 }
 
-/// Work that may read mapped files: from here to [`Watch::end`].
+/// Whether bytes lie in a mapped file, so that they may be gone when they are read.
 #[must_use]
-pub struct Watch(u64);
+pub fn is_mapped(bytes: &Bytes) -> bool {
+    bytes.owner::<Mapping>().is_some()
+}
+
+/// Work that may read mapped files: from here to [`Watch::end`], by this thread and by workers.
+#[must_use]
+pub struct Watch {
+    since: u64,
+    _reading: Reading,
+}
 
 impl Watch {
-    /// Begins to watch.
+    /// Begins to watch: from now on, zeros that this work reads in place of a file are counted.
     #[inline]
     pub fn start() -> Self {
-        Self(TOLD.load(Ordering::SeqCst))
+        if HARM.load(Ordering::SeqCst) != MENDED.load(Ordering::SeqCst) {
+            mend();
+        }
+        Self {
+            since: MENDED.load(Ordering::SeqCst),
+            _reading: Reading::start(),
+        }
     }
 
-    /// Whether all that was read meanwhile was there. Work of other threads at the same time may
-    /// be what failed: then both are told.
+    /// Whether all that was read meanwhile was there. A read of another thread at the same time may
+    /// be what failed: its zeros may have been seen here too.
     ///
     /// # Errors
     /// Some of a mapped file was gone.
     #[inline]
     pub fn end(self) -> Result<(), LoadError> {
-        if HARM.load(Ordering::SeqCst) == self.0 {
+        if HARM.load(Ordering::SeqCst) == self.since {
             return Ok(());
         }
-        Err(tell())
+        let path = mend();
+        Err(LoadError::Changed { path })
     }
 }
 
+/// Maps the files again over which zeros lie, and names the last of them.
 #[cold]
-fn tell() -> LoadError {
+fn mend() -> PathBuf {
     let mut last = LAST.lock();
     let count = HARM.load(Ordering::SeqCst);
     let mut whole = true;
@@ -171,30 +191,45 @@ fn tell() -> LoadError {
         }
     }
     if whole {
-        TOLD.store(count, Ordering::SeqCst);
+        MENDED.store(count, Ordering::SeqCst);
     }
-    let path = last.clone().unwrap_or_default();
-    LoadError::Changed { path }
+    last.clone().unwrap_or_default()
 }
 
 impl Slot {
-    /// Maps the file in place of the zeros. The slot's file is held, so that the mapping lives.
+    /// Maps the file in place of the zeros, or where it can no longer be mapped an empty one, so
+    /// that each later read fails too. The slot's file is held, so that the mapping lives.
     fn map_again(&self, file: &File) -> bool {
+        self.harmed.store(false, Ordering::SeqCst);
+        let mapped = self.map_over(file) || empty_file().is_some_and(|empty| self.map_over(&empty));
+        if !mapped {
+            self.harmed.store(true, Ordering::SeqCst);
+        }
+        mapped
+    }
+
+    fn map_over(&self, file: &File) -> bool {
         let start = self.start.load(Ordering::SeqCst);
         let length = self.end.load(Ordering::SeqCst) - start;
         let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
-        self.harmed.store(false, Ordering::SeqCst);
-        // SAFETY: the addresses are those of a mapping that lives; the same file takes the place
-        // of what lies there, so that its bytes stay readable.
+        // SAFETY: the addresses are those of a mapping that lives; a file takes the place of what
+        // lies there, so that each read gives its bytes or is a signal.
         let mapped = unsafe {
             let place = ptr::with_exposed_provenance_mut(start);
             libc::mmap(place, length, libc::PROT_READ, flags, file.as_raw_fd(), 0)
         };
-        if mapped == libc::MAP_FAILED {
-            self.harmed.store(true, Ordering::SeqCst);
-        }
         mapped != libc::MAP_FAILED
     }
+}
+
+/// A file without a byte or a name; none where there are no such files.
+fn empty_file() -> Option<File> {
+    #[cfg(target_os = "linux")]
+    return rustix::fs::memfd_create("cloakwork", rustix::fs::MemfdFlags::CLOEXEC)
+        .ok()
+        .map(File::from);
+    #[cfg(not(target_os = "linux"))]
+    return None;
 }
 
 fn install() {
@@ -222,10 +257,20 @@ fn install() {
 extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the system hands out a description of the signal; for SIGBUS it has an address.
     let address = unsafe { (*info).si_addr() }.addr();
-    if !cover(address) {
+    // SAFETY: the error number of this thread, which the work that was interrupted may still read.
+    let error = unsafe { *error_number() };
+    let covered = is_reading() && cover(address);
+    // SAFETY: as above.
+    unsafe { *error_number() = error };
+    if !covered {
         hand_on(signal, info, context);
     }
 }
+
+#[cfg(any(target_os = "linux", target_os = "emscripten"))]
+use libc::__errno_location as error_number;
+#[cfg(not(any(target_os = "linux", target_os = "emscripten")))]
+use libc::__error as error_number;
 
 /// Lays zeros over the page of an address in one of the mappings. Allocates and locks nothing.
 fn cover(address: usize) -> bool {
@@ -238,14 +283,19 @@ fn cover(address: usize) -> bool {
             continue;
         }
         let flags = libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_ANONYMOUS;
-        // Told first: whoever reads the zeros has been counted.
-        slot.harmed.store(true, Ordering::SeqCst);
-        HARM.fetch_add(1, Ordering::SeqCst);
+        let count = || {
+            slot.harmed.store(true, Ordering::SeqCst);
+            HARM.fetch_add(1, Ordering::SeqCst);
+        };
+        // Before, so that whoever reads the zeros has been counted; and again, as the file may
+        // have been mapped again in between, which takes away only zeros that lie there.
+        count();
         // SAFETY: the page is one of a mapping that lives, as a read of it is under way.
         let mapped = unsafe {
             let place = ptr::with_exposed_provenance_mut(address & !(page - 1));
             libc::mmap(place, page, libc::PROT_READ, flags, -1, 0)
         };
+        count();
         return mapped != libc::MAP_FAILED;
     }
     false
@@ -268,6 +318,33 @@ fn hand_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) 
             std::mem::transmute::<usize, Full>(function)(signal, info, context);
         } else {
             std::mem::transmute::<usize, extern "C" fn(i32)>(function)(signal);
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::{Mapping, Watch};
+    use std::fs::File;
+
+    #[test]
+    fn a_file_that_cannot_be_mapped_again_fails_each_read_of_it_and_no_other_call() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large");
+        std::fs::write(&path, vec![7; 1 << 20]).unwrap();
+        let mapping = Mapping::new(File::open(&path).unwrap(), &path).unwrap();
+        // A device of no memory stands in for the file.
+        let gone = File::open("/dev/null").unwrap();
+        mapping.slot.file.lock().as_mut().unwrap().0 = gone;
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_len(4096).unwrap();
+        for _ in 0..3 {
+            let watch = Watch::start();
+            assert_eq!(mapping.as_ref().last(), Some(&0));
+            watch.end().unwrap_err();
+            Watch::start().end().unwrap();
         }
     }
 }

@@ -16,7 +16,7 @@ mod write;
 
 pub use claim::claim;
 pub use lock::FolderLock;
-pub use mapping::{Watch, leave_memory};
+pub use mapping::{Watch, is_mapped, leave_memory};
 pub use read::{MOST_PIPE_BYTES, read, read_secret, read_while};
 pub use write::{Access, Pending, commit, save_bytes, save_with};
 pub(crate) use write::{Failure, replace};

@@ -4,6 +4,7 @@ use super::Form;
 use ark_ec::short_weierstrass::{Affine, SWCurveConfig};
 use ark_ec::{AdditiveGroup, CurveConfig};
 use ark_ff::{BigInteger, Field, PrimeField};
+use cloakwork_process::{Reading, is_reading};
 
 /// Why bytes are not the points that they should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -109,11 +110,13 @@ pub(super) fn check_by<P: SWCurveConfig>(
     if points <= share {
         return judge(bytes, form);
     }
+    let asked = is_reading();
     std::thread::scope(|scope| {
         let parts = bytes.chunks(share * size::<P>()).enumerate();
         let begun: Vec<_> = parts
             .map(|(at, part)| {
                 let work = move || {
+                    let _reading = asked.then(Reading::start);
                     judge(part, form).map_err(|fault| PointFault {
                         index: at * share + fault.index,
                         ..fault

@@ -16,7 +16,7 @@ impl Tensor {
             );
             return Err(PyValueError::new_err(text));
         }
-        Ok(element::Only::of(tensor))
+        element::Only::of(tensor)
     }
 
     /// The element of a tensor without axes.

@@ -1,6 +1,7 @@
 //! Eager tensors that a traced function meets: the program holds a copy of them.
 
 use super::{State, Trace, Traced, parts};
+use crate::contents::with_bytes;
 use crate::errors;
 use crate::program::held;
 use cloakwork_ir::{Arg, HostSlot, HostTensor, Symbol, Type, View};
@@ -157,8 +158,7 @@ impl Trace {
         }
         let key = (tensor.storage().as_ptr() as usize, tensor.view().clone());
         let (dtype, size) = (tensor.dtype(), tensor.dtype().size_bytes());
-        let now = tensor.storage().as_ref().as_ref();
-        let unchanged = |known: &&Constant| {
+        let unchanged = |now: &[u8], known: &Constant| {
             if tensor.is_frozen() {
                 return known.copy.dtype() == dtype;
             }
@@ -166,7 +166,9 @@ impl Trace {
             known.copy.dtype() == dtype
                 && find_difference(size, (now, tensor.view()), then).is_none()
         };
-        let (symbol, storage, copy) = match state.constants.get(&key).filter(unchanged) {
+        let known = state.constants.get(&key);
+        let known = with_bytes(tensor, |now| known.filter(|known| unchanged(now, known)))?;
+        let (symbol, storage, copy) = match known {
             Some(known) => (known.traced.0, known.traced.1, known.copy.clone()),
             None => {
                 let copy = held(tensor)?;

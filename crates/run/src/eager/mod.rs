@@ -9,7 +9,7 @@ mod tensor;
 pub use composite::replay;
 pub(crate) use launch::copy as copy_elements;
 pub use ready::{Element, Operand as ReadyOperand, Ready};
-pub use tensor::{Storage, Tensor};
+pub use tensor::{Lent, Storage, Tensor};
 
 use crate::memory::Block;
 use crate::{RunError, check};

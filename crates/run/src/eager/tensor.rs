@@ -13,6 +13,17 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// What may be done with memory that belongs to somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lent {
+    /// It may be read and written.
+    Writable,
+    /// It is only read.
+    ReadOnly,
+    /// It is only read and lies in a mapped file: reads of it may fail, and have to be watched.
+    Mapped,
+}
+
 /// Memory that tensors are views of.
 pub struct Storage {
     memory: Memory,
@@ -27,7 +38,7 @@ enum Memory {
     Foreign {
         start: *mut u8,
         len: usize,
-        read_only: bool,
+        lent: Lent,
         _owner: Box<dyn Any + Send + Sync>,
     },
 }
@@ -70,13 +81,19 @@ impl Storage {
     }
 
     fn is_lent_read_only(&self) -> bool {
-        matches!(
-            self.memory,
-            Memory::Foreign {
-                read_only: true,
-                ..
-            }
-        )
+        let Memory::Foreign { lent, .. } = self.memory else {
+            return false;
+        };
+        lent != Lent::Writable
+    }
+
+    /// Whether it lies in a mapped file.
+    #[must_use]
+    pub fn is_mapped(&self) -> bool {
+        let Memory::Foreign { lent, .. } = self.memory else {
+            return false;
+        };
+        lent == Lent::Mapped
     }
 
     fn own(block: Block) -> Arc<Self> {
@@ -90,11 +107,14 @@ impl Storage {
     fn zeroize(&self) {
         match &self.memory {
             Memory::Own(block) => block.zeroize(),
-            Memory::Foreign {
-                read_only: true, ..
-            } => {}
             // SAFETY: the memory that the owner keeps, which may be written.
-            Memory::Foreign { start, len, .. } => unsafe { wipe(*start, *len) },
+            Memory::Foreign {
+                start,
+                len,
+                lent: Lent::Writable,
+                ..
+            } => unsafe { wipe(*start, *len) },
+            Memory::Foreign { .. } => {}
         }
     }
 }
@@ -196,17 +216,17 @@ impl Tensor {
     ///
     /// # Safety
     /// `len` bytes from `start` on are there as long as the owner is, are aligned to the element
-    /// type, and may be written unless `read_only`; the view stays inside them.
+    /// type, and may be used as `lent` says; the view stays inside them.
     pub unsafe fn from_foreign(
         dtype: DType,
         view: View,
-        (start, len, read_only): (*mut u8, usize, bool),
+        (start, len, lent): (*mut u8, usize, Lent),
         owner: Box<dyn Any + Send + Sync>,
     ) -> Self {
         let memory = Memory::Foreign {
             start,
             len,
-            read_only,
+            lent,
             _owner: owner,
         };
         let storage = Arc::new(Storage {

@@ -1,0 +1,61 @@
+//! The one place where this crate reads the elements of tensors itself. Those that lie in a mapped
+//! file may be gone: then the call that reads them is told, and has no result.
+
+use crate::guard::watched;
+use crate::{device, errors};
+use cloakwork_ir::HostTensor;
+use cloakwork_run::eager::{self, EagerError};
+use pyo3::prelude::*;
+
+/// Work that reads a tensor's elements.
+#[inline]
+pub fn reading<T>(tensor: &eager::Tensor, work: impl FnOnce() -> T) -> PyResult<T> {
+    if tensor.storage().is_mapped() {
+        return watched(work);
+    }
+    Ok(work())
+}
+
+fn copied<T>(tensor: &eager::Tensor, copy: impl FnOnce() -> Result<T, EagerError>) -> PyResult<T> {
+    reading(tensor, copy)?.map_err(errors::eager)
+}
+
+/// A copy for the host, row-major.
+pub fn host_copy(tensor: &eager::Tensor) -> PyResult<HostTensor> {
+    let isa = device::selected()?;
+    copied(tensor, || tensor.copy_to_host(isa))
+}
+
+/// A tensor of the same view that nobody else can write; repeats are not copied.
+pub fn own_copy(tensor: &eager::Tensor) -> PyResult<eager::Tensor> {
+    let isa = device::selected()?;
+    copied(tensor, || tensor.own_copy(isa))
+}
+
+/// A row-major copy.
+pub fn dense_copy(tensor: &eager::Tensor) -> PyResult<eager::Tensor> {
+    let made = eager::Tensor::uninit(tensor.dtype(), tensor.view().shape.clone());
+    let (made, isa) = (made.map_err(errors::run)?, device::selected()?);
+    copied(tensor, || made.assign(tensor, isa))?;
+    Ok(made)
+}
+
+/// A tensor with these elements that nobody writes any more.
+pub fn frozen(tensor: &eager::Tensor) -> PyResult<eager::Tensor> {
+    let isa = device::selected()?;
+    copied(tensor, || tensor.freeze(isa))
+}
+
+/// What others may see of a tensor: itself, or a copy where it lies in a mapped file, as they
+/// cannot be told that some of it is gone.
+pub fn exported(tensor: &eager::Tensor) -> PyResult<eager::Tensor> {
+    if tensor.storage().is_mapped() {
+        return own_copy(tensor);
+    }
+    Ok(tensor.clone())
+}
+
+/// A storage's bytes, all of them, for work that reads some.
+pub fn with_bytes<T>(tensor: &eager::Tensor, work: impl FnOnce(&[u8]) -> T) -> PyResult<T> {
+    reading(tensor, || work(tensor.storage().as_ref().as_ref()))
+}
