@@ -2,6 +2,7 @@
 
 use crate::check::Checker;
 use crate::names::Name;
+use crate::region::Missing;
 use crate::report::Issue;
 use crate::spelling::Spelling;
 use crate::values::upload_root;
@@ -309,26 +310,32 @@ impl<'p> Checker<'p> {
         };
         let expected = "a tensor that something wrote";
         let threads = self.program.threads.is_some();
+        if self.read_unwritten.contains(&id) {
+            return;
+        }
+        let mut hint = "";
         let got = match self.regions.get(&id) {
             Some(region) if threads => match region.missing(&info.view) {
                 None => return,
-                Some((from, to)) => {
+                Some(Missing::Elements(from, to)) => {
                     let (type_, root) = (storage.dtype, &storage.root);
                     format!("{} that nothing wrote", spanned((from, to), type_, root))
+                }
+                Some(Missing::Unknown) => {
+                    hint = "fill the whole of it first: allocate it with `zero: true`";
+                    "one written in too many pieces to be known as written".to_owned()
                 }
             },
             None if threads => "memory that nothing wrote".to_owned(),
             _ if storage.written => return,
             _ => "zeros".to_owned(),
         };
-        if !self.read_unwritten.insert(id) {
-            return;
-        }
+        self.read_unwritten.insert(id);
         let name = self.name_of(spelling, op, param);
         let operand = spelling.param_name(param);
         if threads {
             let issue = Issue::error("unwritten-read", expected, got);
-            let issue = issue.operand(operand).names(name);
+            let issue = issue.operand(operand).names(name).hint(hint);
             self.unwritten.push((id, self.step, issue));
         } else {
             let issue = Issue::warning("unwritten-read", expected, got);
@@ -343,6 +350,7 @@ impl<'p> Checker<'p> {
         };
         let id = info.storage;
         self.heads.remove(&id);
+        self.copies.remove(&id);
         if self.program.threads.is_some() {
             self.regions.entry(id).or_default().add(&info.view);
         }
@@ -355,6 +363,7 @@ impl<'p> Checker<'p> {
     pub fn doubt_contents(&mut self, storage: StorageId) {
         self.regions.entry(storage).or_default().add_all();
         self.heads.remove(&storage);
+        self.copies.remove(&storage);
         self.reprs.forget(storage);
     }
 

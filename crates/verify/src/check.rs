@@ -1,6 +1,6 @@
 //! The pass over the steps.
 
-use crate::known::{Draws, Heads};
+use crate::known::{Copies, Draws, Heads};
 use crate::names::{Name, Names};
 use crate::region::Region;
 use crate::report::Issue;
@@ -58,6 +58,7 @@ pub(crate) struct Checker<'p> {
     pub definitions: OnceCell<FxHashMap<Symbol, u32>>,
     pub reprs: Reprs,
     pub heads: Heads,
+    pub copies: Copies,
     pub draws: Draws<'p>,
     pub inputs: HashMap<&'p str, &'p Type>,
     pub outputs: HashMap<&'p str, u32>,
@@ -143,6 +144,7 @@ impl<'p> Checker<'p> {
             definitions: OnceCell::new(),
             reprs: Reprs::default(),
             heads: Heads::default(),
+            copies: Copies::default(),
             draws: Draws::default(),
             inputs: HashMap::new(),
             outputs: HashMap::new(),

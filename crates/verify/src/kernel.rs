@@ -59,10 +59,16 @@ impl<'p> Checker<'p> {
 
     /// Notes that a call writes, and what is known of the contents then.
     fn written(&mut self, call: &Call, out: ValueId) {
-        let grown = self.grown(call, out);
+        let (grown, copied) = (self.grown(call, out), self.copied(call, out));
         self.write(out);
-        if let (Some(lengths), Some(info)) = (grown, self.values.value(out)) {
-            self.heads.insert(info.storage, lengths);
+        let Some(storage) = self.values.value(out).map(|info| info.storage) else {
+            return;
+        };
+        if let Some(lengths) = grown {
+            self.heads.insert(storage, lengths);
+        }
+        if let Some(source) = copied {
+            self.copies.insert(storage, source);
         }
     }
 

@@ -3,20 +3,36 @@
 
 use crate::check::Checker;
 use crate::report::Issue;
+use crate::values::show;
 use crate::{Bound, Call, StorageId, StorageOrigin, ValueId};
-use cloakwork_ir::{DType, HostId, HostSlot};
+use cloakwork_ir::{DType, HostId, HostSlot, View};
 use cloakwork_ops::{Law, transcript_head};
 use rustc_hash::FxHashMap;
 
-/// A key that random elements follow from.
+/// A key that random elements follow from: part of an input, or what a constant holds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Key<'p> {
-    Input(&'p str),
-    Data(HostId),
+    Input(&'p str, View),
+    Data(Vec<i64>),
 }
 
-/// What has been drawn, by key, where in it, and domain: the step.
-pub(crate) type Draws<'p> = FxHashMap<(Key<'p>, i64, i64), u32>;
+/// What has been drawn, by key and domain: the step.
+pub(crate) type Draws<'p> = FxHashMap<(Key<'p>, i64), u32>;
+
+/// What came from the host, of which a storage is a copy from this element on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source {
+    host: HostId,
+    /// The storage that the host's tensor was uploaded to.
+    upload: StorageId,
+    first: i64,
+}
+
+/// What storages are copies of, while nothing else is written into them.
+pub(crate) type Copies = FxHashMap<StorageId, Source>;
+
+/// The most elements of a constant that are compared as a key.
+const MAX_KEY_ELEMENTS: u64 = 4096;
 
 /// Bytes in the log and the proof of transcripts, where they are known.
 pub(crate) type Heads = FxHashMap<StorageId, [u64; 2]>;
@@ -79,21 +95,10 @@ impl<'p> Checker<'p> {
         let (Some(&Bound::Int(domain)), Some(value)) = (domain, value) else {
             return;
         };
-        let Some(info) = self.values.value(value) else {
+        let Some(key) = self.key(value) else {
             return;
         };
-        let key = match self.values.storage(info.storage) {
-            Some(storage) if !storage.written => match storage.origin {
-                StorageOrigin::Upload(host) => match self.program.host(host) {
-                    Some(HostSlot::Input { name, .. }) => Key::Input(name),
-                    _ => Key::Data(host),
-                },
-                _ => return,
-            },
-            _ => return,
-        };
-        let place = (key, info.view.offset, domain);
-        let former = *self.draws.entry(place).or_insert(self.step);
+        let former = *self.draws.entry((key, domain)).or_insert(self.step);
         if former == self.step {
             return;
         }
@@ -108,5 +113,57 @@ impl<'p> Checker<'p> {
             None => Issue::warning("equal-draws", expected, got),
         };
         self.report(issue.hint(hint));
+    }
+
+    /// What a value shows of what came from the host, if that is known: its storage is an upload,
+    /// or a copy of one, that nothing wrote into.
+    fn source_of(&self, value: ValueId) -> Option<Source> {
+        let upload = self.values.value(value)?.storage;
+        if let Some(source) = self.copies.get(&upload) {
+            return Some(*source);
+        }
+        let storage = self.values.storage(upload)?;
+        let first = 0;
+        match storage.origin {
+            StorageOrigin::Upload(host) if !storage.written => Some(Source {
+                host,
+                upload,
+                first,
+            }),
+            _ => None,
+        }
+    }
+
+    fn key(&self, value: ValueId) -> Option<Key<'p>> {
+        let Source {
+            host,
+            upload,
+            first,
+        } = self.source_of(value)?;
+        let mut view = self.values.view(value).clone();
+        view.offset += first;
+        match self.program.host(host)? {
+            HostSlot::Input { name, .. } => Some(Key::Input(name, view)),
+            HostSlot::Data(tensor) if view.shape.elements() <= MAX_KEY_ELEMENTS => {
+                let root = &self.values.storage(upload)?.root;
+                Some(Key::Data(show(tensor, root, &view)?.words()))
+            }
+            _ => None,
+        }
+    }
+
+    /// What the whole of a call's result is a copy of, if it is one.
+    pub(crate) fn copied(&self, call: &Call, out: ValueId) -> Option<Source> {
+        if !call.def.is_transfer() || !self.is_whole(out) {
+            return None;
+        }
+        let read = call.value(call.def.param("a")?)?;
+        let (from, to) = (self.values.view(read), self.values.view(out));
+        let alike = from.shape == to.shape && from.is_contiguous() && to.is_contiguous();
+        let source = self.source_of(read).filter(|_| alike)?;
+        Some(Source {
+            first: source.first + from.offset,
+            ..source
+        })
     }
 }

@@ -2,23 +2,53 @@
 //!
 //! A storage is what was said of it where it was made, or what was written into all of it last.
 //! What an op takes and gives is in its declaration; a cast holds for its own view, until the
-//! storage changes its form.
+//! storage changes its form. A storage that is written piece by piece may be some of each: then a
+//! view of the one form may be used, and one of both may not.
+
+mod parts;
 
 use crate::check::Checker;
 use crate::report::Issue;
 use crate::spelling::Spelling;
 use crate::{Call, StorageId, ValueId};
-use cloakwork_ir::{Op, Repr};
-use cloakwork_ops::{Code, Law, OpDef, ReprRule};
+use cloakwork_ir::{Op, Repr, View};
+use cloakwork_ops::{Code, Law, OpDef, ParamKind, ReprRule};
+use parts::{Forms, Parts};
 use rustc_hash::FxHashMap;
 
 /// What is known of one storage.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 struct State {
     declared: Option<Repr>,
     now: Option<Repr>,
     /// How often its form has changed.
     changes: u32,
+    /// The step that gave it its form.
+    since: u32,
+    /// Where it is not of one form: which elements are of which.
+    parts: Parts,
+}
+
+impl State {
+    /// All of it is of one form, or of none that is known.
+    fn settle(&mut self, now: Option<Repr>, step: u32) {
+        self.now = now;
+        self.since = step;
+        self.parts = Parts::default();
+        self.changes += 1;
+    }
+
+    /// Some of it is of a form of its own.
+    fn write_part(&mut self, view: &View, given: Option<Repr>, (root, step): (&View, u32)) {
+        self.parts.write(view, given, step);
+        match self.parts.of(root).only() {
+            Some(now) => self.settle(Some(now), step),
+            None => {
+                self.now = None;
+                self.changes += u32::from(given.is_some());
+            }
+        }
+    }
 }
 
 /// All that is known.
@@ -49,15 +79,18 @@ fn rule(def: &OpDef) -> Option<ReprRule> {
 }
 
 impl Checker<'_> {
-    fn state(&self, value: ValueId) -> State {
-        let storage = self.values.value(value).map(|info| info.storage);
-        let state = storage.and_then(|storage| self.reprs.storages.get(&storage));
-        state.copied().unwrap_or_default()
+    fn state(&self, value: ValueId) -> Option<&State> {
+        let storage = self.values.value(value)?.storage;
+        self.reprs.storages.get(&storage)
+    }
+
+    fn changes(&self, value: ValueId) -> u32 {
+        self.state(value).map_or(0, |state| state.changes)
     }
 
     fn cast_of(&self, value: ValueId) -> Option<Option<Repr>> {
         let (repr, change) = *self.reprs.casts.get(&value)?;
-        (change == self.state(value).changes).then_some(repr)
+        (change == self.changes(value)).then_some(repr)
     }
 
     /// What a value is, if it is a polynomial of a known form. One element is a scalar.
@@ -66,7 +99,35 @@ impl Checker<'_> {
         if info.view.rank() == 0 {
             return None;
         }
-        self.cast_of(value).unwrap_or_else(|| self.state(value).now)
+        self.cast_of(value).unwrap_or_else(|| {
+            let state = self.state(value)?;
+            state.now.or_else(|| state.parts.of(&info.view).only())
+        })
+    }
+
+    /// The forms of a value's elements, where they are not all of one and nobody said of which.
+    fn mixed(&self, value: ValueId) -> Option<[(Repr, u32); 2]> {
+        let info = self.values.value(value)?;
+        let state = self.state(value)?;
+        let known = self.cast_of(value).is_some() || state.now.is_some();
+        let forms = (!known).then(|| state.parts.of(&info.view));
+        forms.and_then(Forms::mixed)
+    }
+
+    /// What is wrong with a value of both forms.
+    fn mixture(&self, value: ValueId) -> Option<Issue> {
+        let [(one, first), (other, second)] = self.mixed(value)?;
+        let got = format!(
+            "some of each: {} written at {}, {} at {}",
+            one.described(),
+            self.place(first),
+            other.described(),
+            self.place(second)
+        );
+        let issue = Issue::of(Code::Repr, "a polynomial of one form", got);
+        let hint = "transform the one part (ntt, intt), or say what the whole is by a cast \
+                    (as_repr, or a View of kind coef or lagrange)";
+        Some(issue.hint(hint))
     }
 
     /// What the step at hand says of the polynomial that it makes or takes.
@@ -83,7 +144,8 @@ impl Checker<'_> {
         let state = State {
             declared: Some(said),
             now: Some(said),
-            changes: 0,
+            since: self.step,
+            ..State::default()
         };
         self.reprs.storages.insert(info.storage, state);
     }
@@ -94,6 +156,7 @@ impl Checker<'_> {
         if let (Some(_), Some(info)) = (now, self.values.value(copy)) {
             let state = State {
                 now,
+                since: self.step,
                 ..State::default()
             };
             self.reprs.storages.insert(info.storage, state);
@@ -116,13 +179,19 @@ impl Checker<'_> {
             _ => self.cast_of(source),
         };
         if let Some(repr) = cast {
-            let changes = self.state(source).changes;
+            let changes = self.changes(source);
             self.reprs.casts.insert(view, (repr, changes));
         }
     }
 
     /// What is read is what the step says that it is.
     pub(crate) fn taken_repr(&mut self, value: ValueId) {
+        if self.said().is_some()
+            && let Some(issue) = self.mixture(value)
+        {
+            let name = self.values.value(value).map(|info| info.name);
+            self.report(issue.names(name));
+        }
         if let (Some(said), Some(repr)) = (self.said(), self.repr_of(value))
             && said != repr
         {
@@ -145,6 +214,7 @@ impl Checker<'_> {
         let given = match rule {
             None => None,
             Some(rule) => {
+                self.refuse_mixtures(spelling, op, call)?;
                 let of = |name: &str| {
                     let value = call.value(call.def.param(name)?)?;
                     self.repr_of(value)
@@ -177,6 +247,22 @@ impl Checker<'_> {
         self.written_repr(spelling, op, (out, said.or(given)), changes)
     }
 
+    /// An op that takes polynomials of a form takes none of both. `None`: one is, which is
+    /// reported.
+    fn refuse_mixtures(&mut self, spelling: &Spelling, op: &Op, call: &Call) -> Option<()> {
+        for (param, declared) in call.def.params.iter().enumerate() {
+            let value = call
+                .value(param)
+                .filter(|_| declared.kind == ParamKind::Tensor);
+            if let Some(issue) = value.and_then(|value| self.mixture(value)) {
+                let name = self.name_of(spelling, op, param);
+                self.report(issue.operand(spelling.param_name(param)).names(name));
+                return None;
+            }
+        }
+        Some(())
+    }
+
     /// What a storage is once this is written into a view of it.
     fn written_repr(
         &mut self,
@@ -189,12 +275,18 @@ impl Checker<'_> {
         let (storage, elements) = (info.storage, info.view.shape.elements());
         let root = self.values.storage(storage)?;
         let whole = elements == root.root.shape.elements();
-        let fresh = !root.written;
-        let mut state = self.state(out);
-        if given.is_none() && state.now.is_none() {
+        let (fresh, root) = (!root.written, root.root.clone());
+        let view = info.view.clone();
+        let cast = self.cast_of(out).flatten();
+        let step = self.step;
+        let state = self.reprs.storages.entry(storage).or_default();
+        if !whole && !state.parts.is_empty() {
+            state.write_part(&view, given, (&root, step));
             return Some(());
         }
-        let cast = self.cast_of(out).flatten();
+        if given.is_none() && state.now.is_none() && state.parts.is_empty() {
+            return Some(());
+        }
         let fits = |given| [state.now, state.declared, cast].contains(&Some(given));
         let next = match given {
             // Elements of no known form: what was said of the memory is taken to hold.
@@ -214,11 +306,14 @@ impl Checker<'_> {
             }
             Some(given) => (whole || fresh).then_some(given),
         };
-        if next != state.now {
-            state.changes += 1;
-            state.now = next;
+        if next.is_none() && given.is_some() {
+            if let Some(now) = state.now {
+                state.parts.write(&root, Some(now), state.since);
+            }
+            state.write_part(&view, given, (&root, step));
+        } else if next != state.now || !state.parts.is_empty() {
+            state.settle(next, step);
         }
-        self.reprs.storages.insert(storage, state);
         Some(())
     }
 }

@@ -237,7 +237,7 @@ pub fn upload_root(tensor: &HostTensor) -> View {
 }
 
 /// A host tensor as a view of its upload sees it.
-fn show(tensor: &HostTensor, root: &View, view: &View) -> Option<HostTensor> {
+pub(crate) fn show(tensor: &HostTensor, root: &View, view: &View) -> Option<HostTensor> {
     if tensor.view().strides == root.strides {
         let mut moved = view.clone();
         moved.offset = moved.offset.checked_add(tensor.view().offset)?;
