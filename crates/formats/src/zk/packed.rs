@@ -55,18 +55,56 @@ pub fn files_of(ast: &Ast, files: &Files) -> Result<Vec<(String, Bytes)>, Box<Fi
 /// The program that a container holds, with its files; none if it holds no such program.
 ///
 /// # Errors
-/// The note is no such program.
+/// The note is no such program, or the container holds other than its files.
 pub fn unpack(program: &Program) -> Option<Result<(Parsed, Files), LoadError>> {
     let text = program.notes.get(INSTRUCTIONS)?;
-    let names = program
-        .notes
-        .iter()
-        .filter(|(note, _)| note.starts_with(FILE));
+    let unpacked = files_in(program)
+        .and_then(|files| parse(text.as_bytes()).map(|parsed| (parsed, Files::Memory(files))));
+    Some(unpacked)
+}
+
+/// The files in a container, by their names.
+fn files_in(program: &Program) -> Result<HashMap<String, Bytes>, LoadError> {
+    let notes = program.notes.iter();
+    let names: Vec<&String> = notes
+        .filter(|(note, _)| note.starts_with(FILE))
+        .map(|(_, name)| name)
+        .collect();
+    let (steps, hosts) = (program.steps.len(), program.hosts.len());
+    if steps > 0 {
+        let got = format!("{steps} steps beside it");
+        return Err(other("a program of the instruction set alone", got));
+    }
+    if names.len() != hosts {
+        let expected = format!("a tensor for each of {} files", names.len());
+        return Err(other(expected, format!("{hosts} tensors")));
+    }
     let mut files = HashMap::new();
-    for ((_, name), slot) in names.zip(&program.hosts) {
-        if let HostSlot::Data(tensor) = slot {
-            files.insert(name.clone(), tensor.bytes().clone());
+    for (name, slot) in names.into_iter().zip(&program.hosts) {
+        let bytes = match slot {
+            HostSlot::Data(tensor) if tensor.dtype() == DType::U8 && is_whole(tensor) => {
+                tensor.bytes().clone()
+            }
+            _ => return Err(other(format!("bytes of the file {name}"), "other data")),
+        };
+        if files.insert(name.clone(), bytes).is_some() {
+            return Err(other("each file once", format!("{name} twice")));
         }
     }
-    Some(parse(text.as_bytes()).map(|parsed| (parsed, Files::Memory(files))))
+    Ok(files)
+}
+
+/// Whether a tensor is all of its bytes, in their order.
+fn is_whole(tensor: &HostTensor) -> bool {
+    let view = tensor.view();
+    let elements = tensor.bytes().as_slice().len() as u64;
+    view.offset == 0 && view.is_contiguous() && view.shape.elements() == elements
+}
+
+fn other(expected: impl Into<Box<str>>, got: impl Into<Box<str>>) -> LoadError {
+    LoadError::Source {
+        expected: expected.into(),
+        got: got.into(),
+        hint: "the container is not as this package writes it; pack the program again".into(),
+    }
 }

@@ -2,7 +2,7 @@
 
 use cloakwork_formats::zk::{Files, files_of, pack, parse, to_json, unpack};
 use cloakwork_formats::{Container, save_container};
-use cloakwork_ir::Bytes;
+use cloakwork_ir::{Bytes, DType, HostSlot, Shape, Step, Type};
 use std::collections::HashMap;
 
 const PROGRAM: &str = r#"
@@ -35,6 +35,44 @@ fn a_container_holds_the_program_and_the_files_that_it_names() {
         .map(|(name, bytes)| (name.as_str(), bytes.as_slice()[0], bytes.as_slice().len()))
         .collect();
     assert_eq!(found, [("first.bin", 1, 16), ("second.bin", 2, 16)]);
+}
+
+#[test]
+fn a_container_that_holds_other_than_the_files_is_refused() {
+    let parsed = parse(PROGRAM.trim_start().as_bytes()).unwrap();
+    let packed = pack(&parsed.ast, &files()).unwrap();
+    let refusal = |change: &dyn Fn(&mut cloakwork_ir::Program)| {
+        let mut changed = packed.clone();
+        change(&mut changed);
+        unpack(&changed).unwrap().err().unwrap().to_string()
+    };
+    let fewer = refusal(&|program| drop(program.hosts.pop()));
+    assert!(fewer.contains("each of 2 files, got 1 tensors"), "{fewer}");
+    let more = refusal(&|program| {
+        let again = program.hosts[0].clone();
+        program.push_host(again);
+    });
+    assert!(more.contains("each of 2 files, got 3 tensors"), "{more}");
+    let steps = refusal(&|program| program.steps.push(Step::Skip));
+    assert!(steps.contains("got 1 steps beside it"), "{steps}");
+    let twice = refusal(&|program| {
+        let names: Vec<String> = program.notes.keys().cloned().collect();
+        for note in names.iter().filter(|note| note.starts_with("file ")) {
+            program.notes.insert(note.clone(), "first.bin".to_owned());
+        }
+    });
+    assert!(twice.contains("first.bin twice"), "{twice}");
+    let changed = refusal(&|program| {
+        let ty = Type::new(DType::U8, Shape::new(&[16]).unwrap());
+        program.hosts[1] = HostSlot::Input {
+            name: "x".to_owned(),
+            ty,
+        };
+    });
+    assert!(
+        changed.contains("bytes of the file second.bin"),
+        "{changed}"
+    );
 }
 
 #[test]
