@@ -15,6 +15,7 @@ from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.evaluation import EvaluationKeys
 from cloakwork.fhe.everyday import Rotations
 from cloakwork.fhe.keys import Keys
+from cloakwork.fhe.orders import rotation_exponents
 from cloakwork.fhe.packing import Packing
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.plaintext import Plaintext
@@ -126,7 +127,7 @@ class Context(ABC):
         """The values of a decryption; NoiseError if they are not to be trusted.
 
         What the ciphertext's estimate leaves is looked at, and what the coefficients take of
-        their modulus: what outgrew it is spread over all of it.
+        their modulus.
         """
 
     def shortened(self, ciphertext: Ciphertext) -> Ciphertext:
@@ -170,15 +171,10 @@ class Context(ABC):
         degree = self.parameters.degree
         return pow(5, steps % (degree // 2), 2 * degree)
 
-    @once
+    @property
     def rotation_elements(self) -> NDArray[np.int64]:
         """[N / 2]: the element of a rotation by each number of steps."""
-        degree = self.parameters.degree
-        powers = np.ones(1, dtype=np.int64)
-        while len(powers) < degree // 2:
-            step = self.rotation_element(len(powers))
-            powers = np.concatenate((powers, powers * step % (2 * degree)))
-        return powers
+        return rotation_exponents(self.parameters.degree)
 
     def rotation_steps(self, element: int) -> int | None:
         """The steps that an element rotates by; None of one that is no rotation."""

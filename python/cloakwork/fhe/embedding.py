@@ -18,6 +18,7 @@ from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError
 from cloakwork.fhe.coefficients import centred, digits
 from cloakwork.fhe.layout import limb_range
+from cloakwork.fhe.orders import rotation_exponents
 from cloakwork.fhe.packing import check_axes
 from cloakwork.fhe.tables import Basis, Tables
 
@@ -31,11 +32,8 @@ _DECODE_LOG2 = 66
 
 @lru_cache(maxsize=8)
 def _slot_positions(degree: int) -> NDArray[np.int64]:
-    """[N / 2]: slot j stands at FFT position (5^j mod 2 N - 1) / 2, by doubling."""
-    powers = np.ones(1, dtype=np.int64)
-    while len(powers) < degree // 2:
-        powers = np.concatenate((powers, powers * pow(5, len(powers), 2 * degree) % (2 * degree)))
-    return (powers - 1) // 2
+    """[N / 2]: slot j stands at FFT position (5^j mod 2 N - 1) / 2."""
+    return (rotation_exponents(degree) - 1) // 2
 
 
 @lru_cache(maxsize=8)

@@ -45,15 +45,6 @@ class EvaluationKeys(Stored):
         steps = (step for step in found if step is not None)
         return sorted(step - row if step > row // 2 else step for step in steps)
 
-    def _steps_of(self, element: int) -> int | None:
-        found = np.flatnonzero(self._powers == element)
-        return int(found[0]) if found.size else None
-
-    @once
-    def _powers(self) -> NDArray[np.int64]:
-        """[N / 2]: the element of a rotation by each number of steps."""
-        return self.context.rotation_elements
-
     def relinearization_key(self) -> SwitchingKey:
         """The key from s^2; MissingKeyError where there is none."""
         if self.relinearization is None:

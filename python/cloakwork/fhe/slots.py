@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.errors import ParamError
 from cloakwork.fhe.context import Context
+from cloakwork.fhe.orders import powers
 from cloakwork.primes import primitive_root
 
 Library = Literal["seal", "openfhe", "lattigo"]
@@ -76,7 +77,7 @@ def _order(context: Context, library: Library) -> tuple[NDArray[np.int64], NDArr
     ours = np.empty(2 * degree, dtype=np.int64)
     ours[context.rotation_elements] = np.arange(row)
     ours[2 * degree - context.rotation_elements] = np.arange(row, degree)
-    theirs = _powers(_GENERATORS[library], row, 2 * degree)
+    theirs = powers(_GENERATORS[library], row, 2 * degree)
     if context.parameters.scheme == "ckks":
         places = ours[theirs]
         return places % row, places >= row
@@ -85,17 +86,10 @@ def _order(context: Context, library: Library) -> tuple[NDArray[np.int64], NDArr
     return ours[both * turn % (2 * degree)], np.zeros(degree, dtype=bool)
 
 
-def _powers(base: int, count: int, modulus: int) -> NDArray[np.int64]:
-    powers = np.ones(1, dtype=np.int64)
-    while len(powers) < count:
-        powers = np.concatenate((powers, powers * pow(base, len(powers), modulus) % modulus))
-    return powers[:count]
-
-
 def _root_exponent(degree: int, t: int, library: Library) -> int:
     """The odd e such that their root mod t is ours to the power of e."""
     root = primitive_root(2 * degree, t)
-    values = _powers(root, 2 * degree, t)[1::2]
+    values = powers(root, 2 * degree, t)[1::2]
     if library == "lattigo":
         own = pow(_least_generator(t), (t - 1) // (2 * degree), t)
         return 2 * int(np.flatnonzero(values == own)[0]) + 1
