@@ -77,16 +77,22 @@ class NoiseError(CloakworkError, ValueError):
     """The noise of a result leaves no bit to decrypt; `budget_log2` is what is left.
 
     `what` says which budget: BGV's noise budget, CKKS's precision, or the room of the modulus.
+    The budget is None where the secret measured it: logs are no place for what tells of a secret.
     """
 
     def __init__(
-        self, op: str, budget_log2: float, hint: str, what: str = "would leave {} of noise budget"
+        self,
+        op: str,
+        budget_log2: float | None,
+        hint: str,
+        what: str = "would leave {} of noise budget",
     ) -> None:
         super().__init__(op, budget_log2, hint, what)
         self.op, self.budget_log2, self.hint, self.what = op, budget_log2, hint, what
 
     def __str__(self) -> str:
-        return f"{self.op}: {self.what.format(f'{self.budget_log2:.1f} bits')}; {self.hint}"
+        left = "" if self.budget_log2 is None else f"{self.budget_log2:.1f} bits"
+        return f"{self.op}: {self.what.format(left)}; {self.hint}"
 
 
 class MissingKeyError(CloakworkError, LookupError):

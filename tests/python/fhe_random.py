@@ -23,8 +23,8 @@ Values = NDArray[Any]
 Pair = tuple[Any, Values]
 Step = Callable[["Circuit"], Pair]
 
-# Operations of a circuit, and ciphertexts that it begins with.
-_LENGTH, _INPUTS = 12, 3
+# Operations of a circuit, of one over a large ring, and ciphertexts that it begins with.
+_LENGTH, _LARGE_LENGTH, _INPUTS = 12, 4, 3
 # Values beyond this are not followed: floats of the reference lose their bits.
 _LARGEST = 2.0**40
 
@@ -206,6 +206,9 @@ def _int_scalar(own: Circuit) -> Pair:
 def _int_array(own: Circuit) -> Pair:
     x, a = own.any()
     values = own.generator.integers(-T, T, len(a))
+    if own.integer(0, 3) == 0:
+        # The largest polynomial that there is, all of whose coefficients are t // 2.
+        values = own.keys.context.batching.slots(np.full((1, len(a)), T // 2))[0]
     return (x * values, a * centred(values)) if own.integer(0, 3) else (x + values, a + values)
 
 
@@ -215,6 +218,15 @@ def _int_rotation(own: Circuit) -> Pair:
     if step == 0:
         return x.rotate_columns(), np.roll(a, len(a) // 2)
     return x.rotate_rows(step), rolled(a, step)
+
+
+def _int_aligned(own: Circuit) -> Pair:
+    """Factors that know of each other: p(X) p(1 / X) is positive wherever noise is looked at."""
+    x, a = own.any()
+    turned, expected = x.rotate_columns(), np.roll(a, len(a) // 2)
+    if own.integer(0, 3) == 0:
+        turned, expected = turned + x, expected + a
+    return x * turned, a * centred(expected)
 
 
 def _int_level(own: Circuit) -> Pair:
@@ -250,7 +262,10 @@ def _int_double(own: Circuit) -> Pair:
 
 BGV_STEPS: list[Step] = [
     _product, _square, _sum, _difference, _inner_sum, _int_scalar, _int_array, _int_rotation,
-    _int_level, _int_matrix, _int_polynomial, _int_double,
+    _int_level, _int_matrix, _int_polynomial, _int_double, _int_aligned,
+]  # fmt: skip
+LARGE_STEPS: list[Step] = [
+    _product, _square, _sum, _int_scalar, _int_array, _int_rotation, _int_aligned, _int_aligned,
 ]  # fmt: skip
 
 
@@ -274,6 +289,14 @@ def bgv_keys(kind: int) -> fhe.Keys:
     return context.keygen(rotations=[1, 2, 4, -1])
 
 
+@cache
+def large_bgv_keys(kind: int) -> fhe.Keys:
+    """Rings of degrees 2^12 to 2^14, whose moduli just hold a product or just do not."""
+    degree, bits = 2 ** (12 + kind % 3), 41 + 2 * (kind % 11)
+    moduli = [bits] if kind % 2 else [bits // 2 + 1, bits // 2 + 14]
+    return fhe.bgv(degree, T, moduli, [60], insecure=True).keygen(rotations=[1, 2, -1])
+
+
 def ckks_circuit(seed: int) -> Circuit:
     """Real and complex inputs, at their bounds and below, and all the same."""
     generator = np.random.default_rng(seed)
@@ -295,10 +318,9 @@ def ckks_circuit(seed: int) -> Circuit:
     return Circuit(keys, generator, pool)
 
 
-def bgv_circuit(seed: int) -> Circuit:
+def bgv_circuit(seed: int, keys: fhe.Keys) -> Circuit:
     """Integers mod t, and small ones."""
     generator = np.random.default_rng(seed)
-    keys = bgv_keys(seed % 60)
     pool: list[Pair] = []
     for _ in range(_INPUTS):
         reach = int(generator.choice([2, 100, T]))
@@ -308,9 +330,11 @@ def bgv_circuit(seed: int) -> Circuit:
     return Circuit(keys, generator, pool)
 
 
-def steps_of(own: Circuit, steps: list[Step], tally: Tally) -> Iterator[tuple[str, Any, Values]]:
+def steps_of(
+    own: Circuit, steps: list[Step], tally: Tally, length: int = _LENGTH
+) -> Iterator[tuple[str, Any, Values]]:
     """(name, ciphertext, values) of every operation that is not refused."""
-    for _ in range(_LENGTH):
+    for _ in range(length):
         step = steps[own.integer(0, len(steps))]
         try:
             x, values = step(own)
@@ -349,8 +373,20 @@ def follow_ckks(seed: int, tally: Tally) -> None:
 
 def follow_bgv(seed: int, tally: Tally) -> None:
     """One circuit; every result that decrypts is exact."""
-    own = bgv_circuit(seed)
-    for name, x, values in steps_of(own, BGV_STEPS, tally):
+    own = bgv_circuit(seed, bgv_keys(seed % 60))
+    _follow_exact(seed, own, tally, steps_of(own, BGV_STEPS, tally))
+
+
+def follow_large_bgv(seed: int, tally: Tally) -> None:
+    """The same over large rings, where what factors have in common weighs sqrt(N)."""
+    own = bgv_circuit(seed, large_bgv_keys(seed % 66))
+    _follow_exact(seed, own, tally, steps_of(own, LARGE_STEPS, tally, _LARGE_LENGTH))
+
+
+def _follow_exact(
+    seed: int, own: Circuit, tally: Tally, results: Iterator[tuple[str, Any, Values]]
+) -> None:
+    for name, x, values in results:
         tally.results += 1
         own.pool.append((x, centred(values)))
         try:
@@ -379,7 +415,8 @@ def main() -> None:
     parser.add_argument("--results", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    for name, follow in (("CKKS", follow_ckks), ("BGV", follow_bgv)):
+    large = ("BGV, degrees 2^12 to 2^14", follow_large_bgv)
+    for name, follow in (("CKKS", follow_ckks), ("BGV", follow_bgv), large):
         tally = tally_of(follow, options.results, options.seed)
         print(f"{name}: {tally}", *tally.broken[:20], sep="\n  ", flush=True)
 

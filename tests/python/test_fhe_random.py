@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from python.fhe_random import Tally, follow_bgv, follow_ckks, tally_of
+from python.fhe_random import Tally, follow_bgv, follow_ckks, follow_large_bgv, tally_of
 
 
 @pytest.mark.parametrize("follow", [follow_ckks, follow_bgv])
@@ -15,3 +15,10 @@ def test_random_circuits_keep_what_they_promise(
     assert not tally.broken
     assert len(tally.slack) >= 60
     assert min(tally.slack) >= 0
+
+
+def test_products_of_rotated_copies_are_right_or_refused_over_large_rings() -> None:
+    tally = tally_of(follow_large_bgv, 60, 0)
+    assert not tally.broken
+    assert len(tally.slack) >= 30
+    assert tally.refused >= 10

@@ -2,13 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import EncodeError, NoiseError
+from cloakwork.fhe.bgv import sized
 from cloakwork.fhe.bounds import Bound
+from cloakwork.fhe.container import Contents
+from cloakwork.fhe.storage import _ciphertext, limbs_first
 from python.fhe_setup import T, bgv, centred, ckks, integer_slots, rolled
 
 Step = tuple[Callable[[Any], Any], Callable[[np.ndarray], np.ndarray]]
@@ -91,13 +95,16 @@ def test_products_are_refused_before_any_work(keys: fhe.Keys) -> None:
 def test_the_secret_finds_noise_that_the_estimate_does_not_know(levels: int) -> None:
     keys = bgv(256, levels)
     x = keys.encrypt([1, 2, 3])
-    claimed = x.noise
+    claimed = sized(x.sizes)
     for _ in range(4 * (levels + 1)):
-        x = replace(x * 12345, noise=claimed)
+        x = replace(x * 12345, **claimed)
     assert x.noise_budget() > 20
     assert keys.noise_budget(x) < 0.5
-    with pytest.raises(NoiseError, match=r"the secret key finds .* bits of noise budget"):
+    with pytest.raises(NoiseError, match=r"the secret key finds more noise") as raised:
         keys.decrypt(x)
+    # What the secret measures stands in no log.
+    assert raised.value.budget_log2 is None
+    assert not any(character.isdigit() for character in repr(raised.value))
     wanted = centred([pow(12345, 4 * (levels + 1), T) * i for i in (1, 2, 3)])
     assert keys.decrypt(x, check=False)[:3].tolist() != wanted.tolist()
 
@@ -177,3 +184,78 @@ def test_large_inputs_are_promised_no_more_than_they_keep() -> None:
         keys.decrypt(fourth.rescale().lower(0))
     off = np.abs(keys.decrypt(fourth) - 1000.0**4).max()
     assert off <= 2.0 ** -fourth.precision_estimate() < 1000.0**4 / 256
+
+
+@pytest.mark.parametrize("bits", [30, 31, 32, 33, 34, 36])
+def test_a_product_with_its_own_rotation_has_its_largest_coefficient_in_the_budget(
+    bits: int,
+) -> None:
+    # p(X) p(1 / X) has the sum of squares of p as coefficient 0, alone: sqrt(N) times the others.
+    keys = fhe.bgv(2**13, T, moduli=[bits, bits], special=[50]).keygen()
+    values = integer_slots(keys, bits)
+    x = keys.public.encrypt(values).using(keys.evaluation)
+    try:
+        product = x * x.rotate_columns()
+    except NoiseError:
+        assert bits < 33
+        return
+    assert bits > 31
+    assert 0 <= product.noise_budget() <= keys.noise_budget(product) < product.noise_budget() + 3
+    expected = centred(values * np.roll(values, len(values) // 2))
+    np.testing.assert_array_equal(keys.decrypt(product), expected)
+
+
+@pytest.mark.parametrize("share", [0.55, 0.7, 0.8, 0.9, 0.99])
+def test_one_coefficient_that_came_around_is_refused(share: float) -> None:
+    x = KEYS.encrypt(A)
+    # A multiple of t in coefficient 0 alone: it changes no value until it leaves the modulus.
+    around = round(share * x.basis.modulus / T) * T
+    wrong = replace(x, data=x._body_plus(x.basis.constant(around)))
+    assert KEYS.decrypt(wrong, check=False).tolist() != A.tolist()
+    assert wrong.noise_budget() > 20
+    with pytest.raises(NoiseError, match="more noise than the ciphertext says"):
+        KEYS.decrypt(wrong)
+
+
+def test_what_leaves_no_bit_of_room_is_refused_whatever_the_estimate_says() -> None:
+    x = KEYS.encrypt(A)
+    near = round(0.3 * x.basis.modulus / T) * T
+    full = replace(x, data=x._body_plus(x.basis.constant(near)))
+    claims = x.modulus_log2 - 1
+    filled = replace(full, coefficient=claims, noise=claims, value=claims)
+    np.testing.assert_array_equal(KEYS.decrypt(filled, check=False), A)
+    assert 0 <= filled.noise_budget() < KEYS.noise_budget(filled) < 1
+    with pytest.raises(NoiseError, match="no room"):
+        KEYS.decrypt(filled)
+
+
+def test_plaintexts_count_by_their_own_norms() -> None:
+    context = KEYS.context
+    largest = context.batching.slots(np.full((1, context.slots), T // 2))[0]
+    x = KEYS.encrypt(A)
+    small, large = x * context.encode([3] * context.slots), x * context.encode(largest)
+    assert small.coefficient == pytest.approx(x.noise + np.log2(3))
+    assert small.noise == pytest.approx(x.noise + np.log2(3))
+    # That of a uniform polynomial would be log2(3) / 2 less.
+    assert large.coefficient == pytest.approx(x.noise + np.log2(T / 2 * context.slots**0.5), 0.001)
+    values = A
+    for _ in range(2):
+        x, values = x * largest, centred(values * largest)
+        assert x.noise_budget() <= KEYS.noise_budget(x)
+        np.testing.assert_array_equal(KEYS.decrypt(x), values)
+
+
+def test_encrypted_values_do_not_show_in_the_estimate() -> None:
+    context = KEYS.context
+    largest = context.batching.slots(np.full((1, context.slots), T // 2))[0]
+    found = {KEYS.encrypt(values).sizes for values in (A, [0], largest, context.encode(largest))}
+    assert len(found) == 1
+
+
+def test_files_say_all_sizes_and_old_ones_the_largest_that_their_norm_allows() -> None:
+    x = KEYS.encrypt(A) * KEYS.encrypt(A)
+    assert fhe.from_bytes(x.to_bytes(), insecure=True).sizes == x.sizes
+    fields = {name: value for name, value in x.described().items() if name != "coefficient"}
+    contents = Contents(Path("old.ct"), "ciphertext", fields, {"data": limbs_first(x.data)})
+    old = _ciphertext(contents, x.context)
+    assert (old.noise, old.coefficient, old.value) == (x.noise, x.noise, x.value)

@@ -12,11 +12,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakwork import arrays, ops
+from cloakwork import _core, arrays, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError
 from cloakwork.fhe.layout import residues
+from cloakwork.fhe.orders import rotation_exponents
 from cloakwork.fhe.packing import check_axes
+from cloakwork.fhe.sizes import Sizes, of_coefficients
 from cloakwork.fhe.tables import Basis, frozen
 from cloakwork.transforms import Transform
 
@@ -45,14 +47,22 @@ class Batching:
 
         Coefficients are centred around 0.  Ops alone, so that values may be encoded in a program.
         """
-        placed = np.empty_like(slots)
-        placed[..., self._positions] = slots % self.modulus
-        found = self.basis.intt(arrays.asarray(placed).unsqueeze(2))
-        half = self.modulus // 2
-        shifted = ops.modsum(found, half, self.modulus).expand(2, basis.limbs)
+        half, shifted = self.modulus // 2, self._shifted(slots).expand(2, basis.limbs)
         out = residues((slots.shape[0],), self.degree, basis.limbs)
         ops.modsum(shifted, basis.constant(-half), basis.q, out=out)
         return basis.ntt(out, out=out)
+
+    def _shifted(self, slots: Integers) -> Tensor:
+        """[B, N] slots -> [B, N, 1]: centred coefficients plus t // 2."""
+        placed = np.empty_like(slots)
+        placed[..., self._positions] = slots % self.modulus
+        found = self.basis.intt(arrays.asarray(placed).unsqueeze(2))
+        return ops.modsum(found, self.modulus // 2, self.modulus)
+
+    def sizes(self, slots: Integers) -> list[Sizes]:
+        """Those of the polynomial of each of [B, N] slots."""
+        shifted = _core.unrecorded(lambda: np.asarray(self._shifted(slots)))
+        return of_coefficients(shifted.reshape(slots.shape) - self.modulus // 2)
 
     def slots(self, coefficients: Integers) -> Integers:
         """[B, N] coefficients mod t -> [B, N] slots, centred around 0."""
@@ -65,10 +75,8 @@ class Batching:
 @lru_cache(maxsize=8)
 def _slot_positions(degree: int) -> Integers:
     """[N]: where slot j stands in the transform's natural order, exponent 2 i + 1 at i."""
-    powers = np.ones(1, dtype=np.int64)
-    while len(powers) < degree // 2:
-        powers = np.concatenate((powers, powers * pow(5, len(powers), 2 * degree) % (2 * degree)))
-    return np.concatenate(((powers - 1) // 2, (2 * degree - powers - 1) // 2))
+    first = rotation_exponents(degree)
+    return np.concatenate(((first - 1) // 2, (2 * degree - first - 1) // 2))
 
 
 def checked_integers(values: ArrayLike, slots: int, batch: bool = False) -> Integers:

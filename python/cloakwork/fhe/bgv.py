@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isqrt, log2
+from math import inf, isqrt, log2
 from numbers import Integral
 from typing import Any, Self
 
@@ -19,19 +19,17 @@ from cloakwork._core import Tensor
 from cloakwork.errors import LevelError, NoiseError, ParamError
 from cloakwork.fhe import batching, coefficients, noise
 from cloakwork.fhe.bounds import Stated
-from cloakwork.fhe.ciphertext import Ciphertext
+from cloakwork.fhe.ciphertext import ESTIMATE_SLACK, Ciphertext
 from cloakwork.fhe.context import Context, Levels
 from cloakwork.fhe.evaluation import CONJUGATION
-from cloakwork.fhe.noise import independent, total
 from cloakwork.fhe.packing import packing_of
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.plaintext import Plaintext
+from cloakwork.fhe.sizes import Sizes, any_message, constant, drawn
 
-# The square of what is Gaussian has twice the mean square, and one more bit is for its tail:
-# powers meet their largest slots, which are those of the secret, again and again.
-_PRODUCT_LOG2 = 1.5
-# An estimate leaves a bit and more of what is measured; what outgrew the modulus leaves nothing.
-_LEAST_ROOM = 0.5
+# A coefficient that came around and leaves a bit of room is 1.5 times as large as the estimate
+# allows, at least: where that holds but with a chance of 2^-40, 1.5 of it with one below 2^-80.
+_LEAST_ROOM = 1.0
 
 
 class BgvContext(Context):
@@ -80,22 +78,29 @@ class BgvContext(Context):
         basis = self.tables.chain(level)
         data = self.batching.polynomials(slots.reshape(-1, self.slots), basis)
         data = data if given.ndim == 2 else data.squeeze(0)
-        size, packing = noise.message(self.parameters), packing_of(values, given, self.whole)
-        return Plaintext(self, data, level, factor=factor, size=size, packing=packing)
+        first, *others = self.batching.sizes(slots.reshape(-1, self.slots))
+        sizes, packing = first.most(*others), packing_of(values, given, self.whole)
+        return Plaintext(self, data, level, factor=factor, sizes=sizes, packing=packing)
 
     def decode(self, plaintext: Plaintext) -> NDArray[np.int64]:
         """Slots [N] or [B, N] of a plaintext, from -t / 2 to t / 2."""
         return self._slots(self._digits(plaintext), plaintext)
 
     def opened(self, ciphertext: Ciphertext, plaintext: Plaintext) -> NDArray[np.int64]:
-        """The slots of a decryption; NoiseError where they may be any."""
+        """The slots of a decryption; NoiseError where they may be any.
+
+        The coefficients must be as small as the estimate says, so that if it is wrong, because a
+        file lies, one that came around the modulus passes with a chance of 2^-budget; and they
+        must leave `_LEAST_ROOM`.
+        """
         assert isinstance(ciphertext, BgvCiphertext)
-        ciphertext.check_room("decrypt", ciphertext.noise)
+        ciphertext.check_room("decrypt", ciphertext.sizes)
         found, basis = self._digits(plaintext), self.tables.chain(plaintext.level)
         room = coefficients.room_log2(coefficients.centred(found, basis), basis)
-        if room < _LEAST_ROOM:
-            hint = "its noise outgrew the modulus: begin with a longer modulus chain"
-            raise NoiseError("decrypt", room, hint, "the secret key finds {} of noise budget")
+        if room < max(ciphertext.noise_budget() - ESTIMATE_SLACK, _LEAST_ROOM):
+            hint = "begin with a longer modulus chain; keys.noise_budget measures, for you alone"
+            what = "the secret key finds more noise than the ciphertext says, or no room beside it"
+            raise NoiseError("decrypt", None, hint, what)
         return self._slots(found, plaintext)
 
     def _digits(self, plaintext: Plaintext) -> NDArray[np.int64]:
@@ -119,14 +124,15 @@ class BgvContext(Context):
         """A fresh ciphertext around its residues."""
         if bound is not None:
             raise ParamError("bound", bound, "no bound: BGV's values are exact")
+        sizes = any_message(self.parameters).plus(drawn(self.parameters, noise))
         return BgvCiphertext(
             context=self,
             data=data,
             level=plaintext.level,
-            noise=independent(noise, plaintext.size),
             key=key,
             factor=plaintext.factor,
             packing=plaintext.packing or self.whole,
+            **sized(sizes),
         )
 
     def decrypted(self, ciphertext: Ciphertext, message: Tensor) -> Plaintext:
@@ -140,26 +146,39 @@ class BgvContext(Context):
 class BgvCiphertext(Ciphertext):
     """A BGV ciphertext: integers mod t in two rows of N / 2 slots.
 
-    factor   the message is factor times the values, mod t
-    noise    that of the message and the errors together: what must stay below half the modulus
+    factor        the message is factor times the values, mod t
+    noise         of the message and the errors together, log2 of what their norm stays below
+    coefficient   the same of every coefficient, which must stay below half the modulus
+    value         the same of every value in the embedding; see `Sizes`
     """
 
     context: BgvContext
     factor: int
+    coefficient: float
+    value: float
 
     def __post_init__(self) -> None:
         """NoiseError for a ciphertext that would not decrypt, however it was come by."""
-        self.check_room("this result", self.noise)
+        self.check_room("this result", self.sizes)
+
+    @property
+    def sizes(self) -> Sizes:
+        """Of the message and the errors together."""
+        return Sizes(self.coefficient, self.noise, self.value)
 
     def noise_budget(self) -> float:
         """Bits that the noise may still grow by; 0 or less: it may no longer decrypt."""
-        return self._budget(self.noise)
+        return self._budget(self.sizes)
 
-    def _budget(self, grown: float) -> float:
-        return self.modulus_log2 - 1 - noise.coefficients(self.context.parameters, grown)
+    def coefficient_noise(self) -> float:
+        """log2 of what every coefficient stays below, but with a chance of 2^-40."""
+        return self.coefficient
 
-    def check_room(self, op: str, grown: float) -> None:
-        """NoiseError unless this noise stays below half the modulus of its level."""
+    def _budget(self, grown: Sizes) -> float:
+        return self.modulus_log2 - 1 - grown.coefficient
+
+    def check_room(self, op: str, grown: Sizes) -> None:
+        """NoiseError unless coefficients stay below half the modulus of its level."""
         budget = self._budget(grown)
         if budget < 0:
             hint = f"begin with a longer modulus chain (this one is at level {self.level})"
@@ -194,12 +213,12 @@ class BgvCiphertext(Ciphertext):
         if self.level == 0:
             raise LevelError("mod_switch", "level 1 or more", 0, "begin with a longer chain")
         factor = self.factor * pow(self.basis.moduli[-1], -1, self.context.plain_modulus)
-        grown = self._divided_noise()
+        grown = self._divided_sizes()
         return self._with(
             self._divided(),
             level=self.level - 1,
-            noise=grown,
             factor=factor % self.context.plain_modulus,
+            **sized(grown),
         )
 
     def lower(self, level: int) -> Self:
@@ -207,16 +226,34 @@ class BgvCiphertext(Ciphertext):
         if not 0 <= level <= self.level:
             raise LevelError("lower", f"a target from 0 to {self.level}", level, "levels only fall")
         own = self
-        while own.level > level and own._divided_noise() < own.noise:
+        while own.level > level and own._divided_sizes().norm < own.noise:
             own = own.mod_switch()
         return own if own.level == level else own._cut(level)
 
     def _settled(self) -> Self:
         """Relinearized, and at the level where a product leaves most room."""
         own = self if self._joins_divisions else self.relinearize()
-        while own.level and 2 * (own.noise - own._divided_noise()) >= log2(own.basis.moduli[-1]):
+        while own.level and 2 * own._falls() >= log2(own.basis.moduli[-1]):
             own = own.mod_switch()
         return own.relinearize()
+
+    def _falls(self) -> float:
+        """Bits that the norm loses by a division."""
+        return self.noise - self._divided_sizes().norm
+
+    def _divided_sizes(self) -> Sizes:
+        """Those after a division by the last modulus."""
+        squared = self.parts == 3 and not self._joins_divisions
+        fresh = drawn(self.context.parameters, self._divided_noise(-inf), 2 if squared else 1)
+        return self.sizes.scaled(-log2(self.basis.moduli[-1])).plus(fresh)
+
+    def _switched_noise(self) -> dict[str, Any]:
+        return sized(self.sizes.plus(self.switch_sizes()))
+
+    def switch_sizes(self) -> Sizes:
+        """Those of what a key switch adds."""
+        parameters = self.context.parameters
+        return drawn(parameters, noise.key_switch(parameters, self.level))
 
     def _alike(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
         a, b = self._paired(op, other)
@@ -243,44 +280,46 @@ class BgvCiphertext(Ciphertext):
         if self.factor != example.factor:
             hint = "bring it to its level as the example was brought there"
             raise ParamError("factor", self.factor, f"{example.factor}, as in the example; {hint}")
+        if not self.sizes.within(example.sizes, ESTIMATE_SLACK):
+            hint = "trace with an example as noisy as inputs"
+            allowed = f"2^{example.coefficient:.1f} or less; {hint}"
+            raise ParamError("noise", f"2^{self.coefficient:.1f}", allowed)
 
     def _factors(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
         a, b = self._met(op, other)
-        a.check_room(op, a.noise + b.noise + _PRODUCT_LOG2)
+        a.check_room(op, a.sizes.times(b.sizes))
         return a, b
 
     def _sum(self, other: Self) -> Self:
-        grown = total(self.noise, other.noise)
+        grown = self.sizes.plus(other.sizes)
         self.check_room("add", grown)
-        return self._with(self._raw_sum(other), noise=grown)
+        return self._with(self._raw_sum(other), **sized(grown))
 
     def _multiplied(self, other: Self, data: Tensor) -> Self:
         return self._with(
             data,
-            noise=self.noise + other.noise + _PRODUCT_LOG2,
             factor=self.factor * other.factor % self.context.plain_modulus,
+            **sized(self.sizes.times(other.sizes)),
         )
 
     def _plus(self, other: Any) -> Any:
         if isinstance(other, Integral):
             # A constant polynomial is that constant in every slot, and in the NTT domain.
             number = centred(int(other) * self.factor, self.context.plain_modulus)
-            grown = total(self.noise, log2(max(abs(number), 1)))
+            grown = self.sizes.plus(constant(number))
             self.check_room("add", grown)
-            return self._with(self._body_plus(self.basis.constant(number)), noise=grown)
+            return self._with(self._body_plus(self.basis.constant(number)), **sized(grown))
         plaintext = self._encoded("add", other, self.factor)
         if plaintext is None:
             return NotImplemented
         ratio = self.factor * pow(plaintext.factor, -1, self.context.plain_modulus)
         weight = centred(ratio, self.context.plain_modulus)
         data = plaintext.data
-        size = plaintext.size
         if weight != 1:
             data = batching.times(data, weight, self.basis)
-            size += log2(abs(weight))
-        grown = total(self.noise, size)
+        grown = self.sizes.plus(_known(plaintext).times(constant(weight)))
         self.check_room("add", grown)
-        return self._with(self._body_plus(data), noise=grown)
+        return self._with(self._body_plus(data), **sized(grown))
 
     def _times(self, other: Any) -> Any:
         if isinstance(other, Integral):
@@ -288,15 +327,15 @@ class BgvCiphertext(Ciphertext):
         plaintext = self._encoded("multiply", other, 1)
         if plaintext is None:
             return NotImplemented
-        grown = self.noise + plaintext.size + 1
+        grown = self.sizes.times(_known(plaintext))
         self.check_room("multiply", grown)
         factor = self.factor * plaintext.factor % self.context.plain_modulus
-        return self._with(self._scaled_by(plaintext.data), noise=grown, factor=factor)
+        return self._with(self._scaled_by(plaintext.data), factor=factor, **sized(grown))
 
     def _times_integer(self, integer: int) -> Self:
-        grown = self.noise + log2(max(abs(integer), 1))
+        grown = self.sizes.scaled(log2(max(abs(integer), 1)))
         self.check_room("multiply", grown)
-        return self._with(self._scaled_by(self.basis.constant(integer)), noise=grown)
+        return self._with(self._scaled_by(self.basis.constant(integer)), **sized(grown))
 
     def _encoded(self, op: str, other: Any, factor: int) -> Plaintext | None:
         """The plaintext of an operand at this level; None for what is none."""
@@ -315,6 +354,16 @@ class BgvCiphertext(Ciphertext):
 
     def _state(self) -> str:
         return f", budget={self.noise_budget():.1f} bits"
+
+
+def sized(sizes: Sizes) -> dict[str, Any]:
+    """The fields of a ciphertext that say its sizes."""
+    return {"noise": sizes.norm, "coefficient": sizes.coefficient, "value": sizes.value}
+
+
+def _known(plaintext: Plaintext) -> Sizes:
+    """A plaintext's own sizes; of what was decrypted, those of all of them."""
+    return plaintext.sizes or any_message(plaintext.context.parameters)
 
 
 def centred(number: int, modulus: int) -> int:

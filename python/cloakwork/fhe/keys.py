@@ -217,7 +217,7 @@ class Keys:
         """The values of all slots: complex128 [slots] or [B, slots] under CKKS, int64 under BGV.
 
         Raises NoiseError where values are not to be trusted: the ciphertext's own estimate leaves
-        no bit, or the secret finds none (what outgrew the modulus is spread over all of it), or
+        no bit, or the secret finds none, or under BGV more noise than the estimate allows, or
         CKKS's values are beyond their bound.  check=False returns what is there, for those who
         know better.
 
@@ -276,8 +276,10 @@ class Keys:
     def noise_budget(self, ciphertext: Ciphertext) -> float:
         """Bits that the secret finds between what a ciphertext hides and half its modulus.
 
-        Under BGV that is its noise, and its values are right above 0; under CKKS, values and noise
-        together.  At or near 0 they have outgrown the modulus.  Never tell it to others.
+        Under BGV that is its noise, under CKKS values and noise together.  At or near 0 they have
+        outgrown the modulus; what is above tells of right values only where the ciphertext's own
+        estimate holds, because one coefficient that came around may lie anywhere.  Never tell it
+        to others.
         """
         data = self.decrypt_plaintext(ciphertext).data
         batch = data if data.ndim == 3 else data.unsqueeze(0)

@@ -24,14 +24,15 @@ from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError, LevelError, MissingKeyError, ParamError
 from cloakwork.fhe import diagonals, noise
 from cloakwork.fhe.batching import checked_integers
-from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
+from cloakwork.fhe.bgv import BgvCiphertext, BgvContext, sized
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
 from cloakwork.fhe.diagonals import Diagonals, Layout, blockwise
 from cloakwork.fhe.encoded import encoded_integers, encoded_values
 from cloakwork.fhe.hoisting import hoisted_sums, plain_sums
-from cloakwork.fhe.noise import independent, total
+from cloakwork.fhe.noise import independent
 from cloakwork.fhe.packing import PackedSlots, Packing
+from cloakwork.fhe.sizes import Sizes, constant
 from cloakwork.fhe.slot_errors import Norms, SlotError
 from cloakwork.once import once
 
@@ -268,12 +269,20 @@ class Matrix:
 
     def _times_bgv(self, ciphertext: BgvCiphertext) -> BgvCiphertext:
         own = ciphertext.relinearize()
-        parameters = self.context.parameters
-        switch = noise.key_switch(parameters, own.level)
-        each = independent(own.noise, switch) + noise.message(parameters) + 1
-        grown = total(each + _log2(self.diagonals), switch + _log2(len(self._steps.giants)) / 2)
+        switch = own.switch_sizes()
+        last = switch.scaled(log2(len(self._steps.giants) + 1))
+        grown = own.sizes.plus(switch).times(self._sizes).plus(last)
         own.check_room("matrix @ ciphertext", grown)
-        return own._with(self._sums(own), noise=grown)
+        return own._with(self._sums(own), **sized(grown))
+
+    @once
+    def _sizes(self) -> Sizes:
+        """BGV: the sum of the sizes of all diagonals."""
+        assert isinstance(self.context, BgvContext)
+        found = [constant(0)]
+        for giant, own in self._steps.giants:
+            found += self.context.batching.sizes(self._rows(giant, own))
+        return found[0].plus(*found[1:])
 
     def _sums(self, own: Ciphertext) -> Tensor:
         """The residues of the product, of a ciphertext of two parts."""
@@ -302,10 +311,15 @@ class Matrix:
         return tuple(self._encode_giant(giant, own, level) for giant, own in self._steps.giants)
 
     def _encode_giant(self, giant: int, own: tuple[tuple[int, int], ...], level: int) -> Tensor:
-        rows = np.stack([np.roll(self._diagonals.slots(offset), giant) for _, offset in own])
+        rows = self._rows(giant, own)
         if isinstance(self.context, CkksContext):
             return encoded_values(self.context, rows, level, self._scale(level))
-        return encoded_integers(self.context, np.tile(rows, (1, 2)), level)
+        return encoded_integers(self.context, rows, level)
+
+    def _rows(self, giant: int, own: tuple[tuple[int, int], ...]) -> NDArray[Any]:
+        """[count, slots]: the diagonals of a giant step; BGV's rows of slots are alike."""
+        rows = np.stack([np.roll(self._diagonals.slots(offset), giant) for _, offset in own])
+        return np.tile(rows, (1, self.context.slots // rows.shape[1]))
 
     def __repr__(self) -> str:
         height, width = self.shape

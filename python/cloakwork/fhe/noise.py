@@ -63,11 +63,6 @@ def fresh_public(parameters: Parameters) -> float:
     return _gaussian(parameters) + log2(4 * parameters.degree / 3 + 1) / 2
 
 
-def message(parameters: Parameters) -> float:
-    """BGV: a plaintext whose coefficients are uniform mod t."""
-    return log2(parameters.degree * _ROUNDING) / 2 + _plain_log2(parameters)
-
-
 def rounding(parameters: Parameters, limbs: int, parts: int = 2) -> float:
     """Division by `limbs` moduli at once, of a ciphertext of that many parts.
 
@@ -103,7 +98,10 @@ def key_switch(parameters: Parameters, level: int) -> float:
 
 
 def coefficients(parameters: Parameters, noise: float) -> float:
-    """log2 of what the error of every coefficient stays below, from that of the embedding."""
+    """CKKS: log2 of what the error of every coefficient stays below, from that of the embedding.
+
+    For errors of random phases; BGV's budgets rest on `sizes` instead, which need none.
+    """
     return noise - log2(parameters.degree) / 2 + TAIL_LOG2
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from cloakwork.fhe.bounds import Bound
     from cloakwork.fhe.context import Context
     from cloakwork.fhe.packing import Packing
+    from cloakwork.fhe.sizes import Sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +21,8 @@ class Plaintext:
     data     int64 [N, level + 1] or [B, N, level + 1], canonical residues, bit-reversed NTT order
     scale    CKKS: the polynomial is about scale times the values; BGV: 1
     factor   BGV: the polynomial is factor times the values, mod t; CKKS: 1
-    size     log2 of what the absolute values of the slots, or BGV's embedding, reach
+    size     CKKS: log2 of what the absolute values of the slots reach
+    sizes    BGV: of the polynomial itself; None: that of a decryption
     packing  where the values lie; None: a value in every slot
     bound    CKKS: what is known of the values
     """
@@ -33,6 +35,7 @@ class Plaintext:
     size: float = 0.0
     packing: Packing | None = None
     bound: Bound | None = None
+    sizes: Sizes | None = None
 
     def __repr__(self) -> str:
         return f"Plaintext(shape={self.data.shape}, level={self.level})"

@@ -35,6 +35,7 @@ from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.public import PublicKey, expanded_encryption
 from cloakwork.fhe.samplers import SEED_BYTES, wiped
 from cloakwork.fhe.schemes import context_of
+from cloakwork.fhe.sizes import unknown
 from cloakwork.fhe.switching import SwitchingKey, expanded, halves
 from cloakwork.fhe.tables import frozen
 
@@ -76,6 +77,7 @@ def described(ciphertext: Ciphertext) -> dict[str, Any]:
     else:
         assert isinstance(ciphertext, BgvCiphertext)
         fields["factor"] = ciphertext.factor
+        fields |= {"coefficient": ciphertext.coefficient, "value": ciphertext.value}
     return fields
 
 
@@ -272,7 +274,7 @@ def _ciphertext(contents: Contents, context: Context) -> Ciphertext:
     seed = bytes.fromhex(contents.field("seed", str)) if "seed" in contents.fields else None
     own = lead if seed is not None else (*lead, count)
     body = _residues(contents, "data", own, basis.moduli, basis.degree)
-    common = {
+    common: dict[str, Any] = {
         "context": context,
         "data": body if seed is None else expanded_encryption(basis, body, _seed(contents, seed)),
         "level": level,
@@ -286,6 +288,10 @@ def _ciphertext(contents: Contents, context: Context) -> Ciphertext:
         factor = contents.field("factor", int)
         if not 1 <= factor < context.plain_modulus:
             raise contents.wrong("factor", f"1 to {context.plain_modulus - 1}", str(factor))
+        known = unknown(context.parameters, common["noise"])
+        for name in ("coefficient", "value"):
+            stated = name in contents.fields
+            common[name] = _estimate(contents, name) if stated else getattr(known, name)
         return BgvCiphertext(**common, factor=factor)
     scale = float.fromhex(contents.field("scale", str))
     if not 0 < scale < inf:
