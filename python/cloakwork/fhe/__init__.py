@@ -25,7 +25,7 @@ from cloakwork.fhe.plaintext import Plaintext
 from cloakwork.fhe.polynomial import Polynomial, chebyshev
 from cloakwork.fhe.public import PublicKey
 from cloakwork.fhe.schemes import bgv, ckks
-from cloakwork.fhe.security import modulus_log2_limit
+from cloakwork.fhe.security import InsecureWarning, modulus_log2_limit
 from cloakwork.fhe.slots import from_library, to_library
 from cloakwork.fhe.storage import load_any as load
 from cloakwork.fhe.streams import from_bytes
@@ -41,6 +41,7 @@ __all__ = [
     "Context",
     "EvaluationKeys",
     "Flooding",
+    "InsecureWarning",
     "Keys",
     "Matrix",
     "Packing",

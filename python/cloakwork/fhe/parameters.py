@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from hashlib import blake2b
 from json import dumps
 from math import log2, prod
+from typing import Any
+from warnings import warn
 
 from cloakwork.errors import ParamError
-from cloakwork.fhe.security import check_security, is_secure, modulus_log2_limit
+from cloakwork.fhe.security import (
+    InsecureWarning,
+    check_security,
+    is_secure,
+    modulus_log2_limit,
+)
 from cloakwork.once import once
 from cloakwork.primes import is_prime
 
@@ -63,6 +70,10 @@ class Parameters:
         else:
             _check_plain_modulus(self.degree, self.plain_modulus, self.moduli + self.special)
         check_security(self.degree, self.moduli + self.special, self.security)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle is checked again, and warns of parameters below 128 bits."""
+        return _unpickled, tuple(getattr(self, field.name) for field in fields(self))
 
     def _check_digits(self) -> None:
         if not 1 <= self.digit_limbs <= len(self.moduli):
@@ -224,3 +235,20 @@ def _sizes(moduli: tuple[int, ...]) -> str:
 
 def _mebibytes(count: int) -> str:
     return f"{count / 2**20:.1f} MiB"
+
+
+def warn_of_toys(parameters: Parameters, what: str) -> None:
+    """InsecureWarning for parameters below 128 bits, where nobody could say `insecure=True`."""
+    if not parameters.is_secure:
+        warn(
+            f"{what} has parameters below 128 bits of security (degree {parameters.degree}, "
+            f"{parameters.modulus_log2:.0f} bits of modulus): for tests and toys alone",
+            InsecureWarning,
+            stacklevel=3,
+        )
+
+
+def _unpickled(*values: Any) -> Parameters:
+    found = Parameters(*values)
+    warn_of_toys(found, "what this pickle holds")
+    return found

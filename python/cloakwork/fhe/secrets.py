@@ -44,7 +44,12 @@ def is_ternary(sample: Tensor) -> bool:
 
 
 def has_plausible_weight(sample: Tensor) -> bool:
-    """Whether as many of -1, 0 and 1 [N] are not 0 as a uniform draw leaves."""
+    """Whether as many of -1, 0 and 1 [N] are not 0 as a uniform draw leaves.
+
+    Within ten deviations, so that no key of `keygen` is ever refused: of 8192 coefficients 5035 to
+    5888, of 1024 532 to 833.  In toy rings that is no test: of 64 it admits 5 and more, of 32 all
+    weights but 0 and 1.
+    """
     degree = sample.shape[0]
     with wiped(ops.multiply(sample, sample)) as squares, wiped(ops.sum(squares, 0)) as total:
         weight = total.item()

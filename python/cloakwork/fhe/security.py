@@ -22,6 +22,10 @@ _LIMITS = {
 _DEFAULT = 128
 
 
+class InsecureWarning(UserWarning):
+    """Keys or parameters that protect nothing, or less than they should, are in use."""
+
+
 def modulus_log2_limit(degree: int, security: int = 128) -> int:
     """Largest log2 of the product of all moduli for `security` bits at a ring degree.
 

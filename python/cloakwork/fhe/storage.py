@@ -13,6 +13,7 @@ from math import inf, log2, prod
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, BinaryIO
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,7 @@ from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.public import PublicKey, expanded_encryption
 from cloakwork.fhe.samplers import SEED_BYTES, wiped
 from cloakwork.fhe.schemes import context_of
+from cloakwork.fhe.security import InsecureWarning
 from cloakwork.fhe.sizes import unknown
 from cloakwork.fhe.switching import SwitchingKey, expanded, halves
 from cloakwork.fhe.tables import frozen
@@ -156,8 +158,8 @@ def load_any(
 
     expect     the kind that it must be: "ciphertext", "public key", "evaluation keys" or
                "secret key"
-    insecure   go on where the parameters have less than 128 bits of security, or where others than
-               its owner may read the file of a secret
+    insecure   go on where the parameters have less than 128 bits of security; and where others than
+               its owner may read the file of a secret, with an InsecureWarning
 
     Keys that come from a file have no evaluation keys until `add` makes some.
 
@@ -173,8 +175,8 @@ def load_any(
     }
     if contents.kind not in readers or expect not in (None, contents.kind):
         raise contents.wrong("kind", expect or " or ".join(readers), repr(contents.kind))
-    if contents.kind == "secret key" and not insecure:
-        _check_owner_alone(contents)
+    if contents.kind == "secret key":
+        _check_owner_alone(contents, insecure)
     return _made(contents, readers[contents.kind], insecure)
 
 
@@ -187,15 +189,18 @@ def _made(contents: Contents, reader: Callable[[Contents, Context], Any], insecu
         raise LoadError(f"{contents.path}: {error}") from error
 
 
-def _check_owner_alone(contents: Contents) -> None:
-    """LoadError where others than its owner may read a file, or change it."""
+def _check_owner_alone(contents: Contents, insecure: bool) -> None:
+    """LoadError where others than its owner may read a file, or change it; a warning if asked."""
     if contents.permissions is None or not contents.permissions & 0o077:
         return
-    raise LoadError(
+    found = (
         f"{contents.path}: others than its owner may read or change this secret key (mode "
-        f"{contents.permissions:04o}): chmod 600 {quote(str(contents.path))}, or insecure=True to "
-        "go on; if others may have read it, make new keys"
+        f"{contents.permissions:04o}): chmod 600 {quote(str(contents.path))}"
     )
+    if not insecure:
+        hint = "or insecure=True to go on; if others may have read it, make new keys"
+        raise LoadError(f"{found}, {hint}")
+    warn(f"{found}; if others may have read it, make new keys", InsecureWarning, stacklevel=3)
 
 
 def load_ciphertext(path: PathLike | BinaryIO, evaluation: EvaluationKeys) -> Ciphertext:

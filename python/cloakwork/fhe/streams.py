@@ -1,7 +1,7 @@
 """Keys and ciphertexts as bytes, and in pickles of others: the same closed form as their files.
 
 Nothing is unpickled here.  Whoever unpickles a stream runs what is in it; of ours that is
-`rebuilt`, which reads the bytes of a file.
+`rebuilt`, which reads the bytes of a file and warns of parameters below 128 bits.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar
 
 from cloakwork.errors import LoadError
+from cloakwork.fhe.parameters import warn_of_toys
 
 if TYPE_CHECKING:
     from cloakwork.fhe.container import PathLike
@@ -40,7 +41,7 @@ class Stored(ABC):
         return made_of(cls, data, insecure)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return rebuilt, (self.to_bytes(), not self.context.parameters.is_secure)
+        return rebuilt, (self.to_bytes(),)
 
 
 def made_of(kind: type[_Kind], data: bytes, insecure: bool) -> _Kind:
@@ -60,6 +61,8 @@ def from_bytes(data: bytes, *, insecure: bool = False) -> Any:
     return made_of(object, data, insecure)
 
 
-def rebuilt(data: bytes, insecure: bool) -> Any:
-    """What a pickle calls."""
-    return from_bytes(data, insecure=insecure)
+def rebuilt(data: bytes) -> Any:
+    """What a pickle calls: it cannot be asked `insecure`, so that it warns of toy parameters."""
+    found = from_bytes(data, insecure=True)
+    warn_of_toys(found.context.parameters, "what this pickle holds")
+    return found
