@@ -194,6 +194,36 @@ def test_noise_budgets_hold_and_are_not_far_off() -> None:
         assert np.array_equal(KEYS.decrypt(ciphertext), centred(message))
 
 
+@pytest.mark.parametrize("values", [[2**60 + 1, 2.0, 1], [2.0**53], [-(2.0**53)], [2**63, -1]])
+def test_floats_that_need_not_be_what_was_meant_are_refused(values: list[float]) -> None:
+    # NumPy makes floats of a list that holds one, and 2^60 + 1 becomes 2^60.
+    context, single = KEYS.context, X.with_packing(KEYS.context.packing(len(values)))
+    attempts: list[Callable[[], object]] = [
+        lambda: single * values,
+        lambda: single + values,
+        lambda: values - single,
+        lambda: KEYS.encrypt(values),
+        lambda: KEYS.public.encrypt(np.array(values, dtype=object)),
+        lambda: KEYS.encrypt([values, values], batch=True),
+        lambda: context.encode(np.array(values)),
+        lambda: fhe.Matrix(context, [values]),
+        lambda: KEYS.encrypt(fhe.Matrix(context, np.ones((1, len(values)), int)).pack(values)),
+    ]
+    for attempt in attempts:
+        with pytest.raises(EncodeError, match=r"2\^53|64 bits"):
+            attempt()
+    with pytest.raises(ParamError, match="integers below 2\\^53"):
+        fhe.Polynomial(np.array([1.0, 2.0**53]))(X)
+
+
+def test_integers_and_floats_that_are_exact_are_taken() -> None:
+    largest = [2**53 - 1, 2.0, 1]
+    assert KEYS.decrypt(KEYS.encrypt(largest))[:3].tolist() == centred([2**53 - 1, 2, 1]).tolist()
+    whole = [2**60 + 1, 2, -(2**63)]
+    wanted = centred([value % T for value in whole])
+    assert KEYS.decrypt(KEYS.encrypt(whole))[:3].tolist() == wanted.tolist()
+
+
 @pytest.mark.parametrize(
     "values", [[0.5], [float("nan")], ["a"], [1j], [2.0**63], np.array([2**63], dtype=np.uint64)]
 )

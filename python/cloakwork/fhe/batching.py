@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from cloakwork import _core, arrays, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError
+from cloakwork.fhe.arguments import numbers
 from cloakwork.fhe.layout import residues
 from cloakwork.fhe.orders import rotation_exponents
 from cloakwork.fhe.packing import check_axes
@@ -23,6 +24,9 @@ from cloakwork.fhe.tables import Basis, frozen
 from cloakwork.transforms import Transform
 
 Integers = NDArray[np.int64]
+
+# Every integer below is a float of its own.
+EXACT_FLOATS = 2.0**53
 
 
 class Batching:
@@ -80,18 +84,27 @@ def _slot_positions(degree: int) -> Integers:
 
 
 def checked_integers(values: ArrayLike, slots: int, batch: bool = False) -> Integers:
-    """int64 [n], or [B, n] of a batch, no more than the slots; EncodeError otherwise."""
-    given = np.atleast_1d(np.asarray(values))
+    """int64 [n], or [B, n] of a batch, no more than the slots; EncodeError otherwise.
+
+    Floats are taken below 2^53, up to where they are the integers that were meant: a list that
+    holds one float becomes floats altogether.
+    """
+    given = numbers(values)
     check_axes(given.shape, slots, batch)
     if given.dtype.kind == "f":
         if not np.isfinite(given).all() or (given != np.rint(given)).any():
             raise EncodeError("values that are no integers; BGV computes with integers mod t")
-        if np.abs(given).max(initial=0.0) >= 2.0**63:
-            raise EncodeError("values of 2^63 or more, which int64 does not hold")
+        if np.abs(given).max(initial=0.0) >= EXACT_FLOATS:
+            raise EncodeError(
+                "floats of 2^53 or more, which need not be the integers that were meant; give "
+                "integers alone, or reduce them mod t"
+            )
     elif given.dtype.kind not in "iub":
-        raise EncodeError(f"values of dtype {given.dtype}; give integers")
+        raise EncodeError(
+            f"values of dtype {given.dtype}; give integers of 64 bits, or reduce them mod t"
+        )
     elif given.dtype == np.uint64 and given.max(initial=0) >= 2**63:
-        raise EncodeError("values of 2^63 or more, which int64 does not hold")
+        raise EncodeError("values of 2^63 or more, which int64 does not hold; reduce them mod t")
     return given.astype(np.int64)
 
 

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from cloakwork._core import Tensor
 from cloakwork.errors import LevelError, NoiseError, ParamError
 from cloakwork.fhe import batching, coefficients, noise
+from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.bounds import Stated
 from cloakwork.fhe.ciphertext import ESTIMATE_SLACK, Ciphertext
 from cloakwork.fhe.context import Context, Levels
@@ -69,6 +70,7 @@ class BgvContext(Context):
         """
         if scale is not None:
             raise ParamError("scale", scale, "no scale: BGV has none")
+        factor = whole_number("factor", factor, f"1 to {self.plain_modulus - 1}")
         if not 1 <= factor < self.plain_modulus:
             raise ParamError("factor", factor, f"1 to {self.plain_modulus - 1}")
         level = self.level_of(level, "encode")
@@ -223,6 +225,7 @@ class BgvCiphertext(Ciphertext):
 
     def lower(self, level: int) -> Self:
         """The same values at a lower level: moduli are switched while that lowers the noise."""
+        level = whole_number("level", level, f"a level from 0 to {self.level}")
         if not 0 <= level <= self.level:
             raise LevelError("lower", f"a target from 0 to {self.level}", level, "levels only fall")
         own = self

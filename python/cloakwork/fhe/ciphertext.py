@@ -21,6 +21,7 @@ from cloakwork.errors import (
     ParamError,
 )
 from cloakwork.fhe import everyday, noise, steps
+from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.evaluation import EvaluationKeys
 from cloakwork.fhe.layout import batched, like, limb_range, parts, residues
 from cloakwork.fhe.noise import independent
@@ -39,6 +40,11 @@ if TYPE_CHECKING:
 
 # Estimates this close, in bits, are one.
 ESTIMATE_SLACK = 1e-6
+
+
+def _steps(given: object) -> int:
+    """Those of a rotation; ParamError for what is no whole number."""
+    return whole_number("steps", given, "a whole number of steps")
 
 
 def _number(other: Any) -> Any:
@@ -312,6 +318,7 @@ class Ciphertext(Refusals, Stored):
         Hoisted (Halevi and Shoup, ePrint 2018/244): the digits of c1 are computed once.
         """
         own, keys = self.relinearize(), self.keys
+        steps_list = [_steps(step) for step in steps_list]
         elements = [self.context.rotation_element(step) for step in steps_list]
         if not self.context.parameters.special:
             return [own._rotate(step)._turned_by(step) for step in steps_list]
@@ -338,6 +345,7 @@ class Ciphertext(Refusals, Stored):
         Raises ParamError unless 1 <= count <= slots of a row, MissingKeyError without the keys.
         """
         row = self.context.parameters.degree // 2
+        count = whole_number("count", count, f"1 to {row} slots of a row")
         if not 1 <= count <= row:
             raise ParamError("count", count, f"1 to {row} slots of a row")
         return replace(self.strided_sum(count, 1), packing=self.context.whole)
@@ -360,7 +368,7 @@ class Ciphertext(Refusals, Stored):
 
     def _rotate(self, step: int) -> Self:
         """Rotate (both rows) to the left, by a sum of the rotations that there are keys for."""
-        result = self
+        result, step = self, _steps(step)
         row = self.context.parameters.degree // 2
         if step % row == 0:
             return result
@@ -389,7 +397,7 @@ class Ciphertext(Refusals, Stored):
 
     def _turned_by(self, step: int) -> Self:
         """What was rotated holds its values elsewhere."""
-        return replace(self, packing=self.packing.rotated(step))
+        return replace(self, packing=self.packing.rotated(_steps(step)))
 
     def _divided(self) -> Tensor:
         """The residues over the last modulus, rounded.

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from cloakwork._core import Tensor
 from cloakwork.errors import LevelError, ParamError, ScaleError
 from cloakwork.fhe import embedding, noise, rows
+from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.bounds import Bound, Stated
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.coefficients import room_log2
@@ -250,6 +251,7 @@ class CkksCiphertext(Estimated):
         by hand limbs are dropped, and the scale stays.
         """
         lowest = self.context.lowest
+        level = whole_number("level", level, f"a level from {lowest} to {self.level}")
         if not lowest <= level <= self.level:
             allowed = f"a target from {lowest} to {self.level}"
             raise LevelError("lower", allowed, level, "levels only fall")

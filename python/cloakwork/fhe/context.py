@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cloakwork._core import Tensor
 from cloakwork.errors import KeyMismatchError, LevelError, ParamError
+from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.bounds import Stated
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.evaluation import EvaluationKeys
@@ -61,7 +62,8 @@ class Context(ABC):
         Raises ParamError for what does not fit into the slots.
         """
         row = self.parameters.degree // 2
-        return Packing(self.slots, row, length, period or self.slots, count, tiled)
+        period = self.slots if period is None else period
+        return Packing(self.slots, row, length, period, count, tiled)
 
     @property
     def automatic(self) -> bool:
@@ -134,12 +136,24 @@ class Context(ABC):
         """The ciphertext without limbs that its decryption does not need."""
         return ciphertext
 
-    def plaintext(self, values: Any, **options: Any) -> Plaintext:
-        """The plaintext of values, or the plaintext itself if it is one of this context."""
+    def plaintext(
+        self,
+        values: Any,
+        *,
+        level: int | None = None,
+        scale: float | None = None,
+        batch: bool = False,
+    ) -> Plaintext:
+        """The plaintext of values, or the plaintext itself if it is one of this context.
+
+        Raises ParamError for options beside a plaintext: it was encoded with its own.
+        """
         if not isinstance(values, Plaintext):
-            return self.encode(values, **options)
-        if any(option not in (None, False) for option in options.values()):
-            raise ParamError("plaintext", "encoded values with options", "options or a plaintext")
+            return self.encode(values, level=level, scale=scale, batch=batch)
+        given = {"level": level, "scale": scale, "batch": batch or None}
+        for name, option in given.items():
+            if option is not None:
+                raise ParamError(name, option, "none beside a plaintext, which is encoded already")
         self.check(values, "encrypt")
         return values
 
@@ -148,6 +162,7 @@ class Context(ABC):
         top = self.parameters.level
         if level is None:
             return top
+        level = whole_number("level", level, f"a level from 0 to {top}")
         if not 0 <= level <= top:
             raise LevelError(op, f"a level from 0 to {top}", level, "choose one of the chain's")
         return level

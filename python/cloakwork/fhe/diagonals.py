@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import ParamError
+from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.bounds import Bound, linear
 
 Layout = Literal["blocks", "tiled"]
@@ -105,6 +106,7 @@ def steps_of(offsets: Iterable[int], count: int) -> Steps:
 def best_steps(offsets: list[int], row: int, baby_steps: int | None) -> Steps:
     """The cheapest cut of all powers of two, or that into `baby_steps`."""
     if baby_steps is not None:
+        baby_steps = whole_number("baby_steps", baby_steps, f"1 to {row}")
         if not 1 <= baby_steps <= row:
             raise ParamError("baby_steps", baby_steps, f"1 to {row}")
         return steps_of(offsets, baby_steps)

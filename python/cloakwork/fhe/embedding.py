@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from cloakwork import arrays, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError
+from cloakwork.fhe.arguments import numbers
 from cloakwork.fhe.coefficients import centred, digits
 from cloakwork.fhe.layout import limb_range
 from cloakwork.fhe.orders import rotation_exponents
@@ -59,7 +60,10 @@ def embed(coefficients: NDArray[np.float64], degree: int) -> Slots:
 
 def checked_values(values: ArrayLike, slots: int, batch: bool = False) -> Slots:
     """Complex [n], or [B, n] of a batch, finite, no more than the slots; EncodeError otherwise."""
-    given = np.atleast_1d(np.asarray(values, dtype=np.complex128))
+    try:
+        given = numbers(values).astype(np.complex128)
+    except (TypeError, OverflowError) as error:
+        raise EncodeError(f"values that no float holds: {error}") from error
     check_axes(given.shape, slots, batch)
     if not np.isfinite(given).all():
         raise EncodeError("values that are not finite: NaN and infinity have no encoding")

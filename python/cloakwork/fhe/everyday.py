@@ -71,7 +71,7 @@ def picked(x: Some, key: Any) -> Some:
         if count == 0:
             raise TensorIndexError(f"{key}: none of {x.batch} ciphertexts")
         return x._picked(key)
-    if not isinstance(key, int | np.integer):
+    if not isinstance(key, int | np.integer) or isinstance(key, bool):
         raise TensorIndexError(f"{key!r}: a batch takes an integer or a slice; see x.rotate")
     if not -x.batch <= key < x.batch:
         raise TensorIndexError(f"{key}: a batch of {x.batch} ciphertexts")
@@ -83,9 +83,12 @@ def summed(x: Some, axis: Axes) -> Some:
     rank = len(x.shape)
     given: Any = range(rank) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     for own in given:
-        if not isinstance(own, int | np.integer) or not -rank <= own < rank:
+        whole = isinstance(own, int | np.integer) and not isinstance(own, bool)
+        if not whole or not -rank <= own < rank:
             raise AxisError("axis", own, f"one of x.shape = {x.shape}")
     axes = sorted({int(own) % rank for own in given}, reverse=True)
+    if len(axes) < len(given):
+        raise AxisError("axis", axis, "each axis once")
     for own in axes:
         if x.batch is not None and own == 0:
             x = _added(x)

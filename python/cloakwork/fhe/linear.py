@@ -23,6 +23,7 @@ from cloakwork import _core
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError, LevelError, MissingKeyError, ParamError
 from cloakwork.fhe import diagonals, noise
+from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.batching import checked_integers
 from cloakwork.fhe.bgv import BgvCiphertext, BgvContext, sized
 from cloakwork.fhe.ciphertext import Ciphertext
@@ -331,6 +332,7 @@ def _period(matrix: NDArray[Any], row: int, asked: int | None) -> int:
     least = 1 << int(max(matrix.shape) - 1).bit_length()
     if asked is None:
         return least
+    asked = whole_number("period", asked, f"a power of two from {least} to {row}")
     if not least <= asked <= row or asked & (asked - 1):
         raise ParamError("period", asked, f"a power of two from {least} to {row}")
     return asked

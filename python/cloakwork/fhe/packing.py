@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import EncodeError, ParamError
+from cloakwork.fhe.arguments import whole_number
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,10 @@ class Packing:
     tiled: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("length", "period"):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name)))
+        if self.count is not None:
+            object.__setattr__(self, "count", whole_number("count", self.count))
         if not 1 <= self.length <= self.period <= self.slots:
             allowed = f"1 to a period of {self.period}, within {self.slots} slots"
             raise ParamError("length", self.length, allowed)

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from cloakwork import _core
 from cloakwork._core import Tensor
 from cloakwork.errors import LevelError, NoiseError, ParamError
+from cloakwork.fhe.batching import EXACT_FLOATS
 from cloakwork.fhe.bgv import BgvCiphertext
 from cloakwork.fhe.bounds import Bound
 from cloakwork.fhe.ciphertext import Ciphertext
@@ -173,8 +174,10 @@ class Polynomial:
     def _bgv(self, x: BgvCiphertext) -> BgvCiphertext:
         if self.basis != "power":
             raise ParamError("basis", self.basis, '"power" under BGV, whose values are integers')
-        if not all(value.is_integer() for value in self.coefficients):
-            raise ParamError("coefficients", self.coefficients, "integers under BGV")
+        exact = (value.is_integer() and abs(value) < EXACT_FLOATS for value in self.coefficients)
+        if not all(exact):
+            allowed = "integers below 2^53 under BGV; reduce larger ones mod t"
+            raise ParamError("coefficients", self.coefficients, allowed)
         self._check_keys(x)
         if x.context.automatic:
             self._rehearse(x)

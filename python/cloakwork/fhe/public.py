@@ -34,14 +34,22 @@ class PublicKey(Stored):
     seed: bytes
     key: str
 
-    def encrypt(self, values: Any, *, bound: Stated | None = None, **options: Any) -> Ciphertext:
+    def encrypt(
+        self,
+        values: Any,
+        *,
+        level: int | None = None,
+        scale: float | None = None,
+        bound: Stated | None = None,
+        batch: bool = False,
+    ) -> Ciphertext:
         """Encrypt values, or a plaintext: (b u + e0 + m, a u + e1) for a fresh ternary u.
 
-        `bound` and the options are those of `Keys.encrypt`.
+        The options are those of `Keys.encrypt`.
 
         Noise   about 3.2 sqrt(4 N / 3 + 1) a coefficient
         """
-        plaintext = self.context.plaintext(values, **options)
+        plaintext = self.context.plaintext(values, level=level, scale=scale, batch=batch)
         fresh = noise.fresh_public(self.context.parameters)
         return self.context.ciphertext(plaintext, self._masked(plaintext), self.key, fresh, bound)
 

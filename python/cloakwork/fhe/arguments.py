@@ -1,0 +1,38 @@
+"""What users give for steps, levels and values, checked before anything is computed with it."""
+
+from __future__ import annotations
+
+import operator
+from numbers import Number
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloakwork.errors import EncodeError, ParamError
+
+
+def whole_number(name: str, given: object, allowed: str = "a whole number") -> int:
+    """An integer of Python's or NumPy's types as an int; ParamError for others: True, 1.0."""
+    try:
+        if isinstance(given, bool):
+            raise TypeError
+        return operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        raise ParamError(name, repr(given), allowed) from None
+
+
+def numbers(values: ArrayLike) -> NDArray[Any]:
+    """Values as an array of one axis or more; EncodeError where they are no numbers."""
+    try:
+        given = np.atleast_1d(np.asarray(values))
+    except ValueError as error:
+        raise EncodeError(f"values that make no array: {error}") from error
+    known = given.dtype.kind in "biufc"
+    if not known and not (given.dtype.kind == "O" and all(map(_is_number, given.flat))):
+        raise EncodeError(f"values of dtype {given.dtype}; give numbers")
+    return given
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Number)
