@@ -259,3 +259,17 @@ def test_files_say_all_sizes_and_old_ones_the_largest_that_their_norm_allows() -
     contents = Contents(Path("old.ct"), "ciphertext", fields, {"data": limbs_first(x.data)})
     old = _ciphertext(contents, x.context)
     assert (old.noise, old.coefficient, old.value) == (x.noise, x.noise, x.value)
+
+
+def test_plaintexts_of_decryptions_count_with_their_noise() -> None:
+    product = KEYS.encrypt(A) * KEYS.encrypt(A)
+    plaintext = KEYS.decrypt_plaintext(product)
+    assert plaintext.sizes == product.sizes
+    again = KEYS.encrypt(plaintext)
+    assert product.noise_budget() - 0.1 < again.noise_budget() <= product.noise_budget()
+    assert again.noise_budget() <= KEYS.noise_budget(again)
+    np.testing.assert_array_equal(KEYS.decrypt(again), centred(A * A))
+    with pytest.raises(NoiseError):
+        _ = product * plaintext
+    with pytest.raises(NoiseError):
+        _ = KEYS.encrypt(A) * replace(plaintext, sizes=None)

@@ -26,7 +26,7 @@ from cloakwork.fhe.evaluation import CONJUGATION
 from cloakwork.fhe.packing import packing_of
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.plaintext import Plaintext
-from cloakwork.fhe.sizes import Sizes, any_message, constant, drawn
+from cloakwork.fhe.sizes import Sizes, any_message, constant, drawn, unknown
 
 # A coefficient that came around and leaves a bit of room is 1.5 times as large as the estimate
 # allows, at least: where that holds but with a chance of 2^-40, 1.5 of it with one below 2^-80.
@@ -126,7 +126,9 @@ class BgvContext(Context):
         """A fresh ciphertext around its residues."""
         if bound is not None:
             raise ParamError("bound", bound, "no bound: BGV's values are exact")
-        sizes = any_message(self.parameters).plus(drawn(self.parameters, noise))
+        # What was encoded is no larger than any message; what was decrypted holds its noise.
+        message = any_message(self.parameters).most(_known(plaintext))
+        sizes = message.plus(drawn(self.parameters, noise))
         return BgvCiphertext(
             context=self,
             data=data,
@@ -140,8 +142,14 @@ class BgvContext(Context):
     def decrypted(self, ciphertext: Ciphertext, message: Tensor) -> Plaintext:
         """The plaintext around the residues of a ciphertext's message."""
         assert isinstance(ciphertext, BgvCiphertext)
-        factor, packing = ciphertext.factor, ciphertext.packing
-        return Plaintext(self, message, ciphertext.level, factor=factor, packing=packing)
+        return Plaintext(
+            self,
+            message,
+            ciphertext.level,
+            factor=ciphertext.factor,
+            sizes=ciphertext.sizes,
+            packing=ciphertext.packing,
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -320,7 +328,7 @@ class BgvCiphertext(Ciphertext):
         data = plaintext.data
         if weight != 1:
             data = batching.times(data, weight, self.basis)
-        grown = self.sizes.plus(_known(plaintext).times(constant(weight)))
+        grown = self.sizes.plus(_known(plaintext).scaled(log2(abs(weight))))
         self.check_room("add", grown)
         return self._with(self._body_plus(data), **sized(grown))
 
@@ -365,8 +373,10 @@ def sized(sizes: Sizes) -> dict[str, Any]:
 
 
 def _known(plaintext: Plaintext) -> Sizes:
-    """A plaintext's own sizes; of what was decrypted, those of all of them."""
-    return plaintext.sizes or any_message(plaintext.context.parameters)
+    """A plaintext's own sizes; where it does not say them, those of any residues."""
+    parameters = plaintext.context.parameters
+    whole = log2(plaintext.context.tables.chain(plaintext.level).modulus)
+    return plaintext.sizes or unknown(parameters, whole + log2(parameters.degree) / 2)
 
 
 def centred(number: int, modulus: int) -> int:

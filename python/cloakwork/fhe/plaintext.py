@@ -22,7 +22,7 @@ class Plaintext:
     scale    CKKS: the polynomial is about scale times the values; BGV: 1
     factor   BGV: the polynomial is factor times the values, mod t; CKKS: 1
     size     CKKS: log2 of what the absolute values of the slots reach
-    sizes    BGV: of the polynomial itself; None: that of a decryption
+    sizes    BGV: of the polynomial itself, with its noise after a decryption; CKKS: None
     packing  where the values lie; None: a value in every slot
     bound    CKKS: what is known of the values
     """
