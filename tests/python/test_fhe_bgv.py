@@ -212,7 +212,7 @@ def test_floats_that_need_not_be_what_was_meant_are_refused(values: list[float])
     for attempt in attempts:
         with pytest.raises(EncodeError, match=r"2\^53|64 bits"):
             attempt()
-    with pytest.raises(ParamError, match="integers below 2\\^53"):
+    with pytest.raises(ParamError, match="integers under BGV, below 2\\^53"):
         fhe.Polynomial(np.array([1.0, 2.0**53]))(X)
 
 

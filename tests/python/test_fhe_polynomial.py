@@ -92,7 +92,11 @@ def test_bgv_polynomials_are_exact(degree: int, special: int) -> None:
     assert result.noise_budget() > 0
 
 
-def noise_stays_within_its_estimate(keys: fhe.Keys, degree: int) -> bool:
+@pytest.mark.parametrize("degree", [2, 4, 8, 15, 16])
+@pytest.mark.parametrize(("ring", "loose"), [(64, 40), (256, 10), (1024, 8)])
+def test_bgv_noise_stays_within_its_estimate(ring: int, loose: float, degree: int) -> None:
+    # What a few slots may reach but with a chance of 2^-40 is far from what they mostly do.
+    keys = bgv(ring, 9)
     coefficients = np.random.default_rng(degree).integers(1, T, degree + 1)
     x = keys.encrypt(integer_slots(keys, degree))
     power = x
@@ -100,17 +104,8 @@ def noise_stays_within_its_estimate(keys: fhe.Keys, degree: int) -> bool:
         power = power.square()
     results = (fhe.Polynomial(coefficients)(x), power)
     over = [budget_left(keys, result) - result.noise_budget() for result in results]
-    return min(over) >= 0 and max(over) <= 20
-
-
-@pytest.mark.parametrize("degree", [2, 4, 8, 15, 16])
-@pytest.mark.parametrize("ring", [64, 256, 1024])
-def test_bgv_noise_stays_within_its_estimate(ring: int, degree: int) -> None:
-    keys = bgv(ring, 9)
-    # The sixteenth power of a slot has a heavy tail: in the smallest ring one secret of some
-    # hundreds has a slot so large, and two in a row have not.
-    held = noise_stays_within_its_estimate(keys, degree)
-    assert held or noise_stays_within_its_estimate(keys.context.keygen(), degree)
+    assert min(over) >= 0
+    assert max(over) <= loose
 
 
 @pytest.mark.parametrize("domain", [(-1.0, 1.0), (-8.0, 8.0), (0.0, 1.0), (1.0, 4.0)])

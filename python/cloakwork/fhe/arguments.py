@@ -28,11 +28,7 @@ def numbers(values: ArrayLike) -> NDArray[Any]:
         given = np.atleast_1d(np.asarray(values))
     except ValueError as error:
         raise EncodeError(f"values that make no array: {error}") from error
-    known = given.dtype.kind in "biufc"
-    if not known and not (given.dtype.kind == "O" and all(map(_is_number, given.flat))):
+    objects = set(map(type, given.ravel())) if given.dtype.kind == "O" else {object}
+    if given.dtype.kind not in "biufc" and not all(issubclass(own, Number) for own in objects):
         raise EncodeError(f"values of dtype {given.dtype}; give numbers")
     return given
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Number)

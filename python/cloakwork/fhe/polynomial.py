@@ -176,7 +176,7 @@ class Polynomial:
             raise ParamError("basis", self.basis, '"power" under BGV, whose values are integers')
         exact = (value.is_integer() and abs(value) < EXACT_FLOATS for value in self.coefficients)
         if not all(exact):
-            allowed = "integers below 2^53 under BGV; reduce larger ones mod t"
+            allowed = "integers under BGV, below 2^53: reduce larger ones mod t"
             raise ParamError("coefficients", self.coefficients, allowed)
         self._check_keys(x)
         if x.context.automatic:

@@ -125,4 +125,4 @@ def of_coefficients(coefficients: NDArray[np.int64]) -> list[Sizes]:
         np.sqrt(np.square(floats).sum(axis=1)),
         np.abs(embed(floats, floats.shape[1])).max(axis=1),
     ), axis=1)  # fmt: skip
-    return [Sizes(*row) for row in np.log2(np.maximum(found * _FLOATS, 1.0)).tolist()]
+    return [Sizes(*map(float, row)) for row in np.log2(np.maximum(found * _FLOATS, 1.0))]
