@@ -293,10 +293,10 @@ def _ciphertext(contents: Contents, context: Context) -> Ciphertext:
         factor = contents.field("factor", int)
         if not 1 <= factor < context.plain_modulus:
             raise contents.wrong("factor", f"1 to {context.plain_modulus - 1}", str(factor))
-        known = unknown(context.parameters, common["noise"])
+        largest = unknown(context.parameters, common["noise"])
         for name in ("coefficient", "value"):
             stated = name in contents.fields
-            common[name] = _estimate(contents, name) if stated else getattr(known, name)
+            common[name] = _estimate(contents, name) if stated else getattr(largest, name)
         return BgvCiphertext(**common, factor=factor)
     scale = float.fromhex(contents.field("scale", str))
     if not 0 < scale < inf:
