@@ -117,9 +117,9 @@ def _scalar(own: Circuit) -> Pair:
 
 def _array(own: Circuit) -> Pair:
     x, a = own.any()
-    values = own.reals(2.0, len(a))
+    values = own.reals(2.0, a.shape[-1])
     if own.integer(0, 4) == 0:
-        values = values * np.exp(2j * np.pi * own.generator.random(len(a)))
+        values = values * np.exp(2j * np.pi * own.generator.random(a.shape[-1]))
     return (x * values, a * values) if own.integer(0, 3) else (x + values, a + values)
 
 
@@ -161,11 +161,12 @@ def _matrix(own: Circuit) -> Pair:
     matrix = fhe.Matrix(own.keys.context, values, layout=layout)
     own.keys.add(matrix.rotations)
     if layout == "tiled":
-        x, a = own.keys.encrypt(matrix.pack(a[:width])), np.tile(a[:width], len(a) // width)
+        first = a.reshape(-1, a.shape[-1])[0, :width]
+        x, a = own.keys.encrypt(matrix.pack(first)), np.tile(first, a.shape[-1] // width)
     else:
         x = x.using(own.keys.evaluation).with_packing(matrix.packing)
-    product = np.einsum("mn,bn->bm", values, a.reshape(-1, width)).reshape(-1)
-    return matrix @ x, product
+    product = np.einsum("mn,bn->bm", values, a.reshape(-1, width))
+    return matrix @ x, product.reshape(a.shape)
 
 
 def _polynomial(own: Circuit) -> Pair:
@@ -191,9 +192,93 @@ def _known(own: Circuit) -> Pair:
     return x.with_bound(float(a.real.min()) - 0.01, float(a.real.max()) + 0.01), a
 
 
+def _plaintext(own: Circuit) -> Pair:
+    """Of any scale, and twice: the same plaintext is off by the same."""
+    x, a = own.any()
+    context, values = own.keys.context, own.reals(1.0, a.shape[-1])
+    if own.integer(0, 3) == 0:
+        # Coefficients of few values are regular, and so is their rounding.
+        values[own.integer(1, 4) :] = 0.0
+    if own.integer(0, 3) == 0:
+        near = x.scale * (1 + 2.0**-31 * own.integer(-1, 2))
+        plaintext = context.encode(values, level=x.level, scale=near)
+        return x + plaintext + plaintext, a + 2 * values
+    scale = 2.0 ** own.generator.uniform(8, 45)
+    plaintext = context.encode(values, level=x.level, scale=scale)
+    if own.integer(0, 2):
+        return x * plaintext, a * values
+    return x * plaintext * plaintext, a * values * values
+
+
+def _few_bits(own: Circuit) -> Pair:
+    """Operands of NumPy's smaller types."""
+    x, a = own.any()
+    kind = (np.float16, np.float32, np.complex64, np.int8)[own.integer(0, 4)]
+    shape = () if own.integer(0, 2) else (a.shape[-1],)
+    operand = (own.generator.uniform(1, 9, shape) * own.generator.choice([-1, 1])).astype(kind)
+    exact = operand.astype(np.complex128 if kind is np.complex64 else np.float64)
+    choice = own.integer(0, 4)
+    if choice < 2:
+        return x / operand, a / exact
+    return (x * operand, a * exact) if choice == 2 else (operand - x, exact - a)
+
+
+def _conjugates(own: Circuit) -> Pair:
+    """Phases that cancel: all of the message is in few coefficients, down to the last level."""
+    x, a = own.any()
+    step, number = own.integer(0, 3), 2 ** own.integer(0, 12)
+    product = (x * (x.rotate(step) if step else x).conjugate()).rescale()
+    return product.lower(0) * number, number * a * _turned(a, step).conj()
+
+
+def _spread(own: Circuit) -> Pair:
+    """One ciphertext, or values, as all rows of a batch."""
+    x, a = own.any()
+    count = 2 ** own.integer(1, 5)
+    zeros = np.zeros((count, a.shape[-1]))
+    choice = own.integer(0, 6)
+    if choice == 0:
+        return own.keys.encrypt(np.tile(a, (count, 1)), batch=True), np.tile(a, (count, 1))
+    if choice == 1:
+        return x * (zeros + 0.5), a * (zeros + 0.5)
+    if choice == 2:
+        return x * own.keys.encrypt(zeros + 1, batch=True), a * (zeros + 1)
+    others = zeros if choice == 3 else own.reals(1.0, *zeros.shape)
+    rows = others if choice < 5 else own.keys.encrypt(others, batch=True)
+    return x + rows, a + others
+
+
+def _rows(own: Circuit) -> Pair:
+    """What rows of a batch share is in their sums, whatever became of them before."""
+    rows = Circuit(own.keys, own.generator, [_spread(own)])
+    for _ in range(own.integer(0, 4)):
+        step = ROW_STEPS[own.integer(0, len(ROW_STEPS))]
+        rows.pool.append(step(rows))
+    x, a = rows.pool[-1]
+    if a.ndim == 1:
+        return x, a
+    choice = own.integer(0, 6)
+    if choice == 0:
+        return x.sum(axis=0), a.sum(axis=0)
+    if choice == 1:
+        return x[-1], a[-1]
+    if choice == 2:
+        numbers = own.reals(1.0, len(a))
+        return x.add_constants(numbers)[0], a[0] + numbers[0]
+    weights = own.reals(1.0, own.integer(1, 4), len(a))
+    if choice == 3:
+        weights = np.ones_like(weights)
+    return x.weighted_sums(weights)[0], weights[0] @ a
+
+
+ROW_STEPS: list[Step] = [
+    _square, _sum, _difference, _inner_sum, _scalar, _array, _rotation, _conjugate, _level,
+    _neighbours, _matrix, _polynomial, _plaintext, _few_bits, _conjugates,
+]  # fmt: skip
 CKKS_STEPS: list[Step] = [
     _product, _product, _square, _sum, _difference, _inner_sum, _scalar, _array, _rotation,
-    _conjugate, _level, _neighbours, _matrix, _matrix, _polynomial, _function, _known,
+    _conjugate, _level, _neighbours, _matrix, _matrix, _polynomial, _function, _known, _plaintext,
+    _few_bits, _conjugates, _rows, _rows, _rows,
 ]  # fmt: skip
 
 
@@ -366,7 +451,8 @@ def follow_ckks(seed: int, tally: Tally) -> None:
         if measured < promised:
             tally.broken.append(f"seed {seed}, {name}, {x}: {measured:.1f} bits")
         outside = np.abs(values) > x.bound.magnitude * (1 + 1e-9) + 1e-12
-        low, high = values.real < x.bound.low - 1e-9, values.real > x.bound.high + 1e-9
+        more = 1e-9 * (1 + np.abs(values).max())
+        low, high = values.real < x.bound.low - more, values.real > x.bound.high + more
         if (outside | low | high).any():
             tally.broken.append(f"seed {seed}, {name}, {x}: values beyond {x.bound}")
 

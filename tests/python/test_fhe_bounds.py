@@ -268,7 +268,7 @@ def test_errors_that_became_equal_add_up() -> None:
         assert 0 <= measured - x.precision_estimate() <= ONE_DRAW_BITS
     # Were they taken for independent, the second and third would add up to a quarter; what the
     # divisions add is equal in equal ciphertexts, too.
-    assert x.coherence > 1.5
+    assert x.alike > 1.5
     np.testing.assert_allclose(x.bound.high, 4**3 * np.ones((16, 1)), rtol=1e-6)
 
 

@@ -10,13 +10,14 @@ and the mean keeps a few large slots apart from many.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf, isfinite, log2, sqrt
+from math import ceil, floor, inf, isfinite, log2, sqrt
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.errors import ParamError
+from cloakwork.fhe.operands import is_number
 
 # What a user states: |values|, or real numbers from the one to the other.
 Stated = float | tuple[float, float]
@@ -24,6 +25,8 @@ Floats = NDArray[np.float64]
 
 # Bounds are computed in floats, whose rounding this covers.
 _SLACK = 1.0 + 2.0**-40
+# So many bits beyond a power of two are rounding.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +36,7 @@ class Bound:
     low, high, imaginary, magnitude   [], or one a slot or a ciphertext of a batch: what [B, slots]
                                       broadcasts with
     rms                               of each ciphertext's slots together, at most
+    given                             whether it is as somebody stated it, rather than computed
     """
 
     low: Floats
@@ -40,6 +44,7 @@ class Bound:
     imaginary: Floats
     magnitude: Floats
     rms: float
+    given: bool = False
 
     @classmethod
     def make(
@@ -86,14 +91,14 @@ class Bound:
     @classmethod
     def stated(cls, given: Stated) -> Self:
         """What a user says; ParamError for what is no bound."""
-        if isinstance(given, tuple):
-            low, high = map(float, given)
-            if not -inf < low <= high < inf:
-                raise ParamError("bound", given, "a positive number, or (low, high)")
-            return cls.real(low, high)
-        if not 0 < given < inf:
-            raise ParamError("bound", given, "a positive number, or (low, high)")
-        return cls.circle(float(given))
+        edges: tuple[Any, ...] = given if isinstance(given, tuple) else ()
+        if len(edges) == 2 and all(map(is_number, edges)):
+            low, high = map(float, edges)
+            if low <= high:
+                return cls.real(low, high)
+        elif is_number(given) and given > 0:
+            return cls.circle(float(given))
+        raise ParamError("bound", repr(given), "a positive number, or a tuple (low, high)")
 
     def where(self, held: NDArray[np.bool_]) -> Self:
         """The same in some slots [slots], and 0 in the others."""
@@ -132,6 +137,19 @@ class Bound:
         """That as low, high, imaginary, magnitude and rms."""
         return [*map(float, self.whole()._edges()), self.rms]
 
+    def shown(self) -> Self:
+        """One for all slots, for others to read: what was computed, with powers of two outwards.
+
+        Exact ones would tell of the weights that they were computed with.
+        """
+        own = self.whole()
+        if self.given:
+            return own
+        low, high, *sizes = own.numbers()
+        bottom = -_power_above(-low) if low < 0 else _power_below(low)
+        top = _power_above(high) if high > 0 else -_power_below(-high)
+        return self.from_numbers(bottom, top, *map(_power_above, sizes))
+
     def spread(self, *shape: int) -> Self:
         """The edges over a whole shape, [count, slots] or [count, 1]."""
         low, high, imaginary, magnitude = (np.broadcast_to(e, shape) for e in self._edges())
@@ -162,6 +180,7 @@ class Bound:
             and (other.high <= self.high + more).all()
             and (other.imaginary <= self.imaginary + more).all()
             and (other.magnitude <= self.magnitude + more).all()
+            and other.rms <= self.rms * (1 + slack)
         )
 
     def meet(self, other: Self) -> Self | None:
@@ -302,13 +321,29 @@ def _products(a: Bound, b: Bound) -> tuple[Floats, Floats]:
     return low, np.maximum(high, np.maximum(first, second))
 
 
+def _power_above(size: float) -> float:
+    """The least power of two that is no less; what is one but for rounding stays, and infinity."""
+    if _is_power(size) or size >= 2.0**1023:
+        return size
+    return 2.0 ** ceil(log2(size))
+
+
+def _power_below(size: float) -> float:
+    return size if _is_power(size) else 2.0 ** floor(log2(size))
+
+
+def _is_power(size: float) -> bool:
+    """Whether it is a power of two, but for rounding, or 0 or infinity."""
+    return size in (0.0, inf) or abs(log2(size) - round(log2(size))) < _ROUNDING
+
+
 def _arrays(*numbers: float) -> tuple[Floats, Floats, Floats, Floats]:
     low, high, imaginary, magnitude = map(np.asarray, map(float, numbers))
     return low, high, imaginary, magnitude
 
 
 def log2_of(value: float) -> float:
-    """log2; -inf of 0."""
+    """log2; -inf of 0 and below, inf of infinity and NaN."""
     if not isfinite(value):
         return inf
     return log2(value) if value > 0 else -inf

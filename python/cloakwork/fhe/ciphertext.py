@@ -110,12 +110,18 @@ class Ciphertext(Refusals, Stored):
     def _laid(self, op: str, values: NDArray[Any]) -> NDArray[Any]:
         """An operand's values [slots] or [B, slots], each where its partner lies."""
         laid = self.packing.lay(values, op)
-        if laid.ndim == 2 and self.batch not in (None, 1, laid.shape[0]) and laid.shape[0] != 1:
-            raise ParamError("batch", laid.shape[0], f"{self.batch} rows of values, or one")
+        self._check_rows(op, laid.shape[:-1])
         return laid
+
+    def _check_rows(self, op: str, lead: tuple[int, ...]) -> None:
+        """ParamError unless there are as many rows of values as ciphertexts, or one of either."""
+        if lead not in ((), (1,)) and self.batch not in (None, 1, *lead):
+            allowed = f"{self.batch} rows of values, or one, to {op} {self.batch} ciphertexts"
+            raise ParamError("batch", lead[0], allowed)
 
     def _check_packing(self, op: str, plaintext: Plaintext) -> None:
         """EncodeError for a plaintext whose values are fewer, or lie elsewhere."""
+        self._check_rows(op, plaintext.data.shape[:-2])
         found = plaintext.packing
         if found is None or found.is_whole or found == self.packing:
             return
@@ -207,9 +213,9 @@ class Ciphertext(Refusals, Stored):
 
         save_ciphertext(path, self)
 
+    @abstractmethod
     def coefficient_noise(self) -> float:
-        """log2 of what the noise of every coefficient stays below, but with a chance of 2^-15."""
-        return noise.coefficients(self.context.parameters, self.noise)
+        """log2 of what the noise of every coefficient stays below, but with a small chance."""
 
     def __add__(self, other: Any) -> Self:
         """Slot by slot; with a ciphertext, a plaintext, a number or an array of values."""

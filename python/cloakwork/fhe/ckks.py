@@ -18,25 +18,27 @@ from cloakwork._core import Tensor
 from cloakwork.errors import LevelError, ParamError, ScaleError
 from cloakwork.fhe import embedding, noise, rows
 from cloakwork.fhe.arguments import whole_number
-from cloakwork.fhe.bounds import Bound, Stated
+from cloakwork.fhe.bounds import Bound, Stated, log2_of
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.coefficients import room_log2
 from cloakwork.fhe.context import Context, Levels
 from cloakwork.fhe.estimates import (
     Estimated,
-    encoding_noise,
     known_bound,
+    rounding_of,
     stated_bound,
 )
 from cloakwork.fhe.evaluation import CONJUGATION
-from cloakwork.fhe.noise import independent, total
+from cloakwork.fhe.noise import total
+from cloakwork.fhe.operands import as_float, is_number, real_numbers
 from cloakwork.fhe.packing import packing_of
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.plaintext import Plaintext
-from cloakwork.fhe.slot_errors import SlotError
 
 # Scales this close count as one: a sum is then off by less than 2^-30 of its value.
 _SCALE_TOLERANCE = 2.0**-30
+# What rounding of floats leaves of two that are computed alike; estimates allow for it.
+_EQUAL_SCALES = 2.0**-50
 # A product with an integer this large brings any scale to any other within 2^-21 of it.
 _LEAST_FACTOR = 1 << 20
 # Integers up to here multiply without a scale of their own.
@@ -48,8 +50,6 @@ class CkksContext(Context):
 
     def __init__(self, parameters: Parameters, levels: Levels, bound: Stated | None) -> None:
         super().__init__(parameters, levels)
-        if bound is not None:
-            Bound.stated(bound)
         self.bound = bound
         self.scales = self._scales()
         self.lowest = self._lowest() if self.automatic else 0
@@ -68,7 +68,7 @@ class CkksContext(Context):
         if self.automatic and min(scales) < 1.0:
             raise ParamError(
                 "scale_chain",
-                f"scale 2^{_log2(min(scales)):.1f} at level {scales.index(min(scales))}",
+                f"scale 2^{log2_of(min(scales)):.1f} at level {scales.index(min(scales))}",
                 'a scale of 1 or more: take moduli near the scale, or levels="manual"',
             )
         return tuple(scales)
@@ -101,8 +101,14 @@ class CkksContext(Context):
         """
         level = self.level_of(level, "encode")
         scale = self.scale_at(level) if scale is None else scale
-        if not 1.0 <= scale < inf:
-            raise ScaleError("encode", "a scale of 1 or more", _log2(scale), "choose a larger one")
+        if not is_number(scale):
+            raise ParamError("scale", repr(scale), "a number, 1 or more")
+        # NumPy's shorter floats would keep what is computed from it as short.
+        scale = float(scale)
+        if scale < 1.0:
+            raise ScaleError(
+                "encode", "a scale of 1 or more", log2_of(scale), "choose a larger one"
+            )
         slots = embedding.checked_values(values, self.slots, batch)
         basis, bound = self.tables.chain(level), Bound.of(slots, self.slots)
         return Plaintext(
@@ -113,6 +119,7 @@ class CkksContext(Context):
             size=bound.size,
             packing=packing_of(values, slots, self.whole),
             bound=bound,
+            rounding=rounding_of(slots, scale, self.parameters),
         )
 
     def scale_at(self, level: int) -> float:
@@ -133,17 +140,18 @@ class CkksContext(Context):
     ) -> CkksCiphertext:
         """A fresh ciphertext around its residues."""
         travels = stated_bound(plaintext, self.bound if bound is None else bound)
-        error = encoding_noise(self.parameters, travels.size, plaintext.scale)
-        return CkksCiphertext(
+        made = CkksCiphertext(
             context=self,
             data=data,
             level=plaintext.level,
-            noise=independent(noise, error),
+            noise=noise,
             key=key,
             scale=plaintext.scale,
             packing=plaintext.packing or self.whole,
             bound=travels,
         )
+        error = made.error.plus_independent(made._encoding(plaintext, travels.size))
+        return replace(made, **made._erring(error))
 
     def decrypted(self, ciphertext: Ciphertext, message: Tensor) -> Plaintext:
         """The plaintext around the residues of a ciphertext's message."""
@@ -155,6 +163,7 @@ class CkksContext(Context):
             scale=ciphertext.scale,
             size=ciphertext.size,
             packing=ciphertext.packing,
+            rounding=(ciphertext.error.slot, ciphertext.error.joint),
         )
 
     def opened(self, ciphertext: Ciphertext, plaintext: Plaintext) -> NDArray[np.complex128]:
@@ -340,7 +349,11 @@ class CkksCiphertext(Estimated):
     def _as_traced(self, example: Ciphertext) -> None:
         super()._as_traced(example)
         assert isinstance(example, type(self))
-        example._same_scale("run", self.scale)
+        apart = abs(self.scale / example.scale - 1.0)
+        if apart > _EQUAL_SCALES:
+            known = f"the scale 2^{log2(example.scale):.9f} of the example"
+            needed = f"{known}, not one that is off by 2^{log2(apart):.1f} of it"
+            raise ScaleError("run", needed, log2(self.scale), "encode at the example's scale")
 
     def _factors(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
         a, b = self._met(op, other)
@@ -348,25 +361,24 @@ class CkksCiphertext(Estimated):
         return a, b
 
     def _sum(self, other: Self) -> Self:
-        own = replace(self, **self._off(abs(self.scale - other.scale), other.size))
-        return self._with(
-            self._raw_sum(other),
-            bound=self.bound + other.bound,
-            **self._erring(own.error.plus(other.error)),
-        )
+        data = self._raw_sum(other)
+        own, added = self._over(data), other._over(data)
+        own = replace(own, **own._off(abs(self.scale - other.scale), other.size))
+        error = own.error.plus(added.error)
+        return replace(own, bound=self.bound + other.bound, **own._erring(error))
 
     def _multiplied(self, other: Self, data: Tensor) -> Self:
-        mine = other.error.met(self.bound.magnitude).scaled(log2(self.scale))
-        theirs = self.error.met(other.bound.magnitude).scaled(log2(other.scale))
+        own, factor = self._over(data), other._over(data)
+        mine = factor.error.met(self.bound.magnitude).scaled(log2(self.scale))
+        theirs = own.error.met(other.bound.magnitude).scaled(log2(other.scale))
         # Errors that are one another's factors reach their largest at once.
-        most = self.noise + other.noise + noise.TAIL_LOG2
-        both = SlotError.even(most, most + log2(self.context.slots) / 2)
+        both = own._constant(self.noise + other.noise + noise.TAIL_LOG2)
         same = self.data is other.data
-        return self._with(
-            data,
+        return replace(
+            own,
             scale=self.scale * other.scale,
             bound=self.bound.squared() if same else self.bound * other.bound,
-            **self._erring(mine.plus(theirs, both)),
+            **own._erring(mine.plus(theirs, both)),
         )
 
     def _plus(self, other: Any) -> Any:
@@ -381,25 +393,25 @@ class CkksCiphertext(Estimated):
             return self._plus_plaintext(
                 self.context.encode(values, level=self.level, scale=self.scale, batch=batch)
             )
-        addend, _ = embedding.constant(float(other), self.scale, self.basis)
+        number = as_float(other)
+        addend, _ = embedding.constant(number, self.scale, self.basis)
         return self._with(
-            self._body_plus(addend), bound=self.bound.plus(float(other)), **self._off(0.5, 0.0)
+            self._body_plus(addend), bound=self.bound.plus(number), **self._off(0.5, 0.0)
         )
 
     def _plus_plaintext(self, plaintext: Plaintext) -> Self:
-        error = encoding_noise(self.context.parameters, plaintext.size, plaintext.scale)
-        return self._with(
-            self._body_plus(plaintext.data),
-            bound=self.bound + known_bound(plaintext),
-            **self._erring(self.error.beside(error)),
-        )
+        own = self._over(self._body_plus(plaintext.data))
+        own = replace(own, **own._off(abs(self.scale - plaintext.scale), plaintext.size))
+        # Encoded again, the same values are off by the same.
+        error = own._erring(own.error.plus(own._encoding(plaintext, plaintext.size)))
+        return replace(own, bound=self.bound + known_bound(plaintext), **error)
 
     def _times(self, other: Any) -> Any:
         if isinstance(other, Plaintext):
             own = self._settled() if self.context.automatic else self
             return own._times_plaintext(own._at_level("multiply", other))
         if isinstance(other, Real):
-            return self._times_number(float(other), isinstance(other, Integral))
+            return self._times_number(as_float(other), isinstance(other, Integral))
         values = _values(other, self.context.slots)
         if values is None:
             return NotImplemented
@@ -412,7 +424,7 @@ class CkksCiphertext(Estimated):
     def _times_number(self, number: float, integral: bool) -> Self:
         """Small integers need no scale, whole floats too; other numbers take that of the level."""
         if integral or (number.is_integer() and abs(number) <= _SMALL_INTEGER):
-            size = _log2(abs(number))
+            size = log2_of(abs(number))
             data = self._scaled_by(self.basis.constant(int(number)))
             bound = self.bound.times(float(number))
             return self._with(data, noise=self.noise + size, bound=bound)
@@ -420,7 +432,7 @@ class CkksCiphertext(Estimated):
         scale = own.context.scale_at(own.level)
         own._product_scale("multiply", scale)
         factor, actual = embedding.constant(number, scale, own.basis)
-        grown = replace(own, noise=own.noise + _log2(actual) + log2(scale))
+        grown = replace(own, noise=own.noise + log2_of(actual) + log2(scale))
         return own._with(
             own._scaled_by(factor),
             scale=own.scale * scale,
@@ -430,23 +442,25 @@ class CkksCiphertext(Estimated):
 
     def _times_plaintext(self, plaintext: Plaintext) -> Self:
         self._product_scale("multiply", plaintext.scale)
-        error = encoding_noise(self.context.parameters, plaintext.size, plaintext.scale)
         known, mine = known_bound(plaintext), self.size + log2(self.scale)
-        fresh = total(mine + error, self.noise + error + noise.TAIL_LOG2)
-        own = self.error.met(known.magnitude).scaled(log2(plaintext.scale))
-        return self._with(
-            self._scaled_by(plaintext.data),
+        own = self._over(self._scaled_by(plaintext.data))
+        encoding = own._encoding(plaintext, plaintext.size)
+        fresh = encoding.scaled(total(mine, self.noise + noise.TAIL_LOG2))
+        grown = own.error.met(known.magnitude).scaled(log2(plaintext.scale))
+        return replace(
+            own,
             scale=self.scale * plaintext.scale,
             bound=self.bound * known,
-            **self._erring(own.beside(fresh)),
+            **own._erring(grown.plus(fresh)),
         )
 
     def add_constants(self, values: ArrayLike) -> Self:
         """Add one real number to all slots of each ciphertext of a batch: values [B].
 
-        Raises EncodeError for numbers that are not finite or do not fit the modulus.
+        Raises ParamError for numbers that are not real or not finite, EncodeError for those that
+        do not fit the modulus.
         """
-        return rows.add_constants(self, np.asarray(values, dtype=np.float64))
+        return rows.add_constants(self, real_numbers("values", values))
 
     def weighted_sums(self, weights: ArrayLike) -> Self:
         """Rows of a matrix times a batch: out[h] = sum over i of weights[h, i] * self[i].
@@ -456,10 +470,10 @@ class CkksCiphertext(Estimated):
         Noise    that of the batch, weighted; rounding of a weight is 2^-1 / q_level
 
         One fused multiply-and-sum a part; each weight is seen by all N positions through a view
-        of stride 0.
+        of stride 0.  Raises ParamError for weights that are not real or not finite.
         """
         own = self._settled() if self.context.automatic else self.relinearize()
-        return rows.weighted_sums(own, np.asarray(weights, dtype=np.float64))
+        return rows.weighted_sums(own, real_numbers("weights", weights))
 
     def _matched(self, op: str, plaintext: Plaintext) -> Plaintext:
         found = self._at_level(op, plaintext)
@@ -481,7 +495,7 @@ class CkksCiphertext(Estimated):
             raise ScaleError(
                 op,
                 f"the scale 2^{log2(self.scale):.9f} of the first operand",
-                _log2(scale),
+                log2_of(scale),
                 "rescale, or encode at the first operand's scale",
             )
 
@@ -515,7 +529,3 @@ def _values(other: Any, slots: int) -> NDArray[Any] | None:
     if isinstance(other, np.ndarray | Sequence | Tensor) and not isinstance(other, str | bytes):
         return np.asarray(other)
     return None
-
-
-def _log2(value: float) -> float:
-    return log2(value) if value > 0 else -inf

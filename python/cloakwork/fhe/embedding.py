@@ -102,6 +102,14 @@ def encode(slots: Slots, scale: float, basis: Basis, modulus: int) -> Tensor:
     return values
 
 
+def rounding(slots: Slots, scale: float, degree: int) -> NDArray[np.float64]:
+    """[..., N / 2]: how far slots of their polynomial are off by the rounding of coefficients."""
+    filled = np.zeros((*slots.shape[:-1], degree // 2), dtype=np.complex128)
+    filled[..., : slots.shape[-1]] = slots
+    exact = embed_inverse(filled, degree) * scale
+    return np.abs(embed(np.rint(exact) - exact, degree))
+
+
 def constant(value: float, scale: float, basis: Basis) -> tuple[Tensor, float]:
     """([k], actual): the residues of the integer nearest scale * value, and that over the scale.
 

@@ -18,15 +18,15 @@ from cloakwork.errors import EncodeError, NoiseError, ParamError
 from cloakwork.fhe import noise
 from cloakwork.fhe.bounds import Bound, Stated, log2_of
 from cloakwork.fhe.ciphertext import ESTIMATE_SLACK, Ciphertext
+from cloakwork.fhe.embedding import rounding
 from cloakwork.fhe.noise import independent, total
+from cloakwork.fhe.operands import real_numbers
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.plaintext import Plaintext
 from cloakwork.fhe.slot_errors import EVEN, Share, SlotError
 
 # No float tells more of a number.
 _MOST_BITS = 1000.0
-# Bits of room that values which outgrew the modulus leave by chance, 2^-15.
-_SURE_ROOM = 15.0
 # Values are rounded to floats before they are compared with their bound.
 _BOUND_SLACK = 1e-9
 OUTGROWN = (
@@ -43,12 +43,15 @@ class Estimated(Ciphertext):
     bound       where the values lie
     coherence   log2, 0 or more: by how much more than `noise` the error of a sum of slots may be,
                 with weights whose squares add up to 1; 0 while errors of slots are independent
+    alike       log2, 0 or more: by how much more still that of a sum over all ciphertexts of a
+                batch; 0 while their errors are independent, half of log2 B where they are equal
     share       of `noise` that the error of each slot may be, where they are not alike
     """
 
     scale: float
     bound: Bound
     coherence: float = 0.0
+    alike: float = 0.0
     share: Share = field(default_factory=lambda: EVEN)
 
     @property
@@ -59,7 +62,8 @@ class Estimated(Ciphertext):
     @property
     def error(self) -> SlotError:
         """What slots are off, one by one and together."""
-        return SlotError(self.noise, self.noise + self.coherence, self.share.values)
+        joint = self.noise + self.coherence
+        return SlotError(self.noise, joint, joint + self.alike, self.share.values)
 
     def with_bound(self, low: ArrayLike, high: ArrayLike | None = None) -> Self:
         """The same values, of which you know more: |value| <= low, or real from low to high.
@@ -68,11 +72,13 @@ class Estimated(Ciphertext):
 
         Operations keep bounds that hold for all inputs; training data, or the mathematics of a
         circuit, often say more.  Both hold then: what is known already stays.  Nothing checks
-        this before `decrypt` looks at the values of the result.
+        this before `decrypt` looks at the values of the result; with `decrypt(queries=...)`,
+        security rests on it, as errors grow with values.
 
         Raises ParamError for what is no bound, or leaves no value.
         """
-        given = [np.asarray(edge, np.float64) for edge in (low, high) if edge is not None]
+        edges = (low,) if high is None else (low, high)
+        given = [real_numbers("bound", edge) for edge in edges]
         stated = self._said([self._spread(edge) for edge in given])
         found = self.bound.meet(stated)
         if found is None:
@@ -81,8 +87,6 @@ class Estimated(Ciphertext):
 
     def _spread(self, edge: NDArray[np.float64]) -> NDArray[np.float64]:
         """One number, or one a slot: infinite where nothing is said."""
-        if not np.isfinite(edge).all():
-            raise ParamError("bound", edge, "finite numbers")
         if edge.ndim == 0:
             return edge
         whole = edge.shape[-1] == self.context.slots
@@ -103,18 +107,43 @@ class Estimated(Ciphertext):
 
     def _erring(self, error: SlotError) -> dict[str, Any]:
         """The fields of an error; no more than that of equal errors in all slots."""
-        most, more = log2(self.context.slots) / 2, error.joint - error.slot
-        coherence = 0.0 if isnan(more) else min(max(more, 0.0), most)
-        return {"noise": error.slot, "coherence": coherence, "share": Share(error.share)}
+        coherence = _more(error.joint - error.slot, self.context.slots)
+        alike = _more(error.whole - error.slot - coherence, self._count)
+        share = Share(error.share)
+        return {"noise": error.slot, "coherence": coherence, "alike": alike, "share": share}
+
+    @property
+    def _count(self) -> int:
+        """Ciphertexts of the batch, or 1."""
+        return self.batch or 1
+
+    def _fresh(self, slot: float) -> SlotError:
+        """What a division, a key switch or an encoding adds to each slot."""
+        return SlotError.fresh(slot, self._count)
+
+    def _encoding(self, plaintext: Plaintext, size: float) -> SlotError:
+        """Rounding of a plaintext's coefficients, and the float transform's own error."""
+        floats = size + log2(plaintext.scale) + noise.FLOAT_LOG2
+        fresh = independent(noise.encoding(self.context.parameters), floats)
+        slot, joint = (max(fresh, known) for known in plaintext.rounding)
+        return self._shared(SlotError.even(slot, joint))
+
+    def _shared(self, error: SlotError) -> SlotError:
+        """What all ciphertexts of a batch are off by alike."""
+        return replace(error, whole=error.joint + log2(self._count) / 2)
+
+    def _constant(self, slot: float) -> SlotError:
+        """An error that is no chance, and may be the same everywhere."""
+        return SlotError.constant(slot, self.context.slots, self._count)
+
+    def _over(self, data: Tensor) -> Self:
+        """With the residues of a result: where one became a batch, all of it has one error."""
+        found = self._with(data)
+        return replace(found, **found._erring(self.error.repeated(found._count / self._count)))
 
     def _switched_noise(self) -> dict[str, Any]:
         switch = noise.key_switch(self.context.parameters, self.level)
-        return self._erring(self._beside(self.error, switch))
-
-    def _beside(self, error: SlotError, fresh: float) -> SlotError:
-        """With what a division or a key switch adds: equal in ciphertexts of a batch that are."""
-        alike = log2(self.batch or 1) / 2
-        return error.plus_independent(SlotError.even(fresh, fresh + alike))
+        return self._erring(self.error.plus_independent(self._fresh(switch)))
 
     def __neg__(self) -> Self:
         return replace(super().__neg__(), bound=-self.bound)
@@ -122,12 +151,13 @@ class Estimated(Ciphertext):
     def _turned(self, data: Tensor, element: int) -> Self:
         found, slots = super()._turned(data, element), self.context.slots
         step = self.context.rotation_steps(element) or 0
-        error = self._erring(found.error.turned(step, slots))
+        error = found._erring(found.error.turned(step, slots))
         return replace(found, bound=self.bound.turned(step, slots), **error)
 
     def _picked(self, key: int | slice) -> Self:
-        error = self._erring(self.error.picked(key))
-        return replace(super()._picked(key), bound=self.bound.picked(key), **error)
+        found = super()._picked(key)
+        error = found._erring(self.error.picked(key))
+        return replace(found, bound=self.bound.picked(key), **error)
 
     def strided_sum(self, count: int, stride: int) -> Self:
         """The same of slots that are `stride` apart; what it holds is taken to stay."""
@@ -141,9 +171,9 @@ class Estimated(Ciphertext):
         shares = np.broadcast_to(own.share, np.broadcast_shapes(own.share.shape, (slots,)))
         squares = min(float(np.square(shares).sum(axis=-1).max()), count)
         sums = min(own.slot + log2(count), own.joint + log2_of(squares) / 2)
-        joint = independent(own.joint + log2(count), switch + log2(count) / 2)
-        even = SlotError.even(min(independent(sums, switch), found.noise), joint)
-        return replace(found, **self._erring(even))
+        grown = own.scaled(log2(count)).plus_independent(self._fresh(switch + log2(count) / 2))
+        slot = min(independent(sums, switch), found.noise)
+        return replace(found, **self._erring(SlotError(slot, grown.joint, grown.whole)))
 
     def _switches(self, count: int, stride: int) -> int:
         """Key switches whose errors are in a slot of `strided_sum`, or more."""
@@ -170,6 +200,14 @@ class Estimated(Ciphertext):
         error = self.noise + noise.TAIL_LOG2 - log2(self.scale)
         return -total(error, self.size + noise.FLOAT_LOG2, -_MOST_BITS)
 
+    def coefficient_noise(self) -> float:
+        """log2 of what the noise of every coefficient stays below, but with a chance of 2^-15.
+
+        A coefficient is a sum of slots, with phases as weights: errors that are equal, such as
+        those of x * x.conjugate(), add up in it.
+        """
+        return self.error.joint - log2(self.context.slots) / 2 + noise.TAIL_LOG2
+
     def _room_log2(self) -> float:
         """Bits between what coefficients may reach and where they could not be told from more."""
         # A coefficient is at most the mean of all slots' sizes.
@@ -180,11 +218,11 @@ class Estimated(Ciphertext):
     def check_room(self, found: float) -> None:
         """NoiseError where values may have outgrown the modulus, of which `found` bits are left.
 
-        Their bounds say whether they can.  Where they can, what is found tells: what outgrew a
-        modulus is anywhere within it, and leaves so much room with a chance of 2^-15.
+        Their bounds say whether they can.  What is found cannot tell: equal values are all in one
+        coefficient, and moduli are so near powers of two that 2^k of them come around to 0.
         """
         room = self._room_log2()
-        if room < 0 and found < _SURE_ROOM:
+        if room < 0:
             hint = (
                 "begin with a longer first modulus, or say what is known of the values: "
                 "with_bound(...); decrypt(..., check=False) returns what is there"
@@ -222,27 +260,36 @@ class Estimated(Ciphertext):
 
     def _divided_fields(self) -> dict[str, Any]:
         fresh, last = self._divided_noise(-inf), log2(self.basis.moduli[-1])
-        return self._erring(self._beside(self.error.scaled(-last), fresh))
+        return self._erring(self.error.scaled(-last).plus_independent(self._fresh(fresh)))
 
     def _off(self, scale: float, size: float | None = None) -> dict[str, Any]:
         """The noise with an error of no more than values times a scale, which is no chance."""
         if not scale:
             return self._erring(self.error)
         most = (self.size if size is None else size) + log2(scale) - noise.TAIL_LOG2
-        same = SlotError.even(most, most + log2(self.context.slots) / 2)
-        return self._erring(self.error.plus(same))
+        return self._erring(self.error.plus(self._constant(most)))
 
     def _as_traced(self, example: Ciphertext) -> None:
         super()._as_traced(example)
         assert isinstance(example, type(self))
         if not example.bound.holds(self.bound):
-            allowed = f"{example.bound} or less; trace with the bound that inputs will have"
-            raise ParamError("bound", str(self.bound), allowed)
-        joint, allowed_joint = self.error.joint, example.error.joint
+            allowed = f"{_in_words(example.bound)} or less; trace with the bound of inputs"
+            raise ParamError("bound", _in_words(self.bound), allowed)
+        own, most = self.error, example.error
         shares = (self.share.values <= example.share.values + ESTIMATE_SLACK).all()
-        if joint > allowed_joint + ESTIMATE_SLACK or not shares:
-            allowed = f"2^{allowed_joint:.1f} or less, all slots together, and as in the example"
-            raise ParamError("noise", f"2^{joint:.1f}", allowed)
+        pairs = ((own.joint, most.joint), (own.whole, most.whole))
+        if any(got > allowed + ESTIMATE_SLACK for got, allowed in pairs) or not shares:
+            together = f"2^{most.whole:.1f} or less, all slots together, and as in the example"
+            raise ParamError("noise", f"2^{own.whole:.1f}", together)
+
+
+def _more(found: float, count: int) -> float:
+    """By how much errors together are more than one by one: at most that of so many equal ones."""
+    return 0.0 if isnan(found) else min(max(found, 0.0), log2(count) / 2)
+
+
+def _in_words(bound: Bound) -> str:
+    return f"{bound} (root mean square {bound.rms:.4g})"
 
 
 def stated_bound(plaintext: Plaintext, given: Stated | None) -> Bound:
@@ -250,7 +297,8 @@ def stated_bound(plaintext: Plaintext, given: Stated | None) -> Bound:
     known, held = known_bound(plaintext), _held(plaintext)
     if given is None:
         size = ceil(max(known.size - _BOUND_SLACK, 0.0))
-        return Bound.circle(2.0**size, real=known.is_real).where(held)
+        widest = Bound.circle(2.0**size, real=known.is_real).where(held)
+        return replace(widest, given=True)
     stated = Bound.stated(given)
     if not isinstance(given, tuple) and known.is_real:
         stated = Bound.circle(stated.largest, real=True)
@@ -260,7 +308,7 @@ def stated_bound(plaintext: Plaintext, given: Stated | None) -> Bound:
             f"values of up to 2^{ceil(known.size)}, beyond their bound: {stated}; state a "
             "wider one, encrypt(values, bound=...), or take smaller values"
         )
-    return found
+    return replace(found, given=True)
 
 
 def known_bound(plaintext: Plaintext) -> Bound:
@@ -276,6 +324,19 @@ def _held(plaintext: Plaintext) -> NDArray[np.bool_]:
     return np.asarray(packing.placed(np.ones(packing.shape)) > 0)
 
 
-def encoding_noise(parameters: Parameters, size: float, scale: float) -> float:
-    """Rounding of coefficients, and the float transform's own error."""
-    return independent(noise.encoding(parameters), size + log2(scale) + noise.FLOAT_LOG2)
+def rounding_of(slots: NDArray[Any], scale: float, parameters: Parameters) -> tuple[float, float]:
+    """(slot, joint) of `SlotError`: what rounding does to these values, where it is no chance.
+
+    Coefficients of few values are so regular that their rounding is, too, while they are small:
+    that of one value is off by about N / (pi^2 sqrt(2 scale / N)).
+    """
+    largest = np.abs(slots).max(axis=-1)
+    smallest = float(largest[largest > 0].min(initial=inf))
+    if log2(scale) + log2_of(smallest) >= 2 * log2(parameters.degree):
+        return -inf, -inf
+    off = np.square(rounding(slots, scale, parameters.degree))
+    chance = 2.0 ** (2 * (noise.encoding(parameters) + noise.TAIL_LOG2))
+    more = float(np.maximum(off - chance, 0.0).sum(axis=-1).max())
+    most = float(off.max()), chance + more
+    slot, joint = (log2_of(square) / 2 - noise.TAIL_LOG2 for square in most)
+    return slot, joint

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from numbers import Complex, Integral, Rational, Real
+from math import inf
+from numbers import Complex, Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 
 from cloakwork._core import Tensor
-from cloakwork.errors import AxisError, ParamError, TensorIndexError
+from cloakwork.errors import AxisError, LevelError, ParamError, TensorIndexError
+from cloakwork.fhe.operands import full_precision
 from cloakwork.fhe.refusals import refuse
 
 if TYPE_CHECKING:
@@ -20,17 +22,28 @@ Some = TypeVar("Some", bound="Ciphertext")
 Rotations = Sequence[int] | Literal["all"]
 Axes = int | tuple[int, ...] | None
 
+# Products that follow each other in a power.
+_MOST_DEPTH = 64
+
 
 def power(x: Some, exponent: object) -> Some:
     """X to a whole number from 0 on, ceil(log2 exponent) products deep, the fewest there are."""
-    if not isinstance(exponent, int | np.integer | float) or exponent < 0:
+    if not isinstance(exponent, int | np.integer | float) or not 0 <= exponent < inf:
         x.refuse_power(exponent)
-    number = int(exponent) if float(exponent).is_integer() else x.refuse_power(exponent)
+    if exponent != int(exponent):
+        x.refuse_power(exponent)
+    number = int(exponent)
+    if number.bit_length() > _MOST_DEPTH:
+        wanted = f"a whole number below 2^{_MOST_DEPTH}: no chain of moduli is as long"
+        raise ParamError("exponent", f"one of {number.bit_length()} bits", wanted)
     if number == 0:
         return x * 0 + 1
     if not x.context.automatic and number > 2:
         from cloakwork.fhe.polynomial import Polynomial
 
+        if number.bit_length() - 1 > x.level:
+            levels = f"{(number - 1).bit_length()} levels for this exponent"
+            raise LevelError("power", levels, x.level, "begin with a longer modulus chain")
         return cast("Some", Polynomial([0] * number + [1])(cast("Any", x)))
     powers = {1: x}
     return _power(powers, number)
@@ -48,17 +61,16 @@ def _power(powers: dict[int, Some], number: int) -> Some:
 
 def quotient(x: Some, divisor: Any) -> Some:
     """X over a number, or over an array of them that fits what it holds."""
-    if isinstance(divisor, Rational):
-        divisor = float(divisor)
     known = isinstance(divisor, Complex | np.ndarray | Tensor | list | tuple)
     if not known or x.context.parameters.scheme == "bgv":
         x.refuse_quotient(divisor)
-    numbers = np.asarray(divisor)
-    if numbers.dtype.kind not in "iufcb":
+    numbers = full_precision(divisor)
+    if numbers.dtype.kind not in "fc":
         x.refuse_quotient(divisor)
     if not numbers.all():
         raise ZeroDivisionError("x / y: a divisor is 0")
-    inverse = 1 / numbers
+    with np.errstate(over="ignore"):
+        inverse = 1 / numbers
     return x * (inverse.item() if inverse.ndim == 0 else inverse)
 
 

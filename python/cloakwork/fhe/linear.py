@@ -26,18 +26,22 @@ from cloakwork.fhe import diagonals, noise
 from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.batching import checked_integers
 from cloakwork.fhe.bgv import BgvCiphertext, BgvContext, sized
+from cloakwork.fhe.bounds import log2_of
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
 from cloakwork.fhe.diagonals import Diagonals, Layout, blockwise
 from cloakwork.fhe.encoded import encoded_integers, encoded_values
+from cloakwork.fhe.estimates import rounding_of
 from cloakwork.fhe.hoisting import hoisted_sums, plain_sums
-from cloakwork.fhe.noise import independent
 from cloakwork.fhe.packing import PackedSlots, Packing
 from cloakwork.fhe.sizes import Sizes, constant
 from cloakwork.fhe.slot_errors import Norms, SlotError
 from cloakwork.once import once
 
 _Some = TypeVar("_Some", bound=Ciphertext)
+
+# Norms of matrices, and their squares, are floats.
+_LARGEST_LOG2 = 500.0
 
 
 class Matrix:
@@ -88,6 +92,7 @@ class Matrix:
         self._diagonals = Diagonals(matrix, row, _period(matrix, row, period), layout)
         self._steps = diagonals.best_steps(self._diagonals.offsets(), row, baby_steps)
         self._encoded: dict[int, tuple[Tensor, ...]] = {}
+        self._roundings: dict[float, SlotError] = {}
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -235,20 +240,30 @@ class Matrix:
         """Errors of the input, of the encoded diagonals and of key switching."""
         norms, parameters = self._norms, self.context.parameters
         switch = noise.key_switch(parameters, own.level)
-        last = switch + _log2(len(self._steps.giants)) / 2
+        last = switch + log2(max(len(self._steps.giants), 1)) / 2
         # Every diagonal is rounded by itself, and meets a slot of its own.
         whole = own.bound.rms * sqrt(own.context.slots)
-        met = min(own.size + _log2(self.diagonals) / 2, _log2(whole))
-        rounded = met + log2(own.scale) + noise.encoding(parameters)
+        met = min(own.size + log2(max(self.diagonals, 1)) / 2, log2_of(whole))
+        rounded = self._rounding(scale).scaled(met + log2(own.scale))
         floats = own.size + log2(own.scale) + norms.sums + log2(scale) + noise.FLOAT_LOG2
         # Errors of key switching are rotated and weighted as the input's are.
-        switched = SlotError(switch + norms.fresh, switch + norms.spectral)
-        fresh = switched.scaled(log2(scale)).beside(rounded, last)
+        switched = replace(norms.grown(own._fresh(switch)), slot=switch + norms.fresh)
         given = norms.of_shares(self._diagonals.matrix, self._shares(own))
-        error = given.grown(own.error).scaled(log2(scale))
-        both = SlotError(independent(error.slot, fresh.slot), independent(error.joint, fresh.joint))
-        same = SlotError.even(floats, floats + log2(own.context.slots) / 2)
-        return own._erring(both.plus(same))
+        weighted = given.grown(own.error).plus_independent(switched).scaled(log2(scale))
+        error = weighted.plus_independent(own._shared(rounded), own._fresh(last))
+        return own._erring(error.plus(own._constant(floats)))
+
+    def _rounding(self, scale: float) -> SlotError:
+        """That of coefficients of a diagonal, by chance or as regular as those of few values."""
+        if scale not in self._roundings:
+            parameters = self.context.parameters
+            chance = noise.encoding(parameters)
+            found = [(chance, chance)]
+            for offset in self._diagonals.offsets():
+                found.append(rounding_of(self._diagonals.slots(offset), scale, parameters))
+            slot, joint = (max(parts) for parts in zip(*found, strict=True))
+            self._roundings[scale] = SlotError.even(slot, joint)
+        return self._roundings[scale]
 
     def _shares(self, own: CkksCiphertext) -> NDArray[np.float64]:
         """[n]: the largest share of an error that each column meets, in any block."""
@@ -350,8 +365,7 @@ def _checked(context: CkksContext | BgvContext, values: ArrayLike, row: int) -> 
     matrix = np.asarray(given, dtype=np.complex128)
     if not np.isfinite(matrix).all():
         raise EncodeError("entries that are not finite: NaN and infinity have no encoding")
+    size = log2_of(float(np.abs(matrix).max())) + log2(max(matrix.shape))
+    if size >= _LARGEST_LOG2:
+        raise EncodeError(f"a matrix of norm 2^{size:.0f}, which no modulus holds; take less")
     return matrix
-
-
-def _log2(value: float) -> float:
-    return log2(value) if value > 0 else noise.FLOAT_LOG2

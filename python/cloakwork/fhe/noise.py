@@ -97,14 +97,6 @@ def key_switch(parameters: Parameters, level: int) -> float:
     return independent(switched, rounding(parameters, len(parameters.special)))
 
 
-def coefficients(parameters: Parameters, noise: float) -> float:
-    """CKKS: log2 of what the error of every coefficient stays below, from that of the embedding.
-
-    For errors of random phases; BGV's budgets rest on `sizes` instead, which need none.
-    """
-    return noise - log2(parameters.degree) / 2 + TAIL_LOG2
-
-
 def reached(parameters: Parameters, level: int, bound: float, terms: int = 1) -> float:
     """CKKS: the noise of any circuit of known outlines, from public facts and no ciphertext.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 from cloakwork._core import Tensor
@@ -25,6 +26,8 @@ class Plaintext:
     sizes    BGV: of the polynomial itself, with its noise after a decryption; CKKS: None
     packing  where the values lie; None: a value in every slot
     bound    CKKS: what is known of the values
+    rounding CKKS: log2 of what slots are off, one by one and together, in the units of `noise`:
+             by the noise of a decryption, or a rounding of coefficients that is no chance
     """
 
     context: Context
@@ -36,6 +39,7 @@ class Plaintext:
     packing: Packing | None = None
     bound: Bound | None = None
     sizes: Sizes | None = None
+    rounding: tuple[float, float] = (-inf, -inf)
 
     def __repr__(self) -> str:
         return f"Plaintext(shape={self.data.shape}, level={self.level})"

@@ -32,7 +32,7 @@ class CkksSums:
         self.x, self.level, self.chebyshev = x, x.level, chebyshev
         self.moduli, self.bound = x.basis.moduli, x.bound
         # The noise of x counts once, times the slope; what is followed here is the rounding.
-        self.powers = {1: replace(x, noise=-inf, coherence=0.0, share=EVEN)}
+        self.powers = {1: replace(x, noise=-inf, coherence=0.0, alike=0.0, share=EVEN)}
         for power, (high, low) in plan.powers.items():
             self.powers[power] = self._power(power, high, low)
 
@@ -108,9 +108,8 @@ class Accumulator:
         """The coefficient times a power: an integer that leads to the scale."""
         basis, integer = power.basis, round_product(coefficient, self.scale / power.scale)
         most = power.size + log2(power.scale) - 1.0 - noise.TAIL_LOG2
-        same = SlotError.even(most, most + log2(power.context.slots) / 2)
         grown = power.error.scaled(log2(max(abs(integer), 1)))
-        self.error = self.error.plus(grown, same)
+        self.error = self.error.plus(grown, power._constant(most))
         factor = basis.constant(integer)
         if self.data is None:
             self.data = power._scaled_by(factor)

@@ -39,24 +39,22 @@ def weighted_sums(x: Some, matrix: Floats) -> Some:
     """Weights [H, S] times a batch of S: a batch of H."""
     if x.batch is None or matrix.ndim != 2 or matrix.shape[1] != x.batch:
         raise ParamError("weights", matrix.shape, f"[H, {x.batch}], for a batch of {x.batch}")
-    if not np.isfinite(matrix).all():
-        raise EncodeError("weights that are not finite: NaN and infinity have no encoding")
     scale = float(x.basis.moduli[-1])
     if x.context.automatic and x.level > 0:
         scale = x.context.scales[x.level - 1] * scale / x.scale
     x._product_scale("weighted_sums", scale)
     data = _row_sums(_residues(x, matrix, scale), x.data, x.basis)
-    own = x.error
+    own, found = x.error, x._with(data, scale=x.scale * scale)
     shares = np.broadcast_to(own.share, np.broadcast_shapes(own.share.shape, (x.batch, 1)))
     norms = Norms.of(matrix).of_shares(matrix, shares.max(axis=1))
-    error = norms.grown(own).scaled(log2(scale))
+    error = norms.grown_over_batch(own).scaled(log2(scale))
+    found = replace(found, **found._erring(error))
     # Each weight is off by half at most, and there are as many as ciphertexts.
-    weighted = replace(x, **x._erring(error))
-    off = weighted._off(x.scale * matrix.shape[1] / 2)
+    off = found._off(x.scale * matrix.shape[1] / 2, x.size)
     slots = max(edge.shape[-1] if edge.ndim else 1 for edge in (x.bound.magnitude, x.bound.low))
     given = x.bound.spread(x.batch, slots)
     norm = np.sqrt(np.square(given.magnitude).sum(axis=0))
-    return x._with(data, scale=x.scale * scale, bound=linear(matrix, given, norm), **off)
+    return replace(found, bound=linear(matrix, given, norm), **off)
 
 
 def _residues(x: CkksCiphertext, numbers: Floats, scale: float) -> Tensor:

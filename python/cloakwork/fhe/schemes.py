@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 
 from cloakwork.errors import ParamError
 from cloakwork.fhe.bgv import BgvContext
-from cloakwork.fhe.bounds import Stated
+from cloakwork.fhe.bounds import Bound, Stated
 from cloakwork.fhe.chain import BITS_MAX, Picker, chain_primes, special_primes
 from cloakwork.fhe.ckks import CkksContext
 from cloakwork.fhe.context import Context, Levels
@@ -129,6 +129,9 @@ def context_of(
 
 
 def _ckks_context(parameters: Parameters, levels: Levels, bound: Stated | None) -> CkksContext:
+    if bound is not None:
+        known = Bound.stated(bound)
+        bound = (float(known.low), float(known.high)) if isinstance(bound, tuple) else float(bound)
     found = _CKKS.get((parameters, levels, bound))
     if found is None:
         found = _CKKS[parameters, levels, bound] = CkksContext(parameters, levels, bound)

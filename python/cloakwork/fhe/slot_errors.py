@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from math import inf, isfinite, log2, sqrt
 from typing import Any, Self
 
@@ -44,21 +45,45 @@ class SlotError:
     slot    that of slot j is share[j] times this, at most
     joint   that of a sum of slots with weights u is the root of the sum of (u[j] share[j])^2 times
             this, at most; like `slot` while the errors of slots are independent
+    whole   the same of a sum over slots of all ciphertexts of a batch; like `joint` while the
+            errors of ciphertexts are independent
     share   from 0 to 1: [], or what [B, slots] broadcasts with
     """
 
     slot: float
     joint: float
+    whole: float
     share: Floats = field(default_factory=lambda: _ALL)
 
     @classmethod
-    def even(cls, slot: float, joint: float | None = None) -> Self:
+    def even(cls, slot: float, joint: float | None = None, whole: float | None = None) -> Self:
         """The same in every slot; by default independent."""
-        return cls(slot, slot if joint is None else joint)
+        together = slot if joint is None else joint
+        return cls(slot, together, together if whole is None else whole)
+
+    @classmethod
+    def fresh(cls, slot: float, count: int) -> Self:
+        """Independent in slots; equal in equal ciphertexts of a batch, which all of them may be."""
+        return cls(slot, slot, slot + log2(count) / 2)
+
+    @classmethod
+    def constant(cls, slot: float, slots: int, count: int) -> Self:
+        """No chance: so much in every slot of every ciphertext, maybe with one sign."""
+        joint = slot + log2(slots) / 2
+        return cls(slot, joint, joint + log2(count) / 2)
 
     def scaled(self, factor: float) -> Self:
         """That of the values times 2^factor."""
-        return replace(self, slot=self.slot + factor, joint=self.joint + factor)
+        slot, joint, whole = (part + factor for part in self._parts)
+        return type(self)(slot, joint, whole, self.share)
+
+    def repeated(self, times: float) -> Self:
+        """That of a ciphertext that stands for several of a batch."""
+        return replace(self, whole=self.whole + log2(times) / 2)
+
+    @property
+    def _parts(self) -> tuple[float, float, float]:
+        return self.slot, self.joint, self.whole
 
     def met(self, magnitude: Floats) -> Self:
         """That of products with exact values, slot by slot, up to a magnitude each."""
@@ -72,29 +97,25 @@ class SlotError:
         """Sums of errors that may be the same."""
         return self._joined((self, *others), 1)
 
-    def beside(self, *others: float) -> Self:
-        """Sums with independent errors, the same in every slot."""
-        return self._joined((self, *map(self.even, others)), 2)
-
-    def plus_independent(self, other: Self) -> Self:
-        """Sums with an independent error."""
-        return self._joined((self, other), 2)
+    def plus_independent(self, *others: Self) -> Self:
+        """Sums with independent errors."""
+        return self._joined((self, *others), 2)
 
     @classmethod
     def _joined(cls, errors: tuple[Self, ...], power: int) -> Self:
         """Deviations to a power add up; so do the squares of shares, weighted as these are."""
         add = total if power == 1 else independent
-        slot, joint = add(*(e.slot for e in errors)), add(*(e.joint for e in errors))
-        if all(e.share.ndim == 0 for e in errors) or not isfinite(slot) or not isfinite(joint):
-            return cls.even(slot, joint)
-        shares = (
-            sum(2.0 ** (power * (part - whole)) * np.square(e.share) for e, part in parts)
-            for whole, parts in (
-                (slot, [(e, e.slot) for e in errors]),
-                (joint, [(e, e.joint) for e in errors]),
-            )
-        )
-        return cls(slot, joint, np.minimum(np.sqrt(np.maximum(*shares)), 1.0))
+        columns = list(zip(*(error._parts for error in errors), strict=True))
+        slot, joint, whole = sums = [add(*column) for column in columns]
+        if all(e.share.ndim == 0 for e in errors) or not all(map(isfinite, sums)):
+            return cls(slot, joint, whole)
+
+        def weighted(column: tuple[float, ...], most: float) -> Any:
+            parts = (2.0 ** (power * (part - most)) for part in column)
+            return sum(part * np.square(e.share) for part, e in zip(parts, errors, strict=True))
+
+        shares = reduce(np.maximum, map(weighted, columns, sums))
+        return cls(slot, joint, whole, np.minimum(np.sqrt(shares), 1.0))
 
     def turned(self, step: int, slots: int) -> Self:
         """Slot j is that which was slot j + step."""
@@ -153,9 +174,15 @@ class Norms:
         )
 
     def grown(self, error: SlotError) -> SlotError:
-        """The error of the matrix times what is off by an error."""
+        """The error of the matrix times slots that are off by an error."""
         slot = min(error.slot + self.sums, error.joint + self.rows)
-        return SlotError.even(slot, error.joint + self.spectral)
+        return SlotError(slot, error.joint + self.spectral, error.whole + self.spectral)
+
+    def grown_over_batch(self, error: SlotError) -> SlotError:
+        """The error of the matrix times ciphertexts of a batch that are off by an error."""
+        most = error.whole + self.rows
+        slot, joint = (min(part + self.sums, most) for part in (error.slot, error.joint))
+        return SlotError(slot, joint, error.whole + self.spectral)
 
 
 def _shortened(sizes: Floats) -> float:

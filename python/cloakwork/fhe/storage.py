@@ -8,7 +8,7 @@ ciphertexts, public and evaluation keys take half of their memory.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import inf, log2, prod
 from pathlib import Path
 from shlex import quote
@@ -76,6 +76,7 @@ def described(ciphertext: Ciphertext) -> dict[str, Any]:
     if isinstance(ciphertext, CkksCiphertext):
         fields |= {"scale": ciphertext.scale.hex(), "size": ciphertext.size}
         fields |= {"values": ciphertext.bound.numbers(), "coherence": ciphertext.coherence}
+        fields["alike"] = ciphertext.alike
     else:
         assert isinstance(ciphertext, BgvCiphertext)
         fields["factor"] = ciphertext.factor
@@ -97,7 +98,9 @@ def from_description(path: PathLike, fields: dict[str, Any]) -> Ciphertext:
 
 
 def _described_by(path: PathLike, fields: dict[str, Any]) -> Ciphertext:
-    contents = Contents(Path(path), "ciphertext", fields | {"batch": None}, {})
+    batch = fields.get("batch")
+    known = {"alike": _equal_rows(batch)} | fields | {"batch": None}
+    contents = Contents(Path(path), "ciphertext", known, {})
     level, parts = contents.field("level", int), contents.field("parts", int)
     degree = contents.field("parameters", dict).get("degree")
     if not (isinstance(degree, int) and 0 < degree <= _MOST_DEGREE):
@@ -109,7 +112,8 @@ def _described_by(path: PathLike, fields: dict[str, Any]) -> Ciphertext:
     contents.tensors["data"] = np.asarray(zero)
     # Whoever gives ciphertexts to a program has said what they think of their security.
     made: Ciphertext = _made(contents, _ciphertext, insecure=True)
-    batch = fields.get("batch")
+    if isinstance(made, CkksCiphertext):
+        made = replace(made, bound=replace(made.bound, given=False))
     if batch is not None and not (type(batch) is int and 0 < batch < _MOST_BATCH):
         raise contents.wrong("batch", f"1 up to {_MOST_BATCH - 1}", repr(batch))
     lead = () if batch is None else (batch,)
@@ -119,6 +123,9 @@ def _described_by(path: PathLike, fields: dict[str, Any]) -> Ciphertext:
 def save_ciphertext(path: PathLike | BinaryIO, ciphertext: Ciphertext) -> None:
     """Write a ciphertext; fresh ones of the secret as their first half and a seed."""
     fields, data = described(ciphertext), ciphertext.data
+    if isinstance(ciphertext, CkksCiphertext):
+        shown = ciphertext.bound.shown()
+        fields |= {"size": shown.size, "values": shown.numbers()}
     if ciphertext.seed is not None:
         fields["seed"] = ciphertext.seed.hex()
         data = part(data, 0)
@@ -301,10 +308,16 @@ def _ciphertext(contents: Contents, context: Context) -> Ciphertext:
     scale = float.fromhex(contents.field("scale", str))
     if not 0 < scale < inf:
         raise contents.wrong("scale", "a positive number", str(scale))
-    bound, coherence = _bound(contents), log2(context.slots) / 2
-    if "coherence" in contents.fields:
-        coherence = max(_estimate(contents, "coherence"), 0.0)
-    return CkksCiphertext(**common, scale=scale, bound=bound, coherence=coherence)
+    worst = {"coherence": log2(context.slots) / 2, "alike": _equal_rows(batch)}
+    for name, most in worst.items():
+        known = name in contents.fields
+        common[name] = max(_estimate(contents, name), 0.0) if known else most
+    return CkksCiphertext(**common, scale=scale, bound=_bound(contents))
+
+
+def _equal_rows(batch: Any) -> float:
+    """What files of before do not say: as if all ciphertexts of a batch were equal."""
+    return log2(batch) / 2 if isinstance(batch, int) and batch > 1 else 0.0
 
 
 def _bound(contents: Contents) -> Bound:
@@ -318,7 +331,8 @@ def _bound(contents: Contents) -> Bound:
     low, high, imaginary, magnitude, rms = map(float, given)
     if not (low <= high and imaginary >= 0 and magnitude >= 0 and rms >= 0):
         raise contents.wrong("values", "low, high and three sizes", repr(given))
-    return Bound.from_numbers(low, high, imaginary, magnitude, rms)
+    # Saved again it says the same.
+    return replace(Bound.from_numbers(low, high, imaginary, magnitude, rms), given=True)
 
 
 def _packing_fields(packing: Packing) -> dict[str, Any]:
