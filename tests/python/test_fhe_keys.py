@@ -64,7 +64,7 @@ def test_two_secrets_differ() -> None:
     assert other.key != KEYS.key
     foreign = KEYS.encrypt([1.0])
     disguised = type(foreign)(**{**vars(foreign), "key": other.key, "evaluation": None})
-    with pytest.raises(NoiseError, match=r"leave .* bits of the modulus"):
+    with pytest.raises(NoiseError, match="leave too little of the modulus"):
         other.decrypt(disguised)
     assert np.abs(other.decrypt(disguised, check=False)).min() > 1
 

@@ -230,8 +230,8 @@ class Estimated(Ciphertext):
             what = "values within their bounds may outgrow the modulus, which leaves {}"
             raise NoiseError("decrypt", room, hint, what)
         if found < noise.WRAPPED_LOG2:
-            what = "the coefficients leave {} of the modulus"
-            raise NoiseError("decrypt", found, OUTGROWN, what)
+            what = "the coefficients leave too little of the modulus"
+            raise NoiseError("decrypt", None, OUTGROWN, what)
 
     def check_precision(self) -> None:
         """NoiseError where the estimate leaves no bit, neither after the point nor before it."""
@@ -255,8 +255,8 @@ class Estimated(Ciphertext):
         more = _BOUND_SLACK * own.largest + 4 * 2.0 ** -max(self._bits(), -_MOST_BITS)
         most = float(beyond.max(initial=0.0))
         if most > more:
-            what = f"values beyond their bound, {own}, by more than their error, leave {{}}"
-            raise NoiseError("decrypt", log2(more) - log2(most), OUTGROWN, what)
+            what = f"values are beyond their bound, {own}, by more than their error"
+            raise NoiseError("decrypt", None, OUTGROWN, what)
 
     def _divided_fields(self) -> dict[str, Any]:
         fresh, last = self._divided_noise(-inf), log2(self.basis.moduli[-1])
