@@ -181,9 +181,10 @@ def picks_of(tensor: Tensor, key: Any) -> Picks:
     together = indexed[-1] - indexed[0] < len(indexed)
     picked = _broadcast([pick.indices.shape for pick in picks])
     if prod(picked) == 0:
-        # No op will see the others' indices.
+        # No op will see the others' indices.  NumPy looks at single ones alone, and so does this.
         for pick in picks:
-            refuse_wrong(pick)
+            if pick.indices.ndim == 0:
+                refuse_wrong(pick)
     return Picks(
         view=tensor[tuple(basic)],
         picks=picks,

@@ -156,7 +156,7 @@ def test_the_secret_finds_values_beyond_their_bound() -> None:
     wrapped = replace(x.lower(0), bound=little)
     for _ in range(15):
         wrapped = replace(wrapped * 3, bound=little)
-    with pytest.raises(NoiseError, match=r"decrypt: .* leave"):
+    with pytest.raises(NoiseError, match=r"decrypt: (values are beyond|the coefficients leave)"):
         CKKS.decrypt(wrapped)
 
 

@@ -122,6 +122,27 @@ def test_every_key_picks_what_it_picks_in_numpy(case: Case) -> None:
     same(case.tensor[case.own_key], np.asarray(expected))
 
 
+@pytest.mark.parametrize(
+    ("shape", "key"),
+    [
+        ((3, 3), (np.zeros(0, int), np.array(5))),
+        ((3, 3), (np.zeros(0, int), np.array([5]))),
+        ((1, 0, 0), (..., np.array(False), np.array([0]))),
+    ],
+)
+def test_indices_that_broadcast_to_nothing_are_judged_as_in_numpy(
+    shape: tuple[int, ...], key: Any
+) -> None:
+    array = np.zeros(shape)
+    try:
+        expected = array[key]
+    except IndexError:
+        with pytest.raises(TensorIndexError):
+            cw.asarray(array)[key]
+    else:
+        same(cw.asarray(array)[key], expected)
+
+
 @given(cases(), st.data())
 def test_every_key_is_written_to_as_in_numpy(case: Case, data: st.DataObject) -> None:
     tensor, expected = case.tensor, case.array
