@@ -10,7 +10,7 @@ use cloakwork_testing::{Inputs, Source, generate, inputs};
 use cloakwork_verify::{Verified, verify};
 use std::sync::Arc;
 
-const PROGRAMS: u64 = if cfg!(debug_assertions) { 40 } else { 250 };
+const PROGRAMS: u64 = if cfg!(debug_assertions) { 120 } else { 250 };
 const SEEDS: u64 = 20;
 
 fn planned(verified: &Arc<Verified>, threads: usize) -> Arc<Plan> {
