@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from typing_extensions import CapsuleType
 
+from cloakwork.moduli import CurveFacts, FieldFacts
 from cloakwork.report import Finding, Mismatch, WrongOp
 
 __version__: str
@@ -30,16 +31,6 @@ float32: DType
 float64: DType
 complex64: DType
 complex128: DType
-bn254_fr: DType
-bn254_fq: DType
-bls12_381_fr: DType
-bls12_381_fq: DType
-goldilocks: DType
-babybear: DType
-bn254_g1: DType
-bn254_g2: DType
-bls12_381_g1: DType
-bls12_381_g2: DType
 
 _Path = str | PathLike[str]
 
@@ -317,6 +308,8 @@ def from_buffer(
     memory: bytes | NDArray[Any], dtype: _DTypeLike, shape: Sequence[int]
 ) -> Tensor: ...
 def from_dlpack(x: object, device: str | None = None, copy: bool | None = None) -> Tensor: ...
+def fields() -> dict[str, FieldFacts]: ...
+def curves() -> dict[str, CurveFacts]: ...
 def first_stranger(words: Tensor, dtype: _DTypeLike) -> tuple[int, str] | None: ...
 def get_threads() -> int: ...
 def import_buffer(object: object) -> Tensor | None: ...

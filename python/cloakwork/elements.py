@@ -18,21 +18,15 @@ from numpy.typing import NDArray
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor
 from cloakwork.errors import DTypeError, OpError, ParamError
-from cloakwork.moduli import MODULI
+from cloakwork.moduli import CURVES, MODULI
 
 # Bytes of a coordinate, and how many a point has.
 _COORDINATES = {
-    "bn254.g1": (32, 2),
-    "bn254.g2": (32, 4),
-    "bls12_381.g1": (48, 2),
-    "bls12_381.g2": (48, 4),
+    name: (group["dtype"].itemsize // (2 * group["parts"]), 2 * group["parts"])
+    for curve in CURVES.values()
+    for name, group in curve["groups"].items()
 }
-_SCALARS = {
-    "bn254.g1": "bn254.fr",
-    "bn254.g2": "bn254.fr",
-    "bls12_381.g1": "bls12_381.fr",
-    "bls12_381.g2": "bls12_381.fr",
-}
+_SCALARS = {name: curve["fr"] for curve in CURVES.values() for name in curve["groups"]}
 Objects = NDArray[np.object_]
 
 

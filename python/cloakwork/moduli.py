@@ -1,20 +1,40 @@
-"""The primes of the fields that are dtypes, by name."""
+"""What the core's tables say of fields and curves: primes, orders, groups."""
 
 from __future__ import annotations
 
-_BN254 = 0x30644E72E131A029B85045B68181585D97816A916871CA8D3C208C16D87CFD47
-_BLS12_381 = int(
-    "1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf"
-    "6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab",
-    16,
-)
-MODULI = {
-    "bn254.fr": 0x30644E72E131A029B85045B68181585D2833E84879B9709143E1F593F0000001,
-    "bn254.fq": _BN254,
-    "bls12_381.fr": 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001,
-    "bls12_381.fq": _BLS12_381,
-    "goldilocks": 2**64 - 2**32 + 1,
-    "babybear": 15 * 2**27 + 1,
-}
+from typing import TypedDict
+
+from cloakwork import _core
+
+
+class FieldFacts(TypedDict):
+    """A prime field: the prime, and whose powers the roots of unity are."""
+
+    modulus: int
+    generator: int
+    doc: str
+
+
+class GroupFacts(TypedDict):
+    """A group of points: parts of a coordinate, and x and y of the generator, part by part."""
+
+    dtype: _core.DType
+    parts: int
+    generator: list[int]
+
+
+class CurveFacts(TypedDict):
+    """A curve y^2 = x^3 + b: names of its fields, and its groups by the names of their dtypes."""
+
+    b: int
+    fr: str
+    fq: str
+    groups: dict[str, GroupFacts]
+
+
+FIELDS = _core.fields()
+CURVES = _core.curves()
+# The primes of the fields that are dtypes, by name.
+MODULI = {name: facts["modulus"] for name, facts in FIELDS.items()}
 # The orders of the groups of points, which are the primes of scalars, by curve.
-ORDERS = {curve: MODULI[f"{curve}.fr"] for curve in ("bn254", "bls12_381")}
+ORDERS = {name: MODULI[facts["fr"]] for name, facts in CURVES.items()}

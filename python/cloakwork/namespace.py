@@ -1,25 +1,15 @@
 """The names of `cloakwork`, each from the module that has it; loaded when one is asked for."""
 
-from cloakwork import backend, errors, fft, heal, linalg, ops, random
+from cloakwork import backend, errors, fft, fields, heal, linalg, ops, random
 from cloakwork._core import (
     DType,
     Tensor,
     __version__,
-    babybear,
-    bls12_381_fq,
-    bls12_381_fr,
-    bls12_381_g1,
-    bls12_381_g2,
-    bn254_fq,
-    bn254_fr,
-    bn254_g1,
-    bn254_g2,
     complex64,
     complex128,
     devices,
     float32,
     float64,
-    goldilocks,
     int8,
     int16,
     int32,
@@ -188,6 +178,7 @@ from cloakwork.backend import (
 )
 from cloakwork.batches import Slot, batch, execute_batch
 from cloakwork.draws import rand, randn
+from cloakwork.fields import *  # noqa: F403
 from cloakwork.loading import load
 from cloakwork.modular import Modulus, intt, mod, ntt
 from cloakwork.program import Program, trace
@@ -232,7 +223,6 @@ __all__ = [
     "atan2",
     "atanh",
     "available_backends",
-    "babybear",
     "backend",
     "batch",
     "bitwise_and",
@@ -241,14 +231,6 @@ __all__ = [
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
-    "bls12_381_fq",
-    "bls12_381_fr",
-    "bls12_381_g1",
-    "bls12_381_g2",
-    "bn254_fq",
-    "bn254_fr",
-    "bn254_g1",
-    "bn254_g2",
     "bool",
     "broadcast_arrays",
     "broadcast_shapes",
@@ -293,7 +275,6 @@ __all__ = [
     "full",
     "full_like",
     "get_threads",
-    "goldilocks",
     "greater",
     "greater_equal",
     "heal",
@@ -405,3 +386,4 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]  # fmt: skip
+__all__ += fields.__all__

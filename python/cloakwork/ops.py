@@ -397,7 +397,7 @@ def absorb(transcript: Tensor, value: Tensor, *, out: Tensor | None = None) -> T
     transcript
         u8 `[16 + 2 capacity]`, as `transcript_new` makes it.
     value
-        Bn254.fr, bls12_381.fr, goldilocks, babybear, bn254.g1 or bls12_381.g1, any shape.
+        Of a field with transforms, or points of a curve itself (g1), any shape.
     out
         The shape of `transcript`, which it may be.
 
@@ -422,7 +422,7 @@ def absorb_write(transcript: Tensor, value: Tensor, *, out: Tensor | None = None
     transcript
         u8 `[16 + 2 capacity]`, as `transcript_new` makes it.
     value
-        Bn254.fr, bls12_381.fr, goldilocks, babybear, bn254.g1 or bls12_381.g1, any shape.
+        Of a field with transforms, or points of a curve itself (g1), any shape.
     out
         The shape of `transcript`, which it may be.
 
@@ -1662,9 +1662,8 @@ def field_ntt(
     shift, 1 without one: the values of polynomials on the coset `s <w>`, in natural order.
     `inverse` takes the values to the coefficients; without `scale` they stay n times as large.
 
-    n is a power of two, up to 2^28 over `bn254.fr`, 2^32 over `bls12_381.fr` and `goldilocks`,
-    2^27 over `babybear`. `w = g^((p - 1) / n)`, g the least non-residue, as snarkjs has it: 5 on
-    both curves, 7 for `goldilocks`; for `babybear` g is 31.
+    n is a power of two that divides p - 1, and `w = g^((p - 1) / n)`: docs/fields.md has the
+    two-adicity and g of each field.
 
     Parameters
     ----------

@@ -10,18 +10,9 @@ import numpy as np
 from cloakwork import ops
 from cloakwork._core import Tensor
 
-PRIMES = {
-    "bn254.fr": 21888242871839275222246405745257275088548364400416034343698204186575808495617,
-    "bn254.fq": 21888242871839275222246405745257275088696311157297823662689037894645226208583,
-    "bls12_381.fr": 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001,
-    "bls12_381.fq": int(
-        "1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf"
-        "6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab",
-        16,
-    ),
-    "goldilocks": 2**64 - 2**32 + 1,
-    "babybear": 2**31 - 2**27 + 1,
-}
+from python import zk_oracles as oracle
+
+PRIMES = oracle.P
 FIELDS = sorted(PRIMES)
 
 

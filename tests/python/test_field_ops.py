@@ -9,7 +9,7 @@ from collections.abc import Callable
 import cloakwork as cw
 import numpy as np
 import pytest
-from cloakwork import ops
+from cloakwork import ops, zk
 from cloakwork._core import Tensor
 from python.field_numbers import FIELDS, PRIMES, decode, encode, numbers
 
@@ -62,7 +62,7 @@ def test_products_whose_words_are_next_to_zero_or_to_the_prime(field: str) -> No
     if p % 4 == 3:
         roots = [pow(v, (p + 1) // 4, p) for v in expected]
         pairs = [(u, v) for u, v in zip(roots, expected, strict=True) if u * u % p == v]
-        assert len(pairs) > 32
+        assert len(pairs) > 8
         assert decode(ops.square(encode([u for u, _ in pairs], field))) == [v for _, v in pairs]
 
 
@@ -204,7 +204,7 @@ def test_instruction_sets_give_the_same_elements(field: str) -> None:
         with cw.select_backend(f"cpu_{isa}"):
             results = [ops.multiply(x, y), ops.divide(x, y), ops.field_pow(x, two)]
             results += [ops.evaluate(x, point), ops.kate_div(x, point), ops.scan_mul(x, point)]
-            if not field.endswith("fq"):
+            if zk.field(field).two_adicity >= 10:
                 results.append(ops.field_ntt(x[:1024], coset_shift=encode([5], field, ())))
             found.append([decode(result) for result in results])
     assert all(results == found[0] for results in found)

@@ -10,7 +10,15 @@ import pytest
 from cloakwork import ops
 from python.field_numbers import FIELDS, PRIMES, decode, encode, numbers
 
-GENERATORS = {"bn254.fr": 5, "bls12_381.fr": 5, "goldilocks": 7, "babybear": 31}
+GENERATORS = {
+    "bn254.fr": 5,
+    "bls12_381.fr": 5,
+    "goldilocks": 7,
+    "babybear": 31,
+    "koalabear": 3,
+    "pasta.fp": 5,
+    "pasta.fq": 5,
+}
 
 
 def transform(values: list[int], root: int, p: int) -> list[int]:
@@ -50,7 +58,7 @@ def test_transforms_are_values_on_cosets(field: str, log: int) -> None:
 @pytest.mark.parametrize("field", sorted(GENERATORS))
 def test_the_largest_elements_are_transformed(field: str) -> None:
     p = PRIMES[field]
-    radix = {"goldilocks": 0, "babybear": 32}.get(field, 256)
+    radix = {"goldilocks": 0, "babybear": 32, "koalabear": 32}.get(field, 256)
     largest = (p - 1) * pow(2, -radix, p) % p  # p - 1 in memory
     for log in (6, 9, 12):
         n = 1 << log

@@ -16,8 +16,8 @@ from python import vectors
 from python import zk_oracles as oracle
 
 R = oracle.P["bn254.fr"]
-SCALARS = ["bn254.fr", "bls12_381.fr", "goldilocks", "babybear"]
-CURVES = {"bn254": oracle.P["bn254.fq"], "bls12_381": oracle.P["bls12_381.fq"]}
+SCALARS = ["bn254.fr", "bls12_381.fr", "goldilocks", "babybear", "koalabear", "pasta.fp"]
+CURVES = oracle.CURVES
 
 
 @pytest.fixture(params=vectors.BACKENDS)
@@ -217,16 +217,17 @@ def test_a_transcripts_state_is_a_tensor_that_pickles() -> None:
 @pytest.mark.parametrize("curve", list(CURVES))
 @pytest.mark.parametrize("name", ["blake2b", "keccak256"])
 def test_points_are_absorbed_by_coordinates_and_written_compressed(name: str, curve: str) -> None:
-    p = CURVES[curve]
+    base, scalars = CURVES[curve]
+    p = oracle.P[base]
     generator = zk.curve(curve).g1_generator.item()
     points = [oracle.multiply_point(k, generator, p) for k in (1, 2, 3, 12345)]
     points.append((points[0][0], p - points[0][1]))
-    transcript = zk.Transcript(f"{curve}.fr", hash=name)  # type: ignore[arg-type]
+    transcript = zk.Transcript(scalars, hash=name)  # type: ignore[arg-type]
     tensor = cw.asarray(points, dtype=f"{curve}.g1")
     transcript.absorb(tensor[:2])
     transcript.write(tensor[2:])
     log = b"".join(b"\x01" + oracle.encoded_point(curve, point)[0] for point in points) + b"\x00"
-    assert int(transcript.challenge()) == oracle.challenge(name, log, oracle.P[f"{curve}.fr"])
+    assert int(transcript.challenge()) == oracle.challenge(name, log, oracle.P[scalars])
     proof = b"".join(oracle.encoded_point(curve, point)[1] for point in points[2:])
     assert bytes(np.asarray(transcript.proof())) == proof
 

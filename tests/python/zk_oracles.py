@@ -15,6 +15,10 @@ P = {
     ),
     "goldilocks": 2**64 - 2**32 + 1,
     "babybear": 2**31 - 2**27 + 1,
+    "koalabear": 2**31 - 2**24 + 1,
+    "mersenne31": 2**31 - 1,
+    "pasta.fp": 0x40000000000000000000000000000000224698FC094CF91B992D30ED00000001,
+    "pasta.fq": 0x40000000000000000000000000000000224698FC0994A8DD8C46EB2100000001,
 }
 BYTES = {
     "bn254.fr": 32,
@@ -23,6 +27,17 @@ BYTES = {
     "bls12_381.fq": 48,
     "goldilocks": 8,
     "babybear": 4,
+    "koalabear": 4,
+    "mersenne31": 4,
+    "pasta.fp": 32,
+    "pasta.fq": 32,
+}
+# The fields of coordinates and of scalars.
+CURVES = {
+    "bn254": ("bn254.fq", "bn254.fr"),
+    "bls12_381": ("bls12_381.fq", "bls12_381.fr"),
+    "pallas": ("pasta.fp", "pasta.fq"),
+    "vesta": ("pasta.fq", "pasta.fp"),
 }
 
 
@@ -129,10 +144,11 @@ def multiply_point(k: int, point: Point, p: int) -> Point:
 def encoded_point(curve: str, point: tuple[int, int]) -> tuple[bytes, bytes]:
     """What halo2 hashes of a point, and what it writes."""
     x, y = point
-    if curve == "bn254":
+    base = CURVES[curve][0]
+    if BYTES[base] == 32:
         compressed = bytearray(x.to_bytes(32, "little"))
         compressed[31] |= (y & 1) << 7
         return x.to_bytes(32, "little") + y.to_bytes(32, "little"), bytes(compressed)
     compressed = bytearray(x.to_bytes(48, "big"))
-    compressed[0] |= 0x80 | (0x20 if y > P[f"{curve}.fq"] // 2 else 0)
+    compressed[0] |= 0x80 | (0x20 if y > P[base] // 2 else 0)
     return x.to_bytes(48, "big") + y.to_bytes(48, "big"), bytes(compressed)

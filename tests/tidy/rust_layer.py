@@ -29,12 +29,13 @@ _ELEMENT_CALLS = re.compile(
     r"\.(?:copy_to_host|own_copy|assign|freeze)\(|\bstorage\(\)\s*\.as_ref\(\)"
 )
 
-# What each crate may name in [dependencies]: ir <- ops <- verify <- plan <- run <- py. A file is
-# read without knowing what its ops mean, so that formats stands on ir alone.
+# What each crate may name in [dependencies]: algebra <- ir <- ops <- verify <- plan <- run <- py.
+# A file is read without knowing what its ops mean, so that formats stands on ir alone.
 MAY_DEPEND_ON: dict[str, set[str]] = {
     "process": set(),
-    "ir": set(),
-    "library": {"process"},
+    "algebra": set(),
+    "ir": {"algebra"},
+    "library": {"algebra", "process"},
     "kernels": {"process", "ir", "library"},
     "ops": {"process", "ir", "library"},
     "formats": {"process", "ir"},

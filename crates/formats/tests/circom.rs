@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use cloakwork_formats::circom::{
-    Curve, R1cs, R1csParts, Rows, Wtns, Zkey, ZkeyParts, parse_proof, parse_public,
+    Pairing, R1cs, R1csParts, Rows, Wtns, Zkey, ZkeyParts, parse_proof, parse_public,
     parse_verifying_key, proof_json, public_json, save_r1cs, save_wtns, save_zkey,
     verifying_key_json,
 };
@@ -11,18 +11,18 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
-fn vector(curve: Curve, name: &str) -> PathBuf {
+fn vector(curve: Pairing, name: &str) -> PathBuf {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/groth16");
     PathBuf::from(folder).join(curve.snarkjs_name()).join(name)
 }
 
 fn bytes(name: &str) -> Vec<u8> {
-    fs::read(vector(Curve::Bn254, name)).unwrap()
+    fs::read(vector(Pairing::Bn254, name)).unwrap()
 }
 
 #[test]
 fn what_snarkjs_wrote_reads_as_it_says() {
-    for curve in Curve::ALL {
+    for curve in Pairing::ALL {
         let circuit = R1cs::open(vector(curve, "mixed.r1cs")).unwrap();
         let counts = (
             circuit.wires,
@@ -51,7 +51,7 @@ fn what_snarkjs_wrote_reads_as_it_says() {
 
 #[test]
 fn json_is_written_as_snarkjs_writes_it() {
-    for curve in Curve::ALL {
+    for curve in Pairing::ALL {
         let key = fs::read_to_string(vector(curve, "mixed.vkey.json")).unwrap();
         assert_eq!(
             verifying_key_json(&parse_verifying_key(key.as_bytes()).unwrap()),
@@ -67,12 +67,12 @@ fn json_is_written_as_snarkjs_writes_it() {
             assert_eq!(public_json(curve, &signals), public);
         }
     }
-    assert_eq!(public_json(Curve::Bn254, &[]), "[]");
+    assert_eq!(public_json(Pairing::Bn254, &[]), "[]");
 }
 
 #[test]
 fn infinity_has_snarkjss_coordinates() {
-    let text = fs::read_to_string(vector(Curve::Bn254, "mixed1.proof.json")).unwrap();
+    let text = fs::read_to_string(vector(Pairing::Bn254, "mixed1.proof.json")).unwrap();
     let mut proof = parse_proof(text.as_bytes()).unwrap();
     (proof.a, proof.b) = (vec![0; 64], vec![0; 128]);
     let written = proof_json(&proof);
@@ -84,7 +84,7 @@ fn infinity_has_snarkjss_coordinates() {
 fn files_that_are_written_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    for curve in Curve::ALL {
+    for curve in Pairing::ALL {
         let circuit = R1cs::open(vector(curve, "mixed.r1cs")).unwrap();
         let parts = R1csParts {
             curve,
@@ -293,7 +293,7 @@ fn other_protocols_and_primes_are_named() {
         );
     }
     // The primes of coordinates and of scalars must be one curve's.
-    let other = fs::read(vector(Curve::Bls12381, "mixed.r1cs")).unwrap();
+    let other = fs::read(vector(Pairing::Bls12381, "mixed.r1cs")).unwrap();
     let r = &other[section("mixed.r1cs", 1)..][4..36];
     let error = patched("mixed.zkey", section("mixed.zkey", 2) + 40, r);
     assert!(error.contains("expected the prime of scalars of bn128, got another curve's"));
@@ -340,7 +340,7 @@ fn json_that_is_wrong_is_refused_with_the_way_to_it() {
             .unwrap_err()
             .to_string()
     };
-    let key = fs::read_to_string(vector(Curve::Bn254, "mixed.vkey.json")).unwrap();
+    let key = fs::read_to_string(vector(Pairing::Bn254, "mixed.vkey.json")).unwrap();
     let value: serde_json::Value = serde_json::from_str(&key).unwrap();
     let changed = |pointer: &str, to: serde_json::Value| {
         let mut value = value.clone();
@@ -378,7 +378,7 @@ fn json_that_is_wrong_is_refused_with_the_way_to_it() {
     // A bomb of brackets is refused, not followed.
     assert!(refused(&"[".repeat(1_000_000)).contains("recursion limit exceeded"));
     let public = |text: &str| {
-        parse_public(text.as_bytes(), Curve::Bn254)
+        parse_public(text.as_bytes(), Pairing::Bn254)
             .unwrap_err()
             .to_string()
     };

@@ -1,5 +1,6 @@
 //! Element types. Decides their names and sizes; says nothing about what an op accepts.
 
+use cloakwork_algebra::{FIELDS, Field, FieldDecl, GROUPS, Group};
 use std::fmt;
 
 /// The type of one element of a tensor.
@@ -31,26 +32,10 @@ pub enum DType {
     C64,
     /// Two binary64: real and imaginary part.
     C128,
-    /// The scalar field of BN254: 4 words, Montgomery form with R = 2^256.
-    Bn254Fr,
-    /// The base field of BN254: 4 words, Montgomery form with R = 2^256.
-    Bn254Fq,
-    /// The scalar field of BLS12-381: 4 words, Montgomery form with R = 2^256.
-    Bls381Fr,
-    /// The base field of BLS12-381: 6 words, Montgomery form with R = 2^384.
-    Bls381Fq,
-    /// The field modulo 2^64 - 2^32 + 1: a canonical word.
-    Goldilocks,
-    /// The field modulo 15 * 2^27 + 1: 32 bits, Montgomery form with R = 2^32.
-    BabyBear,
-    /// An affine point of BN254 over its base field: x, y; infinity is all zeros.
-    Bn254G1,
-    /// An affine point of BN254 over the quadratic extension: the parts of x, then of y.
-    Bn254G2,
-    /// An affine point of BLS12-381 over its base field.
-    Bls381G1,
-    /// An affine point of BLS12-381 over the quadratic extension.
-    Bls381G2,
+    /// An element of a prime field.
+    Field(Field),
+    /// An affine point of a curve: x, y; infinity is all zeros.
+    Point(Group),
 }
 
 /// The dtypes of numbers, in the order of declaration.
@@ -71,32 +56,41 @@ pub const NUMBER_DTYPES: [DType; 13] = [
 ];
 
 /// The dtypes of elements of prime fields.
-pub const FIELD_DTYPES: [DType; 6] = [
-    DType::Bn254Fr,
-    DType::Bn254Fq,
-    DType::Bls381Fr,
-    DType::Bls381Fq,
-    DType::Goldilocks,
-    DType::BabyBear,
-];
-
-/// The dtypes of points of curves.
-pub const POINT_DTYPES: [DType; 4] = [
-    DType::Bn254G1,
-    DType::Bn254G2,
-    DType::Bls381G1,
-    DType::Bls381G2,
-];
-
-/// Every dtype, in the order of declaration.
-pub const ALL_DTYPES: [DType; 23] = {
-    let mut all = [DType::Bool; 23];
+pub const FIELD_DTYPES: [DType; FIELDS.len()] = {
+    let mut all = [DType::Bool; FIELDS.len()];
     let mut at = 0;
     while at < all.len() {
-        all[at] = match at {
-            0..13 => NUMBER_DTYPES[at],
-            13..19 => FIELD_DTYPES[at - 13],
-            _ => POINT_DTYPES[at - 19],
+        all[at] = DType::Field(Field::at(at));
+        at += 1;
+    }
+    all
+};
+
+/// The dtypes of points of curves.
+pub const POINT_DTYPES: [DType; GROUPS.len()] = {
+    let mut all = [DType::Bool; GROUPS.len()];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = DType::Point(Group::at(at));
+        at += 1;
+    }
+    all
+};
+
+const COUNT: usize = NUMBER_DTYPES.len() + FIELDS.len() + GROUPS.len();
+
+/// Every dtype, in the order of declaration.
+pub const ALL_DTYPES: [DType; COUNT] = {
+    let mut all = [DType::Bool; COUNT];
+    let mut at = 0;
+    while at < COUNT {
+        let field = at.saturating_sub(NUMBER_DTYPES.len());
+        all[at] = if at < NUMBER_DTYPES.len() {
+            NUMBER_DTYPES[at]
+        } else if field < FIELDS.len() {
+            FIELD_DTYPES[field]
+        } else {
+            POINT_DTYPES[field - FIELDS.len()]
         };
         at += 1;
     }
@@ -104,7 +98,15 @@ pub const ALL_DTYPES: [DType; 23] = {
 };
 
 /// Bytes of the largest element.
-pub const MAX_ELEMENT_BYTES: usize = 192;
+pub const MAX_ELEMENT_BYTES: usize = {
+    let (mut most, mut at) = (0, 0);
+    while at < COUNT {
+        let size = ALL_DTYPES[at].size_bytes();
+        most = if size > most { size } else { most };
+        at += 1;
+    }
+    most
+};
 
 impl DType {
     /// Bytes one element takes.
@@ -113,16 +115,52 @@ impl DType {
         match self {
             Self::Bool | Self::I8 | Self::U8 => 1,
             Self::I16 | Self::U16 => 2,
-            Self::I32 | Self::U32 | Self::F32 | Self::BabyBear => 4,
-            Self::I64 | Self::U64 | Self::F64 | Self::C64 | Self::Goldilocks => 8,
+            Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::I64 | Self::U64 | Self::F64 | Self::C64 => 8,
             Self::C128 => 16,
-            Self::Bn254Fr | Self::Bn254Fq | Self::Bls381Fr => 32,
-            Self::Bls381Fq => 48,
-            Self::Bn254G1 => 64,
-            Self::Bls381G1 => 96,
-            Self::Bn254G2 => 128,
-            Self::Bls381G2 => MAX_ELEMENT_BYTES,
+            Self::Field(field) => field.facts().size_bytes(),
+            Self::Point(group) => group.facts().size_bytes(),
         }
+    }
+
+    /// The number in the ABI of kernels; files have 1 less. It never changes.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Field(field) => field.facts().number,
+            Self::Point(group) => group.facts().number,
+            Self::Bool => 1,
+            Self::I8 => 2,
+            Self::I16 => 3,
+            Self::I32 => 4,
+            Self::I64 => 5,
+            Self::U8 => 6,
+            Self::U16 => 7,
+            Self::U32 => 8,
+            Self::U64 => 9,
+            Self::F32 => 10,
+            Self::F64 => 11,
+            Self::C64 => 12,
+            Self::C128 => 13,
+        }
+    }
+
+    /// The place in [`ALL_DTYPES`].
+    #[must_use]
+    pub const fn index(self) -> usize {
+        match self {
+            Self::Field(field) => NUMBER_DTYPES.len() + field.index(),
+            Self::Point(group) => NUMBER_DTYPES.len() + FIELDS.len() + group.index(),
+            other => other.number() as usize - 1,
+        }
+    }
+
+    /// The dtype of a number in the ABI of kernels.
+    #[must_use]
+    pub fn from_number(number: u32) -> Option<Self> {
+        ALL_DTYPES
+            .into_iter()
+            .find(|dtype| u32::from(dtype.number()) == number)
     }
 
     /// The short name: `i64`, `f32`, `bool`.
@@ -142,16 +180,8 @@ impl DType {
             Self::F64 => "f64",
             Self::C64 => "c64",
             Self::C128 => "c128",
-            Self::Bn254Fr => "bn254.fr",
-            Self::Bn254Fq => "bn254.fq",
-            Self::Bls381Fr => "bls12_381.fr",
-            Self::Bls381Fq => "bls12_381.fq",
-            Self::Goldilocks => "goldilocks",
-            Self::BabyBear => "babybear",
-            Self::Bn254G1 => "bn254.g1",
-            Self::Bn254G2 => "bn254.g2",
-            Self::Bls381G1 => "bls12_381.g1",
-            Self::Bls381G2 => "bls12_381.g2",
+            Self::Field(field) => field.facts().name,
+            Self::Point(group) => group.facts().name,
         }
     }
 
@@ -230,32 +260,20 @@ impl DType {
     /// Whether elements are those of a prime field.
     #[must_use]
     pub const fn is_field(self) -> bool {
-        matches!(
-            self,
-            Self::Bn254Fr
-                | Self::Bn254Fq
-                | Self::Bls381Fr
-                | Self::Bls381Fq
-                | Self::Goldilocks
-                | Self::BabyBear
-        )
+        matches!(self, Self::Field(_))
     }
 
     /// Whether elements are points of a curve.
     #[must_use]
     pub const fn is_point(self) -> bool {
-        matches!(
-            self,
-            Self::Bn254G1 | Self::Bn254G2 | Self::Bls381G1 | Self::Bls381G2
-        )
+        matches!(self, Self::Point(_))
     }
 
     /// The field of a point's multiples; `None` for what is no point.
     #[must_use]
     pub const fn scalar_field(self) -> Option<Self> {
         match self {
-            Self::Bn254G1 | Self::Bn254G2 => Some(Self::Bn254Fr),
-            Self::Bls381G1 | Self::Bls381G2 => Some(Self::Bls381Fr),
+            Self::Point(group) => Some(Self::Field(group.facts().curve.facts().scalar)),
             _ => None,
         }
     }
@@ -264,8 +282,17 @@ impl DType {
     #[must_use]
     pub const fn base_field(self) -> Option<Self> {
         match self {
-            Self::Bn254G1 | Self::Bn254G2 => Some(Self::Bn254Fq),
-            Self::Bls381G1 | Self::Bls381G2 => Some(Self::Bls381Fq),
+            Self::Point(group) => Some(Self::Field(group.facts().curve.facts().base)),
+            _ => None,
+        }
+    }
+
+    /// What is known of a field, or of the field of a point's coordinates; `None` for numbers.
+    #[must_use]
+    pub const fn field_facts(self) -> Option<&'static FieldDecl> {
+        match self {
+            Self::Field(field) => Some(field.facts()),
+            Self::Point(group) => Some(group.facts().curve.facts().base.facts()),
             _ => None,
         }
     }
@@ -277,9 +304,11 @@ impl DType {
         match self {
             Self::C64 => Self::F32,
             Self::C128 => Self::F64,
-            Self::BabyBear => Self::U32,
-            other if other.is_number() => other,
-            _ => Self::U64,
+            other => match other.field_facts() {
+                None => other,
+                Some(facts) if facts.size_bytes() == 4 => Self::U32,
+                Some(_) => Self::U64,
+            },
         }
     }
 
@@ -299,6 +328,14 @@ impl fmt::Display for DType {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_number_and_place_reads_back() {
+        for (index, dtype) in ALL_DTYPES.into_iter().enumerate() {
+            assert_eq!(dtype.index(), index);
+            assert_eq!(DType::from_number(dtype.number().into()), Some(dtype));
+        }
+    }
 
     #[test]
     fn every_name_reads_back() {

@@ -18,6 +18,9 @@ mod threads;
 mod view;
 
 pub use builder::{Builder, shape_arg};
+pub use cloakwork_algebra::{
+    CURVES, Curve, CurveDecl, FIELDS, Field, FieldDecl, Form, GROUPS, Group, GroupDecl, Pairing,
+};
 pub use device::Device;
 pub use dtype::{ALL_DTYPES, DType, FIELD_DTYPES, MAX_ELEMENT_BYTES, NUMBER_DTYPES, POINT_DTYPES};
 pub use program::{

@@ -236,15 +236,13 @@ pub fn components(dtype: DType, bytes: &[u8]) -> impl Iterator<Item = i64> + '_ 
 /// several components the first.
 #[must_use]
 pub fn read_word(dtype: DType, bytes: &[u8]) -> i64 {
-    match dtype {
+    match dtype.component() {
         DType::Bool | DType::U8 => i64::from(u8::from_le_bytes(first(bytes))),
         DType::I8 => i64::from(i8::from_le_bytes(first(bytes))),
         DType::I16 => i64::from(i16::from_le_bytes(first(bytes))),
         DType::U16 => i64::from(u16::from_le_bytes(first(bytes))),
         DType::I32 => i64::from(i32::from_le_bytes(first(bytes))),
-        DType::U32 | DType::F32 | DType::C64 | DType::BabyBear => {
-            i64::from(u32::from_le_bytes(first(bytes)))
-        }
+        DType::U32 | DType::F32 => i64::from(u32::from_le_bytes(first(bytes))),
         _ => i64::from_le_bytes(first(bytes)),
     }
 }

@@ -247,42 +247,17 @@ fn text(pointer: *const c_char) -> Option<&'static str> {
     unsafe { CStr::from_ptr(pointer) }.to_str().ok()
 }
 
-/// `enum cw_dtype`: 0 is any type, the others follow the order of `DType`.
-const ABI_DTYPES: [Option<DType>; 24] = [
-    None,
-    Some(DType::Bool),
-    Some(DType::I8),
-    Some(DType::I16),
-    Some(DType::I32),
-    Some(DType::I64),
-    Some(DType::U8),
-    Some(DType::U16),
-    Some(DType::U32),
-    Some(DType::U64),
-    Some(DType::F32),
-    Some(DType::F64),
-    Some(DType::C64),
-    Some(DType::C128),
-    Some(DType::Bn254Fr),
-    Some(DType::Bn254Fq),
-    Some(DType::Bls381Fr),
-    Some(DType::Bls381Fq),
-    Some(DType::Goldilocks),
-    Some(DType::BabyBear),
-    Some(DType::Bn254G1),
-    Some(DType::Bn254G2),
-    Some(DType::Bls381G1),
-    Some(DType::Bls381G2),
-];
-
+/// `enum cw_dtype`: 0 is any type.
 fn dtype_from_abi(number: u32) -> Option<Option<DType>> {
-    ABI_DTYPES.get(number as usize).copied()
+    match number {
+        0 => Some(None),
+        _ => DType::from_number(number).map(Some),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cloakwork_ir::ALL_DTYPES;
     use std::collections::HashSet;
 
     #[test]
@@ -310,9 +285,6 @@ mod tests {
                 "{}",
                 row.symbol
             );
-        }
-        for dtype in ALL_DTYPES {
-            assert!(ABI_DTYPES.contains(&Some(dtype)), "{dtype}");
         }
     }
 

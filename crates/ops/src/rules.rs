@@ -1,7 +1,7 @@
 //! Rules that several ops share: each is written once and named by what it demands.
 
 use crate::{Args, Code, LaunchInput, OpError, Operand, Value};
-use cloakwork_ir::{DType, Shape, Take, View};
+use cloakwork_ir::{DType, FIELD_DTYPES, POINT_DTYPES, Shape, Take, View};
 
 /// Dtypes of residues.
 pub const RESIDUES: [DType; 2] = [DType::I32, DType::I64];
@@ -14,13 +14,24 @@ pub fn dtype_in(name: &'static str, operand: Operand, allowed: &[DType]) -> Resu
     if allowed.contains(&operand.dtype) {
         return Ok(());
     }
-    let names: Vec<&str> = allowed.iter().map(|d| d.name()).collect();
     Err(OpError::new(
         Code::Dtype,
         name,
-        names.join(" or "),
+        names(allowed).join(" or "),
         operand.dtype.name(),
     ))
+}
+
+/// The names of dtypes; all fields and all points of curves are one each.
+#[must_use]
+pub fn names(dtypes: &[DType]) -> Vec<&'static str> {
+    let has_all = |own: &[DType]| own.iter().all(|dtype| dtypes.contains(dtype));
+    let (fields, points) = (has_all(&FIELD_DTYPES), has_all(&POINT_DTYPES));
+    let listed = |dtype: &&DType| !(dtype.is_field() && fields || dtype.is_point() && points);
+    let mut names: Vec<&str> = dtypes.iter().filter(listed).map(|d| d.name()).collect();
+    names.extend(fields.then_some("any field"));
+    names.extend(points.then_some("points of any curve"));
+    names
 }
 
 /// The operand, if it is a tensor, has this dtype.

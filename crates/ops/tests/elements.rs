@@ -1,7 +1,7 @@
 //! What memory holds is held to its dtype, wherever its elements lie.
 #![allow(clippy::unwrap_used)]
 
-use cloakwork_ir::{DType, HostTensor, Shape, View};
+use cloakwork_ir::{DType, Field, HostTensor, Shape, View};
 use cloakwork_library::pairing::{Form, Reason};
 use cloakwork_ops::elements::{check, check_tensor};
 
@@ -14,7 +14,7 @@ fn tensor(words: &[u64], dims: &[u64], strides: &[i64]) -> HostTensor {
         offset: 0,
     };
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    HostTensor::new(DType::Goldilocks, view, bytes.into()).unwrap()
+    HostTensor::new(DType::Field(Field::GOLDILOCKS), view, bytes.into()).unwrap()
 }
 
 #[test]
@@ -63,12 +63,15 @@ fn elements_of_half_a_word_are_numbers_too() {
     ] {
         let words: [u32; 3] = [0, 1, last];
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        assert_eq!(check(DType::BabyBear, form, &bytes).is_ok(), expected);
+        assert_eq!(
+            check(DType::Field(Field::BABYBEAR), form, &bytes).is_ok(),
+            expected
+        );
     }
     let canonical: Vec<u8> = [u64::from(p) - 1, u64::from(p)]
         .iter()
         .flat_map(|word| word.to_le_bytes())
         .collect();
-    let found = check(DType::BabyBear, Form::Canonical, &canonical).unwrap_err();
+    let found = check(DType::Field(Field::BABYBEAR), Form::Canonical, &canonical).unwrap_err();
     assert_eq!(found.index, 1);
 }

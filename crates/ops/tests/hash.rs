@@ -8,7 +8,7 @@
 
 mod common;
 
-use cloakwork_ir::{DType, ShapeItem};
+use cloakwork_ir::{DType, Field, Group, ShapeItem};
 use cloakwork_ops::{Code, OpError, Source};
 use common::{Call, Input};
 
@@ -31,7 +31,12 @@ fn refused(call: &Call) -> OpError {
 #[test]
 fn a_transcript_takes_what_it_has_room_for() {
     let absorb = |absorbed, proven| {
-        on("absorb", 40, (absorbed, proven)).typed("value", DType::Bn254Fr, &[1], &[0; 4])
+        on("absorb", 40, (absorbed, proven)).typed(
+            "value",
+            DType::Field(Field::BN254_FR),
+            &[1],
+            &[0; 4],
+        )
     };
     assert!(absorb(7, 7).infer().is_ok());
     for (absorbed, proven) in [(8, 0), (0, 8), (u64::MAX, 0)] {
@@ -44,7 +49,7 @@ fn a_transcript_takes_what_it_has_room_for() {
     }
     assert!(on("transcript_squeeze", 40, (39, 0)).infer().is_ok());
     refused(&on("transcript_squeeze", 40, (40, 0)));
-    let tiny = on("absorb", 4, (0, 0)).typed("value", DType::Bn254Fr, &[1], &[0; 4]);
+    let tiny = on("absorb", 4, (0, 0)).typed("value", DType::Field(Field::BN254_FR), &[1], &[0; 4]);
     assert!(refused(&tiny).expected.contains("room"));
 }
 
@@ -66,7 +71,7 @@ fn a_proof_has_the_length_that_is_said() {
 fn no_point_at_infinity_is_absorbed() {
     let points = |words: &[i64]| {
         let call = on("absorb_write", 400, (0, 0));
-        call.typed("value", DType::Bn254G1, &[2], words)
+        call.typed("value", DType::Point(Group::BN254_G1), &[2], words)
     };
     let mut words = [0; 16];
     words[7] = 5;
@@ -77,7 +82,8 @@ fn no_point_at_infinity_is_absorbed() {
     assert_eq!((error.code, error.operand), (Code::Element, "value"));
     assert!(error.got.contains("place 1"), "{error}");
     // The zero of a field is a scalar like any other.
-    let zero = on("absorb", 400, (0, 0)).typed("value", DType::Bn254Fr, &[1], &[0; 4]);
+    let zero =
+        on("absorb", 400, (0, 0)).typed("value", DType::Field(Field::BN254_FR), &[1], &[0; 4]);
     assert!(zero.infer().is_ok());
 }
 
@@ -85,7 +91,7 @@ fn no_point_at_infinity_is_absorbed() {
 fn a_challenge_passes_its_digest_through_memory_of_its_own() {
     let call = on("challenge", 40, (0, 0))
         .int("hash", 1)
-        .with("dtype", Input::DType(DType::Goldilocks));
+        .with("dtype", Input::DType(DType::Field(Field::GOLDILOCKS)));
     let call = call.completed().unwrap();
     let launches = call.launches();
     assert_eq!(launches[0].operands[0].source, Source::Temporary(DType::U8));
@@ -96,7 +102,7 @@ fn a_challenge_passes_its_digest_through_memory_of_its_own() {
 #[test]
 fn blinding_writes_its_range_alone() {
     let call = Call::new("blind")
-        .typed("a", DType::Goldilocks, &[9], &[0; 9])
+        .typed("a", DType::Field(Field::GOLDILOCKS), &[9], &[0; 9])
         .typed("key", DType::U8, &[32], &[0; 32])
         .int("start", 4)
         .int("end", 7)
@@ -119,11 +125,12 @@ fn draws_are_of_fields_and_hashes_of_one_to_sixteen() {
             .with("dtype", Input::DType(dtype))
             .int("domain", 0)
     };
-    assert!(draw(DType::BabyBear).infer().is_ok());
+    assert!(draw(DType::Field(Field::BABYBEAR)).infer().is_ok());
     assert_eq!(refused(&draw(DType::U64)).code, Code::Dtype);
     for (count, fits) in [(0, false), (1, true), (16, true), (17, false)] {
         let words = vec![0; 8 * count as usize];
-        let call = Call::new("poseidon").typed("a", DType::Bn254Fr, &[2, count], &words);
+        let call =
+            Call::new("poseidon").typed("a", DType::Field(Field::BN254_FR), &[2, count], &words);
         assert_eq!(call.infer().is_ok(), fits, "{count}");
     }
 }

@@ -7,14 +7,14 @@ use crate::files;
 use crate::guard::{unlocked, watched};
 use crate::tensor::{self, Inner, Tensor};
 use cloakwork_formats::circom::{
-    Curve, Groth16Proof, R1cs, R1csParts, Rows, VerifyingKey, Wtns, Zkey, ZkeyParts, parse_proof,
+    Groth16Proof, Pairing, R1cs, R1csParts, Rows, VerifyingKey, Wtns, Zkey, ZkeyParts, parse_proof,
     parse_public, parse_verifying_key, pending_zkey, proof_json, public_json, save_r1cs, save_wtns,
     verifying_key_json,
 };
 use cloakwork_formats::files::{Access, Pending, commit};
 use cloakwork_formats::{LoadError, SaveError};
 use cloakwork_ir::{Bytes, DType, Shape, View};
-use cloakwork_library::pairing::{self, Form, Group};
+use cloakwork_library::pairing::{self, Form};
 use cloakwork_run::{Wiping, eager};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
@@ -24,23 +24,18 @@ use std::path::{Path, PathBuf};
 const WORD_BYTES: usize = 8;
 
 /// A curve by any of its names.
-pub fn curve_of(name: &str) -> PyResult<Curve> {
-    Curve::from_name(name).ok_or_else(|| errors::param("curve", name, "bn254 or bls12_381"))
-}
-
-pub const fn library_curve(curve: Curve) -> pairing::Curve {
-    match curve {
-        Curve::Bn254 => pairing::Curve::Bn254,
-        Curve::Bls12381 => pairing::Curve::Bls12381,
-    }
+pub fn curve_of(name: &str) -> PyResult<Pairing> {
+    Pairing::from_name(name).ok_or_else(|| errors::param("curve", name, "bn254 or bls12_381"))
 }
 
 /// The dtypes of scalars, of points of G1 and of points of G2.
-const fn dtypes(curve: Curve) -> [DType; 3] {
-    match curve {
-        Curve::Bn254 => [DType::Bn254Fr, DType::Bn254G1, DType::Bn254G2],
-        Curve::Bls12381 => [DType::Bls381Fr, DType::Bls381G1, DType::Bls381G2],
-    }
+const fn dtypes(curve: Pairing) -> [DType; 3] {
+    let scalar = curve.curve().facts().scalar;
+    [
+        DType::Field(scalar),
+        DType::Point(curve.g1()),
+        DType::Point(curve.g2()),
+    ]
 }
 
 /// A row-major tensor over bytes that stay where they are, or over a copy if they are not aligned.
@@ -190,17 +185,19 @@ fn points_of(key: &Zkey, (g1, g2): (DType, DType)) -> [Named<'_>; 12] {
 fn check_header(key: &Zkey) -> Result<(), (&'static str, pairing::PointFault)> {
     let [_, g1, g2] = dtypes(key.curve);
     for (name, dtype, points) in points_of(key, (g1, g2)).into_iter().take(7) {
-        let group = if dtype == g2 { Group::G2 } else { Group::G1 };
-        let curve = library_curve(key.curve);
-        pairing::check_points(curve, group, Form::Montgomery, points.as_slice())
+        let group = if dtype == g2 {
+            key.curve.g2()
+        } else {
+            key.curve.g1()
+        };
+        pairing::check_points(group, Form::Montgomery, points.as_slice())
             .map_err(|fault| (name, fault))?;
     }
     Ok(())
 }
 
 fn verifying_key(key: &Zkey) -> VerifyingKey {
-    let canonical =
-        |points: &Bytes| pairing::to_canonical(library_curve(key.curve), points.as_slice());
+    let canonical = |points: &Bytes| pairing::to_canonical(key.curve, points.as_slice());
     VerifyingKey {
         curve: key.curve,
         alpha1: canonical(&key.alpha1),
@@ -229,7 +226,7 @@ fn key_tuple<'py>(py: Python<'py>, key: &VerifyingKey) -> PyResult<Bound<'py, Py
 pub fn verifying_key_text(key: KeyParts<'_>) -> PyResult<String> {
     let (curve, alpha1, beta2, gamma2, delta2, ic) = key;
     let curve = curve_of(&curve)?;
-    let pairing = pairing::pairing(library_curve(curve), alpha1, beta2);
+    let pairing = pairing::pairing(curve, alpha1, beta2);
     let pairing = pairing.map_err(|fault| malformed(&format!("alpha1, beta2: {fault}")))?;
     Ok(verifying_key_json(&VerifyingKey {
         curve,
@@ -305,7 +302,6 @@ pub fn groth16_verify(
             "a key over {name}, and a proof over {other}"
         )));
     }
-    let curve = library_curve(curve);
     let key = pairing::Groth16Key {
         curve,
         alpha1,

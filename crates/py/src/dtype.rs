@@ -22,7 +22,7 @@ pub fn object(py: Python<'_>, dtype: DType) -> PyResult<Py<PyDType>> {
             .collect()
     };
     let objects: &Vec<Py<PyDType>> = OBJECTS.get_or_try_init(py, make)?;
-    Ok(objects[dtype as usize].clone_ref(py))
+    Ok(objects[dtype.index()].clone_ref(py))
 }
 
 /// An element type by its object, its names, a Python type, or a NumPy dtype or scalar type.
@@ -114,7 +114,7 @@ impl PyDType {
     }
 
     fn __hash__(&self) -> u64 {
-        self.0 as u64
+        self.0.index() as u64
     }
 
     fn __repr__(&self) -> String {
@@ -154,10 +154,10 @@ fn identifier(dtype: DType) -> String {
     dtype.long_name().replace('.', "_")
 }
 
-/// Adds an attribute a type, and the lists of them.
+/// Adds an attribute a type of numbers, and the lists of all types.
 pub fn add_constants(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyDType>()?;
-    for dtype in ALL_DTYPES {
+    for dtype in NUMBER_DTYPES {
         let name = match dtype {
             DType::Bool => "bool_".to_owned(),
             other => identifier(other),

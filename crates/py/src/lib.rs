@@ -5,6 +5,7 @@
 //! program means the verifier's.
 #![deny(unsafe_op_in_unsafe_fn)]
 
+mod algebra;
 mod buffer;
 mod circom;
 mod contents;
@@ -45,6 +46,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<op::Op>()?;
     module.add_class::<program::Program>()?;
     module.add_class::<run::Run>()?;
+    module.add_function(wrap_pyfunction!(algebra::curves, module)?)?;
+    module.add_function(wrap_pyfunction!(algebra::fields, module)?)?;
     module.add_function(wrap_pyfunction!(buffer::from_buffer, module)?)?;
     module.add("elementwise", module.getattr("Elementwise")?)?;
     module.add_function(wrap_pyfunction!(buffer::asarray, module)?)?;

@@ -1,6 +1,6 @@
 //! Checks of Groth16's proving keys, which are tensors: their memory, shown to `library`.
 
-use crate::circom::{curve_of, library_curve, malformed};
+use crate::circom::{curve_of, malformed};
 use crate::contents::host_copy;
 use crate::guard::{unlocked, watched};
 use crate::tensor;
@@ -22,7 +22,7 @@ pub fn check_key(
     matrices: &Bound<'_, PyList>,
     groups: bool,
 ) -> PyResult<()> {
-    let curve = library_curve(curve_of(curve)?);
+    let curve = curve_of(curve)?;
     let (points, matrices) = (dense(points)?, dense(matrices)?);
     let points: Vec<&[u8]> = points.iter().map(bytes).collect();
     let matrices: Vec<&[u8]> = matrices.iter().map(bytes).collect();
@@ -88,7 +88,7 @@ pub fn check_key(
 /// Whether a point of G1 and one of G2, canonical, are the same multiple of the generators.
 #[pyfunction]
 pub fn same_number(py: Python<'_>, curve: &str, g1: &[u8], g2: &[u8]) -> PyResult<bool> {
-    let curve = library_curve(curve_of(curve)?);
+    let curve = curve_of(curve)?;
     let same = unlocked(py, || pairing::same_number(curve, Form::Canonical, g1, g2))?;
     same.map_err(|fault| malformed(&fault.to_string()))
 }

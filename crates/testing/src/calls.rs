@@ -3,8 +3,8 @@
 
 use crate::Source;
 use cloakwork_ir::{
-    ALL_DTYPES, Arg, DType, Generation, HostTensor, Shape, ShapeItem, Symbol, Type, View,
-    write_word,
+    ALL_DTYPES, Arg, DType, FIELD_DTYPES, Field, Generation, Group, HostTensor, POINT_DTYPES,
+    Shape, ShapeItem, Symbol, Type, View, write_word,
 };
 use cloakwork_ops::reference::sample;
 use cloakwork_ops::{
@@ -237,9 +237,9 @@ impl Search<'_, '_> {
             DType::F64,
             DType::F32,
             DType::C128,
-            DType::Goldilocks,
-            DType::Bn254Fr,
-            DType::Bn254G1,
+            DType::Field(Field::GOLDILOCKS),
+            DType::Field(Field::BN254_FR),
+            DType::Point(Group::BN254_G1),
         ];
         let dtype = self.source.pick(&dtypes).copied().unwrap_or(DType::I64);
         self.fresh(dtype, &dims, Fill::Residues)
@@ -370,7 +370,13 @@ impl Search<'_, '_> {
                 let words = error.expected.split(' ');
                 let names = words.map(|word| word.trim_end_matches(','));
                 let named = names.filter_map(DType::from_name);
-                let wanted: Vec<DType> = named.collect();
+                let mut wanted: Vec<DType> = named.collect();
+                if error.expected.contains("any field") {
+                    wanted.extend(FIELD_DTYPES);
+                }
+                if error.expected.contains("points of any curve") {
+                    wanted.extend(POINT_DTYPES);
+                }
                 let wanted = self.source.pick(&wanted).copied();
                 self.fresh(wanted.unwrap_or(dtype), &dims, Fill::Residues)
             }

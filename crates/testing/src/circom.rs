@@ -3,7 +3,7 @@
 use crate::{Source, mutate_bytes};
 use cloakwork_formats::LoadError;
 use cloakwork_formats::circom::{
-    Curve, R1cs, Rows, Wtns, Zkey, parse_proof, parse_public, parse_verifying_key, proof_json,
+    Pairing, R1cs, Rows, Wtns, Zkey, parse_proof, parse_public, parse_verifying_key, proof_json,
     public_json, verifying_key_json,
 };
 use cloakwork_ir::Bytes;
@@ -133,7 +133,7 @@ fn check_json(bytes: &[u8]) -> Result<(), String> {
     if let Ok(proof) = parse_proof(bytes) {
         again(parse_proof(proof_json(&proof).as_bytes()).ok() == Some(proof))?;
     }
-    for curve in Curve::ALL {
+    for curve in Pairing::ALL {
         if let Ok(public) = parse_public(bytes, curve) {
             again(
                 parse_public(public_json(curve, &public).as_bytes(), curve).ok() == Some(public),

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Random programs, and programs of each op. References take ten times as long where nothing is
 /// optimised, as under sanitizers.
-const SEEDS: u64 = if cfg!(debug_assertions) { 60 } else { 600 };
+const SEEDS: u64 = if cfg!(debug_assertions) { 60 } else { 400 };
 const CALLS: u64 = if cfg!(debug_assertions) { 4 } else { 12 };
 
 /// What a run came to, in a form that can be compared: results, or the op that refused contents.

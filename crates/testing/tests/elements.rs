@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use cloakwork_formats::{load, save_container};
-use cloakwork_ir::{DType, HostId, HostTensor, Program, Shape, text};
+use cloakwork_ir::{DType, Field, HostId, HostTensor, Program, Shape, text};
 use cloakwork_kernels::best_isa;
 use cloakwork_plan::{Options, plan};
 use cloakwork_run::{Executor, RunOptions};
@@ -67,7 +67,7 @@ fn inputs_of_a_run_are_held_to_their_dtype_unless_they_are_known() {
     let mut run = |words: [u64; 2]| {
         let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let shape = Shape::new(&[2]).unwrap();
-        let given = HostTensor::from_vec(DType::Goldilocks, shape, bytes).unwrap();
+        let given = HostTensor::from_vec(DType::Field(Field::GOLDILOCKS), shape, bytes).unwrap();
         let inputs = HashMap::from([(HostId(0), given)]);
         let done = executor.run(&inputs, &RunOptions::default(), &mut |_| true);
         done.map(drop).map_err(|error| error.to_string())

@@ -71,7 +71,7 @@ fn verified(source: &str) -> Arc<Verified> {
 #[test]
 fn random_programs_give_the_same_bytes_with_less_memory() {
     let (mut spilled, mut refused) = (0, 0);
-    for number in 0..600 {
+    for number in 0..1200 {
         let program = Arc::new(generate(&mut Source::from_seed(number)));
         let verified = verify(Arc::clone(&program)).verified.unwrap();
         let verified = Arc::new(verified);

@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#include "cloakwork/algebra.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -32,19 +34,10 @@ enum cw_dtype {
   CW_F64 = 11,
   CW_C64 = 12,   // two binary32: real, imaginary
   CW_C128 = 13,  // two binary64
-  // Elements of prime fields: little-endian words in Montgomery form, below the prime; R is 2^256
-  // (2^384 for BLS12-381's base field, 2^32 for BabyBear). Goldilocks is the number itself.
-  CW_BN254_FR = 14,
-  CW_BN254_FQ = 15,
-  CW_BLS381_FR = 16,
-  CW_BLS381_FQ = 17,
-  CW_GOLDILOCKS = 18,
-  CW_BABYBEAR = 19,
+  // Elements of prime fields: little-endian words in Montgomery form, below the prime; R is 2 to
+  // the bits of the words. Goldilocks is the number itself. docs/fields.md lists them.
   // Affine points: x, y over the base field (g2: the two parts of x, then of y); infinity is zeros.
-  CW_BN254_G1 = 20,
-  CW_BN254_G2 = 21,
-  CW_BLS381_G1 = 22,
-  CW_BLS381_G2 = 23,
+  CW_ALGEBRA_DTYPES
 };
 
 // Instruction sets, each including the ones before it.

@@ -4,29 +4,22 @@
 
 #include "kernels/derived.h"
 
+#define CW_SIZES(suffix, Point, dtype, Base, parts, Scalar)               \
+  uint64_t cw_msm_scratch_bytes_##suffix(const cw_launch* launch);        \
+  uint64_t cw_curve_mul_scratch_bytes_##suffix(const cw_launch* launch);
 extern "C" {
-uint64_t cw_msm_scratch_bytes_64(const cw_launch* launch);
-uint64_t cw_msm_scratch_bytes_96(const cw_launch* launch);
-uint64_t cw_msm_scratch_bytes_128(const cw_launch* launch);
-uint64_t cw_msm_scratch_bytes_192(const cw_launch* launch);
-uint64_t cw_curve_mul_scratch_bytes_64(const cw_launch* launch);
-uint64_t cw_curve_mul_scratch_bytes_96(const cw_launch* launch);
-uint64_t cw_curve_mul_scratch_bytes_128(const cw_launch* launch);
-uint64_t cw_curve_mul_scratch_bytes_192(const cw_launch* launch);
+CW_EACH_GROUP(CW_SIZES)
 }
+#undef CW_SIZES
 
 namespace cw {
 namespace {
 
-// By the size of a point.
-constexpr Derived kMsm64 = {0, cw_msm_scratch_bytes_64, nullptr, nullptr};
-constexpr Derived kMsm96 = {0, cw_msm_scratch_bytes_96, nullptr, nullptr};
-constexpr Derived kMsm128 = {0, cw_msm_scratch_bytes_128, nullptr, nullptr};
-constexpr Derived kMsm192 = {0, cw_msm_scratch_bytes_192, nullptr, nullptr};
-constexpr Derived kTable64 = {0, cw_curve_mul_scratch_bytes_64, nullptr, nullptr};
-constexpr Derived kTable96 = {0, cw_curve_mul_scratch_bytes_96, nullptr, nullptr};
-constexpr Derived kTable128 = {0, cw_curve_mul_scratch_bytes_128, nullptr, nullptr};
-constexpr Derived kTable192 = {0, cw_curve_mul_scratch_bytes_192, nullptr, nullptr};
+#define CW_DERIVED(suffix, Point, dtype, Base, parts, Scalar)                                   \
+  constexpr Derived kMsm_##suffix = {0, cw_msm_scratch_bytes_##suffix, nullptr, nullptr};       \
+  constexpr Derived kTable_##suffix = {0, cw_curve_mul_scratch_bytes_##suffix, nullptr, nullptr};
+CW_EACH_GROUP(CW_DERIVED)
+#undef CW_DERIVED
 
 }  // namespace
 }  // namespace cw

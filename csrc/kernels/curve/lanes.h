@@ -25,14 +25,20 @@ struct LanesFor {
   using V = OneLane<F>;
 };
 #if defined(__AVX512IFMA__)
-template <class P>
-struct LanesFor<Fp<P>> {
-  using V = EightLanes<P>;
+// Loose values come near 72 p, which Settle takes where it fits the limbs: not modulo the primes of
+// Pallas and Vesta, of which R is 64.
+template <class P, class Eight, class One, bool fits = FieldX8<P>::kRoom >= 72>
+struct EightWhereTheyFit {
+  using V = Eight;
+};
+template <class P, class Eight, class One>
+struct EightWhereTheyFit<P, Eight, One, false> {
+  using V = One;
 };
 template <class P>
-struct LanesFor<Fp2<Fp<P>>> {
-  using V = EightLanes2<P>;
-};
+struct LanesFor<Fp<P>> : EightWhereTheyFit<P, EightLanes<P>, OneLane<Fp<P>>> {};
+template <class P>
+struct LanesFor<Fp2<Fp<P>>> : EightWhereTheyFit<P, EightLanes2<P>, OneLane<Fp2<Fp<P>>>> {};
 #endif
 
 template <class V>

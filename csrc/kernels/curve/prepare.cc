@@ -1,6 +1,7 @@
 // The scratch that kernels of this family ask for.
 #include "kernels/curve/derived.h"
 #include "kernels/curve/msm_shape.h"
+#include "kernels/field/elements.h"
 
 namespace cw {
 namespace {
@@ -20,13 +21,13 @@ u64 TableBytes(const cw_launch& launch, u64 point_bytes) {
 }  // namespace
 }  // namespace cw
 
+#define CW_SIZES(suffix, Point, dtype, Base, parts, Scalar)              \
+  uint64_t cw_msm_scratch_bytes_##suffix(const cw_launch* l) {           \
+    return cw::MsmScratchBytes(*l, sizeof(cw::Point));                   \
+  }                                                                      \
+  uint64_t cw_curve_mul_scratch_bytes_##suffix(const cw_launch* l) {     \
+    return cw::TableBytes(*l, sizeof(cw::Point));                        \
+  }
 extern "C" {
-uint64_t cw_msm_scratch_bytes_64(const cw_launch* l) { return cw::MsmScratchBytes(*l, 64); }
-uint64_t cw_msm_scratch_bytes_96(const cw_launch* l) { return cw::MsmScratchBytes(*l, 96); }
-uint64_t cw_msm_scratch_bytes_128(const cw_launch* l) { return cw::MsmScratchBytes(*l, 128); }
-uint64_t cw_msm_scratch_bytes_192(const cw_launch* l) { return cw::MsmScratchBytes(*l, 192); }
-uint64_t cw_curve_mul_scratch_bytes_64(const cw_launch* l) { return cw::TableBytes(*l, 64); }
-uint64_t cw_curve_mul_scratch_bytes_96(const cw_launch* l) { return cw::TableBytes(*l, 96); }
-uint64_t cw_curve_mul_scratch_bytes_128(const cw_launch* l) { return cw::TableBytes(*l, 128); }
-uint64_t cw_curve_mul_scratch_bytes_192(const cw_launch* l) { return cw::TableBytes(*l, 192); }
+CW_EACH_GROUP(CW_SIZES)
 }

@@ -12,33 +12,35 @@ template <class F>
 struct Affine {
   F x, y;
 };
-using Bn254G1 = Affine<Bn254Fq>;
-using Bn254G2 = Affine<Bn254Fq2>;
-using Bls381G1 = Affine<Bls381Fq>;
-using Bls381G2 = Affine<Bls381Fq2>;
+// What coordinates of so many parts are.
+template <class F, u32 parts>
+struct PartsOf {
+  using Type = F;
+};
+template <class F>
+struct PartsOf<F, 2> {
+  using Type = Fp2<F>;
+};
+#define CW_GROUP_TYPE(name, Point, dtype, Base, parts, Scalar) \
+  using Point = Affine<PartsOf<Base, parts>::Type>;
+CW_EACH_GROUP(CW_GROUP_TYPE)
+#undef CW_GROUP_TYPE
 
 // An element or a point whose meaning does not matter, only its size.
-using Any256 = Opaque<Words<4>>;
-using Any384 = Opaque<Words<6>>;
-using Any512 = Opaque<Words<8>>;
-using Any768 = Opaque<Words<12>>;
-using Any1024 = Opaque<Words<16>>;
-using Any1536 = Opaque<Words<24>>;
+template <u32 words>
+using AnyWords = Opaque<Words<words>>;
 
 template <class P>
 struct Element<Fp<P>> : TypedElement<P::kDtype> {};
+template <class P>
+struct Element<Fp32<P>> : TypedElement<P::kDtype> {};
 template <>
 struct Element<Goldilocks> : TypedElement<CW_GOLDILOCKS> {};
-template <>
-struct Element<BabyBear> : TypedElement<CW_BABYBEAR> {};
-template <>
-struct Element<Bn254G1> : TypedElement<CW_BN254_G1> {};
-template <>
-struct Element<Bn254G2> : TypedElement<CW_BN254_G2> {};
-template <>
-struct Element<Bls381G1> : TypedElement<CW_BLS381_G1> {};
-template <>
-struct Element<Bls381G2> : TypedElement<CW_BLS381_G2> {};
+#define CW_GROUP_ELEMENT(name, Point, dtype, Base, parts, Scalar) \
+  template <>                                                     \
+  struct Element<Point> : TypedElement<dtype> {};
+CW_EACH_GROUP(CW_GROUP_ELEMENT)
+#undef CW_GROUP_ELEMENT
 
 }  // namespace
 }  // namespace cw

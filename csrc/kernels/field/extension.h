@@ -1,4 +1,4 @@
-// Quadratic extensions F[u] / (u^2 + 1): coordinates of points of G2, on both curves.
+// Quadratic extensions F[u] / (u^2 + 1): coordinates of points of twists.
 #ifndef CLOAKWORK_KERNELS_FIELD_EXTENSION_H_
 #define CLOAKWORK_KERNELS_FIELD_EXTENSION_H_
 
@@ -12,8 +12,6 @@ template <class F>
 struct Fp2 {
   F c0, c1;
 };
-using Bn254Fq2 = Fp2<Bn254Fq>;
-using Bls381Fq2 = Fp2<Bls381Fq>;
 
 template <class F>
 CW_INLINE Fp2<F> Zero(const Fp2<F>*) {

@@ -1,8 +1,7 @@
-// The six prime fields: each prime p, and what Montgomery arithmetic derives from it.
+// The prime fields: each prime p, and what Montgomery arithmetic derives from it.
 //
-// Only p, a non-residue g and the dtype are written down; the compiler derives the rest. The root
-// of unity of order n is g^((p - 1) / n): g is the least non-residue, as in files of snarkjs, but
-// for BabyBear, where it is the customary 31.
+// crates/algebra declares p, a generator g and the dtype; the compiler derives the rest. The root
+// of unity of order n is g^((p - 1) / n).
 #ifndef CLOAKWORK_KERNELS_FIELD_PRIMES_H_
 #define CLOAKWORK_KERNELS_FIELD_PRIMES_H_
 
@@ -143,54 +142,45 @@ struct Montgomery {
 
   // Of 52-bit arithmetic: the words of an element, R = 2^(52 kWords52), and by which power of two
   // one operand of a product is multiplied so that memory's R comes out.
-  static constexpr u32 kWords52 = N == 4 ? 5 : 8;
+  static constexpr u32 kWords52 = (64 * N + 51) / 52;
   static constexpr u32 kShift52 = 52 * kWords52 - 64 * N;
 };
 
-struct Bn254FrPrime : Montgomery<Bn254FrPrime, 4> {
-  static constexpr u32 kBits = 254, kTwoAdicity = 28, kGenerator = 5, kDtype = 14;
-  static constexpr Words<4> kModulus = {{0x43e1f593f0000001, 0x2833e84879b97091,
-                                         0xb85045b68181585d, 0x30644e72e131a029}};
-};
-
-struct Bn254FqPrime : Montgomery<Bn254FqPrime, 4> {
-  static constexpr u32 kBits = 254, kTwoAdicity = 1, kGenerator = 3, kDtype = 15;
-  static constexpr Words<4> kModulus = {{0x3c208c16d87cfd47, 0x97816a916871ca8d,
-                                         0xb85045b68181585d, 0x30644e72e131a029}};
-};
-
-struct Bls381FrPrime : Montgomery<Bls381FrPrime, 4> {
-  static constexpr u32 kBits = 255, kTwoAdicity = 32, kGenerator = 5, kDtype = 16;
-  static constexpr Words<4> kModulus = {{0xffffffff00000001, 0x53bda402fffe5bfe,
-                                         0x3339d80809a1d805, 0x73eda753299d7d48}};
-};
-
-struct Bls381FqPrime : Montgomery<Bls381FqPrime, 6> {
-  static constexpr u32 kBits = 381, kTwoAdicity = 1, kGenerator = 2, kDtype = 17;
-  static constexpr Words<6> kModulus = {{0xb9feffffffffaaab, 0x1eabfffeb153ffff,
-                                         0x6730d2a0f6b0f624, 0x64774b84f38512bf,
-                                         0x4b1ba7b6434bacd7, 0x1a0111ea397fe69a}};
-};
+#define CW_PRIME(name, dtype, bits, two_adicity, generator, ...)                     \
+  struct name##Prime : Montgomery<name##Prime, (bits + 63) / 64> {                   \
+    static constexpr u32 kBits = bits, kTwoAdicity = two_adicity;                    \
+    static constexpr u32 kGenerator = generator, kDtype = dtype;                     \
+    static constexpr Words<(bits + 63) / 64> kModulus = {{__VA_ARGS__}};             \
+  };                                                                                 \
+  static_assert(TwoAdicity(name##Prime::kModulus) == two_adicity, "");
+CW_PRIMES_64(CW_PRIME)
+#undef CW_PRIME
 
 // 2^64 - 2^32 + 1: elements are canonical words.
-struct GoldilocksPrime {
-  static constexpr u32 kBits = 64, kTwoAdicity = 32, kGenerator = 7, kDtype = 18;
-  static constexpr u64 kModulus = 0xffffffff00000001;
-};
+#define CW_PRIME(name, dtype, bits, two_adicity, generator, modulus)                 \
+  struct name##Prime {                                                               \
+    static constexpr u32 kBits = bits, kTwoAdicity = two_adicity;                    \
+    static constexpr u32 kGenerator = generator, kDtype = dtype;                     \
+    static constexpr u64 kModulus = modulus;                                         \
+  };
+CW_PRIMES_GOLDILOCKS(CW_PRIME)
+#undef CW_PRIME
 
-// 2^31 - 2^27 + 1: elements are words in Montgomery form, R = 2^32.
-struct BabyBearPrime {
-  static constexpr u32 kBits = 31, kTwoAdicity = 27, kGenerator = 31, kDtype = 19;
-  static constexpr u32 kModulus = 0x78000001;
+// Below 2^31: elements are words in Montgomery form, R = 2^32.
+template <u32 modulus>
+struct Montgomery32 {
+  static constexpr u32 kModulus = modulus;
   static constexpr u32 kInverse32 = (u32)NegativeInverse(kModulus);  // -p^-1 mod 2^32
   static constexpr u32 kOne = (u32)(((u64)1 << 32) % kModulus);
   static constexpr u32 kRSquared = (u32)((u64)kOne * kOne % kModulus);
 };
-
-static_assert(TwoAdicity(Bn254FrPrime::kModulus) == Bn254FrPrime::kTwoAdicity, "");
-static_assert(TwoAdicity(Bn254FqPrime::kModulus) == Bn254FqPrime::kTwoAdicity, "");
-static_assert(TwoAdicity(Bls381FrPrime::kModulus) == Bls381FrPrime::kTwoAdicity, "");
-static_assert(TwoAdicity(Bls381FqPrime::kModulus) == Bls381FqPrime::kTwoAdicity, "");
+#define CW_PRIME(name, dtype, bits, two_adicity, generator, modulus)                 \
+  struct name##Prime : Montgomery32<modulus> {                                       \
+    static constexpr u32 kBits = bits, kTwoAdicity = two_adicity;                    \
+    static constexpr u32 kGenerator = generator, kDtype = dtype;                     \
+  };
+CW_PRIMES_32(CW_PRIME)
+#undef CW_PRIME
 
 }  // namespace
 }  // namespace cw

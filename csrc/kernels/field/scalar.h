@@ -13,7 +13,7 @@
 namespace cw {
 namespace {
 
-// An element of 4 or 6 words in Montgomery form, as it lies in memory.
+// An element of words in Montgomery form, as it lies in memory.
 template <class P>
 struct Fp {
   using Prime = P;
@@ -27,15 +27,18 @@ struct Goldilocks {
   u64 value;
 };
 // A word in Montgomery form.
-struct BabyBear {
-  using Prime = BabyBearPrime;
+template <class P>
+struct Fp32 {
+  using Prime = P;
   static constexpr u32 kWords = 1;
   u32 value;
 };
-using Bn254Fr = Fp<Bn254FrPrime>;
-using Bn254Fq = Fp<Bn254FqPrime>;
-using Bls381Fr = Fp<Bls381FrPrime>;
-using Bls381Fq = Fp<Bls381FqPrime>;
+#define CW_FIELD_TYPE(name, ...) using name = Fp<name##Prime>;
+CW_PRIMES_64(CW_FIELD_TYPE)
+#undef CW_FIELD_TYPE
+#define CW_FIELD_TYPE(name, ...) using name = Fp32<name##Prime>;
+CW_PRIMES_32(CW_FIELD_TYPE)
+#undef CW_FIELD_TYPE
 
 // a b / 2^(64 N) mod p, below 2p, for a below p and b below 2^(64 N). CIOS; see adx.h.
 template <class Prime, u32 N>
@@ -156,32 +159,57 @@ CW_INLINE Goldilocks FromCanonical(const Words<1>& number, const Goldilocks*) {
 }
 CW_INLINE Words<1> ToCanonical(Goldilocks a) { return {{a.value}}; }
 
-CW_INLINE BabyBear Zero(const BabyBear*) { return {0}; }
-CW_INLINE BabyBear One(const BabyBear*) { return {BabyBearPrime::kOne}; }
-CW_INLINE bool Equal(BabyBear a, BabyBear b) { return a.value == b.value; }
-CW_INLINE bool IsZero(BabyBear a) { return a.value == 0; }
-CW_INLINE BabyBear Add(BabyBear a, BabyBear b) {
-  const u32 sum = a.value + b.value, less = sum - BabyBearPrime::kModulus;
+template <class P>
+CW_INLINE Fp32<P> Zero(const Fp32<P>*) {
+  return {0};
+}
+template <class P>
+CW_INLINE Fp32<P> One(const Fp32<P>*) {
+  return {P::kOne};
+}
+template <class P>
+CW_INLINE bool Equal(Fp32<P> a, Fp32<P> b) {
+  return a.value == b.value;
+}
+template <class P>
+CW_INLINE bool IsZero(Fp32<P> a) {
+  return a.value == 0;
+}
+template <class P>
+CW_INLINE Fp32<P> Add(Fp32<P> a, Fp32<P> b) {
+  const u32 sum = a.value + b.value, less = sum - P::kModulus;
   return {sum < less ? sum : less};
 }
-CW_INLINE BabyBear Sub(BabyBear a, BabyBear b) {
-  const u32 difference = a.value - b.value, more = difference + BabyBearPrime::kModulus;
+template <class P>
+CW_INLINE Fp32<P> Sub(Fp32<P> a, Fp32<P> b) {
+  const u32 difference = a.value - b.value, more = difference + P::kModulus;
   return {difference < more ? difference : more};
 }
-CW_INLINE BabyBear Neg(BabyBear a) { return Sub({0}, a); }
+template <class P>
+CW_INLINE Fp32<P> Neg(Fp32<P> a) {
+  return Sub(Fp32<P>{0}, a);
+}
 // a b / 2^32 mod p for a b below 2^32 p.
-CW_INLINE BabyBear ReduceMontgomery(u64 product) {
-  constexpr u32 p = BabyBearPrime::kModulus;
-  const u32 quotient = (u32)product * BabyBearPrime::kInverse32;
+template <class P>
+CW_INLINE Fp32<P> ReduceMontgomery(u64 product) {
+  constexpr u32 p = P::kModulus;
+  const u32 quotient = (u32)product * P::kInverse32;
   const u32 t = (u32)((product + (u64)quotient * p) >> 32), less = t - p;
   return {t < less ? t : less};
 }
-CW_INLINE BabyBear Mul(BabyBear a, BabyBear b) { return ReduceMontgomery((u64)a.value * b.value); }
-CW_INLINE BabyBear FromCanonical(const Words<1>& number, const BabyBear*) {
-  const u64 reduced = number.word[0] % BabyBearPrime::kModulus;
-  return ReduceMontgomery(reduced * BabyBearPrime::kRSquared);
+template <class P>
+CW_INLINE Fp32<P> Mul(Fp32<P> a, Fp32<P> b) {
+  return ReduceMontgomery<P>((u64)a.value * b.value);
 }
-CW_INLINE Words<1> ToCanonical(BabyBear a) { return {{ReduceMontgomery(a.value).value}}; }
+template <class P>
+CW_INLINE Fp32<P> FromCanonical(const Words<1>& number, const Fp32<P>*) {
+  const u64 reduced = number.word[0] % P::kModulus;
+  return ReduceMontgomery<P>(reduced * P::kRSquared);
+}
+template <class P>
+CW_INLINE Words<1> ToCanonical(Fp32<P> a) {
+  return {{ReduceMontgomery<P>(a.value).value}};
+}
 
 // The number 0 and 1 of a field: ZeroOf<Bn254Fr>().
 template <class F>
@@ -232,7 +260,10 @@ inline F Power(const F& a, u64 exponent) {
 
 // p - 2, by Fermat's little theorem the exponent of the inverse.
 CW_INLINE Words<1> InverseExponent(const Goldilocks*) { return {{GoldilocksPrime::kModulus - 2}}; }
-CW_INLINE Words<1> InverseExponent(const BabyBear*) { return {{BabyBearPrime::kModulus - 2}}; }
+template <class P>
+CW_INLINE Words<1> InverseExponent(const Fp32<P>*) {
+  return {{P::kModulus - 2}};
+}
 
 // 1 / a; 0 for 0.
 template <class F>
@@ -253,8 +284,9 @@ CW_INLINE Words<P::kWords> RootExponent(const Fp<P>*, u32 log2_order) {
 CW_INLINE Words<1> RootExponent(const Goldilocks*, u32 log2_order) {
   return {{(GoldilocksPrime::kModulus - 1) >> log2_order}};
 }
-CW_INLINE Words<1> RootExponent(const BabyBear*, u32 log2_order) {
-  return {{(BabyBearPrime::kModulus - 1) >> log2_order}};
+template <class P>
+CW_INLINE Words<1> RootExponent(const Fp32<P>*, u32 log2_order) {
+  return {{(P::kModulus - 1) >> log2_order}};
 }
 // log2_order at most F::Prime::kTwoAdicity, and below 64.
 template <class F>

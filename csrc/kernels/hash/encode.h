@@ -1,4 +1,5 @@
-// How transcripts write field elements and points: as halo2's, of the curves of halo2curves.
+// How transcripts write field elements and points: as halo2's, of the curves of halo2curves and
+// pasta_curves.
 #ifndef CLOAKWORK_KERNELS_HASH_ENCODE_H_
 #define CLOAKWORK_KERNELS_HASH_ENCODE_H_
 
@@ -42,8 +43,9 @@ CW_INLINE Entry Encode(const F& scalar) {
   return entry;
 }
 
-// Little-endian x and y; the proof has x, with the parity of y as the highest bit.
-CW_INLINE Entry Encode(const Bn254G1& point) {
+// Of 4 words: little-endian x and y; the proof has x, with the parity of y as the highest bit.
+template <class P>
+CW_INLINE Entry EncodePoint(const Affine<Fp<P>>& point, const Words<4>*) {
   Entry entry;
   const Words<4> x = ToCanonical(point.x), y = ToCanonical(point.y);
   entry.log[0] = kPointPrefix;
@@ -56,12 +58,13 @@ CW_INLINE Entry Encode(const Bn254G1& point) {
   return entry;
 }
 
-// Big-endian x and y; the proof has x, of whose highest bits the first says that it is compressed,
-// the third that y is the greater of y and -y.
-CW_INLINE Entry Encode(const Bls381G1& point) {
+// Of 6 words: big-endian x and y; the proof has x, of whose highest bits the first says that it is
+// compressed, the third that y is the greater of y and -y.
+template <class P>
+CW_INLINE Entry EncodePoint(const Affine<Fp<P>>& point, const Words<6>*) {
   Entry entry;
   const Words<6> x = ToCanonical(point.x), y = ToCanonical(point.y);
-  const bool is_greater = LessWords(ShiftRight(Bls381FqPrime::kModulus, 1), y);
+  const bool is_greater = LessWords(ShiftRight(P::kModulus, 1), y);
   entry.log[0] = kPointPrefix;
   BigEndian(x, 48, entry.log + 1);
   BigEndian(y, 48, entry.log + 49);
@@ -70,6 +73,11 @@ CW_INLINE Entry Encode(const Bls381G1& point) {
   entry.log_bytes = 97;
   entry.proof_bytes = 48;
   return entry;
+}
+
+template <class P>
+CW_INLINE Entry Encode(const Affine<Fp<P>>& point) {
+  return EncodePoint(point, static_cast<const Words<P::kWords>*>(nullptr));
 }
 
 }  // namespace

@@ -36,11 +36,12 @@ CW_INLINE Goldilocks Residue(const Wide& number, const Goldilocks*) {
   for (u32 i = 8; i-- > 0;) sum = ReduceWide(number.word[i], sum.value);
   return sum;
 }
-CW_INLINE BabyBear Residue(const Wide& number, const BabyBear* of) {
+template <class P>
+CW_INLINE Fp32<P> Residue(const Wide& number, const Fp32<P>* of) {
   u64 sum = 0;
   for (u32 i = 16; i-- > 0;) {
     const u32 half = (u32)(number.word[i / 2] >> (32 * (i % 2)));
-    sum = (sum << 32 | half) % BabyBearPrime::kModulus;
+    sum = (sum << 32 | half) % P::kModulus;
   }
   return FromCanonical(Words<1>{{sum}}, of);
 }

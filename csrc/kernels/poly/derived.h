@@ -4,7 +4,7 @@
 
 #include "kernels/derived.h"
 
-#define CW_POLY_SIZES(field)                                                 \
+#define CW_POLY_SIZES(field, F)                                                 \
   uint64_t cw_ntt_columns_scratch_##field(const cw_launch* launch);          \
   uint64_t cw_ntt_rows_scratch_##field(const cw_launch* launch);             \
   uint64_t cw_ntt_short_scratch_##field(const cw_launch* launch);            \
@@ -18,14 +18,12 @@
   void cw_ntt_rows_prepare52_##field(const cw_launch* launch, void* prepared);
 
 extern "C" {
-CW_POLY_SIZES(bn254_fr)
-CW_POLY_SIZES(bls12_381_fr)
-CW_POLY_SIZES(goldilocks)
-CW_POLY_SIZES(babybear)
-uint64_t cw_interpolate_scratch_4(const cw_launch* launch);
-uint64_t cw_interpolate_scratch_8(const cw_launch* launch);
-uint64_t cw_interpolate_scratch_32(const cw_launch* launch);
-uint64_t cw_interpolate_scratch_48(const cw_launch* launch);
+CW_EACH_LARGE_TRANSFORM(CW_POLY_SIZES)
+CW_EACH_SMALL_TRANSFORM(CW_POLY_SIZES)
+#define CW_INTERPOLATE_SIZE(field, F) \
+  uint64_t cw_interpolate_scratch_##field(const cw_launch* launch);
+CW_EACH_FIELD(CW_INTERPOLATE_SIZE)
+#undef CW_INTERPOLATE_SIZE
 }
 #undef CW_POLY_SIZES
 
@@ -35,7 +33,7 @@ namespace {
 // The coset's shift.
 constexpr uint32_t kNttShift = 1u << 2;
 
-#define CW_NTT_TABLES(field)                                                             \
+#define CW_NTT_TABLES(field, F)                                                             \
   constexpr Derived kColumns_##field = {kNttShift,                                       \
                                         cw_ntt_columns_scratch_##field,                  \
                                         cw_ntt_columns_bytes_##field,                    \
@@ -55,15 +53,13 @@ constexpr uint32_t kNttShift = 1u << 2;
   constexpr Derived kShort_##field = {kNttShift, cw_ntt_short_scratch_##field,           \
                                       cw_ntt_short_bytes_##field,                        \
                                       cw_ntt_short_prepare_##field};
-CW_NTT_TABLES(bn254_fr)
-CW_NTT_TABLES(bls12_381_fr)
-CW_NTT_TABLES(goldilocks)
-CW_NTT_TABLES(babybear)
+CW_EACH_LARGE_TRANSFORM(CW_NTT_TABLES)
+CW_EACH_SMALL_TRANSFORM(CW_NTT_TABLES)
 #undef CW_NTT_TABLES
-constexpr Derived kThree4 = {0, cw_interpolate_scratch_4, nullptr, nullptr};
-constexpr Derived kThree8 = {0, cw_interpolate_scratch_8, nullptr, nullptr};
-constexpr Derived kThree32 = {0, cw_interpolate_scratch_32, nullptr, nullptr};
-constexpr Derived kThree48 = {0, cw_interpolate_scratch_48, nullptr, nullptr};
+#define CW_THREE(field, F) \
+  constexpr Derived kThree_##field = {0, cw_interpolate_scratch_##field, nullptr, nullptr};
+CW_EACH_FIELD(CW_THREE)
+#undef CW_THREE
 
 }  // namespace
 }  // namespace cw

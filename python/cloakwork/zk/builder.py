@@ -14,9 +14,10 @@ from typing import Any, Literal
 import numpy as np
 
 from cloakwork.errors import ParamError
+from cloakwork.moduli import CURVES
 from cloakwork.zk.frees import with_frees
 from cloakwork.zk.instructions import Program
-from cloakwork.zk.values import CURVES, Repr, Type, is_canonical
+from cloakwork.zk.values import Repr, Type, is_canonical
 
 # Frames of the package itself, which say nothing of where a program is written.
 _OWN = str(Path(__file__).parent)
@@ -74,7 +75,7 @@ class Event:
 class ProgramBuilder:
     """Writes a program instruction by instruction.
 
-    curve       "bn254" or "bls12_381": what types mean that name none
+    curve       a name of `zk.curve`: what types mean that name none
     auto_free   free at the last use what is never freed, and remove what is left of views.
                 What another thread or a stream may still use is freed at the end of `main`
 

@@ -20,12 +20,13 @@ from cloakwork.array_api.creation import zeros
 from cloakwork.array_api.manipulation import broadcast_to
 from cloakwork.errors import DTypeError, LoadError, ParamError
 from cloakwork.files import name_of
+from cloakwork.moduli import CURVES
 from cloakwork.runs import bytes_of
 from cloakwork.zk import draws
 from cloakwork.zk.named import KEY_BYTES, Named, run_key
 from cloakwork.zk.parameters import parameters_of
 from cloakwork.zk.polynomials import cast
-from cloakwork.zk.values import CURVES, Input, Type, as_tensor
+from cloakwork.zk.values import Input, Type, as_tensor
 
 _KEY_TYPE = ("u8", (KEY_BYTES,))
 
@@ -306,7 +307,7 @@ def program(
 ) -> Any:
     """Make a function over tensors a program: recorded once, verified, planned, run when called.
 
-    curve    "bn254" or "bls12_381": the field and group of annotations that name none
+    curve    a name of `zk.curve`: the field and group of annotations that name none
     inputs   types of parameters by name, in place of their annotations
 
     Parameters are annotated: `zk.Lagrange[n]` and `zk.Coef[n]` are `[n]` of the curve's scalar

@@ -16,10 +16,11 @@ import numpy as np
 
 from cloakwork import _core
 from cloakwork.arrays import asarray
+from cloakwork.elements import is_point
 from cloakwork.errors import DTypeError, OpError, ParamError
 from cloakwork.files import load_npy
+from cloakwork.moduli import CURVES, FIELDS
 
-CURVES = ("bn254", "bls12_381")
 Repr = Literal["coef", "lagrange"]
 # What becomes an input: a tensor, integers, u64 words, or the path of an .npy file of words.
 Input = _core.Tensor | Sequence[Any] | int | np.ndarray[Any, Any] | PathLike[str]
@@ -83,7 +84,8 @@ def bytes_of(size: int) -> Type:
 
 
 def _field(field: str, curve: str) -> str:
-    return field if "." in field or field in {"goldilocks", "babybear"} else f"{curve}.{field}"
+    known = {"fr": CURVES[curve]["fr"], "fq": CURVES[curve]["fq"]} if curve in CURVES else {}
+    return field if field in FIELDS else known.get(field, f"{curve}.{field}")
 
 
 def _group(group: str, curve: str) -> str:
@@ -97,7 +99,7 @@ def element_bytes(dtype: str) -> int:
 
 def is_canonical(dtype: str) -> bool:
     """Whether elements are written as canonical words: those of fields and points."""
-    return "." in dtype or dtype in {"goldilocks", "babybear"}
+    return dtype in FIELDS or is_point(_core.dtype(dtype))
 
 
 def words(dtype: str) -> int:

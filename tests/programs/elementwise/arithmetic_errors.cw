@@ -19,8 +19,8 @@ free %o
 
 ; error: dtype: step 5: add: `b` (%b): expected i64, got i32; all operands of this op have the same dtype
 ; error: shape: step 6: add: `b` (%c): expected a shape that broadcasts with [2, 3], got [2]
-; error: dtype: step 7: divide: `a` (%a): expected one of f32, f64, c64, c128, bn254.fr, bn254.fq, bls12_381.fr, bls12_381.fq, goldilocks, babybear, got i64
-; error: dtype: step 8: negative: `a` (%t): expected one of i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, c64, c128, bn254.fr, bn254.fq, bls12_381.fr, bls12_381.fq, goldilocks, babybear, bn254.g1, bn254.g2, bls12_381.g1, bls12_381.g2, got bool
+; error: dtype: step 7: divide: `a` (%a): expected one of f32, f64, c64, c128, any field, got i64
+; error: dtype: step 8: negative: `a` (%t): expected one of i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, c64, c128, any field, points of any curve, got bool
 ; error: dtype: step 9: where: `condition` (%a): expected bool, got i64
 ; error: dtype: step 10: equal: `out` (%o): expected bool[2, 3], got i64[2, 3]
 ; error: shape: step 11: add: `out` (%c): expected i64[2, 3], got i64[2]

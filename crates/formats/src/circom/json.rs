@@ -1,6 +1,6 @@
 //! snarkjs's JSON in: verifying keys, proofs, public signals.
 
-use super::{Curve, number, strict};
+use super::{Pairing, number, strict};
 use crate::LoadError;
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifyingKey {
     /// The curve.
-    pub curve: Curve,
+    pub curve: Pairing,
     /// alpha in G1.
     pub alpha1: Vec<u8>,
     /// beta in G2.
@@ -36,7 +36,7 @@ impl VerifyingKey {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Groth16Proof {
     /// The curve.
-    pub curve: Curve,
+    pub curve: Pairing,
     /// In G1.
     pub a: Vec<u8>,
     /// In G2.
@@ -94,7 +94,7 @@ pub fn parse_proof(text: &[u8]) -> Result<Groth16Proof, LoadError> {
 ///
 /// # Errors
 /// They are no JSON list of decimal strings, or one is not below the prime.
-pub fn parse_public(text: &[u8], curve: Curve) -> Result<Vec<u8>, LoadError> {
+pub fn parse_public(text: &[u8], curve: Pairing) -> Result<Vec<u8>, LoadError> {
     let value = parse("public signals", text)?;
     let root = Node::root("public signals", &value);
     let signals = root.items(0)?;
@@ -169,7 +169,7 @@ impl<'a> Node<'a> {
     }
 
     /// The curve, after the protocol.
-    fn groth16(&self) -> Result<Curve, LoadError> {
+    fn groth16(&self) -> Result<Pairing, LoadError> {
         let protocol = self.member("protocol")?;
         match protocol.value.as_str() {
             Some("groth16") => {}
@@ -180,7 +180,7 @@ impl<'a> Node<'a> {
             _ => return Err(protocol.wrong("groth16")),
         }
         let curve = self.member("curve")?;
-        let known = curve.value.as_str().and_then(Curve::from_name);
+        let known = curve.value.as_str().and_then(Pairing::from_name);
         known.ok_or_else(|| curve.wrong("bn128 or bls12381"))
     }
 
@@ -212,8 +212,8 @@ impl<'a> Node<'a> {
     /// A point of a verifying key, which is not at infinity.
     fn finite(
         &self,
-        read: fn(&Self, Curve) -> Result<Vec<u8>, LoadError>,
-        curve: Curve,
+        read: fn(&Self, Pairing) -> Result<Vec<u8>, LoadError>,
+        curve: Pairing,
     ) -> Result<Vec<u8>, LoadError> {
         let point = read(self, curve)?;
         if point.iter().all(|&byte| byte == 0) {
@@ -224,7 +224,7 @@ impl<'a> Node<'a> {
     }
 
     /// x, y and 1, or 0, 1 and 0 for infinity.
-    fn g1(&self, curve: Curve) -> Result<Vec<u8>, LoadError> {
+    fn g1(&self, curve: Pairing) -> Result<Vec<u8>, LoadError> {
         let coordinates: [Node<'_>; 3] = self.exactly()?;
         let parts = coordinates
             .iter()
@@ -232,13 +232,13 @@ impl<'a> Node<'a> {
         self.affine(parts.collect::<Result<_, _>>()?)
     }
 
-    fn g2(&self, curve: Curve) -> Result<Vec<u8>, LoadError> {
+    fn g2(&self, curve: Pairing) -> Result<Vec<u8>, LoadError> {
         let coordinates: [Node<'_>; 3] = self.exactly()?;
         let parts = coordinates.iter().map(|node| node.pair(curve));
         self.affine(parts.collect::<Result<_, _>>()?)
     }
 
-    fn pair(&self, curve: Curve) -> Result<Vec<u8>, LoadError> {
+    fn pair(&self, curve: Pairing) -> Result<Vec<u8>, LoadError> {
         let [c0, c1]: [Node<'_>; 2] = self.exactly()?;
         Ok([
             c0.number(curve.base_prime())?,
@@ -264,7 +264,7 @@ impl<'a> Node<'a> {
         Err(self.wrong("a point with a last coordinate of 1, or infinity: 0, 1, 0"))
     }
 
-    fn twelve(&self, curve: Curve) -> Result<Vec<u8>, LoadError> {
+    fn twelve(&self, curve: Pairing) -> Result<Vec<u8>, LoadError> {
         let halves: [Node<'_>; 2] = self.exactly()?;
         let mut bytes = Vec::new();
         for half in &halves {

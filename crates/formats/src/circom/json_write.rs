@@ -1,6 +1,6 @@
 //! snarkjs's JSON out, to the byte: one space a level, decimal strings, no newline at the end.
 
-use super::{Curve, Groth16Proof, VerifyingKey, number};
+use super::{Groth16Proof, Pairing, VerifyingKey, number};
 use serde_json::Value;
 
 /// A verifying key as `snarkjs zkey export verificationkey` writes it.
@@ -40,7 +40,7 @@ pub fn proof_json(proof: &Groth16Proof) -> String {
 
 /// Public signals, canonical little-endian scalars, as snarkjs writes them.
 #[must_use]
-pub fn public_json(curve: Curve, signals: &[u8]) -> String {
+pub fn public_json(curve: Pairing, signals: &[u8]) -> String {
     let mut out = String::new();
     put(
         &mut out,
@@ -57,7 +57,7 @@ fn decimals(bytes: &[u8], size: usize) -> Vec<Value> {
         .collect()
 }
 
-fn g1(curve: Curve, point: &[u8]) -> Value {
+fn g1(curve: Pairing, point: &[u8]) -> Value {
     let mut coordinates = decimals(point, curve.base_bytes());
     let infinite = point.iter().all(|&byte| byte == 0);
     if infinite {
@@ -67,7 +67,7 @@ fn g1(curve: Curve, point: &[u8]) -> Value {
     Value::from(coordinates)
 }
 
-fn g2(curve: Curve, point: &[u8]) -> Value {
+fn g2(curve: Pairing, point: &[u8]) -> Value {
     let pair = |c0: &str| Value::from(vec![Value::from(c0), Value::from("0")]);
     let infinite = point.iter().all(|&byte| byte == 0);
     let mut coordinates = if infinite {
@@ -79,7 +79,7 @@ fn g2(curve: Curve, point: &[u8]) -> Value {
     Value::from(coordinates)
 }
 
-fn pairs(curve: Curve, bytes: &[u8]) -> Vec<Value> {
+fn pairs(curve: Pairing, bytes: &[u8]) -> Vec<Value> {
     let pair = |pair: &[u8]| Value::from(decimals(pair, curve.base_bytes()));
     bytes.chunks(2 * curve.base_bytes()).map(pair).collect()
 }

@@ -9,7 +9,6 @@
 //! Sources: npm `r1csfile`, doc/r1cs_bin_format.md; the layouts that npm `snarkjs` 0.7.6 writes.
 
 mod coefficients;
-mod curve;
 mod json;
 mod json_write;
 mod number;
@@ -20,8 +19,8 @@ mod write;
 mod wtns;
 mod zkey;
 
+pub use cloakwork_ir::Pairing;
 pub use coefficients::Rows;
-pub use curve::Curve;
 pub use json::{Groth16Proof, VerifyingKey, parse_proof, parse_public, parse_verifying_key};
 pub use json_write::{proof_json, public_json, verifying_key_json};
 pub use r1cs::R1cs;

@@ -94,11 +94,11 @@ pub(super) fn from_decimal(text: &str, prime: &[u64]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::circom::Curve;
+    use crate::circom::Pairing;
 
     #[test]
     fn decimal_digits_read_back_up_to_the_prime() {
-        let prime = Curve::Bls12381.base_prime();
+        let prime = Pairing::Bls12381.base_prime();
         let text = concat!(
             "4002409555221667393417789825735904156556882819939007885332",
             "058136124031650490837864442687629129015664037894272559786"

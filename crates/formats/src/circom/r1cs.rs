@@ -1,7 +1,7 @@
 //! Circuits: constraints (A w) (B w) = C w, row by row.
 
 use super::sections::{Kind, Section, Sections};
-use super::{Curve, Rows};
+use super::{Pairing, Rows};
 use crate::{LoadError, files};
 use cloakwork_ir::Bytes;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(super) static KIND: Kind = Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct R1cs {
     /// The curve whose scalars the wires are.
-    pub curve: Curve,
+    pub curve: Pairing,
     /// Wires, the constant 1 among them.
     pub wires: u32,
     /// Outputs, all public.

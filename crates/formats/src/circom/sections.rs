@@ -1,6 +1,6 @@
 //! The container of circom's binary files: sections by number, and a cursor in one.
 
-use super::{Curve, number};
+use super::{Pairing, number};
 use crate::LoadError;
 use cloakwork_ir::Bytes;
 use std::ops::Range;
@@ -236,20 +236,20 @@ impl<'a> Section<'a> {
     }
 
     /// The width and value of a prime, which says the curve.
-    pub(super) fn scalar_prime(&mut self) -> Result<Curve, LoadError> {
-        self.prime("prime of scalars", Curve::scalar_prime)
+    pub(super) fn scalar_prime(&mut self) -> Result<Pairing, LoadError> {
+        self.prime("prime of scalars", Pairing::scalar_prime)
     }
 
     /// The width and value of the prime of coordinates.
-    pub(super) fn base_prime(&mut self) -> Result<Curve, LoadError> {
-        self.prime("prime of coordinates", Curve::base_prime)
+    pub(super) fn base_prime(&mut self) -> Result<Pairing, LoadError> {
+        self.prime("prime of coordinates", Pairing::base_prime)
     }
 
     fn prime(
         &mut self,
         what: &str,
-        of: impl Fn(Curve) -> &'static [u64],
-    ) -> Result<Curve, LoadError> {
+        of: impl Fn(Pairing) -> &'static [u64],
+    ) -> Result<Pairing, LoadError> {
         let start = self.at;
         let size = self.u32()?;
         if size == 0 || size > 256 || !size.is_multiple_of(8) {
@@ -257,10 +257,10 @@ impl<'a> Section<'a> {
             return Err(self.wrong("a width of a prime in bytes", &size.to_string()));
         }
         let bytes = self.take(size as usize)?;
-        let known = |curve: &Curve| number::is_prime(bytes, of(*curve));
-        Curve::ALL.into_iter().find(known).ok_or_else(|| {
+        let known = |curve: &Pairing| number::is_prime(bytes, of(*curve));
+        Pairing::ALL.into_iter().find(known).ok_or_else(|| {
             self.at = start + 4;
-            let names = Curve::ALL.map(Curve::snarkjs_name).join(" or ");
+            let names = Pairing::ALL.map(Pairing::snarkjs_name).join(" or ");
             let expected = format!("the {what} of {names}");
             let hint = "compile the circuit with --prime bn128 or --prime bls12381";
             self.hinted(&expected, &number::to_decimal(bytes), hint)

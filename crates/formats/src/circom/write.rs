@@ -1,6 +1,6 @@
 //! Writing circuits, witnesses and keys: as circom and snarkjs lay them out, whole or not at all.
 
-use super::{Curve, Rows, number, r1cs, sections::Kind, wtns, zkey};
+use super::{Pairing, Rows, number, r1cs, sections::Kind, wtns, zkey};
 use crate::SaveError;
 use crate::files::{Access, Failure, Pending, commit};
 use std::io::Write;
@@ -10,7 +10,7 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug)]
 pub struct R1csParts<'a> {
     /// The curve whose scalars the wires are.
-    pub curve: Curve,
+    pub curve: Pairing,
     /// Wires, outputs, public inputs, private inputs.
     pub counts: [u32; 4],
     /// A, B and C, of equally many rows; values canonical.
@@ -21,7 +21,7 @@ pub struct R1csParts<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct ZkeyParts<'a> {
     /// The curve.
-    pub curve: Curve,
+    pub curve: Pairing,
     /// Wires, public signals, points of the domain.
     pub counts: [u32; 3],
     /// alpha1, beta1, beta2, gamma2, delta1, delta2, one after the other.
@@ -114,7 +114,7 @@ pub fn save_r1cs(parts: &R1csParts<'_>, path: impl AsRef<Path>) -> Result<(), Sa
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn save_wtns(curve: Curve, values: &[u8], path: impl AsRef<Path>) -> Result<(), SaveError> {
+pub fn save_wtns(curve: Pairing, values: &[u8], path: impl AsRef<Path>) -> Result<(), SaveError> {
     let count = (values.len() / curve.scalar_bytes()) as u32;
     let header = vec![prime(curve.scalar_prime()), counts(&[count])];
     let sections = vec![(1, header), (2, vec![values.to_vec()])];

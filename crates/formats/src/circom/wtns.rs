@@ -1,6 +1,6 @@
 //! Witnesses: the values of all wires of a circuit.
 
-use super::Curve;
+use super::Pairing;
 use super::sections::{Kind, Sections};
 use crate::{LoadError, files};
 use cloakwork_ir::Bytes;
@@ -16,7 +16,7 @@ pub(super) static KIND: Kind = Kind {
 #[derive(Clone)]
 pub struct Wtns {
     /// The curve whose scalars the values are.
-    pub curve: Curve,
+    pub curve: Pairing,
     /// Canonical little-endian scalars, one a wire; the first is 1. They lie in the file.
     pub values: Bytes,
 }

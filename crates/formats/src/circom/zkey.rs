@@ -1,7 +1,7 @@
 //! Groth16 proving keys as snarkjs writes them.
 
 use super::sections::{Kind, Section, Sections};
-use super::{Curve, Rows, number};
+use super::{Pairing, Rows, number};
 use crate::{LoadError, files};
 use cloakwork_ir::Bytes;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(super) static KIND: Kind = Kind {
 #[derive(Clone)]
 pub struct Zkey {
     /// The curve.
-    pub curve: Curve,
+    pub curve: Pairing,
     /// Wires of the circuit, the constant 1 among them.
     pub wires: u32,
     /// Outputs and public inputs.
@@ -141,7 +141,7 @@ fn refuse_other_protocols(mut from: Section<'_>) -> Result<(), LoadError> {
     Err(from.hinted("a Groth16 key", &got, hint))
 }
 
-fn sizes(from: &mut Section<'_>, curve: Curve) -> Result<(u32, u32, u32), LoadError> {
+fn sizes(from: &mut Section<'_>, curve: Pairing) -> Result<(u32, u32, u32), LoadError> {
     let start = from.at;
     let (wires, public, domain) = (from.u32()?, from.u32()?, from.u32()?);
     if public >= wires {
@@ -164,7 +164,7 @@ const ENTRY_HEAD_BYTES: usize = 12;
 /// One pass checks and counts entries a row, another puts them into their rows in their order.
 fn matrices(
     mut from: Section<'_>,
-    (curve, wires, domain): (Curve, u32, u32),
+    (curve, wires, domain): (Pairing, u32, u32),
 ) -> Result<[Rows; 2], LoadError> {
     let entry = ENTRY_HEAD_BYTES + curve.scalar_bytes();
     let count = from.u32()? as usize;
@@ -216,7 +216,7 @@ fn parts(entry: &[u8]) -> ([u32; 3], &[u8]) {
 }
 
 /// What is wrong with the entry where reading stands.
-fn fault(mut from: Section<'_>, (curve, wires, domain): (Curve, u32, u32)) -> LoadError {
+fn fault(mut from: Section<'_>, (curve, wires, domain): (Pairing, u32, u32)) -> LoadError {
     let read = |from: &mut Section<'_>| {
         from.index(2, "matrix")?;
         from.index(domain, "row")?;
@@ -228,7 +228,7 @@ fn fault(mut from: Section<'_>, (curve, wires, domain): (Curve, u32, u32)) -> Lo
 }
 
 /// A matrix with room for as many entries a row as are counted; the counts become where rows begin.
-fn starts(counts: &mut [u64], curve: Curve) -> Rows {
+fn starts(counts: &mut [u64], curve: Pairing) -> Rows {
     let mut rows = Rows::new();
     let mut total = 0;
     for count in counts {

@@ -8,31 +8,7 @@ pub(super) const NO_DTYPE: u8 = 255;
 
 /// The number of a dtype in files. It never changes.
 pub(super) const fn dtype_code(dtype: DType) -> u8 {
-    match dtype {
-        DType::Bool => 0,
-        DType::I8 => 1,
-        DType::I16 => 2,
-        DType::I32 => 3,
-        DType::I64 => 4,
-        DType::U8 => 5,
-        DType::U16 => 6,
-        DType::U32 => 7,
-        DType::U64 => 8,
-        DType::F32 => 9,
-        DType::F64 => 10,
-        DType::C64 => 11,
-        DType::C128 => 12,
-        DType::Bn254Fr => 13,
-        DType::Bn254Fq => 14,
-        DType::Bls381Fr => 15,
-        DType::Bls381Fq => 16,
-        DType::Goldilocks => 17,
-        DType::BabyBear => 18,
-        DType::Bn254G1 => 19,
-        DType::Bn254G2 => 20,
-        DType::Bls381G1 => 21,
-        DType::Bls381G2 => 22,
-    }
+    dtype.number() - 1
 }
 
 /// Appends to a header.

@@ -91,8 +91,8 @@ fn header(dtype: DType, dims: &[u64], fortran_order: bool) -> Vec<u8> {
     header
 }
 
-const fn descr(dtype: DType) -> &'static str {
-    match dtype {
+fn descr(dtype: DType) -> Cow<'static, str> {
+    let name = match dtype {
         DType::Bool => "|b1",
         DType::I8 => "|i1",
         DType::I16 => "<i2",
@@ -107,13 +107,7 @@ const fn descr(dtype: DType) -> &'static str {
         DType::C64 => "<c8",
         DType::C128 => "<c16",
         // NumPy has no type for elements of fields and points: plain bytes.
-        DType::BabyBear => "|V4",
-        DType::Goldilocks => "|V8",
-        DType::Bn254Fr | DType::Bn254Fq | DType::Bls381Fr => "|V32",
-        DType::Bls381Fq => "|V48",
-        DType::Bn254G1 => "|V64",
-        DType::Bls381G1 => "|V96",
-        DType::Bn254G2 => "|V128",
-        DType::Bls381G2 => "|V192",
-    }
+        DType::Field(_) | DType::Point(_) => return format!("|V{}", dtype.size_bytes()).into(),
+    };
+    name.into()
 }

@@ -1,7 +1,7 @@
 //! A program of the instruction set as it is written: every field of every instruction.
 
 use super::value::Value;
-use cloakwork_ir::{DType, Repr};
+use cloakwork_ir::{Curve, DType, Repr};
 
 /// Named entries in the order of the file.
 pub type Table<T> = Vec<(String, T)>;
@@ -44,63 +44,15 @@ pub struct Signature {
     pub ins: Vec<Type>,
 }
 
-/// A curve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Curve {
-    /// BN254.
-    Bn254,
-    /// BLS12-381.
-    Bls381,
+/// The field of a curve's scalars.
+#[must_use]
+pub const fn scalars(curve: Curve) -> DType {
+    DType::Field(curve.facts().scalar)
 }
 
-impl Curve {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Bn254, Self::Bls381];
-
-    /// Its name in files.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Bn254 => "bn254",
-            Self::Bls381 => "bls12_381",
-        }
-    }
-
-    /// Points of its groups.
-    #[must_use]
-    pub const fn points(self, group: Group) -> DType {
-        match (self, group) {
-            (Self::Bn254, Group::G1) => DType::Bn254G1,
-            (Self::Bn254, Group::G2) => DType::Bn254G2,
-            (Self::Bls381, Group::G1) => DType::Bls381G1,
-            (Self::Bls381, Group::G2) => DType::Bls381G2,
-        }
-    }
-}
-
-impl Curve {
-    /// The field of scalars.
-    #[must_use]
-    pub const fn scalars(self) -> DType {
-        match self {
-            Self::Bn254 => DType::Bn254Fr,
-            Self::Bls381 => DType::Bls381Fr,
-        }
-    }
-
-    /// Whether a transcript over it takes such elements.
-    pub(super) fn absorbs(self, dtype: DType) -> bool {
-        dtype == self.scalars() || dtype == self.points(Group::G1)
-    }
-}
-
-/// A group of a curve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
-    /// Over the base field.
-    G1,
-    /// Over its extension.
-    G2,
+/// Whether a transcript over a curve takes such elements.
+pub(super) fn absorbs(curve: Curve, dtype: DType) -> bool {
+    dtype == scalars(curve) || dtype == DType::Point(curve.facts().g1)
 }
 
 /// The type of a register. Scalars, points and bytes are tensors.

@@ -203,7 +203,7 @@ fn inline(dtype: DType, elements: u64, values: &[Value]) -> Result<Bytes, Findin
 
 const fn extension(dtype: DType) -> usize {
     match dtype {
-        DType::Bn254G2 | DType::Bls381G2 => 2,
+        DType::Point(group) => group.facts().degree as usize,
         _ => 1,
     }
 }

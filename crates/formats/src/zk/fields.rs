@@ -1,9 +1,9 @@
 //! The fields of one object, taken one after another; what is wrong with them is gathered.
 
-use super::ast::{Curve, Group, Type};
+use super::ast::Type;
 use super::finding::Finding;
 use super::value::Value;
-use cloakwork_ir::{DType, Device, MAX_ELEMENTS, Repr, Shape};
+use cloakwork_ir::{Curve, DType, Device, MAX_ELEMENTS, Repr, Shape};
 
 /// The largest size, index or number of bytes that a program may say.
 pub(super) const MAX_SIZE: u64 = 1 << 40;
@@ -359,15 +359,15 @@ impl<'a, 'f> Fields<'a, 'f> {
 
     fn points(&mut self) -> Option<DType> {
         let curve = self.curve("curve")?;
-        let group = match self.maybe_text("group").as_deref() {
-            None | Some("g1") => Group::G1,
-            Some("g2") => Group::G2,
-            Some(other) => {
-                self.wrong("group", "\"g1\" or \"g2\"", format!("\"{other}\""), "");
-                return None;
-            }
+        let facts = curve.facts();
+        let (group, known) = match (self.maybe_text("group").as_deref(), facts.g2) {
+            (None | Some("g1"), _) => return Some(DType::Point(facts.g1)),
+            (Some("g2"), Some(g2)) => return Some(DType::Point(g2)),
+            (Some(other), Some(_)) => (other.to_owned(), "\"g1\" or \"g2\""),
+            (Some(other), None) => (other.to_owned(), "\"g1\": the curve has no pairing"),
         };
-        Some(curve.points(group))
+        self.wrong("group", known, format!("\"{group}\""), "");
+        None
     }
 
     fn hash(&mut self) -> Option<String> {
@@ -400,10 +400,11 @@ impl<'a, 'f> Fields<'a, 'f> {
             }
             return self.curve;
         };
-        let curve = Curve::ALL.into_iter().find(|curve| curve.name() == name);
+        let curve = Curve::from_name(&name);
         if curve.is_none() {
             let got = format!("\"{name}\"");
-            self.wrong(key, "\"bn254\" or \"bls12_381\"", got, "");
+            let names: Vec<String> = Curve::all().map(|c| format!("\"{}\"", c.name())).collect();
+            self.wrong(key, &names.join(" or "), got, "");
         }
         curve
     }
@@ -460,7 +461,7 @@ fn parse_short(text: &str, curve: Option<Curve>) -> Option<Type> {
             hash: parts.next().unwrap_or("blake2b").to_owned(),
             curve: match parts.next() {
                 None => curve?,
-                Some(name) => Curve::ALL.into_iter().find(|curve| curve.name() == name)?,
+                Some(name) => Curve::from_name(name)?,
             },
             bytes: shape.first().copied().unwrap_or(TRANSCRIPT_BYTES),
         },

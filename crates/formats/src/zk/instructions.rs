@@ -1,10 +1,10 @@
 //! From the tree to instructions: which fields each has.
 
-use super::ast::{Curve, Entry, Instruction, Operation, Placed, Sliced, Viewed};
+use super::ast::{Entry, Instruction, Operation, Placed, Sliced, Viewed};
 use super::fields::Fields;
 use super::finding::Finding;
 use super::value::Value;
-use cloakwork_ir::Repr;
+use cloakwork_ir::{Curve, Repr};
 
 /// All instructions, in the document's order.
 pub(super) const NAMES: [&str; 25] = [

@@ -17,8 +17,8 @@ mod window;
 mod write;
 
 pub use ast::{
-    Ast, Constant, Curve, Data, Entry, Event, Group, Input, Instruction, Operation, Placed,
-    Register, Signature, Sliced, Table, Type, Viewed,
+    Ast, Constant, Data, Entry, Event, Input, Instruction, Operation, Placed, Register, Signature,
+    Sliced, Table, Type, Viewed,
 };
 pub use constants::{Canonical, Files, canonical_words};
 pub use finding::Finding;

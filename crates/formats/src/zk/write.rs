@@ -221,16 +221,10 @@ impl Writer {
 }
 
 fn tensor(dtype: DType, shape: &[u64], repr: Option<Repr>) -> Value {
-    let points = super::ast::Curve::ALL.into_iter().find_map(|curve| {
-        let groups = [super::ast::Group::G1, super::ast::Group::G2];
-        let group = groups
-            .into_iter()
-            .find(|group| curve.points(*group) == dtype)?;
-        Some((curve, group))
-    });
-    if let (Some((curve, group)), None, [] | [_]) = (points, repr, shape) {
-        let mut entries = vec![("curve", Value::text(curve.name()))];
-        if group == super::ast::Group::G2 {
+    if let (DType::Point(group), None, [] | [_]) = (dtype, repr, shape) {
+        let curve = group.facts().curve.facts();
+        let mut entries = vec![("curve", Value::text(curve.name))];
+        if curve.g2 == Some(group) {
             entries.push(("group", Value::text("g2")));
         }
         entries.extend(shape.iter().map(|n| ("n", Value::size(*n))));

@@ -122,15 +122,15 @@ fn read(dtype: DType, text: &str) -> Option<i64> {
 
 /// A word as the dtype holds it: wrapped for integers, converted for floats.
 fn cast(dtype: DType, word: i64) -> i64 {
-    match dtype {
+    match dtype.component() {
         DType::Bool | DType::U8 => i64::from(word as u8),
         DType::I8 => i64::from(word as i8),
         DType::I16 => i64::from(word as i16),
         DType::U16 => i64::from(word as u16),
         DType::I32 => i64::from(word as i32),
-        DType::U32 | DType::BabyBear => i64::from(word as u32),
-        DType::F32 | DType::C64 => i64::from((word as f32).to_bits()),
-        DType::F64 | DType::C128 => (word as f64).to_bits() as i64,
+        DType::U32 => i64::from(word as u32),
+        DType::F32 => i64::from((word as f32).to_bits()),
+        DType::F64 => (word as f64).to_bits() as i64,
         _ => word,
     }
 }

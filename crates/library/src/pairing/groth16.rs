@@ -1,10 +1,10 @@
 //! Whether a Groth16 proof holds. Source: J. Groth, eprint 2016/260, section 3.2.
 
 use super::points::{self, PointFault};
-use super::{Curve, Form};
+use super::{Form, Pairing};
 use ark_bls12_381::Bls12_381;
 use ark_bn254::Bn254;
-use ark_ec::pairing::Pairing;
+use ark_ec::pairing::Pairing as Engine;
 use ark_ec::short_weierstrass::{Affine, SWCurveConfig};
 use ark_ec::{AffineRepr, CurveGroup};
 use ark_ff::Zero;
@@ -13,7 +13,7 @@ use ark_ff::Zero;
 #[derive(Clone, Copy, Debug)]
 pub struct Groth16Key<'a> {
     /// The curve.
-    pub curve: Curve,
+    pub curve: Pairing,
     /// alpha in G1.
     pub alpha1: &'a [u8],
     /// beta in G2.
@@ -80,10 +80,10 @@ pub fn verify(
     proof: &Groth16Proof<'_>,
 ) -> Result<bool, Malformed> {
     match key.curve {
-        Curve::Bn254 => {
+        Pairing::Bn254 => {
             decide::<Bn254, ark_bn254::g1::Config, ark_bn254::g2::Config>(key, public, proof)
         }
-        Curve::Bls12381 => {
+        Pairing::Bls12381 => {
             decide::<Bls12_381, ark_bls12_381::g1::Config, ark_bls12_381::g2::Config>(
                 key, public, proof,
             )
@@ -100,7 +100,7 @@ fn decide<E, P1, P2>(
 where
     P1: SWCurveConfig<ScalarField = E::ScalarField>,
     P2: SWCurveConfig<ScalarField = E::ScalarField>,
-    E: Pairing<G1Affine = Affine<P1>, G2Affine = Affine<P2>>,
+    E: Engine<G1Affine = Affine<P1>, G2Affine = Affine<P2>>,
 {
     let ic = named("IC", points::all::<P1>(key.ic, Form::Canonical))?;
     let size = points::scalar_bytes::<E::ScalarField>();

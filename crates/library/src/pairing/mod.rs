@@ -7,32 +7,16 @@ mod groth16;
 mod points;
 mod proving_key;
 
+pub use cloakwork_algebra::Pairing;
 pub use groth16::{Groth16Key, Groth16Proof, Malformed, verify};
 pub use points::{PointFault, Reason};
 pub use proving_key::{Groth16ProvingKey, KeyFault, Rows, check_key, same_number};
 
 use ark_bls12_381::Bls12_381;
 use ark_bn254::Bn254;
-use ark_ec::pairing::Pairing;
+use ark_ec::pairing::Pairing as _;
 use ark_ff::Field;
-
-/// A curve with a pairing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Curve {
-    /// BN254, called bn128 by snarkjs.
-    Bn254,
-    /// BLS12-381.
-    Bls12381,
-}
-
-/// Which of the two groups of points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
-    /// Over the prime field.
-    G1,
-    /// Over its quadratic extension.
-    G2,
-}
+use cloakwork_algebra::Group;
 
 /// How coordinates are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,27 +31,29 @@ pub enum Form {
 ///
 /// # Errors
 /// The first that is none.
-pub fn check_points(
-    curve: Curve,
-    group: Group,
-    form: Form,
-    bytes: &[u8],
-) -> Result<(), PointFault> {
+pub fn check_points(group: Group, form: Form, bytes: &[u8]) -> Result<(), PointFault> {
     use points::check;
-    match (curve, group) {
-        (Curve::Bn254, Group::G1) => check::<ark_bn254::g1::Config>(bytes, form),
-        (Curve::Bn254, Group::G2) => check::<ark_bn254::g2::Config>(bytes, form),
-        (Curve::Bls12381, Group::G1) => check::<ark_bls12_381::g1::Config>(bytes, form),
-        (Curve::Bls12381, Group::G2) => check::<ark_bls12_381::g2::Config>(bytes, form),
+    match group {
+        Group::BN254_G1 => check::<ark_bn254::g1::Config>(bytes, form),
+        Group::BN254_G2 => check::<ark_bn254::g2::Config>(bytes, form),
+        Group::BLS12_381_G1 => check::<ark_bls12_381::g1::Config>(bytes, form),
+        Group::BLS12_381_G2 => check::<ark_bls12_381::g2::Config>(bytes, form),
+        Group::PALLAS_G1 => check::<ark_pallas::PallasConfig>(bytes, form),
+        Group::VESTA_G1 => check::<ark_vesta::VestaConfig>(bytes, form),
+        // A test holds that there is no such group.
+        _ => Err(PointFault {
+            index: 0,
+            reason: Reason::OffCurve,
+        }),
     }
 }
 
 /// Coordinates out of Montgomery form; those that are not below the prime are reduced.
 #[must_use]
-pub fn to_canonical(curve: Curve, bytes: &[u8]) -> Vec<u8> {
+pub fn to_canonical(curve: Pairing, bytes: &[u8]) -> Vec<u8> {
     match curve {
-        Curve::Bn254 => points::to_canonical::<ark_bn254::Fq>(bytes),
-        Curve::Bls12381 => points::to_canonical::<ark_bls12_381::Fq>(bytes),
+        Pairing::Bn254 => points::to_canonical::<ark_bn254::Fq>(bytes),
+        Pairing::Bls12381 => points::to_canonical::<ark_bls12_381::Fq>(bytes),
     }
 }
 
@@ -76,14 +62,14 @@ pub fn to_canonical(curve: Curve, bytes: &[u8]) -> Vec<u8> {
 ///
 /// # Errors
 /// One of them is no point.
-pub fn pairing(curve: Curve, g1: &[u8], g2: &[u8]) -> Result<Vec<u8>, PointFault> {
+pub fn pairing(curve: Pairing, g1: &[u8], g2: &[u8]) -> Result<Vec<u8>, PointFault> {
     match curve {
-        Curve::Bn254 => {
+        Pairing::Bn254 => {
             let a = points::one::<ark_bn254::g1::Config>(g1, Form::Canonical)?;
             let b = points::one::<ark_bn254::g2::Config>(g2, Form::Canonical)?;
             Ok(coordinates(Bn254::pairing(a, b).0))
         }
-        Curve::Bls12381 => {
+        Pairing::Bls12381 => {
             let a = points::one::<ark_bls12_381::g1::Config>(g1, Form::Canonical)?;
             let b = points::one::<ark_bls12_381::g2::Config>(g2, Form::Canonical)?;
             Ok(coordinates(Bls12_381::pairing(a, b).0))
@@ -96,4 +82,31 @@ fn coordinates<F: Field>(value: F) -> Vec<u8> {
         .to_base_prime_field_elements()
         .flat_map(points::bytes_of)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cloakwork_algebra::GROUPS;
+
+    #[test]
+    fn the_generator_of_each_group_is_in_it() {
+        for (index, facts) in GROUPS.iter().enumerate() {
+            let width = facts.curve.facts().base.facts().modulus.len() * 8;
+            let parts = facts.generator.into_iter().flatten();
+            let bytes = parts.flat_map(|digits| {
+                let padded = format!("{digits:0>size$}", size = 2 * width);
+                let byte = |at: usize| u8::from_str_radix(&padded[at..at + 2], 16).unwrap_or(0);
+                (0..width).rev().map(|at| byte(2 * at)).collect::<Vec<u8>>()
+            });
+            let bytes: Vec<u8> = bytes.collect();
+            let group = Group::at(index);
+            assert_eq!(
+                check_points(group, Form::Canonical, &bytes),
+                Ok(()),
+                "{}",
+                facts.name
+            );
+        }
+    }
 }

@@ -7,11 +7,11 @@
 //! Source: G. Fuchsbauer, Subversion-zero-knowledge SNARKs, eprint 2017/587.
 
 use super::points::{self, PointFault};
-use super::{Curve, Form};
+use super::{Form, Pairing};
 use ark_bls12_381::Bls12_381;
 use ark_bn254::Bn254;
 use ark_ec::AffineRepr;
-use ark_ec::pairing::Pairing;
+use ark_ec::pairing::Pairing as Engine;
 use ark_ec::short_weierstrass::{Affine, SWCurveConfig};
 use ark_ff::{PrimeField, Zero};
 
@@ -30,7 +30,7 @@ pub struct Rows<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Groth16ProvingKey<'a> {
     /// The curve.
-    pub curve: Curve,
+    pub curve: Pairing,
     /// Outputs and public inputs.
     pub public: usize,
     /// alpha, beta and delta in G1.
@@ -112,8 +112,8 @@ pub fn check_key(
 ) -> Result<(), KeyFault> {
     let how = (groups, threads);
     match key.curve {
-        Curve::Bn254 => check::<Bn254, ark_bn254::g1::Config, ark_bn254::g2::Config>(key, how),
-        Curve::Bls12381 => {
+        Pairing::Bn254 => check::<Bn254, ark_bn254::g1::Config, ark_bn254::g2::Config>(key, how),
+        Pairing::Bls12381 => {
             check::<Bls12_381, ark_bls12_381::g1::Config, ark_bls12_381::g2::Config>(key, how)
         }
     }
@@ -123,10 +123,10 @@ pub fn check_key(
 ///
 /// # Errors
 /// One of them is no point.
-pub fn same_number(curve: Curve, form: Form, g1: &[u8], g2: &[u8]) -> Result<bool, PointFault> {
+pub fn same_number(curve: Pairing, form: Form, g1: &[u8], g2: &[u8]) -> Result<bool, PointFault> {
     match curve {
-        Curve::Bn254 => same::<Bn254, ark_bn254::g1::Config, ark_bn254::g2::Config>(form, g1, g2),
-        Curve::Bls12381 => {
+        Pairing::Bn254 => same::<Bn254, ark_bn254::g1::Config, ark_bn254::g2::Config>(form, g1, g2),
+        Pairing::Bls12381 => {
             same::<Bls12_381, ark_bls12_381::g1::Config, ark_bls12_381::g2::Config>(form, g1, g2)
         }
     }
@@ -137,7 +137,7 @@ fn same<E, P1, P2>(form: Form, g1: &[u8], g2: &[u8]) -> Result<bool, PointFault>
 where
     P1: SWCurveConfig<ScalarField = E::ScalarField>,
     P2: SWCurveConfig<ScalarField = E::ScalarField>,
-    E: Pairing<G1Affine = Affine<P1>, G2Affine = Affine<P2>>,
+    E: Engine<G1Affine = Affine<P1>, G2Affine = Affine<P2>>,
 {
     let left = [points::one::<P1>(g1, form)?, -Affine::<P1>::generator()];
     let right = [Affine::<P2>::generator(), points::one::<P2>(g2, form)?];
@@ -151,7 +151,7 @@ fn check<E, P1, P2>(
 where
     P1: SWCurveConfig<ScalarField = E::ScalarField>,
     P2: SWCurveConfig<ScalarField = E::ScalarField>,
-    E: Pairing<G1Affine = Affine<P1>, G2Affine = Affine<P2>>,
+    E: Engine<G1Affine = Affine<P1>, G2Affine = Affine<P2>>,
 {
     let named = |section| move |fault| KeyFault::Point { section, fault };
     for (section, bytes) in HEADER1.into_iter().zip(key.header1) {

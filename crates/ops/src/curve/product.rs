@@ -218,11 +218,9 @@ impl Product {
 }
 
 /// Bits of a scalar of a group's order.
-const fn scalar_bits(points: DType) -> i64 {
-    match points {
-        DType::Bn254G1 | DType::Bn254G2 => 254,
-        _ => 255,
-    }
+fn scalar_bits(points: DType) -> i64 {
+    let scalars = points.scalar_field().and_then(DType::field_facts);
+    scalars.map_or(0, |facts| i64::from(facts.bits()))
 }
 
 /// The window size that costs least.

@@ -13,7 +13,7 @@ pub mod rounding;
 
 use crate::op::{Param, ParamKind};
 use crate::reference::walk::Scalar;
-use crate::{Args, Code, Launch, OpError, Value};
+use crate::{Args, Code, Launch, OpError, Value, rules};
 use cloakwork_ir::{ALL_DTYPES, DType, Shape, Type};
 use smallvec::{SmallVec, smallvec};
 
@@ -102,8 +102,7 @@ impl Takes {
     #[must_use]
     pub fn text(self) -> String {
         let allowed = ALL_DTYPES.into_iter().filter(|&dtype| self.allows(dtype));
-        let names: Vec<&str> = allowed.map(DType::name).collect();
-        names.join(", ")
+        rules::names(&allowed.collect::<Vec<_>>()).join(", ")
     }
 }
 

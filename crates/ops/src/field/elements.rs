@@ -4,7 +4,7 @@
 
 use super::primes;
 use cloakwork_ir::{DType, HostTensor, Shape, View};
-use cloakwork_library::pairing::{self, Curve, Form, Group, PointFault, Reason};
+use cloakwork_library::pairing::{self, Form, PointFault, Reason};
 use smallvec::SmallVec;
 
 /// The first element that is none of its dtype.
@@ -45,8 +45,8 @@ impl Stranger {
 /// # Errors
 /// The first that is none. Of a number that is cut short the length.
 pub fn check(dtype: DType, form: Form, bytes: &[u8]) -> Result<(), Stranger> {
-    if let Some((curve, group)) = group_of(dtype) {
-        let found = pairing::check_points(curve, group, form, bytes);
+    if let DType::Point(group) = dtype {
+        let found = pairing::check_points(group, form, bytes);
         return found.map_err(|PointFault { index, reason }| Stranger { index, reason });
     }
     let size = match form {
@@ -136,14 +136,4 @@ fn is_below(dtype: DType, bytes: &[u8]) -> bool {
     };
     to.copy_from_slice(bytes);
     primes::are_canonical(dtype, words.get(..size).unwrap_or(&[]))
-}
-
-const fn group_of(dtype: DType) -> Option<(Curve, Group)> {
-    match dtype {
-        DType::Bn254G1 => Some((Curve::Bn254, Group::G1)),
-        DType::Bn254G2 => Some((Curve::Bn254, Group::G2)),
-        DType::Bls381G1 => Some((Curve::Bls12381, Group::G1)),
-        DType::Bls381G2 => Some((Curve::Bls12381, Group::G2)),
-        _ => None,
-    }
 }

@@ -1,56 +1,51 @@
 //! The primes, as words, the lowest first.
 
-use cloakwork_ir::DType;
-
-const BN254_FR: &[u64] = &[
-    0x43e1_f593_f000_0001,
-    0x2833_e848_79b9_7091,
-    0xb850_45b6_8181_585d,
-    0x3064_4e72_e131_a029,
-];
-const BN254_FQ: &[u64] = &[
-    0x3c20_8c16_d87c_fd47,
-    0x9781_6a91_6871_ca8d,
-    0xb850_45b6_8181_585d,
-    0x3064_4e72_e131_a029,
-];
-const BLS12_381_FR: &[u64] = &[
-    0xffff_ffff_0000_0001,
-    0x53bd_a402_fffe_5bfe,
-    0x3339_d808_09a1_d805,
-    0x73ed_a753_299d_7d48,
-];
-const BLS12_381_FQ: &[u64] = &[
-    0xb9fe_ffff_ffff_aaab,
-    0x1eab_fffe_b153_ffff,
-    0x6730_d2a0_f6b0_f624,
-    0x6477_4b84_f385_12bf,
-    0x4b1b_a7b6_434b_acd7,
-    0x1a01_11ea_397f_e69a,
-];
+use cloakwork_ir::{DType, FIELD_DTYPES};
 
 /// The prime of a field, or of the coordinates of a curve's points; empty for numbers.
 #[must_use]
 pub const fn modulus(dtype: DType) -> &'static [u64] {
-    match dtype {
-        DType::Bn254Fr => BN254_FR,
-        DType::Bn254Fq | DType::Bn254G1 | DType::Bn254G2 => BN254_FQ,
-        DType::Bls381Fr => BLS12_381_FR,
-        DType::Bls381Fq | DType::Bls381G1 | DType::Bls381G2 => BLS12_381_FQ,
-        DType::Goldilocks => &[0xffff_ffff_0000_0001],
-        DType::BabyBear => &[0x7800_0001],
-        _ => &[],
+    match dtype.field_facts() {
+        Some(facts) => facts.modulus,
+        None => &[],
     }
 }
 
 /// The exponent of 2 in p - 1: transforms have at most 2 to this many elements.
 #[must_use]
 pub const fn two_adicity(dtype: DType) -> u32 {
+    match dtype.field_facts() {
+        Some(facts) => facts.two_adicity(),
+        None => 1,
+    }
+}
+
+/// The fields with transforms.
+pub const TRANSFORMS: [DType; COUNT] = {
+    let mut fields = [DType::Bool; COUNT];
+    let (mut at, mut found) = (0, 0);
+    while at < FIELD_DTYPES.len() {
+        if has_transforms(FIELD_DTYPES[at]) {
+            fields[found] = FIELD_DTYPES[at];
+            found += 1;
+        }
+        at += 1;
+    }
+    fields
+};
+const COUNT: usize = {
+    let (mut at, mut count) = (0, 0);
+    while at < FIELD_DTYPES.len() {
+        count += has_transforms(FIELD_DTYPES[at]) as usize;
+        at += 1;
+    }
+    count
+};
+
+const fn has_transforms(dtype: DType) -> bool {
     match dtype {
-        DType::Bn254Fr => 28,
-        DType::Bls381Fr | DType::Goldilocks => 32,
-        DType::BabyBear => 27,
-        _ => 1,
+        DType::Field(field) => field.facts().has_transforms(),
+        _ => false,
     }
 }
 

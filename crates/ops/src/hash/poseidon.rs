@@ -4,7 +4,7 @@ use super::poseidon_reference;
 use crate::Reference;
 use crate::op::{Param, ParamKind};
 use crate::{Code, Extents, Family, Form, Launch, OpDef, OpError, Operand, geometry, rules};
-use cloakwork_ir::{DType, Type};
+use cloakwork_ir::{DType, Field, Type};
 use smallvec::{SmallVec, smallvec};
 
 /// Elements that one hash takes.
@@ -25,7 +25,10 @@ pub static DEF: OpDef = OpDef {
     body: crate::reduction::along::body!(
         |args| {
             let (rows, _) = inputs(args.tensor("a")?)?;
-            Ok(Type::new(DType::Bn254Fr, geometry::shape("a", rows)?))
+            Ok(Type::new(
+                DType::Field(Field::BN254_FR),
+                geometry::shape("a", rows)?,
+            ))
         },
         |args| {
             let (a, out) = (args.tensor("a")?, args.tensor("out")?);
@@ -53,7 +56,7 @@ pub static DEF: OpDef = OpDef {
 
 /// The axes of rows, and the width of the state.
 pub(super) fn inputs(a: Operand<'_>) -> Result<(&[u64], u64), OpError> {
-    rules::dtype_in("a", a, &[DType::Bn254Fr])?;
+    rules::dtype_in("a", a, &[DType::Field(Field::BN254_FR)])?;
     match a.dims() {
         [rows @ .., count] if (1..=MAX_INPUTS).contains(count) => Ok((rows, count + 1)),
         _ => {

@@ -6,7 +6,7 @@ use crate::reference::number::exact;
 use crate::reference::prime::Prime;
 use crate::reference::{Broadcast, Contents, Expected, Number};
 use crate::{Args, OpError};
-use cloakwork_ir::DType;
+use cloakwork_ir::{DType, Field};
 use num_bigint::BigUint;
 
 const FULL_ROUNDS: usize = 8;
@@ -118,7 +118,7 @@ pub(super) fn values(args: &Args, contents: &dyn Contents) -> Result<Expected, O
     if rows.iter().product::<u64>() > MOST_HASHES {
         return Ok(Expected::TooLarge);
     }
-    let prime = Prime::of(DType::Bn254Fr);
+    let prime = Prime::of(DType::Field(Field::BN254_FR));
     let a = Broadcast::own(args, contents, "a")?.numbers();
     let hash = |row: &[Number]| {
         let inputs = row.iter().map(Number::element);
@@ -126,7 +126,7 @@ pub(super) fn values(args: &Args, contents: &dyn Contents) -> Result<Expected, O
         Number::Element(permuted(prime, state).swap_remove(0))
     };
     Ok(exact(
-        DType::Bn254Fr,
+        DType::Field(Field::BN254_FR),
         a.chunks(width as usize - 1).map(hash),
     ))
 }

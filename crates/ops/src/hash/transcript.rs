@@ -7,12 +7,13 @@
 
 use super::transcript_reference;
 use crate::Reference;
+use crate::field::primes::TRANSFORMS;
 use crate::op::{ExpandBody, KernelBody, Param, ParamKind};
 use crate::{
     Access, Aliasing, Args, Body, Code, ContentCheck, Extents, Family, Form, Launch, LaunchInput,
     LaunchOperand, Law, OpDef, OpError, Operand, OutRule, Source, geometry, rules,
 };
-use cloakwork_ir::{Arg, DType, Shape, Take, Type, View, shape_arg};
+use cloakwork_ir::{Arg, CURVES, DType, Shape, Take, Type, View, shape_arg};
 use smallvec::{SmallVec, smallvec};
 
 /// Bytes before the log.
@@ -21,15 +22,19 @@ const HEAD_BYTES: u64 = 16;
 const DIGEST_BYTES: u64 = 64;
 const MAX_CAPACITY: i64 = 1 << 40;
 
-/// What transcripts absorb.
-const ABSORBED: [DType; 6] = [
-    DType::Bn254Fr,
-    DType::Bls381Fr,
-    DType::Goldilocks,
-    DType::BabyBear,
-    DType::Bn254G1,
-    DType::Bls381G1,
-];
+/// What transcripts absorb: elements of fields with transforms, points of curves themselves.
+const ABSORBED: [DType; TRANSFORMS.len() + CURVES.len()] = {
+    let mut all = [DType::Bool; TRANSFORMS.len() + CURVES.len()];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = match at.checked_sub(TRANSFORMS.len()) {
+            None => TRANSFORMS[at],
+            Some(curve) => DType::Point(CURVES[curve].g1),
+        };
+        at += 1;
+    }
+    all
+};
 
 const TRANSCRIPT: Param = Param::new(
     "transcript",
@@ -39,7 +44,7 @@ const TRANSCRIPT: Param = Param::new(
 const VALUE: Param = Param::new(
     "value",
     ParamKind::Tensor,
-    "bn254.fr, bls12_381.fr, goldilocks, babybear, bn254.g1 or bls12_381.g1, any shape",
+    "of a field with transforms, or points of a curve itself (g1), any shape",
 );
 const SAME: Param = Param::new(
     "out",

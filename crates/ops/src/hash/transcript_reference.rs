@@ -91,9 +91,10 @@ fn big_endian(number: &BigUint, size: usize) -> Vec<u8> {
     bytes
 }
 
-/// Both coordinates, and the compressed point: halo2curves' forms.
+/// Both coordinates, and the compressed point: halo2curves' and pasta_curves' forms.
 fn point_bytes(dtype: DType, x: &BigUint, y: &BigUint) -> (Vec<u8>, Vec<u8>) {
-    if dtype == DType::Bn254G1 {
+    let base = dtype.base_field().unwrap_or(dtype);
+    if base.size_bytes() == 32 {
         let mut compressed = little_endian(x, 32);
         compressed[31] |= if y.bit(0) { 0x80 } else { 0 };
         return (
@@ -101,7 +102,7 @@ fn point_bytes(dtype: DType, x: &BigUint, y: &BigUint) -> (Vec<u8>, Vec<u8>) {
             compressed,
         );
     }
-    let prime = Prime::of(DType::Bls381Fq);
+    let prime = Prime::of(base);
     let mut compressed = big_endian(x, 48);
     compressed[0] |= if *y > &prime.modulus - y { 0xa0 } else { 0x80 };
     ([big_endian(x, 48), big_endian(y, 48)].concat(), compressed)

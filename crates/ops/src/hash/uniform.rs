@@ -7,7 +7,7 @@ use crate::{
     Access, Aliasing, Args, Body, Code, Extents, Family, Form, Launch, LaunchOperand, Law, OpDef,
     OpError, OutRule, rules,
 };
-use cloakwork_ir::{DType, FIELD_DTYPES, Type};
+use cloakwork_ir::{DType, Type};
 use num_bigint::BigUint;
 use smallvec::{SmallVec, smallvec};
 
@@ -156,9 +156,12 @@ pub fn field(dtype: DType) -> Result<(), OpError> {
     if dtype.is_field() {
         return Ok(());
     }
-    let names: Vec<&str> = FIELD_DTYPES.iter().map(|field| field.name()).collect();
-    let expected = names.join(" or ");
-    Err(OpError::new(Code::Dtype, "dtype", expected, dtype.name()))
+    Err(OpError::new(
+        Code::Dtype,
+        "dtype",
+        "any field",
+        dtype.name(),
+    ))
 }
 
 fn key(args: &Args) -> Result<(), OpError> {

@@ -1,7 +1,7 @@
 //! `field_ntt`: the transform between coefficients and values on a domain.
 
 use super::{A, Rows, declare, each_row, length, one_number, step, value_at};
-use crate::field::primes::two_adicity;
+use crate::field::primes::{self, two_adicity};
 use crate::op::{Param, ParamKind};
 use crate::reference::{Contents, Expected, MOST_OPERATIONS};
 use crate::{Args, Code, ContentCheck, Launch, OpError, ReprRule, rules};
@@ -15,9 +15,8 @@ declare!(
      shift, 1 without one: the values of polynomials on the coset `s <w>`, in natural order. \
      `inverse` takes the values to the coefficients; without `scale` they stay n times as \
      large.\n\n\
-     n is a power of two, up to 2^28 over `bn254.fr`, 2^32 over `bls12_381.fr` and `goldilocks`, \
-     2^27 over `babybear`. `w = g^((p - 1) / n)`, g the least non-residue, as snarkjs has it: 5 on \
-     both curves, 7 for `goldilocks`; for `babybear` g is 31.",
+     n is a power of two that divides p - 1, and `w = g^((p - 1) / n)`: docs/fields.md has the \
+     two-adicity and g of each field.",
     &[
         A,
         Param::new("inverse", ParamKind::Bool, "from values to coefficients").or(0),
@@ -46,19 +45,11 @@ declare!(
     ReprRule::Transforms("inverse")
 );
 
-/// The least number that generates the roots of unity, or what is taken for it.
-const fn generator(dtype: DType) -> u8 {
-    match dtype {
-        DType::BabyBear => 31,
-        DType::Goldilocks => 7,
-        _ => 5,
-    }
-}
-
 /// Each value by itself, from the sum that defines it; n^2 products a row.
 fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
     let a = args.tensor("a")?;
     let n = length("a", a)?;
+    let generator = a.dtype.field_facts().map_or(1, |facts| facts.generator);
     if a.shape().elements().saturating_mul(n) > MOST_OPERATIONS / 16 {
         return Ok(Expected::TooLarge);
     }
@@ -66,7 +57,7 @@ fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> 
     let shift = one_number(args, contents, "coset_shift")?.unwrap_or_else(|| 1u8.into());
     each_row(args, contents, "a", &|prime, row| {
         let order = (&prime.modulus - 1u8) / n;
-        let root = prime.power(&generator(a.dtype).into(), &order);
+        let root = prime.power(&generator.into(), &order);
         let at = |k: u64| prime.power(&root, &k.into());
         if !inverse {
             let point = |k| prime.multiply(&shift, &at(k));
@@ -83,17 +74,9 @@ fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> 
     })
 }
 
-/// Fields with transforms.
-const FIELDS: [DType; 4] = [
-    DType::Bn254Fr,
-    DType::Bls381Fr,
-    DType::Goldilocks,
-    DType::BabyBear,
-];
-
 fn infer(args: &Args) -> Result<Type, OpError> {
     let a = args.tensor("a")?;
-    rules::dtype_in("a", a, &FIELDS)?;
+    rules::dtype_in("a", a, &primes::TRANSFORMS)?;
     let n = length("a", a)?;
     rules::transform_length("a", n)?;
     let most = two_adicity(a.dtype);

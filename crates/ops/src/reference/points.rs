@@ -3,7 +3,7 @@
 
 use super::prime::{self, Prime};
 use crate::field::primes;
-use cloakwork_ir::DType;
+use cloakwork_ir::{DType, Field};
 use num_bigint::BigUint;
 
 /// An element of a prime field (one part) or of its extension by `u^2 = -1` (two).
@@ -114,7 +114,7 @@ impl Curve {
 
 /// Coordinates of a point, as base field elements: those of x, then those of y.
 fn parts(points: DType) -> (DType, usize) {
-    let base = points.base_field().unwrap_or(DType::Bn254Fq);
+    let base = points.base_field().unwrap_or(DType::Field(Field::BN254_FQ));
     (base, points.size_bytes() / base.size_bytes())
 }
 

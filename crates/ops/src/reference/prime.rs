@@ -1,7 +1,7 @@
 //! Prime fields: residues of integers of any size, by division.
 
 use crate::field::primes;
-use cloakwork_ir::{DType, FIELD_DTYPES};
+use cloakwork_ir::{DType, FIELD_DTYPES, Form};
 use cloakwork_process::Once;
 use num_bigint::BigUint;
 
@@ -30,10 +30,10 @@ impl Prime {
 
     fn new(dtype: DType) -> Self {
         let modulus = from_words(primes::modulus(dtype), 64);
-        // Goldilocks is held as it is; the others times 2 to the bits of their words.
-        let shift = match dtype {
-            DType::Goldilocks => 0,
-            other => other.size_bytes() * 8,
+        let form = dtype.field_facts().map(|facts| facts.form);
+        let shift = match form {
+            Some(Form::Montgomery64 | Form::Montgomery32) => dtype.size_bytes() * 8,
+            Some(Form::Goldilocks) | None => 0,
         };
         let radix = (BigUint::from(1u8) << shift) % &modulus;
         let unradix = radix.modinv(&modulus).unwrap_or_default();

@@ -51,57 +51,15 @@ fn residue(dtype: DType, word: u64) -> BigUint {
     }
 }
 
-/// The generators are those of EIP-197 and of the IETF's draft on pairing-friendly curves.
+/// The customary generator of a group of points; infinity for other dtypes.
 #[must_use]
 pub fn generator(points: DType) -> Point {
+    let DType::Point(group) = points else {
+        return None;
+    };
     let number = |hex: &&str| BigUint::parse_bytes(hex.as_bytes(), 16).unwrap_or_default();
     let coordinate = |parts: &[&str]| parts.iter().map(number).collect();
-    let [x, y]: [&[&str]; 2] = match points {
-        DType::Bn254G1 => [&["1"], &["2"]],
-        DType::Bn254G2 => [
-            &[
-                "1800deef121f1e76426a00665e5c4479674322d4f75edadd46debd5cd992f6ed",
-                "198e9393920d483a7260bfb731fb5d25f1aa493335a9e71297e485b7aef312c2",
-            ],
-            &[
-                "12c85ea5db8c6deb4aab71808dcb408fe3d1e7690c43d37b4ce6cc0166fa7daa",
-                "90689d0585ff075ec9e99ad690c3395bc4b313370b38ef355acdadcd122975b",
-            ],
-        ],
-        DType::Bls381G1 => [
-            &[concat!(
-                "17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac58",
-                "6c55e83ff97a1aeffb3af00adb22c6bb"
-            )],
-            &[concat!(
-                "8b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3ed",
-                "d03cc744a2888ae40caa232946c5e7e1"
-            )],
-        ],
-        _ => [
-            &[
-                concat!(
-                    "24aa2b2f08f0a91260805272dc51051c6e47ad4fa403b02b4510b647ae3d177",
-                    "0bac0326a805bbefd48056c8c121bdb8"
-                ),
-                concat!(
-                    "13e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049",
-                    "334cf11213945d57e5ac7d055d042b7e"
-                ),
-            ],
-            &[
-                concat!(
-                    "ce5d527727d6e118cc9cdc6da2e351aadfd9baa8cbdd3a76d429a695160d12c",
-                    "923ac9cc3baca289e193548608b82801"
-                ),
-                concat!(
-                    "606c4a02ea734cc32acd2b02bc28b99cb3e287e85a763af267492ab572e99ab",
-                    "3f370d275cec1da1aaa9075ff05f79be"
-                ),
-            ],
-        ],
-    };
-    Some([coordinate(x), coordinate(y)])
+    Some(group.facts().generator.map(coordinate))
 }
 
 #[cfg(test)]

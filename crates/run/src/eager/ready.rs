@@ -75,7 +75,7 @@ impl Ready {
     }
 
     fn row(&self, rule: &Elementwise, dtype: DType, isa: Isa) -> Option<&'static KernelRow> {
-        let slot = self.rows.get(isa as usize)?.get(dtype as usize)?;
+        let slot = self.rows.get(isa as usize)?.get(dtype.index())?;
         let known = slot.load(Ordering::Acquire);
         if !known.is_null() {
             // SAFETY: only rows of the table, which live forever, are stored, and were written

@@ -9,11 +9,11 @@
 
 mod numbers;
 
-use cloakwork_ir::{DType, HostTensor, POINT_DTYPES, Shape};
+use cloakwork_ir::{DType, Field, Group, HostTensor, POINT_DTYPES, Shape};
 use cloakwork_kernels::available_isas;
 use cloakwork_ops::{Code, find};
 use cloakwork_run::eager::{EagerArg, EagerError, Tensor, call};
-use numbers::{Group, Number, Point, Prime, ZERO, number};
+use numbers::{Number, Point, PointGroup, Prime, ZERO, number};
 
 /// Distinct multiples of the generator that bases are taken from.
 const DISTINCT: usize = 40;
@@ -58,7 +58,7 @@ const KINDS: [Kind; 4] = [Kind::Full, Kind::Bits, Kind::Same, Kind::Edges];
 
 /// Bases and what multiple of the generator each is.
 struct Bases {
-    group: Group,
+    group: PointGroup,
     distinct: Vec<Point>,
     /// Index of a multiple, and whether it is negated; no index is infinity.
     chosen: Vec<(Option<usize>, bool)>,
@@ -66,7 +66,7 @@ struct Bases {
 
 impl Bases {
     fn new(points: DType, count: usize, random: &mut Random) -> Self {
-        let group = Group::of(points);
+        let group = PointGroup::of(points);
         let mut distinct = vec![group.generator.clone()];
         for i in 1..DISTINCT {
             let next = group.add(&distinct[i - 1], &group.generator);
@@ -222,13 +222,13 @@ fn sums_of_many_points_are_those_of_schoolbook_arithmetic() {
     for points in POINT_DTYPES {
         check(points, 200);
     }
-    check(DType::Bn254G1, 9_000);
+    check(DType::Point(Group::BN254_G1), 9_000);
 }
 
 #[test]
 fn multiples_of_each_point_and_of_one_point() {
     for points in POINT_DTYPES {
-        let group = Group::of(points);
+        let group = PointGroup::of(points);
         let mut random = Random(7);
         let order = &group.order;
         let numbers: Vec<Number> = (0..600_u64)
@@ -289,7 +289,7 @@ fn multiples(scalars: &EagerArg, points: &EagerArg) -> Vec<Vec<u8>> {
 #[test]
 fn points_that_are_the_same_are_equal() {
     for points in POINT_DTYPES {
-        let group = Group::of(points);
+        let group = PointGroup::of(points);
         let (one, two) = (
             &group.generator,
             &group.add(&group.generator, &group.generator),
@@ -308,7 +308,7 @@ fn points_that_are_the_same_are_equal() {
 #[test]
 fn a_sum_of_nothing_is_the_point_at_infinity() {
     for points in POINT_DTYPES {
-        let group = Group::of(points);
+        let group = PointGroup::of(points);
         let scalars = tensor(group.scalars, &[2, 0], Vec::new());
         let bases = tensor(points, &[0], Vec::new());
         run(
@@ -323,13 +323,13 @@ fn a_sum_of_nothing_is_the_point_at_infinity() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let group = Group::of(DType::Bn254G1);
+    let group = PointGroup::of(DType::Point(Group::BN254_G1));
     let scalars = |dtype, count: u64| tensor(dtype, &[count], vec![0; 32 * count as usize]);
     let bases = tensor(group.points, &[3], vec![0; 192]);
     for (scalars, code) in [
-        (scalars(DType::Bn254Fr, 4), Code::Shape),
-        (scalars(DType::Bls381Fr, 3), Code::Dtype),
-        (scalars(DType::Bn254Fq, 3), Code::Dtype),
+        (scalars(DType::Field(Field::BN254_FR), 4), Code::Shape),
+        (scalars(DType::Field(Field::BLS12_381_FR), 3), Code::Dtype),
+        (scalars(DType::Field(Field::BN254_FQ), 3), Code::Dtype),
     ] {
         let error = call(
             find("msm").unwrap(),

@@ -123,80 +123,42 @@ pub type Coordinate = Vec<Number>;
 pub type Point = Option<[Coordinate; 2]>;
 
 /// A group of points, as a dtype has them.
-pub struct Group {
+pub struct PointGroup {
     pub points: DType,
     pub scalars: DType,
     pub base: Prime,
     pub order: Prime,
     pub generator: Point,
     words: usize,
+    parts: usize,
 }
 
-impl Group {
-    /// The generators are those of EIP-197 and of the IETF's pairing-friendly-curves draft.
+impl PointGroup {
+    /// Of points of a dtype, as the table of groups has it.
     pub fn of(points: DType) -> Self {
-        let hex = |texts: &[&str]| texts.iter().map(|text| number(text)).collect();
-        let (x, y): (Coordinate, Coordinate) = match points {
-            DType::Bn254G1 => (hex(&["1"]), hex(&["2"])),
-            DType::Bn254G2 => (
-                hex(&[
-                    "1800deef121f1e76426a00665e5c4479674322d4f75edadd46debd5cd992f6ed",
-                    "198e9393920d483a7260bfb731fb5d25f1aa493335a9e71297e485b7aef312c2",
-                ]),
-                hex(&[
-                    "12c85ea5db8c6deb4aab71808dcb408fe3d1e7690c43d37b4ce6cc0166fa7daa",
-                    "090689d0585ff075ec9e99ad690c3395bc4b313370b38ef355acdadcd122975b",
-                ]),
-            ),
-            DType::Bls381G1 => (
-                hex(&[
-                    "17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac58\
-                       6c55e83ff97a1aeffb3af00adb22c6bb",
-                ]),
-                hex(&[
-                    "08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3ed\
-                       d03cc744a2888ae40caa232946c5e7e1",
-                ]),
-            ),
-            _ => (
-                hex(&[
-                    "024aa2b2f08f0a91260805272dc51051c6e47ad4fa403b02b4510b647ae3d177\
-                     0bac0326a805bbefd48056c8c121bdb8",
-                    "13e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049\
-                     334cf11213945d57e5ac7d055d042b7e",
-                ]),
-                hex(&[
-                    "0ce5d527727d6e118cc9cdc6da2e351aadfd9baa8cbdd3a76d429a695160d12c\
-                     923ac9cc3baca289e193548608b82801",
-                    "0606c4a02ea734cc32acd2b02bc28b99cb3e287e85a763af267492ab572e99ab\
-                     3f370d275cec1da1aaa9075ff05f79be",
-                ]),
-            ),
+        let DType::Point(group) = points else {
+            panic!("{points} has no points");
         };
-        let bn254 = matches!(points, DType::Bn254G1 | DType::Bn254G2);
-        let (base, order) = if bn254 {
-            (
-                "30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47",
-                "30644e72e131a029b85045b68181585d2833e84879b9709143e1f593f0000001",
-            )
-        } else {
-            (
-                "1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffff\
-                 b9feffffffffaaab",
-                "73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001",
-            )
+        let facts = group.facts();
+        let curve = facts.curve.facts();
+        let hex = |digits: &[&str]| digits.iter().map(|text| number(text)).collect();
+        let [x, y] = facts.generator.map(hex);
+        let prime = |words: &[u64]| {
+            let digits: String = words
+                .iter()
+                .rev()
+                .map(|word| format!("{word:016x}"))
+                .collect();
+            Prime(number(&digits))
         };
         Self {
             points,
-            scalars: if bn254 {
-                DType::Bn254Fr
-            } else {
-                DType::Bls381Fr
-            },
-            base: Prime(number(base)),
-            order: Prime(number(order)),
+            scalars: DType::Field(curve.scalar),
+            base: prime(curve.base.facts().modulus),
+            order: prime(curve.scalar.facts().modulus),
             generator: Some([x, y]),
-            words: if bn254 { 4 } else { 6 },
+            words: curve.base.facts().modulus.len(),
+            parts: facts.degree as usize,
         }
     }
 
@@ -270,11 +232,7 @@ impl Group {
 
     /// A point as memory has it.
     pub fn bytes(&self, point: &Point) -> Vec<u8> {
-        let parts = if matches!(self.points, DType::Bn254G2 | DType::Bls381G2) {
-            2
-        } else {
-            1
-        };
+        let parts = self.parts;
         let none = || [vec![ZERO; parts], vec![ZERO; parts]];
         let coordinates = point.clone().unwrap_or_else(none);
         let numbers = coordinates.iter().flatten();

@@ -4,7 +4,7 @@ use super::emit::device;
 use super::registers::Register;
 use super::unify::Unified;
 use super::{Lowering, Refusal, not_so, refuse};
-use crate::zk::ast::Operation;
+use crate::zk::ast::{Operation, scalars};
 use crate::zk::finding::Finding;
 use crate::zk::functions::{FUNCTIONS, Function, Kind, Own, function};
 use crate::zk::value::Value;
@@ -550,7 +550,7 @@ impl Lowering<'_> {
             let finding = Finding::new("V07", format!("{own}, the transcript's hash"), hash);
             return refuse(finding.field("attrs.hash").hint(hint));
         }
-        let field = curve.scalars();
+        let field = scalars(curve);
         if challenge.dtype != field {
             let expected = format!("{field}, of the transcript's curve");
             return not_so("V07", challenge, expected, challenge.ty());

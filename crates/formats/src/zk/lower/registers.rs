@@ -1,10 +1,10 @@
 //! What registers hold, as far as it is known without running: types, windows, devices.
 
 use super::{Lowering, Refusal, refuse};
-use crate::zk::ast::{Curve, Type};
+use crate::zk::ast::Type;
 use crate::zk::finding::Finding;
 use crate::zk::window::Window;
-use cloakwork_ir::{DType, Shape, Step, Symbol, Threaded, View};
+use cloakwork_ir::{Curve, DType, Shape, Step, Symbol, Threaded, View};
 use std::collections::{BTreeSet, HashMap};
 
 /// What a register holds.

@@ -2,10 +2,10 @@
 
 use super::registers::Register;
 use super::{Refusal, refuse};
-use crate::zk::ast::{Curve, Group};
+use crate::zk::ast::{absorbs, scalars};
 use crate::zk::finding::Finding;
 use crate::zk::functions::Function;
-use cloakwork_ir::DType;
+use cloakwork_ir::{Curve, DType};
 use std::collections::HashMap;
 
 /// What the letters of a signature stand for.
@@ -85,7 +85,7 @@ impl Unified {
                 self.curve = register.transcript.as_ref().map(|(curve, _)| *curve);
                 self.curve.is_some()
             }
-            Some(b'V') => self.curve.is_some_and(|curve| curve.absorbs(dtype)),
+            Some(b'V') => self.curve.is_some_and(|curve| absorbs(curve, dtype)),
             Some(b'B') => dtype == DType::U8 && register.transcript.is_none(),
             _ => true,
         };
@@ -111,7 +111,8 @@ impl Unified {
             Some(b'T') => "a transcript".to_owned(),
             Some(b'V') => match self.curve {
                 Some(curve) => {
-                    let (field, points) = (curve.scalars(), curve.points(Group::G1));
+                    let points = DType::Point(curve.facts().g1);
+                    let field = scalars(curve);
                     format!("{field} or {points}, of the transcript's curve: the value")
                 }
                 None => "elements or points".to_owned(),

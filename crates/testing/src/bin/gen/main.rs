@@ -1,6 +1,9 @@
-//! Writes the files that follow from the declarations of ops: `python/cloakwork/ops.py` and
-//! `docs/ops.md`. With `--check` it writes nothing and fails if one of them is stale.
+//! Writes the files that follow from declarations: of ops `python/cloakwork/ops.py` and
+//! `docs/ops.md`, of fields and curves `csrc/include/cloakwork/algebra.h`,
+//! `docs/fields.md` and `python/cloakwork/fields.py`. With `--check` it writes nothing and fails if
+//! one of them is stale.
 
+mod algebra;
 mod markdown;
 mod python;
 
@@ -20,6 +23,9 @@ fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let examples = Examples(root.join("docs/examples"));
     let files = [
+        ("csrc/include/cloakwork/algebra.h", algebra::header()),
+        ("docs/fields.md", algebra::page()),
+        ("python/cloakwork/fields.py", algebra::names()),
         ("python/cloakwork/ops.py", python::module(&examples)),
         ("docs/ops.md", markdown::page(&examples)),
     ];
