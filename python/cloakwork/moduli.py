@@ -12,7 +12,6 @@ class FieldFacts(TypedDict):
 
     modulus: int
     generator: int
-    doc: str
 
 
 class GroupFacts(TypedDict):

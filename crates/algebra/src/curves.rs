@@ -37,9 +37,6 @@ pub struct GroupDecl {
     pub curve: Curve,
     /// Parts of a coordinate: 1, or 2 in the extension of the base field by u^2 = -1.
     pub degree: u8,
-    /// By what the number of points on the curve, or on its twist, exceeds the group's order: none
-    /// where it is 1, and then each point of the curve is in the group.
-    pub has_cofactor: bool,
     /// The customary generator: x, then y, each as its parts in hexadecimal digits.
     pub generator: [&'static [&'static str]; 2],
     /// Who chose it.
@@ -173,7 +170,6 @@ table! { GROUPS: GroupDecl of Group,
         number: 20,
         curve: Curve::BN254,
         degree: 1,
-        has_cofactor: false,
         generator: [&["1"], &["2"]],
         convention: "EIP-196",
     };
@@ -185,7 +181,6 @@ table! { GROUPS: GroupDecl of Group,
         number: 21,
         curve: Curve::BN254,
         degree: 2,
-        has_cofactor: true,
         generator: [
             &[
                 "1800deef121f1e76426a00665e5c4479674322d4f75edadd46debd5cd992f6ed",
@@ -206,7 +201,6 @@ table! { GROUPS: GroupDecl of Group,
         number: 22,
         curve: Curve::BLS12_381,
         degree: 1,
-        has_cofactor: true,
         generator: [
             &[concat!(
                 "17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac58",
@@ -227,7 +221,6 @@ table! { GROUPS: GroupDecl of Group,
         number: 23,
         curve: Curve::BLS12_381,
         degree: 2,
-        has_cofactor: true,
         generator: [
             &[
                 concat!(
@@ -260,7 +253,6 @@ table! { GROUPS: GroupDecl of Group,
         number: 26,
         curve: Curve::PALLAS,
         degree: 1,
-        has_cofactor: false,
         generator: [
             &["40000000000000000000000000000000224698fc094cf91b992d30ed00000000"],
             &["2"],
@@ -275,7 +267,6 @@ table! { GROUPS: GroupDecl of Group,
         number: 27,
         curve: Curve::VESTA,
         degree: 1,
-        has_cofactor: false,
         generator: [
             &["40000000000000000000000000000000224698fc0994a8dd8c46eb2100000000"],
             &["2"],

@@ -20,8 +20,7 @@ fn parsed<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>> {
     py.get_type::<PyInt>().call1((digits, 16))
 }
 
-/// Every field by name: `modulus`, `generator` of the roots of unity, and `form`, how memory holds
-/// elements.
+/// Every field by name: `modulus`, and `generator`, whose powers the roots of unity are.
 #[pyfunction]
 pub fn fields(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
@@ -29,7 +28,6 @@ pub fn fields(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         let field = PyDict::new(py);
         field.set_item("modulus", integer(py, facts.modulus)?)?;
         field.set_item("generator", facts.generator)?;
-        field.set_item("doc", facts.doc)?;
         all.set_item(facts.name, field)?;
     }
     Ok(all)

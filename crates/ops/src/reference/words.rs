@@ -42,10 +42,18 @@ impl<'a> Broadcast<'a> {
         target: &Shape,
     ) -> Result<Self, OpError> {
         let view = View::contiguous(shape_of(args, name)?);
-        let view = rules::broadcast(name, &view, target)?;
+        Self::under(args, contents, name, (&view, target))
+    }
+
+    fn under(
+        args: &Args,
+        contents: &'a dyn Contents,
+        name: &'static str,
+        (view, target): (&View, &Shape),
+    ) -> Result<Self, OpError> {
         Ok(Self {
             words: contents.words(name)?,
-            view,
+            view: rules::broadcast(name, view, target)?,
             dtype: dtype_of(args, name)?,
         })
     }
@@ -73,12 +81,8 @@ impl<'a> Broadcast<'a> {
         target: &Shape,
     ) -> Result<Self, OpError> {
         let view = View::contiguous(shape_of(args, name)?);
-        let view = rules::broadcast(name, &rules::moduli_view(&view, target), target)?;
-        Ok(Self {
-            words: contents.words(name)?,
-            view,
-            dtype: dtype_of(args, name)?,
-        })
+        let view = rules::moduli_view(&view, target);
+        Self::under(args, contents, name, (&view, target))
     }
 
     /// The first word of the element at a row-major index of the target.
