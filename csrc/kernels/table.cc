@@ -1,6 +1,7 @@
 // The list of all rows that Rust reads: kernels.inc once for each instruction set, best first.
 #include <stddef.h>
 
+#include "cloakwork/device.h"
 #include "kernels/common.h"
 #include "kernels/curve/derived.h"
 #include "kernels/field/elements.h"
@@ -100,6 +101,36 @@ constexpr uint64_t kLayout[] = {
     offsetof(cw_kernel_row, prepare),
 };
 
+constexpr uint64_t kDeviceLayout[] = {
+    CW_DEVICE_ABI,
+    sizeof(cw_device_costs),
+    offsetof(cw_device_costs, launch_ns),
+    offsetof(cw_device_costs, transfer_ns),
+    offsetof(cw_device_costs, upload_bytes_per_us),
+    offsetof(cw_device_costs, download_bytes_per_us),
+    sizeof(cw_driver),
+    offsetof(cw_driver, abi),
+    offsetof(cw_driver, struct_bytes),
+    offsetof(cw_driver, name),
+    offsetof(cw_driver, capabilities),
+    offsetof(cw_driver, costs),
+    offsetof(cw_driver, kernels),
+    offsetof(cw_driver, open),
+    offsetof(cw_driver, close),
+    offsetof(cw_driver, reason),
+    offsetof(cw_driver, allocate),
+    offsetof(cw_driver, release),
+    offsetof(cw_driver, open_queue),
+    offsetof(cw_driver, close_queue),
+    offsetof(cw_driver, upload),
+    offsetof(cw_driver, download),
+    offsetof(cw_driver, launch),
+    offsetof(cw_driver, prepare),
+    offsetof(cw_driver, record),
+    offsetof(cw_driver, wait),
+    offsetof(cw_driver, finish),
+};
+
 }  // namespace
 }  // namespace cw
 
@@ -112,5 +143,10 @@ const cw_kernel_row* cw_cpu_kernels(uint64_t* count) {
 const uint64_t* cw_abi_layout(uint64_t* count) {
   *count = sizeof cw::kLayout / sizeof cw::kLayout[0];
   return cw::kLayout;
+}
+
+const uint64_t* cw_device_layout(uint64_t* count) {
+  *count = sizeof cw::kDeviceLayout / sizeof cw::kDeviceLayout[0];
+  return cw::kDeviceLayout;
 }
 }

@@ -29,26 +29,36 @@ unsafe impl Send for RawLaunch {}
 // SAFETY: as above.
 unsafe impl Sync for RawLaunch {}
 
-pub(crate) type KernelFn = unsafe extern "C" fn(*const RawLaunch, u64, u64, *mut c_void);
-pub(crate) type SizeFn = unsafe extern "C" fn(*const RawLaunch) -> u64;
-pub(crate) type PrepareFn = unsafe extern "C" fn(*const RawLaunch, *mut c_void);
+/// Runs units of a launch.
+pub type KernelFn = unsafe extern "C" fn(*const RawLaunch, u64, u64, *mut c_void);
+/// Bytes that a launch needs.
+pub type SizeFn = unsafe extern "C" fn(*const RawLaunch) -> u64;
+/// Derives constants.
+pub type PrepareFn = unsafe extern "C" fn(*const RawLaunch, *mut c_void);
 
-/// `cw_kernel_row`.
+/// `cw_kernel_row`. `KernelRow` says what its fields are.
+#[allow(missing_docs)]
+#[derive(Debug)]
 #[repr(C)]
-pub(crate) struct RawKernelRow {
-    pub(crate) kernel: *const c_char,
-    pub(crate) symbol: *const c_char,
-    pub(crate) isa: u32,
-    pub(crate) in_dtype: u32,
-    pub(crate) out_dtype: u32,
-    pub(crate) element_bytes: u32,
-    pub(crate) constant_operands: u32,
-    pub(crate) prepared_axis: u32,
-    pub(crate) run: KernelFn,
-    pub(crate) scratch_bytes: Option<SizeFn>,
-    pub(crate) prepared_bytes: Option<SizeFn>,
-    pub(crate) prepare: Option<PrepareFn>,
+pub struct RawKernelRow {
+    pub kernel: *const c_char,
+    pub symbol: *const c_char,
+    pub isa: u32,
+    pub in_dtype: u32,
+    pub out_dtype: u32,
+    pub element_bytes: u32,
+    pub constant_operands: u32,
+    pub prepared_axis: u32,
+    pub run: KernelFn,
+    pub scratch_bytes: Option<SizeFn>,
+    pub prepared_bytes: Option<SizeFn>,
+    pub prepare: Option<PrepareFn>,
 }
+
+// SAFETY: a row is plain data of a table that lives as long as the process.
+unsafe impl Send for RawKernelRow {}
+// SAFETY: as above.
+unsafe impl Sync for RawKernelRow {}
 
 unsafe extern "C" {
     pub(crate) fn cw_cpu_kernels(count: *mut u64) -> *const RawKernelRow;

@@ -7,7 +7,9 @@ mod isa;
 mod library;
 mod table;
 
-pub use abi::RawLaunch;
+pub use abi::{RawKernelRow, RawLaunch};
 pub use check::{Difference, find_difference};
 pub use isa::{ALL_ISAS, ISA_VARIABLE, Isa, IsaError, available_isas, best_isa, choose_isa};
-pub use table::{KernelRow, LaunchShape, PreparedShape, kernels, select};
+pub use table::{
+    KernelRow, LaunchShape, PreparedShape, Rows, host_rows, host_table, kernels, select,
+};

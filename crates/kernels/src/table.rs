@@ -6,7 +6,7 @@ use cloakwork_ir::DType;
 use cloakwork_process::Once;
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, CString, c_char, c_void};
 
 /// One kernel: an op on certain types by certain instructions.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ impl KernelRow {
         }
     }
 
-    /// Bytes of scratch memory that each concurrent call needs.
+    /// Bytes of scratch memory that each concurrent call of a launch needs.
     #[must_use]
     pub fn scratch_bytes(&self, shape: &LaunchShape<'_>) -> u64 {
         size(self.scratch_bytes, shape)
@@ -188,31 +188,113 @@ fn size(function: Option<SizeFn>, shape: &LaunchShape<'_>) -> u64 {
     function.map_or(0, |function| unsafe { function(&raw const raw) })
 }
 
-/// All rows, best instruction set first within a kernel.
-#[must_use]
-pub fn kernels() -> &'static [KernelRow] {
-    static ROWS: Once<Vec<KernelRow>> = Once::new();
+/// The rows of a device, which are found by kernel and types.
+#[derive(Debug)]
+pub struct Rows {
+    all: Vec<KernelRow>,
+    by_kernel: HashMap<&'static str, Vec<u32>>,
+}
+
+impl Rows {
+    /// These rows, best first within a kernel.
+    #[must_use]
+    pub fn new(all: Vec<KernelRow>) -> Self {
+        let mut by_kernel = HashMap::<_, Vec<_>>::new();
+        for (index, row) in (0..).zip(&all) {
+            by_kernel.entry(row.kernel).or_default().push(index);
+        }
+        Self { all, by_kernel }
+    }
+
+    /// The rows of a table of C's. The number of one that says what Rust does not know is the
+    /// error.
+    ///
+    /// # Errors
+    /// A row has a name that is no text, or a number of a dtype or of an instruction set that there
+    /// is not.
+    pub fn of_table(table: &'static [RawKernelRow]) -> Result<Self, usize> {
+        let read = |(index, row)| read_row(row).ok_or(index);
+        let all = table.iter().enumerate().map(read);
+        all.collect::<Result<Vec<_>, _>>().map(Self::new)
+    }
+
+    /// All of them, in their order.
+    #[must_use]
+    pub fn all(&self) -> &[KernelRow] {
+        &self.all
+    }
+
+    /// The best row for these types among those that need at most `isa`.
+    #[must_use]
+    pub fn select(
+        &self,
+        kernel: &str,
+        input: DType,
+        output: DType,
+        isa: Isa,
+    ) -> Option<&KernelRow> {
+        let rows = self.by_kernel.get(kernel)?.iter();
+        rows.map(|&index| &self.all[index as usize])
+            .find(|row| row.isa <= isa && row.fits(input, output))
+    }
+
+    /// The number of a row of this table.
+    #[must_use]
+    pub fn index_of(&self, row: &KernelRow) -> Option<u32> {
+        let of_kernel = self.by_kernel.get(row.kernel)?.iter().copied();
+        of_kernel
+            .into_iter()
+            .find(|&index| std::ptr::eq(&raw const self.all[index as usize], row))
+    }
+}
+
+/// The processor's rows, best instruction set first within a kernel.
+pub fn host_rows() -> &'static Rows {
+    static ROWS: Once<Rows> = Once::new();
     ROWS.get_or_init(|| {
         let own = raw_rows().iter().filter_map(read_row);
-        own.chain(library::rows()).collect()
+        Rows::new(own.chain(library::rows()).collect())
     })
 }
 
-/// The best row for these types among those that need at most `isa`.
+/// All of the processor's rows.
+#[must_use]
+pub fn kernels() -> &'static [KernelRow] {
+    host_rows().all()
+}
+
+/// The processor's best row for these types among those that need at most `isa`.
 #[must_use]
 pub fn select(kernel: &str, input: DType, output: DType, isa: Isa) -> Option<&'static KernelRow> {
-    static BY_KERNEL: Once<HashMap<&'static str, Vec<&'static KernelRow>>> = Once::new();
-    let by_kernel = BY_KERNEL.get_or_init(|| {
-        let mut map = HashMap::<_, Vec<_>>::new();
-        for row in kernels() {
-            map.entry(row.kernel).or_default().push(row);
-        }
-        map
-    });
-    let rows = by_kernel.get(kernel)?;
-    rows.iter()
-        .copied()
-        .find(|row| row.isa <= isa && row.fits(input, output))
+    host_rows().select(kernel, input, output, isa)
+}
+
+/// The processor's rows as a driver that runs them elsewhere exports them. Made once a process.
+#[must_use]
+pub fn host_table() -> &'static [RawKernelRow] {
+    static TABLE: Once<Vec<RawKernelRow>> = Once::new();
+    TABLE.get_or_init(|| kernels().iter().map(exported).collect())
+}
+
+fn exported(row: &KernelRow) -> RawKernelRow {
+    // Names have no zero inside; the table lives as long as the process.
+    let text =
+        |name: &str| CString::new(name).map_or(c"".as_ptr(), |name| name.into_raw().cast_const());
+    let number = |dtype: Option<DType>| dtype.map_or(0, |dtype| u32::from(dtype.number()));
+    RawKernelRow {
+        kernel: text(row.kernel),
+        symbol: text(row.symbol),
+        isa: row.isa as u32,
+        in_dtype: number(row.in_dtype),
+        out_dtype: number(row.out_dtype),
+        element_bytes: row.element_bytes,
+        constant_operands: row.constant_operands,
+        prepared_axis: row.prepared_axis.map_or(0, |axis| axis as u32 + 1),
+        run: row.run,
+        scratch_bytes: row.scratch_bytes,
+        prepared_bytes: row.prepared_bytes,
+        prepare: row.prepare,
+    }
 }
 
 fn raw_rows() -> &'static [RawKernelRow] {

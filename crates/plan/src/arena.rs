@@ -1,8 +1,7 @@
 //! Offsets from lifetimes: buffers that live at the same time never overlap, and the arena is
 //! small. Two heuristics run and the smaller arena wins; the exact problem is NP-hard.
 
-use crate::Buffer;
-use cloakwork_ir::Device;
+use crate::{Arena, Buffer, Home};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every buffer starts on a cache line.
@@ -15,66 +14,46 @@ fn padded(buffer: &Buffer) -> u64 {
     buffer.bytes.next_multiple_of(ALIGNMENT_BYTES)
 }
 
-/// Sets each buffer's offset and returns the arena's size. Buffers of zero bytes take no place.
-/// Each device has a part of the arena for itself, behind that of the device before.
+/// The index of an arena; a new one if there is none of this home.
+pub fn of(arenas: &mut Vec<Arena>, home: Home) -> u16 {
+    let found = arenas.iter().position(|arena| arena.home == home);
+    let index = found.unwrap_or(arenas.len());
+    if index == arenas.len() {
+        arenas.push(Arena { home, bytes: 0 });
+    }
+    index as u16
+}
+
+/// Sets each buffer's offset in its arena, and the arenas' sizes. Buffers of zero bytes take no
+/// place.
 ///
-/// Buffers that come to more than 2^63 bytes together get no offsets: the size is `u64::MAX`, which
-/// no allocation gives, and sums of offsets cannot overflow.
-pub fn assign(buffers: &mut [Buffer]) -> u64 {
+/// Buffers that come to more than 2^63 bytes together get no offsets: the first arena's size is
+/// `u64::MAX`, which no allocation gives, and sums of offsets cannot overflow.
+pub fn assign(arenas: &mut [Arena], buffers: &mut [Buffer]) {
     let total: u128 = buffers
         .iter()
         .map(|buffer| u128::from(padded(buffer)))
         .sum();
     if i64::try_from(total).is_err() {
-        return u64::MAX;
+        arenas[0].bytes = u64::MAX;
+        return;
     }
-    let devices: BTreeSet<Device> = buffers.iter().map(|buffer| buffer.device).collect();
-    if devices.len() < 2 {
-        return assign_one(buffers);
+    if let [arena] = arenas {
+        arena.bytes = assign_one(buffers);
+        return;
     }
-    let mut end = 0;
-    for device in devices {
-        let own = |&i: &usize| buffers[i].device == device;
+    for (index, arena) in arenas.iter_mut().enumerate() {
+        let own = |&i: &usize| usize::from(buffers[i].arena) == index;
         let places: Vec<usize> = (0..buffers.len()).filter(own).collect();
         let mut part: Vec<Buffer> = places.iter().map(|&i| buffers[i]).collect();
-        let bytes = assign_one(&mut part);
+        arena.bytes = assign_one(&mut part);
         for (place, buffer) in places.into_iter().zip(part) {
-            buffers[place].offset = end + buffer.offset;
+            buffers[place].offset = buffer.offset;
         }
-        end += bytes;
     }
-    end
 }
 
-/// How much of an arena with offsets, which ends there, lies in memory: disks have the last parts.
-pub fn in_memory(buffers: &[Buffer], end: u64) -> u64 {
-    if end == u64::MAX {
-        return end;
-    }
-    let on_disk = buffers
-        .iter()
-        .filter(|buffer| buffer.bytes > 0 && matches!(buffer.device, Device::Disk(_)));
-    on_disk.map(|buffer| buffer.offset).min().unwrap_or(end)
-}
-
-/// How much each device's part of an arena with offsets takes, in their order.
-pub fn parts(buffers: &[Buffer]) -> Vec<(Device, u64)> {
-    let mut ends: BTreeMap<Device, u64> = BTreeMap::new();
-    for buffer in buffers.iter().filter(|buffer| buffer.bytes > 0) {
-        let end = ends.entry(buffer.device).or_default();
-        *end = (*end).max(buffer.offset + padded(buffer));
-    }
-    let mut begin = 0;
-    let part = |(device, end)| {
-        (
-            device,
-            u64::saturating_sub(end, std::mem::replace(&mut begin, end)),
-        )
-    };
-    ends.into_iter().map(part).collect()
-}
-
-/// The offsets of one device's buffers.
+/// The offsets of one arena's buffers.
 fn assign_one(buffers: &mut [Buffer]) -> u64 {
     let (swept, sweep_bytes) = sweep(buffers);
     let (offsets, bytes) = if buffers.len() <= MAX_BY_SIZE {
@@ -215,6 +194,7 @@ fn largest_first(buffers: &[Buffer]) -> (Vec<u64>, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cloakwork_ir::Device;
 
     fn buffer(bytes: u64, first: u32, last: u32) -> Buffer {
         Buffer {
@@ -222,33 +202,42 @@ mod tests {
             offset: 0,
             first,
             last,
-            device: Device::Cpu,
+            arena: 0,
         }
     }
 
+    /// The size of one arena for all.
+    fn assign_all(buffers: &mut [Buffer]) -> u64 {
+        let mut arenas = [Arena {
+            home: Home::HOST,
+            bytes: 0,
+        }];
+        assign(&mut arenas, buffers);
+        arenas[0].bytes
+    }
+
     #[test]
-    fn no_two_devices_share_a_place() {
-        let on = |device, bytes, first, last| Buffer {
-            device,
+    fn each_arena_has_places_of_its_own() {
+        let on = |arena, bytes, first, last| Buffer {
+            arena,
             ..buffer(bytes, first, last)
         };
-        let (cpu, gpu) = (Device::Cpu, Device::Gpu(0));
-        let mut buffers = [
-            on(gpu, 100, 0, 0),
-            on(cpu, 64, 0, 0),
-            on(gpu, 100, 1, 1),
-            on(cpu, 64, 1, 1),
-            on(cpu, 64, 1, 1),
+        let arena = |home| Arena { home, bytes: 0 };
+        let mut arenas = [
+            arena(Home::HOST),
+            arena(Home::Device(Device::Gpu(0))),
+            arena(Home::Spill),
         ];
-        let end = assign(&mut buffers);
-        assert_apart(&buffers, end);
-        assert_eq!(end, 256);
-        assert_eq!(parts(&buffers), [(cpu, 128), (gpu, 128)]);
-        assert!(
-            buffers
-                .iter()
-                .all(|b| (b.device == gpu) == (b.offset >= 128))
-        );
+        let mut buffers = [
+            on(1, 100, 0, 0),
+            on(0, 64, 0, 0),
+            on(1, 100, 1, 1),
+            on(0, 64, 1, 1),
+            on(0, 64, 1, 1),
+        ];
+        assign(&mut arenas, &mut buffers);
+        assert_eq!(arenas.map(|arena| arena.bytes), [128, 128, 0]);
+        assert_eq!(buffers.map(|buffer| buffer.offset), [0, 0, 0, 0, 64]);
     }
 
     fn assert_apart(buffers: &[Buffer], end: u64) {
@@ -268,7 +257,7 @@ mod tests {
     #[test]
     fn a_dead_buffer_gives_its_place_to_the_next() {
         let mut buffers = [buffer(100, 0, 1), buffer(100, 1, 2), buffer(100, 2, 3)];
-        let end = assign(&mut buffers);
+        let end = assign_all(&mut buffers);
         assert_apart(&buffers, end);
         assert_eq!(end, 256);
     }
@@ -276,9 +265,9 @@ mod tests {
     #[test]
     fn more_than_an_address_space_has_no_offsets() {
         let mut buffers = vec![buffer(1 << 47, 0, 1); 1 << 17];
-        assert_eq!(assign(&mut buffers), u64::MAX);
+        assert_eq!(assign_all(&mut buffers), u64::MAX);
         let mut few = vec![buffer(1 << 47, 0, 1); 1 << 10];
-        assert_eq!(assign(&mut few), 1 << 57);
+        assert_eq!(assign_all(&mut few), 1 << 57);
     }
 
     #[test]
@@ -304,7 +293,7 @@ mod tests {
                 }
                 assert_apart(&buffers, placed.1);
             }
-            let end = assign(&mut buffers);
+            let end = assign_all(&mut buffers);
             let live = (0..60u32)
                 .map(|t| {
                     let now = buffers.iter().filter(|b| b.first <= t && t <= b.last);

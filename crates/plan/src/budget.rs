@@ -1,7 +1,7 @@
 //! What single devices may hold (V17).
 
 use crate::plan::{Options, Plan};
-use crate::{PlanError, arena};
+use crate::{Home, PlanError};
 use cloakwork_ir::Device;
 use cloakwork_verify::Verified;
 
@@ -45,9 +45,7 @@ pub(crate) fn keep(plan: &Plan) -> Result<(), PlanError> {
         let needed_bytes = match device {
             Device::Cpu => plan.memory.peak_bytes().saturating_sub(elsewhere(plan)),
             _ => {
-                let own = parts(plan)
-                    .find(|(d, _)| *d == device)
-                    .map_or(0, |(_, b)| b);
+                let own = held(plan).find(|(d, _)| *d == device).map_or(0, |(_, b)| b);
                 // Host tensors wait on the first disk.
                 let waiting = match device {
                     Device::Disk(0) => plan.memory.disk_bytes,
@@ -76,13 +74,26 @@ fn of(options: &Options, device: Device) -> Option<u64> {
         .min()
 }
 
-fn parts(plan: &Plan) -> impl Iterator<Item = (Device, u64)> {
-    arena::parts(&plan.buffers).into_iter()
+/// What each device holds, disks among them: its arena, and constants where the host is not meant.
+fn held(plan: &Plan) -> impl Iterator<Item = (Device, u64)> {
+    (0u16..).zip(&plan.arenas).filter_map(|(index, arena)| {
+        let constants = plan.constants.iter();
+        let own = constants.filter(|constant| index > 0 && constant.arena == index);
+        let constants: u64 = own.map(|constant| padded(constant.bytes)).sum();
+        match arena.home {
+            Home::Device(device) => Some((device, arena.bytes.saturating_add(constants))),
+            Home::Spill => None,
+        }
+    })
+}
+
+fn padded(bytes: u64) -> u64 {
+    bytes.next_multiple_of(crate::arena::ALIGNMENT_BYTES)
 }
 
 /// What devices other than the host hold in memory.
 fn elsewhere(plan: &Plan) -> u64 {
-    let others = parts(plan);
+    let others = held(plan);
     let others = others.filter(|(device, _)| !matches!(device, Device::Cpu | Device::Disk(_)));
     others.fold(0, |sum, (_, bytes)| sum.saturating_add(bytes))
 }

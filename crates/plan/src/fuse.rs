@@ -7,8 +7,8 @@
 //! or skip. A block stays in one *line*: elements over which every operand advances by one or
 //! stays.
 
-use crate::plan::{Address, Geometry, Plan, Prepared, Space, Step};
-use cloakwork_ir::{Device, MAX_ELEMENT_BYTES};
+use crate::plan::{Address, Geometry, Home, Plan, Prepared, Space, Step};
+use cloakwork_ir::MAX_ELEMENT_BYTES;
 use rustc_hash::FxHashMap;
 
 /// About how many bytes of an operand a block holds: several operands fit the first-level cache,
@@ -145,12 +145,17 @@ pub fn moves(geometry: &Geometry, operand: usize) -> bool {
     geometry.strides[operand * rank..][..rank] == geometry.strides[..rank]
 }
 
-/// Whether a block finds the constants of its line: they are derived once a plan, and there are
-/// none or one for each element of an operand that stays during a line.
-fn finds_constants(step: &Step, geometry: &Geometry, candidate: &Candidate) -> bool {
-    match (step.prepared, candidate.constants) {
+/// Whether a block finds what is prepared for its line: it is a constant, and there is none or one
+/// for each element of an operand that stays during a line.
+fn finds_constants(plan: &Plan, step: &Step, candidate: &Candidate) -> bool {
+    let geometry = &plan.geometries[step.geometry as usize];
+    let all = plan.addresses_of(step);
+    match (step.prepared(), candidate.constants) {
         (Prepared::None, _) => true,
-        (Prepared::Constant(_), Some((operand, _))) => {
+        (Prepared::Block, Some((operand, _))) => {
+            if plan.addresses[all.end - 1].space != Space::Constant {
+                return false;
+            }
             let rank = geometry.dims.len();
             let strides = &geometry.strides[operand as usize * rank..][..rank];
             strides.last().is_none_or(|&step| step == 0)
@@ -188,7 +193,7 @@ struct Extent {
 fn elements(plan: &Plan, candidates: &[Candidate], step: usize) -> Option<Elements> {
     let (candidate, planned) = (&candidates[step], &plan.steps[step]);
     let geometry = &plan.geometries[planned.geometry as usize];
-    let may = candidate.operands > 0 && finds_constants(planned, geometry, candidate);
+    let may = candidate.operands > 0 && finds_constants(plan, planned, candidate);
     may.then(|| Elements::of(geometry)).flatten()
 }
 
@@ -196,14 +201,7 @@ fn elements(plan: &Plan, candidates: &[Candidate], step: usize) -> Option<Elemen
 fn extent(plan: &Plan, candidates: &[Candidate], first: usize) -> Option<Extent> {
     let mut elements_of_all = elements(plan, candidates, first)?;
     let mut uses = Uses::default();
-    let mut checks = plan
-        .checks
-        .iter()
-        .map(|check| check.before as usize)
-        .peekable();
-    while checks.next_if(|&before| before <= first).is_some() {}
-    let limit = checks.next().unwrap_or(usize::MAX).min(plan.steps.len());
-    let limit = limit.min(first + MAX_STEPS);
+    let limit = plan.steps.len().min(first + MAX_STEPS);
     let mut end = first;
     while end < limit {
         let joined = elements(plan, candidates, end).and_then(|own| own.joined(elements_of_all));
@@ -253,7 +251,7 @@ fn settle(plan: &mut Plan, candidates: &[Candidate], first: usize, found: &Exten
         let buffer = &mut plan.buffers[index as usize];
         let inside = buffer.first >= steps.start && buffer.last < steps.end;
         // What a device holds is counted as its own, also where a processor serves it.
-        let inside = inside && buffer.device == Device::Cpu;
+        let inside = inside && plan.arenas[buffer.arena as usize].home == Home::HOST;
         let written_first = uses.first().is_some_and(|first| first.writes);
         if inside && written_first && uses.iter().all(|one| one.moves) {
             private.insert(index, buffer.last);
@@ -304,7 +302,9 @@ fn results(
     for (index, step) in plan.steps[first..end].iter().enumerate() {
         let start = step.first_address as usize;
         let [out, source] = match plan.addresses.get(start..start + 2) {
-            Some(&[out, source]) if step.row.kernel == "copy" => [out, source],
+            Some(&[out, source]) if step.row().is_some_and(|row| row.kernel == "copy") => {
+                [out, source]
+            }
             _ => continue,
         };
         let dense = moves(&plan.geometries[step.geometry as usize], 1);

@@ -16,6 +16,7 @@ mod lower;
 mod memory;
 mod plan;
 mod print;
+mod queues;
 mod spill;
 
 pub use build::plan;
@@ -25,6 +26,7 @@ pub use graph::{Graph, SPLIT_NS, Task};
 pub use lower::{Lowered, lower, lower_for};
 pub use memory::{Memory, format_bytes};
 pub use plan::{
-    Address, Buffer, Check, Download, FunctionCall, Geometry, Kind, Options, Plan, Prepared,
-    PreparedConstant, Relaid, Space, Spilled, Step, StepCost,
+    Address, Arena, Buffer, Check, Constant, Download, FunctionCall, Geometry, Home, HostCall,
+    Options, Plan, Prepared, Space, Step, StepCost, Way, Work,
 };
+pub use queues::{Queue, Wait};

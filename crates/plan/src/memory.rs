@@ -1,14 +1,14 @@
 //! How many bytes a run needs, counted before it starts.
 
+use crate::{Arena, Home};
 use std::fmt;
 
 /// Memory of a run. The program's own host tensors are told apart: they are there already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// The arena: every buffer at its offset, but for those that the program puts on disk.
+    /// The arenas in memory: every buffer at its offset.
     pub arena_bytes: u64,
-    /// A file on disk for the buffers that the program puts there, behind the arena; no part of the
-    /// peak.
+    /// Files for the buffers that the program puts on disks; no part of the peak.
     pub file_bytes: u64,
     /// Constants that the program reads: mapped or held from before it runs on, and no part of what
     /// a budget counts.
@@ -32,6 +32,17 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// Takes over the sizes of the arenas.
+    pub(crate) fn place(&mut self, arenas: &[Arena]) {
+        let sum = |is: fn(Home) -> bool| {
+            let all = arenas.iter().filter(|arena| is(arena.home));
+            all.fold(0, |sum: u64, arena| sum.saturating_add(arena.bytes))
+        };
+        self.arena_bytes = sum(|home| !home.is_file());
+        self.file_bytes = sum(|home| home.is_file() && home != Home::Spill);
+        self.disk_bytes = sum(|home| home == Home::Spill);
+    }
+
     /// All that a budget counts together.
     #[must_use]
     pub fn peak_bytes(&self) -> u64 {

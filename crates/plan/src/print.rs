@@ -1,6 +1,7 @@
 //! A plan as text: what snapshot tests pin and `cloakwork inspect --plan` shows.
 
-use crate::plan::{Address, Plan, Prepared, Space};
+use crate::plan::{Address, Home, Plan, Space, Step};
+use crate::queues::Queue;
 use std::fmt;
 
 impl fmt::Display for Plan {
@@ -10,6 +11,7 @@ impl fmt::Display for Plan {
             writeln!(f, "{graph}")?;
         }
         let mut fusions = self.fusions.iter().peekable();
+        let mut waits = self.waits.iter().peekable();
         for (index, step) in (0u32..).zip(&self.steps) {
             if let Some(fusion) = fusions.next_if(|fusion| fusion.first == index) {
                 let steps = fusion.end - fusion.first;
@@ -19,38 +21,27 @@ impl fmt::Display for Plan {
                     fusion.block
                 )?;
             }
+            while let Some(wait) = waits.next_if(|wait| wait.before == index) {
+                let behind = &self.steps[self.events[wait.event as usize] as usize];
+                let (who, whom) = (self.queue_name(step), self.queue_name(behind));
+                let (origin, what) = (behind.origin, behind.verb());
+                writeln!(f, "     {who} waits for {whom}: {origin} {what}")?;
+            }
             let geometry = &self.geometries[step.geometry as usize];
-            write!(
-                f,
-                "{:>4} {} {:?}",
-                step.origin,
-                step.symbol(),
-                geometry.dims
-            )?;
-            let first = step.first_address as usize;
-            for (i, address) in self.addresses[first..first + geometry.operands()]
-                .iter()
-                .enumerate()
-            {
-                f.write_str(if i == 0 {
-                    " "
-                } else if i == 1 {
-                    " <- "
-                } else {
-                    ", "
+            write!(f, "{:>4} {} {:?}", step.origin, step.verb(), geometry.dims)?;
+            let all = self.addresses_of(step);
+            let (operands, prepared) = self.addresses[all].split_at(geometry.operands());
+            for (i, address) in operands.iter().enumerate() {
+                f.write_str(match i {
+                    0 => " ",
+                    1 => " <- ",
+                    _ => ", ",
                 })?;
                 self.write_address(f, address)?;
             }
-            match step.prepared {
-                Prepared::None => {}
-                Prepared::Constant(index) => write!(f, " with constants {index}")?,
-                Prepared::Constants { first, count } => {
-                    let units = first as usize..(first + count) as usize;
-                    write!(f, " with constants {:?}", &self.prepared_units[units])?;
-                }
-                Prepared::Dynamic(_) | Prepared::Dynamics { .. } => {
-                    f.write_str(" with constants derived here")?;
-                }
+            for (i, address) in prepared.iter().enumerate() {
+                f.write_str(if i == 0 { " with " } else { ", " })?;
+                self.write_address(f, address)?;
             }
             writeln!(f)?;
         }
@@ -59,11 +50,27 @@ impl fmt::Display for Plan {
 }
 
 impl Plan {
+    /// Who does a step, in words.
+    fn queue_name(&self, step: &Step) -> String {
+        match self.queues.get(step.queue as usize) {
+            None | Some(Queue { arena: 0, .. }) => "the host".to_owned(),
+            Some(queue) => {
+                let home = self.arenas[queue.arena as usize].home;
+                let what = if queue.moves { "transfers" } else { "launches" };
+                format!("{home}'s queue of {what}")
+            }
+        }
+    }
+
     fn write_address(&self, f: &mut fmt::Formatter<'_>, at: &Address) -> fmt::Result {
         match at.space {
             Space::Buffer => {
-                let start = self.buffers[at.index as usize].offset as i64;
-                write!(f, "@{}", start + at.offset)
+                let buffer = &self.buffers[at.index as usize];
+                match self.home(buffer) {
+                    Home::HOST => {}
+                    home => write!(f, "{home}")?,
+                }
+                write!(f, "@{}", buffer.offset as i64 + at.offset)
             }
             Space::Host => write!(f, "host {}+{}", at.index, at.offset),
             Space::Constant => write!(f, "constant {}+{}", at.index, at.offset),

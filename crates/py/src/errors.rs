@@ -129,9 +129,10 @@ pub fn run(error: RunError) -> PyErr {
             Python::attach(|py| make(py, "OutOfMemoryError", (bytes,)))
         }
         RunError::Function { .. } => message("FunctionError", text),
-        RunError::Threads { .. } | RunError::Disk { .. } | RunError::Interrupted { .. } => {
-            message("RunError", text)
-        }
+        RunError::Threads { .. }
+        | RunError::Disk { .. }
+        | RunError::Device(_)
+        | RunError::Interrupted { .. } => message("RunError", text),
         RunError::Internal(_) => internal(text),
     }
 }

@@ -79,7 +79,7 @@ fn planned(py: Python<'_>, program: &Program, settings: &Settings) -> PyResult<A
         None => settings.threads,
     };
     let plan = program.plan(py, planned, settings.memory_budget.clone())?;
-    if settings.secret && (!plan.spilled.is_empty() || plan.memory.file_bytes > 0) {
+    if settings.secret && (plan.spills() || plan.memory.file_bytes > 0) {
         return Err(errors::secret(
             "a run on a secret tensor must not wait on disk: give it a larger memory budget, and \
              allocate nothing there",

@@ -151,7 +151,7 @@ pub fn bisect(
     tick: &mut dyn FnMut(outcome::Progress) -> bool,
 ) -> Result<Bisection, RunError> {
     let plan = executor.plan();
-    if !plan.fusions.is_empty() || !plan.spilled.is_empty() {
+    if !plan.fusions.is_empty() || plan.spills() {
         return bisect(&mut unfused(executor.plan())?, inputs, tick);
     }
     let plan = Arc::clone(executor.plan());
@@ -266,8 +266,16 @@ impl Written<'_> {
         let Some(info) = self.plan.verified.value(value) else {
             return Ok(None);
         };
-        let start = self.memories.pointer(&address)?.cast::<u8>().cast_const();
         let size = info.dtype.size_bytes();
+        let start = self.memories.pointer(&address)?.cast::<u8>().cast_const();
+        let (low, high) = view.bounds();
+        let first = (low - view.offset) * size as i64;
+        let bytes = ((high - low) * size as i64) as u64;
+        let there = self.memories.on_device(&address, first, bytes)?;
+        // Where its bytes were brought from a device, they lie as they lay there.
+        let start = there.as_ref().map_or(start, |block| {
+            block.as_ptr().wrapping_offset(-first as isize).cast_const()
+        });
         let element = |offset: i64| {
             // SAFETY: the plan's address and physical view lie in the operand's memory, which no
             // kernel writes between two steps.
@@ -318,7 +326,7 @@ impl Written<'_> {
         Some(WrongOp {
             step: self.plan.program_step(step.origin),
             op: op_name(program, step.origin).to_owned(),
-            kernel: step.row.symbol,
+            kernel: step.symbol(),
             name: program.symbol_name(info.name).to_owned(),
             index: unravel(at, &info.view.shape),
             got,

@@ -7,19 +7,22 @@ use crate::table::Memories;
 use cloakwork_ir::{DType, View, read_word};
 use cloakwork_kernels::{Isa, RawLaunch, select};
 use cloakwork_ops::{ContentCheck, OpError};
-use cloakwork_plan::{Check, Plan};
+use cloakwork_plan::Step;
 
-/// Holds a planned check to what lies in memory now.
-pub(crate) fn contents(plan: &Plan, due: &Check, memories: &Memories) -> Result<(), RunError> {
-    let start = memories.pointer(&due.address)?.cast::<u8>().cast_const();
+/// Runs a step that holds a rule to what lies in memory now.
+pub(crate) fn contents(memories: &Memories, step: &Step, check: u32) -> Result<(), RunError> {
+    let plan = memories.plan;
+    let due = &plan.checks[check as usize];
+    let address = &plan.addresses[step.first_address as usize];
+    let start = memories.pointer(address)?.cast::<u8>().cast_const();
     let view = View {
         offset: 0,
         ..due.view.clone()
     };
     let (low, high) = view.bounds();
     let size = due.dtype.size_bytes() as i64;
-    // SAFETY: the plan's address and view lie inside the operand's memory, which no kernel writes
-    // between two steps.
+    // SAFETY: the plan's address and view lie inside the operand's memory, and nobody writes
+    // there meanwhile.
     let bytes = unsafe {
         std::slice::from_raw_parts(
             start.wrapping_offset((low * size) as isize),
@@ -30,12 +33,13 @@ pub(crate) fn contents(plan: &Plan, due: &Check, memories: &Memories) -> Result<
         offset: -low,
         ..view
     };
-    let step = plan.program_step(due.origin);
+    let origin = step.origin;
+    let step = plan.program_step(origin);
     let elements = (due.dtype, &view, bytes);
     rule(due.rule, due.bound, elements, plan.options.isa).map_err(|error| RunError::Contents {
         step,
         place: plan.verified.label(step),
-        op: op_name(plan.verified.program(), due.origin).to_owned(),
+        op: op_name(plan.verified.program(), origin).to_owned(),
         error: Box::new(error),
     })
 }

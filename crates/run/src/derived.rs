@@ -4,11 +4,10 @@
 use crate::RunError;
 use crate::eager::Storage;
 use crate::memory::Block;
-use crate::table::{Memories, raw_launch};
 use cloakwork_ir::{DType, View};
 use cloakwork_kernels::{KernelRow, LaunchShape, PreparedShape, RawLaunch};
 use cloakwork_ops::ContentCheck;
-use cloakwork_plan::{Geometry, PreparedConstant};
+use cloakwork_plan::Geometry;
 use cloakwork_process::Mutex;
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
@@ -177,7 +176,8 @@ pub unsafe fn constants(
     Ok(found)
 }
 
-/// The constants of a plan, found or derived. Operands are null where `prepare` does not read them.
+/// A block that a plan finds prepared, found or derived. Operands are null where `prepare` does not
+/// read them.
 ///
 /// # Errors
 /// Not enough memory.
@@ -185,7 +185,7 @@ pub unsafe fn constants(
 /// # Safety
 /// As [`constants`].
 pub unsafe fn planned(
-    constant: &PreparedConstant,
+    (row, bytes): (&'static KernelRow, u64),
     geometry: &Geometry,
     operands: &[(*mut c_void, Option<&Arc<Storage>>)],
 ) -> Result<Arc<Block>, RunError> {
@@ -197,40 +197,7 @@ pub unsafe fn planned(
     let starts: SmallVec<[*mut c_void; 6]> = operands.iter().map(|o| o.0).collect();
     let owners: SmallVec<[Option<&Arc<Storage>>; 6]> = operands.iter().map(|o| o.1).collect();
     // SAFETY: the caller's promise.
-    unsafe { one_block(constant.row, &shape, constant.bytes, &starts, &owners) }
-}
-
-/// Derives the constants of a step now: pointers to them at the buffer's start, the blocks behind.
-///
-/// # Errors
-/// The plan names memory that is not there.
-///
-/// # Safety
-/// The buffer is as the plan made it for these parts, and the launch's operands are valid.
-pub unsafe fn now(
-    parts: &[PreparedConstant],
-    memories: &Memories<'_>,
-    buffer: *mut c_void,
-) -> Result<(), RunError> {
-    let pointers = buffer.cast::<*const c_void>();
-    let mut at = (size_of::<*const c_void>() * parts.len()).next_multiple_of(64);
-    for (index, part) in parts.iter().enumerate() {
-        let starts = part
-            .addresses
-            .iter()
-            .map(|address| memories.pointer(address));
-        let starts = starts.collect::<Result<SmallVec<[_; 6]>, _>>()?;
-        let geometry = &memories.plan.geometries[part.geometry as usize];
-        let launch = raw_launch(geometry, &starts, std::ptr::null());
-        let block = buffer.wrapping_byte_add(at);
-        // SAFETY: the caller's promise.
-        unsafe {
-            part.row.prepare(&launch, block);
-            pointers.add(index).write(block.cast_const());
-        }
-        at += (part.bytes as usize).next_multiple_of(64);
-    }
-    Ok(())
+    unsafe { one_block(row, &shape, bytes, &starts, &owners) }
 }
 
 /// A table that the row's params alone decide.

@@ -1,5 +1,6 @@
 //! What can go wrong while running. Shapes and dtypes cannot: the verifier has seen them.
 
+use cloakwork_devices::DeviceError;
 use cloakwork_ops::OpError;
 
 /// Why a run stopped.
@@ -70,6 +71,9 @@ pub enum RunError {
         /// What it did.
         reason: String,
     },
+    /// A driver's error.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
     /// The caller asked to stop.
     #[error("interrupted at step {step}")]
     Interrupted {

@@ -1,6 +1,7 @@
 //! Runs a plan: a flat array of launches with resolved pointers, in their order or side by side.
 
 use crate::clock::Clock;
+use crate::devices::{Devices, Flow};
 use crate::eager::Storage;
 use crate::function::Functions;
 use crate::hosts::{host_tensors, host_tensors_of_program};
@@ -10,13 +11,13 @@ use crate::memory::Block;
 use crate::outcome::{Outcome, Profile, Progress};
 use crate::results::{differences, hand_out, room_for_results};
 use crate::schedule::{self, Record, Settings};
-use crate::table::{Memories, Pointer, Table};
+use crate::table::{Base, Computed, Memories, Table, raw_launch};
 use crate::tier::{OnDisk, Tier};
 use crate::wiping::wipe_stacks;
 use crate::work::{Outside, Units};
 use crate::{RunError, derived, pool};
-use cloakwork_ir::{HostId, HostTensor};
-use cloakwork_plan::{Address, Graph, Plan, PreparedConstant, Relaid, Space};
+use cloakwork_ir::{Device, HostId, HostTensor};
+use cloakwork_plan::{Address, Arena, Constant, Graph, Home, Plan, Space, Work};
 use rayon::ThreadPool;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -73,13 +74,12 @@ pub(crate) type Observer<'a> = &'a mut dyn FnMut(usize, &Memories) -> Result<(),
 /// A plan with its constants derived and its memory allocated: ready to run many times.
 pub struct Executor {
     plan: Arc<Plan>,
-    arena: Block,
-    disk: Option<OnDisk>,
+    /// The plan's arenas; those that are files have no bytes here.
+    arenas: Vec<Block>,
+    disks: Vec<OnDisk>,
     scratch: Block,
-    constants: Vec<Block>,
-    prepared: Vec<Arc<Block>>,
-    /// Where the constants of each index of an axis are.
-    units: Vec<Pointer>,
+    constants: Vec<Computed>,
+    devices: Devices,
     /// Integer operands, little-endian: kernels of narrower types read the low bytes.
     pool: Vec<i64>,
     table: Option<Table>,
@@ -91,25 +91,28 @@ impl Executor {
     /// # Errors
     /// Not enough memory.
     pub fn new(plan: Arc<Plan>) -> Result<Self, RunError> {
-        let arena = Block::zeroed(plan.memory.arena_bytes)?;
+        let devices = Devices::of(&plan)?;
+        let elsewhere =
+            |index: u16, arena: &Arena| arena.home.is_file() || devices.base(index).is_some();
+        let in_memory = |(index, arena): (u16, &Arena)| match elsewhere(index, arena) {
+            true => Block::zeroed(0),
+            false => Block::zeroed(arena.bytes),
+        };
+        let arenas = (0u16..).zip(&plan.arenas).map(in_memory);
+        let arenas = arenas.collect::<Result<_, _>>()?;
         let scratch = Block::zeroed(plan.memory.scratch_bytes)?;
         let pool = plan.pool.iter().map(|value| value.to_le()).collect();
         let mut executor = Self {
             plan,
-            arena,
-            disk: None,
+            arenas,
+            disks: Vec::new(),
             scratch,
             constants: Vec::new(),
-            prepared: Vec::new(),
-            units: Vec::new(),
+            devices,
             pool,
             table: None,
         };
-        executor.constants = executor.relay_constants()?;
-        executor.prepared = executor.prepare_constants()?;
-        let units = executor.plan.prepared_units.iter();
-        let pointer = |&index: &u32| Pointer(executor.prepared[index as usize].as_ptr().cast());
-        executor.units = units.map(pointer).collect();
+        executor.compute_constants()?;
         Ok(executor)
     }
 
@@ -122,10 +125,12 @@ impl Executor {
     /// Overwrites what runs have left in the arena and in scratch memory. Derived constants come
     /// from the program alone and stay.
     pub fn zeroize(&mut self) {
-        self.arena.zeroize();
-        if let Some(disk) = &self.disk {
-            disk.zeroize();
+        if self.devices.zeroize().is_err() {
+            // What a device does not overwrite goes with its memory.
+            self.devices = Devices::default();
         }
+        self.arenas.iter().for_each(Block::zeroize);
+        self.disks.iter().for_each(OnDisk::zeroize);
         self.scratch.zeroize();
     }
 
@@ -160,29 +165,24 @@ impl Executor {
         let hosts = host_tensors(&plan, inputs)?;
         let outputs = room_for_results(&plan)?;
         let directory = options.spill_dir.as_deref();
-        self.open_disk(directory)?;
+        self.open_disks(directory)?;
+        self.open_devices()?;
+        let bases = self.bases();
         let outside = Outside {
             tier: Tier::of(&plan, directory, options.wipe)?,
             functions: options.functions.as_ref(),
         };
         let memories = Memories {
             plan: &plan,
-            arena: &self.arena,
-            disk: self.disk.as_ref(),
+            arenas: &bases,
+            disks: &self.disks,
             hosts: &hosts,
             outputs: &outputs,
             pool: &self.pool,
             constants: &self.constants,
-            prepared: &self.prepared,
-            units: &self.units,
+            devices: &self.devices,
         };
-        let table = match self.table.take() {
-            Some(mut table) => {
-                table.refresh(&memories)?;
-                table
-            }
-            None => Table::new(&memories)?,
-        };
+        let table = resolved(self.table.take(), &memories)?;
         let mut clock = Clock::new(plan.steps.len(), options.tick, tick);
         let start = Instant::now();
         let workers = Workers::new(pool.as_deref(), &self.scratch, options.split_ns);
@@ -198,12 +198,12 @@ impl Executor {
             Some(graph) => run.side_by_side(graph, options, pool.as_deref(), &mut clock),
             None => run.in_order(options, &mut clock, observer),
         };
+        let finished = self.devices.finish();
         let wall_ns = start.elapsed().as_nanos() as u64;
         self.table = Some(table);
-        if let Some(disk) = &self.disk {
-            disk.leave_memory();
-        }
+        self.disks.iter().for_each(OnDisk::leave_memory);
         let profile = ran?;
+        finished?;
         clock.finish();
         let mismatches = match options.verify {
             true => differences(&plan, &outputs),
@@ -218,72 +218,127 @@ impl Executor {
         })
     }
 
-    /// Makes the file of what the program puts on disk, where it is not in this directory.
-    fn open_disk(&mut self, directory: Option<&Path>) -> Result<(), RunError> {
-        if self.disk.as_ref().is_none_or(|disk| !disk.is_in(directory)) {
-            self.disk = OnDisk::of(&self.plan, directory)?;
-            if self.disk.is_some() {
-                // Its pointers lead into another file.
-                self.table = None;
-            }
+    /// Makes the files of what the program puts on disks, where they are not in this directory.
+    fn open_disks(&mut self, directory: Option<&Path>) -> Result<(), RunError> {
+        let is_file = |arena: &Arena| matches!(arena.home, Home::Device(Device::Disk(_)));
+        if !self.plan.arenas.iter().any(is_file) {
+            return Ok(());
+        }
+        if self.disks.is_empty() || self.disks.iter().any(|disk| !disk.is_in(directory)) {
+            self.disks = OnDisk::of(&self.plan, directory)?;
+            // Its pointers lead into other files.
+            self.table = None;
         }
         Ok(())
     }
 
-    /// Copies the program's tensors that steps read in another layout.
-    fn relay_constants(&self) -> Result<Vec<Block>, RunError> {
-        let hosts = host_tensors_of_program(&self.plan);
-        let memories = self.before_runs(&hosts);
-        let relay = |constant: &Relaid| {
-            let block = Block::uninit(constant.bytes)?;
-            let pointers = [block.as_ptr().cast(), memories.pointer(&constant.source)?];
-            let geometry = &self.plan.geometries[constant.geometry as usize];
-            let launch = crate::table::raw_launch(geometry, &pointers, std::ptr::null());
-            // SAFETY: the block has the bytes that the copy reaches, the tensor those of its view.
-            unsafe {
-                constant
-                    .row
-                    .run(&launch, 0, geometry.units(), std::ptr::null_mut());
-            }
-            Ok(block)
-        };
-        self.plan.constants.iter().map(relay).collect()
-    }
-
-    /// What there is of memory before a run.
-    fn before_runs<'a>(&'a self, hosts: &'a [Option<HostTensor>]) -> Memories<'a> {
-        Memories {
-            plan: &self.plan,
-            arena: &self.arena,
-            disk: self.disk.as_ref(),
-            hosts,
-            outputs: &[],
-            pool: &self.pool,
-            constants: &self.constants,
-            prepared: &[],
-            units: &[],
+    /// Opens devices anew where they were lost, or are a parent's of this process.
+    fn open_devices(&mut self) -> Result<(), RunError> {
+        let wanted = !self.plan.queues.is_empty();
+        if wanted && (self.devices.is_empty() || !self.devices.are_here()) {
+            self.constants.clear();
+            self.devices = Devices::of(&self.plan)?;
+            self.table = None;
+            self.compute_constants()?;
         }
+        Ok(())
     }
 
-    fn prepare_constants(&self) -> Result<Vec<Arc<Block>>, RunError> {
-        let hosts = host_tensors_of_program(&self.plan);
-        let memories = self.before_runs(&hosts);
+    /// Where each arena begins.
+    fn bases(&self) -> SmallVec<[Base; 2]> {
+        let homes = self.plan.arenas.iter().zip(&self.arenas);
+        let mut bases: SmallVec<[Base; 2]> = homes
+            .map(|(arena, block)| match arena.home.is_file() {
+                true => Base(std::ptr::null_mut()),
+                false => Base(block.as_ptr()),
+            })
+            .collect();
+        for (index, base) in (0..).zip(&mut bases) {
+            if let Some(start) = self.devices.base(index) {
+                *base = Base(start);
+            }
+        }
+        for disk in &self.disks {
+            bases[disk.arena as usize] = Base(disk.as_ptr());
+        }
+        bases
+    }
+
+    /// Computes what a run finds computed, in order: each may read those before it.
+    fn compute_constants(&mut self) -> Result<(), RunError> {
+        let plan = Arc::clone(&self.plan);
+        let hosts = host_tensors_of_program(&plan);
         let owners: Vec<_> = hosts.iter().map(|host| frozen(host.as_ref())).collect();
-        let derive = |constant: &PreparedConstant| {
-            let operand = |address: &Address| {
-                let frozen = match address.space {
-                    Space::Host => owners.get(address.index as usize).and_then(Option::as_ref),
-                    _ => None,
-                };
-                memories.pointer(address).map(|start| (start, frozen))
+        for constant in &plan.constants {
+            let memories = Memories {
+                plan: &plan,
+                arenas: &[],
+                disks: &[],
+                hosts: &hosts,
+                outputs: &[],
+                pool: &self.pool,
+                constants: &self.constants,
+                devices: &self.devices,
             };
-            let operands = constant.addresses.iter().map(operand);
-            let operands = operands.collect::<Result<SmallVec<[_; 6]>, _>>()?;
-            let geometry = &self.plan.geometries[constant.geometry as usize];
-            // SAFETY: the operands that `prepare` reads are host tensors of this geometry.
-            unsafe { derived::planned(constant, geometry, &operands) }
+            let computed = compute(&memories, constant, &owners)?;
+            self.constants.push(computed);
+        }
+        Ok(())
+    }
+}
+
+/// The table of a run: that of the run before, with what is new.
+fn resolved(table: Option<Table>, memories: &Memories) -> Result<Table, RunError> {
+    match table {
+        Some(mut table) => {
+            table.refresh(memories)?;
+            Ok(table)
+        }
+        None => Table::new(memories),
+    }
+}
+
+/// Computes a constant, or finds what was prepared before from the same tensors.
+fn compute(
+    memories: &Memories,
+    constant: &Constant,
+    owners: &[Option<Arc<Storage>>],
+) -> Result<Computed, RunError> {
+    let operand = |address: &Address| {
+        let frozen = match address.space {
+            Space::Host => owners.get(address.index as usize).and_then(Option::as_ref),
+            _ => None,
         };
-        self.plan.prepared.iter().map(derive).collect()
+        memories.pointer(address).map(|start| (start, frozen))
+    };
+    let operands = constant.operands.iter().map(operand);
+    let operands = operands.collect::<Result<SmallVec<[_; 6]>, _>>()?;
+    let geometry = &memories.plan.geometries[constant.geometry as usize];
+    if constant.arena > 0 {
+        let starts: SmallVec<[_; 6]> = operands.iter().map(|(start, _)| *start).collect();
+        let made = memories.devices.compute(constant, geometry, &starts);
+        return made.map(Computed::There);
+    }
+    match constant.work {
+        Work::Launch { row, .. } => {
+            let block = Block::uninit(constant.bytes)?;
+            let starts = operands.iter().map(|(start, _)| *start);
+            let pointers: SmallVec<[_; 6]> = std::iter::once(block.as_ptr().cast())
+                .chain(starts)
+                .collect();
+            let launch = raw_launch(geometry, &pointers, std::ptr::null());
+            // SAFETY: the block has the bytes that the launch reaches, its operands are tensors of
+            // the program under this geometry.
+            unsafe { row.run(&launch, 0, geometry.units(), std::ptr::null_mut()) };
+            Ok(Computed::Here(Arc::new(block)))
+        }
+        // SAFETY: the operands that `prepare` reads are tensors of the program of this geometry.
+        Work::Prepare { row } => unsafe {
+            derived::planned((row, constant.bytes), geometry, &operands).map(Computed::Here)
+        },
+        Work::Transfer(_) | Work::Host(_) => Err(RunError::Internal(
+            "a constant that nothing computes".into(),
+        )),
     }
 }
 
@@ -317,12 +372,13 @@ impl Way<'_> {
         clock: &mut Clock<'_>,
         observer: Option<Observer>,
     ) -> Result<Profile, RunError> {
+        let plan = self.memories.plan;
         let mut run = in_order::Run {
             memories: self.memories,
             table: self.table,
             workers: self.workers,
             outside: self.outside,
-            checks: self.memories.plan.checks.iter().peekable(),
+            flow: Flow::of(plan, self.memories.devices, options.profile),
             clock,
         };
         let ends_ns = run.steps(options.profile.then_some(self.start), observer)?;

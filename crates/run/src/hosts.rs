@@ -3,7 +3,7 @@
 use crate::RunError;
 use cloakwork_ir::{HostId, HostSlot, HostTensor};
 use cloakwork_ops::elements;
-use cloakwork_plan::{Check, Plan, Space};
+use cloakwork_plan::{HostCall, Plan, Space, Work};
 use std::collections::{BTreeSet, HashMap};
 
 /// Tensors by host slot; none for what a run hands out.
@@ -57,14 +57,15 @@ pub fn host_tensors(plan: &Plan, inputs: &HashMap<HostId, HostTensor>) -> Result
 /// Copies the inputs that say where kernels read and write: a caller's thread that writes them
 /// during the run must not send kernels elsewhere after the check.
 fn own_indices(plan: &Plan, hosts: &mut Hosts) -> Result<(), RunError> {
-    let lent = |check: &&Check| check.rule.guards_memory() && check.address.space == Space::Host;
-    let lent: BTreeSet<u32> = plan
-        .checks
-        .iter()
-        .filter(lent)
-        .map(|c| c.address.index)
-        .collect();
-    for index in lent {
+    let lent = plan.steps.iter().filter_map(|step| {
+        let Work::Host(HostCall::Check(check)) = step.work else {
+            return None;
+        };
+        let address = plan.addresses[step.first_address as usize];
+        let guards = plan.checks[check as usize].rule.guards_memory();
+        (guards && address.space == Space::Host).then_some(address.index)
+    });
+    for index in lent.collect::<BTreeSet<u32>>() {
         if let Some(Some(host)) = hosts.get_mut(index as usize) {
             let bytes = host.bytes().as_slice().to_vec();
             *host = HostTensor::new(host.dtype(), host.view().clone(), bytes.into())

@@ -1,15 +1,14 @@
 //! The steps of a plan one after another, from the first to the last.
 
+use crate::RunError;
 use crate::clock::{Clock, STEP_NS};
+use crate::devices::Flow;
 use crate::execute::Observer;
 use crate::launch::Workers;
 use crate::outcome::share;
 use crate::table::{Memories, Table};
 use crate::work::{self, Outside};
-use crate::{RunError, check};
-use cloakwork_plan::{Check, Fusion, Kind};
-use std::iter::Peekable;
-use std::slice;
+use cloakwork_plan::{Fusion, Work};
 use std::time::Instant;
 
 /// A run under way.
@@ -18,21 +17,13 @@ pub struct Run<'a, 'c> {
     pub table: &'a Table,
     pub workers: &'a Workers<'a>,
     pub outside: &'a Outside<'a>,
-    pub checks: Peekable<slice::Iter<'a, Check>>,
+    /// Where devices are in it.
+    pub flow: Option<Flow<'a>>,
     pub clock: &'a mut Clock<'c>,
 }
 
 impl Run<'_, '_> {
-    /// Checks what must hold before a step, or at the end.
-    fn contents(&mut self, index: usize) -> Result<(), RunError> {
-        while let Some(due) = self.checks.next_if(|check| check.before as usize == index) {
-            check::contents(self.memories.plan, due, self.memories)?;
-        }
-        Ok(())
-    }
-
-    /// Runs all steps and looks at what must hold at the end. Says when each step ended, where the
-    /// run's start is given.
+    /// Runs all steps. Says when each ended, where the run's start is given.
     pub fn steps(
         &mut self,
         start: Option<Instant>,
@@ -60,7 +51,6 @@ impl Run<'_, '_> {
             }
             index += 1;
         }
-        self.contents(plan.steps.len())?;
         Ok(ends_ns)
     }
 
@@ -79,10 +69,12 @@ impl Run<'_, '_> {
         if !self.clock.step(first, shown as u32) {
             return Err(interrupted());
         }
-        if let Some(disk) = self.memories.disk {
+        for disk in self.memories.disks {
             disk.before(first..fusion.end as usize);
         }
-        self.contents(first)?;
+        if let Some(flow) = &mut self.flow {
+            flow.before(fusion.end as usize)?;
+        }
         let fused = self.table.fused(plan, fusion);
         let clock = &mut *self.clock;
         let mut go_on = || clock.look(first);
@@ -95,7 +87,7 @@ impl Run<'_, '_> {
         if done { Ok(()) } else { Err(interrupted()) }
     }
 
-    /// Runs one planned step: what only now can be checked, what must be derived now, the kernel.
+    /// Runs one step.
     fn step(&mut self, index: usize) -> Result<(), RunError> {
         let plan = self.memories.plan;
         let (step, launch) = (&plan.steps[index], &self.table.launches[index]);
@@ -105,16 +97,18 @@ impl Run<'_, '_> {
         if !self.clock.step(index, step.weight) {
             return Err(interrupted());
         }
-        if let Some(disk) = self.memories.disk {
+        for disk in self.memories.disks {
             disk.before(index..index + 1);
         }
-        self.contents(index)?;
-        if work::has_more(step) {
-            work::beside((self.memories, self.table, self.outside), index)?;
-            if step.kind != Kind::Kernel {
-                return Ok(());
+        if let Some(flow) = &mut self.flow {
+            flow.before(index + 1)?;
+            if step.queue > 0 {
+                return flow.give(self.table, index);
             }
         }
+        let Work::Launch { row, .. } = step.work else {
+            return work::other((self.memories, self.table, self.outside), index);
+        };
         let units = self.table.units[step.geometry as usize];
         let clock = &mut *self.clock;
         let mut go_on = || clock.look(index);
@@ -122,7 +116,7 @@ impl Run<'_, '_> {
         // verified program.
         let done = unsafe {
             self.workers
-                .run(step.row, launch, units, u64::from(step.weight), &mut go_on)
+                .run(row, launch, units, u64::from(step.weight), &mut go_on)
         };
         if done { Ok(()) } else { Err(interrupted()) }
     }

@@ -3,7 +3,7 @@
 use crate::names::op_name;
 use crate::report;
 use cloakwork_ir::{Generation, HostSlot, Step};
-use cloakwork_plan::{Kind, Plan};
+use cloakwork_plan::Plan;
 use cloakwork_verify::{Action, Verified};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,11 +66,10 @@ fn ops<'a>(verified: &'a Verified, plan: &Plan) -> BTreeMap<(&'a str, &'static s
     for of in of_step.values() {
         rows.entry(*of).or_default().calls += 1;
     }
-    for planned in plan.steps.iter().filter(|step| step.kind == Kind::Kernel) {
+    for planned in &plan.steps {
         let step = plan.program_step(planned.origin);
-        if let Some(of) = of_step.get(&step) {
-            let row = rows.entry(*of).or_default();
-            row.kernels.insert(planned.symbol());
+        if let (Some(of), Some(kernel)) = (of_step.get(&step), planned.launched()) {
+            rows.entry(*of).or_default().kernels.insert(kernel.symbol);
         }
     }
     rows

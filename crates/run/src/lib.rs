@@ -12,6 +12,7 @@ mod cache;
 mod check;
 mod clock;
 mod derived;
+mod devices;
 mod dispatch;
 pub mod eager;
 mod error;

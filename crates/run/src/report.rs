@@ -2,7 +2,7 @@
 
 use crate::names::op_name;
 use crate::outcome::Outcome;
-use cloakwork_plan::{Graph, Kind, Plan, StepCost};
+use cloakwork_plan::{Graph, HostCall, Plan, StepCost, Work};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -35,7 +35,7 @@ impl Total {
     }
 }
 
-/// The op that a planned step serves, as the program spells it; what moves buffers to disk and back
+/// The op that a planned step serves, as the program spells it; what moves buffers
 /// has a name of its own. Filling and moving that the planner
 /// added counts for the op that needed it, under its kernel's name.
 #[must_use]
@@ -43,9 +43,11 @@ pub fn step_op(plan: &Plan, step: usize) -> &str {
     let Some(step) = plan.steps.get(step) else {
         return "";
     };
-    match step.kind {
-        Kind::Kernel => op_name(plan.verified.program(), step.origin),
-        Kind::ToDisk(_) | Kind::FromDisk(_) | Kind::Function(_) => step.symbol(),
+    match step.work {
+        Work::Launch { .. } | Work::Prepare { .. } | Work::Host(HostCall::Check(_)) => {
+            op_name(plan.verified.program(), step.origin)
+        }
+        Work::Transfer(_) | Work::Host(HostCall::Function(_)) => step.symbol(),
     }
 }
 

@@ -1,12 +1,15 @@
 //! Resolves a plan's addresses to pointers, once before a run: nothing is looked up while it runs.
 
 use crate::RunError;
+use crate::devices::Devices;
 use crate::memory::Block;
 use crate::tier::OnDisk;
+use cloakwork_devices::{DeviceMemory, driver_of};
 use cloakwork_ir::{HostSlot, HostTensor};
 use cloakwork_kernels::{KernelRow, RawLaunch};
 use cloakwork_plan::{
-    Address, Candidate, Fusion, Geometry, MAX_OPERANDS, Plan, Prepared, Space, moves,
+    Address, Candidate, Fusion, Geometry, Home, MAX_OPERANDS, Plan, Prepared, Space, Step, Work,
+    moves,
 };
 use smallvec::SmallVec;
 use std::ffi::c_void;
@@ -15,28 +18,43 @@ use std::sync::Arc;
 /// All memory that a run's operands lie in.
 pub struct Memories<'a> {
     pub plan: &'a Plan,
-    pub arena: &'a Block,
-    /// Where the buffers lie that the program puts on disk.
-    pub disk: Option<&'a OnDisk>,
+    /// Where each arena begins; null for what waits on disk.
+    pub arenas: &'a [Base],
+    /// Those of them that are files.
+    pub disks: &'a [OnDisk],
     pub hosts: &'a [Option<HostTensor>],
     pub outputs: &'a [Block],
     pub pool: &'a [i64],
-    /// The blocks of `Plan::constants`.
-    pub constants: &'a [Block],
-    pub prepared: &'a [Arc<Block>],
-    /// The prepared blocks of `Plan::prepared_units`.
-    pub units: &'a [Pointer],
+    /// What `Plan::constants` are.
+    pub constants: &'a [Computed],
+    pub devices: &'a Devices,
 }
 
-/// A pointer to prepared constants.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub struct Pointer(pub *const c_void);
+/// A constant.
+pub enum Computed {
+    /// In the host's memory.
+    Here(Arc<Block>),
+    /// In a device's.
+    There(DeviceMemory),
+}
 
-// SAFETY: it leads to memory that the executor owns and that nobody writes while it runs.
-unsafe impl Send for Pointer {}
+impl Computed {
+    fn start(&self) -> *const u8 {
+        match self {
+            Self::Here(block) => block.as_ptr().cast_const(),
+            Self::There(memory) => memory.address().cast_const().cast(),
+        }
+    }
+}
+
+/// Where an arena begins.
+#[derive(Clone, Copy)]
+pub struct Base(pub *mut u8);
+
+// SAFETY: it leads to memory that the executor owns; who may write where is settled by the plan.
+unsafe impl Send for Base {}
 // SAFETY: as above.
-unsafe impl Sync for Pointer {}
+unsafe impl Sync for Base {}
 
 impl Memories<'_> {
     /// The pointer of an address.
@@ -54,10 +72,7 @@ impl Memories<'_> {
                 .get(index)
                 .and_then(Option::as_ref)
                 .map(|tensor| tensor.bytes().as_slice().as_ptr()),
-            Space::Constant => self
-                .constants
-                .get(index)
-                .map(|block| block.as_ptr().cast_const()),
+            Space::Constant => self.constants.get(index).map(Computed::start),
             Space::Output => self
                 .outputs
                 .get(index)
@@ -73,11 +88,31 @@ impl Memories<'_> {
 
     /// A buffer's first byte.
     pub fn buffer(&self, index: u32) -> *mut c_void {
-        let offset = self.plan.buffers[index as usize].offset;
-        match (self.disk, offset.checked_sub(self.plan.memory.arena_bytes)) {
-            (Some(disk), Some(behind)) => self.offset(disk.as_ptr().cast(), behind as i64),
-            _ => self.offset(self.arena.as_ptr().cast(), offset as i64),
+        let buffer = &self.plan.buffers[index as usize];
+        let Base(start) = self.arenas[buffer.arena as usize];
+        self.offset(start.cast(), buffer.offset as i64)
+    }
+
+    /// What a device has behind an address, from so many bytes off on; none where the host can look
+    /// itself.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn on_device(
+        &self,
+        address: &Address,
+        first: i64,
+        bytes: u64,
+    ) -> Result<Option<Block>, RunError> {
+        let Home::Device(device) = self.plan.home_of(address) else {
+            return Ok(None);
+        };
+        if driver_of(device).is_none() {
+            return Ok(None);
         }
+        let arena = self.plan.buffers[address.index as usize].arena;
+        let from = self.offset(self.pointer(address)?, first);
+        self.devices.read(arena, from, bytes).map(Some)
     }
 
     fn offset(&self, base: *mut c_void, bytes: i64) -> *mut c_void {
@@ -90,8 +125,8 @@ pub struct Table {
     pub launches: Vec<RawLaunch>,
     /// Units of each geometry.
     pub units: Vec<u64>,
-    /// The operands of all steps.
-    pointers: Vec<*mut c_void>,
+    /// The operands of all steps, and the blocks that their launches find prepared.
+    pub pointers: Vec<*mut c_void>,
     /// Those of them that are new in each run: results and inputs.
     changing: Vec<u32>,
 }
@@ -129,27 +164,17 @@ impl Table {
             .zip(&plan.addresses)
             .filter_map(|(index, address)| changes(address).then_some(index))
             .collect();
-        let launch = |step: &cloakwork_plan::Step| {
+        let launch = |step: &Step| {
             let geometry = &plan.geometries[step.geometry as usize];
-            let first = step.first_address as usize;
-            let prepared = match step.prepared {
-                Prepared::None => std::ptr::null(),
-                Prepared::Constant(index) => memories.prepared[index as usize]
-                    .as_ptr()
-                    .cast_const()
-                    .cast(),
-                Prepared::Constants { first, .. } => {
-                    std::ptr::from_ref(&memories.units[first as usize]).cast()
-                }
-                Prepared::Dynamic(buffer) | Prepared::Dynamics { buffer, .. } => {
-                    memories.buffer(buffer).cast_const()
-                }
-            };
-            raw_launch(
-                geometry,
-                &pointers[first..first + geometry.operands()],
-                prepared,
-            )
+            let all = &pointers[plan.addresses_of(step)];
+            let (operands, blocks) = all.split_at(geometry.operands());
+            match (step.work, step.prepared()) {
+                // What it writes is no operand of the kernel.
+                (Work::Prepare { .. }, _) => raw_launch(geometry, &operands[1..], std::ptr::null()),
+                (_, Prepared::None) => raw_launch(geometry, operands, std::ptr::null()),
+                (_, Prepared::Block) => raw_launch(geometry, operands, blocks[0].cast_const()),
+                (_, Prepared::Blocks(_)) => raw_launch(geometry, operands, blocks.as_ptr().cast()),
+            }
         };
         let launches = plan.steps.iter().map(launch).collect();
         let units = plan.geometries.iter().map(Geometry::units).collect();
@@ -365,6 +390,7 @@ impl Table {
     pub fn fused<'a>(&'a self, plan: &'a Plan, fusion: &Fusion) -> Fused<'a> {
         let member = |(index, candidate): (usize, &Candidate)| {
             let step = &plan.steps[index];
+            let row = step.launched()?;
             let geometry = &plan.geometries[step.geometry as usize];
             let first = step.first_address as usize;
             let count = candidate.operands as usize;
@@ -387,8 +413,8 @@ impl Table {
             }
             // What stays in a block is not to be written past the caches.
             let inside = addresses[0].space == Space::Slot;
-            Member {
-                row: step.row,
+            Some(Member {
+                row,
                 geometry,
                 params: match inside {
                     true => ZEROS.as_ptr(),
@@ -399,7 +425,7 @@ impl Table {
                 strides,
                 prepared: self.launches[index].prepared,
                 prepared_strides: prepared_strides(geometry, candidate),
-            }
+            })
         };
         let steps = fusion.first as usize..fusion.end as usize;
         let first = fusion.first_member as usize;
@@ -407,11 +433,15 @@ impl Table {
         let moves_nothing = |&(index, _): &(usize, &Candidate)| {
             let step = &plan.steps[index];
             let first = step.first_address as usize;
-            step.row.kernel == "copy" && plan.addresses[first] == plan.addresses[first + 1]
+            step.row().is_some_and(|row| row.kernel == "copy")
+                && plan.addresses[first] == plan.addresses[first + 1]
         };
         let members = steps.zip(&plan.fused[first..]);
         Fused {
-            members: members.filter(|m| !moves_nothing(m)).map(member).collect(),
+            members: members
+                .filter(|m| !moves_nothing(m))
+                .filter_map(member)
+                .collect(),
             line: fusion.line,
             block: fusion.block,
             slot_bytes: fusion.slot_bytes as usize,

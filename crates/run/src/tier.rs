@@ -9,10 +9,11 @@
 
 use crate::RunError;
 use crate::memory::Block;
+use crate::table::Memories;
 use chacha20::ChaCha20Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use cloakwork_ir::Device;
-use cloakwork_plan::{Address, Kind, Plan, Space, Spilled, Step};
+use cloakwork_plan::{Address, Buffer, Home, Plan, Space, Step, Way, Work};
 use std::collections::hash_map::RandomState;
 use std::fs::{File, OpenOptions, remove_file};
 use std::hash::{BuildHasher, Hasher};
@@ -43,19 +44,19 @@ impl Tier {
         directory: Option<&Path>,
         encrypted: bool,
     ) -> Result<Option<Self>, RunError> {
-        if plan.spilled.is_empty() {
+        if !plan.spills() {
             return Ok(None);
         }
         let directory = directory.map_or_else(std::env::temp_dir, Path::to_owned);
         let first = plan
             .steps
             .iter()
-            .find(|step| matches!(step.kind, Kind::ToDisk(_) | Kind::FromDisk(_)));
+            .find(|step| matches!(step.work, Work::Transfer(_)));
         let disk_bytes = plan.memory.disk_bytes;
         let reserved = nameless(&directory).and_then(|file| {
             file.set_len(disk_bytes)?;
-            let places = plan.spilled.len();
-            let cipher = encrypted.then(|| Cipher::new(places)).transpose()?;
+            let buffers = plan.buffers.len();
+            let cipher = encrypted.then(|| Cipher::new(buffers)).transpose()?;
             Ok((file, cipher))
         });
         match reserved {
@@ -81,18 +82,30 @@ impl Tier {
     /// The system's.
     ///
     /// # Safety
-    /// The step is one of the plan that moves a buffer, which begins at `start` and which nobody
-    /// else touches meanwhile.
-    pub unsafe fn step(&self, plan: &Plan, step: &Step, start: *mut u8) -> Result<(), RunError> {
-        let (Kind::ToDisk(place) | Kind::FromDisk(place)) = step.kind else {
-            return Ok(());
+    /// The step is one of the plan that moves a buffer, and nobody else touches what it moves.
+    pub unsafe fn transfer(
+        &self,
+        memories: &Memories,
+        step: &Step,
+        way: Way,
+    ) -> Result<(), RunError> {
+        let plan = memories.plan;
+        let first = step.first_address as usize;
+        let [to, from] = [first, first + 1].map(|at| plan.addresses[at].index);
+        let (place, here) = match way {
+            Way::ToDisk => (to, from),
+            Way::FromDisk => (from, to),
+            Way::Upload | Way::Download => {
+                return Err(RunError::Internal("a disk serves no device".into()));
+            }
         };
-        let Spilled { offset, bytes } = plan.spilled[place as usize];
+        let Buffer { offset, bytes, .. } = plan.buffers[place as usize];
+        let start = memories.buffer(here).cast::<u8>();
         // SAFETY: the caller's promise; the plan knows the buffer's size.
         let memory = unsafe { std::slice::from_raw_parts_mut(start, bytes as usize) };
-        let (action, moved) = match (&step.kind, &self.cipher) {
-            (Kind::ToDisk(_), None) => ("write", self.file.write_all_at(memory, offset)),
-            (Kind::ToDisk(_), Some(cipher)) => {
+        let (action, moved) = match (way, &self.cipher) {
+            (Way::ToDisk, None) => ("write", self.file.write_all_at(memory, offset)),
+            (Way::ToDisk, Some(cipher)) => {
                 let to = (&self.file, offset);
                 ("write", cipher.write(place as usize, memory, to))
             }
@@ -120,7 +133,7 @@ impl Tier {
 struct Cipher {
     key: Zeroizing<[u8; 32]>,
     written: AtomicU64,
-    /// The keystream of what each place holds.
+    /// The keystream of what each buffer holds on disk.
     streams: Vec<AtomicU64>,
 }
 
@@ -128,13 +141,13 @@ struct Cipher {
 const CHUNK_BYTES: usize = 64 << 10;
 
 impl Cipher {
-    fn new(places: usize) -> io::Result<Self> {
+    fn new(buffers: usize) -> io::Result<Self> {
         let mut key = Zeroizing::new([0; 32]);
         getrandom::fill(key.as_mut_slice()).map_err(io::Error::other)?;
         Ok(Self {
             key,
             written: AtomicU64::new(0),
-            streams: (0..places).map(|_| AtomicU64::new(0)).collect(),
+            streams: (0..buffers).map(|_| AtomicU64::new(0)).collect(),
         })
     }
 
@@ -179,6 +192,8 @@ fn add(to: &mut [u8], from: &[u8]) {
 
 /// The buffers that a program puts on disk: a file, mapped, of whose pages few are in memory.
 pub struct OnDisk {
+    /// Which arena it is.
+    pub arena: u16,
     block: Block,
     directory: Option<PathBuf>,
     /// Whose file it is: a forked child would write where its parent reads.
@@ -188,36 +203,38 @@ pub struct OnDisk {
 }
 
 impl OnDisk {
-    /// A file for such buffers of a plan; none if it has none.
+    /// Files for such buffers of a plan, one a disk.
     ///
     /// # Errors
-    /// It cannot be made, or the disk has no room.
-    pub fn of(plan: &Plan, directory: Option<&Path>) -> Result<Option<Self>, RunError> {
-        let bytes = plan.memory.file_bytes;
-        if bytes == 0 {
-            return Ok(None);
-        }
+    /// One cannot be made, or the disk has no room.
+    pub fn of(plan: &Plan, directory: Option<&Path>) -> Result<Vec<Self>, RunError> {
+        let arenas = (0u16..).zip(&plan.arenas);
+        let files = arenas.filter(|(_, arena)| matches!(arena.home, Home::Device(Device::Disk(_))));
+        files
+            .map(|(index, arena)| Self::one(plan, (index, arena.bytes), directory))
+            .collect()
+    }
+
+    fn one(
+        plan: &Plan,
+        (arena, bytes): (u16, u64),
+        directory: Option<&Path>,
+    ) -> Result<Self, RunError> {
         let place = directory.map_or_else(std::env::temp_dir, Path::to_owned);
-        let is_on_disk = |address: &Address| {
-            let buffer = plan.buffers.get(address.index as usize);
-            address.space == Space::Buffer
-                && buffer.is_some_and(|buffer| matches!(buffer.device, Device::Disk(_)))
+        let is_here = |address: &Address| {
+            address.space == Space::Buffer && plan.buffers[address.index as usize].arena == arena
         };
-        let touches = |step: &Step| {
-            let first = step.first_address as usize;
-            let count = plan.geometries[step.geometry as usize].operands();
-            let operands = plan.addresses.get(first..first + count);
-            operands.is_some_and(|operands| operands.iter().any(is_on_disk))
-        };
+        let touches = |step: &Step| plan.addresses[plan.addresses_of(step)].iter().any(is_here);
         let touched: Vec<bool> = plan.steps.iter().map(touches).collect();
         let block = nameless(&place).and_then(|file| Block::on_disk(&file, bytes));
         match block {
-            Ok(block) => Ok(Some(Self {
+            Ok(block) => Ok(Self {
+                arena,
                 block,
                 directory: directory.map(Path::to_owned),
                 process: std::process::id(),
                 touched,
-            })),
+            }),
             Err(error) => {
                 let first = plan
                     .steps

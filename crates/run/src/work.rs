@@ -1,13 +1,12 @@
-//! What a unit of a plan does when it runs: what only now can be checked, what must be derived now,
-//! the kernels.
+//! What a unit of a plan does when it runs: launches, transfers, host calls.
 
 use crate::function::{self, Functions};
 use crate::launch::Workers;
 use crate::schedule::{Body, Extent};
 use crate::table::{Fused, Memories, Table};
 use crate::tier::Tier;
-use crate::{RunError, check, derived};
-use cloakwork_plan::{Fusion, Kind, Plan, Prepared, Step};
+use crate::{RunError, check};
+use cloakwork_plan::{Fusion, HostCall, Plan, Work};
 use std::sync::Arc;
 
 /// What a run has beside its memory.
@@ -18,40 +17,37 @@ pub struct Outside<'a> {
     pub functions: Option<&'a Arc<dyn Functions>>,
 }
 
-/// Does what a step needs beside its kernel: derives constants that no plan knows, moves buffers to
-/// disk and back, calls functions.
+/// Does a step that runs no kernel over units.
 ///
 /// # Errors
-/// The disk's, or the plan names memory that is not there.
+/// The disk's, a function's, or contents that an op does not take.
 #[cold]
-pub fn beside(
+pub fn other(
     (memories, table, outside): (&Memories, &Table, &Outside),
     index: usize,
 ) -> Result<(), RunError> {
     let plan = memories.plan;
     let step = &plan.steps[index];
-    match step.kind {
-        Kind::Kernel => return derive(memories, table, index),
-        Kind::Function(call) => {
-            let call = &plan.calls[call as usize];
-            return function::step((memories, outside.functions), step, call);
+    match step.work {
+        Work::Launch { .. } => {}
+        Work::Prepare { row } => {
+            let block = table.pointers[step.first_address as usize];
+            // SAFETY: the block has the row's prepared size, and is this step's.
+            unsafe { row.prepare(&table.launches[index], block) };
         }
-        Kind::ToDisk(_) | Kind::FromDisk(_) => {}
+        Work::Transfer(way) => {
+            let tier = outside.tier.as_ref();
+            let tier = tier.ok_or_else(|| RunError::Internal("a plan without its disk".into()))?;
+            // SAFETY: the step has both buffers to itself.
+            unsafe { tier.transfer(memories, step, way) }?;
+        }
+        Work::Host(HostCall::Check(check)) => check::contents(memories, step, check)?,
+        Work::Host(HostCall::Function(call)) => {
+            let call = &plan.calls[call as usize];
+            function::step((memories, outside.functions), step, call)?;
+        }
     }
-    let tier = outside.tier.as_ref();
-    let tier = tier.ok_or_else(|| RunError::Internal("a plan without its disk".to_owned()))?;
-    let buffer = plan.addresses[step.first_address as usize].index;
-    // SAFETY: the step moves this buffer, whose place in the arena is its own meanwhile.
-    unsafe { tier.step(plan, step, memories.buffer(buffer).cast()) }
-}
-
-/// Whether a step does more than call its kernel.
-pub fn has_more(step: &Step) -> bool {
-    let dynamic = matches!(
-        step.prepared,
-        Prepared::Dynamic(_) | Prepared::Dynamics { .. }
-    );
-    dynamic || step.kind != Kind::Kernel
+    Ok(())
 }
 
 /// The units of a plan's run.
@@ -63,12 +59,12 @@ pub struct Units<'a> {
 }
 
 /// A unit ready to compute.
-pub enum Work<'a> {
+pub enum Task<'a> {
     /// One step.
     Step(usize),
     /// Steps that run together.
     Fused(Fused<'a>),
-    /// Nothing is left to do: the checks at a program's end, a buffer's way to disk.
+    /// Nothing is left to do: it was no launch.
     Nothing,
 }
 
@@ -77,53 +73,12 @@ impl<'a> Units<'a> {
         self.memories.plan
     }
 
-    /// Checks what must hold before a step.
-    fn contents(&self, index: usize) -> Result<(), RunError> {
-        let checks = &self.plan().checks;
-        let first = checks.partition_point(|check| (check.before as usize) < index);
-        let due = checks[first..].iter();
-        for check in due.take_while(|check| check.before as usize == index) {
-            check::contents(self.plan(), check, self.memories)?;
-        }
-        Ok(())
-    }
-
     /// The fusion that begins at a step.
     fn fusion(&self, first: usize) -> Option<&'a Fusion> {
         let fusions = &self.plan().fusions;
         let found = fusions.binary_search_by_key(&first, |fusion| fusion.first as usize);
         found.ok().map(|index| &fusions[index])
     }
-}
-
-/// Derives the constants that a step needs and that no plan knows.
-///
-/// # Errors
-/// The plan names memory that is not there.
-fn derive(memories: &Memories, table: &Table, index: usize) -> Result<(), RunError> {
-    let plan = memories.plan;
-    let step = &plan.steps[index];
-    match step.prepared {
-        Prepared::Dynamic(buffer) => {
-            // SAFETY: the buffer lives during this step and has the row's prepared size.
-            unsafe {
-                step.row
-                    .prepare(&table.launches[index], memories.buffer(buffer));
-            }
-        }
-        Prepared::Dynamics {
-            buffer,
-            first,
-            count,
-        } => {
-            let parts = &plan.dynamic[first as usize..(first + count) as usize];
-            // SAFETY: the buffer lives during this step and was planned for these parts, whose
-            // operands the step has.
-            unsafe { derived::now(parts, memories, memories.buffer(buffer)) }?;
-        }
-        _ => {}
-    }
-    Ok(())
 }
 
 /// The weight of all steps of a fusion.
@@ -138,52 +93,53 @@ const NOTHING: Extent = Extent {
 };
 
 impl<'a> Body for Units<'a> {
-    type Work = Work<'a>;
+    type Work = Task<'a>;
 
-    fn begin(&self, unit: u32) -> Result<(Work<'a>, Extent), RunError> {
+    fn begin(&self, unit: u32) -> Result<(Task<'a>, Extent), RunError> {
         let (plan, index) = (self.plan(), unit as usize);
-        if let Some(disk) = self.memories.disk {
-            let fusion = self.fusion(index);
-            disk.before(index..fusion.map_or(index + 1, |fusion| fusion.end as usize));
+        if !self.memories.disks.is_empty() {
+            let end = self
+                .fusion(index)
+                .map_or(index + 1, |fusion| fusion.end as usize);
+            self.memories
+                .disks
+                .iter()
+                .for_each(|disk| disk.before(index..end));
         }
-        self.contents(index)?;
         if let Some(fusion) = self.fusion(index) {
             let extent = Extent {
                 units: fusion.elements,
                 weight_ns: weight(plan, fusion),
             };
             let table: &'a Table = self.table;
-            return Ok((Work::Fused(table.fused(plan, fusion)), extent));
+            return Ok((Task::Fused(table.fused(plan, fusion)), extent));
         }
-        let Some(step) = plan.steps.get(index) else {
-            return Ok((Work::Nothing, NOTHING));
-        };
-        if has_more(step) {
-            beside((self.memories, self.table, self.outside), index)?;
-        }
-        if step.kind != Kind::Kernel {
-            return Ok((Work::Nothing, NOTHING));
+        let step = &plan.steps[index];
+        if step.launched().is_none() {
+            other((self.memories, self.table, self.outside), index)?;
+            return Ok((Task::Nothing, NOTHING));
         }
         let extent = Extent {
             units: self.table.units[step.geometry as usize],
             weight_ns: u64::from(step.weight),
         };
-        Ok((Work::Step(index), extent))
+        Ok((Task::Step(index), extent))
     }
 
-    fn run(&self, work: &Work<'a>, (from, to): (u64, u64), worker: usize) {
+    fn run(&self, work: &Task<'a>, (from, to): (u64, u64), worker: usize) {
         let scratch = self.workers.slot(worker);
         match work {
-            Work::Step(index) => {
+            Task::Step(index) => {
                 let (step, launch) = (&self.plan().steps[*index], &self.table.launches[*index]);
+                let Some(row) = step.launched() else { return };
                 // SAFETY: the graph's edges and the plan's offsets keep apart what runs at a time,
                 // and the geometry comes from a verified program.
-                unsafe { step.row.run(launch, from, to, scratch) };
+                unsafe { row.run(launch, from, to, scratch) };
             }
             // SAFETY: as above; scratch memory was planned for the slots, and blocks of different
             // elements share nothing else.
-            Work::Fused(fused) => unsafe { fused.run(from, to, scratch.cast()) },
-            Work::Nothing => {}
+            Task::Fused(fused) => unsafe { fused.run(from, to, scratch.cast()) },
+            Task::Nothing => {}
         }
     }
 
@@ -194,7 +150,6 @@ impl<'a> Body for Units<'a> {
 
     fn origin(&self, unit: u32) -> u32 {
         let steps = &self.plan().steps;
-        let step = steps.get(unit as usize).or_else(|| steps.last());
-        step.map_or(0, |step| self.plan().program_step(step.origin))
+        self.plan().program_step(steps[unit as usize].origin)
     }
 }

@@ -1,125 +1,133 @@
-//! What kernels derive from operands before they run: once where these never change, else before
-//! each run of the step.
+//! What kernels prepare from operands before they run: constants where these never change, else
+//! steps before the launch.
 
 use super::Builder;
 use crate::arena;
-use crate::plan::{Address, Geometry, Prepared, PreparedConstant, Space};
+use crate::graph::Reach;
+use crate::plan::{Address, Constant, Geometry, Prepared, Space, StepCost, Work};
 use cloakwork_ir::DType;
 use cloakwork_kernels::{KernelRow, PreparedShape};
 use cloakwork_ops::{Launch, Source};
 use cloakwork_verify::Call;
 use smallvec::SmallVec;
 
-/// Where the operands of a launch begin, and their types.
-pub(super) type Operands = SmallVec<[(Address, DType); 6]>;
+/// Where the operands of a launch begin, what may be touched of them, and their types.
+pub(super) type Operands = SmallVec<[(Address, Reach, DType); 6]>;
 
-/// Bytes of a pointer to the constants of an index.
-const POINTER_BYTES: u64 = 8;
-
-fn padded(bytes: u64) -> u64 {
-    bytes.next_multiple_of(arena::ALIGNMENT_BYTES)
-}
+/// Blocks that a launch finds prepared.
+pub(super) type Blocks = SmallVec<[(Address, Reach); 1]>;
 
 impl Builder<'_> {
-    /// The constants of a launch.
+    /// What a launch is to find prepared, and where.
     pub(super) fn prepare(
         &mut self,
         call: &Call,
         launch: &Launch,
         (row, geometry): (&'static KernelRow, u32),
         operands: &Operands,
-    ) -> Prepared {
+    ) -> (Prepared, Blocks) {
         let shape = self.shape(geometry);
         let (one, count) = (row.prepared_shape(&shape), row.prepared_count(&shape));
-        let bytes = row.prepared_bytes(&one.shape());
-        if bytes == 0 {
-            return Prepared::None;
+        if row.prepared_bytes(&one.shape()) == 0 {
+            return (Prepared::None, Blocks::new());
         }
-        let parts: Vec<PreparedConstant> = (0..count.unwrap_or(1))
-            .map(|index| self.part(row, &one, (geometry, index), operands))
-            .collect();
-        let first = self.plan.steps.len() as u32;
-        match (are_constant(call, launch, row, operands), count) {
-            (true, None) => {
-                let index = parts.into_iter().map(|part| self.constant(part)).last();
-                index.map_or(Prepared::None, Prepared::Constant)
-            }
-            (true, Some(count)) => {
-                let indices: Vec<u32> = parts.into_iter().map(|part| self.constant(part)).collect();
-                let first = self.plan.prepared_units.len() as u32;
-                self.plan.prepared_units.extend(indices);
-                let count = count as u32;
-                Prepared::Constants { first, count }
-            }
-            (false, None) => Prepared::Dynamic(self.buffer(bytes, first)),
-            (false, Some(count)) => {
-                let pointers = padded(count as u64 * POINTER_BYTES);
-                let all = (count as u64).saturating_mul(padded(bytes));
-                let buffer = self.buffer(pointers.saturating_add(all), first);
-                let first = self.plan.dynamic.len() as u32;
-                self.plan.dynamic.extend(parts);
-                let count = count as u32;
-                Prepared::Dynamics {
-                    buffer,
-                    first,
-                    count,
-                }
-            }
+        let fixed = are_constant(call, launch, row, operands);
+        let mut blocks = Blocks::new();
+        for index in 0..count.unwrap_or(1) {
+            let (part, reaches) = self.part(row, &one, (geometry, index), operands);
+            let bytes = part.bytes;
+            let at = match fixed {
+                true => Address {
+                    space: Space::Constant,
+                    index: self.constant(part),
+                    offset: 0,
+                },
+                false => self.prepare_now(part, &reaches),
+            };
+            blocks.push((at, Reach::whole(bytes, 0)));
         }
+        let prepared = count.map_or(Prepared::Block, |count| Prepared::Blocks(count as u32));
+        (prepared, blocks)
     }
 
-    /// What `prepare` reads for one index: only that tells two blocks of constants apart.
+    /// A step that prepares a block of the launch to come.
+    fn prepare_now(&mut self, part: Constant, reaches: &[Reach]) -> Address {
+        let home = self.plan.arenas[part.arena as usize].home;
+        let block = Address::of_buffer(self.buffer_at(home, part.bytes));
+        let result = (block, Reach::whole(part.bytes, 0));
+        let operands = part.operands.iter().copied().zip(reaches.iter().copied());
+        let operands: SmallVec<[_; 6]> = std::iter::once(result).chain(operands).collect();
+        let cost = StepCost {
+            operations: 0,
+            bytes: part.bytes,
+        };
+        self.push(part.work, part.geometry, &operands, cost, 0);
+        block
+    }
+
+    /// What `prepare` reads for one index: only that tells two blocks apart.
     fn part(
         &mut self,
         row: &'static KernelRow,
         one: &PreparedShape,
         (geometry, index): (u32, usize),
         operands: &Operands,
-    ) -> PreparedConstant {
+    ) -> (Constant, SmallVec<[Reach; 6]>) {
         let whole = &self.plan.geometries[geometry as usize];
         let step = |operand: usize| {
             let axis = row.prepared_axis?;
             whole.strides.get(operand * whole.dims.len() + axis)
         };
-        let addresses = operands.iter().enumerate().map(|(i, &(at, dtype))| {
+        let starts = operands.iter().enumerate().map(|(i, &(at, reach, dtype))| {
             if !row.reads_constant(i) || at.space == Space::Null {
-                return Address::NULL;
+                return (Address::NULL, Reach::default());
             }
             let elements = step(i).copied().unwrap_or(0) * index as i64;
-            Address {
-                offset: at.offset + elements * dtype.size_bytes() as i64,
-                ..at
-            }
+            let bytes = elements * dtype.size_bytes() as i64;
+            let offset = at.offset + bytes;
+            (Address { offset, ..at }, reach.from(bytes))
         });
-        let addresses = addresses.collect();
-        let split = whole.split;
-        let geometry = self.intern(Geometry {
+        let (starts, reaches): (Vec<Address>, _) = starts.unzip();
+        let geometry = Geometry {
             dims: one.dims.as_slice().into(),
-            split,
-            operands: operands.len() as u32,
+            split: whole.split,
+            // The block itself has no strides.
+            operands: operands.len() as u32 + 1,
             strides: one.strides.as_slice().into(),
             params: one.params.as_slice().into(),
-        });
-        PreparedConstant {
-            row,
-            geometry,
-            addresses,
+        };
+        let start = operands.first().map_or(Address::NULL, |(at, ..)| *at);
+        let part = Constant {
+            arena: self.arena_of(&start),
+            work: Work::Prepare { row },
+            geometry: self.intern(geometry),
+            operands: starts.into(),
             bytes: row.prepared_bytes(&one.shape()),
-        }
+        };
+        (part, reaches)
     }
 
-    /// The index of constants that are derived once a plan; equal ones are one.
-    fn constant(&mut self, part: PreparedConstant) -> u32 {
-        let row = std::ptr::from_ref(part.row) as usize;
-        let key = (row, part.geometry, part.addresses.clone());
-        if let Some(&index) = self.prepared_index.get(&key) {
+    /// The index of a constant; equal ones are one.
+    pub(super) fn constant(&mut self, constant: Constant) -> u32 {
+        let row = match constant.work {
+            Work::Launch { row, .. } | Work::Prepare { row } => std::ptr::from_ref(row) as usize,
+            Work::Transfer(_) | Work::Host(_) => 0,
+        };
+        let key = (
+            row,
+            constant.geometry,
+            constant.arena,
+            constant.operands.clone(),
+        );
+        if let Some(&index) = self.constant_index.get(&key) {
             return index;
         }
-        let index = self.plan.prepared.len() as u32;
+        let index = self.plan.constants.len() as u32;
         let memory = &mut self.plan.memory;
-        memory.prepared_bytes = memory.prepared_bytes.saturating_add(padded(part.bytes));
-        self.plan.prepared.push(part);
-        self.prepared_index.insert(key, index);
+        let padded = constant.bytes.next_multiple_of(arena::ALIGNMENT_BYTES);
+        memory.prepared_bytes = memory.prepared_bytes.saturating_add(padded);
+        self.plan.constants.push(constant);
+        self.constant_index.insert(key, index);
         index
     }
 }
@@ -134,7 +142,7 @@ fn are_constant(
     let given = launch.operands.iter().zip(operands).enumerate();
     given
         .filter(|(i, _)| row.reads_constant(*i))
-        .all(|(_, (operand, (at, _)))| {
+        .all(|(_, (operand, (at, ..)))| {
             let known = match operand.source {
                 Source::Param(param) => call.is_constant(param as usize),
                 _ => true,

@@ -3,7 +3,7 @@
 use super::{Builder, Touch};
 use crate::PlanError;
 use crate::graph::Reach;
-use crate::plan::{Address, Download, Prepared, Space, StepCost};
+use crate::plan::{Address, Download, Home, Prepared, Space, StepCost, Way, Work};
 use cloakwork_ir::{DType, HostId, View};
 use cloakwork_ops::{Launch, LaunchInput, Source};
 use cloakwork_verify::ValueId;
@@ -68,24 +68,34 @@ impl<'a> Builder<'a> {
         dtype: DType,
         addresses: [Address; 2],
     ) -> Result<(), PlanError> {
-        let launch = self.copy_launch(to, from)?;
-        let row = self.row("copy", dtype, dtype)?;
         let elements = to.shape.elements();
+        let bytes = elements * dtype.size_bytes() as u64;
+        let [there, here] = [&addresses[0], &addresses[1]].map(|at| self.side(at));
+        if there != here && (there == Home::HOST || here == Home::HOST) {
+            let dense = to.is_contiguous() && from.is_contiguous();
+            if dense && bytes > 0 {
+                let way = if there == Home::HOST {
+                    Way::Download
+                } else {
+                    Way::Upload
+                };
+                self.transfer(way, addresses, bytes);
+                return Ok(());
+            }
+        }
+        let launch = self.copy_launch(to, from)?;
+        let row = self.row("copy", dtype, dtype, there)?;
         let cost = StepCost {
             operations: elements,
-            bytes: 2 * elements * dtype.size_bytes() as u64,
+            bytes: 2 * bytes,
         };
         let geometry = self.geometry(&launch);
         let reach = |view: &View| Reach::of(view, view.offset, dtype.size_bytes());
-        let operands = [(addresses[0], reach(to)), (addresses[1], reach(from))];
-        self.push(
-            row,
-            geometry,
-            &operands,
-            Prepared::None,
-            cost,
-            launch.weight_ns(),
-        );
+        let mut operands = [(addresses[0], reach(to)), (addresses[1], reach(from))];
+        self.stage(&mut operands);
+        let prepared = Prepared::None;
+        let work = Work::Launch { row, prepared };
+        self.push(work, geometry, &operands, cost, launch.weight_ns());
         self.may_fuse(&[dtype.size_bytes(); 2]);
         Ok(())
     }

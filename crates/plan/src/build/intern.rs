@@ -1,27 +1,30 @@
 //! The tables of a plan: steps, iteration spaces, integers, buffers.
 
-use super::Builder;
+use super::{Builder, driver};
+use crate::arena;
 use crate::fuse::{Candidate, MAX_OPERANDS};
 use crate::graph::Reach;
-use crate::plan::{Address, Buffer, Geometry, Kind, Prepared, Space, Step, StepCost};
-use cloakwork_ir::{DType, Device};
+use crate::plan::{Address, Buffer, Geometry, Home, Space, Step, StepCost, Work};
+use cloakwork_ir::DType;
 use cloakwork_kernels::{KernelRow, LaunchShape};
 use cloakwork_ops::Launch;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
 impl<'a> Builder<'a> {
+    /// Adds a step: its operands, and behind them the blocks that its launch finds prepared.
     pub(super) fn push(
         &mut self,
-        row: &'static KernelRow,
+        work: Work,
         geometry: u32,
         operands: &[(Address, Reach)],
-        prepared: Prepared,
         cost: StepCost,
         declared_ns: u64,
     ) {
-        let scratch = row.scratch_bytes(&self.shape(geometry));
-        self.scratch_bytes = self.scratch_bytes.max(scratch);
+        if let Work::Launch { row, .. } = work {
+            let scratch = row.scratch_bytes(&self.shape(geometry));
+            self.scratch_bytes = self.scratch_bytes.max(scratch);
+        }
         let index = self.plan.steps.len() as u32;
         for (address, _) in operands {
             if address.space == Space::Buffer {
@@ -41,23 +44,31 @@ impl<'a> Builder<'a> {
         self.reaches.extend(operands.iter().map(|o| o.1));
         let origin = self.origin;
         self.plan.steps.push(Step {
-            kind: Kind::Kernel,
+            work,
             origin,
             geometry,
             first_address,
             weight,
-            prepared,
-            row,
+            queue: 0,
         });
         self.plan.costs.push(cost);
         self.candidates.push(Candidate::default());
     }
 
-    /// Whether an address is one of a buffer that the program puts on disk.
-    fn is_on_disk(&self, address: &Address) -> bool {
-        let buffer = self.plan.buffers.get(address.index as usize);
-        let device = buffer.map(|buffer| buffer.device);
-        address.space == Space::Buffer && matches!(device, Some(Device::Disk(_)))
+    /// Whether an address leads to memory in which a fusion's blocks cannot be: on a disk, or on a
+    /// device with a driver.
+    fn is_away(&self, address: &Address) -> bool {
+        let home = self.plan.home_of(address);
+        home.is_file() || driver(home).is_some()
+    }
+
+    /// The arena that an address leads to, as far as devices with drivers go.
+    pub(super) fn arena_of(&self, address: &Address) -> u16 {
+        match (self.side(address), address.space) {
+            (Home::HOST, _) => 0,
+            (_, Space::Constant) => self.plan.constants[address.index as usize].arena,
+            _ => self.plan.buffers[address.index as usize].arena,
+        }
     }
 
     /// Says that the step just pushed computes element by element, and how wide its operands'
@@ -68,16 +79,16 @@ impl<'a> Builder<'a> {
             return;
         };
         // Steps that run together would bring all that they touch on disk into memory at once.
-        let first = step.first_address as usize;
-        let operands = self.plan.addresses.get(first..).unwrap_or(&[]);
-        if sizes.len() > candidate.sizes.len() || operands.iter().any(|at| self.is_on_disk(at)) {
+        let operands = &self.plan.addresses[self.plan.addresses_of(step)];
+        let Some(row) = step.launched() else { return };
+        if sizes.len() > candidate.sizes.len() || operands.iter().any(|at| self.is_away(at)) {
             return;
         }
         for (own, &size) in candidate.sizes.iter_mut().zip(sizes) {
             *own = size as u8;
         }
         candidate.operands = sizes.len() as u8;
-        candidate.constants = constants_apart(step.row, &self.shape(step.geometry), sizes.len());
+        candidate.constants = constants_apart(row, &self.shape(step.geometry), sizes.len());
         if let Some(last) = self.candidates.last_mut() {
             *last = candidate;
         }
@@ -137,12 +148,13 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn buffer(&mut self, bytes: u64, first: u32) -> u32 {
+        let arena = arena::of(&mut self.plan.arenas, Home::Device(self.device));
         self.plan.buffers.push(Buffer {
             bytes,
             offset: 0,
             first,
             last: first,
-            device: self.device,
+            arena,
         });
         self.plan.buffers.len() as u32 - 1
     }

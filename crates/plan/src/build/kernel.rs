@@ -1,12 +1,15 @@
 //! Steps that compute: launches of a declaration with kernels chosen and constants arranged.
 
 use super::constants::Operands;
-use super::{Builder, Touch};
+use super::{Builder, Touch, driver};
 use crate::PlanError;
 use crate::graph::Reach;
-use crate::plan::{Address, Check, FunctionCall, Kind, Prepared, Space, StepCost};
+use crate::plan::{
+    Address, Check, FunctionCall, Geometry, Home, HostCall, Space, StepCost, Way, Work,
+};
+use cloakwork_devices::Driver;
 use cloakwork_ir::{DType, View};
-use cloakwork_kernels::{KernelRow, select};
+use cloakwork_kernels::{KernelRow, host_rows};
 use cloakwork_ops::{
     Access, Body, ContentCheck, FUNCTION, Launch, LaunchOperand, ParamKind, Source,
 };
@@ -29,7 +32,7 @@ impl<'a> Builder<'a> {
             .map_err(|error| self.internal(&error.to_string()))?;
         self.touch_operands(call, out, body.access)?;
         self.checks(call, body.checks)?;
-        self.device = self.storage(self.value(out)?.storage)?.device;
+        self.device = self.device_of(self.storage(self.value(out)?.storage)?);
         let first = self.plan.steps.len() as u32;
         self.temporary = (temporary_bytes > 0).then(|| self.buffer(temporary_bytes, first));
         for launch in &launches {
@@ -104,26 +107,22 @@ impl<'a> Builder<'a> {
             return self.function(call, launch, &addresses, StepCost { operations, bytes });
         }
         let input = dtypes.get(1).copied().unwrap_or(result);
-        let row = self.row(launch.kernel, input, result)?;
+        let row = self.row(launch.kernel, input, result, self.side(&addresses[0].0))?;
         if launch.units() == 0 {
             return Ok(());
         }
+        if launch.kernel == "copy" && self.moved(launch, &addresses, result) {
+            return Ok(());
+        }
+        self.stage(&mut addresses);
         let geometry = self.geometry(launch);
-        let operands: Operands = addresses
-            .iter()
-            .map(|operand| operand.0)
-            .zip(dtypes.iter().copied())
-            .collect();
-        let prepared = self.prepare(call, launch, (row, geometry), &operands);
+        let operands = addresses.iter().zip(&dtypes);
+        let operands: Operands = operands.map(|(&(at, reach), &d)| (at, reach, d)).collect();
+        let (prepared, blocks) = self.prepare(call, launch, (row, geometry), &operands);
+        addresses.extend(blocks);
         let cost = StepCost { operations, bytes };
-        self.push(
-            row,
-            geometry,
-            &addresses,
-            prepared,
-            cost,
-            launch.weight_ns(),
-        );
+        let work = Work::Launch { row, prepared };
+        self.push(work, geometry, &addresses, cost, launch.weight_ns());
         if elementwise {
             let sizes: SmallVec<[usize; 6]> = dtypes.iter().map(|d| d.size_bytes()).collect();
             self.may_fuse(&sizes);
@@ -157,21 +156,31 @@ impl<'a> Builder<'a> {
             result: number(result),
             operands,
         };
-        let row = self.row("copy", DType::U8, DType::U8)?;
-        let geometry = self.geometry(launch);
-        self.push(
-            row,
-            geometry,
-            addresses,
-            Prepared::None,
-            cost,
-            cost.operations,
-        );
-        let kind = Kind::Function(self.plan.calls.len() as u32);
+        let work = Work::Host(HostCall::Function(self.plan.calls.len() as u32));
         self.plan.calls.push(planned);
-        if let Some(step) = self.plan.steps.last_mut() {
-            step.kind = kind;
+        let geometry = self.geometry(launch);
+        let mut operands: SmallVec<[_; 6]> = addresses.into();
+        for (address, reach) in &mut operands[1..] {
+            *address = self.staged(*address, reach, Home::HOST);
         }
+        let (target, reach) = operands[0];
+        let side = self.side(&target);
+        if side == Home::HOST {
+            self.push(work, geometry, &operands, cost, cost.operations);
+            return Ok(());
+        }
+        // The whole reach goes back: what lies between the elements comes along first.
+        operands[0].0 = self.staged(target, &reach, Home::HOST);
+        self.push(work, geometry, &operands, cost, cost.operations);
+        let start = |at: Address| Address {
+            offset: at.offset + reach.low(),
+            ..at
+        };
+        self.transfer(
+            Way::Upload,
+            [start(target), start(operands[0].0)],
+            reach.bytes(),
+        );
         Ok(())
     }
 
@@ -225,8 +234,11 @@ impl<'a> Builder<'a> {
         kernel: &'static str,
         input: DType,
         output: DType,
+        side: Home,
     ) -> Result<&'static KernelRow, PlanError> {
-        select(kernel, input, output, self.plan.options.isa).ok_or_else(|| PlanError::NoKernel {
+        let rows = driver(side).map_or_else(host_rows, Driver::rows);
+        let found = rows.select(kernel, input, output, self.plan.options.isa);
+        found.ok_or_else(|| PlanError::NoKernel {
             step: self.origin,
             kernel: kernel.to_owned(),
             input,
@@ -255,22 +267,25 @@ impl<'a> Builder<'a> {
                 .map_err(|error| self.internal(&error.to_string()))?;
             let Some(bound) = bound else { continue };
             let view = layout.view(verified, value).clone();
-            let address = self.address(value, &view)?;
-            let before = self.plan.steps.len() as u32;
-            if address.space == Space::Buffer {
-                // Also where no step of this call follows, as for a result without elements.
-                let buffer = &mut self.plan.buffers[address.index as usize];
-                buffer.last = buffer.last.max(before);
-            }
+            let mut address = self.address(value, &view)?;
+            let dtype = self.value(value)?.dtype;
+            let size_bytes = dtype.size_bytes();
+            let bytes = view.shape.elements() * size_bytes as u64;
+            let reach = Reach::of(&view, view.offset, size_bytes);
+            address = self.staged(address, &reach, Home::HOST);
+            let work = Work::Host(HostCall::Check(self.plan.checks.len() as u32));
             self.plan.checks.push(Check {
-                before,
-                origin: self.origin,
                 rule: *rule,
-                address,
-                dtype: self.value(value)?.dtype,
+                dtype,
                 view,
                 bound,
             });
+            let geometry = self.intern(Geometry::of_bytes(bytes, 1));
+            let cost = StepCost {
+                operations: 0,
+                bytes,
+            };
+            self.push(work, geometry, &[(address, reach)], cost, 0);
         }
         Ok(())
     }

@@ -6,14 +6,17 @@ mod intern;
 mod kernel;
 mod place;
 mod results;
+mod staging;
+
+pub(crate) use staging::driver;
 
 use crate::arena;
 use crate::fuse::{Candidate, fuse};
 use crate::graph::{Graph, Reach, loosened};
 use crate::layout::Layout;
-use crate::plan::{Address, FunctionCall, Options, Plan, Prepared};
+use crate::plan::{Address, Arena, FunctionCall, Home, Options, Plan};
 use crate::spill::fit;
-use crate::{Lowered, Memory, PlanError, lower};
+use crate::{Lowered, Memory, PlanError, lower, queues};
 use cloakwork_ir::{DType, Device, HostId, HostSlot};
 use cloakwork_verify::{Action, StorageId, Verified};
 use rustc_hash::FxHashMap;
@@ -59,8 +62,10 @@ fn plan_lowered(lowered: &Lowered, options: &Options) -> Result<Plan, PlanError>
     }
     let (plan, reaches) = builder.finish(lowered.origins.clone());
     let (mut plan, reaches) = fit(plan, reaches)?;
+    queues::assign(&mut plan, &reaches);
     // What the caller's functions do beside their results nobody knows: they keep their order.
-    if options.threads > 1 && plan.calls.is_empty() {
+    // Queues of devices run side by side of themselves.
+    if options.threads > 1 && plan.calls.is_empty() && plan.queues.is_empty() {
         let graph = Graph::of(&plan, &reaches);
         plan.graph = Some(loosened(&mut plan, &reaches, graph));
     }
@@ -76,11 +81,14 @@ enum Place {
     Buffer(u32),
     /// The host's own bytes: nobody writes them and the layout is theirs.
     Host(HostId),
-    /// A copy of the host's bytes in another layout, made once.
+    /// The host's bytes in another layout: a constant.
     Constant(u32),
     /// What the run hands out: index into [`Plan::downloads`].
     Output(u32),
 }
+
+/// What tells constants apart: the row, the geometry, the arena, the operands.
+type ConstantKey = (usize, u32, u16, Box<[Address]>);
 
 struct Builder<'a> {
     verified: &'a Arc<Verified>,
@@ -92,12 +100,14 @@ struct Builder<'a> {
     /// Iteration spaces by hash.
     geometry_index: FxHashMap<u64, SmallVec<[u32; 1]>>,
     pool_index: FxHashMap<(DType, i64), u32>,
-    prepared_index: FxHashMap<(usize, u32, Box<[Address]>), u32>,
+    constant_index: FxHashMap<ConstantKey, u32>,
     scratch_bytes: u64,
     /// What steps may touch of their operands: an entry an address.
     reaches: Vec<Reach>,
     /// Which steps may be fused: an entry a step.
     candidates: Vec<Candidate>,
+    /// Where inputs of the run are on devices.
+    inputs: FxHashMap<(u32, Device), u32>,
     /// Memory that the launches of the call at hand share.
     temporary: Option<u32>,
     origin: u32,
@@ -117,16 +127,19 @@ impl<'a> Builder<'a> {
             fused: Vec::new(),
             geometries: Vec::new(),
             addresses: Vec::new(),
+            arenas: vec![Arena {
+                home: Home::HOST,
+                bytes: 0,
+            }],
             buffers: Vec::new(),
             pool: Vec::new(),
             constants: Vec::new(),
-            prepared: Vec::new(),
-            prepared_units: Vec::new(),
-            dynamic: Vec::new(),
             downloads: Vec::new(),
             checks: Vec::new(),
-            spilled: Vec::new(),
             calls: Vec::new(),
+            queues: Vec::new(),
+            waits: Vec::new(),
+            events: Vec::new(),
             graph: None,
             limb_major_storages: layout.count() as u32,
             layout: layout.clone(),
@@ -138,13 +151,14 @@ impl<'a> Builder<'a> {
             layout,
             plan,
             places: vec![Place::Untouched; verified.storages().len()],
-            results: results::results(verified, layout),
+            results: results::results(verified, layout, options.device),
             geometry_index: FxHashMap::default(),
             pool_index: FxHashMap::default(),
-            prepared_index: FxHashMap::default(),
+            constant_index: FxHashMap::default(),
             scratch_bytes: 0,
             reaches: Vec::new(),
             candidates: Vec::new(),
+            inputs: FxHashMap::default(),
             temporary: None,
             origin: 0,
             device: Device::Cpu,
@@ -170,13 +184,6 @@ impl<'a> Builder<'a> {
     }
 
     fn finish(mut self, origins: Option<Arc<[u32]>>) -> (Plan, Vec<Reach>) {
-        // A dynamic constant lives while its step runs.
-        for (index, step) in self.plan.steps.iter().enumerate() {
-            if let Prepared::Dynamic(buffer) | Prepared::Dynamics { buffer, .. } = step.prepared {
-                let buffer = &mut self.plan.buffers[buffer as usize];
-                (buffer.first, buffer.last) = (index as u32, index as u32);
-            }
-        }
         if self.plan.options.fuse {
             let bytes = fuse(&mut self.plan, &self.candidates);
             self.scratch_bytes = self.scratch_bytes.max(bytes);

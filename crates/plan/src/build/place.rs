@@ -1,10 +1,10 @@
 //! Where storages lie, and what they hold at first.
 
 use super::{Builder, Place, Touch};
+use crate::PlanError;
 use crate::graph::Reach;
-use crate::plan::{Address, Prepared, Relaid, Space, StepCost};
-use crate::{PlanError, arena};
-use cloakwork_ir::{HostId, HostSlot, View};
+use crate::plan::{Address, Constant, Home, Prepared, Space, StepCost, Work};
+use cloakwork_ir::{Device, HostId, HostSlot, View};
 use cloakwork_ops::{Launch, LaunchInput, Source};
 use cloakwork_verify::{StorageId, StorageInfo, StorageOrigin, ValueId, ValueInfo};
 
@@ -19,6 +19,14 @@ impl<'a> Builder<'a> {
         self.verified
             .storage(id)
             .ok_or_else(|| self.internal("no such storage"))
+    }
+
+    /// Where a storage lies: where the program says, or where all of the program is to compute.
+    pub(super) fn device_of(&self, storage: &StorageInfo) -> Device {
+        match storage.device {
+            Device::Cpu => self.plan.options.device,
+            device => device,
+        }
     }
 
     /// Whether a host tensor may be read in place as a storage of this root.
@@ -96,7 +104,7 @@ impl<'a> Builder<'a> {
                 return self.relay(id, host);
             }
         }
-        self.device = storage.device;
+        self.device = self.device_of(storage);
         self.places[id.0 as usize] = match self.results.get(&id) {
             Some(&index) => Place::Output(index),
             None => {
@@ -133,18 +141,16 @@ impl<'a> Builder<'a> {
         let launch = self.copy_launch(&to, &from)?;
         let (_, extent) = to.bounds();
         let bytes = extent.max(0) as u64 * storage.dtype.size_bytes() as u64;
-        let row = self.row("copy", storage.dtype, storage.dtype)?;
+        let row = self.row("copy", storage.dtype, storage.dtype, Home::HOST)?;
         let geometry = self.geometry(&launch);
-        self.places[id.0 as usize] = Place::Constant(self.plan.constants.len() as u32);
-        self.plan.constants.push(Relaid {
-            row,
+        let prepared = Prepared::None;
+        self.places[id.0 as usize] = Place::Constant(self.constant(Constant {
+            work: Work::Launch { row, prepared },
             geometry,
-            source,
+            operands: [source].into(),
             bytes,
-        });
-        let memory = &mut self.plan.memory;
-        let padded = bytes.next_multiple_of(arena::ALIGNMENT_BYTES);
-        memory.prepared_bytes = memory.prepared_bytes.saturating_add(padded);
+            arena: 0,
+        }));
         Ok(())
     }
 
@@ -180,8 +186,8 @@ impl<'a> Builder<'a> {
             .map_err(|error| self.internal(&error.to_string()))?;
         // As many words as the widest element has.
         launch.params.extend([0, 0]);
-        let row = self.row("fill", dtype, dtype)?;
         let target = self.storage_address(id, 0)?;
+        let row = self.row("fill", dtype, dtype, self.side(&target))?;
         let bytes = elements * dtype.size_bytes() as u64;
         let cost = StepCost {
             operations: elements,
@@ -190,14 +196,9 @@ impl<'a> Builder<'a> {
         let geometry = self.geometry(&launch);
         let reach = Reach::of(&root, 0, dtype.size_bytes());
         let weight_ns = launch.weight_ns();
-        self.push(
-            row,
-            geometry,
-            &[(target, reach)],
-            Prepared::None,
-            cost,
-            weight_ns,
-        );
+        let prepared = Prepared::None;
+        let work = Work::Launch { row, prepared };
+        self.push(work, geometry, &[(target, reach)], cost, weight_ns);
         Ok(())
     }
 }

@@ -8,7 +8,14 @@ use rustc_hash::FxHashMap;
 
 /// For each such storage, which of the program's downloads hands it out: the first one after which
 /// nothing writes it.
-pub(super) fn results(verified: &Verified, layout: &Layout) -> FxHashMap<StorageId, u32> {
+pub(super) fn results(
+    verified: &Verified,
+    layout: &Layout,
+    device: Device,
+) -> FxHashMap<StorageId, u32> {
+    if device != Device::Cpu {
+        return FxHashMap::default();
+    }
     let mut found = FxHashMap::default();
     let mut downloads = 0;
     for (_, action) in verified.actions() {

@@ -1,6 +1,6 @@
 //! What steps read and write: ranges of bytes of the memories that steps write.
 
-use crate::plan::{Address, Check, Kind, Plan, Prepared, Space, Spilled};
+use crate::plan::{Plan, Space};
 use cloakwork_ir::View;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -29,6 +29,24 @@ impl Reach {
         }
     }
 
+    /// The first byte, from the operand's first element on.
+    pub(crate) fn low(&self) -> i64 {
+        self.low
+    }
+
+    /// How many bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.high - self.low).max(0) as u64
+    }
+
+    /// The same bytes, counted from so many behind the first element.
+    pub(crate) fn from(self, bytes: i64) -> Self {
+        Self {
+            low: self.low - bytes,
+            high: self.high - bytes,
+        }
+    }
+
     /// So many bytes of memory in which the operand begins at an offset.
     pub(crate) fn whole(bytes: u64, offset: i64) -> Self {
         Self {
@@ -40,75 +58,44 @@ impl Reach {
 
 /// A memory that steps write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Room {
-    Arena,
+pub(crate) enum Room {
+    Arena(u16),
     Output(u32),
-    /// The file of a run that spills.
-    Disk,
 }
 
 /// A range of bytes that a step reads or writes.
 #[derive(Clone, Debug)]
-pub(super) struct Access {
+pub(crate) struct Access {
     pub room: Room,
     pub bytes: Range<u64>,
     pub writes: bool,
 }
 
-pub(super) type Accesses = SmallVec<[Access; 8]>;
+pub(crate) type Accesses = SmallVec<[Access; 8]>;
 
-/// Adds what one step reads and writes, its operands and what it derives.
+/// Adds what one step reads and writes: its operands and what its launch finds prepared.
 pub(super) fn of_step(plan: &Plan, reaches: &[Reach], index: usize, found: &mut Accesses) {
     let step = &plan.steps[index];
-    let operands = plan.geometries[step.geometry as usize].operands();
-    let first = step.first_address as usize;
-    let addresses = plan.addresses[first..first + operands].iter();
-    for (operand, (address, reach)) in addresses.zip(&reaches[first..]).enumerate() {
-        let writes = operand == 0 && !matches!(step.kind, Kind::ToDisk(_));
-        add(plan, address, *reach, writes, found);
-    }
-    if let Kind::ToDisk(place) | Kind::FromDisk(place) = step.kind {
-        let Spilled { offset, bytes } = plan.spilled[place as usize];
-        found.push(Access {
-            room: Room::Disk,
-            bytes: offset..offset + bytes,
-            writes: matches!(step.kind, Kind::ToDisk(_)),
-        });
-    }
-    if let Prepared::Dynamic(buffer) | Prepared::Dynamics { buffer, .. } = step.prepared {
-        let all = Reach::whole(plan.buffers[buffer as usize].bytes, 0);
-        let start = Address {
-            space: Space::Buffer,
-            index: buffer,
-            offset: 0,
+    let all = plan.addresses_of(step);
+    let addresses = plan.addresses[all.clone()].iter().zip(&reaches[all]);
+    for (operand, (address, reach)) in addresses.enumerate() {
+        let (room, base) = match address.space {
+            Space::Buffer => {
+                let buffer = &plan.buffers[address.index as usize];
+                (Room::Arena(buffer.arena), buffer.offset as i64)
+            }
+            Space::Output => (Room::Output(address.index), 0),
+            // No step writes these; a slot's memory is its thread's.
+            Space::Host | Space::Constant | Space::Pool | Space::Slot | Space::Null => continue,
         };
-        add(plan, &start, all, true, found);
-    }
-}
-
-/// Adds what a check reads.
-pub(super) fn of_check(plan: &Plan, check: &Check, found: &mut Accesses) {
-    let reach = Reach::of(&check.view, check.view.offset, check.dtype.size_bytes());
-    add(plan, &check.address, reach, false, found);
-}
-
-fn add(plan: &Plan, address: &Address, reach: Reach, writes: bool, found: &mut Accesses) {
-    let (room, base) = match address.space {
-        Space::Buffer => (
-            Room::Arena,
-            plan.buffers[address.index as usize].offset as i64,
-        ),
-        Space::Output => (Room::Output(address.index), 0),
-        // No step writes these; a slot's memory is its thread's.
-        Space::Host | Space::Constant | Space::Pool | Space::Slot | Space::Null => return,
-    };
-    let at = base + address.offset;
-    let bytes = (at + reach.low).max(0) as u64..(at + reach.high).max(0) as u64;
-    if !bytes.is_empty() {
-        found.push(Access {
-            room,
-            bytes,
-            writes,
-        });
+        let at = base + address.offset;
+        let bytes = (at + reach.low).max(0) as u64..(at + reach.high).max(0) as u64;
+        if !bytes.is_empty() {
+            found.push(Access {
+                room,
+                bytes,
+                writes: operand == 0 && step.writes(),
+            });
+        }
     }
 }

@@ -4,10 +4,9 @@ use super::accesses::{self, Access, Accesses, Reach, Room};
 use super::bytes::{Bytes, Demands, TaskId};
 use super::{Graph, SPLIT_NS, Task};
 use crate::fuse::Fusion;
-use crate::plan::{Check, Plan};
+use crate::plan::{HostCall, Plan, Step, Work};
 use rustc_hash::FxHashMap;
-use std::iter::Peekable;
-use std::slice;
+use std::ops::RangeInclusive;
 
 /// What a step costs beside its kernel's work.
 const STEP_NS: u64 = 40;
@@ -43,7 +42,6 @@ struct Drafter<'a> {
     units: Vec<(u32, TaskId)>,
     /// A task of small steps for each set of tasks that some wait for.
     alike: FxHashMap<Demands, TaskId>,
-    checks: Peekable<slice::Iter<'a, Check>>,
 }
 
 /// The graph of a plan.
@@ -56,50 +54,38 @@ pub(super) fn draft(plan: &Plan, reaches: &[Reach]) -> Graph {
         drafts: Vec::new(),
         units: Vec::new(),
         alike: FxHashMap::default(),
-        checks: plan.checks.iter().peekable(),
     };
     let mut fusions = plan.fusions.iter().peekable();
+    let mut found = Accesses::new();
+    // What is checked, and what may run only then, are done one after the other.
+    let mut first = 0;
     let mut index = 0;
     while index < plan.steps.len() {
         let fusion = fusions.next_if(|fusion| fusion.first as usize == index);
         let end = fusion.map_or(index + 1, |fusion| fusion.end as usize);
-        let mut found = drafter.checks_before(index);
         for step in index..end {
             accesses::of_step(plan, reaches, step, &mut found);
         }
-        let unit = drafter.unit(index, end, fusion);
-        drafter.place(index as u32, &unit, &found);
+        let guards = matches!(plan.steps[index].work, Work::Host(HostCall::Check(_)));
+        if !guards || end == plan.steps.len() {
+            let unit = drafter.unit(first, end, fusion);
+            drafter.place(first as u32..=index as u32, &unit, &found);
+            found.clear();
+            first = end;
+        }
         index = end;
-    }
-    let found = drafter.checks_before(index);
-    if plan
-        .checks
-        .last()
-        .is_some_and(|check| check.before as usize == index)
-    {
-        let unit = Unit {
-            weight_ns: 0,
-            shared_ns: 0,
-        };
-        drafter.place(index as u32, &unit, &found);
     }
     drafter.finish()
 }
 
 impl Drafter<'_> {
-    /// What is checked before a step.
-    fn checks_before(&mut self, index: usize) -> Accesses {
-        let mut found = Accesses::new();
-        while let Some(check) = self.checks.next_if(|check| check.before as usize == index) {
-            accesses::of_check(self.plan, check, &mut found);
-        }
-        found
-    }
-
     fn unit(&self, first: usize, end: usize, fusion: Option<&Fusion>) -> Unit {
         let steps = &self.plan.steps[first..end];
-        let geometry = &self.plan.geometries[steps[0].geometry as usize];
-        let units = fusion.map_or_else(|| geometry.units(), |fusion| fusion.elements);
+        let geometry = |step: &Step| self.plan.geometries[step.geometry as usize].units();
+        let units = fusion.map_or_else(
+            || steps.last().map_or(1, geometry),
+            |fusion| fusion.elements,
+        );
         let weight_ns: u64 = steps
             .iter()
             .map(|step| u64::from(step.weight) + STEP_NS)
@@ -112,8 +98,8 @@ impl Drafter<'_> {
         }
     }
 
-    /// Puts a unit into a task.
-    fn place(&mut self, first: u32, unit: &Unit, found: &[Access]) {
+    /// Puts steps that run together into a task; of a fusion the first stands for all.
+    fn place(&mut self, steps: RangeInclusive<u32>, unit: &Unit, found: &[Access]) {
         let mut preds = Demands::new();
         for access in found {
             if let Some(bytes) = self.memories.get(&access.room) {
@@ -129,7 +115,7 @@ impl Drafter<'_> {
         draft.weight_ns += unit.weight_ns;
         draft.shared_ns += unit.shared_ns;
         draft.light_ns += if light { unit.weight_ns } else { 0 };
-        self.units.push((first, task));
+        self.units.extend(steps.map(|step| (step, task)));
         let drafts = &mut self.drafts;
         let mut join = |all| {
             drafts.push(joining(all));

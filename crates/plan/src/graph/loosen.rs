@@ -6,7 +6,6 @@
 
 use super::{Graph, Reach};
 use crate::plan::{Buffer, Plan};
-use crate::spill::divide;
 use crate::{arena, budget};
 
 /// Parts of a run's estimated time for which places rest, the longest first.
@@ -22,16 +21,14 @@ pub(crate) fn loosened(plan: &mut Plan, reaches: &[Reach], graph: Graph) -> Grap
     if least_ns.saturating_add(least_ns / 4) >= graph.expected_ns() {
         return graph;
     }
-    let tight = plan.buffers.clone();
-    let tight_memory = plan.memory;
+    let tight = (plan.arenas.clone(), plan.buffers.clone(), plan.memory);
     let most_bytes = most(plan);
     let apart = place_apart(&mut plan.buffers);
     let free = apart.then(|| Graph::of(plan, reaches));
     if free.is_some_and(|free| far(&free, &graph)) {
         for rest in RESTS {
-            plan.buffers.clone_from(&tight);
-            let end = place_resting(plan, graph.total_ns / rest);
-            divide(plan, end);
+            plan.buffers.clone_from(&tight.1);
+            place_resting(plan, graph.total_ns / rest);
             if plan.memory.arena_bytes <= most_bytes && budget::keep(plan).is_ok() {
                 let found = Graph::of(plan, reaches);
                 if far(&found, &graph) {
@@ -40,8 +37,7 @@ pub(crate) fn loosened(plan: &mut Plan, reaches: &[Reach], graph: Graph) -> Grap
             }
         }
     }
-    plan.buffers = tight;
-    plan.memory = tight_memory;
+    (plan.arenas, plan.buffers, plan.memory) = tight;
     graph
 }
 
@@ -70,8 +66,8 @@ fn place_apart(buffers: &mut [Buffer]) -> bool {
     true
 }
 
-/// Places buffers as if they lived so much longer, and returns the arena's size.
-fn place_resting(plan: &mut Plan, rest_ns: u64) -> u64 {
+/// Places buffers as if they lived so much longer.
+fn place_resting(plan: &mut Plan, rest_ns: u64) {
     let mut begins = Vec::with_capacity(plan.steps.len() + 1);
     let mut now = 0u64;
     for step in &plan.steps {
@@ -86,11 +82,11 @@ fn place_resting(plan: &mut Plan, rest_ns: u64) -> u64 {
         let until = begins.partition_point(|&begin| begin < end);
         buffer.last = buffer.last.max(until.saturating_sub(1) as u32);
     }
-    let bytes = arena::assign(&mut resting);
+    arena::assign(&mut plan.arenas, &mut resting);
+    plan.memory.place(&plan.arenas);
     for (buffer, placed) in plan.buffers.iter_mut().zip(resting) {
         buffer.offset = placed.offset;
     }
-    bytes
 }
 
 #[cfg(test)]
@@ -105,7 +101,7 @@ mod tests {
             offset: 0,
             first: 0,
             last: 0,
-            device: cloakwork_ir::Device::Cpu,
+            arena: 0,
         };
         let mut buffers = [buffer(1), buffer(100), buffer(0), buffer(64)];
         assert!(place_apart(&mut buffers));

@@ -11,11 +11,19 @@ mod bytes;
 mod draft;
 mod loosen;
 
-pub(crate) use accesses::Reach;
+pub(crate) use accesses::{Access, Accesses, Reach, Room};
+pub(crate) use bytes::{Bytes, Demands};
 pub(crate) use loosen::loosened;
 
 use crate::plan::Plan;
 use std::fmt;
+
+/// What one step reads and writes.
+pub(crate) fn accesses_of_step(plan: &Plan, reaches: &[Reach], index: usize) -> Accesses {
+    let mut found = Accesses::new();
+    accesses::of_step(plan, reaches, index, &mut found);
+    found
+}
 
 /// A step shorter than this, in nanoseconds, is not worth sharing with another thread.
 pub const SPLIT_NS: u64 = 30_000;
@@ -70,8 +78,7 @@ impl Graph {
         &self.tasks
     }
 
-    /// What a task does, in order: each entry is a step, or the first step of a fusion; the number
-    /// of steps stands for what is checked at the end.
+    /// What a task does, in order: each entry is a step, or the first step of a fusion.
     #[must_use]
     pub fn units(&self, task: &Task) -> &[u32] {
         &self.units[task.first_unit as usize..task.end_unit as usize]

@@ -1,8 +1,6 @@
 //! Which buffer leaves memory when, and which one comes back: Belady's rule.
 
-use super::units::{Touch, Units, padded};
-use crate::plan::Buffer;
-use cloakwork_ir::Device;
+use super::units::{Sizes, Touch, Units};
 use std::collections::BTreeSet;
 
 /// What happens before a unit, so that it has room.
@@ -32,7 +30,7 @@ struct State {
 }
 
 struct Memory<'a> {
-    buffers: &'a [Buffer],
+    sizes: &'a Sizes,
     states: Vec<State>,
     /// For each buffer the units that touch it, ended by `NEVER`.
     uses: Vec<u32>,
@@ -44,12 +42,8 @@ struct Memory<'a> {
 
 /// The moves by which no more than so many bytes of buffers are in memory at a time, with the units
 /// before which they happen. None if some unit touches more.
-pub(super) fn choose(
-    units: &Units,
-    buffers: &[Buffer],
-    most_bytes: u64,
-) -> Option<Vec<(u32, Move)>> {
-    let mut memory = Memory::new(units, buffers);
+pub(super) fn choose(units: &Units, sizes: &Sizes, most_bytes: u64) -> Option<Vec<(u32, Move)>> {
+    let mut memory = Memory::new(units, sizes);
     for (index, unit) in (0u32..).zip(&units.all) {
         let touches = units.touches(unit);
         memory.make_room(index, touches, most_bytes)?;
@@ -64,14 +58,15 @@ pub(super) fn choose(
 }
 
 impl<'a> Memory<'a> {
-    fn new(units: &Units, buffers: &'a [Buffer]) -> Self {
-        let mut counts = vec![1usize; buffers.len()];
+    fn new(units: &Units, sizes: &'a Sizes) -> Self {
+        let buffers = sizes.bytes.len();
+        let mut counts = vec![1usize; buffers];
         let all = || (0u32..).zip(&units.all);
         for (_, unit) in all() {
             let touches = units.touches(unit).iter();
             touches.for_each(|touch| counts[touch.buffer as usize] += 1);
         }
-        let mut states = vec![State::default(); buffers.len()];
+        let mut states = vec![State::default(); buffers];
         let mut sum = 0;
         for (state, count) in states.iter_mut().zip(counts) {
             state.next_use = sum;
@@ -87,7 +82,7 @@ impl<'a> Memory<'a> {
             }
         }
         Self {
-            buffers,
+            sizes,
             states,
             uses,
             here: BTreeSet::new(),
@@ -97,7 +92,7 @@ impl<'a> Memory<'a> {
     }
 
     fn size(&self, buffer: u32) -> u64 {
-        padded(&self.buffers[buffer as usize])
+        self.sizes.bytes[buffer as usize]
     }
 
     fn next_use(&self, buffer: u32) -> u32 {
@@ -165,7 +160,7 @@ impl<'a> Memory<'a> {
 
     /// Notes that a buffer is here and, if it is the host's, may go.
     fn stays(&mut self, next: u32, buffer: u32) {
-        if self.buffers[buffer as usize].device == Device::Cpu {
+        if self.sizes.may_wait[buffer as usize] {
             self.here.insert((next, buffer));
         }
     }
@@ -173,22 +168,20 @@ impl<'a> Memory<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::units::Units;
+    use super::super::units::{Sizes, Units};
     use super::{Move, choose};
-    use crate::plan::Buffer;
-    use cloakwork_ir::Device;
+
+    fn sizes(bytes: &[u64], may_wait: &[bool]) -> Sizes {
+        Sizes {
+            bytes: bytes.to_vec(),
+            may_wait: may_wait.to_vec(),
+        }
+    }
 
     /// Units that touch such buffers of 64 bytes each, each writing the first of its own.
     fn moves(units: &[&[u32]], most_buffers: u64) -> Option<Vec<(u32, Move)>> {
-        let buffer = Buffer {
-            bytes: 64,
-            offset: 0,
-            first: 0,
-            last: 0,
-            device: Device::Cpu,
-        };
         let units = Units::of_lists(units);
-        choose(&units, &[buffer; 8], most_buffers * 64)
+        choose(&units, &sizes(&[64; 8], &[true; 8]), most_buffers * 64)
     }
 
     #[test]
@@ -205,20 +198,12 @@ mod tests {
 
     #[test]
     fn what_lies_on_a_device_stays_there() {
-        let on = |device| Buffer {
-            bytes: 64,
-            offset: 0,
-            first: 0,
-            last: 0,
-            device,
-        };
         let units = Units::of_lists(&[&[0], &[1], &[2, 1], &[3, 0]]);
-        let mut buffers = [on(Device::Cpu); 4];
-        assert!(choose(&units, &buffers, 128).is_some());
-        buffers[0] = on(Device::Sim(0));
-        assert_eq!(choose(&units, &buffers, 128), None);
-        buffers[0] = on(Device::Disk(0));
-        assert_eq!(choose(&units, &buffers, 128), Some(vec![]));
+        let found = |bytes: &[u64], may_wait: &[bool]| choose(&units, &sizes(bytes, may_wait), 128);
+        assert!(found(&[64; 4], &[true; 4]).is_some());
+        let first_elsewhere = [false, true, true, true];
+        assert_eq!(found(&[64; 4], &first_elsewhere), None);
+        assert_eq!(found(&[0, 64, 64, 64], &first_elsewhere), Some(vec![]));
     }
 
     #[test]

@@ -14,21 +14,15 @@ use crate::plan::Plan;
 use crate::{PlanError, arena, budget};
 use choose::choose;
 use rewrite::rewrite;
-use units::Units;
+use units::{Sizes, Units};
 
 /// Places are found by heuristics: where they leave holes, less memory is tried so often.
 const ROUNDS: u32 = 16;
 
-/// Gives buffers their places: in memory, and those of the program's disks in a file behind it.
+/// Gives buffers their places.
 fn place(plan: &mut Plan) {
-    let end = arena::assign(&mut plan.buffers);
-    divide(plan, end);
-}
-
-/// Tells apart what of the places, which end there, lies in memory and what in a file.
-pub(crate) fn divide(plan: &mut Plan, end: u64) {
-    plan.memory.arena_bytes = arena::in_memory(&plan.buffers, end);
-    plan.memory.file_bytes = end - plan.memory.arena_bytes;
+    arena::assign(&mut plan.arenas, &mut plan.buffers);
+    plan.memory.place(&plan.arenas);
 }
 
 /// A plan that has its places and keeps to its budget: as it is, or with buffers on disk.
@@ -45,15 +39,16 @@ pub(crate) fn fit(mut plan: Plan, reaches: Vec<Reach>) -> Result<(Plan, Vec<Reac
     }
     let rest_bytes = peak_bytes.saturating_sub(plan.memory.arena_bytes);
     let units = Units::of(&plan);
-    let mut least_bytes = rest_bytes.saturating_add(units.most_at_once(&plan.buffers));
+    let sizes = Sizes::of(&plan);
+    let mut least_bytes = rest_bytes.saturating_add(units.most_at_once(&sizes));
     let mut reached_bytes = u64::MAX;
     let mut room = budget_bytes.checked_sub(rest_bytes);
     for _ in 0..ROUNDS {
         let Some(bytes) = room else { break };
-        let Some(moves) = choose(&units, &plan.buffers, bytes) else {
+        let Some(moves) = choose(&units, &sizes, bytes) else {
             break;
         };
-        let (fitted, reaches) = rewrite(&plan, &reaches, &units, &moves)?;
+        let (fitted, reaches) = rewrite(&plan, &reaches, &units, &moves);
         let peak = fitted.memory.peak_bytes();
         if peak <= budget_bytes {
             budget::keep(&fitted)?;

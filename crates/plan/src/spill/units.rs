@@ -1,8 +1,7 @@
 //! What runs at a time, and which buffers it touches.
 
 use crate::arena;
-use crate::plan::{Buffer, Plan, Prepared, Space};
-use cloakwork_ir::Device;
+use crate::plan::{Home, Plan, Space};
 use std::ops::Range;
 
 /// That a unit touches a buffer.
@@ -12,7 +11,7 @@ pub(super) struct Touch {
     pub writes: bool,
 }
 
-/// A step or a fusion, or what is checked at the end: no step.
+/// A step or a fusion.
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
     pub steps: Range<usize>,
@@ -30,20 +29,12 @@ impl Units {
     pub fn of(plan: &Plan) -> Self {
         let mut units = Self::default();
         let mut fusions = plan.fusions.iter().peekable();
-        let mut checks = plan.checks.iter().peekable();
         let mut first = 0;
-        while first <= plan.steps.len() {
+        while first < plan.steps.len() {
             let fusion = fusions.next_if(|fusion| fusion.first as usize == first);
             let end = fusion.map_or(first + 1, |fusion| fusion.end as usize);
-            let steps = first..end.min(plan.steps.len());
+            let steps = first..end;
             let mut found = Vec::new();
-            while let Some(check) = checks.next_if(|check| check.before as usize == first) {
-                if check.address.space == Space::Buffer {
-                    let buffer = check.address.index;
-                    let writes = false;
-                    found.push(Touch { buffer, writes });
-                }
-            }
             steps
                 .clone()
                 .for_each(|step| of_step(plan, step, &mut found));
@@ -74,41 +65,48 @@ impl Units {
     }
 
     /// Bytes of the buffers that must be there at the same time, at least.
-    pub fn most_at_once(&self, buffers: &[Buffer]) -> u64 {
+    pub fn most_at_once(&self, sizes: &Sizes) -> u64 {
         let at_once = |unit| {
-            let sizes = self.touches(unit).iter();
-            let sizes = sizes.map(|touch| padded(&buffers[touch.buffer as usize]));
-            sizes.fold(0, u64::saturating_add)
+            let touches = self.touches(unit).iter();
+            let bytes = touches.map(|touch| sizes.bytes[touch.buffer as usize]);
+            bytes.fold(0, u64::saturating_add)
         };
         self.all.iter().map(at_once).max().unwrap_or(0)
     }
 }
 
-/// What a buffer takes of memory: nothing, where the program itself puts it on disk.
-pub(super) fn padded(buffer: &Buffer) -> u64 {
-    if matches!(buffer.device, Device::Disk(_)) {
-        return 0;
+/// What buffers take of memory.
+pub(super) struct Sizes {
+    /// Bytes with padding: none, where the program itself puts the buffer on disk.
+    pub bytes: Vec<u64>,
+    /// Whether it lies in the host's memory, which a disk relieves.
+    pub may_wait: Vec<bool>,
+}
+
+impl Sizes {
+    pub fn of(plan: &Plan) -> Self {
+        let homes = || plan.buffers.iter().map(|buffer| plan.home(buffer));
+        let padded = |bytes: u64| bytes.checked_next_multiple_of(arena::ALIGNMENT_BYTES);
+        let sizes = plan.buffers.iter().zip(homes());
+        let sizes = sizes.map(|(buffer, home)| match home.is_file() {
+            true => 0,
+            false => padded(buffer.bytes).unwrap_or(u64::MAX),
+        });
+        Self {
+            bytes: sizes.collect(),
+            may_wait: homes().map(|home| home == Home::HOST).collect(),
+        }
     }
-    let bytes = buffer
-        .bytes
-        .checked_next_multiple_of(arena::ALIGNMENT_BYTES);
-    bytes.unwrap_or(u64::MAX)
 }
 
 fn of_step(plan: &Plan, index: usize, found: &mut Vec<Touch>) {
     let step = &plan.steps[index];
-    let operands = plan.geometries[step.geometry as usize].operands();
-    let first = step.first_address as usize;
-    let addresses = plan.addresses[first..first + operands].iter().enumerate();
+    let addresses = plan.addresses[plan.addresses_of(step)].iter().enumerate();
     for (operand, address) in addresses.filter(|(_, address)| address.space == Space::Buffer) {
         found.push(Touch {
             buffer: address.index,
-            writes: operand == 0,
+            writes: operand == 0 && step.writes(),
         });
-    }
-    if let Prepared::Dynamic(buffer) | Prepared::Dynamics { buffer, .. } = step.prepared {
-        let writes = true;
-        found.push(Touch { buffer, writes });
     }
 }
 

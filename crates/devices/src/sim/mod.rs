@@ -1,0 +1,28 @@
+//! `sim`: a device that the processor simulates, with memory that the host cannot touch and queues
+//! that run late.
+//!
+//! Its addresses are numbers that no mapping has: whoever follows one on the host dies of it. The
+//! driver alone knows which bytes are behind them, and refuses what leaves an allocation. A thread
+//! a queue does the work, after a delay now and then, so that who forgot to wait is found out. Its
+//! kernels are the processor's. So it proves on every machine that plans keep to the device's
+//! memory, and wait for what they must wait for.
+
+mod memory;
+mod queue;
+mod table;
+
+use crate::Driver;
+use cloakwork_process::Once;
+
+/// The driver.
+pub fn driver() -> &'static Driver {
+    static DRIVER: Once<Driver> = Once::new();
+    DRIVER.get_or_init(|| {
+        // SAFETY: the table is this module's.
+        #[allow(clippy::expect_used)]
+        unsafe { Driver::new(&table::TABLE) }.expect("the own table is of this version")
+    })
+}
+
+#[cfg(test)]
+mod tests;

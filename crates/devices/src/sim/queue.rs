@@ -1,0 +1,163 @@
+//! Queues: a thread each, which does in order what it is given.
+
+use super::memory::Memory;
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{JoinHandle, sleep, spawn};
+use std::time::Duration;
+
+/// One command in so many is late.
+const LATE: u64 = 4;
+/// The longest delay.
+const MOST_LATE_US: u64 = 200;
+
+/// What queue and device share with their threads.
+#[derive(Default)]
+pub struct Shared {
+    pub memory: Mutex<Memory>,
+    pub state: Mutex<State>,
+    pub changed: Condvar,
+}
+
+/// What has happened on a device.
+#[derive(Default)]
+pub struct State {
+    /// Queues so far.
+    pub queues: u64,
+    /// The last event of each queue that has happened.
+    pub happened: HashMap<u64, u64>,
+    /// What went wrong in each queue.
+    pub failed: HashMap<u64, String>,
+    /// The last words for `reason`.
+    pub words: String,
+}
+
+/// Locks what no holder can leave half done.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A command of a queue.
+pub type Command = Box<dyn FnOnce(&Shared) -> Result<(), String> + Send>;
+
+/// What the thread is told.
+enum Message {
+    Do(Command),
+    Happens(u64),
+    WaitFor(u64, u64),
+}
+
+/// A queue: its number, and the way to its thread.
+pub struct Queue {
+    pub shared: Arc<Shared>,
+    number: u64,
+    recorded: u64,
+    sender: Option<Sender<Message>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Events are numbers of a queue and of its events.
+const EVENT_BITS: u32 = 40;
+
+impl Queue {
+    pub fn new(shared: Arc<Shared>) -> Self {
+        let number = {
+            let mut state = lock(&shared.state);
+            state.queues += 1;
+            state.queues
+        };
+        let (sender, receiver) = channel();
+        let own = Arc::clone(&shared);
+        let thread = spawn(move || serve(&own, number, &receiver));
+        Self {
+            shared,
+            number,
+            recorded: 0,
+            sender: Some(sender),
+            thread: Some(thread),
+        }
+    }
+
+    fn send(&self, message: Message) {
+        if let Some(sender) = &self.sender {
+            // The thread ends when the sender is gone, not before.
+            let _ = sender.send(message);
+        }
+    }
+
+    pub fn push(&self, command: Command) {
+        self.send(Message::Do(command));
+    }
+
+    pub fn record(&mut self) -> u64 {
+        self.recorded += 1;
+        self.send(Message::Happens(self.recorded));
+        (self.number << EVENT_BITS) | self.recorded
+    }
+
+    pub fn wait(&self, event: u64) {
+        let mask = (1 << EVENT_BITS) - 1;
+        self.send(Message::WaitFor(event >> EVENT_BITS, event & mask));
+    }
+
+    /// Waits for an own event. False if something failed before it.
+    pub fn finish(&self, event: u64) -> bool {
+        let wanted = event & ((1 << EVENT_BITS) - 1);
+        let mut state = lock(&self.shared.state);
+        while state.happened.get(&self.number).copied().unwrap_or(0) < wanted {
+            let waited = self.shared.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        match state.failed.get(&self.number).cloned() {
+            Some(words) => {
+                state.words = words;
+                false
+            }
+            None => true,
+        }
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        self.sender = None;
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has nothing left to do.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn serve(shared: &Shared, number: u64, receiver: &Receiver<Message>) {
+    let mut random = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    while let Ok(message) = receiver.recv() {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        if random.is_multiple_of(LATE) {
+            sleep(Duration::from_micros((random >> 32) % MOST_LATE_US));
+        }
+        match message {
+            Message::Do(command) => {
+                if lock(&shared.state).failed.contains_key(&number) {
+                    continue;
+                }
+                if let Err(words) = command(shared) {
+                    lock(&shared.state).failed.insert(number, words);
+                }
+            }
+            Message::Happens(event) => {
+                lock(&shared.state).happened.insert(number, event);
+                shared.changed.notify_all();
+            }
+            Message::WaitFor(queue, event) => {
+                let mut state = lock(&shared.state);
+                while state.happened.get(&queue).copied().unwrap_or(0) < event {
+                    let waited = shared.changed.wait(state);
+                    state = waited.unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! The C table.
+
+use super::memory::Memory;
+use super::queue::{Command, Queue, Shared, lock};
+use crate::abi::{ABI, Costs, Opaque, RawDriver};
+use crate::driver::Capability;
+use cloakwork_kernels::{KernelRow, LaunchShape, RawKernelRow, RawLaunch, host_rows, host_table};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ffi::{c_char, c_void};
+use std::sync::Arc;
+
+/// The number of every error; `reason` has the words.
+const REFUSED: i32 = 1;
+
+pub static TABLE: RawDriver = RawDriver {
+    abi: ABI,
+    struct_bytes: size_of::<RawDriver>() as u32,
+    name: c"sim".as_ptr(),
+    capabilities: Capability::Computes as u64 | Capability::Overlaps as u64,
+    costs: Costs {
+        launch_ns: 2_000,
+        transfer_ns: 5_000,
+        upload_bytes_per_us: 4_000,
+        download_bytes_per_us: 4_000,
+    },
+    kernels,
+    open,
+    close,
+    reason,
+    allocate,
+    release,
+    open_queue,
+    close_queue,
+    upload,
+    download,
+    launch,
+    prepare,
+    record,
+    wait,
+    finish,
+};
+
+type Device = Arc<Shared>;
+
+/// # Safety
+/// The pointer is one that `open` gave.
+unsafe fn device<'a>(raw: Opaque) -> &'a Device {
+    // SAFETY: the caller's promise.
+    unsafe { &*raw.cast::<Device>() }
+}
+
+/// # Safety
+/// The pointer is one that `open_queue` gave, and no other call uses it.
+unsafe fn queue<'a>(raw: Opaque) -> &'a mut Queue {
+    // SAFETY: the caller's promise.
+    unsafe { &mut *raw.cast::<Queue>() }
+}
+
+unsafe extern "C" fn kernels(count: *mut u64) -> *const RawKernelRow {
+    let table = host_table();
+    // SAFETY: the caller has a number there.
+    unsafe { *count = table.len() as u64 };
+    table.as_ptr()
+}
+
+unsafe extern "C" fn open(_index: u32, to: *mut Opaque) -> i32 {
+    let device: Box<Device> = Box::default();
+    // SAFETY: the caller has a pointer there.
+    unsafe { *to = Box::into_raw(device).cast() };
+    0
+}
+
+unsafe extern "C" fn close(raw: Opaque) {
+    // SAFETY: `open` made it.
+    drop(unsafe { Box::from_raw(raw.cast::<Device>()) });
+}
+
+unsafe extern "C" fn reason(raw: Opaque, text: *mut c_char, bytes: u64) {
+    // SAFETY: the device is open.
+    let words = lock(&unsafe { device(raw) }.state).words.clone();
+    let count = words.len().min(bytes.saturating_sub(1) as usize);
+    // SAFETY: the caller has so many bytes there.
+    unsafe {
+        std::ptr::copy_nonoverlapping(words.as_ptr().cast(), text, count);
+        *text.add(count) = 0;
+    }
+}
+
+unsafe extern "C" fn allocate(raw: Opaque, bytes: u64, at: *mut *mut c_void) -> i32 {
+    // SAFETY: the device is open.
+    let shared = unsafe { device(raw) };
+    let Some(address) = lock(&shared.memory).allocate(bytes) else {
+        lock(&shared.state).words = format!("it has no {bytes} bytes to give");
+        return REFUSED;
+    };
+    // SAFETY: the caller has a pointer there. The address leads nowhere.
+    unsafe { *at = std::ptr::without_provenance_mut(address) };
+    0
+}
+
+unsafe extern "C" fn release(raw: Opaque, at: *mut c_void) {
+    // SAFETY: the device is open.
+    lock(&unsafe { device(raw) }.memory).release(at as usize);
+}
+
+unsafe extern "C" fn open_queue(raw: Opaque, to: *mut Opaque) -> i32 {
+    // SAFETY: the device is open.
+    let queue = Box::new(Queue::new(Arc::clone(unsafe { device(raw) })));
+    // SAFETY: the caller has a pointer there.
+    unsafe { *to = Box::into_raw(queue).cast() };
+    0
+}
+
+unsafe extern "C" fn close_queue(raw: Opaque) {
+    // SAFETY: `open_queue` made it.
+    drop(unsafe { Box::from_raw(raw.cast::<Queue>()) });
+}
+
+/// An address that goes to the queue's thread.
+#[derive(Clone, Copy)]
+struct At(*mut c_void);
+
+// SAFETY: the contract of `device.h`: it stays good until the queue is past its use.
+unsafe impl Send for At {}
+
+/// Moves bytes between an address of the device and one of the host.
+fn moving((device, host): (At, At), bytes: u64, up: bool) -> Command {
+    Box::new(move |shared| {
+        let (device, host) = (device, host);
+        let here: *mut u8 = lock(&shared.memory).find(device.0, bytes)?.cast();
+        let there: *mut u8 = host.0.cast();
+        let (to, from) = if up { (here, there) } else { (there, here) };
+        if bytes > 0 {
+            // SAFETY: the bytes are the device's, as `find` says, and the caller has the host's.
+            unsafe { std::ptr::copy_nonoverlapping(from, to, bytes as usize) };
+        }
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn upload(raw: Opaque, to: *mut c_void, from: *const c_void, bytes: u64) -> i32 {
+    let command = moving((At(to), At(from.cast_mut())), bytes, true);
+    // SAFETY: the queue is open.
+    unsafe { queue(raw) }.push(command);
+    0
+}
+
+unsafe extern "C" fn download(
+    raw: Opaque,
+    to: *mut c_void,
+    from: *const c_void,
+    bytes: u64,
+) -> i32 {
+    let command = moving((At(from.cast_mut()), At(to)), bytes, false);
+    // SAFETY: the queue is open.
+    unsafe { queue(raw) }.push(command);
+    0
+}
+
+/// A launch that outlives its call.
+struct Launch {
+    dims: Vec<i64>,
+    strides: Vec<i64>,
+    params: Vec<i64>,
+    data: Vec<At>,
+    /// One address, or one an index of the row's axis.
+    prepared: Vec<At>,
+    row: u32,
+}
+
+impl Launch {
+    /// # Safety
+    /// As `device.h` says of launches.
+    unsafe fn of(row: u32, launch: &RawLaunch, params: u32) -> Self {
+        let (rank, operands) = (launch.rank as usize, launch.operands as usize);
+        let own = row_of(row);
+        // SAFETY: the caller's promise.
+        unsafe {
+            let dims = copied(launch.dims, rank);
+            let data: Vec<*mut c_void> = copied(launch.data, operands);
+            let blocks = match own.prepared_axis {
+                _ if launch.prepared.is_null() => Vec::new(),
+                Some(axis) => copied(launch.prepared.cast(), dims[axis] as usize),
+                None => vec![launch.prepared.cast_mut()],
+            };
+            Self {
+                strides: copied(launch.strides, rank * operands),
+                params: copied(launch.params, params as usize),
+                dims,
+                data: data.into_iter().map(At).collect(),
+                prepared: blocks.into_iter().map(At).collect(),
+                row,
+            }
+        }
+    }
+}
+
+fn row_of(row: u32) -> &'static KernelRow {
+    &host_rows().all()[row as usize]
+}
+
+/// # Safety
+/// So many values are there.
+unsafe fn copied<T: Copy>(from: *const T, count: usize) -> Vec<T> {
+    match count {
+        0 => Vec::new(),
+        // SAFETY: the caller's promise.
+        _ => unsafe { std::slice::from_raw_parts(from, count) }.to_vec(),
+    }
+}
+
+/// Addresses as pointers of the process. That an operand begins in the device's memory is looked
+/// at; how far a launch reaches is the plan's affair, as everywhere.
+fn found(memory: &Memory, addresses: &[At]) -> Result<Vec<*mut c_void>, String> {
+    addresses.iter().map(|at| memory.find(at.0, 0)).collect()
+}
+
+impl Launch {
+    /// Calls the kernel, or its `prepare` into a block.
+    fn run(&self, shared: &Shared, units: u64, into: Option<At>) -> Result<(), String> {
+        let row = row_of(self.row);
+        let (data, blocks, into) = {
+            let memory = lock(&shared.memory);
+            let into = into.map(|at| memory.find(at.0, 0)).transpose()?;
+            (
+                found(&memory, &self.data)?,
+                found(&memory, &self.prepared)?,
+                into,
+            )
+        };
+        let prepared: *const c_void = match (row.prepared_axis, blocks.first()) {
+            (_, None) => std::ptr::null(),
+            (Some(_), _) => blocks.as_ptr().cast(),
+            (None, Some(block)) => block.cast_const(),
+        };
+        let launch = RawLaunch {
+            rank: self.dims.len() as u32,
+            operands: data.len() as u32,
+            dims: self.dims.as_ptr(),
+            strides: self.strides.as_ptr(),
+            data: data.as_ptr(),
+            params: self.params.as_ptr(),
+            prepared,
+        };
+        if let Some(block) = into {
+            // SAFETY: the contract of `device.h`; the operands are memory of this process.
+            unsafe { row.prepare(&launch, block) };
+            return Ok(());
+        }
+        let shape = LaunchShape {
+            dims: &self.dims,
+            strides: &self.strides,
+            params: &self.params,
+        };
+        let scratch = Scratch::new(row.scratch_bytes(&shape))?;
+        // SAFETY: as above.
+        unsafe { row.run(&launch, 0, units, scratch.0.cast()) };
+        Ok(())
+    }
+}
+
+/// Scratch memory of one launch.
+struct Scratch(*mut u8, Layout);
+
+impl Scratch {
+    fn new(bytes: u64) -> Result<Self, String> {
+        let layout = Layout::from_size_align(bytes.max(1) as usize, 64);
+        let layout = layout.map_err(|error| error.to_string())?;
+        // SAFETY: the layout has a size above zero.
+        let start = unsafe { alloc_zeroed(layout) };
+        if start.is_null() {
+            return Err(format!("it has no {bytes} bytes of scratch memory"));
+        }
+        Ok(Self(start, layout))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout.
+        unsafe { dealloc(self.0, self.1) };
+    }
+}
+
+unsafe extern "C" fn launch(
+    raw: Opaque,
+    row: u32,
+    launch: *const RawLaunch,
+    params: u32,
+    units: u64,
+) -> i32 {
+    // SAFETY: the caller has a launch there.
+    let own = unsafe { Launch::of(row, &*launch, params) };
+    // SAFETY: the queue is open.
+    unsafe { queue(raw) }.push(Box::new(move |shared| own.run(shared, units, None)));
+    0
+}
+
+unsafe extern "C" fn prepare(
+    raw: Opaque,
+    row: u32,
+    launch: *const RawLaunch,
+    params: u32,
+    prepared: *mut c_void,
+) -> i32 {
+    // SAFETY: the caller has a launch there.
+    let own = unsafe { Launch::of(row, &*launch, params) };
+    let block = At(prepared);
+    // SAFETY: the queue is open.
+    unsafe { queue(raw) }.push(Box::new(move |shared| {
+        let block = block;
+        own.run(shared, 0, Some(block))
+    }));
+    0
+}
+
+unsafe extern "C" fn record(raw: Opaque, event: *mut u64) -> i32 {
+    // SAFETY: the queue is open; the caller has a number there.
+    unsafe { *event = queue(raw).record() };
+    0
+}
+
+unsafe extern "C" fn wait(raw: Opaque, event: u64) -> i32 {
+    // SAFETY: the queue is open.
+    unsafe { queue(raw) }.wait(event);
+    0
+}
+
+unsafe extern "C" fn finish(raw: Opaque, event: u64) -> i32 {
+    // SAFETY: the queue is open.
+    match unsafe { queue(raw) }.finish(event) {
+        true => 0,
+        false => REFUSED,
+    }
+}

@@ -1,0 +1,185 @@
+//! Operands where the step that reads them runs: transfers just where they are needed.
+//!
+//! A step runs where its result lies. What the host serves shares its memory; a device with a
+//! driver reads nothing but its own. What no run changes is uploaded once a plan, an input once a
+//! run, and all else before the step that reads it.
+
+use super::Builder;
+use crate::arena;
+use crate::graph::Reach;
+use crate::plan::{Address, Constant, Geometry, Home, Space, StepCost, Way, Work};
+use cloakwork_devices::{Driver, driver_of};
+use cloakwork_ir::{DType, Device, HostSlot};
+use cloakwork_ops::Launch;
+
+/// The driver of a home that the host cannot reach.
+pub(crate) fn driver(home: Home) -> Option<&'static Driver> {
+    match home {
+        Home::Device(device) => driver_of(device).map(|(driver, _)| driver),
+        Home::Spill => None,
+    }
+}
+
+impl Builder<'_> {
+    /// Whose memory an address leads to, where the host cannot reach it; else the host's.
+    pub(super) fn side(&self, address: &Address) -> Home {
+        let home = self.plan.home_of(address);
+        match driver(home) {
+            Some(_) => home,
+            None => Home::HOST,
+        }
+    }
+
+    /// Brings the operands of a step to where its result lies.
+    pub(super) fn stage(&mut self, operands: &mut [(Address, Reach)]) {
+        let Some((first, _)) = operands.first() else {
+            return;
+        };
+        let side = self.side(first);
+        for (address, reach) in &mut operands[1..] {
+            *address = self.staged(*address, reach, side);
+        }
+    }
+
+    /// An operand on a side: as it is, or a copy there.
+    pub(super) fn staged(&mut self, at: Address, reach: &Reach, side: Home) -> Address {
+        let own = self.side(&at);
+        if own == side || matches!(at.space, Space::Null | Space::Slot) {
+            return at;
+        }
+        if let (Home::Device(device), Home::HOST) = (side, own)
+            && let Some(address) = self.uploaded_once(at, device)
+        {
+            return address;
+        }
+        // From one device to another it goes by way of the host.
+        let here = if side != Home::HOST && own != Home::HOST {
+            self.staged(at, reach, Home::HOST)
+        } else {
+            at
+        };
+        let bytes = reach.bytes();
+        let buffer = self.buffer_at(side, bytes);
+        let source = Address {
+            offset: here.offset + reach.low(),
+            ..here
+        };
+        let way = if side == Home::HOST {
+            Way::Download
+        } else {
+            Way::Upload
+        };
+        self.transfer(way, [Address::of_buffer(buffer), source], bytes);
+        Address {
+            offset: -reach.low(),
+            ..Address::of_buffer(buffer)
+        }
+    }
+
+    /// All of a memory that no step writes, on a device: a constant, or a buffer for an input.
+    fn uploaded_once(&mut self, at: Address, device: Device) -> Option<Address> {
+        let start = Address { offset: 0, ..at };
+        let bytes = match at.space {
+            Space::Pool => size_of::<i64>() as u64,
+            Space::Constant => self.plan.constants[at.index as usize].bytes,
+            Space::Host => match self.verified.program().hosts.get(at.index as usize)? {
+                HostSlot::Data(tensor) => tensor.bytes().as_slice().len() as u64,
+                HostSlot::Input { ty, .. } => return Some(self.input(at, ty.size_bytes(), device)),
+                HostSlot::Output { .. } => return None,
+            },
+            Space::Buffer | Space::Output | Space::Slot | Space::Null => return None,
+        };
+        let constant = Constant {
+            work: Work::Transfer(Way::Upload),
+            geometry: self.intern(Geometry::of_bytes(bytes, 2)),
+            operands: [start].into(),
+            bytes,
+            arena: arena::of(&mut self.plan.arenas, Home::Device(device)),
+        };
+        let index = self.constant(constant);
+        Some(Address {
+            space: Space::Constant,
+            index,
+            ..at
+        })
+    }
+
+    /// An input of the run on a device, where it stays.
+    fn input(&mut self, at: Address, bytes: u64, device: Device) -> Address {
+        let known = self.inputs.get(&(at.index, device)).copied();
+        let buffer = known.unwrap_or_else(|| {
+            let buffer = self.buffer_at(Home::Device(device), bytes);
+            let start = Address { offset: 0, ..at };
+            self.transfer(Way::Upload, [Address::of_buffer(buffer), start], bytes);
+            self.inputs.insert((at.index, device), buffer);
+            buffer
+        });
+        Address {
+            offset: at.offset,
+            ..Address::of_buffer(buffer)
+        }
+    }
+
+    /// Makes a copy a transfer, if it goes between the host and a device and both have the same
+    /// bytes in the same order, with nothing between them.
+    pub(super) fn moved(
+        &mut self,
+        launch: &Launch,
+        operands: &[(Address, Reach)],
+        dtype: DType,
+    ) -> bool {
+        let ([to, from], [(there, reach), (here, source)]) = (&launch.operands[..], operands)
+        else {
+            return false;
+        };
+        let (there_side, here_side) = (self.side(there), self.side(here));
+        let bytes = launch.units() * dtype.size_bytes() as u64;
+        let dense = reach.bytes() == bytes && source.bytes() == bytes;
+        let way = match (there_side, here_side) {
+            (Home::HOST, side) if side != Home::HOST => Way::Download,
+            (side, Home::HOST) if side != Home::HOST => Way::Upload,
+            _ => return false,
+        };
+        if !dense || to.strides != from.strides {
+            return false;
+        }
+        let start = |at: &Address, reach: &Reach| Address {
+            offset: at.offset + reach.low(),
+            ..*at
+        };
+        self.transfer(way, [start(there, reach), start(here, source)], bytes);
+        true
+    }
+
+    /// A buffer in the memory of a side.
+    pub(super) fn buffer_at(&mut self, side: Home, bytes: u64) -> u32 {
+        let before = self.device;
+        if let Home::Device(device) = side {
+            self.device = device;
+        }
+        let buffer = self.buffer(bytes, self.plan.steps.len() as u32);
+        self.device = before;
+        buffer
+    }
+
+    /// A step that moves bytes between the host and a device.
+    pub(super) fn transfer(&mut self, way: Way, operands: [Address; 2], bytes: u64) {
+        let device = operands[usize::from(way == Way::Download)];
+        let costs = driver(self.plan.home_of(&device)).map(Driver::costs);
+        let weight_ns = costs.map_or(0, |costs| {
+            let speed = match way {
+                Way::Download => costs.download_bytes_per_us,
+                _ => costs.upload_bytes_per_us,
+            };
+            let moving = bytes.saturating_mul(1000) / speed.max(1);
+            costs.transfer_ns.saturating_add(moving)
+        });
+        let geometry = self.intern(Geometry::of_bytes(bytes, 2));
+        let operands = operands.map(|at| (at, Reach::whole(bytes, 0)));
+        let cost = StepCost {
+            operations: 0,
+            bytes,
+        };
+        self.push(Work::Transfer(way), geometry, &operands, cost, weight_ns);
+    }
+}

@@ -1,0 +1,120 @@
+//! Programs give the same bytes on a device whose memory the host cannot touch.
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
+
+use cloakwork_ir::{Device, text};
+use cloakwork_kernels::best_isa;
+use cloakwork_plan::{Options, Plan, PlanError, Way, Work, plan};
+use cloakwork_run::{Executor, RunError, RunOptions, bisect};
+use cloakwork_testing::{Inputs, Source, generate, inputs};
+use cloakwork_verify::{Verified, verify};
+use std::sync::Arc;
+
+type Results = Result<Vec<Vec<i64>>, String>;
+
+fn run(executor: &mut Executor, inputs: &Inputs, profile: bool) -> Results {
+    let options = RunOptions {
+        profile,
+        ..RunOptions::default()
+    };
+    match executor.run(inputs, &options, &mut |_| true) {
+        Ok(outcome) => Ok(outcome.outputs.iter().map(|o| o.tensor.words()).collect()),
+        Err(error @ RunError::Contents { .. }) => Err(error.to_string()),
+        Err(other) => panic!("{other}\n{}", executor.plan()),
+    }
+}
+
+fn planned(verified: &Arc<Verified>, device: Device) -> Arc<Plan> {
+    let options = Options {
+        device,
+        ..Options::new(best_isa(), 2)
+    };
+    Arc::new(plan(Arc::clone(verified), &options).unwrap_or_else(|error| panic!("{error}")))
+}
+
+fn verified(source: &str) -> Arc<Verified> {
+    let program = text::parse(source).unwrap_or_else(|error| panic!("{error}"));
+    let found = verify(Arc::new(program));
+    let findings = found.findings;
+    Arc::new(found.verified.unwrap_or_else(|| panic!("{findings:?}")))
+}
+
+fn steps(plan: &Plan, is: fn(&Work) -> bool) -> usize {
+    plan.steps.iter().filter(|step| is(&step.work)).count()
+}
+
+#[test]
+fn random_programs_give_the_same_bytes_on_a_device() {
+    let mut launched = 0;
+    for number in 0..300 {
+        let program = Arc::new(generate(&mut Source::from_seed(7_000 + number)));
+        let verified = Arc::new(verify(Arc::clone(&program)).verified.unwrap());
+        let inputs = inputs(&program, |i| (i as i64 * 7) % 23 - 5);
+        let here = planned(&verified, Device::Cpu);
+        let expected = run(&mut Executor::new(here).unwrap(), &inputs, false);
+        let there = planned(&verified, Device::Sim(0));
+        launched += steps(&there, |work| matches!(work, Work::Launch { .. }));
+        let mut executor = Executor::new(Arc::clone(&there)).unwrap();
+        for profile in [false, true, false] {
+            let got = run(&mut executor, &inputs, profile);
+            assert_eq!(
+                got,
+                expected,
+                "{number}\n{}\n{there}",
+                text::print(&program)
+            );
+        }
+    }
+    assert!(launched > 1000, "{launched} launches");
+}
+
+const CHAIN: &str = r#"
+%a = host_to_device input "a" i64[4096]
+%b = empty [4096], i64
+%b = _modsum_ttc %a, %a, 1000003, %b
+%c = empty [4096], i64
+%c = _modsum_ttc %b, %a, 1000003, %c
+%d = empty [4096], i64
+%d = sort %c, 0, 0, %d
+device_to_host %d -> output "d"
+device_to_host %b -> output "b"
+"#;
+
+#[test]
+fn a_chain_uploads_its_input_once_and_waits_as_rarely_as_it_must() {
+    let plan = planned(&verified(CHAIN), Device::Sim(0));
+    let uploads = steps(&plan, |work| matches!(work, Work::Transfer(Way::Upload)));
+    let downloads = steps(&plan, |work| matches!(work, Work::Transfer(Way::Download)));
+    assert_eq!((uploads, downloads), (1, 2), "{plan}");
+    // Launches wait for the upload, and the last transfers for the last launch.
+    assert_eq!(plan.waits.len(), 2, "{plan}");
+    assert!(
+        plan.to_string()
+            .contains("sim:0's queue of launches waits for"),
+        "{plan}"
+    );
+    assert!(plan.graph.is_none() && plan.fusions.is_empty());
+}
+
+#[test]
+fn what_each_step_wrote_there_is_held_to_references() {
+    let verified = verified(CHAIN);
+    let inputs = inputs(verified.program(), |i| i as i64 % 500);
+    let plan = planned(&verified, Device::Sim(0));
+    let mut executor = Executor::new(plan).unwrap();
+    let held = bisect(&mut executor, &inputs, &mut |_| true).unwrap();
+    assert_eq!(held.wrong, None);
+    assert_eq!(held.by_reference, 3);
+}
+
+#[test]
+fn a_device_holds_no_more_than_its_budget() {
+    let options = Options {
+        device: Device::Sim(0),
+        device_budgets: vec![(Device::Sim(0), 98_304)],
+        ..Options::new(best_isa(), 2)
+    };
+    match plan(verified(CHAIN), &options) {
+        Err(PlanError::DeviceBudget { device, .. }) => assert_eq!(device, Device::Sim(0)),
+        other => panic!("{:?}", other.map(|plan| plan.memory)),
+    }
+}

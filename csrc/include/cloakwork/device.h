@@ -1,0 +1,98 @@
+// The C table of a driver: how Cloakwork reaches a device that has memory of its own.
+//
+// A driver is a table of functions. Rust decides what runs where and when; a driver allocates its
+// device's memory, moves bytes, and runs kernels in queues. Its own rows of kernels say what it
+// computes. Addresses of its memory are the driver's: Rust adds offsets to them and hands them
+// back, and never looks at what is there. The host's driver is the processor itself, which needs no
+// table; `sim` (crates/devices/src/sim) is this table over memory that the host cannot touch.
+//
+// Threads: any thread may call any function; calls on one queue never overlap. A driver may be
+// unloaded by nobody: its table, rows and texts live as long as the process.
+//
+// Errors: functions that give int32_t give 0 where all is well, else a number of the driver's; then
+// `reason` says in words what was wrong. A queue in which something failed does nothing from there
+// on, and `finish` gives the number.
+#ifndef CLOAKWORK_DEVICE_H_
+#define CLOAKWORK_DEVICE_H_
+
+#include "cloakwork/kernel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CW_DEVICE_ABI 1u
+
+typedef struct cw_device cw_device;  // an open device: the driver's own
+typedef struct cw_queue cw_queue;    // work that is done in its order: the driver's own
+
+// What a device can do: a set of bits. A device has what it has; none includes another.
+enum cw_capability {
+  CW_COMPUTES = 1,  // it has kernels; else it is memory alone
+  CW_OVERLAPS = 2,  // what one queue moves and another computes is done at the same time
+};
+
+// What a device costs, as far as its maker knows; plans are made by these numbers.
+typedef struct cw_device_costs {
+  uint64_t launch_ns;              // of a launch beside its work
+  uint64_t transfer_ns;            // of a transfer beside its bytes
+  uint64_t upload_bytes_per_us;    // from the host
+  uint64_t download_bytes_per_us;  // to the host
+} cw_device_costs;
+
+typedef struct cw_driver {
+  uint32_t abi;           // CW_DEVICE_ABI
+  uint32_t struct_bytes;  // sizeof(cw_driver)
+  const char* name;       // of its devices: "sim" for sim:0, sim:1, ...
+  uint64_t capabilities;  // of cw_capability
+  cw_device_costs costs;
+
+  // Its kernels, best first within a kernel's name and types. Their `run` is the driver's affair;
+  // the size functions and the flags mean what they mean for the processor.
+  const cw_kernel_row* (*kernels)(uint64_t* count);
+
+  // Opens device `index`. A process may open one several times.
+  int32_t (*open)(uint32_t index, cw_device** device);
+  void (*close)(cw_device* device);
+  // Writes what went wrong last, cut to `bytes` with the zero behind it.
+  void (*reason)(cw_device* device, char* text, uint64_t bytes);
+
+  // Memory of zeros, aligned to 64 bytes.
+  int32_t (*allocate)(cw_device* device, uint64_t bytes, void** at);
+  void (*release)(cw_device* device, void* at);
+
+  int32_t (*open_queue)(cw_device* device, cw_queue** queue);
+  // Waits until all of it is done.
+  void (*close_queue)(cw_queue* queue);
+
+  // Each of these may return before it is done. Host memory stays as it is until then; everything
+  // else that an argument leads to is copied before the function returns.
+  int32_t (*upload)(cw_queue* queue, void* to, const void* from, uint64_t bytes);
+  int32_t (*download)(cw_queue* queue, void* to, const void* from, uint64_t bytes);
+  // Runs all units of a launch, which has so many params, by row `row` of the table.
+  // `launch->data` leads to the device's memory; so does `prepared`, which for a row with a
+  // prepared_axis is an array (in host memory) of such addresses.
+  int32_t (*launch)(cw_queue* queue, uint32_t row, const cw_launch* launch, uint32_t params,
+                    uint64_t units);
+  // Runs the row's `prepare` into device memory.
+  int32_t (*prepare)(cw_queue* queue, uint32_t row, const cw_launch* launch, uint32_t params,
+                     void* prepared);
+
+  // An event that has happened when all before it in the queue is done. Events are forgotten when
+  // the device is closed.
+  int32_t (*record)(cw_queue* queue, uint64_t* event);
+  // What comes after in the queue begins when an event of another queue of the device has
+  // happened.
+  int32_t (*wait)(cw_queue* queue, uint64_t event);
+  // The calling thread waits for an event; gives what went wrong in the queue before it.
+  int32_t (*finish)(cw_queue* queue, uint64_t event);
+} cw_driver;
+
+// Sizes and offsets of the structs above, for the test that compares them with Rust's mirrors.
+const uint64_t* cw_device_layout(uint64_t* count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // CLOAKWORK_DEVICE_H_
