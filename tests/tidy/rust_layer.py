@@ -30,7 +30,9 @@ _ELEMENT_CALLS = re.compile(
 )
 
 # What each crate may name in [dependencies]: algebra <- ir <- ops <- verify <- plan <- run <- py.
-# A file is read without knowing what its ops mean, so that formats stands on ir alone.
+# A file is read without knowing what its ops mean, so that formats stands on ir alone; what
+# instructions of a file become as ops, `instructions` knows.
+_ENGINE = {"ir", "ops", "formats", "instructions", "verify", "plan", "run", "kernels"}
 MAY_DEPEND_ON: dict[str, set[str]] = {
     "process": set(),
     "algebra": set(),
@@ -39,11 +41,12 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "kernels": {"process", "ir", "library"},
     "ops": {"process", "ir", "library"},
     "formats": {"process", "ir"},
+    "instructions": {"ir", "ops", "formats"},
     "verify": {"process", "ir", "ops"},
     "plan": {"ir", "ops", "verify", "kernels"},
     "run": {"process", "ir", "ops", "verify", "plan", "kernels"},
-    "py": {"process", "ir", "ops", "formats", "verify", "plan", "run", "kernels", "library"},
-    "testing": {"ir", "ops", "formats", "verify", "plan", "run", "kernels"},
+    "py": {*_ENGINE, "process", "library"},
+    "testing": _ENGINE,
 }
 _PREFIX = "cloakwork-"
 

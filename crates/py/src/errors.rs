@@ -1,13 +1,12 @@
 //! The one place where Rust's errors become the exceptions of `cloakwork.errors`.
 
 use cloakwork_formats::{LoadError, SaveError};
-use cloakwork_ir::{DType, ShapeError};
+use cloakwork_ir::{DType, Finding, ShapeError};
 use cloakwork_ops::elements::Stranger;
 use cloakwork_ops::{Code, OpError};
 use cloakwork_plan::PlanError;
 use cloakwork_run::RunError;
 use cloakwork_run::eager::EagerError;
-use cloakwork_verify::Finding;
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;

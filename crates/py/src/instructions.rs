@@ -7,14 +7,12 @@ use crate::guard::{unlocked, watched};
 use crate::program::Program;
 use crate::tensor::Inner;
 use cloakwork_formats::files::leave_memory;
-use cloakwork_formats::zk::{
-    Ast, Canonical, Files, KEY_INPUT, Lowered, files_of, lower, pack, parse, unpack,
-};
-use cloakwork_formats::zk::{FUNCTIONS, is_program, to_json, to_text};
-use cloakwork_ir::{Bytes, DType, HostTensor, Shape, View};
+use cloakwork_formats::zk::{self, Ast, Canonical, Files, files_of, is_program, pack, parse};
+use cloakwork_formats::zk::{to_json, to_text, unpack};
+use cloakwork_instructions::{FUNCTIONS, Function, KEY_INPUT, Lowered, lower};
+use cloakwork_ir::{Bytes, DType, Finding, HostTensor, Shape, View};
 use cloakwork_ops::find;
 use cloakwork_run::eager;
-use cloakwork_verify::{Finding, Severity};
 use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -39,7 +37,7 @@ type UserFunction = (String, Vec<(&'static str, Vec<u64>)>);
 #[pyclass(frozen, module = "cloakwork._core")]
 pub struct Instructions {
     ast: Ast,
-    findings: Vec<cloakwork_formats::zk::Finding>,
+    findings: Vec<Finding>,
     files: Files,
 }
 
@@ -87,14 +85,14 @@ impl Instructions {
     /// A container's contents: this program, and the files that its constants name.
     fn packed(&self, py: Python<'_>) -> PyResult<Program> {
         let packed = unlocked(py, || pack(&self.ast, &self.files))?;
-        let packed = packed.map_err(|found| errors::program(py, &[finding(&found)]))?;
+        let packed = packed.map_err(|found| errors::program(py, &[*found]))?;
         Ok(Program::new(packed))
     }
 
     /// The contents of the files that its constants name.
     fn files(&self, py: Python<'_>) -> PyResult<HashMap<String, Vec<u8>>> {
         let files = unlocked(py, || files_of(&self.ast, &self.files))?;
-        let files = files.map_err(|found| errors::program(py, &[finding(&found)]))?;
+        let files = files.map_err(|found| errors::program(py, &[*found]))?;
         let owned = |(name, bytes): (String, Bytes)| (name, bytes.as_slice().to_vec());
         watched(|| files.into_iter().map(owned).collect())
     }
@@ -123,7 +121,7 @@ impl Instructions {
             findings,
             notices,
         } = watched(|| lower(&self.ast, &self.files, &convert))?;
-        let found = self.findings.iter().chain(&findings).map(finding);
+        let found = self.findings.iter().cloned().chain(findings);
         let program = Program::with_findings(program, found.collect());
         let notices = notices.into_iter();
         let notices = notices.map(|n| (n.output, n.assertion, n.instruction, n.text));
@@ -146,11 +144,9 @@ impl Instructions {
 
     /// The user functions in order: their names, and dtypes and shapes of what they give.
     fn user_functions(&self) -> Vec<UserFunction> {
-        let ty = |ty: &cloakwork_formats::zk::Type| {
-            ty.tensor().map(|(dtype, dims)| (dtype.name(), dims))
-        };
+        let ty = |ty: &zk::Type| ty.tensor().map(|(dtype, dims)| (dtype.name(), dims));
         let table = self.ast.user_functions.iter();
-        let entry = |(name, signature): &(String, cloakwork_formats::zk::Signature)| {
+        let entry = |(name, signature): &(String, zk::Signature)| {
             let outs = signature.outs.iter().filter_map(ty);
             (name.clone(), outs.collect())
         };
@@ -160,7 +156,7 @@ impl Instructions {
     /// All functions of the instruction set.
     #[staticmethod]
     fn functions() -> Vec<Signature> {
-        let one = |function: &cloakwork_formats::zk::Function| {
+        let one = |function: &Function| {
             let attrs = function.attrs.iter();
             let attrs = attrs.map(|attr| {
                 let open = if attr.required { "" } else { "?" };
@@ -175,25 +171,6 @@ impl Instructions {
             )
         };
         FUNCTIONS.iter().map(one).collect()
-    }
-}
-
-/// A finding of the front door as one of the verifier's.
-fn finding(found: &cloakwork_formats::zk::Finding) -> Finding {
-    Finding {
-        severity: Severity::Error,
-        code: found.code,
-        step: found.step,
-        label: Some(found.label.clone()),
-        written: Some(found.src_loc.clone()).filter(|place| !place.is_empty()),
-        registers: true,
-        segment: None,
-        op: found.op.clone(),
-        names: Vec::new(),
-        operand: found.field.clone(),
-        expected: found.expected.clone(),
-        got: found.got.clone(),
-        hint: found.hint.clone(),
     }
 }
 

@@ -55,7 +55,7 @@ pub struct Program {
     /// Whether that was done.
     intact: Once<()>,
     /// What was found wrong before it was a program of steps.
-    found: Vec<cloakwork_verify::Finding>,
+    found: Vec<cloakwork_ir::Finding>,
     checked: Once<Checked>,
     plans: Mutex<HashMap<PlanKey, Arc<Plan>>>,
     /// The executor of the last run, to be used again by one with the same plan.
@@ -63,7 +63,7 @@ pub struct Program {
 }
 
 struct Checked {
-    findings: Vec<cloakwork_verify::Finding>,
+    findings: Vec<cloakwork_ir::Finding>,
     verified: Option<Arc<Verified>>,
 }
 
@@ -94,7 +94,7 @@ impl Program {
     /// The same, if so much is wrong with it already.
     pub fn with_findings(
         program: cloakwork_ir::Program,
-        found: Vec<cloakwork_verify::Finding>,
+        found: Vec<cloakwork_ir::Finding>,
     ) -> Self {
         Self {
             found,

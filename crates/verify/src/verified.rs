@@ -1,10 +1,8 @@
 //! A program that has been made sense of.
 
 use crate::values::{Values, items};
-use crate::{
-    Action, ArgPlace, Call, Finding, Severity, StorageId, StorageInfo, ValueId, ValueInfo,
-};
-use cloakwork_ir::{Device, HostTensor, Program, ShapeItem, Text, View};
+use crate::{Action, ArgPlace, Call, StorageId, StorageInfo, ValueId, ValueInfo};
+use cloakwork_ir::{Device, Finding, HostTensor, Program, Severity, ShapeItem, Text, View};
 use cloakwork_ops::Args;
 use std::sync::Arc;
 

@@ -2,9 +2,10 @@
 
 use super::registers::Register;
 use super::{Lowering, Refusal, refuse};
-use crate::zk::finding::Finding;
-use crate::zk::window::Window;
-use cloakwork_ir::{Arg, DType, HostSlot, Shape, ShapeItem, Step, Symbol, Threaded, shape_arg};
+use crate::window::Window;
+use cloakwork_ir::{
+    Arg, DType, Finding, HostSlot, Shape, ShapeItem, Step, Symbol, Threaded, shape_arg,
+};
 
 /// A part of a register as ops take it: elements `0..len` of a name, or all of what has no such.
 #[derive(Clone, Copy, Debug)]
@@ -201,7 +202,7 @@ impl Lowering<'_> {
                 let got = format!("\"{}\" and \"{}\" of one buffer", out.name, other.name);
                 let hint = "write into another register, or copy the operand before";
                 return refuse(
-                    Finding::new(
+                    Finding::error(
                         "V09",
                         "operands that do not share bytes with the result",
                         got,

@@ -4,11 +4,10 @@ use super::emit::device;
 use super::registers::Register;
 use super::unify::Unified;
 use super::{Lowering, Refusal, not_so, refuse};
-use crate::zk::ast::{Operation, scalars};
-use crate::zk::finding::Finding;
-use crate::zk::functions::{FUNCTIONS, Function, Kind, Own, function};
-use crate::zk::value::Value;
-use cloakwork_ir::{Arg, DType, HostSlot, HostTensor, Repr, Shape, ShapeItem, Symbol};
+use crate::functions::{FUNCTIONS, Function, Kind, Own, function};
+use cloakwork_formats::zk::Value;
+use cloakwork_formats::zk::{Operation, scalars};
+use cloakwork_ir::{Arg, DType, Finding, HostSlot, HostTensor, Repr, Shape, ShapeItem, Symbol};
 use std::collections::HashMap;
 
 /// A call whose operands fit the signature.
@@ -66,7 +65,7 @@ impl Lowering<'_> {
             let known: Vec<&str> = FUNCTIONS.iter().map(|f| f.name).collect();
             let got = format!("\"{}\"", cloakwork_ir::shortened(func));
             let hint = format!("the functions are {}", known.join(", "));
-            return refuse(Finding::new("V07", "a function that is known", got).hint(hint));
+            return refuse(Finding::error("V07", "a function that is known", got).hint(hint));
         };
         let mut registers = Vec::new();
         for name in arg_mut.iter().chain(arg) {
@@ -90,11 +89,11 @@ impl Lowering<'_> {
             let Some(attr) = function.attrs.iter().find(|attr| attr.name == key) else {
                 let known: Vec<&str> = function.attrs.iter().map(|attr| attr.name).collect();
                 let expected = format!("attributes of {}: {known:?}", function.name);
-                return refuse(Finding::new("V07", expected, key).field("attrs"));
+                return refuse(Finding::error("V07", expected, key).field("attrs"));
             };
             if !attr.takes(value) {
                 let field = format!("attrs.{key}");
-                let finding = Finding::new("V07", attr.kind, value.described());
+                let finding = Finding::error("V07", attr.kind, value.described());
                 return refuse(finding.field(field));
             }
         }
@@ -104,7 +103,7 @@ impl Lowering<'_> {
             .find(|attr| attr.required && call.attr(attr.name).is_none())
         {
             let expected = format!("the attribute {} ({})", missing.name, missing.kind);
-            return refuse(Finding::new("V07", expected, "none").field("attrs"));
+            return refuse(Finding::error("V07", expected, "none").field("attrs"));
         }
         let mut known = Unified::default();
         known.all(function, "arg_mut", function.outs, &call.outs)?;
@@ -119,7 +118,7 @@ impl Lowering<'_> {
                 let hint = "transfer it to that device first";
                 let expected = format!("operands on one device, {}", first.device);
                 return refuse(
-                    Finding::new("V08", expected, &register.device)
+                    Finding::error("V08", expected, &register.device)
                         .field(&register.name)
                         .hint(hint),
                 );
@@ -199,7 +198,7 @@ impl Lowering<'_> {
             if !fits {
                 let hint = "sizes are equal, or one operand is a scalar";
                 return refuse(
-                    Finding::new("V07", out.ty(), register.ty())
+                    Finding::error("V07", out.ty(), register.ty())
                         .field(&register.name)
                         .hint(hint),
                 );
@@ -232,7 +231,7 @@ impl Lowering<'_> {
             None => {
                 let hint = "\"all\" for values, \"constant_term\" for coefficients";
                 let expected = "the attribute scalar_at, where one operand is a scalar";
-                return refuse(Finding::new("V07", expected, "none").hint(hint));
+                return refuse(Finding::error("V07", expected, "none").hint(hint));
             }
         }
         if out.dims != long.dims {
@@ -328,7 +327,7 @@ impl Lowering<'_> {
         if own.len() != call.outs.len() {
             let expected = format!("{} polynomials, one for each result", call.outs.len());
             let got = own.len().to_string();
-            return refuse(Finding::new("V07", expected, got).field("arg"));
+            return refuse(Finding::error("V07", expected, got).field("arg"));
         }
         for (out, own) in call.outs.iter().zip(own) {
             self.whole(op, out, &[own, shared], Vec::new())?;
@@ -344,7 +343,7 @@ impl Lowering<'_> {
         }
         if call.ins.len() > 1 {
             let got = call.ins.len().to_string();
-            return refuse(Finding::new("V07", "at most the coset's shift", got).field("arg"));
+            return refuse(Finding::error("V07", "at most the coset's shift", got).field("arg"));
         }
         let inverse = call.function.name == "intt";
         let scale = !matches!(call.attr("scale"), Some(Value::Bool(false)));
@@ -422,14 +421,14 @@ impl Lowering<'_> {
             cloakwork_ir::write_word(out.dtype, 1, &mut bytes);
             HostTensor::from_vec(out.dtype, Shape::scalar(), bytes).map_err(|_| None)?
         } else {
-            let words = crate::zk::constants::canonical_words(out.dtype);
+            let words = cloakwork_formats::zk::canonical_words(out.dtype);
             let mut bytes = vec![0; words * 8];
             if let Some(first) = bytes.first_mut() {
                 *first = 1;
             }
             let shape = Shape::new(&[words as u64]).unwrap_or_default();
             let words = HostTensor::from_vec(DType::U64, shape, bytes).map_err(|_| None)?;
-            let canonical = crate::zk::constants::Canonical {
+            let canonical = cloakwork_formats::zk::Canonical {
                 dtype: out.dtype,
                 words,
             };
@@ -454,7 +453,7 @@ impl Lowering<'_> {
         };
         if call.ins.len() as u64 > n {
             let expected = format!("at most {n} scalars");
-            return refuse(Finding::new("V07", expected, call.ins.len().to_string()));
+            return refuse(Finding::error("V07", expected, call.ins.len().to_string()));
         }
         self.note.repr = Some(Repr::Coef);
         self.zero(out)?;
@@ -484,7 +483,7 @@ impl Lowering<'_> {
         let all_scalars = call.ins.iter().all(|register| register.dims.is_empty());
         if call.ins.len() as u64 != n.saturating_mul(2) || !all_scalars {
             let expected = format!("xs and ys of {n} elements, or {n} scalars xs, then {n} ys");
-            return refuse(Finding::new("V07", expected, "other operands").field("arg"));
+            return refuse(Finding::error("V07", expected, "other operands").field("arg"));
         }
         let mut tables = Vec::new();
         for scalars in call.ins.chunks(n.max(1) as usize) {
@@ -547,7 +546,7 @@ impl Lowering<'_> {
         let hash = call.text("hash").unwrap_or(&own);
         if hash != own {
             let hint = "leave the attribute out: the transcript's type says it";
-            let finding = Finding::new("V07", format!("{own}, the transcript's hash"), hash);
+            let finding = Finding::error("V07", format!("{own}, the transcript's hash"), hash);
             return refuse(finding.field("attrs.hash").hint(hint));
         }
         let field = scalars(curve);

@@ -3,10 +3,9 @@
 use super::emit::device;
 use super::registers::Register;
 use super::{Lowering, Refusal, not_so, refuse};
-use crate::zk::ast::Type;
-use crate::zk::finding::Finding;
-use crate::zk::value::Value;
-use cloakwork_ir::{Arg, Shape, shape_arg};
+use cloakwork_formats::zk::Type;
+use cloakwork_formats::zk::Value;
+use cloakwork_ir::{Arg, Finding, Shape, shape_arg};
 
 /// Operands that the op takes, at most.
 const MOST_OPERANDS: usize = 8;
@@ -24,17 +23,17 @@ impl Lowering<'_> {
             return Err(None);
         };
         if let Some((key, _)) = attrs.first() {
-            let finding = Finding::new("V07", format!("no attributes of {name}"), key);
+            let finding = Finding::error("V07", format!("no attributes of {name}"), key);
             return refuse(finding.field("attrs"));
         }
         if queued {
-            let finding = Finding::new("V08", "a call in a thread", "a call on a stream");
+            let finding = Finding::error("V08", "a call in a thread", "a call on a stream");
             return refuse(finding.hint("a user function runs on the host: leave the stream out"));
         }
         if signature.ins.len() > MOST_OPERANDS || signature.outs.is_empty() {
             let expected = format!("at most {MOST_OPERANDS} operands and at least one result");
             let got = format!("{} and {}", signature.ins.len(), signature.outs.len());
-            return refuse(Finding::new("V07", expected, got).field(name));
+            return refuse(Finding::error("V07", expected, got).field(name));
         }
         let outs = self.of_types("arg_mut", outs, &signature.outs)?;
         let ins = self.of_types("arg", ins, &signature.ins)?;
@@ -68,14 +67,14 @@ impl Lowering<'_> {
         if names.len() != types.len() {
             let expected = format!("{} operands", types.len());
             let got = names.len().to_string();
-            return refuse(Finding::new("V07", expected, got).field(field));
+            return refuse(Finding::error("V07", expected, got).field(field));
         }
         let mut registers = Vec::with_capacity(names.len());
         for (name, ty) in names.iter().zip(types) {
             let register = self.tensor(name)?;
             let Some((dtype, dims)) = ty.tensor() else {
                 let expected = "tensors of known size in the signature";
-                return refuse(Finding::new("V07", expected, "another type").field(field));
+                return refuse(Finding::error("V07", expected, "another type").field(field));
             };
             if (register.dtype, &register.dims) != (dtype, &dims) {
                 let expected = Register::new(name, dtype, dims, "cpu").ty();
@@ -83,7 +82,7 @@ impl Lowering<'_> {
             }
             if register.device != "cpu" {
                 let finding =
-                    Finding::new("V08", "on cpu, where user functions run", &register.device);
+                    Finding::error("V08", "on cpu, where user functions run", &register.device);
                 return refuse(finding.field(name).hint("transfer it to the host first"));
             }
             registers.push(register);

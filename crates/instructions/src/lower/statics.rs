@@ -1,6 +1,6 @@
 //! What can be said of a program before any of it is lowered.
 
-use crate::zk::ast::{Ast, Constant, Input, Instruction, Operation, Register, Type};
+use cloakwork_formats::zk::{Ast, Constant, Input, Instruction, Operation, Register, Type};
 use cloakwork_ir::DType;
 use std::collections::{BTreeSet, HashMap, HashSet};
 

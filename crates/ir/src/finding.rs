@@ -1,6 +1,5 @@
-//! What `verify` has to say.
+//! What is wrong or odd with a program, whoever finds it: a reader, a lowering, the verifier.
 
-use cloakwork_ops::Code;
 use std::fmt;
 
 /// How bad a finding is.
@@ -21,49 +20,17 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Codes of findings that are about the program rather than about one op's rules; those are
-/// [`Code`]'s names. Each of either kind is provoked by a program under `tests/programs`.
-pub const FINDING_CODES: &[&str] = &[
-    "claimed-dtype",
-    "deadlock",
-    "device",
-    "double-free",
-    "equal-draws",
-    "event",
-    "expected-mismatch",
-    "host-name",
-    "leak",
-    "limits",
-    "not-the-owner",
-    "pool",
-    "race",
-    "read-only",
-    "redefinition",
-    "result-name",
-    "segment",
-    "segment-nesting",
-    "shadowed-name",
-    "thread",
-    "transcript-order",
-    "undefined-name",
-    "unknown-op",
-    "unwritten-read",
-    "use-after-free",
-];
-
-/// Findings beyond this many are counted, not kept.
-pub const MAX_FINDINGS: usize = 10_000;
-
 /// One thing that is wrong or odd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
-    /// What kind: one of [`FINDING_CODES`] or a [`Code`]'s name.
+    /// What kind: a code of the verifier, of an op's rules, or of the instruction set: `V01`.
     pub code: &'static str,
     /// The step it is about, counted from 0.
     pub step: u32,
-    /// That step as messages name it, in a program of several threads: its instruction.
+    /// That step as messages name it, in a program of instructions: its instruction; empty: the
+    /// program as a whole.
     pub label: Option<String>,
     /// Where that instruction was written: a file and a line.
     pub written: Option<String>,
@@ -75,7 +42,7 @@ pub struct Finding {
     pub op: String,
     /// Names of the tensors it is about.
     pub names: Vec<String>,
-    /// The parameter it is about; may be empty.
+    /// The parameter, or the field of an instruction, it is about; may be empty.
     pub operand: String,
     /// What was expected.
     pub expected: String,
@@ -86,17 +53,45 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// An error in a program of instructions, without its place.
+    #[must_use]
+    pub fn error(code: &'static str, expected: impl Into<String>, got: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            code,
+            step: 0,
+            label: Some(String::new()),
+            written: None,
+            registers: true,
+            segment: None,
+            op: String::new(),
+            names: Vec::new(),
+            operand: String::new(),
+            expected: expected.into(),
+            got: got.into(),
+            hint: String::new(),
+        }
+    }
+
+    /// With what to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    /// With the field or register that it is about.
+    #[must_use]
+    pub fn field(mut self, field: impl Into<String>) -> Self {
+        self.operand = field.into();
+        self
+    }
+
     /// The rule of the instruction set that is broken, `V01` to `V21`; none in a program of one
     /// thread.
     #[must_use]
     pub fn rule(&self) -> Option<&'static str> {
         self.label.as_ref().map(|_| rule(self.code))
-    }
-
-    /// Whether this is a code that a finding may have.
-    #[must_use]
-    pub fn is_code(code: &str) -> bool {
-        FINDING_CODES.contains(&code) || Code::ALL.iter().any(|known| known.name() == code)
     }
 }
 
@@ -129,25 +124,26 @@ fn rule(code: &'static str) -> &'static str {
 impl fmt::Display for Finding {
     /// One lower-case sentence with place, expected and got; severity and code stand apart.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.label {
-            Some(label) => f.write_str(label)?,
-            None => write!(f, "step {}", self.step)?,
+        let mut places = vec![match &self.label {
+            Some(label) => label.clone(),
+            None => format!("step {}", self.step),
+        }];
+        if let (Some(segment), Some(place)) = (&self.segment, places.first_mut()) {
+            place.push_str(&format!(" in segment \"{segment}\""));
         }
-        if let Some(segment) = &self.segment {
-            write!(f, " in segment \"{segment}\"")?;
-        }
-        if !self.op.is_empty() {
-            write!(f, ": {}", self.op)?;
-        }
+        places.push(self.op.clone());
         if !self.operand.is_empty() {
-            write!(f, ": `{}`", self.operand)?;
+            places.push(format!("`{}`", self.operand));
         }
+        places.retain(|place| !place.is_empty());
+        f.write_str(&places.join(": "))?;
         if !self.names.is_empty() && self.registers {
             write!(f, " (\"{}\")", self.names.join("\", \""))?;
         } else if !self.names.is_empty() {
             write!(f, " (%{})", self.names.join(", %"))?;
         }
-        write!(f, ": expected {}, got {}", self.expected, self.got)?;
+        let separator = if places.is_empty() { "" } else { ": " };
+        write!(f, "{separator}expected {}, got {}", self.expected, self.got)?;
         if !self.hint.is_empty() {
             write!(f, "; {}", self.hint)?;
         }

@@ -2,10 +2,9 @@
 
 use super::registers::Register;
 use super::{Refusal, refuse};
-use crate::zk::ast::{absorbs, scalars};
-use crate::zk::finding::Finding;
-use crate::zk::functions::Function;
-use cloakwork_ir::{Curve, DType};
+use crate::functions::Function;
+use cloakwork_formats::zk::scalars;
+use cloakwork_ir::{Curve, DType, Finding};
 use std::collections::HashMap;
 
 /// What the letters of a signature stand for.
@@ -15,6 +14,11 @@ pub(super) struct Unified {
     group: Option<DType>,
     curve: Option<Curve>,
     sizes: HashMap<u8, u64>,
+}
+
+/// Whether a transcript over a curve absorbs such elements.
+fn absorbs(curve: Curve, dtype: DType) -> bool {
+    dtype == scalars(curve) || dtype == DType::Point(curve.facts().g1)
 }
 
 impl Unified {
@@ -36,7 +40,7 @@ impl Unified {
         if !counted {
             let expected = format!("{}({list}: {})", function.name, patterns.join(", "));
             let got = format!("{} registers", registers.len());
-            return refuse(Finding::new("V07", expected, got).field(list));
+            return refuse(Finding::error("V07", expected, got).field(list));
         }
         let behind = patterns
             .iter()
@@ -61,7 +65,7 @@ impl Unified {
                 let expected = format!("{} of {}", self.shown(pattern), function.name);
                 let hint = format!("{}: {}", function.name, function.doc);
                 return refuse(
-                    Finding::new("V07", expected, register.ty())
+                    Finding::error("V07", expected, register.ty())
                         .field(&register.name)
                         .hint(hint),
                 );

@@ -3,9 +3,8 @@
 use super::calls::Call;
 use super::registers::Register;
 use super::{Lowering, Refusal, refuse};
-use crate::zk::finding::Finding;
-use crate::zk::functions::{Kind, Own};
-use cloakwork_ir::Overlap;
+use crate::functions::{Kind, Own};
+use cloakwork_ir::{Finding, Overlap};
 
 impl Lowering<'_> {
     /// Whether two registers have elements in common, and whether they are the very same ones.
@@ -38,7 +37,7 @@ impl Lowering<'_> {
                     true => format!("\"{}\" twice", out.name),
                     false => format!("\"{}\" and \"{}\" of one buffer", other.name, out.name),
                 };
-                let finding = Finding::new("V09", "results that share no bytes", got);
+                let finding = Finding::error("V09", "results that share no bytes", got);
                 let hint = "give each result memory of its own";
                 return refuse(finding.field("arg_mut").hint(hint));
             }
@@ -74,7 +73,7 @@ impl Lowering<'_> {
                 };
                 let expected = "operands that share no bytes with a result";
                 let hint = "write into another register, or copy the operand before";
-                return refuse(Finding::new("V09", expected, got).field("arg").hint(hint));
+                return refuse(Finding::error("V09", expected, got).field("arg").hint(hint));
             }
         }
         Ok(())

@@ -3,9 +3,10 @@
 use super::emit::device;
 use super::registers::Register;
 use super::{Lowering, Notice, Refusal, not_so, refuse};
-use crate::zk::ast::{Operation, Placed, Type};
-use crate::zk::finding::Finding;
-use cloakwork_ir::{Arg, DType, HostSlot, HostTensor, Place, Shape, ShapeItem, Step, Threaded};
+use cloakwork_formats::zk::{Operation, Placed, Type};
+use cloakwork_ir::{
+    Arg, DType, Finding, HostSlot, HostTensor, Place, Shape, ShapeItem, Step, Threaded,
+};
 use sha2::{Digest, Sha256};
 
 /// The input that random elements are drawn under: 32 bytes.
@@ -78,7 +79,7 @@ impl Lowering<'_> {
         let Some(register) = Register::of(id, typ, on) else {
             let hint = "a tuple is made by AssembleTuple, of registers that own their memory";
             let expected = "a type of known size";
-            return refuse(Finding::new("V07", expected, "a tuple, or bytes").hint(hint));
+            return refuse(Finding::error("V07", expected, "a tuple, or bytes").hint(hint));
         };
         self.declared_alike(id, typ)?;
         let (dtype, dims) = (register.dtype, register.dims.clone());
@@ -108,7 +109,9 @@ impl Lowering<'_> {
     fn placed(&self, at: &Placed, bytes: u64) -> Result<(), Refusal> {
         if !at.offset.is_multiple_of(ALIGNMENT) {
             let expected = format!("an offset that {ALIGNMENT} divides");
-            return refuse(Finding::new("V16", expected, at.offset.to_string()).field("at.offset"));
+            return refuse(
+                Finding::error("V16", expected, at.offset.to_string()).field("at.offset"),
+            );
         }
         let budget = self.shared.ast.budget.iter();
         let pool = budget
@@ -119,7 +122,9 @@ impl Lowering<'_> {
             Some(pool) if at.offset.saturating_add(bytes) > pool => {
                 let got = format!("bytes {} to {}", at.offset, at.offset + bytes);
                 let hint = "the budget of the device is the size of its pool";
-                refuse(Finding::new("V16", format!("a place within {pool} bytes"), got).hint(hint))
+                refuse(
+                    Finding::error("V16", format!("a place within {pool} bytes"), got).hint(hint),
+                )
             }
             _ => Ok(()),
         }
@@ -130,7 +135,7 @@ impl Lowering<'_> {
         if register.parts.is_some() {
             let hint = "free the registers that it was assembled from; RemoveRegister drops it";
             return refuse(
-                Finding::new("V05", "a register that owns its memory", "a tuple")
+                Finding::error("V05", "a register that owns its memory", "a tuple")
                     .field(id)
                     .hint(hint),
             );
@@ -203,7 +208,7 @@ impl Lowering<'_> {
             _ => {
                 let hint = "sizes are equal, or the target is longer and has pad: \"zero\"";
                 refuse(
-                    Finding::new("V07", target.ty(), source.ty())
+                    Finding::error("V07", target.ty(), source.ty())
                         .field(src_id)
                         .hint(hint),
                 )
@@ -274,14 +279,14 @@ impl Lowering<'_> {
             let hint = "move the register, or declare the input without consume";
             let expected = "one LoadInput of an input that is consumed";
             return refuse(
-                Finding::new("V18", expected, "several")
+                Finding::error("V18", expected, "several")
                     .field(src)
                     .hint(hint),
             );
         }
         let Some(register) = Register::of(dst, &input.ty, &input.device) else {
             let got = "a tuple, or bytes of no known number";
-            return refuse(Finding::new("V18", "an input of one tensor", got).field(src));
+            return refuse(Finding::error("V18", "an input of one tensor", got).field(src));
         };
         self.declared_alike(dst, &input.ty)?;
         let (dtype, shape) = (
@@ -322,7 +327,7 @@ impl Lowering<'_> {
             return Ok(());
         }
         let hint = "the table of registers says what it holds";
-        let finding = Finding::new("V07", declared.ty.described(), ty.described());
+        let finding = Finding::error("V07", declared.ty.described(), ty.described());
         refuse(finding.field(name).hint(hint))
     }
 
@@ -581,5 +586,5 @@ fn unknown(what: &str, name: &str, mut known: Vec<&str>) -> Finding {
     } else {
         format!("declared: {}", known.join(", "))
     };
-    Finding::new("V18", expected, format!("\"{name}\"")).hint(hint)
+    Finding::error("V18", expected, format!("\"{name}\"")).hint(hint)
 }

@@ -5,9 +5,8 @@ use super::calls::Call;
 use super::emit::device;
 use super::registers::Register;
 use super::{Lowering, Refusal, refuse};
-use crate::zk::finding::Finding;
-use crate::zk::value::Value;
-use cloakwork_ir::{Arg, DType, Symbol};
+use cloakwork_formats::zk::Value;
+use cloakwork_ir::{Arg, DType, Finding, Symbol};
 
 impl Lowering<'_> {
     pub(super) fn permute(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
@@ -74,7 +73,7 @@ fn usable(call: &Call<'_>, n: u64) -> Result<u64, Refusal> {
         Ok(usable) if usable <= n => Ok(usable),
         _ => {
             let expected = format!("0 to {n}, the rows that there are");
-            let finding = Finding::new("V07", expected, value.to_string());
+            let finding = Finding::error("V07", expected, value.to_string());
             let hint = "all rows but those that Blind overwrites";
             refuse(finding.field("attrs.usable").hint(hint))
         }

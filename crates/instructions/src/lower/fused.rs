@@ -8,9 +8,8 @@ use super::calls::Call;
 use super::emit::{Part, device};
 use super::registers::Register;
 use super::{Lowering, Refusal, refuse};
-use crate::zk::finding::Finding;
-use crate::zk::value::Value;
-use cloakwork_ir::{Arg, Symbol};
+use cloakwork_formats::zk::Value;
+use cloakwork_ir::{Arg, Finding, Symbol};
 
 /// Steps of one call, at most.
 const MAX_STEPS: usize = 4096;
@@ -46,7 +45,7 @@ impl Lowering<'_> {
             if register.dims != first.dims && !scalar {
                 let hint = "sizes are equal, but for operands that are scalars";
                 return refuse(
-                    Finding::new("V07", first.ty(), register.ty())
+                    Finding::error("V07", first.ty(), register.ty())
                         .field(&register.name)
                         .hint(hint),
                 );
@@ -106,7 +105,7 @@ fn expression(call: &Call<'_>) -> Result<Expression, Refusal> {
     if steps.len() > MAX_STEPS {
         let got = steps.len().to_string();
         let expected = format!("at most {MAX_STEPS} steps");
-        return refuse(Finding::new("V07", expected, got).field("attrs.expr"));
+        return refuse(Finding::error("V07", expected, got).field("attrs.expr"));
     }
     let mut read = Vec::with_capacity(steps.len());
     for (index, step) in steps.iter().enumerate() {
@@ -114,9 +113,9 @@ fn expression(call: &Call<'_>) -> Result<Expression, Refusal> {
             let expected = "[\"add\" | \"sub\" | \"mul\" | \"div\" | \"neg\" | \"square\", \
                             operands in0.., t0.. of earlier steps]";
             let mut got = String::new();
-            crate::zk::value::print(step, &mut got);
+            cloakwork_formats::zk::print(step, &mut got);
             let field = format!("attrs.expr[{index}]");
-            return refuse(Finding::new("V07", expected, got).field(field));
+            return refuse(Finding::error("V07", expected, got).field(field));
         };
         read.push(step);
     }
@@ -128,7 +127,7 @@ fn expression(call: &Call<'_>) -> Result<Expression, Refusal> {
         Some(outs) if outs.len() == call.outs.len() => Ok(Expression { steps: read, outs }),
         _ => {
             let expected = format!("{} names of steps or operands", call.outs.len());
-            let finding = Finding::new("V07", expected, "another list").field("attrs.outs");
+            let finding = Finding::error("V07", expected, "another list").field("attrs.outs");
             refuse(finding)
         }
     }

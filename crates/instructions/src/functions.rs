@@ -6,7 +6,7 @@
 //! `[]` is a scalar, `[n]` one axis, where the same letter is the same size; no brackets: any
 //! shape. `..` behind a pattern: one or more such.
 
-use super::value::Value;
+use cloakwork_formats::zk::Value;
 
 /// One function.
 #[derive(Clone, Copy, Debug)]

@@ -13,11 +13,10 @@ mod unify;
 mod user;
 mod views;
 
-use super::ast::{Ast, Instruction, Operation};
-use super::constants::Canonical;
-use super::finding::Finding;
+use crate::functions::function;
+use cloakwork_formats::zk::{Ast, Canonical, Files, Instruction, Operation, load_constants};
 use cloakwork_ir::{
-    Event, HostTensor, Note, Notes, Program, Step, Stream, Text, Thread, Threaded, Threads,
+    Event, Finding, HostTensor, Note, Notes, Program, Step, Stream, Text, Thread, Threaded, Threads,
 };
 pub use data::KEY_INPUT;
 use registers::{Known, Register};
@@ -57,28 +56,14 @@ pub struct Lowered {
 /// Why an instruction is not lowered: a finding, or a register that an earlier finding is about.
 pub(super) type Refusal = Option<Box<Finding>>;
 
-/// Lowers a program. `constants` are those that could be read.
-pub(super) fn lower(
-    ast: &Ast,
-    constants: &HashMap<String, Canonical>,
-    convert: &Convert<'_>,
-) -> Lowered {
-    let mut converted = HashMap::new();
+/// Lowers a program whose constants are in these files. `convert` makes tensors of canonical words.
+#[must_use]
+pub fn lower(ast: &Ast, files: &Files, convert: &Convert<'_>) -> Lowered {
     let mut found = Vec::new();
-    for (name, canonical) in constants {
-        match convert(canonical) {
-            Ok(tensor) => {
-                converted.insert(name.as_str(), tensor);
-            }
-            Err(got) => {
-                let expected = format!("elements of {}", canonical.dtype);
-                let hint = "constants are canonical: reduced, and points on their curve";
-                let finding = Finding::new("V18", expected, got).hint(hint);
-                found.push(finding.field(format!("constants.{name}")));
-            }
-        }
-    }
-    found.sort_by(|a, b| a.field.cmp(&b.field));
+    let constants = load_constants(&ast.constants, files, &mut found);
+    functions_differ(ast, &mut found);
+    let (converted, mut strangers) = converted(&constants, convert);
+    found.append(&mut strangers);
     let statics = Statics::of(ast);
     let shared = Shared {
         ast,
@@ -103,6 +88,41 @@ pub(super) fn lower(
         known = lowering.registers.into_known();
     }
     Lowered::default()
+}
+
+/// A function of the caller's is called otherwise than those of the instruction set.
+fn functions_differ(ast: &Ast, found: &mut Vec<Finding>) {
+    for (name, _) in &ast.user_functions {
+        if function(name).is_some() {
+            let expected = "a name that no function of the instruction set has";
+            let finding = Finding::error("V01", expected, format!("\"{name}\""));
+            let key = format!("user_functions.{name}");
+            found.push(finding.field(key).hint("call it otherwise"));
+        }
+    }
+}
+
+/// The constants as memory has them, by name, and those that are no elements.
+fn converted<'a>(
+    constants: &'a HashMap<String, Canonical>,
+    convert: &Convert<'_>,
+) -> (HashMap<&'a str, HostTensor>, Vec<Finding>) {
+    let (mut converted, mut found) = (HashMap::new(), Vec::new());
+    for (name, canonical) in constants {
+        match convert(canonical) {
+            Ok(tensor) => {
+                converted.insert(name.as_str(), tensor);
+            }
+            Err(got) => {
+                let expected = format!("elements of {}", canonical.dtype);
+                let hint = "constants are canonical: reduced, and points on their curve";
+                let finding = Finding::error("V18", expected, got).hint(hint);
+                found.push(finding.field(format!("constants.{name}")));
+            }
+        }
+    }
+    found.sort_by(|a, b| a.operand.cmp(&b.operand));
+    (converted, found)
 }
 
 /// What all runs share.
@@ -187,7 +207,7 @@ impl<'a> Lowering<'a> {
             Some(Operation::Return { .. } | Operation::Unreadable { .. }) => {}
             other => {
                 let got = other.map_or("an empty thread", Operation::name).to_owned();
-                let finding = Finding::new("V01", "Return at the end of main", got);
+                let finding = Finding::error("V01", "Return at the end of main", got);
                 self.label = "main".to_owned();
                 self.report(finding.hint("end the program with Return"), "", 0, None);
             }
@@ -199,7 +219,7 @@ impl<'a> Lowering<'a> {
         for name in self.shared.statics.never_stored(ast) {
             let expected = format!("a Store into the output \"{name}\"");
             let hint = "store or return a value under this name, or drop the declaration";
-            let finding = Finding::new("V18", expected, "none").hint(hint);
+            let finding = Finding::error("V18", expected, "none").hint(hint);
             self.label = String::new();
             self.report(finding.field(format!("outputs.{name}")), "", 0, None);
         }
@@ -247,10 +267,10 @@ impl<'a> Lowering<'a> {
     }
 
     fn report(&mut self, mut finding: Finding, op: &str, step: u32, src_loc: Option<&String>) {
-        finding.label.clone_from(&self.label);
+        finding.label = Some(self.label.clone());
         op.clone_into(&mut finding.op);
         finding.step = step;
-        finding.src_loc = src_loc.cloned().unwrap_or_default();
+        finding.written = src_loc.filter(|place| !place.is_empty()).cloned();
         self.findings.push(finding);
     }
 
@@ -312,11 +332,11 @@ impl<'a> Lowering<'a> {
             (None, ..) | (Some("cpu"), None, _) => Ok(()),
             (Some(slave), _, Some((_, device))) if slave == device => Ok(()),
             (Some(slave), None, _) => refuse(
-                Finding::new("V12", format!("a stream of {slave}"), "none")
+                Finding::error("V12", format!("a stream of {slave}"), "none")
                     .hint("name the stream that waits"),
             ),
             (Some(slave), Some(stream), _) => refuse(
-                Finding::new(
+                Finding::error(
                     "V08",
                     format!("a stream of {slave}"),
                     format!("\"{stream}\""),
@@ -377,5 +397,5 @@ pub(super) fn not_so<T>(
     expected: impl Into<String>,
     got: impl Into<String>,
 ) -> Result<T, Refusal> {
-    refuse(Finding::new(code, expected, got).field(register.name.clone()))
+    refuse(Finding::error(code, expected, got).field(register.name.clone()))
 }

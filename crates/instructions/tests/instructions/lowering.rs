@@ -1,6 +1,7 @@
 //! What instructions become.
 
-use cloakwork_formats::zk::{Ast, Canonical, Files, Lowered, lower, parse};
+use cloakwork_formats::zk::{Ast, Canonical, Files, parse};
+use cloakwork_instructions::{Lowered, lower};
 use cloakwork_ir::{HostTensor, Shape, text};
 use std::collections::HashMap;
 
@@ -170,7 +171,7 @@ fn registers_of_other_threads_have_their_windows() {
             "%s = empty [], goldilocks at \"cpu\"",
         ],
     );
-    let example = parse(super::round_trips::EXAMPLE.as_bytes()).unwrap();
+    let example = parse(super::changed::EXAMPLE.as_bytes()).unwrap();
     assert_eq!(lowered(&example.ast).findings, []);
 }
 

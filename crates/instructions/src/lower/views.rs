@@ -3,10 +3,9 @@
 use super::emit::{device, range};
 use super::registers::Register;
 use super::{Lowering, Refusal, not_so, refuse};
-use crate::zk::ast::{Entry, Operation, Sliced, Viewed};
-use crate::zk::finding::Finding;
-use crate::zk::window::Window;
-use cloakwork_ir::{Arg, Repr, Shape, ShapeItem, Symbol, Take, View, shape_arg};
+use crate::window::Window;
+use cloakwork_formats::zk::{Entry, Operation, Sliced, Viewed};
+use cloakwork_ir::{Arg, Finding, Repr, Shape, ShapeItem, Symbol, Take, View, shape_arg};
 
 impl Lowering<'_> {
     pub(super) fn view(&mut self, op: &Operation) -> Result<(), Refusal> {
@@ -18,7 +17,7 @@ impl Lowering<'_> {
                     None => {
                         let hint = "copy the part into a register of its own, and rotate that";
                         refuse(
-                            Finding::new("V10", "a whole tensor of one axis", "a part of one")
+                            Finding::error("V10", "a whole tensor of one axis", "a part of one")
                                 .field(src)
                                 .hint(hint),
                         )
@@ -104,7 +103,7 @@ impl Lowering<'_> {
             let hint = "copy it into a register of its own first";
             let expected = "a step of 1 in a window that wraps around";
             return refuse(
-                Finding::new("V10", expected, "another slice")
+                Finding::error("V10", expected, "another slice")
                     .field(&source.name)
                     .hint(hint),
             );
@@ -154,7 +153,7 @@ impl Lowering<'_> {
         if source.wraps() {
             let hint = "copy it into a register of its own first";
             return refuse(
-                Finding::new(
+                Finding::error(
                     "V10",
                     "a register that does not wrap around",
                     "one that does",
@@ -177,7 +176,8 @@ impl Lowering<'_> {
                 let view = match view.reshape(&shape) {
                     Ok(Some(view)) => view,
                     Ok(None) => {
-                        let finding = Finding::new("V10", "elements that lie row-major", "others");
+                        let finding =
+                            Finding::error("V10", "elements that lie row-major", "others");
                         let hint = "copy it into a register of its own first";
                         return refuse(finding.field(&source.name).hint(hint));
                     }

@@ -1,15 +1,14 @@
 //! What registers hold, as far as it is known without running: types, windows, devices.
 
 use super::{Lowering, Refusal, refuse};
-use crate::zk::ast::Type;
-use crate::zk::finding::Finding;
-use crate::zk::window::Window;
-use cloakwork_ir::{Curve, DType, Shape, Step, Symbol, Threaded, View};
+use crate::window::Window;
+use cloakwork_formats::zk::Type;
+use cloakwork_ir::{Curve, DType, Finding, Shape, Step, Symbol, Threaded, View};
 use std::collections::{BTreeSet, HashMap};
 
 /// What a register holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::zk) struct Register {
+pub(crate) struct Register {
     pub name: String,
     pub dtype: DType,
     pub dims: Vec<u64>,
@@ -196,7 +195,7 @@ impl Lowering<'_> {
         if register.parts.is_some() {
             let hint = format!("name one of its parts, such as \"{name}.0\"");
             return refuse(
-                Finding::new("V07", "a register of one tensor", "a tuple")
+                Finding::error("V07", "a register of one tensor", "a tuple")
                     .field(name)
                     .hint(hint),
             );
@@ -221,7 +220,7 @@ impl Lowering<'_> {
             Some([_, _, ..]) if registers.last => {
                 let hint = "give the register another name in one of the threads";
                 return refuse(
-                    Finding::new("V02", "one meaning in other threads", "several")
+                    Finding::error("V02", "one meaning in other threads", "several")
                         .field(name)
                         .hint(hint),
                 );
@@ -248,7 +247,7 @@ impl Lowering<'_> {
         self.tell_no_more(name);
         let hint = "define it before, or see that its name is spelled as where it is defined";
         refuse(
-            Finding::new("V02", "a register that is defined", "one that is not")
+            Finding::error("V02", "a register that is defined", "one that is not")
                 .field(name)
                 .hint(hint),
         )
@@ -266,7 +265,7 @@ impl Lowering<'_> {
                     said.unwrap_or_else(|| Register::new(&register.name, dtype, dims, "cpu"));
                 let hint = "the table of registers says what it holds";
                 return refuse(
-                    Finding::new("V07", declared.ty(), register.ty())
+                    Finding::error("V07", declared.ty(), register.ty())
                         .field(&register.name)
                         .hint(hint),
                 );
@@ -274,7 +273,7 @@ impl Lowering<'_> {
             if declared.device != register.device {
                 let hint = "the table of registers says where it lies";
                 return refuse(
-                    Finding::new("V08", &declared.device, &register.device)
+                    Finding::error("V08", &declared.device, &register.device)
                         .field(&register.name)
                         .hint(hint),
                 );
