@@ -31,7 +31,7 @@ _ELEMENT_CALLS = re.compile(
 
 # What each crate may name in [dependencies]: algebra <- ir <- ops <- verify <- plan <- run <- py.
 # A file is read without knowing what its ops mean, so that formats stands on ir alone; what
-# instructions of a file become as ops, `instructions` knows.
+# instructions of a file become as ops, `instructions` knows. Tracing meets tensors that exist.
 _ENGINE = {"ir", "ops", "formats", "instructions", "verify", "plan", "run", "kernels"}
 MAY_DEPEND_ON: dict[str, set[str]] = {
     "process": set(),
@@ -45,7 +45,8 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "verify": {"process", "ir", "ops"},
     "plan": {"ir", "ops", "verify", "kernels"},
     "run": {"process", "ir", "ops", "verify", "plan", "kernels"},
-    "py": {*_ENGINE, "process", "library"},
+    "trace": {"process", "ir", "ops", "verify", "run", "kernels"},
+    "py": {*_ENGINE, "process", "library", "trace"},
     "testing": _ENGINE,
 }
 _PREFIX = "cloakwork-"
@@ -56,7 +57,7 @@ _PREFIX = "cloakwork-"
 OWN_LOCKS = (
     "crates/process/src/",
     "crates/py/src/functions.rs",
-    "crates/py/src/trace/mod.rs",
+    "crates/trace/src/recording.rs",
     "crates/run/src/schedule/",
     "crates/run/src/schedule_tests.rs",
     "crates/run/src/share.rs",

@@ -7,6 +7,7 @@ use cloakwork_ops::{Code, OpError};
 use cloakwork_plan::PlanError;
 use cloakwork_run::RunError;
 use cloakwork_run::eager::EagerError;
+use cloakwork_trace::TraceError;
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -54,6 +55,18 @@ pub fn dtype(got: &str, names: &str) -> PyErr {
 /// Something that a trace cannot record.
 pub fn trace(text: impl Into<String>) -> PyErr {
     message("TraceError", text.into())
+}
+
+/// What a trace says of a call that it does not record.
+pub fn traced(error: TraceError) -> PyErr {
+    match error {
+        TraceError::Unrecordable(text) => trace(text),
+        TraceError::Secret(text) => secret(text),
+        TraceError::Op { op: name, error } => op(name, &error),
+        TraceError::Elements(error) => eager(error),
+        TraceError::Run(error) => run(error),
+        TraceError::Internal(text) => internal(text),
+    }
 }
 
 /// Something that would let a secret out.

@@ -4,7 +4,7 @@
 use crate::contents::host_copy;
 use crate::numbers;
 use crate::scalar::Number;
-use crate::tensor::{Inner, Tensor};
+use crate::tensor::{Elements, Inner, Tensor};
 use cloakwork_ir::DType;
 use cloakwork_library::pairing::Form;
 use cloakwork_ops::elements::{self, Stranger};

@@ -4,8 +4,9 @@
 use crate::eval::{Value, layout};
 use crate::scalar::Number;
 use crate::tensor::{Inner, Tensor};
-use crate::{errors, numbers, trace};
+use crate::{errors, numbers};
 use cloakwork_ir::{DType, MAX_RANK, Shape, ShapeItem, Take, View};
+use cloakwork_trace::is_active;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PySliceMethods, PyTuple};
@@ -61,7 +62,7 @@ pub fn basic(py: Python<'_>, tensor: &Inner, key: &Bound<'_, PyAny>) -> PyResult
         Err(_) => return Ok(None),
     };
     match tensor {
-        Inner::Real(real) if !trace::is_active() => {
+        Inner::Real(real) if !is_active() => {
             let view = resolved.view(tensor.view())?;
             real.view_as(view)
                 .map(|t| Some(Inner::Real(t)))

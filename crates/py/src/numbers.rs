@@ -4,11 +4,12 @@ use crate::eval::{Value, eval};
 use crate::guard::{unlocked, unlocked_in_memory, watched};
 use crate::scalar::Number;
 use crate::tensor::{Inner, Tensor};
-use crate::{device, errors, field, trace};
+use crate::{device, errors, field};
 use cloakwork_ir::DType;
 use cloakwork_ops::elementwise::Takes;
 use cloakwork_ops::{OpDef, find, promote};
 use cloakwork_run::eager::{self, Element, Ready, ReadyOperand};
+use cloakwork_trace::is_active;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -77,7 +78,7 @@ pub fn of_one(py: Python<'_>, ready: &'static Ready, a: &Inner) -> PyResult<Tens
     let dtype = taken(rule.takes, a.dtype());
     if let Inner::Real(tensor) = a
         && tensor.dtype() == dtype
-        && !trace::is_active()
+        && !is_active()
     {
         return at_once(py, ready, dtype, &[ReadyOperand::Tensor(tensor)]);
     }
@@ -97,7 +98,7 @@ pub fn binary(
     if let (Ok(x), Ok(y)) = (a.cast::<Tensor>(), b.cast::<Tensor>())
         && let (Inner::Real(x), Inner::Real(y)) = (x.get().inner(), y.get().inner())
         && x.dtype() == y.dtype()
-        && !trace::is_active()
+        && !is_active()
     {
         let dtype = x.dtype();
         let (_, rule) = ready.def().map_err(errors::eager)?;
@@ -133,7 +134,7 @@ pub fn binary(
         }
     };
     let dtype = taken(rule.takes, common);
-    if !trace::is_active()
+    if !is_active()
         && let (Some(x), Some(y)) = (Ready1::of(&a, dtype)?, Ready1::of(&b, dtype)?)
     {
         return at_once(py, ready, dtype, &[x.operand(), y.operand()]).map(Some);

@@ -1,12 +1,12 @@
 //! A program: loaded or traced, with what the verifier says of it and the plans made for it.
 
-use crate::contents::host_copy;
+use crate::contents::{held, host_copy};
 use crate::device::{self, Count};
 use crate::errors;
 use crate::files;
 use crate::guard::unlocked;
 use crate::run::{Run, Settings};
-use crate::tensor::{self, Inner};
+use crate::tensor::{self, Elements, Inner};
 use cloakwork_formats::{Seal, load_sealed, save_container, save_heal};
 use cloakwork_ir::{Device, Generation, HostId, HostSlot, HostTensor, Type, text};
 use cloakwork_kernels::Isa;
@@ -15,8 +15,7 @@ use cloakwork_plan::{Options, Plan, lower_for, plan};
 use cloakwork_process::{Mutex, Once};
 use cloakwork_run::{Executor, eager};
 use cloakwork_verify::{
-    HealDevice, Verification, Verified, annotate, downloads, for_device, opened, upload_root,
-    uploads, verify,
+    HealDevice, Verification, Verified, annotate, downloads, for_device, opened, uploads, verify,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -249,18 +248,6 @@ impl Program {
         }
         Ok(bound)
     }
-}
-
-/// What a program holds of a tensor: the tensor itself if nobody writes it and it is dense, in
-/// whatever order of axes; else a copy.
-pub fn held(tensor: &eager::Tensor) -> PyResult<HostTensor> {
-    if tensor.is_frozen() {
-        let host = tensor.to_host().map_err(errors::run)?;
-        if upload_root(&host).strides == host.view().strides {
-            return Ok(host);
-        }
-    }
-    host_copy(tensor)
 }
 
 /// A copy of a tensor's elements, which no later write changes.

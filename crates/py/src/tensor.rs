@@ -5,7 +5,7 @@ mod only;
 mod operators;
 mod rows;
 
-pub use inner::{Inner, tensors};
+pub use inner::{Elements, Inner, tensors};
 
 use crate::dtype::{PyDType, object};
 use crate::eval::{Value, layout};

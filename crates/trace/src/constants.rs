@@ -1,18 +1,30 @@
 //! Eager tensors that a traced function meets: the program holds a copy of them.
 
-use super::{State, Trace, Traced, parts};
-use crate::contents::with_bytes;
-use crate::errors;
-use crate::program::held;
+use crate::recording::State;
+use crate::{Trace, TraceError, Traced, parts};
 use cloakwork_ir::{Arg, HostSlot, HostTensor, Symbol, Type, View};
-use cloakwork_kernels::find_difference;
-use cloakwork_run::eager;
+use cloakwork_kernels::{Isa, find_difference};
+use cloakwork_run::eager::{self, EagerError};
 use cloakwork_verify::upload_root;
-use pyo3::prelude::*;
 use std::sync::Arc;
 
+/// What a program holds of a tensor: the tensor itself if nobody writes it and it is dense, in
+/// whatever order of axes; else a copy.
+///
+/// # Errors
+/// There is no memory for a copy.
+pub fn held(tensor: &eager::Tensor, isa: Isa) -> Result<HostTensor, EagerError> {
+    if tensor.is_frozen() {
+        let host = tensor.to_host()?;
+        if upload_root(&host).strides == host.view().strides {
+            return Ok(host);
+        }
+    }
+    tensor.copy_to_host(isa)
+}
+
 /// An eager tensor that the program holds a copy of.
-pub(super) struct Constant {
+pub(crate) struct Constant {
     /// Keeps the storage's address from being used again.
     _tensor: eager::Tensor,
     copy: HostTensor,
@@ -21,11 +33,11 @@ pub(super) struct Constant {
 
 impl Trace {
     /// An eager tensor as a constant. What it merely repeats is not uploaded but expanded.
-    pub(super) fn constant(
+    pub(crate) fn constant(
         self: &Arc<Self>,
         state: &mut State,
         tensor: &eager::Tensor,
-    ) -> PyResult<(Traced, Option<HostTensor>)> {
+    ) -> Result<(Traced, Option<HostTensor>), TraceError> {
         let (compact, repeats) = tensor.without_repeats();
         let (mut traced, mut copy) = match self.as_input(state, &compact)? {
             Some(traced) => (traced, None),
@@ -40,14 +52,14 @@ impl Trace {
             traced.symbol = state.builder.call("expand", args);
             let wider = |view: &View| {
                 view.expand(axis as i64, repeat)
-                    .map_err(|e| errors::internal(e.to_string()))
+                    .map_err(TraceError::internal)
             };
             traced.view = wider(&traced.view)?;
             copy = match copy {
                 Some(copy) => {
                     let view = wider(copy.view())?;
                     let wide = copy.with_view(view);
-                    Some(wide.map_err(|e| errors::internal(e.to_string()))?)
+                    Some(wide.map_err(TraceError::internal)?)
                 }
                 None => None,
             };
@@ -56,12 +68,12 @@ impl Trace {
     }
 
     /// A part of a tensor that is an input of the program, if it is one of such: see
-    /// [`input_when_met`](super::input_when_met).
+    /// [`Trace::input_when_met`].
     fn as_input(
         self: &Arc<Self>,
         state: &mut State,
         tensor: &eager::Tensor,
-    ) -> PyResult<Option<Traced>> {
+    ) -> Result<Option<Traced>, TraceError> {
         let storage = tensor.storage().as_ptr() as usize;
         let Some(met) = state.inputs.get(&storage) else {
             return Ok(None);
@@ -77,7 +89,7 @@ impl Trace {
         let steps = steps
             .filter(|_| tensor.dtype() == ty.dtype)
             .ok_or_else(|| {
-                errors::trace(format!("{name} is used in parts that slices cannot say"))
+                TraceError::unrecordable(format!("{name} is used in parts that slices cannot say"))
             })?;
         let mut traced = match state
             .inputs
@@ -101,7 +113,7 @@ impl Trace {
         let key = (storage, tensor.view().clone());
         // An input is row-major, whatever order the axes of this tensor lie in.
         traced.view = parts::replayed(&traced.view, &steps)
-            .ok_or_else(|| errors::internal("slices of a tensor that another has not"))?;
+            .ok_or_else(|| TraceError::internal("slices of a tensor that another has not"))?;
         if let Some(known) = state.parts.get(&key) {
             traced.symbol = *known;
             return Ok(Some(traced));
@@ -120,21 +132,21 @@ impl Trace {
         self: &Arc<Self>,
         state: &mut State,
         tensor: &eager::Tensor,
-    ) -> PyResult<(Traced, HostTensor)> {
+    ) -> Result<(Traced, HostTensor), TraceError> {
         let Some(whole) = tensor
             .frozen_whole()
             .filter(|whole| whole.view() != tensor.view())
         else {
             return self.uploaded(state, tensor);
         };
-        let host = whole.to_host().map_err(errors::run)?;
+        let host = whole.to_host()?;
         let steps = parts::steps(&upload_root(&host), tensor.view());
         let Some(steps) = steps.filter(|_| upload_root(&host).strides == host.view().strides)
         else {
             return self.uploaded(state, tensor);
         };
         let (mut traced, _) = self.uploaded(state, &whole)?;
-        let part = tensor.to_host().map_err(errors::run)?;
+        let part = tensor.to_host()?;
         let key = (tensor.storage().as_ptr() as usize, tensor.view().clone());
         for (op, args, view) in steps {
             traced.view = view;
@@ -152,9 +164,10 @@ impl Trace {
         self: &Arc<Self>,
         state: &mut State,
         tensor: &eager::Tensor,
-    ) -> PyResult<(Traced, HostTensor)> {
+    ) -> Result<(Traced, HostTensor), TraceError> {
         if tensor.is_secret() {
-            return Err(errors::secret("a secret tensor must not be traced"));
+            let text = "a secret tensor must not be traced";
+            return Err(TraceError::Secret(text.to_owned()));
         }
         let key = (tensor.storage().as_ptr() as usize, tensor.view().clone());
         let (dtype, size) = (tensor.dtype(), tensor.dtype().size_bytes());
@@ -167,11 +180,12 @@ impl Trace {
                 && find_difference(size, (now, tensor.view()), then).is_none()
         };
         let known = state.constants.get(&key);
-        let known = with_bytes(tensor, |now| known.filter(|known| unchanged(now, known)))?;
+        let now: &[u8] = tensor.storage().as_ref().as_ref();
+        let known = known.filter(|known| unchanged(now, known));
         let (symbol, storage, copy) = match known {
             Some(known) => (known.traced.0, known.traced.1, known.copy.clone()),
             None => {
-                let copy = held(tensor)?;
+                let copy = held(tensor, self.isa)?;
                 let symbol = state.upload(HostSlot::Data(copy.clone()));
                 let storage = state.new_storage();
                 let traced = (symbol, storage);

@@ -4,11 +4,11 @@
 use cloakwork_ir::{Arg, ShapeItem, Take, View};
 
 /// A step: an op with its arguments after the tensor, and the view that it gives.
-pub(super) type Step = (&'static str, Vec<Arg>, View);
+pub(crate) type Step = (&'static str, Vec<Arg>, View);
 
 /// The steps from `root`, dense and from its storage's start on, to a view with these shape,
 /// strides and offset. None where slices of whole steps cannot say it.
-pub(super) fn steps(root: &View, view: &View) -> Option<Vec<Step>> {
+pub(crate) fn steps(root: &View, view: &View) -> Option<Vec<Step>> {
     let dims = view.shape.dims();
     let wide: Vec<usize> = (0..dims.len()).filter(|&axis| dims[axis] != 1).collect();
     let mut found = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn steps(root: &View, view: &View) -> Option<Vec<Step>> {
 }
 
 /// The view that the same steps give of another root of the same shape.
-pub(super) fn replayed(root: &View, steps: &[Step]) -> Option<View> {
+pub(crate) fn replayed(root: &View, steps: &[Step]) -> Option<View> {
     let mut now = root.clone();
     for (op, args, _) in steps {
         let number = |index: usize| match args.get(index) {

@@ -1,16 +1,13 @@
 //! One call becomes a step: its operands bound, its result made, its mistakes found at the call.
 
-use super::{State, Trace, Traced, stray};
-use crate::errors;
-use crate::eval::Value;
-use crate::tensor::Inner;
+use crate::recording::State;
+use crate::{Tensor, Trace, TraceError, Traced, Value};
 use cloakwork_ir::{Arg, DType, Generation, HostTensor, ShapeItem};
 use cloakwork_ops::Value as Shown;
 use cloakwork_ops::{
     Args, Body, Form, OpDef, OpError, Operand, Origin, ParamKind, Viewed, check_known,
 };
 use cloakwork_verify::{check_kernel_call, result_type};
-use pyo3::prelude::*;
 use std::sync::Arc;
 
 /// One parameter of a call: what the declaration sees, and what the program says.
@@ -53,7 +50,14 @@ impl Given {
 
 impl Trace {
     /// Records a call; `values` holds one value a parameter, or fewer.
-    pub fn record(self: &Arc<Self>, def: &'static OpDef, values: Vec<Value>) -> PyResult<Traced> {
+    ///
+    /// # Errors
+    /// The declaration refuses the call, or a program cannot say it.
+    pub fn record(
+        self: &Arc<Self>,
+        def: &'static OpDef,
+        values: Vec<Value>,
+    ) -> Result<Traced, TraceError> {
         let mut state = self.lock();
         let mut bound = Vec::with_capacity(def.params.len());
         let mut values = values.into_iter();
@@ -76,27 +80,27 @@ impl Trace {
         def: &OpDef,
         kind: ParamKind,
         value: Value,
-    ) -> PyResult<Given> {
+    ) -> Result<Given, TraceError> {
         Ok(match value {
-            Value::Tensor(Inner::Traced(traced)) if traced.settled().is_some() => {
-                let inner = traced.settled().cloned().unwrap_or(Inner::Traced(traced));
+            Value::Tensor(Tensor::Traced(traced)) if traced.settled().is_some() => {
+                let inner = traced.settled().cloned().unwrap_or(Tensor::Traced(traced));
                 return self.bind(state, def, kind, Value::Tensor(inner));
             }
-            Value::Tensor(Inner::Traced(traced)) if Arc::ptr_eq(&traced.trace, self) => {
+            Value::Tensor(Tensor::Traced(traced)) if Arc::ptr_eq(&traced.trace, self) => {
                 Given::Tensor(*traced, None)
             }
-            Value::Tensor(Inner::Traced(_)) => return Err(stray()),
-            Value::Tensor(Inner::Real(_)) if kind == ParamKind::Out => {
-                return Err(errors::trace(format!(
+            Value::Tensor(Tensor::Traced(_)) => return Err(TraceError::stray()),
+            Value::Tensor(Tensor::Real(_)) if kind == ParamKind::Out => {
+                return Err(TraceError::unrecordable(format!(
                     "{}: a traced result cannot be written into a tensor from outside; make \
                      `out` inside the traced function, with cloakwork.empty",
                     def.name
                 )));
             }
-            Value::Tensor(Inner::Real(tensor)) if self.is_batch() => {
+            Value::Tensor(Tensor::Real(tensor)) if self.is_batch() => {
                 Given::Tensor(self.captured(state, &tensor)?, None)
             }
-            Value::Tensor(Inner::Real(tensor)) => {
+            Value::Tensor(Tensor::Real(tensor)) => {
                 let (traced, copy) = self.constant(state, &tensor)?;
                 Given::Tensor(traced, copy.map(Box::new))
             }
@@ -113,7 +117,7 @@ impl Trace {
         state: &mut State,
         def: &'static OpDef,
         bound: &mut [Given],
-    ) -> PyResult<()> {
+    ) -> Result<(), TraceError> {
         let Some(place) = def
             .params
             .iter()
@@ -139,7 +143,7 @@ impl Trace {
         state: &mut State,
         def: &'static OpDef,
         bound: &[Given],
-    ) -> PyResult<Traced> {
+    ) -> Result<Traced, TraceError> {
         let out = def
             .params
             .iter()
@@ -180,9 +184,15 @@ impl Trace {
 }
 
 /// Appends the call to the program.
-fn push(state: &mut State, def: &'static OpDef, bound: &[Given], result: &Traced) -> PyResult<()> {
-    let form = canonical(def, bound)
-        .ok_or_else(|| errors::trace(format!("{}: no spelling says this call", def.name)))?;
+fn push(
+    state: &mut State,
+    def: &'static OpDef,
+    bound: &[Given],
+    result: &Traced,
+) -> Result<(), TraceError> {
+    let form = canonical(def, bound).ok_or_else(|| {
+        TraceError::unrecordable(format!("{}: no spelling says this call", def.name))
+    })?;
     let given = |name: &&str| bound.get(def.param(name)?);
     let arg = |name| given(name).map_or(Arg::None, Given::written);
     let args: Vec<Arg> = form.args.iter().map(arg).collect();
@@ -212,10 +222,13 @@ fn with_args<R>(
     def: &'static OpDef,
     bound: &[Given],
     f: impl FnOnce(&Args) -> Result<R, OpError>,
-) -> PyResult<R> {
+) -> Result<R, TraceError> {
     let args = Args {
         def,
         values: bound.iter().map(Given::shown).collect(),
     };
-    f(&args).map_err(|error| errors::op(def.name, &error))
+    f(&args).map_err(|error| TraceError::Op {
+        op: def.name,
+        error,
+    })
 }
