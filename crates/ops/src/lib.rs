@@ -26,7 +26,7 @@ mod ntt;
 mod op;
 mod permutation;
 mod poly;
-mod promotion;
+pub mod promotion;
 mod reduction;
 pub mod reference;
 mod repr;
@@ -50,7 +50,6 @@ pub use op::{
     Access, Aliasing, Body, BytesFn, ExpandBody, Family, Form, KernelBody, Law, OpDef, Origin,
     OutRule, Param, ParamKind, Viewed,
 };
-pub use promotion::{NoCommonType, promote};
 pub use reference::{Contents, Expected, JudgeFn, Reference, ReferenceFn, Slack, Verdict, agrees};
 pub use repr::{ReprOf, ReprRule};
 pub use runtimes::runtime_ops;

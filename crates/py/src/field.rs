@@ -53,7 +53,7 @@ pub fn element(py: Python<'_>, number: &Number<'_, '_>, dtype: DType) -> PyResul
         Number::Bool(value) => tensor(py, "scalar", (i64::from(*value), object)),
         _ => Err(PyTypeError::new_err(format!(
             "{dtype} goes with tensors of its own dtype and with integers, not with {}",
-            number.dtype().long_name()
+            number.weak().dtype().long_name()
         ))),
     }
 }

@@ -313,8 +313,8 @@ fn element_of(py: Python<'_>, value: &Bound<'_, PyAny>, target: &Inner) -> PyRes
         return Ok(element.get().inner().clone());
     }
     if let Some(number) = Number::of(value) {
-        if number.meets(dtype) != dtype {
-            return refused(number.dtype().long_name());
+        if number.weak().meets(dtype) != dtype {
+            return refused(number.weak().dtype().long_name());
         }
         let element = number
             .element(dtype)?

@@ -6,8 +6,8 @@ use crate::scalar::Number;
 use crate::tensor::{Inner, Tensor};
 use crate::{device, errors, field};
 use cloakwork_ir::DType;
-use cloakwork_ops::elementwise::Takes;
-use cloakwork_ops::{OpDef, find, promote};
+use cloakwork_ops::promotion::{Operand as Promoted, common};
+use cloakwork_ops::{OpDef, find};
 use cloakwork_run::eager::{self, Element, Ready, ReadyOperand};
 use cloakwork_trace::is_active;
 use pyo3::exceptions::PyTypeError;
@@ -30,6 +30,15 @@ impl Given<'_, '_> {
         match self {
             Self::Number(number) => field::element(py, &number, dtype).map(Self::Owned),
             other => Ok(other),
+        }
+    }
+
+    /// What it says about the type in which the call computes.
+    fn promoted(&self) -> Promoted {
+        match self {
+            Self::Tensor(inner) => Promoted::Tensor(inner.dtype()),
+            Self::Owned(inner) => Promoted::Tensor(inner.dtype()),
+            Self::Number(number) => Promoted::Number(number.weak()),
         }
     }
 
@@ -75,7 +84,7 @@ pub fn unary(py: Python<'_>, ready: &'static Ready, a: &Bound<'_, PyAny>) -> PyR
 /// The same of a tensor.
 pub fn of_one(py: Python<'_>, ready: &'static Ready, a: &Inner) -> PyResult<Tensor> {
     let (def, rule) = ready.def().map_err(errors::eager)?;
-    let dtype = taken(rule.takes, a.dtype());
+    let dtype = rule.takes.computes_in(a.dtype());
     if let Inner::Real(tensor) = a
         && tensor.dtype() == dtype
         && !is_active()
@@ -102,7 +111,7 @@ pub fn binary(
     {
         let dtype = x.dtype();
         let (_, rule) = ready.def().map_err(errors::eager)?;
-        if taken(rule.takes, dtype) == dtype {
+        if rule.takes.computes_in(dtype) == dtype {
             let operands = [ReadyOperand::Tensor(x), ReadyOperand::Tensor(y)];
             return at_once(py, ready, dtype, &operands).map(Some);
         }
@@ -122,18 +131,9 @@ pub fn binary(
         None => (a, b),
     };
     let (def, rule) = ready.def().map_err(errors::eager)?;
-    let common = match (&a, &b) {
-        (Given::Number(a), Given::Number(b)) => b.meets(a.meets(b.dtype())),
-        (Given::Number(number), other) | (other, Given::Number(number)) => {
-            number.meets(other.inner().map_or(DType::F64, Inner::dtype))
-        }
-        _ => {
-            let (a, b) = (a.inner().map(Inner::dtype), b.inner().map(Inner::dtype));
-            let (a, b) = (a.unwrap_or(DType::F64), b.unwrap_or(DType::F64));
-            promote(a, b).map_err(|e| PyTypeError::new_err(format!("{}: {e}", def.name)))?
-        }
-    };
-    let dtype = taken(rule.takes, common);
+    let common = common(a.promoted(), b.promoted());
+    let common = common.map_err(|e| PyTypeError::new_err(format!("{}: {e}", def.name)))?;
+    let dtype = rule.takes.computes_in(common);
     if !is_active()
         && let (Some(x), Some(y)) = (Ready1::of(&a, dtype)?, Ready1::of(&b, dtype)?)
     {
@@ -174,12 +174,9 @@ pub fn assign(
     } else {
         b.in_field(py, dtype)?
     };
-    let common = match &b {
-        Given::Number(number) => number.meets(dtype),
-        other => promote(dtype, other.inner().map_or(dtype, Inner::dtype))
-            .map_err(|e| PyTypeError::new_err(format!("{}: {e}", def.name)))?,
-    };
-    let result = rule.gives.of(taken(rule.takes, common));
+    let common = common(Promoted::Tensor(dtype), b.promoted());
+    let common = common.map_err(|e| PyTypeError::new_err(format!("{}: {e}", def.name)))?;
+    let result = rule.gives.of(rule.takes.computes_in(common));
     if result != dtype {
         return Err(PyTypeError::new_err(format!(
             "{}: the result is {}, which a tensor of {} does not take in place; write it out of \
@@ -212,15 +209,6 @@ pub fn apart(py: Python<'_>, tensor: Inner, written: &Inner) -> PyResult<Inner> 
         return Ok(tensor);
     }
     call(py, "copy", vec![Value::Tensor(tensor)])
-}
-
-/// The type in which an op computes: integers become floats where it takes only those.
-fn taken(takes: Takes, dtype: DType) -> DType {
-    let floats = matches!(takes, Takes::Floats | Takes::RealFloats | Takes::Divisible);
-    if floats && (dtype.is_integer() || dtype == DType::Bool) {
-        return DType::F64;
-    }
-    dtype
 }
 
 /// An operand that a call without a detour takes.
@@ -301,7 +289,7 @@ pub fn call(py: Python<'_>, name: &'static str, values: Vec<Value>) -> PyResult<
 
 /// A number as a tensor of its own type.
 pub fn alone(number: &Number<'_, '_>) -> PyResult<eager::Tensor> {
-    let dtype = number.dtype();
+    let dtype = number.weak().dtype();
     number.element(dtype)?.tensor(dtype).map_err(errors::eager)
 }
 

@@ -98,6 +98,18 @@ impl Takes {
         }
     }
 
+    /// The type in which operands of this type are computed: integers become floats where only
+    /// those are taken.
+    #[inline]
+    #[must_use]
+    pub const fn computes_in(self, dtype: DType) -> DType {
+        let floats = matches!(self, Self::Floats | Self::RealFloats | Self::Divisible);
+        if floats && (dtype.is_integer() || matches!(dtype, DType::Bool)) {
+            return DType::F64;
+        }
+        dtype
+    }
+
     /// The types in words.
     #[must_use]
     pub fn text(self) -> String {
