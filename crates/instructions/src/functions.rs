@@ -1,28 +1,28 @@
-//! The table of functions: what each is called with, and the ops that it becomes.
+//! The functions of the instruction set, and the ops that they become.
 //!
-//! A parameter's pattern is a kind and sizes: `F` elements of one field, the same throughout; `E`
-//! the same, or numbers of one dtype; `G` points of one group, whose scalars are that field; `T` a
-//! transcript; `V` what it absorbs: elements and points of its curve; `B` bytes; `A` anything.
-//! `[]` is a scalar, `[n]` one axis, where the same letter is the same size; no brackets: any
-//! shape. `..` behind a pattern: one or more such.
+//! What a function of one op takes, the op's declaration says: how many operands, which attributes,
+//! and to the verifier which types. This list holds what a declaration cannot say.
+//!
+//! Of functions that are made of several ops, a parameter's pattern is a kind and sizes: `F`
+//! elements of one field, the same throughout; `E` the same, or numbers of one dtype; `T` a
+//! transcript; `V` what it absorbs: elements and points of its curve; `B` bytes; `A` anything. `[]`
+//! is a scalar, `[n]` one axis, where the same letter is the same size; no brackets: any shape.
+//! `..` behind a pattern: one or more such.
 
 use cloakwork_formats::zk::Value;
+use cloakwork_ops::{OpDef, Param, ParamKind, named};
 
 /// One function.
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
     /// Its name.
     pub name: &'static str,
-    /// What it writes.
-    pub outs: &'static [&'static str],
-    /// What it reads.
-    pub ins: &'static [&'static str],
-    /// Its attributes.
-    pub attrs: &'static [Attr],
+    /// What it takes and gives.
+    pub(crate) takes: Takes,
     /// How it becomes ops.
-    pub(super) kind: Kind,
-    /// What it computes.
-    pub doc: &'static str,
+    pub(crate) kind: Kind,
+    /// Attributes that no op has.
+    own_attrs: &'static [Attr],
 }
 
 /// One attribute.
@@ -36,29 +36,56 @@ pub struct Attr {
     pub required: bool,
 }
 
+/// What a function takes and gives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Takes {
+    /// What the declaration of its op takes.
+    Declared,
+    /// Of that, elements: points have a function of their own.
+    Elements,
+    /// Of that, points.
+    Points,
+    /// Of that, what has no axes.
+    Scalars,
+    /// What these patterns say.
+    Patterns(Patterns),
+}
+
+/// Patterns of what a function of several ops takes and gives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patterns {
+    /// What it writes.
+    pub outs: &'static [&'static str],
+    /// What it reads.
+    pub ins: &'static [&'static str],
+    /// What it computes.
+    pub doc: &'static str,
+}
+
 /// How a function becomes ops.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
-    /// An op of this name, element by element: pieces of windows one after another.
-    Each(&'static str),
+pub(crate) enum Kind {
+    /// This op, element by element: pieces of windows one after another.
+    Each(&'static OpDef),
     /// The same in place: the first operand is the result.
-    InPlace(&'static str),
+    InPlace(&'static OpDef),
     /// `+` and `-`, which have two meanings for scalars.
-    Sum(&'static str),
-    /// An op that takes each operand whole, and attributes in this order.
-    Whole(&'static str, &'static [&'static str]),
+    Sum(&'static OpDef),
+    /// This op, which takes each operand whole, then its attributes.
+    Whole(&'static OpDef),
     /// The same in place.
-    WholeInPlace(&'static str, &'static [&'static str]),
-    /// For each result: an op of one operand of its own and the last, which all share.
-    Shared(&'static str),
+    WholeInPlace(&'static OpDef),
+    /// For each result: this op of one operand of its own and the last, which all share.
+    Shared(&'static OpDef),
     /// Something else.
     Own(Own),
 }
 
 /// Functions that are lowered in a way of their own.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Own {
+pub(crate) enum Own {
     Transform,
+    InverseTransform,
     Scale,
     Axpy,
     Divide,
@@ -93,308 +120,232 @@ const fn need(name: &'static str, kind: &'static str) -> Attr {
 
 const SCALAR_AT: Attr = attr("scalar_at", "all | constant_term");
 
-macro_rules! function {
-    ($name:literal, [$($out:literal),*], [$($in:literal),*], [$($attr:expr),*], $kind:expr,
-     $doc:literal) => {
-        Function {
-            name: $name,
-            outs: &[$($out),*],
-            ins: &[$($in),*],
-            attrs: &[$($attr),*],
-            kind: $kind,
-            doc: $doc,
-        }
-    };
+const fn op(name: &'static str, kind: Kind, takes: Takes) -> Function {
+    Function {
+        name,
+        takes,
+        kind,
+        own_attrs: &[],
+    }
+}
+
+/// A list of patterns.
+type List = &'static [&'static str];
+
+const fn own(
+    name: &'static str,
+    own: Own,
+    (outs, ins): (List, List),
+    doc: &'static str,
+) -> Function {
+    op(
+        name,
+        Kind::Own(own),
+        Takes::Patterns(Patterns { outs, ins, doc }),
+    )
 }
 
 /// All functions, by name.
 pub static FUNCTIONS: &[Function] = &[
-    function!(
+    op(
         "absorb",
-        ["T"],
-        ["V"],
-        [],
-        Kind::WholeInPlace("absorb", &[]),
-        "the transcript absorbs elements or points"
+        Kind::WholeInPlace(&named::ABSORB),
+        Takes::Patterns(Patterns {
+            outs: &["T"],
+            ins: &["V"],
+            doc: "the transcript absorbs elements or points",
+        }),
     ),
-    function!(
+    op(
         "absorb_write",
-        ["T"],
-        ["V"],
-        [],
-        Kind::WholeInPlace("absorb_write", &[]),
-        "the same, and the proof gets them"
+        Kind::WholeInPlace(&named::ABSORB_WRITE),
+        Takes::Patterns(Patterns {
+            outs: &["T"],
+            ins: &["V"],
+            doc: "the same, and the proof gets them",
+        }),
     ),
-    function!(
-        "add",
-        ["E"],
-        ["E", "E"],
-        [SCALAR_AT],
-        Kind::Sum("add"),
-        "a + b"
-    ),
-    function!(
+    op("add", Kind::Sum(&named::ADD), Takes::Elements).and(&[SCALAR_AT]),
+    own(
         "assemble",
-        ["E[n]"],
-        ["E[].."],
-        [],
-        Kind::Own(Own::Assemble),
-        "the polynomial of these coefficients, then zeros"
+        Own::Assemble,
+        (&["E[n]"], &["E[].."]),
+        "the polynomial of these coefficients, then zeros",
     ),
-    function!(
+    own(
         "axpy",
-        ["E"],
-        ["E[]", "E"],
-        [],
-        Kind::Own(Own::Axpy),
-        "out = out + s x"
+        Own::Axpy,
+        (&["E"], &["E[]", "E"]),
+        "out = out + s x",
     ),
-    function!(
+    op(
         "batch_invert",
-        ["F[n]"],
-        [],
-        [attr("strict", "bool")],
-        Kind::WholeInPlace("batch_invert", &["strict"]),
-        "1 / p element by element; 0 stays 0"
+        Kind::WholeInPlace(&named::BATCH_INVERT),
+        Takes::Declared,
     ),
-    function!(
+    op(
         "distribute_powers",
-        ["F[n]"],
-        ["F[m]"],
-        [],
-        Kind::WholeInPlace("distribute_powers", &[]),
-        "p[i] = p[i] powers[i mod m]"
+        Kind::WholeInPlace(&named::DISTRIBUTE_POWERS),
+        Takes::Declared,
     ),
-    function!(
-        "div",
-        ["E"],
-        ["E", "E"],
-        [],
-        Kind::Each("divide"),
-        "a / b; 0 where b is 0"
-    ),
-    function!(
-        "evaluate",
-        ["F[].."],
-        ["F[n]..", "F[]"],
-        [],
-        Kind::Shared("evaluate"),
-        "p(x) of each polynomial"
-    ),
-    function!(
+    op("div", Kind::Each(&named::DIVIDE), Takes::Declared),
+    op("evaluate", Kind::Shared(&named::EVALUATE), Takes::Declared),
+    own(
         "fill_lagrange_one",
-        ["E"],
-        [],
-        [],
-        Kind::Own(Own::Fill),
-        "1 everywhere"
+        Own::Fill,
+        (&["E"], &[]),
+        "1 everywhere",
     ),
-    function!(
+    own(
         "fill_one",
-        ["E"],
-        [],
-        [attr("repr", "coef | lagrange")],
-        Kind::Own(Own::Fill),
-        "the polynomial 1: in coefficients only the first is 1"
-    ),
-    function!(
-        "fill_zero",
-        ["A"],
-        [],
-        [],
-        Kind::Own(Own::Fill),
-        "0 everywhere"
-    ),
-    function!(
+        Own::Fill,
+        (&["E"], &[]),
+        "the polynomial 1: in coefficients only the first is 1",
+    )
+    .and(&[attr("repr", "coef | lagrange")]),
+    own("fill_zero", Own::Fill, (&["A"], &[]), "0 everywhere"),
+    own(
         "fused",
-        ["E.."],
-        ["E.."],
-        [need("expr", "list"), need("outs", "list")],
-        Kind::Own(Own::Fused),
-        "steps element by element, computed block by block"
-    ),
-    function!(
-        "index",
-        ["E[]"],
-        ["E[n]"],
-        [need("index", "int")],
-        Kind::Own(Own::Index),
-        "p[index]"
-    ),
-    function!(
+        Own::Fused,
+        (&["E.."], &["E.."]),
+        "steps element by element, computed block by block",
+    )
+    .and(&[need("expr", "list"), need("outs", "list")]),
+    own("index", Own::Index, (&["E[]"], &["E[n]"]), "p[index]").and(&[need("index", "int")]),
+    own(
         "interpolate",
-        ["F[n]"],
-        ["F.."],
-        [],
-        Kind::Own(Own::Interpolate),
-        "the polynomial through all (xs, ys)"
+        Own::Interpolate,
+        (&["F[n]"], &["F.."]),
+        "the polynomial through all (xs, ys)",
     ),
-    function!(
+    own(
         "intt",
-        ["F[n]"],
-        ["F[].."],
-        [attr("scale", "bool"), attr("order", "natural")],
-        Kind::Own(Own::Transform),
-        "coefficients from values; with an operand, those on its coset"
-    ),
-    function!(
+        Own::InverseTransform,
+        (&["F[n]"], &["F[].."]),
+        "coefficients from values; with an operand, those on its coset",
+    )
+    .and(&[attr("scale", "bool"), attr("order", "natural")]),
+    own(
         "kate_div",
-        ["F[m]"],
-        ["F[n]", "F[]"],
-        [],
-        Kind::Own(Own::Divide),
-        "(p - p(b)) / (X - b)"
+        Own::Divide,
+        (&["F[m]"], &["F[n]", "F[]"]),
+        "(p - p(b)) / (X - b)",
     ),
-    function!(
-        "msm",
-        ["G[].."],
-        ["F[n]..", "G[n]"],
-        [],
-        Kind::Shared("msm"),
-        "sums of points times scalars, one for each polynomial"
-    ),
-    function!("mul", ["E"], ["E", "E"], [], Kind::Each("multiply"), "a b"),
-    function!("neg", ["E"], ["E"], [], Kind::Each("negative"), "-a"),
-    function!(
+    op("msm", Kind::Shared(&named::MSM), Takes::Declared),
+    op("mul", Kind::Each(&named::MULTIPLY), Takes::Declared),
+    op("neg", Kind::Each(&named::NEGATIVE), Takes::Elements),
+    own(
         "ntt",
-        ["F[n]"],
-        ["F[].."],
-        [attr("scale", "bool"), attr("order", "natural")],
-        Kind::Own(Own::Transform),
-        "values from coefficients; with an operand, those on its coset"
-    ),
-    function!(
+        Own::Transform,
+        (&["F[n]"], &["F[].."]),
+        "values from coefficients; with an operand, those on its coset",
+    )
+    .and(&[attr("scale", "bool"), attr("order", "natural")]),
+    own(
         "permute_expression",
-        ["F[n]", "F[n]"],
-        ["F[n]", "F[n]"],
-        [need("usable", "int")],
-        Kind::Own(Own::Permute),
-        "halo2's permuted input and table of a lookup"
-    ),
-    function!(
-        "point_add",
-        ["G"],
-        ["G", "G"],
-        [],
-        Kind::Each("add"),
-        "a + b of points"
-    ),
-    function!(
-        "point_neg",
-        ["G"],
-        ["G"],
-        [],
-        Kind::Each("negative"),
-        "-a of points"
-    ),
-    function!(
+        Own::Permute,
+        (&["F[n]", "F[n]"], &["F[n]", "F[n]"]),
+        "halo2's permuted input and table of a lookup",
+    )
+    .and(&[need("usable", "int")]),
+    op("point_add", Kind::Each(&named::ADD), Takes::Points),
+    op("point_neg", Kind::Each(&named::NEGATIVE), Takes::Points),
+    op(
         "point_scale",
-        ["G"],
-        ["F", "G"],
-        [],
-        Kind::Each("curve_mul"),
-        "points times scalars"
+        Kind::Each(&named::CURVE_MUL),
+        Takes::Declared,
     ),
-    function!(
-        "poseidon",
-        ["F[]"],
-        ["F[n]"],
-        [],
-        Kind::Whole("poseidon", &[]),
-        "circomlib's Poseidon of the elements"
-    ),
-    function!(
-        "pow",
-        ["F"],
-        ["F"],
-        [need("exponent", "int")],
-        Kind::Own(Own::ScalarPower),
-        "a^e"
-    ),
-    function!(
-        "random",
-        ["F[n]"],
-        [],
-        [],
-        Kind::Own(Own::Random),
-        "uniform elements"
-    ),
-    function!(
+    op("poseidon", Kind::Whole(&named::POSEIDON), Takes::Declared),
+    own("pow", Own::ScalarPower, (&["F"], &["F"]), "a^e").and(&[need("exponent", "int")]),
+    own("random", Own::Random, (&["F[n]"], &[]), "uniform elements"),
+    op(
         "scalar_inv",
-        ["F[]"],
-        [],
-        [],
-        Kind::InPlace("reciprocal"),
-        "1 / s; 0 stays 0"
+        Kind::InPlace(&named::RECIPROCAL),
+        Takes::Scalars,
     ),
-    function!(
+    own(
         "scalar_pow",
-        ["F[]"],
-        [],
-        [need("exponent", "int")],
-        Kind::Own(Own::ScalarPower),
-        "s^e in place"
-    ),
-    function!(
-        "scale",
-        ["E"],
-        ["E[]"],
-        [],
-        Kind::Own(Own::Scale),
-        "p = s p in place"
-    ),
-    function!(
-        "scan_mul",
-        ["F[n]"],
-        ["F[n]", "F[]"],
-        [],
-        Kind::Whole("scan_mul", &[]),
-        "out[i] = x0 p[0] ... p[i - 1]"
-    ),
-    function!("square", ["E"], ["E"], [], Kind::Each("square"), "a^2"),
-    function!(
-        "squeeze",
-        ["T", "F[]"],
-        [],
-        [attr("hash", "blake2b | keccak256")],
-        Kind::Own(Own::Squeeze),
-        "a challenge"
-    ),
-    function!(
-        "sub",
-        ["E"],
-        ["E", "E"],
-        [SCALAR_AT],
-        Kind::Sum("subtract"),
-        "a - b"
-    ),
-    function!(
+        Own::ScalarPower,
+        (&["F[]"], &[]),
+        "s^e in place",
+    )
+    .and(&[need("exponent", "int")]),
+    own("scale", Own::Scale, (&["E"], &["E[]"]), "p = s p in place"),
+    op("scan_mul", Kind::Whole(&named::SCAN_MUL), Takes::Declared),
+    op("square", Kind::Each(&named::SQUARE), Takes::Declared),
+    own("squeeze", Own::Squeeze, (&["T", "F[]"], &[]), "a challenge")
+        .and(&[attr("hash", "blake2b | keccak256")]),
+    op("sub", Kind::Sum(&named::SUBTRACT), Takes::Elements).and(&[SCALAR_AT]),
+    own(
         "transcript_finish",
-        ["B[n]"],
-        ["T"],
-        [],
-        Kind::Own(Own::Finish),
-        "the n bytes of the proof"
+        Own::Finish,
+        (&["B[n]"], &["T"]),
+        "the n bytes of the proof",
     ),
-    function!(
+    own(
         "transcript_new",
-        ["T"],
-        [],
-        [],
-        Kind::Own(Own::TranscriptNew),
-        "nothing absorbed yet"
+        Own::TranscriptNew,
+        (&["T"], &[]),
+        "nothing absorbed yet",
     ),
 ];
 
-/// The function of this name.
-#[must_use]
-pub fn function(name: &str) -> Option<&'static Function> {
-    FUNCTIONS.iter().find(|function| function.name == name)
+impl Function {
+    const fn and(mut self, attrs: &'static [Attr]) -> Self {
+        self.own_attrs = attrs;
+        self
+    }
+
+    /// The op that it is, if it is one.
+    pub(crate) const fn op(&self) -> Option<&'static OpDef> {
+        match self.kind {
+            Kind::Each(op)
+            | Kind::InPlace(op)
+            | Kind::Sum(op)
+            | Kind::Whole(op)
+            | Kind::WholeInPlace(op)
+            | Kind::Shared(op) => Some(op),
+            Kind::Own(_) => None,
+        }
+    }
+
+    /// Its attributes: flags and integers of its op, and its own.
+    pub fn attrs(&self) -> impl Iterator<Item = Attr> {
+        let params = self.op().map_or(&[][..], |op| op.params);
+        params
+            .iter()
+            .filter_map(Attr::of)
+            .chain(self.own_attrs.iter().copied())
+    }
+
+    /// The operands of its op, by name.
+    pub(crate) fn operands(&self) -> Vec<&'static str> {
+        let params = self.op().map_or(&[][..], |op| op.params);
+        let tensors = params.iter().filter(|param| {
+            use ParamKind::{OptionalTensor, Tensor, TensorOrInt};
+            matches!(param.kind, Tensor | TensorOrInt | OptionalTensor)
+        });
+        tensors.map(|param| param.name).collect()
+    }
 }
 
 impl Attr {
+    /// The attribute that a parameter of an op is, if it is one.
+    pub(crate) fn of(param: &Param) -> Option<Self> {
+        let kind = match param.kind {
+            ParamKind::Bool => "bool",
+            ParamKind::Int(..) => "int",
+            _ => return None,
+        };
+        Some(Self {
+            name: param.name,
+            kind,
+            required: param.default.is_none(),
+        })
+    }
+
     /// Whether a value is of this kind.
-    pub(super) fn takes(&self, value: &Value) -> bool {
+    pub(crate) fn takes(&self, value: &Value) -> bool {
         match (self.kind, value) {
             ("int", Value::Int(_)) | ("bool", Value::Bool(_)) | ("list", Value::List(_)) => true,
             ("int" | "bool" | "list", _) => false,
@@ -402,4 +353,10 @@ impl Attr {
             _ => false,
         }
     }
+}
+
+/// The function of this name.
+#[must_use]
+pub fn function(name: &str) -> Option<&'static Function> {
+    FUNCTIONS.iter().find(|function| function.name == name)
 }

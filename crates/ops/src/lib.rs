@@ -22,6 +22,7 @@ mod layout;
 mod linear;
 mod list;
 mod modular;
+pub mod named;
 mod ntt;
 mod op;
 mod permutation;
@@ -44,7 +45,9 @@ pub use error::{Code, OpError};
 pub use expansion::{Expansion, Named, Part};
 pub use field::elements;
 pub use hash::transcript::head_words as transcript_head;
-pub use launch::{Extents, Launch, LaunchInput, LaunchOperand, Source};
+pub use launch::{
+    COPY_KERNEL, EXTREME_KERNELS, Extents, FILL_KERNEL, Launch, LaunchInput, LaunchOperand, Source,
+};
 pub use list::{ALL, FormError, find, find_form};
 pub use op::{
     Access, Aliasing, Body, BytesFn, ExpandBody, Family, Form, KernelBody, Law, OpDef, Origin,

@@ -9,6 +9,7 @@
 
 use crate::plan::{Address, Geometry, Plan, Prepared, Space, Step};
 use cloakwork_ir::{Device, MAX_ELEMENT_BYTES};
+use cloakwork_ops::COPY_KERNEL;
 use rustc_hash::FxHashMap;
 
 /// About how many bytes of an operand a block holds: several operands fit the first-level cache,
@@ -304,7 +305,7 @@ fn results(
     for (index, step) in plan.steps[first..end].iter().enumerate() {
         let start = step.first_address as usize;
         let [out, source] = match plan.addresses.get(start..start + 2) {
-            Some(&[out, source]) if step.row.kernel == "copy" => [out, source],
+            Some(&[out, source]) if step.row.kernel == COPY_KERNEL => [out, source],
             _ => continue,
         };
         let dense = moves(&plan.geometries[step.geometry as usize], 1);

@@ -7,6 +7,7 @@ use crate::{Memory, format_bytes};
 use cloakwork_ir::{DType, Device, HostId, Type, View};
 use cloakwork_kernels::{Isa, KernelRow};
 use cloakwork_ops::ContentCheck;
+use cloakwork_ops::named;
 use cloakwork_verify::{ValueId, Verified};
 use std::sync::Arc;
 
@@ -211,7 +212,7 @@ impl Step {
             Kind::Kernel => self.row.symbol,
             Kind::ToDisk(_) => "to_disk",
             Kind::FromDisk(_) => "from_disk",
-            Kind::Function(_) => "call_function",
+            Kind::Function(_) => named::CALL_FUNCTION.name,
         }
     }
 }

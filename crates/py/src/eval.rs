@@ -4,7 +4,7 @@ use crate::guard::{unlocked, unlocked_in_memory, watched};
 use crate::tensor::{Inner, Tensor};
 use crate::{device, dtype, errors, trace};
 use cloakwork_ir::{Shape, ShapeItem, Type};
-use cloakwork_ops::{OpDef, find};
+use cloakwork_ops::{OpDef, named};
 use cloakwork_run::eager::{self, EagerArg};
 pub use cloakwork_trace::Value;
 use cloakwork_trace::{Route, active, is_active};
@@ -66,11 +66,10 @@ fn eager_arg(value: Value) -> PyResult<EagerArg> {
 /// Calls a layout op that the tensor's own methods stand on.
 pub fn layout(
     py: Python<'_>,
-    name: &'static str,
+    def: &'static OpDef,
     tensor: &Inner,
     rest: impl IntoIterator<Item = Value>,
 ) -> PyResult<Inner> {
-    let def = find(name).ok_or_else(|| errors::internal(format!("no op is called {name}")))?;
     let mut values = vec![Value::Tensor(tensor.clone())];
     values.extend(rest);
     eval(py, def, values)
@@ -91,8 +90,7 @@ pub fn unwritten(py: Python<'_>, shape: Vec<u64>, dtype: &Bound<'_, PyAny>) -> P
         let tensor = tensor.map_err(errors::run)?;
         return Ok(Inner::Real(tensor).into());
     }
-    let def = find("empty").ok_or_else(|| errors::internal("no op is called empty".to_owned()))?;
     let sizes = shape.dims().iter().map(|&size| ShapeItem::Int(size as i64));
     let values = vec![Value::Shape(sizes.collect()), Value::DType(dtype)];
-    eval(py, def, values).map(Tensor::from)
+    eval(py, &named::EMPTY, values).map(Tensor::from)
 }

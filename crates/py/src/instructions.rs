@@ -9,9 +9,9 @@ use crate::tensor::Inner;
 use cloakwork_formats::files::leave_memory;
 use cloakwork_formats::zk::{self, Ast, Canonical, Files, files_of, is_program, pack, parse};
 use cloakwork_formats::zk::{to_json, to_text, unpack};
-use cloakwork_instructions::{FUNCTIONS, Function, KEY_INPUT, Lowered, lower};
+use cloakwork_instructions::{KEY_INPUT, Lowered, lower};
 use cloakwork_ir::{Bytes, DType, Finding, HostTensor, Shape, View};
-use cloakwork_ops::find;
+use cloakwork_ops::named;
 use cloakwork_run::eager;
 use pyo3::prelude::*;
 use std::collections::HashMap;
@@ -20,15 +20,6 @@ use std::path::PathBuf;
 /// What a run reports beside its outputs: the output that holds it, whether all of it must be
 /// true, the instruction, and a message or label.
 type Notice = (String, bool, String, String);
-
-/// A function: its name, patterns of what it writes and reads, attributes, what it computes.
-type Signature = (
-    &'static str,
-    Vec<&'static str>,
-    Vec<&'static str>,
-    Vec<String>,
-    String,
-);
 
 /// A user function: its name, and dtypes and shapes of what it gives.
 type UserFunction = (String, Vec<(&'static str, Vec<u64>)>);
@@ -152,26 +143,6 @@ impl Instructions {
         };
         table.map(entry).collect()
     }
-
-    /// All functions of the instruction set.
-    #[staticmethod]
-    fn functions() -> Vec<Signature> {
-        let one = |function: &Function| {
-            let attrs = function.attrs.iter();
-            let attrs = attrs.map(|attr| {
-                let open = if attr.required { "" } else { "?" };
-                format!("{}{open}: {}", attr.name, attr.kind)
-            });
-            (
-                function.name,
-                function.outs.to_vec(),
-                function.ins.to_vec(),
-                attrs.collect(),
-                function.doc.to_owned(),
-            )
-        };
-        FUNCTIONS.iter().map(one).collect()
-    }
 }
 
 /// Elements that are converted at a time: large constants are twice in memory nowhere.
@@ -213,11 +184,11 @@ fn memory_form(py: Python<'_>, canonical: &Canonical) -> Result<HostTensor, Stri
 
 /// The same, all at once.
 fn converted(py: Python<'_>, dtype: DType, words: &HostTensor) -> Result<HostTensor, String> {
-    let def = find("from_canonical").ok_or("this build has no fields")?;
     let isa = crate::device::isa(py).map_err(|error| error.value(py).to_string())?;
     let words = eager::Tensor::from_host(words, isa).map_err(|e| e.to_string())?;
     let values = vec![Value::Tensor(Inner::Real(words)), Value::DType(dtype)];
-    let made = eval(py, def, values).map_err(|error| error.value(py).to_string())?;
+    let made =
+        eval(py, &named::FROM_CANONICAL, values).map_err(|error| error.value(py).to_string())?;
     match made {
         Inner::Real(tensor) => host_copy(&tensor).map_err(|error| error.value(py).to_string()),
         Inner::Traced(_) => Err("a constant is made outside of traces".to_owned()),

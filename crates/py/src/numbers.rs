@@ -6,8 +6,8 @@ use crate::scalar::Number;
 use crate::tensor::{Inner, Tensor};
 use crate::{device, errors, field};
 use cloakwork_ir::DType;
+use cloakwork_ops::named;
 use cloakwork_ops::promotion::{Operand as Promoted, common};
-use cloakwork_ops::{OpDef, find};
 use cloakwork_run::eager::{self, Element, Ready, ReadyOperand};
 use cloakwork_trace::is_active;
 use pyo3::exceptions::PyTypeError;
@@ -167,7 +167,7 @@ pub fn assign(
         let own = Tensor::from(a.clone());
         let result = field::tensor(py, name, (own, object))?;
         let values = vec![Value::Tensor(result), Value::Tensor(a.clone())];
-        return call(py, "copy", values).map(|_| ());
+        return eval(py, &named::COPY, values).map(|_| ());
     }
     let b = if dtype.is_number() {
         b
@@ -208,7 +208,7 @@ pub fn apart(py: Python<'_>, tensor: Inner, written: &Inner) -> PyResult<Inner> 
     if !shares {
         return Ok(tensor);
     }
-    call(py, "copy", vec![Value::Tensor(tensor)])
+    eval(py, &named::COPY, vec![Value::Tensor(tensor)])
 }
 
 /// An operand that a call without a detour takes.
@@ -273,18 +273,11 @@ pub fn convert(py: Python<'_>, tensor: &Inner, dtype: DType) -> PyResult<Inner> 
     if tensor.dtype() == dtype {
         return Ok(tensor.clone());
     }
-    call(
+    eval(
         py,
-        "astype",
+        &named::ASTYPE,
         vec![Value::Tensor(tensor.clone()), Value::DType(dtype)],
     )
-}
-
-/// Calls an op by its name.
-pub fn call(py: Python<'_>, name: &'static str, values: Vec<Value>) -> PyResult<Inner> {
-    let def: &'static OpDef =
-        find(name).ok_or_else(|| errors::internal(format!("no op is called {name}")))?;
-    eval(py, def, values)
 }
 
 /// A number as a tensor of its own type.

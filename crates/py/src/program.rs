@@ -10,7 +10,7 @@ use crate::tensor::{self, Elements, Inner};
 use cloakwork_formats::{Seal, load_sealed, save_container, save_heal};
 use cloakwork_ir::{Device, Generation, HostId, HostSlot, HostTensor, Type, text};
 use cloakwork_kernels::Isa;
-use cloakwork_ops::{ALL, Form, OpDef, find};
+use cloakwork_ops::{ALL, Form, OpDef, find, named};
 use cloakwork_plan::{Options, Plan, lower_for, plan};
 use cloakwork_process::{Mutex, Once};
 use cloakwork_run::{Executor, eager};
@@ -584,7 +584,7 @@ impl Program {
                 |form: &Form| device.ops.contains(form.name) && form.is_heals(device.generation);
             def.forms.iter().any(spelled)
                 || device.keep.contains(def.name)
-                || (def.name == "zeros" && device.ops.contains("empty"))
+                || (def.name == named::ZEROS.name && device.ops.contains(named::EMPTY.name))
                 // What nothing expresses is told with all others that are lacking.
                 || def.body.expansion().is_none()
         };

@@ -6,7 +6,7 @@ use crate::names::op_name;
 use crate::table::Memories;
 use cloakwork_ir::{DType, View, read_word};
 use cloakwork_kernels::{Isa, RawLaunch, select};
-use cloakwork_ops::{ContentCheck, OpError};
+use cloakwork_ops::{ContentCheck, EXTREME_KERNELS, OpError};
 use cloakwork_plan::{Check, Plan};
 
 /// Holds a planned check to what lies in memory now.
@@ -107,5 +107,6 @@ fn extremes((dtype, view, bytes): (DType, &View, &[u8]), isa: Isa) -> Option<(i6
         unsafe { row.run(&launch, 0, 1, std::ptr::null_mut()) };
         Some(result)
     };
-    Some((of("min")?, of("max")?))
+    let [least, greatest] = EXTREME_KERNELS.map(of);
+    Some((least?, greatest?))
 }

@@ -5,6 +5,7 @@ use crate::memory::Block;
 use crate::tier::OnDisk;
 use cloakwork_ir::{HostSlot, HostTensor};
 use cloakwork_kernels::{KernelRow, RawLaunch};
+use cloakwork_ops::COPY_KERNEL;
 use cloakwork_plan::{
     Address, Candidate, Fusion, Geometry, MAX_OPERANDS, Plan, Prepared, Space, moves,
 };
@@ -407,7 +408,7 @@ impl Table {
         let moves_nothing = |&(index, _): &(usize, &Candidate)| {
             let step = &plan.steps[index];
             let first = step.first_address as usize;
-            step.row.kernel == "copy" && plan.addresses[first] == plan.addresses[first + 1]
+            step.row.kernel == COPY_KERNEL && plan.addresses[first] == plan.addresses[first + 1]
         };
         let members = steps.zip(&plan.fused[first..]);
         Fused {

@@ -4,6 +4,7 @@ use crate::recording::State;
 use crate::{Trace, TraceError, Traced, parts};
 use cloakwork_ir::{Arg, HostSlot, HostTensor, Symbol, Type, View};
 use cloakwork_kernels::{Isa, find_difference};
+use cloakwork_ops::named;
 use cloakwork_run::eager::{self, EagerError};
 use cloakwork_verify::upload_root;
 use std::sync::Arc;
@@ -49,7 +50,7 @@ impl Trace {
         for (axis, repeat) in repeats {
             let numbers = [axis as i64, repeat as i64].map(Arg::Int);
             let args = std::iter::once(Arg::Device(traced.symbol, None)).chain(numbers);
-            traced.symbol = state.builder.call("expand", args);
+            traced.symbol = state.builder.call(named::EXPAND.name, args);
             let wider = |view: &View| {
                 view.expand(axis as i64, repeat)
                     .map_err(TraceError::internal)
@@ -120,7 +121,7 @@ impl Trace {
         }
         for (op, args, _) in steps {
             let tensor = std::iter::once(Arg::Device(traced.symbol, None));
-            traced.symbol = state.builder.call(op, tensor.chain(args));
+            traced.symbol = state.builder.call(op.name, tensor.chain(args));
         }
         state.parts.insert(key, traced.symbol);
         Ok(Some(traced))
@@ -152,7 +153,7 @@ impl Trace {
             traced.view = view;
             if !state.parts.contains_key(&key) {
                 let tensor = std::iter::once(Arg::Device(traced.symbol, None));
-                traced.symbol = state.builder.call(op, tensor.chain(args));
+                traced.symbol = state.builder.call(op.name, tensor.chain(args));
             }
         }
         traced.symbol = *state.parts.entry(key).or_insert(traced.symbol);

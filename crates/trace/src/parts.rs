@@ -2,9 +2,10 @@
 //! one put in. A program that takes parts of a large constant then holds it once.
 
 use cloakwork_ir::{Arg, ShapeItem, Take, View};
+use cloakwork_ops::{OpDef, named};
 
 /// A step: an op with its arguments after the tensor, and the view that it gives.
-pub(crate) type Step = (&'static str, Vec<Arg>, View);
+pub(crate) type Step = (&'static OpDef, Vec<Arg>, View);
 
 /// The steps from `root`, dense and from its storage's start on, to a view with these shape,
 /// strides and offset. None where slices of whole steps cannot say it.
@@ -27,14 +28,14 @@ pub(crate) fn steps(root: &View, view: &View) -> Option<Vec<Step>> {
         if from != place {
             now = now.moveaxis(from as i64, place as i64).ok()?;
             let args = [from, place].map(|axis| Arg::Int(axis as i64)).to_vec();
-            steps.push(("moveaxis", args, now.clone()));
+            steps.push((&named::MOVEAXIS, args, now.clone()));
             let moved = order.remove(from);
             order.insert(place, moved);
         }
     }
     for (axis, _) in dims.iter().enumerate().filter(|(_, dim)| **dim == 1) {
         now = now.unsqueeze(axis as i64).ok()?;
-        steps.push(("unsqueeze", vec![Arg::Int(axis as i64)], now.clone()));
+        steps.push((&named::UNSQUEEZE, vec![Arg::Int(axis as i64)], now.clone()));
     }
     (now.shape == view.shape).then_some(steps)
 }
@@ -47,13 +48,14 @@ pub(crate) fn replayed(root: &View, steps: &[Step]) -> Option<View> {
             Some(Arg::Int(axis)) => Some(*axis),
             _ => None,
         };
-        now = match (*op, args.first()) {
-            ("get_slice", Some(Arg::Shape(items))) => {
+        let is = |def: &OpDef| std::ptr::eq(*op, def);
+        now = match args.first() {
+            Some(Arg::Shape(items)) if is(&named::GET_SLICE) => {
                 let takes: Option<Vec<Take>> = items.iter().map(taken).collect();
                 now.slice(&takes?).ok()?
             }
-            ("moveaxis", _) => now.moveaxis(number(0)?, number(1)?).ok()?,
-            ("unsqueeze", _) => now.unsqueeze(number(0)?).ok()?,
+            _ if is(&named::MOVEAXIS) => now.moveaxis(number(0)?, number(1)?).ok()?,
+            _ if is(&named::UNSQUEEZE) => now.unsqueeze(number(0)?).ok()?,
             _ => return None,
         };
     }
@@ -117,7 +119,7 @@ fn sliced(
         Take::Steps { start, .. } => ShapeItem::Int(start as i64),
     };
     let entries = Arg::Shape(takes.iter().map(item).collect());
-    steps.push(("get_slice", vec![entries], part.clone()));
+    steps.push((&named::GET_SLICE, vec![entries], part.clone()));
     Some(part)
 }
 

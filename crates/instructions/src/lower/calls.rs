@@ -4,10 +4,11 @@ use super::emit::device;
 use super::registers::Register;
 use super::unify::Unified;
 use super::{Lowering, Refusal, not_so, refuse};
-use crate::functions::{FUNCTIONS, Function, Kind, Own, function};
+use crate::functions::{Attr, FUNCTIONS, Function, Kind, Own, Takes, function};
 use cloakwork_formats::zk::Value;
 use cloakwork_formats::zk::{Operation, scalars};
 use cloakwork_ir::{Arg, DType, Finding, HostSlot, HostTensor, Repr, Shape, ShapeItem, Symbol};
+use cloakwork_ops::{OpDef, named};
 use std::collections::HashMap;
 
 /// A call whose operands fit the signature.
@@ -37,6 +38,18 @@ impl Call<'_> {
             Some(Value::Bool(true)) => 1,
             _ => 0,
         }
+    }
+
+    /// The attributes of its op, in the declaration's order.
+    fn flags(&self) -> Vec<Arg> {
+        let params = self.function.op().map_or(&[][..], |op| op.params).iter();
+        let given = params
+            .filter(|param| Attr::of(param).is_some())
+            .map(|param| {
+                let default = param.default.filter(|_| self.attr(param.name).is_none());
+                Arg::Int(default.unwrap_or_else(|| self.int(param.name)))
+            });
+        given.collect()
     }
 
     fn out(&self) -> Result<&Register, Refusal> {
@@ -82,12 +95,13 @@ impl Lowering<'_> {
         self.call(&call)
     }
 
-    /// Holds operands and attributes to the signature.
-    fn fits(&self, call: &Call<'_>) -> Result<(), Refusal> {
+    /// Holds attributes to what the function has.
+    fn attributes_fit(call: &Call<'_>) -> Result<(), Refusal> {
         let function = call.function;
+        let attrs: Vec<Attr> = function.attrs().collect();
         for (key, value) in call.attrs {
-            let Some(attr) = function.attrs.iter().find(|attr| attr.name == key) else {
-                let known: Vec<&str> = function.attrs.iter().map(|attr| attr.name).collect();
+            let Some(attr) = attrs.iter().find(|attr| attr.name == key) else {
+                let known: Vec<&str> = attrs.iter().map(|attr| attr.name).collect();
                 let expected = format!("attributes of {}: {known:?}", function.name);
                 return refuse(Finding::error("V07", expected, key).field("attrs"));
             };
@@ -97,17 +111,72 @@ impl Lowering<'_> {
                 return refuse(finding.field(field));
             }
         }
-        if let Some(missing) = function
-            .attrs
-            .iter()
-            .find(|attr| attr.required && call.attr(attr.name).is_none())
-        {
-            let expected = format!("the attribute {} ({})", missing.name, missing.kind);
-            return refuse(Finding::error("V07", expected, "none").field("attrs"));
+        let mut required = attrs.iter().filter(|attr| attr.required);
+        match required.find(|attr| call.attr(attr.name).is_none()) {
+            Some(missing) => {
+                let expected = format!("the attribute {} ({})", missing.name, missing.kind);
+                refuse(Finding::error("V07", expected, "none").field("attrs"))
+            }
+            None => Ok(()),
         }
-        let mut known = Unified::default();
-        known.all(function, "arg_mut", function.outs, &call.outs)?;
-        known.all(function, "arg", function.ins, &call.ins)?;
+    }
+
+    /// Holds operands to the patterns of a function, or to the number that its op takes: whether
+    /// their types fit, the verifier says by the op's declaration.
+    fn operands_fit(call: &Call<'_>) -> Result<(), Refusal> {
+        let function = call.function;
+        let all = || call.outs.iter().chain(&call.ins);
+        let misfit = match function.takes {
+            Takes::Patterns(patterns) => {
+                let mut known = Unified::default();
+                known.all(
+                    function.name,
+                    ("arg_mut", patterns.outs),
+                    patterns.doc,
+                    &call.outs,
+                )?;
+                return known.all(
+                    function.name,
+                    ("arg", patterns.ins),
+                    patterns.doc,
+                    &call.ins,
+                );
+            }
+            Takes::Declared => None,
+            Takes::Elements => all().find(|r| r.dtype.is_point()).zip(Some("elements")),
+            Takes::Points => all().find(|r| !r.dtype.is_point()).zip(Some("points")),
+            Takes::Scalars => all().find(|r| !r.dims.is_empty()).zip(Some("a scalar")),
+        };
+        if let Some((register, expected)) = misfit {
+            return not_so("V07", register, expected, register.ty());
+        }
+        let operands = function.operands();
+        let (outs, read) = (call.outs.len(), call.ins.len());
+        let (ins, fits) = match function.kind {
+            Kind::Shared(_) => (&*operands, outs > 0 && read == outs + 1),
+            Kind::InPlace(_) | Kind::WholeInPlace(_) => {
+                let rest = operands.get(1..).unwrap_or(&[]);
+                (rest, outs == 1 && read == rest.len())
+            }
+            _ => (&*operands, outs == 1 && read == operands.len()),
+        };
+        if fits {
+            return Ok(());
+        }
+        let many = if matches!(function.kind, Kind::Shared(_)) {
+            ", the first for each result"
+        } else {
+            ""
+        };
+        let expected = format!("{}({}){many}", function.name, ins.join(", "));
+        let got = format!("{read} operands, {outs} results");
+        refuse(Finding::error("V07", expected, got).field("arg"))
+    }
+
+    /// Holds operands and attributes to the signature.
+    fn fits(&self, call: &Call<'_>) -> Result<(), Refusal> {
+        Self::attributes_fit(call)?;
+        Self::operands_fit(call)?;
         self.results_apart(&call.outs)?;
         self.operands_apart(call)?;
         let Some(first) = call.outs.iter().chain(&call.ins).next() else {
@@ -132,15 +201,13 @@ impl Lowering<'_> {
             Kind::Each(op) => self.each(op, call.out()?, &call.ins),
             Kind::InPlace(op) => self.each(op, call.out()?, std::slice::from_ref(call.out()?)),
             Kind::Sum(op) => self.sum(op, call),
-            Kind::Whole(op, attrs) => {
-                let attrs: Vec<Arg> = attrs.iter().map(|name| Arg::Int(call.int(name))).collect();
+            Kind::Whole(op) => {
                 let ins: Vec<&Register> = call.ins.iter().collect();
-                self.whole(op, call.out()?, &ins, attrs)
+                self.whole(op, call.out()?, &ins, call.flags())
             }
-            Kind::WholeInPlace(op, attrs) => {
-                let attrs: Vec<Arg> = attrs.iter().map(|name| Arg::Int(call.int(name))).collect();
+            Kind::WholeInPlace(op) => {
                 let ins: Vec<&Register> = call.outs.iter().chain(&call.ins).collect();
-                self.whole(op, call.out()?, &ins, attrs)
+                self.whole(op, call.out()?, &ins, call.flags())
             }
             Kind::Shared(op) => self.shared_operand(op, call),
             Kind::Own(own) => self.own_way(own, call),
@@ -149,10 +216,11 @@ impl Lowering<'_> {
 
     fn own_way(&mut self, own: Own, call: &Call<'_>) -> Result<(), Refusal> {
         match own {
-            Own::Transform => self.transform(call),
+            Own::Transform => self.transform(call, false),
+            Own::InverseTransform => self.transform(call, true),
             Own::Scale => {
                 let operands = [call.out()?, call.ins.first().ok_or(None)?].map(Clone::clone);
-                self.each("multiply", call.out()?, &operands)
+                self.each(&named::MULTIPLY, call.out()?, &operands)
             }
             Own::Axpy => self.axpy(call),
             Own::Fused => self.fused(call),
@@ -160,7 +228,7 @@ impl Lowering<'_> {
                 let ins: Vec<&Register> = call.ins.iter().collect();
                 let out = call.out()?;
                 let keep = call.ins.first().is_some_and(|p| p.dims == out.dims);
-                self.whole("kate_div", out, &ins, vec![Arg::Int(i64::from(keep))])
+                self.whole(&named::KATE_DIV, out, &ins, vec![Arg::Int(i64::from(keep))])
             }
             Own::Permute => self.permute(call),
             Own::Assemble => self.assemble(call),
@@ -179,7 +247,7 @@ impl Lowering<'_> {
             Own::Finish => {
                 let (out, transcript) = (call.out()?, call.ins.first().ok_or(None)?);
                 let length = Arg::Int(out.elements() as i64);
-                self.whole("transcript_finish", out, &[transcript], vec![length])
+                self.whole(&named::TRANSCRIPT_FINISH, out, &[transcript], vec![length])
             }
             Own::Interpolate => self.interpolate(call),
             Own::ScalarPower => self.power(call),
@@ -189,7 +257,7 @@ impl Lowering<'_> {
     /// Element by element, in pieces.
     pub(super) fn each(
         &mut self,
-        op: &str,
+        op: &'static OpDef,
         out: &Register,
         ins: &[Register],
     ) -> Result<(), Refusal> {
@@ -216,7 +284,7 @@ impl Lowering<'_> {
 
     /// Sums and differences: of a polynomial and a scalar in one of two meanings, which must be
     /// said.
-    fn sum(&mut self, op: &str, call: &Call<'_>) -> Result<(), Refusal> {
+    fn sum(&mut self, op: &'static OpDef, call: &Call<'_>) -> Result<(), Refusal> {
         let (Ok(out), [a, b]) = (call.out(), call.ins.as_slice()) else {
             return Err(None);
         };
@@ -238,19 +306,20 @@ impl Lowering<'_> {
             return not_so("V07", long, out.ty(), long.ty());
         }
         // In coefficients a scalar is a polynomial of degree 0: the rest is p or -p.
-        let negated = op == "subtract" && long.name == b.name && a.dims.is_empty();
+        let subtracts = std::ptr::eq(op, &raw const named::SUBTRACT);
+        let negated = subtracts && long.name == b.name && a.dims.is_empty();
         self.note.repr = Some(Repr::Coef);
         if negated {
-            self.each("negative", out, std::slice::from_ref(long))?;
+            self.each(&named::NEGATIVE, out, std::slice::from_ref(long))?;
         } else if out.owner != long.owner || out.window != long.window {
-            self.each("copy", out, std::slice::from_ref(long))?;
+            self.each(&named::COPY, out, std::slice::from_ref(long))?;
         }
         if out.elements() == 0 {
             return Ok(());
         }
         let first = self.first_of(out, 0)?;
         let scalar = self.symbols(scalar).first().copied().ok_or(None)?;
-        let op = if negated { "add" } else { op };
+        let op = if negated { &named::ADD } else { op };
         self.write(op, [device(first), device(scalar)], first);
         Ok(())
     }
@@ -264,7 +333,7 @@ impl Lowering<'_> {
     /// An op that takes operands in one piece; a result in two pieces is copied from one.
     pub(super) fn whole(
         &mut self,
-        op: &str,
+        op: &'static OpDef,
         out: &Register,
         ins: &[&Register],
         attrs: Vec<Arg>,
@@ -314,28 +383,23 @@ impl Lowering<'_> {
         }
         let from = self.symbols(register).first().copied().ok_or(None)?;
         let copy = self.temporary(register.dtype, &register.dims, &register.device);
-        self.write("copy", [device(from)], copy);
+        self.write(&named::COPY, [device(from)], copy);
         temporaries.push(copy);
         Ok(copy)
     }
 
     /// One call for each result, with an operand of its own and the last, which all share.
-    fn shared_operand(&mut self, op: &str, call: &Call<'_>) -> Result<(), Refusal> {
+    fn shared_operand(&mut self, op: &'static OpDef, call: &Call<'_>) -> Result<(), Refusal> {
         let Some((shared, own)) = call.ins.split_last() else {
             return Err(None);
         };
-        if own.len() != call.outs.len() {
-            let expected = format!("{} polynomials, one for each result", call.outs.len());
-            let got = own.len().to_string();
-            return refuse(Finding::error("V07", expected, got).field("arg"));
-        }
         for (out, own) in call.outs.iter().zip(own) {
             self.whole(op, out, &[own, shared], Vec::new())?;
         }
         Ok(())
     }
 
-    fn transform(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+    fn transform(&mut self, call: &Call<'_>, inverse: bool) -> Result<(), Refusal> {
         let out = call.out()?;
         let n = out.elements();
         if !n.is_power_of_two() {
@@ -345,14 +409,13 @@ impl Lowering<'_> {
             let got = call.ins.len().to_string();
             return refuse(Finding::error("V07", "at most the coset's shift", got).field("arg"));
         }
-        let inverse = call.function.name == "intt";
         let scale = !matches!(call.attr("scale"), Some(Value::Bool(false)));
         let shift = match call.ins.first() {
             None => Arg::None,
             Some(shift) => device(self.symbols(shift).first().copied().ok_or(None)?),
         };
         let [inverse, scale] = [inverse, scale].map(|flag| Arg::Int(i64::from(flag)));
-        self.whole("field_ntt", out, &[out], vec![inverse, shift, scale])
+        self.whole(&named::FIELD_NTT, out, &[out], vec![inverse, shift, scale])
     }
 
     fn axpy(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
@@ -370,8 +433,12 @@ impl Lowering<'_> {
                 out.dims.clone()
             };
             let product = own.temporary(out.dtype, &dims, &out.device);
-            own.write("multiply", [device(x.symbol), device(s.symbol)], product);
-            own.write("add", [device(to.symbol), device(product)], to.symbol);
+            own.write(
+                &named::MULTIPLY,
+                [device(x.symbol), device(s.symbol)],
+                product,
+            );
+            own.write(&named::ADD, [device(to.symbol), device(product)], to.symbol);
             own.release([product]);
             Ok(())
         })
@@ -380,7 +447,7 @@ impl Lowering<'_> {
     fn zero(&mut self, out: &Register) -> Result<(), Refusal> {
         for symbol in self.symbols(out) {
             self.op(
-                "set_const_val",
+                &named::SET_CONST_VAL,
                 [device(symbol), Arg::Int(0)],
                 device(symbol),
             );
@@ -402,14 +469,14 @@ impl Lowering<'_> {
         });
         if !coefficients {
             for part in self.symbols(out) {
-                self.write("copy", [device(symbol)], part);
+                self.write(&named::COPY, [device(symbol)], part);
             }
             return Ok(());
         }
         self.zero(out)?;
         if out.elements() > 0 {
             let first = self.first_of(out, 0)?;
-            self.write("copy", [device(symbol)], first);
+            self.write(&named::COPY, [device(symbol)], first);
         }
         Ok(())
     }
@@ -466,7 +533,7 @@ impl Lowering<'_> {
             };
             let place = self.slice(piece, vec![ShapeItem::Int(at as i64)]);
             let scalar = self.symbols(scalar).first().copied().ok_or(None)?;
-            self.write("copy", [device(scalar)], place);
+            self.write(&named::COPY, [device(scalar)], place);
         }
         Ok(())
     }
@@ -477,7 +544,7 @@ impl Lowering<'_> {
             && xs.dims == out.dims
             && ys.dims == out.dims
         {
-            return self.whole("interpolate", out, &[xs, ys], Vec::new());
+            return self.whole(&named::INTERPOLATE, out, &[xs, ys], Vec::new());
         }
         let n = out.elements();
         let all_scalars = call.ins.iter().all(|register| register.dims.is_empty());
@@ -491,7 +558,7 @@ impl Lowering<'_> {
             for (index, scalar) in scalars.iter().enumerate() {
                 let place = self.slice(table, vec![ShapeItem::Int(index as i64)]);
                 let scalar = self.symbols(scalar).first().copied().ok_or(None)?;
-                self.write("copy", [device(scalar)], place);
+                self.write(&named::COPY, [device(scalar)], place);
             }
             tables.push(table);
         }
@@ -503,7 +570,7 @@ impl Lowering<'_> {
         } else {
             self.symbols(out).first().copied().ok_or(None)?
         };
-        self.write("interpolate", tables.into_iter().map(device), target);
+        self.write(&named::INTERPOLATE, tables.into_iter().map(device), target);
         if out.wraps() {
             self.copy_pieces(out, target, false);
         }
@@ -528,7 +595,7 @@ impl Lowering<'_> {
         self.pieces(&[out, base], |own, parts, _| {
             let &[to, from] = parts else { return Err(None) };
             own.write(
-                "field_pow",
+                &named::FIELD_POW,
                 [device(from.symbol), device(symbol)],
                 to.symbol,
             );
@@ -555,8 +622,13 @@ impl Lowering<'_> {
             return not_so("V07", challenge, expected, challenge.ty());
         }
         let hash = Arg::Int(i64::from(hash == "keccak256"));
-        self.whole("transcript_squeeze", transcript, &[transcript], Vec::new())?;
+        self.whole(
+            &named::TRANSCRIPT_SQUEEZE,
+            transcript,
+            &[transcript],
+            Vec::new(),
+        )?;
         let attrs = vec![hash, Arg::DType(challenge.dtype)];
-        self.whole("challenge", challenge, &[transcript], attrs)
+        self.whole(&named::CHALLENGE, challenge, &[transcript], attrs)
     }
 }

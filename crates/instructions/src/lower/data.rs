@@ -7,6 +7,7 @@ use cloakwork_formats::zk::{Operation, Placed, Type};
 use cloakwork_ir::{
     Arg, DType, Finding, HostSlot, HostTensor, Place, Shape, ShapeItem, Step, Threaded,
 };
+use cloakwork_ops::named;
 use sha2::{Digest, Sha256};
 
 /// The input that random elements are drawn under: 32 bytes.
@@ -93,7 +94,7 @@ impl Lowering<'_> {
         (self.note.place, self.note.repr) = (None, None);
         if zero {
             self.op(
-                "set_const_val",
+                &named::SET_CONST_VAL,
                 [device(symbol), Arg::Int(0)],
                 device(symbol),
             );
@@ -198,7 +199,7 @@ impl Lowering<'_> {
         if source.dims == target.dims {
             return self.pieces(&[&target, &source], |own, parts, _| {
                 if let &[to, from] = parts {
-                    own.write("copy", [device(from.symbol)], to.symbol);
+                    own.write(&named::COPY, [device(from.symbol)], to.symbol);
                 }
                 Ok(())
             });
@@ -242,7 +243,7 @@ impl Lowering<'_> {
             } else {
                 filling
             };
-            self.write("copy", [device(value)], place);
+            self.write(&named::COPY, [device(value)], place);
         }
         Ok(())
     }
@@ -427,7 +428,7 @@ impl Lowering<'_> {
         let entry = vec![ShapeItem::Int(at as i64)];
         let element = self.slice(symbol, entry);
         for symbol in self.symbols(target) {
-            self.write("copy", [device(element)], symbol);
+            self.write(&named::COPY, [device(element)], symbol);
         }
         Ok(())
     }
@@ -483,7 +484,7 @@ impl Lowering<'_> {
         match *symbols.as_slice() {
             [first, second] if start < split && end > split => {
                 let drawn = self.temporary(register.dtype, &[len], &register.device);
-                self.write("uniform_field", args, drawn);
+                self.write(&named::UNIFORM_FIELD, args, drawn);
                 let cut = split - start;
                 let halves = [
                     (first, range(start, split, 1), range(0, cut, 1)),
@@ -491,17 +492,17 @@ impl Lowering<'_> {
                 ];
                 for (to, place, part) in halves {
                     let (to, part) = (self.slice(to, vec![place]), self.slice(drawn, vec![part]));
-                    self.write("copy", [device(part)], to);
+                    self.write(&named::COPY, [device(part)], to);
                 }
                 self.release([drawn]);
             }
             [_, second] if start >= split => {
                 let part = self.slice(second, vec![range(start - split, end - split, 1)]);
-                self.write("uniform_field", args, part);
+                self.write(&named::UNIFORM_FIELD, args, part);
             }
             [first, ..] => {
                 let part = self.slice(first, vec![range(start, end, 1)]);
-                self.write("uniform_field", args, part);
+                self.write(&named::UNIFORM_FIELD, args, part);
             }
             [] => {}
         }
@@ -539,7 +540,11 @@ impl Lowering<'_> {
         mask.owner.clone_from(&mask.name);
         self.pieces(&[&mask, &a, &b], |own, parts, _| {
             if let &[to, a, b] = parts {
-                own.write("equal", [device(a.symbol), device(b.symbol)], to.symbol);
+                own.write(
+                    &named::EQUAL,
+                    [device(a.symbol), device(b.symbol)],
+                    to.symbol,
+                );
             }
             Ok(())
         })?;

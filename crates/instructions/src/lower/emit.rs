@@ -6,6 +6,7 @@ use crate::window::Window;
 use cloakwork_ir::{
     Arg, DType, Finding, HostSlot, Shape, ShapeItem, Step, Symbol, Threaded, shape_arg,
 };
+use cloakwork_ops::{OpDef, named};
 
 /// A part of a register as ops take it: elements `0..len` of a name, or all of what has no such.
 #[derive(Clone, Copy, Debug)]
@@ -36,16 +37,26 @@ impl Lowering<'_> {
     }
 
     /// Appends a call of an op.
-    pub(super) fn op(&mut self, name: &str, args: impl IntoIterator<Item = Arg>, out: Arg) {
-        self.program.push_op(name, args, Some(out));
+    pub(super) fn op(
+        &mut self,
+        def: &'static OpDef,
+        args: impl IntoIterator<Item = Arg>,
+        out: Arg,
+    ) {
+        self.program.push_op(def.name, args, Some(out));
         self.notes
             .say(self.program.steps.len() as u32 - 1, self.note);
     }
 
     /// Appends a call whose last argument is what it writes.
-    pub(super) fn write(&mut self, name: &str, args: impl IntoIterator<Item = Arg>, out: Symbol) {
+    pub(super) fn write(
+        &mut self,
+        def: &'static OpDef,
+        args: impl IntoIterator<Item = Arg>,
+        out: Symbol,
+    ) {
         let all = args.into_iter().chain([device(out)]);
-        self.op(name, all, device(out));
+        self.op(def, all, device(out));
     }
 
     /// A name that no register has.
@@ -73,7 +84,7 @@ impl Lowering<'_> {
     pub(super) fn slice_as(&mut self, of: Symbol, entries: Vec<ShapeItem>, to: Symbol) {
         let stream = self.note.stream.take();
         self.op(
-            "slice",
+            &named::SLICE,
             [device(of), Arg::Shape(entries.into())],
             device(to),
         );
@@ -93,7 +104,7 @@ impl Lowering<'_> {
         let (stream, place) = (self.note.stream.take(), self.program.text(on));
         self.note.device = Some(place);
         self.op(
-            "empty",
+            &named::EMPTY,
             [shape_arg(&shape), Arg::DType(dtype)],
             device(symbol),
         );
@@ -113,7 +124,7 @@ impl Lowering<'_> {
         let host = self.program.push_host(slot);
         let place = self.program.text(on);
         self.note.device = Some(place);
-        self.op("host_to_device", [Arg::Host(host)], device(to));
+        self.op(&named::HOST_TO_DEVICE, [Arg::Host(host)], device(to));
         self.note.device = None;
     }
 
@@ -121,7 +132,7 @@ impl Lowering<'_> {
     pub(super) fn download(&mut self, symbol: Symbol, name: String) {
         let host = self.program.push_host(HostSlot::Output { name });
         self.op(
-            "device_to_host",
+            &named::DEVICE_TO_HOST,
             [device(symbol), Arg::None],
             Arg::Host(host),
         );
@@ -241,7 +252,7 @@ impl Lowering<'_> {
             } else {
                 (part, symbol)
             };
-            self.write("copy", [device(from)], to);
+            self.write(&named::COPY, [device(from)], to);
         }
     }
 }

@@ -10,17 +10,18 @@ use super::registers::Register;
 use super::{Lowering, Refusal, refuse};
 use cloakwork_formats::zk::Value;
 use cloakwork_ir::{Arg, Finding, Symbol};
+use cloakwork_ops::{OpDef, named};
 
 /// Steps of one call, at most.
 const MAX_STEPS: usize = 4096;
 /// What each step is called in ops, and how many operands it takes.
-const STEPS: [(&str, &str, usize); 6] = [
-    ("add", "add", 2),
-    ("div", "divide", 2),
-    ("mul", "multiply", 2),
-    ("neg", "negative", 1),
-    ("square", "square", 1),
-    ("sub", "subtract", 2),
+static STEPS: [(&str, &OpDef, usize); 6] = [
+    ("add", &named::ADD, 2),
+    ("div", &named::DIVIDE, 2),
+    ("mul", &named::MULTIPLY, 2),
+    ("neg", &named::NEGATIVE, 1),
+    ("square", &named::SQUARE, 1),
+    ("sub", &named::SUBTRACT, 2),
 ];
 
 #[derive(Clone, Copy)]
@@ -30,7 +31,7 @@ enum Operand {
 }
 
 struct Expression {
-    steps: Vec<(&'static str, Vec<Operand>)>,
+    steps: Vec<(&'static OpDef, Vec<Operand>)>,
     outs: Vec<Operand>,
 }
 
@@ -82,7 +83,7 @@ impl Lowering<'_> {
         }
         for (out, operand) in outs.iter().zip(&expression.outs) {
             let from = resolve(*operand, ins, &computed).ok_or(None)?;
-            self.write("copy", [device(from)], out.symbol);
+            self.write(&named::COPY, [device(from)], out.symbol);
         }
         self.release(computed);
         Ok(())
@@ -133,7 +134,7 @@ fn expression(call: &Call<'_>) -> Result<Expression, Refusal> {
     }
 }
 
-fn one_step(step: &Value, ins: usize, before: usize) -> Option<(&'static str, Vec<Operand>)> {
+fn one_step(step: &Value, ins: usize, before: usize) -> Option<(&'static OpDef, Vec<Operand>)> {
     let Value::List(list) = step else {
         return None;
     };

@@ -7,6 +7,7 @@ use super::registers::Register;
 use super::{Lowering, Refusal, refuse};
 use cloakwork_formats::zk::Value;
 use cloakwork_ir::{Arg, DType, Finding, Symbol};
+use cloakwork_ops::{OpDef, named};
 
 impl Lowering<'_> {
     pub(super) fn permute(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
@@ -22,10 +23,10 @@ impl Lowering<'_> {
         temporaries.push(rows);
         let count = Arg::Int(usable as i64);
         let both = [device(input), device(table), count.clone()];
-        self.write("lookup_rows", both, rows);
+        self.write(&named::LOOKUP_ROWS, both, rows);
         let [rows, table] = [rows, table].map(device);
-        self.result("permute_table", vec![table, rows], table_to)?;
-        self.result("permute_input", vec![device(input), count], input_to)?;
+        self.result(&named::PERMUTE_TABLE, vec![table, rows], table_to)?;
+        self.result(&named::PERMUTE_INPUT, vec![device(input), count], input_to)?;
         self.release(temporaries);
         Ok(())
     }
@@ -46,7 +47,7 @@ impl Lowering<'_> {
     /// Calls an op whose result is in one piece, and copies it where the register is two.
     pub(super) fn result(
         &mut self,
-        op: &str,
+        op: &'static OpDef,
         args: Vec<Arg>,
         out: &Register,
     ) -> Result<(), Refusal> {

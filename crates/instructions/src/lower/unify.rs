@@ -2,7 +2,6 @@
 
 use super::registers::Register;
 use super::{Refusal, refuse};
-use crate::functions::Function;
 use cloakwork_formats::zk::scalars;
 use cloakwork_ir::{Curve, DType, Finding};
 use std::collections::HashMap;
@@ -11,7 +10,6 @@ use std::collections::HashMap;
 #[derive(Default)]
 pub(super) struct Unified {
     field: Option<DType>,
-    group: Option<DType>,
     curve: Option<Curve>,
     sizes: HashMap<u8, u64>,
 }
@@ -25,9 +23,9 @@ impl Unified {
     /// Holds a list of registers to the patterns of it.
     pub(super) fn all(
         &mut self,
-        function: &Function,
-        list: &str,
-        patterns: &[&str],
+        function: &str,
+        (list, patterns): (&str, &[&str]),
+        doc: &str,
         registers: &[Register],
     ) -> Result<(), Refusal> {
         let many = patterns
@@ -38,7 +36,7 @@ impl Unified {
         let least = patterns.len() - many;
         let counted = registers.len() >= least && (many > 0 || registers.len() == least);
         if !counted {
-            let expected = format!("{}({list}: {})", function.name, patterns.join(", "));
+            let expected = format!("{function}({list}: {})", patterns.join(", "));
             let got = format!("{} registers", registers.len());
             return refuse(Finding::error("V07", expected, got).field(list));
         }
@@ -62,8 +60,8 @@ impl Unified {
             if let Some(pattern) = pattern
                 && !self.one(pattern.trim_end_matches(".."), register)
             {
-                let expected = format!("{} of {}", self.shown(pattern), function.name);
-                let hint = format!("{}: {}", function.name, function.doc);
+                let expected = format!("{} of {function}", self.shown(pattern));
+                let hint = format!("{function}: {doc}");
                 return refuse(
                     Finding::error("V07", expected, register.ty())
                         .field(&register.name)
@@ -79,12 +77,6 @@ impl Unified {
         let kind = match pattern.as_bytes().first() {
             Some(b'F') => dtype.is_field() && *self.field.get_or_insert(dtype) == dtype,
             Some(b'E') => !dtype.is_point() && *self.field.get_or_insert(dtype) == dtype,
-            Some(b'G') => {
-                let scalars = dtype.scalar_field();
-                dtype.is_point()
-                    && *self.group.get_or_insert(dtype) == dtype
-                    && scalars.is_some_and(|f| *self.field.get_or_insert(f) == f)
-            }
             Some(b'T') => {
                 self.curve = register.transcript.as_ref().map(|(curve, _)| *curve);
                 self.curve.is_some()
@@ -111,7 +103,6 @@ impl Unified {
         let kind = match pattern.as_bytes().first() {
             Some(b'F') => name(self.field, "a field"),
             Some(b'E') => name(self.field, "elements"),
-            Some(b'G') => name(self.group, "points"),
             Some(b'T') => "a transcript".to_owned(),
             Some(b'V') => match self.curve {
                 Some(curve) => {

@@ -6,6 +6,7 @@ use super::{Lowering, Refusal, not_so, refuse};
 use cloakwork_formats::zk::Type;
 use cloakwork_formats::zk::Value;
 use cloakwork_ir::{Arg, Finding, Shape, shape_arg};
+use cloakwork_ops::named;
 
 /// Operands that the op takes, at most.
 const MOST_OPERANDS: usize = 8;
@@ -51,7 +52,7 @@ impl Lowering<'_> {
             args.extend([int(number), int(self.user_calls as usize), int(result)]);
             let shape = Shape::new(&out.dims).unwrap_or_default();
             args.extend([shape_arg(&shape), Arg::DType(out.dtype)]);
-            self.result("call_function", args, out)?;
+            self.result(&named::CALL_FUNCTION, args, out)?;
         }
         self.release(temporaries);
         Ok(())

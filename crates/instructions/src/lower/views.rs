@@ -6,6 +6,7 @@ use super::{Lowering, Refusal, not_so, refuse};
 use crate::window::Window;
 use cloakwork_formats::zk::{Entry, Operation, Sliced, Viewed};
 use cloakwork_ir::{Arg, Finding, Repr, Shape, ShapeItem, Symbol, Take, View, shape_arg};
+use cloakwork_ops::{OpDef, named};
 
 impl Lowering<'_> {
     pub(super) fn view(&mut self, op: &Operation) -> Result<(), Refusal> {
@@ -170,7 +171,7 @@ impl Lowering<'_> {
             |error: String| not_so("V10", source, "axes and sizes of the register", error);
         let view = &source.view;
         let axes = |axes: &[u64]| axes.iter().map(|&axis| axis as i64).collect::<Vec<_>>();
-        let (name, args, view) = match what {
+        let (op, args, view): (&'static OpDef, _, _) = match what {
             Viewed::Reshape(shape) => {
                 let shape = legal(shape)?;
                 let view = match view.reshape(&shape) {
@@ -183,23 +184,23 @@ impl Lowering<'_> {
                     }
                     Err(error) => return out_of_range(error.to_string()),
                 };
-                ("reshape", vec![shape_arg(&shape)], view)
+                (&named::RESHAPE, vec![shape_arg(&shape)], view)
             }
             Viewed::Permute(order) => match view.permute_axes(&axes(order)) {
-                Ok(view) => ("transpose", vec![items(order)], view),
+                Ok(view) => (&named::TRANSPOSE, vec![items(order)], view),
                 Err(error) => return out_of_range(error.to_string()),
             },
             Viewed::Expand { axis, repeat } => match view.expand(*axis as i64, *repeat) {
                 Ok(view) => {
                     let args = [axis, repeat].map(|&number| Arg::Int(number as i64));
-                    ("expand", args.to_vec(), view)
+                    (&named::EXPAND, args.to_vec(), view)
                 }
                 Err(error) => return out_of_range(error.to_string()),
             },
             Viewed::Broadcast(shape) => {
                 let shape = legal(shape)?;
                 match view.broadcast_to(&shape) {
-                    Some(view) => ("broadcast_to", vec![shape_arg(&shape)], view),
+                    Some(view) => (&named::BROADCAST_TO, vec![shape_arg(&shape)], view),
                     None => return out_of_range(format!("{shape}")),
                 }
             }
@@ -211,7 +212,7 @@ impl Lowering<'_> {
         self.define(register.clone())?;
         if let (&[from], &[to]) = (&*self.symbols(source), &*self.symbols(&register)) {
             let args = [device(from)].into_iter().chain(args);
-            self.op(name, args, device(to));
+            self.op(op, args, device(to));
         }
         Ok(())
     }
@@ -228,7 +229,11 @@ impl Lowering<'_> {
         };
         let (from, to) = (self.symbols(source), self.symbols(&register));
         for (from, to) in from.into_iter().zip(to) {
-            self.op("as_repr", [device(from), Arg::Int(number)], device(to));
+            self.op(
+                &named::AS_REPR,
+                [device(from), Arg::Int(number)],
+                device(to),
+            );
         }
         Ok(())
     }

@@ -2,5 +2,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod changed;
+mod functions;
 mod lowering;
 mod refusals;

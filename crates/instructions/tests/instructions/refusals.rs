@@ -107,15 +107,11 @@ fn calls_that_no_signature_fits() {
         ),
         (
             &mul("x"),
-            "V07 main/1: FuncCall mul: `arg`: expected mul(arg: E, E), got 1 registers",
+            "V07 main/1: FuncCall mul: `arg`: expected mul(a, b), got 1 operands, 1 results",
         ),
         (
             &format!("LoadConstant src=k dst=k\n{}", mul("x, k")),
             "V07 main/2: FuncCall mul: `k`: expected bn254.fr[8], got bn254.fr[2]",
-        ),
-        (
-            &format!("Allocate id=u device=cpu typ=u64<8>\n{}", mul("x, u")),
-            "V07 main/2: FuncCall mul: `u`: expected bn254.fr of mul, got u64[8]",
         ),
         (
             "FuncCall func=mul arg_mut=[x] arg=[x, x] attrs={fast=true}",

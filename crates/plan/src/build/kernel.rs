@@ -8,7 +8,7 @@ use crate::plan::{Address, Check, FunctionCall, Kind, Prepared, Space, StepCost}
 use cloakwork_ir::{DType, View};
 use cloakwork_kernels::{KernelRow, select};
 use cloakwork_ops::{
-    Access, Body, ContentCheck, FUNCTION, Launch, LaunchOperand, ParamKind, Source,
+    Access, Body, COPY_KERNEL, ContentCheck, FUNCTION, Launch, LaunchOperand, ParamKind, Source,
 };
 use cloakwork_verify::{Call, ValueId};
 use smallvec::SmallVec;
@@ -157,7 +157,7 @@ impl<'a> Builder<'a> {
             result: number(result),
             operands,
         };
-        let row = self.row("copy", DType::U8, DType::U8)?;
+        let row = self.row(COPY_KERNEL, DType::U8, DType::U8)?;
         let geometry = self.geometry(launch);
         self.push(
             row,

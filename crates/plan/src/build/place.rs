@@ -5,7 +5,7 @@ use crate::graph::Reach;
 use crate::plan::{Address, Prepared, Relaid, Space, StepCost};
 use crate::{PlanError, arena};
 use cloakwork_ir::{HostId, HostSlot, View};
-use cloakwork_ops::{Launch, LaunchInput, Source};
+use cloakwork_ops::{COPY_KERNEL, FILL_KERNEL, Launch, LaunchInput, Source};
 use cloakwork_verify::{StorageId, StorageInfo, StorageOrigin, ValueId, ValueInfo};
 
 impl<'a> Builder<'a> {
@@ -133,7 +133,7 @@ impl<'a> Builder<'a> {
         let launch = self.copy_launch(&to, &from)?;
         let (_, extent) = to.bounds();
         let bytes = extent.max(0) as u64 * storage.dtype.size_bytes() as u64;
-        let row = self.row("copy", storage.dtype, storage.dtype)?;
+        let row = self.row(COPY_KERNEL, storage.dtype, storage.dtype)?;
         let geometry = self.geometry(&launch);
         self.places[id.0 as usize] = Place::Constant(self.plan.constants.len() as u32);
         self.plan.constants.push(Relaid {
@@ -176,11 +176,11 @@ impl<'a> Builder<'a> {
             return Ok(());
         }
         let input = LaunchInput::View(Source::Param(0), root.clone());
-        let mut launch = Launch::elementwise("fill", &root.shape, &[input])
+        let mut launch = Launch::elementwise(FILL_KERNEL, &root.shape, &[input])
             .map_err(|error| self.internal(&error.to_string()))?;
         // As many words as the widest element has.
         launch.params.extend([0, 0]);
-        let row = self.row("fill", dtype, dtype)?;
+        let row = self.row(FILL_KERNEL, dtype, dtype)?;
         let target = self.storage_address(id, 0)?;
         let bytes = elements * dtype.size_bytes() as u64;
         let cost = StepCost {

@@ -9,6 +9,7 @@ use crate::plan::{
 use crate::{PlanError, arena};
 use cloakwork_ir::{DType, Device};
 use cloakwork_kernels::{KernelRow, select};
+use cloakwork_ops::COPY_KERNEL;
 use rustc_hash::FxHashMap;
 
 /// A buffer that is not in memory.
@@ -55,10 +56,10 @@ impl<'a> Rewriter<'a> {
     fn new(from: &'a Plan, reaches: &[Reach]) -> Result<Self, PlanError> {
         let mut plan = from.clone();
         (plan.steps, plan.costs, plan.buffers) = (Vec::new(), Vec::new(), Vec::new());
-        let row = select("copy", DType::U8, DType::U8, from.options.isa);
+        let row = select(COPY_KERNEL, DType::U8, DType::U8, from.options.isa);
         let row = row.ok_or_else(|| PlanError::NoKernel {
             step: 0,
-            kernel: "copy".to_owned(),
+            kernel: COPY_KERNEL.to_owned(),
             input: DType::U8,
             output: DType::U8,
         })?;
