@@ -9,4 +9,4 @@ mod lower;
 mod window;
 
 pub use functions::{Attr, FUNCTIONS, Function, function};
-pub use lower::{Convert, KEY_INPUT, Lowered, Notice, lower};
+pub use lower::{Convert, KEY_INPUT, Lowered, Printed, lower};

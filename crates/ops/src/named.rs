@@ -12,6 +12,7 @@ pub use crate::elementwise::arithmetic::NEGATIVE;
 pub use crate::elementwise::arithmetic::RECIPROCAL;
 pub use crate::elementwise::arithmetic::SQUARE;
 pub use crate::elementwise::arithmetic::SUBTRACT;
+pub use crate::elementwise::assert_true::DEF as ASSERT_TRUE;
 pub use crate::elementwise::comparison::EQUAL;
 pub use crate::elementwise::convert::ASTYPE;
 pub use crate::field::canonical::FROM as FROM_CANONICAL;

@@ -132,6 +132,11 @@ pub fn run(error: RunError) -> PyErr {
             let call = op(&name, &error);
             Python::attach(|py| make(py, "ContentsError", (step, call.into_value(py), place)))
         }
+        RunError::Assertion {
+            place,
+            element,
+            message,
+        } => Python::attach(|py| make(py, "AssertionFailedError", (place, element, message))),
         RunError::Input {
             name,
             expected,

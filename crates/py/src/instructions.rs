@@ -17,10 +17,6 @@ use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// What a run reports beside its outputs: the output that holds it, whether all of it must be
-/// true, the instruction, and a message or label.
-type Notice = (String, bool, String, String);
-
 /// A user function: its name, and dtypes and shapes of what it gives.
 type UserFunction = (String, Vec<(&'static str, Vec<u64>)>);
 
@@ -104,19 +100,18 @@ impl Instructions {
         unlocked(py, || to_text(&self.ast))
     }
 
-    /// The program of steps that it becomes, and the outputs that are not its own.
-    fn lower(&self, py: Python<'_>) -> PyResult<(Program, Vec<Notice>)> {
+    /// The program of steps that it becomes, and outputs that are shown, with their labels.
+    fn lower(&self, py: Python<'_>) -> PyResult<(Program, Vec<(String, String)>)> {
         let convert = |canonical: &Canonical| memory_form(py, canonical);
         let Lowered {
             program,
             findings,
-            notices,
+            printed,
         } = watched(|| lower(&self.ast, &self.files, &convert))?;
         let found = self.findings.iter().cloned().chain(findings);
         let program = Program::with_findings(program, found.collect());
-        let notices = notices.into_iter();
-        let notices = notices.map(|n| (n.output, n.assertion, n.instruction, n.text));
-        Ok((program, notices.collect()))
+        let printed = printed.into_iter().map(|one| (one.output, one.label));
+        Ok((program, printed.collect()))
     }
 
     /// Names of the inputs, in order.

@@ -32,12 +32,28 @@ pub(crate) fn contents(plan: &Plan, due: &Check, memories: &Memories) -> Result<
     };
     let step = plan.program_step(due.origin);
     let elements = (due.dtype, &view, bytes);
-    rule(due.rule, due.bound, elements, plan.options.isa).map_err(|error| RunError::Contents {
-        step,
-        place: plan.verified.label(step),
-        op: op_name(plan.verified.program(), due.origin).to_owned(),
-        error: Box::new(error),
+    rule(due.rule, due.bound, elements, plan.options.isa).map_err(|error| {
+        let place = plan.verified.label(step);
+        if let (ContentCheck::True(_), Some(message)) = (due.rule, plan.verified.message(step)) {
+            return RunError::Assertion {
+                place,
+                element: first_zero(&view, bytes),
+                message: message.to_owned(),
+            };
+        }
+        RunError::Contents {
+            step,
+            place,
+            op: op_name(plan.verified.program(), due.origin).to_owned(),
+            error: Box::new(error),
+        }
     })
+}
+
+/// The row-major place of the first byte that is 0.
+fn first_zero(view: &View, bytes: &[u8]) -> usize {
+    let is_zero = |offset: i64| bytes.get(offset as usize) == Some(&0);
+    view.offsets().position(is_zero).unwrap_or(0)
 }
 
 /// Holds a rule to the elements of a view of some bytes.

@@ -74,6 +74,14 @@ impl Verified {
         crate::threads::label(self.source(), step)
     }
 
+    /// What a step of the source says where what it asserts does not hold, if it says something.
+    #[must_use]
+    pub fn message(&self, step: u32) -> Option<&str> {
+        let source = self.source();
+        let note = source.threads.as_ref()?.note(step);
+        note.message.map(|text| source.text_name(text))
+    }
+
     /// All values, indexed by [`ValueId`].
     #[must_use]
     pub fn values(&self) -> &[ValueInfo] {

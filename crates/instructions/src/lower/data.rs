@@ -2,7 +2,7 @@
 
 use super::emit::device;
 use super::registers::Register;
-use super::{Lowering, Notice, Refusal, not_so, refuse};
+use super::{Lowering, Printed, Refusal, not_so, refuse};
 use cloakwork_formats::zk::{Operation, Placed, Type};
 use cloakwork_ir::{
     Arg, DType, Finding, HostSlot, HostTensor, Place, Shape, ShapeItem, Step, Threaded,
@@ -520,7 +520,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// An output of which the run demands that all of it is true.
+    /// A step that fails where two registers differ.
     fn assert_equal(
         &mut self,
         value: &str,
@@ -548,9 +548,9 @@ impl Lowering<'_> {
             }
             Ok(())
         })?;
-        let text = msg.unwrap_or("values differ").to_owned();
-        let output = self.notice(true, text);
-        self.download(same, output);
+        self.note.message = Some(self.program.text(msg.unwrap_or("values differ")));
+        self.write(&named::ASSERT_TRUE, [device(same)], same);
+        self.note.message = None;
         self.release([same]);
         Ok(())
     }
@@ -559,22 +559,15 @@ impl Lowering<'_> {
         let register = self.tensor(id)?;
         let mut temporaries = Vec::new();
         let symbol = self.single(&register, &mut temporaries);
-        let output = self.notice(false, label.to_owned());
+        let output = format!("#print:{}:{}", self.printed.len(), self.label);
+        let label = label.to_owned();
+        self.printed.push(Printed {
+            output: output.clone(),
+            label,
+        });
         self.download(symbol, output);
         self.release(temporaries);
         Ok(())
-    }
-
-    fn notice(&mut self, assertion: bool, text: String) -> String {
-        let kind = if assertion { "assert" } else { "print" };
-        let output = format!("#{kind}:{}:{}", self.notices.len(), self.label);
-        self.notices.push(Notice {
-            output: output.clone(),
-            assertion,
-            instruction: self.label.clone(),
-            text,
-        });
-        output
     }
 }
 

@@ -29,17 +29,13 @@ const MAX_RUNS: usize = 16;
 /// Turns canonical words into a tensor as memory has it, or says why they are no elements.
 pub type Convert<'a> = dyn Fn(&Canonical) -> Result<HostTensor, String> + 'a;
 
-/// What a run reports beside its outputs.
+/// An output that is not the user's, but shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
-    /// The name of the output that holds it.
+pub struct Printed {
+    /// Its name.
     pub output: String,
-    /// Whether all its elements must be true; otherwise it is to be shown.
-    pub assertion: bool,
-    /// The instruction.
-    pub instruction: String,
-    /// The message, or the label to show it under.
-    pub text: String,
+    /// What to show it under.
+    pub label: String,
 }
 
 /// What a program is lowered to.
@@ -49,8 +45,8 @@ pub struct Lowered {
     pub program: Program,
     /// What is wrong.
     pub findings: Vec<Finding>,
-    /// Outputs that are not the user's.
-    pub notices: Vec<Notice>,
+    /// What is shown, in order.
+    pub printed: Vec<Printed>,
 }
 
 /// Why an instruction is not lowered: a finding, or a register that an earlier finding is about.
@@ -139,7 +135,7 @@ pub(super) struct Lowering<'a> {
     program: Program,
     notes: Notes,
     findings: Vec<Finding>,
-    notices: Vec<Notice>,
+    printed: Vec<Printed>,
     registers: registers::Registers,
     /// Threads whose steps are to come.
     waiting: VecDeque<(&'a str, &'a [Instruction])>,
@@ -163,7 +159,7 @@ impl<'a> Lowering<'a> {
             program: Program::new(),
             notes: Notes::default(),
             findings: Vec::new(),
-            notices: Vec::new(),
+            printed: Vec::new(),
             registers: registers::Registers::new(known, last),
             waiting: VecDeque::new(),
             done: Vec::new(),
@@ -380,7 +376,7 @@ impl<'a> Lowering<'a> {
         Lowered {
             program: self.program,
             findings: found,
-            notices: self.notices,
+            printed: self.printed,
         }
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod abs;
 pub mod arithmetic;
+pub mod assert_true;
 pub mod bitwise;
 pub mod comparison;
 pub mod convert;
