@@ -23,7 +23,8 @@ def load(
     """Load a program of any kind; the contents of the file decide which.
 
     A `Program` that `trace` recorded, a `zk.Traced` of `zk.program`, a `zk.Program` of the
-    instruction set in any form, its folder too, or a transcript of HEAL's.
+    instruction set in any form, its folder too, or a transcript of HEAL's.  The text form of a
+    program is a transcript if it has all its data in it, else a program with inputs.
 
     generation   of a transcript, as for `heal.load`
     checksums    compare a container's tensors with their checksums, which reads all of them
@@ -55,7 +56,11 @@ def load(
         unpacked = instructions.Program.unpacked(core, Path(name))
         if unpacked is not None:
             return unpacked
-    return Transcript(core, name) if heal.is_transcript(core) else program.Program(core)
+    if heal.is_transcript(core):
+        return Transcript(core, name)
+    made = program.Program(core)
+    made.sources = (name,)
+    return made
 
 
 def _is_of_instructions(path: Path) -> bool:

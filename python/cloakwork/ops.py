@@ -30,6 +30,7 @@ __all__ = [
     "as_repr",
     "asin",
     "asinh",
+    "assert_true",
     "astype",
     "atan",
     "atan2",
@@ -207,6 +208,7 @@ _argsort = Op("argsort")
 _as_repr = Op("as_repr")
 _asin = Op("asin")
 _asinh = Op("asinh")
+_assert_true = Op("assert_true")
 _astype = Op("astype")
 _atan = Op("atan")
 _atan2 = Op("atan2")
@@ -697,6 +699,25 @@ def asinh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     Tensor([0.        , 0.88137359], dtype=f64)
     """
     return _asinh(a, out)
+
+
+def assert_true(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a`, all of whose elements are true; else an error that names the first that is not.
+
+    Parameters
+    ----------
+    a
+        bool.
+    out
+        The shape of `a`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.assert_true(cw.asarray([1, 2]) == cw.asarray([1, 2]))
+    Tensor([ True,  True], dtype=bool)
+    """
+    return _assert_true(a, out)
 
 
 def astype(a: Tensor, dtype: DType | str, *, out: Tensor | None = None) -> Tensor:

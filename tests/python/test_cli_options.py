@@ -70,16 +70,33 @@ def _instructions(name: str) -> Callable[[Path], Path]:
     return save
 
 
+def _transcript_text(folder: Path) -> Path:
+    (folder / "t.cw").write_text(cw.heal.load(_transcript(folder)).text())
+    return folder / "t.cw"
+
+
+def _recorded_text(folder: Path) -> Path:
+    (folder / "recorded.cw").write_text(str(cw.load(_recorded(folder))))
+    return folder / "recorded.cw"
+
+
+def _folder_of_instructions(folder: Path) -> Path:
+    return _instructions("p")(folder).parent
+
+
 TRANSCRIPTS: dict[str, Callable[[Path], Path]] = {
     "a transcript": _transcript,
+    "a transcript as text": _transcript_text,
     "a transcript's container": _transcript_container,
 }
 PROGRAMS: dict[str, Callable[[Path], Path]] = {
     "a recorded program": _recorded,
+    "a recorded program as text": _recorded_text,
     "a function over fields": _function,
     "instructions in a container": _instructions("p.cwk"),
     "instructions in JSON": _instructions("p.json"),
     "instructions as text": _instructions("p.txt"),
+    "instructions in a folder": _folder_of_instructions,
 }
 KINDS = TRANSCRIPTS | PROGRAMS
 

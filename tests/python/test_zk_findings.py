@@ -285,6 +285,12 @@ DEFECTS: list[tuple[str, str, str, Change]] = [
     ("a function is unknown", "V07", "the functions are", edit(
         "FuncCall", {"func": "intt"}, func="inverse")),
     ("an operand is missing", "V07", "msm", edit("FuncCall", {"func": "msm"}, arg=["s"])),
+    ("an operand is of another dtype", "V07", "u64", put(
+        KEPT, allocate("u", f"u64<{N}>", zero=True), call("mul", ["u"], ["x", "u"]), free("u"))),
+    ("a function of scalars gets a polynomial", "V07", "a scalar", put(
+        KEPT, allocate("u", zero=True), call("scalar_inv", ["u"]), free("u"))),
+    ("a function of elements gets points", "V07", "expected elements", put(
+        KEPT, allocate("u", "bn254.g1", zero=True), call("neg", ["u"], ["u"]), free("u"))),
     ("an attribute is unknown", "V07", "attrs", edit(
         "FuncCall", {"func": "intt"}, attrs={"speed": 3})),
     ("sizes differ", "V07", "bn254.fr[8]", lambda tree: (

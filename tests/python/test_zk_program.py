@@ -219,6 +219,30 @@ def test_the_first_assertion_that_fails_is_named() -> None:
         program.run({"x": [1, 2, 3], "y": [1, 5, 3]})
 
 
+def test_an_assertion_is_a_step_that_stops_the_run_on_any_number_of_threads() -> None:
+    called: list[int] = []
+    b = zk.ProgramBuilder()
+    x = b.input("x", zk.tensor("u64", 4))
+    y = b.input("y", zk.tensor("u64", 4))
+    b.assert_eq(x.rotate(1), y)
+    b.assert_eq(x, y, "never reached")
+    b.function("late", lambda v: called.append(1) or v, outs=[zk.tensor("u64", 4)],
+               ins=[zk.tensor("u64", 4)])  # fmt: skip
+    out = b.allocate(zk.tensor("u64", 4))
+    b.call("late", out=[out], args=[x])
+    b.ret(out)
+    program = b.build()
+    for threads in (1, 2, 8):
+        with pytest.raises(AssertionFailedError, match="main/3: values differ: element 2") as told:
+            program.run({"x": [4, 1, 2, 3], "y": [1, 2, 9, 4]}, threads=threads)
+        assert (told.value.index, told.value.message) == (2, "values differ")
+    assert called == []
+    with pytest.raises(AssertionFailedError, match="never reached: element 0"):
+        program.run({"x": [4, 1, 2, 3], "y": [1, 2, 3, 4]})
+    assert program.run({"x": [7] * 4, "y": [7] * 4}).outputs[out.name].tolist() == [7] * 4
+    assert called == [1]
+
+
 def test_findings_name_the_line_that_wrote_the_instruction() -> None:
     b = zk.ProgramBuilder(auto_free=False)
     x = b.input("x", zk.tensor("u64", 4))

@@ -30,7 +30,9 @@ _ELEMENT_CALLS = re.compile(
 )
 
 # What each crate may name in [dependencies]: algebra <- ir <- ops <- verify <- plan <- run <- py.
-# A file is read without knowing what its ops mean, so that formats stands on ir alone.
+# A file is read without knowing what its ops mean, so that formats stands on ir alone; what
+# instructions of a file become as ops, `instructions` knows. Tracing meets tensors that exist.
+_ENGINE = {"ir", "ops", "formats", "instructions", "verify", "plan", "run", "kernels"}
 MAY_DEPEND_ON: dict[str, set[str]] = {
     "process": set(),
     "algebra": set(),
@@ -39,12 +41,14 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "kernels": {"process", "ir", "library"},
     "ops": {"process", "ir", "library"},
     "formats": {"process", "ir"},
+    "instructions": {"ir", "ops", "formats"},
     "verify": {"process", "ir", "ops"},
     "devices": {"process", "ir", "kernels"},
     "plan": {"ir", "ops", "verify", "kernels", "devices"},
     "run": {"process", "ir", "ops", "verify", "plan", "kernels", "devices"},
-    "py": {"process", "ir", "ops", "formats", "verify", "plan", "run", "kernels", "library"},
-    "testing": {"ir", "ops", "formats", "verify", "plan", "run", "kernels"},
+    "trace": {"process", "ir", "ops", "verify", "run", "kernels"},
+    "py": {*_ENGINE, "process", "library", "trace"},
+    "testing": _ENGINE,
 }
 _PREFIX = "cloakwork-"
 
@@ -55,7 +59,7 @@ OWN_LOCKS = (
     "crates/devices/src/sim/",
     "crates/process/src/",
     "crates/py/src/functions.rs",
-    "crates/py/src/trace/mod.rs",
+    "crates/trace/src/recording.rs",
     "crates/run/src/schedule/",
     "crates/run/src/schedule_tests.rs",
     "crates/run/src/share.rs",

@@ -56,6 +56,13 @@ def code_only(source: str) -> str:
     return _C_LIKE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), source)
 
 
+def strings(source: str) -> Iterator[str]:
+    """Yield the plain string literals of Rust, C++ or CUDA, without their quotes."""
+    for match in _C_LIKE.finditer(source):
+        if match[0].startswith('"'):
+            yield match[0][1:-1]
+
+
 def _listed() -> list[str]:
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     try:

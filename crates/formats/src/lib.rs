@@ -1,6 +1,6 @@
 //! Programs and tensors as files: HEAL's JSON in all its forms, programs of the instruction set of
 //! zero-knowledge proofs, NumPy's `.npy`, tensors that `torch.save` wrote, Cloakwork's own
-//! container, and what circom and snarkjs write.
+//! container, their text form, and what circom and snarkjs write.
 //!
 //! Every byte that is read is untrusted: no input panics, runs code, or takes memory out of
 //! proportion to its size. A file that is written appears whole or not at all.
@@ -16,6 +16,7 @@ mod heal;
 mod layout;
 mod load;
 mod npy;
+mod text;
 mod torch;
 pub mod zk;
 

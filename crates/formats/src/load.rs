@@ -1,12 +1,13 @@
 //! Files by their contents: which reader gets them.
 
 use crate::container::{self, Container, Seal};
-use crate::{LoadError, files, heal, npy, torch, zk};
+use crate::{LoadError, files, heal, npy, text, torch, zk};
 use cloakwork_ir::{Bytes, HostTensor, Program};
 use std::path::Path;
 
-/// Loads a program: Cloakwork's container, or a transcript of HEAL in any of its forms. The
-/// contents decide, not the name. A container's tensors are compared with their checksums.
+/// Loads a program: Cloakwork's container, a transcript of HEAL in any of its forms, or the text
+/// form. The contents decide, not the name. A container's tensors are compared with their
+/// checksums.
 ///
 /// # Errors
 /// The file cannot be read, is not a program, or has changed since it was written.
@@ -55,8 +56,10 @@ pub fn load_sealed(bytes: &Bytes) -> Result<(Program, Option<Seal>), LoadError> 
     } else if zk::is_program(start) {
         kind(
             "a program of the instruction set",
-            "load it with cloakwork.zk.Program.load",
+            "load it with cloakwork.load",
         )
+    } else if text::is_program(start) {
+        Ok((text::parse(start)?, None))
     } else if start.starts_with(b"\x1f\x8b") {
         kind("a gzip file", "unpack it first")
     } else if start.is_empty() {

@@ -324,3 +324,33 @@ fn the_generation_follows_from_the_forms_used() {
     assert_eq!(generation(&[ntt(10), flatten]), Generation::Later);
     assert_eq!(generation(&[ntt(10), int8.to_owned()]), Generation::Later);
 }
+
+#[test]
+fn the_text_form_is_a_file_too_and_what_is_wrong_with_it_has_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.cw");
+    let written = "; a program\n%a = host_to_device i64[2] {3, 4}\n\
+                   device_to_host %a, none -> output \"y\"\nfree %a\n";
+    std::fs::write(&path, written).unwrap();
+    let printed = cloakwork_ir::text::print(&load(&path).unwrap());
+    assert!(written.ends_with(&printed), "{printed}");
+    for (text, expected) in [
+        (
+            "%a = = copy\n",
+            "line 1, column 6 (byte 5): expected the name of an op",
+        ),
+        ("; é\n%é = copy %a [\n", "line 2"),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let error = load(&path).unwrap_err().to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+    std::fs::write(&path, b"%a = copy %b\n\xff").unwrap();
+    let error = load(&path).unwrap_err().to_string();
+    assert!(
+        error.contains("line 2, column 1 (byte 13): expected text in UTF-8"),
+        "{error}"
+    );
+    std::fs::write(&path, "a note of somebody's\n").unwrap();
+    assert!(load(&path).is_err());
+}

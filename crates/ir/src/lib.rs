@@ -7,6 +7,7 @@
 mod builder;
 mod device;
 mod dtype;
+mod finding;
 mod overlap;
 mod program;
 mod repr;
@@ -23,6 +24,7 @@ pub use cloakwork_algebra::{
 };
 pub use device::Device;
 pub use dtype::{ALL_DTYPES, DType, FIELD_DTYPES, MAX_ELEMENT_BYTES, NUMBER_DTYPES, POINT_DTYPES};
+pub use finding::{Finding, Severity};
 pub use program::{
     Arg, Generation, HostId, HostSlot, Interner, Op, Program, ShapeItem, Step, Symbol, Text,
 };

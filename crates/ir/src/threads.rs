@@ -114,6 +114,8 @@ pub struct Note {
     pub op: Option<Text>,
     /// Where the instruction was written: a file and a line.
     pub written: Option<Text>,
+    /// What is said where what the step asserts does not hold.
+    pub message: Option<Text>,
 }
 
 /// What is said of each step; of those behind the last that has a note, nothing.

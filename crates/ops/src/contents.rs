@@ -91,6 +91,8 @@ pub enum ContentCheck {
     },
     /// No point is at infinity.
     Finite(&'static str),
+    /// All elements are true.
+    True(&'static str),
 }
 
 impl ContentCheck {
@@ -102,7 +104,8 @@ impl ContentCheck {
             | Self::Coprime(name)
             | Self::NonZero(name)
             | Self::Distinct(name)
-            | Self::Finite(name) => name,
+            | Self::Finite(name)
+            | Self::True(name) => name,
             Self::TranscriptRoom { transcript, .. } | Self::ProofLength { transcript, .. } => {
                 transcript
             }
@@ -159,7 +162,7 @@ impl ContentCheck {
             return Ok(None);
         }
         match *self {
-            Self::Modulus(_) | Self::Coprime(_) | Self::NonZero(_) => Ok(Some(0)),
+            Self::Modulus(_) | Self::Coprime(_) | Self::NonZero(_) | Self::True(_) => Ok(Some(0)),
             Self::Permutation {
                 flag: Some((flag, value)),
                 ..
@@ -240,6 +243,9 @@ impl ContentCheck {
     /// where not, [`Self::check`] looks closer and says what is wrong.
     #[must_use]
     pub fn surely_holds(&self, bound: i64, bytes: &[u8]) -> bool {
+        if let Self::True(_) = self {
+            return !bytes.contains(&0);
+        }
         let place = usize::try_from(bound).ok();
         match (self, place.and_then(|place| ALL_DTYPES.get(place))) {
             (Self::Canonical { .. }, Some(&dtype)) => {
@@ -304,6 +310,13 @@ impl ContentCheck {
             }
             Self::ProofLength { transcript, .. } => transcript::proof_is(transcript, bound, words),
             Self::Finite(name) => finite(name, bound, words),
+            Self::True(name) => match words.iter().position(|&word| word == 0) {
+                Some(at) => {
+                    let got = format!("false in element {at}");
+                    Err(OpError::new(Code::Range, name, "true everywhere", got))
+                }
+                None => Ok(()),
+            },
             Self::IndexInto { indices, .. } => {
                 let wrong = words.iter().find(|word| !(-bound..bound).contains(*word));
                 refuse(

@@ -22,11 +22,12 @@ mod layout;
 mod linear;
 mod list;
 mod modular;
+pub mod named;
 mod ntt;
 mod op;
 mod permutation;
 mod poly;
-mod promotion;
+pub mod promotion;
 mod reduction;
 pub mod reference;
 mod repr;
@@ -44,13 +45,14 @@ pub use error::{Code, OpError};
 pub use expansion::{Expansion, Named, Part};
 pub use field::elements;
 pub use hash::transcript::head_words as transcript_head;
-pub use launch::{Extents, Launch, LaunchInput, LaunchOperand, Source};
+pub use launch::{
+    COPY_KERNEL, EXTREME_KERNELS, Extents, FILL_KERNEL, Launch, LaunchInput, LaunchOperand, Source,
+};
 pub use list::{ALL, FormError, find, find_form};
 pub use op::{
     Access, Aliasing, Body, BytesFn, ExpandBody, Family, Form, KernelBody, Law, OpDef, Origin,
     OutRule, Param, ParamKind, Viewed,
 };
-pub use promotion::{NoCommonType, promote};
 pub use reference::{Contents, Expected, JudgeFn, Reference, ReferenceFn, Slack, Verdict, agrees};
 pub use repr::{ReprOf, ReprRule};
 pub use runtimes::runtime_ops;

@@ -26,6 +26,7 @@ pub static ALL: &[&OpDef] = &[
     &poly::as_repr::DEF,
     &elementwise::functions::ASIN,
     &elementwise::functions::ASINH,
+    &elementwise::assert_true::DEF,
     &elementwise::convert::ASTYPE,
     &elementwise::functions::ATAN,
     &elementwise::functions::ATAN2,

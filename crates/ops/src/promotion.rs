@@ -33,6 +33,70 @@ pub fn promote(a: DType, b: DType) -> Result<DType, NoCommonType> {
     }
 }
 
+/// A number of the host language: weak, so that it takes the type of the tensor that it meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weak {
+    /// True or false.
+    Bool,
+    /// An integer of any size.
+    Int,
+    /// A float.
+    Float,
+    /// A complex number.
+    Complex,
+}
+
+impl Weak {
+    /// The type of the result where it meets a tensor of this type.
+    #[must_use]
+    pub const fn meets(self, dtype: DType) -> DType {
+        match self {
+            Self::Bool => dtype,
+            Self::Int if matches!(dtype, DType::Bool) => DType::I64,
+            Self::Int => dtype,
+            Self::Float if dtype.is_integer() || matches!(dtype, DType::Bool) => DType::F64,
+            Self::Float => dtype,
+            Self::Complex => match dtype {
+                DType::F32 | DType::C64 => DType::C64,
+                _ => DType::C128,
+            },
+        }
+    }
+
+    /// The type of an array of it alone.
+    #[must_use]
+    pub const fn dtype(self) -> DType {
+        match self {
+            Self::Bool => DType::Bool,
+            Self::Int => DType::I64,
+            Self::Float => DType::F64,
+            Self::Complex => DType::C128,
+        }
+    }
+}
+
+/// What an operand says about the type in which a call computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// A tensor of this type.
+    Tensor(DType),
+    /// A number.
+    Number(Weak),
+}
+
+/// The type that two operands of a call have in common.
+///
+/// # Errors
+/// As for [`promote`].
+pub fn common(a: Operand, b: Operand) -> Result<DType, NoCommonType> {
+    match (a, b) {
+        (Operand::Tensor(a), Operand::Tensor(b)) => promote(a, b),
+        (Operand::Number(a), Operand::Number(b)) => Ok(b.meets(a.meets(b.dtype()))),
+        (Operand::Number(number), Operand::Tensor(dtype))
+        | (Operand::Tensor(dtype), Operand::Number(number)) => Ok(number.meets(dtype)),
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Bool,
@@ -102,6 +166,25 @@ mod tests {
                     assert_eq!(promote(both, a), Ok(both), "{a} {b}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_number_takes_the_type_of_the_tensor_unless_it_is_of_a_wider_kind() {
+        let tensor = |dtype| Operand::Tensor(dtype);
+        let number = |weak| Operand::Number(weak);
+        let cases = [
+            (tensor(DType::U8), number(Weak::Int), DType::U8),
+            (number(Weak::Float), tensor(DType::F32), DType::F32),
+            (tensor(DType::I16), number(Weak::Float), DType::F64),
+            (tensor(DType::Bool), number(Weak::Int), DType::I64),
+            (tensor(DType::F32), number(Weak::Complex), DType::C64),
+            (number(Weak::Int), number(Weak::Float), DType::F64),
+            (number(Weak::Bool), number(Weak::Bool), DType::Bool),
+            (tensor(DType::I8), tensor(DType::U8), DType::I16),
+        ];
+        for (a, b, expected) in cases {
+            assert_eq!(common(a, b), Ok(expected), "{a:?} {b:?}");
         }
     }
 

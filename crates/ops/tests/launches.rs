@@ -20,6 +20,11 @@ fn sample(op: &str, [x, y, z]: [u64; 3]) -> Option<Call> {
     let moduli = |call: Call, k: u64| call.tensor("q", &[k], &vec![7; k as usize]);
     Some(match op {
         "copy" => call.filled("a", &[x, y, z]),
+        "assert_true" => {
+            let holds = vec![1; (x * y * z) as usize];
+            let call = call.typed("a", DType::Bool, &[x, y, z], &holds);
+            call.out(DType::Bool, &[x, y, z])
+        }
         "set_const_val" => call.filled("a", &[x, y, z]).int("value", 3),
         "mod" => call.filled("a", &[x, y, z]).int("b", 5),
         "modneg" => moduli(call.filled("a", &[x, 1, z]), z).out(DType::I64, &[x, y, z]),

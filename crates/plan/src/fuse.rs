@@ -9,6 +9,7 @@
 
 use crate::plan::{Address, Geometry, Home, Plan, Prepared, Space, Step};
 use cloakwork_ir::MAX_ELEMENT_BYTES;
+use cloakwork_ops::COPY_KERNEL;
 use rustc_hash::FxHashMap;
 
 /// About how many bytes of an operand a block holds: several operands fit the first-level cache,
@@ -302,7 +303,7 @@ fn results(
     for (index, step) in plan.steps[first..end].iter().enumerate() {
         let start = step.first_address as usize;
         let [out, source] = match plan.addresses.get(start..start + 2) {
-            Some(&[out, source]) if step.row().is_some_and(|row| row.kernel == "copy") => {
+            Some(&[out, source]) if step.row().is_some_and(|row| row.kernel == COPY_KERNEL) => {
                 [out, source]
             }
             _ => continue,

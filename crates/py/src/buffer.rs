@@ -2,7 +2,7 @@
 
 use crate::contents::{exported, own_copy};
 use crate::guard::unlocked;
-use crate::tensor::{Inner, Tensor};
+use crate::tensor::{Elements, Inner, Tensor};
 use crate::{dlpack, dtype, errors};
 use cloakwork_ir::{DType, Shape, Type, View};
 use cloakwork_library::pairing::Form;

@@ -5,7 +5,7 @@ use crate::contents::{frozen, host_copy};
 use crate::errors;
 use crate::files;
 use crate::guard::{unlocked, watched};
-use crate::tensor::{self, Inner, Tensor};
+use crate::tensor::{self, Elements, Inner, Tensor};
 use cloakwork_formats::circom::{
     Groth16Proof, Pairing, R1cs, R1csParts, Rows, VerifyingKey, Wtns, Zkey, ZkeyParts, parse_proof,
     parse_public, parse_verifying_key, pending_zkey, proof_json, public_json, save_r1cs, save_wtns,

@@ -26,6 +26,12 @@ pub fn host_copy(tensor: &eager::Tensor) -> PyResult<HostTensor> {
     copied(tensor, || tensor.copy_to_host(isa))
 }
 
+/// What a program holds of a tensor; see [`cloakwork_trace::held`].
+pub fn held(tensor: &eager::Tensor) -> PyResult<HostTensor> {
+    let isa = device::selected()?;
+    copied(tensor, || cloakwork_trace::held(tensor, isa))
+}
+
 /// A tensor of the same view that nobody else can write; repeats are not copied.
 pub fn own_copy(tensor: &eager::Tensor) -> PyResult<eager::Tensor> {
     let isa = device::selected()?;

@@ -1,7 +1,7 @@
 //! Pickling: a tensor's elements as a buffer that a pickle may carry beside itself.
 
 use crate::contents::{dense_copy, with_bytes};
-use crate::tensor::{Inner, Tensor};
+use crate::tensor::{Elements, Inner, Tensor};
 use crate::{dtype, errors};
 use cloakwork_ir::{Shape, View};
 use cloakwork_library::pairing::Form;

@@ -1,7 +1,7 @@
 //! `cloakwork.DType`: element types as objects.
 
 use cloakwork_ir::{ALL_DTYPES, DType, FIELD_DTYPES, NUMBER_DTYPES, POINT_DTYPES};
-use cloakwork_ops::promote as common;
+use cloakwork_ops::promotion::promote as common;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

@@ -1,13 +1,13 @@
 //! The one place where Rust's errors become the exceptions of `cloakwork.errors`.
 
 use cloakwork_formats::{LoadError, SaveError};
-use cloakwork_ir::{DType, ShapeError};
+use cloakwork_ir::{DType, Finding, ShapeError};
 use cloakwork_ops::elements::Stranger;
 use cloakwork_ops::{Code, OpError};
 use cloakwork_plan::PlanError;
 use cloakwork_run::RunError;
 use cloakwork_run::eager::EagerError;
-use cloakwork_verify::Finding;
+use cloakwork_trace::TraceError;
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -55,6 +55,18 @@ pub fn dtype(got: &str, names: &str) -> PyErr {
 /// Something that a trace cannot record.
 pub fn trace(text: impl Into<String>) -> PyErr {
     message("TraceError", text.into())
+}
+
+/// What a trace says of a call that it does not record.
+pub fn traced(error: TraceError) -> PyErr {
+    match error {
+        TraceError::Unrecordable(text) => trace(text),
+        TraceError::Secret(text) => secret(text),
+        TraceError::Op { op: name, error } => op(name, &error),
+        TraceError::Elements(error) => eager(error),
+        TraceError::Run(error) => run(error),
+        TraceError::Internal(text) => internal(text),
+    }
 }
 
 /// Something that would let a secret out.
@@ -120,6 +132,11 @@ pub fn run(error: RunError) -> PyErr {
             let call = op(&name, &error);
             Python::attach(|py| make(py, "ContentsError", (step, call.into_value(py), place)))
         }
+        RunError::Assertion {
+            place,
+            element,
+            message,
+        } => Python::attach(|py| make(py, "AssertionFailedError", (place, element, message))),
         RunError::Input {
             name,
             expected,

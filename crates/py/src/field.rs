@@ -4,7 +4,7 @@
 use crate::contents::host_copy;
 use crate::numbers;
 use crate::scalar::Number;
-use crate::tensor::{Inner, Tensor};
+use crate::tensor::{Elements, Inner, Tensor};
 use cloakwork_ir::DType;
 use cloakwork_library::pairing::Form;
 use cloakwork_ops::elements::{self, Stranger};
@@ -53,7 +53,7 @@ pub fn element(py: Python<'_>, number: &Number<'_, '_>, dtype: DType) -> PyResul
         Number::Bool(value) => tensor(py, "scalar", (i64::from(*value), object)),
         _ => Err(PyTypeError::new_err(format!(
             "{dtype} goes with tensors of its own dtype and with integers, not with {}",
-            number.dtype().long_name()
+            number.weak().dtype().long_name()
         ))),
     }
 }

@@ -1,11 +1,13 @@
 //! Basic indexing, as NumPy has it: integers, slices, `...` and `None` become one entry an axis.
 //! Keys of tensors and masks are `cloakwork.indexing`'s.
 
-use crate::eval::{Value, layout};
+use crate::eval::{Value, eval, layout};
 use crate::scalar::Number;
 use crate::tensor::{Inner, Tensor};
-use crate::{errors, numbers, trace};
+use crate::{errors, numbers};
 use cloakwork_ir::{DType, MAX_RANK, Shape, ShapeItem, Take, View};
+use cloakwork_ops::named;
+use cloakwork_trace::is_active;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PySliceMethods, PyTuple};
@@ -61,7 +63,7 @@ pub fn basic(py: Python<'_>, tensor: &Inner, key: &Bound<'_, PyAny>) -> PyResult
         Err(_) => return Ok(None),
     };
     match tensor {
-        Inner::Real(real) if !trace::is_active() => {
+        Inner::Real(real) if !is_active() => {
             let view = resolved.view(tensor.view())?;
             real.view_as(view)
                 .map(|t| Some(Inner::Real(t)))
@@ -162,14 +164,14 @@ impl Entry {
 fn recorded(py: Python<'_>, tensor: &Inner, resolved: Resolved) -> PyResult<Inner> {
     let items = resolved.entries.iter().map(Entry::item).collect();
     let mut result = if resolved.takes_all {
-        layout(py, "new_reference", tensor, [])?
+        layout(py, &named::NEW_REFERENCE, tensor, [])?
     } else if resolved.entries.iter().all(Entry::is_of_heal) {
-        layout(py, "get_slice", tensor, [Value::Shape(items)])?
+        layout(py, &named::GET_SLICE, tensor, [Value::Shape(items)])?
     } else {
-        layout(py, "slice", tensor, [Value::Shape(items)])?
+        layout(py, &named::SLICE, tensor, [Value::Shape(items)])?
     };
     for axis in resolved.new_axes {
-        result = layout(py, "unsqueeze", &result, [Value::Int(axis)])?;
+        result = layout(py, &named::UNSQUEEZE, &result, [Value::Int(axis)])?;
     }
     Ok(result)
 }
@@ -279,19 +281,15 @@ pub fn set_item(
     let value = element_of(py, value, inner)?;
     let value = fewer_axes(py, value, target.view().rank())?;
     let value = numbers::apart(py, value, &target)?;
-    numbers::call(
-        py,
-        "copy",
-        vec![Value::Tensor(value), Value::Tensor(target)],
-    )
-    .map(|_| ())
+    let values = vec![Value::Tensor(value), Value::Tensor(target)];
+    eval(py, &named::COPY, values).map(|_| ())
 }
 
 /// A value of no more axes than that, without its first ones, which have one element each: as in
 /// NumPy, `a[:] = b` takes a `b` of shape `(1, n)` for an `a` of `(n,)`.
 fn fewer_axes(py: Python<'_>, mut value: Inner, rank: usize) -> PyResult<Inner> {
     while value.view().rank() > rank && value.view().shape.dims().first() == Some(&1) {
-        value = layout(py, "squeeze", &value, [Value::Int(0)])?;
+        value = layout(py, &named::SQUEEZE, &value, [Value::Int(0)])?;
     }
     Ok(value)
 }
@@ -312,8 +310,8 @@ fn element_of(py: Python<'_>, value: &Bound<'_, PyAny>, target: &Inner) -> PyRes
         return Ok(element.get().inner().clone());
     }
     if let Some(number) = Number::of(value) {
-        if number.meets(dtype) != dtype {
-            return refused(number.dtype().long_name());
+        if number.weak().meets(dtype) != dtype {
+            return refused(number.weak().dtype().long_name());
         }
         let element = number
             .element(dtype)?

@@ -7,30 +7,15 @@ use crate::guard::{unlocked, watched};
 use crate::program::Program;
 use crate::tensor::Inner;
 use cloakwork_formats::files::leave_memory;
-use cloakwork_formats::zk::{
-    Ast, Canonical, Files, KEY_INPUT, Lowered, files_of, lower, pack, parse, unpack,
-};
-use cloakwork_formats::zk::{FUNCTIONS, is_program, to_json, to_text};
-use cloakwork_ir::{Bytes, DType, HostTensor, Shape, View};
-use cloakwork_ops::find;
+use cloakwork_formats::zk::{self, Ast, Canonical, Files, files_of, is_program, pack, parse};
+use cloakwork_formats::zk::{to_json, to_text, unpack};
+use cloakwork_instructions::{KEY_INPUT, Lowered, lower};
+use cloakwork_ir::{Bytes, DType, Finding, HostTensor, Shape, View};
+use cloakwork_ops::named;
 use cloakwork_run::eager;
-use cloakwork_verify::{Finding, Severity};
 use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::path::PathBuf;
-
-/// What a run reports beside its outputs: the output that holds it, whether all of it must be
-/// true, the instruction, and a message or label.
-type Notice = (String, bool, String, String);
-
-/// A function: its name, patterns of what it writes and reads, attributes, what it computes.
-type Signature = (
-    &'static str,
-    Vec<&'static str>,
-    Vec<&'static str>,
-    Vec<String>,
-    String,
-);
 
 /// A user function: its name, and dtypes and shapes of what it gives.
 type UserFunction = (String, Vec<(&'static str, Vec<u64>)>);
@@ -39,7 +24,7 @@ type UserFunction = (String, Vec<(&'static str, Vec<u64>)>);
 #[pyclass(frozen, module = "cloakwork._core")]
 pub struct Instructions {
     ast: Ast,
-    findings: Vec<cloakwork_formats::zk::Finding>,
+    findings: Vec<Finding>,
     files: Files,
 }
 
@@ -87,14 +72,14 @@ impl Instructions {
     /// A container's contents: this program, and the files that its constants name.
     fn packed(&self, py: Python<'_>) -> PyResult<Program> {
         let packed = unlocked(py, || pack(&self.ast, &self.files))?;
-        let packed = packed.map_err(|found| errors::program(py, &[finding(&found)]))?;
+        let packed = packed.map_err(|found| errors::program(py, &[*found]))?;
         Ok(Program::new(packed))
     }
 
     /// The contents of the files that its constants name.
     fn files(&self, py: Python<'_>) -> PyResult<HashMap<String, Vec<u8>>> {
         let files = unlocked(py, || files_of(&self.ast, &self.files))?;
-        let files = files.map_err(|found| errors::program(py, &[finding(&found)]))?;
+        let files = files.map_err(|found| errors::program(py, &[*found]))?;
         let owned = |(name, bytes): (String, Bytes)| (name, bytes.as_slice().to_vec());
         watched(|| files.into_iter().map(owned).collect())
     }
@@ -115,19 +100,18 @@ impl Instructions {
         unlocked(py, || to_text(&self.ast))
     }
 
-    /// The program of steps that it becomes, and the outputs that are not its own.
-    fn lower(&self, py: Python<'_>) -> PyResult<(Program, Vec<Notice>)> {
+    /// The program of steps that it becomes, and outputs that are shown, with their labels.
+    fn lower(&self, py: Python<'_>) -> PyResult<(Program, Vec<(String, String)>)> {
         let convert = |canonical: &Canonical| memory_form(py, canonical);
         let Lowered {
             program,
             findings,
-            notices,
+            printed,
         } = watched(|| lower(&self.ast, &self.files, &convert))?;
-        let found = self.findings.iter().chain(&findings).map(finding);
+        let found = self.findings.iter().cloned().chain(findings);
         let program = Program::with_findings(program, found.collect());
-        let notices = notices.into_iter();
-        let notices = notices.map(|n| (n.output, n.assertion, n.instruction, n.text));
-        Ok((program, notices.collect()))
+        let printed = printed.into_iter().map(|one| (one.output, one.label));
+        Ok((program, printed.collect()))
     }
 
     /// Names of the inputs, in order.
@@ -146,54 +130,13 @@ impl Instructions {
 
     /// The user functions in order: their names, and dtypes and shapes of what they give.
     fn user_functions(&self) -> Vec<UserFunction> {
-        let ty = |ty: &cloakwork_formats::zk::Type| {
-            ty.tensor().map(|(dtype, dims)| (dtype.name(), dims))
-        };
+        let ty = |ty: &zk::Type| ty.tensor().map(|(dtype, dims)| (dtype.name(), dims));
         let table = self.ast.user_functions.iter();
-        let entry = |(name, signature): &(String, cloakwork_formats::zk::Signature)| {
+        let entry = |(name, signature): &(String, zk::Signature)| {
             let outs = signature.outs.iter().filter_map(ty);
             (name.clone(), outs.collect())
         };
         table.map(entry).collect()
-    }
-
-    /// All functions of the instruction set.
-    #[staticmethod]
-    fn functions() -> Vec<Signature> {
-        let one = |function: &cloakwork_formats::zk::Function| {
-            let attrs = function.attrs.iter();
-            let attrs = attrs.map(|attr| {
-                let open = if attr.required { "" } else { "?" };
-                format!("{}{open}: {}", attr.name, attr.kind)
-            });
-            (
-                function.name,
-                function.outs.to_vec(),
-                function.ins.to_vec(),
-                attrs.collect(),
-                function.doc.to_owned(),
-            )
-        };
-        FUNCTIONS.iter().map(one).collect()
-    }
-}
-
-/// A finding of the front door as one of the verifier's.
-fn finding(found: &cloakwork_formats::zk::Finding) -> Finding {
-    Finding {
-        severity: Severity::Error,
-        code: found.code,
-        step: found.step,
-        label: Some(found.label.clone()),
-        written: Some(found.src_loc.clone()).filter(|place| !place.is_empty()),
-        registers: true,
-        segment: None,
-        op: found.op.clone(),
-        names: Vec::new(),
-        operand: found.field.clone(),
-        expected: found.expected.clone(),
-        got: found.got.clone(),
-        hint: found.hint.clone(),
     }
 }
 
@@ -236,11 +179,11 @@ fn memory_form(py: Python<'_>, canonical: &Canonical) -> Result<HostTensor, Stri
 
 /// The same, all at once.
 fn converted(py: Python<'_>, dtype: DType, words: &HostTensor) -> Result<HostTensor, String> {
-    let def = find("from_canonical").ok_or("this build has no fields")?;
     let isa = crate::device::isa(py).map_err(|error| error.value(py).to_string())?;
     let words = eager::Tensor::from_host(words, isa).map_err(|e| e.to_string())?;
     let values = vec![Value::Tensor(Inner::Real(words)), Value::DType(dtype)];
-    let made = eval(py, def, values).map_err(|error| error.value(py).to_string())?;
+    let made =
+        eval(py, &named::FROM_CANONICAL, values).map_err(|error| error.value(py).to_string())?;
     match made {
         Inner::Real(tensor) => host_copy(&tensor).map_err(|error| error.value(py).to_string()),
         Inner::Traced(_) => Err("a constant is made outside of traces".to_owned()),

@@ -4,11 +4,12 @@ use crate::eval::{Value, eval};
 use crate::guard::{unlocked, unlocked_in_memory, watched};
 use crate::scalar::Number;
 use crate::tensor::{Inner, Tensor};
-use crate::{device, errors, field, trace};
+use crate::{device, errors, field};
 use cloakwork_ir::DType;
-use cloakwork_ops::elementwise::Takes;
-use cloakwork_ops::{OpDef, find, promote};
+use cloakwork_ops::named;
+use cloakwork_ops::promotion::{Operand as Promoted, common};
 use cloakwork_run::eager::{self, Element, Ready, ReadyOperand};
+use cloakwork_trace::is_active;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -29,6 +30,15 @@ impl Given<'_, '_> {
         match self {
             Self::Number(number) => field::element(py, &number, dtype).map(Self::Owned),
             other => Ok(other),
+        }
+    }
+
+    /// What it says about the type in which the call computes.
+    fn promoted(&self) -> Promoted {
+        match self {
+            Self::Tensor(inner) => Promoted::Tensor(inner.dtype()),
+            Self::Owned(inner) => Promoted::Tensor(inner.dtype()),
+            Self::Number(number) => Promoted::Number(number.weak()),
         }
     }
 
@@ -74,10 +84,10 @@ pub fn unary(py: Python<'_>, ready: &'static Ready, a: &Bound<'_, PyAny>) -> PyR
 /// The same of a tensor.
 pub fn of_one(py: Python<'_>, ready: &'static Ready, a: &Inner) -> PyResult<Tensor> {
     let (def, rule) = ready.def().map_err(errors::eager)?;
-    let dtype = taken(rule.takes, a.dtype());
+    let dtype = rule.takes.computes_in(a.dtype());
     if let Inner::Real(tensor) = a
         && tensor.dtype() == dtype
-        && !trace::is_active()
+        && !is_active()
     {
         return at_once(py, ready, dtype, &[ReadyOperand::Tensor(tensor)]);
     }
@@ -97,11 +107,11 @@ pub fn binary(
     if let (Ok(x), Ok(y)) = (a.cast::<Tensor>(), b.cast::<Tensor>())
         && let (Inner::Real(x), Inner::Real(y)) = (x.get().inner(), y.get().inner())
         && x.dtype() == y.dtype()
-        && !trace::is_active()
+        && !is_active()
     {
         let dtype = x.dtype();
         let (_, rule) = ready.def().map_err(errors::eager)?;
-        if taken(rule.takes, dtype) == dtype {
+        if rule.takes.computes_in(dtype) == dtype {
             let operands = [ReadyOperand::Tensor(x), ReadyOperand::Tensor(y)];
             return at_once(py, ready, dtype, &operands).map(Some);
         }
@@ -121,19 +131,10 @@ pub fn binary(
         None => (a, b),
     };
     let (def, rule) = ready.def().map_err(errors::eager)?;
-    let common = match (&a, &b) {
-        (Given::Number(a), Given::Number(b)) => b.meets(a.meets(b.dtype())),
-        (Given::Number(number), other) | (other, Given::Number(number)) => {
-            number.meets(other.inner().map_or(DType::F64, Inner::dtype))
-        }
-        _ => {
-            let (a, b) = (a.inner().map(Inner::dtype), b.inner().map(Inner::dtype));
-            let (a, b) = (a.unwrap_or(DType::F64), b.unwrap_or(DType::F64));
-            promote(a, b).map_err(|e| PyTypeError::new_err(format!("{}: {e}", def.name)))?
-        }
-    };
-    let dtype = taken(rule.takes, common);
-    if !trace::is_active()
+    let common = common(a.promoted(), b.promoted());
+    let common = common.map_err(|e| PyTypeError::new_err(format!("{}: {e}", def.name)))?;
+    let dtype = rule.takes.computes_in(common);
+    if !is_active()
         && let (Some(x), Some(y)) = (Ready1::of(&a, dtype)?, Ready1::of(&b, dtype)?)
     {
         return at_once(py, ready, dtype, &[x.operand(), y.operand()]).map(Some);
@@ -166,19 +167,16 @@ pub fn assign(
         let own = Tensor::from(a.clone());
         let result = field::tensor(py, name, (own, object))?;
         let values = vec![Value::Tensor(result), Value::Tensor(a.clone())];
-        return call(py, "copy", values).map(|_| ());
+        return eval(py, &named::COPY, values).map(|_| ());
     }
     let b = if dtype.is_number() {
         b
     } else {
         b.in_field(py, dtype)?
     };
-    let common = match &b {
-        Given::Number(number) => number.meets(dtype),
-        other => promote(dtype, other.inner().map_or(dtype, Inner::dtype))
-            .map_err(|e| PyTypeError::new_err(format!("{}: {e}", def.name)))?,
-    };
-    let result = rule.gives.of(taken(rule.takes, common));
+    let common = common(Promoted::Tensor(dtype), b.promoted());
+    let common = common.map_err(|e| PyTypeError::new_err(format!("{}: {e}", def.name)))?;
+    let result = rule.gives.of(rule.takes.computes_in(common));
     if result != dtype {
         return Err(PyTypeError::new_err(format!(
             "{}: the result is {}, which a tensor of {} does not take in place; write it out of \
@@ -210,16 +208,7 @@ pub fn apart(py: Python<'_>, tensor: Inner, written: &Inner) -> PyResult<Inner> 
     if !shares {
         return Ok(tensor);
     }
-    call(py, "copy", vec![Value::Tensor(tensor)])
-}
-
-/// The type in which an op computes: integers become floats where it takes only those.
-fn taken(takes: Takes, dtype: DType) -> DType {
-    let floats = matches!(takes, Takes::Floats | Takes::RealFloats | Takes::Divisible);
-    if floats && (dtype.is_integer() || dtype == DType::Bool) {
-        return DType::F64;
-    }
-    dtype
+    eval(py, &named::COPY, vec![Value::Tensor(tensor)])
 }
 
 /// An operand that a call without a detour takes.
@@ -284,23 +273,16 @@ pub fn convert(py: Python<'_>, tensor: &Inner, dtype: DType) -> PyResult<Inner> 
     if tensor.dtype() == dtype {
         return Ok(tensor.clone());
     }
-    call(
+    eval(
         py,
-        "astype",
+        &named::ASTYPE,
         vec![Value::Tensor(tensor.clone()), Value::DType(dtype)],
     )
 }
 
-/// Calls an op by its name.
-pub fn call(py: Python<'_>, name: &'static str, values: Vec<Value>) -> PyResult<Inner> {
-    let def: &'static OpDef =
-        find(name).ok_or_else(|| errors::internal(format!("no op is called {name}")))?;
-    eval(py, def, values)
-}
-
 /// A number as a tensor of its own type.
 pub fn alone(number: &Number<'_, '_>) -> PyResult<eager::Tensor> {
-    let dtype = number.dtype();
+    let dtype = number.weak().dtype();
     number.element(dtype)?.tensor(dtype).map_err(errors::eager)
 }
 

@@ -1,22 +1,21 @@
 //! A program: loaded or traced, with what the verifier says of it and the plans made for it.
 
-use crate::contents::host_copy;
+use crate::contents::{held, host_copy};
 use crate::device::{self, Count};
 use crate::errors;
 use crate::files;
 use crate::guard::unlocked;
 use crate::run::{Run, Settings};
-use crate::tensor::{self, Inner};
+use crate::tensor::{self, Elements, Inner};
 use cloakwork_formats::{Seal, load_sealed, save_container, save_heal};
 use cloakwork_ir::{Device, Generation, HostId, HostSlot, HostTensor, Type, text};
 use cloakwork_kernels::Isa;
-use cloakwork_ops::{ALL, Form, OpDef, find};
+use cloakwork_ops::{ALL, Form, OpDef, find, named};
 use cloakwork_plan::{Options, Plan, lower_for, plan};
 use cloakwork_process::{Mutex, Once};
 use cloakwork_run::{Executor, eager};
 use cloakwork_verify::{
-    HealDevice, Verification, Verified, annotate, downloads, for_device, opened, upload_root,
-    uploads, verify,
+    HealDevice, Verification, Verified, annotate, downloads, for_device, opened, uploads, verify,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -55,7 +54,7 @@ pub struct Program {
     /// Whether that was done.
     intact: Once<()>,
     /// What was found wrong before it was a program of steps.
-    found: Vec<cloakwork_verify::Finding>,
+    found: Vec<cloakwork_ir::Finding>,
     checked: Once<Checked>,
     plans: Mutex<HashMap<PlanKey, Arc<Plan>>>,
     /// The executor of the last run, to be used again by one with the same plan.
@@ -63,7 +62,7 @@ pub struct Program {
 }
 
 struct Checked {
-    findings: Vec<cloakwork_verify::Finding>,
+    findings: Vec<cloakwork_ir::Finding>,
     verified: Option<Arc<Verified>>,
 }
 
@@ -94,7 +93,7 @@ impl Program {
     /// The same, if so much is wrong with it already.
     pub fn with_findings(
         program: cloakwork_ir::Program,
-        found: Vec<cloakwork_verify::Finding>,
+        found: Vec<cloakwork_ir::Finding>,
     ) -> Self {
         Self {
             found,
@@ -249,18 +248,6 @@ impl Program {
         }
         Ok(bound)
     }
-}
-
-/// What a program holds of a tensor: the tensor itself if nobody writes it and it is dense, in
-/// whatever order of axes; else a copy.
-pub fn held(tensor: &eager::Tensor) -> PyResult<HostTensor> {
-    if tensor.is_frozen() {
-        let host = tensor.to_host().map_err(errors::run)?;
-        if upload_root(&host).strides == host.view().strides {
-            return Ok(host);
-        }
-    }
-    host_copy(tensor)
 }
 
 /// A copy of a tensor's elements, which no later write changes.
@@ -597,7 +584,7 @@ impl Program {
                 |form: &Form| device.ops.contains(form.name) && form.is_heals(device.generation);
             def.forms.iter().any(spelled)
                 || device.keep.contains(def.name)
-                || (def.name == "zeros" && device.ops.contains("empty"))
+                || (def.name == named::ZEROS.name && device.ops.contains(named::EMPTY.name))
                 // What nothing expresses is told with all others that are lacking.
                 || def.body.expansion().is_none()
         };

@@ -3,7 +3,7 @@
 use crate::circom::{curve_of, malformed};
 use crate::contents::host_copy;
 use crate::guard::{unlocked, watched};
-use crate::tensor;
+use crate::tensor::{self, Elements};
 use crate::{device, errors};
 use cloakwork_ir::HostTensor;
 use cloakwork_library::pairing::{self, Form, Groth16ProvingKey, Rows};

@@ -3,7 +3,7 @@
 
 use crate::guard::unlocked;
 use crate::tensor::{Inner, Tensor};
-use crate::{device, errors, trace};
+use crate::{device, errors};
 use chacha20::ChaCha20Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use cloakwork_ir::{DType, Shape, Type};
@@ -23,7 +23,7 @@ const SEED_BYTES: usize = 32;
 #[pyfunction]
 #[pyo3(signature = (shape, seed=None))]
 pub fn random_words(py: Python<'_>, shape: Vec<u64>, seed: Option<&[u8]>) -> PyResult<Tensor> {
-    if trace::active().is_some() {
+    if cloakwork_trace::is_active() {
         return Err(errors::trace(
             "a program must not contain randomness; draw it before tracing, and pass it in",
         ));

@@ -1,6 +1,7 @@
 //! Python's numbers as elements: weak, so that they take the type of the tensor that they meet.
 
 use cloakwork_ir::DType;
+use cloakwork_ops::promotion::Weak;
 use cloakwork_run::eager::Element;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
@@ -30,32 +31,17 @@ impl<'a, 'py> Number<'a, 'py> {
         Some(Self::Complex(complex.real(), complex.imag()))
     }
 
-    /// The type of the result where it meets a tensor of this type.
-    pub fn meets(&self, dtype: DType) -> DType {
+    /// Its kind, which says what type it takes where it meets a tensor.
+    pub const fn weak(&self) -> Weak {
         match self {
-            Self::Bool(_) => dtype,
-            Self::Int(_) if dtype == DType::Bool => DType::I64,
-            Self::Int(_) => dtype,
-            Self::Float(_) if dtype.is_integer() || dtype == DType::Bool => DType::F64,
-            Self::Float(_) => dtype,
-            Self::Complex(..) => match dtype {
-                DType::F32 | DType::C64 => DType::C64,
-                _ => DType::C128,
-            },
+            Self::Bool(_) => Weak::Bool,
+            Self::Int(_) => Weak::Int,
+            Self::Float(_) => Weak::Float,
+            Self::Complex(..) => Weak::Complex,
         }
     }
 
-    /// The type of an array of it alone.
-    pub fn dtype(&self) -> DType {
-        match self {
-            Self::Bool(_) => DType::Bool,
-            Self::Int(_) => DType::I64,
-            Self::Float(_) => DType::F64,
-            Self::Complex(..) => DType::C128,
-        }
-    }
-
-    /// The number as an element of a type that [`Number::meets`] gave.
+    /// The number as an element of a type that [`Weak::meets`] gave.
     ///
     /// # Errors
     /// OverflowError if an integer does not fit.

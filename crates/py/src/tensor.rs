@@ -5,12 +5,13 @@ mod only;
 mod operators;
 mod rows;
 
-pub use inner::{Inner, tensors};
+pub use inner::{Elements, Inner, tensors};
 
 use crate::dtype::{PyDType, object};
-use crate::eval::{Value, layout};
+use crate::eval::{Value, eval, layout};
 use crate::numbers;
 use crate::{buffer, contents, device, dlpack, dtype, errors, field, index};
+use cloakwork_ops::{OpDef, named};
 use cloakwork_run::eager;
 use operators::{assign_product, compare, operator, power, product};
 use pyo3::basic::CompareOp;
@@ -49,7 +50,7 @@ impl Tensor {
     fn derive(
         &self,
         py: Python<'_>,
-        op: &'static str,
+        op: &'static OpDef,
         rest: impl IntoIterator<Item = Value>,
     ) -> PyResult<Self> {
         layout(py, op, self.inner(), rest).map(Self::from)
@@ -143,7 +144,11 @@ impl Tensor {
             let text = format!("mT: expected two axes or more, got {rank}");
             return Err(PyValueError::new_err(text));
         }
-        self.derive(py, "moveaxis", [Value::Int(rank - 1), Value::Int(rank - 2)])
+        self.derive(
+            py,
+            &named::MOVEAXIS,
+            [Value::Int(rank - 1), Value::Int(rank - 2)],
+        )
     }
 
     fn __getitem__(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -170,14 +175,14 @@ impl Tensor {
         copy: Option<bool>,
     ) -> PyResult<Self> {
         let sizes = index::sizes(shape, self.elements())?;
-        let shaped = self.derive(py, "reshape", [Value::Shape(sizes)])?;
+        let shaped = self.derive(py, &named::RESHAPE, [Value::Shape(sizes)])?;
         let shares = match (self.inner(), shaped.inner()) {
             (Inner::Real(a), Inner::Real(b)) => std::sync::Arc::ptr_eq(a.storage(), b.storage()),
             (Inner::Traced(a), Inner::Traced(b)) => a.shares_storage(b),
             _ => false,
         };
         match copy {
-            Some(true) if shares => shaped.derive(py, "copy", []),
+            Some(true) if shares => shaped.derive(py, &named::COPY, []),
             Some(false) if !shares => Err(PyValueError::new_err(
                 "reshape: no view of these elements has that shape; copy=False forbids a copy",
             )),
@@ -189,40 +194,40 @@ impl Tensor {
     fn moveaxis(&self, py: Python<'_>, source: i64, destination: i64) -> PyResult<Self> {
         self.derive(
             py,
-            "moveaxis",
+            &named::MOVEAXIS,
             [Value::Int(source), Value::Int(destination)],
         )
     }
 
     /// A view without `axis`, whose size is 1.
     fn squeeze(&self, py: Python<'_>, axis: i64) -> PyResult<Self> {
-        self.derive(py, "squeeze", [Value::Int(axis)])
+        self.derive(py, &named::SQUEEZE, [Value::Int(axis)])
     }
 
     /// A view with an axis of size 1 inserted, which is then axis `axis`.
     fn unsqueeze(&self, py: Python<'_>, axis: i64) -> PyResult<Self> {
-        self.derive(py, "unsqueeze", [Value::Int(axis)])
+        self.derive(py, &named::UNSQUEEZE, [Value::Int(axis)])
     }
 
     /// A view in which `axis`, of size 1, repeats `repeat` times.
     fn expand(&self, py: Python<'_>, axis: i64, repeat: i64) -> PyResult<Self> {
-        self.derive(py, "expand", [Value::Int(axis), Value::Int(repeat)])
+        self.derive(py, &named::EXPAND, [Value::Int(axis), Value::Int(repeat)])
     }
 
     /// The axes from `start` to `end`, both included, merged into one.
     #[pyo3(signature = (start=0, end=-1), text_signature = "($self, start=0, end=-1)")]
     fn flatten(&self, py: Python<'_>, start: i64, end: i64) -> PyResult<Self> {
-        self.derive(py, "flatten", [Value::Int(start), Value::Int(end)])
+        self.derive(py, &named::FLATTEN, [Value::Int(start), Value::Int(end)])
     }
 
     /// The same tensor if its elements lie row-major without gaps, else a copy that does.
     fn contiguous(&self, py: Python<'_>) -> PyResult<Self> {
-        self.derive(py, "contiguous", [])
+        self.derive(py, &named::CONTIGUOUS, [])
     }
 
     /// A row-major copy.
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        self.derive(py, "copy", [])
+        self.derive(py, &named::COPY, [])
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
@@ -243,7 +248,7 @@ impl Tensor {
             return Ok(slf.clone().unbind());
         }
         let values = vec![Value::Tensor(own.inner().clone()), Value::DType(dtype)];
-        Py::new(py, Self::from(numbers::call(py, "astype", values)?))
+        Py::new(py, Self::from(eval(py, &named::ASTYPE, values)?))
     }
 
     /// The same tensor on another device: there is "cpu".
@@ -285,7 +290,9 @@ impl Tensor {
         let axes = (0..equal.ndim() as i64)
             .map(cloakwork_ir::ShapeItem::Int)
             .collect();
-        equal.derive(py, "any", [Value::Shape(axes)])?.__bool__()
+        equal
+            .derive(py, &named::ANY, [Value::Shape(axes)])?
+            .__bool__()
     }
 
     /// The only element.

@@ -6,7 +6,7 @@ use crate::names::op_name;
 use crate::table::Memories;
 use cloakwork_ir::{DType, View, read_word};
 use cloakwork_kernels::{Isa, RawLaunch, select};
-use cloakwork_ops::{ContentCheck, OpError};
+use cloakwork_ops::{ContentCheck, EXTREME_KERNELS, OpError};
 use cloakwork_plan::Step;
 
 /// Runs a step that holds a rule to what lies in memory now.
@@ -36,12 +36,28 @@ pub(crate) fn contents(memories: &Memories, step: &Step, check: u32) -> Result<(
     let origin = step.origin;
     let step = plan.program_step(origin);
     let elements = (due.dtype, &view, bytes);
-    rule(due.rule, due.bound, elements, plan.options.isa).map_err(|error| RunError::Contents {
-        step,
-        place: plan.verified.label(step),
-        op: op_name(plan.verified.program(), origin).to_owned(),
-        error: Box::new(error),
+    rule(due.rule, due.bound, elements, plan.options.isa).map_err(|error| {
+        let place = plan.verified.label(step);
+        if let (ContentCheck::True(_), Some(message)) = (due.rule, plan.verified.message(step)) {
+            return RunError::Assertion {
+                place,
+                element: first_zero(&view, bytes),
+                message: message.to_owned(),
+            };
+        }
+        RunError::Contents {
+            step,
+            place,
+            op: op_name(plan.verified.program(), origin).to_owned(),
+            error: Box::new(error),
+        }
     })
+}
+
+/// The row-major place of the first byte that is 0.
+fn first_zero(view: &View, bytes: &[u8]) -> usize {
+    let is_zero = |offset: i64| bytes.get(offset as usize) == Some(&0);
+    view.offsets().position(is_zero).unwrap_or(0)
 }
 
 /// Holds a rule to the elements of a view of some bytes.
@@ -111,5 +127,6 @@ fn extremes((dtype, view, bytes): (DType, &View, &[u8]), isa: Isa) -> Option<(i6
         unsafe { row.run(&launch, 0, 1, std::ptr::null_mut()) };
         Some(result)
     };
-    Some((of("min")?, of("max")?))
+    let [least, greatest] = EXTREME_KERNELS.map(of);
+    Some((least?, greatest?))
 }

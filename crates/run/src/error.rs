@@ -18,6 +18,16 @@ pub enum RunError {
         /// What is wrong.
         error: Box<OpError>,
     },
+    /// What the program asserts does not hold.
+    #[error("{place}: {message}: element {element} differs")]
+    Assertion {
+        /// The step as messages name it: its instruction.
+        place: String,
+        /// The first element, row-major, of which it does not hold.
+        element: usize,
+        /// What the program says of it.
+        message: String,
+    },
     /// An input that the program names was not given, or is of another type.
     #[error("input `{name}`: expected {expected}, got {got}")]
     Input {

@@ -7,6 +7,7 @@ use crate::tier::OnDisk;
 use cloakwork_devices::{DeviceMemory, driver_of};
 use cloakwork_ir::{HostSlot, HostTensor};
 use cloakwork_kernels::{KernelRow, RawLaunch};
+use cloakwork_ops::COPY_KERNEL;
 use cloakwork_plan::{
     Address, Candidate, Fusion, Geometry, Home, MAX_OPERANDS, Plan, Prepared, Space, Step, Work,
     moves,
@@ -433,7 +434,7 @@ impl Table {
         let moves_nothing = |&(index, _): &(usize, &Candidate)| {
             let step = &plan.steps[index];
             let first = step.first_address as usize;
-            step.row().is_some_and(|row| row.kernel == "copy")
+            step.row().is_some_and(|row| row.kernel == COPY_KERNEL)
                 && plan.addresses[first] == plan.addresses[first + 1]
         };
         let members = steps.zip(&plan.fused[first..]);

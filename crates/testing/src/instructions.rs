@@ -1,7 +1,8 @@
 //! Files of programs of the instruction set: laws that hold for all bytes.
 
 use crate::{Source, check_program, mutate_bytes};
-use cloakwork_formats::zk::{Canonical, Files, lower, parse, to_json, to_text};
+use cloakwork_formats::zk::{Canonical, Files, parse, to_json, to_text};
+use cloakwork_instructions::lower;
 use std::collections::HashMap;
 
 /// Programs that are right, in both forms.

@@ -1,7 +1,7 @@
 //! Laws that hold for every program and every text. Each says what is broken.
 
-use cloakwork_ir::{Arg, Generation, HostSlot, Program, Step, Threaded, text};
-use cloakwork_verify::{Action, Finding, Severity, Verified, annotate, verify, with_frees};
+use cloakwork_ir::{Arg, Finding, Generation, HostSlot, Program, Severity, Step, Threaded, text};
+use cloakwork_verify::{Action, Verified, annotate, is_finding_code, verify, with_frees};
 use std::sync::Arc;
 
 /// Any text is a program that prints as itself, or an error with a place.
@@ -166,7 +166,7 @@ fn arg_words(program: &Program, arg: &Arg) -> String {
 }
 
 fn check_finding(finding: &Finding, program: &Program) -> Result<(), String> {
-    if !Finding::is_code(finding.code) {
+    if !is_finding_code(finding.code) {
         return Err(format!("{} is no code", finding.code));
     }
     // What is declared and never used is told at step 0, also where no step is.

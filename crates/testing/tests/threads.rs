@@ -2,9 +2,9 @@
 //! which their steps can run, and defects planted in a program in which nothing is wrong.
 #![allow(clippy::expect_used, clippy::panic)]
 
-use cloakwork_ir::text;
+use cloakwork_ir::{Finding, Severity, text};
 use cloakwork_testing::{Source, execute, inputs};
-use cloakwork_verify::{Finding, Severity, Verification, verify};
+use cloakwork_verify::{Verification, verify};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 

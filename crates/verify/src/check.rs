@@ -9,10 +9,10 @@ use crate::spelling::Spelling;
 use crate::spelling::Spellings;
 use crate::threads::{Linear, linearize};
 use crate::values::Values;
-use crate::{
-    Action, Call, Finding, MAX_FINDINGS, Severity, StorageId, ValueId, Verification, Verified,
+use crate::{Action, Call, MAX_FINDINGS, StorageId, ValueId, Verification, Verified};
+use cloakwork_ir::{
+    Arg, Finding, HostId, Op, Program, Severity, Step, Symbol, Text, Type, View, shortened,
 };
-use cloakwork_ir::{Arg, HostId, Op, Program, Step, Symbol, Text, Type, View, shortened};
 use cloakwork_ops::{Code, FormError};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::OnceCell;

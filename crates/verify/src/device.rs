@@ -4,7 +4,7 @@
 use crate::annotate::annotate;
 use crate::{Action, ValueInfo, Verification, Verified, verify};
 use cloakwork_ir::{Arg, Generation, Op, Program, Shape, ShapeItem, Step, Symbol, View};
-use cloakwork_ops::{find_form, runtime_ops};
+use cloakwork_ops::{Body, OpDef, find_form, named, runtime_ops};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -88,7 +88,13 @@ pub fn for_device(verified: &Verified, device: &HealDevice) -> Result<Program, V
 }
 
 /// Ops whose operand the first generation changes in place: its shape is the result's afterwards.
-const CHANGING: [&str; 5] = ["contiguous", "expand", "reshape", "squeeze", "unsqueeze"];
+static CHANGING: [&OpDef; 5] = [
+    &named::CONTIGUOUS,
+    &named::EXPAND,
+    &named::RESHAPE,
+    &named::SQUEEZE,
+    &named::UNSQUEEZE,
+];
 
 /// Operands that such an op has changed and that are used again.
 fn reused(verified: &Verified) -> Option<Misfit> {
@@ -102,7 +108,7 @@ fn reused(verified: &Verified) -> Option<Misfit> {
         let (Some(source), Some(result)) = (source, result) else {
             continue;
         };
-        if !CHANGING.contains(&call.def.name) || source.view == result.view {
+        if !is_one_of(&CHANGING, call.def) || source.view == result.view {
             continue;
         }
         let Some(Step::Op(op)) = program.steps.get(*step as usize) else {
@@ -194,27 +200,32 @@ fn misread(verified: &Verified, step: u32, action: &Action) -> bool {
         Action::Composite { result, .. } => written(result) == storage,
         _ => false,
     };
-    RESHAPING.contains(&call.def.name) && source.view.rank() > 0 && later.into_iter().any(writes)
+    is_one_of(&RESHAPING, call.def) && source.view.rank() > 0 && later.into_iter().any(writes)
 }
 
 /// Ops that take elements in the order in which they lie, in HEAL's runtimes.
-const RESHAPING: [&str; 2] = ["flatten", "reshape"];
+static RESHAPING: [&OpDef; 2] = [&named::FLATTEN, &named::RESHAPE];
 
-/// Ops in a row, each on the result of the one before: names, and what follows the tensor.
-type Calls = Vec<(&'static str, Vec<Arg>)>;
+fn is_one_of(ops: &[&OpDef], def: &OpDef) -> bool {
+    ops.iter().any(|op| std::ptr::eq(*op, def))
+}
+
+/// Ops in a row, each on the result of the one before, and what follows the tensor.
+type Calls = Vec<(&'static OpDef, Vec<Arg>)>;
 
 fn push(program: &mut Program, op: &Op, calls: Calls) {
     let (args, out) = (program.args(op).to_vec(), program.out(op).cloned());
     let last = calls.len().saturating_sub(1);
     let mut tensor = args.first().cloned();
-    for (index, (name, rest)) in calls.into_iter().enumerate() {
+    for (index, (def, rest)) in calls.into_iter().enumerate() {
         let result = if index == last {
             out.clone()
         } else {
             Some(Arg::Device(program.fresh_symbol(), None))
         };
-        let operand = (name != "empty").then(|| tensor.clone()).flatten();
-        program.push_op(name, operand.into_iter().chain(rest), result.clone());
+        let allocates = matches!(def.body, Body::Allocate(_));
+        let operand = (!allocates).then(|| tensor.clone()).flatten();
+        program.push_op(def.name, operand.into_iter().chain(rest), result.clone());
         if index < last {
             if let (true, Some(Arg::Device(made, _))) = (index > 0, &tensor) {
                 program.steps.push(Step::Free(*made));
@@ -232,12 +243,12 @@ fn said(verified: &Verified, device: &HealDevice, op: &Op, action: &Action) -> O
     let args = program.args(op);
     let (def, _) = find_form(program.text_name(op.name), args.len(), program.generation).ok()?;
     let held = device.has(def.name) || device.keep.contains(def.name);
-    if held && !RESHAPING.contains(&def.name) {
+    if held && !is_one_of(&RESHAPING, def) {
         return None;
     }
-    if def.name == "zeros" && device.has("empty") {
+    if std::ptr::eq(def, &raw const named::ZEROS) && device.has(named::EMPTY.name) {
         // HEAL's empty tensors read as zeros.
-        return Some(vec![("empty", args.to_vec())]);
+        return Some(vec![(&named::EMPTY, args.to_vec())]);
     }
     let (Action::View { call, value } | Action::Copy { call, value, .. }) = action else {
         return None;
@@ -248,11 +259,11 @@ fn said(verified: &Verified, device: &HealDevice, op: &Op, action: &Action) -> O
     if held && from.view.is_contiguous() {
         return None;
     }
-    if RESHAPING.contains(&def.name) && !from.view.is_contiguous() {
+    if is_one_of(&RESHAPING, def) && !from.view.is_contiguous() {
         // Not even what can be a view is one there.
         return reshaped(from, to, true);
     }
-    let within = |calls: &Calls| calls.iter().all(|(name, _)| device.has(name));
+    let within = |calls: &Calls| calls.iter().all(|(def, _)| device.has(def.name));
     let ways = [
         (!moved).then(|| sliced(from, to)).flatten(),
         (!moved).then(|| turned(from, to)).flatten(),
@@ -279,11 +290,14 @@ fn reshaped(from: &ValueInfo, to: &ValueInfo, moved: bool) -> Option<Calls> {
         return None;
     }
     if moved {
-        return Some(vec![("contiguous", vec![]), ("reshape", vec![shape])]);
+        return Some(vec![
+            (&named::CONTIGUOUS, vec![]),
+            (&named::RESHAPE, vec![shape]),
+        ]);
     }
     let same = from.view.offset == to.view.offset;
     let flat = from.view.is_contiguous() && to.view.is_contiguous();
-    (same && flat).then(|| vec![("reshape", vec![shape])])
+    (same && flat).then(|| vec![(&named::RESHAPE, vec![shape])])
 }
 
 /// A slice of the whole of each axis, or of the only index of an axis that is not kept.
@@ -308,7 +322,7 @@ fn sliced(from: &ValueInfo, to: &ValueInfo) -> Option<Calls> {
     }
     kept.next()
         .is_none()
-        .then(|| vec![("get_slice", vec![Arg::Shape(entries.into())])])
+        .then(|| vec![(&named::GET_SLICE, vec![Arg::Shape(entries.into())])])
 }
 
 /// The same axes in another order, moved one by one.
@@ -328,7 +342,7 @@ fn turned(from: &ValueInfo, to: &ValueInfo) -> Option<Calls> {
         if found != axis {
             now = now.moveaxis(found as i64, axis as i64).ok()?;
             let args = [found, axis].map(|axis| Arg::Int(axis as i64));
-            calls.push(("moveaxis", args.to_vec()));
+            calls.push((&named::MOVEAXIS, args.to_vec()));
         }
     }
     (now == to.view && !calls.is_empty()).then_some(calls)
@@ -339,13 +353,13 @@ fn spread(from: &ValueInfo, to: &ValueInfo) -> Option<Calls> {
     let (mut now, mut calls) = (from.view.clone(), Vec::new());
     while now.rank() < to.view.rank() {
         now = now.unsqueeze(0).ok()?;
-        calls.push(("unsqueeze", vec![Arg::Int(0)]));
+        calls.push((&named::UNSQUEEZE, vec![Arg::Int(0)]));
     }
     for (axis, &dim) in to.view.shape.dims().iter().enumerate() {
         if now.shape.dims().get(axis) == Some(&1) && dim > 1 {
             now = now.expand(axis as i64, dim).ok()?;
             let args = [axis as i64, dim as i64].map(Arg::Int);
-            calls.push(("expand", args.to_vec()));
+            calls.push((&named::EXPAND, args.to_vec()));
         }
     }
     let same = now.shape == to.view.shape && now.offset == to.view.offset;

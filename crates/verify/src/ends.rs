@@ -2,10 +2,11 @@
 //! fresh data at its ends.
 
 use cloakwork_ir::{Arg, HostId, HostSlot, Op, Program, Step, Symbol, Type};
+use cloakwork_ops::named;
 use std::collections::{HashMap, HashSet};
 
-const UPLOAD: &str = "host_to_device";
-const DOWNLOAD: &str = "device_to_host";
+const UPLOAD: &str = named::HOST_TO_DEVICE.name;
+const DOWNLOAD: &str = named::DEVICE_TO_HOST.name;
 
 /// A step that uploads or downloads.
 struct End {

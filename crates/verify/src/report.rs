@@ -1,9 +1,9 @@
 //! From what is wrong to a finding with its place.
 
+use crate::MAX_FINDINGS;
 use crate::check::Checker;
 use crate::spelling::Spelling;
-use crate::{Finding, MAX_FINDINGS, Severity};
-use cloakwork_ir::{Arg, Op, Step, Symbol, shortened};
+use cloakwork_ir::{Arg, Finding, Op, Severity, Step, Symbol, shortened};
 use cloakwork_ops::{Code, OpError};
 
 /// What is wrong, without its place.

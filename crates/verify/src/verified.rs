@@ -1,10 +1,8 @@
 //! A program that has been made sense of.
 
 use crate::values::{Values, items};
-use crate::{
-    Action, ArgPlace, Call, Finding, Severity, StorageId, StorageInfo, ValueId, ValueInfo,
-};
-use cloakwork_ir::{Device, HostTensor, Program, ShapeItem, Text, View};
+use crate::{Action, ArgPlace, Call, StorageId, StorageInfo, ValueId, ValueInfo};
+use cloakwork_ir::{Device, Finding, HostTensor, Program, Severity, ShapeItem, Text, View};
 use cloakwork_ops::Args;
 use std::sync::Arc;
 
@@ -74,6 +72,14 @@ impl Verified {
     #[must_use]
     pub fn label(&self, step: u32) -> String {
         crate::threads::label(self.source(), step)
+    }
+
+    /// What a step of the source says where what it asserts does not hold, if it says something.
+    #[must_use]
+    pub fn message(&self, step: u32) -> Option<&str> {
+        let source = self.source();
+        let note = source.threads.as_ref()?.note(step);
+        note.message.map(|text| source.text_name(text))
     }
 
     /// All values, indexed by [`ValueId`].

@@ -1,8 +1,11 @@
 //! What the program tests cannot say: programs made by hand, other forms of a program, and size.
 #![allow(missing_docs)]
 
-use cloakwork_ir::{Arg, Builder, DType, Generation, HostSlot, Program, Shape, Step, Symbol, text};
-use cloakwork_verify::{Finding, MAX_FINDINGS, Severity, annotate, verify, with_frees};
+use cloakwork_ir::{
+    Arg, Builder, DType, Finding, Generation, HostSlot, Program, Severity, Shape, Step, Symbol,
+    text,
+};
+use cloakwork_verify::{MAX_FINDINGS, annotate, verify, with_frees};
 use std::sync::Arc;
 
 fn parse(source: &str) -> Program {

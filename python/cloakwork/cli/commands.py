@@ -35,7 +35,8 @@ proofs.add(app)
 File = Annotated[
     Path,
     typer.Argument(
-        help="A program: HEAL's JSON, a .cwk container, or JSON or text of the instruction set.",
+        help="A program: HEAL's JSON, a .cwk container, JSON or text of the instruction set, or a "
+        "program's text form.",
         show_default=False,
     ),
 ]

@@ -10,10 +10,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from cloakwork import _core, files
-from cloakwork.errors import AssertionFailedError, LoadError, ParamError
+from cloakwork.errors import LoadError, ParamError
 from cloakwork.heal import read
 from cloakwork.once import once
 from cloakwork.runs import UserFunction
@@ -31,11 +29,11 @@ class Program(Named):
     """An immutable program of the instruction set; `docs/zk.md` says what instructions mean."""
 
     def __init__(self, instructions: _core.Instructions) -> None:
-        core, notices = instructions.lower()
+        core, printed = instructions.lower()
         super().__init__(core)
         self._instructions = instructions
         self._beside: dict[str, stored.Beside] = {}
-        self._notices = {notice[0]: notice[1:] for notice in notices}
+        self._printed = dict(printed)
         self._functions: dict[str, Callable[..., Any]] = {}
 
     @classmethod
@@ -101,7 +99,7 @@ class Program(Named):
     @property
     def outputs(self) -> list[str]:
         """Names of what a run gives."""
-        return [name for name in self._core.output_names() if name not in self._notices]
+        return [name for name in self._core.output_names() if name not in self._printed]
 
     @property
     def budget(self) -> dict[str, int]:
@@ -170,20 +168,11 @@ class Program(Named):
             raise ParamError("functions", f"no {missing[0]}", f"from Python each of {names}")
         return [(name, partial(_results, held[name], name, outs)) for name, outs in declared]
 
-    def _notice(self, outputs: dict[str | None, _core.Tensor]) -> list[tuple[str, _core.Tensor]]:
-        """Takes the outputs that are not the user's: fails on assertions, shows the others."""
-        printed = []
-        for name, (assertion, instruction, text) in self._notices.items():
-            tensor = outputs.pop(name, None)
-            if tensor is None:
-                continue
-            if not assertion:
-                _LOG.info("%s: %s", text, tensor)
-                printed.append((text, tensor))
-                continue
-            same = np.asarray(tensor)
-            if not same.all():
-                raise AssertionFailedError(instruction, int(np.argmin(same)), text)
+    def _shown(self, outputs: dict[str | None, _core.Tensor]) -> list[tuple[str, _core.Tensor]]:
+        """Takes the outputs that are not the user's: they are logged, too."""
+        printed = [(label, outputs.pop(name)) for name, label in self._printed.items()]
+        for label, tensor in printed:
+            _LOG.info("%s: %s", label, tensor)
         return printed
 
     def __repr__(self) -> str:

@@ -118,7 +118,7 @@ class Named(Runnable):
             key.zeroize()
         run, report = result.report._run, result.report
         outputs = dict(zip(self._output_names(run), run.outputs(), strict=True))
-        printed = self._notice(outputs)
+        printed = self._shown(outputs)
         results = {name: tensor for name, tensor in outputs.items() if name is not None}
         return Outcome(results, printed, report, self._seeded or seed is not None)
 
@@ -133,8 +133,8 @@ class Named(Runnable):
     def _output_names(self, run: _core.Run) -> list[str | None]:
         return run.output_names()
 
-    def _notice(self, outputs: dict[str | None, _core.Tensor]) -> list[tuple[str, _core.Tensor]]:
-        """Takes outputs that are not the user's, and gives what of them is to be shown."""
+    def _shown(self, outputs: dict[str | None, _core.Tensor]) -> list[tuple[str, _core.Tensor]]:
+        """Takes outputs that are not the user's but shown."""
         return []
 
     def _bound(self, inputs: Mapping[str, Input], key: _core.Tensor) -> list[_core.Tensor]:

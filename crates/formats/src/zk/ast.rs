@@ -50,11 +50,6 @@ pub const fn scalars(curve: Curve) -> DType {
     DType::Field(curve.facts().scalar)
 }
 
-/// Whether a transcript over a curve takes such elements.
-pub(super) fn absorbs(curve: Curve, dtype: DType) -> bool {
-    dtype == scalars(curve) || dtype == DType::Point(curve.facts().g1)
-}
-
 /// The type of a register. Scalars, points and bytes are tensors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
@@ -93,7 +88,8 @@ impl Type {
     }
 
     /// It in words, as far as registers of the same dtype and sizes may differ.
-    pub(super) fn described(&self) -> String {
+    #[must_use]
+    pub fn described(&self) -> String {
         match self {
             Self::Transcript { curve, hash, .. } => {
                 format!("a transcript of {hash} over {}", curve.name())

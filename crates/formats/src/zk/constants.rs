@@ -2,9 +2,8 @@
 #![expect(clippy::result_large_err, reason = "a few results a constant")]
 
 use super::ast::{Constant, Data, Table};
-use super::finding::Finding;
 use super::value::Value;
-use cloakwork_ir::{Bytes, DType, HostTensor, Shape, View};
+use cloakwork_ir::{Bytes, DType, Finding, HostTensor, Shape, View};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -35,7 +34,7 @@ pub const fn canonical_words(dtype: DType) -> usize {
 }
 
 /// The elements of all constants that can be read; the others are findings.
-pub(super) fn load(
+pub fn load_constants(
     constants: &Table<Constant>,
     files: &Files,
     found: &mut Vec<Finding>,
@@ -60,7 +59,7 @@ fn one(
 ) -> Result<Canonical, Finding> {
     let Some((dtype, shape)) = constant.ty.tensor() else {
         let got = "a tuple, or bytes of no known number";
-        return Err(Finding::new("V18", "a constant of one tensor", got));
+        return Err(Finding::error("V18", "a constant of one tensor", got));
     };
     let elements = shape.iter().product::<u64>();
     let words = canonical_words(dtype) as u64;
@@ -80,7 +79,7 @@ fn one(
         } => {
             if *bytes != size {
                 let got = format!("{bytes}");
-                return Err(Finding::new("V18", format!("{size} bytes"), got)
+                return Err(Finding::error("V18", format!("{size} bytes"), got)
                     .hint("the type says how many elements there are"));
             }
             let all = open(file, files, opened)?;
@@ -97,9 +96,9 @@ fn one(
         dims.push(words);
         DType::U64
     };
-    let shape = Shape::new(&dims).map_err(|e| Finding::new("V01", "a shape", e.to_string()))?;
+    let shape = Shape::new(&dims).map_err(|e| Finding::error("V01", "a shape", e.to_string()))?;
     let tensor = HostTensor::new(holder, View::contiguous(shape), bytes);
-    let words = tensor.map_err(|e| Finding::new("V18", "whole elements", e.to_string()))?;
+    let words = tensor.map_err(|e| Finding::error("V18", "whole elements", e.to_string()))?;
     Ok(Canonical { dtype, words })
 }
 
@@ -115,7 +114,7 @@ pub(super) fn open(
     let bytes = match files {
         Files::Memory(map) => map.get(file).cloned().ok_or_else(|| {
             let known: Vec<&str> = map.keys().map(String::as_str).collect();
-            Finding::new("V18", format!("one of the files {known:?}"), file)
+            Finding::error("V18", format!("one of the files {known:?}"), file)
         })?,
         Files::Folder(folder) => {
             let inside = Path::new(file)
@@ -129,10 +128,12 @@ pub(super) fn open(
             };
             if !inside || escapes || file.is_empty() {
                 let hint = "put the file beside the program and name it alone";
-                return Err(Finding::new("V18", "a file in the program's folder", file).hint(hint));
+                return Err(
+                    Finding::error("V18", "a file in the program's folder", file).hint(hint),
+                );
             }
             crate::files::read(&path)
-                .map_err(|e| Finding::new("V18", "a file that can be read", e.to_string()))?
+                .map_err(|e| Finding::error("V18", "a file that can be read", e.to_string()))?
         }
     };
     opened.insert(file.to_owned(), bytes.clone());
@@ -145,7 +146,7 @@ fn part(all: &Bytes, file: &str, offset: u64, bytes: u64) -> Result<Bytes, Findi
     let part = range.and_then(|(start, end)| all.slice(start..end));
     part.ok_or_else(|| {
         let got = format!("{} bytes in {file}", all.as_slice().len());
-        Finding::new("V18", format!("{bytes} bytes from byte {offset} on"), got)
+        Finding::error("V18", format!("{bytes} bytes from byte {offset} on"), got)
             .hint("the file is cut short, or belongs to another program")
     })
 }
@@ -160,7 +161,7 @@ fn check_sum(part: &Bytes, sum: Option<&str>) -> Result<(), Finding> {
         return Ok(());
     }
     Err(
-        Finding::new("V18", format!("contents of SHA-256 {sum}"), digest)
+        Finding::error("V18", format!("contents of SHA-256 {sum}"), digest)
             .hint("the file has changed since the program was written"),
     )
 }
@@ -180,7 +181,7 @@ fn inline(dtype: DType, elements: u64, values: &[Value]) -> Result<Bytes, Findin
             ""
         };
         let expected = format!("{expected} integers{each}");
-        return Err(Finding::new("V18", expected, values.len().to_string()));
+        return Err(Finding::error("V18", expected, values.len().to_string()));
     }
     let width = if dtype.is_number() {
         dtype.size_bytes()
@@ -193,7 +194,7 @@ fn inline(dtype: DType, elements: u64, values: &[Value]) -> Result<Bytes, Findin
         let written = element(dtype, width, value, &mut bytes);
         if written.is_none() || bytes.len() - before != width {
             let expected = format!("integers of 0 or more, of at most {} bits", width * 8);
-            let finding = Finding::new("V18", expected, value.described());
+            let finding = Finding::error("V18", expected, value.described());
             let hint = format!("element {index}: write a decimal integer or \"0x...\"");
             return Err(finding.hint(hint));
         }

@@ -1,9 +1,8 @@
 //! The fields of one object, taken one after another; what is wrong with them is gathered.
 
 use super::ast::Type;
-use super::finding::Finding;
 use super::value::Value;
-use cloakwork_ir::{Curve, DType, Device, MAX_ELEMENTS, Repr, Shape};
+use cloakwork_ir::{Curve, DType, Device, Finding, MAX_ELEMENTS, Repr, Shape};
 
 /// The largest size, index or number of bytes that a program may say.
 pub(super) const MAX_SIZE: u64 = 1 << 40;
@@ -37,7 +36,7 @@ impl<'a, 'f> Fields<'a, 'f> {
         };
         let ok = matches!(value, Value::Map(_));
         if !ok {
-            let finding = Finding::new("V01", "an object", value.described());
+            let finding = Finding::error("V01", "an object", value.described());
             found.push(finding.field(path.clone()));
         }
         let taken = vec![false; entries.len()];
@@ -54,7 +53,7 @@ impl<'a, 'f> Fields<'a, 'f> {
     /// Records that a field is not what it should be.
     pub fn wrong(&mut self, key: &str, expected: &str, got: impl Into<String>, hint: &str) {
         self.ok = false;
-        let finding = Finding::new("V01", expected, got).hint(hint);
+        let finding = Finding::error("V01", expected, got).hint(hint);
         self.found.push(finding.field(joined(&self.path, key)));
     }
 

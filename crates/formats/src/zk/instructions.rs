@@ -2,9 +2,8 @@
 
 use super::ast::{Entry, Instruction, Operation, Placed, Sliced, Viewed};
 use super::fields::Fields;
-use super::finding::Finding;
 use super::value::Value;
-use cloakwork_ir::{Curve, Repr};
+use cloakwork_ir::{Curve, Finding, Repr};
 
 /// All instructions, in the document's order.
 pub(super) const NAMES: [&str; 25] = [
@@ -53,7 +52,7 @@ pub(super) fn instructions(
 ) -> Vec<Instruction> {
     let Value::List(list) = value else {
         let expected = "a list of instructions";
-        found.push(Finding::new("V01", expected, value.described()).field(path));
+        found.push(Finding::error("V01", expected, value.described()).field(path));
         return Vec::new();
     };
     let mut read = Vec::with_capacity(list.len());
@@ -64,8 +63,8 @@ pub(super) fn instructions(
         let own = instruction.id.clone();
         let own = own.unwrap_or_else(|| format!("{label}/{index}"));
         for finding in found.iter_mut().skip(before) {
-            if finding.label.is_empty() {
-                finding.label.clone_from(&own);
+            if finding.label.as_ref().is_none_or(String::is_empty) {
+                finding.label = Some(own.clone());
             }
         }
         read.push(instruction);
@@ -167,7 +166,8 @@ impl Operation {
     }
 
     /// Whether it is about the order of threads and streams, or may be.
-    pub(super) fn may_order(&self) -> bool {
+    #[must_use]
+    pub fn may_order(&self) -> bool {
         match self {
             Self::Fork { .. } | Self::Join { .. } | Self::Record { .. } | Self::Wait { .. } => true,
             Self::Unreadable { op, .. } => {
@@ -179,7 +179,8 @@ impl Operation {
     }
 
     /// What it does, as messages say it: its name, and that of the function that it calls.
-    pub(super) fn said(&self) -> String {
+    #[must_use]
+    pub fn said(&self) -> String {
         match self {
             Self::FuncCall { func, .. } => format!("FuncCall {}", cloakwork_ir::shortened(func)),
             other => other.name().to_owned(),

@@ -1,32 +1,24 @@
-//! Programs of the instruction set of `docs/zk.md`, in JSON and as text, and what they are lowered
-//! to. Decides what a file says and which steps an instruction becomes; whether threads race,
-//! memory leaks or types of ops fit is the verifier's matter.
+//! Programs of the instruction set of `docs/zk.md`, in JSON and as text. Decides what a file says;
+//! what instructions mean is known to `cloakwork-instructions`.
 
 mod ast;
 mod constants;
 mod fields;
-mod finding;
-mod functions;
 mod instructions;
-mod lower;
 mod packed;
 mod read;
 mod syntax;
 mod value;
-mod window;
 mod write;
 
 pub use ast::{
     Ast, Constant, Data, Entry, Event, Input, Instruction, Operation, Placed, Register, Signature,
-    Sliced, Table, Type, Viewed,
+    Sliced, Table, Type, Viewed, scalars,
 };
-pub use constants::{Canonical, Files, canonical_words};
-pub use finding::Finding;
-pub use functions::{Attr, FUNCTIONS, Function, function};
-pub use lower::{Convert, KEY_INPUT, Lowered, Notice};
+pub use constants::{Canonical, Files, canonical_words, load_constants};
 pub use packed::{files_of, pack, unpack};
 pub use read::Parsed;
-pub use value::Value;
+pub use value::{Value, print};
 
 use crate::LoadError;
 
@@ -79,15 +71,4 @@ pub fn to_json(ast: &Ast) -> String {
 #[must_use]
 pub fn to_text(ast: &Ast) -> String {
     syntax::print(&write::tree(ast, true))
-}
-
-/// Lowers a program. `convert` makes tensors of canonical words.
-#[must_use]
-pub fn lower(ast: &Ast, files: &Files, convert: &Convert<'_>) -> Lowered {
-    let mut found = Vec::new();
-    let constants = constants::load(&ast.constants, files, &mut found);
-    let mut lowered = lower::lower(ast, &constants, convert);
-    found.append(&mut lowered.findings);
-    lowered.findings = found;
-    lowered
 }

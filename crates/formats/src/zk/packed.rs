@@ -2,9 +2,9 @@
 //! files that its constants name as tensors of bytes.
 
 use super::constants::{self, Files};
-use super::{Ast, Data, Finding, Parsed, parse, to_json};
+use super::{Ast, Data, Parsed, parse, to_json};
 use crate::LoadError;
-use cloakwork_ir::{Bytes, DType, HostSlot, HostTensor, Program, Shape, View};
+use cloakwork_ir::{Bytes, DType, Finding, HostSlot, HostTensor, Program, Shape, View};
 use std::collections::{BTreeSet, HashMap};
 
 /// The note that is the program.
@@ -19,7 +19,7 @@ const FILE: &str = "file ";
 pub fn pack(ast: &Ast, files: &Files) -> Result<Program, Box<Finding>> {
     let mut program = Program::new();
     for (index, (file, bytes)) in files_of(ast, files)?.into_iter().enumerate() {
-        let wrong = |error: String| Box::new(Finding::new("V18", "bytes of a file", error));
+        let wrong = |error: String| Box::new(Finding::error("V18", "bytes of a file", error));
         let size = bytes.as_slice().len() as u64;
         let shape = Shape::new(&[size]).map_err(|error| wrong(error.to_string()))?;
         let tensor = HostTensor::new(DType::U8, View::contiguous(shape), bytes);

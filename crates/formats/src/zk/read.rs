@@ -2,9 +2,9 @@
 
 use super::ast::{Ast, Constant, Data, Event, Input, Register, Signature, Table, Type};
 use super::fields::{Fields, joined};
-use super::finding::Finding;
 use super::instructions::instructions;
 use super::value::Value;
+use cloakwork_ir::Finding;
 
 /// What a file holds, and what is wrong with it.
 #[derive(Clone, Debug, Default)]
@@ -61,13 +61,6 @@ pub(super) fn read(tree: &Value) -> Parsed {
             ins: fields.tys("ins"),
         }
     });
-    for (name, _) in &ast.user_functions {
-        if super::functions::function(name).is_some() {
-            let key = joined("user_functions", name);
-            let expected = "a name that no function of the instruction set has";
-            fields.wrong(&key, expected, format!("\"{name}\""), "call it otherwise");
-        }
-    }
     ast.budget = budget(&mut fields);
     let main = fields.required("main", "a list of instructions");
     let curve = fields.curve;

@@ -61,7 +61,8 @@ impl Value {
     }
 
     /// What it is, in words.
-    pub(super) fn described(&self) -> String {
+    #[must_use]
+    pub fn described(&self) -> String {
         match self {
             Self::Null => "null".to_owned(),
             Self::Bool(value) => value.to_string(),
@@ -132,7 +133,7 @@ fn object(cursor: &mut Cursor<'_>, depth: u32) -> Result<Value, Fault> {
 }
 
 /// Appends JSON on one line.
-pub(super) fn print(value: &Value, out: &mut String) {
+pub fn print(value: &Value, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),
         Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),

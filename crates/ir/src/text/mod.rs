@@ -76,6 +76,19 @@ const KEYWORDS: [&str; 19] = [
     "wait",
 ];
 
+/// Whether a text begins as a program does: the first line that is no comment with a tensor's name
+/// or a word that is no op, if there is one.
+#[must_use]
+pub fn begins_program(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim_start);
+    let said = lines.find(|line| !line.is_empty() && !line.starts_with(';'));
+    let Some(said) = said else {
+        return text.trim_start().starts_with(';');
+    };
+    let word = said.split(|c: char| !is_name_char(c)).next();
+    said.starts_with('%') || word.is_some_and(|word| KEYWORDS.contains(&word))
+}
+
 /// Whether a name can stand without quotes.
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_name_char)

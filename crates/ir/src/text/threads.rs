@@ -135,7 +135,7 @@ impl Parser<'_> {
     }
 
     /// `on "stream"`, `at "device"`, `pool "name" 64`, `as "coef"`, `label "instruction"`,
-    /// `of "op"`, `written "file:line"` behind a step.
+    /// `of "op"`, `written "file:line"`, `says "message"` behind a step.
     pub(super) fn note(&mut self) -> Result<(), ParseError> {
         let mut note = crate::Note::default();
         loop {
@@ -149,6 +149,8 @@ impl Parser<'_> {
                 note.op = Some(op);
             } else if let Some(written) = self.behind("written")? {
                 note.written = Some(written);
+            } else if let Some(message) = self.behind("says")? {
+                note.message = Some(message);
             } else if let Some(repr) = self.behind("as")? {
                 let repr = Repr::from_name(self.program.text_name(repr));
                 note.repr =
@@ -242,7 +244,8 @@ impl Printer<'_> {
         }
         self.behind("label", note.label)?;
         self.behind("of", note.op)?;
-        self.behind("written", note.written)
+        self.behind("written", note.written)?;
+        self.behind("says", note.message)
     }
 
     pub(super) fn threaded(&mut self, step: Threaded) -> fmt::Result {

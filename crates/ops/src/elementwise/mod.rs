@@ -5,6 +5,7 @@
 
 pub mod abs;
 pub mod arithmetic;
+pub mod assert_true;
 pub mod bitwise;
 pub mod comparison;
 pub mod convert;
@@ -96,6 +97,18 @@ impl Takes {
             Self::Bits => dtype.is_integer() || matches!(dtype, DType::Bool),
             Self::Bool => matches!(dtype, DType::Bool),
         }
+    }
+
+    /// The type in which operands of this type are computed: integers become floats where only
+    /// those are taken.
+    #[inline]
+    #[must_use]
+    pub const fn computes_in(self, dtype: DType) -> DType {
+        let floats = matches!(self, Self::Floats | Self::RealFloats | Self::Divisible);
+        if floats && (dtype.is_integer() || matches!(dtype, DType::Bool)) {
+            return DType::F64;
+        }
+        dtype
     }
 
     /// The types in words.

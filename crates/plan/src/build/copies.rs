@@ -5,7 +5,7 @@ use crate::PlanError;
 use crate::graph::Reach;
 use crate::plan::{Address, Download, Home, Prepared, Space, StepCost, Way, Work};
 use cloakwork_ir::{DType, HostId, View};
-use cloakwork_ops::{Launch, LaunchInput, Source};
+use cloakwork_ops::{COPY_KERNEL, Launch, LaunchInput, Source};
 use cloakwork_verify::ValueId;
 
 impl<'a> Builder<'a> {
@@ -57,7 +57,7 @@ impl<'a> Builder<'a> {
             };
             LaunchInput::View(Source::Param(param), view)
         };
-        Launch::elementwise("copy", &to.shape, &[based(to, 0), based(from, 1)])
+        Launch::elementwise(COPY_KERNEL, &to.shape, &[based(to, 0), based(from, 1)])
             .map_err(|error| self.internal(&error.to_string()))
     }
 
@@ -84,7 +84,7 @@ impl<'a> Builder<'a> {
             }
         }
         let launch = self.copy_launch(to, from)?;
-        let row = self.row("copy", dtype, dtype, there)?;
+        let row = self.row(COPY_KERNEL, dtype, dtype, there)?;
         let cost = StepCost {
             operations: elements,
             bytes: 2 * bytes,

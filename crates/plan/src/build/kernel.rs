@@ -11,7 +11,7 @@ use cloakwork_devices::Driver;
 use cloakwork_ir::{DType, View};
 use cloakwork_kernels::{KernelRow, host_rows};
 use cloakwork_ops::{
-    Access, Body, ContentCheck, FUNCTION, Launch, LaunchOperand, ParamKind, Source,
+    Access, Body, COPY_KERNEL, ContentCheck, FUNCTION, Launch, LaunchOperand, ParamKind, Source,
 };
 use cloakwork_verify::{Call, ValueId};
 use smallvec::SmallVec;
@@ -111,7 +111,7 @@ impl<'a> Builder<'a> {
         if launch.units() == 0 {
             return Ok(());
         }
-        if launch.kernel == "copy" && self.moved(launch, &addresses, result) {
+        if launch.kernel == COPY_KERNEL && self.moved(launch, &addresses, result) {
             return Ok(());
         }
         self.stage(&mut addresses);

@@ -5,7 +5,7 @@ use crate::PlanError;
 use crate::graph::Reach;
 use crate::plan::{Address, Constant, Home, Prepared, Space, StepCost, Work};
 use cloakwork_ir::{Device, HostId, HostSlot, View};
-use cloakwork_ops::{Launch, LaunchInput, Source};
+use cloakwork_ops::{COPY_KERNEL, FILL_KERNEL, Launch, LaunchInput, Source};
 use cloakwork_verify::{StorageId, StorageInfo, StorageOrigin, ValueId, ValueInfo};
 
 impl<'a> Builder<'a> {
@@ -141,7 +141,7 @@ impl<'a> Builder<'a> {
         let launch = self.copy_launch(&to, &from)?;
         let (_, extent) = to.bounds();
         let bytes = extent.max(0) as u64 * storage.dtype.size_bytes() as u64;
-        let row = self.row("copy", storage.dtype, storage.dtype, Home::HOST)?;
+        let row = self.row(COPY_KERNEL, storage.dtype, storage.dtype, Home::HOST)?;
         let geometry = self.geometry(&launch);
         let prepared = Prepared::None;
         self.places[id.0 as usize] = Place::Constant(self.constant(Constant {
@@ -182,12 +182,12 @@ impl<'a> Builder<'a> {
             return Ok(());
         }
         let input = LaunchInput::View(Source::Param(0), root.clone());
-        let mut launch = Launch::elementwise("fill", &root.shape, &[input])
+        let mut launch = Launch::elementwise(FILL_KERNEL, &root.shape, &[input])
             .map_err(|error| self.internal(&error.to_string()))?;
         // As many words as the widest element has.
         launch.params.extend([0, 0]);
         let target = self.storage_address(id, 0)?;
-        let row = self.row("fill", dtype, dtype, self.side(&target))?;
+        let row = self.row(FILL_KERNEL, dtype, dtype, self.side(&target))?;
         let bytes = elements * dtype.size_bytes() as u64;
         let cost = StepCost {
             operations: elements,

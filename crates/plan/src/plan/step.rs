@@ -2,7 +2,7 @@
 
 use cloakwork_ir::{DType, View};
 use cloakwork_kernels::KernelRow;
-use cloakwork_ops::ContentCheck;
+use cloakwork_ops::{ContentCheck, named};
 
 /// Which memory an address counts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -235,7 +235,7 @@ impl Step {
             Work::Transfer(Way::Upload) => "upload",
             Work::Transfer(Way::Download) => "download",
             Work::Host(HostCall::Check(_)) => "check",
-            Work::Host(HostCall::Function(_)) => "call_function",
+            Work::Host(HostCall::Function(_)) => named::CALL_FUNCTION.name,
         }
     }
 }

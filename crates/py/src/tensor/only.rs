@@ -1,6 +1,6 @@
 //! A tensor's only element, where Python asks for one.
 
-use super::Tensor;
+use super::{Elements, Tensor};
 use crate::{element, errors};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

@@ -1,8 +1,9 @@
 //! Python's operators on tensors.
 
 use super::Tensor;
-use crate::eval::Value;
+use crate::eval::{Value, eval};
 use crate::numbers;
+use cloakwork_ops::named;
 use cloakwork_run::eager::Ready;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyValueError;
@@ -60,7 +61,7 @@ pub fn assign_product(a: &Bound<'_, Tensor>, b: &Bound<'_, PyAny>) -> PyResult<(
         ));
     }
     let values = vec![Value::Tensor(result), Value::Tensor(own)];
-    numbers::call(py, "copy", values).map(|_| ())
+    eval(py, &named::COPY, values).map(|_| ())
 }
 
 /// A comparison, element by element.

@@ -7,7 +7,7 @@ use crate::memory::Block;
 use crate::{RunError, dispatch, pool};
 use cloakwork_ir::{DType, View};
 use cloakwork_kernels::{Isa, LaunchShape, RawLaunch, select};
-use cloakwork_ops::{Launch, Source};
+use cloakwork_ops::{COPY_KERNEL, Launch, Source};
 use smallvec::SmallVec;
 
 /// Runs one launch of a call.
@@ -122,7 +122,7 @@ fn run_raw(
 fn moves_nothing(launch: &Launch, data: &[*mut std::ffi::c_void]) -> bool {
     let same = |pair: &[*mut std::ffi::c_void]| pair[0] == pair[1];
     let strides = || launch.operands[0].strides == launch.operands[1].strides;
-    launch.kernel == "copy" && data.len() == 2 && same(data) && strides()
+    launch.kernel == COPY_KERNEL && data.len() == 2 && same(data) && strides()
 }
 
 /// Copies elements between two views of the same shape.
@@ -139,7 +139,7 @@ pub(crate) fn copy(
         };
         cloakwork_ops::LaunchInput::View(Source::Param(i as u8), view)
     });
-    let launch = Launch::elementwise("copy", &operands[0].0.shape, &inputs)
+    let launch = Launch::elementwise(COPY_KERNEL, &operands[0].0.shape, &inputs)
         .map_err(|error| internal(&error.to_string()))?;
     let data = operands.map(|(view, base)| Constant {
         start: base.wrapping_offset(view.offset as isize * size).cast(),

@@ -1,0 +1,12 @@
+//! Programs of the instruction set of `docs/zk.md`: what their instructions become as ops. Decides
+//! which steps an instruction is lowered to; what a file says is known to `cloakwork-formats`, and
+//! whether threads race, memory leaks or types of ops fit is the verifier's matter.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+mod functions;
+mod lower;
+mod window;
+
+pub use functions::{Attr, FUNCTIONS, Function, function};
+pub use lower::{Convert, KEY_INPUT, Lowered, Printed, lower};

@@ -1,0 +1,81 @@
+//! Results and operands of one call that must not share bytes.
+
+use super::calls::Call;
+use super::registers::Register;
+use super::{Lowering, Refusal, refuse};
+use crate::functions::{Kind, Own};
+use cloakwork_ir::{Finding, Overlap};
+
+impl Lowering<'_> {
+    /// Whether two registers have elements in common, and whether they are the very same ones.
+    fn overlap(&self, a: &Register, b: &Register) -> Overlap {
+        let last = |register: &Register| self.shared.statics.last_name(&register.owner);
+        if last(a) != last(b) {
+            return Overlap::Disjoint;
+        }
+        let (a, b) = (a.pieces(), b.pieces());
+        let meets: Vec<Overlap> = a
+            .iter()
+            .flat_map(|a| b.iter().map(|b| a.overlap(b)))
+            .collect();
+        match meets.as_slice() {
+            [only] => *only,
+            meets if meets.iter().all(|meet| *meet == Overlap::Disjoint) => Overlap::Disjoint,
+            // Both pieces of one are those of the other.
+            [Overlap::Same, .., Overlap::Same] => Overlap::Same,
+            _ => Overlap::Partial,
+        }
+    }
+
+    /// No two results of one call share bytes: one of them would be lost.
+    pub(super) fn results_apart(&self, outs: &[Register]) -> Result<(), Refusal> {
+        for (index, out) in outs.iter().enumerate() {
+            let former = outs.iter().take(index);
+            let mut shared = former.filter(|other| self.overlap(other, out) != Overlap::Disjoint);
+            if let Some(other) = shared.next() {
+                let got = match other.name == out.name {
+                    true => format!("\"{}\" twice", out.name),
+                    false => format!("\"{}\" and \"{}\" of one buffer", other.name, out.name),
+                };
+                let finding = Finding::error("V09", "results that share no bytes", got);
+                let hint = "give each result memory of its own";
+                return refuse(finding.field("arg_mut").hint(hint));
+            }
+        }
+        Ok(())
+    }
+
+    /// A result is the very elements of an operand, or shares none with it; where a call has
+    /// several steps, what a later one reads is no result of an earlier one.
+    pub(super) fn operands_apart(&self, call: &Call<'_>) -> Result<(), Refusal> {
+        let kind = call.function.kind;
+        if matches!(kind, Kind::Own(Own::Permute | Own::Index)) {
+            return Ok(());
+        }
+        let in_steps = call.outs.len() > 1 || matches!(kind, Kind::Own(Own::Assemble));
+        let elementwise = matches!(kind, Kind::Each(_) | Kind::Sum(_) | Kind::Own(Own::Fused));
+        for (out, operand) in call
+            .outs
+            .iter()
+            .flat_map(|o| call.ins.iter().map(move |i| (o, i)))
+        {
+            let shares = match self.overlap(out, operand) {
+                Overlap::Disjoint => false,
+                Overlap::Same => in_steps && !elementwise,
+                Overlap::Partial => true,
+            };
+            if shares {
+                let got = match out.name == operand.name {
+                    true => format!("\"{}\", which is a result too", operand.name),
+                    false => {
+                        format!("\"{}\" and \"{}\" of one buffer", operand.name, out.name)
+                    }
+                };
+                let expected = "operands that share no bytes with a result";
+                let hint = "write into another register, or copy the operand before";
+                return refuse(Finding::error("V09", expected, got).field("arg").hint(hint));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,588 @@
+//! Memory, transfers, what comes in and goes out.
+
+use super::emit::device;
+use super::registers::Register;
+use super::{Lowering, Printed, Refusal, not_so, refuse};
+use cloakwork_formats::zk::{Operation, Placed, Type};
+use cloakwork_ir::{
+    Arg, DType, Finding, HostSlot, HostTensor, Place, Shape, ShapeItem, Step, Threaded,
+};
+use cloakwork_ops::named;
+use sha2::{Digest, Sha256};
+
+/// The input that random elements are drawn under: 32 bytes.
+pub const KEY_INPUT: &str = "#key";
+const KEY_BYTES: u64 = 32;
+/// Where places in a static plan of memory may begin.
+const ALIGNMENT: u64 = 64;
+
+impl Lowering<'_> {
+    pub(super) fn data(&mut self, op: &Operation) -> Result<(), Refusal> {
+        match op {
+            Operation::Allocate {
+                id,
+                device,
+                typ,
+                at,
+                zero,
+            } => self.allocated(id, device, typ, at.as_ref(), *zero),
+            Operation::Deallocate { id } => self.freed(id),
+            Operation::RemoveRegister { id } => {
+                let register = self.lookup(id)?;
+                for symbol in self.symbols(&register) {
+                    self.threaded(Threaded::Forget(symbol));
+                }
+                Ok(())
+            }
+            Operation::MoveRegister { src, dst } => self.moved(src, dst),
+            Operation::Transfer { .. } => self.transfer(op),
+            Operation::LoadConstant { src, dst } => self.load_constant(src, dst),
+            Operation::LoadInput { src, dst } => self.load_input(src, dst),
+            Operation::Store { src, output } => self.store(src, output),
+            Operation::Element {
+                src,
+                dst,
+                index,
+                stream,
+            } => {
+                self.note.stream = self.stream(stream);
+                self.element(src, dst, *index)
+            }
+            Operation::Blind {
+                dst,
+                start,
+                end,
+                domain,
+                stream,
+            } => {
+                self.note.stream = self.stream(stream);
+                self.blind(dst, (*start, *end), domain.as_deref())
+            }
+            Operation::AssertEq {
+                value,
+                expected,
+                msg,
+            } => self.assert_equal(value, expected, msg.as_deref()),
+            Operation::Print { id, label } => self.print(id, label),
+            Operation::Return { id, .. } => self.returned(id),
+            _ => Err(None),
+        }
+    }
+
+    fn allocated(
+        &mut self,
+        id: &str,
+        on: &str,
+        typ: &Type,
+        at: Option<&Placed>,
+        zero: bool,
+    ) -> Result<(), Refusal> {
+        let Some(register) = Register::of(id, typ, on) else {
+            let hint = "a tuple is made by AssembleTuple, of registers that own their memory";
+            let expected = "a type of known size";
+            return refuse(Finding::error("V07", expected, "a tuple, or bytes").hint(hint));
+        };
+        self.declared_alike(id, typ)?;
+        let (dtype, dims) = (register.dtype, register.dims.clone());
+        let symbol = self.program.symbol(id);
+        self.note.repr = typ.repr();
+        self.note.place = at.map(|at| Place {
+            pool: self.program.text(&at.pool),
+            offset: at.offset,
+        });
+        self.allocate(symbol, dtype, &dims, on);
+        (self.note.place, self.note.repr) = (None, None);
+        if zero {
+            self.op(
+                &named::SET_CONST_VAL,
+                [device(symbol), Arg::Int(0)],
+                device(symbol),
+            );
+        }
+        let bytes = register
+            .elements()
+            .saturating_mul(dtype.size_bytes() as u64);
+        self.own(register)?;
+        at.map_or(Ok(()), |at| self.placed(at, bytes))
+    }
+
+    /// A place in a static plan: in order of time it is checked where all lifetimes are known.
+    fn placed(&self, at: &Placed, bytes: u64) -> Result<(), Refusal> {
+        if !at.offset.is_multiple_of(ALIGNMENT) {
+            let expected = format!("an offset that {ALIGNMENT} divides");
+            return refuse(
+                Finding::error("V16", expected, at.offset.to_string()).field("at.offset"),
+            );
+        }
+        let budget = self.shared.ast.budget.iter();
+        let pool = budget
+            .filter(|(name, _)| *name == at.pool)
+            .map(|(_, b)| *b)
+            .next();
+        match pool {
+            Some(pool) if at.offset.saturating_add(bytes) > pool => {
+                let got = format!("bytes {} to {}", at.offset, at.offset + bytes);
+                let hint = "the budget of the device is the size of its pool";
+                refuse(
+                    Finding::error("V16", format!("a place within {pool} bytes"), got).hint(hint),
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn freed(&mut self, id: &str) -> Result<(), Refusal> {
+        let register = self.lookup(id)?;
+        if register.parts.is_some() {
+            let hint = "free the registers that it was assembled from; RemoveRegister drops it";
+            return refuse(
+                Finding::error("V05", "a register that owns its memory", "a tuple")
+                    .field(id)
+                    .hint(hint),
+            );
+        }
+        for symbol in self.symbols(&register) {
+            self.push(Step::Free(symbol));
+        }
+        Ok(())
+    }
+
+    fn moved(&mut self, src: &str, dst: &str) -> Result<(), Refusal> {
+        let source = self.lookup(src)?;
+        let mut register = source.clone();
+        dst.clone_into(&mut register.name);
+        for own in [&mut register.owner, &mut register.whole] {
+            if own == src {
+                dst.clone_into(own);
+            }
+        }
+        if let Some(parts) = &source.parts {
+            let mut names = Vec::new();
+            for part in parts {
+                let name = format!("{dst}{}", part.strip_prefix(src).unwrap_or(""));
+                self.moved(part, &name)?;
+                names.push(name);
+            }
+            register.parts = Some(names);
+            return self.define(register);
+        }
+        self.define(register.clone())?;
+        let (from, to) = (self.symbols(&source), self.symbols(&register));
+        for (from, to) in from.into_iter().zip(to) {
+            self.threaded(Threaded::Move { from, to });
+        }
+        Ok(())
+    }
+
+    fn transfer(&mut self, op: &Operation) -> Result<(), Refusal> {
+        let Operation::Transfer {
+            src_id,
+            dst_id,
+            src_device,
+            dst_device,
+            stream,
+            pad,
+        } = op
+        else {
+            return Err(None);
+        };
+        let (source, target) = (self.tensor(src_id)?, self.tensor(dst_id)?);
+        self.note.stream = self.stream(stream);
+        for (register, said) in [(&source, src_device), (&target, dst_device)] {
+            if register.device != *said {
+                return not_so("V08", register, format!("on {said}"), &register.device);
+            }
+        }
+        if source.dtype != target.dtype {
+            return not_so("V07", &source, target.ty(), source.ty());
+        }
+        if source.dims == target.dims {
+            return self.pieces(&[&target, &source], |own, parts, _| {
+                if let &[to, from] = parts {
+                    own.write(&named::COPY, [device(from.symbol)], to.symbol);
+                }
+                Ok(())
+            });
+        }
+        match (source.dims.as_slice(), target.dims.as_slice(), pad) {
+            (&[short], &[long], true) if short < long => self.padded(&source, &target, short, long),
+            _ => {
+                let hint = "sizes are equal, or the target is longer and has pad: \"zero\"";
+                refuse(
+                    Finding::error("V07", target.ty(), source.ty())
+                        .field(src_id)
+                        .hint(hint),
+                )
+            }
+        }
+    }
+
+    fn padded(
+        &mut self,
+        source: &Register,
+        target: &Register,
+        short: u64,
+        long: u64,
+    ) -> Result<(), Refusal> {
+        let split = |register: &Register| register.window.map_or(0, |w| w.before_wrap());
+        let mut cuts = vec![0, split(source), split(target), short, long];
+        cuts.retain(|&cut| cut <= long);
+        cuts.sort_unstable();
+        cuts.dedup();
+        // What fills the rest is copied too, so that any stream of either device can do it.
+        let bytes = vec![0; target.dtype.size_bytes()];
+        let zero = HostTensor::from_vec(target.dtype, Shape::scalar(), bytes).map_err(|_| None)?;
+        let (filling, stream) = (self.fresh(), self.note.stream.take());
+        self.upload(HostSlot::Data(zero), filling, &source.device);
+        self.note.stream = stream;
+        for bounds in cuts.windows(2) {
+            let &[from, to] = bounds else { continue };
+            let place = self.part(target, from, to);
+            let value = if from < short {
+                self.part(source, from, to)
+            } else {
+                filling
+            };
+            self.write(&named::COPY, [device(value)], place);
+        }
+        Ok(())
+    }
+
+    fn load_constant(&mut self, src: &str, dst: &str) -> Result<(), Refusal> {
+        if self.shared.statics.is_broken("constants", src) {
+            return Err(None);
+        }
+        let Some(constant) = self.shared.statics.constants.get(src) else {
+            let known: Vec<&str> = self.shared.statics.constants.keys().copied().collect();
+            return refuse(unknown("constant", src, known));
+        };
+        // A constant that cannot be read has its finding.
+        let data = self.shared.constants.get(src).cloned().ok_or(None)?;
+        let register = Register::of(dst, &constant.ty, &constant.device).ok_or(None)?;
+        self.declared_alike(dst, &constant.ty)?;
+        let symbol = self.program.symbol(dst);
+        self.note.repr = constant.ty.repr();
+        self.upload(HostSlot::Data(data), symbol, &constant.device);
+        self.note.repr = None;
+        self.own(register)
+    }
+
+    fn load_input(&mut self, src: &str, dst: &str) -> Result<(), Refusal> {
+        let statics = self.shared.statics;
+        if statics.is_broken("inputs", src) {
+            return Err(None);
+        }
+        let Some(input) = statics.inputs.get(src) else {
+            let known: Vec<&str> = statics.inputs.keys().copied().collect();
+            return refuse(unknown("input", src, known));
+        };
+        if input.consume && statics.loads.get(src).is_some_and(|&loads| loads > 1) {
+            let hint = "move the register, or declare the input without consume";
+            let expected = "one LoadInput of an input that is consumed";
+            return refuse(
+                Finding::error("V18", expected, "several")
+                    .field(src)
+                    .hint(hint),
+            );
+        }
+        let Some(register) = Register::of(dst, &input.ty, &input.device) else {
+            let got = "a tuple, or bytes of no known number";
+            return refuse(Finding::error("V18", "an input of one tensor", got).field(src));
+        };
+        self.declared_alike(dst, &input.ty)?;
+        let (dtype, shape) = (
+            register.dtype,
+            Shape::new(&register.dims).unwrap_or_default(),
+        );
+        let slot = HostSlot::Input {
+            name: src.to_owned(),
+            ty: cloakwork_ir::Type::new(dtype, shape),
+        };
+        let symbol = self.program.symbol(dst);
+        self.note.repr = input.ty.repr();
+        self.upload(slot, symbol, &input.device);
+        self.note.repr = None;
+        self.own(register)
+    }
+
+    /// A register that is declared holds what its declaration says beyond its sizes.
+    fn declared_alike(&self, name: &str, ty: &Type) -> Result<(), Refusal> {
+        let statics = self.shared.statics;
+        let Some(declared) = statics.registers.get(name) else {
+            return Ok(());
+        };
+        let differs = match (&declared.ty, ty) {
+            (
+                Type::Transcript { curve, hash, .. },
+                Type::Transcript {
+                    curve: c, hash: h, ..
+                },
+            ) => (curve, hash) != (c, h),
+            (Type::Transcript { .. }, _) | (_, Type::Transcript { .. }) => true,
+            (declared, ty) => {
+                let reprs = declared.repr().zip(ty.repr());
+                reprs.is_some_and(|(declared, own)| declared != own)
+            }
+        };
+        if !differs || statics.is_broken("registers", name) {
+            return Ok(());
+        }
+        let hint = "the table of registers says what it holds";
+        let finding = Finding::error("V07", declared.ty.described(), ty.described());
+        refuse(finding.field(name).hint(hint))
+    }
+
+    fn store(&mut self, src: &str, output: &str) -> Result<(), Refusal> {
+        let register = self.tensor(src)?;
+        if self.shared.statics.is_broken("outputs", output) {
+            return Err(None);
+        }
+        let Some(ty) = self.shared.statics.outputs.get(output) else {
+            let known: Vec<&str> = self.shared.statics.outputs.keys().copied().collect();
+            return refuse(unknown("output", output, known));
+        };
+        let declared = ty.tensor();
+        let fits = match (&declared, ty) {
+            (Some(declared), _) => (declared.0, &declared.1) == (register.dtype, &register.dims),
+            (None, Type::Bytes(None)) => register.dtype == DType::U8,
+            (None, _) => false,
+        };
+        if !fits {
+            let expected = declared.map_or("bytes".to_owned(), |(dtype, dims)| {
+                Register::new("", dtype, dims, "cpu").ty()
+            });
+            return not_so("V18", &register, expected, register.ty());
+        }
+        self.note.repr = ty.repr();
+        self.hand_out(&register, output.to_owned());
+        self.note.repr = None;
+        Ok(())
+    }
+
+    fn hand_out(&mut self, register: &Register, output: String) {
+        let mut temporaries = Vec::new();
+        let symbol = self.single(register, &mut temporaries);
+        self.download(symbol, output);
+        self.release(temporaries);
+        let owner = self.shared.statics.last_name(&register.owner);
+        self.registers.now.handed_out.push(owner);
+    }
+
+    /// Hands out the results, then gives back what owns them and nothing else frees.
+    fn returned(&mut self, ids: &[String]) -> Result<(), Refusal> {
+        for id in ids {
+            let register = self.lookup(id)?;
+            match &register.parts {
+                None => self.hand_out(&register, id.clone()),
+                Some(parts) => {
+                    for part in parts {
+                        let register = self.tensor(part)?;
+                        self.hand_out(&register, part.clone());
+                    }
+                }
+            }
+        }
+        let owners = self.registers.handed_out();
+        for owner in owners {
+            if self.shared.statics.is_left(&owner) {
+                let symbol = self.program.symbol(&owner);
+                self.push(Step::Free(symbol));
+            }
+        }
+        Ok(())
+    }
+
+    fn element(&mut self, src: &str, dst: &str, index: u64) -> Result<(), Refusal> {
+        let (source, target) = (self.tensor(src)?, self.tensor(dst)?);
+        self.element_of(&source, &target, index)
+    }
+
+    pub(super) fn element_of(
+        &mut self,
+        source: &Register,
+        target: &Register,
+        index: u64,
+    ) -> Result<(), Refusal> {
+        let &[n] = source.dims.as_slice() else {
+            return not_so("V10", source, "a tensor of one axis", source.ty());
+        };
+        if index >= n {
+            return not_so(
+                "V10",
+                source,
+                format!("an index below {n}"),
+                index.to_string(),
+            );
+        }
+        if source.dtype != target.dtype || target.elements() != 1 {
+            let expected = format!("a scalar of {}", source.dtype);
+            return not_so("V07", target, expected, target.ty());
+        }
+        let symbols = self.symbols(source);
+        let split = source.window.map_or(n, |window| window.before_wrap());
+        let (symbol, at) = match *symbols.as_slice() {
+            [_, second] if index >= split => (second, index - split),
+            [first, ..] => (first, index),
+            [] => return Err(None),
+        };
+        let entry = vec![ShapeItem::Int(at as i64)];
+        let element = self.slice(symbol, entry);
+        for symbol in self.symbols(target) {
+            self.write(&named::COPY, [device(element)], symbol);
+        }
+        Ok(())
+    }
+
+    pub(super) fn blind(
+        &mut self,
+        dst: &str,
+        (start, end): (u64, u64),
+        domain: Option<&str>,
+    ) -> Result<(), Refusal> {
+        let register = self.tensor(dst)?;
+        let n = match *register.dims.as_slice() {
+            [n] if register.dtype.is_field() => n,
+            _ => {
+                return not_so(
+                    "V11",
+                    &register,
+                    "a field's tensor of one axis",
+                    register.ty(),
+                );
+            }
+        };
+        if start > end || end > n {
+            let expected = format!("0 <= start <= end <= {n}");
+            return not_so("V11", &register, expected, format!("{start}:{end}"));
+        }
+        self.random(&register, (start, end), domain)
+    }
+
+    /// Uniform elements in a range of a register: a function of the key, of the domain, or else
+    /// the instruction's name, and of each element's place in the range.
+    pub(super) fn random(
+        &mut self,
+        register: &Register,
+        (start, end): (u64, u64),
+        domain: Option<&str>,
+    ) -> Result<(), Refusal> {
+        let (len, domain) = (end - start, domain.unwrap_or(&self.domain));
+        let digest = Sha256::digest(domain.as_bytes());
+        let mut word = [0; 8];
+        word.copy_from_slice(digest.get(..8).unwrap_or(&[0; 8]));
+        let key = self.program.symbol(&key_name(&register.device));
+        let shape = Arg::Shape([ShapeItem::Int(len as i64)].into());
+        let args = [
+            device(key),
+            shape,
+            Arg::DType(register.dtype),
+            Arg::Int(i64::from_le_bytes(word)),
+        ];
+        let symbols = self.symbols(register);
+        let split = register.window.map_or(end, |window| window.before_wrap());
+        let range = super::emit::range;
+        match *symbols.as_slice() {
+            [first, second] if start < split && end > split => {
+                let drawn = self.temporary(register.dtype, &[len], &register.device);
+                self.write(&named::UNIFORM_FIELD, args, drawn);
+                let cut = split - start;
+                let halves = [
+                    (first, range(start, split, 1), range(0, cut, 1)),
+                    (second, range(0, end - split, 1), range(cut, len, 1)),
+                ];
+                for (to, place, part) in halves {
+                    let (to, part) = (self.slice(to, vec![place]), self.slice(drawn, vec![part]));
+                    self.write(&named::COPY, [device(part)], to);
+                }
+                self.release([drawn]);
+            }
+            [_, second] if start >= split => {
+                let part = self.slice(second, vec![range(start - split, end - split, 1)]);
+                self.write(&named::UNIFORM_FIELD, args, part);
+            }
+            [first, ..] => {
+                let part = self.slice(first, vec![range(start, end, 1)]);
+                self.write(&named::UNIFORM_FIELD, args, part);
+            }
+            [] => {}
+        }
+        Ok(())
+    }
+
+    /// The key of random elements, on each device that draws some.
+    pub(super) fn keys(&mut self) {
+        for on in &self.shared.statics.drawn_on {
+            let name = KEY_INPUT.to_owned();
+            let shape = Shape::new(&[KEY_BYTES]).unwrap_or_default();
+            let ty = cloakwork_ir::Type::new(DType::U8, shape);
+            let symbol = self.program.symbol(&key_name(on));
+            self.upload(HostSlot::Input { name, ty }, symbol, on);
+        }
+    }
+
+    /// A step that fails where two registers differ.
+    fn assert_equal(
+        &mut self,
+        value: &str,
+        expected: &str,
+        msg: Option<&str>,
+    ) -> Result<(), Refusal> {
+        let (a, b) = (self.tensor(value)?, self.tensor(expected)?);
+        if (a.dtype, &a.dims) != (b.dtype, &b.dims) {
+            return not_so("V07", &a, b.ty(), a.ty());
+        }
+        if a.device != b.device {
+            return not_so("V08", &a, format!("on {}", b.device), &a.device);
+        }
+        let same = self.temporary(DType::Bool, &a.dims, &a.device);
+        let mut mask = Register::new("#", DType::Bool, a.dims.clone(), &a.device);
+        mask.name = self.program.symbol_name(same).to_owned();
+        mask.owner.clone_from(&mask.name);
+        self.pieces(&[&mask, &a, &b], |own, parts, _| {
+            if let &[to, a, b] = parts {
+                own.write(
+                    &named::EQUAL,
+                    [device(a.symbol), device(b.symbol)],
+                    to.symbol,
+                );
+            }
+            Ok(())
+        })?;
+        self.note.message = Some(self.program.text(msg.unwrap_or("values differ")));
+        self.write(&named::ASSERT_TRUE, [device(same)], same);
+        self.note.message = None;
+        self.release([same]);
+        Ok(())
+    }
+
+    fn print(&mut self, id: &str, label: &str) -> Result<(), Refusal> {
+        let register = self.tensor(id)?;
+        let mut temporaries = Vec::new();
+        let symbol = self.single(&register, &mut temporaries);
+        let output = format!("#print:{}:{}", self.printed.len(), self.label);
+        let label = label.to_owned();
+        self.printed.push(Printed {
+            output: output.clone(),
+            label,
+        });
+        self.download(symbol, output);
+        self.release(temporaries);
+        Ok(())
+    }
+}
+
+fn key_name(on: &str) -> String {
+    format!("#key@{on}")
+}
+
+fn unknown(what: &str, name: &str, mut known: Vec<&str>) -> Finding {
+    known.sort_unstable();
+    known.truncate(20);
+    let expected = format!("a declared {what}");
+    let hint = if known.is_empty() {
+        format!("declare it under \"{what}s\"")
+    } else {
+        format!("declared: {}", known.join(", "))
+    };
+    Finding::error("V18", expected, format!("\"{name}\"")).hint(hint)
+}

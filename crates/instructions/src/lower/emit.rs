@@ -1,0 +1,263 @@
+//! Steps, and registers cut to what ops take.
+
+use super::registers::Register;
+use super::{Lowering, Refusal, refuse};
+use crate::window::Window;
+use cloakwork_ir::{
+    Arg, DType, Finding, HostSlot, Shape, ShapeItem, Step, Symbol, Threaded, shape_arg,
+};
+use cloakwork_ops::{OpDef, named};
+
+/// A part of a register as ops take it: elements `0..len` of a name, or all of what has no such.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    pub symbol: Symbol,
+}
+
+/// One range as an entry of a slice.
+pub(super) fn range(start: u64, stop: u64, step: u64) -> ShapeItem {
+    let bound = |at: u64| Some(at as i64);
+    ShapeItem::Slice {
+        start: bound(start),
+        stop: bound(stop),
+        step: bound(step),
+    }
+}
+
+impl Lowering<'_> {
+    /// Appends a step of the instruction at hand.
+    pub(super) fn push(&mut self, step: Step) {
+        self.program.steps.push(step);
+        self.notes
+            .say(self.program.steps.len() as u32 - 1, self.note);
+    }
+
+    pub(super) fn threaded(&mut self, step: Threaded) {
+        self.push(Step::Threaded(step));
+    }
+
+    /// Appends a call of an op.
+    pub(super) fn op(
+        &mut self,
+        def: &'static OpDef,
+        args: impl IntoIterator<Item = Arg>,
+        out: Arg,
+    ) {
+        self.program.push_op(def.name, args, Some(out));
+        self.notes
+            .say(self.program.steps.len() as u32 - 1, self.note);
+    }
+
+    /// Appends a call whose last argument is what it writes.
+    pub(super) fn write(
+        &mut self,
+        def: &'static OpDef,
+        args: impl IntoIterator<Item = Arg>,
+        out: Symbol,
+    ) {
+        let all = args.into_iter().chain([device(out)]);
+        self.op(def, all, device(out));
+    }
+
+    /// A name that no register has.
+    pub(super) fn fresh(&mut self) -> Symbol {
+        self.fresh_of("")
+    }
+
+    /// A name that no register has, for something of this register's: messages call it so.
+    fn fresh_of(&mut self, register: &str) -> Symbol {
+        self.fresh += 1;
+        let name = format!("{register}#v{}", self.fresh);
+        self.program.symbol(&name)
+    }
+
+    /// A view that nobody names.
+    pub(super) fn slice(&mut self, of: Symbol, entries: Vec<ShapeItem>) -> Symbol {
+        let name = self.program.symbol_name(of);
+        let register = name.split('#').next().unwrap_or("").to_owned();
+        let view = self.fresh_of(&register);
+        self.slice_as(of, entries, view);
+        view
+    }
+
+    /// A view under a name. Views are made where their thread comes to them, on no stream.
+    pub(super) fn slice_as(&mut self, of: Symbol, entries: Vec<ShapeItem>, to: Symbol) {
+        let stream = self.note.stream.take();
+        self.op(
+            &named::SLICE,
+            [device(of), Arg::Shape(entries.into())],
+            device(to),
+        );
+        self.note.stream = stream;
+    }
+
+    /// Memory that nobody names, on a register's device. [`Lowering::release`] gives it back.
+    pub(super) fn temporary(&mut self, dtype: DType, dims: &[u64], on: &str) -> Symbol {
+        let symbol = self.fresh();
+        self.allocate(symbol, dtype, dims, on);
+        symbol
+    }
+
+    /// Allocates. Memory is there once its thread has come to this; streams give it back.
+    pub(super) fn allocate(&mut self, symbol: Symbol, dtype: DType, dims: &[u64], on: &str) {
+        let shape = Shape::new(dims).unwrap_or_default();
+        let (stream, place) = (self.note.stream.take(), self.program.text(on));
+        self.note.device = Some(place);
+        self.op(
+            &named::EMPTY,
+            [shape_arg(&shape), Arg::DType(dtype)],
+            device(symbol),
+        );
+        self.note.device = None;
+        self.note.stream = stream;
+    }
+
+    /// Gives back what was made for one instruction, behind its last use.
+    pub(super) fn release(&mut self, temporaries: impl IntoIterator<Item = Symbol>) {
+        for symbol in temporaries {
+            self.push(Step::Free(symbol));
+        }
+    }
+
+    /// Uploads data or an input under a name.
+    pub(super) fn upload(&mut self, slot: HostSlot, to: Symbol, on: &str) {
+        let host = self.program.push_host(slot);
+        let place = self.program.text(on);
+        self.note.device = Some(place);
+        self.op(&named::HOST_TO_DEVICE, [Arg::Host(host)], device(to));
+        self.note.device = None;
+    }
+
+    /// Hands out what a name holds.
+    pub(super) fn download(&mut self, symbol: Symbol, name: String) {
+        let host = self.program.push_host(HostSlot::Output { name });
+        self.op(
+            &named::DEVICE_TO_HOST,
+            [device(symbol), Arg::None],
+            Arg::Host(host),
+        );
+    }
+
+    /// Elements `from..to` of a register of one axis, which must lie in one piece.
+    pub(super) fn part(&mut self, register: &Register, from: u64, to: u64) -> Symbol {
+        let symbols = self.symbols(register);
+        let first = symbols.first().copied().unwrap_or(Symbol(u32::MAX));
+        let split = register.window.map_or(u64::MAX, Window::before_wrap);
+        let (symbol, start, len) = match symbols.get(1) {
+            Some(&second) if from >= split => (second, split, register.elements() - split),
+            Some(_) => (first, 0, split),
+            None => (first, 0, register.elements()),
+        };
+        if (from, to) == (start, start + len) {
+            return symbol;
+        }
+        self.slice(symbol, vec![range(from - start, to - start, 1)])
+    }
+
+    /// Runs what computes element by element over pieces that no operand's wrap crosses. Registers
+    /// of other lengths than the first are given whole to each piece.
+    pub(super) fn pieces(
+        &mut self,
+        registers: &[&Register],
+        mut each: impl FnMut(&mut Self, &[Part], u64) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
+        let Some(out) = registers.first() else {
+            return Ok(());
+        };
+        let long = |r: &&&Register| r.dims.len() == 1 && r.dims == out.dims;
+        let wrapping = registers.iter().filter(long).filter(|r| r.wraps());
+        let cut = wrapping.filter_map(|r| r.window).map(Window::before_wrap);
+        let mut cuts: Vec<u64> = cut.collect();
+        let split = !cuts.is_empty();
+        cuts.extend([0, out.elements()]);
+        cuts.sort_unstable();
+        cuts.dedup();
+        if split {
+            self.no_mixing(registers)?;
+        }
+        if cuts.len() < 2 {
+            cuts = vec![0, 0];
+        }
+        for bounds in cuts.windows(2) {
+            let &[from, to] = bounds else { continue };
+            let mut parts = Vec::with_capacity(registers.len());
+            for register in registers {
+                let symbol = if split && long(&register) {
+                    self.part(register, from, to)
+                } else {
+                    let symbols = self.symbols(register);
+                    symbols.first().copied().unwrap_or(Symbol(u32::MAX))
+                };
+                parts.push(Part { symbol });
+            }
+            each(self, &parts, if split { to - from } else { out.elements() })?;
+        }
+        Ok(())
+    }
+
+    /// Pieces run one after another: none may read what an earlier one has written.
+    fn no_mixing(&self, registers: &[&Register]) -> Result<(), Refusal> {
+        let Some((out, rest)) = registers.split_first() else {
+            return Ok(());
+        };
+        let last = |r: &Register| self.shared.statics.last_name(&r.owner);
+        for other in rest {
+            if last(out) != last(other) {
+                continue;
+            }
+            let mixes = match (out.window, other.window) {
+                (Some(a), Some(b)) => a != b && a.overlaps(b),
+                _ => out.name != other.name,
+            };
+            if mixes {
+                let got = format!("\"{}\" and \"{}\" of one buffer", out.name, other.name);
+                let hint = "write into another register, or copy the operand before";
+                return refuse(
+                    Finding::error(
+                        "V09",
+                        "operands that do not share bytes with the result",
+                        got,
+                    )
+                    .field(&out.name)
+                    .hint(hint),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// One name for all of a register that is read: where it is two pieces, a copy.
+    pub(super) fn single(&mut self, register: &Register, temporaries: &mut Vec<Symbol>) -> Symbol {
+        if !register.wraps() {
+            let symbols = self.symbols(register);
+            return symbols.first().copied().unwrap_or(Symbol(u32::MAX));
+        }
+        let copy = self.temporary(register.dtype, &register.dims, &register.device);
+        temporaries.push(copy);
+        self.copy_pieces(register, copy, true);
+        copy
+    }
+
+    /// Copies between a register of two pieces and memory of one.
+    pub(super) fn copy_pieces(&mut self, register: &Register, one: Symbol, reads: bool) {
+        let Some(window) = register.window else {
+            return;
+        };
+        let split = window.before_wrap();
+        let halves = [(0, split), (split, window.len)];
+        for (symbol, (from, to)) in self.symbols(register).into_iter().zip(halves) {
+            let part = self.slice(one, vec![range(from, to, 1)]);
+            let (from, to) = if reads {
+                (symbol, part)
+            } else {
+                (part, symbol)
+            };
+            self.write(&named::COPY, [device(from)], to);
+        }
+    }
+}
+
+/// A name as an argument.
+pub(super) const fn device(symbol: Symbol) -> Arg {
+    Arg::Device(symbol, None)
+}

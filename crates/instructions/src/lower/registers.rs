@@ -1,0 +1,328 @@
+//! What registers hold, as far as it is known without running: types, windows, devices.
+
+use super::{Lowering, Refusal, refuse};
+use crate::window::Window;
+use cloakwork_formats::zk::Type;
+use cloakwork_ir::{Curve, DType, Finding, Shape, Step, Symbol, Threaded, View};
+use std::collections::{BTreeSet, HashMap};
+
+/// What a register holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Register {
+    pub name: String,
+    pub dtype: DType,
+    pub dims: Vec<u64>,
+    /// Its strides in the buffer, where it is one piece.
+    pub view: View,
+    pub device: String,
+    /// Which elements of its buffer, where it is a window of one axis.
+    pub window: Option<Window>,
+    /// The register whose name stands for the whole buffer.
+    pub whole: String,
+    /// The register that owns the buffer.
+    pub owner: String,
+    /// The registers that a tuple consists of.
+    pub parts: Option<Vec<String>>,
+    /// The curve and hash of a transcript.
+    pub transcript: Option<(Curve, String)>,
+}
+
+impl Register {
+    /// A new buffer.
+    pub fn new(name: &str, dtype: DType, dims: Vec<u64>, device: &str) -> Self {
+        let window = match *dims.as_slice() {
+            [n] => Some(Window::all(n)),
+            _ => None,
+        };
+        let view = View::contiguous(Shape::new(&dims).unwrap_or_default());
+        Self {
+            name: name.to_owned(),
+            dtype,
+            dims,
+            view,
+            device: device.to_owned(),
+            window,
+            whole: name.to_owned(),
+            owner: name.to_owned(),
+            parts: None,
+            transcript: None,
+        }
+    }
+
+    /// A new buffer of a type.
+    pub fn of(name: &str, ty: &Type, device: &str) -> Option<Self> {
+        let (dtype, dims) = ty.tensor()?;
+        let mut register = Self::new(name, dtype, dims, device);
+        if let Type::Transcript { curve, hash, .. } = ty {
+            register.transcript = Some((*curve, hash.clone()));
+        }
+        Some(register)
+    }
+
+    /// The views of its buffer that its pieces are.
+    pub fn pieces(&self) -> Vec<View> {
+        let Some(window) = self.window.filter(|_| self.wraps()) else {
+            return vec![self.view.clone()];
+        };
+        let split = window.before_wrap();
+        let piece = |offset: u64, len: u64| {
+            let mut view = View::contiguous(Shape::new(&[len]).unwrap_or_default());
+            view.offset = offset as i64;
+            view
+        };
+        vec![piece(window.offset, split), piece(0, window.len - split)]
+    }
+
+    pub fn elements(&self) -> u64 {
+        self.dims.iter().product()
+    }
+
+    /// Whether it is two pieces.
+    pub fn wraps(&self) -> bool {
+        self.window.is_some_and(Window::wraps)
+    }
+
+    /// Its type, as messages have it.
+    pub fn ty(&self) -> String {
+        if self.parts.is_some() {
+            return "a tuple".to_owned();
+        }
+        if let Some((curve, hash)) = &self.transcript {
+            // Its bytes are two counts, what was absorbed, and as much for the proof.
+            let room = self
+                .dims
+                .first()
+                .map_or(0, |bytes| bytes.saturating_sub(16) / 2);
+            return format!("transcript<{room}>:{hash}:{}", curve.name());
+        }
+        let sizes: Vec<String> = self.dims.iter().map(u64::to_string).collect();
+        format!("{}[{}]", self.dtype, sizes.join(", "))
+    }
+}
+
+/// What a run over all threads has seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    /// All definitions of each register, whichever thread has them.
+    pub definitions: HashMap<String, Vec<Register>>,
+    /// Owners that are handed out.
+    pub handed_out: Vec<String>,
+    /// Registers that a finding is about already.
+    pub unknown: BTreeSet<String>,
+}
+
+/// What registers hold, while threads are gone through.
+pub(super) struct Registers {
+    /// From the run before.
+    known: Known,
+    /// In this run.
+    pub now: Known,
+    /// In this thread; none: what it holds is unknown.
+    here: HashMap<String, Option<Register>>,
+    /// How many look-ups await another run.
+    pub unresolved: u32,
+    /// Whether no other run comes.
+    pub last: bool,
+}
+
+impl Registers {
+    pub fn new(known: Known, last: bool) -> Self {
+        Self {
+            known,
+            now: Known::default(),
+            here: HashMap::new(),
+            unresolved: 0,
+            last,
+        }
+    }
+
+    /// Whether no run came before.
+    pub fn is_first(&self) -> bool {
+        self.known == Known::default() && !self.last
+    }
+
+    pub fn begin_thread(&mut self) {
+        self.here.clear();
+    }
+
+    pub fn into_known(self) -> Known {
+        self.now
+    }
+
+    /// Whether this run knows more than the one before.
+    pub fn learned(&self) -> bool {
+        self.now != self.known
+    }
+
+    /// Owners that any thread hands out, as far as this run and the one before know.
+    pub fn handed_out(&self) -> Vec<String> {
+        let mut owners = [&*self.known.handed_out, &*self.now.handed_out].concat();
+        owners.sort();
+        owners.dedup();
+        owners
+    }
+
+    fn define(&mut self, register: Register) {
+        let all = self
+            .now
+            .definitions
+            .entry(register.name.clone())
+            .or_default();
+        // A definition like an earlier one says nothing new, and a name has few that differ.
+        if !all.contains(&register) && all.len() < 8 {
+            all.push(register.clone());
+        }
+        self.here.insert(register.name.clone(), Some(register));
+    }
+
+    /// Whether a finding is about a register, or about the tuple that it is a part of.
+    fn is_unknown(&self, name: &str) -> bool {
+        let mut whole = Some(name);
+        while let Some(name) = whole {
+            if self.now.unknown.contains(name) || self.known.unknown.contains(name) {
+                return true;
+            }
+            whole = name.rsplit_once('.').map(|(tuple, _)| tuple);
+        }
+        false
+    }
+}
+
+impl Lowering<'_> {
+    /// What a register that is a tensor holds at this instruction.
+    pub(super) fn tensor(&mut self, name: &str) -> Result<Register, Refusal> {
+        let register = self.lookup(name)?;
+        if register.parts.is_some() {
+            let hint = format!("name one of its parts, such as \"{name}.0\"");
+            return refuse(
+                Finding::error("V07", "a register of one tensor", "a tuple")
+                    .field(name)
+                    .hint(hint),
+            );
+        }
+        Ok(register)
+    }
+
+    /// What a register holds at this instruction.
+    pub(super) fn lookup(&mut self, name: &str) -> Result<Register, Refusal> {
+        let registers = &mut self.registers;
+        if let Some(here) = registers.here.get(name) {
+            return here.clone().ok_or(None);
+        }
+        let once = self.shared.statics.definitions.get(name).copied() == Some(1);
+        // Of several definitions all must be known.
+        let elsewhere = match registers.known.definitions.get(name) {
+            None if once => registers.now.definitions.get(name),
+            known => known,
+        };
+        match elsewhere.map(Vec::as_slice) {
+            Some([one]) => return Ok(one.clone()),
+            Some([_, _, ..]) if registers.last => {
+                let hint = "give the register another name in one of the threads";
+                return refuse(
+                    Finding::error("V02", "one meaning in other threads", "several")
+                        .field(name)
+                        .hint(hint),
+                );
+            }
+            _ => {}
+        }
+        if registers.is_unknown(name) {
+            return Err(None);
+        }
+        registers.unresolved += 1;
+        self.undefined(name)
+    }
+
+    /// A register that nothing defines: its name is used as it is declared, and verifying says the
+    /// rest.
+    fn undefined(&mut self, name: &str) -> Result<Register, Refusal> {
+        let declared = self.shared.statics.registers.get(name);
+        if let Some((register, (dtype, dims))) = declared.zip(self.shared.statics.declared(name)) {
+            return Ok(Register::new(name, dtype, dims, &register.device));
+        }
+        if !self.registers.last {
+            return Err(None);
+        }
+        self.tell_no_more(name);
+        let hint = "define it before, or see that its name is spelled as where it is defined";
+        refuse(
+            Finding::error("V02", "a register that is defined", "one that is not")
+                .field(name)
+                .hint(hint),
+        )
+    }
+
+    /// Notes what a register holds; it must be what it is declared as.
+    pub(super) fn define(&mut self, register: Register) -> Result<(), Refusal> {
+        let statics = self.shared.statics;
+        if let Some(declared) = statics.registers.get(register.name.as_str()) {
+            if let Some((dtype, dims)) = statics.declared(&register.name)
+                && (dtype, &dims) != (register.dtype, &register.dims)
+            {
+                let said = Register::of(&register.name, &declared.ty, "cpu");
+                let declared =
+                    said.unwrap_or_else(|| Register::new(&register.name, dtype, dims, "cpu"));
+                let hint = "the table of registers says what it holds";
+                return refuse(
+                    Finding::error("V07", declared.ty(), register.ty())
+                        .field(&register.name)
+                        .hint(hint),
+                );
+            }
+            if declared.device != register.device {
+                let hint = "the table of registers says where it lies";
+                return refuse(
+                    Finding::error("V08", &declared.device, &register.device)
+                        .field(&register.name)
+                        .hint(hint),
+                );
+            }
+        }
+        self.registers.define(register);
+        Ok(())
+    }
+
+    /// Notes that a register holds what nobody knows.
+    pub(super) fn define_unknown(&mut self, name: &str) {
+        let symbol = self.program.symbol(name);
+        self.push(Step::Threaded(Threaded::Unknown(symbol)));
+        self.registers.here.insert(name.to_owned(), None);
+    }
+
+    /// Notes that a finding is about a register, or follows from one.
+    pub(super) fn tell_no_more(&mut self, name: &str) {
+        self.registers.now.unknown.insert(name.to_owned());
+    }
+
+    /// Notes that nobody knows what an instruction does to a register.
+    pub(super) fn doubt(&mut self, name: &str) {
+        if let Ok(register) = self.lookup(name) {
+            for symbol in self.symbols(&register) {
+                self.push(Step::Threaded(Threaded::Doubt(symbol)));
+            }
+        }
+    }
+
+    /// The names that stand for a register's pieces.
+    pub(super) fn symbols(&mut self, register: &Register) -> Vec<Symbol> {
+        if let Some(parts) = &register.parts {
+            let parts = parts.clone();
+            let mut symbols = Vec::new();
+            for part in &parts {
+                if let Ok(register) = self.lookup(part) {
+                    symbols.extend(self.symbols(&register));
+                }
+            }
+            return symbols;
+        }
+        if register.wraps() {
+            let piece = |index| format!("{}#{index}", register.name);
+            return vec![
+                self.program.symbol(&piece(0)),
+                self.program.symbol(&piece(1)),
+            ];
+        }
+        vec![self.program.symbol(&register.name)]
+    }
+}

@@ -1,0 +1,47 @@
+//! `assert_true`: a demand that stands in a program as a step.
+
+use super::launch_of;
+use crate::op::{Param, ParamKind};
+use crate::reference::Broadcast;
+use crate::{
+    Access, Aliasing, Body, ContentCheck, Family, Form, KernelBody, Law, OpDef, OutRule, Reference,
+    rules,
+};
+use cloakwork_ir::{DType, Type};
+
+/// The declaration.
+pub static DEF: OpDef = OpDef {
+    name: "assert_true",
+    family: Family::Elementwise,
+    doc: "`out = a`, all of whose elements are true; else an error that names the first that is \
+          not.",
+    params: &[
+        Param::new("a", ParamKind::Tensor, "bool"),
+        Param::new("out", ParamKind::Out, "the shape of `a`"),
+    ],
+    forms: &[Form::own("assert_true", &["a", "out"])],
+    body: Body::Kernel(KernelBody {
+        infer: |args| {
+            let a = args.tensor("a")?;
+            rules::dtype_in("a", a, &[DType::Bool])?;
+            Ok(Type::new(DType::Bool, a.shape().clone()))
+        },
+        checks: &[ContentCheck::True("a")],
+        out: OutRule::Exact,
+        dtypes: &[],
+        aliasing: Aliasing::Same,
+        access: Access::Write,
+        launch: |args| launch_of(crate::COPY_KERNEL, args),
+        reference: Reference::Values(|args, contents| {
+            let out = args.tensor("out")?.shape();
+            let a = Broadcast::new(args, contents, "a", out)?;
+            let elements = (0..out.elements()).flat_map(|i| a.element(i));
+            Ok(elements.copied().collect::<Vec<i64>>().into())
+        }),
+        temporary: None,
+        elementwise: None,
+        expand: None,
+    }),
+    operations: rules::out_elements,
+    laws: &[Law::Asserts],
+};

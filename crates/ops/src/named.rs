@@ -1,0 +1,56 @@
+//! Declarations that other crates write calls of: what lowers instructions, what traces, what
+//! brings programs into HEAL's ops, and the tensor's own methods. Each names the declaration, so
+//! that no crate but this one spells an op.
+
+pub use crate::creation::call_function::DEF as CALL_FUNCTION;
+pub use crate::curve::curve_mul::DEF as CURVE_MUL;
+pub use crate::curve::msm::DEF as MSM;
+pub use crate::elementwise::arithmetic::ADD;
+pub use crate::elementwise::arithmetic::DIVIDE;
+pub use crate::elementwise::arithmetic::MULTIPLY;
+pub use crate::elementwise::arithmetic::NEGATIVE;
+pub use crate::elementwise::arithmetic::RECIPROCAL;
+pub use crate::elementwise::arithmetic::SQUARE;
+pub use crate::elementwise::arithmetic::SUBTRACT;
+pub use crate::elementwise::assert_true::DEF as ASSERT_TRUE;
+pub use crate::elementwise::comparison::EQUAL;
+pub use crate::elementwise::convert::ASTYPE;
+pub use crate::field::canonical::FROM as FROM_CANONICAL;
+pub use crate::field::pow::DEF as FIELD_POW;
+pub use crate::hash::poseidon::DEF as POSEIDON;
+pub use crate::hash::transcript::ABSORB;
+pub use crate::hash::transcript::ABSORB_WRITE;
+pub use crate::hash::transcript::CHALLENGE;
+pub use crate::hash::transcript::FINISH as TRANSCRIPT_FINISH;
+pub use crate::hash::transcript::SQUEEZE as TRANSCRIPT_SQUEEZE;
+pub use crate::hash::uniform::DEF as UNIFORM_FIELD;
+pub use crate::layout::broadcast_to::DEF as BROADCAST_TO;
+pub use crate::layout::contiguous::DEF as CONTIGUOUS;
+pub use crate::layout::copy::DEF as COPY;
+pub use crate::layout::device_to_host::DEF as DEVICE_TO_HOST;
+pub use crate::layout::empty::DEF as EMPTY;
+pub use crate::layout::expand::DEF as EXPAND;
+pub use crate::layout::flatten::DEF as FLATTEN;
+pub use crate::layout::get_slice::DEF as GET_SLICE;
+pub use crate::layout::host_to_device::DEF as HOST_TO_DEVICE;
+pub use crate::layout::moveaxis::DEF as MOVEAXIS;
+pub use crate::layout::new_reference::DEF as NEW_REFERENCE;
+pub use crate::layout::reshape::DEF as RESHAPE;
+pub use crate::layout::set_const_val::DEF as SET_CONST_VAL;
+pub use crate::layout::slice::DEF as SLICE;
+pub use crate::layout::squeeze::DEF as SQUEEZE;
+pub use crate::layout::transpose::DEF as TRANSPOSE;
+pub use crate::layout::unsqueeze::DEF as UNSQUEEZE;
+pub use crate::layout::zeros::DEF as ZEROS;
+pub use crate::poly::as_repr::DEF as AS_REPR;
+pub use crate::poly::division::DEF as KATE_DIV;
+pub use crate::poly::evaluate::DEF as EVALUATE;
+pub use crate::poly::interpolate::DEF as INTERPOLATE;
+pub use crate::poly::inverse::DEF as BATCH_INVERT;
+pub use crate::poly::lookup::INPUT_DEF as PERMUTE_INPUT;
+pub use crate::poly::lookup::ROWS_DEF as LOOKUP_ROWS;
+pub use crate::poly::lookup::TABLE_DEF as PERMUTE_TABLE;
+pub use crate::poly::ntt::DEF as FIELD_NTT;
+pub use crate::poly::powers::DISTRIBUTE as DISTRIBUTE_POWERS;
+pub use crate::poly::scan::DEF as SCAN_MUL;
+pub use crate::reduction::sums::SOME as ANY;

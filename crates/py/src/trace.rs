@@ -1,0 +1,169 @@
+//! Tracing and batches as Python calls them: functions are run once while this thread records, and
+//! what a batch collected is run.
+
+use crate::errors;
+use crate::guard::watched;
+use crate::program::Program;
+use crate::run::{Run, Settings, adopt};
+use crate::tensor::{Elements, Inner, Tensor};
+use crate::{device, tensor};
+use cloakwork_ir::{HostId, HostTensor, Type};
+use cloakwork_run::eager;
+use cloakwork_trace::{
+    Paused, Recording, Trace, TraceError, Traced, active, begin_batch, end_batch,
+};
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Makes a frozen tensor, where the function that is being traced meets it or parts of it, an
+/// input of this name instead of a constant. False outside of traces and in a batch, where it does
+/// nothing.
+#[pyfunction]
+pub fn input_when_met(tensor: &Tensor, name: String) -> PyResult<bool> {
+    let Some(trace) = active().filter(|trace| !trace.is_batch()) else {
+        return Ok(false);
+    };
+    let tensor = tensor.inner().real("an input of a program")?;
+    trace.input_when_met(tensor, name).map_err(errors::traced)?;
+    Ok(true)
+}
+
+/// Calls `function` as if this thread recorded nothing: so are constants made that outlive a trace.
+#[pyfunction]
+pub fn unrecorded<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let _paused = Paused::start();
+    function.call0()
+}
+
+/// Calls `function` on tensors without elements, of the examples' types, and records what it does.
+#[pyfunction]
+pub fn trace<'py>(
+    py: Python<'py>,
+    function: &Bound<'py, PyAny>,
+    examples: &Bound<'py, PyList>,
+) -> PyResult<Program> {
+    let trace = Arc::new(Trace::new(device::isa(py)?));
+    let recording = Recording::start(&trace).map_err(errors::traced)?;
+    let mut inputs = Vec::new();
+    for (index, example) in tensor::tensors(examples)?.iter().enumerate() {
+        let ty = Type::new(example.dtype(), example.view().shape.clone());
+        let traced = trace.input(format!("in{index}"), ty);
+        inputs.push(Tensor::from(Inner::from(traced)));
+    }
+    let returned = function.call1(PyTuple::new(py, inputs)?)?;
+    let single = returned.is_instance_of::<Tensor>();
+    let outputs = if single {
+        PyList::new(py, [&returned])?
+    } else {
+        as_list(&returned)?
+    };
+    for (index, tensor) in tensor::tensors(&outputs)?.iter().enumerate() {
+        let output = watched(|| trace.output(tensor, format!("out{index}")))?;
+        output.map_err(errors::traced)?;
+    }
+    drop(recording);
+    Ok(Program::new(trace.finish()))
+}
+
+/// What a traced function returned, if it is a tuple or a list of tensors.
+fn as_list<'py>(returned: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+    let is_sequence = returned.is_instance_of::<PyTuple>() || returned.is_instance_of::<PyList>();
+    let items: Vec<Bound<'py, PyAny>> = if is_sequence {
+        returned.try_iter()?.collect::<PyResult<_>>()?
+    } else {
+        Vec::new()
+    };
+    if items.is_empty() || items.iter().any(|item| !item.is_instance_of::<Tensor>()) {
+        let kind = returned.get_type().name()?;
+        return Err(errors::trace(format!(
+            "a traced function returns a Tensor, or a tuple or list of them, not {kind}"
+        )));
+    }
+    PyList::new(returned.py(), items)
+}
+
+/// A traced tensor has left its trace.
+pub fn stray() -> PyErr {
+    errors::traced(TraceError::stray())
+}
+
+/// What a traced tensor has become, after running its batch if that has not run; none for what is
+/// no batch's.
+pub fn settle(traced: &Traced) -> PyResult<Option<&Inner>> {
+    if traced.slot.is_some() && traced.settled().is_none() {
+        Python::attach(|py| flush(py, traced.trace()))?;
+        if traced.settled().is_none() {
+            return Err(errors::trace(
+                "the batch that was to compute this tensor was abandoned",
+            ));
+        }
+    }
+    Ok(traced.settled())
+}
+
+/// Runs what waits in a batch. Where some of it fails, what does not depend on that has its
+/// results.
+///
+/// # Errors
+/// What a run of the program says.
+pub fn flush(py: Python<'_>, batch: &Arc<Trace>) -> PyResult<()> {
+    let waiting = watched(|| batch.waiting())?.map_err(errors::traced)?;
+    let Some(waiting) = waiting else {
+        return Ok(());
+    };
+    let made = Program::new(waiting.program);
+    let inputs = made.inputs_by_name(&waiting.inputs)?;
+    let (results, failed) = match run(py, &made, &inputs) {
+        Ok(results) => (results.into_iter().map(Some).collect(), Ok(())),
+        // Not where the user wants to stop.
+        Err(error) if error.is_instance_of::<PyException>(py) => {
+            (made.replay(py, &waiting.inputs)?, Err(error))
+        }
+        Err(error) => return Err(error),
+    };
+    for (slot, result) in waiting.slots.into_iter().zip(results) {
+        if let Some(result) = result {
+            let _ = slot.set(Inner::Real(result));
+        }
+    }
+    failed
+}
+
+fn run(
+    py: Python<'_>,
+    program: &Program,
+    inputs: &HashMap<HostId, HostTensor>,
+) -> PyResult<Vec<eager::Tensor>> {
+    let settings = Settings {
+        threads: device::threads(None)?,
+        ..Settings::default()
+    };
+    let done = Run::start(py, program, inputs, settings)?;
+    let outputs = done.into_outputs();
+    Ok(outputs.into_iter().map(adopt).collect())
+}
+
+/// Starts to collect calls on this thread; false if a batch collects already.
+///
+/// # Errors
+/// TraceError inside a function that is being traced.
+#[pyfunction]
+pub fn batch_begin(py: Python<'_>) -> PyResult<bool> {
+    begin_batch(device::isa(py)?).map_err(errors::traced)
+}
+
+/// Ends the batch of this thread: runs what waits, unless it is abandoned.
+#[pyfunction]
+pub fn batch_end(py: Python<'_>, abandon: bool) -> PyResult<()> {
+    match end_batch() {
+        Some(batch) if abandon => {
+            batch.abandon();
+            Ok(())
+        }
+        Some(batch) => flush(py, &batch),
+        None => Ok(()),
+    }
+}

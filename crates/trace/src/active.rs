@@ -1,0 +1,90 @@
+//! What each thread records.
+
+use crate::{Trace, TraceError};
+use cloakwork_kernels::Isa;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+thread_local! {
+    static ACTIVE: RefCell<Option<Arc<Trace>>> = const { RefCell::new(None) };
+}
+
+/// The trace that this thread is recording.
+#[must_use]
+pub fn active() -> Option<Arc<Trace>> {
+    ACTIVE.with(|active| active.borrow().clone())
+}
+
+/// Whether this thread is recording.
+#[inline]
+#[must_use]
+pub fn is_active() -> bool {
+    ACTIVE.with(|active| active.borrow().is_some())
+}
+
+/// A recording of this thread, which ends when this is dropped.
+pub struct Recording(());
+
+impl Recording {
+    /// Begins.
+    ///
+    /// # Errors
+    /// This thread is recording.
+    pub fn start(trace: &Arc<Trace>) -> Result<Self, TraceError> {
+        if is_active() {
+            return Err(TraceError::unrecordable(
+                "a function that is being traced cannot trace another",
+            ));
+        }
+        ACTIVE.with(|active| active.replace(Some(Arc::clone(trace))));
+        Ok(Self(()))
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        ACTIVE.with(|active| active.replace(None));
+    }
+}
+
+/// A recording that goes on when this is dropped.
+pub struct Paused(Option<Arc<Trace>>);
+
+impl Paused {
+    /// Pauses the recording of this thread, if there is one.
+    #[must_use]
+    pub fn start() -> Self {
+        Self(ACTIVE.with(RefCell::take))
+    }
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        ACTIVE.with(|active| active.replace(self.0.take()));
+    }
+}
+
+/// Starts to collect calls on this thread; false if a batch collects already.
+///
+/// # Errors
+/// A function is being traced.
+pub fn begin_batch(isa: Isa) -> Result<bool, TraceError> {
+    match active() {
+        Some(trace) if trace.is_batch() => Ok(false),
+        Some(_) => Err(TraceError::unrecordable(
+            "a function that is being traced is one program as it is; leave the batch out",
+        )),
+        None => {
+            ACTIVE.with(|active| active.replace(Some(Arc::new(Trace::batch(isa)))));
+            Ok(true)
+        }
+    }
+}
+
+/// Ends the batch of this thread, and gives it back if there was one: what waits in it is not run.
+#[must_use]
+pub fn end_batch() -> Option<Arc<Trace>> {
+    let trace = active().filter(|trace| trace.is_batch())?;
+    ACTIVE.with(|active| active.replace(None));
+    Some(trace)
+}

@@ -1,0 +1,24 @@
+//! Recording: ops that are called on tensors without elements become steps of a program.
+//!
+//! A [`Trace`] holds what one thread records. It decides which calls become steps, what of the
+//! tensors that it meets is a constant, an input or a part of either, and finds mistakes of a call
+//! at the call, by the declaration that the verifier asks too. A batch is a trace of tensors that
+//! exist: its program runs when somebody wants a result. Who calls, and who runs the program, is
+//! not this crate's matter.
+#![forbid(unsafe_code)]
+
+mod active;
+mod batch;
+mod call;
+mod constants;
+mod error;
+mod parts;
+mod recording;
+mod value;
+
+pub use active::{Paused, Recording, active, begin_batch, end_batch, is_active};
+pub use batch::{Slot, Waiting};
+pub use constants::held;
+pub use error::TraceError;
+pub use recording::{Trace, Traced};
+pub use value::{Route, Tensor, Value};

@@ -1,0 +1,212 @@
+//! A program being recorded, and the values of it.
+
+use crate::batch::{Pending, Slot};
+use crate::constants::Constant;
+use crate::{Tensor, TraceError};
+use cloakwork_ir::{Builder, DType, HostSlot, Program, Step, Symbol, Type, View};
+use cloakwork_kernels::Isa;
+use cloakwork_run::eager;
+use cloakwork_verify::with_frees;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A value of a program that is being recorded.
+#[derive(Clone)]
+pub struct Traced {
+    pub(crate) trace: Arc<Trace>,
+    pub(crate) symbol: Symbol,
+    pub(crate) storage: u32,
+    /// Element type.
+    pub dtype: DType,
+    /// Shape, and the strides that HEAL's runtime would have.
+    pub view: View,
+    /// In a batch: where the result will be.
+    pub slot: Option<Arc<Slot>>,
+}
+
+impl Traced {
+    /// The tensor that it has become, once its batch has run.
+    #[inline]
+    #[must_use]
+    pub fn settled(&self) -> Option<&Tensor> {
+        self.slot.as_ref().and_then(|slot| slot.get())
+    }
+
+    /// The trace that it is a value of.
+    #[must_use]
+    pub const fn trace(&self) -> &Arc<Trace> {
+        &self.trace
+    }
+
+    /// Whether the two are views of one storage.
+    #[must_use]
+    pub fn shares_storage(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.trace, &other.trace) && self.storage == other.storage
+    }
+}
+
+/// A program being recorded.
+pub struct Trace {
+    state: Mutex<State>,
+    batch: bool,
+    pub(crate) isa: Isa,
+}
+
+#[derive(Default)]
+pub(crate) struct State {
+    pub builder: Builder,
+    /// Steps that upload: they come first in the finished program.
+    uploads: Vec<usize>,
+    downloads: Vec<usize>,
+    storages: u32,
+    /// Constants by the storage and the view that they were seen through.
+    pub constants: HashMap<(usize, View), Constant>,
+    /// Parts of frozen ones, by the same.
+    pub parts: HashMap<(usize, View), Symbol>,
+    /// Tensors from outside that are inputs of the program, not constants, by their storage.
+    pub inputs: HashMap<usize, MetInput>,
+    pub pending: Pending,
+}
+
+/// A tensor from outside that is an input once the traced function meets it.
+pub(crate) struct MetInput {
+    pub name: String,
+    pub whole: eager::Tensor,
+    pub traced: Option<Traced>,
+}
+
+impl Trace {
+    /// A program without steps. Constants are copied with these instructions.
+    #[must_use]
+    pub fn new(isa: Isa) -> Self {
+        Self {
+            state: Mutex::default(),
+            batch: false,
+            isa,
+        }
+    }
+
+    /// A batch: its calls wait to be run, and are no program of their own.
+    pub(crate) fn batch(isa: Isa) -> Self {
+        Self {
+            batch: true,
+            ..Self::new(isa)
+        }
+    }
+
+    /// Whether calls wait to be run, and are no program of their own.
+    #[must_use]
+    pub const fn is_batch(&self) -> bool {
+        self.batch
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn fresh(self: &Arc<Self>, state: &mut State, symbol: Symbol, ty: Type) -> Traced {
+        let storage = state.new_storage();
+        let view = View::contiguous(ty.shape);
+        Traced {
+            trace: Arc::clone(self),
+            symbol,
+            storage,
+            dtype: ty.dtype,
+            view,
+            slot: None,
+        }
+    }
+
+    /// An input of the program.
+    pub fn input(self: &Arc<Self>, name: String, ty: Type) -> Traced {
+        let mut state = self.lock();
+        let slot = HostSlot::Input {
+            name,
+            ty: ty.clone(),
+        };
+        let symbol = state.upload(slot);
+        self.fresh(&mut state, symbol, ty)
+    }
+
+    /// Makes a frozen tensor, where the function that is being traced meets it or parts of it, an
+    /// input of this name instead of a constant.
+    ///
+    /// # Errors
+    /// The tensor is not frozen.
+    pub fn input_when_met(&self, tensor: &eager::Tensor, name: String) -> Result<(), TraceError> {
+        let whole = tensor.frozen_whole();
+        let whole = whole
+            .filter(|whole| whole.view().offset == 0)
+            .ok_or_else(|| {
+                TraceError::unrecordable(format!(
+                    "{name}: only a frozen tensor can be met as an input"
+                ))
+            })?;
+        let storage = whole.storage().as_ptr() as usize;
+        let met = MetInput {
+            name,
+            whole,
+            traced: None,
+        };
+        self.lock().inputs.entry(storage).or_insert(met);
+        Ok(())
+    }
+
+    /// A tensor as an output of the program.
+    ///
+    /// # Errors
+    /// It is a value of another program, or cannot be a constant.
+    pub fn output(self: &Arc<Self>, tensor: &Tensor, name: String) -> Result<(), TraceError> {
+        let mut state = self.lock();
+        let symbol = match tensor {
+            Tensor::Traced(traced) if Arc::ptr_eq(&traced.trace, self) => traced.symbol,
+            Tensor::Traced(_) => return Err(TraceError::stray()),
+            Tensor::Real(tensor) => self.constant(&mut state, tensor)?.0.symbol,
+        };
+        state.builder.download(symbol, HostSlot::Output { name });
+        let step = state.builder.program.steps.len() - 1;
+        state.downloads.push(step);
+        Ok(())
+    }
+
+    /// Forgets what was recorded.
+    pub fn abandon(&self) {
+        *self.lock() = State::default();
+    }
+
+    /// The finished program: uploads first, then what is computed, then the outputs.
+    #[must_use]
+    pub fn finish(&self) -> Program {
+        let mut state = std::mem::take(&mut *self.lock());
+        let mut program = std::mem::take(&mut state.builder.program);
+        let (mut first, mut middle, mut last) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, step) in program.steps.drain(..).enumerate() {
+            if state.uploads.binary_search(&index).is_ok() {
+                first.push(step);
+            } else if state.downloads.binary_search(&index).is_ok() {
+                last.push(step);
+            } else {
+                middle.push(step);
+            }
+        }
+        for (name, steps) in [("upload", first), ("compute", middle), ("download", last)] {
+            let name = program.text(name);
+            program.steps.push(Step::SegmentStart(name));
+            program.steps.extend(steps);
+            program.steps.push(Step::SegmentEnd);
+        }
+        with_frees(program)
+    }
+}
+
+impl State {
+    pub fn new_storage(&mut self) -> u32 {
+        self.storages += 1;
+        self.storages
+    }
+
+    pub fn upload(&mut self, slot: HostSlot) -> Symbol {
+        self.uploads.push(self.builder.program.steps.len());
+        self.builder.upload(slot)
+    }
+}
