@@ -42,6 +42,9 @@
 #define CW_PRIMES_GOLDILOCKS(Prime) \
   Prime(Goldilocks, CW_GOLDILOCKS, 64, 32, 7, 0xffffffff00000001)
 
+// Elements are polynomials modulo x^degree - w: name, dtype, base field, degree, w.
+#define CW_EXTENSIONS(Extension)
+
 // Every field.
 #define CW_EACH_FIELD(Field) \
   Field(bn254_fr, Bn254Fr) \
@@ -55,7 +58,7 @@
   Field(koalabear, KoalaBear) \
   Field(mersenne31, Mersenne31)
 
-// Fields of 64-bit words with transforms.
+// Prime fields of 64-bit words with transforms.
 #define CW_EACH_LARGE_TRANSFORM(Field) \
   Field(bn254_fr, Bn254Fr) \
   Field(bls12_381_fr, Bls381Fr) \
@@ -68,7 +71,7 @@
   Field(babybear, BabyBear) \
   Field(koalabear, KoalaBear)
 
-// Rows for fields of 64-bit words.
+// Rows for prime fields of 64-bit words.
 #define CW_LARGE_FIELDS(Row, kernel, Function) \
   Row(kernel, bn254_fr, Function, Bn254Fr) \
   Row(kernel, bn254_fq, Function, Bn254Fq) \
@@ -97,14 +100,40 @@
   Row(kernel, koalabear, Function, KoalaBear) \
   Row(kernel, mersenne31, Function, Mersenne31)
 
+// Rows for every prime field.
+#define CW_PRIME_FIELDS(Row, kernel, Function) \
+  Row(kernel, bn254_fr, Function, Bn254Fr) \
+  Row(kernel, bn254_fq, Function, Bn254Fq) \
+  Row(kernel, bls12_381_fr, Function, Bls381Fr) \
+  Row(kernel, bls12_381_fq, Function, Bls381Fq) \
+  Row(kernel, goldilocks, Function, Goldilocks) \
+  Row(kernel, babybear, Function, BabyBear) \
+  Row(kernel, pasta_fp, Function, PastaFp) \
+  Row(kernel, pasta_fq, Function, PastaFq) \
+  Row(kernel, koalabear, Function, KoalaBear) \
+  Row(kernel, mersenne31, Function, Mersenne31)
+
 // Rows for those of them with transforms.
+#define CW_PRIME_TRANSFORM_FIELDS(Row, kernel, Function) \
+  Row(kernel, bn254_fr, Function, Bn254Fr) \
+  Row(kernel, bls12_381_fr, Function, Bls381Fr) \
+  Row(kernel, goldilocks, Function, Goldilocks) \
+  Row(kernel, babybear, Function, BabyBear) \
+  Row(kernel, pasta_fp, Function, PastaFp) \
+  Row(kernel, pasta_fq, Function, PastaFq) \
+  Row(kernel, koalabear, Function, KoalaBear)
+
+// Rows from a field to its extension.
+#define CW_EMBEDDINGS(Row, kernel, Function)
+
+// Rows for the large ones with transforms.
 #define CW_LARGE_TRANSFORM_FIELDS(Row, kernel, Function) \
   Row(kernel, bn254_fr, Function, Bn254Fr) \
   Row(kernel, bls12_381_fr, Function, Bls381Fr) \
   Row(kernel, pasta_fp, Function, PastaFp) \
   Row(kernel, pasta_fq, Function, PastaFq)
 
-// Rows for those of them with transforms.
+// Rows for the others with transforms.
 #define CW_SMALL_TRANSFORM_FIELDS(Row, kernel, Function) \
   Row(kernel, goldilocks, Function, Goldilocks) \
   Row(kernel, babybear, Function, BabyBear) \

@@ -20,7 +20,7 @@ pub use ast::{
     Ast, Constant, Data, Entry, Event, Input, Instruction, Operation, Placed, Register, Signature,
     Sliced, Table, Type, Viewed,
 };
-pub use constants::{Canonical, Files, canonical_words};
+pub use constants::{Canonical, Files};
 pub use finding::Finding;
 pub use functions::{Attr, FUNCTIONS, Function, function};
 pub use lower::{Convert, KEY_INPUT, Lowered, Notice};
