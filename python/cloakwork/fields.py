@@ -15,6 +15,7 @@ pasta_fp: DType = dtype("pasta.fp")
 pasta_fq: DType = dtype("pasta.fq")
 koalabear: DType = dtype("koalabear")
 mersenne31: DType = dtype("mersenne31")
+babybear_ext4: DType = dtype("babybear.ext4")
 bn254_g1: DType = dtype("bn254.g1")
 bn254_g2: DType = dtype("bn254.g2")
 bls12_381_g1: DType = dtype("bls12_381.g1")
@@ -24,6 +25,7 @@ vesta_g1: DType = dtype("vesta.g1")
 
 __all__ = [
     "babybear",
+    "babybear_ext4",
     "bls12_381_fq",
     "bls12_381_fr",
     "bls12_381_g1",

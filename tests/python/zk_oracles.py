@@ -34,10 +34,19 @@ BYTES = {
     "pasta.fq": 32,
 }
 # Extensions: the prime field, the degree d and w of polynomials modulo x^d - w.
-EXTENSIONS: dict[str, tuple[str, int, int]] = {}
+EXTENSIONS: dict[str, tuple[str, int, int]] = {
+    "babybear.ext4": ("babybear", 4, 11),
+}
 # Published with them: a generator of the group of all elements but 0, the prime factors of its
 # order, and an element of the order of a power of two.
-PUBLISHED: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, ...], int]]] = {}
+PUBLISHED: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, ...], int]]] = {
+    # Plonky3, baby-bear.
+    "babybear.ext4": (
+        (8, 1, 0, 0),
+        (2, 3, 5, 31, 97, 12241, 32472031, 1706804017873),
+        ((0, 0, 0, 124907976), 2**29),
+    ),
+}
 # The fields of coordinates and of scalars.
 CURVES = {
     "bn254": ("bn254.fq", "bn254.fr"),

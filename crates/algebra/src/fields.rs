@@ -302,6 +302,19 @@ table! { FIELDS: FieldDecl of Field,
             convention: LEAST,
         }),
     };
+    /// BabyBear's extension of degree 4.
+    BABYBEAR_EXT4 = FieldDecl {
+        name: "babybear.ext4",
+        ident: "BabyBearExt4",
+        doc: "BabyBear's extension by a fourth root of 11",
+        number: 30,
+        kind: Kind::Extension(ExtensionDecl {
+            base: Field::BABYBEAR,
+            degree: 4,
+            nonresidue: 11,
+            convention: "as Plonky3 has it",
+        }),
+    };
 }
 
 #[cfg(test)]

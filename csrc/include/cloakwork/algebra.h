@@ -16,6 +16,7 @@
   CW_PASTA_FQ = 25, \
   CW_KOALABEAR = 28, \
   CW_MERSENNE31 = 29, \
+  CW_BABYBEAR_EXT4 = 30, \
   CW_BN254_G1 = 20, \
   CW_BN254_G2 = 21, \
   CW_BLS12_381_G1 = 22, \
@@ -43,7 +44,8 @@
   Prime(Goldilocks, CW_GOLDILOCKS, 64, 32, 7, 0xffffffff00000001)
 
 // Elements are polynomials modulo x^degree - w: name, dtype, base field, degree, w.
-#define CW_EXTENSIONS(Extension)
+#define CW_EXTENSIONS(Extension) \
+  Extension(BabyBearExt4, CW_BABYBEAR_EXT4, BabyBear, 4, 11)
 
 // Every field.
 #define CW_EACH_FIELD(Field) \
@@ -56,7 +58,8 @@
   Field(pasta_fp, PastaFp) \
   Field(pasta_fq, PastaFq) \
   Field(koalabear, KoalaBear) \
-  Field(mersenne31, Mersenne31)
+  Field(mersenne31, Mersenne31) \
+  Field(babybear_ext4, BabyBearExt4)
 
 // Prime fields of 64-bit words with transforms.
 #define CW_EACH_LARGE_TRANSFORM(Field) \
@@ -69,7 +72,8 @@
 #define CW_EACH_SMALL_TRANSFORM(Field) \
   Field(goldilocks, Goldilocks) \
   Field(babybear, BabyBear) \
-  Field(koalabear, KoalaBear)
+  Field(koalabear, KoalaBear) \
+  Field(babybear_ext4, BabyBearExt4)
 
 // Rows for prime fields of 64-bit words.
 #define CW_LARGE_FIELDS(Row, kernel, Function) \
@@ -85,7 +89,8 @@
   Row(kernel, goldilocks, Function, Goldilocks) \
   Row(kernel, babybear, Function, BabyBear) \
   Row(kernel, koalabear, Function, KoalaBear) \
-  Row(kernel, mersenne31, Function, Mersenne31)
+  Row(kernel, mersenne31, Function, Mersenne31) \
+  Row(kernel, babybear_ext4, Function, BabyBearExt4)
 
 // Rows for every field.
 #define CW_FIELDS(Row, kernel, Function) \
@@ -98,7 +103,8 @@
   Row(kernel, pasta_fp, Function, PastaFp) \
   Row(kernel, pasta_fq, Function, PastaFq) \
   Row(kernel, koalabear, Function, KoalaBear) \
-  Row(kernel, mersenne31, Function, Mersenne31)
+  Row(kernel, mersenne31, Function, Mersenne31) \
+  Row(kernel, babybear_ext4, Function, BabyBearExt4)
 
 // Rows for every prime field.
 #define CW_PRIME_FIELDS(Row, kernel, Function) \
@@ -124,7 +130,8 @@
   Row(kernel, koalabear, Function, KoalaBear)
 
 // Rows from a field to its extension.
-#define CW_EMBEDDINGS(Row, kernel, Function)
+#define CW_EMBEDDINGS(Row, kernel, Function) \
+  Row(kernel, babybear_babybear_ext4, Function, BabyBear, BabyBearExt4)
 
 // Rows for the large ones with transforms.
 #define CW_LARGE_TRANSFORM_FIELDS(Row, kernel, Function) \
@@ -137,7 +144,8 @@
 #define CW_SMALL_TRANSFORM_FIELDS(Row, kernel, Function) \
   Row(kernel, goldilocks, Function, Goldilocks) \
   Row(kernel, babybear, Function, BabyBear) \
-  Row(kernel, koalabear, Function, KoalaBear)
+  Row(kernel, koalabear, Function, KoalaBear) \
+  Row(kernel, babybear_ext4, Function, BabyBearExt4)
 
 // Rows for the fields of curves' scalars.
 #define CW_SCALAR_FIELDS(Row, kernel, Function) \
