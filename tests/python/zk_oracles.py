@@ -36,6 +36,7 @@ BYTES = {
 # Extensions: the prime field, the degree d and w of polynomials modulo x^d - w.
 EXTENSIONS: dict[str, tuple[str, int, int]] = {
     "babybear.ext4": ("babybear", 4, 11),
+    "goldilocks.ext2": ("goldilocks", 2, 7),
 }
 # Published with them: a generator of the group of all elements but 0, the prime factors of its
 # order, and an element of the order of a power of two.
@@ -45,6 +46,12 @@ PUBLISHED: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, ..
         (8, 1, 0, 0),
         (2, 3, 5, 31, 97, 12241, 32472031, 1706804017873),
         ((0, 0, 0, 124907976), 2**29),
+    ),
+    # Plonky2 and Plonky3, goldilocks.
+    "goldilocks.ext2": (
+        (18081566051660590251, 16121475356294670766),
+        (2, 3, 5, 7, 17, 179, 257, 65537, 7361031152998637),
+        ((0, 15659105665374529263), 2**33),
     ),
 }
 # The fields of coordinates and of scalars.

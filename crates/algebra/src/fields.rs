@@ -315,6 +315,19 @@ table! { FIELDS: FieldDecl of Field,
             convention: "as Plonky3 has it",
         }),
     };
+    /// Goldilocks' extension of degree 2.
+    GOLDILOCKS_EXT2 = FieldDecl {
+        name: "goldilocks.ext2",
+        ident: "GoldilocksExt2",
+        doc: "Goldilocks' extension by a square root of 7",
+        number: 31,
+        kind: Kind::Extension(ExtensionDecl {
+            base: Field::GOLDILOCKS,
+            degree: 2,
+            nonresidue: 7,
+            convention: "as Plonky2 and Plonky3 have it",
+        }),
+    };
 }
 
 #[cfg(test)]

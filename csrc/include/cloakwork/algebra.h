@@ -17,6 +17,7 @@
   CW_KOALABEAR = 28, \
   CW_MERSENNE31 = 29, \
   CW_BABYBEAR_EXT4 = 30, \
+  CW_GOLDILOCKS_EXT2 = 31, \
   CW_BN254_G1 = 20, \
   CW_BN254_G2 = 21, \
   CW_BLS12_381_G1 = 22, \
@@ -45,7 +46,8 @@
 
 // Elements are polynomials modulo x^degree - w: name, dtype, base field, degree, w.
 #define CW_EXTENSIONS(Extension) \
-  Extension(BabyBearExt4, CW_BABYBEAR_EXT4, BabyBear, 4, 11)
+  Extension(BabyBearExt4, CW_BABYBEAR_EXT4, BabyBear, 4, 11) \
+  Extension(GoldilocksExt2, CW_GOLDILOCKS_EXT2, Goldilocks, 2, 7)
 
 // Every field.
 #define CW_EACH_FIELD(Field) \
@@ -59,7 +61,8 @@
   Field(pasta_fq, PastaFq) \
   Field(koalabear, KoalaBear) \
   Field(mersenne31, Mersenne31) \
-  Field(babybear_ext4, BabyBearExt4)
+  Field(babybear_ext4, BabyBearExt4) \
+  Field(goldilocks_ext2, GoldilocksExt2)
 
 // Prime fields of 64-bit words with transforms.
 #define CW_EACH_LARGE_TRANSFORM(Field) \
@@ -73,7 +76,8 @@
   Field(goldilocks, Goldilocks) \
   Field(babybear, BabyBear) \
   Field(koalabear, KoalaBear) \
-  Field(babybear_ext4, BabyBearExt4)
+  Field(babybear_ext4, BabyBearExt4) \
+  Field(goldilocks_ext2, GoldilocksExt2)
 
 // Rows for prime fields of 64-bit words.
 #define CW_LARGE_FIELDS(Row, kernel, Function) \
@@ -90,7 +94,8 @@
   Row(kernel, babybear, Function, BabyBear) \
   Row(kernel, koalabear, Function, KoalaBear) \
   Row(kernel, mersenne31, Function, Mersenne31) \
-  Row(kernel, babybear_ext4, Function, BabyBearExt4)
+  Row(kernel, babybear_ext4, Function, BabyBearExt4) \
+  Row(kernel, goldilocks_ext2, Function, GoldilocksExt2)
 
 // Rows for every field.
 #define CW_FIELDS(Row, kernel, Function) \
@@ -104,7 +109,8 @@
   Row(kernel, pasta_fq, Function, PastaFq) \
   Row(kernel, koalabear, Function, KoalaBear) \
   Row(kernel, mersenne31, Function, Mersenne31) \
-  Row(kernel, babybear_ext4, Function, BabyBearExt4)
+  Row(kernel, babybear_ext4, Function, BabyBearExt4) \
+  Row(kernel, goldilocks_ext2, Function, GoldilocksExt2)
 
 // Rows for every prime field.
 #define CW_PRIME_FIELDS(Row, kernel, Function) \
@@ -131,7 +137,8 @@
 
 // Rows from a field to its extension.
 #define CW_EMBEDDINGS(Row, kernel, Function) \
-  Row(kernel, babybear_babybear_ext4, Function, BabyBear, BabyBearExt4)
+  Row(kernel, babybear_babybear_ext4, Function, BabyBear, BabyBearExt4) \
+  Row(kernel, goldilocks_goldilocks_ext2, Function, Goldilocks, GoldilocksExt2)
 
 // Rows for the large ones with transforms.
 #define CW_LARGE_TRANSFORM_FIELDS(Row, kernel, Function) \
@@ -145,7 +152,8 @@
   Row(kernel, goldilocks, Function, Goldilocks) \
   Row(kernel, babybear, Function, BabyBear) \
   Row(kernel, koalabear, Function, KoalaBear) \
-  Row(kernel, babybear_ext4, Function, BabyBearExt4)
+  Row(kernel, babybear_ext4, Function, BabyBearExt4) \
+  Row(kernel, goldilocks_ext2, Function, GoldilocksExt2)
 
 // Rows for the fields of curves' scalars.
 #define CW_SCALAR_FIELDS(Row, kernel, Function) \
