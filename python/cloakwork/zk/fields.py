@@ -34,6 +34,11 @@ class Field:
         """The tensor of integers in [0, modulus), or of nested lists of them.
 
         Elements of an extension are tuples of coefficients, that of 1 first, or integers.
+
+        >>> from cloakwork import zk
+        >>> field = zk.field("goldilocks.ext2")
+        >>> (field([(1, 2), (3, 4)]) * field((0, 1))).tolist()
+        [(14, 1), (28, 3)]
         """
         return _tensor(values, self.dtype)
 
