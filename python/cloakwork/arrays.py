@@ -37,9 +37,9 @@ def asarray(
     are converted: numbers are rounded to floats, and ValueError says so if an element does not
     survive otherwise (`astype` converts regardless), or if nested lists differ in length.
 
-    Elements of a field are integers below its prime, points of a curve `(x, y)` or None; uint64
-    arrays hold words of them along the last axis, uint8 arrays and bytes little-endian bytes.
-    ValueError names the first element that is none.
+    Elements of a field are integers below its prime, of an extension tuples of them, points of a
+    curve `(x, y)` or None; uint64 arrays hold words of them along the last axis, uint8 arrays and
+    bytes little-endian bytes.  ValueError names the first element that is none.
 
     A masked array of NumPy's is refused: a tensor has no mask.
 

@@ -1,8 +1,10 @@
 """Elements of fields and points of curves as Python's objects, words and bytes: both ways.
 
-Outside tensors a field element is its canonical number, an int in [0, p); a point is its
-coordinates `(x, y)`, of G2 pairs of them `((x0, x1), (y0, y1))` for `x0 + x1 u`, and None is the
-point at infinity.  Words and bytes are little-endian, coordinates one after another.
+Outside tensors a prime field's element is its canonical number, an int in [0, p); an extension's
+is a tuple of its coefficients `(c0, c1, ..)` for `c0 + c1 x + ..`, where an int stands for itself
+alone, too; a point is its coordinates `(x, y)`, of G2 pairs of them `((x0, x1), (y0, y1))` for
+`x0 + x1 u`, and None is the point at infinity.  Words and bytes are little-endian, coefficients and
+coordinates one after another.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor
 from cloakwork.errors import DTypeError, OpError, ParamError
-from cloakwork.moduli import CURVES, MODULI
+from cloakwork.moduli import CURVES, FIELDS
 
 # Bytes of a coordinate, and how many a point has.
 _COORDINATES = {
@@ -31,8 +33,8 @@ Objects = NDArray[np.object_]
 
 
 def is_field(dtype: DType) -> bool:
-    """Whether elements of this dtype are those of a prime field."""
-    return dtype.name in MODULI
+    """Whether elements of this dtype are those of a field."""
+    return dtype.name in FIELDS
 
 
 def is_point(dtype: DType) -> bool:
@@ -47,7 +49,12 @@ def scalar_field(points: DType) -> DType:
 
 def words_of(dtype: DType) -> int:
     """Words of 64 bits that an element's canonical numbers take."""
-    return max(dtype.itemsize // 8, 1)
+    return FIELDS[dtype.name]["words"] if is_field(dtype) else dtype.itemsize // 8
+
+
+def residues_of(dtype: DType) -> int:
+    """Numbers below the prime that an element is: coefficients, or parts of coordinates."""
+    return FIELDS[dtype.name]["degree"] if is_field(dtype) else _COORDINATES[dtype.name][1]
 
 
 def from_values(values: Any, dtype: DType) -> Tensor:
@@ -61,10 +68,10 @@ def from_values(values: Any, dtype: DType) -> Tensor:
             return from_words(_words(values.astype(np.uint64, copy=False)), dtype)
         if values.dtype.itemsize == 1:
             return from_bytes(values, dtype)
-    objects = _point_array(values) if is_point(dtype) else _number_array(values)
+    objects = _number_array(values) if residues_of(dtype) == 1 else _tuple_array(values)
     flat = objects.ravel().tolist()
     try:
-        encoded = _points(flat, dtype) if is_point(dtype) else _numbers(flat, dtype)
+        encoded = _encoded(flat, dtype)
     except (OverflowError, TypeError, ValueError):
         raise _refused(objects, dtype) from None
     words = np.frombuffer(encoded, "<u8").reshape(*objects.shape, words_of(dtype))
@@ -93,13 +100,14 @@ def from_words(words: Tensor, dtype: DType) -> Tensor:
 def from_bytes(encoded: NDArray[np.uint8], dtype: DType) -> Tensor:
     """The elements of canonical little-endian bytes, uint8 `[.., bytes of an element]`."""
     _known(dtype)
-    size = dtype.itemsize
+    size, count, words = dtype.itemsize, residues_of(dtype), words_of(dtype)
     if encoded.ndim == 0 or encoded.shape[-1] != size:
         expected = f"a last axis of {size}, the bytes of {dtype}"
         raise ParamError("obj", f"shape {encoded.shape}", expected)
-    wide = np.zeros((*encoded.shape[:-1], 8 * words_of(dtype)), np.uint8)
-    wide[..., :size] = encoded
-    return from_words(_words(wide.view("<u8")), dtype)
+    outer = encoded.shape[:-1]
+    wide = np.zeros((*outer, count, 8 * words // count), np.uint8)
+    wide[..., : size // count] = encoded.reshape(*outer, count, size // count)
+    return from_words(_words(wide.reshape(*outer, 8 * words).view("<u8")), dtype)
 
 
 def to_words(x: Tensor) -> Tensor:
@@ -110,21 +118,25 @@ def to_words(x: Tensor) -> Tensor:
 
 def to_bytes(x: Tensor) -> bytes:
     """The canonical little-endian bytes of the elements, row-major."""
+    count = residues_of(x.dtype)
     encoded = np.ascontiguousarray(to_words(x), dtype="<u8").view(np.uint8)
-    return encoded[..., : x.dtype.itemsize].tobytes()
+    residues = encoded.reshape(-1, count, 8 * words_of(x.dtype) // count)
+    return residues[..., : x.dtype.itemsize // count].tobytes()
 
 
 def objects(x: Tensor) -> Objects:
     """The elements as Python's objects."""
-    size = 8 * words_of(x.dtype)
+    size, count = 8 * words_of(x.dtype), residues_of(x.dtype)
     encoded = np.ascontiguousarray(to_words(x), dtype="<u8").tobytes()
     result = np.empty(x.size, object)
-    if is_point(x.dtype):
-        parts = _COORDINATES[x.dtype.name]
-        result[:] = [_point(encoded[at : at + size], *parts) for at in _starts(encoded, size)]
-    else:
+    if count == 1:
         result[:] = [
             int.from_bytes(encoded[at : at + size], "little") for at in _starts(encoded, size)
+        ]
+    else:
+        made = _point if is_point(x.dtype) else tuple
+        result[:] = [
+            made(_residues(encoded[at : at + size], count)) for at in _starts(encoded, size)
         ]
     return result.reshape(x.shape)
 
@@ -147,10 +159,9 @@ def item(x: Tensor) -> object:
 
 def scalar(value: int, dtype: DType) -> Tensor:
     """The image of an integer in a field, a tensor without axes: what arithmetic with ints uses."""
-    modulus = MODULI.get(dtype.name)
-    if modulus is None:
+    if not is_field(dtype):
         raise DTypeError("operand", f"an integer with {dtype}", "a point, or an integer times one")
-    size = 8 * words_of(dtype)
+    size, modulus = 8 * words_of(dtype), FIELDS[dtype.name]["modulus"]
     residue = (operator.index(value) % modulus).to_bytes(size, "little")
     return ops.from_canonical(_words(np.frombuffer(residue, "<u8")), dtype)
 
@@ -189,6 +200,29 @@ def _starts(encoded: bytes, size: int) -> range:
     return range(0, len(encoded), size)
 
 
+def _residues(encoded: bytes, count: int) -> list[int]:
+    size = len(encoded) // count
+    return [int.from_bytes(encoded[at * size : (at + 1) * size], "little") for at in range(count)]
+
+
+def _encoded(flat: Iterable[Any], dtype: DType) -> bytes:
+    """The canonical words of objects.  OverflowError, TypeError or ValueError for what is none."""
+    if is_point(dtype):
+        return _points(flat, dtype)
+    if residues_of(dtype) > 1:
+        return _polynomials(flat, dtype)
+    return _numbers(flat, dtype)
+
+
+def _polynomials(flat: Iterable[Any], dtype: DType) -> bytes:
+    count = residues_of(dtype)
+    size = 8 * words_of(dtype) // count
+    rows = [value if isinstance(value, tuple) else (value, *[0] * (count - 1)) for value in flat]
+    if any(len(row) != count for row in rows):
+        raise ValueError(f"{count} coefficients")
+    return b"".join(operator.index(c).to_bytes(size, "little") for row in rows for c in row)
+
+
 def _numbers(flat: Iterable[Any], dtype: DType) -> bytes:
     size = 8 * words_of(dtype)
     return b"".join([operator.index(value).to_bytes(size, "little") for value in flat])
@@ -216,11 +250,10 @@ def _parts(point: Any, count: int) -> list[int]:
     return [a, b, c, d]
 
 
-def _point(encoded: bytes, size: int, count: int) -> tuple[Any, Any] | None:
-    parts = [int.from_bytes(encoded[at * size : (at + 1) * size], "little") for at in range(count)]
+def _point(parts: list[int]) -> tuple[Any, Any] | None:
     if not any(parts):
         return None
-    if count == 2:
+    if len(parts) == 2:
         return parts[0], parts[1]
     return (parts[0], parts[1]), (parts[2], parts[3])
 
@@ -234,8 +267,8 @@ def _number_array(values: Any) -> Objects:
     return array
 
 
-def _point_array(values: Any) -> Objects:
-    """Lists nest; tuples and None are points."""
+def _tuple_array(values: Any) -> Objects:
+    """Lists nest; tuples, None and ints are elements."""
     if isinstance(values, np.ndarray):
         return values
     shape: list[int] = []
@@ -273,7 +306,7 @@ def _refused(array: Objects, dtype: DType) -> ParamError:
     wanted = _wanted(dtype)
     for place, value in _places(array):
         try:
-            encoded = _points([value], dtype) if is_point(dtype) else _numbers([value], dtype)
+            encoded = _encoded([value], dtype)
             from_words(_words(np.frombuffer(encoded, "<u8")), dtype)
         except (OpError, OverflowError, TypeError, ValueError):
             return ParamError(place, repr(value), wanted)
@@ -281,6 +314,9 @@ def _refused(array: Objects, dtype: DType) -> ParamError:
 
 
 def _wanted(dtype: DType) -> str:
+    if is_field(dtype) and residues_of(dtype) > 1:
+        count = residues_of(dtype)
+        return f"{count} integers (c0, .., c{count - 1}) of {dtype}, each from 0 to p - 1, or one"
     if is_field(dtype):
         return f"an integer from 0 to p - 1 of {dtype}; reduce it modulo p"
     _size, count = _COORDINATES[dtype.name]

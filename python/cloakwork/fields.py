@@ -15,6 +15,8 @@ pasta_fp: DType = dtype("pasta.fp")
 pasta_fq: DType = dtype("pasta.fq")
 koalabear: DType = dtype("koalabear")
 mersenne31: DType = dtype("mersenne31")
+babybear_ext4: DType = dtype("babybear.ext4")
+goldilocks_ext2: DType = dtype("goldilocks.ext2")
 bn254_g1: DType = dtype("bn254.g1")
 bn254_g2: DType = dtype("bn254.g2")
 bls12_381_g1: DType = dtype("bls12_381.g1")
@@ -24,6 +26,7 @@ vesta_g1: DType = dtype("vesta.g1")
 
 __all__ = [
     "babybear",
+    "babybear_ext4",
     "bls12_381_fq",
     "bls12_381_fr",
     "bls12_381_g1",
@@ -33,6 +36,7 @@ __all__ = [
     "bn254_g1",
     "bn254_g2",
     "goldilocks",
+    "goldilocks_ext2",
     "koalabear",
     "mersenne31",
     "pallas_g1",

@@ -8,10 +8,18 @@ from cloakwork import _core
 
 
 class FieldFacts(TypedDict):
-    """A prime field: the prime, and whose powers the roots of unity are."""
+    """A field: the prime, and whose powers the roots of unity are.
+
+    degree      coefficients of an element; 1 in a prime field
+    nonresidue  what x^degree is in an extension
+    words       u64 words of an element's canonical numbers
+    """
 
     modulus: int
     generator: int
+    degree: int
+    nonresidue: int | None
+    words: int
 
 
 class GroupFacts(TypedDict):
@@ -33,7 +41,7 @@ class CurveFacts(TypedDict):
 
 FIELDS = _core.fields()
 CURVES = _core.curves()
-# The primes of the fields that are dtypes, by name.
-MODULI = {name: facts["modulus"] for name, facts in FIELDS.items()}
+# The primes of the prime fields, by name.
+MODULI = {name: facts["modulus"] for name, facts in FIELDS.items() if facts["degree"] == 1}
 # The orders of the groups of points, which are the primes of scalars, by curve.
 ORDERS = {name: MODULI[facts["fr"]] for name, facts in CURVES.items()}

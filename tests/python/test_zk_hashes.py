@@ -105,7 +105,7 @@ def test_a_transcript_is_traced_like_anything_else() -> None:
 
 
 def test_transcripts_that_are_none_are_refused() -> None:
-    with pytest.raises(DTypeError, match="a field"):
+    with pytest.raises(DTypeError, match="a prime field"):
         zk.Transcript("i64")
     with pytest.raises(ParamError, match="blake2b or keccak256"):
         zk.Transcript("bn254.fr", hash="sha256")  # type: ignore[arg-type]

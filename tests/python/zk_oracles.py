@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 
 P = {
     "bn254.fr": 21888242871839275222246405745257275088548364400416034343698204186575808495617,
@@ -32,6 +33,27 @@ BYTES = {
     "pasta.fp": 32,
     "pasta.fq": 32,
 }
+# Extensions: the prime field, the degree d and w of polynomials modulo x^d - w.
+EXTENSIONS: dict[str, tuple[str, int, int]] = {
+    "babybear.ext4": ("babybear", 4, 11),
+    "goldilocks.ext2": ("goldilocks", 2, 7),
+}
+# Published with them: a generator of the group of all elements but 0, the prime factors of its
+# order, and an element of the order of a power of two.
+PUBLISHED: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, ...], int]]] = {
+    # Plonky3, baby-bear.
+    "babybear.ext4": (
+        (8, 1, 0, 0),
+        (2, 3, 5, 31, 97, 12241, 32472031, 1706804017873),
+        ((0, 0, 0, 124907976), 2**29),
+    ),
+    # Plonky2 and Plonky3, goldilocks.
+    "goldilocks.ext2": (
+        (18081566051660590251, 16121475356294670766),
+        (2, 3, 5, 7, 17, 179, 257, 65537, 7361031152998637),
+        ((0, 15659105665374529263), 2**33),
+    ),
+}
 # The fields of coordinates and of scalars.
 CURVES = {
     "bn254": ("bn254.fq", "bn254.fr"),
@@ -39,6 +61,59 @@ CURVES = {
     "pallas": ("pasta.fp", "pasta.fq"),
     "vesta": ("pasta.fq", "pasta.fp"),
 }
+
+
+Polynomial = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Extension:
+    """The arithmetic of polynomials modulo x^degree - w over the integers modulo p."""
+
+    p: int
+    degree: int
+    w: int
+
+    @classmethod
+    def of(cls, name: str) -> Extension:
+        """The extension of this name."""
+        base, degree, w = EXTENSIONS[name]
+        return cls(P[base], degree, w)
+
+    def element(self, *coefficients: int) -> Polynomial:
+        """The polynomial, with zeros behind."""
+        return (*(c % self.p for c in coefficients), *[0] * (self.degree - len(coefficients)))
+
+    def add(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        """a + b."""
+        return tuple((x + y) % self.p for x, y in zip(a, b, strict=True))
+
+    def sub(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        """a - b."""
+        return tuple((x - y) % self.p for x, y in zip(a, b, strict=True))
+
+    def mul(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        """a b: the product of the polynomials, and its remainder."""
+        product = [0] * (2 * self.degree)
+        for i, x in enumerate(a):
+            for j, y in enumerate(b):
+                product[i + j] += x * y
+        low, high = product[: self.degree], product[self.degree :]
+        return tuple((x + self.w * y) % self.p for x, y in zip(low, high, strict=True))
+
+    def power(self, a: Polynomial, exponent: int) -> Polynomial:
+        """a^exponent; of the inverse where the exponent is negative."""
+        if exponent < 0:
+            a, exponent = self.inverse(a), -exponent
+        result = self.element(1)
+        for bit in f"{exponent:b}":
+            result = self.mul(result, result)
+            result = self.mul(result, a) if bit == "1" else result
+        return result
+
+    def inverse(self, a: Polynomial) -> Polynomial:
+        """1 / a, 0 for 0: the group has p^degree - 1 elements."""
+        return self.power(a, self.p**self.degree - 2)
 
 
 def _rotated(word: int, bits: int, width: int = 64) -> int:

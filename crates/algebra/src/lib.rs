@@ -11,5 +11,5 @@ mod table;
 pub mod words;
 
 pub use curves::{CURVES, Curve, CurveDecl, GROUPS, Group, GroupDecl};
-pub use fields::{FIELDS, Field, FieldDecl, Form};
+pub use fields::{ExtensionDecl, FIELDS, Field, FieldDecl, Form, Kind, PrimeDecl};
 pub use pairings::Pairing;

@@ -71,13 +71,13 @@ impl Pairing {
     /// The prime of coordinates, little-endian words.
     #[must_use]
     pub const fn base_prime(self) -> &'static [u64] {
-        self.curve().facts().base.facts().modulus
+        self.curve().facts().base.facts().prime().modulus
     }
 
     /// The prime of scalars, which is the order of the groups; little-endian words.
     #[must_use]
     pub const fn scalar_prime(self) -> &'static [u64] {
-        self.curve().facts().scalar.facts().modulus
+        self.curve().facts().scalar.facts().prime().modulus
     }
 
     /// Bytes of a coordinate.
@@ -107,6 +107,6 @@ impl Pairing {
     /// The largest s with 2^s dividing the scalar prime less 1: domains have at most 2^s points.
     #[must_use]
     pub const fn two_adicity(self) -> u32 {
-        self.curve().facts().scalar.facts().two_adicity()
+        self.curve().facts().scalar.facts().prime().two_adicity()
     }
 }

@@ -32,7 +32,7 @@ pub enum DType {
     C64,
     /// Two binary64: real and imaginary part.
     C128,
-    /// An element of a prime field.
+    /// An element of a field: of a prime field, or of an extension.
     Field(Field),
     /// An affine point of a curve: x, y; infinity is all zeros.
     Point(Group),
@@ -55,7 +55,7 @@ pub const NUMBER_DTYPES: [DType; 13] = [
     DType::C128,
 ];
 
-/// The dtypes of elements of prime fields.
+/// The dtypes of elements of fields.
 pub const FIELD_DTYPES: [DType; FIELDS.len()] = {
     let mut all = [DType::Bool; FIELDS.len()];
     let mut at = 0;
@@ -64,6 +64,28 @@ pub const FIELD_DTYPES: [DType; FIELDS.len()] = {
         at += 1;
     }
     all
+};
+
+/// Those of prime fields.
+pub const PRIME_FIELD_DTYPES: [DType; PRIMES] = {
+    let mut primes = [DType::Bool; PRIMES];
+    let (mut at, mut found) = (0, 0);
+    while at < FIELDS.len() {
+        if FIELD_DTYPES[at].is_prime_field() {
+            primes[found] = FIELD_DTYPES[at];
+            found += 1;
+        }
+        at += 1;
+    }
+    primes
+};
+const PRIMES: usize = {
+    let (mut at, mut count) = (0, 0);
+    while at < FIELDS.len() {
+        count += FIELD_DTYPES[at].is_prime_field() as usize;
+        at += 1;
+    }
+    count
 };
 
 /// The dtypes of points of curves.
@@ -257,10 +279,32 @@ impl DType {
         !self.is_field() && !self.is_point()
     }
 
-    /// Whether elements are those of a prime field.
+    /// Whether elements are those of a field.
     #[must_use]
     pub const fn is_field(self) -> bool {
         matches!(self, Self::Field(_))
+    }
+
+    /// Whether elements are residues modulo a prime: numbers, which have an order.
+    #[must_use]
+    pub const fn is_prime_field(self) -> bool {
+        match self {
+            Self::Field(field) => field.facts().degree() == 1,
+            _ => false,
+        }
+    }
+
+    /// The prime field that an extension's elements are polynomials over; `None` for what is no
+    /// extension.
+    #[must_use]
+    pub const fn extends(self) -> Option<Self> {
+        match self {
+            Self::Field(field) => match field.facts().extension() {
+                Some(extension) => Some(Self::Field(extension.base)),
+                None => None,
+            },
+            _ => None,
+        }
     }
 
     /// Whether elements are points of a curve.
@@ -297,6 +341,25 @@ impl DType {
         }
     }
 
+    /// How many residues modulo a prime an element consists of: coefficients, or parts of
+    /// coordinates. Of a number 1.
+    #[must_use]
+    pub const fn residues(self) -> usize {
+        match self.field_facts() {
+            Some(facts) => self.size_bytes() / facts.prime().size_bytes(),
+            None => 1,
+        }
+    }
+
+    /// How many words of 64 bits its canonical numbers take together.
+    #[must_use]
+    pub const fn canonical_words(self) -> usize {
+        match self.field_facts() {
+            Some(facts) => self.residues() * facts.prime().modulus.len(),
+            None => self.size_bytes().div_ceil(8),
+        }
+    }
+
     /// What an element consists of: the real dtype of a complex one, words of a field's element or
     /// of a point, else the dtype itself.
     #[must_use]
@@ -306,7 +369,7 @@ impl DType {
             Self::C128 => Self::F64,
             other => match other.field_facts() {
                 None => other,
-                Some(facts) if facts.size_bytes() == 4 => Self::U32,
+                Some(facts) if facts.prime().size_bytes() == 4 => Self::U32,
                 Some(_) => Self::U64,
             },
         }

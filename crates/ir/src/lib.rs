@@ -20,10 +20,14 @@ mod view;
 
 pub use builder::{Builder, shape_arg};
 pub use cloakwork_algebra::{
-    CURVES, Curve, CurveDecl, FIELDS, Field, FieldDecl, Form, GROUPS, Group, GroupDecl, Pairing,
+    CURVES, Curve, CurveDecl, ExtensionDecl, FIELDS, Field, FieldDecl, Form, GROUPS, Group,
+    GroupDecl, Kind, Pairing, PrimeDecl,
 };
 pub use device::Device;
-pub use dtype::{ALL_DTYPES, DType, FIELD_DTYPES, MAX_ELEMENT_BYTES, NUMBER_DTYPES, POINT_DTYPES};
+pub use dtype::{
+    ALL_DTYPES, DType, FIELD_DTYPES, MAX_ELEMENT_BYTES, NUMBER_DTYPES, POINT_DTYPES,
+    PRIME_FIELD_DTYPES,
+};
 pub use finding::{Finding, Severity};
 pub use program::{
     Arg, Generation, HostId, HostSlot, Interner, Op, Program, ShapeItem, Step, Symbol, Text,

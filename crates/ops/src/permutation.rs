@@ -57,11 +57,12 @@ pub(crate) fn check(name: &'static str, perm: Operand<'_>) -> Result<(), OpError
     rules::dtype_in(name, perm, &[DType::I64, DType::I32])
 }
 
-/// Bytes that widening takes; none of a permutation that is not there.
+/// Bytes that widening takes; none of a permutation that is not there. An empty one takes some, as
+/// launches name the place.
 pub(crate) fn temporary_bytes(args: &Args, name: &'static str) -> Result<u64, OpError> {
     Ok(match args.tensor_if_any(name)? {
         Some(perm) if perm.dtype != DType::I64 => {
-            perm.shape().elements() * DType::I64.size_bytes() as u64
+            perm.shape().elements().max(1) * DType::I64.size_bytes() as u64
         }
         _ => 0,
     })

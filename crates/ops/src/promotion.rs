@@ -13,10 +13,16 @@ pub struct NoCommonType(pub DType, pub DType);
 ///
 /// # Errors
 /// u64 and a signed integer: no integer type holds both, and a float would round silently.
-/// Elements of a field and anything else; points and anything else.
+/// Elements of a field and anything but its extensions; points and anything else.
 pub fn promote(a: DType, b: DType) -> Result<DType, NoCommonType> {
     if a == b {
         return Ok(a);
+    }
+    if let Some(extension) = [(a, b), (b, a)]
+        .into_iter()
+        .find_map(|(field, other)| (other.extends() == Some(field)).then_some(other))
+    {
+        return Ok(extension);
     }
     if !a.is_number() || !b.is_number() {
         return Err(NoCommonType(a, b));

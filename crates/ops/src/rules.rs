@@ -1,7 +1,7 @@
 //! Rules that several ops share: each is written once and named by what it demands.
 
 use crate::{Args, Code, LaunchInput, OpError, Operand, Value};
-use cloakwork_ir::{DType, FIELD_DTYPES, POINT_DTYPES, Shape, Take, View};
+use cloakwork_ir::{DType, FIELD_DTYPES, POINT_DTYPES, PRIME_FIELD_DTYPES, Shape, Take, View};
 
 /// Dtypes of residues.
 pub const RESIDUES: [DType; 2] = [DType::I32, DType::I64];
@@ -22,14 +22,36 @@ pub fn dtype_in(name: &'static str, operand: Operand, allowed: &[DType]) -> Resu
     ))
 }
 
-/// The names of dtypes; all fields and all points of curves are one each.
+/// The dtype is a prime field's: of what is defined by numbers below a prime, and by their order.
+///
+/// # Errors
+/// It is not.
+pub fn prime_field(name: &'static str, dtype: DType) -> Result<(), OpError> {
+    if dtype.is_prime_field() {
+        return Ok(());
+    }
+    let error = OpError::new(Code::Dtype, name, ANY_PRIME_FIELD, dtype.name());
+    Err(match dtype.extends() {
+        Some(_) => error.hint("an extension's elements are several numbers, without an order"),
+        None => error,
+    })
+}
+
+const ANY_PRIME_FIELD: &str = "any prime field";
+
+/// The names of dtypes; all fields, all prime fields and all points of curves are one each.
 #[must_use]
 pub fn names(dtypes: &[DType]) -> Vec<&'static str> {
     let has_all = |own: &[DType]| own.iter().all(|dtype| dtypes.contains(dtype));
     let (fields, points) = (has_all(&FIELD_DTYPES), has_all(&POINT_DTYPES));
-    let listed = |dtype: &&DType| !(dtype.is_field() && fields || dtype.is_point() && points);
+    let primes = has_all(&PRIME_FIELD_DTYPES);
+    let grouped = |dtype: &DType| {
+        dtype.is_field() && fields || dtype.is_prime_field() && primes || dtype.is_point() && points
+    };
+    let listed = |dtype: &&DType| !grouped(dtype);
     let mut names: Vec<&str> = dtypes.iter().filter(listed).map(|d| d.name()).collect();
     names.extend(fields.then_some("any field"));
+    names.extend((primes && !fields).then_some(ANY_PRIME_FIELD));
     names.extend(points.then_some("points of any curve"));
     names
 }

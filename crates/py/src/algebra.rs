@@ -24,10 +24,18 @@ fn parsed<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>> {
 #[pyfunction]
 pub fn fields(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
-    for facts in FIELD_DTYPES.into_iter().filter_map(DType::field_facts) {
+    for dtype in FIELD_DTYPES {
+        let Some(facts) = dtype.field_facts() else {
+            continue;
+        };
         let field = PyDict::new(py);
-        field.set_item("modulus", integer(py, facts.modulus)?)?;
-        field.set_item("generator", facts.generator)?;
+        let prime = facts.prime();
+        field.set_item("modulus", integer(py, prime.modulus)?)?;
+        field.set_item("generator", prime.generator)?;
+        field.set_item("degree", facts.degree())?;
+        let nonresidue = facts.extension().map(|extension| extension.nonresidue);
+        field.set_item("nonresidue", nonresidue)?;
+        field.set_item("words", dtype.canonical_words())?;
         all.set_item(facts.name, field)?;
     }
     Ok(all)

@@ -338,7 +338,7 @@ impl Tensor {
 
     fn __int__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (own, py) = (slf.get(), slf.py());
-        if own.inner().dtype().is_field() {
+        if own.inner().dtype().is_prime_field() {
             own.scalar("int()")?;
             return field::call(py, "item", (slf,));
         }

@@ -4,7 +4,7 @@
 use crate::Source;
 use cloakwork_ir::{
     ALL_DTYPES, Arg, DType, FIELD_DTYPES, Field, Generation, Group, HostTensor, POINT_DTYPES,
-    Shape, ShapeItem, Symbol, Type, View, write_word,
+    PRIME_FIELD_DTYPES, Shape, ShapeItem, Symbol, Type, View, write_word,
 };
 use cloakwork_ops::reference::sample;
 use cloakwork_ops::{
@@ -228,6 +228,7 @@ impl Search<'_, '_> {
         }
         let rank = self.source.below(5);
         let dims = self.dims(rank);
+        let field = self.source.pick(&FIELD_DTYPES).copied();
         let dtypes = [
             DType::I64,
             DType::I64,
@@ -237,7 +238,7 @@ impl Search<'_, '_> {
             DType::F64,
             DType::F32,
             DType::C128,
-            DType::Field(Field::GOLDILOCKS),
+            field.unwrap_or(DType::Bool),
             DType::Field(Field::BN254_FR),
             DType::Point(Group::BN254_G1),
         ];
@@ -367,16 +368,7 @@ impl Search<'_, '_> {
             _ if shown.is_none() && !is_out => self.guess(param, form),
             Code::ArgumentType if is_out => self.tensor(),
             Code::Dtype => {
-                let words = error.expected.split(' ');
-                let names = words.map(|word| word.trim_end_matches(','));
-                let named = names.filter_map(DType::from_name);
-                let mut wanted: Vec<DType> = named.collect();
-                if error.expected.contains("any field") {
-                    wanted.extend(FIELD_DTYPES);
-                }
-                if error.expected.contains("points of any curve") {
-                    wanted.extend(POINT_DTYPES);
-                }
+                let wanted = dtypes_of(&error.expected);
                 let wanted = self.source.pick(&wanted).copied();
                 self.fresh(wanted.unwrap_or(dtype), &dims, Fill::Residues)
             }
@@ -459,4 +451,21 @@ impl Search<'_, '_> {
             }
         }
     }
+}
+
+/// The dtypes that a message names, one by one or all of a kind.
+fn dtypes_of(expected: &str) -> Vec<DType> {
+    let words = expected.split(' ');
+    let names = words.map(|word| word.trim_end_matches(','));
+    let mut dtypes: Vec<DType> = names.filter_map(DType::from_name).collect();
+    if expected.contains("any field") {
+        dtypes.extend(FIELD_DTYPES);
+    }
+    if expected.contains("any prime field") {
+        dtypes.extend(PRIME_FIELD_DTYPES);
+    }
+    if expected.contains("points of any curve") {
+        dtypes.extend(POINT_DTYPES);
+    }
+    dtypes
 }

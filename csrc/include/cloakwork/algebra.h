@@ -16,6 +16,8 @@
   CW_PASTA_FQ = 25, \
   CW_KOALABEAR = 28, \
   CW_MERSENNE31 = 29, \
+  CW_BABYBEAR_EXT4 = 30, \
+  CW_GOLDILOCKS_EXT2 = 31, \
   CW_BN254_G1 = 20, \
   CW_BN254_G2 = 21, \
   CW_BLS12_381_G1 = 22, \
@@ -42,6 +44,11 @@
 #define CW_PRIMES_GOLDILOCKS(Prime) \
   Prime(Goldilocks, CW_GOLDILOCKS, 64, 32, 7, 0xffffffff00000001)
 
+// Elements are polynomials modulo x^degree - w: name, dtype, base field, degree, w.
+#define CW_EXTENSIONS(Extension) \
+  Extension(BabyBearExt4, CW_BABYBEAR_EXT4, BabyBear, 4, 11) \
+  Extension(GoldilocksExt2, CW_GOLDILOCKS_EXT2, Goldilocks, 2, 7)
+
 // Every field.
 #define CW_EACH_FIELD(Field) \
   Field(bn254_fr, Bn254Fr) \
@@ -53,9 +60,11 @@
   Field(pasta_fp, PastaFp) \
   Field(pasta_fq, PastaFq) \
   Field(koalabear, KoalaBear) \
-  Field(mersenne31, Mersenne31)
+  Field(mersenne31, Mersenne31) \
+  Field(babybear_ext4, BabyBearExt4) \
+  Field(goldilocks_ext2, GoldilocksExt2)
 
-// Fields of 64-bit words with transforms.
+// Prime fields of 64-bit words with transforms.
 #define CW_EACH_LARGE_TRANSFORM(Field) \
   Field(bn254_fr, Bn254Fr) \
   Field(bls12_381_fr, Bls381Fr) \
@@ -66,9 +75,11 @@
 #define CW_EACH_SMALL_TRANSFORM(Field) \
   Field(goldilocks, Goldilocks) \
   Field(babybear, BabyBear) \
-  Field(koalabear, KoalaBear)
+  Field(koalabear, KoalaBear) \
+  Field(babybear_ext4, BabyBearExt4) \
+  Field(goldilocks_ext2, GoldilocksExt2)
 
-// Rows for fields of 64-bit words.
+// Rows for prime fields of 64-bit words.
 #define CW_LARGE_FIELDS(Row, kernel, Function) \
   Row(kernel, bn254_fr, Function, Bn254Fr) \
   Row(kernel, bn254_fq, Function, Bn254Fq) \
@@ -82,7 +93,9 @@
   Row(kernel, goldilocks, Function, Goldilocks) \
   Row(kernel, babybear, Function, BabyBear) \
   Row(kernel, koalabear, Function, KoalaBear) \
-  Row(kernel, mersenne31, Function, Mersenne31)
+  Row(kernel, mersenne31, Function, Mersenne31) \
+  Row(kernel, babybear_ext4, Function, BabyBearExt4) \
+  Row(kernel, goldilocks_ext2, Function, GoldilocksExt2)
 
 // Rows for every field.
 #define CW_FIELDS(Row, kernel, Function) \
@@ -95,20 +108,52 @@
   Row(kernel, pasta_fp, Function, PastaFp) \
   Row(kernel, pasta_fq, Function, PastaFq) \
   Row(kernel, koalabear, Function, KoalaBear) \
+  Row(kernel, mersenne31, Function, Mersenne31) \
+  Row(kernel, babybear_ext4, Function, BabyBearExt4) \
+  Row(kernel, goldilocks_ext2, Function, GoldilocksExt2)
+
+// Rows for every prime field.
+#define CW_PRIME_FIELDS(Row, kernel, Function) \
+  Row(kernel, bn254_fr, Function, Bn254Fr) \
+  Row(kernel, bn254_fq, Function, Bn254Fq) \
+  Row(kernel, bls12_381_fr, Function, Bls381Fr) \
+  Row(kernel, bls12_381_fq, Function, Bls381Fq) \
+  Row(kernel, goldilocks, Function, Goldilocks) \
+  Row(kernel, babybear, Function, BabyBear) \
+  Row(kernel, pasta_fp, Function, PastaFp) \
+  Row(kernel, pasta_fq, Function, PastaFq) \
+  Row(kernel, koalabear, Function, KoalaBear) \
   Row(kernel, mersenne31, Function, Mersenne31)
 
 // Rows for those of them with transforms.
+#define CW_PRIME_TRANSFORM_FIELDS(Row, kernel, Function) \
+  Row(kernel, bn254_fr, Function, Bn254Fr) \
+  Row(kernel, bls12_381_fr, Function, Bls381Fr) \
+  Row(kernel, goldilocks, Function, Goldilocks) \
+  Row(kernel, babybear, Function, BabyBear) \
+  Row(kernel, pasta_fp, Function, PastaFp) \
+  Row(kernel, pasta_fq, Function, PastaFq) \
+  Row(kernel, koalabear, Function, KoalaBear)
+
+// Rows from a field to its extension.
+#define CW_EMBEDDINGS(Row, kernel, Function) \
+  Row(kernel, babybear_babybear_ext4, Function, BabyBear, BabyBearExt4) \
+  Row(kernel, goldilocks_goldilocks_ext2, Function, Goldilocks, GoldilocksExt2)
+
+// Rows for the large ones with transforms.
 #define CW_LARGE_TRANSFORM_FIELDS(Row, kernel, Function) \
   Row(kernel, bn254_fr, Function, Bn254Fr) \
   Row(kernel, bls12_381_fr, Function, Bls381Fr) \
   Row(kernel, pasta_fp, Function, PastaFp) \
   Row(kernel, pasta_fq, Function, PastaFq)
 
-// Rows for those of them with transforms.
+// Rows for the others with transforms.
 #define CW_SMALL_TRANSFORM_FIELDS(Row, kernel, Function) \
   Row(kernel, goldilocks, Function, Goldilocks) \
   Row(kernel, babybear, Function, BabyBear) \
-  Row(kernel, koalabear, Function, KoalaBear)
+  Row(kernel, koalabear, Function, KoalaBear) \
+  Row(kernel, babybear_ext4, Function, BabyBearExt4) \
+  Row(kernel, goldilocks_ext2, Function, GoldilocksExt2)
 
 // Rows for the fields of curves' scalars.
 #define CW_SCALAR_FIELDS(Row, kernel, Function) \

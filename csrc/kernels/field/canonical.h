@@ -11,7 +11,7 @@ namespace {
 // Montgomery form: then one product takes the one to the other.
 template <class F>
 CW_INLINE bool NumbersLieDense(const Rows<2>& rows, int operand, i64 step) {
-  if (F::kWords < 4 || step != 1) return false;
+  if (!kOfMontgomeryWords<F> || step != 1) return false;
   return rows.stepped[0] && rows.stepped[1] && rows.step[operand] == (i64)F::kWords;
 }
 
@@ -26,7 +26,7 @@ void FromCanonicalWords(const cw_launch& launch, u64 begin, u64 end, void*) {
   i64 offsets[kBlock];
   ForEachBlockOf(dense ? kBatch : kGathered, rows, begin, end, [&](u64 position, u64 count) {
     Out* out = OpenBlock(rows, 0, Data<Out>(launch, 0), position, buffer);
-    if constexpr (Out::kWords >= 4) {
+    if constexpr (kOfMontgomeryWords<Out>) {
       if (dense) {
         const u64* first = words + rows.offset[1] + (i64)(position * Out::kWords);
         constexpr u32 kTop = Out::kWords - 1;
@@ -59,7 +59,7 @@ void ToCanonicalWords(const cw_launch& launch, u64 begin, u64 end, void*) {
   In buffer[kBatch];
   i64 offsets[kBlock];
   ForEachBlockOf(dense ? kBatch : kGathered, rows, begin, end, [&](u64 position, u64 count) {
-    if constexpr (In::kWords >= 4) {
+    if constexpr (kOfMontgomeryWords<In>) {
       if (dense) {
         const In* a = FetchBlock(rows, 1, Data<const In>(launch, 1), position, count, buffer);
         u64* first = words + rows.offset[0] + (i64)(position * In::kWords);

@@ -2,6 +2,7 @@
 #ifndef CLOAKWORK_KERNELS_FIELD_ELEMENTS_H_
 #define CLOAKWORK_KERNELS_FIELD_ELEMENTS_H_
 
+#include "kernels/field/binomial.h"
 #include "kernels/field/extension.h"
 
 namespace cw {
@@ -36,6 +37,8 @@ template <class P>
 struct Element<Fp32<P>> : TypedElement<P::kDtype> {};
 template <>
 struct Element<Goldilocks> : TypedElement<CW_GOLDILOCKS> {};
+template <class R>
+struct Element<Binomial<R>> : TypedElement<R::kDtype> {};
 #define CW_GROUP_ELEMENT(name, Point, dtype, Base, parts, Scalar) \
   template <>                                                     \
   struct Element<Point> : TypedElement<dtype> {};

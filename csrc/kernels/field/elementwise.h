@@ -50,7 +50,7 @@ template <class F>
 __attribute__((noinline)) bool LessNeighbour(const F& a, const F& b) {
   return LessCanonical(a, b);
 }
-// Elements have the order of their canonical numbers.
+// Elements of prime fields have the order of their canonical numbers.
 #define CW_FIELD_COMPARE(Name, related, swapped, negated)                          \
   template <class V, class In, class Out>                                          \
   void Name(const cw_launch& launch, u64 begin, u64 end, void*) {                  \
@@ -144,6 +144,14 @@ __attribute__((noinline)) void CastIntegers(const cw_launch& launch, u64 begin, 
 template <class V, class In, class Out>
 void FieldCast(const cw_launch& launch, u64 begin, u64 end, void*) {
   CastIntegers<Out>(launch, begin, end, ReadIntegers<In>);
+}
+
+// Elements of a prime field as those of its extension.
+template <class V, class In, class Out>
+void FieldEmbed(const cw_launch& launch, u64 begin, u64 end, void*) {
+  ForEachIn<In, Out>(launch, begin, end, [](Out* out, const In* a, u64 count) {
+    for (u64 i = 0; i < count; ++i) out[i] = {{a[i]}};
+  });
 }
 
 }  // namespace

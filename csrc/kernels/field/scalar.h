@@ -211,6 +211,13 @@ CW_INLINE Words<1> ToCanonical(Fp32<P> a) {
   return {{ReduceMontgomery<P>(a.value).value}};
 }
 
+// Whether memory holds an element as its number's words times R, so that one product takes the one
+// to the other.
+template <class F>
+constexpr bool kOfMontgomeryWords = false;
+template <class P>
+constexpr bool kOfMontgomeryWords<Fp<P>> = true;
+
 // The number 0 and 1 of a field: ZeroOf<Bn254Fr>().
 template <class F>
 CW_INLINE F ZeroOf() {

@@ -111,19 +111,26 @@ inline void ChaCha20(const u32 (&key)[8], u64 nonce, u64 first, Wide (&blocks)[k
   }
 }
 
-// Operands: out, key (32 bytes; stride 0); any dims, all units: element i is block i, as 64
-// bytes, modulo p. params: the distance of the key's bytes, the nonce.
+// Operands: out, key (32 bytes; stride 0); any dims, all units: coefficient j of element i is block
+// i kCount + j, as 64 bytes, modulo p. params: the distance of the key's bytes, the nonce.
 template <class V, class In, class Out>
 void UniformField(const cw_launch& launch, u64 begin, u64 end, void*) {
   const In* bytes = Data<const In>(launch, 1);
   u32 key[8] = {};
   for (i64 i = 0; i < 32; ++i) key[i / 4] |= (u32)bytes[i * launch.params[0]] << (8 * (i % 4));
+  using F = typename CoefficientsOf<Out>::Type;
+  constexpr u64 each = CoefficientsOf<Out>::kCount;
+  static_assert(kChaChaLanes % each == 0 && sizeof(Out) == each * sizeof(F), "no element is cut");
   Wide blocks[kChaChaLanes];
-  for (u64 first = begin; first < end; first += kChaChaLanes) {
-    ChaCha20(key, (u64)launch.params[1], first, blocks);
-    for (u64 i = 0; i < Min(kChaChaLanes, end - first); ++i) {
-      Data<Out>(launch, 0)[OffsetAt(first + i, launch.rank, launch.dims, Strides(launch, 0))] =
-          Residue(blocks[i], static_cast<const Out*>(nullptr));
+  for (u64 first = begin; first < end; first += kChaChaLanes / each) {
+    ChaCha20(key, (u64)launch.params[1], first * each, blocks);
+    for (u64 i = 0; i < Min(kChaChaLanes / each, end - first); ++i) {
+      Out* out = Data<Out>(launch, 0) +
+                 OffsetAt(first + i, launch.rank, launch.dims, Strides(launch, 0));
+      for (u64 j = 0; j < each; ++j) {
+        const F residue = Residue(blocks[i * each + j], static_cast<const F*>(nullptr));
+        reinterpret_cast<F*>(out)[j] = residue;
+      }
     }
   }
 }

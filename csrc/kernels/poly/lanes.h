@@ -9,30 +9,34 @@
 namespace cw {
 namespace {
 
+// Whether an instruction set computes on eight elements together.
+template <class F>
+constexpr bool kHasEight = kOfMontgomeryWords<F> && sizeof(F) == 32;
+
 // Columns that a unit transforms: a line of memory at least. Declarations know it, too.
 template <class F>
-constexpr u64 kColumns = sizeof(F) == 32 ? 8 : 16;
+constexpr u64 kColumns = kHasEight<F> ? 8 : 16;
 
-// Bytes of a constant and of a vector, of any instruction set.
+// Bytes of a root, of a constant and of a vector, of any instruction set.
 template <class F>
-constexpr u64 kConstantBytes = sizeof(F) == 32 ? sizeof(Constant52) : sizeof(F);
+constexpr u64 kConstantBytes = kHasEight<F> ? sizeof(Constant52) : sizeof(F);
 template <class F>
-constexpr u64 kVectorBytes = sizeof(F) == 32 ? 8 * 5 * sizeof(u64) : 16 * sizeof(F);
+constexpr u64 kRootBytes = kConstantBytes<typename CoefficientsOf<F>::Type>;
+template <class F>
+constexpr u64 kVectorBytes = kHasEight<F> ? 8 * 5 * sizeof(u64) : 16 * sizeof(F);
 
 // Element by element.
 template <class F>
 struct ArrayLanes {
   using Element = F;
   using Constant = F;
+  using Root = typename CoefficientsOf<F>::Type;  // of unity: of the prime field
   static constexpr u64 kCount = kColumns<F>;
   struct Vector {
     F lane[kCount];
   };
   // Constants of which the lanes are multiplied by their own.
   using Factors = Vector;
-
-  static Constant MakeConstant(const F& w) { return w; }
-  static F MakeFactor(const F& w) { return w; }
 
   static CW_INLINE Vector Load(const F* a, i64 step) {
     Vector v;
@@ -55,7 +59,7 @@ struct ArrayLanes {
     return v;
   }
   // (x, y) <- (x + w y, x - w y).
-  static CW_INLINE void Butterfly(Vector& x, Vector& y, const Constant& w) {
+  static CW_INLINE void Butterfly(Vector& x, Vector& y, const Root& w) {
     for (u64 l = 0; l < kCount; ++l) {
       const F u = x.lane[l], t = Mul(y.lane[l], w);
       x.lane[l] = Add(u, t);
@@ -71,7 +75,7 @@ struct ArrayLanes {
   }
   // Two levels: one constant for the upper, one for each half of the lower.
   static CW_INLINE void Butterfly4(Vector& x0, Vector& x1, Vector& x2, Vector& x3,
-                                   const Constant& upper, const Constant* lower) {
+                                   const Root& upper, const Root* lower) {
     Butterfly(x0, x2, upper);
     Butterfly(x1, x3, upper);
     Butterfly(x0, x1, lower[0]);
@@ -79,7 +83,7 @@ struct ArrayLanes {
   }
   // The same where upper and lower[0] are 1.
   static CW_INLINE void ButterflyOne4(Vector& x0, Vector& x1, Vector& x2, Vector& x3,
-                                      const Constant* lower) {
+                                      const Root* lower) {
     ButterflyOne(x0, x2);
     ButterflyOne(x1, x3);
     ButterflyOne(x0, x1);
@@ -98,6 +102,7 @@ template <class P>
 struct Constants52 {
   Words<5> negative_inverse = NegativeInverse260<P>();
   Constant52 MakeConstant(const Fp<P>& w) const { return ConstantOf(w, negative_inverse); }
+  Constant52 MakeRoot(const Fp<P>& w) const { return MakeConstant(w); }
   // w 2^260 mod p: a product with it leaves the other operand's form as it is.
   Fp<P> MakeFactor(const Fp<P>& w) const { return Double(Double(Double(Double(w)))); }
 };
@@ -109,6 +114,7 @@ template <class P>
 struct IfmaLanes {
   using Element = Fp<P>;
   using Constant = Constant52;
+  using Root = Constant52;
   using Vector = FieldX8<P>;
   using Factors = FieldX8<P>;
   static constexpr u64 kCount = 8;

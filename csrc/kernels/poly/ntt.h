@@ -1,4 +1,4 @@
-// The cyclic number-theoretic transform over prime fields, natural order in and out.
+// The cyclic number-theoretic transform over fields, natural order in and out.
 //
 // n = n1 n2 elements are a matrix of n1 rows. Columns are transformed, elements multiplied by
 // powers of the root, and what is then rows transformed (Bailey 1990, FFTs in external or
@@ -29,7 +29,7 @@ CW_INLINE u64 NextReversedIndex(u64 reversed, u64 half) {
 // cache.
 template <class L>
 void TransformBlock(typename L::Vector* x, u64 length, u64 block,
-                    const typename L::Constant* roots) {
+                    const typename L::Root* roots) {
   if (length < 2) return;
   if (length == 2) {
     if (block == 0) return L::ButterflyOne(x[0], x[1]);

@@ -12,7 +12,9 @@ template <class F>
 struct PlainForm {
   using Element = F;
   using Constant = F;
+  using Root = typename CoefficientsOf<F>::Type;
   F MakeConstant(const F& w) const { return w; }
+  Root MakeRoot(const Root& w) const { return w; }
   F MakeFactor(const F& w) const { return w; }
 };
 // For 52-bit multiply-add.
@@ -20,6 +22,7 @@ template <class P>
 struct Form52 : Constants52<P> {
   using Element = Fp<P>;
   using Constant = Constant52;
+  using Root = Constant52;
 };
 
 // values[i] = start ratio^i.
@@ -49,13 +52,11 @@ struct NttNumbers {
 };
 
 // roots[i] of a transform of this length: bit m of i turns by the root of order 2^(m + 2).
-template <class Form>
-void FillRoots(const Form& form, const NttShape& shape, u64 length,
-               typename Form::Constant* roots) {
-  using F = typename Form::Element;
+template <class F, class Make, class T>
+void FillRoots(const NttShape& shape, u64 length, T* roots, Make make) {
   F turn[64], above[65];  // above[m]: the product of the turns of bits m and higher
   for (F& product : above) product = OneOf<F>();
-  roots[0] = form.MakeConstant(OneOf<F>());
+  roots[0] = make(OneOf<F>());
   for (u32 m = 0; ((u64)2 << m) < length; ++m) {
     turn[m] = RootOfUnity<F>(m + 2);
     if (shape.inverse) turn[m] = Inverse(turn[m]);
@@ -64,8 +65,14 @@ void FillRoots(const Form& form, const NttShape& shape, u64 length,
     const u32 lowest = (u32)__builtin_ctzll(i);  // the bit that i - 1 lacks; those below are 0
     above[lowest] = Mul(above[lowest + 1], turn[lowest]);
     for (u32 m = 0; m < lowest; ++m) above[m] = above[lowest];
-    roots[i] = form.MakeConstant(above[0]);
+    roots[i] = make(above[0]);
   }
+}
+
+template <class Form>
+void FillRoots(const Form& form, const NttShape& shape, u64 length, typename Form::Root* roots) {
+  using F = typename CoefficientsOf<typename Form::Element>::Type;
+  FillRoots<F>(shape, length, roots, [&](const F& w) { return form.MakeRoot(w); });
 }
 
 template <class Form>
@@ -103,13 +110,12 @@ void PrepareRows(const cw_launch& launch, void* prepared) {
 // roots [n], factors before [n] and after [n].
 template <class F>
 void PrepareShort(const cw_launch& launch, void* prepared) {
-  const PlainForm<F> form;
   const NttShape shape(launch.params);
   const NttNumbers<F> numbers(launch, shape);
   auto* roots = static_cast<F*>(prepared);
-  FillRoots(form, shape, shape.n1, roots);
   const F one = OneOf<F>();
   auto same = [](const F& w) { return w; };
+  FillRoots<F>(shape, shape.n1, roots, same);
   Powers(roots + shape.n1, shape.n1, one, shape.inverse ? one : numbers.shift, same);
   Powers(roots + 2 * shape.n1, shape.n1, numbers.scale, shape.inverse ? numbers.shift : one, same);
 }

@@ -33,16 +33,15 @@ struct NttShape {
 // Of the rows' launch: roots [max(n2 / 2, 1)], with a coset after scales [n2].
 template <class L>
 struct NttTables {
-  typename L::Constant* roots;
+  typename L::Root* roots;
   typename L::Constant* scales;  // null: none
   typename L::Element* first;
   typename L::Element* next;
 
   NttTables(const NttShape& shape, const void* prepared, bool columns) {
     const u64 length = columns ? shape.n1 : shape.n2;
-    auto* at = static_cast<typename L::Constant*>(const_cast<void*>(prepared));
-    roots = at;
-    at += length / 2 + 1;
+    roots = static_cast<typename L::Root*>(const_cast<void*>(prepared));
+    auto* at = reinterpret_cast<typename L::Constant*>(roots + length / 2 + 1);
     const bool scaled = shape.shifted && shape.inverse != columns;
     scales = scaled ? at : nullptr;
     if (scaled) at += length;

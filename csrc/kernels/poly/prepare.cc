@@ -9,8 +9,9 @@ template <class F>
 uint64_t TableBytes(const cw_launch* launch, bool columns) {
   const NttShape shape(launch->params);
   const uint64_t length = columns ? shape.n1 : shape.n2;
-  const uint64_t constants = length / 2 + 1 + (shape.shifted ? length : 0);
-  return constants * kConstantBytes<F> + (columns ? 2 * shape.n2 * sizeof(F) : 0);
+  const uint64_t roots = (length / 2 + 1) * kRootBytes<F>;
+  const uint64_t scales = shape.shifted ? length * kConstantBytes<F> : 0;
+  return roots + scales + (columns ? 2 * shape.n2 * sizeof(F) : 0);
 }
 
 }  // namespace

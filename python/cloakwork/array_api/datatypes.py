@@ -148,7 +148,7 @@ def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
     """Whether a dtype is of a kind, or is one of several kinds or dtypes.
 
     Kinds are 'bool', 'signed integer', 'unsigned integer', 'integral', 'real floating',
-    'complex floating' and 'numeric'; beside the standard's 'field', elements of prime fields, and
+    'complex floating' and 'numeric'; beside the standard's 'field', elements of fields, and
     'point', points of curves.
 
     >>> import cloakwork as cw

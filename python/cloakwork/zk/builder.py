@@ -129,7 +129,7 @@ class ProgramBuilder:
     def constant(
         self, name: str, type_: Type, values: Sequence[Any] | bytes, *, device: str = "cpu"
     ) -> Register:
-        """Data of the program: integers (coordinates of points in turn), or canonical bytes."""
+        """Data of the program: integers (of an element its parts in turn), or canonical bytes."""
         entry: dict[str, Any] = {"type": type_.to_json(), "device": device}
         if isinstance(values, bytes):
             file = f"{name}.bin"

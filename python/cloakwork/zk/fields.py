@@ -16,16 +16,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Field:
-    """A prime field: integers modulo `modulus`, tensors of `dtype`."""
+    """A field: integers modulo `modulus`, or polynomials over them; tensors of `dtype`.
+
+    Elements of an extension, of a `degree` above 1, are polynomials modulo
+    `x^degree - nonresidue`; two-adicity, generator and roots of unity are those of its prime field.
+    """
 
     dtype: DType
     modulus: int
     bits: int
     two_adicity: int
     generator: int
+    degree: int = 1
+    nonresidue: int | None = None
 
     def __call__(self, values: object) -> Tensor:
-        """The tensor of integers in [0, modulus), or of nested lists of them."""
+        """The tensor of integers in [0, modulus), or of nested lists of them.
+
+        Elements of an extension are tuples of coefficients, that of 1 first, or integers.
+
+        >>> from cloakwork import zk
+        >>> field = zk.field("goldilocks.ext2")
+        >>> (field([(1, 2), (3, 4)]) * field((0, 1))).tolist()
+        [(14, 1), (28, 3)]
+        """
         return _tensor(values, self.dtype)
 
     def root_of_unity(self, order: int) -> Tensor:
@@ -89,8 +103,15 @@ def field(dtype: DTypeLike) -> Field:
     facts = FIELDS[found.name]
     modulus = facts["modulus"]
     even = modulus - 1
-    two_adicity = (even & -even).bit_length() - 1
-    return Field(found, modulus, modulus.bit_length(), two_adicity, facts["generator"])
+    return Field(
+        found,
+        modulus,
+        bits=modulus.bit_length(),
+        two_adicity=(even & -even).bit_length() - 1,
+        generator=facts["generator"],
+        degree=facts["degree"],
+        nonresidue=facts["nonresidue"],
+    )
 
 
 def curve(name: str) -> Curve:

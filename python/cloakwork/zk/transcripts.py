@@ -41,7 +41,7 @@ class Transcript:
     ) -> None:
         self._dtype = _core.dtype(dtype)
         if self._dtype.name not in MODULI:
-            raise DTypeError("dtype", self._dtype, f"a field: {', '.join(MODULI)}")
+            raise DTypeError("dtype", self._dtype, f"a prime field: {', '.join(MODULI)}")
         if hash not in _HASHES:
             raise ParamError("hash", hash, " or ".join(_HASHES))
         self._hash = hash

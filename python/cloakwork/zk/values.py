@@ -16,7 +16,7 @@ import numpy as np
 
 from cloakwork import _core
 from cloakwork.arrays import asarray
-from cloakwork.elements import is_point
+from cloakwork.elements import is_point, words_of
 from cloakwork.errors import DTypeError, OpError, ParamError
 from cloakwork.files import load_npy
 from cloakwork.moduli import CURVES, FIELDS
@@ -92,11 +92,6 @@ def _group(group: str, curve: str) -> str:
     return f"{curve}.{group}"
 
 
-def element_bytes(dtype: str) -> int:
-    """Bytes of an element of this dtype."""
-    return _core.dtype(dtype).itemsize
-
-
 def is_canonical(dtype: str) -> bool:
     """Whether elements are written as canonical words: those of fields and points."""
     return dtype in FIELDS or is_point(_core.dtype(dtype))
@@ -104,7 +99,8 @@ def is_canonical(dtype: str) -> bool:
 
 def words(dtype: str) -> int:
     """How many u64 words an element has in canonical form."""
-    return -(-element_bytes(dtype) // 8)
+    known = _core.dtype(dtype)
+    return words_of(known) if is_canonical(dtype) else -(-known.itemsize // 8)
 
 
 def as_tensor(name: str, value: Input, dtype: str, shape: tuple[int, ...]) -> _core.Tensor:

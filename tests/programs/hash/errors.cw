@@ -20,5 +20,5 @@ free %o
 ; error: shape: step 6: transcript_squeeze: `transcript` (%odd): expected one axis of 16 + 2 capacity bytes, got [17]; transcript_new makes one
 ; error: range: step 7: transcript_finish: `length`: expected 0 to 80 bytes, got 81
 ; error: shape: step 8: uniform_field: `key` (%k): expected shape [32], got [31]
-; error: dtype: step 9: challenge: `dtype`: expected any field, got u64
+; error: dtype: step 9: challenge: `dtype`: expected any prime field, got u64
 ; error: dtype: step 10: poseidon: `a` (%o): expected bn254.fr, got goldilocks

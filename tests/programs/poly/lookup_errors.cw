@@ -27,4 +27,4 @@
 ; error: shape: step 10: permute_table: `rows` (%wide): expected 1 axes, got [1, 2]
 ; error: range: step 11: permute_input: `usable`: expected 0 to 4 rows, as many as there are, got 5
 ; error: range: step 12: lookup_rows: `usable`: expected an integer from 0 to 281474976710656, got -1
-; error: dtype: step 13: lookup_rows: `a` (%i): expected any field, got i64
+; error: dtype: step 13: lookup_rows: `a` (%i): expected any prime field, got i64

@@ -27,12 +27,6 @@ pub struct Canonical {
     pub words: HostTensor,
 }
 
-/// How many u64 words hold an element in canonical form.
-#[must_use]
-pub const fn canonical_words(dtype: DType) -> usize {
-    dtype.size_bytes().div_ceil(8)
-}
-
 /// The elements of all constants that can be read; the others are findings.
 pub fn load_constants(
     constants: &Table<Constant>,
@@ -62,7 +56,7 @@ fn one(
         return Err(Finding::error("V18", "a constant of one tensor", got));
     };
     let elements = shape.iter().product::<u64>();
-    let words = canonical_words(dtype) as u64;
+    let words = dtype.canonical_words() as u64;
     let size = elements
         * if dtype.is_number() {
             dtype.size_bytes() as u64
@@ -168,17 +162,13 @@ fn check_sum(part: &Bytes, sum: Option<&str>) -> Result<(), Finding> {
 
 /// The bytes of inline integers.
 fn inline(dtype: DType, elements: u64, values: &[Value]) -> Result<Bytes, Finding> {
-    let coordinates = if dtype.is_point() {
-        2 * extension(dtype)
-    } else {
-        1
-    };
-    let expected = elements.saturating_mul(coordinates as u64);
+    let residues = dtype.residues();
+    let expected = elements.saturating_mul(residues as u64);
     if values.len() as u64 != expected {
-        let each = if coordinates > 1 {
-            " (coordinates of points in turn)"
-        } else {
-            ""
+        let each = match residues {
+            1 => "",
+            _ if dtype.is_point() => " (coordinates of points in turn)",
+            _ => " (coefficients of elements in turn)",
         };
         let expected = format!("{expected} integers{each}");
         return Err(Finding::error("V18", expected, values.len().to_string()));
@@ -186,7 +176,7 @@ fn inline(dtype: DType, elements: u64, values: &[Value]) -> Result<Bytes, Findin
     let width = if dtype.is_number() {
         dtype.size_bytes()
     } else {
-        canonical_words(dtype) * 8 / coordinates
+        dtype.canonical_words() * 8 / residues
     };
     let mut bytes = Vec::with_capacity(values.len() * width);
     for (index, value) in values.iter().enumerate() {
@@ -200,13 +190,6 @@ fn inline(dtype: DType, elements: u64, values: &[Value]) -> Result<Bytes, Findin
         }
     }
     Ok(bytes.into())
-}
-
-const fn extension(dtype: DType) -> usize {
-    match dtype {
-        DType::Point(group) => group.facts().degree as usize,
-        _ => 1,
-    }
 }
 
 fn element(dtype: DType, width: usize, value: &Value, out: &mut Vec<u8>) -> Option<()> {

@@ -15,7 +15,7 @@ pub use ast::{
     Ast, Constant, Data, Entry, Event, Input, Instruction, Operation, Placed, Register, Signature,
     Sliced, Table, Type, Viewed, scalars,
 };
-pub use constants::{Canonical, Files, canonical_words, load_constants};
+pub use constants::{Canonical, Files, load_constants};
 pub use packed::{files_of, pack, unpack};
 pub use read::Parsed;
 pub use value::{Value, print};

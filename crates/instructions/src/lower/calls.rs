@@ -488,7 +488,7 @@ impl Lowering<'_> {
             cloakwork_ir::write_word(out.dtype, 1, &mut bytes);
             HostTensor::from_vec(out.dtype, Shape::scalar(), bytes).map_err(|_| None)?
         } else {
-            let words = cloakwork_formats::zk::canonical_words(out.dtype);
+            let words = out.dtype.canonical_words();
             let mut bytes = vec![0; words * 8];
             if let Some(first) = bytes.first_mut() {
                 *first = 1;

@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn the_generator_of_each_group_is_in_it() {
         for (index, facts) in GROUPS.iter().enumerate() {
-            let width = facts.curve.facts().base.facts().modulus.len() * 8;
+            let width = facts.curve.facts().base.facts().prime().modulus.len() * 8;
             let parts = facts.generator.into_iter().flatten();
             let bytes = parts.flat_map(|digits| {
                 let padded = format!("{digits:0>size$}", size = 2 * width);

@@ -50,7 +50,7 @@ pub static DEF: OpDef = OpDef {
             let points = Broadcast::new(args, contents, "points", out.shape())?;
             let multiple = |at| match points.number(at) {
                 Number::Point(point) => {
-                    Number::Point(curve.multiple(&scalars.number(at).element(), &point))
+                    Number::Point(curve.multiple(&scalars.number(at).residue(), &point))
                 }
                 other => other,
             };

@@ -95,7 +95,7 @@ fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> 
     let row = |at: usize| {
         let own = &scalars[at * bases.len()..(at + 1) * bases.len()];
         let add = |sum, (scalar, base): (&Number, &Number)| match base {
-            Number::Point(base) => curve.add(&sum, &curve.multiple(&scalar.element(), base)),
+            Number::Point(base) => curve.add(&sum, &curve.multiple(&scalar.residue(), base)),
             _ => sum,
         };
         Number::Point(own.iter().zip(&bases).fold(None, add))

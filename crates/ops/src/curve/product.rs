@@ -220,7 +220,7 @@ impl Product {
 /// Bits of a scalar of a group's order.
 fn scalar_bits(points: DType) -> i64 {
     let scalars = points.scalar_field().and_then(DType::field_facts);
-    scalars.map_or(0, |facts| i64::from(facts.bits()))
+    scalars.map_or(0, |facts| i64::from(facts.prime().bits()))
 }
 
 /// The window size that costs least.

@@ -32,7 +32,7 @@ binary!(
     "less",
     Comparable,
     Bool,
-    "`out = a < b`; elements of fields by their canonical numbers.",
+    "`out = a < b`; elements of prime fields by their canonical numbers.",
     Accuracy::EXACT,
     |_, x| Number::truth(x[0].is_less(&x[1]))
 );

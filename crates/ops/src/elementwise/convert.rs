@@ -3,11 +3,12 @@
 use super::{A, OUT, dtype_or, launch_of};
 use crate::Reference;
 use crate::op::{Param, ParamKind};
+use crate::reference::field::Field;
 use crate::reference::number::{Accuracy, exact};
-use crate::reference::prime::Prime;
 use crate::reference::{Broadcast, Number};
 use crate::{Access, Aliasing, Body, Code, Family, Form, KernelBody, OpDef, OpError, OutRule};
 use cloakwork_ir::{DType, Type};
+use num_bigint::BigUint;
 
 super::declare!(
     WHERE,
@@ -34,8 +35,8 @@ pub static ASTYPE: OpDef = OpDef {
     doc: "The elements of `a` as another type: floats to integers without their fraction, complex \
           numbers to their real part, everything to bool by whether it is 0. Integers that do not \
           fit wrap; a float that no integer of the type is near gives an unspecified one. Integers \
-          become elements of a field mod p, negative ones too; what a field's elements become is \
-          said by `to_canonical`.",
+          become elements of a field mod p, negative ones too; a prime field's elements become \
+          those of its extensions; what numbers they are `to_canonical` says.",
     params: &[
         A,
         Param::new("dtype", ParamKind::DType, "the type of the result"),
@@ -71,16 +72,18 @@ pub static ASTYPE: OpDef = OpDef {
     laws: &[],
 };
 
-/// Numbers have every type of number; integers are elements of every field.
+/// Numbers have every type of number; integers are elements of every field, and a field's of its
+/// extensions.
 fn convertible(from: DType, to: DType) -> Result<(), OpError> {
     let integer = from.is_integer() || from == DType::Bool;
-    if from == to || (from.is_number() && to.is_number()) || (integer && to.is_field()) {
+    let embeds = to.extends() == Some(from) || (integer && to.is_field());
+    if from == to || (from.is_number() && to.is_number()) || embeds {
         return Ok(());
     }
-    let expected = if to.is_field() {
-        "integers, which are elements of a field"
-    } else {
-        "a type that these elements have"
+    let expected = match to.extends() {
+        Some(base) => format!("integers or {base}, which are elements of {to}"),
+        None if to.is_field() => "integers, which are elements of a field".to_owned(),
+        None => "a type that these elements have".to_owned(),
     };
     let got = format!("{from} as {to}");
     Err(OpError::new(Code::Dtype, "dtype", expected, got)
@@ -105,7 +108,15 @@ fn converted(x: &Number, to: DType) -> Number {
         }
     };
     match x {
-        Number::Int(value) if to.is_field() => Number::Element(Prime::of(to).residue(*value)),
+        Number::Int(value) if to.is_field() => {
+            let field = Field::of(to);
+            Number::Element(field.embedded(field.prime.residue(*value)))
+        }
+        Number::Element(value) if to.is_field() => {
+            let mut element = value.clone();
+            element.resize(Field::of(to).zero().len(), BigUint::ZERO);
+            Number::Element(element)
+        }
         _ if to == DType::Bool => Number::truth(x.is_true()),
         // Once to the nearest float of the type: not by way of another.
         Number::Int(value) if to.component() == DType::F32 => Number::Real((*value as f32).into()),

@@ -46,7 +46,8 @@ pub enum Takes {
     Rings,
     /// What has quotients: floats, complex numbers, elements of fields.
     Divisible,
-    /// What has an order: integers, floats, bool, and elements of fields, by canonical numbers.
+    /// What has an order: integers, floats, bool, and elements of prime fields, by canonical
+    /// numbers.
     Comparable,
     /// Integers and floats.
     RealNumbers,
@@ -87,7 +88,7 @@ impl Takes {
             Self::Sums => Self::Rings.allows(dtype) || dtype.is_point(),
             Self::Rings => Self::Numbers.allows(dtype) || dtype.is_field(),
             Self::Divisible => Self::Floats.allows(dtype) || dtype.is_field(),
-            Self::Comparable => Self::Ordered.allows(dtype) || dtype.is_field(),
+            Self::Comparable => Self::Ordered.allows(dtype) || dtype.is_prime_field(),
             Self::RealNumbers => dtype.is_integer() || dtype.is_real_float(),
             Self::Ordered => dtype.is_number() && !dtype.is_complex(),
             Self::Floats => dtype.is_real_float() || dtype.is_complex(),

@@ -1,12 +1,12 @@
 //! `from_canonical` and `to_canonical`: between elements and the words of the numbers they are.
 
-use super::primes::canonical_words;
 use crate::Reference;
 use crate::op::{
     Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
 };
+use crate::reference::field::Field;
 use crate::reference::number::exact;
-use crate::reference::{Broadcast, Number, points, prime};
+use crate::reference::{Broadcast, Number, points};
 use crate::{Args, Code, ContentCheck, Launch, LaunchInput, OpError, geometry, rules};
 use cloakwork_ir::{DType, Type, View};
 use smallvec::{SmallVec, smallvec};
@@ -16,8 +16,7 @@ fn number(dtype: DType, words: &[i64]) -> Number {
     if dtype.is_point() {
         return Number::Point(points::from_canonical(dtype, words));
     }
-    let words: Vec<u64> = words.iter().map(|&word| word as u64).collect();
-    Number::Element(prime::from_words(&words, 64))
+    Number::Element(Field::of(dtype).from_canonical(words))
 }
 
 /// `from_canonical`.
@@ -27,13 +26,14 @@ pub static FROM: OpDef = OpDef {
     doc: "The elements of a field, or the points of a curve, whose canonical numbers are \
           `words[.., :]`, the lowest word first.\n\n\
           A number that is not below the prime is an error that names the element, and so is a \
-          point that is not on its curve, or outside of the group of prime order. A point is its \
-          coordinates one after another; all words 0 are the point at infinity.",
+          point that is not on its curve, or outside of the group of prime order. An element of an \
+          extension is its coefficients one after another, a point its coordinates; all words 0 \
+          are the point at infinity.",
     params: &[
         Param::new(
             "words",
             ParamKind::Tensor,
-            "u64 `[.., w]`, w an element's bytes / 8, at least 1",
+            "u64 `[.., w]`, w the words of an element's canonical numbers",
         ),
         Param::new(
             "dtype",
@@ -51,7 +51,7 @@ pub static FROM: OpDef = OpDef {
                 let expected = "a field or the points of a curve";
                 return Err(OpError::new(Code::Dtype, "dtype", expected, dtype.name()));
             }
-            let count = canonical_words(dtype) as u64;
+            let count = dtype.canonical_words() as u64;
             let Some((_, kept)) = words
                 .dims()
                 .split_last()
@@ -74,7 +74,7 @@ pub static FROM: OpDef = OpDef {
         launch: |args| launch(args, "from_canonical", "words"),
         reference: Reference::Values(|args, contents| {
             let dtype = args.dtype("dtype")?;
-            let words = contents.words("words")?.chunks(canonical_words(dtype));
+            let words = contents.words("words")?.chunks(dtype.canonical_words());
             Ok(exact(dtype, words.map(|own| number(dtype, own))))
         }),
         temporary: None,
@@ -96,7 +96,7 @@ pub static TO: OpDef = OpDef {
         Param::new(
             "out",
             ParamKind::Out,
-            "u64 `[.., w]`, w an element's bytes / 8, at least 1",
+            "u64 `[.., w]`, w the words of an element's canonical numbers",
         ),
     ],
     forms: &[Form::own("to_canonical", &["a", "out"])],
@@ -108,7 +108,7 @@ pub static TO: OpDef = OpDef {
                 return Err(OpError::new(Code::Dtype, "a", expected, a.dtype.name()));
             }
             let mut dims: SmallVec<[u64; 8]> = SmallVec::from_slice(a.dims());
-            dims.push(canonical_words(a.dtype) as u64);
+            dims.push(a.dtype.canonical_words() as u64);
             Ok(Type::new(DType::U64, geometry::shape("a", &dims)?))
         },
         checks: &[],
@@ -123,10 +123,7 @@ pub static TO: OpDef = OpDef {
             for element in Broadcast::own(args, contents, "a")?.numbers() {
                 match element {
                     Number::Point(point) => points::canonical_words(dtype, &point, &mut words),
-                    other => {
-                        let count = canonical_words(dtype);
-                        words.extend(prime::to_words(&other.element(), 64, count));
-                    }
+                    other => Field::of(dtype).canonical_words(&other.element(), &mut words),
                 }
             }
             Ok(words.into())

@@ -49,20 +49,21 @@ pub fn check(dtype: DType, form: Form, bytes: &[u8]) -> Result<(), Stranger> {
         let found = pairing::check_points(group, form, bytes);
         return found.map_err(|PointFault { index, reason }| Stranger { index, reason });
     }
+    let residues = dtype.residues();
     let size = match form {
-        Form::Canonical => primes::canonical_words(dtype) * 8,
+        Form::Canonical => dtype.canonical_words() * 8,
         Form::Montgomery => dtype.size_bytes(),
-    };
+    } / residues;
     let of_words = size.is_multiple_of(8);
     if dtype.is_number() || (of_words && primes::are_canonical(dtype, bytes)) {
         return Ok(());
     }
     match bytes
         .chunks(size)
-        .position(|element| !is_below(dtype, element))
+        .position(|residue| !is_below(dtype, residue))
     {
-        Some(index) => Err(Stranger {
-            index,
+        Some(place) => Err(Stranger {
+            index: place / residues,
             reason: Reason::NotReduced,
         }),
         None => Ok(()),
@@ -129,11 +130,11 @@ fn in_whole(fault: Stranger, shown: &View, whole: &View) -> Stranger {
 
 /// Whether a number of at most as many bytes as the prime has is below it.
 fn is_below(dtype: DType, bytes: &[u8]) -> bool {
-    let mut words = [0u8; 48];
-    let size = primes::canonical_words(dtype) * 8;
-    let (Some(to), true) = (words.get_mut(..bytes.len()), bytes.len() <= size) else {
+    let size = primes::modulus(dtype).len() * 8;
+    if bytes.len() > size {
         return false;
-    };
-    to.copy_from_slice(bytes);
-    primes::are_canonical(dtype, words.get(..size).unwrap_or(&[]))
+    }
+    let mut words: SmallVec<[u8; 64]> = SmallVec::from_slice(bytes);
+    words.resize(size, 0);
+    primes::are_canonical(dtype, &words)
 }

@@ -1,4 +1,4 @@
-//! Elements of prime fields and the numbers that they are.
+//! Elements of fields and the numbers that they are.
 //!
 //! Sums, products and quotients are the element-wise ops of numbers; here is what only fields have.
 

@@ -4,8 +4,8 @@ use crate::Reference;
 use crate::op::{
     Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
 };
+use crate::reference::field::Field;
 use crate::reference::number::Accuracy;
-use crate::reference::prime::Prime;
 use crate::reference::{Number, walk};
 use crate::{Code, Law, OpError, ReprRule, elementwise, rules};
 use cloakwork_ir::{DType, FIELD_DTYPES, Type};
@@ -13,12 +13,12 @@ use cloakwork_ir::{DType, FIELD_DTYPES, Type};
 /// A power, of the inverse where the exponent is negative.
 const POWER: walk::Scalar = walk::Scalar {
     of: |dtype, x| {
-        let (prime, exponent) = (Prime::of(dtype), x[1].int());
+        let (field, exponent) = (Field::of(dtype), x[1].int());
         let base = match exponent {
             0.. => x[0].element(),
-            _ => prime.inverse(&x[0].element()),
+            _ => field.inverse(&x[0].element()),
         };
-        Number::Element(prime.power(&base, &exponent.unsigned_abs().into()))
+        Number::Element(field.power(&base, &exponent.unsigned_abs().into()))
     },
     accuracy: Accuracy::EXACT,
 };

@@ -121,9 +121,9 @@ pub(super) fn values(args: &Args, contents: &dyn Contents) -> Result<Expected, O
     let prime = Prime::of(DType::Field(Field::BN254_FR));
     let a = Broadcast::own(args, contents, "a")?.numbers();
     let hash = |row: &[Number]| {
-        let inputs = row.iter().map(Number::element);
+        let inputs = row.iter().map(Number::residue);
         let state = std::iter::once(BigUint::ZERO).chain(inputs).collect();
-        Number::Element(permuted(prime, state).swap_remove(0))
+        Number::Element(vec![permuted(prime, state).swap_remove(0)])
     };
     Ok(exact(
         DType::Field(Field::BN254_FR),

@@ -7,7 +7,7 @@
 
 use super::transcript_reference;
 use crate::Reference;
-use crate::field::primes::TRANSFORMS;
+use crate::field::primes::PRIME_TRANSFORMS;
 use crate::op::{ExpandBody, KernelBody, Param, ParamKind};
 use crate::{
     Access, Aliasing, Args, Body, Code, ContentCheck, Extents, Family, Form, Launch, LaunchInput,
@@ -22,13 +22,13 @@ const HEAD_BYTES: u64 = 16;
 const DIGEST_BYTES: u64 = 64;
 const MAX_CAPACITY: i64 = 1 << 40;
 
-/// What transcripts absorb: elements of fields with transforms, points of curves themselves.
-const ABSORBED: [DType; TRANSFORMS.len() + CURVES.len()] = {
-    let mut all = [DType::Bool; TRANSFORMS.len() + CURVES.len()];
+/// What transcripts absorb: elements of prime fields with transforms, points of curves themselves.
+const ABSORBED: [DType; PRIME_TRANSFORMS.len() + CURVES.len()] = {
+    let mut all = [DType::Bool; PRIME_TRANSFORMS.len() + CURVES.len()];
     let mut at = 0;
     while at < all.len() {
-        all[at] = match at.checked_sub(TRANSFORMS.len()) {
-            None => TRANSFORMS[at],
+        all[at] = match at.checked_sub(PRIME_TRANSFORMS.len()) {
+            None => PRIME_TRANSFORMS[at],
             Some(curve) => DType::Point(CURVES[curve].g1),
         };
         at += 1;
@@ -44,7 +44,7 @@ const TRANSCRIPT: Param = Param::new(
 const VALUE: Param = Param::new(
     "value",
     ParamKind::Tensor,
-    "of a field with transforms, or points of a curve itself (g1), any shape",
+    "of a prime field with transforms, or points of a curve itself (g1), any shape",
 );
 const SAME: Param = Param::new(
     "out",
@@ -364,7 +364,7 @@ pub static CHALLENGE: OpDef = OpDef {
     params: &[
         TRANSCRIPT,
         Param::new("hash", ParamKind::Int(0, 1), "0: BLAKE2b, 1: Keccak-256"),
-        Param::new("dtype", ParamKind::DType, "a field"),
+        Param::new("dtype", ParamKind::DType, "a prime field"),
         Param::new("out", ParamKind::Out, "an element"),
     ],
     forms: &[Form::own(
@@ -383,7 +383,7 @@ pub static CHALLENGE: OpDef = OpDef {
                     hash.to_string(),
                 ));
             }
-            super::uniform::field(dtype)?;
+            rules::prime_field("dtype", dtype)?;
             Ok(Type::new(dtype, Shape::scalar()))
         },
         checks: &[ContentCheck::TranscriptRoom {

@@ -66,7 +66,7 @@ pub(super) fn absorbed(
             }
             other => {
                 let size = value.dtype().size_bytes();
-                let bytes = little_endian(&other.element(), size);
+                let bytes = little_endian(&other.residue(), size);
                 (2, bytes.clone(), bytes)
             }
         };
@@ -126,5 +126,5 @@ pub(super) fn challenge(args: &Args, contents: &dyn Contents) -> Result<Expected
         }
     };
     let number = BigUint::from_bytes_le(&digest) % &Prime::of(dtype).modulus;
-    Ok(exact(dtype, [Number::Element(number)]))
+    Ok(exact(dtype, [Number::Element(vec![number])]))
 }

@@ -34,7 +34,8 @@ pub static DEF: OpDef = OpDef {
     family: Family::Hash,
     doc: "Uniform elements of a field: element i, row-major, is block i of ChaCha20 under the key, \
           with the domain as its nonce of 64 bits, as a little-endian number of 64 bytes modulo \
-          the prime: within 2^-128 of uniform. Results do not depend on threads.",
+          the prime: within 2^-128 of uniform. Coefficients of an extension's elements take a \
+          block each, one after another. Results do not depend on threads.",
     params: &[
         KEY,
         Param::new("shape", ParamKind::Shape, "sizes of 0 or more, at most 16"),
@@ -141,7 +142,7 @@ fn drawn(
     let domain = args.int("domain")? as u64;
     let prime = Prime::of(dtype);
     let mut words = vec![];
-    for block in 0..count {
+    for block in 0..count * dtype.residues() as u64 {
         let number = BigUint::from_bytes_le(&digests::chacha20(&key, block, domain));
         prime.encode(&(number % &prime.modulus), &mut words);
     }
@@ -149,10 +150,7 @@ fn drawn(
 }
 
 /// The dtype is a field's.
-///
-/// # Errors
-/// It is not.
-pub fn field(dtype: DType) -> Result<(), OpError> {
+fn field(dtype: DType) -> Result<(), OpError> {
     if dtype.is_field() {
         return Ok(());
     }

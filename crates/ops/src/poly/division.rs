@@ -7,7 +7,6 @@ use crate::op::{Param, ParamKind};
 use crate::reference::{Contents, Expected};
 use crate::{Args, Code, Launch, OpError, ReprRule, geometry};
 use cloakwork_ir::Type;
-use num_bigint::BigUint;
 use smallvec::{SmallVec, smallvec};
 
 declare!(
@@ -106,10 +105,10 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
 fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
     let b = one_number(args, contents, "b")?.unwrap_or_default();
     let kept = kept(args)? as usize;
-    each_row(args, contents, "a", &|prime, row| {
-        let mut quotient = vec![BigUint::ZERO; row.len()];
+    each_row(args, contents, "a", &|field, row| {
+        let mut quotient = vec![field.zero(); row.len()];
         for i in (1..row.len()).rev() {
-            quotient[i - 1] = prime.add(&row[i], &prime.multiply(&b, &quotient[i]));
+            quotient[i - 1] = field.add(&row[i], &field.multiply(&b, &quotient[i]));
         }
         quotient.truncate(kept);
         quotient

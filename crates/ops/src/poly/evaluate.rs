@@ -72,7 +72,7 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
 
 fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
     let x = one_number(args, contents, "x")?.unwrap_or_default();
-    each_row(args, contents, "a", &|prime, row| {
-        vec![value_at(prime, row, &x)]
+    each_row(args, contents, "a", &|field, row| {
+        vec![value_at(field, row, &x)]
     })
 }

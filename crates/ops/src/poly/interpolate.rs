@@ -2,11 +2,10 @@
 
 use super::{Rows, declare, each_row, length, numbers, step};
 use crate::op::{Param, ParamKind};
-use crate::reference::prime::Prime;
+use crate::reference::field::{Element, Field};
 use crate::reference::{Expected, MOST_OPERATIONS};
 use crate::{ContentCheck, ReprRule, rules};
 use cloakwork_ir::Type;
-use num_bigint::BigUint;
 use smallvec::smallvec;
 
 declare!(
@@ -51,33 +50,33 @@ declare!(
         if (xs.len() as u64).saturating_pow(3) > MOST_OPERATIONS / 8 {
             return Ok(Expected::TooLarge);
         }
-        each_row(args, contents, "ys", &|prime, ys| through(prime, &xs, ys))
+        each_row(args, contents, "ys", &|field, ys| through(field, &xs, ys))
     },
     ReprRule::Interpolates
 );
 
 /// Lagrange's sum: `sum_i ys[i] prod_(j != i) (X - xs[j]) / (xs[i] - xs[j])`.
-fn through(prime: &Prime, xs: &[BigUint], ys: &[BigUint]) -> Vec<BigUint> {
-    let mut sum = vec![BigUint::ZERO; xs.len()];
+fn through(field: &Field, xs: &[Element], ys: &[Element]) -> Vec<Element> {
+    let mut sum = vec![field.zero(); xs.len()];
     for (i, y) in ys.iter().enumerate() {
-        let (mut basis, mut scale) = (vec![BigUint::from(1u8)], BigUint::from(1u8));
+        let (mut basis, mut scale) = (vec![field.one()], field.one());
         for x in xs
             .iter()
             .enumerate()
             .filter(|&(j, _)| j != i)
             .map(|(_, x)| x)
         {
-            scale = prime.multiply(&scale, &prime.subtract(&xs[i], x));
-            let mut product = vec![BigUint::ZERO; basis.len() + 1];
+            scale = field.multiply(&scale, &field.subtract(&xs[i], x));
+            let mut product = vec![field.zero(); basis.len() + 1];
             for (k, coefficient) in basis.iter().enumerate() {
-                product[k + 1] = prime.add(&product[k + 1], coefficient);
-                product[k] = prime.subtract(&product[k], &prime.multiply(coefficient, x));
+                product[k + 1] = field.add(&product[k + 1], coefficient);
+                product[k] = field.subtract(&product[k], &field.multiply(coefficient, x));
             }
             basis = product;
         }
-        let factor = prime.multiply(y, &prime.inverse(&scale));
+        let factor = field.multiply(y, &field.inverse(&scale));
         for (total, coefficient) in sum.iter_mut().zip(&basis) {
-            *total = prime.add(total, &prime.multiply(coefficient, &factor));
+            *total = field.add(total, &field.multiply(coefficient, &factor));
         }
     }
     sum

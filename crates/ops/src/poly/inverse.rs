@@ -27,8 +27,8 @@ declare!(
     },
     |args| elementwise::launch_of("reciprocal", args),
     None,
-    |args, contents| each_row(args, contents, "a", &|prime, row| {
-        row.iter().map(|a| prime.inverse(a)).collect()
+    |args, contents| each_row(args, contents, "a", &|field, row| {
+        row.iter().map(|a| field.inverse(a)).collect()
     }),
     ReprRule::Values(&["a"])
 );

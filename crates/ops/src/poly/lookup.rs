@@ -1,22 +1,22 @@
 //! `permute_input`, `lookup_rows` and `permute_table`: halo2's permuted columns of a lookup.
 
 use super::{declare, length, numbers, step};
-use crate::field::primes;
 use crate::op::{Param, ParamKind};
+use crate::reference::field::Element;
 use crate::reference::number::exact;
 use crate::reference::{Contents, Expected, Number};
 use crate::{
     Args, Code, ContentCheck, Extents, Launch, LaunchOperand, OpError, ReprRule, Source, geometry,
     rules,
 };
-use cloakwork_ir::{DType, FIELD_DTYPES, MAX_ELEMENTS, Type};
+use cloakwork_ir::{DType, MAX_ELEMENTS, Type};
 use num_bigint::BigUint;
 use smallvec::{SmallVec, smallvec};
 
 /// Rows that a unit sorts by itself: `csrc/kernels/poly/lookup.h` has the same.
 const SORT_RUN: u64 = 1024;
 
-const INPUT: Param = Param::new("a", ParamKind::Tensor, "of a field, `[n]`: the input");
+const INPUT: Param = Param::new("a", ParamKind::Tensor, "of a prime field, `[n]`: the input");
 const USABLE: Param = Param::new(
     "usable",
     ParamKind::Int(0, MAX_ELEMENTS as i64),
@@ -43,7 +43,7 @@ declare!(
         let n = rows.len();
         rows.truncate(usable(args, n as u64)? as usize);
         rows.sort();
-        rows.resize(n, BigUint::ZERO);
+        rows.resize(n, vec![BigUint::ZERO]);
         Ok(exact(
             args.tensor("a")?.dtype,
             rows.into_iter().map(Number::Element),
@@ -88,7 +88,7 @@ declare!(
      halo2's lookup argument, in which each row is the permuted input's, or that one is the row \
      before's. A value of the input that the table lacks is an error that names its row.",
     &[
-        Param::new("t", ParamKind::Tensor, "of a field, `[n]`: the table"),
+        Param::new("t", ParamKind::Tensor, "of a prime field, `[n]`: the table"),
         Param::new(
             "rows",
             ParamKind::Tensor,
@@ -122,8 +122,8 @@ declare!(
     |args, contents| {
         let t = numbers(args, contents, "t")?;
         let row = |&row: &i64| t[row as usize].clone();
-        let mut out: Vec<BigUint> = contents.words("rows")?.iter().map(row).collect();
-        out.resize(t.len(), BigUint::ZERO);
+        let mut out: Vec<Element> = contents.words("rows")?.iter().map(row).collect();
+        out.resize(t.len(), vec![BigUint::ZERO]);
         Ok(exact(
             args.tensor("t")?.dtype,
             out.into_iter().map(Number::Element),
@@ -164,7 +164,7 @@ fn reference_rows(args: &Args, contents: &dyn Contents) -> Result<Expected, OpEr
 /// A column of a field's elements; its rows.
 fn column(name: &'static str, args: &Args) -> Result<u64, OpError> {
     let operand = args.tensor(name)?;
-    rules::dtype_in(name, operand, &FIELD_DTYPES)?;
+    rules::prime_field(name, operand.dtype)?;
     rules::rank_is(name, operand, 1)?;
     length(name, operand)
 }
@@ -184,7 +184,7 @@ fn usable(args: &Args, n: u64) -> Result<u64, OpError> {
 
 /// Rows with their numbers, and where they were: so many words each.
 fn row_words(args: &Args) -> Result<u64, OpError> {
-    let words = primes::canonical_words(args.tensor("a")?.dtype);
+    let words = args.tensor("a")?.dtype.canonical_words();
     Ok(words as u64 + 1)
 }
 

@@ -1,4 +1,4 @@
-//! Polynomials over prime fields, by coefficients or by values on a domain; rows along the last
+//! Polynomials over fields, by coefficients or by values on a domain; rows along the last
 //! axis.
 //!
 //! Long rows are cut by their length alone, never by the number of threads.
@@ -15,12 +15,11 @@ pub mod scan;
 pub mod sparse;
 
 use crate::op::{Param, ParamKind};
+use crate::reference::field::{Element, Field};
 use crate::reference::number::exact;
-use crate::reference::prime::Prime;
 use crate::reference::{Broadcast, Contents, Expected, Number};
 use crate::{Args, Code, Extents, Launch, LaunchOperand, OpError, Operand, Source};
 use cloakwork_ir::View;
-use num_bigint::BigUint;
 use smallvec::{SmallVec, smallvec};
 
 /// Elements of a run, and runs of a unit: `csrc/kernels/poly/groups.h` has the same.
@@ -207,26 +206,26 @@ fn each_row(
     args: &Args,
     contents: &dyn Contents,
     name: &'static str,
-    made: &dyn Fn(&Prime, &[BigUint]) -> Vec<BigUint>,
+    made: &dyn Fn(&Field, &[Element]) -> Vec<Element>,
 ) -> Result<Expected, OpError> {
     let operand = args.tensor(name)?;
-    let prime = Prime::of(operand.dtype);
+    let field = Field::of(operand.dtype);
     let rows = numbers(args, contents, name)?;
     let (n, count) = (length(name, operand)?, Rows::of(operand.view).count());
     let row = |at: u64| &rows[(at * n) as usize..((at + 1) * n) as usize];
-    let results = (0..count).flat_map(|at| made(prime, row(at)));
+    let results = (0..count).flat_map(|at| made(&field, row(at)));
     Ok(exact(
         args.tensor("out")?.dtype,
         results.map(Number::Element),
     ))
 }
 
-/// The canonical numbers of an operand of a field.
+/// The elements of an operand of a field.
 fn numbers(
     args: &Args,
     contents: &dyn Contents,
     name: &'static str,
-) -> Result<Vec<BigUint>, OpError> {
+) -> Result<Vec<Element>, OpError> {
     let all = Broadcast::own(args, contents, name)?.numbers();
     Ok(all.iter().map(Number::element).collect())
 }
@@ -236,7 +235,7 @@ fn one_number(
     args: &Args,
     contents: &dyn Contents,
     name: &'static str,
-) -> Result<Option<BigUint>, OpError> {
+) -> Result<Option<Element>, OpError> {
     Ok(match args.tensor_if_any(name)? {
         Some(_) => numbers(args, contents, name)?.into_iter().next(),
         None => None,
@@ -244,12 +243,12 @@ fn one_number(
 }
 
 /// `sum_i a[i] x^i`, power by power.
-fn value_at(prime: &Prime, a: &[BigUint], x: &BigUint) -> BigUint {
-    let mut power = BigUint::from(1u8);
-    a.iter().fold(BigUint::ZERO, |sum, coefficient| {
-        let term = prime.multiply(coefficient, &power);
-        power = prime.multiply(&power, x);
-        prime.add(&sum, &term)
+fn value_at(field: &Field, a: &[Element], x: &Element) -> Element {
+    let mut power = field.one();
+    a.iter().fold(field.zero(), |sum, coefficient| {
+        let term = field.multiply(coefficient, &power);
+        power = field.multiply(&power, x);
+        field.add(&sum, &term)
     })
 }
 

@@ -16,7 +16,7 @@ declare!(
      `inverse` takes the values to the coefficients; without `scale` they stay n times as \
      large.\n\n\
      n is a power of two that divides p - 1, and `w = g^((p - 1) / n)`: docs/fields.md has the \
-     two-adicity and g of each field.",
+     two-adicity and g of each prime field. Over an extension w is that of the base field.",
     &[
         A,
         Param::new("inverse", ParamKind::Bool, "from values to coefficients").or(0),
@@ -49,26 +49,31 @@ declare!(
 fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
     let a = args.tensor("a")?;
     let n = length("a", a)?;
-    let generator = a.dtype.field_facts().map_or(1, |facts| facts.generator);
+    let generator = a
+        .dtype
+        .field_facts()
+        .map_or(1, |facts| facts.prime().generator);
     if a.shape().elements().saturating_mul(n) > MOST_OPERATIONS / 16 {
         return Ok(Expected::TooLarge);
     }
     let (inverse, scale) = (args.flag("inverse")?, args.flag("scale")?);
-    let shift = one_number(args, contents, "coset_shift")?.unwrap_or_else(|| 1u8.into());
-    each_row(args, contents, "a", &|prime, row| {
+    let shift = one_number(args, contents, "coset_shift")?;
+    each_row(args, contents, "a", &|field, row| {
+        let shift = shift.clone().unwrap_or_else(|| field.one());
+        let prime = field.prime;
         let order = (&prime.modulus - 1u8) / n;
         let root = prime.power(&generator.into(), &order);
-        let at = |k: u64| prime.power(&root, &k.into());
+        let at = |k: u64| field.embedded(prime.power(&root, &k.into()));
         if !inverse {
-            let point = |k| prime.multiply(&shift, &at(k));
-            return (0..n).map(|k| value_at(prime, row, &point(k))).collect();
+            let point = |k| field.multiply(&shift, &at(k));
+            return (0..n).map(|k| value_at(field, row, &point(k))).collect();
         }
-        let divisor = if scale { n } else { 1 };
-        let (unshift, unscale) = (prime.inverse(&shift), prime.inverse(&divisor.into()));
+        let divisor = field.embedded(if scale { n.into() } else { 1u8.into() });
+        let (unshift, unscale) = (field.inverse(&shift), field.inverse(&divisor));
         let coefficient = |j: u64| {
-            let value = value_at(prime, row, &prime.inverse(&at(j)));
-            let factor = prime.multiply(&prime.power(&unshift, &j.into()), &unscale);
-            prime.multiply(&value, &factor)
+            let value = value_at(field, row, &field.inverse(&at(j)));
+            let factor = field.multiply(&field.power(&unshift, &j.into()), &unscale);
+            field.multiply(&value, &factor)
         };
         (0..n).map(coefficient).collect()
     })
@@ -98,7 +103,12 @@ fn infer(args: &Args) -> Result<Type, OpError> {
 
 /// Columns that a kernel's unit transforms: `csrc/kernels/poly/lanes.h` has the same.
 const fn columns(dtype: DType) -> u64 {
-    if dtype.size_bytes() == 32 { 8 } else { 16 }
+    if is_large(dtype) { 8 } else { 16 }
+}
+
+/// Whether elements are 32 bytes of a prime field, which kernels compute on eight together.
+const fn is_large(dtype: DType) -> bool {
+    dtype.is_prime_field() && dtype.size_bytes() == 32
 }
 
 /// Binary logarithms of the rows and columns of a transform as a matrix; `None` for a short one.
@@ -115,7 +125,8 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
         + 2 * i64::from(inverse && args.flag("scale")?)
         + 4 * i64::from(args.tensor_if_any("coset_shift")?.is_some());
     let log = n.trailing_zeros();
-    let butterfly_ns = if a.dtype.size_bytes() == 32 { 4 } else { 1 };
+    let residues = a.dtype.residues() as u64;
+    let butterfly_ns = if is_large(a.dtype) { 4 } else { residues };
     let Some((log_rows, log_columns)) = plan(a.dtype, n) else {
         let rows = Rows::of(a.view).weight(n * u64::from(log + 4) * 10);
         let operands = smallvec![

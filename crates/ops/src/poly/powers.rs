@@ -3,8 +3,8 @@
 use super::{A, RUN, Rows, declare, each_row, length, numbers, one_number, step};
 use crate::op::{Param, ParamKind};
 use crate::reference::Number;
+use crate::reference::field::Field;
 use crate::reference::number::exact;
-use crate::reference::prime::Prime;
 use crate::{Args, Code, Extents, Launch, LaunchOperand, OpError, ReprRule, geometry, rules};
 use cloakwork_ir::{FIELD_DTYPES, MAX_ELEMENTS, Type};
 use smallvec::{SmallVec, smallvec};
@@ -56,10 +56,10 @@ declare!(
     None,
     |args, contents| {
         let dtype = args.tensor("a")?.dtype;
-        let prime = Prime::of(dtype);
+        let field = Field::of(dtype);
         let a = one_number(args, contents, "a")?.unwrap_or_default();
-        let start = one_number(args, contents, "start")?.unwrap_or_else(|| 1u8.into());
-        let power = |i: u64| prime.multiply(&start, &prime.power(&a, &i.into()));
+        let start = one_number(args, contents, "start")?.unwrap_or_else(|| field.one());
+        let power = |i: u64| field.multiply(&start, &field.power(&a, &i.into()));
         Ok(exact(
             dtype,
             (0..count(args)?).map(|i| Number::Element(power(i))),
@@ -102,11 +102,11 @@ declare!(
     None,
     |args, contents| {
         let powers = numbers(args, contents, "powers")?;
-        each_row(args, contents, "a", &|prime, row| {
+        each_row(args, contents, "a", &|field, row| {
             let factors = powers.iter().cycle();
             row.iter()
                 .zip(factors)
-                .map(|(a, power)| prime.multiply(a, power))
+                .map(|(a, power)| field.multiply(a, power))
                 .collect()
         })
     },

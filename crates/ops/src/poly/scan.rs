@@ -74,10 +74,10 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
 
 fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
     let start = one_number(args, contents, "start")?.unwrap_or_default();
-    each_row(args, contents, "a", &|prime, row| {
+    each_row(args, contents, "a", &|field, row| {
         let mut product = start.clone();
         let before = |a| {
-            let next = prime.multiply(&product, a);
+            let next = field.multiply(&product, a);
             std::mem::replace(&mut product, next)
         };
         row.iter().map(before).collect()

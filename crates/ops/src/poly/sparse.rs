@@ -3,8 +3,8 @@
 use super::{Rows, declare, length, numbers, step};
 use crate::op::{Param, ParamKind};
 use crate::reference::Number;
+use crate::reference::field::Field;
 use crate::reference::number::exact;
-use crate::reference::prime::Prime;
 use crate::{Code, ContentCheck, OpError, geometry, rules};
 use cloakwork_ir::{DType, Type};
 use smallvec::smallvec;
@@ -84,7 +84,7 @@ declare!(
     None,
     |args, contents| {
         let dtype = args.tensor("values")?.dtype;
-        let prime = Prime::of(dtype);
+        let field = Field::of(dtype);
         let (values, x) = (
             numbers(args, contents, "values")?,
             numbers(args, contents, "x")?,
@@ -92,9 +92,9 @@ declare!(
         let (starts, columns) = (contents.words("starts")?, contents.words("columns")?);
         let row = |ends: &[i64]| {
             let entries = ends[0] as usize..ends[1] as usize;
-            entries.fold(Default::default(), |sum, k| {
-                let term = prime.multiply(&values[k], &x[columns[k] as usize]);
-                prime.add(&sum, &term)
+            entries.fold(field.zero(), |sum, k| {
+                let term = field.multiply(&values[k], &x[columns[k] as usize]);
+                field.add(&sum, &term)
             })
         };
         Ok(exact(

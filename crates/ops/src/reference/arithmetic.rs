@@ -2,9 +2,9 @@
 //! are stored; floats are rounded after each operation, as IEEE 754 has it.
 
 use super::Number::{self, Complex, Element, Int, Open, Point, Real};
+use super::field::Field;
 use super::number::rounded;
 use super::points::Curve;
-use super::prime::Prime;
 use super::{complex, complex::C};
 use cloakwork_ir::DType;
 
@@ -15,7 +15,7 @@ pub fn add(dtype: DType, a: &Number, b: &Number) -> Number {
         (Int(a), Int(b)) => Int(a.wrapping_add(*b)),
         (Real(a), Real(b)) => Real(rounded(dtype, a + b)),
         (Complex(a, b), Complex(c, d)) => Complex(rounded(dtype, a + c), rounded(dtype, b + d)),
-        (Element(a), Element(b)) => Element(Prime::of(dtype).add(a, b)),
+        (Element(a), Element(b)) => Element(Field::of(dtype).add(a, b)),
         (Point(a), Point(b)) => Point(Curve::of(dtype).add(a, b)),
         _ => Open,
     }
@@ -28,7 +28,7 @@ pub fn negative(dtype: DType, a: &Number) -> Number {
         Int(a) => Int(a.wrapping_neg()),
         Real(a) => Real(-a),
         Complex(re, im) => Complex(-re, -im),
-        Element(a) => Element(Prime::of(dtype).subtract(&Default::default(), a)),
+        Element(a) => Element(Field::of(dtype).negative(a)),
         Point(a) => Point(Curve::of(dtype).negative(a)),
         Open => Open,
     }
@@ -51,7 +51,7 @@ pub fn multiply(dtype: DType, a: &Number, b: &Number) -> Number {
             round(round(a * c) - round(b * d)),
             round(round(a * d) + round(b * c)),
         ),
-        (Element(a), Element(b)) => Element(Prime::of(dtype).multiply(a, b)),
+        (Element(a), Element(b)) => Element(Field::of(dtype).multiply(a, b)),
         _ => Open,
     }
 }
@@ -64,8 +64,8 @@ pub fn divide(dtype: DType, a: &Number, b: &Number) -> Number {
         (Real(a), Real(b)) => Real(rounded(dtype, a / b)),
         (Complex(a, b), Complex(c, d)) => quotient(dtype, C(*a, *b), C(*c, *d)),
         (Element(a), Element(b)) => {
-            let prime = Prime::of(dtype);
-            Element(prime.multiply(a, &prime.inverse(b)))
+            let field = Field::of(dtype);
+            Element(field.multiply(a, &field.inverse(b)))
         }
         _ => Open,
     }

@@ -1,9 +1,10 @@
 //! References: what each op means, slow and obvious, in plain Rust over numbers.
 //!
 //! Integers and elements of fields are exact (integers of any size, a prime's residues by
-//! division); points are affine, by the formulas of school; sums, orders and transforms follow
-//! their definitions. Floats are computed in binary64, and each result says how far a kernel's may
-//! be from it: the bound follows from the op's formula, not from what kernels happen to give.
+//! division, polynomials over them term by term); points are affine, by the formulas of school;
+//! sums, orders and transforms follow their definitions. Floats are computed in binary64, and each
+//! result says how far a kernel's may be from it: the bound follows from the op's formula, not from
+//! what kernels happen to give.
 //!
 //! A definition may leave a result open (the logarithm of a complex infinity, a product whose
 //! order decides whether it overflows): there anything agrees. Factorisations of matrices have
@@ -12,6 +13,7 @@
 pub mod arithmetic;
 pub mod complex;
 pub mod digests;
+pub mod field;
 pub mod matrices;
 pub mod number;
 pub mod points;

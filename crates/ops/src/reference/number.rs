@@ -1,7 +1,7 @@
 //! Elements as numbers, free of how memory holds them.
 
+use super::field::{Element, Field};
 use super::points::Point;
-use super::prime::Prime;
 use super::{Expected, Slack};
 use cloakwork_ir::DType;
 use num_bigint::BigUint;
@@ -15,8 +15,8 @@ pub enum Number {
     Real(f64),
     /// Of a complex type.
     Complex(f64, f64),
-    /// Of a prime field: the canonical number.
-    Element(BigUint),
+    /// Of a field: the canonical numbers of its coefficients.
+    Element(Element),
     /// Of a curve; `None` is infinity.
     Point(Point),
     /// Whatever comes: the definition leaves it open.
@@ -37,7 +37,7 @@ impl Number {
             Self::Int(value) => *value != 0,
             Self::Real(value) => *value != 0.0,
             Self::Complex(re, im) => *re != 0.0 || *im != 0.0,
-            Self::Element(value) => *value != BigUint::ZERO,
+            Self::Element(value) => value.iter().any(|residue| *residue != BigUint::ZERO),
             Self::Point(point) => point.is_some(),
             Self::Open => false,
         }
@@ -71,13 +71,19 @@ impl Number {
         }
     }
 
-    /// The canonical number of a field's element.
+    /// The coefficients of a field's element.
     #[must_use]
-    pub fn element(&self) -> BigUint {
+    pub fn element(&self) -> Element {
         match self {
             Self::Element(value) => value.clone(),
-            _ => BigUint::ZERO,
+            _ => vec![],
         }
+    }
+
+    /// The canonical number of a prime field's element.
+    #[must_use]
+    pub fn residue(&self) -> BigUint {
+        self.element().into_iter().next().unwrap_or_default()
     }
 
     /// Whether a part is not a number.
@@ -165,7 +171,7 @@ pub fn decode(dtype: DType, words: &[i64]) -> Number {
             let part = dtype.component();
             Number::Complex(real(part, word(0)), real(part, word(1)))
         }
-        _ if dtype.is_field() => Number::Element(Prime::of(dtype).decode(words)),
+        _ if dtype.is_field() => Number::Element(Field::of(dtype).decode(words)),
         _ if dtype.is_point() => Number::Point(super::points::decode(dtype, words)),
         _ => Number::Int(i128::from(word(0))),
     }
@@ -183,7 +189,7 @@ pub fn encode(dtype: DType, number: &Number, words: &mut Vec<i64>) {
             words.extend([float(number.real()), float(number.imaginary())]);
         }
         (DType::F32 | DType::F64, _) => words.push(float(number.real())),
-        (_, Number::Element(value)) => Prime::of(dtype).encode(value, words),
+        (_, Number::Element(value)) => Field::of(dtype).encode(value, words),
         (_, Number::Point(point)) => super::points::encode(dtype, point, words),
         _ => words.push(low_bits(dtype, number.int())),
     }

@@ -1,7 +1,7 @@
-//! Prime fields: residues of integers of any size, by division.
+//! Residues of integers of any size modulo a prime, by division.
 
 use crate::field::primes;
-use cloakwork_ir::{DType, FIELD_DTYPES, Form};
+use cloakwork_ir::{DType, Form, PRIME_FIELD_DTYPES};
 use cloakwork_process::Once;
 use num_bigint::BigUint;
 
@@ -18,19 +18,21 @@ pub struct Prime {
 }
 
 impl Prime {
-    /// The prime of a field's dtype; of another dtype, that of an arbitrary field.
+    /// The prime of a field's dtype, of an extension that of its base field; of another dtype, that
+    /// of an arbitrary field.
     #[must_use]
     pub fn of(dtype: DType) -> &'static Self {
-        static PRIMES: [Once<Prime>; FIELD_DTYPES.len()] =
-            [const { Once::new() }; FIELD_DTYPES.len()];
-        let place = FIELD_DTYPES.iter().position(|&field| field == dtype);
+        static PRIMES: [Once<Prime>; PRIME_FIELD_DTYPES.len()] =
+            [const { Once::new() }; PRIME_FIELD_DTYPES.len()];
+        let prime = dtype.extends().unwrap_or(dtype);
+        let place = PRIME_FIELD_DTYPES.iter().position(|&field| field == prime);
         let place = place.unwrap_or(0);
-        PRIMES[place].get_or_init(|| Self::new(FIELD_DTYPES[place]))
+        PRIMES[place].get_or_init(|| Self::new(PRIME_FIELD_DTYPES[place]))
     }
 
     fn new(dtype: DType) -> Self {
         let modulus = from_words(primes::modulus(dtype), 64);
-        let form = dtype.field_facts().map(|facts| facts.form);
+        let form = dtype.field_facts().map(|facts| facts.prime().form);
         let shift = match form {
             Some(Form::Montgomery64 | Form::Montgomery32) => dtype.size_bytes() * 8,
             Some(Form::Goldilocks) | None => 0,
@@ -46,14 +48,26 @@ impl Prime {
         }
     }
 
-    /// The canonical number of an element's words.
+    /// How many words of memory hold a residue.
+    #[must_use]
+    pub const fn components(&self) -> usize {
+        self.components
+    }
+
+    /// How many words of 64 bits its canonical number takes.
+    #[must_use]
+    pub fn canonical_words(&self) -> usize {
+        self.modulus.bits().div_ceil(64) as usize
+    }
+
+    /// The canonical number of a residue's words.
     #[must_use]
     pub fn decode(&self, words: &[i64]) -> BigUint {
         let words: Vec<u64> = words.iter().map(|&word| word as u64).collect();
         from_words(&words, self.bits) * &self.unradix % &self.modulus
     }
 
-    /// Appends the words of a canonical number's element.
+    /// Appends the words of a canonical number's residue.
     pub fn encode(&self, value: &BigUint, words: &mut Vec<i64>) {
         let held = value * &self.radix % &self.modulus;
         words.extend(to_words(&held, self.bits, self.components));

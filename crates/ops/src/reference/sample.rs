@@ -1,9 +1,9 @@
 //! Elements of every dtype that follow from a number: for random programs and the like.
 
 use super::Number;
+use super::field::{Element, Field};
 use super::number::encode;
 use super::points::{Curve, Point};
-use super::prime::Prime;
 use cloakwork_ir::DType;
 use num_bigint::BigUint;
 
@@ -17,7 +17,7 @@ pub fn element(dtype: DType, word: u64) -> Vec<i64> {
     } else if dtype.is_real_float() {
         Number::Real(float(word))
     } else if dtype.is_field() {
-        Number::Element(residue(dtype, word))
+        Number::Element(of_field(&Field::of(dtype), word))
     } else if dtype.is_point() {
         let multiple = BigUint::from(word % 6);
         Number::Point(Curve::of(dtype).multiple(&multiple, &generator(dtype)))
@@ -41,14 +41,21 @@ fn float(word: u64) -> f64 {
     }
 }
 
-fn residue(dtype: DType, word: u64) -> BigUint {
-    let prime = Prime::of(dtype);
-    match word % 11 {
-        0 => BigUint::ZERO,
-        1 => 1u8.into(),
-        2 => &prime.modulus - 1u8,
-        _ => prime.power(&BigUint::from(word | 1), &19u8.into()),
+fn of_field(field: &Field, word: u64) -> Element {
+    let prime = field.prime;
+    let mut element = match word % 11 {
+        0 => field.zero(),
+        1 => field.one(),
+        2 => field.negative(&field.one()),
+        _ => field.embedded(prime.power(&BigUint::from(word | 1), &19u8.into())),
+    };
+    // Of an extension's elements the most have every coefficient.
+    if word % 11 > 3 {
+        for (coefficient, at) in element.iter_mut().zip(0u32..).skip(1) {
+            *coefficient = prime.residue(word.rotate_left(13 * at).into());
+        }
     }
+    element
 }
 
 /// The customary generator of a group of points; infinity for other dtypes.
@@ -71,7 +78,7 @@ mod tests {
     #[test]
     fn a_group_has_the_order_of_its_scalars() {
         for points in POINT_DTYPES {
-            let order = points.scalar_field().map(Prime::of).unwrap();
+            let order = points.scalar_field().map(Field::of).unwrap().prime;
             let (curve, one) = (Curve::of(points), generator(points));
             assert_eq!(curve.multiple(&order.modulus, &one), None, "{points}");
             let last = curve.multiple(&(&order.modulus - 1u8), &one);
@@ -83,16 +90,14 @@ mod tests {
     #[test]
     fn elements_are_held_below_the_prime_and_read_back() {
         for dtype in FIELD_DTYPES {
-            let prime = Prime::of(dtype);
+            let field = Field::of(dtype);
             for word in (0..400u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)) {
-                let number = residue(dtype, word);
-                assert!(number < prime.modulus);
+                let element_of_word = of_field(&field, word);
+                assert!(element_of_word.iter().all(|c| *c < field.prime.modulus));
                 let words = element(dtype, word);
                 assert_eq!(words.len(), dtype.components());
-                assert_eq!(prime.decode(&words), number, "{dtype}");
+                assert_eq!(field.decode(&words), element_of_word, "{dtype}");
             }
-            let (two, inverse) = (2u8.into(), prime.inverse(&2u8.into()));
-            assert_eq!(prime.multiply(&two, &inverse), 1u8.into());
         }
     }
 }

@@ -215,7 +215,7 @@ pub fn product(dtype: DType, numbers: &[Number]) -> (Number, Slack) {
 #[must_use]
 pub fn zero(dtype: DType) -> Number {
     match dtype {
-        _ if dtype.is_field() => Number::Element(Default::default()),
+        _ if dtype.is_field() => Number::Element(super::field::Field::of(dtype).zero()),
         _ if dtype.is_point() => Number::Point(None),
         _ if dtype.is_complex() => Number::Complex(0.0, 0.0),
         _ if dtype.is_real_float() => Number::Real(0.0),
@@ -227,7 +227,7 @@ pub fn zero(dtype: DType) -> Number {
 #[must_use]
 pub fn one(dtype: DType) -> Number {
     match zero(dtype) {
-        Number::Element(_) => Number::Element(1u8.into()),
+        Number::Element(_) => Number::Element(super::field::Field::of(dtype).one()),
         Number::Complex(..) => Number::Complex(1.0, 0.0),
         Number::Real(_) => Number::Real(1.0),
         Number::Int(_) => Number::Int(1),

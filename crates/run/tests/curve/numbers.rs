@@ -154,10 +154,10 @@ impl PointGroup {
         Self {
             points,
             scalars: DType::Field(curve.scalar),
-            base: prime(curve.base.facts().modulus),
-            order: prime(curve.scalar.facts().modulus),
+            base: prime(curve.base.facts().prime().modulus),
+            order: prime(curve.scalar.facts().prime().modulus),
             generator: Some([x, y]),
-            words: curve.base.facts().modulus.len(),
+            words: curve.base.facts().prime().modulus.len(),
             parts: facts.degree as usize,
         }
     }

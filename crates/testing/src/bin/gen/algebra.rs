@@ -1,6 +1,8 @@
 //! What C++ knows of fields and curves, as macros that call a macro for each; and their table.
 
-use cloakwork_ir::{ALL_DTYPES, CURVES, DType, FIELDS, FieldDecl, Form, GROUPS};
+use cloakwork_ir::{
+    ALL_DTYPES, CURVES, DType, ExtensionDecl, FIELDS, FieldDecl, Form, GROUPS, Kind, PrimeDecl,
+};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -45,8 +47,22 @@ fn words(modulus: &[u64]) -> String {
     words.join(", ")
 }
 
+/// Whether kernels may compute on words of eight elements together.
 fn is_large(field: &FieldDecl) -> bool {
-    field.form == Form::Montgomery64
+    matches!(&field.kind, Kind::Prime(prime) if prime.form == Form::Montgomery64)
+}
+
+fn prime_fields() -> impl Iterator<Item = (&'static FieldDecl, &'static PrimeDecl)> {
+    FIELDS.iter().filter_map(|field| match &field.kind {
+        Kind::Prime(prime) => Some((field, prime)),
+        Kind::Extension(_) => None,
+    })
+}
+
+fn extensions() -> impl Iterator<Item = (&'static FieldDecl, &'static ExtensionDecl)> {
+    FIELDS
+        .iter()
+        .filter_map(|field| Some((field, field.extension()?)))
 }
 
 /// `csrc/include/cloakwork/algebra.h`.
@@ -73,19 +89,18 @@ pub fn header() -> String {
 }
 
 fn primes(text: &mut String) {
-    let facts = |field: &'static FieldDecl| {
+    let facts = |(field, prime): (&'static FieldDecl, &'static PrimeDecl)| {
         let (ident, dtype) = (field.ident, enumerator(field.name));
-        let (bits, adicity) = (field.bits(), field.two_adicity());
-        let modulus = words(field.modulus);
+        let (bits, adicity) = (prime.bits(), prime.two_adicity());
+        let modulus = words(prime.modulus);
         format!(
             "Prime({ident}, {dtype}, {bits}, {adicity}, {}, {modulus})",
-            field.generator
+            prime.generator
         )
     };
     let of = |form: Form| {
-        FIELDS
-            .iter()
-            .filter(move |field| field.form == form)
+        prime_fields()
+            .filter(move |(_, prime)| prime.form == form)
             .map(facts)
     };
     let params = "name, dtype, bits, two-adicity, generator, the modulus' words, lowest first";
@@ -105,6 +120,18 @@ fn primes(text: &mut String) {
         let comment = format!("Elements are {what}: {params}.");
         define(text, &comment, &format!("{name}(Prime)"), of(form));
     }
+    let lines = extensions().map(|(field, extension)| {
+        let (ident, dtype) = (field.ident, enumerator(field.name));
+        let base = extension.base.facts().ident;
+        let (degree, nonresidue) = (extension.degree, extension.nonresidue);
+        format!("Extension({ident}, {dtype}, {base}, {degree}, {nonresidue})")
+    });
+    define(
+        text,
+        "Elements are polynomials modulo x^degree - w: name, dtype, base field, degree, w.",
+        "CW_EXTENSIONS(Extension)",
+        lines,
+    );
     let each = |field: &FieldDecl| format!("Field({}, {})", suffix(field.name), field.ident);
     define(
         text,
@@ -120,7 +147,7 @@ fn primes(text: &mut String) {
     };
     define(
         text,
-        "Fields of 64-bit words with transforms.",
+        "Prime fields of 64-bit words with transforms.",
         "CW_EACH_LARGE_TRANSFORM(Field)",
         with(true),
     );
@@ -139,7 +166,7 @@ fn fields(text: &mut String) {
     let transforms = |field: &&FieldDecl| field.has_transforms();
     rows(
         text,
-        ("Rows for fields of 64-bit words.", "CW_LARGE_FIELDS"),
+        ("Rows for prime fields of 64-bit words.", "CW_LARGE_FIELDS"),
         large().map(named),
     );
     rows(
@@ -152,13 +179,35 @@ fn fields(text: &mut String) {
         ("Rows for every field.", "CW_FIELDS"),
         FIELDS.iter().map(named),
     );
+    let primes = || prime_fields().map(|(field, _)| field);
+    let list = ("Rows for every prime field.", "CW_PRIME_FIELDS");
+    rows(text, list, primes().map(named));
     let list = (
         "Rows for those of them with transforms.",
+        "CW_PRIME_TRANSFORM_FIELDS",
+    );
+    rows(text, list, primes().filter(transforms).map(named));
+    let lines = extensions().map(|(field, extension)| {
+        let base = extension.base.facts();
+        let suffix = format!("{}_{}", suffix(base.name), suffix(field.name));
+        format!(
+            "Row(kernel, {suffix}, Function, {}, {})",
+            base.ident, field.ident
+        )
+    });
+    define(
+        text,
+        "Rows from a field to its extension.",
+        "CW_EMBEDDINGS(Row, kernel, Function)",
+        lines,
+    );
+    let list = (
+        "Rows for the large ones with transforms.",
         "CW_LARGE_TRANSFORM_FIELDS",
     );
     rows(text, list, large().filter(transforms).map(named));
     let list = (
-        "Rows for those of them with transforms.",
+        "Rows for the others with transforms.",
         "CW_SMALL_TRANSFORM_FIELDS",
     );
     rows(text, list, small().filter(transforms).map(named));
@@ -246,13 +295,13 @@ pub fn page() -> String {
          | dtype | what | prime | bits | s | g | bytes | in memory |\n\
          |---|---|---|---|---|---|---|---|\n",
     );
-    for field in &FIELDS {
-        let form = match field.form {
-            Form::Montgomery64 => format!("Montgomery form, R = 2^{}", 64 * field.modulus.len()),
+    for (field, prime) in prime_fields() {
+        let form = match prime.form {
+            Form::Montgomery64 => format!("Montgomery form, R = 2^{}", 64 * prime.modulus.len()),
             Form::Montgomery32 => "Montgomery form, R = 2^32".to_owned(),
             Form::Goldilocks => "the number itself".to_owned(),
         };
-        let modulus: String = field
+        let modulus: String = prime
             .modulus
             .iter()
             .rev()
@@ -264,14 +313,45 @@ pub fn page() -> String {
             field.name,
             field.doc,
             modulus.trim_start_matches('0'),
-            field.bits(),
-            field.two_adicity(),
-            field.generator,
-            field.convention,
+            prime.bits(),
+            prime.two_adicity(),
+            prime.generator,
+            prime.convention,
+            prime.size_bytes(),
+        )
+        .unwrap_or_default();
+    }
+    extension_table(&mut text);
+    point_table(&mut text);
+    text
+}
+
+fn extension_table(text: &mut String) {
+    text.push_str(
+        "\n## Extensions\n\n\
+         An element is a polynomial over a prime field modulo `x^degree - w`. Memory, and words\n\
+         of canonical numbers, hold its coefficients one after another, that of 1 first. Elements\n\
+         have no order. Transforms use the roots of unity of the base field.\n\n\
+         | dtype | what | base field | degree | w | bytes |\n\
+         |---|---|---|---|---|---|\n",
+    );
+    for (field, extension) in extensions() {
+        writeln!(
+            text,
+            "| `{}` | {} | `{}` | {} | {}: {} | {} |",
+            field.name,
+            field.doc,
+            extension.base.facts().name,
+            extension.degree,
+            extension.nonresidue,
+            extension.convention,
             field.size_bytes(),
         )
         .unwrap_or_default();
     }
+}
+
+fn point_table(text: &mut String) {
     text.push_str(
         "\n## Points\n\n\
          Affine points of `y^2 = x^3 + b` and of twists: x, then y; all zeros are the point at\n\
@@ -296,5 +376,4 @@ pub fn page() -> String {
         )
         .unwrap_or_default();
     }
-    text
 }
