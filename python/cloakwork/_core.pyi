@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from typing_extensions import CapsuleType
 
-from cloakwork.moduli import CurveFacts, FieldFacts
-from cloakwork.report import Finding, Mismatch, WrongOp
+from cloakwork.fields.parameters import CurveFacts, FieldFacts
+from cloakwork.programs.report import Finding, Mismatch, WrongOp
 
 __version__: str
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cloakwork.report import Finding
+    from cloakwork.programs.report import Finding
 
 # Findings that a message shows; all of them are in `ProgramError.findings`.
 _FINDINGS_SHOWN = 5

@@ -16,8 +16,8 @@ from cloakwork.array_api.creation import arange, zeros
 from cloakwork.array_api.datatypes import FLOATING, KINDS
 from cloakwork.array_api.elementwise.parts import conj
 from cloakwork.array_api.manipulation import concat, moveaxis, roll
-from cloakwork.arrays import DTypeLike, on_device
 from cloakwork.errors import DTypeError, ParamError
+from cloakwork.tensors.conversion import DTypeLike, on_device
 
 __all__ = [
     "fft",

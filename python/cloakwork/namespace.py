@@ -163,7 +163,6 @@ from cloakwork.array_api.statistical import (
     var,
 )
 from cloakwork.array_api.utility import all, any, diff
-from cloakwork.arrays import asarray, tensor
 from cloakwork.backend import (
     DeviceInfo,
     MemoryStats,
@@ -176,15 +175,16 @@ from cloakwork.backend import (
     select_backend,
     set_threads,
 )
-from cloakwork.batches import Slot, batch, execute_batch
-from cloakwork.draws import rand, randn
 from cloakwork.fields import *  # noqa: F403
-from cloakwork.loading import load
 from cloakwork.modular import Modulus, intt, mod, ntt
-from cloakwork.program import Program, trace
-from cloakwork.report import Finding, Inspection, Mismatch, Report, RunResult, WrongOp
-from cloakwork.residues import Residues
-from cloakwork.runs import RunOptions
+from cloakwork.modular.residues import Residues
+from cloakwork.programs.batches import Slot, batch, execute_batch
+from cloakwork.programs.loading import load
+from cloakwork.programs.program import Program, trace
+from cloakwork.programs.report import Finding, Inspection, Mismatch, Report, RunResult, WrongOp
+from cloakwork.programs.runnable import RunOptions
+from cloakwork.random.simulation import rand, randn
+from cloakwork.tensors.conversion import asarray, tensor
 
 __all__ = [
     "DType",

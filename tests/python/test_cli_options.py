@@ -19,7 +19,7 @@ from cloakwork import zk
 from cloakwork.cli import main, plain, proving
 from cloakwork.cli.commands import app
 from cloakwork.demo import digits, dot, merkle, sharpen
-from cloakwork.runs import Runnable
+from cloakwork.programs.runnable import Runnable
 from cloakwork.zk import files as zk_files
 from cloakwork.zk import statements
 from cloakwork.zk.groth16 import proving as groth16

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import ParamError
-from cloakwork.primes import primitive_root
+from cloakwork.modular.primes import primitive_root
 
 DEGREE = 32
 CKKS = fhe.ckks(DEGREE, [50, 40], insecure=True)

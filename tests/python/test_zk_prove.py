@@ -13,7 +13,7 @@ import pytest
 from cloakwork import _core, cli, zk
 from cloakwork.cli import commands, plain
 from cloakwork.errors import MemoryBudgetError
-from cloakwork.moduli import ORDERS
+from cloakwork.fields.parameters import ORDERS
 from cloakwork.zk.groth16 import Prover
 from typer.main import get_command
 

@@ -1,5 +1,5 @@
-//! Elements of fields and points where Python's objects meet them: `cloakwork.elements` converts,
-//! here is when.
+//! Elements of fields and points where Python's objects meet them: here is when they are converted,
+//! which `cloakwork.fields.elements` does.
 
 use crate::contents::host_copy;
 use crate::numbers;
@@ -13,13 +13,15 @@ use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-/// Calls a function of `cloakwork.elements`.
+/// Calls a function of `cloakwork.fields.elements`.
 pub fn call<'py>(
     py: Python<'py>,
     name: &str,
     args: impl PyCallArgs<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    py.import("cloakwork.elements")?.getattr(name)?.call1(args)
+    py.import("cloakwork.fields.elements")?
+        .getattr(name)?
+        .call1(args)
 }
 
 /// The same where it gives a tensor.

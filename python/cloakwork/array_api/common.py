@@ -8,8 +8,8 @@ from typing import SupportsIndex
 
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor
-from cloakwork.arrays import asarray
 from cloakwork.errors import AxisError, DTypeError, ParamError
+from cloakwork.tensors.conversion import asarray
 
 Scalar = bool | int | float | complex
 Operand = Tensor | Scalar

@@ -10,8 +10,8 @@ from cloakwork import _core, ops
 from cloakwork._core import Tensor, complex128, float64, int64
 from cloakwork.array_api.common import REAL_OF, Scalar, tensor_of
 from cloakwork.array_api.datatypes import KINDS
-from cloakwork.arrays import DTypeLike, asarray, on_device
 from cloakwork.errors import DTypeError, ParamError
+from cloakwork.tensors.conversion import DTypeLike, asarray, on_device
 
 Shape = int | Sequence[int]
 

@@ -10,8 +10,8 @@ import numpy as np
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor, bool_, complex128, float64, int64
 from cloakwork.array_api.common import COMPLEX_OF, REAL_OF, Scalar
-from cloakwork.arrays import DTypeLike, on_device
 from cloakwork.errors import DTypeError
+from cloakwork.tensors.conversion import DTypeLike, on_device
 
 KINDS = {
     "bool": ("bool",),

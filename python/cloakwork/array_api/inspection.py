@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cloakwork._core import DTYPES, DType, complex128, float64, int64
 from cloakwork.array_api.datatypes import isdtype
-from cloakwork.arrays import device_names, on_device
+from cloakwork.tensors.conversion import device_names, on_device
 
 __array_api_version__ = "2025.12"
 # Axes that a tensor may have.

@@ -10,8 +10,8 @@ from cloakwork._core import Tensor
 from cloakwork.array_api.common import REAL_OF, axes_of, cast
 from cloakwork.array_api.datatypes import result_type
 from cloakwork.array_api.manipulation import moveaxis
-from cloakwork.arrays import asarray
 from cloakwork.errors import AxisError, ParamError
+from cloakwork.tensors.conversion import asarray
 
 
 def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:

@@ -11,8 +11,8 @@ from cloakwork.array_api.common import REAL_OF, Axis, axes_of, cast, only_axis, 
 from cloakwork.array_api.creation import full
 from cloakwork.array_api.datatypes import FLOATING, REAL
 from cloakwork.array_api.manipulation import concat
-from cloakwork.arrays import DTypeLike
 from cloakwork.errors import DTypeError
+from cloakwork.tensors.conversion import DTypeLike
 
 
 def sum(

@@ -18,7 +18,7 @@ from cloakwork.cli.options import Command, MemoryBudget, SpillDir, Threads, Trac
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, shown
 from cloakwork.errors import ProgramError
-from cloakwork.runs import RunOptions, check_folder
+from cloakwork.programs.runnable import RunOptions, check_folder
 
 app = typer.Typer(
     help="Runs encrypted-AI programs: checked first, then fast, then explained.",

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from cloakwork.errors import ParamError
-from cloakwork.heal import Transcript
-from cloakwork.runs import Runnable
+from cloakwork.programs.runnable import Runnable
+from cloakwork.programs.transcript import Transcript
 
 Kind = Literal["a transcript", "a recorded program", "a program of the instruction set"]
 

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from rich.text import Text
 
-from cloakwork import _core, files, loading
+from cloakwork import _core, files
 from cloakwork.cli import show
 from cloakwork.cli.words import say_memory, shown
 from cloakwork.errors import ParamError
-from cloakwork.heal import Transcript
-from cloakwork.program import Carrier, Program
-from cloakwork.report import Mismatch, Report, WrongOp
-from cloakwork.runs import RunOptions
+from cloakwork.programs import loading
+from cloakwork.programs.program import Carrier, Program
+from cloakwork.programs.report import Mismatch, Report, WrongOp
+from cloakwork.programs.runnable import RunOptions
+from cloakwork.programs.transcript import Transcript
 
 if TYPE_CHECKING:
-    from cloakwork.heal import Branch
+    from cloakwork.programs.transcript import Branch
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from cloakwork import files
 from cloakwork.errors import ParamError
-from cloakwork.program import Carrier
+from cloakwork.programs.program import Carrier
 
 
 def targets(

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cloakwork.cli.words import count, shown
-from cloakwork.report import Inspection, Report
+from cloakwork.programs.report import Inspection, Report
 
 errors = Console(stderr=True)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cloakwork.errors import CloakworkError, InternalError, ProgramError
 
 if TYPE_CHECKING:
-    from cloakwork.runs import Budget, Runnable
+    from cloakwork.programs.runnable import Budget, Runnable
 
 DIFFERS, REFUSED, INTERRUPTED = 1, 2, 130
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakwork import _core, arrays, ops
+from cloakwork import _core, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError
 from cloakwork.fhe.arguments import numbers
@@ -21,7 +21,8 @@ from cloakwork.fhe.orders import rotation_exponents
 from cloakwork.fhe.packing import check_axes
 from cloakwork.fhe.sizes import Sizes, of_coefficients
 from cloakwork.fhe.tables import Basis, frozen
-from cloakwork.transforms import Transform
+from cloakwork.modular.negacyclic import Transform
+from cloakwork.tensors.conversion import asarray
 
 Integers = NDArray[np.int64]
 
@@ -60,7 +61,7 @@ class Batching:
         """[B, N] slots -> [B, N, 1]: centred coefficients plus t // 2."""
         placed = np.empty_like(slots)
         placed[..., self._positions] = slots % self.modulus
-        found = self.basis.intt(arrays.asarray(placed).unsqueeze(2))
+        found = self.basis.intt(asarray(placed).unsqueeze(2))
         return ops.modsum(found, self.modulus // 2, self.modulus)
 
     def sizes(self, slots: Integers) -> list[Sizes]:
@@ -70,7 +71,7 @@ class Batching:
 
     def slots(self, coefficients: Integers) -> Integers:
         """[B, N] coefficients mod t -> [B, N] slots, centred around 0."""
-        values = arrays.asarray(coefficients % self.modulus).unsqueeze(2)
+        values = asarray(coefficients % self.modulus).unsqueeze(2)
         found = np.asarray(self.basis.ntt(values)).reshape(coefficients.shape)
         half = (self.modulus - 1) // 2
         return np.asarray((found[..., self._positions] + half) % self.modulus - half)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import lcm
 
 from cloakwork.errors import ParamError
-from cloakwork.primes import is_prime
+from cloakwork.modular.primes import is_prime
 
 # Moduli up to this size take the fast path of processors that multiply 52-bit words.
 _FAST_BITS = 50

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork import ops, recording
+from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.errors import (
     EncodeError,
@@ -30,7 +30,8 @@ from cloakwork.fhe.refusals import Refusals
 from cloakwork.fhe.streams import Stored
 from cloakwork.fhe.switching import product, relinearized, switched
 from cloakwork.fhe.tables import Basis
-from cloakwork.recording import Client
+from cloakwork.programs import clients
+from cloakwork.programs.clients import Client
 
 if TYPE_CHECKING:
     from cloakwork.fhe.container import PathLike
@@ -147,7 +148,7 @@ class Ciphertext(Refusals, Stored):
             raise MissingKeyError(
                 "this ciphertext came without evaluation keys: ciphertext.using(keys.evaluation)"
             )
-        recording.meet(self.evaluation)
+        clients.meet(self.evaluation)
         return self.evaluation
 
     def using(self, evaluation: EvaluationKeys | None) -> Self:
@@ -494,7 +495,7 @@ class Ciphertext(Refusals, Stored):
     def _fits(self, op: str, other: Ciphertext) -> EvaluationKeys | None:
         """The keys of both; KeyMismatchError where parameters, secrets or batches differ."""
         self.context.check(other, op)
-        recording.pair(self.key, other.key)
+        clients.pair(self.key, other.key)
         if other.key != self.key:
             raise KeyMismatchError(
                 op, "key", self.key, other.key, "operands must be encrypted under one secret"

@@ -13,7 +13,7 @@ from math import ceil, isfinite, log2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakwork import arrays, ops
+from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError
 from cloakwork.fhe.arguments import numbers
@@ -22,6 +22,7 @@ from cloakwork.fhe.layout import limb_range
 from cloakwork.fhe.orders import rotation_exponents
 from cloakwork.fhe.packing import check_axes
 from cloakwork.fhe.tables import Basis, Tables
+from cloakwork.tensors.conversion import asarray
 
 Slots = NDArray[np.complex128]
 
@@ -94,7 +95,7 @@ def encode(slots: Slots, scale: float, basis: Basis, modulus: int) -> Tensor:
     filled[..., : slots.shape[-1]] = slots
     coefficients = embed_inverse(filled, basis.degree)
     integers, excess = scaled_integers(coefficients, scale, modulus)
-    values = basis.reduce(arrays.asarray(integers))
+    values = basis.reduce(asarray(integers))
     if excess:
         ops.modmul(values, basis.constant(1 << excess), basis.q, out=values)
     batch = values if values.ndim == 3 else values.unsqueeze(0)

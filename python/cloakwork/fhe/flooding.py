@@ -23,18 +23,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork import arrays, ops, random
+from cloakwork import ops, random
 from cloakwork._core import Tensor
 from cloakwork.errors import NoiseError, ParamError
 from cloakwork.fhe import noise
 from cloakwork.fhe.noise import total
 from cloakwork.fhe.parameters import ERROR_SIGMA
 from cloakwork.fhe.samplers import wiped
+from cloakwork.tensors.conversion import asarray
 
 if TYPE_CHECKING:
     from cloakwork.fhe.ciphertext import Ciphertext
     from cloakwork.fhe.ckks import CkksCiphertext
-    from cloakwork.program import Program
+    from cloakwork.programs.program import Program
 
 _SECURITY_MOST, _QUERIES_MOST = 128, 1 << 64
 # Values are shown but with a chance of 2^-15 within what `precision` says.
@@ -203,7 +204,7 @@ def wide_gaussian(shape: tuple[int, ...], deviation: float) -> Tensor:
     def drawn(depth: int) -> Tensor:
         if depth == 0:
             return random.gaussian(shape, sigma=ERROR_SIGMA)
-        weight = arrays.asarray(weights[depth - 1])
+        weight = asarray(weights[depth - 1])
         with (
             wiped(drawn(depth - 1)) as own,
             wiped(drawn(depth - 1)) as other,

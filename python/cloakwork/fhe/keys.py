@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork import arrays, ops
+from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.errors import KeyMismatchError, MissingKeyError, ParamError
 from cloakwork.fhe import noise, secrets, steps
@@ -26,13 +26,14 @@ from cloakwork.fhe.plaintext import Plaintext
 from cloakwork.fhe.public import PublicKey, public_key, secret_encryption
 from cloakwork.fhe.samplers import small, ternary, wiped
 from cloakwork.fhe.switching import SwitchingKey, switching_key
+from cloakwork.tensors.conversion import asarray
 
 if TYPE_CHECKING:
     from cloakwork.fhe.ciphertext import Ciphertext
     from cloakwork.fhe.ckks import CkksCiphertext
     from cloakwork.fhe.container import PathLike
     from cloakwork.fhe.context import Context
-    from cloakwork.program import Program
+    from cloakwork.programs.program import Program
 
 # Bits of statistical security of decryptions that are shown, unless others are asked for.
 _SECURITY = 40
@@ -74,7 +75,7 @@ class Keys:
         context = public.context
         basis = context.tables.extended(context.parameters.level)
         keys.context, keys.public = context, public
-        with wiped(arrays.asarray(coefficients.copy())) as sample:
+        with wiped(asarray(coefficients.copy())) as sample:
             if not secrets.is_ternary(sample):
                 raise ParamError("secret", "other coefficients", "-1, 0 and 1")
             if not secrets.has_plausible_weight(sample):

@@ -16,8 +16,8 @@ from cloakwork.fhe.security import (
     is_secure,
     modulus_log2_limit,
 )
+from cloakwork.modular.primes import is_prime
 from cloakwork.once import once
-from cloakwork.primes import is_prime
 
 ERROR_SIGMA = 3.2
 

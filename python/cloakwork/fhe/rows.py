@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork import arrays, ops
+from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError, ParamError
 from cloakwork.fhe.bounds import Bound, linear
@@ -17,6 +17,7 @@ from cloakwork.fhe.embedding import scaled_integers
 from cloakwork.fhe.layout import zero_residues
 from cloakwork.fhe.slot_errors import Norms
 from cloakwork.fhe.tables import Basis
+from cloakwork.tensors.conversion import asarray
 
 if TYPE_CHECKING:
     from cloakwork.fhe.ckks import CkksCiphertext
@@ -62,7 +63,7 @@ def _residues(x: CkksCiphertext, numbers: Floats, scale: float) -> Tensor:
     integers, excess = scaled_integers(numbers, scale, x.basis.modulus)
     if excess:
         raise EncodeError("numbers that reach 2^62 with their scale; take smaller ones")
-    return x.basis.reduce(arrays.asarray(integers))
+    return x.basis.reduce(asarray(integers))
 
 
 def _row_sums(weights: Tensor, data: Tensor, basis: Basis) -> Tensor:

@@ -15,7 +15,7 @@ from cloakwork._core import Tensor
 from cloakwork.fhe.layout import residues
 from cloakwork.fhe.parameters import ERROR_SIGMA
 from cloakwork.fhe.tables import Basis
-from cloakwork.transforms import integers
+from cloakwork.modular.negacyclic import integers
 
 SEED_BYTES = 32
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from cloakwork import arrays, ops
+from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.fhe.layout import part
 from cloakwork.fhe.parameters import ERROR_SIGMA
 from cloakwork.fhe.samplers import wiped
 from cloakwork.fhe.switching import SwitchingKey, error_weights, halves, message
-from cloakwork.transforms import integers
+from cloakwork.modular.negacyclic import integers
+from cloakwork.tensors.conversion import asarray
 
 if TYPE_CHECKING:
     from cloakwork.fhe.context import Context
@@ -33,7 +34,7 @@ def coefficients(basis: Basis, secret: Tensor) -> Tensor:
     with (
         wiped(first.intt(secret[..., 0:1].unsqueeze(0))) as found,
         wiped(ops.modsum(found, 1, first.q)) as shifted,
-        wiped(ops.subtract(shifted, arrays.asarray(1))) as signed,
+        wiped(ops.subtract(shifted, asarray(1))) as signed,
     ):
         return ops.astype(signed, "i8").reshape(basis.degree)
 

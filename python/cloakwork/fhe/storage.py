@@ -18,7 +18,6 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork import arrays
 from cloakwork._core import Tensor
 from cloakwork.array_api.creation import zeros
 from cloakwork.array_api.manipulation import broadcast_to
@@ -40,6 +39,7 @@ from cloakwork.fhe.security import InsecureWarning
 from cloakwork.fhe.sizes import unknown
 from cloakwork.fhe.switching import SwitchingKey, expanded, halves
 from cloakwork.fhe.tables import frozen
+from cloakwork.tensors.conversion import asarray
 
 if TYPE_CHECKING:
     from cloakwork.fhe.keys import Keys
@@ -65,7 +65,7 @@ def limbs_first(data: Tensor) -> Array:
 
 def limbs_last(array: Array) -> Tensor:
     """[..., k, N] of a file -> residues [..., N, k], limb after limb in memory."""
-    return arrays.asarray(np.ascontiguousarray(array)).moveaxis(-1, -2)
+    return asarray(np.ascontiguousarray(array)).moveaxis(-1, -2)
 
 
 def described(ciphertext: Ciphertext) -> dict[str, Any]:

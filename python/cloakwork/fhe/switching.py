@@ -20,7 +20,7 @@ from cloakwork.fhe import steps
 from cloakwork.fhe.layout import limb_range, residues, zero_residues
 from cloakwork.fhe.samplers import error, fresh_seed, seed_of, uniform, wiped
 from cloakwork.fhe.tables import Tables, frozen
-from cloakwork.transforms import integers
+from cloakwork.modular.negacyclic import integers
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,12 +12,13 @@ from math import prod
 
 import numpy as np
 
-from cloakwork import arrays, ops
+from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.fhe.layout import columns, residues
 from cloakwork.fhe.parameters import Parameters, gadget_digits
+from cloakwork.modular.negacyclic import Transform, integers
 from cloakwork.once import once
-from cloakwork.transforms import Transform, integers
+from cloakwork.tensors.conversion import asarray
 
 
 def frozen(tensor: Tensor) -> Tensor:
@@ -150,7 +151,7 @@ class Tables:
             frozen(transform.psi),
             frozen(transform.psi_inv),
             frozen(transform.n_inv),
-            frozen(arrays.asarray(np.arange(parameters.degree))),
+            frozen(asarray(np.arange(parameters.degree))),
         )
         self.chain = lru_cache(maxsize=None)(self._chain)
         self.extended = lru_cache(maxsize=None)(self._extended)
@@ -250,7 +251,7 @@ class Tables:
         degree = self.parameters.degree
         reversed_bits = _bit_reversal(degree)
         exponents = (2 * reversed_bits + 1) * element % (2 * degree)
-        return frozen(arrays.asarray(reversed_bits[(exponents - 1) // 2]))
+        return frozen(asarray(reversed_bits[(exponents - 1) // 2]))
 
 
 def scalings(moduli: tuple[int, ...], degree: int) -> list[int]:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from cloakwork.errors import ParamError
-from cloakwork.moduli import CURVES
+from cloakwork.fields.parameters import CURVES
 from cloakwork.zk.frees import with_frees
 from cloakwork.zk.instructions import Program
 from cloakwork.zk.values import Repr, Type, is_canonical

@@ -13,8 +13,8 @@ import numpy as np
 
 from cloakwork import _core, ops
 from cloakwork._core import Tensor
-from cloakwork.arrays import DTypeLike
 from cloakwork.errors import ParamError
+from cloakwork.tensors.conversion import DTypeLike
 
 _KEY_BYTES = 32
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from cloakwork import _core
 from cloakwork._core import DType, Tensor
 from cloakwork.errors import DTypeError, ParamError
-from cloakwork.moduli import CURVES, FIELDS
+from cloakwork.fields.parameters import CURVES, FIELDS
 
 if TYPE_CHECKING:
-    from cloakwork.arrays import DTypeLike
+    from cloakwork.tensors.conversion import DTypeLike
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,6 @@ def curve(name: str) -> Curve:
 
 def _tensor(values: object, dtype: DType) -> Tensor:
     # Loaded where it is needed: NumPy comes with it.
-    from cloakwork.arrays import asarray
+    from cloakwork.tensors.conversion import asarray
 
     return asarray(values, dtype=dtype)  # type: ignore[arg-type]

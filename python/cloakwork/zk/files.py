@@ -14,8 +14,8 @@ from os import PathLike
 from cloakwork import _core
 from cloakwork._core import Tensor
 from cloakwork.errors import LoadError, ParamError, ProofError
+from cloakwork.fields.parameters import ORDERS
 from cloakwork.files import name_of
-from cloakwork.moduli import ORDERS
 from cloakwork.once import once
 from cloakwork.zk.statements import VerifyingKey
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from cloakwork import _core, files
 from cloakwork.errors import AssertionFailedError, LoadError, ParamError
-from cloakwork.heal import read
 from cloakwork.once import once
-from cloakwork.runs import UserFunction
+from cloakwork.programs.runnable import UserFunction
+from cloakwork.programs.transcript import read
 from cloakwork.zk import stored
 from cloakwork.zk.graph import dot
 from cloakwork.zk.named import Named, Outcome

@@ -9,11 +9,12 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from cloakwork import _core, files, named
-from cloakwork.arrays import asarray
+from cloakwork import _core, files
 from cloakwork.errors import ParamError, ProgramError
-from cloakwork.report import Finding, Report, RunResult
-from cloakwork.runs import Runnable, RunOptions, UserFunction, check_options
+from cloakwork.programs.inputs import check_names, paths_of, type_text, types_of
+from cloakwork.programs.report import Finding, Report, RunResult
+from cloakwork.programs.runnable import Runnable, RunOptions, UserFunction, check_options
+from cloakwork.tensors.conversion import asarray
 from cloakwork.zk.values import Input, as_tensor
 
 KEY_BYTES = 32
@@ -97,7 +98,7 @@ class Named(Runnable):
         Raises ProgramError, AssertionFailedError, and what a run of any program raises.
         """
         check_options(options)
-        files.claim([options.get("trace")], named.paths_of(inputs or {}))
+        files.claim([options.get("trace")], paths_of(inputs or {}))
         self.validate()
         key = run_key(seed)
         given = self._bound(inputs or {}, key)
@@ -138,11 +139,11 @@ class Named(Runnable):
         return []
 
     def _bound(self, inputs: Mapping[str, Input], key: _core.Tensor) -> list[_core.Tensor]:
-        types = named.types_of(self._core)
-        wanted = {n: named.shown(*type_) for n, type_ in types.items() if n != _core.KEY_INPUT}
+        types = types_of(self._core)
+        wanted = {n: type_text(*type_) for n, type_ in types.items() if n != _core.KEY_INPUT}
         # What a program declares and never loads may be given, and is not used.
         unused = {name: "not used" for name in self.inputs if name not in wanted}
-        named.check_names(inputs, wanted | unused, optional=list(unused))
+        check_names(inputs, wanted | unused, optional=list(unused))
         return [
             key if name == _core.KEY_INPUT else as_tensor(name, inputs[name], *type_)
             for name, type_ in types.items()

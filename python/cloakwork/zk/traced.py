@@ -14,14 +14,16 @@ from functools import update_wrapper
 from os import PathLike
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
-from cloakwork import _core, named, notes, ops
-from cloakwork import program as recording
+from cloakwork import _core, ops
 from cloakwork.array_api.creation import zeros
 from cloakwork.array_api.manipulation import broadcast_to
 from cloakwork.errors import DTypeError, LoadError, ParamError
+from cloakwork.fields.parameters import CURVES
 from cloakwork.files import name_of
-from cloakwork.moduli import CURVES
-from cloakwork.runs import bytes_of
+from cloakwork.programs import notes
+from cloakwork.programs import program as recording
+from cloakwork.programs.inputs import InputType, type_text, types_of
+from cloakwork.programs.runnable import bytes_of
 from cloakwork.zk import draws
 from cloakwork.zk.named import KEY_BYTES, Named, run_key
 from cloakwork.zk.parameters import parameters_of
@@ -248,9 +250,9 @@ def loaded(core: _core.Program, path: str) -> Traced:
     """A program that `Traced.save` wrote; LoadError where its note is not one of this program."""
     note = notes.read(core, notes.FUNCTION, path)
     name, types, seeded, budget = note.members("name", "types", "seeded", "memory_budget")
-    wanted = named.types_of(core)
+    wanted = types_of(core)
     if wanted.pop(_core.KEY_INPUT, _KEY_TYPE) != _KEY_TYPE:
-        raise LoadError(f"{path}: expected the run's key as {named.shown(*_KEY_TYPE)}")
+        raise LoadError(f"{path}: expected the run's key as {type_text(*_KEY_TYPE)}")
     given = types.named()
     if given.keys() != wanted.keys():
         odd = min(given.keys() ^ wanted.keys())
@@ -265,12 +267,12 @@ def loaded(core: _core.Program, path: str) -> Traced:
     return made
 
 
-def _type(note: notes.Member, wanted: named.InputType) -> Type:
+def _type(note: notes.Member, wanted: InputType) -> Type:
     """The type of an input, which is the core's, and what a polynomial of it is."""
     dtype, shape, form, written = note.members("dtype", "shape", "repr", "json")
     given = dtype.of(str), tuple(size.size(2**63) for size in shape.parts())
     if (_dtype(given[0]), given[1]) != (_dtype(wanted[0]), wanted[1]):
-        raise note.wrong(named.shown(*wanted), named.shown(*given))
+        raise note.wrong(type_text(*wanted), type_text(*given))
     if form.value not in (None, "coef", "lagrange"):
         raise form.wrong("coef, lagrange or null")
     return Type(*given, form.value, written.optional(str))

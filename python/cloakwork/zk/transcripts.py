@@ -6,10 +6,10 @@ from typing import Literal
 
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor
-from cloakwork.arrays import DTypeLike
-from cloakwork.elements import is_point, scalar, scalar_field
 from cloakwork.errors import DTypeError, ParamError
-from cloakwork.moduli import MODULI
+from cloakwork.fields.elements import is_point, scalar, scalar_field
+from cloakwork.fields.parameters import MODULI
+from cloakwork.tensors.conversion import DTypeLike
 
 _HASHES = {"blake2b": 0, "keccak256": 1}
 _HEAD_BYTES = 16

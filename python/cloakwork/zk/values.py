@@ -15,11 +15,11 @@ from typing import Any, Literal
 import numpy as np
 
 from cloakwork import _core
-from cloakwork.arrays import asarray
-from cloakwork.elements import is_point
 from cloakwork.errors import DTypeError, OpError, ParamError
+from cloakwork.fields.elements import is_point
+from cloakwork.fields.parameters import CURVES, FIELDS
 from cloakwork.files import load_npy
-from cloakwork.moduli import CURVES, FIELDS
+from cloakwork.tensors.conversion import asarray
 
 Repr = Literal["coef", "lagrange"]
 # What becomes an input: a tensor, integers, u64 words, or the path of an .npy file of words.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cloakwork import _core, ops
 from cloakwork._core import Tensor
-from cloakwork.moduli import ORDERS
+from cloakwork.fields.parameters import ORDERS
 from cloakwork.zk.files import Matrix
 
 # R of Montgomery form, for both curves' scalars.

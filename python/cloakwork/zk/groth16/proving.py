@@ -14,10 +14,10 @@ from typing import Unpack
 from cloakwork import _core, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import ParamError, ProofError, WitnessError
-from cloakwork.moduli import ORDERS
+from cloakwork.fields.parameters import ORDERS
 from cloakwork.once import once
-from cloakwork.program import Program, trace
-from cloakwork.runs import Budget, RunOptions, budgets_of, check_options
+from cloakwork.programs.program import Program, trace
+from cloakwork.programs.runnable import Budget, RunOptions, budgets_of, check_options
 from cloakwork.zk.fields import field
 from cloakwork.zk.files import Circuit, ProvingKey, Witness, read_r1cs, read_wtns, read_zkey
 from cloakwork.zk.groth16.algebra import (

@@ -14,7 +14,7 @@ import cloakwork as cw
 from cloakwork import _core, files, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import ParamError
-from cloakwork.moduli import ORDERS
+from cloakwork.fields.parameters import ORDERS
 from cloakwork.zk.fields import curve as named
 from cloakwork.zk.files import Circuit, Matrix, ProvingKey, read_r1cs, read_zkey
 from cloakwork.zk.groth16.algebra import (

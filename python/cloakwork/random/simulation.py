@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor, float64
-from cloakwork.arrays import DTypeLike, asarray, on_device
 from cloakwork.errors import ParamError
+from cloakwork.tensors.conversion import DTypeLike, asarray, on_device
 
 _WORD = 2**64
 

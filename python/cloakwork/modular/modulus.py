@@ -14,12 +14,13 @@ from functools import lru_cache
 from operator import index
 from typing import overload
 
-from cloakwork import arrays, ops
+from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.errors import DTypeError, ParamError, SecretError, TraceError
-from cloakwork.primes import group_exponent, is_prime
-from cloakwork.residues import Integers, Residues
-from cloakwork.transforms import Transform, integers
+from cloakwork.modular.negacyclic import Transform, integers
+from cloakwork.modular.primes import group_exponent, is_prime
+from cloakwork.modular.residues import Integers, Residues
+from cloakwork.tensors.conversion import asarray
 
 # Lazy butterflies need 4 q < 2^64.
 _MAX_MODULUS = 2**62 - 1
@@ -70,7 +71,7 @@ class Modulus:
             return values
         if isinstance(values, int):
             return Residues(self, self._of_each([values % m for m in self.moduli]))
-        tensor = self._words(arrays.asarray(values))
+        tensor = self._words(asarray(values))
         if self.several:
             tensor = ops.broadcast_to(tensor, self._spread(tensor.shape))
         # The negative is canonical whatever the word, so that twice is reduction.
@@ -136,7 +137,7 @@ class Modulus:
             if all(bits):
                 result = ops.modmul(result, base, self.operand)
             elif any(bits):
-                factor = ops.where(base, one, arrays.asarray(bits))
+                factor = ops.where(base, one, asarray(bits))
                 result = ops.modmul(result, factor, self.operand)
         return Residues(self, result if any(exponents) else ops.copy(result))
 

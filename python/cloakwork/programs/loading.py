@@ -6,9 +6,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cloakwork import heal, notes, program
 from cloakwork.files import held_beside, name_of, starts_as_instructions
-from cloakwork.heal import Transcript
+from cloakwork.programs import notes, program
+from cloakwork.programs.transcript import Transcript, is_transcript, read
 
 if TYPE_CHECKING:
     from cloakwork import zk
@@ -43,7 +43,7 @@ def load(
         from cloakwork.zk.instructions import Program as Instructions
 
         return Instructions.load(name)
-    core = heal.read(name, generation=generation, checksums=checksums)
+    core = read(name, generation=generation, checksums=checksums)
     held = core.notes()
     if notes.RECORDED in held:
         return program.loaded(core, name)
@@ -55,7 +55,7 @@ def load(
         unpacked = instructions.Program.unpacked(core, Path(name))
         if unpacked is not None:
             return unpacked
-    return Transcript(core, name) if heal.is_transcript(core) else program.Program(core)
+    return Transcript(core, name) if is_transcript(core) else program.Program(core)
 
 
 def _is_of_instructions(path: Path) -> bool:

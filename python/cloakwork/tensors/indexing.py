@@ -9,10 +9,19 @@ from itertools import zip_longest
 from math import prod
 from typing import Any
 
-from cloakwork import arrays, ops
+from cloakwork import ops
 from cloakwork._core import Tensor, int64
 from cloakwork.errors import OpError, ParamError
-from cloakwork.picks import Pick, Picks, known, leading_mask, picks_of, refuse_wrong, transposed
+from cloakwork.tensors.conversion import asarray
+from cloakwork.tensors.selection import (
+    Pick,
+    Picks,
+    known,
+    leading_mask,
+    picks_of,
+    refuse_wrong,
+    transposed,
+)
 
 
 def get(tensor: Tensor, key: Any) -> Tensor:
@@ -93,7 +102,7 @@ def _write(picks: Picks, target: Tensor, value: Tensor) -> None:
 def _elements(value: Any, tensor: Tensor) -> Tensor:
     """A value as a tensor of the dtype of the one that it is written to."""
     if not isinstance(value, bool | int | float | complex | Tensor):
-        value = arrays.asarray(value)
+        value = asarray(value)
     if isinstance(value, Tensor) and value.dtype == tensor.dtype:
         return value
     made = ops.empty(value.shape if isinstance(value, Tensor) else (), tensor.dtype)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from numpy.typing import DTypeLike, NDArray
 
-from cloakwork import ops, show
+from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.errors import ParamError
+from cloakwork.tensors import printing
 
 if TYPE_CHECKING:
     from cloakwork.modular import Modulus
@@ -127,7 +128,7 @@ class Residues:
     def __repr__(self) -> str:
         q = self.modulus.q
         shown = [*q] if isinstance(q, tuple) else q
-        return f"Residues({show.elements(self.tensor, 'Residues(')}, mod {shown})"
+        return f"Residues({printing.elements(self.tensor, 'Residues(')}, mod {shown})"
 
     def _with(self, op: Callable[..., Tensor], other: Integers) -> Residues:
         b = self._other(other)

@@ -19,16 +19,16 @@ def types_of(core: _core.Program) -> dict[str, InputType]:
     return {name: (dtype, tuple(shape)) for name, dtype, shape in core.input_types()}
 
 
-def shown(dtype: str, shape: tuple[int, ...]) -> str:
+def type_text(dtype: str, shape: tuple[int, ...]) -> str:
     """A type as messages have it.
 
-    >>> shown("i64", (2, 3)), shown("bn254.fr", ())
+    >>> type_text("i64", (2, 3)), type_text("bn254.fr", ())
     ('i64[2, 3]', 'bn254.fr[]')
     """
     return f"{dtype}{list(shape)}"
 
 
-def listed(types: Mapping[str, str]) -> str:
+def types_text(types: Mapping[str, str]) -> str:
     """All inputs with their types, in words."""
     words = ", ".join(f"{name}: {type_}" for name, type_ in types.items())
     return words or "none: it has no inputs"
@@ -43,9 +43,9 @@ def check_names(
     optional   those that may be missing
     """
     if unknown := [name for name in given if name not in types]:
-        raise ParamError("inputs", unknown[0], listed(types))
+        raise ParamError("inputs", unknown[0], types_text(types))
     if missing := [name for name in types if name not in given and name not in optional]:
-        raise ParamError("inputs", f"no {missing[0]}", f"each of {listed(types)}")
+        raise ParamError("inputs", f"no {missing[0]}", f"each of {types_text(types)}")
 
 
 def paths_of(given: Mapping[str, Any]) -> list[str | PathLike[str]]:
@@ -57,7 +57,7 @@ def _is_path(value: object) -> bool:
     return isinstance(value, PathLike) or (isinstance(value, str) and value.endswith(".npy"))
 
 
-def collection(rule: str, names: Collection[str]) -> set[str]:
+def name_set(rule: str, names: Collection[str]) -> set[str]:
     """Names that a caller gives; ParamError for one text, whose letters they would be."""
     if isinstance(names, str | bytes):
         raise ParamError(rule, repr(names), f"a collection of names, such as {{{names!r}}}")
@@ -96,11 +96,11 @@ def as_input(name: str, value: Any, dtype: str, shape: tuple[int, ...]) -> _core
     if isinstance(value, _core.Tensor) and str(value.dtype) == dtype:
         # Tensors do without NumPy, which is not loaded for them.
         if tuple(value.shape) != shape:
-            raise InputError(name, shown(dtype, shape), shown(dtype, tuple(value.shape)))
+            raise InputError(name, type_text(dtype, shape), type_text(dtype, tuple(value.shape)))
         return value
     import numpy as np
 
-    from cloakwork.arrays import asarray
+    from cloakwork.tensors.conversion import asarray
     from cloakwork.zk.values import as_tensor, is_canonical
 
     numbers = isinstance(value, np.ndarray) and value.dtype.kind in "biufc"
@@ -108,6 +108,6 @@ def as_input(name: str, value: Any, dtype: str, shape: tuple[int, ...]) -> _core
         return as_tensor(name, value, dtype, shape)
     made = asarray(value)
     if (str(made.dtype), tuple(made.shape)) != (dtype, shape):
-        got = shown(str(made.dtype), tuple(made.shape))
-        raise InputError(name, shown(dtype, shape), got)
+        got = type_text(str(made.dtype), tuple(made.shape))
+        raise InputError(name, type_text(dtype, shape), got)
     return made

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor
 from cloakwork.errors import DTypeError, OpError, ParamError
-from cloakwork.moduli import CURVES, MODULI
+from cloakwork.fields.parameters import CURVES, MODULI
 
 # Bytes of a coordinate, and how many a point has.
 _COORDINATES = {

@@ -8,13 +8,25 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, Unpack, runtime_checkable
 
-from cloakwork import _core, files, named, notes
+from cloakwork import _core, files
 from cloakwork.errors import KeyMismatchError, LoadError, MissingKeyError, ParamError, TraceError
 from cloakwork.files import name_of
-from cloakwork.heal import Branch, Transcript, ops_named
-from cloakwork.recording import Client, Companions, Owner, recording
-from cloakwork.report import RunResult
-from cloakwork.runs import Runnable, RunOptions
+from cloakwork.programs import notes
+from cloakwork.programs.clients import Client, Companions, Owner, recording
+from cloakwork.programs.inputs import (
+    InputType,
+    as_input,
+    check_names,
+    name_set,
+    parameters_of,
+    paths_of,
+    type_text,
+    types_of,
+    types_text,
+)
+from cloakwork.programs.report import RunResult
+from cloakwork.programs.runnable import Runnable, RunOptions
+from cloakwork.programs.transcript import Branch, Transcript, ops_named
 
 # Clients whose keys a program holds, laid out as its steps want them, for their next run.
 _CLIENTS_KEPT = 4
@@ -105,7 +117,7 @@ class Program(Runnable):
     def __init__(self, core: _core.Program, signature: Signature | None = None) -> None:
         super().__init__(core)
         self._signature = signature or Signature()
-        self._types = named.types_of(core)
+        self._types = types_of(core)
         self._of_clients: dict[tuple[int, ...], tuple[list[Companions], _core.Program]] = {}
 
     @property
@@ -116,7 +128,7 @@ class Program(Runnable):
     @property
     def types(self) -> dict[str, str]:
         """The types of its inputs in words, by name."""
-        words = {name: named.shown(*self._types[name]) for name in self._parameters}
+        words = {name: type_text(*self._types[name]) for name in self._parameters}
         for name, bundle in self._signature.bundles.items():
             words[name] = f"evaluation keys ({', '.join(bundle.needs)})"
         return words
@@ -154,7 +166,7 @@ class Program(Runnable):
         one of another type, KeyMismatchError and MissingKeyError for keys.
         """
         values = self._by_name(inputs)
-        files.claim([options.get("trace")], named.paths_of(values))
+        files.claim([options.get("trace")], paths_of(values))
         tensors = {n: self._tensor(n, value) for n, value in values.items() if n in self._types}
         clients = self._clients(values)
         core = self._serving(values, clients)
@@ -180,7 +192,7 @@ class Program(Runnable):
         It is planned once for them.  Evaluation keys are given under their name.  Raises what `run`
         raises, and SecretError for secrets.
         """
-        named.check_names(inputs, self.types, optional=self.inputs)
+        check_names(inputs, self.types, optional=self.inputs)
         bundles = self._signature.bundles
         tensors: dict[str, _core.Tensor] = {}
         for name, value in inputs.items():
@@ -244,10 +256,10 @@ class Program(Runnable):
         if len(inputs) == 1 and isinstance(inputs[0], Mapping):
             values = dict(inputs[0])
             whole = [name for name in values if name in types or name not in self._types]
-            named.check_names(whole, types, optional=optional)
+            check_names(whole, types, optional=optional)
             return values
         if not len(types) - len(optional) <= len(inputs) <= len(types):
-            raise ParamError("inputs", f"{len(inputs)}", f"{len(types)}: {named.listed(types)}")
+            raise ParamError("inputs", f"{len(inputs)}", f"{len(types)}: {types_text(types)}")
         return dict(zip(types, inputs, strict=False))
 
     def _clients(self, values: Mapping[str, Any]) -> dict[str, Client]:
@@ -277,8 +289,8 @@ class Program(Runnable):
         """The program with these clients' keys, unless they are given tensor by tensor."""
         if self._signature.bundles and all(name in self.types for name in values):
             return self._of(clients)
-        types = {name: named.shown(*type_) for name, type_ in self._types.items()}
-        named.check_names(values, types)
+        types = {name: type_text(*type_) for name, type_ in self._types.items()}
+        check_names(values, types)
         return self._core
 
     def _of(self, clients: Mapping[str, Client]) -> _core.Program:
@@ -304,7 +316,7 @@ class Program(Runnable):
         if isinstance(value, Carrier):
             example = self._signature.examples.get(name)
             value = value.carried(example if isinstance(example, Carrier) else None)
-        return named.as_input(name, value, *self._types[name])
+        return as_input(name, value, *self._types[name])
 
     def _around(self, outputs: Sequence[Any], clients: Mapping[str, Client]) -> list[Any]:
         carriers = self._signature.results or [None] * len(outputs)
@@ -335,7 +347,7 @@ class Program(Runnable):
                 tensors |= {f"{name}.{need}": bundle.own[need] for need in bundle.needs}
             else:
                 tensors |= bundle.tensors(name, client.companions if client else None, client)
-        named.check_names(tensors, {n: named.shown(*type_) for n, type_ in self._types.items()})
+        check_names(tensors, {n: type_text(*type_) for n, type_ in self._types.items()})
         return [tensors[name] for name in self._types]
 
     def to_transcript(self, inputs: Sequence[Value] | Mapping[str, Value] = ()) -> Transcript:
@@ -364,7 +376,7 @@ class Program(Runnable):
         """
         if isinstance(ops, str) and ops != "minimal":
             raise ParamError("ops", ops, '"minimal", or a collection of names of ops')
-        names = None if isinstance(ops, str) else named.collection("ops", ops)
+        names = None if isinstance(ops, str) else name_set("ops", ops)
         return self._derived(self._core.expanded(names), self._signature)
 
     def to_heal(
@@ -387,7 +399,7 @@ class Program(Runnable):
         all that its ops do not express.
         """
         kept = ops_named("keep", keep)
-        own = None if ops is None else named.collection("ops", ops)
+        own = None if ops is None else name_set("ops", ops)
         core = self._core.for_device(branch, own, kept)
         return Program(core, self._signature)._transcript(inputs, branch, kept)
 
@@ -420,7 +432,7 @@ def trace(function: Callable[..., Any], *examples: Value) -> Program:
     >>> program.inputs, program.run({"b": [10, 10, 10], "a": [1, 2, 3]})["out0"].tolist()
     (['a', 'b'], [10, 3, 13])
     """
-    names = named.parameters_of(function, len(examples))
+    names = parameters_of(function, len(examples))
     return record(function, dict(zip(names, examples, strict=True)))
 
 
@@ -455,7 +467,7 @@ def record(function: Callable[..., Any], examples: Mapping[str, Any]) -> Program
 
 def _as_tensor(value: Any) -> _core.Tensor:
     # Loads NumPy, which programs of tensors do without.
-    from cloakwork.arrays import asarray
+    from cloakwork.tensors.conversion import asarray
 
     return asarray(value)
 
@@ -514,7 +526,7 @@ def loaded(core: _core.Program, path: str) -> Program:
 
 def _signature(core: _core.Program, note: notes.Member) -> Signature:
     examples, results, keys, tied = note.members("examples", "results", "keys", "tied")
-    types, names = named.types_of(core), core.output_names()
+    types, names = types_of(core), core.output_names()
     carriers = [None if one.value is None else _carrier(one) for one in results.parts()]
     # None at all: the program was made of a transcript, whose results are tensors.
     of_tensors = not (carriers or examples.value or keys.value)
@@ -527,8 +539,8 @@ def _signature(core: _core.Program, note: notes.Member) -> Signature:
         tensor = made[name].carried()
         described = str(tensor.dtype), tuple(tensor.shape)
         if types.get(name) != described:
-            wanted = named.shown(*types[name]) if name in types else "an input of the program"
-            raise one.wrong(wanted, named.shown(*described))
+            wanted = type_text(*types[name]) if name in types else "an input of the program"
+            raise one.wrong(wanted, type_text(*described))
     bundles = {name: _bundle(name, one, types) for name, one in keys.named().items()}
     parts = [f"{name}.{need}" for name, bundle in bundles.items() for need in bundle.needs]
     if len(set(parts)) < len(parts) or bundles.keys() & types.keys():
@@ -536,7 +548,7 @@ def _signature(core: _core.Program, note: notes.Member) -> Signature:
     return Signature(made, carriers, bundles, tied.texts())
 
 
-def _bundle(name: str, note: notes.Member, types: Mapping[str, named.InputType]) -> Bundle:
+def _bundle(name: str, note: notes.Member, types: Mapping[str, InputType]) -> Bundle:
     """Evaluation keys that a program takes, which are inputs of it."""
     owner, needs = note.members("owner", "needs")
     made = Bundle(owner.of(str), needs.texts())

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cloakwork import namespace
+import cloakwork
 from cloakwork._core import Tensor
 
 # What NumPy calls an operator, and what computes it here.
@@ -28,7 +28,7 @@ def apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[s
     """The result of `ufunc.method(*inputs, **options)`, of which some are tensors."""
     operator = _OPERATORS.get(ufunc.__name__)
     if operator is not None and method == "__call__" and not options:
-        return getattr(namespace, operator)(*inputs)
+        return getattr(cloakwork, operator)(*inputs)
     given = [_array(value) for value in inputs]
     if (out := options.get("out")) is not None:
         options["out"] = tuple(_array(value) for value in out)

@@ -10,7 +10,7 @@ from typing import TypedDict
 
 from cloakwork import _core, files
 from cloakwork.errors import ParamError
-from cloakwork.report import Finding, Inspection, RunResult
+from cloakwork.programs.report import Finding, Inspection, RunResult
 
 _UNITS = {
     unit: base**power

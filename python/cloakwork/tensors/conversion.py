@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakwork import _core, elements, ops
+from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor
 from cloakwork.errors import DeviceError, DTypeError, ParamError
+from cloakwork.fields import elements
 
 DTypeLike = DType | str | type[Any] | np.dtype[Any]
 Array = NDArray[Any]

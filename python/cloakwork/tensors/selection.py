@@ -12,9 +12,10 @@ from operator import add, index, or_
 from types import EllipsisType
 from typing import Any
 
-from cloakwork import arrays, ops
+from cloakwork import ops
 from cloakwork._core import Tensor, int64
 from cloakwork.errors import OpError, SecretError, TensorIndexError, TraceError
+from cloakwork.tensors.conversion import asarray
 
 _MOST = 2**63 - 1
 _KEYS = "an integer, slice, `...`, None, or a tensor or list of integers or bools"
@@ -123,7 +124,7 @@ class Picks:
         checked = [pick.wrong() for pick in self.picks if pick.place is not None]
         if not checked:
             return indices
-        return ops.where(arrays.asarray(beyond, "i64"), indices, reduce(or_, checked))
+        return ops.where(asarray(beyond, "i64"), indices, reduce(or_, checked))
 
     @contextmanager
     def named_errors(self) -> Iterator[None]:
@@ -206,7 +207,7 @@ def known(part: Any) -> _Key:
             return index(part)
         if isinstance(part, str | bytes):
             raise TensorIndexError(f"got {part!r}, expected {_KEYS}")
-        found = arrays.asarray(part)
+        found = asarray(part)
         if isinstance(part, list | tuple) and found.size == 0:
             found = ops.astype(found, "i64")
     if found.dtype == "bool":
@@ -215,7 +216,7 @@ def known(part: Any) -> _Key:
         raise TensorIndexError(f"got a tensor of {found.dtype.name}, expected {_KEYS}")
     if found.dtype == "u64":
         # What i64 does not hold is out of range, and must not wrap into it.
-        found = ops.minimum(found, arrays.asarray(_MOST, "u64"))
+        found = ops.minimum(found, asarray(_MOST, "u64"))
     return ops.astype(found, "i64") if found.dtype != "i64" else found
 
 
@@ -291,7 +292,7 @@ def _broadcast(shapes: list[_Shape]) -> _Shape:
 
 def _numbers(count: int, step: int) -> Tensor:
     """`0, step, .., (count - 1) * step`."""
-    return ops.arange(arrays.asarray(0, "i64"), arrays.asarray(step, "i64"), count)
+    return ops.arange(asarray(0, "i64"), asarray(step, "i64"), count)
 
 
 def _row_major(sizes: _Shape | list[int]) -> list[int]:

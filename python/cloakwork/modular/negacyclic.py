@@ -10,14 +10,15 @@ from math import prod
 
 import numpy as np
 
-from cloakwork import arrays, ops
+from cloakwork import ops
 from cloakwork._core import Tensor
-from cloakwork.primes import primitive_root
+from cloakwork.modular.primes import primitive_root
+from cloakwork.tensors.conversion import asarray
 
 
 def integers(values: int | list[int] | list[list[int]]) -> Tensor:
     """An int64 tensor of Python's integers."""
-    return arrays.asarray(np.array(values, dtype=np.int64))
+    return asarray(np.array(values, dtype=np.int64))
 
 
 def bit_reversal(degree: int) -> Tensor:
@@ -25,7 +26,7 @@ def bit_reversal(degree: int) -> Tensor:
     order = np.zeros(1, dtype=np.int64)
     while len(order) < degree:
         order = np.concatenate((2 * order, 2 * order + 1))
-    return arrays.asarray(order)
+    return asarray(order)
 
 
 def _twiddles(degree: int, roots: list[int], moduli: tuple[int, ...], q: Tensor) -> Tensor:
@@ -35,7 +36,7 @@ def _twiddles(degree: int, roots: list[int], moduli: tuple[int, ...], q: Tensor)
     is the one before times one power of the root: log2(N) tensor operations.
     """
     # Not made by an op: a trace would record that, and the table outlives it.
-    table = arrays.asarray(np.ones((degree, len(roots)), dtype=np.int64))
+    table = asarray(np.ones((degree, len(roots)), dtype=np.int64))
     half = 1
     while half < degree:
         exponent = degree // (2 * half)

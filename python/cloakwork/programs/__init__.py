@@ -1,0 +1,1 @@
+"""Programs: recording them, what they take and give, running and loading them."""

@@ -1,0 +1,1 @@
+"""How tensors are made of other libraries' arrays, indexed and printed."""
