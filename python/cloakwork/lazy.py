@@ -1,15 +1,16 @@
-"""Packages that load their names when somebody asks for one (PEP 562).
+"""Packages and modules that make their names when somebody asks for one (PEP 562).
 
 The names of a package stand in its module `namespace`, which imports them and has `__all__`; type
-checkers read that module as the package.
+checkers read that module as the package.  The functions of `cloakwork.ops` stand in its stub.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 
 def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -34,6 +35,55 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
 
     def names() -> list[str]:
         return sorted({*vars(sys.modules[package]), *get("__all__")})
+
+    return get, names
+
+
+class Callee(Protocol):
+    """What computes, given all arguments by position."""
+
+    @property
+    def parameters(self) -> Sequence[str]:
+        """Their names, in that order."""
+
+    def __call__(self, *args: Any) -> Any:
+        """Compute."""
+
+
+def declared(
+    module: str, callee: Callable[[str], Callee]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """What a module defines as `__getattr__` and `__dir__` whose functions its stub declares.
+
+    A function is compiled from its declaration, which has its signature and its docstring, with a
+    call of `callee(name)` as its body: from then on it is the module's own.
+    """
+    own = sys.modules[module].__dict__
+    path = f"{own['__file__']}i"
+
+    @cache
+    def stub() -> str:
+        text: bytes = own["__loader__"].get_data(path)
+        return text.decode()
+
+    def get(name: str) -> Any:
+        if name == "__all__":
+            heads = [line.partition("(")[0] for line in stub().splitlines()]
+            return sorted(head[4:] for head in heads if head.startswith("def "))
+        start = -1 if name.startswith("_") else stub().find(f"\ndef {name}(")
+        if start < 0:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        declaration = stub()[start:].split("\n\ndef ", 1)[0].rstrip()
+        own[f"_{name}"] = called = callee(name)
+        body = f"    return _{name}({', '.join(called.parameters)})"
+        # Empty lines, so that its place is that of the declaration.  Annotations stay text, as
+        # compiled code takes over what this file imports from the future.
+        lines = "\n" * stub().count("\n", 0, start)
+        exec(compile(f"{lines}{declaration}\n{body}\n", path, "exec"), own)
+        return own[name]
+
+    def names() -> list[str]:
+        return sorted({*own, *get("__all__")})
 
     return get, names
 
