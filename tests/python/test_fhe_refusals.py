@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import EncodeError, NoiseError
-from cloakwork.fhe.bgv import sized
+from cloakwork.fhe.bgv.ciphertext import sized
 from cloakwork.fhe.bounds import Bound
 from cloakwork.fhe.container import Contents
 from cloakwork.fhe.storage import _ciphertext, limbs_first

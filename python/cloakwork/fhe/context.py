@@ -13,6 +13,7 @@ from cloakwork.errors import KeyMismatchError, LevelError, ParamError
 from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.bounds import Stated
 from cloakwork.fhe.ciphertext import Ciphertext
+from cloakwork.fhe.ciphertext.data import CiphertextData
 from cloakwork.fhe.evaluation import EvaluationKeys
 from cloakwork.fhe.everyday import Rotations
 from cloakwork.fhe.keys import Keys
@@ -167,7 +168,7 @@ class Context(ABC):
             raise LevelError(op, f"a level from 0 to {top}", level, "choose one of the chain's")
         return level
 
-    def check(self, other: Ciphertext | Plaintext | EvaluationKeys, op: str) -> None:
+    def check(self, other: CiphertextData | Plaintext | EvaluationKeys, op: str) -> None:
         """KeyMismatchError unless the other was made under the same parameters."""
         if other.context is self:
             return

@@ -24,18 +24,19 @@ from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError, LevelError, MissingKeyError, ParamError
 from cloakwork.fhe import diagonals, noise
 from cloakwork.fhe.arguments import whole_number
-from cloakwork.fhe.batching import checked_integers
-from cloakwork.fhe.bgv import BgvCiphertext, BgvContext, sized
+from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
+from cloakwork.fhe.bgv.batching import checked_integers
+from cloakwork.fhe.bgv.ciphertext import sized
+from cloakwork.fhe.bgv.sizes import Sizes, constant
 from cloakwork.fhe.bounds import log2_of
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
+from cloakwork.fhe.ckks.estimates import rounding_of
+from cloakwork.fhe.ckks.slot_errors import Norms, SlotError
 from cloakwork.fhe.diagonals import Diagonals, Layout, blockwise
 from cloakwork.fhe.encoded import encoded_integers, encoded_values
-from cloakwork.fhe.estimates import rounding_of
 from cloakwork.fhe.hoisting import hoisted_sums, plain_sums
 from cloakwork.fhe.packing import PackedSlots, Packing
-from cloakwork.fhe.sizes import Sizes, constant
-from cloakwork.fhe.slot_errors import Norms, SlotError
 from cloakwork.once import once
 
 _Some = TypeVar("_Some", bound=Ciphertext)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from cloakwork._core import Tensor
 
 if TYPE_CHECKING:
+    from cloakwork.fhe.bgv.sizes import Sizes
     from cloakwork.fhe.bounds import Bound
     from cloakwork.fhe.context import Context
     from cloakwork.fhe.packing import Packing
-    from cloakwork.fhe.sizes import Sizes
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,8 +26,8 @@ from numpy.typing import ArrayLike, NDArray
 from cloakwork import _core
 from cloakwork._core import Tensor
 from cloakwork.errors import LevelError, NoiseError, ParamError
-from cloakwork.fhe.batching import EXACT_FLOATS
 from cloakwork.fhe.bgv import BgvCiphertext
+from cloakwork.fhe.bgv.batching import EXACT_FLOATS
 from cloakwork.fhe.bounds import Bound
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks import CkksCiphertext

@@ -12,14 +12,15 @@ from math import inf, log2
 
 from cloakwork import ops
 from cloakwork.fhe import noise, steps
-from cloakwork.fhe.bgv import BgvCiphertext, centred
+from cloakwork.fhe.bgv import BgvCiphertext
+from cloakwork.fhe.bgv.ciphertext import centred
 from cloakwork.fhe.bounds import Bound
 from cloakwork.fhe.ckks import CkksCiphertext
+from cloakwork.fhe.ckks.slot_errors import EVEN, SlotError
 from cloakwork.fhe.embedding import round_product
 from cloakwork.fhe.layout import batched, like, parts
 from cloakwork.fhe.ranges import slope_log2, value_range
 from cloakwork.fhe.schedule import Node, Schedule
-from cloakwork.fhe.slot_errors import EVEN, SlotError
 
 
 class CkksSums:

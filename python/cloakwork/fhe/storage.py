@@ -23,8 +23,10 @@ from cloakwork.array_api.creation import zeros
 from cloakwork.array_api.manipulation import broadcast_to
 from cloakwork.errors import CloakworkError, LoadError
 from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
+from cloakwork.fhe.bgv.sizes import unknown
 from cloakwork.fhe.bounds import Bound, Stated
 from cloakwork.fhe.ciphertext import Ciphertext
+from cloakwork.fhe.ciphertext.data import CiphertextData
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
 from cloakwork.fhe.container import Contents, PathLike, load, save
 from cloakwork.fhe.context import Context, Levels
@@ -36,7 +38,6 @@ from cloakwork.fhe.public import PublicKey, expanded_encryption
 from cloakwork.fhe.samplers import SEED_BYTES, wiped
 from cloakwork.fhe.schemes import context_of
 from cloakwork.fhe.security import InsecureWarning
-from cloakwork.fhe.sizes import unknown
 from cloakwork.fhe.switching import SwitchingKey, expanded, halves
 from cloakwork.fhe.tables import frozen
 from cloakwork.tensors.conversion import asarray
@@ -68,7 +69,7 @@ def limbs_last(array: Array) -> Tensor:
     return asarray(np.ascontiguousarray(array)).moveaxis(-1, -2)
 
 
-def described(ciphertext: Ciphertext) -> dict[str, Any]:
+def described(ciphertext: CiphertextData) -> dict[str, Any]:
     """All that a file says of a ciphertext but its residues and their seed."""
     fields: dict[str, Any] = _common(ciphertext.context, ciphertext.key)
     fields |= {"level": ciphertext.level, "noise": ciphertext.noise, "parts": ciphertext.parts}
@@ -120,7 +121,7 @@ def _described_by(path: PathLike, fields: dict[str, Any]) -> Ciphertext:
     return made.carrying(broadcast_to(zeros((), dtype="i64"), (*lead, *made.data.shape)))
 
 
-def save_ciphertext(path: PathLike | BinaryIO, ciphertext: Ciphertext) -> None:
+def save_ciphertext(path: PathLike | BinaryIO, ciphertext: CiphertextData) -> None:
     """Write a ciphertext; fresh ones of the secret as their first half and a seed."""
     fields, data = described(ciphertext), ciphertext.data
     if isinstance(ciphertext, CkksCiphertext):

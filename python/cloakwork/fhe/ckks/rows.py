@@ -13,9 +13,9 @@ from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError, ParamError
 from cloakwork.fhe.bounds import Bound, linear
+from cloakwork.fhe.ckks.slot_errors import Norms
 from cloakwork.fhe.embedding import scaled_integers
 from cloakwork.fhe.layout import zero_residues
-from cloakwork.fhe.slot_errors import Norms
 from cloakwork.fhe.tables import Basis
 from cloakwork.tensors.conversion import asarray
 

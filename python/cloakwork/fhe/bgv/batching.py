@@ -16,10 +16,10 @@ from cloakwork import _core, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError
 from cloakwork.fhe.arguments import numbers
+from cloakwork.fhe.bgv.sizes import Sizes, of_coefficients
 from cloakwork.fhe.layout import residues
 from cloakwork.fhe.orders import rotation_exponents
 from cloakwork.fhe.packing import check_axes
-from cloakwork.fhe.sizes import Sizes, of_coefficients
 from cloakwork.fhe.tables import Basis, frozen
 from cloakwork.modular.negacyclic import Transform
 from cloakwork.tensors.conversion import asarray
