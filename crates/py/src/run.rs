@@ -260,8 +260,8 @@ impl Run {
         })
     }
 
-    /// Write a trace that Perfetto and Chrome open.
-    fn write_trace(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    /// Write the profile, a timeline that Perfetto and Chrome open.
+    fn write_profile(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let written = unlocked(py, || {
             save_with(&path, Access::Shared, |out| {
                 trace::write_chrome(&self.plan, &self.outcome, out)

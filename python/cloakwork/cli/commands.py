@@ -14,7 +14,7 @@ import typer
 from cloakwork import __version__, files
 from cloakwork._core import devices as list_devices
 from cloakwork.cli import circuits, kinds, programs, proofs, results, show
-from cloakwork.cli.options import Command, MemoryBudget, SpillDir, Threads, Trace
+from cloakwork.cli.options import Command, MemoryBudget, Profile, SpillDir, Threads
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, shown
 from cloakwork.errors import ProgramError
@@ -87,7 +87,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
     threads: Threads = None,
     memory_budget: MemoryBudget = None,
     spill_dir: SpillDir = None,
-    trace: Trace = None,
+    profile: Profile = None,
     schedule_seed: Annotated[
         int | None,
         typer.Option(help="Run tasks in a random order of this number: a test of the schedule."),
@@ -113,7 +113,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
     """Check a program of any kind, print the memory it needs, and run it."""
     with in_words(context.obj), _findings_as_json(as_json):
         read = [file, *programs.files_of(given or [])]
-        files.claim([trace], read)
+        files.claim([profile], read)
         check_folder(spill_dir)
         program = programs.load(file, generation, checksums=verify or bisect)
         wanted = {"--verify": verify, "--bisect": bisect, "--generation": generation}
@@ -121,10 +121,10 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
         inputs = programs.read_inputs(given or [])
         encrypted = getattr(program, "encrypted", ())
         places = results.targets(output or [], program.outputs, encrypted)
-        files.claim([trace, *places.values()], [*read, *program.sources])
+        files.claim([profile, *places.values()], [*read, *program.sources])
         options: RunOptions = {
-            "device": device, "threads": threads, "memory_budget": memory_budget, "trace": trace,
-            "schedule_seed": schedule_seed, "spill_dir": spill_dir,
+            "device": device, "threads": threads, "memory_budget": memory_budget,
+            "profile": profile or True, "schedule_seed": schedule_seed, "spill_dir": spill_dir,
         }  # fmt: skip
         with Bar("running") as progress:
             options["progress"] = progress

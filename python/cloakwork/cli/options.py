@@ -37,4 +37,6 @@ SpillDir = Annotated[
     Path | None,
     typer.Option(help="Where they wait, of a proof encrypted; by default with temporary files."),
 ]
-Trace = Annotated[Path | None, typer.Option(help="Write a trace that Perfetto and Chrome open.")]
+Profile = Annotated[
+    Path | None, typer.Option(help="Write a timeline of the run that Perfetto and Chrome open.")
+]

@@ -14,7 +14,7 @@ from typing import Any
 from cloakwork.cli import proving
 
 # What options were called once, and are called with every command.
-RENAMED = {"--workers": "--threads", "--budget": "--memory-budget"}
+RENAMED = {"--workers": "--threads", "--budget": "--memory-budget", "--trace": "--profile"}
 # More are no number of threads; what they are instead, the other way of reading says.
 _MOST_DIGITS = 9
 
@@ -26,7 +26,7 @@ COMMANDS: dict[str, tuple[Callable[..., int], tuple[str, ...], dict[str, str]]] 
         {
             "-o": "out", "--out": "out", "--public": "public", "--r1cs": "r1cs",
             "--threads": "threads", "--memory-budget": "memory_budget",
-            "--spill-dir": "spill_dir", "--trace": "trace", "--check": "check",
+            "--spill-dir": "spill_dir", "--profile": "profile", "--check": "check",
             "--no-check": "check",
         },
     ),

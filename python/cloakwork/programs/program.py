@@ -25,7 +25,7 @@ from cloakwork.programs.inputs import (
     types_text,
 )
 from cloakwork.programs.report import RunResult
-from cloakwork.programs.runnable import Runnable, RunOptions
+from cloakwork.programs.runnable import Runnable, RunOptions, profile_path
 from cloakwork.programs.transcript import Branch, Transcript, ops_named
 
 # Clients whose keys a program holds, laid out as its steps want them, for their next run.
@@ -166,7 +166,7 @@ class Program(Runnable):
         one of another type, KeyMismatchError and MissingKeyError for keys.
         """
         values = self._by_name(inputs)
-        files.claim([options.get("trace")], paths_of(values))
+        files.claim([profile_path(options)], paths_of(values))
         tensors = {n: self._tensor(n, value) for n, value in values.items() if n in self._types}
         clients = self._clients(values)
         core = self._serving(values, clients)

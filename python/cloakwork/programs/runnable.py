@@ -43,8 +43,8 @@ class RunOptions(TypedDict, total=False):
     spill_dir       the folder where that file is made; by default where the system keeps temporary
                     files.  It has no name, its owner alone can read it, and it is gone after the
                     run; what it holds is not encrypted, secrets neither
-    profile         record each step's time (on by default)
-    trace           write a trace that Perfetto and Chrome open to this path
+    profile         record each step's time (on by default); a path: write the profile there, too,
+                    a timeline that Perfetto and Chrome open
     progress        called now and then with the steps done and the steps there are
     schedule_seed   run tasks in a random order that follows from this number, which no result
                     depends on: a test
@@ -53,8 +53,7 @@ class RunOptions(TypedDict, total=False):
     device: str
     threads: int | None
     memory_budget: Budget
-    profile: bool
-    trace: str | PathLike[str] | None
+    profile: bool | str | PathLike[str]
     progress: Callable[[int, int], object] | None
     schedule_seed: int | None
     spill_dir: str | PathLike[str] | None
@@ -99,7 +98,7 @@ def _seed_of(seed: int | None) -> int | None:
 
 
 # What options were called elsewhere, and are called everywhere.
-_RENAMED = {"workers": "threads", "budget": "memory_budget"}
+_RENAMED = {"workers": "threads", "budget": "memory_budget", "trace": "profile"}
 
 
 def check_options(options: RunOptions) -> None:
@@ -113,6 +112,12 @@ def check_options(options: RunOptions) -> None:
         instead = f"it is called {_RENAMED[name]}" if name in _RENAMED else f"there are {known}"
         raise TypeError(f"run() has no option {name}; {instead}")
     check_folder(options.get("spill_dir"))
+
+
+def profile_path(options: RunOptions) -> str | PathLike[str] | None:
+    """The file that a run writes its profile to, if any."""
+    profile = options.get("profile", True)
+    return profile if isinstance(profile, str | PathLike) else None
 
 
 def check_folder(spill_dir: str | PathLike[str] | None) -> None:
@@ -179,8 +184,8 @@ class Runnable:
     ) -> RunResult:  # fmt: skip
         """Run the program, or `core` in its place."""
         check_options(options)
-        trace = options.get("trace")
-        files.claim([trace], self.sources)
+        profile = profile_path(options)
+        files.claim([profile], self.sources)
         total, devices = self._budgets(options.get("memory_budget"))
         core = self._core if core is None else core
         run = core.run(
@@ -191,12 +196,12 @@ class Runnable:
             device_budgets=devices,
             verify=verify,
             bisect=bisect,
-            profile=options.get("profile", True) or trace is not None,
+            profile=profile is not None or bool(options.get("profile", True)),
             progress=options.get("progress"),
             schedule_seed=_seed_of(options.get("schedule_seed")),
             spill_dir=options.get("spill_dir"),
             functions=list(functions),
         )
-        if trace is not None:
-            run.write_trace(fspath(trace))
+        if profile is not None:
+            run.write_profile(fspath(profile))
         return RunResult.of(run, core.output_names())

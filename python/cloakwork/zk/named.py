@@ -13,7 +13,13 @@ from cloakwork import _core, files
 from cloakwork.errors import ParamError, ProgramError
 from cloakwork.programs.inputs import check_names, paths_of, type_text, types_of
 from cloakwork.programs.report import Finding, Report, RunResult
-from cloakwork.programs.runnable import Runnable, RunOptions, UserFunction, check_options
+from cloakwork.programs.runnable import (
+    Runnable,
+    RunOptions,
+    UserFunction,
+    check_options,
+    profile_path,
+)
 from cloakwork.tensors.conversion import asarray
 from cloakwork.zk.values import Input, as_tensor
 
@@ -98,7 +104,7 @@ class Named(Runnable):
         Raises ProgramError, AssertionFailedError, and what a run of any program raises.
         """
         check_options(options)
-        files.claim([options.get("trace")], paths_of(inputs or {}))
+        files.claim([profile_path(options)], paths_of(inputs or {}))
         self.validate()
         key = run_key(seed)
         given = self._bound(inputs or {}, key)
