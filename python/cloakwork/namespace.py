@@ -180,9 +180,10 @@ from cloakwork.modular import Modulus, intt, mod, ntt
 from cloakwork.modular.residues import Residues
 from cloakwork.programs.batches import Slot, batch, execute_batch
 from cloakwork.programs.loading import load
-from cloakwork.programs.program import Program, trace
+from cloakwork.programs.options import RunOptions
+from cloakwork.programs.program import Program
 from cloakwork.programs.report import Finding, Inspection, Mismatch, Report, RunResult, WrongOp
-from cloakwork.programs.runnable import RunOptions
+from cloakwork.programs.tracing import trace
 from cloakwork.random.simulation import rand, randn
 from cloakwork.tensors.conversion import asarray, tensor
 

@@ -18,7 +18,7 @@ from cloakwork.cli.options import Command, MemoryBudget, Profile, SpillDir, Thre
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, shown
 from cloakwork.errors import ProgramError
-from cloakwork.programs.runnable import RunOptions, check_folder
+from cloakwork.programs.options import RunOptions, check_folder
 
 app = typer.Typer(
     help="Runs encrypted-AI programs: checked first, then fast, then explained.",

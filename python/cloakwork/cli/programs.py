@@ -14,9 +14,10 @@ from cloakwork.cli import show
 from cloakwork.cli.words import say_memory, shown
 from cloakwork.errors import ParamError
 from cloakwork.programs import loading
-from cloakwork.programs.program import Carrier, Program
+from cloakwork.programs.options import RunOptions
+from cloakwork.programs.program import Program
 from cloakwork.programs.report import Mismatch, Report, WrongOp
-from cloakwork.programs.runnable import RunOptions
+from cloakwork.programs.signature import Carrier
 from cloakwork.programs.transcript import Transcript
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 from cloakwork import files
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, in_words, say, say_memory
-from cloakwork.programs.runnable import check_folder
+from cloakwork.programs.options import check_folder
 
 
 def setup(r1cs: Path, out: Path, vkey: Path | None = None, *, debug: bool = False) -> int:

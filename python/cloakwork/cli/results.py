@@ -9,7 +9,7 @@ from typing import Any
 
 from cloakwork import files
 from cloakwork.errors import ParamError
-from cloakwork.programs.program import Carrier
+from cloakwork.programs.signature import Carrier
 
 
 def targets(

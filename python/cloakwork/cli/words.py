@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from cloakwork.errors import CloakworkError, InternalError, ProgramError
 
 if TYPE_CHECKING:
-    from cloakwork.programs.runnable import Budget, Runnable
+    from cloakwork.programs.options import Budget
+    from cloakwork.programs.runnable import Runnable
 
 DIFFERS, REFUSED, INTERRUPTED = 1, 2, 130
 

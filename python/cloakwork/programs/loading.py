@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cloakwork.files import held_beside, name_of, starts_as_instructions
-from cloakwork.programs import notes, program
+from cloakwork.programs import notes, saved
+from cloakwork.programs.program import Program
 from cloakwork.programs.transcript import Transcript, is_transcript, read
 
 if TYPE_CHECKING:
     from cloakwork import zk
 
     # What a file may hold.
-    Loaded = program.Program | zk.Traced | zk.Program | Transcript
+    Loaded = Program | zk.Traced | zk.Program | Transcript
 
 
 def load(
@@ -46,7 +47,7 @@ def load(
     core = read(name, generation=generation, checksums=checksums)
     held = core.notes()
     if notes.RECORDED in held:
-        return program.loaded(core, name)
+        return saved.loaded(core, name)
     if held:
         from cloakwork.zk import instructions, traced
 
@@ -55,7 +56,7 @@ def load(
         unpacked = instructions.Program.unpacked(core, Path(name))
         if unpacked is not None:
             return unpacked
-    return Transcript(core, name) if is_transcript(core) else program.Program(core)
+    return Transcript(core, name) if is_transcript(core) else Program(core)
 
 
 def _is_of_instructions(path: Path) -> bool:

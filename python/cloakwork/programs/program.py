@@ -1,114 +1,38 @@
-"""Programs recorded from Python functions over tensors."""
+"""Programs that were recorded: bound to keys, run, saved, written in other ops."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, Unpack, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from cloakwork import _core, files
-from cloakwork.errors import KeyMismatchError, LoadError, MissingKeyError, ParamError, TraceError
+from cloakwork.errors import KeyMismatchError, LoadError, ParamError
 from cloakwork.files import name_of
 from cloakwork.programs import notes
-from cloakwork.programs.clients import Client, Companions, Owner, recording
+from cloakwork.programs.clients import Client, Companions
 from cloakwork.programs.inputs import (
-    InputType,
     as_input,
     check_names,
     name_set,
-    parameters_of,
     paths_of,
     type_text,
     types_of,
     types_text,
 )
+from cloakwork.programs.options import RunOptions, profile_path
 from cloakwork.programs.report import RunResult
-from cloakwork.programs.runnable import Runnable, RunOptions, profile_path
+from cloakwork.programs.runnable import Runnable
+from cloakwork.programs.signature import Carrier, Signature
 from cloakwork.programs.transcript import Branch, Transcript, ops_named
+
+if TYPE_CHECKING:
+    from cloakwork.programs.signature import Value
 
 # Clients whose keys a program holds, laid out as its steps want them, for their next run.
 _CLIENTS_KEPT = 4
-
-
-@runtime_checkable
-class Carrier(Protocol):
-    """An object around one tensor, such as a ciphertext, that traced functions take and return."""
-
-    @property
-    def key(self) -> str:
-        """The fingerprint of the secret that it belongs to."""
-
-    @property
-    def companions(self) -> Companions | None:
-        """What a program takes beside it."""
-
-    def carried(self, example: Self | None = None) -> _core.Tensor:
-        """Its tensor; an error unless it is as the example was that a program was traced with."""
-
-    def carrying(self, tensor: _core.Tensor, client: Client | None = None) -> Self:
-        """The same object around another tensor; of a client, if one is given."""
-
-    def described(self) -> dict[str, Any]:
-        """All but its tensor, as JSON's types."""
-
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    # What programs take: tensors, what becomes one, and objects around one.
-    Value = _core.Tensor | ArrayLike | Carrier | Companions | PathLike[str]
-
-
-@dataclass(frozen=True)
-class Bundle:
-    """Evaluation keys that a program takes.
-
-    owner   the fingerprint of the secret whose ciphertexts they serve, in the examples
-    needs   the names of those that the program uses
-    own     those that it was recorded with; none where it comes from a file
-    """
-
-    owner: str
-    needs: tuple[str, ...]
-    own: Mapping[str, _core.Tensor] = field(default_factory=dict)
-
-    def tensors(self, name: str, given: Companions | None, client: Client | None) -> dict[str, Any]:
-        """The tensors of a client's keys; errors where some are missing or another's."""
-        if given is None:
-            needs = ", ".join(self.needs)
-            raise MissingKeyError(
-                f"input {name}: the program needs evaluation keys ({needs}): "
-                "give them, or ciphertexts that have them"
-            )
-        if client is not None and client.key != given.key:
-            hint = "give the evaluation keys of the ciphertexts' secret"
-            raise KeyMismatchError("run", "key", client.key, given.key, hint)
-        found = given.tensors()
-        if missing := [need for need in self.needs if need not in found]:
-            have = ", ".join(found) or "none"
-            raise MissingKeyError(
-                f"input {name}: the program needs {missing[0]}, the evaluation keys have {have}; "
-                "make it with Keys.add: galois.g is the key of X -> X^g"
-            )
-        return {f"{name}.{need}": found[need] for need in self.needs}
-
-
-@dataclass(frozen=True)
-class Signature:
-    """What is known of a program beside its steps.
-
-    examples   objects around tensors that it was recorded with, by the input's name
-    results    what the function returned, without tensors; None: a tensor
-    bundles    evaluation keys that it takes, by the input's name
-    tied       fingerprints of secrets that it holds something of
-    """
-
-    examples: Mapping[str, Any] = field(default_factory=dict)
-    results: Sequence[Carrier | None] = ()
-    bundles: Mapping[str, Bundle] = field(default_factory=dict)
-    tied: Collection[str] = ()
 
 
 class Program(Runnable):
@@ -408,162 +332,3 @@ class Program(Runnable):
 
     def __repr__(self) -> str:
         return f"Program(inputs={self.inputs}, steps={self._core.step_count()})"
-
-
-def trace(function: Callable[..., Any], *examples: Value) -> Program:
-    """Record what `function` does with tensors of the examples' types.
-
-    It is called once, with tensors that have a shape and a dtype and no elements, or with
-    ciphertexts around such.  Every op on them becomes a step; other tensors that it meets are
-    constants, but for evaluation keys, which are inputs: one program serves many clients.  It
-    returns a Tensor or a ciphertext, or a tuple, list or dict of them.
-
-    Inputs are called as the function's parameters are; results `out0`, `out1`, ..., or as the named
-    tuple's fields or the dict's keys are.
-
-    Raises TraceError where it needs elements, randomness or a tensor of another trace, and
-    SecretError where it meets a tensor that is marked as secret.
-
-    >>> import cloakwork as cw
-    >>> example = cw.zeros(3, "i64")
-    >>> program = cw.trace(lambda a, b: cw.ops.modmul(a, b, 17), example, example)
-    >>> program.run([1, 2, 3], [10, 10, 10]).outputs[0]
-    Tensor([10,  3, 13], dtype=i64)
-    >>> program.inputs, program.run({"b": [10, 10, 10], "a": [1, 2, 3]})["out0"].tolist()
-    (['a', 'b'], [10, 3, 13])
-    """
-    names = parameters_of(function, len(examples))
-    return record(function, dict(zip(names, examples, strict=True)))
-
-
-def record(function: Callable[..., Any], examples: Mapping[str, Any]) -> Program:
-    """`trace` with names for the inputs."""
-    held = {
-        name: value if isinstance(value, Carrier | _core.Tensor) else _as_tensor(value)
-        for name, value in examples.items()
-    }
-    tensors = [v.carried() if isinstance(v, Carrier) else v for v in held.values()]
-    returned: dict[str, Any] = {}
-
-    def body(*traced: _core.Tensor) -> Any:
-        result = function(*map(_traced, held.values(), traced))
-        returned.update(_results_by_name(result))
-        values = [v.carried() if isinstance(v, Carrier) else v for v in returned.values()]
-        return values if returned else result
-
-    with recording(examples) as met:
-        core = _core.trace(body, tensors).renamed(list(examples), list(returned))
-    carriers = [value if isinstance(value, Carrier) else None for value in returned.values()]
-    tied = {one.key for one in carriers if one is not None and not isinstance(one.key, Owner)}
-    results = [None if one is None else _without_elements(one) for one in carriers]
-    wanted = [name for name in core.input_names() if name not in examples]
-    bundles = {}
-    for owner, name in met.owners.items():
-        needs = tuple(one[len(name) + 1 :] for one in wanted if one.startswith(f"{name}."))
-        if needs:
-            bundles[name] = Bundle(owner, needs, {need: met.bundles[name][need] for need in needs})
-    return Program(core, Signature(held, results, bundles, met.tied | tied))
-
-
-def _as_tensor(value: Any) -> _core.Tensor:
-    # Loads NumPy, which programs of tensors do without.
-    from cloakwork.tensors.conversion import asarray
-
-    return asarray(value)
-
-
-def _without_elements(carrier: Carrier) -> Carrier:
-    """The same around zeros that take no memory: its tensor is the trace's."""
-    from cloakwork.array_api.creation import zeros
-    from cloakwork.array_api.manipulation import broadcast_to
-
-    shape, dtype = carrier.carried().shape, carrier.carried().dtype
-    nothing = broadcast_to(zeros((), dtype=dtype), shape)
-    return carrier.carrying(nothing, Client(str(carrier.key), carrier.companions))
-
-
-def _traced(example: Any, traced: _core.Tensor) -> Any:
-    """What the function gets in place of an example: of any client, around a traced tensor."""
-    if not isinstance(example, Carrier):
-        return traced
-    return example.carrying(traced, Client(Owner(example.key), example.companions))
-
-
-def _results_by_name(result: Any) -> dict[str, Any]:
-    """What a function returned, by name; empty for what the engine will refuse."""
-    if isinstance(result, Carrier | _core.Tensor):
-        return {"out0": result}
-    if isinstance(result, Mapping):
-        return _by_keys(result)
-    if isinstance(result, tuple | list):
-        fields = getattr(type(result), "_fields", ())
-        return {
-            fields[index] if fields else f"out{index}": value for index, value in enumerate(result)
-        }
-    return {}
-
-
-def _by_keys(result: Mapping[Any, Any]) -> dict[str, Any]:
-    """Results of a dict: TraceError for keys such as 1 and "1", of which one would be lost."""
-    found: dict[str, Any] = {}
-    for key, value in result.items():
-        name = str.__str__(key) if isinstance(key, str) else None
-        if name is None or name in found:
-            raise TraceError(
-                f"results of a traced function are called as its dict's keys are, got the key "
-                f"{key!r} ({type(key).__name__}): return a dict whose keys are different texts"
-            )
-        found[name] = value
-    return found
-
-
-def loaded(core: _core.Program, path: str) -> Program:
-    """A program that `save` wrote; LoadError where its note is not one of this program."""
-    made = Program(core, _signature(core, notes.read(core, notes.RECORDED, path)))
-    made.sources = (path,)
-    return made
-
-
-def _signature(core: _core.Program, note: notes.Member) -> Signature:
-    examples, results, keys, tied = note.members("examples", "results", "keys", "tied")
-    types, names = types_of(core), core.output_names()
-    carriers = [None if one.value is None else _carrier(one) for one in results.parts()]
-    # None at all: the program was made of a transcript, whose results are tensors.
-    of_tensors = not (carriers or examples.value or keys.value)
-    if len(carriers) != len(names) and not of_tensors:
-        wanted = f"{len(names)} results, as the program has"
-        raise results.wrong(wanted, f"{len(carriers)}")
-    made: dict[str, Carrier] = {}
-    for name, one in examples.named().items():
-        made[name] = _carrier(one)
-        tensor = made[name].carried()
-        described = str(tensor.dtype), tuple(tensor.shape)
-        if types.get(name) != described:
-            wanted = type_text(*types[name]) if name in types else "an input of the program"
-            raise one.wrong(wanted, type_text(*described))
-    bundles = {name: _bundle(name, one, types) for name, one in keys.named().items()}
-    parts = [f"{name}.{need}" for name, bundle in bundles.items() for need in bundle.needs]
-    if len(set(parts)) < len(parts) or bundles.keys() & types.keys():
-        raise keys.wrong("names of their own", "two of one name")
-    return Signature(made, carriers, bundles, tied.texts())
-
-
-def _bundle(name: str, note: notes.Member, types: Mapping[str, InputType]) -> Bundle:
-    """Evaluation keys that a program takes, which are inputs of it."""
-    owner, needs = note.members("owner", "needs")
-    made = Bundle(owner.of(str), needs.texts())
-    unknown = [need for need in made.needs if f"{name}.{need}" not in types]
-    if unknown or not made.needs:
-        raise needs.wrong("inputs of the program", unknown[0] if unknown else "none")
-    return made
-
-
-def _carrier(note: notes.Member) -> Carrier:
-    """A ciphertext as a note describes it, around zeros that take no memory."""
-    from cloakwork.fhe.storage import from_description
-
-    note.named()
-    made = from_description(note.place, note.value)
-    if unknown := note.value.keys() - made.described().keys():
-        raise note.wrong("what ciphertexts are described by", f"also {min(unknown)}")
-    return made

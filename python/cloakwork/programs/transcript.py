@@ -11,14 +11,16 @@ from cloakwork.errors import ParamError
 from cloakwork.files import name_of
 from cloakwork.programs import notes
 from cloakwork.programs.inputs import check_names, name_set, type_text
+from cloakwork.programs.options import RunOptions
 from cloakwork.programs.report import RunResult
-from cloakwork.programs.runnable import Runnable, RunOptions
+from cloakwork.programs.runnable import Runnable
 
 # HEAL's two public op sets.
 Branch = Literal["first", "later"]
 
 if TYPE_CHECKING:
-    from cloakwork.programs.program import Program, Value
+    from cloakwork.programs.program import Program
+    from cloakwork.programs.signature import Value
 
 
 class Transcript(Runnable):

@@ -1,4 +1,4 @@
-"""Indexing by tensors and masks, as NumPy has it; what integers and slices show is the engine's.
+"""Indexing by tensors and masks, as in NumPy; the engine itself indexes by integers and slices.
 
 `take_along_axis` reads along the axes that a key indexes, merged into one, and `scatter` writes.
 """
@@ -14,48 +14,48 @@ from cloakwork._core import Tensor, int64
 from cloakwork.errors import OpError, ParamError
 from cloakwork.tensors.conversion import asarray
 from cloakwork.tensors.selection import (
-    Pick,
-    Picks,
+    AxisIndices,
+    Selection,
     known,
     leading_mask,
-    picks_of,
     refuse_wrong,
+    selection_of,
     transposed,
 )
 
 
 def get(tensor: Tensor, key: Any) -> Tensor:
-    """Elements that integer tensors or masks pick: a copy."""
+    """The elements that integer tensors or masks select, as a copy."""
     if not isinstance(key, tuple):
         key = known(key)
         if isinstance(key, Tensor) and key.dtype is int64 and tensor.ndim > 0:
             return _rows(tensor, key)
-    picks = picks_of(tensor, key)
-    with picks.named_errors():
-        if not picks.merge and picks.is_flat:
-            flat = picks.view.reshape([picks.view.size])
-            taken = ops.take_along_axis(flat, picks.flat_indices(), 0)
+    selection = selection_of(tensor, key)
+    with selection.named_errors():
+        if not selection.merge and selection.is_flat:
+            flat = selection.view.reshape([selection.view.size])
+            taken = ops.take_along_axis(flat, selection.flat_indices(), 0)
         else:
-            source, place = picks.merged(), len(picks.before)
+            source, place = selection.merged(), len(selection.before)
             shape = [1] * source.ndim
-            shape[place] = prod(picks.picked)
-            taken = ops.take_along_axis(source, picks.indices().reshape(shape), place)
-    return taken.reshape(picks.shape)
+            shape[place] = prod(selection.index_shape)
+            taken = ops.take_along_axis(source, selection.indices().reshape(shape), place)
+    return taken.reshape(selection.shape)
 
 
 def _rows(tensor: Tensor, indices: Tensor) -> Tensor:
-    """`tensor[indices]`: what `get` does, without a plan, as it is what most keys are."""
+    """`tensor[indices]`, the most common key: as `get`, without a selection."""
     shape = [indices.size, *[1] * (tensor.ndim - 1)]
     try:
         rows = ops.take_along_axis(tensor, indices.reshape(shape), 0)
     except OpError:
-        refuse_wrong(Pick(indices, range(1), tensor.shape[0], 0))
+        refuse_wrong(AxisIndices(indices, range(1), tensor.shape[0], 0))
         raise
     return rows if indices.ndim == 1 else rows.reshape((*indices.shape, *tensor.shape[1:]))
 
 
 def put(tensor: Tensor, key: Any, value: Any) -> None:
-    """Write to the elements that integer tensors or masks pick; of equal indices the last counts.
+    """Write to the elements that integer tensors or masks select; the last of equal indices wins.
 
     The value broadcasts.  TypeError if its kind does not fit, such as floats into integers.
     """
@@ -65,35 +65,36 @@ def put(tensor: Tensor, key: Any, value: Any) -> None:
     if value.ndim == 0 and (mask := leading_mask(tensor, key)) is not None:
         ops.where(ops.copy(value), tensor, mask, out=tensor)
         return
-    picks = picks_of(tensor, key)
-    with picks.named_errors():
-        if picks.merge:
-            _write(picks, picks.merged(), value)
-        elif picks.is_flat:
-            flat, indices = picks.view.reshape([picks.view.size]), picks.flat_indices()
-            rows = ops.copy(_spread(value, picks.shape)).reshape(indices.shape)
+    selection = selection_of(tensor, key)
+    with selection.named_errors():
+        if selection.merge:
+            _write(selection, selection.merged(), value)
+        elif selection.is_flat:
+            flat, indices = selection.view.reshape([selection.view.size]), selection.flat_indices()
+            rows = ops.copy(_spread(value, selection.shape)).reshape(indices.shape)
             ops.scatter(flat, indices, rows, out=flat)
         else:
-            # The axes do not lie side by side; in a copy in the order that is wanted they do.
-            ordered = picks.ordered()
+            # The indexed axes cannot be merged in place; in a copy in their order they can.
+            ordered = selection.ordered()
             own = ops.copy(ordered)
-            _write(picks, own.reshape(picks.merged_shape), value)
+            _write(selection, own.reshape(selection.merged_shape), value)
             ops.copy(own, out=ordered)
 
 
-def _write(picks: Picks, target: Tensor, value: Tensor) -> None:
+def _write(selection: Selection, target: Tensor, value: Tensor) -> None:
     """Write a value to a tensor of the merged shape."""
-    before, count, rank = len(picks.before), prod(picks.picked), len(picks.picked)
+    before, rank = len(selection.before), len(selection.index_shape)
+    count = prod(selection.index_shape)
     target = target.moveaxis(before, 0)
-    # Copies: they may be elements of what is written.
+    # Copies, as the value may share elements with the target.
     if value.ndim == 0:
         rows = ops.broadcast_to(ops.copy(value), [count, *target.shape[1:]])
     else:
         moved = [*range(before, before + rank)]
-        stay = [*range(before), *range(before + rank, len(picks.shape))]
-        rows = ops.copy(transposed(_spread(value, picks.shape), moved + stay))
+        stay = [*range(before), *range(before + rank, len(selection.shape))]
+        rows = ops.copy(transposed(_spread(value, selection.shape), moved + stay))
         rows = rows.reshape([count, *rows.shape[rank:]])
-    indices = picks.indices()
+    indices = selection.indices()
     if target.dtype == "i64":
         indices = ops.copy(indices)
     ops.scatter(target, indices, rows, out=target)

@@ -1,4 +1,4 @@
-"""What a key with tensors or masks takes: a view, and indices for the axes that are left."""
+"""What a key with tensors or masks selects: a view, and indices along some of its axes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Pick:
-    """Indices for some neighbouring axes of a view, taken as one: an axis, or those of a mask."""
+class AxisIndices:
+    """Indices along one axis of a view, or along the neighbouring axes that a mask covers."""
 
     indices: Tensor
     axes: range
     size: int
-    # The axis of the tensor, for messages; None if the indices are known to be in range.
+    # The axis of the indexed tensor, for messages; None if the indices are known to be in range.
     place: int | None = None
 
     def wrong(self) -> Tensor:
@@ -39,7 +39,7 @@ class Pick:
         return (self.indices < -self.size) | (self.indices >= self.size)
 
     def times(self, step: int) -> Tensor:
-        """`step` times the indices, those that count from the end made others."""
+        """`step` times the indices, negative ones counted from the start first."""
         indices = self.indices
         if self.place is not None:
             indices = ops.where(indices + self.size, indices, indices < 0)
@@ -47,16 +47,16 @@ class Pick:
 
 
 @dataclass(frozen=True)
-class Picks:
-    """What a key takes of a view."""
+class Selection:
+    """What a key selects of a view."""
 
     view: Tensor
-    picks: list[Pick]
-    # Axes that stay, before the picked ones in the result and after them.
+    entries: list[AxisIndices]
+    # Axes that stay, before the indexed ones in the result and after them.
     before: list[int]
     after: list[int]
     # The shape of the indices, broadcast.
-    picked: _Shape
+    index_shape: _Shape
 
     def _sizes(self, axes: list[int]) -> list[int]:
         return [self.view.shape[axis] for axis in axes]
@@ -64,27 +64,27 @@ class Picks:
     @property
     def shape(self) -> _Shape:
         """The result's shape."""
-        return (*self._sizes(self.before), *self.picked, *self._sizes(self.after))
+        return (*self._sizes(self.before), *self.index_shape, *self._sizes(self.after))
 
     @property
     def merge(self) -> bool:
-        """Whether one axis can stand for all that are indexed, in a view of their elements."""
-        return _mergeable(self.view, [axis for pick in self.picks for axis in pick.axes])
+        """Whether the indexed axes can be merged into one without a copy."""
+        return _mergeable(self.view, [axis for entry in self.entries for axis in entry.axes])
 
     @property
     def is_flat(self) -> bool:
-        """Whether one axis can stand for all."""
+        """Whether all axes can be merged into one without a copy."""
         return _mergeable(self.view, [*range(self.view.ndim)])
 
     @property
     def merged_shape(self) -> _Shape:
-        """The shape of `ordered` with one axis for all that are indexed."""
-        size = prod(pick.size for pick in self.picks)
+        """The shape of `ordered` with the indexed axes merged into one."""
+        size = prod(entry.size for entry in self.entries)
         return (*self._sizes(self.before), size, *self._sizes(self.after))
 
     def ordered(self) -> Tensor:
-        """The view with the axes that are indexed side by side, where the result has them."""
-        indexed = [axis for pick in self.picks for axis in pick.axes]
+        """The view with the indexed axes side by side, where the result has them."""
+        indexed = [axis for entry in self.entries for axis in entry.axes]
         return transposed(self.view, [*self.before, *indexed, *self.after])
 
     def merged(self) -> Tensor:
@@ -93,20 +93,20 @@ class Picks:
 
     def indices(self) -> Tensor:
         """Indices into the merged axis, row-major, one axis."""
-        count = prod(self.picked)
-        if len(self.picks) == 1:
-            return self.picks[0].indices.reshape([count])
-        steps = _row_major([pick.size for pick in self.picks])
-        indices = reduce(add, [p.times(s) for p, s in zip(self.picks, steps, strict=True)])
-        return self._marked(indices, prod(pick.size for pick in self.picks)).reshape([count])
+        count = prod(self.index_shape)
+        if len(self.entries) == 1:
+            return self.entries[0].indices.reshape([count])
+        steps = _row_major([entry.size for entry in self.entries])
+        indices = reduce(add, [p.times(s) for p, s in zip(self.entries, steps, strict=True)])
+        return self._marked(indices, prod(entry.size for entry in self.entries)).reshape([count])
 
     def flat_indices(self) -> Tensor:
         """The result's elements as indices into the view's elements, row-major, one axis."""
         steps = _row_major(self.view.shape)
         behind = len(self.after)
-        parts = [pick.times(steps[pick.axes[-1]]) for pick in self.picks]
-        picked = self._marked(reduce(add, parts), self.view.size)
-        terms = [picked.reshape([*picked.shape] + [1] * behind)]
+        parts = [entry.times(steps[entry.axes[-1]]) for entry in self.entries]
+        combined = self._marked(reduce(add, parts), self.view.size)
+        terms = [combined.reshape([*combined.shape] + [1] * behind)]
         for axis, place in self._stay():
             numbers = _numbers(self.view.shape[axis], steps[axis])
             terms.append(numbers.reshape([numbers.size] + [1] * (len(self.shape) - place - 1)))
@@ -114,53 +114,53 @@ class Picks:
         return ops.broadcast_to(indices, self.shape).reshape([prod(self.shape)])
 
     def _stay(self) -> Iterator[tuple[int, int]]:
-        """The axes of the view that stay, each with its place in the result."""
+        """The axes of the view that stay, each with its position in the result."""
         yield from zip(self.before, range(len(self.before)), strict=True)
-        first = len(self.before) + len(self.picked)
+        first = len(self.before) + len(self.index_shape)
         yield from zip(self.after, range(first, first + len(self.after)), strict=True)
 
     def _marked(self, indices: Tensor, beyond: int) -> Tensor:
-        """The indices, `beyond` in place of those of which a part is out of range."""
-        checked = [pick.wrong() for pick in self.picks if pick.place is not None]
+        """The indices, with `beyond` where one of their parts is out of range."""
+        checked = [entry.wrong() for entry in self.entries if entry.place is not None]
         if not checked:
             return indices
         return ops.where(asarray(beyond, "i64"), indices, reduce(or_, checked))
 
     @contextmanager
     def named_errors(self) -> Iterator[None]:
-        """Say an index that is out of range, and the axis, in place of what the op says."""
+        """Name the index that is out of range and its axis, instead of the op's message."""
         try:
             yield
         except OpError:
-            for pick in self.picks:
-                refuse_wrong(pick)
+            for entry in self.entries:
+                refuse_wrong(entry)
             raise
 
 
-def refuse_wrong(pick: Pick) -> None:
-    """TensorIndexError for an index that is out of range; nothing is said of those of a trace."""
-    if pick.place is None or pick.indices.size == 0:
+def refuse_wrong(entry: AxisIndices) -> None:
+    """TensorIndexError for an index that is out of range; traced indices pass unchecked."""
+    if entry.place is None or entry.indices.size == 0:
         return
-    indices = pick.indices.reshape([pick.indices.size])
-    wrong = ops.astype(pick.wrong().reshape([indices.size]), "i8")
+    indices = entry.indices.reshape([entry.indices.size])
+    wrong = ops.astype(entry.wrong().reshape([indices.size]), "i8")
     try:
         first = int(ops.argmax(wrong, 0))
     except TraceError:
         return
     if int(wrong[first]):
         got = indices[first].item()
-        at = f"axis {pick.place} of size {pick.size}"
+        at = f"axis {entry.place} of size {entry.size}"
         raise TensorIndexError(f"index {got} is out of range for {at}")
 
 
-def picks_of(tensor: Tensor, key: Any) -> Picks:
+def selection_of(tensor: Tensor, key: Any) -> Selection:
     """The view and the indices that a key stands for."""
     if isinstance(key, Tensor) and key.dtype is int64 and tensor.ndim > 0:
-        pick = Pick(key, range(1), tensor.shape[0], 0)
-        return Picks(tensor, [pick], [], [*range(1, tensor.ndim)], key.shape)
+        entry = AxisIndices(key, range(1), tensor.shape[0], 0)
+        return Selection(tensor, [entry], [], [*range(1, tensor.ndim)], key.shape)
     keys = _whole([known(part) for part in (key if isinstance(key, tuple) else (key,))], tensor)
     basic: list[Any] = []
-    picks: list[Pick] = []
+    entries: list[AxisIndices] = []
     indexed: list[int] = []
     stay: list[tuple[int, int]] = []
     axis = place = 0
@@ -168,7 +168,7 @@ def picks_of(tensor: Tensor, key: Any) -> Picks:
         count = _axes_of(part)
         if isinstance(part, Tensor):
             indexed.append(number)
-            picks.append(_pick(part, axis, place, tensor.shape[place : place + count]))
+            entries.append(_axis_indices(part, axis, place, tensor.shape[place : place + count]))
             basic += [slice(None)] * count if count else [None]
             axis += max(count, 1)
         elif isinstance(part, int):
@@ -180,18 +180,18 @@ def picks_of(tensor: Tensor, key: Any) -> Picks:
             axis += 1
         place += count
     together = indexed[-1] - indexed[0] < len(indexed)
-    picked = _broadcast([pick.indices.shape for pick in picks])
-    if prod(picked) == 0:
-        # No op will see the others' indices.  NumPy looks at single ones alone, and so does this.
-        for pick in picks:
-            if pick.indices.ndim == 0:
-                refuse_wrong(pick)
-    return Picks(
+    index_shape = _broadcast([entry.indices.shape for entry in entries])
+    if prod(index_shape) == 0:
+        # No op will check the indices.  Like NumPy, check single indices only.
+        for entry in entries:
+            if entry.indices.ndim == 0:
+                refuse_wrong(entry)
+    return Selection(
         view=tensor[tuple(basic)],
-        picks=picks,
+        entries=entries,
         before=[axis for number, axis in stay if together and number < indexed[0]],
         after=[axis for number, axis in stay if not together or number > indexed[0]],
-        picked=picked,
+        index_shape=index_shape,
     )
 
 
@@ -225,14 +225,14 @@ def _is_index(part: Any) -> bool:
 
 
 def _axes_of(part: _Key) -> int:
-    """How many axes of the tensor an entry takes."""
+    """How many axes of the tensor an entry consumes."""
     if part is None or part is Ellipsis:
         return 0
     return part.ndim if isinstance(part, Tensor) and part.dtype == "bool" else 1
 
 
 def _whole(keys: list[_Key], tensor: Tensor) -> list[_Key]:
-    """A key with an entry for each axis; `...` stays where it was, with what it stands for."""
+    """The key with an entry for each axis: `...`, and slices for the axes that it stands for."""
     spare = tensor.ndim - sum(map(_axes_of, keys))
     if spare < 0:
         raise TensorIndexError(f"{tensor.ndim - spare} indices for a tensor of {tensor.ndim} axes")
@@ -243,10 +243,10 @@ def _whole(keys: list[_Key], tensor: Tensor) -> list[_Key]:
     return [*keys[:end], *[slice(None)] * spare, *keys[end:]]
 
 
-def _pick(part: Tensor, axis: int, place: int, sizes: _Shape) -> Pick:
+def _axis_indices(part: Tensor, axis: int, place: int, sizes: _Shape) -> AxisIndices:
     """Indices for the axes of a view from `axis` on, which are the tensor's from `place` on."""
     if part.dtype != "bool":
-        return Pick(part, range(axis, axis + 1), sizes[0], place)
+        return AxisIndices(part, range(axis, axis + 1), sizes[0], place)
     for number, (own, size) in enumerate(zip(part.shape, sizes, strict=True)):
         if own not in (size, 0):  # a mask of nothing goes with any size
             at = f"axis {place + number} of size {size}"
@@ -261,7 +261,7 @@ def _pick(part: Tensor, axis: int, place: int, sizes: _Shape) -> Pick:
             "use where"
         ) from None
     indices = ops.nonzero(part.reshape([part.size]), count).reshape([count])
-    return Pick(indices, range(axis, axis + max(part.ndim, 1)), prod(sizes))
+    return AxisIndices(indices, range(axis, axis + max(part.ndim, 1)), prod(sizes))
 
 
 def leading_mask(tensor: Tensor, key: Any) -> Tensor | None:
@@ -296,7 +296,7 @@ def _numbers(count: int, step: int) -> Tensor:
 
 
 def _row_major(sizes: _Shape | list[int]) -> list[int]:
-    """What a step along each axis is in elements."""
+    """How many elements a step along each axis skips."""
     return [prod(sizes[after:]) for after, _ in enumerate(sizes, 1)]
 
 
@@ -306,7 +306,7 @@ def transposed(tensor: Tensor, axes: list[int]) -> Tensor:
 
 
 def _mergeable(tensor: Tensor, axes: list[int]) -> bool:
-    """Whether strides can say one axis for several."""
+    """Whether strides allow several axes to be merged into one."""
     if tensor.size == 0:
         return True
     parts = [(tensor.shape[axis], tensor.strides[axis]) for axis in axes if tensor.shape[axis] > 1]

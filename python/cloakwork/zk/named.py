@@ -12,14 +12,9 @@ import numpy as np
 from cloakwork import _core, files
 from cloakwork.errors import ParamError, ProgramError
 from cloakwork.programs.inputs import check_names, paths_of, type_text, types_of
+from cloakwork.programs.options import RunOptions, check_options, profile_path
 from cloakwork.programs.report import Finding, Report, RunResult
-from cloakwork.programs.runnable import (
-    Runnable,
-    RunOptions,
-    UserFunction,
-    check_options,
-    profile_path,
-)
+from cloakwork.programs.runnable import Runnable, UserFunction
 from cloakwork.tensors.conversion import asarray
 from cloakwork.zk.values import Input, as_tensor
 

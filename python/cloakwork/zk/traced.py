@@ -20,10 +20,10 @@ from cloakwork.array_api.manipulation import broadcast_to
 from cloakwork.errors import DTypeError, LoadError, ParamError
 from cloakwork.fields.parameters import CURVES
 from cloakwork.files import name_of
-from cloakwork.programs import notes
-from cloakwork.programs import program as recording
+from cloakwork.programs import notes, tracing
 from cloakwork.programs.inputs import InputType, type_text, types_of
-from cloakwork.programs.runnable import bytes_of
+from cloakwork.programs.options import bytes_of
+from cloakwork.programs.program import Program
 from cloakwork.zk import draws
 from cloakwork.zk.named import KEY_BYTES, Named, run_key
 from cloakwork.zk.parameters import parameters_of
@@ -61,7 +61,7 @@ class _Returned:
 class _Tape:
     """What was recorded of a function, once for all who run it."""
 
-    program: recording.Program
+    program: Program
     types: dict[str, Type]
     returned: _Returned
     draws: draws.Draws
@@ -83,7 +83,7 @@ class Traced(Named):
         self._memory_budget, self._threads = memory_budget, threads
 
     @property
-    def recorded(self) -> recording.Program:
+    def recorded(self) -> Program:
         """The same as `cloakwork.trace` gave it; its last input is the run's key, u8 `[32]`."""
         return self._tape.program
 
@@ -233,13 +233,13 @@ def _recorded(
         found.append((_Returned.of(returned), drawn))
         return returned
 
-    def record() -> recording.Program:
+    def record() -> Program:
         # One element that repeats: examples of large inputs take no memory.
         examples = {
             name: broadcast_to(zeros((), dtype=type_.dtype), type_.shape)
             for name, type_ in types.items()
         }
-        return recording.record(body, examples | {_core.KEY_INPUT: zeros(KEY_BYTES, dtype="u8")})
+        return tracing.record(body, examples | {_core.KEY_INPUT: zeros(KEY_BYTES, dtype="u8")})
 
     # A batch may be collecting calls; it goes on after this.
     made = _core.unrecorded(record)
@@ -260,7 +260,7 @@ def loaded(core: _core.Program, path: str) -> Traced:
     found = {name: _type(given[name], type_) for name, type_ in wanted.items()}
     # Elements of which the function said how they are drawn are those of every run.
     drawn = draws.Draws(zeros(KEY_BYTES, dtype="u8"), seeded=seeded.of(bool))
-    tape = _Tape(recording.Program(core), found, _Returned(list), drawn)
+    tape = _Tape(Program(core), found, _Returned(list), drawn)
     most = None if budget.value is None else budget.size(2**64)
     made = Traced(tape, name.of(str), memory_budget=most)
     made.sources = (path,)

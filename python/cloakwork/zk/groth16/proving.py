@@ -16,8 +16,9 @@ from cloakwork._core import Tensor
 from cloakwork.errors import ParamError, ProofError, WitnessError
 from cloakwork.fields.parameters import ORDERS
 from cloakwork.once import once
-from cloakwork.programs.program import Program, trace
-from cloakwork.programs.runnable import Budget, RunOptions, budgets_of, check_options
+from cloakwork.programs.options import Budget, RunOptions, budgets_of, check_options
+from cloakwork.programs.program import Program
+from cloakwork.programs.tracing import trace
 from cloakwork.zk.fields import field
 from cloakwork.zk.files import Circuit, ProvingKey, Witness, read_r1cs, read_wtns, read_zkey
 from cloakwork.zk.groth16.algebra import (
