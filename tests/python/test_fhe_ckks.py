@@ -417,7 +417,10 @@ def test_rescaling_rounds_to_nearest() -> None:
     integers[0, : len(halves)] = halves
     data = top.reduce(cw.asarray(integers)).unsqueeze(0)
     top.ntt(data, out=data)
-    fields: dict[str, Any] = {"packing": context.whole, "bound": fhe.bounds.Bound.circle(1.0)}
+    fields: dict[str, Any] = {
+        "packing": context.whole,
+        "bound": fhe.Bound.circle(1.0),
+    }
     fields |= {"context": context, "level": 4, "noise": 0.0, "key": M.key}
     given = fhe.CkksCiphertext(data=data, scale=2.0**60, **fields)
     got = np.asarray(lower.intt(given.rescale().data))[0, 0, : len(halves), 0]

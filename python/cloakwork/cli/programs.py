@@ -110,7 +110,7 @@ def files_of(given: Sequence[str]) -> list[Path]:
 def _value(file: Path) -> Any:
     # What is no regular file, the reader of arrays refuses with a reason.
     if file.is_file() and files.start(file, len(_ENCRYPTED)) == _ENCRYPTED:
-        from cloakwork.fhe.storage import load_any
+        from cloakwork.fhe.files.storage import load_any
 
         return load_any(file)
     return file

@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from cloakwork._core import Tensor
 from cloakwork.errors import KeyMismatchError, LevelError, ParamError
 from cloakwork.fhe.arguments import whole_number
-from cloakwork.fhe.bounds import Stated
 from cloakwork.fhe.ciphertext import Ciphertext
+from cloakwork.fhe.ciphertext.array_operators import Rotations
 from cloakwork.fhe.ciphertext.data import CiphertextData
-from cloakwork.fhe.evaluation import EvaluationKeys
-from cloakwork.fhe.everyday import Rotations
-from cloakwork.fhe.keys import Keys
-from cloakwork.fhe.orders import rotation_exponents
-from cloakwork.fhe.packing import Packing
+from cloakwork.fhe.encoding.exponents import rotation_exponents
+from cloakwork.fhe.encoding.packing import Packing
+from cloakwork.fhe.encoding.plaintext import Plaintext
+from cloakwork.fhe.estimates.bounds import Stated
+from cloakwork.fhe.keys.evaluation import EvaluationKeys
+from cloakwork.fhe.keys.keys import Keys
 from cloakwork.fhe.parameters import Parameters
-from cloakwork.fhe.plaintext import Plaintext
-from cloakwork.fhe.tables import Tables
+from cloakwork.fhe.rns.tables import Tables
 from cloakwork.once import once
 
 Levels = Literal["auto", "manual"]

@@ -8,10 +8,10 @@ from weakref import WeakValueDictionary
 
 from cloakwork.errors import ParamError
 from cloakwork.fhe.bgv import BgvContext
-from cloakwork.fhe.bounds import Bound, Stated
 from cloakwork.fhe.chain import BITS_MAX, Picker, chain_primes, special_primes
 from cloakwork.fhe.ckks import CkksContext
 from cloakwork.fhe.context import Context, Levels
+from cloakwork.fhe.estimates.bounds import Bound, Stated
 from cloakwork.fhe.parameters import Parameters, check_degree
 from cloakwork.fhe.security import asked_security
 

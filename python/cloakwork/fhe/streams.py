@@ -14,8 +14,8 @@ from cloakwork.errors import LoadError
 from cloakwork.fhe.parameters import warn_of_toys
 
 if TYPE_CHECKING:
-    from cloakwork.fhe.container import PathLike
     from cloakwork.fhe.context import Context
+    from cloakwork.fhe.files.container import PathLike
 
 _Kind = TypeVar("_Kind")
 
@@ -46,7 +46,7 @@ class Stored(ABC):
 
 def made_of(kind: type[_Kind], data: bytes, insecure: bool) -> _Kind:
     """What bytes of a file hold, of a kind; LoadError for another."""
-    from cloakwork.fhe.storage import load_any
+    from cloakwork.fhe.files.storage import load_any
 
     if not isinstance(data, bytes | bytearray | memoryview):
         raise LoadError(f"expected bytes, got {type(data).__name__}")

@@ -58,7 +58,7 @@ def _bundle(name: str, note: notes.Member, types: Mapping[str, InputType]) -> Bu
 
 def _carrier(note: notes.Member) -> Carrier:
     """A ciphertext as a note describes it, around zeros that take no memory."""
-    from cloakwork.fhe.storage import from_description
+    from cloakwork.fhe.files.storage import from_description
 
     note.named()
     made = from_description(note.place, note.value)

@@ -17,10 +17,10 @@ from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError
 from cloakwork.fhe.arguments import numbers
 from cloakwork.fhe.bgv.sizes import Sizes, of_coefficients
-from cloakwork.fhe.layout import residues
-from cloakwork.fhe.orders import rotation_exponents
-from cloakwork.fhe.packing import check_axes
-from cloakwork.fhe.tables import Basis, frozen
+from cloakwork.fhe.encoding.exponents import rotation_exponents
+from cloakwork.fhe.encoding.packing import check_axes
+from cloakwork.fhe.rns.layout import residues
+from cloakwork.fhe.rns.tables import Basis, frozen
 from cloakwork.modular.negacyclic import Transform
 from cloakwork.tensors.conversion import asarray
 

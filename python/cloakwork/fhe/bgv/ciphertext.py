@@ -12,13 +12,13 @@ import numpy as np
 
 from cloakwork._core import Tensor
 from cloakwork.errors import LevelError, NoiseError, ParamError
-from cloakwork.fhe import noise
 from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.bgv import batching
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ciphertext.data import ESTIMATE_SLACK
-from cloakwork.fhe.evaluation import CONJUGATION
-from cloakwork.fhe.plaintext import Plaintext
+from cloakwork.fhe.encoding.plaintext import Plaintext
+from cloakwork.fhe.estimates import noise
+from cloakwork.fhe.keys.evaluation import CONJUGATION
 
 if TYPE_CHECKING:
     from cloakwork.fhe.bgv.context import BgvContext
@@ -116,7 +116,7 @@ class BgvCiphertext(Ciphertext):
 
     def _settled(self) -> Self:
         """Relinearized, and at the level where a product leaves most room."""
-        own = self if self._joins_divisions else self.relinearize()
+        own = self if self._fuses_divisions else self.relinearize()
         while own.level and 2 * own._falls() >= log2(own.basis.moduli[-1]):
             own = own.mod_switch()
         return own.relinearize()
@@ -127,7 +127,7 @@ class BgvCiphertext(Ciphertext):
 
     def _divided_sizes(self) -> Sizes:
         """Those after a division by the last modulus."""
-        squared = self.parts == 3 and not self._joins_divisions
+        squared = self.parts == 3 and not self._fuses_divisions
         fresh = drawn(self.context.parameters, self._divided_noise(-inf), 2 if squared else 1)
         return self.sizes.scaled(-log2(self.basis.moduli[-1])).plus(fresh)
 

@@ -9,18 +9,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork._core import Tensor
 from cloakwork.errors import NoiseError, ParamError
-from cloakwork.fhe import coefficients
 from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.bgv import batching
 from cloakwork.fhe.bgv.ciphertext import BgvCiphertext, known_sizes, sized
 from cloakwork.fhe.bgv.sizes import any_message, drawn
-from cloakwork.fhe.bounds import Stated
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ciphertext.data import ESTIMATE_SLACK
 from cloakwork.fhe.context import Context, Levels
-from cloakwork.fhe.packing import packing_of
+from cloakwork.fhe.encoding.packing import packing_of
+from cloakwork.fhe.encoding.plaintext import Plaintext
+from cloakwork.fhe.estimates.bounds import Stated
 from cloakwork.fhe.parameters import Parameters
-from cloakwork.fhe.plaintext import Plaintext
+from cloakwork.fhe.rns import coefficients
 
 # A coefficient that came around and leaves a bit of room is 1.5 times as large as the estimate
 # allows, at least: where that holds but with a chance of 2^-40, 1.5 of it with one below 2^-80.

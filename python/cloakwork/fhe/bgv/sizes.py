@@ -22,8 +22,8 @@ from math import log, log2, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.fhe.embedding import embed
-from cloakwork.fhe.noise import total
+from cloakwork.fhe.encoding.embedding import embed
+from cloakwork.fhe.estimates.noise import total
 from cloakwork.fhe.parameters import Parameters
 
 # What is drawn stays within its sizes but with a chance of 2^-40.

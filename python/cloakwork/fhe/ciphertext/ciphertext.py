@@ -12,10 +12,11 @@ import numpy as np
 from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.errors import KeyMismatchError, LevelError, ParamError
-from cloakwork.fhe import everyday, steps
+from cloakwork.fhe.ciphertext import array_operators
 from cloakwork.fhe.ciphertext.rotations import Rotations
-from cloakwork.fhe.evaluation import EvaluationKeys
-from cloakwork.fhe.layout import batched, like, residues
+from cloakwork.fhe.keys.evaluation import EvaluationKeys
+from cloakwork.fhe.rns import evaluator
+from cloakwork.fhe.rns.layout import batched, like, residues
 from cloakwork.programs import clients
 
 if TYPE_CHECKING:
@@ -68,11 +69,11 @@ class Ciphertext(Rotations):
 
     def __pow__(self, exponent: object) -> Self:
         """To a whole number from 0 on, in as few levels as there can be: ceil(log2 exponent)."""
-        return everyday.power(self, exponent)
+        return array_operators.power(self, exponent)
 
     def __truediv__(self, divisor: Any) -> Self:
         """Over a number or an array of numbers, under CKKS; ZeroDivisionError for 0."""
-        return everyday.quotient(self, divisor)
+        return array_operators.quotient(self, divisor)
 
     def sum(self, axis: int | tuple[int, ...] | None = None) -> Self:
         """The sum along axes of `shape`, by default all.
@@ -81,11 +82,11 @@ class Ciphertext(Rotations):
         ciphertexts of a batch are added.  Takes about log2(n) rotations, which keys for powers of
         two are for.
         """
-        return everyday.summed(self, axis)
+        return array_operators.summed(self, axis)
 
     def __getitem__(self, key: int | slice) -> Self:
         """Ciphertexts of a batch: one, or a batch of some."""
-        return everyday.picked(self, key)
+        return array_operators.picked(self, key)
 
     def __len__(self) -> int:
         return self.refuse_indices() if self.batch is None else self.batch
@@ -95,17 +96,17 @@ class Ciphertext(Rotations):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         """NumPy's arrays leave operators to the ciphertexts that they meet."""
-        return everyday.numpy_ufunc(ufunc, method, inputs, options)
+        return array_operators.numpy_ufunc(ufunc, method, inputs, options)
 
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
-        return everyday.numpy_function(self, function, args, options)
+        return array_operators.numpy_function(self, function, args, options)
 
     def square(self) -> Self:
         """`self * self`, with one product fewer."""
         a, _ = self._factors("square", self)
-        data = steps.tensor_square(batched(a.data), a.basis)
+        data = evaluator.tensor_square(batched(a.data), a.basis)
         return a._multiplied(a, like(data, a.data))
 
     def _product(self, other: Self) -> Self:
@@ -114,7 +115,7 @@ class Ciphertext(Rotations):
             count = max(a.shape[0], b.shape[0])
             a = a if a.shape[0] == count else a.expand(0, count)
             b = b if b.shape[0] == count else b.expand(0, count)
-        data = steps.tensor_product(a, b, self.basis)
+        data = evaluator.tensor_product(a, b, self.basis)
         return self._multiplied(other, like(data, max(self.data, other.data, key=_rank)))
 
     def _fits(self, op: str, other: Ciphertext) -> EvaluationKeys | None:

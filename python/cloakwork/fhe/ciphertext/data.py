@@ -17,20 +17,20 @@ from cloakwork.errors import (
     MissingKeyError,
     ParamError,
 )
-from cloakwork.fhe.evaluation import EvaluationKeys
-from cloakwork.fhe.layout import limb_range
-from cloakwork.fhe.packing import Packing
-from cloakwork.fhe.refusals import Refusals
+from cloakwork.fhe.ciphertext.refusals import Refusals
+from cloakwork.fhe.encoding.packing import Packing
+from cloakwork.fhe.keys.evaluation import EvaluationKeys
+from cloakwork.fhe.rns.layout import limb_range
+from cloakwork.fhe.rns.tables import Basis
 from cloakwork.fhe.streams import Stored
-from cloakwork.fhe.tables import Basis
 from cloakwork.programs import clients
 from cloakwork.programs.clients import Client
 
 if TYPE_CHECKING:
     from cloakwork.fhe.ciphertext import Ciphertext
-    from cloakwork.fhe.container import PathLike
     from cloakwork.fhe.context import Context
-    from cloakwork.fhe.plaintext import Plaintext
+    from cloakwork.fhe.encoding.plaintext import Plaintext
+    from cloakwork.fhe.files.container import PathLike
 
 
 # Estimates this close, in bits, are one.
@@ -186,13 +186,13 @@ class CiphertextData(Refusals, Stored):
 
     def described(self) -> dict[str, Any]:
         """All but its residues, as JSON's types."""
-        from cloakwork.fhe.storage import described
+        from cloakwork.fhe.files.storage import described
 
         return described(self)
 
     def save(self, path: PathLike | BinaryIO) -> None:
         """Write it to a file, by its path or open; `fhe.load` reads it."""
-        from cloakwork.fhe.storage import save_ciphertext
+        from cloakwork.fhe.files.storage import save_ciphertext
 
         save_ciphertext(path, self)
 

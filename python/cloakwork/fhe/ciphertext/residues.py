@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.errors import LevelError
-from cloakwork.fhe import noise, steps
 from cloakwork.fhe.ciphertext.data import CiphertextData
-from cloakwork.fhe.layout import batched, like, parts, residues
-from cloakwork.fhe.noise import independent
-from cloakwork.fhe.switching import product, relinearized
+from cloakwork.fhe.estimates import noise
+from cloakwork.fhe.estimates.noise import independent
+from cloakwork.fhe.rns import evaluator
+from cloakwork.fhe.rns.key_switching import product, relinearized
+from cloakwork.fhe.rns.layout import batched, like, parts, residues
 
 if TYPE_CHECKING:
     pass
@@ -46,19 +47,19 @@ class ResidueArithmetic(CiphertextData):
         data, tables, level = batched(self.data), self.context.tables, self.level
         if level == 0:
             raise LevelError("rescale", "level 1 or more", 0, "begin with a longer modulus chain")
-        joined = self.parts == 3 and self._joins_divisions
-        if not joined:
-            return like(steps.rescale(data, self.basis, tables.rescale(level)), self.data)
+        if self.parts < 3 or not self._fuses_divisions:
+            return like(evaluator.rescale(data, self.basis, tables.rescale(level)), self.data)
         constants = tables.key_switch(level)
-        digits = steps.mod_up(data[:, 2], constants)
+        digits = evaluator.mod_up(data[:, 2], constants)
         key = self.keys.relinearization_key()
         acc = product(tables, level, digits, key, data[:, 0:2])
         special = tables.limbs(0, tables.special_limbs)
-        divided = steps.joined_rescale(acc, special, tables.joined_rescale(level))
+        divided = evaluator.mod_down_and_rescale(acc, special, tables.mod_down_and_rescale(level))
         return like(divided, self.data)
 
     @property
-    def _joins_divisions(self) -> bool:
+    def _fuses_divisions(self) -> bool:
+        """Whether relinearization and rescaling of three parts share one division."""
         has_key = self.evaluation is not None and self.evaluation.relinearization is not None
         return has_key and bool(self.context.parameters.special)
 
@@ -66,7 +67,7 @@ class ResidueArithmetic(CiphertextData):
         """The noise of `_divided`, from that of before."""
         found = self.noise if before is None else before
         parameters, last = self.context.parameters, log2(self.basis.moduli[-1])
-        if self.parts == 3 and self._joins_divisions:
+        if self.parts == 3 and self._fuses_divisions:
             switched_noise = noise.key_switch(parameters, self.level)
             found = independent(found, switched_noise) - last
             return independent(found, noise.rounding(parameters, len(parameters.special) + 1))
@@ -83,7 +84,7 @@ class ResidueArithmetic(CiphertextData):
         low = parts(out, 0, fewer.parts)
         ops.modsum(parts(a, 0, fewer.parts), b, basis.q, out=low)
         rest = parts(out, fewer.parts, more.parts)
-        steps.place(parts(a, fewer.parts, more.parts), basis.q, rest)
+        evaluator.place(parts(a, fewer.parts, more.parts), basis.q, rest)
         return out
 
     def _body_plus(self, addend: Tensor) -> Tensor:
@@ -93,7 +94,7 @@ class ResidueArithmetic(CiphertextData):
         out = residues((*batch, self.parts), basis.degree, basis.limbs)
         spread = addend.unsqueeze(addend.ndim - 2) if addend.ndim > 1 else addend
         ops.modsum(parts(self.data, 0, 1), spread, basis.q, out=parts(out, 0, 1))
-        steps.place(parts(self.data, 1, self.parts), basis.q, parts(out, 1, self.parts))
+        evaluator.place(parts(self.data, 1, self.parts), basis.q, parts(out, 1, self.parts))
         return out
 
     def _scaled_by(self, factor: Tensor) -> Tensor:

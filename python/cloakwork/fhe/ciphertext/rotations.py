@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from cloakwork._core import Tensor
 from cloakwork.errors import ParamError
-from cloakwork.fhe import steps
 from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.ciphertext.residues import ResidueArithmetic
-from cloakwork.fhe.layout import batched, like
-from cloakwork.fhe.switching import product, switched
+from cloakwork.fhe.rns import evaluator
+from cloakwork.fhe.rns.key_switching import product, switched
+from cloakwork.fhe.rns.layout import batched, like
 
 if TYPE_CHECKING:
     pass
@@ -49,11 +49,11 @@ class Rotations(ResidueArithmetic):
             if element == 1 or element not in keys.galois:
                 results.append(own._rotate(step)._turned_by(step))
                 continue
-            digits = steps.mod_up(data[:, 1], constants) if digits is None else digits
+            digits = evaluator.mod_up(data[:, 1], constants) if digits is None else digits
             acc = product(
                 self.context.tables, self.level, digits, keys.galois[element], data[:, 0:1]
             )
-            turned = own._turned(steps.mod_down(acc, constants), element)
+            turned = own._turned(evaluator.mod_down(acc, constants), element)
             results.append(turned._turned_by(step))
         return results
 
@@ -106,7 +106,7 @@ class Rotations(ResidueArithmetic):
     def _turned(self, data: Tensor, element: int) -> Self:
         """Residues [B, 2, N, k] after their key switch, under the automorphism itself."""
         index = self.context.tables.automorphism(element)
-        turned = like(steps.automorphism(data, index), self.data)
+        turned = like(evaluator.automorphism(data, index), self.data)
         return self._with(turned, **self._switched_noise())
 
     def _turned_by(self, step: int) -> Self:

@@ -12,16 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork._core import Tensor
-from cloakwork.fhe import embedding, noise
-from cloakwork.fhe.bounds import log2_of
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks import rows
 from cloakwork.fhe.ckks.estimates import known_bound
 from cloakwork.fhe.ckks.scales import Scaled
-from cloakwork.fhe.evaluation import CONJUGATION
-from cloakwork.fhe.noise import total
+from cloakwork.fhe.encoding import embedding
+from cloakwork.fhe.encoding.plaintext import Plaintext
+from cloakwork.fhe.estimates import noise
+from cloakwork.fhe.estimates.bounds import log2_of
+from cloakwork.fhe.estimates.noise import total
+from cloakwork.fhe.keys.evaluation import CONJUGATION
 from cloakwork.fhe.operands import as_float, real_numbers
-from cloakwork.fhe.plaintext import Plaintext
 
 # Integers up to here multiply without a scale of their own.
 _SMALL_INTEGER = 1 << 30

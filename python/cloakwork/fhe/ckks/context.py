@@ -11,17 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork._core import Tensor
 from cloakwork.errors import ParamError, ScaleError
-from cloakwork.fhe import embedding, noise
-from cloakwork.fhe.bounds import Bound, Stated, log2_of
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks.ciphertext import CkksCiphertext
 from cloakwork.fhe.ckks.estimates import rounding_of, stated_bound
-from cloakwork.fhe.coefficients import room_log2
 from cloakwork.fhe.context import Context, Levels
+from cloakwork.fhe.encoding import embedding
+from cloakwork.fhe.encoding.packing import packing_of
+from cloakwork.fhe.encoding.plaintext import Plaintext
+from cloakwork.fhe.estimates import noise
+from cloakwork.fhe.estimates.bounds import Bound, Stated, log2_of
 from cloakwork.fhe.operands import is_number
-from cloakwork.fhe.packing import packing_of
 from cloakwork.fhe.parameters import Parameters
-from cloakwork.fhe.plaintext import Plaintext
+from cloakwork.fhe.rns.coefficients import room_log2
 
 
 class CkksContext(Context):

@@ -15,16 +15,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError, NoiseError, ParamError
-from cloakwork.fhe import noise
-from cloakwork.fhe.bounds import Bound, Stated, log2_of
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ciphertext.data import ESTIMATE_SLACK
 from cloakwork.fhe.ckks.slot_errors import EVEN, Share, SlotError
-from cloakwork.fhe.embedding import rounding
-from cloakwork.fhe.noise import independent, total
+from cloakwork.fhe.encoding.embedding import rounding
+from cloakwork.fhe.encoding.plaintext import Plaintext
+from cloakwork.fhe.estimates import noise
+from cloakwork.fhe.estimates.bounds import Bound, Stated, log2_of
+from cloakwork.fhe.estimates.noise import independent, total
 from cloakwork.fhe.operands import real_numbers
 from cloakwork.fhe.parameters import Parameters
-from cloakwork.fhe.plaintext import Plaintext
 
 # No float tells more of a number.
 _MOST_BITS = 1000.0

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError, ParamError
-from cloakwork.fhe.bounds import Bound, linear
 from cloakwork.fhe.ckks.slot_errors import Norms
-from cloakwork.fhe.embedding import scaled_integers
-from cloakwork.fhe.layout import zero_residues
-from cloakwork.fhe.tables import Basis
+from cloakwork.fhe.encoding.embedding import scaled_integers
+from cloakwork.fhe.estimates.bounds import Bound, linear
+from cloakwork.fhe.rns.layout import zero_residues
+from cloakwork.fhe.rns.tables import Basis
 from cloakwork.tensors.conversion import asarray
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Self
 
 from cloakwork.errors import LevelError, ScaleError
 from cloakwork.fhe.arguments import whole_number
-from cloakwork.fhe.bounds import log2_of
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks.estimates import Estimated
+from cloakwork.fhe.estimates.bounds import log2_of
 
 if TYPE_CHECKING:
     from cloakwork.fhe.ckks.context import CkksContext

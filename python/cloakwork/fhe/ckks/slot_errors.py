@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakwork.fhe.bounds import log2_of, multiplied, picked_edge, rolled_edge
-from cloakwork.fhe.noise import TAIL_LOG2, independent, total
+from cloakwork.fhe.estimates.bounds import log2_of, multiplied, picked_edge, rolled_edge
+from cloakwork.fhe.estimates.noise import TAIL_LOG2, independent, total
 
 Floats = NDArray[np.float64]
 

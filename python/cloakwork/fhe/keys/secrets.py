@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 from cloakwork import ops
 from cloakwork._core import Tensor
-from cloakwork.fhe.layout import part
 from cloakwork.fhe.parameters import ERROR_SIGMA
-from cloakwork.fhe.samplers import wiped
-from cloakwork.fhe.switching import SwitchingKey, error_weights, halves, message
+from cloakwork.fhe.rns.key_switching import SwitchingKey, error_weights, halves, message
+from cloakwork.fhe.rns.layout import part
+from cloakwork.fhe.rns.samplers import wiped
 from cloakwork.modular.negacyclic import integers
 from cloakwork.tensors.conversion import asarray
 
 if TYPE_CHECKING:
     from cloakwork.fhe.context import Context
-    from cloakwork.fhe.tables import Basis, Tables
+    from cloakwork.fhe.rns.tables import Basis, Tables
 
 # No error is larger: the sampler's table ends at 13 standard deviations.
 _ERROR_MOST = round(20 * ERROR_SIGMA)

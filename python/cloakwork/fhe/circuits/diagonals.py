@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from cloakwork.errors import ParamError
 from cloakwork.fhe.arguments import whole_number
-from cloakwork.fhe.bounds import Bound, linear
+from cloakwork.fhe.estimates.bounds import Bound, linear
 
 Layout = Literal["blocks", "tiled"]
 Values = NDArray[Any]

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from cloakwork._core import Tensor
 from cloakwork.errors import MissingKeyError
+from cloakwork.fhe.rns.key_switching import SwitchingKey
 from cloakwork.fhe.streams import Stored
-from cloakwork.fhe.switching import SwitchingKey
 from cloakwork.once import once
 
 if TYPE_CHECKING:
     from cloakwork.fhe.ciphertext import Ciphertext
-    from cloakwork.fhe.container import PathLike
     from cloakwork.fhe.context import Context
+    from cloakwork.fhe.files.container import PathLike
 
 # The automorphism X -> X^-1: conjugation of CKKS slots, exchange of BGV's rows.
 CONJUGATION = -1
@@ -116,7 +116,7 @@ class EvaluationKeys(Stored):
 
     def save(self, path: PathLike | BinaryIO) -> None:
         """Write it to a file, by its path or open; `fhe.load` reads it."""
-        from cloakwork.fhe.storage import save_evaluation
+        from cloakwork.fhe.files.storage import save_evaluation
 
         save_evaluation(path, self)
 
@@ -126,7 +126,7 @@ class EvaluationKeys(Stored):
         Raises LoadError for a file that is not whole or holds none, KeyMismatchError for a
         ciphertext of other parameters or another secret.
         """
-        from cloakwork.fhe.storage import load_ciphertext
+        from cloakwork.fhe.files.storage import load_ciphertext
 
         return load_ciphertext(path, self)
 

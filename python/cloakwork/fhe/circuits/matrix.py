@@ -22,21 +22,22 @@ from numpy.typing import ArrayLike, NDArray
 from cloakwork import _core
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError, LevelError, MissingKeyError, ParamError
-from cloakwork.fhe import diagonals, noise
 from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
 from cloakwork.fhe.bgv.batching import checked_integers
 from cloakwork.fhe.bgv.ciphertext import sized
 from cloakwork.fhe.bgv.sizes import Sizes, constant
-from cloakwork.fhe.bounds import log2_of
 from cloakwork.fhe.ciphertext import Ciphertext
+from cloakwork.fhe.circuits import diagonals
+from cloakwork.fhe.circuits.diagonals import Diagonals, Layout, blockwise
+from cloakwork.fhe.circuits.hoisting import hoisted_sums, plain_sums
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
 from cloakwork.fhe.ckks.estimates import rounding_of
 from cloakwork.fhe.ckks.slot_errors import Norms, SlotError
-from cloakwork.fhe.diagonals import Diagonals, Layout, blockwise
-from cloakwork.fhe.encoded import encoded_integers, encoded_values
-from cloakwork.fhe.hoisting import hoisted_sums, plain_sums
-from cloakwork.fhe.packing import PackedSlots, Packing
+from cloakwork.fhe.encoding.encoded import encoded_integers, encoded_values
+from cloakwork.fhe.encoding.packing import PackedSlots, Packing
+from cloakwork.fhe.estimates import noise
+from cloakwork.fhe.estimates.bounds import log2_of
 from cloakwork.once import once
 
 _Some = TypeVar("_Some", bound=Ciphertext)

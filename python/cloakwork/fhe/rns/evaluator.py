@@ -10,8 +10,8 @@ from typing import Any
 
 from cloakwork import ops
 from cloakwork._core import Tensor
-from cloakwork.fhe.layout import limb_range, residues, zero_residues
-from cloakwork.fhe.tables import Basis, Division, KeySwitch
+from cloakwork.fhe.rns.layout import limb_range, residues, zero_residues
+from cloakwork.fhe.rns.tables import Basis, Division, KeySwitch
 
 
 def place(a: Tensor, q: Tensor, out: Tensor) -> Tensor:
@@ -177,7 +177,7 @@ def rescale(a: Tensor, basis: Basis, constants: Division) -> Tensor:
     return out
 
 
-def joined_rescale(acc: Tensor, special: Basis, constants: Division) -> Tensor:
+def mod_down_and_rescale(acc: Tensor, special: Basis, constants: Division) -> Tensor:
     """`mod_down` and `rescale` in one division: [B, 2, N, special + k] -> [B, 2, N, k - 1]."""
     kept, count = constants.kept, special.limbs
     remainder = residues(acc.shape[:-2], kept.degree, count + 1)

@@ -17,11 +17,11 @@ from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError
 from cloakwork.fhe.arguments import numbers
-from cloakwork.fhe.coefficients import centred, digits
-from cloakwork.fhe.layout import limb_range
-from cloakwork.fhe.orders import rotation_exponents
-from cloakwork.fhe.packing import check_axes
-from cloakwork.fhe.tables import Basis, Tables
+from cloakwork.fhe.encoding.exponents import rotation_exponents
+from cloakwork.fhe.encoding.packing import check_axes
+from cloakwork.fhe.rns.coefficients import centred, digits
+from cloakwork.fhe.rns.layout import limb_range
+from cloakwork.fhe.rns.tables import Basis, Tables
 from cloakwork.tensors.conversion import asarray
 
 Slots = NDArray[np.complex128]

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 from cloakwork import ops
 from cloakwork._core import Tensor
-from cloakwork.fhe import steps
 from cloakwork.fhe.ciphertext import Ciphertext
-from cloakwork.fhe.diagonals import Steps
-from cloakwork.fhe.layout import batched, like, residues, zero_residues
-from cloakwork.fhe.switching import product
-from cloakwork.fhe.tables import Basis
+from cloakwork.fhe.circuits.diagonals import Steps
+from cloakwork.fhe.rns import evaluator
+from cloakwork.fhe.rns.key_switching import product
+from cloakwork.fhe.rns.layout import batched, like, residues, zero_residues
+from cloakwork.fhe.rns.tables import Basis
 
 
 def hoisted_sums(own: Ciphertext, cut: Steps, plain: Sequence[Tensor]) -> Tensor:
@@ -37,7 +37,7 @@ def hoisted_sums(own: Ciphertext, cut: Steps, plain: Sequence[Tensor]) -> Tensor
         total = turned if total is None else ops.modsum(total, turned, basis.q, out=total)
     if total is None:
         return ops.modmul(own.data, 0, tables.chain(own.level).q)
-    return like(steps.mod_down(total, tables.key_switch(own.level)), own.data)
+    return like(evaluator.mod_down(total, tables.key_switch(own.level)), own.data)
 
 
 def _babies(own: Ciphertext, turns: Sequence[int], data: Tensor, basis: Basis) -> Tensor:
@@ -45,11 +45,11 @@ def _babies(own: Ciphertext, turns: Sequence[int], data: Tensor, basis: Basis) -
     tables, level = own.context.tables, own.level
     constants = tables.key_switch(level)
     out = residues((len(turns), data.shape[0], 2), basis.degree, basis.limbs)
-    digits = steps.mod_up(data[:, 1], constants) if any(turns) else None
+    digits = evaluator.mod_up(data[:, 1], constants) if any(turns) else None
     for place, turn in enumerate(turns):
         if digits is None or turn == 0:
-            acc = steps.accumulator(data, constants, data.shape[0])
-            steps.place(acc, basis.q, out[place])
+            acc = evaluator.accumulator(data, constants, data.shape[0])
+            evaluator.place(acc, basis.q, out[place])
             continue
         element = own.context.rotation_element(turn)
         acc = product(tables, level, digits, own.keys.galois[element], data[:, 0:1])
@@ -85,10 +85,10 @@ def _turned(own: Ciphertext, inner: Tensor, giant: int, basis: Basis) -> Tensor:
     """P times a ciphertext [B, 2, N, K], rotated: the second part's key is changed."""
     tables, level = own.context.tables, own.level
     element, constants = own.context.rotation_element(giant), tables.key_switch(level)
-    digits = steps.mod_up(steps.mod_down(inner[:, 1:2], constants)[:, 0], constants)
+    digits = evaluator.mod_up(evaluator.mod_down(inner[:, 1:2], constants)[:, 0], constants)
     acc = product(tables, level, digits, own.keys.galois[element], None)
     ops.modsum(acc[:, 0], inner[:, 0], basis.q, out=acc[:, 0])
-    return steps.automorphism(acc, tables.automorphism(element))
+    return evaluator.automorphism(acc, tables.automorphism(element))
 
 
 def plain_sums(own: Ciphertext, cut: Steps, plain: Sequence[Tensor]) -> Tensor:
@@ -97,7 +97,7 @@ def plain_sums(own: Ciphertext, cut: Steps, plain: Sequence[Tensor]) -> Tensor:
     turned = own.rotate_many(cut.babies)
     babies = residues((len(turned), data.shape[0], 2), basis.degree, basis.limbs)
     for place, baby in enumerate(turned):
-        steps.place(batched(baby.data), basis.q, babies[place])
+        evaluator.place(batched(baby.data), basis.q, babies[place])
     total: Tensor | None = None
     for (giant, places), rows in zip(cut.giants, plain, strict=True):
         inner = _inner(babies, [place for place, _ in places], rows, basis)

@@ -9,7 +9,7 @@ from numpy.polynomial import chebyshev as _chebyshev
 from numpy.polynomial import polynomial as _power
 from numpy.typing import NDArray
 
-from cloakwork.fhe.bounds import Bound
+from cloakwork.fhe.estimates.bounds import Bound
 
 Coefficients = tuple[float, ...]
 Floats = NDArray[np.float64]

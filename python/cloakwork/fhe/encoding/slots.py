@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.errors import ParamError
 from cloakwork.fhe.context import Context
-from cloakwork.fhe.orders import powers
+from cloakwork.fhe.encoding.exponents import powers
 from cloakwork.modular.primes import primitive_root
 
 Library = Literal["seal", "openfhe", "lattigo"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cloakwork import ops
 from cloakwork._core import Tensor
-from cloakwork.fhe.tables import Basis, Tables
+from cloakwork.fhe.rns.tables import Basis, Tables
 
 # Digits of this size are exact in float64 with room for their sums.
 _BASE_LOG2 = 30

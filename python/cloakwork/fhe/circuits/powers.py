@@ -11,16 +11,17 @@ from dataclasses import replace
 from math import inf, log2
 
 from cloakwork import ops
-from cloakwork.fhe import noise, steps
 from cloakwork.fhe.bgv import BgvCiphertext
 from cloakwork.fhe.bgv.ciphertext import centred
-from cloakwork.fhe.bounds import Bound
+from cloakwork.fhe.circuits.schedule import Node, Schedule
 from cloakwork.fhe.ckks import CkksCiphertext
 from cloakwork.fhe.ckks.slot_errors import EVEN, SlotError
-from cloakwork.fhe.embedding import round_product
-from cloakwork.fhe.layout import batched, like, parts
-from cloakwork.fhe.ranges import slope_log2, value_range
-from cloakwork.fhe.schedule import Node, Schedule
+from cloakwork.fhe.encoding.embedding import round_product
+from cloakwork.fhe.estimates import noise
+from cloakwork.fhe.estimates.bounds import Bound
+from cloakwork.fhe.estimates.ranges import slope_log2, value_range
+from cloakwork.fhe.rns import evaluator
+from cloakwork.fhe.rns.layout import batched, like, parts
 
 
 class CkksSums:
@@ -143,13 +144,13 @@ def multiple(own: CkksCiphertext, weight: float, scale: float) -> CkksCiphertext
 def product(a: CkksCiphertext, b: CkksCiphertext) -> CkksCiphertext:
     """Three parts, from two each at one level."""
     if a.data is b.data:
-        return a._multiplied(a, like(steps.tensor_square(batched(a.data), a.basis), a.data))
+        return a._multiplied(a, like(evaluator.tensor_square(batched(a.data), a.basis), a.data))
     return a._product(b)
 
 
 def divided(own: CkksCiphertext) -> CkksCiphertext:
     """Relinearized and over the last modulus, whatever its scale."""
-    own = own if own._joins_divisions else own.relinearize()
+    own = own if own._fuses_divisions else own.relinearize()
     scale, grown = own.scale / own.basis.moduli[-1], own._divided_fields()
     return own._with(own._divided(), level=own.level - 1, scale=scale, **grown)
 

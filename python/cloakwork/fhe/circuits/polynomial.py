@@ -28,12 +28,12 @@ from cloakwork._core import Tensor
 from cloakwork.errors import LevelError, NoiseError, ParamError
 from cloakwork.fhe.bgv import BgvCiphertext
 from cloakwork.fhe.bgv.batching import EXACT_FLOATS
-from cloakwork.fhe.bounds import Bound
 from cloakwork.fhe.ciphertext import Ciphertext
+from cloakwork.fhe.circuits.powers import BgvSums, CkksSums, divided, multiple
+from cloakwork.fhe.circuits.schedule import Schedule, depth_of, schedule
 from cloakwork.fhe.ckks import CkksCiphertext
-from cloakwork.fhe.layout import residues
-from cloakwork.fhe.powers import BgvSums, CkksSums, divided, multiple
-from cloakwork.fhe.schedule import Schedule, depth_of, schedule
+from cloakwork.fhe.estimates.bounds import Bound
+from cloakwork.fhe.rns.layout import residues
 
 Basis = Literal["power", "chebyshev"]
 

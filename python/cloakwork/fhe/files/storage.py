@@ -24,26 +24,26 @@ from cloakwork.array_api.manipulation import broadcast_to
 from cloakwork.errors import CloakworkError, LoadError
 from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
 from cloakwork.fhe.bgv.sizes import unknown
-from cloakwork.fhe.bounds import Bound, Stated
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ciphertext.data import CiphertextData
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
-from cloakwork.fhe.container import Contents, PathLike, load, save
 from cloakwork.fhe.context import Context, Levels
-from cloakwork.fhe.evaluation import EvaluationKeys
-from cloakwork.fhe.layout import part
-from cloakwork.fhe.packing import Packing
+from cloakwork.fhe.encoding.packing import Packing
+from cloakwork.fhe.estimates.bounds import Bound, Stated
+from cloakwork.fhe.files.container import Contents, PathLike, load, save
+from cloakwork.fhe.keys.evaluation import EvaluationKeys
+from cloakwork.fhe.keys.public import PublicKey, expanded_encryption
 from cloakwork.fhe.parameters import Parameters
-from cloakwork.fhe.public import PublicKey, expanded_encryption
-from cloakwork.fhe.samplers import SEED_BYTES, wiped
+from cloakwork.fhe.rns.key_switching import SwitchingKey, expanded, halves
+from cloakwork.fhe.rns.layout import part
+from cloakwork.fhe.rns.samplers import SEED_BYTES, wiped
+from cloakwork.fhe.rns.tables import frozen
 from cloakwork.fhe.schemes import context_of
 from cloakwork.fhe.security import InsecureWarning
-from cloakwork.fhe.switching import SwitchingKey, expanded, halves
-from cloakwork.fhe.tables import frozen
 from cloakwork.tensors.conversion import asarray
 
 if TYPE_CHECKING:
-    from cloakwork.fhe.keys import Keys
+    from cloakwork.fhe.keys.keys import Keys
 
 Array = NDArray[np.int64]
 
@@ -364,7 +364,7 @@ def _estimate(contents: Contents, name: str) -> float:
 
 
 def _public(contents: Contents, context: Context, tensor: str = "data") -> PublicKey:
-    from cloakwork.fhe.keys import fingerprint
+    from cloakwork.fhe.keys.keys import fingerprint
 
     basis = context.tables.chain(context.parameters.level)
     body = _residues(contents, tensor, (), basis.moduli, basis.degree)
@@ -395,7 +395,7 @@ def _evaluation(contents: Contents, context: Context) -> EvaluationKeys:
 
 
 def _secret(contents: Contents, context: Context) -> Keys:
-    from cloakwork.fhe.keys import Keys
+    from cloakwork.fhe.keys.keys import Keys
 
     coefficients = contents.tensor("secret", (context.parameters.degree,))
     try:

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from cloakwork import ops
 from cloakwork._core import Tensor
-from cloakwork.fhe import noise
-from cloakwork.fhe.bounds import Stated
-from cloakwork.fhe.layout import limb_range, part, residues
-from cloakwork.fhe.samplers import error, fresh_seed, ternary, uniform, wiped
+from cloakwork.fhe.estimates import noise
+from cloakwork.fhe.estimates.bounds import Stated
+from cloakwork.fhe.rns.layout import limb_range, part, residues
+from cloakwork.fhe.rns.samplers import error, fresh_seed, ternary, uniform, wiped
+from cloakwork.fhe.rns.tables import Basis, frozen
 from cloakwork.fhe.streams import Stored
-from cloakwork.fhe.tables import Basis, frozen
 
 if TYPE_CHECKING:
     from cloakwork.fhe.ciphertext import Ciphertext
-    from cloakwork.fhe.container import PathLike
     from cloakwork.fhe.context import Context
-    from cloakwork.fhe.plaintext import Plaintext
+    from cloakwork.fhe.encoding.plaintext import Plaintext
+    from cloakwork.fhe.files.container import PathLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class PublicKey(Stored):
 
     def save(self, path: PathLike | BinaryIO) -> None:
         """Write it to a file, by its path or open; `fhe.load` reads it."""
-        from cloakwork.fhe.storage import save_public
+        from cloakwork.fhe.files.storage import save_public
 
         save_public(path, self)
 

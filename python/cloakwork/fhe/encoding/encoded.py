@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from cloakwork import ops
 from cloakwork._core import Tensor
-from cloakwork.fhe import embedding
 from cloakwork.fhe.bgv import BgvContext
 from cloakwork.fhe.ckks import CkksContext
-from cloakwork.fhe.layout import residues
-from cloakwork.fhe.tables import frozen
+from cloakwork.fhe.encoding import embedding
+from cloakwork.fhe.rns.layout import residues
+from cloakwork.fhe.rns.tables import frozen
 
 # Rows that are encoded at a time: their floats take as much memory as their residues.
 _CHUNK = 8

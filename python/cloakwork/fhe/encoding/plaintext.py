@@ -10,9 +10,9 @@ from cloakwork._core import Tensor
 
 if TYPE_CHECKING:
     from cloakwork.fhe.bgv.sizes import Sizes
-    from cloakwork.fhe.bounds import Bound
     from cloakwork.fhe.context import Context
-    from cloakwork.fhe.packing import Packing
+    from cloakwork.fhe.encoding.packing import Packing
+    from cloakwork.fhe.estimates.bounds import Bound
 
 
 @dataclass(frozen=True, eq=False)

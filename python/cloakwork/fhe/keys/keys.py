@@ -15,24 +15,26 @@ from numpy.typing import NDArray
 from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.errors import KeyMismatchError, MissingKeyError, ParamError
-from cloakwork.fhe import noise, secrets, steps
-from cloakwork.fhe.bounds import Stated
-from cloakwork.fhe.coefficients import centred, digits, room_log2
-from cloakwork.fhe.evaluation import CONJUGATION, EvaluationKeys
-from cloakwork.fhe.everyday import Rotations, steps_to_add
-from cloakwork.fhe.flooding import Flooding, Request, shown
-from cloakwork.fhe.layout import limb_range, part, residues
-from cloakwork.fhe.plaintext import Plaintext
-from cloakwork.fhe.public import PublicKey, public_key, secret_encryption
-from cloakwork.fhe.samplers import small, ternary, wiped
-from cloakwork.fhe.switching import SwitchingKey, switching_key
+from cloakwork.fhe.ciphertext.array_operators import Rotations, steps_to_add
+from cloakwork.fhe.encoding.plaintext import Plaintext
+from cloakwork.fhe.estimates import noise
+from cloakwork.fhe.estimates.bounds import Stated
+from cloakwork.fhe.keys import secrets
+from cloakwork.fhe.keys.evaluation import CONJUGATION, EvaluationKeys
+from cloakwork.fhe.keys.flooding import Flooding, Request, shown
+from cloakwork.fhe.keys.public import PublicKey, public_key, secret_encryption
+from cloakwork.fhe.rns import evaluator
+from cloakwork.fhe.rns.coefficients import centred, digits, room_log2
+from cloakwork.fhe.rns.key_switching import SwitchingKey, switching_key
+from cloakwork.fhe.rns.layout import limb_range, part, residues
+from cloakwork.fhe.rns.samplers import small, ternary, wiped
 from cloakwork.tensors.conversion import asarray
 
 if TYPE_CHECKING:
     from cloakwork.fhe.ciphertext import Ciphertext
     from cloakwork.fhe.ckks import CkksCiphertext
-    from cloakwork.fhe.container import PathLike
     from cloakwork.fhe.context import Context
+    from cloakwork.fhe.files.container import PathLike
     from cloakwork.programs.program import Program
 
 # Bits of statistical security of decryptions that are shown, unless others are asked for.
@@ -96,7 +98,7 @@ class Keys:
 
     def save(self, path: PathLike) -> None:
         """Write the secret to a file for its owner alone, in the clear; `fhe.load` reads it."""
-        from cloakwork.fhe.storage import save_secret
+        from cloakwork.fhe.files.storage import save_secret
 
         save_secret(path, self)
 
@@ -159,7 +161,7 @@ class Keys:
     def _turned(self, element: int) -> Tensor:
         """S(X^(1 / g)), which the automorphism by g leads back to s."""
         inverse = pow(element, -1, 2 * self.context.parameters.degree)
-        return steps.automorphism(self._whole(), self.context.tables.automorphism(inverse))
+        return evaluator.automorphism(self._whole(), self.context.tables.automorphism(inverse))
 
     def _relinearization_key(self) -> SwitchingKey:
         tables, secret = self.context.tables, self._whole()

@@ -12,9 +12,9 @@ from secrets import token_bytes
 
 from cloakwork import _core, ops, random
 from cloakwork._core import Tensor
-from cloakwork.fhe.layout import residues
 from cloakwork.fhe.parameters import ERROR_SIGMA
-from cloakwork.fhe.tables import Basis
+from cloakwork.fhe.rns.layout import residues
+from cloakwork.fhe.rns.tables import Basis
 from cloakwork.modular.negacyclic import integers
 
 SEED_BYTES = 32

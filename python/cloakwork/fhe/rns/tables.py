@@ -14,8 +14,8 @@ import numpy as np
 
 from cloakwork import ops
 from cloakwork._core import Tensor
-from cloakwork.fhe.layout import columns, residues
 from cloakwork.fhe.parameters import Parameters, gadget_digits
+from cloakwork.fhe.rns.layout import columns, residues
 from cloakwork.modular.negacyclic import Transform, integers
 from cloakwork.once import once
 from cloakwork.tensors.conversion import asarray
@@ -157,7 +157,7 @@ class Tables:
         self.extended = lru_cache(maxsize=None)(self._extended)
         self.key_switch = lru_cache(maxsize=None)(self._key_switch)
         self.rescale = lru_cache(maxsize=None)(self._rescale)
-        self.joined_rescale = lru_cache(maxsize=None)(self._joined_rescale)
+        self.mod_down_and_rescale = lru_cache(maxsize=None)(self._mod_down_and_rescale)
         self.q_inv = lru_cache(maxsize=None)(self._q_inv)
         self.automorphism = lru_cache(maxsize=None)(self._automorphism)
 
@@ -203,7 +203,7 @@ class Tables:
         """Divide by the last modulus of a level."""
         return self._division(level, (), [1])
 
-    def _joined_rescale(self, level: int) -> Division:
+    def _mod_down_and_rescale(self, level: int) -> Division:
         """Divide by the special moduli and the last of a level at once, after a key switch.
 
         The last limb holds its sum over P already, as the chain's limbs of keys do.

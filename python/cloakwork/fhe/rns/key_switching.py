@@ -16,10 +16,10 @@ from math import prod
 
 from cloakwork import ops
 from cloakwork._core import Tensor
-from cloakwork.fhe import steps
-from cloakwork.fhe.layout import limb_range, residues, zero_residues
-from cloakwork.fhe.samplers import error, fresh_seed, seed_of, uniform, wiped
-from cloakwork.fhe.tables import Tables, frozen
+from cloakwork.fhe.rns import evaluator
+from cloakwork.fhe.rns.layout import limb_range, residues, zero_residues
+from cloakwork.fhe.rns.samplers import error, fresh_seed, seed_of, uniform, wiped
+from cloakwork.fhe.rns.tables import Tables, frozen
 from cloakwork.modular.negacyclic import integers
 
 
@@ -128,7 +128,7 @@ def switched(
 ) -> Tensor:
     """C [B, N, k] times the key's source, under its target: [B, 2, N, k]; plus (addend, 0)."""
     if tables.special_limbs:
-        out = steps.hybrid_key_switch(c, _own(tables, level, key), tables.key_switch(level))
+        out = evaluator.hybrid_key_switch(c, _own(tables, level, key), tables.key_switch(level))
     else:
         out = _gadget(tables, level, c, key)
     if addend is not None:
@@ -140,7 +140,7 @@ def switched(
 def relinearized(tables: Tables, level: int, data: Tensor, key: SwitchingKey) -> Tensor:
     """[B, 3, N, k] -> [B, 2, N, k] under the key from s^2."""
     if tables.special_limbs:
-        return steps.relinearize(data, _own(tables, level, key), tables.key_switch(level))
+        return evaluator.relinearize(data, _own(tables, level, key), tables.key_switch(level))
     out = _gadget(tables, level, data[:, 2], key)
     return ops.modsum(out, data[:, 0:2], tables.chain(level).q, out=out)
 
@@ -148,10 +148,10 @@ def relinearized(tables: Tables, level: int, data: Tensor, key: SwitchingKey) ->
 def product(
     tables: Tables, level: int, digits: Tensor, key: SwitchingKey, addends: Tensor | None
 ) -> Tensor:
-    """The accumulator [B, 2, N, special + k] of digits that `steps.mod_up` made."""
+    """The accumulator [B, 2, N, special + k] of digits of `evaluator.mod_up`."""
     up = tables.key_switch(level)
-    acc = steps.accumulator(addends, up, digits.shape[0])
-    return steps.key_product(digits, _own(tables, level, key), up.extended, acc)
+    acc = evaluator.accumulator(addends, up, digits.shape[0])
+    return evaluator.key_product(digits, _own(tables, level, key), up.extended, acc)
 
 
 def _own(tables: Tables, level: int, key: SwitchingKey) -> Tensor:
@@ -164,4 +164,4 @@ def _gadget(tables: Tables, level: int, c: Tensor, key: SwitchingKey) -> Tensor:
     chain = tables.chain(level)
     own = limb_range(key.data[0 : tables.digit_count(level)], 0, chain.limbs)
     base = tables.parameters.gadget_base_log2
-    return steps.gadget_switch(c, own, chain, tables.q_inv(level), base)
+    return evaluator.gadget_switch(c, own, chain, tables.q_inv(level), base)

@@ -12,8 +12,8 @@ import numpy as np
 
 from cloakwork._core import Tensor
 from cloakwork.errors import AxisError, LevelError, ParamError, TensorIndexError
+from cloakwork.fhe.ciphertext.refusals import refuse
 from cloakwork.fhe.operands import full_precision
-from cloakwork.fhe.refusals import refuse
 
 if TYPE_CHECKING:
     from cloakwork.fhe.ciphertext import Ciphertext
@@ -39,7 +39,7 @@ def power(x: Some, exponent: object) -> Some:
     if number == 0:
         return x * 0 + 1
     if not x.context.automatic and number > 2:
-        from cloakwork.fhe.polynomial import Polynomial
+        from cloakwork.fhe.circuits.polynomial import Polynomial
 
         if number.bit_length() - 1 > x.level:
             levels = f"{(number - 1).bit_length()} levels for this exponent"

@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 from cloakwork import ops, random
 from cloakwork._core import Tensor
 from cloakwork.errors import NoiseError, ParamError
-from cloakwork.fhe import noise
-from cloakwork.fhe.noise import total
+from cloakwork.fhe.estimates import noise
+from cloakwork.fhe.estimates.noise import total
 from cloakwork.fhe.parameters import ERROR_SIGMA
-from cloakwork.fhe.samplers import wiped
+from cloakwork.fhe.rns.samplers import wiped
 from cloakwork.tensors.conversion import asarray
 
 if TYPE_CHECKING:
