@@ -15,7 +15,7 @@ import numpy as np
 
 from cloakwork.errors import ParamError
 from cloakwork.fields.parameters import CURVES
-from cloakwork.zk.frees import with_frees
+from cloakwork.zk.deallocation import with_frees
 from cloakwork.zk.instructions import Program
 from cloakwork.zk.values import Repr, Type, is_canonical
 

@@ -24,10 +24,10 @@ from cloakwork.programs import notes, tracing
 from cloakwork.programs.inputs import InputType, type_text, types_of
 from cloakwork.programs.options import bytes_of
 from cloakwork.programs.program import Program
-from cloakwork.zk import draws
-from cloakwork.zk.named import KEY_BYTES, Named, run_key
+from cloakwork.zk import randomness
 from cloakwork.zk.parameters import parameters_of
 from cloakwork.zk.polynomials import cast
+from cloakwork.zk.running import KEY_BYTES, RunnableByName, run_key
 from cloakwork.zk.values import Input, Type, as_tensor
 
 _KEY_TYPE = ("u8", (KEY_BYTES,))
@@ -64,10 +64,10 @@ class _Tape:
     program: Program
     types: dict[str, Type]
     returned: _Returned
-    draws: draws.Draws
+    draws: randomness.Draws
 
 
-class Traced(Named):
+class Traced(RunnableByName):
     """A program that `zk.program` recorded from a function.
 
     `run` takes inputs by the names of the function's parameters.  Outputs are called `out0`,
@@ -164,7 +164,7 @@ class ProgramFunction(Generic[P, R]):
         Random elements are new in each call.  Raises TypeError for arguments that the function
         does not take, ParamError that names the parameter where one is not of its type.
         """
-        if draws.current() is not None:
+        if randomness.current() is not None:
             return self.__wrapped__(*args, **kwargs)
         result: R = self.program._values(self._given(args, kwargs), self._seed)
         return result
@@ -182,7 +182,7 @@ class ProgramFunction(Generic[P, R]):
                 name: ops.copy(as_tensor(name, given[name], type_.dtype, type_.shape))
                 for name, type_ in self._types.items()
             }
-            with draws.keyed(key):
+            with randomness.keyed(key):
                 return _called(self.__wrapped__, self._signature, copies)
 
         try:
@@ -221,14 +221,14 @@ class ProgramFunction(Generic[P, R]):
 def _recorded(
     function: Callable[..., Any], signature: inspect.Signature, types: Mapping[str, Type]
 ) -> _Tape:
-    found: list[tuple[_Returned, draws.Draws]] = []
+    found: list[tuple[_Returned, randomness.Draws]] = []
 
     def body(*traced: _core.Tensor) -> Any:
         *given, key = traced
         # What they are by their annotations, the verifier follows through the function.
         forms = [type_.repr for type_ in types.values()]
         given = [cast(a, form) if form else a for a, form in zip(given, forms, strict=True)]
-        with draws.keyed(key) as drawn:
+        with randomness.keyed(key) as drawn:
             returned = _called(function, signature, dict(zip(types, given, strict=True)))
         found.append((_Returned.of(returned), drawn))
         return returned
@@ -259,7 +259,7 @@ def loaded(core: _core.Program, path: str) -> Traced:
         raise types.wrong(f"the inputs {', '.join(wanted)}", f"{odd!r} in one of the two alone")
     found = {name: _type(given[name], type_) for name, type_ in wanted.items()}
     # Elements of which the function said how they are drawn are those of every run.
-    drawn = draws.Draws(zeros(KEY_BYTES, dtype="u8"), seeded=seeded.of(bool))
+    drawn = randomness.Draws(zeros(KEY_BYTES, dtype="u8"), seeded=seeded.of(bool))
     tape = _Tape(Program(core), found, _Returned(list), drawn)
     most = None if budget.value is None else budget.size(2**64)
     made = Traced(tape, name.of(str), memory_budget=most)

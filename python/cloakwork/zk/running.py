@@ -39,7 +39,7 @@ class Outcome:
         return self.outputs[name]
 
 
-class Named(Runnable):
+class RunnableByName(Runnable):
     """A program that is run on inputs by name: written as instructions, or recorded."""
 
     # What runs take that are told nothing else.
