@@ -29,13 +29,14 @@ def load(
     """Load a transcript: HEAL's JSON in any of its forms, or a container; the contents decide.
 
     generation  "first" or "later": which of HEAL's op sets it is written in.  By default its ops
-                tell; a file without ops that tell is of the later one, and if it is not, its
-                `expand(a, repeat, axis)` is misread
-    checksums   compare a container's tensors with their checksums at once, and not when they are
-                first used; no other form has any
+                decide; a file whose ops do not decide is taken for the later one, and if it is of
+                the first, its `expand(a, repeat, axis)` is misread
+    checksums   compare a container's tensors with their checksums at once instead of at their first
+                use; other forms have no checksums
 
-    Raises LoadError where it is neither or is damaged, OSError where it cannot be read.  What the
-    program means is `Transcript.check`'s matter.  `cloakwork.load` loads programs of every kind.
+    Raises LoadError where the file is neither or is damaged, OSError where it cannot be read.
+    `Transcript.check` judges what the program means.  `cloakwork.load` loads programs of every
+    kind.
     """
     name = name_of(path)
     core = read(name, generation=generation, checksums=checksums)
@@ -45,7 +46,7 @@ def load(
 
 
 def sample() -> Path:
-    """A small transcript in HEAL's JSON, which comes with the package: a product of residues.
+    """A small transcript in HEAL's JSON that comes with the package: a product of residues.
 
     >>> from cloakwork import heal
     >>> heal.load(heal.sample()).run(verify=True).mismatches

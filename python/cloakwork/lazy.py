@@ -1,4 +1,4 @@
-"""Packages and modules that make their names when somebody asks for one (PEP 562).
+"""Packages and modules whose names are created at their first use (PEP 562).
 
 The names of a package stand in its module `namespace`, which imports them and has `__all__`; type
 checkers read that module as the package.  The functions of `cloakwork.ops` stand in its stub.
@@ -14,10 +14,10 @@ from typing import Any, Protocol
 
 
 def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """What a package defines as `__getattr__` and `__dir__`.
+    """The `__getattr__` and `__dir__` of a package.
 
-    A name is a module of the package, or one of its namespace, which is loaded whole: from then on
-    its names are the package's own.
+    A name is a module of the package, or a name of its namespace, which is then loaded whole: from
+    then on its names are attributes of the package.
     """
 
     def get(name: str) -> Any:
@@ -40,11 +40,11 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
 
 
 class Callee(Protocol):
-    """What computes, given all arguments by position."""
+    """An object that computes, given all arguments by position."""
 
     @property
     def parameters(self) -> Sequence[str]:
-        """Their names, in that order."""
+        """The names of the arguments, in that order."""
 
     def __call__(self, *args: Any) -> Any:
         """Compute."""
@@ -53,10 +53,10 @@ class Callee(Protocol):
 def declared(
     module: str, callee: Callable[[str], Callee]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """What a module defines as `__getattr__` and `__dir__` whose functions its stub declares.
+    """The `__getattr__` and `__dir__` of a module whose functions are declared in its stub.
 
     A function is compiled from its declaration, which has its signature and its docstring, with a
-    call of `callee(name)` as its body: from then on it is the module's own.
+    call of `callee(name)` as its body: from then on it is an attribute of the module.
     """
     own = sys.modules[module].__dict__
     path = f"{own['__file__']}i"
@@ -89,7 +89,7 @@ def declared(
 
 
 def _module(name: str) -> Any:
-    """A module, if there is one of this name."""
+    """The module of this name, or None."""
     try:
         return import_module(name)
     except ModuleNotFoundError as error:

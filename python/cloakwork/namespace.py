@@ -1,4 +1,4 @@
-"""The names of `cloakwork`, each from the module that has it; loaded when one is asked for."""
+"""The public names of `cloakwork`, each from its module; loaded at the first use of one."""
 
 from cloakwork import backend, errors, fft, fields, heal, linalg, ops, random
 from cloakwork._core import (

@@ -33,7 +33,7 @@ pub fn tensor<'py>(py: Python<'py>, name: &str, args: impl PyCallArgs<'py>) -> P
 /// The row-major place of the first element that canonical words do not name, and why; None if they
 /// all do.
 #[pyfunction]
-pub fn first_stranger(
+pub fn first_invalid(
     words: &Tensor,
     dtype: &Bound<'_, PyAny>,
 ) -> PyResult<Option<(usize, String)>> {

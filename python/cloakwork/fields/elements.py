@@ -1,4 +1,4 @@
-"""Elements of fields and points of curves as Python's objects, words and bytes: both ways.
+"""Conversion of field elements and curve points from and to Python objects, words and bytes.
 
 Outside tensors a field element is its canonical number, an int in [0, p); a point is its
 coordinates `(x, y)`, of G2 pairs of them `((x0, x1), (y0, y1))` for `x0 + x1 u`, and None is the
@@ -20,7 +20,7 @@ from cloakwork._core import DType, Tensor
 from cloakwork.errors import DTypeError, OpError, ParamError
 from cloakwork.fields.parameters import CURVES, MODULI
 
-# Bytes of a coordinate, and how many a point has.
+# The size of a coordinate in bytes, and the number of coordinates of a point.
 _COORDINATES = {
     name: (group["dtype"].itemsize // (2 * group["parts"]), 2 * group["parts"])
     for curve in CURVES.values()
@@ -31,7 +31,7 @@ Objects = NDArray[np.object_]
 
 
 def is_field(dtype: DType) -> bool:
-    """Whether elements of this dtype are those of a prime field."""
+    """Whether elements of this dtype are field elements."""
     return dtype.name in MODULI
 
 
@@ -41,12 +41,12 @@ def is_point(dtype: DType) -> bool:
 
 
 def scalar_field(points: DType) -> DType:
-    """The field of the scalars that points of this dtype are multiplied by."""
+    """The field of the scalars by which points of this dtype are multiplied."""
     return _core.dtype(_SCALARS[points.name])
 
 
 def words_of(dtype: DType) -> int:
-    """Words of 64 bits that an element's canonical numbers take."""
+    """The number of 64-bit words of an element's canonical form."""
     return max(dtype.itemsize // 8, 1)
 
 
@@ -54,7 +54,7 @@ def from_values(values: Any, dtype: DType) -> Tensor:
     """The tensor of nested sequences of numbers or points, or of an array of them.
 
     uint64 arrays hold words along their last axis, uint8 arrays bytes; other arrays hold numbers.
-    Raises ParamError with the place of the first element that is none.
+    Raises ParamError with the place of the first invalid element.
     """
     if isinstance(values, np.ndarray) and values.dtype.kind == "u":
         if values.dtype.itemsize == 8:
@@ -74,14 +74,14 @@ def from_values(values: Any, dtype: DType) -> Tensor:
 def from_words(words: Tensor, dtype: DType) -> Tensor:
     """The elements of canonical words, u64 `[.., w]`.
 
-    Raises ParamError for the first that is not below the prime, not on its curve or outside of its
-    group.
+    Raises ParamError for the first element that is not below the prime, not on the curve or not in
+    the group.
     """
     _known(dtype)
     try:
         return ops.from_canonical(words, dtype)
     except OpError as error:
-        found = None if error.code != "element" else _core.first_stranger(words, dtype)
+        found = None if error.code != "element" else _core.first_invalid(words, dtype)
         if found is None:
             raise
         place, why = found
@@ -115,7 +115,7 @@ def to_bytes(x: Tensor) -> bytes:
 
 
 def objects(x: Tensor) -> Objects:
-    """The elements as Python's objects."""
+    """The elements as Python objects."""
     size = 8 * words_of(x.dtype)
     encoded = np.ascontiguousarray(to_words(x), dtype="<u8").tobytes()
     result = np.empty(x.size, object)
@@ -130,7 +130,7 @@ def objects(x: Tensor) -> Objects:
 
 
 def multiple(a: object, b: object) -> Tensor:
-    """A point times a scalar, in either order: of integers as residues, or of the scalar field."""
+    """A point times a scalar, in either order; the scalar is an integer or a field element."""
     swapped = isinstance(b, Tensor) and is_point(b.dtype)
     points, by = (b, a) if swapped else (a, b)
     assert isinstance(points, Tensor)
@@ -146,7 +146,7 @@ def item(x: Tensor) -> object:
 
 
 def scalar(value: int, dtype: DType) -> Tensor:
-    """The image of an integer in a field, a tensor without axes: what arithmetic with ints uses."""
+    """The image of an integer in a field, as a 0-d tensor: for arithmetic with ints."""
     modulus = MODULI.get(dtype.name)
     if modulus is None:
         raise DTypeError("operand", f"an integer with {dtype}", "a point, or an integer times one")
@@ -156,7 +156,7 @@ def scalar(value: int, dtype: DType) -> Tensor:
 
 
 def power(x: Tensor, exponent: object) -> Tensor:
-    """Powers in a field: of an integer of any size, or of integers in a tensor of any i64 shape."""
+    """Powers in a field; the exponent is an integer of any size, or a tensor of i64."""
     if isinstance(exponent, Tensor):
         return ops.field_pow(x, ops.astype(exponent, _core.int64))
     wanted = operator.index(exponent)  # type: ignore[arg-type]
@@ -208,7 +208,7 @@ def _points(flat: Iterable[Any], dtype: DType) -> bytes:
 
 
 def _parts(point: Any, count: int) -> list[int]:
-    """The coordinates of a point of G1, or of their parts of one of G2."""
+    """The coordinates of a point of G1, or the parts of the coordinates of a point of G2."""
     x, y = point
     if count == 2:
         return [x, y]
@@ -235,7 +235,7 @@ def _number_array(values: Any) -> Objects:
 
 
 def _point_array(values: Any) -> Objects:
-    """Lists nest; tuples and None are points."""
+    """An array of points from nested lists; tuples and None are points."""
     if isinstance(values, np.ndarray):
         return values
     shape: list[int] = []
@@ -269,7 +269,7 @@ def _places(array: Objects) -> Iterator[tuple[str, Any]]:
 
 
 def _refused(array: Objects, dtype: DType) -> ParamError:
-    """The first element that is none of this dtype."""
+    """The error for the first element that is invalid in this dtype."""
     wanted = _wanted(dtype)
     for place, value in _places(array):
         try:

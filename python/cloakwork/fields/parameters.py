@@ -1,4 +1,4 @@
-"""What the core's tables say of fields and curves: primes, orders, groups."""
+"""Parameters of fields and curves from the engine's table: primes, orders, groups."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from cloakwork import _core
 
 
 class FieldFacts(TypedDict):
-    """A prime field: the prime, and whose powers the roots of unity are."""
+    """A prime field: the prime, and the generator whose powers are the roots of unity."""
 
     modulus: int
     generator: int
 
 
 class GroupFacts(TypedDict):
-    """A group of points: parts of a coordinate, and x and y of the generator, part by part."""
+    """A group of points: the parts of a coordinate, and the generator's x and y, part by part."""
 
     dtype: _core.DType
     parts: int
@@ -23,7 +23,7 @@ class GroupFacts(TypedDict):
 
 
 class CurveFacts(TypedDict):
-    """A curve y^2 = x^3 + b: names of its fields, and its groups by the names of their dtypes."""
+    """A curve y^2 = x^3 + b: names of its fields, and its groups by names of their dtypes."""
 
     b: int
     fr: str
@@ -35,5 +35,5 @@ FIELDS = _core.fields()
 CURVES = _core.curves()
 # The primes of the fields that are dtypes, by name.
 MODULI = {name: facts["modulus"] for name, facts in FIELDS.items()}
-# The orders of the groups of points, which are the primes of scalars, by curve.
+# The orders of the groups of points, which are the primes of the scalar fields, by curve.
 ORDERS = {name: MODULI[facts["fr"]] for name, facts in CURVES.items()}

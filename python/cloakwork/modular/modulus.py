@@ -1,4 +1,4 @@
-"""Arithmetic modulo a word, or modulo several at once: residue number systems.
+"""Arithmetic modulo one word, or modulo several: residue number systems.
 
 >>> import cloakwork as cw
 >>> ring = cw.mod(17)
@@ -27,7 +27,7 @@ _MAX_MODULUS = 2**62 - 1
 
 
 def mod(q: int | Sequence[int] | Tensor) -> Modulus:
-    """The integers modulo `q`; of several moduli, one for each index of the last axis.
+    """The integers modulo `q`; with several moduli, one for each index of the last axis.
 
     q   from 2 to 2^62 - 1, else ParamError
 
@@ -55,7 +55,7 @@ class Modulus:
         if not self.moduli:
             raise ParamError("q", "no modulus", "one or more")
         self._tensor = integers([*self.moduli])
-        # What the ops take.
+        # The operand that the ops take.
         self.operand: Tensor | int = self._tensor if self.several else self.moduli[0]
 
     @property
@@ -64,7 +64,7 @@ class Modulus:
         return self.moduli if self.several else self.moduli[0]
 
     def __call__(self, values: Integers) -> Residues:
-        """Residues of integers; with several moduli, the last axis is theirs, or of size 1."""
+        """Residues of integers; with several moduli, the last axis has their size, or size 1."""
         if isinstance(values, Residues):
             if values.modulus != self:
                 raise ParamError("modulus", values.modulus, f"residues of {self}")
@@ -74,7 +74,7 @@ class Modulus:
         tensor = self._words(asarray(values))
         if self.several:
             tensor = ops.broadcast_to(tensor, self._spread(tensor.shape))
-        # The negative is canonical whatever the word, so that twice is reduction.
+        # `modneg` accepts any word and returns a canonical residue: applied twice, it reduces.
         negated = ops.modneg(tensor, self.operand)
         return Residues(self, ops.modneg(negated, self.operand, out=negated))
 
@@ -145,7 +145,7 @@ class Modulus:
         return integers(residues if self.several else residues[0])
 
     def _words(self, tensor: Tensor) -> Tensor:
-        """Integers as int64, congruent."""
+        """Congruent integers as int64."""
         if tensor.dtype.kind not in "iu":
             raise DTypeError("dtype", tensor.dtype.name, "an integer dtype")
         if tensor.dtype == "u64":
@@ -160,7 +160,7 @@ class Modulus:
         return (*shape[:-1], limbs)
 
     def _limbs(self, x: Residues) -> Tensor:
-        """[..., k]: with an axis for the moduli, be there several or not."""
+        """[..., k]: with an axis for the moduli, even if there is one modulus."""
         return x.tensor if self.several else x.tensor.unsqueeze(x.ndim)
 
     def _transform(self, x: Residues) -> Transform:

@@ -23,7 +23,7 @@ Integers = Any
 class Residues:
     """Residues modulo a `Modulus`, as an int64 tensor with values in [0, q)."""
 
-    # NumPy's arrays leave operators to the residues that they meet.
+    # NumPy's arrays leave operators to residues.
     __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
 
@@ -32,7 +32,7 @@ class Residues:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The tensor's."""
+        """The shape of the tensor."""
         return self.tensor.shape
 
     @property
@@ -46,7 +46,7 @@ class Residues:
         return self.tensor.size
 
     def reshape(self, *shape: int | tuple[int, ...]) -> Residues:
-        """The same under another shape; the axis of several moduli stays the last."""
+        """The same residues in another shape; the axis of several moduli stays last."""
         made = self.tensor.reshape(*shape)
         if self.modulus.several and made.shape[-1:] != self.shape[-1:]:
             raise ParamError("shape", made.shape, f"a last axis of {self.shape[-1]}, the moduli")
@@ -137,6 +137,6 @@ class Residues:
         return Residues(self.modulus, op(self.tensor, b.tensor, self.modulus.operand))
 
     def _other(self, value: Integers) -> Residues | None:
-        """Another operand as residues; None for what can be none."""
+        """Another operand as residues; None for an unsupported operand."""
         known = isinstance(value, Residues | Tensor | int | list | tuple)
         return self.modulus(value) if known or hasattr(value, "__array__") else None

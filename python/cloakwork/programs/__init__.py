@@ -1,1 +1,1 @@
-"""Programs: recording them, what they take and give, running and loading them."""
+"""Programs: recording, inputs and outputs, running, reports, saving and loading."""

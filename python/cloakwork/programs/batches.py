@@ -1,4 +1,4 @@
-"""Many calls, one crossing: calls wait until their batch ends, and then run as one program."""
+"""Batches: calls are collected until their batch ends, and then run as one program."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def batch() -> Iterator[None]:
     """Collect the calls made inside, and run them together at the end.
 
     Element-wise calls over the same elements are fused: `a * b + c` reads and writes each array
-    once.  A result that is looked at before the end (`item`, `bool`, NumPy, ...) runs what waits.
-    A batch inside a batch is part of it; calls of other threads are not.  After an error, inside
-    or of a call that waited, what does not depend on what failed has its results.
+    once.  Reading a result before the end (`item`, `bool`, NumPy, ...) runs the collected calls.
+    A batch inside a batch is part of it; calls of other threads are not.  After an error in the
+    block or in a collected call, the calls that do not depend on it still have results.
 
     >>> import cloakwork as cw
     >>> a = cw.asarray([1.0, 2.0, 3.0])
@@ -33,7 +33,7 @@ def batch() -> Iterator[None]:
         yield
     except Exception:
         if outermost:
-            # What was called before has results all the same; its own errors would hide this one.
+            # The earlier calls still run; their own errors would hide this one.
             with suppress(CloakworkError):
                 _core.batch_end(abandon=False)
         raise
@@ -53,19 +53,19 @@ class Slot:
 
 
 def execute_batch(operations: Sequence[tuple[Any, ...]]) -> list[_core.Tensor]:
-    """Run operations in one crossing, and return the results that no other operation takes.
+    """Run operations as one batch, and return the results that no other operation uses.
 
-    operations   a tuple each: the name of a function of `cloakwork`, then its arguments; a `Slot`
-                 stands for the result of an earlier operation.
+    operations   tuples of the name of a function of `cloakwork` and its arguments; a `Slot` stands
+                 for the result of an earlier operation.
 
-    Raises ParamError for a name that is none, or a slot that is not earlier.
+    Raises ParamError for an unknown function, or a slot of no earlier operation.
 
     >>> import cloakwork as cw
     >>> a = cw.asarray([1.0, 2.0])
     >>> cw.execute_batch([("multiply", a, a), ("add", cw.Slot(0), 1.0)])
     [Tensor([2., 5.], dtype=f64)]
     """
-    import cloakwork  # its functions are looked up when they are called
+    import cloakwork  # its functions are resolved when they are called
 
     results: list[_core.Tensor] = []
     taken: set[int] = set()

@@ -1,7 +1,7 @@
-"""What a function meets while it is being recorded: clients' keys, and what belongs to one client.
+"""Clients of a recorded program: their evaluation keys, and values of one secret.
 
-A program serves many clients: tensors of evaluation keys that its function meets become inputs of
-it.  What else belongs to one secret, such as an encrypted constant, ties the program to that one.
+A program serves many clients: evaluation keys that its function uses become inputs.  Other values
+of one secret, such as an encrypted constant, tie the program to that secret.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from cloakwork import _core
 
 @runtime_checkable
 class Companions(Protocol):
-    """What programs take beside objects around tensors: evaluation keys."""
+    """Evaluation keys, which programs take in addition to ciphertexts."""
 
     @property
     def key(self) -> str:
-        """The fingerprint of the secret that they belong to."""
+        """The fingerprint of their secret."""
 
     def tensors(self) -> dict[str, _core.Tensor]:
-        """All of them, by name."""
+        """All key tensors, by name."""
 
 
 class Client(NamedTuple):
-    """Whose a run is: the secret's fingerprint, and evaluation keys if they were given."""
+    """The client of a run: the secret's fingerprint, and evaluation keys if they were given."""
 
     key: str
     companions: Companions | None
 
 
 class Owner(str):
-    """The fingerprint of a secret where a function is recorded: any client's can stand for it."""
+    """The fingerprint of a secret during recording: any client's may replace it."""
 
     __slots__ = ()
 
 
 @dataclass
 class Recorded:
-    """What one function met.
+    """What one recorded function used.
 
-    bundles   by what the program calls them, the tensors of evaluation keys by name
-    owners    by fingerprints of secrets, what the bundle of their keys is called
-    tied      fingerprints of secrets that the program holds something of
+    bundles   the tensors of evaluation keys by name, by the bundle's name in the program
+    owners    the name of the bundle of keys, by the secret's fingerprint
+    tied      fingerprints of secrets whose values the program holds
     """
 
     reserved: Collection[str]
@@ -57,20 +57,20 @@ class Recorded:
     _seen: list[Companions] = field(default_factory=list)
 
     def meet(self, companions: Companions) -> None:
-        """Make the tensors of these keys inputs, once the function uses them."""
+        """Make the tensors of these keys inputs when the function uses them."""
         if any(one is companions for one in self._seen):
             return
         bundle = self.owners.get(companions.key) or self._fresh_name()
         named = companions.tensors()
         if not all(_core.input_when_met(one, f"{bundle}.{name}") for name, one in named.items()):
-            # Nothing is being recorded at the moment.
+            # No function is being recorded.
             return
         self._seen.append(companions)
         self.owners[companions.key] = bundle
         self.bundles[bundle] = named | self.bundles.get(bundle, {})
 
     def _fresh_name(self) -> str:
-        """`keys`, if no parameter is called so and no other secret's are."""
+        """`keys`, or the first free name `keys2`, `keys3`, ..."""
         taken = {*self.reserved, *self.bundles}
         names = chain(["keys"], (f"keys{number}" for number in count(2)))
         return next(name for name in names if name not in taken)
@@ -81,7 +81,7 @@ _CURRENT: ContextVar[Recorded | None] = ContextVar("recorded", default=None)
 
 @contextmanager
 def recording(reserved: Collection[str]) -> Iterator[Recorded]:
-    """Note what is met inside; bundles get none of the reserved names."""
+    """Record the keys and secrets used inside; bundles avoid the reserved names."""
     recorded = Recorded(reserved)
     token = _CURRENT.set(recorded)
     try:
@@ -91,14 +91,14 @@ def recording(reserved: Collection[str]) -> Iterator[Recorded]:
 
 
 def meet(companions: Companions) -> None:
-    """Say that evaluation keys are about to be used; matters where a function is recorded."""
+    """Announce the use of evaluation keys to the function that is being recorded, if any."""
     recorded = _CURRENT.get()
     if recorded is not None:
         recorded.meet(companions)
 
 
 def pair(one: str, other: str) -> None:
-    """Say that what belongs to these secrets is about to be joined."""
+    """Announce an operation on values of these secrets to the recorded function, if any."""
     recorded = _CURRENT.get()
     if recorded is not None and isinstance(one, Owner) is not isinstance(other, Owner):
         recorded.tied.add(str(one if isinstance(other, Owner) else other))

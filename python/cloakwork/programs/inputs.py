@@ -1,4 +1,4 @@
-"""Inputs by name: what a program wants, what it was given, and what is wrong with that."""
+"""Inputs by name: the types that a program expects, and checks of the given values."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 from cloakwork import _core
 from cloakwork.errors import InputError, ParamError
 
-# Of an input: its dtype and shape.
+# The dtype and shape of an input.
 InputType = tuple[str, tuple[int, ...]]
 
 
 def types_of(core: _core.Program) -> dict[str, InputType]:
-    """The inputs of a program in its order, with their types."""
+    """The types of a program's inputs by name, in the program's order."""
     return {name: (dtype, tuple(shape)) for name, dtype, shape in core.input_types()}
 
 
 def type_text(dtype: str, shape: tuple[int, ...]) -> str:
-    """A type as messages have it.
+    """A type as it is written in messages.
 
     >>> type_text("i64", (2, 3)), type_text("bn254.fr", ())
     ('i64[2, 3]', 'bn254.fr[]')
@@ -37,10 +37,10 @@ def types_text(types: Mapping[str, str]) -> str:
 def check_names(
     given: Collection[str], types: Mapping[str, str], *, optional: Collection[str] = ()
 ) -> None:
-    """ParamError for a name that no input has, and for an input that is not given.
+    """ParamError for an unknown name, and for a missing input.
 
     types      the inputs with their types in words
-    optional   those that may be missing
+    optional   the inputs that may be missing
     """
     if unknown := [name for name in given if name not in types]:
         raise ParamError("inputs", unknown[0], types_text(types))
@@ -49,7 +49,7 @@ def check_names(
 
 
 def paths_of(given: Mapping[str, Any]) -> list[str | PathLike[str]]:
-    """The files among inputs: a run does not write to them."""
+    """The paths among the inputs: a run must not write to these files."""
     return [one for one in given.values() if _is_path(one)]
 
 
@@ -58,14 +58,14 @@ def _is_path(value: object) -> bool:
 
 
 def name_set(rule: str, names: Collection[str]) -> set[str]:
-    """Names that a caller gives; ParamError for one text, whose letters they would be."""
+    """The given names as a set; ParamError for a single string, a collection of letters."""
     if isinstance(names, str | bytes):
         raise ParamError(rule, repr(names), f"a collection of names, such as {{{names!r}}}")
     return set(names)
 
 
 def parameters_of(function: Callable[..., Any], count: int) -> list[str]:
-    """What the first `count` arguments of a function are called; `in0`, ... where nobody says.
+    """The names of a function's first `count` parameters; `in0`, ... where they are unknown.
 
     >>> parameters_of(lambda x, *rest: x, 3), parameters_of(max, 1)
     (['x', 'rest0', 'rest1'], ['in0'])
@@ -88,13 +88,14 @@ def parameters_of(function: Callable[..., Any], count: int) -> list[str]:
 
 
 def as_input(name: str, value: Any, dtype: str, shape: tuple[int, ...]) -> _core.Tensor:
-    """The tensor that an input of a program stands for.
+    """The value given for an input, as a tensor.
 
-    Takes a tensor, what becomes one, or the path of an .npy file.  Elements of fields and points
-    may be integers or canonical words.  Raises InputError or ParamError that names the input.
+    Accepts a tensor, anything that `asarray` accepts, or the path of an .npy file.  Elements of
+    fields and points may be integers or canonical words.  Raises InputError or ParamError that
+    names the input.
     """
     if isinstance(value, _core.Tensor) and str(value.dtype) == dtype:
-        # Tensors do without NumPy, which is not loaded for them.
+        # Tensors need no NumPy, so that it is not loaded for them.
         if tuple(value.shape) != shape:
             raise InputError(name, type_text(dtype, shape), type_text(dtype, tuple(value.shape)))
         return value

@@ -14,7 +14,7 @@ from cloakwork.programs.transcript import Transcript, is_transcript, read
 if TYPE_CHECKING:
     from cloakwork import zk
 
-    # What a file may hold.
+    # The kinds of programs that files hold.
     Loaded = Program | zk.Traced | zk.Program | Transcript
 
 
@@ -23,10 +23,10 @@ def load(
 ) -> Loaded:
     """Load a program of any kind; the contents of the file decide which.
 
-    A `Program` that `trace` recorded, a `zk.Traced` of `zk.program`, a `zk.Program` of the
-    instruction set in any form, its folder too, or a transcript of HEAL's.
+    The result is a `Program` that `trace` recorded, a `zk.Traced` of `zk.program`, a `zk.Program`
+    of the instruction set in any form (also a folder), or a HEAL transcript.
 
-    generation   of a transcript, as for `heal.load`
+    generation   of a HEAL transcript, as for `heal.load`
     checksums    compare a container's tensors with their checksums, which reads all of them
 
     Raises LoadError for other files, OSError where one cannot be read.
@@ -60,7 +60,7 @@ def load(
 
 
 def _is_of_instructions(path: Path) -> bool:
-    """Whether it is a program in JSON or text, or the folder of one; savers are waited for."""
+    """Whether the path is a program in JSON or text, or its folder; waits for writers."""
     file = path / "program.json" if path.is_dir() else path
     with held_beside(file):
         return file.is_file() if file != path else starts_as_instructions(file)

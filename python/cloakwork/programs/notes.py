@@ -1,8 +1,7 @@
-"""Notes of containers: what the engine does not know of a program, read strictly.
+"""Notes in containers: facts about a program that the engine does not know, read strictly.
 
-A file comes from anybody.  What its note says is taken member by member, each of one type, with no
-member missing, none that is not known and none twice; whatever else is there is a LoadError that
-names the note and the place in it.
+Files are not trusted.  A note is read member by member: each must have its type, and missing,
+unknown or repeated members are LoadErrors that name the note and the place in it.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from typing import Any, TypeVar
 from cloakwork import _core
 from cloakwork.errors import LoadError
 
-# The notes that say what kind of program a container holds.
+# The notes that tell the kind of a container's program.
 RECORDED, FUNCTION, _INSTRUCTIONS = "recorded", "zk.program", "instructions"
-# Names of a program's files, in the order of the container's tensors.
+# The names of a program's files, in the order of the container's tensors.
 _FILE = "file "
 _MOST_SHOWN = 60
 
@@ -24,7 +23,7 @@ T = TypeVar("T")
 
 
 def check_kind(core: _core.Program, path: str) -> None:
-    """LoadError for notes that nobody reads, and for two kinds of programs at once."""
+    """LoadError for unknown notes, and for notes of two kinds of programs."""
     found = set(core.notes())
     kinds = sorted(found & {RECORDED, FUNCTION, _INSTRUCTIONS})
     if len(kinds) > 1:
@@ -39,51 +38,51 @@ def check_kind(core: _core.Program, path: str) -> None:
 
 @dataclass(frozen=True)
 class Member:
-    """A part of a note, and where it is."""
+    """A part of a note, and its place."""
 
     place: str
     value: Any
 
     def wrong(self, expected: str, got: str | None = None) -> LoadError:
-        """The error that says so."""
+        """The LoadError for a wrong value at this place."""
         shown = _shown(self.value) if got is None else got
         return LoadError(f"{self.place}: expected {expected}, got {shown}")
 
     def of(self, kind: type[T]) -> T:
-        """The value, which is of this type and of none below it."""
+        """The value, which must be exactly of this type."""
         if type(self.value) is not kind:
             raise self.wrong(_WORDS[kind])
         value: T = self.value
         return value
 
     def optional(self, kind: type[T]) -> T | None:
-        """The value, or None for `null`."""
+        """The value of this type, or None for `null`."""
         return None if self.value is None else self.of(kind)
 
     def size(self, limit: int) -> int:
-        """An integer from 0 up to below a limit."""
+        """An integer from 0 to `limit - 1`."""
         if type(self.value) is not int or not 0 <= self.value < limit:
             raise self.wrong(f"an integer from 0 up to {limit - 1}")
         return int(self.value)
 
     def parts(self) -> list[Member]:
-        """The parts of a list."""
+        """The entries of a list."""
         values = enumerate(self.of(list))
         return [Member(f"{self.place}[{index}]", value) for index, value in values]
 
     def texts(self) -> tuple[str, ...]:
-        """The parts of a list of different texts."""
+        """The entries of a list of distinct strings."""
         found = tuple(part.of(str) for part in self.parts())
         if len(set(found)) < len(found):
-            raise self.wrong("texts that differ")
+            raise self.wrong("distinct strings")
         return found
 
     def named(self) -> dict[str, Member]:
-        """The members of an object, by whatever names it has."""
+        """The members of an object with arbitrary names."""
         return {name: self._member(name, value) for name, value in self.of(dict).items()}
 
     def members(self, *names: str) -> list[Member]:
-        """The members of an object that has these and no others."""
+        """The members of an object that must have exactly these."""
         found = self.named()
         if unknown := found.keys() - set(names):
             raise self.wrong(f"members {', '.join(names)}", f"also {_shown(min(unknown))}")
@@ -101,14 +100,14 @@ _WORDS: dict[type[Any], str] = {
 
 
 def read(core: _core.Program, note: str, path: str) -> Member:
-    """What a note of a container says."""
+    """The contents of a note of a container."""
     place = f"{path}: the note {note}"
     try:
         return Member(place, json.loads(core.notes()[note], object_pairs_hook=_unique))
     except RecursionError:
         raise LoadError(f"{place}: expected JSON, got lists or objects nested too deep") from None
     except ValueError as error:
-        raise LoadError(f"{place}: expected JSON, got what is none: {error}") from error
+        raise LoadError(f"{place}: expected JSON, got invalid JSON: {error}") from error
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -121,7 +120,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _shown(value: Any) -> str:
-    """A value of a file in an error: short, on one line."""
+    """A value for an error message: short, on one line."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else f"a list of {len(value)}"
     text = repr(value)

@@ -1,4 +1,4 @@
-"""How to run a program: the options of all kinds, checked before any work."""
+"""Options of runs, checked before any work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SEEDS = 2**64
 _AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 
 
-# Bytes or text of all devices together, or of single devices.
+# A budget in bytes or as text, for all devices together or for single devices.
 Budget = int | str | Mapping[str, int | str] | None
 
 
@@ -30,19 +30,19 @@ class RunOptions(TypedDict, total=False):
     """How to run.
 
     device          "cpu"
-    threads         None: CLOAKWORK_THREADS, or one a core; never changes a result
-    memory_budget   bytes, or text such as "2GiB": of a program that needs more at its peak, tensors
-                    that wait long wait in a file; if that is not enough, it is refused.
-                    {"cpu": "2GiB", "gpu:0": "1GiB"} says it of single devices, of this machine or
-                    of the program
-    spill_dir       the folder where that file is made; by default where the system keeps temporary
-                    files.  It has no name, its owner alone can read it, and it is gone after the
-                    run; what it holds is not encrypted, secrets neither
+    threads         None: CLOAKWORK_THREADS, or one per core; never changes a result
+    memory_budget   bytes, or text such as "2GiB".  If the peak exceeds it, tensors with a distant
+                    next use are spilled to a file; if that is not enough, the run is refused.
+                    {"cpu": "2GiB", "gpu:0": "1GiB"} sets budgets of single devices, of this machine
+                    or of the program
+    spill_dir       the folder of the spill file; by default the system's temporary folder.  The
+                    file has no name, only its owner can read it, and it is removed after the run;
+                    its contents are not encrypted, not even secrets
     profile         record each step's time (on by default); a path: write the profile there, too,
                     a timeline that Perfetto and Chrome open
-    progress        called now and then with the steps done and the steps there are
-    schedule_seed   run tasks in a random order that follows from this number, which no result
-                    depends on: a test
+    progress        called now and then with the number of finished steps and of all steps
+    schedule_seed   run tasks in a random order derived from this number; results do not depend on
+                    it: for tests
     """
 
     device: str
@@ -55,7 +55,7 @@ class RunOptions(TypedDict, total=False):
 
 
 def bytes_of(amount: int | str | None) -> int | None:
-    """Bytes of an amount such as 4096, "512MiB" or "2GB".
+    """An amount such as 4096, "512MiB" or "2GB" in bytes.
 
     >>> bytes_of("1.5KiB")
     1536
@@ -66,7 +66,7 @@ def bytes_of(amount: int | str | None) -> int | None:
 
     match = _AMOUNT.fullmatch(str(amount))
     unit = _UNITS.get(match[2] or "B") if match else None
-    # Of bytes there are no parts.
+    # Bytes have no fractions.
     if match is None or unit is None or ("." in match[1] and not match[2]):
         raise ParamError("memory_budget", amount, "bytes, or a number with a unit such as 2GiB")
     number = Fraction(match[1]) * unit
@@ -76,7 +76,7 @@ def bytes_of(amount: int | str | None) -> int | None:
 
 
 def budgets_of(budget: Budget) -> tuple[int | None, dict[str, int] | None]:
-    """The most of all devices together in bytes, and of single devices."""
+    """The budget of all devices together in bytes, and the budgets of single devices."""
     if not isinstance(budget, Mapping):
         return bytes_of(budget), None
     amounts = {device: bytes_of(amount) for device, amount in budget.items()}
@@ -87,21 +87,21 @@ def budgets_of(budget: Budget) -> tuple[int | None, dict[str, int] | None]:
 
 
 def seed_of(seed: int | None) -> int | None:
-    """The seed; ParamError for one that no 64 bits hold."""
+    """The seed; ParamError unless it is an unsigned 64-bit number."""
     if seed is not None and not 0 <= seed < _SEEDS:
         raise ParamError("schedule_seed", seed, "a number below 2^64")
     return seed
 
 
-# What options were called elsewhere, and are called everywhere.
+# Former names of options, and their names now.
 _RENAMED = {"workers": "threads", "budget": "memory_budget", "trace": "profile"}
 
 
 def check_options(options: RunOptions) -> None:
-    """Refuse options that cannot act, before any work.
+    """Refuse unknown options and a missing folder, before any work.
 
-    TypeError for one that there is not, which says what an old name is now; ParamError for a folder
-    that there is not.
+    TypeError for an unknown option, which names the new name of a former one; ParamError for a
+    folder that does not exist.
     """
     for name in options.keys() - RunOptions.__annotations__.keys():
         known = ", ".join(RunOptions.__annotations__)
@@ -111,12 +111,12 @@ def check_options(options: RunOptions) -> None:
 
 
 def profile_path(options: RunOptions) -> str | PathLike[str] | None:
-    """The file that a run writes its profile to, if any."""
+    """The file to which a run writes its profile, if any."""
     profile = options.get("profile", True)
     return profile if isinstance(profile, str | PathLike) else None
 
 
 def check_folder(spill_dir: str | PathLike[str] | None) -> None:
-    """ParamError unless tensors may wait there, or nobody says where."""
+    """ParamError if a folder for the spill file is given and does not exist."""
     if spill_dir is not None and not Path(files.name_of(spill_dir, "spill_dir")).is_dir():
         raise ParamError("spill_dir", spill_dir, "a folder that is there")

@@ -1,4 +1,4 @@
-"""Programs that were recorded: bound to keys, run, saved, written in other ops."""
+"""Recorded programs: binding inputs, running, saving, rewriting in a device's ops."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from cloakwork.programs.transcript import Branch, Transcript, ops_named
 if TYPE_CHECKING:
     from cloakwork.programs.signature import Value
 
-# Clients whose keys a program holds, laid out as its steps want them, for their next run.
+# How many clients' keys a program keeps in their prepared form, for the clients' next runs.
 _CLIENTS_KEPT = 4
 
 
 class Program(Runnable):
-    """A program that `trace` recorded; its text form is `str(program)`."""
+    """A recorded program; its text form is `str(program)`."""
 
     def __init__(self, core: _core.Program, signature: Signature | None = None) -> None:
         super().__init__(core)
@@ -46,12 +46,12 @@ class Program(Runnable):
 
     @property
     def inputs(self) -> list[str]:
-        """Names of its inputs, in order: those of the function's parameters, then of keys."""
+        """The names of its inputs, in order: the function's parameters, then evaluation keys."""
         return [*self._parameters, *self._signature.bundles]
 
     @property
     def types(self) -> dict[str, str]:
-        """The types of its inputs in words, by name."""
+        """The types of its inputs as text, by name."""
         words = {name: type_text(*self._types[name]) for name in self._parameters}
         for name, bundle in self._signature.bundles.items():
             words[name] = f"evaluation keys ({', '.join(bundle.needs)})"
@@ -59,12 +59,12 @@ class Program(Runnable):
 
     @property
     def outputs(self) -> list[str]:
-        """Names of its results, in order."""
+        """The names of its results, in order."""
         return self._core.output_names()
 
     @property
     def encrypted(self) -> list[str]:
-        """Names of those results that are ciphertexts."""
+        """The names of the results that are ciphertexts."""
         pairs = zip(self.outputs, self._signature.results, strict=False)
         return [name for name, carrier in pairs if carrier is not None]
 
@@ -80,8 +80,8 @@ class Program(Runnable):
     def run(self, *inputs: Value | Mapping[str, Value], **options: Unpack[RunOptions]) -> RunResult:
         """Run it on inputs of the examples' types; see `cloakwork.RunOptions`.
 
-        inputs   in the order of `inputs`, or one mapping by name: tensors, what becomes one, paths
-                 of .npy files, and ciphertexts where the program was traced with such
+        inputs   in the order of `inputs`, or one mapping by name: tensors, anything that `asarray`
+                 accepts, paths of .npy files, and ciphertexts where it was traced with them
 
         Where the traced function returned ciphertexts, `outputs` holds ciphertexts.  They belong to
         the client whose ciphertexts were given; evaluation keys come with these, or by their name.
@@ -103,11 +103,11 @@ class Program(Runnable):
 
     @property
     def returned(self) -> tuple[Carrier | None, ...]:
-        """What the traced function returned, around no elements; None for a tensor."""
+        """The ciphertexts that the function returned, without elements; None for a tensor."""
         return tuple(self._signature.results)
 
     def results(self, outputs: Sequence[_core.Tensor]) -> list[Any]:
-        """Outputs of a run of this program, also as a transcript, as what the function returned."""
+        """Outputs of a run, also as a transcript, in the form that the function returned."""
         return self._around(outputs, {})
 
     def bound(self, inputs: Mapping[str, Value]) -> Program:
@@ -132,7 +132,7 @@ class Program(Runnable):
     def prepared(self, inputs: Mapping[str, Value]) -> tuple[Program, dict[str, Value]]:
         """The program with the evaluation keys of a run as constants, and the inputs that are left.
 
-        So `memory` and `plan_text` say what is so of that run.
+        `memory` and `plan_text` of the result describe that run.
         """
         values = self._by_name([inputs])
         core = self._serving(values, self._clients(values))
@@ -140,7 +140,7 @@ class Program(Runnable):
         return self._derived(core, replace(self._signature, bundles={})), left
 
     def _derived(self, core: _core.Program, signature: Signature) -> Program:
-        """What became of this program: it reads the same files."""
+        """A program derived from this one: it reads the same files."""
         made = Program(core, signature)
         made.sources = self.sources
         return made
@@ -148,8 +148,8 @@ class Program(Runnable):
     def save(self, path: str | PathLike[str]) -> None:
         """Write a container, `.cwk`, that `cloakwork.load` and `cloakwork run` open.
 
-        It has the inputs' names and types, the results' names, and the constants; evaluation keys
-        are inputs, of which it has the names.  The file appears whole or not at all.
+        It holds the inputs' names and types, the results' names, and the constants; of evaluation
+        keys, which are inputs, it holds the names.  The file appears whole or not at all.
         """
         target = name_of(path)
         if not target.endswith(".cwk"):
@@ -175,7 +175,7 @@ class Program(Runnable):
         }
 
     def _by_name(self, inputs: Sequence[Any]) -> dict[str, Any]:
-        """The inputs by name; those of keys may be missing, or stand tensor by tensor."""
+        """The inputs by name; evaluation keys may be missing, or given tensor by tensor."""
         types, optional = self.types, list(self._signature.bundles)
         if len(inputs) == 1 and isinstance(inputs[0], Mapping):
             values = dict(inputs[0])
@@ -187,7 +187,7 @@ class Program(Runnable):
         return dict(zip(types, inputs, strict=False))
 
     def _clients(self, values: Mapping[str, Any]) -> dict[str, Client]:
-        """Whose ciphertexts stand for those of each secret in the examples."""
+        """The client for each secret in the examples."""
         clients: dict[str, Client] = {}
         for name, value in values.items():
             example = self._signature.examples.get(name)
@@ -210,7 +210,7 @@ class Program(Runnable):
         return clients
 
     def _serving(self, values: Mapping[str, Any], clients: Mapping[str, Client]) -> _core.Program:
-        """The program with these clients' keys, unless they are given tensor by tensor."""
+        """The program bound to these clients' keys, unless the keys are given tensor by tensor."""
         if self._signature.bundles and all(name in self.types for name in values):
             return self._of(clients)
         types = {name: type_text(*type_) for name, type_ in self._types.items()}
@@ -218,7 +218,7 @@ class Program(Runnable):
         return self._core
 
     def _of(self, clients: Mapping[str, Client]) -> _core.Program:
-        """The program with clients' keys as constants, kept for their next runs."""
+        """The program bound to the clients' keys, kept for their next runs."""
         tensors: dict[str, _core.Tensor] = {}
         held: list[Companions] = []
         for name, bundle in self._signature.bundles.items():
@@ -230,7 +230,7 @@ class Program(Runnable):
         found = self._of_clients.pop(key, None)
         if found is None:
             found = held, self._core.bound(list(tensors), list(tensors.values()))
-        # The last used is the last to go.
+        # The least recently used is dropped first.
         self._of_clients[key] = found
         while len(self._of_clients) > _CLIENTS_KEPT:
             self._of_clients.pop(next(iter(self._of_clients)), None)
@@ -246,7 +246,7 @@ class Program(Runnable):
         carriers = self._signature.results or [None] * len(outputs)
         pairs = list(zip(self.outputs, carriers, outputs, strict=True))
         for name, carrier, tensor in pairs:
-            # What a file says of its results may be untrue.
+            # A file may state a wrong shape of a result.
             if carrier is not None and tuple(carrier.carried().shape) != tuple(tensor.shape):
                 got, wanted = list(tensor.shape), list(carrier.carried().shape)
                 raise LoadError(f"result {name}: the file says shape {wanted}, it has {got}")
@@ -256,7 +256,7 @@ class Program(Runnable):
         ]
 
     def _given(self, inputs: Sequence[Value] | Mapping[str, Value] | None) -> list[_core.Tensor]:
-        """Tensors for all inputs, keys too: where none are given, those of the recording."""
+        """Tensors for all inputs and keys: by default those of the recording."""
         if inputs is None:
             values: dict[str, Any] = dict(self._signature.examples)
         else:
@@ -275,7 +275,7 @@ class Program(Runnable):
         return [tensors[name] for name in self._types]
 
     def to_transcript(self, inputs: Sequence[Value] | Mapping[str, Value] = ()) -> Transcript:
-        """The program with these inputs as data, and with the outputs that they give.
+        """The program with these inputs as data, and with the outputs that they produce.
 
         Runs it once.  SecretError if an input is marked as secret.
         """
@@ -292,9 +292,9 @@ class Program(Runnable):
         return Transcript(self._core.with_data(given, outputs), branch=branch, keep=keep)
 
     def expanded(self, ops: Collection[str] | Literal["minimal"] = "minimal") -> Program:
-        """The same program for a device that lacks some ops: each is written in smaller ones.
+        """The same program for a device that lacks some ops: each is expanded into smaller ones.
 
-        ops   names of the ops that the device has beside HEAL's own, or "minimal": none
+        ops   names of the ops that the device has in addition to HEAL's, or "minimal": none
 
         Results are equal to the bit.  PlanError where an op has no expansion.
         """
@@ -311,16 +311,16 @@ class Program(Runnable):
         ops: Collection[str] | None = None,
         keep: Collection[str] = (),
     ) -> Transcript:
-        """The program in ops that a device of HEAL's interface has, as a transcript.
+        """The program as a transcript in the ops of a device with HEAL's interface.
 
         inputs   data for its inputs; by default the examples that it was traced with
         branch   HEAL's generation: its runtime's ops, and the order of their arguments
-        ops      all ops that the device has, by the names of transcripts, instead of the branch's
-        keep     ops that HEAL has not and the device has, such as composites, by name: they stay as
-                 they are, in HEAL's JSON too
+        ops      all ops of the device, by their names in transcripts, instead of the branch's
+        keep     names of ops that the device has and HEAL lacks, such as composites: they are kept,
+                 also in HEAL's JSON
 
-        Ops of layout, too, are written in those that the device has.  PlanError with the names of
-        all that its ops do not express.
+        Layout ops are rewritten in the device's ops, too.  PlanError names all ops that the
+        device's ops cannot express.
         """
         kept = ops_named("keep", keep)
         own = None if ops is None else name_set("ops", ops)

@@ -1,4 +1,4 @@
-"""What Cloakwork says about programs and runs: findings, mismatches, totals."""
+"""Reports on programs and runs: findings, mismatches, totals, steps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from cloakwork import _core
 from cloakwork.errors import ParamError
 
-# Steps of a report that are fetched at a time.
+# How many steps of a report are fetched at a time.
 _STEPS_AT_ONCE = 4096
 
 
@@ -19,14 +19,14 @@ class Finding:
     """One thing that is wrong (severity "error") or odd ("warning") with a program.
 
     step       the step's number, counted from 0
-    segment    the segment around it
+    segment    the segment that contains it
     op         the op as the program spells it
-    names      the tensors it is about
-    operand    the parameter it is about, or empty
+    names      the tensors concerned
+    operand    the parameter concerned, or empty
     message    all of it as one sentence
     rule       the broken rule of the instruction set, "V01" to "V21", in a program of threads
-    label      the instruction, as the program names it, in a program of threads
-    written    where that instruction was written, a file and a line, where the program says it
+    label      the instruction's name in a program of threads
+    written    the file and the line of that instruction, if the program states it
     """
 
     severity: Literal["error", "warning"]
@@ -51,9 +51,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A download whose elements are not those that the program expects.
+    """A download whose elements differ from the expected ones.
 
-    index        of the first element that differs, with what it is and what it should be
+    index        of the first element that differs; `got` and `expected` are its values
     written_by   the step that wrote the tensor last, and its op
     different    how many of `total` elements differ
     """
@@ -75,7 +75,7 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class WrongOp:
-    """The first op whose kernel gave something else than its reference."""
+    """The first op whose kernel's result differs from its reference."""
 
     step: int
     op: str
@@ -96,7 +96,7 @@ class WrongOp:
 class Totals:
     """Sums over the kernel calls of one op or one segment; `name` says which.
 
-    calls        kernel calls, those that fill and move what the op needs too
+    calls        kernel calls, including fills and copies for the op
     seconds      0 where the run was not profiled
     operations   elementary ones: multiplications, butterflies, words moved
     bytes        read and written
@@ -112,9 +112,9 @@ class Totals:
 
 @dataclass(frozen=True)
 class StepRecord:
-    """One planned step: a kernel call, and the program's step that it serves.
+    """One planned step: a kernel call, and the program's step to which it belongs.
 
-    worker   the thread that began it, 0 being the one that called
+    worker   the thread that began it; 0 is the calling thread
     """
 
     step: int
@@ -132,9 +132,9 @@ class StepRecord:
 class Report:
     """What a run did.
 
-    memory   bytes by purpose, as planned; `peak_bytes` is the sum of what a run
-             holds in memory, beside `constant_bytes`, the program's own, and what is on disk
-    ops      totals an op, the longest first
+    memory   planned bytes by purpose; `peak_bytes` is the sum of a run's buffers in memory, without
+             `constant_bytes` (the program's constants) and without spilled bytes
+    ops      totals per op, the longest first
     """
 
     wall_seconds: float
@@ -165,17 +165,17 @@ class Report:
 
     @property
     def peak_bytes(self) -> int:
-        """Most bytes that the run held, as planned."""
+        """The planned peak of the run in bytes."""
         return self.memory["peak_bytes"]
 
     def steps(self) -> Iterator[StepRecord]:
-        """Every planned step, fetched as it is asked for."""
+        """Every planned step, fetched on demand."""
         for start in range(0, self.planned_steps, _STEPS_AT_ONCE):
             rows = json.loads(self._run.steps(start, start + _STEPS_AT_ONCE))
             yield from (StepRecord(**row) for row in rows)
 
     def to_json(self) -> dict[str, Any]:
-        """All of it but the steps, as JSON's types."""
+        """Everything except the steps, as JSON's types."""
         return {
             "wall_seconds": self.wall_seconds,
             "threads": self.threads,
@@ -206,10 +206,10 @@ class Inspection:
     """What a program consists of, and what a run of it needs.
 
     coverage     calls by how they run
-    segments     names in order, with the calls in each
+    segments     names in order, with their numbers of calls
     dtypes       dtype, tensors, bytes
     host_bytes   bytes of the tensors that the program holds
-    facts        all of it as JSON's types
+    facts        everything as JSON's types
     """
 
     steps: int
@@ -223,7 +223,7 @@ class Inspection:
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """Read what the engine wrote."""
+        """Read the engine's JSON."""
         facts = json.loads(text)
         return cls(
             steps=facts["steps"],
@@ -238,24 +238,24 @@ class Inspection:
 
     @property
     def peak_bytes(self) -> int:
-        """Most bytes that a run holds."""
+        """The peak of a run in bytes."""
         return self.memory["peak_bytes"]
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as JSON's types."""
+        """Everything as JSON's types."""
         return self.facts
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a run gave back.
+    """The result of a run.
 
-    outputs      every download, in the order of the program; `result["name"]` is one by its name
-    names        what the outputs are called
-    mismatches   those that differ from what the program expects, if that was compared
-    wrong_op     the first op that differs from its reference, if that was looked for
-    compared     what results were compared with in that search, in words: references that would
-                 take too long at a size are left out, and portable kernels take their place
+    outputs      all downloads, in the program's order; `result["name"]` is the one of that name
+    names        the names of the outputs
+    mismatches   outputs that differ from the expected ones, if they were compared
+    wrong_op     the first op that differs from its reference, if it was searched for
+    compared     what that search compared results with, in words: where a reference would take too
+                 long, the portable kernels take its place
     """
 
     outputs: list[_core.Tensor]

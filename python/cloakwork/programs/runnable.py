@@ -17,34 +17,34 @@ from cloakwork.programs.options import (
 )
 from cloakwork.programs.report import Finding, Inspection, RunResult
 
-# A user function's name, and what takes tensors and gives a list of them.
+# A user function's name, and a function from tensors to a list of tensors.
 UserFunction = tuple[str, Callable[..., list[_core.Tensor]]]
 
 
 class Runnable:
-    """A program in the engine's hands."""
+    """A program of the engine that can be checked, inspected and run."""
 
-    # The files that it was loaded from and reads, which no run writes to.
+    # The files that it was loaded from and reads: no run may write to them.
     sources: tuple[str, ...] = ()
 
     def __init__(self, core: _core.Program) -> None:
         self._core = core
 
     def check(self) -> list[Finding]:
-        """Everything that is wrong or odd, in the order of steps; nothing is run."""
+        """All errors and warnings, in the order of steps; nothing is run."""
         return self._core.findings()
 
     def inspect(self, *, threads: int | None = None) -> Inspection:
-        """What it consists of and what a run needs; ProgramError if it has errors."""
+        """The program's parts and the needs of a run; ProgramError if it has errors."""
         return Inspection.of(self._core.inspect(threads=threads))
 
     def memory(
         self, *, threads: int | None = None, memory_budget: Budget = None
     ) -> tuple[str, int]:
-        """What a run needs, in words and as bytes at its peak.
+        """The memory of a run, as text and as its peak in bytes.
 
-        Under a budget below it, what it needs with tensors that wait long in a file: that file's
-        size and what is written and read stand at the end.  Raises MemoryBudgetError if that
+        Under a budget below the peak, the memory of a run that spills tensors to a file; the text
+        ends with the file's size and the bytes written and read.  Raises MemoryBudgetError if that
         exceeds the budget, too.
         """
         total, devices = self._budgets(memory_budget)
@@ -61,15 +61,15 @@ class Runnable:
         return together, single
 
     def _devices(self) -> set[str]:
-        """Where a run may hold tensors: on this machine, and where the program says."""
+        """The devices that may hold tensors of a run: those of this machine and of the program."""
         return {"disk", *(device["name"] for device in _core.devices())}
 
     def text(self) -> str:
-        """The text form, one step a line."""
+        """The text form, one step per line."""
         return self._core.text()
 
     def plan_text(self, *, threads: int | None = None) -> str:
-        """The plan, one kernel call a line."""
+        """The plan, one kernel call per line."""
         return self._core.plan_text(threads=threads)
 
     def _run(
@@ -77,7 +77,7 @@ class Runnable:
         options: RunOptions, functions: Sequence[UserFunction] = (),
         core: _core.Program | None = None,
     ) -> RunResult:  # fmt: skip
-        """Run the program, or `core` in its place."""
+        """Run the program, or `core` instead of it."""
         check_options(options)
         profile = profile_path(options)
         files.claim([profile], self.sources)

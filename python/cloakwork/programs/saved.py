@@ -1,4 +1,4 @@
-"""Recorded programs from containers: what the note says of their inputs and results."""
+"""Recorded programs from containers: their notes on inputs and results, read and checked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cloakwork.programs.signature import Bundle, Carrier, Signature
 
 
 def loaded(core: _core.Program, path: str) -> Program:
-    """A program that `save` wrote; LoadError where its note is not one of this program."""
+    """A program that `save` wrote; LoadError where its note does not match the program."""
     made = Program(core, _signature(core, notes.read(core, notes.RECORDED, path)))
     made.sources = (path,)
     return made
@@ -26,7 +26,7 @@ def _signature(core: _core.Program, note: notes.Member) -> Signature:
     examples, results, keys, tied = note.members("examples", "results", "keys", "tied")
     types, names = types_of(core), core.output_names()
     carriers = [None if one.value is None else _carrier(one) for one in results.parts()]
-    # None at all: the program was made of a transcript, whose results are tensors.
+    # Without any, the program was made from a transcript, whose results are tensors.
     of_tensors = not (carriers or examples.value or keys.value)
     if len(carriers) != len(names) and not of_tensors:
         wanted = f"{len(names)} results, as the program has"
@@ -47,7 +47,7 @@ def _signature(core: _core.Program, note: notes.Member) -> Signature:
 
 
 def _bundle(name: str, note: notes.Member, types: Mapping[str, InputType]) -> Bundle:
-    """Evaluation keys that a program takes, which are inputs of it."""
+    """The evaluation keys of a note; they must be inputs of the program."""
     owner, needs = note.members("owner", "needs")
     made = Bundle(owner.of(str), needs.texts())
     unknown = [need for need in made.needs if f"{name}.{need}" not in types]
@@ -57,7 +57,7 @@ def _bundle(name: str, note: notes.Member, types: Mapping[str, InputType]) -> Bu
 
 
 def _carrier(note: notes.Member) -> Carrier:
-    """A ciphertext as a note describes it, around zeros that take no memory."""
+    """The ciphertext that a note describes, around zeros that take no memory."""
     from cloakwork.fhe.files.storage import from_description
 
     note.named()

@@ -1,4 +1,4 @@
-"""What a program takes and gives beside tensors: ciphertexts, and evaluation keys for them."""
+"""Inputs and results that are not tensors: ciphertexts, and evaluation keys for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cloakwork.programs.clients import Client, Companions
 
 @runtime_checkable
 class Carrier(Protocol):
-    """An object around one tensor, such as a ciphertext, that traced functions take and return."""
+    """An object around one tensor, such as a ciphertext: argument or result of a function."""
 
     @property
     def key(self) -> str:
@@ -22,32 +22,32 @@ class Carrier(Protocol):
 
     @property
     def companions(self) -> Companions | None:
-        """What a program takes beside it."""
+        """The evaluation keys that a program takes in addition."""
 
     def carried(self, example: Self | None = None) -> _core.Tensor:
-        """Its tensor; an error unless it is as the example was that a program was traced with."""
+        """Its tensor; an error unless it matches the example with which the program was traced."""
 
     def carrying(self, tensor: _core.Tensor, client: Client | None = None) -> Self:
-        """The same object around another tensor; of a client, if one is given."""
+        """The same object around another tensor; if given, with a client's secret and keys."""
 
     def described(self) -> dict[str, Any]:
-        """All but its tensor, as JSON's types."""
+        """Everything except its tensor, as JSON's types."""
 
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    # What programs take: tensors, what becomes one, and objects around one.
+    # Inputs of programs: tensors, whatever `asarray` accepts, objects around tensors, and paths.
     Value = _core.Tensor | ArrayLike | Carrier | Companions | PathLike[str]
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """Evaluation keys that a program takes.
+    """Evaluation keys that are inputs of a program.
 
     owner   the fingerprint of the secret whose ciphertexts they serve, in the examples
-    needs   the names of those that the program uses
-    own     those that it was recorded with; none where it comes from a file
+    needs   the names of the keys that the program uses
+    own     the keys that it was recorded with; empty for a program from a file
     """
 
     owner: str
@@ -55,7 +55,7 @@ class Bundle:
     own: Mapping[str, _core.Tensor] = field(default_factory=dict)
 
     def tensors(self, name: str, given: Companions | None, client: Client | None) -> dict[str, Any]:
-        """The tensors of a client's keys; errors where some are missing or another's."""
+        """The tensors of a client's keys; errors for missing keys and keys of another secret."""
         if given is None:
             needs = ", ".join(self.needs)
             raise MissingKeyError(
@@ -77,12 +77,12 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Signature:
-    """What is known of a program beside its steps.
+    """Facts about a program's inputs and results that its steps do not hold.
 
-    examples   objects around tensors that it was recorded with, by the input's name
-    results    what the function returned, without tensors; None: a tensor
-    bundles    evaluation keys that it takes, by the input's name
-    tied       fingerprints of secrets that it holds something of
+    examples   the ciphertexts that it was recorded with, by the input's name
+    results    the ciphertexts that the function returned, without tensors; None for a tensor
+    bundles    evaluation keys that are inputs, by the input's name
+    tied       fingerprints of secrets whose values the program holds
     """
 
     examples: Mapping[str, Any] = field(default_factory=dict)

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 def trace(function: Callable[..., Any], *examples: Value) -> Program:
     """Record what `function` does with tensors of the examples' types.
 
-    It is called once, with tensors that have a shape and a dtype and no elements, or with
-    ciphertexts around such.  Every op on them becomes a step; other tensors that it meets are
-    constants, but for evaluation keys, which are inputs: one program serves many clients.  It
-    returns a Tensor or a ciphertext, or a tuple, list or dict of them.
+    `function` is called once, with tensors that have a shape and a dtype and no elements, or with
+    ciphertexts around such tensors.  Every op on them becomes a step.  Other tensors that it uses
+    become constants, except evaluation keys, which become inputs: one program serves many clients.
+    It must return a Tensor or a ciphertext, or a tuple, list or dict of them.
 
-    Inputs are called as the function's parameters are; results `out0`, `out1`, ..., or as the named
-    tuple's fields or the dict's keys are.
+    Inputs have the names of the function's parameters; results are named `out0`, `out1`, ..., or
+    like the fields of a named tuple or the keys of a dict.
 
-    Raises TraceError where it needs elements, randomness or a tensor of another trace, and
-    SecretError where it meets a tensor that is marked as secret.
+    Raises TraceError if the function needs elements, randomness or a tensor of another trace, and
+    SecretError if it uses a tensor that is marked as secret.
 
     >>> import cloakwork as cw
     >>> example = cw.zeros(3, "i64")
@@ -72,14 +72,14 @@ def record(function: Callable[..., Any], examples: Mapping[str, Any]) -> Program
 
 
 def _as_tensor(value: Any) -> _core.Tensor:
-    # Loads NumPy, which programs of tensors do without.
+    # Loads NumPy, which programs of tensors do not need.
     from cloakwork.tensors.conversion import asarray
 
     return asarray(value)
 
 
 def _without_elements(carrier: Carrier) -> Carrier:
-    """The same around zeros that take no memory: its tensor is the trace's."""
+    """The same around zeros that take no memory: its own tensor belongs to the trace."""
     from cloakwork.array_api.creation import zeros
     from cloakwork.array_api.manipulation import broadcast_to
 
@@ -89,14 +89,14 @@ def _without_elements(carrier: Carrier) -> Carrier:
 
 
 def _traced(example: Any, traced: _core.Tensor) -> Any:
-    """What the function gets in place of an example: of any client, around a traced tensor."""
+    """The function's argument in place of an example: around a traced tensor, of any client."""
     if not isinstance(example, Carrier):
         return traced
     return example.carrying(traced, Client(Owner(example.key), example.companions))
 
 
 def _results_by_name(result: Any) -> dict[str, Any]:
-    """What a function returned, by name; empty for what the engine will refuse."""
+    """The results of a function by name; empty for results that the engine will refuse."""
     if isinstance(result, Carrier | _core.Tensor):
         return {"out0": result}
     if isinstance(result, Mapping):
@@ -110,7 +110,7 @@ def _results_by_name(result: Any) -> dict[str, Any]:
 
 
 def _by_keys(result: Mapping[Any, Any]) -> dict[str, Any]:
-    """Results of a dict: TraceError for keys such as 1 and "1", of which one would be lost."""
+    """Results in a dict; TraceError for keys that are no distinct strings, such as 1 and "1"."""
     found: dict[str, Any] = {}
     for key, value in result.items():
         name = str.__str__(key) if isinstance(key, str) else None

@@ -1,4 +1,4 @@
-"""HEAL's transcripts: programs whose inputs and expected outputs are part of them."""
+"""HEAL transcripts: programs that contain their inputs and expected outputs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Transcript(Runnable):
-    """A program whose inputs and expected outputs are part of it."""
+    """A program that contains its inputs and expected outputs."""
 
     def __init__(
         self, core: _core.Program, name: str = "", *,
@@ -37,17 +37,17 @@ class Transcript(Runnable):
 
     @property
     def inputs(self) -> list[str]:
-        """Names of what it uploads: a run takes other data in place of the first uploads."""
+        """The names of uploaded tensors: a run can replace the data of their first uploads."""
         return [name for name, _, _ in self._core.uploads()]
 
     @property
     def types(self) -> dict[str, str]:
-        """The types of what it uploads in words, by name."""
+        """The types of uploaded tensors as text, by name."""
         return {name: type_text(dtype, tuple(s)) for name, dtype, s in self._core.uploads()}
 
     @property
     def outputs(self) -> list[str]:
-        """Names of what it downloads, in order; a tensor's second download is called `name#2`."""
+        """The names of downloads, in order; a tensor's second download is named `name#2`."""
         return self._core.output_names()
 
     def run(
@@ -58,7 +58,7 @@ class Transcript(Runnable):
         bisect: bool = False,
         **options: Unpack[RunOptions],
     ) -> RunResult:
-        """Run it on the data that it holds; ProgramError if it has errors.
+        """Run it on its own data; ProgramError if it has errors.
 
         inputs    fresh data by the names of `inputs`, in place of each tensor's first upload
         verify    compare every download with the value that the transcript expects, to the bit
@@ -66,7 +66,8 @@ class Transcript(Runnable):
                   op that is wrong
         options   see `cloakwork.RunOptions`
 
-        What a transcript expects holds for its own data: ParamError for `verify` with fresh ones.
+        Expected outputs belong to the transcript's own data: ParamError for `verify` with fresh
+        data.
         """
         if not inputs:
             return self._run([], verify, bisect, options)
@@ -80,7 +81,7 @@ class Transcript(Runnable):
 
         inputs   which uploads become inputs, by the names of `inputs`; the others keep their data
 
-        Its results are the downloads.  ParamError for a name that nothing is uploaded to.
+        Its results are the downloads.  ParamError for a name that is not uploaded.
         """
         names = tuple(sorted(name_set("inputs", inputs)))
         check_names(names, self.types, optional=self.inputs)
@@ -99,15 +100,15 @@ class Transcript(Runnable):
         branch: Branch | None = None,
         keep: Collection[str] | None = None,
     ) -> None:
-        """Write it: `.json` for the form that HEAL loads, `.cwk` for the container.
+        """Write it: as `.json` in the form that HEAL loads, as `.cwk` in a container.
 
-        branch   of `.json`: the generation whose spellings it has; by default that of `to_heal`, or
+        branch   for `.json`: the generation of HEAL's spellings; by default that of `to_heal`, or
                  the later one
-        keep     of `.json`: ops that HEAL has not, which stay in it by name; by default those of
+        keep     for `.json`: ops that HEAL lacks and that are kept by name; by default those of
                  `to_heal`, or none
 
-        The file appears whole or not at all.  ParamError for an op that there is not, and for
-        `branch` and `keep` of a container, which they do not change.
+        The file appears whole or not at all.  ParamError for an unknown op, and for `branch` and
+        `keep` with a container, to which they do not apply.
         """
         target = name_of(path)
         kept = None if keep is None else ops_named("keep", keep)
@@ -130,14 +131,14 @@ class Transcript(Runnable):
 
 
 def read(name: str, *, generation: str | None, checksums: bool) -> _core.Program:
-    """What a container or a file of HEAL's holds."""
+    """The program in a container or a file of HEAL's."""
     core = _core.Program.load(name, None, checksums, generation)
     notes.check_kind(core, name)
     return core
 
 
 def ops_named(rule: str, names: Collection[str]) -> set[str]:
-    """Names of ops; ParamError for one that no op has."""
+    """The given names of ops; ParamError for an unknown op."""
     for name in sorted(name_set(rule, names)):
         try:
             _core.Op(name)
@@ -147,5 +148,5 @@ def ops_named(rule: str, names: Collection[str]) -> set[str]:
 
 
 def is_transcript(core: _core.Program) -> bool:
-    """Whether a program has all its data in it, and nobody's note."""
+    """Whether a program contains all its data, and has no notes."""
     return not core.notes() and not core.input_names()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from cloakwork import _core, ops
 from cloakwork.errors import ParamError
 
-# The standard deviation that the sampler's table is made for.
+# The standard deviation of the sampler's table.
 _SIGMA = 3.2
 
 
@@ -39,7 +39,7 @@ def ternary(shape: Sequence[int]) -> _core.Tensor:
 def gaussian(shape: Sequence[int], sigma: float = _SIGMA) -> _core.Tensor:
     """The discrete Gaussian on the integers, i64, in constant time.
 
-    sigma   the standard deviation; 3.2 is the only one there is, else ParamError
+    sigma   the standard deviation; ParamError for any but 3.2
     """
     if sigma != _SIGMA:
         raise ParamError("sigma", sigma, f"{_SIGMA}, the standard deviation of the table")

@@ -1,4 +1,4 @@
-"""Random numbers for simulations, which a seed repeats; `cloakwork.random` is for cryptography."""
+"""Seeded random numbers for simulations; `cloakwork.random` is for cryptography."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def rand(
 ) -> Tensor:
     """Uniform numbers of [0, 1), float64 unless said otherwise.
 
-    One seed, below 2^128, gives the same numbers always and everywhere; None gives others each
-    time.  Not for cryptography.
+    The same seed (below 2^128) gives the same numbers on every machine; None gives different
+    numbers each time.  Not for cryptography.
 
     >>> import cloakwork as cw
     >>> cw.rand((2, 3), seed=1).shape

@@ -1,1 +1,1 @@
-"""How tensors are made of other libraries' arrays, indexed and printed."""
+"""Tensors: conversion from other libraries' arrays, indexing, printing."""

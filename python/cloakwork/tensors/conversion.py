@@ -1,4 +1,4 @@
-"""Tensors from what other libraries, and Python itself, hold."""
+"""Tensors from Python's values and other libraries' arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cloakwork.fields import elements
 DTypeLike = DType | str | type[Any] | np.dtype[Any]
 Array = NDArray[Any]
 
-# A dictionary, as NumPy takes its time to tell the name of a dtype.
+# A dictionary, because NumPy is slow to return the name of a dtype.
 _DTYPES = {np.dtype(dtype.name): dtype for dtype in _core.DTYPES}
 _PYTHONS = (bool, int, float, complex, list, tuple)
 _BUFFERS = (bytes, bytearray, memoryview)
@@ -33,16 +33,16 @@ def asarray(
     """A tensor of what `obj` holds: numbers, nested lists of them, or another library's array.
 
     Arrays share their memory with the tensor where `copy` is None and their dtype and layout allow;
-    `copy=True` always copies, and `copy=False` raises ValueError where there would be need to.
+    `copy=True` always copies, and `copy=False` raises ValueError where a copy would be needed.
     Integers become int64, floats float64, complex numbers complex128.  With `dtype` the elements
-    are converted: numbers are rounded to floats, and ValueError says so if an element does not
-    survive otherwise (`astype` converts regardless), or if nested lists differ in length.
+    are converted: rounding to floats is allowed; any other change of an element is a ValueError
+    (`astype` converts regardless), and so are nested lists of different lengths.
 
     Elements of a field are integers below its prime, points of a curve `(x, y)` or None; uint64
     arrays hold words of them along the last axis, uint8 arrays and bytes little-endian bytes.
-    ValueError names the first element that is none.
+    ValueError names the first invalid element.
 
-    A masked array of NumPy's is refused: a tensor has no mask.
+    NumPy's masked arrays are refused: a tensor has no mask.
 
     >>> import cloakwork as cw
     >>> cw.asarray([[1, 2], [3, 4]])
@@ -65,7 +65,7 @@ def asarray(
 
 
 def _now(obj: object, make: Callable[[], Tensor]) -> Tensor:
-    """Copies of others' memory are made at once: in a batch it may be another when that ends."""
+    """Copy foreign memory at once: until a batch ends, its contents may change."""
     made: Tensor = make() if isinstance(obj, Tensor) else _core.unrecorded(make)
     return made
 
@@ -73,7 +73,7 @@ def _now(obj: object, make: Callable[[], Tensor]) -> Tensor:
 def tensor(
     data: ArrayLike | Tensor, dtype: DTypeLike | None = None, device: str | None = None
 ) -> Tensor:
-    """A tensor of its own with the elements of `data`; see `asarray`.
+    """A new tensor with a copy of the elements of `data`; see `asarray`.
 
     >>> import cloakwork as cw
     >>> cw.tensor([1, 2], dtype="f32")
@@ -83,13 +83,13 @@ def tensor(
 
 
 def on_device(device: str | None) -> None:
-    """DeviceError unless tensors can be there."""
+    """DeviceError unless the device can hold tensors."""
     if device not in (None, "cpu"):
         raise DeviceError(str(device), device_names())
 
 
 def device_names() -> list[str]:
-    """Where tensors can be."""
+    """The names of devices that can hold tensors."""
     return [device["name"] for device in _core.devices()]
 
 
@@ -110,7 +110,7 @@ def _elements(obj: Any, wanted: DType, copy: bool | None) -> Tensor:
 
 
 def _outside(obj: Any, wanted: DType | None, copy: bool | None) -> tuple[Tensor, bool]:
-    """The tensor of what is none yet, and whether it is a copy already."""
+    """The tensor of a foreign value, and whether it is already a copy."""
     if type(obj) in _PYTHONS:
         return _of_values(obj, wanted), True
     if isinstance(obj, np.ndarray):
@@ -126,8 +126,8 @@ def _outside(obj: Any, wanted: DType | None, copy: bool | None) -> tuple[Tensor,
 
 
 def _check_whole(array: object) -> None:
-    """ParamError for an array that masks elements, which a tensor would show."""
-    # Looked up so, `numpy.ma` is not loaded for it.
+    """ParamError for a masked array, whose hidden elements a tensor would show."""
+    # This lookup does not load `numpy.ma`.
     is_other = isinstance(array, np.ndarray) and type(array) is not np.ndarray
     if is_other and hasattr(array, "mask"):
         how = "an array without a mask: .filled(value) replaces what it hides, .data shows it"
@@ -138,8 +138,8 @@ def _of_array(array: Array, wanted: DType | None) -> tuple[Tensor, bool]:
     if array.dtype.kind == "O" and wanted is not None:
         return _copied(_of_objects(array, wanted)), True
     if array.dtype not in _DTYPES:
-        _core.dtype(array.dtype)  # which says that it is none
-    # NumPy's buffers of arrays without axes have no shape, which the engine wants.
+        _core.dtype(array.dtype)  # which raises an error that names the dtype
+    # NumPy's buffers of 0-d arrays have no shape, which the engine needs.
     shared = _core.asarray(array if array.ndim else array.reshape(1))
     if shared is not None:
         return shared if array.ndim else shared[0], False
@@ -155,7 +155,7 @@ def _of_values(values: Any, wanted: DType | None) -> Tensor:
         raise ParamError("obj", place or str(error), "nested sequences of equal lengths") from None
     is_integer = wanted is not None and wanted.kind in "iu"
     if array.dtype.kind == "f" and is_integer and isinstance(values, Sequence):
-        # NumPy makes floats of integers that differ much; here they stay what they are.
+        # NumPy converts integers of very different sizes to floats; here they stay integers.
         array = np.asarray(values, dtype=object)
     if array.dtype.kind == "O" and wanted is not None:
         array = _of_objects(array, wanted)
@@ -168,9 +168,9 @@ def _copied(array: Array) -> Tensor:
 
 
 def _of_objects(array: Array, wanted: DType) -> Array:
-    """Python's numbers, which may be integers of any size, as that dtype."""
+    """Python's numbers, including integers of any size, as a tensor of that dtype."""
     try:
-        # NumPy would read texts, and take None for NaN: from these nothing can be subtracted.
+        # NumPy would parse strings, and convert None to NaN: subtraction refuses both.
         np.subtract(array, 0)
     except TypeError as error:
         allowed = f"elements that {wanted} can hold"
@@ -185,7 +185,7 @@ def _of_objects(array: Array, wanted: DType) -> Array:
 
 
 def _ragged(values: Sequence[Any], place: str = "obj") -> str:
-    """The first of nested sequences that is not as long as those before it."""
+    """The first nested sequence whose length differs from those before it."""
     first = values[0]
     nested = isinstance(first, Sequence)
     for number, part in enumerate(values):
@@ -199,7 +199,7 @@ def _ragged(values: Sequence[Any], place: str = "obj") -> str:
 
 
 def _converted(x: Tensor, wanted: DType) -> Tensor:
-    """The elements as another dtype; ParamError if one does not survive that."""
+    """The elements as another dtype; ParamError if the conversion changes one."""
     kinds = x.dtype.kind + wanted.kind
     if kinds[0] == "c" != kinds[1]:
         raise DTypeError("dtype", wanted, f"a complex dtype, as the elements are {x.dtype}")
@@ -210,7 +210,7 @@ def _converted(x: Tensor, wanted: DType) -> Tensor:
 
 
 def _is_safe(source: DType, target: DType) -> bool:
-    """Whether every element survives, but for the rounding of integers to floats."""
+    """Whether no conversion changes an element, except for rounding integers to floats."""
     if target.kind in "fc" and source.kind in "biu":
         return True
     try:
@@ -220,13 +220,13 @@ def _is_safe(source: DType, target: DType) -> bool:
 
 
 def _survived(x: Tensor, converted: Tensor, kinds: str) -> Tensor:
-    """Whether no element is another than it was, but for the rounding of floats to floats."""
+    """Whether no element was changed, except for rounding floats to floats."""
     axes = tuple(range(x.ndim))
     if kinds[1] in "fc":
         return ops.all(ops.equal(ops.isfinite(x), ops.isfinite(converted)), axes)
     same = ops.equal(ops.astype(converted, x.dtype), x)
     if kinds in ("fi", "fu"):
-        # The greatest integer is rounded up to what is one too many, and would seem to be that.
+        # The greatest integer is rounded up to one beyond the range, and would compare equal to it.
         bits = 8 * converted.itemsize - (kinds[1] == "i")
         same = ops.logical_and(same, x < 2.0**bits)
     if kinds == "iu":

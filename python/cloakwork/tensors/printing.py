@@ -1,4 +1,4 @@
-"""How tensors are shown."""
+"""How tensors are printed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy.typing
 from cloakwork import _core
 from cloakwork.errors import TraceError
 
-# Tensors of more elements are abbreviated, as NumPy does it.
+# Tensors of more elements are abbreviated, as in NumPy.
 _THRESHOLD = 1000
 
 
 def tensor(value: _core.Tensor, traced: bool) -> str:
     """Show a tensor as NumPy would show an array, with its dtype's short name.
 
-    A shape is shown where the elements do not tell it.
+    The shape is shown where the printed elements do not determine it.
     """
     shown = "<traced>" if traced else elements(value, "Tensor(")
     tells = 0 < value.size <= _THRESHOLD and not traced and not value.is_secret
@@ -26,7 +26,7 @@ def tensor(value: _core.Tensor, traced: bool) -> str:
 
 
 def elements(value: _core.Tensor, prefix: str) -> str:
-    """The elements as NumPy shows them after `prefix`; `<secret>` and `<traced>` for none."""
+    """The elements as NumPy prints them after `prefix`; `<secret>` or `<traced>` if hidden."""
     if value.is_secret:
         return "<secret>"
     try:
@@ -45,7 +45,7 @@ def elements(value: _core.Tensor, prefix: str) -> str:
 
 
 def _edges(value: _core.Tensor) -> np.typing.NDArray[np.object_]:
-    """The elements as objects; of a tensor that is abbreviated, only those that are shown."""
+    """The elements as objects; of an abbreviated tensor, only the printed ones."""
     if value.size <= _THRESHOLD:
         return np.asarray(value)
     array = np.empty(value.shape, object)

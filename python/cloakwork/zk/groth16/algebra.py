@@ -42,7 +42,7 @@ def drawn_scalars(curve: str, count: int) -> Tensor:
     for index in range(count):
         while True:
             number = ops.bitwise_and(_core.random_words((1, 4)), mask)
-            if _core.first_stranger(number, f"{curve}.fr") is None:
+            if _core.first_invalid(number, f"{curve}.fr") is None:
                 break
         drawn[index : index + 1] = number
     return from_words(curve, drawn)
