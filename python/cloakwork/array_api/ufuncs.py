@@ -1,7 +1,7 @@
-"""What NumPy's universal functions make of tensors.
+"""NumPy's universal functions on tensors.
 
-An operator between an array and a tensor is the tensor's.  Everything else is NumPy's: it computes
-on the tensor's elements, and gives arrays, as those functions of NumPy's do that want `__array__`.
+An operator between an array and a tensor computes a tensor.  All other functions run in NumPy on
+the tensor's elements and return arrays, as NumPy's functions that use `__array__` do.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import cloakwork
 from cloakwork._core import Tensor
 
-# What NumPy calls an operator, and what computes it here.
+# NumPy's names of operators, and the functions that compute them here.
 _OPERATORS = {
     "add": "add", "subtract": "subtract", "multiply": "multiply", "divide": "divide",
     "floor_divide": "floor_divide", "remainder": "remainder", "power": "pow", "matmul": "matmul",
@@ -25,7 +25,7 @@ _OPERATORS = {
 
 
 def apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """The result of `ufunc.method(*inputs, **options)`, of which some are tensors."""
+    """The result of `ufunc.method(*inputs, **options)`, where some inputs are tensors."""
     operator = _OPERATORS.get(ufunc.__name__)
     if operator is not None and method == "__call__" and not options:
         return getattr(cloakwork, operator)(*inputs)
@@ -36,5 +36,5 @@ def apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[s
 
 
 def _array(value: Any) -> Any:
-    """A tensor as the array that shares its memory; what is none stays."""
+    """A tensor as an array in the same memory; other values unchanged."""
     return np.asarray(value) if isinstance(value, Tensor) else value

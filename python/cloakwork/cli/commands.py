@@ -41,7 +41,7 @@ File = Annotated[
 ]
 Generation = Annotated[
     str | None,
-    typer.Option(help="Of a transcript: HEAL's op set, first or later; by default its ops tell."),
+    typer.Option(help="Of a transcript: HEAL's op set, first or later; by default its ops decide."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -90,7 +90,9 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
     profile: Profile = None,
     schedule_seed: Annotated[
         int | None,
-        typer.Option(help="Run tasks in a random order of this number: a test of the schedule."),
+        typer.Option(
+            help="Run tasks in a random order derived from this number, to test the schedule."
+        ),
     ] = None,
     generation: Generation = None,
     given: Annotated[
@@ -170,7 +172,7 @@ def _show(done: programs.Done, bisected: bool) -> None:
 def check(
     context: typer.Context, file: File, generation: Generation = None, as_json: AsJson = False
 ) -> None:
-    """Print everything that is wrong or odd with a program of any kind, without running it."""
+    """Print all errors and warnings of a program of any kind, without running it."""
     with in_words(context.obj):
         program = programs.load(file, generation, checksums=True)
         kinds.refuse(program, {"--generation": generation})
@@ -197,7 +199,7 @@ def inspect(
     generation: Generation = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what a transcript, a program, a circuit or a proving key consists of.
+    """Print the parts of a transcript, a program, a circuit or a proving key.
 
     Ops, segments, dtypes, memory and coverage of a program; counts of circom's .r1cs, and of a
     .zkey whether its proofs hide the witness.
@@ -242,11 +244,11 @@ def convert(
     generation: Generation = None,
     branch: Annotated[
         str | None,
-        typer.Option(help="Of HEAL's JSON: the generation it is written in, first or later."),
+        typer.Option(help="For HEAL's JSON: the generation to write, first or later."),
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(help="Of HEAL's JSON: an op that HEAL has not, which stays in it by name."),
+        typer.Option(help="For HEAL's JSON: an op that HEAL lacks, to keep by name."),
     ] = None,
 ) -> None:
     """Write a program in another form, such as HEAL's JSON as a container, or back."""
@@ -260,7 +262,7 @@ def convert(
 
 @app.command(cls=Command)
 def devices(context: typer.Context, as_json: AsJson = False) -> None:
-    """List what programs can run on."""
+    """List the devices that programs can run on."""
     with in_words(context.obj):
         rows = list_devices()
         if as_json:
@@ -332,7 +334,7 @@ def _hold(report: _Promise) -> None:
 
 @contextmanager
 def _findings_as_json(wanted: bool) -> Iterator[None]:
-    """Print a refused program's findings as JSON too, for whoever asked for JSON."""
+    """With --json, print a refused program's findings as JSON, too."""
     try:
         yield
     except ProgramError as error:

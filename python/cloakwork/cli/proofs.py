@@ -1,4 +1,4 @@
-"""The commands of proofs: what circom and snarkjs wrote, proved and verified."""
+"""The commands for proofs over files of circom and snarkjs."""
 
 from __future__ import annotations
 

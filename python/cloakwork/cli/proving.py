@@ -1,4 +1,4 @@
-"""What the commands of proofs do: they give their exit status."""
+"""The functions behind the commands for proofs; they return the exit status."""
 
 from __future__ import annotations
 
