@@ -1,4 +1,4 @@
-"""Diagonals, and products that are no matrix products."""
+"""Diagonals, traces, outer and cross products."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Constants of programs in files beside them: read as they were found, written as one file.
+"""Constants of programs in separate files: read from their files, written as one file.
 
-What a program calls its files is a stranger's word wherever the program was loaded.  What is
-written is called after the program's own file, and nothing else.
+File names inside a program are not trusted.  A written file is always named after the program's own
+file.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import Any
 from cloakwork import files
 from cloakwork.errors import ParamError, SaveError
 
-# Such a file begins so, and holds constants from there on, each at a multiple of that length.
+# The header of such a file; constants follow, each at a multiple of the header's length.
 _START = b"constants of a program, written by Cloakwork\n".ljust(64, b"\0")
 
 
 @dataclass(frozen=True)
 class Beside:
-    """A file of constants beside a program that was loaded, and what it was then."""
+    """A file of constants of a loaded program, and its state at that time."""
 
     path: Path
     state: tuple[int, int, int]
 
     @classmethod
     def of(cls, path: Path) -> Beside:
-        """The file as it is now."""
+        """The current state of a file."""
         return cls(path, cls._state(path))
 
     @staticmethod
@@ -37,14 +37,14 @@ class Beside:
         return now.st_ino, now.st_size, now.st_mtime_ns
 
     def check(self, name: str) -> None:
-        """ParamError if it is another than it was."""
+        """ParamError if the file has changed since."""
         if self._state(self.path) != self.state:
             allowed = "the file as it was when the program was loaded: load it again"
             raise ParamError("constants", f"{name}, which has changed", allowed)
 
 
 def found(tree: Mapping[str, Any], folder: Path) -> dict[str, Beside]:
-    """The files of a folder that a program's constants name, by these names."""
+    """The files in a folder that a program's constants refer to, by name."""
     names = {entry.get("file") for entry in tree.get("constants", {}).values()}
     inside = [name for name in names if name and not Path(name).is_absolute()]
     beside = [name for name in inside if ".." not in Path(name).parts]
@@ -52,12 +52,12 @@ def found(tree: Mapping[str, Any], folder: Path) -> dict[str, Beside]:
 
 
 def place_of(program: Path) -> Path:
-    """Where the constants of a program's file are written, whatever the program calls them."""
+    """The file for the constants of a program's file, whatever names the program uses."""
     return program.with_name(f"{program.name}.constants")
 
 
 def check_place(place: Path) -> None:
-    """SaveError where another file stands than one of constants that was written here."""
+    """SaveError if the place holds anything but a file of constants that was written here."""
     if place.is_file() and files.start(place, len(_START)) != _START:
         raise SaveError(
             f"{place}: expected a new name, or constants that were saved with the program, got "
@@ -70,7 +70,7 @@ def gathered(
 ) -> tuple[dict[str, Any], list[bytes]]:
     """A program's JSON with all constants in the file `name`, and the pieces of that file.
 
-    Each constant has its SHA-256 in the JSON.  No pieces where no constant lies in a file.
+    Each constant has its SHA-256 in the JSON.  Without constants in files there are no pieces.
     """
     pieces, size = [_START], len(_START)
     placed: dict[tuple[str, int, int], tuple[int, str]] = {}
@@ -85,7 +85,7 @@ def gathered(
             pieces += [part, bytes(-len(part) % len(_START))]
             size += len(part) + len(pieces[-1])
         offset, digest = placed[key]
-        # A sum that the program has already stays: it may say that the contents are damaged.
+        # A checksum already in the program is kept: it may show that the contents are damaged.
         constants[constant] = {"sha256": digest} | entry | {"file": name, "offset": offset}
     return {**tree, "constants": constants}, pieces if placed else []
 

@@ -1,7 +1,7 @@
-"""Frees for what a builder's program never frees: at the last use, where that use is sure.
+"""Deallocation of memory that a builder's program never frees, after its last use.
 
-Memory that only one thread uses, on no stream, is freed behind its last use there.  What several
-threads or a stream use is freed before the end of `main`, when all threads have been joined.
+Memory that only one thread uses, and no stream, is freed after its last use there.  Memory of
+several threads or of a stream is freed before the end of `main`, when all threads have been joined.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _HANDS_OUT = {"Return", "Store"}
 
 @dataclass
 class _Memory:
-    """What is known of one allocation: who uses it, and where last."""
+    """One allocation: its users, and its last use."""
 
     name: str
     lists: set[int] = field(default_factory=set)
@@ -27,7 +27,7 @@ class _Memory:
 
 
 def with_frees(main: _Instructions) -> _Instructions:
-    """The same instructions, with those that free what is left."""
+    """The same instructions, with frees for the remaining memory."""
     memories: dict[str, _Memory] = {}
     owner: dict[str, str] = {}
     for instructions, index, instruction in _walk(main):
@@ -87,7 +87,7 @@ def _note(
 
 
 def _names(instruction: dict[str, Any], owner: dict[str, str]) -> Iterator[str]:
-    """The registers that an instruction names, parts of tuples too."""
+    """The registers that an instruction names, including parts of tuples."""
     keys = ("id", "src", "dst", "src_id", "dst_id", "value", "expected")
     listed = ("arg_mut", "arg", "vars", "id")
     single = [instruction[key] for key in keys if isinstance(instruction.get(key), str)]

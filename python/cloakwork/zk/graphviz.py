@@ -1,4 +1,4 @@
-"""A program as a graph for Graphviz: a column a thread, arrows where one waits for another."""
+"""A program as a graph for Graphviz: a column per thread, arrows for waits."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 def dot(program: dict[str, Any]) -> str:
-    """The graph of a program that was read from its JSON.
+    """The graph of a program in JSON.
 
-    Instructions of a wrong program may lack what they should have: they are drawn without it.
+    Instructions of an invalid program may lack members: they are drawn without them.
     """
     threads = dict(_threads("main", program.get("main", [])))
     lines = ["digraph program {", "  node [shape=box, fontname=monospace];"]

@@ -1,4 +1,4 @@
-"""Uniform field elements: what blinds polynomials and makes proofs zero-knowledge."""
+"""Uniform field elements, which blind polynomials and make proofs zero-knowledge."""
 
 from __future__ import annotations
 

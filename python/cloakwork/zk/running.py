@@ -1,4 +1,4 @@
-"""Running programs whose inputs have names, and whose random elements follow from a run's key."""
+"""Running programs by named inputs, with random elements derived from a run's key."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Outcome:
 
     outputs   by name: what `Return` and `Store` name, parts of tuples as "t.0"
     printed   what `Print` showed: labels and tensors, in order
-    seeded    whether random elements came from a seed that somebody chose: never prove so
+    seeded    whether random elements came from a chosen seed: never publish such a proof
     """
 
     outputs: dict[str, _core.Tensor]
@@ -40,9 +40,9 @@ class Outcome:
 
 
 class RunnableByName(Runnable):
-    """A program that is run on inputs by name: written as instructions, or recorded."""
+    """A program with named inputs: written as instructions, or recorded."""
 
-    # What runs take that are told nothing else.
+    # Defaults of runs.
     _threads: int | None = None
     _memory_budget: int | None = None
     _seeded = False
@@ -152,7 +152,7 @@ class RunnableByName(Runnable):
 
 
 def run_key(seed: int | bytes | None) -> _core.Tensor:
-    """The key of random elements: from the system, or from a seed that somebody chose."""
+    """The key of random elements: from the system, or from a chosen seed."""
     if seed is None:
         # Over the words' own memory, which is overwritten when it is released; also in a batch.
         words = _core.unrecorded(lambda: _core.random_words((KEY_BYTES // 8,)))

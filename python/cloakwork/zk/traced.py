@@ -225,7 +225,7 @@ def _recorded(
 
     def body(*traced: _core.Tensor) -> Any:
         *given, key = traced
-        # What they are by their annotations, the verifier follows through the function.
+        # The verifier follows the types of the annotations through the function.
         forms = [type_.repr for type_ in types.values()]
         given = [cast(a, form) if form else a for a, form in zip(given, forms, strict=True)]
         with randomness.keyed(key) as drawn:
@@ -234,14 +234,14 @@ def _recorded(
         return returned
 
     def record() -> Program:
-        # One element that repeats: examples of large inputs take no memory.
+        # One repeated element: examples of large inputs take no memory.
         examples = {
             name: broadcast_to(zeros((), dtype=type_.dtype), type_.shape)
             for name, type_ in types.items()
         }
         return tracing.record(body, examples | {_core.KEY_INPUT: zeros(KEY_BYTES, dtype="u8")})
 
-    # A batch may be collecting calls; it goes on after this.
+    # An active batch is suspended, and continues after this.
     made = _core.unrecorded(record)
     return _Tape(made, dict(types), *found[0])
 
@@ -258,7 +258,7 @@ def loaded(core: _core.Program, path: str) -> Traced:
         odd = min(given.keys() ^ wanted.keys())
         raise types.wrong(f"the inputs {', '.join(wanted)}", f"{odd!r} in one of the two alone")
     found = {name: _type(given[name], type_) for name, type_ in wanted.items()}
-    # Elements of which the function said how they are drawn are those of every run.
+    # Random elements drawn with a fixed seed are the same in every run.
     drawn = randomness.Draws(zeros(KEY_BYTES, dtype="u8"), seeded=seeded.of(bool))
     tape = _Tape(Program(core), found, _Returned(list), drawn)
     most = None if budget.value is None else budget.size(2**64)
@@ -268,7 +268,7 @@ def loaded(core: _core.Program, path: str) -> Traced:
 
 
 def _type(note: notes.Member, wanted: InputType) -> Type:
-    """The type of an input, which is the core's, and what a polynomial of it is."""
+    """The type of an input, as the engine declares it, with the form of a polynomial."""
     dtype, shape, form, written = note.members("dtype", "shape", "repr", "json")
     given = dtype.of(str), tuple(size.size(2**63) for size in shape.parts())
     if (_dtype(given[0]), given[1]) != (_dtype(wanted[0]), wanted[1]):
@@ -307,7 +307,7 @@ def program(
     curve: str = "bn254",
     inputs: Mapping[str, Type] | None = None,
 ) -> Any:
-    """Make a function over tensors a program: recorded once, verified, planned, run when called.
+    """Turn a function over tensors into a program: recorded once, verified, planned, run by calls.
 
     curve    a name of `zk.curve`: the field and group of annotations that name none
     inputs   types of parameters by name, in place of their annotations
@@ -317,7 +317,7 @@ def program(
     axes, `zk.Tensor[dtype, n, ...]` is anything; `Annotated[cw.Tensor, zk.poly(n)]` says it in the
     types of the builder.  The function gets tensors, and returns one, or a tuple or list of them.
 
-    ParamError for a curve there is not, and for a parameter without a type: it says what to write.
+    ParamError for an unknown curve, and for a parameter without a type: it says what to write.
 
     >>> import cloakwork as cw
     >>> from cloakwork import zk
@@ -332,7 +332,7 @@ def program(
     """
     if curve not in CURVES:
         raise ParamError("curve", curve, " or ".join(CURVES))
-    # Where the function is defined, whose names its annotations may use.
+    # The frame in which the function is defined: its annotations may use names from there.
     names = sys._getframe(1).f_locals
 
     def made(function: Callable[P, R]) -> ProgramFunction[P, R]:
@@ -349,10 +349,10 @@ def compile(
 ) -> Traced:
     """The program of a function, checked, planned, and with its peak known before any run.
 
-    function        of `zk.program`, or one that it would take, over "bn254"
-    memory_budget   bytes, or text such as "2GiB", that every run keeps to: tensors that wait long
-                    wait on disk
-    threads         of every run; None: CLOAKWORK_THREADS, or one a core
+    function        made by `zk.program`, or a function that it accepts, over "bn254"
+    memory_budget   bytes, or text such as "2GiB", for every run: beyond it, tensors are spilled to
+                    disk
+    threads         for every run; None: CLOAKWORK_THREADS, or one per core
 
     Raises MemoryBudgetError with the peak and the budget if no plan keeps to it, ProgramError with
     all findings, and what `zk.program` and its recording raise.
