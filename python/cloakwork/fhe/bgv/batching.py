@@ -26,7 +26,7 @@ from cloakwork.tensors.conversion import asarray
 
 Integers = NDArray[np.int64]
 
-# Every integer below is a float of its own.
+# All integers below are exact as floats.
 EXACT_FLOATS = 2.0**53
 
 
@@ -50,7 +50,7 @@ class Batching:
     def polynomials(self, slots: Integers, basis: Basis) -> Tensor:
         """[B, N] slots, of any sign -> [B, N, k] in the NTT domain mod q.
 
-        Coefficients are centred around 0.  Ops alone, so that values may be encoded in a program.
+        Coefficients are centred around 0.  Only ops are used, so that programs can encode values.
         """
         half, shifted = self.modulus // 2, self._shifted(slots).expand(2, basis.limbs)
         out = residues((slots.shape[0],), self.degree, basis.limbs)
@@ -65,7 +65,7 @@ class Batching:
         return ops.modsum(found, self.modulus // 2, self.modulus)
 
     def sizes(self, slots: Integers) -> list[Sizes]:
-        """Those of the polynomial of each of [B, N] slots."""
+        """The sizes of the polynomials of [B, N] slots."""
         shifted = _core.unrecorded(lambda: np.asarray(self._shifted(slots)))
         return of_coefficients(shifted.reshape(slots.shape) - self.modulus // 2)
 
@@ -85,10 +85,10 @@ def _slot_positions(degree: int) -> Integers:
 
 
 def checked_integers(values: ArrayLike, slots: int, batch: bool = False) -> Integers:
-    """int64 [n], or [B, n] of a batch, no more than the slots; EncodeError otherwise.
+    """int64 [n], or [B, n] of a batch, at most as many as slots; EncodeError otherwise.
 
-    Floats are taken below 2^53, up to where they are the integers that were meant: a list that
-    holds one float becomes floats altogether.
+    Floats are accepted below 2^53, up to which they are exact integers: a list with one float is
+    converted to floats as a whole.
     """
     given = numbers(values)
     check_axes(given.shape, slots, batch)

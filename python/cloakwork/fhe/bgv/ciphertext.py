@@ -30,9 +30,9 @@ class BgvCiphertext(Ciphertext):
     """A BGV ciphertext: integers mod t in two rows of N / 2 slots.
 
     factor        the message is factor times the values, mod t
-    noise         of the message and the errors together, log2 of what their norm stays below
-    coefficient   the same of every coefficient, which must stay below half the modulus
-    value         the same of every value in the embedding; see `Sizes`
+    noise         log2 of a bound on the norm of the message and the errors together
+    coefficient   the same for every coefficient, which must stay below half the modulus
+    value         the same for every value in the embedding; see `Sizes`
     """
 
     context: BgvContext
@@ -41,20 +41,20 @@ class BgvCiphertext(Ciphertext):
     value: float
 
     def __post_init__(self) -> None:
-        """NoiseError for a ciphertext that would not decrypt, however it was come by."""
+        """NoiseError for a ciphertext that would not decrypt."""
         self.check_room("this result", self.sizes)
 
     @property
     def sizes(self) -> Sizes:
-        """Of the message and the errors together."""
+        """The sizes of the message and the errors together."""
         return Sizes(self.coefficient, self.noise, self.value)
 
     def noise_budget(self) -> float:
-        """Bits that the noise may still grow by; 0 or less: it may no longer decrypt."""
+        """Bits by which the noise may still grow; at 0 or less decryption may fail."""
         return self._budget(self.sizes)
 
     def coefficient_noise(self) -> float:
-        """log2 of what every coefficient stays below, but with a chance of 2^-40."""
+        """log2 of a bound on every coefficient, except with a chance of 2^-40."""
         return self.coefficient
 
     def _budget(self, grown: Sizes) -> float:
@@ -70,8 +70,8 @@ class BgvCiphertext(Ciphertext):
     def rotate_rows(self, step: int) -> Self:
         """In both rows slot j becomes slot j + step: to the left for positive steps.
 
-        Composed from the rotations that there are keys for, a key switch each.
-        Raises MissingKeyError, naming what to add, where they do not reach.
+        Composed of rotations for which there are keys, with one key switch each.
+        Raises MissingKeyError, which names the key to add, if they do not suffice.
         """
         return self._rotate(step)._turned_by(step)
 
@@ -85,13 +85,13 @@ class BgvCiphertext(Ciphertext):
         return turned if alike else replace(turned, packing=self.context.whole)
 
     def mod_switch(self) -> Self:
-        """Divide by the last modulus, so that the noise falls by as much.
+        """Divide by the last modulus, which reduces the noise by as much.
 
         Level    level - 1
-        Noise    that of before over q_level, and t sqrt((1 + h) / 12) a coefficient for the
-                 rounding, h = 2 N / 3 about the Hamming weight of the secret
+        Noise    the noise before, divided by q_level, and t sqrt((1 + h) / 12) per coefficient for
+                 the rounding; h, about 2 N / 3, is the Hamming weight of the secret
 
-        A product of three parts is relinearized in the same division, if there is a key.
+        With a key, a product of three parts is relinearized in the same division.
         """
         if self.level == 0:
             raise LevelError("mod_switch", "level 1 or more", 0, "begin with a longer chain")
@@ -105,7 +105,7 @@ class BgvCiphertext(Ciphertext):
         )
 
     def lower(self, level: int) -> Self:
-        """The same values at a lower level: moduli are switched while that lowers the noise."""
+        """The same values at a lower level; moduli are switched while this reduces the noise."""
         level = whole_number("level", level, f"a level from 0 to {self.level}")
         if not 0 <= level <= self.level:
             raise LevelError("lower", f"a target from 0 to {self.level}", level, "levels only fall")
@@ -115,18 +115,18 @@ class BgvCiphertext(Ciphertext):
         return own if own.level == level else own._cut(level)
 
     def _settled(self) -> Self:
-        """Relinearized, and at the level where a product leaves most room."""
+        """Relinearized, and at the level at which a product leaves the most room."""
         own = self if self._fuses_divisions else self.relinearize()
         while own.level and 2 * own._falls() >= log2(own.basis.moduli[-1]):
             own = own.mod_switch()
         return own.relinearize()
 
     def _falls(self) -> float:
-        """Bits that the norm loses by a division."""
+        """The bits by which a division reduces the norm."""
         return self.noise - self._divided_sizes().norm
 
     def _divided_sizes(self) -> Sizes:
-        """Those after a division by the last modulus."""
+        """The sizes after a division by the last modulus."""
         squared = self.parts == 3 and not self._fuses_divisions
         fresh = drawn(self.context.parameters, self._divided_noise(-inf), 2 if squared else 1)
         return self.sizes.scaled(-log2(self.basis.moduli[-1])).plus(fresh)
@@ -135,7 +135,7 @@ class BgvCiphertext(Ciphertext):
         return sized(self.sizes.plus(self.switch_sizes()))
 
     def switch_sizes(self) -> Sizes:
-        """Those of what a key switch adds."""
+        """The sizes of the error that a key switch adds."""
         parameters = self.context.parameters
         return drawn(parameters, noise.key_switch(parameters, self.level))
 
@@ -151,7 +151,7 @@ class BgvCiphertext(Ciphertext):
         return a._balanced(b)
 
     def _balanced(self, other: Self) -> tuple[Self, Self]:
-        """Both times small integers that make their factors one."""
+        """Both operands times small integers that make their factors equal."""
         t = self.context.plain_modulus
         mine, theirs = small_ratio(self.factor * pow(other.factor, -1, t) % t, t)
         factor = self.factor * mine % t
@@ -222,7 +222,7 @@ class BgvCiphertext(Ciphertext):
         return self._with(self._scaled_by(self.basis.constant(integer)), **sized(grown))
 
     def _encoded(self, op: str, other: Any, factor: int) -> Plaintext | None:
-        """The plaintext of an operand at this level; None for what is none."""
+        """The plaintext of an operand at this level; None for an unsupported operand."""
         if isinstance(other, Plaintext):
             self.context.check(other, op)
             self._check_packing(op, other)
@@ -241,19 +241,19 @@ class BgvCiphertext(Ciphertext):
 
 
 def sized(sizes: Sizes) -> dict[str, Any]:
-    """The fields of a ciphertext that say its sizes."""
+    """The fields of a ciphertext that hold its sizes."""
     return {"noise": sizes.norm, "coefficient": sizes.coefficient, "value": sizes.value}
 
 
 def known_sizes(plaintext: Plaintext) -> Sizes:
-    """A plaintext's own sizes; where it does not say them, those of any residues."""
+    """A plaintext's own sizes; if it has none, those of arbitrary residues."""
     parameters = plaintext.context.parameters
     whole = log2(plaintext.context.tables.chain(plaintext.level).modulus)
     return plaintext.sizes or unknown(parameters, whole + log2(parameters.degree) / 2)
 
 
 def centred(number: int, modulus: int) -> int:
-    """The number of least magnitude that is congruent."""
+    """The congruent number of least magnitude."""
     return (number + modulus // 2) % modulus - modulus // 2
 
 

@@ -22,8 +22,8 @@ from cloakwork.fhe.estimates.bounds import Stated
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.rns import coefficients
 
-# A coefficient that came around and leaves a bit of room is 1.5 times as large as the estimate
-# allows, at least: where that holds but with a chance of 2^-40, 1.5 of it with one below 2^-80.
+# A coefficient that wrapped around and leaves a bit of room is at least 1.5 times as large as its
+# bound: the bound is exceeded with a chance of 2^-40, 1.5 times the bound with one below 2^-80.
 _LEAST_ROOM = 1.0
 
 
@@ -53,13 +53,13 @@ class BgvContext(Context):
         factor: int = 1,
         batch: bool = False,
     ) -> Plaintext:
-        """Encode integers mod t, one a slot, two rows of N / 2.
+        """Encode integers mod t, one per slot, in two rows of N / 2.
 
         Shape    [n], or with batch=True [B, n], n <= N (the other slots hold 0)
                  -> data [N, level + 1] or [B, N, level + 1]
-        factor   1 to t - 1: times which the values are encoded
+        factor   1 to t - 1: the values are encoded times this factor
 
-        Raises EncodeError when there are too many values, or they are no integers, ParamError for
+        Raises EncodeError for too many values or values that are not integers, ParamError for
         another factor.
         """
         if scale is not None:
@@ -83,11 +83,11 @@ class BgvContext(Context):
         return self._slots(self._digits(plaintext), plaintext)
 
     def opened(self, ciphertext: Ciphertext, plaintext: Plaintext) -> NDArray[np.int64]:
-        """The slots of a decryption; NoiseError where they may be any.
+        """The slots of a decryption; NoiseError if they may be arbitrary.
 
-        The coefficients must be as small as the estimate says, so that if it is wrong, because a
-        file lies, one that came around the modulus passes with a chance of 2^-budget; and they
-        must leave `_LEAST_ROOM`.
+        The coefficients must be as small as the estimate says: if a file states a wrong estimate, a
+        coefficient that wrapped around passes with a chance of 2^-budget.  They must also leave
+        `_LEAST_ROOM`.
         """
         assert isinstance(ciphertext, BgvCiphertext)
         ciphertext.check_room("decrypt", ciphertext.sizes)
@@ -120,7 +120,7 @@ class BgvContext(Context):
         """A fresh ciphertext around its residues."""
         if bound is not None:
             raise ParamError("bound", bound, "no bound: BGV's values are exact")
-        # What was encoded is no larger than any message; what was decrypted holds its noise.
+        # Encoded values are no larger than any message; decrypted ones contain their noise.
         message = any_message(self.parameters).most(known_sizes(plaintext))
         sizes = message.plus(drawn(self.parameters, noise))
         return BgvCiphertext(

@@ -1,17 +1,17 @@
-"""How large BGV's polynomials are: sizes that hold whatever their factors have in common.
+"""Sizes of BGV's polynomials, valid even if their factors are correlated.
 
 A ciphertext hides v = c0 + c1 s, message and errors together, and decrypts while every coefficient
-of v stays below half the modulus.  Three sizes of v are followed, because products need all three:
+of v stays below half the modulus.  Three sizes of v are tracked, because products need all three:
 with v(zeta) over the primitive 2N-th roots of unity,
 
     largest |(v w)_i|  <=  |v| |w|                                       (Cauchy and Schwarz)
     |v w|              <=  largest |v(zeta)| times |w|, and the other way round
     largest |(v w)(zeta)|  <=  largest |v(zeta)| times largest |w(zeta)|
 
-These hold for factors that know of each other, too: v(X) v(1 / X), which a ciphertext times its own
-exchange of rows hides, has the sum of all v_i^2 as its coefficient 0, sqrt(N) times what
-independent factors would leave.  What is chance is what encryption, key switching and divisions
-add (`drawn`).
+These also hold for correlated factors: v(X) v(1 / X), which a ciphertext times its own exchange of
+rows hides, has the sum of all v_i^2 as its coefficient 0, sqrt(N) times the coefficient of
+independent factors.  Only the errors of encryption, key switching and divisions are random
+(`drawn`).
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from cloakwork.fhe.encoding.embedding import embed
 from cloakwork.fhe.estimates.noise import total
 from cloakwork.fhe.parameters import Parameters
 
-# What is drawn stays within its sizes but with a chance of 2^-40.
+# Random errors stay within their sizes, except with a chance of 2^-40.
 CHANCE_LOG2 = 40
 _TAIL = CHANCE_LOG2 * log(2)
 # Deviations for sqrt(pi k) in the chance of a product, up to degree 2^17, with some room.
 _MORE = 2.0
-# Of the floats that a plaintext's embedding is computed with.
+# The relative error of the floats with which a plaintext's embedding is computed.
 _FLOATS = 1 + 2.0**-40
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """log2 of what a polynomial stays below.
+    """log2 of bounds on a polynomial.
 
     coefficient   its coefficients
     norm          the root of the sum of their squares, which is the root mean square of its
@@ -50,20 +50,20 @@ class Sizes:
     value: float
 
     def plus(self, *others: Sizes) -> Sizes:
-        """Those of a sum."""
+        """The sizes of a sum."""
         rows = zip(*map(Sizes.each, (self, *others)), strict=True)
         return Sizes(*(total(*row) for row in rows))
 
     def most(self, *others: Sizes) -> Sizes:
-        """Those that hold for each."""
+        """Sizes that hold for each."""
         return Sizes(*map(max, zip(*map(Sizes.each, (self, *others)), strict=True)))
 
     def scaled(self, bits: float) -> Sizes:
-        """Those of 2^bits times the polynomial."""
+        """The sizes of 2^bits times the polynomial."""
         return Sizes(*(size + bits for size in self.each()))
 
     def times(self, other: Sizes) -> Sizes:
-        """Those of a product."""
+        """The sizes of a product."""
         norm = min(self.value + other.norm, self.norm + other.value)
         return Sizes(self.norm + other.norm, norm, self.value + other.value)
 
@@ -72,12 +72,12 @@ class Sizes:
         return self.coefficient, self.norm, self.value
 
     def within(self, other: Sizes, slack: float) -> bool:
-        """Whether none is larger than another's, but for some bits."""
+        """Whether no size exceeds another's by more than some bits."""
         return all(a <= b + slack for a, b in zip(self.each(), other.each(), strict=True))
 
 
 def drawn(parameters: Parameters, deviation: float, secrets: int = 1) -> Sizes:
-    """What encryption, a key switch or a division adds: a random polynomial times others.
+    """The error of encryption, a key switch or a division: a random polynomial times others.
 
     deviation   log2 of its root mean square in the embedding
     secrets     of which it is a multiple, such as r1 in r0 + r1 s; errors of keys count as well
@@ -101,24 +101,24 @@ def drawn(parameters: Parameters, deviation: float, secrets: int = 1) -> Sizes:
 
 
 def any_message(parameters: Parameters) -> Sizes:
-    """Those of every plaintext mod t: what an encrypted one has would tell about it."""
+    """The sizes of any plaintext mod t: those of an encrypted one would reveal information."""
     half, degree = log2(parameters.plain_modulus) - 1, log2(parameters.degree)
     return Sizes(half, half + degree / 2, half + degree)
 
 
 def unknown(parameters: Parameters, norm: float) -> Sizes:
-    """Of what nothing but its norm is known."""
+    """The sizes of a polynomial of which only the norm is known."""
     return Sizes(norm, norm, norm + log2(parameters.degree) / 2)
 
 
 def constant(integer: int) -> Sizes:
-    """Those of an integer, which is so much in every slot."""
+    """The sizes of an integer, which has that value in every slot."""
     size = log2(max(abs(integer), 1))
     return Sizes(size, size, size)
 
 
 def of_coefficients(coefficients: NDArray[np.int64]) -> list[Sizes]:
-    """Those of known polynomials [B, N]."""
+    """The sizes of known polynomials [B, N]."""
     floats = coefficients.astype(np.float64)
     found = np.stack((
         np.abs(floats).max(axis=1),

@@ -1,4 +1,4 @@
-"""Powers, quotients, sums and elements of ciphertexts, in the words of Python and NumPy."""
+"""Powers, quotients, sums, indexing and NumPy functions of ciphertexts."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Some = TypeVar("Some", bound="Ciphertext")
 Rotations = Sequence[int] | Literal["all"]
 Axes = int | tuple[int, ...] | None
 
-# Products that follow each other in a power.
+# The largest multiplicative depth of a power.
 _MOST_DEPTH = 64
 
 
 def power(x: Some, exponent: object) -> Some:
-    """X to a whole number from 0 on, ceil(log2 exponent) products deep, the fewest there are."""
+    """X to a nonnegative integer power, with the least depth of products: ceil(log2 exponent)."""
     if not isinstance(exponent, int | np.integer | float) or not 0 <= exponent < inf:
         x.refuse_power(exponent)
     if exponent != int(exponent):
@@ -50,7 +50,7 @@ def power(x: Some, exponent: object) -> Some:
 
 
 def _power(powers: dict[int, Some], number: int) -> Some:
-    """The largest power of two below it times the rest, which is no deeper."""
+    """The power as that of the largest power of two below the exponent times the rest."""
     if number not in powers:
         high = 1 << (number - 1).bit_length() - 1
         low = number - high
@@ -60,7 +60,7 @@ def _power(powers: dict[int, Some], number: int) -> Some:
 
 
 def quotient(x: Some, divisor: Any) -> Some:
-    """X over a number, or over an array of them that fits what it holds."""
+    """X over a number, or over an array of numbers that fits its packing."""
     known = isinstance(divisor, Complex | np.ndarray | Tensor | list | tuple)
     if not known or x.context.parameters.scheme == "bgv":
         x.refuse_quotient(divisor)
@@ -75,7 +75,7 @@ def quotient(x: Some, divisor: Any) -> Some:
 
 
 def picked(x: Some, key: Any) -> Some:
-    """The ciphertexts of a batch that an index or a slice names."""
+    """The ciphertexts of a batch at an index or in a slice."""
     if x.batch is None:
         x.refuse_indices()
     if isinstance(key, slice):
@@ -91,7 +91,7 @@ def picked(x: Some, key: Any) -> Some:
 
 
 def summed(x: Some, axis: Axes) -> Some:
-    """Sums along axes of `x.shape`; along those of slots the first holds it, and the axis stays."""
+    """Sums along axes of `x.shape`; sums of slots are in the first slot, and the axis stays."""
     rank = len(x.shape)
     given: Any = range(rank) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     for own in given:
@@ -112,7 +112,7 @@ def summed(x: Some, axis: Axes) -> Some:
 
 
 def _added(x: Some) -> Some:
-    """The sum of the ciphertexts of a batch, by halves."""
+    """The sum of the ciphertexts of a batch, by recursive halving."""
     assert x.batch is not None
     half, odd = divmod(x.batch, 2)
     if half == 0:
@@ -122,14 +122,14 @@ def _added(x: Some) -> Some:
 
 
 def _along_slots(x: Some) -> Some:
-    """The first slot of each vector is its sum."""
+    """Sum each vector into its first slot."""
     held = x.packing
     found = _over_rows(x, held.length, 1)
     return replace(found, packing=held.first())
 
 
 def _along_vectors(x: Some) -> Some:
-    """The first vector is the sum of all."""
+    """Sum all vectors into the first one."""
     held = x.packing
     assert held.count is not None
     if held.tiled:
@@ -141,7 +141,7 @@ def _along_vectors(x: Some) -> Some:
 
 
 def _over_rows(x: Some, count: int, stride: int) -> Some:
-    """Slots j, j + stride, ... summed, `count` of them; BGV's go on in the second row."""
+    """The sum of `count` slots j, j + stride, ...; BGV's continue in the second row."""
     inside = x.packing.row // stride
     first = x.strided_sum(min(count, inside), stride)
     if count <= inside:
@@ -165,7 +165,7 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
 
 
 def numpy_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: Any) -> Any:
-    """What a ufunc of NumPy's does with a ciphertext: arithmetic, or an error that says more."""
+    """A NumPy ufunc on a ciphertext: arithmetic, or an error that names an alternative."""
     from cloakwork.fhe.ciphertext import Ciphertext
 
     name = ufunc.__name__
@@ -188,7 +188,7 @@ def numpy_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
 def numpy_function(
     x: Ciphertext, function: Any, args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """What a function of NumPy's does with a ciphertext: `np.sum` and `np.shape`."""
+    """A NumPy function on a ciphertext: `np.sum`, `np.shape`, or an error."""
     if function is np.sum and len(args) <= 2 and options.keys() <= {"axis"}:
         return args[0].sum(*args[1:], **options)
     if function is np.shape and not options:
@@ -197,7 +197,7 @@ def numpy_function(
 
 
 def steps_to_add(rotations: Any, row: int) -> list[int]:
-    """What `keygen(rotations=...)` asks for; ParamError for what names no steps."""
+    """The steps of `keygen(rotations=...)`; ParamError for other values."""
     if isinstance(rotations, str) and rotations == "all":
         return [1 << log for log in range(row.bit_length() - 1)]
     allowed = 'whole numbers of steps, such as [1, 2, -1], or "all": powers of two reach every step'

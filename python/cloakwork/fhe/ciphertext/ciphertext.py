@@ -1,4 +1,4 @@
-"""The operators of ciphertexts, and how two operands are brought to one form."""
+"""The operators of ciphertexts, and the matching of their operands."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Ciphertext(Rotations):
     def __sub__(self, other: Any) -> Self:
         if isinstance(other, Ciphertext | int | float | complex):
             return self.__add__(-other)
-        # Negated, integers of NumPy's types may be others.
+        # Negation can overflow NumPy's integers.
         negated: Self = -self + other
         return -negated
 
@@ -68,7 +68,7 @@ class Ciphertext(Rotations):
         return self
 
     def __pow__(self, exponent: object) -> Self:
-        """To a whole number from 0 on, in as few levels as there can be: ceil(log2 exponent)."""
+        """To a nonnegative integer power, in the fewest possible levels: ceil(log2 exponent)."""
         return array_operators.power(self, exponent)
 
     def __truediv__(self, divisor: Any) -> Self:
@@ -78,9 +78,9 @@ class Ciphertext(Rotations):
     def sum(self, axis: int | tuple[int, ...] | None = None) -> Self:
         """The sum along axes of `shape`, by default all.
 
-        That of slots stands in the first slot of each vector, so that its axis stays, 1 long; the
-        ciphertexts of a batch are added.  Takes about log2(n) rotations, which keys for powers of
-        two are for.
+        A sum of slots is in the first slot of each vector, so that its axis stays with length 1;
+        the ciphertexts of a batch are added.  Takes about log2(n) rotations, for which keys for
+        powers of two suffice.
         """
         return array_operators.summed(self, axis)
 
@@ -95,7 +95,7 @@ class Ciphertext(Rotations):
         return map(self.__getitem__, range(len(self)))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """NumPy's arrays leave operators to the ciphertexts that they meet."""
+        """NumPy's arrays leave operators to ciphertexts."""
         return array_operators.numpy_ufunc(ufunc, method, inputs, options)
 
     def __array_function__(
@@ -104,7 +104,7 @@ class Ciphertext(Rotations):
         return array_operators.numpy_function(self, function, args, options)
 
     def square(self) -> Self:
-        """`self * self`, with one product fewer."""
+        """`self * self`, with one polynomial product fewer."""
         a, _ = self._factors("square", self)
         data = evaluator.tensor_square(batched(a.data), a.basis)
         return a._multiplied(a, like(data, a.data))
@@ -119,7 +119,7 @@ class Ciphertext(Rotations):
         return self._multiplied(other, like(data, max(self.data, other.data, key=_rank)))
 
     def _fits(self, op: str, other: Ciphertext) -> EvaluationKeys | None:
-        """The keys of both; KeyMismatchError where parameters, secrets or batches differ."""
+        """The keys of both; errors for different parameters, secrets or batches."""
         self.context.check(other, op)
         clients.pair(self.key, other.key)
         if other.key != self.key:
@@ -131,7 +131,7 @@ class Ciphertext(Rotations):
         return self.evaluation or other.evaluation
 
     def _paired(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
-        """Both with the keys of either, and what the result holds; errors where they do not fit."""
+        """Both operands with their common keys and packing; errors where they do not match."""
         keys, packing = self._fits(op, other), self.packing.joined(other.packing, op)
         assert isinstance(other, type(self))
         claimed = self.claimed or other.claimed
@@ -141,7 +141,7 @@ class Ciphertext(Rotations):
         return a, b
 
     def _met(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
-        """Both with two parts at one level, as factors of a product."""
+        """Both operands with two parts at one level, as factors of a product."""
         a, b = self._paired(op, other)
         if self.context.automatic:
             a = a._settled()
@@ -155,11 +155,11 @@ class Ciphertext(Rotations):
 
     @abstractmethod
     def lower(self, level: int) -> Self:
-        """The same values at a lower level; LevelError for one that is not there."""
+        """The same values at a lower level; LevelError for an invalid level."""
 
     @abstractmethod
     def _settled(self) -> Self:
-        """Two parts, and nothing that waits to be divided."""
+        """The ciphertext with two parts, and with pending rescalings done."""
 
     def _same_level(self, op: str, level: int) -> None:
         if self.level != level:
@@ -172,11 +172,11 @@ class Ciphertext(Rotations):
 
     @abstractmethod
     def _alike(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
-        """Both at one level and scale."""
+        """Both operands at one level and scale."""
 
     @abstractmethod
     def _factors(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
-        """Both with two parts at one level."""
+        """Both operands with two parts at one level."""
 
     @abstractmethod
     def _sum(self, other: Self) -> Self: ...
@@ -187,15 +187,15 @@ class Ciphertext(Rotations):
 
     @abstractmethod
     def _plus(self, other: Any) -> Any:
-        """The sum with what is no ciphertext; NotImplemented for what is no operand."""
+        """The sum with another kind of operand; NotImplemented for unsupported ones."""
 
     @abstractmethod
     def _times(self, other: Any) -> Any:
-        """The product with what is no ciphertext; NotImplemented for what is no operand."""
+        """The product with another kind of operand; NotImplemented for unsupported ones."""
 
 
 def _number(other: Any) -> Any:
-    """An array without axes as its number, which stands for all slots."""
+    """A 0-d array as its number, which applies to all slots; other values unchanged."""
     if isinstance(other, np.ndarray | Tensor) and other.ndim == 0:
         return other.item()
     return other

@@ -1,4 +1,4 @@
-"""The data of a ciphertext: its residues, and what is known of them."""
+"""The data of a ciphertext: residues, level, noise, packing and keys."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cloakwork.fhe.files.container import PathLike
 
 
-# Estimates this close, in bits, are one.
+# Estimates that differ by less, in bits, count as equal.
 ESTIMATE_SLACK = 1e-6
 
 
@@ -42,14 +42,14 @@ class CiphertextData(Refusals, Stored):
     """(c0, c1, ...) with c0 + c1 s + ... = message + noise mod q_0 ... q_level, or a batch.
 
     data         int64 [parts, N, level + 1] or [B, parts, N, level + 1], canonical residues in
-                 the NTT domain, bit-reversed; three parts after a product, until something needs
-                 two (`relinearize`)
+                 the NTT domain, bit-reversed; three parts after a product, until an operation
+                 needs two (`relinearize`)
     noise        log2 of the estimated standard deviation of the noise in the embedding
     key          the secret's fingerprint
-    evaluation   keys that operators take; `using` gives others
-    seed         of a fresh ciphertext: what its last part is expanded from
-    packing      which values it holds, and where in its slots
-    claimed      whether its estimates are what a file says, or come from such ones
+    evaluation   the keys that operators use; `using` replaces them
+    seed         of a fresh ciphertext: the seed of its last part
+    packing      which values it holds, and in which slots
+    claimed      whether its estimates come from a file, and are not trusted
 
     Ciphertexts never change; operators make new ones.
     """
@@ -71,19 +71,19 @@ class CiphertextData(Refusals, Stored):
 
     @property
     def batch(self) -> int | None:
-        """How many ciphertexts these are; None: one, without an axis for it."""
+        """The number of ciphertexts in the batch; None for a single one, which has no such axis."""
         return self.data.shape[0] if self.data.ndim == 4 else None
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the values that it holds: (n,), or (count, n) if packed; (B, ...) of a batch."""
+        """The shape of the values: (n,), or (count, n) if packed; (B, ...) for a batch."""
         return (*self.data.shape[:-3], *self.packing.shape)
 
     def with_packing(self, packing: Packing) -> Self:
-        """The same slots, of which you know that they hold values so; see `context.packing`.
+        """The same slots with another packing, which you know to hold; see `context.packing`.
 
-        What a rotation or `inner_sum` leaves holds all slots until it is said otherwise.
-        ParamError for the packing of other slots.
+        After a rotation or `inner_sum`, the packing is all slots until it is changed.
+        ParamError for a packing of another number of slots.
         """
         whole = self.context.whole
         if (packing.slots, packing.row) != (whole.slots, whole.row):
@@ -91,19 +91,19 @@ class CiphertextData(Refusals, Stored):
         return replace(self, packing=packing)
 
     def _laid(self, op: str, values: NDArray[Any]) -> NDArray[Any]:
-        """An operand's values [slots] or [B, slots], each where its partner lies."""
+        """An operand's values [slots] or [B, slots], placed in the slots of this packing."""
         laid = self.packing.lay(values, op)
         self._check_rows(op, laid.shape[:-1])
         return laid
 
     def _check_rows(self, op: str, lead: tuple[int, ...]) -> None:
-        """ParamError unless there are as many rows of values as ciphertexts, or one of either."""
+        """ParamError unless the numbers of rows and ciphertexts are equal, or one of them is 1."""
         if lead not in ((), (1,)) and self.batch not in (None, 1, *lead):
             allowed = f"{self.batch} rows of values, or one, to {op} {self.batch} ciphertexts"
             raise ParamError("batch", lead[0], allowed)
 
     def _check_packing(self, op: str, plaintext: Plaintext) -> None:
-        """EncodeError for a plaintext whose values are fewer, or lie elsewhere."""
+        """EncodeError for a plaintext with fewer values or another packing."""
         self._check_rows(op, plaintext.data.shape[:-2])
         found = plaintext.packing
         if found is None or found.is_whole or found == self.packing:
@@ -146,15 +146,15 @@ class CiphertextData(Refusals, Stored):
 
     @property
     def as_claimed(self) -> Self:
-        """The same ciphertext, whose estimates are no better known than a file's."""
+        """The same ciphertext with its estimates marked as not trusted."""
         return replace(self, claimed=True)
 
     def seeded(self, seed: bytes) -> Self:
-        """The same ciphertext, known to have its last part from this seed."""
+        """The same ciphertext with the seed of its last part."""
         return replace(self, seed=seed)
 
     def carried(self, example: Ciphertext | None = None) -> Tensor:
-        """Its residues, for a program; errors unless it is as the program's example.
+        """Its residues, for a program; errors unless it matches the program's example.
 
         Raises KeyMismatchError for other parameters, LevelError for another level, ScaleError for
         another scale, ParamError for another number of parts, another packing or factor, or for
@@ -172,7 +172,7 @@ class CiphertextData(Refusals, Stored):
         return self.data
 
     def carrying(self, tensor: Tensor, client: Client | None = None) -> Self:
-        """The same ciphertext around other residues; of a client, if one is given."""
+        """The same ciphertext with other residues; if given, with a client's secret and keys."""
         if client is None:
             return replace(self, data=tensor, seed=None)
         kept = self.evaluation if client.key == self.key else None
@@ -181,11 +181,11 @@ class CiphertextData(Refusals, Stored):
 
     @property
     def companions(self) -> EvaluationKeys | None:
-        """What a program takes beside it: its evaluation keys."""
+        """Its evaluation keys, which a program takes in addition."""
         return self.evaluation
 
     def described(self) -> dict[str, Any]:
-        """All but its residues, as JSON's types."""
+        """Everything except its residues, as JSON's types."""
         from cloakwork.fhe.files.storage import described
 
         return described(self)
@@ -201,7 +201,7 @@ class CiphertextData(Refusals, Stored):
         """log2 of what the noise of every coefficient stays below, but with a small chance."""
 
     def _as_traced(self, example: Ciphertext) -> None:
-        """What the results of a program say of themselves is what its examples said."""
+        """Errors unless the example's parts and noise cover this ciphertext's."""
         if self.parts != example.parts:
             hint = "relinearize both, or neither"
             raise ParamError("parts", self.parts, f"{example.parts}, as in the example; {hint}")
@@ -217,7 +217,7 @@ class CiphertextData(Refusals, Stored):
         return replace(self, data=data, seed=None, **changes)
 
     def _picked(self, key: int | slice) -> Self:
-        """One ciphertext of a batch, or a batch of some."""
+        """One ciphertext of a batch, or a smaller batch."""
         return self._with(self.data[key])
 
     def __copy__(self) -> Self:

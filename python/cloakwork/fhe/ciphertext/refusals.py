@@ -1,7 +1,7 @@
-"""What people type on encrypted values that cannot be: each is an error that names what can.
+"""Operations that encrypted values do not support: errors that name the alternatives.
 
-Whether a value is large, zero or true is nobody's to see here, so that nothing decides by it, and
-polynomials are all that there is to compute: CKKS approximates other functions by them.
+The server cannot see whether a value is large, zero or true, so that nothing can depend on it.
+Only polynomials can be computed: CKKS approximates other functions by polynomials.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ _ONE_BY_ONE = (
 _MATRICES = ("matmul", "dot", "inner", "vdot", "vecdot", "matvec", "vecmat", "einsum", "tensordot")
 _COMPARISONS = ("greater", "greater_equal", "less", "less_equal", "equal", "not_equal")
 _DIVISIONS = ("floor_divide", "remainder", "fmod", "divmod", "rint", "floor", "ceil", "trunc")
-# Functions of two values that are one of the first where the second is known.
+# Functions of two values that depend only on the first if the second is known.
 _HALVES = {"maximum": "np.maximum(v, 0)", "minimum": "np.minimum(v, 0)"}
 
 
 def refuse(op: str, hint: str) -> NoReturn:
-    """The error for an operation that encrypted values do not have."""
+    """The error for an operation that encrypted values do not support."""
     raise EncryptedValueError(op, hint)
 
 
 class Refusals:
-    """Operators and conversions that Python offers and encryption does not."""
+    """Python's operators and conversions that encrypted values do not support."""
 
     context: Context
 
     def _approximated(self, function: str) -> str:
-        """What computes about a function of one value."""
+        """The alternative for a function of one value."""
         if self.context.parameters.scheme == "bgv":
             return (
                 "BGV computes sums and products mod t, and fhe.Polynomial of integers; CKKS "
@@ -52,7 +52,7 @@ class Refusals:
         return f"{_UNDECIDED}.  {about}: the sign of a difference; what is decrypted compares"
 
     def refuse_ufunc(self, name: str, operands: int) -> NoReturn:
-        """The error for a function of NumPy's, element by element."""
+        """The error for an element-wise function of NumPy's."""
         op = f"np.{name}"
         if name in _COMPARISONS:
             refuse(op, self._sign())
@@ -71,18 +71,18 @@ class Refusals:
         refuse(f"np.{name}", f"ciphertexts have {known}; NumPy's functions take what is decrypted")
 
     def refuse_quotient(self, divisor: object) -> NoReturn:
-        """The error for what is divided by something that is no number."""
+        """The error for a divisor that is not a number."""
         if self.context.parameters.scheme == "bgv" and not isinstance(divisor, Refusals):
             refuse("x / n", "BGV computes mod t: x * pow(n, -1, t) divides by n what n divides")
         refuse("x / y", f"{self._approximated('lambda v: 1 / v')}, and a product follows")
 
     def refuse_power(self, exponent: object) -> NoReturn:
-        """The error for an exponent that is no whole number from 0 on."""
+        """The error for an exponent that is not a nonnegative integer."""
         shown = exponent if isinstance(exponent, int | float) else "y"
         refuse(f"x ** {shown}", self._approximated(f"lambda v: v ** {shown}"))
 
     def refuse_indices(self) -> NoReturn:
-        """The error for the elements of one ciphertext."""
+        """The error for indexing or iterating over one ciphertext."""
         refuse("x[i], len(x) or a loop over x", _ONE_BY_ONE)
 
     def __lt__(self, other: object) -> NoReturn:
@@ -98,7 +98,7 @@ class Refusals:
         refuse("x >= y", self._sign())
 
     def __eq__(self, other: object) -> bool:
-        """No value is equal: an error for what could be one, as `is` tells objects apart."""
+        """False for None and strings; an error for values: encrypted values cannot be compared."""
         if other is None or isinstance(other, str | bytes):
             return False
         refuse("x == y", f"`is` tells whether two names are one ciphertext; {self._sign()}")

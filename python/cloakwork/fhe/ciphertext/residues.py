@@ -23,7 +23,7 @@ class ResidueArithmetic(CiphertextData):
     """A ciphertext's residues as operands; levels, scales and bounds are the schemes'."""
 
     def relinearize(self) -> Self:
-        """Two parts instead of three, by a key switch; what has two stays as it is.
+        """Two parts instead of three, by a key switch; unchanged with two parts.
 
         Noise   that of key switching: `describe` of the context names its digits
         """
@@ -40,9 +40,9 @@ class ResidueArithmetic(CiphertextData):
         return {"noise": independent(self.noise, switch)}
 
     def _divided(self) -> Tensor:
-        """The residues over the last modulus, rounded.
+        """The residues divided by the last modulus, rounded.
 
-        Three parts are relinearized if there is a key, in one division with the key switch's.
+        With a key, three parts are relinearized and divided in a single division.
         """
         data, tables, level = batched(self.data), self.context.tables, self.level
         if level == 0:

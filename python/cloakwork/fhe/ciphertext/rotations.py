@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _steps(given: object) -> int:
-    """Those of a rotation; ParamError for what is no whole number."""
+    """The steps of a rotation; ParamError unless they are an integer."""
     return whole_number("steps", given, "a whole number of steps")
 
 
@@ -32,7 +32,7 @@ class Rotations(ResidueArithmetic):
         """Slot by slot."""
 
     def rotate_many(self, steps_list: Sequence[int]) -> list[Self]:
-        """Rotations by each number of steps, as `_rotate`; those with a key share their digits.
+        """Rotations by each number of steps; those with a key share their digits.
 
         Hoisted (Halevi and Shoup, ePrint 2018/244): the digits of c1 are computed once.
         """
@@ -60,7 +60,7 @@ class Rotations(ResidueArithmetic):
     def inner_sum(self, count: int) -> Self:
         """Slot j becomes the sum of slots j to j + count - 1, around the row's end.
 
-        Takes about log2(count) rotations, each by a power of two or by what is summed already.
+        Takes about log2(count) rotations, each by a power of two or by the length summed so far.
         Raises ParamError unless 1 <= count <= slots of a row, MissingKeyError without the keys.
         """
         row = self.context.parameters.degree // 2
@@ -70,7 +70,7 @@ class Rotations(ResidueArithmetic):
         return replace(self.strided_sum(count, 1), packing=self.context.whole)
 
     def strided_sum(self, count: int, stride: int) -> Self:
-        """The same of slots that are `stride` apart; what it holds is taken to stay."""
+        """As `inner_sum` over slots that are `stride` apart; the packing stays."""
         block, size = self.relinearize(), 1
         total: Self | None = None
         offset = 0
@@ -86,7 +86,7 @@ class Rotations(ResidueArithmetic):
             size *= 2
 
     def _rotate(self, step: int) -> Self:
-        """Rotate (both rows) to the left, by a sum of the rotations that there are keys for."""
+        """Rotate (both rows) to the left, by rotations for which there are keys."""
         result, step = self, _steps(step)
         row = self.context.parameters.degree // 2
         if step % row == 0:
@@ -104,11 +104,11 @@ class Rotations(ResidueArithmetic):
         return own._turned(out, element)
 
     def _turned(self, data: Tensor, element: int) -> Self:
-        """Residues [B, 2, N, k] after their key switch, under the automorphism itself."""
+        """Apply the automorphism to residues [B, 2, N, k] after their key switch."""
         index = self.context.tables.automorphism(element)
         turned = like(evaluator.automorphism(data, index), self.data)
         return self._with(turned, **self._switched_noise())
 
     def _turned_by(self, step: int) -> Self:
-        """What was rotated holds its values elsewhere."""
+        """The same ciphertext with the packing of a rotation."""
         return replace(self, packing=self.packing.rotated(_steps(step)))

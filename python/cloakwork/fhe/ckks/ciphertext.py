@@ -24,7 +24,7 @@ from cloakwork.fhe.estimates.noise import total
 from cloakwork.fhe.keys.evaluation import CONJUGATION
 from cloakwork.fhe.operands import as_float, real_numbers
 
-# Integers up to here multiply without a scale of their own.
+# Integers up to this value multiply without a scale of their own.
 _SMALL_INTEGER = 1 << 30
 
 
@@ -32,14 +32,14 @@ _SMALL_INTEGER = 1 << 30
 class CkksCiphertext(Scaled):
     """A CKKS ciphertext: complex numbers in N / 2 slots.
 
-    scale   the message is about scale times the values; the rest is `Estimated`'s
+    scale   the message is about scale times the values; for the other fields see `Estimated`
     """
 
     def rotate(self, step: int) -> Self:
         """Slot j becomes slot j + step, around the end: to the left for positive steps.
 
-        Composed from the rotations that there are keys for, a key switch each.
-        Raises MissingKeyError, naming what to add, where they do not reach.
+        Composed of rotations for which there are keys, with one key switch each.
+        Raises MissingKeyError, which names the key to add, if they do not suffice.
         """
         return self._rotate(step)._turned_by(step)
 
@@ -64,7 +64,7 @@ class CkksCiphertext(Scaled):
         own, factor = self._over(data), other._over(data)
         mine = factor.error.met(self.bound.magnitude).scaled(log2(self.scale))
         theirs = own.error.met(other.bound.magnitude).scaled(log2(other.scale))
-        # Errors that are one another's factors reach their largest at once.
+        # Errors that are factors of each other reach their maxima together.
         both = own._constant(self.noise + other.noise + noise.TAIL_LOG2)
         same = self.data is other.data
         return replace(
@@ -95,7 +95,7 @@ class CkksCiphertext(Scaled):
     def _plus_plaintext(self, plaintext: Plaintext) -> Self:
         own = self._over(self._body_plus(plaintext.data))
         own = replace(own, **own._off(abs(self.scale - plaintext.scale), plaintext.size))
-        # Encoded again, the same values are off by the same.
+        # Encoding the same values again gives the same error.
         error = own._erring(own.error.plus(own._encoding(plaintext, plaintext.size)))
         return replace(own, bound=self.bound + known_bound(plaintext), **error)
 
@@ -115,7 +115,7 @@ class CkksCiphertext(Scaled):
         return own._times_plaintext(own.context.encode(values, level=own.level, batch=batch))
 
     def _times_number(self, number: float, integral: bool) -> Self:
-        """Small integers need no scale, whole floats too; other numbers take that of the level."""
+        """Small integers, also as floats, need no scale; other numbers use the level's scale."""
         if integral or (number.is_integer() and abs(number) <= _SMALL_INTEGER):
             size = log2_of(abs(number))
             data = self._scaled_by(self.basis.constant(int(number)))
@@ -159,11 +159,11 @@ class CkksCiphertext(Scaled):
         """Rows of a matrix times a batch: out[h] = sum over i of weights[h, i] * self[i].
 
         Shape    a batch of S, weights real [H, S] -> a batch of H
-        Scale    times about the last modulus, so that rescaling brings that of the level below
-        Noise    that of the batch, weighted; rounding of a weight is 2^-1 / q_level
+        Scale    times about the last modulus, so that rescaling gives the scale of the level below
+        Noise    the weighted noise of the batch; rounding of a weight is 2^-1 / q_level
 
-        One fused multiply-and-sum a part; each weight is seen by all N positions through a view
-        of stride 0.  Raises ParamError for weights that are not real or not finite.
+        One fused multiply-and-sum per part; all N positions read a weight through a view of
+        stride 0.  Raises ParamError for weights that are not real or not finite.
         """
         own = self._settled() if self.context.automatic else self.relinearize()
         return rows.weighted_sums(own, real_numbers("weights", weights))
@@ -174,7 +174,7 @@ class CkksCiphertext(Scaled):
         return found
 
     def _at_level(self, op: str, plaintext: Plaintext) -> Plaintext:
-        """The plaintext's limbs at this level; by hand it must be at that level."""
+        """The plaintext's limbs at this level; with levels="manual" it must be at that level."""
         self.context.check(plaintext, op)
         self._check_packing(op, plaintext)
         if self.context.automatic and plaintext.level > self.level:
@@ -188,7 +188,7 @@ class CkksCiphertext(Scaled):
 
 
 def _values(other: Any, slots: int) -> NDArray[Any] | None:
-    """Values for an encoding, a number's in every slot; None for what is none."""
+    """Values to encode, a number in every slot; None for an unsupported operand."""
     if isinstance(other, Complex):
         return np.full(slots, complex(other))
     if isinstance(other, np.ndarray | Sequence | Tensor) and not isinstance(other, str | bytes):

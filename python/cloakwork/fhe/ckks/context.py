@@ -40,7 +40,7 @@ class CkksContext(Context):
         return context_of, (self.parameters, self.levels, self.bound)
 
     def _scales(self) -> tuple[float, ...]:
-        """The scale of each level: that of fresh ciphertexts at the top, then scale^2 / q."""
+        """The scale of each level: at the top that of fresh ciphertexts, then scale^2 / q."""
         scales = [self.parameters.scale]
         for q in reversed(self.parameters.moduli[1:]):
             scales.append(scales[-1] * scales[-1] / q)
@@ -70,12 +70,12 @@ class CkksContext(Context):
         scale: float | None = None,
         batch: bool = False,
     ) -> Plaintext:
-        """Encode real or complex values, one a slot.
+        """Encode real or complex values, one per slot.
 
         Shape    [n], or with batch=True [B, n], n <= N / 2 (the other slots hold 0)
                  -> data [N, level + 1] or [B, N, level + 1]
-        Scale    `scale`, by default that of the level (by hand: of the parameters)
-        Noise    rounding: a slot is off by about sqrt(N / 12) / scale
+        Scale    `scale`, by default that of the level (with levels="manual": of the parameters)
+        Noise    rounding: the error of a slot is about sqrt(N / 12) / scale
 
         Raises EncodeError when there are too many values, or they do not fit or are not finite.
         """
@@ -83,7 +83,7 @@ class CkksContext(Context):
         scale = self.scale_at(level) if scale is None else scale
         if not is_number(scale):
             raise ParamError("scale", repr(scale), "a number, 1 or more")
-        # NumPy's shorter floats would keep what is computed from it as short.
+        # NumPy's shorter floats would reduce the precision of results computed from it.
         scale = float(scale)
         if scale < 1.0:
             raise ScaleError(
@@ -103,11 +103,11 @@ class CkksContext(Context):
         )
 
     def scale_at(self, level: int) -> float:
-        """The scale of ciphertexts at a level: by hand, always the parameters'."""
+        """The scale of ciphertexts at a level; with levels="manual" always the parameters'."""
         return self.scales[level] if self.automatic else self.parameters.scale
 
     def decode(self, plaintext: Plaintext) -> NDArray[np.complex128]:
-        """Slots [N / 2] or [B, N / 2] of a plaintext at any level, over its scale."""
+        """Slots [N / 2] or [B, N / 2] of a plaintext at any level, divided by its scale."""
         return embedding.decode(plaintext.data, plaintext.scale, self.tables, plaintext.size)
 
     def ciphertext(
@@ -147,7 +147,7 @@ class CkksContext(Context):
         )
 
     def opened(self, ciphertext: Ciphertext, plaintext: Plaintext) -> NDArray[np.complex128]:
-        """The slots of a decryption; NoiseError where no bit is left, or values outgrew a limit."""
+        """The slots of a decryption; NoiseError if no precision is left, or a bound is exceeded."""
         assert isinstance(ciphertext, CkksCiphertext)
         ciphertext.check_precision()
         found, basis = embedding.message_coefficients(
@@ -159,12 +159,12 @@ class CkksContext(Context):
         return values
 
     def circuit_noise(self, level: int, *, bound: float = 1.0, terms: int = 1) -> float:
-        """log2 of what the error stays below of any circuit of these outlines, down to a level.
+        """log2 of a bound on the error of any circuit with these properties, down to a level.
 
-        bound   what all values stay below, of inputs and in between
-        terms   the most products or rotations that one level adds up
+        bound   the bound of all values, of inputs and intermediate results
+        terms   the largest number of products or rotations summed in one level
 
-        For `Keys.decrypt(noise_bits=...)`, where the circuit itself is not at hand; see
+        For `Keys.decrypt(noise_bits=...)`, if the circuit itself is not available; see
         `noise.reached`.
         """
         level = self.level_of(level, "circuit_noise")

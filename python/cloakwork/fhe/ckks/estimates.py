@@ -1,7 +1,7 @@
-"""What a CKKS ciphertext says of itself: where its values lie, and how far they are off.
+"""Estimates of CKKS ciphertexts: bounds of their values and errors.
 
-Bounds and errors go along with every operation, and hold for all values that the inputs' bounds
-admit.  Nothing here touches residues.
+Bounds and errors are updated by every operation, and hold for all values within the inputs' bounds.
+Nothing here computes on residues.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from cloakwork.fhe.estimates.noise import independent, total
 from cloakwork.fhe.operands import real_numbers
 from cloakwork.fhe.parameters import Parameters
 
-# No float tells more of a number.
+# Beyond the precision of any float.
 _MOST_BITS = 1000.0
 # Values are rounded to floats before they are compared with their bound.
 _BOUND_SLACK = 1e-9
@@ -41,12 +41,12 @@ class Estimated(Ciphertext):
     """A ciphertext of approximate numbers.
 
     scale       the message is about scale times the values
-    bound       where the values lie
-    coherence   log2, 0 or more: by how much more than `noise` the error of a sum of slots may be,
-                with weights whose squares add up to 1; 0 while errors of slots are independent
-    alike       log2, 0 or more: by how much more still that of a sum over all ciphertexts of a
-                batch; 0 while their errors are independent, half of log2 B where they are equal
-    share       of `noise` that the error of each slot may be, where they are not alike
+    bound       the bounds of the values
+    coherence   log2, 0 or more: the excess over `noise` of the error of a sum of slots with weights
+                whose squares add up to 1; 0 while the errors of slots are independent
+    alike       log2, 0 or more: the further excess for a sum over all ciphertexts of a batch; 0
+                while their errors are independent, log2(B) / 2 if they are equal
+    share       the share of `noise` in the error of each slot, if the slots differ
     """
 
     scale: float
@@ -57,26 +57,26 @@ class Estimated(Ciphertext):
 
     @property
     def size(self) -> float:
-        """log2 of what the absolute values stay below."""
+        """log2 of the bound of the absolute values."""
         return self.bound.size
 
     @property
     def error(self) -> SlotError:
-        """What slots are off, one by one and together."""
+        """The errors of slots, single and together."""
         joint = self.noise + self.coherence
         return SlotError(self.noise, joint, joint + self.alike, self.share.values)
 
     def with_bound(self, low: ArrayLike, high: ArrayLike | None = None) -> Self:
-        """The same values, of which you know more: |value| <= low, or real from low to high.
+        """The same values with a known bound: |value| <= low, or real from low to high.
 
-        Numbers are for all slots, arrays for the values that it holds, or a number a slot.
+        Numbers apply to all slots, arrays to the values that it holds, or to each slot.
 
         Operations keep bounds that hold for all inputs; training data, or the mathematics of a
-        circuit, often say more.  Both hold then: what is known already stays.  Nothing checks
-        this before `decrypt` looks at the values of the result; with `decrypt(queries=...)`,
-        security rests on it, as errors grow with values.
+        circuit, often give tighter ones.  The previous bounds stay valid, too.  The bound is only
+        checked when `decrypt` sees the values of the result; with `decrypt(queries=...)`,
+        security depends on it, as errors grow with values.
 
-        Raises ParamError for what is no bound, or leaves no value.
+        Raises ParamError for an invalid bound, or one that excludes all values.
         """
         edges = (low,) if high is None else (low, high)
         given = [real_numbers("bound", edge) for edge in edges]
@@ -87,7 +87,7 @@ class Estimated(Ciphertext):
         return replace(self, bound=found)
 
     def _spread(self, edge: NDArray[np.float64]) -> NDArray[np.float64]:
-        """One number, or one a slot: infinite where nothing is said."""
+        """One number, or one per slot: infinite where no bound is given."""
         if edge.ndim == 0:
             return edge
         whole = edge.shape[-1] == self.context.slots
@@ -95,7 +95,7 @@ class Estimated(Ciphertext):
         return np.where(held, self._laid("with_bound", edge), inf)
 
     def _said(self, edges: list[NDArray[np.float64]]) -> Bound:
-        """Of |values|, or of real values from the one to the other."""
+        """The bound of |values|, or of real values in an interval."""
         if len(edges) == 2:
             low, high = -np.where(np.isinf(edges[0]), inf, -edges[0]), edges[1]
             if (low > high).any():
@@ -107,7 +107,7 @@ class Estimated(Ciphertext):
         return Bound.make(-size, size, 0.0 if self.bound.is_real else size, size)
 
     def _erring(self, error: SlotError) -> dict[str, Any]:
-        """The fields of an error; no more than that of equal errors in all slots."""
+        """The fields of an error, limited to that of equal errors in all slots."""
         coherence = _more(error.joint - error.slot, self.context.slots)
         alike = _more(error.whole - error.slot - coherence, self._count)
         share = Share(error.share)
@@ -119,7 +119,7 @@ class Estimated(Ciphertext):
         return self.batch or 1
 
     def _fresh(self, slot: float) -> SlotError:
-        """What a division, a key switch or an encoding adds to each slot."""
+        """The error that a division, a key switch or an encoding adds to each slot."""
         return SlotError.fresh(slot, self._count)
 
     def _encoding(self, plaintext: Plaintext, size: float) -> SlotError:
@@ -130,15 +130,15 @@ class Estimated(Ciphertext):
         return self._shared(SlotError.even(slot, joint))
 
     def _shared(self, error: SlotError) -> SlotError:
-        """What all ciphertexts of a batch are off by alike."""
+        """An error that is the same in all ciphertexts of a batch."""
         return replace(error, whole=error.joint + log2(self._count) / 2)
 
     def _constant(self, slot: float) -> SlotError:
-        """An error that is no chance, and may be the same everywhere."""
+        """A systematic error, which may be the same everywhere."""
         return SlotError.constant(slot, self.context.slots, self._count)
 
     def _over(self, data: Tensor) -> Self:
-        """With the residues of a result: where one became a batch, all of it has one error."""
+        """With the residues of a result; if it became a batch, all of it has the same error."""
         found = self._with(data)
         return replace(found, **found._erring(self.error.repeated(found._count / self._count)))
 
@@ -165,7 +165,7 @@ class Estimated(Ciphertext):
         found = super().strided_sum(count, stride)
         if count * stride > self.context.slots:
             return found
-        # Every slot counts once.
+        # Every slot is summed once.
         own, slots = self.error, self.context.slots
         switch = noise.key_switch(self.context.parameters, self.level)
         switch += log2(self._switches(count, stride)) / 2
@@ -177,7 +177,7 @@ class Estimated(Ciphertext):
         return replace(found, **self._erring(SlotError(slot, grown.joint, grown.whole)))
 
     def _switches(self, count: int, stride: int) -> int:
-        """Key switches whose errors are in a slot of `strided_sum`, or more."""
+        """An upper bound of the key switches whose errors are in a slot of `strided_sum`."""
         found = count if self.parts == 3 else 1
         for size in (1 << log for log in range(count.bit_length())):
             if 2 * size <= count:
@@ -190,19 +190,19 @@ class Estimated(Ciphertext):
     def precision_estimate(self) -> float:
         """Bits b such that every slot is within 2^-b of the exact result.
 
-        It holds for all inputs within their `bound`, but with a chance of about 2^-15; it is
-        the sharper the nearer values come to their bounds: see `with_bound`.
+        It holds for all inputs within their `bound`, except with a chance of about 2^-15; it is
+        sharper if the bounds are tight: see `with_bound`.
         -inf if the values may have outgrown the modulus.
         """
         return self._bits() if self._room_log2() >= 0 else -inf
 
     def _bits(self) -> float:
-        """The same of values that did not outgrow the modulus."""
+        """The same for values that did not outgrow the modulus."""
         error = self.noise + noise.TAIL_LOG2 - log2(self.scale)
         return -total(error, self.size + noise.FLOAT_LOG2, -_MOST_BITS)
 
     def coefficient_noise(self) -> float:
-        """log2 of what the noise of every coefficient stays below, but with a chance of 2^-15.
+        """log2 of a bound on the noise of every coefficient, except with a chance of 2^-15.
 
         A coefficient is a sum of slots, with phases as weights: errors that are equal, such as
         those of x * x.conjugate(), add up in it.
@@ -210,7 +210,7 @@ class Estimated(Ciphertext):
         return self.error.joint - log2(self.context.slots) / 2 + noise.TAIL_LOG2
 
     def _room_log2(self) -> float:
-        """Bits between what coefficients may reach and where they could not be told from more."""
+        """Bits between the largest coefficients and the limit of unambiguous decryption."""
         # A coefficient is at most the mean of all slots' sizes.
         message = log2_of(self.bound.rms) + log2(self.scale)
         largest = total(message, self.coefficient_noise())
@@ -219,8 +219,8 @@ class Estimated(Ciphertext):
     def check_room(self, found: float) -> None:
         """NoiseError where values may have outgrown the modulus, of which `found` bits are left.
 
-        Their bounds say whether they can.  What is found cannot tell: equal values are all in one
-        coefficient, and moduli are so near powers of two that 2^k of them come around to 0.
+        This follows from their bounds.  The coefficients found cannot show it: equal values are all
+        in one coefficient, and moduli are so near powers of two that 2^k of them wrap around to 0.
         """
         room = self._room_log2()
         if room < 0:
@@ -235,7 +235,7 @@ class Estimated(Ciphertext):
             raise NoiseError("decrypt", None, OUTGROWN, what)
 
     def check_precision(self) -> None:
-        """NoiseError where the estimate leaves no bit, neither after the point nor before it."""
+        """NoiseError if the estimate leaves no precision, neither after nor before the point."""
         bits = self._bits()
         if bits + max(self.size, 0.0) <= 0:
             hint = (
@@ -245,14 +245,14 @@ class Estimated(Ciphertext):
             raise NoiseError("decrypt", bits, hint, "the estimate leaves {} of precision")
 
     def check_values(self, values: NDArray[np.complex128]) -> None:
-        """NoiseError unless values are within what is said of them, and its error."""
+        """NoiseError unless values are within their bounds, up to the error."""
         own = self.bound
         beyond = np.maximum.reduce([
             *np.broadcast_arrays(own.low - values.real, values.real - own.high),
             np.abs(values.imag) - own.imaginary,
             np.abs(values) - own.magnitude,
         ])  # fmt: skip
-        # Little more than the estimate says is what rounding adds, or one chance in many.
+        # A small excess over the estimate comes from rounding, or is a rare chance.
         more = _BOUND_SLACK * own.largest + 4 * 2.0 ** -max(self._bits(), -_MOST_BITS)
         most = float(beyond.max(initial=0.0))
         if most > more:
@@ -264,7 +264,7 @@ class Estimated(Ciphertext):
         return self._erring(self.error.scaled(-last).plus_independent(self._fresh(fresh)))
 
     def _off(self, scale: float, size: float | None = None) -> dict[str, Any]:
-        """The noise with an error of no more than values times a scale, which is no chance."""
+        """The noise with a systematic error of at most the values times a scale."""
         if not scale:
             return self._erring(self.error)
         most = (self.size if size is None else size) + log2(scale) - noise.TAIL_LOG2
@@ -285,7 +285,7 @@ class Estimated(Ciphertext):
 
 
 def _more(found: float, count: int) -> float:
-    """By how much errors together are more than one by one: at most that of so many equal ones."""
+    """The excess of joint errors over single ones: at most that of `count` equal errors."""
     return 0.0 if isnan(found) else min(max(found, 0.0), log2(count) / 2)
 
 
@@ -294,7 +294,7 @@ def _in_words(bound: Bound) -> str:
 
 
 def stated_bound(plaintext: Plaintext, given: Stated | None) -> Bound:
-    """The bound that travels; EncodeError for values beyond one that was stated."""
+    """The bound of a fresh ciphertext; EncodeError for values beyond a stated bound."""
     known, held = known_bound(plaintext), _held(plaintext)
     if given is None:
         size = ceil(max(known.size - _BOUND_SLACK, 0.0))
@@ -313,7 +313,7 @@ def stated_bound(plaintext: Plaintext, given: Stated | None) -> Bound:
 
 
 def known_bound(plaintext: Plaintext) -> Bound:
-    """Where the values of a plaintext lie: those that it was made of, or what its size says."""
+    """The bound of a plaintext's values: of the encoded values, or by its size."""
     return plaintext.bound or Bound.circle(2.0**plaintext.size)
 
 
@@ -326,10 +326,10 @@ def _held(plaintext: Plaintext) -> NDArray[np.bool_]:
 
 
 def rounding_of(slots: NDArray[Any], scale: float, parameters: Parameters) -> tuple[float, float]:
-    """(slot, joint) of `SlotError`: what rounding does to these values, where it is no chance.
+    """(slot, joint) of `SlotError`: the systematic error of rounding these values.
 
-    Coefficients of few values are so regular that their rounding is, too, while they are small:
-    that of one value is off by about N / (pi^2 sqrt(2 scale / N)).
+    Small coefficients of few values are so regular that their rounding is regular, too: the error
+    of one value is about N / (pi^2 sqrt(2 scale / N)).
     """
     largest = np.abs(slots).max(axis=-1)
     smallest = float(largest[largest > 0].min(initial=inf))

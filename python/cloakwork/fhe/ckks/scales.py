@@ -1,4 +1,4 @@
-"""Levels and scales of CKKS ciphertexts, and how two operands are brought to one of each."""
+"""Levels and scales of CKKS ciphertexts, and the matching of operands' levels and scales."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from cloakwork.fhe.ckks.context import CkksContext
 
 
-# Scales this close count as one: a sum is then off by less than 2^-30 of its value.
+# Scales this close count as equal: the relative error of a sum is then below 2^-30.
 _SCALE_TOLERANCE = 2.0**-30
-# What rounding of floats leaves of two that are computed alike; estimates allow for it.
+# The relative difference of equal scales by rounding of floats; estimates allow for it.
 _EQUAL_SCALES = 2.0**-50
 # A product with an integer this large brings any scale to any other within 2^-21 of it.
 _LEAST_FACTOR = 1 << 20
@@ -34,12 +34,12 @@ class Scaled(Estimated):
         """Divide by the last modulus, rounding to nearest.
 
         Level    level - 1
-        Scale    scale / q_level.  With levels="auto", what is at its level's scale already stays
-                 as it is
-        Noise    that of before over q_level, and sqrt((1 + h) / 12) a coefficient for the
-                 rounding, h = 2 N / 3 about the Hamming weight of the secret
+        Scale    scale / q_level.  With levels="auto", a ciphertext at its level's scale is returned
+                 unchanged
+        Noise    the noise before, divided by q_level, and sqrt((1 + h) / 12) per coefficient for
+                 the rounding; h, about 2 N / 3, is the Hamming weight of the secret
 
-        A product of three parts is relinearized in the same division, if there is a key.
+        With a key, a product of three parts is relinearized in the same division.
         """
         if self.context.automatic and not self._pending:
             return self
@@ -63,7 +63,7 @@ class Scaled(Estimated):
         """The same values at a lower level.
 
         With levels="auto" at that level's scale, by a product with a constant and a rescaling;
-        by hand limbs are dropped, and the scale stays.
+        with levels="manual" limbs are dropped, and the scale stays.
         """
         lowest = self.context.lowest
         level = whole_number("level", level, f"a level from {lowest} to {self.level}")
@@ -83,7 +83,7 @@ class Scaled(Estimated):
         return log2(self.scale) > 1.5 * log2(self.context.scales[self.level])
 
     def _settled(self) -> Self:
-        """Rescaled while it is a product; two parts."""
+        """Rescaled until the scale is that of the level; with two parts."""
         own = self
         while own._pending:
             own = own.rescale()
@@ -100,13 +100,13 @@ class Scaled(Estimated):
         return replace(scaled.rescale(), scale=target)
 
     def _weighted(self, integer: int) -> Self:
-        """The residues times an integer; the scale takes it in."""
+        """The residues and the scale times an integer."""
         data = self._scaled_by(self.basis.constant(integer))
         grown = self.noise + log2(integer)
         return self._with(data, noise=grown, scale=self.scale * integer)
 
     def _called(self, scale: float) -> Self:
-        """The same residues under a scale nearby: by what that is off they are wrong."""
+        """The same residues with a nearby scale; the difference is added to the error."""
         return replace(self, scale=scale, **self._off(abs(scale - self.scale)))
 
     def _alike(self, op: str, other: Ciphertext) -> tuple[Self, Self]:
@@ -131,7 +131,7 @@ class Scaled(Estimated):
         return self._lowered(low.level)
 
     def _equalled(self, other: Self) -> tuple[Self, Self]:
-        """Both at one scale, which are at one level already."""
+        """Both operands, at the same level, brought to one scale."""
         if isclose(self.scale, other.scale, rel_tol=_SCALE_TOLERANCE):
             return self, other
         small, large = (self, other) if self.scale < other.scale else (other, self)
@@ -146,7 +146,7 @@ class Scaled(Estimated):
         return self._brought(target)._alike("add", other._brought(target))
 
     def _brought(self, target: float) -> Self:
-        """A level lower: at this scale, or divided alone if it is a product already."""
+        """A level lower: at this scale, or only rescaled if it is a product already."""
         wanted = target * self.basis.moduli[-1]
         if self._pending and wanted < _LEAST_FACTOR * self.scale:
             return self.rescale()
