@@ -1,12 +1,12 @@
-"""Matrices as sums of rotations: which diagonals there are, and in which steps they are taken.
+"""Matrices as sums of rotations: their nonzero diagonals, in baby and giant steps.
 
 A matrix M times a vector x in slots is the sum over offsets k of diag_k * rotate(x, k), with
 diag_k[i] = M[i, i + k] (Halevi and Shoup, ePrint 2014/106).  With k = g n + b it is
 
     sum over g of rotate(sum over b of rotate(diag_k, -g n) * rotate(x, b), g n),
 
-which takes about 2 sqrt(diagonals) rotations instead of one a diagonal: baby steps b, giant ones
-g n.
+which takes about 2 sqrt(diagonals) rotations instead of one per diagonal: baby steps b and giant
+steps g n.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from cloakwork.fhe.estimates.bounds import Bound, linear
 Layout = Literal["blocks", "tiled"]
 Values = NDArray[Any]
 
-# What a giant step costs in baby steps, which share their digits and skip their division.
+# The cost of a giant step in baby steps, which share digits and skip the division.
 _GIANT_COST = 4.0
 
 
 @dataclass(frozen=True)
 class Diagonals:
-    """The diagonals of a matrix that are not zero, by offset, and how vectors lie in slots.
+    """The nonzero diagonals of a matrix by offset, and the layout of vectors in slots.
 
     row      slots that rotate together
     period   a power of two that holds rows and columns: the slots of a vector
@@ -46,7 +46,7 @@ class Diagonals:
     layout: Layout
 
     def offsets(self) -> list[int]:
-        """Where M[i, i + offset] is not zero everywhere."""
+        """The offsets with nonzero entries M[i, i + offset]."""
         rows, columns = np.nonzero(self.matrix)
         found = columns - rows
         if self.layout == "tiled" or self.period == self.row:
@@ -90,7 +90,7 @@ class Steps:
 
 
 def steps_of(offsets: Iterable[int], count: int) -> Steps:
-    """Offsets cut into giant steps of `count` baby steps each."""
+    """Offsets divided into giant steps of `count` baby steps each."""
     by_giant: dict[int, list[int]] = {}
     for offset in sorted(offsets):
         by_giant.setdefault(offset // count * count, []).append(offset)
@@ -104,7 +104,7 @@ def steps_of(offsets: Iterable[int], count: int) -> Steps:
 
 
 def best_steps(offsets: list[int], row: int, baby_steps: int | None) -> Steps:
-    """The cheapest cut of all powers of two, or that into `baby_steps`."""
+    """The cheapest division over all powers of two, or that into `baby_steps`."""
     if baby_steps is not None:
         baby_steps = whole_number("baby_steps", baby_steps, f"1 to {row}")
         if not 1 <= baby_steps <= row:
@@ -115,7 +115,7 @@ def best_steps(offsets: list[int], row: int, baby_steps: int | None) -> Steps:
 
 
 def blockwise(cut: Diagonals, given: Bound, spectral: float) -> Bound:
-    """Where the products of a matrix with the vectors of all blocks lie; 0 between them.
+    """The bounds of a matrix's products with the vectors of all blocks; 0 between them.
 
     spectral   the largest singular value of the matrix as it acts on slots
     """

@@ -1,9 +1,9 @@
 """Sums of rotations times plaintexts, in baby and giant steps.
 
 Double hoisting: baby steps share the digits of c1, and none of them divides by the special
-moduli, P.  They stay pairs over all limbs that stand for P times a ciphertext, which diagonals
-multiply and sums add as they are; of each giant step's sum only the second part is divided, so
-that it can be cut into digits again, and one division ends it all.
+moduli, P.  They stay pairs over all limbs that represent P times a ciphertext, and are multiplied
+by diagonals and summed in this form.  Of each giant step's sum only the second part is divided, to
+be decomposed into digits again; a single division follows at the end.
 """
 
 from __future__ import annotations

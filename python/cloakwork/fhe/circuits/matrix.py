@@ -42,7 +42,7 @@ from cloakwork.once import once
 
 _Some = TypeVar("_Some", bound=Ciphertext)
 
-# Norms of matrices, and their squares, are floats.
+# Norms of matrices, and their squares, must be finite floats.
 _LARGEST_LOG2 = 500.0
 
 
@@ -56,25 +56,25 @@ class Matrix:
     layout "tiled"    every block holds the same vector, n slots and zeros; half as many diagonals.
                       The result is tiled again
 
-    `pack` lays vectors out so, `unpack` reads results.  BGV's two rows are treated alike.
-    Ciphertexts know how they are packed: `matrix @ x + bias` adds the bias to every vector, and
-    what another matrix wants otherwise is refused.  Matrices that follow each other take one
-    `period`, the largest of theirs.
+    `pack` lays out vectors, `unpack` reads results.  BGV's two rows are treated alike.
+    Ciphertexts know their packing: `matrix @ x + bias` adds the bias to every vector, and a matrix
+    that needs another packing refuses them.  Matrices applied in sequence need one `period`, the
+    largest of theirs.
 
     By diagonals in baby and giant steps, with double hoisting where there are special moduli
     (Bossuat, Mouchet, Troncoso-Pastoriza and Hubaux, ePrint 2020/1203): baby steps share their
-    digits and stay multiples of the special moduli, where diagonals meet them; one division a
-    giant step.  Diagonals of zeros cost nothing.
+    digits and stay multiples of the special moduli while diagonals multiply them; one division per
+    giant step.  Zero diagonals cost nothing.
 
-    rotations    steps that `context.keygen` is to make keys for
-    period       a larger one, for matrices that follow each other
-    baby_steps   rotations between giant steps, by default what is cheapest
+    rotations    the steps for which `context.keygen` must make keys
+    period       a larger period, for matrices applied in sequence
+    baby_steps   rotations between giant steps, by default the cheapest number
 
-    It is encoded once a level, when that level is first met, and kept: 8 N (level + 1 + special)
-    bytes a diagonal.
+    It is encoded once per level, at the first product, and kept: 8 N (level + 1 + special) bytes
+    per diagonal.
     """
 
-    # NumPy's arrays leave `@` to the matrix, which refuses them.
+    # NumPy's arrays leave `@` to the matrix, which refuses arrays.
     __array_ufunc__ = None
 
     def __init__(
@@ -109,7 +109,7 @@ class Matrix:
 
     @property
     def diagonals(self) -> int:
-        """Diagonals that are not zero: products with plaintexts."""
+        """The number of nonzero diagonals: products with plaintexts."""
         return sum(len(own) for _, own in self._steps.giants)
 
     @property
@@ -121,7 +121,7 @@ class Matrix:
 
     @property
     def packing(self) -> Packing:
-        """How it wants its vectors: as many as there are blocks; tiled, one for all."""
+        """The packing of its operands: a vector per block; if tiled, one vector for all."""
         tiled = self._diagonals.layout == "tiled"
         count = None if tiled else self._vectors
         return self.context.packing(self.shape[1], period=self.period, count=count, tiled=tiled)
@@ -153,7 +153,7 @@ class Matrix:
         return replace(self.packing, count=count)
 
     def _result(self, held: Packing) -> Packing:
-        """How results lie; ParamError for vectors that do not lie as the matrix wants them."""
+        """The packing of results; ParamError for operands with another packing."""
         width, period, tiled = self.shape[1], self.period, self._diagonals.layout == "tiled"
         alone = held.period == held.slots and not held.tiled and not tiled
         repeated = held.tiled and period % held.period == 0
@@ -309,14 +309,14 @@ class Matrix:
         return plain_sums(own, self._steps, self._at(own.level))
 
     def _scale(self, level: int) -> float:
-        """So that rescaling leads to the scale of the level below; by hand to that of before."""
+        """The scale with which rescaling gives that of the level below, or the previous one."""
         assert isinstance(self.context, CkksContext)
         if self.context.automatic:
             return self.context.scales[level]
         return float(self.context.parameters.moduli[level])
 
     def prepare(self, level: int | None = None) -> None:
-        """Encode for a level now, by default the highest, rather than at the first product."""
+        """Encode now for a level, by default the highest, instead of at the first product."""
         self._at(self.context.level_of(level, "prepare"))
 
     def _at(self, level: int) -> tuple[Tensor, ...]:
@@ -345,7 +345,7 @@ class Matrix:
 
 
 def _period(matrix: NDArray[Any], row: int, asked: int | None) -> int:
-    """The least power of two that holds rows and columns, or that asked for."""
+    """The least power of two that holds rows and columns, or the given one."""
     least = 1 << int(max(matrix.shape) - 1).bit_length()
     if asked is None:
         return least
@@ -356,7 +356,7 @@ def _period(matrix: NDArray[Any], row: int, asked: int | None) -> int:
 
 
 def _checked(context: CkksContext | BgvContext, values: ArrayLike, row: int) -> NDArray[Any]:
-    """The matrix as complex numbers, or integers mod t; EncodeError for what is none."""
+    """The matrix as complex numbers, or integers mod t; EncodeError for other entries."""
     given = np.asarray(values)
     if given.ndim != 2 or 0 in given.shape or max(given.shape) > row:
         raise EncodeError(f"a matrix of shape {given.shape}; expected [m, n], each from 1 to {row}")

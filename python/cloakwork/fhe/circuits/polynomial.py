@@ -37,10 +37,10 @@ from cloakwork.fhe.rns.layout import residues
 
 Basis = Literal["power", "chebyshev"]
 
-# Interpolation of an even or odd function leaves this much of the other half.
+# The relative size of odd coefficients of an even function by interpolation, and vice versa.
 _NEGLIGIBLE = 2.0**-50
 _DEGREE_MAX = 1 << 12
-# So little of a domain's half length may values lie outside.
+# The fraction of a domain's half length by which values may exceed it.
 _OUTSIDE = 2.0**-10
 
 
@@ -52,9 +52,9 @@ class Polynomial:
                    values of about 1 and so loses less precision
     domain         (a, b) that "chebyshev" maps to [-1, 1]; an x whose bound leaves it is refused
 
-    `depth` levels are used up: ceil(log2(degree + 1)), and one more if the domain is not twice an
-    integer's inverse long, such as (-1, 1).  Under CKKS the result has exactly the scale of its
-    level (by hand: of the parameters).
+    It uses `depth` levels: ceil(log2(degree + 1)), and one more unless 2 / length of the domain is
+    an integer, as for (-1, 1).  Under CKKS the result has exactly the scale of its level (with
+    levels="manual": of the parameters).
     """
 
     def __init__(
@@ -73,17 +73,17 @@ class Polynomial:
 
     @property
     def degree(self) -> int:
-        """The number of the last coefficient that is not zero."""
+        """The index of the last nonzero coefficient."""
         return len(self.coefficients) - 1
 
     @property
     def depth(self) -> int:
-        """Levels that an evaluation uses up."""
+        """The levels that an evaluation uses."""
         return depth_of(self.degree) + (not self._is_mapped_freely)
 
     @property
     def key_switches(self) -> int:
-        """Relinearizations that an evaluation takes."""
+        """The number of relinearizations of an evaluation."""
         return self._schedule.key_switches
 
     @property
@@ -142,7 +142,7 @@ class Polynomial:
         return sums.result(self._schedule.root, x.context.scale_at(own.level - self.depth))
 
     def _mapped(self, own: CkksCiphertext) -> CkksCiphertext:
-        """The argument of T_i, within [-1, 1] or little more."""
+        """The argument of T_i, within [-1, 1] or slightly more."""
         weight, shift = self._map
         if self.basis == "power":
             return own
@@ -156,11 +156,11 @@ class Polynomial:
         return replace(found, bound=mapped)
 
     def _check_domain(self, bound: Bound) -> None:
-        """ParamError for values that Chebyshev's polynomials make no sense of."""
+        """ParamError for values outside of the domain of Chebyshev's polynomials."""
         start, stop = self.domain
         if self.basis != "chebyshev":
             return
-        # What an interpolation before this one is off; T_i are not much larger there.
+        # The error of a previous interpolation; T_i are not much larger there.
         more = (stop - start) / 2 * min(_OUTSIDE, 1 / (2 * self.degree) ** 2)
         if not Bound.real(start - more, stop + more).holds(bound):
             raise ParamError(
@@ -187,7 +187,7 @@ class Polynomial:
         return BgvSums(x.relinearize(), self._schedule).result(self._schedule.root)
 
     def _rehearse(self, x: BgvCiphertext) -> None:
-        """NoiseError if the noise outgrows the modulus: a trace computes levels and noise alone."""
+        """NoiseError if the noise would exceed the modulus; only levels and noise are computed."""
 
         def traced(data: Tensor) -> Tensor:
             return self._bgv_sums(replace(x, data=data)).data
@@ -226,9 +226,9 @@ def chebyshev(
     degree: int,
     domain: tuple[float, float],
 ) -> Polynomial:
-    """The polynomial of a degree that meets a function at Chebyshev's points of the domain.
+    """The polynomial that interpolates a function at the Chebyshev points of the domain.
 
-    It is off by little more than the best of its degree, if the function is smooth.
+    For smooth functions its error is close to that of the best polynomial of the degree.
 
     >>> sigmoid = chebyshev(lambda x: 1 / (1 + np.exp(-x)), 15, (-8.0, 8.0))
     >>> points = np.linspace(-8, 8, 1001)

@@ -1,8 +1,8 @@
-"""Powers of a ciphertext, and sums of them, as a schedule wants them.
+"""Powers of a ciphertext, and sums of them, by a schedule.
 
-Under CKKS nothing is brought to one scale: a sum knows the scale that it is to have, and from it
-the scale of every quotient and the integer that stands for every coefficient follow exactly.
-Powers keep whatever scale their products gave them, and lose limbs where a lower level needs them.
+Under CKKS no scales are adjusted: the scale of a sum is given, and determines the scale of every
+quotient and the integer that represents every coefficient exactly.  Powers keep the scales of their
+products, and drop limbs where a lower level uses them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class CkksSums:
     def __init__(self, x: CkksCiphertext, plan: Schedule, chebyshev: bool) -> None:
         self.x, self.level, self.chebyshev = x, x.level, chebyshev
         self.moduli, self.bound = x.basis.moduli, x.bound
-        # The noise of x counts once, times the slope; what is followed here is the rounding.
+        # The noise of x counts once, times the slope; only the rounding is tracked here.
         self.powers = {1: replace(x, noise=-inf, coherence=0.0, alike=0.0, share=EVEN)}
         for power, (high, low) in plan.powers.items():
             self.powers[power] = self._power(power, high, low)
@@ -78,11 +78,11 @@ class CkksSums:
         return add_constant(found, dict(node.terms).get(0, 0.0))
 
     def _range(self, coefficients: tuple[float, ...]) -> Bound:
-        """Where the values of a polynomial of x lie."""
+        """The bounds of the values of a polynomial of x."""
         return value_range(coefficients, self.chebyshev, self.bound)
 
     def _slope(self, coefficients: tuple[float, ...]) -> float:
-        """log2 of how much more than that of x the error of a polynomial is."""
+        """log2 of the factor by which a polynomial amplifies the error of x."""
         near = self.x.noise + noise.TAIL_LOG2 - log2(self.x.scale)
         return slope_log2(coefficients, self.chebyshev, self.bound, near)
 
@@ -91,7 +91,7 @@ class Accumulator:
     """A sum of products and of multiples at one scale, with its noise."""
 
     def __init__(self, scale: float, twice: CkksCiphertext | None = None) -> None:
-        """A sum of nothing, or of the same ciphertext two times."""
+        """An empty sum, or twice one ciphertext."""
         self.scale, self.data = scale, None
         self.error = SlotError.even(-inf)
         if twice is not None:
@@ -99,7 +99,7 @@ class Accumulator:
             self.error = twice.error.scaled(1)
 
     def add_product(self, found: CkksCiphertext) -> None:
-        """Of three parts at this scale; before any multiple."""
+        """Add a product of three parts at this scale; before any multiple."""
         self.error = self.error.plus(found.error)
         if self.data is None:
             self.data = found.data
@@ -107,7 +107,7 @@ class Accumulator:
             ops.modsum(self.data, found.data, found.basis.q, out=self.data)
 
     def add(self, power: CkksCiphertext, coefficient: float) -> None:
-        """The coefficient times a power: an integer that leads to the scale."""
+        """Add a coefficient times a power: the coefficient as an integer that gives the scale."""
         basis, integer = power.basis, round_product(coefficient, self.scale / power.scale)
         most = power.size + log2(power.scale) - 1.0 - noise.TAIL_LOG2
         grown = power.error.scaled(log2(max(abs(integer), 1)))
@@ -120,13 +120,13 @@ class Accumulator:
             ops.modmuladd(power.data, factor, low, basis.q, out=low)
 
     def put_into(self, like: CkksCiphertext) -> CkksCiphertext:
-        """The sum as a ciphertext; of nothing, zeros."""
+        """The sum as a ciphertext; zeros for an empty sum."""
         data = like._scaled_by(like.basis.constant(0)) if self.data is None else self.data
         return like._with(data, scale=self.scale, **like._erring(self.error))
 
 
 def add_constant(own: CkksCiphertext, value: float) -> CkksCiphertext:
-    """The values plus a number; their bound is taken to stay."""
+    """The values plus a number; the bound stays."""
     integer = round_product(value, own.scale)
     if integer == 0:
         return own
@@ -149,7 +149,7 @@ def product(a: CkksCiphertext, b: CkksCiphertext) -> CkksCiphertext:
 
 
 def divided(own: CkksCiphertext) -> CkksCiphertext:
-    """Relinearized and over the last modulus, whatever its scale."""
+    """Relinearized and divided by the last modulus, whatever its scale."""
     own = own if own._fuses_divisions else own.relinearize()
     scale, grown = own.scale / own.basis.moduli[-1], own._divided_fields()
     return own._with(own._divided(), level=own.level - 1, scale=scale, **grown)

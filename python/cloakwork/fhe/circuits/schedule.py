@@ -2,8 +2,8 @@
 
 Paterson and Stockmeyer's method with the depth of Bossuat, Mouchet, Troncoso-Pastoriza and
 Hubaux, ePrint 2020/1203: a polynomial is cut at the largest power of two that it reaches,
-p = q T_m + r, until what is left is short, and q is cut further where it would come too late.
-All that meets at one depth is summed before it is relinearized and rescaled, so that a sum of
+p = q T_m + r, until the remainder is short, and q is cut further where it would be too deep.
+All terms of one depth are summed before they are relinearized and rescaled, so that a sum of
 products costs one key switch.
 
 T_i stands for x^i, or for Chebyshev's polynomial of that number.
@@ -20,7 +20,7 @@ from functools import lru_cache
 class Node:
     """A sum of terms and products, which needs `depth` levels when it is rescaled.
 
-    coefficients   of all of it
+    coefficients   of the whole sum
     terms          (i, c) for c T_i; T_0 is 1
     products       (m, quotient) for T_m times another sum
     """
@@ -49,7 +49,7 @@ class Schedule:
 
     @property
     def key_switches(self) -> int:
-        """Relinearizations: one a power, one a sum that has products."""
+        """Relinearizations: one per power, one per sum with products."""
         return len(self.powers) + sum(bool(node.products) for node in self.root.nodes())
 
 

@@ -1,9 +1,10 @@
-"""What a ciphertext holds, and where in its slots it lies.
+"""Packing: the layout of a ciphertext's values in its slots.
 
-A ciphertext has N / 2 slots (BGV: two rows of N / 2), and most hold fewer values: one vector at the
-start, or several, each at the start of a block, or one that is repeated all over.  Ciphertexts know
-which, so that an array of values meets each vector where it lies, as NumPy's would by its shape,
-and what was packed for another matrix is refused instead of giving other numbers.
+A ciphertext has N / 2 slots (BGV: two rows of N / 2), and usually holds fewer values: one vector at
+the start, several vectors, each at the start of a block, or one vector repeated in all blocks.
+Ciphertexts know their packing, so that an array of values is applied to each vector, as NumPy
+broadcasts by shape, and values packed for another matrix are refused instead of giving wrong
+numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from cloakwork.fhe.arguments import whole_number
 
 @dataclass(frozen=True)
 class Packing:
-    """How values lie in slots; made by `context.packing`, `matrix.packing` and `matrix.pack`.
+    """The layout of values in slots; see `context.packing`, `matrix.packing` and `matrix.pack`.
 
     slots, row   of the context; a rotation turns each row of slots by itself
     length       values of a vector
@@ -58,12 +59,12 @@ class Packing:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As NumPy would say it: (length,), or (count, length)."""
+        """The shape as in NumPy: (length,), or (count, length)."""
         return (self.length,) if self.count is None else (self.count, self.length)
 
     @property
     def is_whole(self) -> bool:
-        """Whether every slot counts by itself."""
+        """Whether every slot is a value of its own."""
         return self.length == self.slots
 
     @property
@@ -76,7 +77,7 @@ class Packing:
         return "vector" if self.count is None else "blocks"
 
     def lay(self, values: NDArray[Any], op: str = "lay") -> NDArray[Any]:
-        """Values [slots] or [B, slots] of an operand: as many as are held, or one a slot.
+        """An operand's values in slots [slots] or [B, slots]: as many as held, or one per slot.
 
         Values broadcast to the shape, as NumPy's do; what is between vectors is 0.
         EncodeError for another shape.
@@ -119,7 +120,7 @@ class Packing:
         )
 
     def joined(self, other: Packing, op: str) -> Packing:
-        """That of a sum or product, slot by slot; ParamError where vectors lie elsewhere."""
+        """The packing of a sum or product, slot by slot; ParamError for different packings."""
         if self == other or other._is_wider(self):
             return other
         if self._is_wider(other):
@@ -133,7 +134,7 @@ class Packing:
         return self.is_whole or (alone and (self.count, other.count) == (1, None))
 
     def rotated(self, step: int) -> Packing:
-        """After a rotation by some steps: where nothing lies where it was, slots alone."""
+        """The packing after a rotation; all slots, unless the layout is unchanged."""
         if step % self.row == 0 or (self.tiled and step % self.period == 0):
             return self
         return self.whole()
@@ -160,9 +161,9 @@ def _counted(count: int) -> str:
 
 
 class PackedSlots(np.ndarray[Any, np.dtype[Any]]):
-    """Slots that `matrix.pack` laid out: an array that `encrypt` knows the packing of.
+    """Slots laid out by `matrix.pack`: an array that carries its packing.
 
-    What is computed from it, and views of it, are arrays like any other.
+    Results computed from it, and views of it, are ordinary arrays.
     """
 
     packing: Packing | None = None
@@ -176,7 +177,7 @@ class PackedSlots(np.ndarray[Any, np.dtype[Any]]):
 
 
 def packing_of(values: Any, given: NDArray[Any], whole: Packing) -> Packing:
-    """That of slots that were packed, or of n values at the start."""
+    """The packing of packed slots, or of n values at the start."""
     found = getattr(values, "packing", None)
     if isinstance(found, Packing):
         return found
@@ -184,7 +185,7 @@ def packing_of(values: Any, given: NDArray[Any], whole: Packing) -> Packing:
 
 
 def check_axes(shape: tuple[int, ...], slots: int, batch: bool) -> None:
-    """EncodeError unless they are [n] values, or a batch [B, n], no more than the slots each."""
+    """EncodeError unless the shape is [n], or [B, n] of a batch, with n at most the slots."""
     if batch and len(shape) != 2:
         raise EncodeError(f"values of shape {shape} with batch=True; give [B, n]")
     if not batch and len(shape) == 2:

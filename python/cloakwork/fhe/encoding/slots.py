@@ -1,4 +1,4 @@
-"""The order of slots, here and elsewhere.
+"""The order of slots in Cloakwork and in other libraries.
 
 It matters where a *polynomial* goes from one library to another, as when a ciphertext is
 converted; values that each library encodes by itself stand in order everywhere.
@@ -51,7 +51,7 @@ def to_library(context: Context, slots: ArrayLike, library: Library) -> NDArray[
 
 
 def from_library(context: Context, slots: ArrayLike, library: Library) -> NDArray[Any]:
-    """Undo `to_library`: the slots here of a polynomial that `library` decodes so."""
+    """The inverse of `to_library`: the slots here of a polynomial that `library` decodes so."""
     given = _checked(context, slots)
     index, mirrored = _order(context, library)
     if context.parameters.scheme == "ckks":

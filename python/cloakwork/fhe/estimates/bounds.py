@@ -1,4 +1,4 @@
-"""What is known of values that nobody here sees: intervals, circles, a mean.
+"""Bounds of encrypted values: intervals, circles, a mean.
 
 Slots hold complex numbers.  Each lies in a rectangle, its real part from `low` to `high` and its
 imaginary one up to `imaginary`, and in a circle, up to `magnitude`; the mean of the squares of all
@@ -19,11 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from cloakwork.errors import ParamError
 from cloakwork.fhe.operands import is_number
 
-# What a user states: |values|, or real numbers from the one to the other.
+# A user's bound: of |values|, or of real values in an interval.
 Stated = float | tuple[float, float]
 Floats = NDArray[np.float64]
 
-# Bounds are computed in floats, whose rounding this covers.
+# Covers the rounding of the floats in which bounds are computed.
 _SLACK = 1.0 + 2.0**-40
 # So many bits beyond a power of two are rounding.
 _ROUNDING = 1e-9
@@ -31,12 +31,12 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """Where the values of slots lie; see the module.
+    """The bounds of the values in slots; see the module.
 
     low, high, imaginary, magnitude   [], or one a slot or a ciphertext of a batch: what [B, slots]
                                       broadcasts with
     rms                               of each ciphertext's slots together, at most
-    given                             whether it is as somebody stated it, rather than computed
+    given                             whether it was stated by a user, not computed
     """
 
     low: Floats
@@ -50,7 +50,7 @@ class Bound:
     def make(
         cls, low: Any, high: Any, imaginary: Any, magnitude: Any = inf, rms: float = inf
     ) -> Self:
-        """From numbers or arrays; what the parts say together, rounded outwards."""
+        """A bound from numbers or arrays: their intersection, rounded outwards."""
         low, high, imaginary = (np.asarray(part, np.float64) for part in (low, high, imaginary))
         real = imaginary.ndim == 0 and not imaginary
         with np.errstate(over="ignore"):
@@ -77,7 +77,7 @@ class Bound:
 
     @classmethod
     def of(cls, values: ArrayLike, slots: int) -> Self:
-        """That of known values [n] or [B, n] in so many slots; the others hold 0."""
+        """The bound of known values [n] or [B, n]; the other slots hold 0."""
         given = np.asarray(values, dtype=np.complex128)
         filled = np.zeros((*given.shape[:-1], slots), dtype=np.complex128)
         filled[..., : given.shape[-1]] = given
@@ -90,7 +90,7 @@ class Bound:
 
     @classmethod
     def stated(cls, given: Stated) -> Self:
-        """What a user says; ParamError for what is no bound."""
+        """A user's bound; ParamError for an invalid one."""
         edges: tuple[Any, ...] = given if isinstance(given, tuple) else ()
         if len(edges) == 2 and all(map(is_number, edges)):
             low, high = map(float, edges)
@@ -138,9 +138,9 @@ class Bound:
         return [*map(float, self.whole()._edges()), self.rms]
 
     def shown(self) -> Self:
-        """One for all slots, for others to read: what was computed, with powers of two outwards.
+        """One public bound for all slots: computed bounds are rounded outwards to powers of two.
 
-        Exact ones would tell of the weights that they were computed with.
+        Exact bounds would reveal the weights with which they were computed.
         """
         own = self.whole()
         if self.given:
@@ -173,7 +173,7 @@ class Bound:
         return type(self)(low, high, imaginary, magnitude, self.rms)
 
     def holds(self, other: Self, slack: float = 1e-9) -> bool:
-        """Whether all that the other admits is admitted here, but for rounding."""
+        """Whether this bound contains the other, up to rounding."""
         more = slack * self.magnitude
         return bool(
             (self.low - more <= other.low).all()
@@ -184,7 +184,7 @@ class Bound:
         )
 
     def meet(self, other: Self) -> Self | None:
-        """What both admit; None where that is nothing."""
+        """The intersection of two bounds; None if it is empty."""
         low, high = np.maximum(self.low, other.low), np.minimum(self.high, other.high)
         if (low > high).any():
             return None

@@ -1,13 +1,13 @@
-"""Files of keys and ciphertexts: a header in words, tensors as they are, a checksum.
+"""The file format of keys and ciphertexts: a JSON header, binary tensors, a checksum.
 
     8 bytes    "CWFHE" and the version as a little-endian 16-bit number, and one zero
     8 bytes    length of the header, little-endian
-    header     JSON in UTF-8: kind, fields, and for each tensor its shape and bytes a word
+    header     JSON in UTF-8: kind, fields, and for each tensor its shape and bytes per word
     tensors    little-endian signed words of 1, 2, 4 or 8 bytes, in the order of the header
     32 bytes   BLAKE2b of all that
 
-Nothing is unpickled.  A file appears whole or not at all, and one that is not whole is refused
-before anything is made of it.
+Nothing is unpickled.  A file appears whole or not at all, and an incomplete file is refused before
+any object is made from it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _HEADER_BYTES = 16
 _WORDS = (1, 2, 4, 8)
 _MOST_ELEMENTS = 1 << 40
 _MOST_AXES = 8
-# What a header that makes no sense raises while it is read.
+# The errors that reading an invalid header can raise.
 _SENSELESS = (KeyError, TypeError, ValueError, OverflowError, RecursionError)
 
 PathLike = str | os.PathLike[str]
@@ -43,9 +43,9 @@ PathLike = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file says: its kind, its fields, its tensors by name.
+    """The contents of a file: its kind, its fields, its tensors by name.
 
-    permissions   who may read it, as `chmod` takes it; None where no file system says
+    permissions   the file's mode, as in `chmod`; None if it is not in a file system
     """
 
     path: Path
@@ -55,7 +55,7 @@ class Contents:
     permissions: int | None = None
 
     def field(self, name: str, kind: type | tuple[type, ...]) -> Any:
-        """A field of a type; LoadError otherwise."""
+        """A field, which must have this type, else LoadError."""
         value = self.fields.get(name)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             wanted = kind.__name__ if isinstance(kind, type) else "a number"
@@ -63,7 +63,7 @@ class Contents:
         return value
 
     def tensor(self, name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        """A tensor of a shape; LoadError otherwise."""
+        """A tensor, which must have this shape, else LoadError."""
         found = self.tensors.get(name)
         if found is None or found.shape != shape:
             got = "none" if found is None else f"shape {found.shape}"
@@ -71,7 +71,7 @@ class Contents:
         return found
 
     def wrong(self, place: str, expected: str, got: str) -> LoadError:
-        """The error that says so."""
+        """The LoadError for a wrong value."""
         return LoadError(f"{self.path}: {place}: expected {expected}, got {got}")
 
 
@@ -85,7 +85,7 @@ def save(
 ) -> None:
     """Write a file; `private`: for its owner alone.
 
-    What is open for writing in binary gets the same bytes, where they are not private.
+    A binary file open for writing gets the same bytes, unless they are private.
     """
     if not isinstance(path, str | os.PathLike) and (private or not hasattr(path, "write")):
         wanted = (
@@ -121,7 +121,7 @@ def save(
 
 
 def _word_bytes(array: NDArray[Any]) -> int:
-    """Bytes of the narrowest words that hold all elements; those of a secret are not looked at."""
+    """The bytes of the narrowest words that hold all elements; a secret is not inspected."""
     if array.dtype == np.int8:
         return 1
     largest = max(int(array.max(initial=0)), -int(array.min(initial=0)) - 1)
@@ -131,14 +131,14 @@ def _word_bytes(array: NDArray[Any]) -> int:
 def load(path: PathLike | BinaryIO) -> Contents:
     """Read and check a file, by its path or open in binary.
 
-    Raises LoadError where it is not whole, or none of this version.
+    Raises LoadError for an incomplete file, or one of another version.
     """
     name, memory, permissions = _read(path)
     return replace(_checked(name, memory), permissions=permissions)
 
 
 def _read(source: PathLike | BinaryIO) -> tuple[Path, memoryview, int | None]:
-    """What to call it, its bytes, and who may read it, if it is a file."""
+    """The name of a file for messages, its bytes, and its mode, if it has one."""
     if isinstance(source, str | os.PathLike):
         path = Path(files.name_of(source))
         try:
@@ -173,7 +173,7 @@ def _checked(path: Path, memory: memoryview) -> Contents:
 
 
 def _parsed(path: Path, body: memoryview) -> Contents:
-    """What a body of the right checksum says; whoever made it may have meant ill."""
+    """The contents of a body whose checksum is right; it may still be malicious."""
     end = _HEADER_BYTES + int.from_bytes(body[8:_HEADER_BYTES], "little")
     try:
         header = loads(bytes(body[_HEADER_BYTES:end]))

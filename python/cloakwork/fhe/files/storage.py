@@ -1,7 +1,7 @@
 """Keys and ciphertexts as files.
 
 Every file carries the parameters, so that it can be opened alone, and the fingerprints of the
-parameters and of the secret.  What is expanded from a seed is stored as the seed: fresh
+parameters and of the secret.  Tensors that are expanded from a seed are stored as the seed: fresh
 ciphertexts, public and evaluation keys take half of their memory.
 """
 
@@ -60,7 +60,7 @@ _BOUND_NUMBERS = 5
 
 
 def limbs_first(data: Tensor) -> Array:
-    """[..., N, k] residues as they lie in memory: [..., k, N]."""
+    """[..., N, k] residues in their memory order: [..., k, N]."""
     return np.asarray(data.moveaxis(-1, -2))
 
 
@@ -70,7 +70,7 @@ def limbs_last(array: Array) -> Tensor:
 
 
 def described(ciphertext: CiphertextData) -> dict[str, Any]:
-    """All that a file says of a ciphertext but its residues and their seed."""
+    """Everything that a file states about a ciphertext, except its residues and their seed."""
     fields: dict[str, Any] = _common(ciphertext.context, ciphertext.key)
     fields |= {"level": ciphertext.level, "noise": ciphertext.noise, "parts": ciphertext.parts}
     fields |= {"batch": ciphertext.batch, "packing": _packing_fields(ciphertext.packing)}

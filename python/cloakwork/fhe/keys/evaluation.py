@@ -1,4 +1,4 @@
-"""The server's half of the keys: what computes on ciphertexts and decrypts none."""
+"""Evaluation keys: the server's keys, which compute on ciphertexts and cannot decrypt."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class EvaluationKeys(Stored):
 
     key               the secret's fingerprint
     relinearization   from s^2 to s
-    galois            by element g: from s to s(X^(1 / g)), so that X -> X^g brings it back to s
+    galois            by element g: from s to s(X^(1 / g)), which X -> X^g maps back to s
     """
 
     context: Context
@@ -39,14 +39,14 @@ class EvaluationKeys(Stored):
 
     @property
     def rotations(self) -> list[int]:
-        """Steps that there are keys for, each between -slots / 2 and slots / 2."""
+        """The steps that have keys, each between -slots / 2 and slots / 2."""
         row = self.context.parameters.degree // 2
         found = map(self.context.rotation_steps, self.galois)
         steps = (step for step in found if step is not None)
         return sorted(step - row if step > row // 2 else step for step in steps)
 
     def relinearization_key(self) -> SwitchingKey:
-        """The key from s^2; MissingKeyError where there is none."""
+        """The key from s^2; MissingKeyError if there is none."""
         if self.relinearization is None:
             raise MissingKeyError(
                 "products of ciphertexts need a relinearization key: "
@@ -55,23 +55,23 @@ class EvaluationKeys(Stored):
         return self.relinearization
 
     def tensors(self) -> dict[str, Tensor]:
-        """The tensors of all keys, as programs call them: "galois.5" is that of X -> X^5."""
+        """The tensors of all keys by their names in programs: "galois.5" is that of X -> X^5."""
         named = {f"galois.{element}": key.data for element, key in sorted(self.galois.items())}
         if self.relinearization is not None:
             named["relinearization"] = self.relinearization.data
         return named
 
     def galois_key(self, element: int, what: str, add: str) -> SwitchingKey:
-        """The key of an automorphism; MissingKeyError where there is none."""
+        """The key of an automorphism; MissingKeyError if there is none."""
         found = self.galois.get(element)
         if found is None:
             raise MissingKeyError(f"{what} needs a key that is not there: context.keygen({add})")
         return found
 
     def route(self, steps: int) -> list[int]:
-        """Steps with a key each that add up to `steps`, as few as there are.
+        """The fewest steps with keys that add up to `steps`.
 
-        Raises MissingKeyError where no sum of the rotations does.
+        Raises MissingKeyError if no sum of the rotations does.
         """
         row = self.context.parameters.degree // 2
         wanted = steps % row
@@ -90,7 +90,7 @@ class EvaluationKeys(Stored):
 
     @once
     def _came_from(self) -> NDArray[np.int64]:
-        """[N / 2]: the last of the fewest rotations that reach each sum; 0: none do."""
+        """[N / 2]: the last of the fewest rotations that reach each sum; 0 for unreachable sums."""
         row = self.context.parameters.degree // 2
         have = [step % row for step in self.rotations if step % row]
         came_from = np.zeros(row, dtype=np.int64)
@@ -121,9 +121,9 @@ class EvaluationKeys(Stored):
         save_evaluation(path, self)
 
     def load(self, path: PathLike | BinaryIO) -> Ciphertext:
-        """Read a ciphertext, to compute on it with these keys.
+        """Read a ciphertext to compute on with these keys.
 
-        Raises LoadError for a file that is not whole or holds none, KeyMismatchError for a
+        Raises LoadError for an incomplete file or one of another kind, KeyMismatchError for a
         ciphertext of other parameters or another secret.
         """
         from cloakwork.fhe.files.storage import load_ciphertext

@@ -1,17 +1,18 @@
-"""Noise flooding: CKKS decryptions that may be shown to others.
+"""Noise flooding: CKKS decryptions that may be disclosed to others.
 
 A decryption is the message plus an error that depends on the secret.  Gaussian noise of standard
-deviation sqrt(12 q) 2^(s / 2) t hides it: t bounds the error's Euclidean norm over what is shown, q
-is how many decryptions are, s the bits of statistical security.  That is Corollary 2 of Li,
-Micciancio, Schultz and Sorrell, "Securing Approximate Homomorphic Encryption Using Differential
-Privacy" (CRYPTO 2022, ePrint 2022/816), for that norm, which leaves no further factor of the degree
-(OpenFHE's CKKS_NOISE_FLOODING.md corrects the paper's likewise).  What is shown are the values that
-a ciphertext holds, not all slots: the fewer, the less noise.
+deviation sqrt(12 q) 2^(s / 2) t hides it: t bounds the error's Euclidean norm over the disclosed
+values, q is the number of disclosed decryptions, s the statistical security.  That is Corollary 2
+of Li, Micciancio, Schultz and Sorrell, "Securing Approximate Homomorphic Encryption Using
+Differential Privacy" (CRYPTO 2022, ePrint 2022/816), for that norm, which leaves no further factor
+of the degree (OpenFHE's CKKS_NOISE_FLOODING.md corrects the paper's likewise).  Only the values
+that a ciphertext holds are disclosed, not all slots: fewer values need less noise.
 
-Why it is enough: two Gaussians whose centres are t apart diverge by t^2 / (2 deviation^2), which q
-queries add up to 2^-s / 24; so whoever guesses, adaptively and with any power, is better off than
-with the exact results by at most 2^(-s / 2) / 7 (Pinsker).  Values are rounded to a grid finer than
-the error before, and the noise is drawn on that grid exactly, so that no bit of a float tells more.
+Why it suffices: two Gaussians whose centres are t apart have divergence t^2 / (2 deviation^2),
+which adds up to 2^-s / 24 over q queries; so the advantage of any adaptive, unbounded adversary
+over the exact results is at most 2^(-s / 2) / 7 (Pinsker).  Values are first rounded to a grid
+finer than the error, and the noise is drawn exactly on that grid, so that no bit of a float reveals
+more.
 """
 
 from __future__ import annotations
@@ -38,34 +39,34 @@ if TYPE_CHECKING:
     from cloakwork.programs.program import Program
 
 _SECURITY_MOST, _QUERIES_MOST = 128, 1 << 64
-# Values are shown but with a chance of 2^-15 within what `precision` says.
+# Disclosed values are within `precision`, except with a chance of 2^-15.
 _CHANCE_BITS = 15
-# The grid under the error, as a power of two, and what rounding to it adds to the error's norm.
+# The grid relative to the error, as a power of two, and the error's growth by rounding to it.
 _GRID_LOG2 = 5.0
 _ROUNDING_LOG2 = log2(1 + sqrt(2) / 2**_GRID_LOG2)
-# Noise on the grid stays within 64-bit words, ten deviations of it.
+# Ten deviations of the noise on the grid fit into 64-bit words.
 _DEVIATION_MOST = 59.0
-# Of the integers, within 2^-100, as a standard deviation (Micciancio and Regev, SIAM Journal on
-# Computing 37, 2007, Lemma 3.3).
+# The smoothing parameter of the integers for 2^-100, as a standard deviation (Micciancio and Regev,
+# SIAM Journal on Computing 37, 2007, Lemma 3.3).
 _SMOOTHING_LOG2 = log2(sqrt(log(2) * 101 / 2) / pi)
 # Bits that one step of a convolution never takes, and times what it may take two steps are equal.
 _FAR, _SPLIT = 200.0, 64
-# log2 of the largest noise that a caller may name: no chain has as many bits.
+# log2 of the largest noise that a caller may state: beyond the bits of any chain.
 _NOISE_MOST = float(1 << 13)
 
 
 @dataclass(frozen=True)
 class Flooding:
-    """What flooding one decryption takes and costs.
+    """The noise of flooding one decryption, and its cost.
 
-    queries      decryptions that are shown, of ciphertexts under this secret
+    queries      disclosed decryptions of ciphertexts under this secret
     security     bits: an advantage of at most 2^(-security / 2) / 7 over all of them
-    values       how many one decryption shows
-    error        log2 of what the errors of values stay below, their root mean square, before the
-                 scale is divided by
+    values       the number of values that one decryption discloses
+    error        log2 of a bound on the root mean square of the values' errors, before the division
+                 by the scale
     deviation    log2 of the noise's standard deviation, in real and imaginary parts
-    precision    bits b such that what is shown is within 2^-b of the exact result
-    cost         bits of precision that it takes
+    precision    bits b such that disclosed values are within 2^-b of the exact result
+    cost         bits of precision that are lost
     """
 
     queries: int
@@ -86,7 +87,7 @@ class Flooding:
 
 @dataclass(frozen=True)
 class Request:
-    """What a caller of `decrypt` asks for and knows; see `Keys.decrypt`."""
+    """The flooding options of `Keys.decrypt`."""
 
     queries: int
     security: int
@@ -102,9 +103,9 @@ class Request:
             raise ParamError("noise_bits", self.noise_bits, f"0 to {_NOISE_MOST:.0f}")
 
     def flooding(self, x: Ciphertext) -> Flooding:
-        """What it takes for a ciphertext.
+        """The flooding of a ciphertext.
 
-        Raises ParamError where nothing but a file says what the ciphertext's error is.
+        Raises ParamError if the ciphertext's error is only known from a file.
         """
         if x.context.parameters.scheme != "ckks":
             allowed = "a CKKS ciphertext: BGV's results are exact, see noise_budget()"
@@ -125,9 +126,9 @@ class Request:
         return Flooding(self.queries, self.security, values, error, deviation, after, cost)
 
     def _norm(self, x: CkksCiphertext, held: NDArray[np.bool_]) -> float:
-        """log2 of what the error's norm over the slots that are shown stays below.
+        """log2 of a bound on the error's norm over the disclosed slots.
 
-        By what the client knows of the circuit, and what the transform of floats may add.
+        By the client's knowledge of the circuit, with the error of the floating-point transform.
         """
         floats = x.size + log2(x.scale) + noise.FLOAT_LOG2 + 1 + log2(held.sum()) / 2
         if self.noise_bits is not None:
@@ -143,7 +144,7 @@ class Request:
         return total(_norm_of(x, held), floats)
 
     def _alike(self, x: CkksCiphertext) -> list[CkksCiphertext]:
-        """The program's results that the ciphertext may be."""
+        """The results of the program that match the ciphertext."""
         assert self.program is not None
         returned: Any = self.program.returned
         held = [found for found in returned if isinstance(found, type(x))]
@@ -159,10 +160,10 @@ class Request:
 
 
 def _norm_of(x: CkksCiphertext, held: NDArray[np.bool_]) -> float:
-    """log2 of what the error's norm over some slots stays below, by its estimate."""
+    """log2 of a bound on the error's norm over some slots, by its estimate."""
     shares = np.broadcast_to(x.share.values, np.broadcast_shapes(x.share.values.shape, held.shape))
     largest = float(np.square(shares[..., held]).sum(axis=-1).max())
-    # A known number has no noise, 2^-inf; what is not there is flooded as if it were 1.
+    # A known number has no noise, 2^-inf; it is flooded as if the noise were 1.
     return max(x.noise + noise.TAIL_LOG2 + log2(max(largest, 2.0**-200)) / 2, 0.0)
 
 
@@ -173,9 +174,9 @@ def _check_whole(name: str, value: Any, most: int) -> None:
 
 
 def shown(values: NDArray[Any], x: CkksCiphertext, wanted: Flooding) -> NDArray[Any]:
-    """What a ciphertext holds of decrypted slots [..., slots], with its noise; 0 elsewhere.
+    """Decrypted slots [..., slots] with flooding noise; 0 in slots that hold no values.
 
-    Raises NoiseError where the noise would outgrow every value.
+    Raises NoiseError if the noise would exceed all values.
     """
     left = wanted.precision + x.size
     if left <= 0:
@@ -194,9 +195,9 @@ def shown(values: NDArray[Any], x: CkksCiphertext, wanted: Flooding) -> NDArray[
 
 
 def wide_gaussian(shape: tuple[int, ...], deviation: float) -> Tensor:
-    """Discrete Gaussians of standard deviation 2^deviation, or little more, up to 2^59: i64.
+    """Discrete Gaussians of standard deviation 2^deviation or slightly more, up to 2^59: i64.
 
-    Sums x + z y of two narrower ones, and so on down to those of the table (Micciancio and Walter,
+    Sums x + z y of two narrower ones, recursively down to the table's (Micciancio and Walter,
     CRYPTO 2017, ePrint 2017/259): 128 draws each beyond 2^39.
     """
     weights = convolution(deviation)
@@ -216,7 +217,7 @@ def wide_gaussian(shape: tuple[int, ...], deviation: float) -> Tensor:
 
 
 def convolution(deviation: float) -> list[int]:
-    """The weights z_1, z_2, ... of `wide_gaussian`, each as large as what is below it allows.
+    """The weights z_1, z_2, ... of `wide_gaussian`, each as large as the narrower one allows.
 
     x + z y of two discrete Gaussians of deviation d is one of d sqrt(1 + z^2), but for 2^-100, if
     sqrt(1 + z^2) times the smoothing parameter of the integers stays below d.
@@ -227,7 +228,7 @@ def convolution(deviation: float) -> list[int]:
         most = floor(sqrt(4.0 ** (own - _SMOOTHING_LOG2) - 1.0))
         needed = ceil(sqrt(4.0 ** min(deviation - own, _FAR) - 1.0))
         if most < needed < _SPLIT * most:
-            # Two equal steps meet the deviation more closely than a long one and a short one.
+            # Two equal steps approximate the deviation better than a long one and a short one.
             needed = ceil(sqrt(needed))
         weights.append(max(1, min(most, needed)))
         own += log2(1 + weights[-1] ** 2) / 2

@@ -1,4 +1,4 @@
-"""The client's keys: the secret, and what is made from it.
+"""The client's keys: the secret, and the keys made from it.
 
 A secret lives in tensors that are zeroed when they are no longer needed.  Nothing here prints,
 copies, pickles or traces one.
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from cloakwork.fhe.files.container import PathLike
     from cloakwork.programs.program import Program
 
-# Bits of statistical security of decryptions that are shown, unless others are asked for.
+# The default statistical security of disclosed decryptions, in bits.
 _SECURITY = 40
 
 
@@ -50,9 +50,9 @@ def fingerprint(body: Tensor, seed: bytes) -> str:
 class Keys:
     """A uniform ternary secret with its public and evaluation keys.
 
-    `public` encrypts, `evaluation` computes; both may be given away, this object never.  Use it
-    as a context manager, or call `release`: the secret is then overwritten with zeros.  It is
-    overwritten when the object dies, too.
+    `public` encrypts, `evaluation` computes; both may be published, but never this object.  Use it
+    as a context manager, or call `release`: the secret is then overwritten with zeros, as it also
+    is when the object is deleted.
     """
 
     __slots__ = ("_secret", "context", "evaluation", "public")
@@ -71,7 +71,7 @@ class Keys:
     def _restored(cls, public: PublicKey, coefficients: NDArray[np.int64]) -> Self:
         """Keys from their file: the secret's coefficients [N] and its public key.
 
-        Raises ParamError for a secret that `keygen` does not draw, or another's public key.
+        Raises ParamError for a secret that `keygen` would not draw, or another secret's public key.
         """
         keys = cls.__new__(cls)
         context = public.context
@@ -93,11 +93,11 @@ class Keys:
         return keys
 
     def _coefficients(self) -> Tensor:
-        """The secret's coefficients [N], -1 to 1, i8, for its file; the caller zeroes them."""
+        """The secret's coefficients [N], -1 to 1, i8, for its file; the caller overwrites them."""
         return secrets.coefficients(self.context.tables.chain(0), self._at(0))
 
     def save(self, path: PathLike) -> None:
-        """Write the secret to a file for its owner alone, in the clear; `fhe.load` reads it."""
+        """Write the secret, unencrypted, to a file that only its owner can read; see `fhe.load`."""
         from cloakwork.fhe.files.storage import save_secret
 
         save_secret(path, self)
@@ -114,9 +114,9 @@ class Keys:
         conjugation: bool = False,
         relinearization: bool = False,
     ) -> EvaluationKeys:
-        """Make more evaluation keys, as `keygen` does; `evaluation` has the old ones and these.
+        """Make more evaluation keys, as `keygen` does, and add them to `evaluation`.
 
-        Ciphertexts hold the evaluation keys of their time: `Ciphertext.using` gives them others.
+        Existing ciphertexts keep their evaluation keys: `Ciphertext.using` replaces them.
         """
         row = self.context.parameters.degree // 2
         wanted = steps_to_add(rotations, row)
@@ -133,9 +133,9 @@ class Keys:
         return self.evaluation
 
     def adopt(self, evaluation: EvaluationKeys) -> EvaluationKeys:
-        """Take evaluation keys of a file as `evaluation`, each checked by the secret.
+        """Use evaluation keys from a file as `evaluation`; each is checked with the secret.
 
-        Raises KeyMismatchError for keys of other parameters, or that do not lead to this secret.
+        Raises KeyMismatchError for keys of other parameters or another secret.
         """
         self.context.check(evaluation, "adopt")
         if evaluation.key != self.key or not self._owns(evaluation):
@@ -145,7 +145,7 @@ class Keys:
         return evaluation
 
     def _owns(self, evaluation: EvaluationKeys) -> bool:
-        """Whether each of the keys is an encryption under the secret of what it is to be."""
+        """Whether each of the keys encrypts, under this secret, the expected source secret."""
         tables, secret = self.context.tables, self._whole()
         basis = tables.extended(self.context.parameters.level)
         if evaluation.relinearization is not None:
@@ -159,7 +159,7 @@ class Keys:
         return True
 
     def _turned(self, element: int) -> Tensor:
-        """S(X^(1 / g)), which the automorphism by g leads back to s."""
+        """S(X^(1 / g)), which the automorphism by g maps to s."""
         inverse = pow(element, -1, 2 * self.context.parameters.degree)
         return evaluator.automorphism(self._whole(), self.context.tables.automorphism(inverse))
 
@@ -185,17 +185,17 @@ class Keys:
     ) -> Ciphertext:
         """Encrypt values, or a plaintext, with the secret.
 
-        Shape    [n], n <= slots; the other slots hold 0.  What `matrix.pack` laid out is known
-        batch    [B, n] values are B ciphertexts, computed on together; [B, n] without it is refused
+        Shape    [n], n <= slots; the other slots hold 0.  `matrix.pack` determines the packing
+        batch    [B, n] values make B ciphertexts, processed together; needed for [B, n] values
         level    by default the highest; scale: CKKS, by default that of the level
-        bound    CKKS: what |values| stay below, or (low, high) of real ones, for estimates of
-                 precision; by default the context's.  It travels with the ciphertext, so where
-                 none is stated, it is 1, or the least power of two that holds larger values, which
-                 then says how large they are
-        Noise    one Gaussian of standard deviation 3.2 a coefficient
+        bound    CKKS: the bound of |values|, or (low, high) of real values, for estimates of
+                 precision; by default the context's.  It is part of the ciphertext: if none is
+                 stated, it is 1, or the least power of two that bounds larger values, which reveals
+                 their size
+        Noise    a Gaussian of standard deviation 3.2 per coefficient
 
-        Raises EncodeError for values that are too many, beyond their bound, too large for the
-        modulus or not finite.
+        Raises EncodeError for too many values, and for values beyond their bound, too large for
+        the modulus or not finite.
         """
         plaintext = self.context.plaintext(values, level=level, scale=scale, batch=batch)
         basis = self.context.tables.chain(plaintext.level)
@@ -219,27 +219,26 @@ class Keys:
     ) -> NDArray[Any]:
         """The values of all slots: complex128 [slots] or [B, slots] under CKKS, int64 under BGV.
 
-        Raises NoiseError where values are not to be trusted: the ciphertext's own estimate leaves
-        no bit, or the secret finds none, or under BGV more noise than the estimate allows, or
-        CKKS's values are beyond their bound.  check=False returns what is there, for those who
-        know better.
+        Raises NoiseError if the values may be wrong: no precision is left by the ciphertext's own
+        estimate or by the secret's measure, or BGV's noise exceeds its estimate, or CKKS's values
+        exceed their bound.  check=False returns the values without these checks.
 
-        A CKKS decryption that is given to others, or back to the server, reveals its error, and
-        with it the secret, little by little (IND-CPA-D, Li and Micciancio, ePrint 2020/1533).
-        With `queries` it is flooded first, so that as many decryptions under this secret may be
-        shown; `flooding` says what that costs.
+        A CKKS decryption that is disclosed to others, or to the server, reveals its error, and
+        thereby gradually the secret (IND-CPA-D, Li and Micciancio, ePrint 2020/1533).  With
+        `queries`, noise flooding allows this number of decryptions under this secret to be
+        disclosed; `flooding` returns its cost.
 
-        queries      ciphertexts whose decryptions are shown, all in all; each of a batch counts
+        queries      the total number of ciphertexts whose decryptions are disclosed; each
+                     ciphertext of a batch counts
         security     bits of statistical security, by default 40; see `fhe.Flooding`
-        program      how the ciphertext was computed, traced by yourself: what comes from a file
-                     may claim less noise than it has, so that its claim is not taken
-        noise_bits   instead: log2 of what the error of every slot stays below, before the scale
-                     is divided by; `context.circuit_noise` gives one
+        program      the program that computed the ciphertext, traced by yourself: a ciphertext from
+                     a file may claim less noise than it has, so that its claim is not used
+        noise_bits   instead: log2 of a bound on the error of every slot, before the division by the
+                     scale; `context.circuit_noise` computes one
 
-        Shown are the values that the ciphertext holds (`shape`), and 0 in the other slots.
+        Only the values that the ciphertext holds (`shape`) are disclosed; the other slots are 0.
 
-        Raises ParamError where nothing says what the error is, NoiseError where the noise would
-        leave nothing of the values.
+        Raises ParamError if the error is unknown, NoiseError if the noise would exceed the values.
         """
         given = {"security": security, "program": program, "noise_bits": noise_bits}
         if queries is None:
@@ -267,7 +266,7 @@ class Keys:
         program: Program | None = None,
         noise_bits: float | None = None,
     ) -> Flooding:
-        """What `decrypt` with the same options adds, and the precision that it leaves."""
+        """The noise that `decrypt` adds with the same options, and the remaining precision."""
         given = {"security": security, "program": program, "noise_bits": noise_bits}
         return self._flooding(ciphertext, queries, given)
 
@@ -277,12 +276,12 @@ class Keys:
         return Request(queries, bits, given["program"], given["noise_bits"]).flooding(ciphertext)
 
     def noise_budget(self, ciphertext: Ciphertext) -> float:
-        """Bits that the secret finds between what a ciphertext hides and half its modulus.
+        """Bits between a ciphertext's message, measured with the secret, and half its modulus.
 
-        Under BGV that is its noise, under CKKS values and noise together.  At or near 0 they have
-        outgrown the modulus; what is above tells of right values only where the ciphertext's own
-        estimate holds, because one coefficient that came around may lie anywhere.  Never tell it
-        to others.
+        Under BGV this measures the noise, under CKKS values and noise together.  At or near 0 they
+        have outgrown the modulus; a larger number means correct values only if the ciphertext's own
+        estimate holds, because a coefficient that wrapped around may be anywhere.  Never disclose
+        it to others.
         """
         data = self.decrypt_plaintext(ciphertext).data
         batch = data if data.ndim == 3 else data.unsqueeze(0)
@@ -291,14 +290,14 @@ class Keys:
         return room_log2(centred(digits(batch, tables), basis), basis)
 
     def decrypt_plaintext(self, ciphertext: Ciphertext) -> Plaintext:
-        """c0 + c1 s (+ c2 s^2): the message with its noise.  Never give it to others."""
+        """c0 + c1 s (+ c2 s^2): the message with its noise.  Never disclose it to others."""
         self._check(ciphertext)
         basis = self.context.tables.chain(ciphertext.level)
         secret, data = self._at(ciphertext.level), ciphertext.data
         total = residues(data.shape[:-3], basis.degree, basis.limbs)
         ops.copy(part(data, ciphertext.parts - 1), out=total)
         for index in reversed(range(ciphertext.parts - 1)):
-            # With the public c1, c1 s is as good as s.
+            # c1 is public, so that c1 s reveals s.
             with wiped(ops.modmul(total, secret, basis.q)) as mask:
                 ops.modsum(part(data, index), mask, basis.q, out=total)
         return self.context.decrypted(ciphertext, total)
@@ -334,7 +333,7 @@ class Keys:
         self.release()
 
     def __del__(self) -> None:
-        # Keys whose construction failed have no secret yet.
+        # Keys whose construction failed have no secret.
         if hasattr(self, "_secret"):
             self.release()
 

@@ -1,4 +1,4 @@
-"""The public key: anyone can encrypt with it, and nothing else."""
+"""The public key, with which anyone can encrypt."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class PublicKey(Stored):
 
         The options are those of `Keys.encrypt`.
 
-        Noise   about 3.2 sqrt(4 N / 3 + 1) a coefficient
+        Noise   about 3.2 sqrt(4 N / 3 + 1) per coefficient
         """
         plaintext = self.context.plaintext(values, level=level, scale=scale, batch=batch)
         fresh = noise.fresh_public(self.context.parameters)
@@ -97,7 +97,7 @@ def secret_encryption(
 
 
 def expanded_encryption(basis: Basis, body: Tensor, seed: bytes) -> Tensor:
-    """The ciphertext of which `secret_encryption` left the first half and the seed."""
+    """The full ciphertext from the first half and the seed of `secret_encryption`."""
     batch = tuple(body.shape[:-2])
     data = residues((*batch, 2), basis.degree, basis.limbs)
     ops.copy(body, out=part(data, 0))

@@ -1,7 +1,7 @@
-"""A secret's coefficients: out to its file, back from it, and whether they are what they should be.
+"""A secret's coefficients: to and from its file, and checks of a secret and its keys.
 
-All of it runs on kernels that the constant-time tests hold: what a check gives away is whether
-it holds, which is yes for every secret that `keygen` drew.
+All of this runs on kernels that pass the constant-time tests: a check reveals only its result,
+which is positive for every secret that `keygen` drew.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ def coefficients(basis: Basis, secret: Tensor) -> Tensor:
 
 
 def is_ternary(sample: Tensor) -> bool:
-    """Whether all of [N] lie between -1 and 1."""
+    """Whether all coefficients [N] are between -1 and 1."""
     return bool(ops.max(sample, 0).item() <= 1 and ops.min(sample, 0).item() >= -1)
 
 
 def has_plausible_weight(sample: Tensor) -> bool:
-    """Whether as many of -1, 0 and 1 [N] are not 0 as a uniform draw leaves.
+    """Whether the number of nonzero coefficients [N] is plausible for a uniform draw.
 
-    Within ten deviations, so that no key of `keygen` is ever refused: of 8192 coefficients 5035 to
-    5888, of 1024 532 to 833.  In toy rings that is no test: of 64 it admits 5 and more, of 32 all
-    weights but 0 and 1.
+    Within ten deviations, so that no key of `keygen` is ever refused: 5035 to 5888 of 8192
+    coefficients, 532 to 833 of 1024.  In toy rings the test is weak: it accepts 5 or more of 64,
+    and all weights except 0 and 1 of 32.
     """
     degree = sample.shape[0]
     with wiped(ops.multiply(sample, sample)) as squares, wiped(ops.sum(squares, 0)) as total:
@@ -94,7 +94,7 @@ def leads(tables: Tables, key: SwitchingKey, source: Tensor, target: Tensor) -> 
 def is_error(basis: Basis, values: Tensor, multiple: int) -> bool:
     """Whether [N, k] in the NTT domain is `multiple` times an error as the sampler draws them.
 
-    Over the multiple it is then as small in every limb, and the same number.
+    Divided by the multiple it must be small in every limb, and the same number.
     """
     over = integers([pow(multiple, -1, q) for q in basis.moduli])
     with wiped(basis.intt(values.unsqueeze(0))) as found:

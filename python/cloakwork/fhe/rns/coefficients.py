@@ -56,8 +56,8 @@ def modulo(found: NDArray[np.int64], basis: Basis, t: int) -> NDArray[np.int64]:
 def room_log2(coefficients: NDArray[np.float64], basis: Basis) -> float:
     """Bits between the largest of all coefficients and half the modulus.
 
-    Near 0 where all coefficients outgrew the modulus, as those of random phases do together.  One
-    alone that came around may be anywhere, and leaves b bits with a chance of 2^-b.
+    Near 0 if all coefficients exceeded the modulus, as those of random phases do together.  A
+    single coefficient that wrapped around may be anywhere, and leaves b bits with a chance of 2^-b.
     """
     largest = float(np.abs(coefficients).max(initial=0.0))
     return log2(basis.modulus) - 1 - log2(max(largest, 1.0))

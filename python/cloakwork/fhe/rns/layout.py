@@ -1,4 +1,4 @@
-"""How residues lie: [..., N, k] to look at, [..., k, N] in memory.
+"""The layout of residues: logical shape [..., N, k], in memory [..., k, N].
 
 The moduli stand on the last axis, where the ops want them; the coefficients of one limb are
 neighbours, as the transforms want them.

@@ -1,4 +1,4 @@
-"""Constants: transform tables of all limbs, and what each level of the chain needs.
+"""Constant tables: transforms of all limbs, and the constants of each level of the chain.
 
 Tables hold the special moduli first and then the chain, so that the limbs of a level, with or
 without the special ones, are one range; a level's tables are views.
@@ -22,7 +22,7 @@ from cloakwork.tensors.conversion import asarray
 
 
 def frozen(tensor: Tensor) -> Tensor:
-    """The tensor, never to be written again: what kernels derive from it is kept."""
+    """The tensor, frozen: it is never written again, so that derived tables are kept."""
     return tensor.freeze()
 
 
@@ -33,7 +33,7 @@ def constants(values: int | list[int] | list[list[int]]) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """Some limbs with their transform, in the transform's own order (bit-reversed).
+    """Some limbs with their transform, in bit-reversed order.
 
     q [k], psi and psi_inv [k, N], n_inv [k], perm [N] (the identity)
     """
@@ -48,12 +48,12 @@ class Basis:
 
     @property
     def limbs(self) -> int:
-        """How many."""
+        """The number of limbs."""
         return len(self.moduli)
 
     @once
     def modulus(self) -> int:
-        """Their product."""
+        """The product of the moduli."""
         return prod(self.moduli)
 
     def range(self, start: int, stop: int) -> Basis:
@@ -88,7 +88,7 @@ class Basis:
     def reduce(self, values: Tensor) -> Tensor:
         """[..., n] int64 of either sign -> [..., n, k] canonical residues.
 
-        `modneg` is canonical for every operand, so that twice is reduction.
+        `modneg` is canonical for every operand: applied twice, it reduces.
         """
         out = residues(values.shape[:-1], values.shape[-1], self.limbs)
         spread = values.unsqueeze(values.ndim).expand(values.ndim, self.limbs)
@@ -137,7 +137,7 @@ class Division:
 
 
 class Tables:
-    """Everything that is derived from parameters, level by level as it is needed."""
+    """All constants derived from parameters, computed level by level on demand."""
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
