@@ -19,8 +19,8 @@ from typing import Any
 import cloakwork as cw
 import numpy as np
 from cloakwork import backend, ops
-from cloakwork.primes import ntt_primes
-from cloakwork.transforms import Transform
+from cloakwork.modular.negacyclic import Transform
+from cloakwork.modular.primes import ntt_primes
 from sides.side import Local, Seconds, Side, SideError, in_turns
 
 ROOT = Path(__file__).resolve().parent.parent

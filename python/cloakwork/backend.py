@@ -1,4 +1,4 @@
-"""Which devices there are, and which of the processor's instructions, threads and memory are used.
+"""Devices of this machine, and the instruction sets, threads and memory that calls use.
 
 >>> from cloakwork import backend
 >>> with backend.select_backend("cpu_portable"):
@@ -42,73 +42,73 @@ __all__ = [
 ]
 
 VARIABLE = "CLOAKWORK_BACKEND"
-# Where Linux says how much memory a group of processes may have, in its second form and its first.
+# Where Linux states the memory limit of a control group: version 2, then version 1.
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _GPUS = ("cuda", "gpu")
 
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """What this machine has, and what was chosen of it."""
+    """The devices and resources of this machine, and the selected ones."""
 
     cpu_cores: int
-    """Cores that this process may use."""
+    """Cores available to this process."""
     memory_limit_bytes: int
-    """Memory that this process may use: the machine's, or a limit set for it."""
+    """Memory available to this process: the machine's, or the process's limit."""
     has_avx2: bool
     has_avx512: bool
     has_avx512ifma: bool
     has_neon: bool
     isas: tuple[str, ...]
-    """Instruction sets with kernels that run here, the best last."""
+    """Instruction sets whose kernels run here, the best last."""
     gpu_count: int
     gpu_names: tuple[str, ...]
     platform_system: str
-    """As Python names it, such as "Linux"."""
+    """The operating system, as Python names it, such as "Linux"."""
     forced_backend: str | None
     """What `select_backend` or the environment chose, if anything."""
 
     @property
     def has_gpu(self) -> bool:
-        """Whether there is a GPU that this build can use."""
+        """Whether a GPU is present that this build can use."""
         return self.gpu_count > 0
 
 
 @dataclass(frozen=True)
 class MemoryStats:
-    """Bytes of tensors, and of what programs run in, on one device."""
+    """Bytes of tensors and of programs' arenas on one device."""
 
     live_bytes: int
     """In use."""
     peak_bytes: int
-    """The most that was in use, since the start or the last `release_cached`."""
+    """The peak of `live_bytes` since the start or the last `release_cached`."""
     cached_bytes: int
-    """Kept for reuse; `release_cached` gives them back to the system."""
+    """Kept for reuse; `release_cached` returns them to the system."""
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Sizes from which calls work otherwise; docs/tensor.md says how they were measured."""
+    """Sizes from which calls change their strategy; docs/tensor.md says how they were measured."""
 
     release_elements: int = 32_768
-    """Python's lock is released: giving it back costs less than other threads would lose."""
+    """Python's lock is released: reacquiring it costs less than other threads would lose."""
     parallel_elements: int = 60_000
     """Element-wise work is split over threads: waking one takes about 4 us."""
     stream_bytes: int = 16 << 20
-    """A result bypasses the caches, as it is larger than they are."""
+    """A result bypasses the caches, because it is larger than they are."""
     huge_page_bytes: int = 2 << 20
-    """Memory is asked for in huge pages."""
+    """Memory is requested in huge pages."""
     alignment_bytes: int = 64
-    """Where buffers begin: at multiples of a cache line."""
+    """The alignment of buffers: a cache line."""
 
 
 def thresholds() -> Thresholds:
-    """Sizes from which calls work otherwise."""
+    """Sizes from which calls change their strategy."""
     return Thresholds()
 
 
 def detect_devices() -> DeviceInfo:
-    """What this machine has.
+    """The devices and resources of this machine.
 
     >>> import cloakwork as cw
     >>> cw.backend.detect_devices().gpu_count
@@ -132,7 +132,7 @@ def detect_devices() -> DeviceInfo:
 
 
 def available_backends() -> list[str]:
-    """Names that `select_backend` takes here."""
+    """Names that `select_backend` accepts on this machine."""
     return list(_names())
 
 
@@ -166,17 +166,17 @@ def select_backend(name: str) -> Selection:
 
 
 def memory_stats(device: str = "cpu") -> MemoryStats:
-    """Bytes in use on a device, the most so far, and those kept for reuse."""
+    """Bytes in use on a device, their peak so far, and those kept for reuse."""
     if device != "cpu":
         raise DeviceError(device, ["cpu"])
     return MemoryStats(**_core.memory_stats())
 
 
 class Selection:
-    """What `select_backend` chose; leaving a `with` statement brings back what was before.
+    """What `select_backend` selected; leaving a `with` statement restores the previous selection.
 
-    Blocks of one context may overlap, as those of two generators do: the one that was entered last
-    of those that are open says which backend is used.
+    Blocks of one context may overlap, as those of two generators do: the open block that was
+    entered last determines the backend.
     """
 
     def __init__(self, name: str, former: _Block) -> None:
@@ -209,14 +209,14 @@ class Selection:
 
 
 class _Block(NamedTuple):
-    """A `with` statement that is open, or what is around all of them, and the backend in it."""
+    """An open `with` statement, or the state outside of all of them, and its backend."""
 
     selection: Selection | None
     name: str
 
 
 def _blocks() -> tuple[_Block, ...]:
-    """The blocks that are open in this context, the last one innermost."""
+    """The open blocks of this context, the innermost last."""
     known = _core.selected_backend.get()
     blocks: tuple[_Block, ...] = known[1] if known else (_Block(None, "auto"),)
     return blocks
@@ -228,7 +228,7 @@ def _use(blocks: tuple[_Block, ...]) -> None:
 
 
 def _chosen() -> str | None:
-    """What was chosen by a call, or else by the environment."""
+    """The selection by a call, or else by the environment."""
     for name in (_blocks()[-1].name, os.environ.get(VARIABLE, "")):
         if name not in ("", "auto"):
             return name
@@ -246,12 +246,12 @@ def _checked(name: str) -> str:
 
 @cache
 def _isas() -> tuple[str, ...]:
-    """Instruction sets that run here, the best last."""
+    """Instruction sets that run on this machine, the best last."""
     return tuple(_core.available_isas())
 
 
 def _names() -> dict[str, str | None]:
-    """Each backend that runs here, with its instruction set."""
+    """Each backend that runs on this machine, with its instruction set."""
     isas = _isas()
     best = isas[-1]
     simd = {"cpu_simd": best} if best != "portable" else {}
@@ -265,7 +265,7 @@ def _cores() -> int:
 
 
 def _memory_limit_bytes() -> int:
-    """The least of what the machine has and what limits say."""
+    """The machine's memory, or the lowest limit below it."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     address_space, _ = resource.getrlimit(resource.RLIMIT_AS)
     if address_space != resource.RLIM_INFINITY:
@@ -283,8 +283,8 @@ def _memory_limit_bytes() -> int:
 def explain_last_dispatch() -> str:
     """Say which kernel the last eager call of this thread ran, over what, on how many threads.
 
-    A kernel is chosen once for a call, never for a part of it.  What a program or a batch ran is in
-    its report.
+    A kernel is selected once per call, never for a part of it.  The kernels of a program or a batch
+    are in its report.
 
     >>> import cloakwork as cw
     >>> with cw.select_backend("cpu_portable"):

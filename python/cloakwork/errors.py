@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cloakwork.report import Finding
+    from cloakwork.programs.report import Finding
 
 # Findings that a message shows; all of them are in `ProgramError.findings`.
 _FINDINGS_SHOWN = 5
@@ -36,7 +36,7 @@ class ParamError(CloakworkError, ValueError):
 
 
 class DTypeError(ParamError, TypeError):
-    """A dtype that there is not, or that a function does not take."""
+    """An unknown dtype, or one that a function does not accept."""
 
 
 class AxisError(ParamError, IndexError):
@@ -44,7 +44,7 @@ class AxisError(ParamError, IndexError):
 
 
 class LinAlgError(CloakworkError, ValueError):
-    """A matrix has no such factors, inverse or solution, or none was reached."""
+    """A matrix has no such factors, inverse or solution, or the algorithm did not converge."""
 
 
 class EncodeError(CloakworkError, ValueError):
@@ -52,7 +52,7 @@ class EncodeError(CloakworkError, ValueError):
 
 
 class LevelError(CloakworkError, ValueError):
-    """An operand stands at the wrong level, or has no modulus left to give up."""
+    """An operand is at the wrong level, or has no modulus left to drop."""
 
     def __init__(self, op: str, needed: str, level: int, hint: str) -> None:
         super().__init__(op, needed, level, hint)
@@ -77,7 +77,7 @@ class NoiseError(CloakworkError, ValueError):
     """The noise of a result leaves no bit to decrypt; `budget_log2` is what is left.
 
     `what` says which budget: BGV's noise budget, CKKS's precision, or the room of the modulus.
-    The budget is None where the secret measured it: logs are no place for what tells of a secret.
+    The budget is None where it was measured with the secret: logs must not reveal the secret.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class KeyMismatchError(CloakworkError, ValueError):
 
 
 class EncryptedValueError(CloakworkError, TypeError):
-    """An operation that encrypted values do not have; `hint` names what there is instead."""
+    """An operation that encrypted values do not support; `hint` names the alternative."""
 
     def __init__(self, op: str, hint: str) -> None:
         super().__init__(op, hint)
@@ -130,7 +130,7 @@ class ModelError(CloakworkError, ValueError):
 
 
 class OpError(CloakworkError, ValueError):
-    """An op was called with what it does not take.
+    """An op was called with arguments that it does not accept.
 
     `code` is a stable name for the kind of mistake, `operand` the parameter it is about (empty:
     the whole call).
@@ -150,15 +150,15 @@ class OpError(CloakworkError, ValueError):
 
 
 class OpTypeError(OpError, TypeError):
-    """An op was called with a dtype, or a kind or number of arguments, that it does not take."""
+    """An op was called with a dtype, or a kind or number of arguments, that it does not accept."""
 
 
 class OpIndexError(OpError, IndexError):
-    """An op was called with an axis or an index that is not there."""
+    """An op was called with an axis or an index out of range."""
 
 
 class TensorIndexError(CloakworkError, IndexError):
-    """An index that a tensor does not have, or that is not an integer, slice, `...` or None."""
+    """An index out of range, or one that is not an integer, slice, `...` or None."""
 
 
 class TraceError(CloakworkError, TypeError):
@@ -166,18 +166,18 @@ class TraceError(CloakworkError, TypeError):
 
 
 class SecretError(CloakworkError, TypeError):
-    """Something that would show a secret, or put it into a program or a file."""
+    """Something that would reveal a secret, or put it into a program or a file."""
 
 
 class LoadError(CloakworkError, ValueError):
-    """A file is not a program, a key or a ciphertext, or it is not whole.
+    """A file is not a program, a key or a ciphertext, or it is incomplete.
 
     The message names the place, what was expected and what came.
     """
 
 
 class SaveError(CloakworkError, ValueError):
-    """A program cannot be said in the form of a file."""
+    """A program cannot be expressed in a file's format."""
 
 
 class ProgramError(CloakworkError, ValueError):
@@ -189,7 +189,7 @@ class ProgramError(CloakworkError, ValueError):
 
     @property
     def errors(self) -> list[Finding]:
-        """The findings that forbid running."""
+        """The findings that prevent a run."""
         return [finding for finding in self.findings if finding.severity == "error"]
 
     def __str__(self) -> str:
@@ -205,7 +205,7 @@ class PlanError(CloakworkError, ValueError):
 
 
 class MemoryBudgetError(PlanError):
-    """A program needs more memory than it may have; nothing was run."""
+    """A program needs more memory than its budget; nothing was run."""
 
     def __init__(self, message: str, peak_bytes: int, budget_bytes: int) -> None:
         super().__init__(message, peak_bytes, budget_bytes)
@@ -246,11 +246,11 @@ class AssertionFailedError(RunError):
 
 
 class FunctionError(RunError):
-    """A user function of a program raised, or gave what the program does not take."""
+    """A user function of a program raised, or returned what the program does not accept."""
 
 
 class ContentsError(RunError):
-    """A tensor that the program computed holds what an op does not take; `call` says which.
+    """A computed tensor holds values that an op does not accept; `call` says which op.
 
     `place` is the step, or the instruction that it comes from.
     """
@@ -264,7 +264,7 @@ class ContentsError(RunError):
 
 
 class InputError(CloakworkError, ValueError):
-    """An input of a program is of another type than the program says."""
+    """An input has a type other than the program declares."""
 
     def __init__(self, name: str, expected: str, got: str) -> None:
         super().__init__(name, expected, got)
@@ -275,7 +275,7 @@ class InputError(CloakworkError, ValueError):
 
 
 class OutOfMemoryError(CloakworkError, MemoryError):
-    """The system refused memory."""
+    """The system refused to allocate memory."""
 
     def __init__(self, size_bytes: int) -> None:
         super().__init__(size_bytes)
@@ -286,7 +286,7 @@ class OutOfMemoryError(CloakworkError, MemoryError):
 
 
 class DeviceError(CloakworkError, LookupError):
-    """There is no such device."""
+    """The device does not exist."""
 
     def __init__(self, device: str, available: Sequence[str]) -> None:
         super().__init__(device, available)
@@ -304,7 +304,7 @@ class DeviceError(CloakworkError, LookupError):
 
 
 class InternalError(CloakworkError, RuntimeError):
-    """A mistake of Cloakwork's own: please report it."""
+    """An error in Cloakwork itself: please report it."""
 
 
 def _count(things: Sequence[object], name: str) -> str:

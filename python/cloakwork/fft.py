@@ -1,7 +1,7 @@
-"""Discrete Fourier transforms, of any length and along any axes: the array API's extension.
+"""Discrete Fourier transforms of any length along any axes: the array API's extension.
 
-`norm` says which direction divides by the length n: "backward" the inverse, "forward" the forward
-one, and with "ortho" both divide by its root.  Real numbers are float64 where they were integers.
+`norm` selects the direction that divides by the length n: "backward" the inverse, "forward" the
+forward one; with "ortho" both divide by sqrt(n).  Integers are converted to float64.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from cloakwork.array_api.creation import arange, zeros
 from cloakwork.array_api.datatypes import FLOATING, KINDS
 from cloakwork.array_api.elementwise.parts import conj
 from cloakwork.array_api.manipulation import concat, moveaxis, roll
-from cloakwork.arrays import DTypeLike, on_device
 from cloakwork.errors import DTypeError, ParamError
+from cloakwork.tensors.conversion import DTypeLike, on_device
 
 __all__ = [
     "fft",
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 Norm = Literal["backward", "ortho", "forward"]
-# In the order of the ops' numbers for them: each norm, and that which does it the other way around.
+# Each norm in the order of the ops' codes, and the norm of the opposite direction.
 _OPPOSITE: dict[Norm, Norm] = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
@@ -64,7 +64,7 @@ def ifft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "ba
 
 
 def rfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
-    """The first `n // 2 + 1` elements of the transform of real numbers, which give the others.
+    """The first `n // 2 + 1` elements of the transform of real numbers.
 
     >>> import cloakwork as cw
     >>> cw.real(cw.fft.rfft(cw.asarray([1.0, 1.0, 1.0, 1.0])))
@@ -75,7 +75,7 @@ def rfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "ba
 
 
 def irfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
-    """The inverse of `rfft`: `n` real numbers, of an even number unless said otherwise.
+    """The inverse of `rfft`: `n` real numbers, by default an even number.
 
     >>> import cloakwork as cw
     >>> cw.fft.irfft(cw.asarray([4.0, 0.0, 0.0]))
@@ -89,7 +89,7 @@ def irfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "b
 
 
 def hfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
-    """The transform, `n` real numbers, of what is the conjugate of itself backwards.
+    """The transform of a Hermitian-symmetric signal: `n` real numbers.
 
     `x` holds its first `n // 2 + 1` elements.
 
@@ -118,7 +118,7 @@ def fftn(
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
 ) -> Tensor:
-    """The transforms along several axes, or all, each cut or padded to its size in `s`.
+    """The transform along several axes, or all, each cut or padded to its size in `s`.
 
     >>> import cloakwork as cw
     >>> cw.real(cw.fft.fftn(cw.asarray([[1.0, 0.0], [0.0, 0.0]])))
@@ -195,7 +195,7 @@ def irfftn(
 def fftfreq(
     n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: str | None = None
 ) -> Tensor:
-    """The frequencies of a transform of `n` elements at distances `d`, in cycles: float64.
+    """The frequencies of a transform of `n` samples with spacing `d`, in cycles: float64.
 
     >>> import cloakwork as cw
     >>> cw.fft.fftfreq(4)
@@ -207,7 +207,7 @@ def fftfreq(
 def rfftfreq(
     n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: str | None = None
 ) -> Tensor:
-    """The frequencies of `rfft` of `n` elements at distances `d`, in cycles: float64.
+    """The frequencies of `rfft` of `n` samples with spacing `d`, in cycles: float64.
 
     >>> import cloakwork as cw
     >>> cw.fft.rfftfreq(4)
@@ -250,7 +250,7 @@ def _real(x: Tensor) -> Tensor:
 
 
 def _line(x: Tensor, n: int | None, axis: int) -> tuple[Tensor, int]:
-    """The tensor with that axis last, and of `n` elements; and where the axis was."""
+    """The tensor with that axis last and `n` elements long, and the axis' position."""
     place = axis_of(axis, x.ndim)
     line = moveaxis(x, place, -1)
     size = x.shape[place]
@@ -264,7 +264,7 @@ def _line(x: Tensor, n: int | None, axis: int) -> tuple[Tensor, int]:
 
 
 def _code(norm: Norm) -> int:
-    """The norm as the ops have it."""
+    """The op's code of a norm."""
     return list(_OPPOSITE).index(_known(norm))
 
 
@@ -277,7 +277,7 @@ def _known(norm: Norm) -> Norm:
 def _sizes(
     x: Tensor, s: Sequence[int] | None, axes: Sequence[int] | None
 ) -> list[tuple[int, int | None]]:
-    """Axes and what sizes they are to get."""
+    """The axes, and their sizes in the transform."""
     if s is not None and axes is None:
         raise ParamError("axes", None, "axes, where s is given")
     places = axes_of(None if axes is None else tuple(axes), x.ndim)

@@ -1,8 +1,8 @@
-"""Files of users, as all of the package reads and writes them.
+"""Reading and writing users' files, for the whole package.
 
-A file that is written appears whole or not at all: it is written beside its place, without a name
-where the system can do that, brought to the disk, and put in its place.  It replaces nothing but a
-regular file, and honours the umask.  A file that is read is a regular one, or a pipe of up to
+A written file appears whole or not at all: it is written next to its destination (without a name
+where the system supports that), synced to the disk, and then moved to its destination.  It replaces
+only a regular file, and honours the umask.  A file to read is a regular file, or a pipe of up to
 1 GiB; devices, sockets and folders are refused.
 """
 
@@ -19,12 +19,12 @@ from cloakwork.errors import ParamError
 
 AnyPath = str | PathLike[str]
 Contents = bytes | str
-# What is read of a file to know what it is.
+# How many bytes identify the format of a file.
 _START_BYTES = 4096
 
 
 def name_of(path: object, what: str = "path") -> str:
-    """A path as text; ParamError for what is none."""
+    """A path as text; ParamError for anything else."""
     if not isinstance(path, str | PathLike):
         raise ParamError(what, f"a {type(path).__name__}", "the name of a file: text, or a Path")
     name = fspath(path)
@@ -36,10 +36,10 @@ def name_of(path: object, what: str = "path") -> str:
 
 
 def claim(outputs: Sequence[AnyPath | None], inputs: Sequence[AnyPath | None] = ()) -> None:
-    """Refuse outputs that must not be written, before any work; None is no file.
+    """Refuse outputs that must not be written, before any work; None stands for no file.
 
-    Each is to be a new name or a regular file (a symbolic link is neither), no input, and no other
-    output.  Raises SaveError, or OSError where its folder takes no file.
+    Each must be a new name or a regular file (not a symbolic link), and must differ from all inputs
+    and other outputs.  Raises SaveError, or OSError where its folder takes no file.
     """
     written = [name_of(path, "output") for path in outputs if path is not None]
     _core.claim_files(written, [name_of(path) for path in inputs if path is not None])
@@ -53,9 +53,9 @@ def write(path: AnyPath, contents: Contents | Sequence[Contents], *, private: bo
 def write_all(files: Mapping[str, Contents | Sequence[Contents]], *, private: bool = False) -> None:
     """Write files that belong together.
 
-    All are on the disk before the first appears.  Of those that are replaced, all but the first are
-    removed before: whenever the process ends, those that are there are all old, or all new.  Savers
-    of several files take turns in a folder.
+    All are on the disk before the first appears.  Replaced files are removed before that, except
+    the first one: whenever the process ends, the files present are either all old or all new.
+    Writers of several files take turns in a folder.
     """
     pieces = [
         (name_of(name), [given] if isinstance(given, bytes | str) else list(given))
@@ -65,12 +65,12 @@ def write_all(files: Mapping[str, Contents | Sequence[Contents]], *, private: bo
 
 
 def read(path: AnyPath) -> bytes:
-    """What a file holds, up to 1 GiB."""
+    """The contents of a file, up to 1 GiB."""
     return _core.read_file(name_of(path))
 
 
 def start(path: AnyPath, size: int) -> bytes:
-    """The first bytes of a file, by which it is known."""
+    """The first bytes of a file, which identify its format."""
     return bytes(memoryview(_core.map_file(name_of(path))[:size]))
 
 
@@ -82,9 +82,9 @@ def starts_as_instructions(file: Path) -> bool:
 
 
 def load_npy(path: AnyPath) -> Tensor:
-    """The array of a `.npy` file, by the package's own closed reader: it runs nothing.
+    """The array of a `.npy` file, read by the package's own reader, which executes nothing.
 
-    A large file is mapped.  LoadError names the byte that is wrong.
+    A large file is mapped.  LoadError names the first wrong byte.
     """
     return _core.load_npy(name_of(path))
 
@@ -92,14 +92,14 @@ def load_npy(path: AnyPath) -> Tensor:
 def save_npy(path: AnyPath, tensor: Tensor) -> None:
     """Write a tensor as `.npy`, byte for byte as NumPy would.
 
-    Of elements of fields and points their canonical words, u64 `[.., words]`, which programs take
-    as inputs and `ops.from_canonical` reads.
+    Field elements and points are written as their canonical words, u64 `[.., words]`, which
+    programs accept as inputs and `ops.from_canonical` reads.
     """
     write(path, npy_of(tensor))
 
 
 def npy_of(tensor: Tensor) -> bytes:
-    """What `save_npy` writes."""
+    """The bytes that `save_npy` writes."""
     if tensor.dtype.kind == "V":
         from cloakwork import ops
 
@@ -108,11 +108,11 @@ def npy_of(tensor: Tensor) -> bytes:
 
 
 def held_beside(path: Path) -> AbstractContextManager[object]:
-    """The folder that a file lies in, held as by `held`; nothing where there is no such folder."""
+    """The folder of a file, locked as by `held`; does nothing where the folder does not exist."""
     folder = path.parent
     return held(folder) if folder.is_dir() else nullcontext()
 
 
 def held(folder: AnyPath) -> _core.FolderLock:
-    """A folder whose files are read as one: `write_all` waits. Use it by `with`."""
+    """A folder whose files are read together: `write_all` waits meanwhile.  Use it in `with`."""
     return _core.FolderLock(Path(folder))

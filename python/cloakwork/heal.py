@@ -13,128 +13,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
 
-from cloakwork import _core, named, notes
-from cloakwork.errors import LoadError, ParamError
+from cloakwork.errors import LoadError
 from cloakwork.files import name_of
-from cloakwork.report import RunResult
-from cloakwork.runs import Runnable, RunOptions
+from cloakwork.programs.transcript import Branch, Transcript, is_transcript, read
 
-# HEAL's two public op sets.
-Branch = Literal["first", "later"]
-
-if TYPE_CHECKING:
-    from cloakwork.program import Program, Value
-
-
-class Transcript(Runnable):
-    """A program whose inputs and expected outputs are part of it."""
-
-    def __init__(
-        self, core: _core.Program, name: str = "", *,
-        branch: Branch = "later", keep: Collection[str] = (),
-    ) -> None:  # fmt: skip
-        super().__init__(core)
-        self._name, self.sources = name, (name,) if name else ()
-        self._branch, self._keep = branch, frozenset(keep)
-        self._programs: dict[tuple[str, ...], Program] = {}
-
-    @property
-    def inputs(self) -> list[str]:
-        """Names of what it uploads: a run takes other data in place of the first uploads."""
-        return [name for name, _, _ in self._core.uploads()]
-
-    @property
-    def types(self) -> dict[str, str]:
-        """The types of what it uploads in words, by name."""
-        return {name: named.shown(dtype, tuple(s)) for name, dtype, s in self._core.uploads()}
-
-    @property
-    def outputs(self) -> list[str]:
-        """Names of what it downloads, in order; a tensor's second download is called `name#2`."""
-        return self._core.output_names()
-
-    def run(
-        self,
-        inputs: Mapping[str, Value] | None = None,
-        *,
-        verify: bool = False,
-        bisect: bool = False,
-        **options: Unpack[RunOptions],
-    ) -> RunResult:
-        """Run it on the data that it holds; ProgramError if it has errors.
-
-        inputs    fresh data by the names of `inputs`, in place of each tensor's first upload
-        verify    compare every download with the value that the transcript expects, to the bit
-        bisect    verify, and after a mismatch run against the slow references to find the first
-                  op that is wrong
-        options   see `cloakwork.RunOptions`
-
-        What a transcript expects holds for its own data: ParamError for `verify` with fresh ones.
-        """
-        if not inputs:
-            return self._run([], verify, bisect, options)
-        if verify or bisect:
-            why = "no fresh inputs: the transcript expects what its own data give"
-            raise ParamError("verify" if verify else "bisect", ", ".join(inputs), why)
-        return self.to_program(list(inputs)).run(inputs, **options)
-
-    def to_program(self, inputs: Collection[str] = ()) -> Program:
-        """The transcript as a program, planned once for all data of some of its uploads.
-
-        inputs   which uploads become inputs, by the names of `inputs`; the others keep their data
-
-        Its results are the downloads.  ParamError for a name that nothing is uploaded to.
-        """
-        names = tuple(sorted(named.collection("inputs", inputs)))
-        named.check_names(names, self.types, optional=self.inputs)
-        made = self._programs.get(names)
-        if made is None:
-            from cloakwork.program import Program
-
-            made = self._programs[names] = Program(self._core.opened(list(names)))
-            made.sources = self.sources
-        return made
-
-    def save(
-        self,
-        path: str | PathLike[str],
-        *,
-        branch: Branch | None = None,
-        keep: Collection[str] | None = None,
-    ) -> None:
-        """Write it: `.json` for the form that HEAL loads, `.cwk` for the container.
-
-        branch   of `.json`: the generation whose spellings it has; by default that of `to_heal`, or
-                 the later one
-        keep     of `.json`: ops that HEAL has not, which stay in it by name; by default those of
-                 `to_heal`, or none
-
-        The file appears whole or not at all.  ParamError for an op that there is not, and for
-        `branch` and `keep` of a container, which they do not change.
-        """
-        target = name_of(path)
-        kept = None if keep is None else ops_named("keep", keep)
-        if branch not in {None, "first", "later"}:
-            raise ParamError("branch", branch, "first or later")
-        if target.endswith(".json"):
-            self._core.save_heal(
-                target, branch or self._branch, set(self._keep) if kept is None else kept
-            )
-        elif not target.endswith(".cwk"):
-            raise ParamError("path", target, "a name that ends in .json or .cwk")
-        elif branch or kept:
-            wanted = "a .json file: no other form spells HEAL's ops"
-            raise ParamError("branch" if branch else "keep", target, wanted)
-        else:
-            self._core.save_container(target)
-
-    def __repr__(self) -> str:
-        return f"Transcript({self._name!r}, steps={self._core.step_count()})"
+__all__ = ["Branch", "Transcript", "load", "sample"]
 
 
 def load(
@@ -143,13 +29,14 @@ def load(
     """Load a transcript: HEAL's JSON in any of its forms, or a container; the contents decide.
 
     generation  "first" or "later": which of HEAL's op sets it is written in.  By default its ops
-                tell; a file without ops that tell is of the later one, and if it is not, its
-                `expand(a, repeat, axis)` is misread
-    checksums   compare a container's tensors with their checksums at once, and not when they are
-                first used; no other form has any
+                decide; a file whose ops do not decide is taken for the later one, and if it is of
+                the first, its `expand(a, repeat, axis)` is misread
+    checksums   compare a container's tensors with their checksums at once instead of at their first
+                use; other forms have no checksums
 
-    Raises LoadError where it is neither or is damaged, OSError where it cannot be read.  What the
-    program means is `Transcript.check`'s matter.  `cloakwork.load` loads programs of every kind.
+    Raises LoadError where the file is neither or is damaged, OSError where it cannot be read.
+    `Transcript.check` judges what the program means.  `cloakwork.load` loads programs of every
+    kind.
     """
     name = name_of(path)
     core = read(name, generation=generation, checksums=checksums)
@@ -159,32 +46,10 @@ def load(
 
 
 def sample() -> Path:
-    """A small transcript in HEAL's JSON, which comes with the package: a product of residues.
+    """A small transcript in HEAL's JSON that comes with the package: a product of residues.
 
     >>> from cloakwork import heal
     >>> heal.load(heal.sample()).run(verify=True).mismatches
     []
     """
     return Path(__file__).with_name("samples") / "residues.json"
-
-
-def read(name: str, *, generation: str | None, checksums: bool) -> _core.Program:
-    """What a container or a file of HEAL's holds."""
-    core = _core.Program.load(name, None, checksums, generation)
-    notes.check_kind(core, name)
-    return core
-
-
-def ops_named(rule: str, names: Collection[str]) -> set[str]:
-    """Names of ops; ParamError for one that no op has."""
-    for name in sorted(named.collection(rule, names)):
-        try:
-            _core.Op(name)
-        except ParamError:
-            raise ParamError(rule, name, "names of ops: docs/ops.md lists them") from None
-    return set(names)
-
-
-def is_transcript(core: _core.Program) -> bool:
-    """Whether a program has all its data in it, and nobody's note."""
-    return not core.notes() and not core.input_names()

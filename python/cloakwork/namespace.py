@@ -1,4 +1,4 @@
-"""The names of `cloakwork`, each from the module that has it; loaded when one is asked for."""
+"""The public names of `cloakwork`, each from its module; loaded at the first use of one."""
 
 from cloakwork import backend, errors, fft, fields, heal, linalg, ops, random
 from cloakwork._core import (
@@ -163,7 +163,6 @@ from cloakwork.array_api.statistical import (
     var,
 )
 from cloakwork.array_api.utility import all, any, diff
-from cloakwork.arrays import asarray, tensor
 from cloakwork.backend import (
     DeviceInfo,
     MemoryStats,
@@ -176,15 +175,17 @@ from cloakwork.backend import (
     select_backend,
     set_threads,
 )
-from cloakwork.batches import Slot, batch, execute_batch
-from cloakwork.draws import rand, randn
 from cloakwork.fields import *  # noqa: F403
-from cloakwork.loading import load
 from cloakwork.modular import Modulus, intt, mod, ntt
-from cloakwork.program import Program, trace
-from cloakwork.report import Finding, Inspection, Mismatch, Report, RunResult, WrongOp
-from cloakwork.residues import Residues
-from cloakwork.runs import RunOptions
+from cloakwork.modular.residues import Residues
+from cloakwork.programs.batches import Slot, batch, execute_batch
+from cloakwork.programs.loading import load
+from cloakwork.programs.options import RunOptions
+from cloakwork.programs.program import Program
+from cloakwork.programs.report import Finding, Inspection, Mismatch, Report, RunResult, WrongOp
+from cloakwork.programs.tracing import trace
+from cloakwork.random.simulation import rand, randn
+from cloakwork.tensors.conversion import asarray, tensor
 
 __all__ = [
     "DType",

@@ -1,4 +1,4 @@
-"""Attributes that are made when they are first wanted, and are of use in a forked child.
+"""Attributes that are computed at their first use, and also work in a forked child.
 
 `functools.cached_property` holds a lock of the class while it computes, up to Python 3.11: a child
 that is forked meanwhile waits for it forever.
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class once(Generic[T]):
-    """A property that is computed once an object.  Threads that meet there may compute it twice.
+    """A property that is computed once per object.  Concurrent threads may compute it twice.
 
     >>> class Circle:
     ...     @once

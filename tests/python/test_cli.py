@@ -10,6 +10,7 @@ import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork.cli import main
+from cloakwork.programs import loading
 from python.command_line import COMMAND, INTERRUPTIBLE
 from python.heal_writer import HealWriter, small_transcript
 
@@ -72,10 +73,10 @@ def test_run_prints_json(good: Path, tmp_path: Path, capsys: Capture) -> None:
     assert (status, json.loads(out)["mismatches"][0]["index"]) == (1, [2])
 
 
-def test_run_writes_a_trace(good: Path, tmp_path: Path, capsys: Capture) -> None:
-    trace = tmp_path / "trace.json"
-    assert run(capsys, "run", good, "--trace", trace)[0] == 0
-    assert json.loads(trace.read_text())["traceEvents"]
+def test_run_writes_a_profile(good: Path, tmp_path: Path, capsys: Capture) -> None:
+    profile = tmp_path / "profile.json"
+    assert run(capsys, "run", good, "--profile", profile)[0] == 0
+    assert json.loads(profile.read_text())["traceEvents"]
 
 
 def test_check_prints_findings_in_order(tmp_path: Path, capsys: Capture) -> None:
@@ -176,7 +177,7 @@ def test_a_file_without_permission_is_named(good: Path, capsys: Capture) -> None
         (["--memory-budget", "lots"], "2GiB"),
         (["--device", "gpu:0"], "available: cpu"),
         (["--threads", "0"], "1 to 4096"),
-        (["--trace", "no/such/folder/t.json"], "no such folder"),
+        (["--profile", "no/such/folder/t.json"], "no such folder"),
     ],
 )
 def test_refusals_of_a_run_are_status_two(
@@ -195,7 +196,7 @@ def test_debug_shows_the_traceback(tmp_path: Path, capsys: Capture) -> None:
 def test_an_unexpected_error_is_words_that_ask_for_a_report(
     good: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cw.heal, "read", lambda *_, **__: 1 // 0)
+    monkeypatch.setattr(loading, "read", lambda *_, **__: 1 // 0)
     status, _, err = run(capsys, "check", good)
     assert status == 2
     assert "please report it" in err

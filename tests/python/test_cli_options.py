@@ -19,7 +19,7 @@ from cloakwork import zk
 from cloakwork.cli import main, plain, proving
 from cloakwork.cli.commands import app
 from cloakwork.demo import digits, dot, merkle, sharpen
-from cloakwork.runs import Runnable
+from cloakwork.programs.runnable import Runnable
 from cloakwork.zk import files as zk_files
 from cloakwork.zk import statements
 from cloakwork.zk.groth16 import proving as groth16
@@ -150,8 +150,9 @@ FILES: dict[tuple[str, str], Row] = {
         "--memory-budget 10B", lambda s: s.status == 2 and "budget is 10 B" in s.err
     ),
     ("run", "--spill-dir"): Row("--spill-dir {}", ran("spill_dir", "folder")),
-    ("run", "--trace"): Row(
-        "--trace {}/trace", lambda s: json.loads((s.folder / "trace").read_text())["traceEvents"]
+    ("run", "--profile"): Row(
+        "--profile {}/profile",
+        lambda s: json.loads((s.folder / "profile").read_text())["traceEvents"],
     ),
     ("run", "--schedule-seed"): Row("--schedule-seed 7", ran("schedule_seed", 7)),
     ("run", "--generation"): Row("--generation first", lambda s: s.status == 0, OF_TRANSCRIPTS),
@@ -293,7 +294,7 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("prove", "--threads"): (groth16, "prove", f"{PROVE} --threads 3", 3),
     ("prove", "--memory-budget"): (groth16, "prove", f"{PROVE} --memory-budget 3GiB", "3GiB"),
     ("prove", "--spill-dir"): (groth16, "prove", f"{PROVE} --spill-dir .", Path(".")),
-    ("prove", "--trace"): (groth16, "prove", f"{PROVE} --trace new", Path("new")),
+    ("prove", "--profile"): (groth16, "prove", f"{PROVE} --profile new", Path("new")),
     ("prove", "--check"): (groth16, "prove", f"{PROVE} --no-check", False),
     ("vkey", "--out"): (zk_files, "read_zkey", "vkey key.zkey -o new", Path("new")),
     ("demo digits", "--out"): (digits, "run", "demo digits --out new", Path("new")),
@@ -427,7 +428,7 @@ def test_options_have_one_name_everywhere(capsys: pytest.CaptureFixture[str]) ->
     by_word = {word: name for name, words in names.items() for word in words}
     # No word means two things, and no old word is left.
     assert len(by_word) == sum(map(len, names.values()))
-    assert not {"--workers", "--budget"} & by_word.keys()
+    assert not {"--workers", "--budget", "--trace"} & by_word.keys()
     for command in ("run x.json", "prove a b", "inspect x.json"):
         assert main([*command.split(), "--workers", "2"]) == 2
         assert "no option --workers: it is called --threads" in capsys.readouterr().err
@@ -438,9 +439,10 @@ def test_the_library_calls_options_as_the_command_does() -> None:
     b.ret()
     program = b.build()
     for run in (program.run, doubled.program.run, cw.trace(lambda x: x, X).run):
-        for old, new in (("workers", "threads"), ("budget", "memory_budget")):
+        for words in plain.RENAMED.items():
+            old, new = (word[2:].replace("-", "_") for word in words)
             with pytest.raises(TypeError, match=f"no option {old}; it is called {new}"):
                 run({"x": X} if run != program.run else {}, **{old: 1})
     words = {name.replace("_", "-") for name in cw.RunOptions.__annotations__}
     of_run = {_longest(option)[2:] for command, option in declared() if command == "run"}
-    assert words - of_run == {"profile", "progress"}
+    assert words - of_run == {"progress"}

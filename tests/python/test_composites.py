@@ -9,8 +9,8 @@ import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import ops
-from cloakwork.primes import ntt_primes
-from cloakwork.transforms import Transform, integers
+from cloakwork.modular.negacyclic import Transform, integers
+from cloakwork.modular.primes import ntt_primes
 
 DEGREE, DIGIT_LIMBS = 64, 2
 SPECIAL, CHAIN = 2, 5

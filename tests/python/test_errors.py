@@ -9,7 +9,7 @@ from pathlib import Path
 import cloakwork as cw
 import pytest
 from cloakwork import _core, errors
-from cloakwork.report import Finding
+from cloakwork.programs.report import Finding
 
 FINDING = Finding(
     "error", "shape", 3, "main", "modmul", ["a"], "out", "i64[2]", "i64[3]", "", "step 3: wrong"

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import EncodeError, NoiseError, ParamError
-from cloakwork.fhe.bounds import Bound
-from cloakwork.fhe.diagonals import Diagonals, blockwise
-from cloakwork.fhe.ranges import slope_log2, value_range
-from cloakwork.fhe.slot_errors import Norms, SlotError
+from cloakwork.fhe.circuits.diagonals import Diagonals, blockwise
+from cloakwork.fhe.ckks.slot_errors import Norms, SlotError
+from cloakwork.fhe.estimates.bounds import Bound
+from cloakwork.fhe.estimates.ranges import slope_log2, value_range
 from python.fhe_setup import ckks, measured_bits
 
 SLOTS = 64

@@ -15,6 +15,7 @@ from cloakwork.errors import (
     ParamError,
     ScaleError,
 )
+from cloakwork.fhe.ciphertext import residues
 from python.fhe_setup import ckks, error, measured_bits, unit_slots
 
 KEYS = ckks()
@@ -234,14 +235,14 @@ def test_both_factors_of_a_square_are_prepared_at_once(
     # By hand a square of three parts is relinearized; otherwise its division takes the key in.
     keys, x = (MANUAL, M) if step == "relinearized" else (KEYS, X)
     levels: list[int] = []
-    switch = getattr(fhe.ciphertext, step)
+    switch = getattr(residues, step)
 
     def counted(tables: Any, level: int, *given: Any) -> cw.Tensor:
         levels.append(level)
         result: cw.Tensor = switch(tables, level, *given)
         return result
 
-    monkeypatch.setattr(fhe.ciphertext, step, counted)
+    monkeypatch.setattr(residues, step, counted)
     product = x * x
     for operation in (lambda: product * product, product.square):
         levels.clear()
@@ -414,9 +415,12 @@ def test_rescaling_rounds_to_nearest() -> None:
     halves = np.array([0, 1, last // 2, last // 2 + 1, last, -1, -(last // 2) - 1])
     integers = np.zeros((2, context.parameters.degree), dtype=np.int64)
     integers[0, : len(halves)] = halves
-    data = top.reduce(fhe.embedding.arrays.asarray(integers)).unsqueeze(0)
+    data = top.reduce(cw.asarray(integers)).unsqueeze(0)
     top.ntt(data, out=data)
-    fields: dict[str, Any] = {"packing": context.whole, "bound": fhe.bounds.Bound.circle(1.0)}
+    fields: dict[str, Any] = {
+        "packing": context.whole,
+        "bound": fhe.Bound.circle(1.0),
+    }
     fields |= {"context": context, "level": 4, "noise": 0.0, "key": M.key}
     given = fhe.CkksCiphertext(data=data, scale=2.0**60, **fields)
     got = np.asarray(lower.intt(given.rescale().data))[0, 0, : len(halves), 0]

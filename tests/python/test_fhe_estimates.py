@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import EncodeError, NoiseError, ParamError, ScaleError
-from cloakwork.fhe.bounds import Bound
+from cloakwork.fhe.estimates.bounds import Bound
 from numpy.typing import NDArray
 from python.fhe_setup import measured_bits
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import KeyMismatchError, LoadError
-from cloakwork.fhe import container
+from cloakwork.fhe.files import container
 from numpy.typing import NDArray
 from python.fhe_setup import T, bgv, ckks, error, integer_slots, unit_slots
 
@@ -315,7 +315,9 @@ def test_small_files_cost_no_large_tables(saved: Path, monkeypatch: pytest.Monke
     parameters = replace(KEYS.context.parameters, degree=8)
     given = asdict(parameters) | {"scale": parameters.scale.hex()}
     fields = {"parameters": given, "fingerprint": parameters.fingerprint}
-    monkeypatch.setattr(fhe.storage, "context_of", lambda *_: pytest.fail("tables were built"))
+    monkeypatch.setattr(
+        fhe.files.storage, "context_of", lambda *_: pytest.fail("tables were built")
+    )
     with pytest.raises(LoadError, match=r"'data': expected degree 8, got shape \(5, 256\)"):
         load(resealed(saved, fields=fields))
 

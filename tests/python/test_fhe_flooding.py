@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import NoiseError, ParamError
-from cloakwork.fhe import flooding, noise
+from cloakwork.fhe.estimates import noise
+from cloakwork.fhe.keys import flooding
 from python.fhe_setup import bgv, ckks, unit_slots
 from python.test_fhe_files import resealed
 

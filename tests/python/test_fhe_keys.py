@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cloakwork import _core, fhe
 from cloakwork.errors import CloakworkError, MissingKeyError, NoiseError, ParamError
-from cloakwork.fhe import samplers
+from cloakwork.fhe.rns import samplers
 from numpy.typing import NDArray
 from python.fhe_setup import ckks, error, measured_bits, unit_slots
 

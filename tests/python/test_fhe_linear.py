@@ -14,7 +14,7 @@ from cloakwork.errors import (
     NoiseError,
     ParamError,
 )
-from cloakwork.fhe.diagonals import Diagonals, Layout, best_steps, steps_of
+from cloakwork.fhe.circuits.diagonals import Diagonals, Layout, best_steps, steps_of
 from python.fhe_setup import bgv, centred, ckks, measured_bits
 
 # An estimate is a bound for all slots and any values: it may be this much too careful.

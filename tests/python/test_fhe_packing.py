@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import EncodeError, LoadError, ParamError
-from cloakwork.fhe.diagonals import Layout
+from cloakwork.fhe.circuits.diagonals import Layout
 from python.fhe_setup import bgv, centred, ckks
 from python.test_fhe_files import resealed
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import ParamError
-from cloakwork.primes import is_prime, ntt_primes, primitive_root
+from cloakwork.modular.primes import is_prime, ntt_primes, primitive_root
 
 # Security Guidelines 2024 (ePrint 2024/463), Table 5.2.
 TABLE = {

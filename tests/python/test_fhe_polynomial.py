@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import LevelError, MissingKeyError, NoiseError, ParamError
-from cloakwork.fhe.schedule import Node, schedule
+from cloakwork.fhe.circuits.schedule import Node, schedule
 from python.fhe_setup import T, bgv, centred, ckks, integer_slots, measured_bits
 
 DEGREES = [1, 2, 3, 4, 5, 6, 7, 8, 11, 15, 16, 23, 31, 47, 63, 64, 100, 127, 128, 255]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import EncodeError, NoiseError
-from cloakwork.fhe.bgv import sized
-from cloakwork.fhe.bounds import Bound
-from cloakwork.fhe.container import Contents
-from cloakwork.fhe.storage import _ciphertext, limbs_first
+from cloakwork.fhe.bgv.ciphertext import sized
+from cloakwork.fhe.estimates.bounds import Bound
+from cloakwork.fhe.files.container import Contents
+from cloakwork.fhe.files.storage import _ciphertext, limbs_first
 from python.fhe_setup import T, bgv, centred, ckks, integer_slots, rolled
 
 Step = tuple[Callable[[Any], Any], Callable[[np.ndarray], np.ndarray]]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import ParamError
-from cloakwork.primes import primitive_root
+from cloakwork.modular.primes import primitive_root
 
 DEGREE = 32
 CKKS = fhe.ckks(DEGREE, [50, 40], insecure=True)
@@ -53,7 +53,7 @@ def test_bgv_slots_are_values_at_powers_of_five_and_their_inverses() -> None:
 
 
 @pytest.mark.parametrize("library", GENERATORS)
-def test_other_libraries_read_ckks_polynomials_so(library: fhe.slots.Library) -> None:
+def test_other_libraries_read_ckks_polynomials_so(library: fhe.encoding.slots.Library) -> None:
     values = np.exp(2j * np.pi * np.random.default_rng(3).random(DEGREE // 2))
     coefficients = coefficients_of(CKKS, values)
     zeta = np.exp(1j * np.pi / DEGREE)
@@ -68,7 +68,7 @@ def test_other_libraries_read_ckks_polynomials_so(library: fhe.slots.Library) ->
 
 
 @pytest.mark.parametrize("library", GENERATORS)
-def test_other_libraries_read_bgv_polynomials_so(library: fhe.slots.Library) -> None:
+def test_other_libraries_read_bgv_polynomials_so(library: fhe.encoding.slots.Library) -> None:
     values = np.random.default_rng(4).integers(0, 193, (2, DEGREE))
     # 5 is the least generator mod 193; SEAL and OpenFHE take the least of all 2N-th roots.
     roots = [x for x in range(193) if pow(x, DEGREE, 193) == 192]

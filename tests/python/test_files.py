@@ -57,13 +57,13 @@ def commands(folder: Path) -> dict[str, list[str]]:
     new = str(folder / "new")
     prove = ["prove", key, witness, "--r1cs", circuit]
     return {
-        "run --trace": ["run", transcript, "--trace"],
+        "run --profile": ["run", transcript, "--profile"],
         "setup -o": ["setup", circuit, "-o"],
         "setup --vkey": ["setup", circuit, "-o", new, "--vkey"],
         "vkey -o": ["vkey", key, "-o"],
         "prove -o": [*prove, "--public", new, "-o"],
         "prove --public": [*prove, "-o", new, "--public"],
-        "prove --trace": [*prove, "-o", new, "--public", new + "2", "--trace"],
+        "prove --profile": [*prove, "-o", new, "--public", new + "2", "--profile"],
     }
 
 
@@ -111,7 +111,7 @@ def test_interfaces_refuse_what_commands_refuse(tmp_path: Path) -> None:
         zk.VerifyingKey.load(VECTORS / "mixed.vkey.json").save,
         lambda path: zk.groth16.save(proof, public, path, tmp_path / "public.json"),
         lambda path: zk.groth16.save(proof, public, tmp_path / "proof.json", path),
-        lambda path: transcript.run(trace=path),
+        lambda path: transcript.run(profile=path),
         lambda path: zk.write_wtns("bn254", [1], path),
         lambda path: files.save_npy(path, cw.zeros(3)),
     ]  # fmt: skip
@@ -119,7 +119,7 @@ def test_interfaces_refuse_what_commands_refuse(tmp_path: Path) -> None:
         with pytest.raises(SaveError, match=r"link\.json: expected a new name, or a regular file"):
             write(link)
     with pytest.raises(SaveError, match="the input"):
-        transcript.run(trace=tmp_path / "t.json")
+        transcript.run(profile=tmp_path / "t.json")
     with pytest.raises(SaveError, match="the same as"):
         zk.groth16.save(proof, public, tmp_path / "one", tmp_path / "one")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.json", "t.json"]
@@ -136,7 +136,7 @@ def test_files_honour_the_umask_and_secrets_are_their_owners(umask: int, tmp_pat
         keys.save(tmp_path / "secret")
         small = cw.heal.load(small_transcript().write(tmp_path / "t.json"))
         small.save(tmp_path / "program.cwk")
-        small.run(trace=tmp_path / "trace")
+        small.run(profile=tmp_path / "profile")
     finally:
         os.umask(before)
     modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}

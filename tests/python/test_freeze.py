@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from cloakwork import _core, ops
 from cloakwork.errors import OpError, ParamError
-from cloakwork.primes import ntt_primes
-from cloakwork.transforms import Transform
+from cloakwork.modular.negacyclic import Transform
+from cloakwork.modular.primes import ntt_primes
 
 
 def test_a_tensor_that_nothing_else_sees_is_frozen_in_place() -> None:

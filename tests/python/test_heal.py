@@ -232,9 +232,9 @@ def test_a_run_without_a_profile_tells_no_times(tmp_path: Path) -> None:
     assert {op.seconds for op in report.ops} == {0.0}
 
 
-def test_the_trace_is_events_that_nest(tmp_path: Path) -> None:
-    path = tmp_path / "trace.json"
-    load(tmp_path, small_transcript().typed()).run(trace=path, profile=False)
+def test_the_written_profile_is_events_that_nest(tmp_path: Path) -> None:
+    path = tmp_path / "profile.json"
+    load(tmp_path, small_transcript().typed()).run(profile=path)
     events = json.loads(path.read_text())["traceEvents"]
     spans = [event for event in events if event["ph"] == "X"]
     segments = [e for e in spans if e["cat"] == "segment"]
@@ -249,11 +249,11 @@ def test_the_trace_is_events_that_nest(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_a_trace_that_cannot_be_written_is_refused_before_the_run(tmp_path: Path) -> None:
+def test_a_profile_that_cannot_be_written_is_refused_before_the_run(tmp_path: Path) -> None:
     calls: list[int] = []
     with pytest.raises(FileNotFoundError):
         load(tmp_path, small_transcript().typed()).run(
-            trace=tmp_path / "none" / "trace.json", progress=lambda done, _: calls.append(done)
+            profile=tmp_path / "none" / "profile.json", progress=lambda done, _: calls.append(done)
         )
     assert calls == []
 

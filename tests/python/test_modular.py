@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from cloakwork.errors import ParamError
 from cloakwork.modular import intt, mod, ntt
-from cloakwork.primes import group_exponent, is_prime, ntt_primes, primitive_root
-from cloakwork.residues import Residues
+from cloakwork.modular.primes import group_exponent, is_prime, ntt_primes, primitive_root
+from cloakwork.modular.residues import Residues
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -151,7 +151,10 @@ ENCRYPTED: list[tuple[Change, str]] = [
     (put("results", 0, "noise", value="1"), ".results[0]: field 'noise'"),
     (put("keys", "keys", "needs", 0, value="galois.7"), "inputs of the program, got galois.7"),
     (put("keys", "keys", "needs", value=[]), "inputs of the program, got none"),
-    (lambda n: n["keys"]["keys"]["needs"].append(n["keys"]["keys"]["needs"][0]), "texts that"),
+    (
+        lambda n: n["keys"]["keys"]["needs"].append(n["keys"]["keys"]["needs"][0]),
+        "distinct strings",
+    ),
     (lambda n: n["keys"].update(x=n["keys"].pop("keys")), ".keys.x.needs: "),
 ]
 FUNCTION: list[tuple[Change, str]] = [

@@ -51,4 +51,4 @@ def test_the_python_programs_run(after_the_demos: Path, monkeypatch: pytest.Monk
     for block in PYTHON:
         exec(compile(block, "README.md", "exec"), names)
     written = {path.name for path in set(after_the_demos.iterdir()) - before}
-    assert written == {"copy.json", "copy.cwk", "trace.json", "product.cwk"}
+    assert written == {"copy.json", "copy.cwk", "profile.json", "product.cwk"}

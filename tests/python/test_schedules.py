@@ -129,17 +129,17 @@ print(len(transcript.run(threads=1, memory_budget=peak // 2).outputs))
 
 def test_the_command_line_says_what_waits_on_disk(path: Path, tmp_path: Path) -> None:
     _, peak = cw.heal.load(path).memory(threads=2)
-    trace = tmp_path / "trace.json"
+    profile = tmp_path / "profile.json"
     options = [
         "--threads", "2", "--memory-budget", str(peak // 2), "--spill-dir", str(tmp_path),
-        "--schedule-seed", "7", "--trace", str(trace), "--verify",
+        "--schedule-seed", "7", "--profile", str(profile), "--verify",
     ]  # fmt: skip
     done = subprocess.run(
         [*COMMAND, "run", str(path), *options], check=False, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     assert "on disk" in done.stderr
-    events = json.loads(trace.read_text())["traceEvents"]
+    events = json.loads(profile.read_text())["traceEvents"]
     names = {event["name"] for event in events if event["ph"] == "X"}
     assert {"to_disk", "from_disk"} <= names
     tracks = {event["args"]["name"] for event in events if event["name"] == "thread_name"}

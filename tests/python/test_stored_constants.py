@@ -148,7 +148,7 @@ def by_hand(folder: Path, file: str = "c.bin", name: str = "p.json") -> Path:
 
 Output = Callable[[Path, Path], int]
 OUTPUTS: dict[str, Output] = {
-    "run --trace": lambda file, out: main(["run", str(file), "--trace", str(out)]),
+    "run --profile": lambda file, out: main(["run", str(file), "--profile", str(out)]),
     "run --output": lambda file, out: main(["run", str(file), "--output", f"c0={out}"]),
     "convert": lambda file, out: main(["convert", str(file), str(out)]),
 }
@@ -174,8 +174,8 @@ def test_interfaces_write_over_nothing_that_they_read(tmp_path: Path) -> None:
     file = by_hand(tmp_path, "q.json.constants")
     program = zk.Program.load(file)
     calls: list[Callable[[], object]] = [
-        lambda: program.run(trace=tmp_path / "q.json.constants"),
-        lambda: program.run(trace=file),
+        lambda: program.run(profile=tmp_path / "q.json.constants"),
+        lambda: program.run(profile=file),
         lambda: program.save(tmp_path / "q.json"),
     ]
     for call in calls:
@@ -190,12 +190,12 @@ def test_interfaces_write_over_nothing_that_they_read(tmp_path: Path) -> None:
     for made in (recorded, recorded.expanded(["add"]), recorded.bound({})):
         for place in ("r.cwk", "x.npy"):
             with pytest.raises(SaveError, match="the input "):
-                made.run({"x": tmp_path / "x.npy"}, trace=tmp_path / place)
+                made.run({"x": tmp_path / "x.npy"}, profile=tmp_path / place)
     cw.heal.load(cw.heal.sample()).save(tmp_path / "t.cwk")
     transcript = cw.heal.load(tmp_path / "t.cwk")
     for run in (transcript.run, transcript.to_program().run):
         with pytest.raises(SaveError, match="the input "):
-            run(trace=tmp_path / "t.cwk")
+            run(profile=tmp_path / "t.cwk")
 
 
 def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:

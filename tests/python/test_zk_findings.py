@@ -11,7 +11,7 @@ import cloakwork as cw
 import pytest
 from cloakwork import zk
 from cloakwork.errors import ContentsError, OpError, ProgramError
-from cloakwork.report import Finding
+from cloakwork.programs.report import Finding
 
 Tree = dict[str, Any]
 Change = Callable[[Tree], None]

@@ -11,7 +11,7 @@ from cloakwork import _core, cli, zk
 from cloakwork.demo import merkle
 from cloakwork.demo.node import Missing, Node
 from cloakwork.errors import LoadError, ParamError, ProofError, WitnessError
-from cloakwork.moduli import ORDERS
+from cloakwork.fields.parameters import ORDERS
 from cloakwork.zk.groth16 import Prover
 from cloakwork.zk.groth16.algebra import point_bytes, scalars, words
 from rich.console import Console

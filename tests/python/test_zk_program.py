@@ -290,15 +290,15 @@ def test_the_command_runs_programs(tmp_path: Path, capsys: pytest.CaptureFixture
     program = two_threads()
     file = program.save(tmp_path)
     np.save(tmp_path / "x.npy", np.arange(8, dtype=np.uint64))
-    trace = tmp_path / "trace.json"
+    profile = tmp_path / "profile.json"
     status = cli.main([
         "run", str(file), "--input", f"x={tmp_path / 'x.npy'}", "--threads", "2",
-        "--trace", str(trace),
+        "--profile", str(profile),
     ])  # fmt: skip
     shown = capsys.readouterr()
     assert status == 0, shown.err
     assert "squares" in shown.out
-    assert json.loads(trace.read_text())
+    assert json.loads(profile.read_text())
     assert cli.main(["check", str(file)]) == 0
     assert cli.main(["run", str(file)]) == 2
 

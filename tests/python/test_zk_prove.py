@@ -13,7 +13,7 @@ import pytest
 from cloakwork import _core, cli, zk
 from cloakwork.cli import commands, plain
 from cloakwork.errors import MemoryBudgetError
-from cloakwork.moduli import ORDERS
+from cloakwork.fields.parameters import ORDERS
 from cloakwork.zk.groth16 import Prover
 from typer.main import get_command
 
@@ -126,11 +126,11 @@ def test_the_command_prints_the_peak_and_keeps_to_a_budget(
 ) -> None:
     drawn = _core.random_words
     monkeypatch.setattr(_core, "random_words", lambda shape: drawn(shape, bytes([2] * 32)))
-    out, public, trace = (str(tmp_path / name) for name in ("p.json", "s.json", "trace.json"))
+    out, public, timeline = (str(tmp_path / name) for name in ("p.json", "s.json", "t.json"))
     wanted = ["prove", files.path("c.zkey"), files.path("c.wtns"), "-o", out, "--public", public]
     text, peak = Prover(files.key).program().memory(threads=2)
     proofs, said = set(), []
-    for more in ([], ["--trace", trace], ["--memory-budget", str(peak // 2)]):
+    for more in ([], ["--profile", timeline], ["--memory-budget", str(peak // 2)]):
         assert cli.main([*wanted, "--threads", "2", *more]) == 0
         proofs.add(Path(out).read_text())
         said.append(capsys.readouterr().err)
@@ -139,13 +139,13 @@ def test_the_command_prints_the_peak_and_keeps_to_a_budget(
     assert len(proofs) == 1
     assert said[:2] == [f"memory: {text}\n"] * 2
     assert said[2].startswith("memory: peak ")
-    events = json.loads(Path(trace).read_text())["traceEvents"]
+    events = json.loads(Path(timeline).read_text())["traceEvents"]
     assert any("msm" in event["name"] for event in events)
     assert cli.main([*wanted, "--memory-budget", "100KiB"]) == 2
     err = capsys.readouterr().err
     assert "at its peak" in err
     assert "the budget is 100.0 KiB" in err
-    assert list(tmp_path.iterdir()) == [Path(trace)]
+    assert list(tmp_path.iterdir()) == [Path(timeline)]
 
 
 def test_proofs_load_neither_tables_nor_numpy(files: Files, tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_plain_command_lines_mean_what_typer_makes_of_them() -> None:
         [], ["run", "x"], ["prove"], ["prove", "a"], ["prove", "a", "b", "c"], ["prove", "--help"],
         ["prove", "a", "b", "--threads", "two"], ["prove", "a", "b", "--threads", "-1"],
         ["prove", "a", "b", "-o"], ["prove", "a", "b", "--out=c"], ["--debug", "verify", "a"],
-        ["verify", "a", "b", "c", "--trace", "d"],
+        ["verify", "a", "b", "c", "--profile", "d"],
     ],
 )  # fmt: skip
 def test_typer_reads_what_is_not_plain(line: list[str]) -> None:

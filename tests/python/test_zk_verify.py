@@ -8,7 +8,7 @@ import cloakwork as cw
 import pytest
 from cloakwork import cli, zk
 from cloakwork.errors import LoadError, ParamError, ProofError
-from cloakwork.moduli import ORDERS
+from cloakwork.fields.parameters import ORDERS
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "groth16"
 CURVES = {"bn128": "bn254", "bls12381": "bls12_381"}

@@ -19,7 +19,7 @@ import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import _core, zk
-from cloakwork.moduli import ORDERS
+from cloakwork.fields.parameters import ORDERS
 
 CONSTRAINTS = 2**12 - 2
 CURVE = "bn254"

@@ -213,9 +213,9 @@ pub fn system(error: &io::Error, path: &Path) -> PyErr {
     PyOSError::new_err((code, text, path.as_os_str().to_owned()))
 }
 
-/// Findings as instances of `cloakwork.report.Finding`.
+/// Findings as instances of `cloakwork.Finding`.
 pub fn findings<'py>(py: Python<'py>, findings: &[Finding]) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let class = py.import("cloakwork.report")?.getattr("Finding")?;
+    let class = py.import("cloakwork.programs.report")?.getattr("Finding")?;
     let instance = |finding: &Finding| {
         let later = PyDict::new(py);
         later.set_item("rule", finding.rule())?;

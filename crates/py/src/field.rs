@@ -1,5 +1,5 @@
-//! Elements of fields and points where Python's objects meet them: `cloakwork.elements` converts,
-//! here is when.
+//! Elements of fields and points where Python's objects meet them: here is when they are converted,
+//! which `cloakwork.fields.elements` does.
 
 use crate::contents::host_copy;
 use crate::numbers;
@@ -13,13 +13,15 @@ use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-/// Calls a function of `cloakwork.elements`.
+/// Calls a function of `cloakwork.fields.elements`.
 pub fn call<'py>(
     py: Python<'py>,
     name: &str,
     args: impl PyCallArgs<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    py.import("cloakwork.elements")?.getattr(name)?.call1(args)
+    py.import("cloakwork.fields.elements")?
+        .getattr(name)?
+        .call1(args)
 }
 
 /// The same where it gives a tensor.
@@ -31,7 +33,7 @@ pub fn tensor<'py>(py: Python<'py>, name: &str, args: impl PyCallArgs<'py>) -> P
 /// The row-major place of the first element that canonical words do not name, and why; None if they
 /// all do.
 #[pyfunction]
-pub fn first_stranger(
+pub fn first_invalid(
     words: &Tensor,
     dtype: &Bound<'_, PyAny>,
 ) -> PyResult<Option<(usize, String)>> {

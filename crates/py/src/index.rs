@@ -1,5 +1,5 @@
 //! Basic indexing, as NumPy has it: integers, slices, `...` and `None` become one entry an axis.
-//! Keys of tensors and masks are `cloakwork.indexing`'s.
+//! Keys of tensors and masks are `cloakwork.tensors.indexing`'s.
 
 use crate::eval::{Value, eval, layout};
 use crate::scalar::Number;
@@ -42,7 +42,7 @@ pub fn get_item(
     match basic(py, inner, key)? {
         Some(view) => Ok(Py::new(py, Tensor::from(view))?.into_any()),
         None => {
-            let get = py.import("cloakwork.indexing")?.getattr("get")?;
+            let get = py.import("cloakwork.tensors.indexing")?.getattr("get")?;
             Ok(get.call1((tensor, key))?.unbind())
         }
     }
@@ -275,7 +275,7 @@ pub fn set_item(
 ) -> PyResult<()> {
     let inner = tensor.get().inner();
     let Some(target) = basic(py, inner, key)? else {
-        let set = py.import("cloakwork.indexing")?.getattr("put")?;
+        let set = py.import("cloakwork.tensors.indexing")?.getattr("put")?;
         return set.call1((tensor, key, value)).map(|_| ());
     };
     let value = element_of(py, value, inner)?;

@@ -64,7 +64,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(dtype::dtype, module)?)?;
     module.add_function(wrap_pyfunction!(dtype::promote, module)?)?;
     module.add_function(wrap_pyfunction!(eval::unwritten, module)?)?;
-    module.add_function(wrap_pyfunction!(field::first_stranger, module)?)?;
+    module.add_function(wrap_pyfunction!(field::first_invalid, module)?)?;
     module.add_function(wrap_pyfunction!(random::random_words, module)?)?;
     module.add_function(wrap_pyfunction!(random::wiped, module)?)?;
     module.add_function(wrap_pyfunction!(trace::batch_begin, module)?)?;

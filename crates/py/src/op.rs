@@ -41,6 +41,12 @@ impl Op {
         eval(py, self.def, values).map(Tensor::from)
     }
 
+    /// The names of its parameters, in the order of its declaration.
+    #[getter]
+    fn parameters(&self) -> Vec<&'static str> {
+        self.def.params.iter().map(|param| param.name).collect()
+    }
+
     fn __repr__(&self) -> String {
         format!("Op({:?})", self.def.name)
     }

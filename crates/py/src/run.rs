@@ -197,9 +197,11 @@ impl Run {
         outputs.map(|output| output.name.clone()).collect()
     }
 
-    /// Downloads that differ from what the program expects, as `cloakwork.report.Mismatch`.
+    /// Downloads that differ from what the program expects, as `cloakwork.Mismatch`.
     fn mismatches<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let class = py.import("cloakwork.report")?.getattr("Mismatch")?;
+        let class = py
+            .import("cloakwork.programs.report")?
+            .getattr("Mismatch")?;
         let instance = |mismatch: &Mismatch| {
             class.call1((
                 mismatch.step,
@@ -217,12 +219,12 @@ impl Run {
         self.outcome.mismatches.iter().map(instance).collect()
     }
 
-    /// The first op whose result differs from its reference, as `cloakwork.report.WrongOp`.
+    /// The first op whose result differs from its reference, as `cloakwork.WrongOp`.
     fn wrong_op<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(wrong) = self.bisection.as_ref().and_then(|done| done.wrong.as_ref()) else {
             return Ok(None);
         };
-        let class = py.import("cloakwork.report")?.getattr("WrongOp")?;
+        let class = py.import("cloakwork.programs.report")?.getattr("WrongOp")?;
         let instance = class.call1((
             wrong.step,
             &wrong.op,
@@ -258,8 +260,8 @@ impl Run {
         })
     }
 
-    /// Write a trace that Perfetto and Chrome open.
-    fn write_trace(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    /// Write the profile, a timeline that Perfetto and Chrome open.
+    fn write_profile(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let written = unlocked(py, || {
             save_with(&path, Access::Shared, |out| {
                 trace::write_chrome(&self.plan, &self.outcome, out)

@@ -406,7 +406,7 @@ impl Tensor {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let options = options.unwrap_or_else(|| PyDict::new(py));
-        let apply = py.import("cloakwork.ufuncs")?.getattr("apply")?;
+        let apply = py.import("cloakwork.array_api.ufuncs")?.getattr("apply")?;
         apply.call1((ufunc, method, inputs, options))
     }
 
@@ -652,7 +652,7 @@ impl Tensor {
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let py = slf.py();
-        let show = py.import("cloakwork.show")?.getattr("tensor")?;
+        let show = py.import("cloakwork.tensors.printing")?.getattr("tensor")?;
         show.call1((slf, matches!(slf.get().inner(), Inner::Traced(_))))?
             .extract()
     }

@@ -1,4 +1,4 @@
-"""What the functions of the namespace share: axes, shapes, devices, and operands of one dtype."""
+"""Helpers of the namespace's functions: axes, shapes, and operands of one dtype."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import SupportsIndex
 
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor
-from cloakwork.arrays import asarray
 from cloakwork.errors import AxisError, DTypeError, ParamError
+from cloakwork.tensors.conversion import asarray
 
 Scalar = bool | int | float | complex
 Operand = Tensor | Scalar
@@ -21,7 +21,7 @@ COMPLEX_OF = {"float32": _core.complex64, "float64": _core.complex128}
 
 
 def axis_of(axis: SupportsIndex, rank: int) -> int:
-    """Count an axis from 0; AxisError if there is none such."""
+    """An axis counted from 0; AxisError if it is out of range."""
     place = index(axis)
     if not -rank <= place < rank:
         raise AxisError("axis", place, f"-{rank} to {rank - 1}" if rank else "none: no axes here")
@@ -29,7 +29,7 @@ def axis_of(axis: SupportsIndex, rank: int) -> int:
 
 
 def axes_of(axis: Axis | Sequence[int], rank: int) -> tuple[int, ...]:
-    """One axis, several or all (None), each counted from 0; AxisError if one comes twice."""
+    """One axis, several or all (None), each counted from 0; AxisError for a repeated axis."""
     if axis is None:
         return tuple(range(rank))
     given = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
@@ -40,23 +40,23 @@ def axes_of(axis: Axis | Sequence[int], rank: int) -> tuple[int, ...]:
 
 
 def only_axis(axis: int | None, rank: int) -> int:
-    """An axis that need not be named where there is but one."""
+    """An axis, which may be omitted for a tensor of one axis."""
     if axis is not None:
         return axis_of(axis, rank)
     if rank != 1:
-        raise AxisError("axis", None, f"an axis, which must be named as there are {rank}")
+        raise AxisError("axis", None, f"an axis, as there are {rank} to choose from")
     return 0
 
 
 def shape_of(shape: int | Sequence[int]) -> tuple[int, ...]:
-    """A shape as a tuple, also where it was one number."""
+    """A shape, or one size, as a tuple."""
     if isinstance(shape, tuple | list):
         return tuple(shape)
     return (index(shape),)  # type: ignore[arg-type]  # an integer of any kind
 
 
 def cast(x: Tensor, dtype: DType) -> Tensor:
-    """The tensor itself if it has that dtype, else its elements converted."""
+    """The tensor itself if it has that dtype, else a converted tensor."""
     return x if x.dtype == dtype else ops.astype(x, dtype)
 
 
@@ -66,7 +66,7 @@ def tensor_of(x: Operand, dtype: DType) -> Tensor:
 
 
 def tensors_of(arrays: Pieces) -> list[Tensor]:
-    """Some tensors, one or more; DTypeError names the first that is none."""
+    """One or more tensors as a list; DTypeError names the first argument that is not a tensor."""
     pieces = list(arrays)
     no_empty(len(pieces), "arrays", "one tensor or more")
     given: list[object] = list(pieces)
@@ -78,17 +78,17 @@ def tensors_of(arrays: Pieces) -> list[Tensor]:
 
 
 def window(rank: int, axis: int, part: slice | int) -> tuple[slice | int, ...]:
-    """The key of all that lies in one part of an axis."""
+    """The key that selects a range of one axis."""
     return (*(slice(None),) * axis, part, *(slice(None),) * (rank - axis - 1))
 
 
 def require(x: Tensor, names: Sequence[str], place: str, expected: str) -> None:
-    """DTypeError unless the tensor's dtype is one of those."""
+    """DTypeError unless the tensor's dtype is one of the given ones."""
     if x.dtype.name not in names:
         raise DTypeError(place, x.dtype.name, expected)
 
 
 def no_empty(size: int, place: str, expected: str) -> None:
-    """ParamError where there is nothing."""
+    """ParamError for an empty tensor."""
     if size == 0:
         raise ParamError(place, "none", expected)

@@ -1,4 +1,4 @@
-"""Tensors from nothing, or of the shape of others."""
+"""Creation of tensors, by a shape or like another tensor."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from cloakwork import _core, ops
 from cloakwork._core import Tensor, complex128, float64, int64
 from cloakwork.array_api.common import REAL_OF, Scalar, tensor_of
 from cloakwork.array_api.datatypes import KINDS
-from cloakwork.arrays import DTypeLike, asarray, on_device
 from cloakwork.errors import DTypeError, ParamError
+from cloakwork.tensors.conversion import DTypeLike, asarray, on_device
 
 Shape = int | Sequence[int]
 
@@ -28,7 +28,7 @@ def zeros(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = 
 
 
 def empty(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = None) -> Tensor:
-    """A tensor to be written; it reads as zeros until then.
+    """A tensor to be written; it reads as zeros until it is.
 
     >>> import cloakwork as cw
     >>> cw.empty((2, 3), dtype=cw.int8).shape
@@ -55,7 +55,7 @@ def full(
     dtype: DTypeLike | None = None,
     device: str | None = None,
 ) -> Tensor:
-    """A tensor of one value everywhere, of the value's own dtype unless said otherwise.
+    """A tensor filled with one value, of the value's own dtype unless said otherwise.
 
     Raises ValueError if the dtype cannot hold the value.
 
@@ -84,7 +84,7 @@ def zeros_like(
 def empty_like(
     x: Tensor, /, *, dtype: DTypeLike | None = None, device: str | None = None
 ) -> Tensor:
-    """A tensor to be written, of the shape of `x`, and of its dtype unless said otherwise.
+    """As `empty`, of the shape of `x`, and of its dtype unless said otherwise.
 
     >>> import cloakwork as cw
     >>> cw.empty_like(cw.asarray([3, 4])).shape
@@ -111,7 +111,7 @@ def full_like(
     dtype: DTypeLike | None = None,
     device: str | None = None,
 ) -> Tensor:
-    """One value in the shape of `x`, and in its dtype unless said otherwise.
+    """A tensor filled with one value, of the shape of `x`, and of its dtype unless said otherwise.
 
     >>> import cloakwork as cw
     >>> cw.full_like(cw.asarray([3, 4]), 9)
@@ -129,10 +129,10 @@ def arange(
     dtype: DTypeLike | None = None,
     device: str | None = None,
 ) -> Tensor:
-    """Numbers from `start` (or 0) up to `stop`, which is left out, at equal steps: one axis.
+    """Equally spaced numbers from `start` (default 0) to `stop`, which is excluded: one axis.
 
-    int64 if all three are integers, else float64, unless said otherwise.  Raises ValueError for
-    steps of 0 and for what never ends.
+    int64 if all three are integers, else float64, unless said otherwise.  Raises ValueError for a
+    step of 0 and for an infinite range.
 
     >>> import cloakwork as cw
     >>> cw.arange(1, 8, 3)
@@ -149,16 +149,16 @@ def arange(
     if not exact and wanted.name in KINDS["integral"]:
         steps = ops.arange(asarray(float(start)), asarray(float(step)), count)
         return ops.astype(steps, wanted)
-    # The step of nothing or of one element may be what the dtype does not hold.
+    # With at most one element, the dtype need not hold the step.
     step = step if count > 1 else 0
     if wanted.name in KINDS["unsigned integer"] and step < 0:
-        step += 2 ** (8 * wanted.itemsize)  # the same, as these wrap
+        step += 2 ** (8 * wanted.itemsize)  # the same step, as unsigned integers wrap
     begin = asarray(start if count else 0, dtype=wanted)
     return ops.arange(begin, asarray(step, dtype=wanted), count)
 
 
 def _count(start: float, stop: float, step: float) -> int:
-    """How many numbers an arange has."""
+    """The number of elements of an arange."""
     if step == 0:
         raise ParamError("step", step, "a number other than 0")
     if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
@@ -179,9 +179,9 @@ def linspace(
     device: str | None = None,
     endpoint: bool = True,
 ) -> Tensor:
-    """`num` numbers from `start` to `stop` at equal distances; `stop` is among them if `endpoint`.
+    """`num` equally spaced numbers from `start` to `stop`, which is included if `endpoint`.
 
-    complex128 if either is complex, else float64, unless said otherwise.  Computed in those.
+    complex128 if either is complex, else float64, unless said otherwise.  Computed in that dtype.
 
     >>> import cloakwork as cw
     >>> cw.linspace(0, 1, 5)
@@ -212,7 +212,7 @@ def eye(
     dtype: DTypeLike | None = None,
     device: str | None = None,
 ) -> Tensor:
-    """Ones on the diagonal `k` above the main one, and zeros elsewhere: float64 unless said.
+    """A matrix of zeros with ones on the diagonal `k` above the main one; float64 unless said.
 
     >>> import cloakwork as cw
     >>> cw.eye(2, 3, k=1)
@@ -221,7 +221,7 @@ def eye(
     """
     on_device(device)
     n_cols = n_rows if n_cols is None else n_cols
-    k = max(-n_rows, min(k, n_cols))  # diagonals beyond are as empty as these
+    k = max(-n_rows, min(k, n_cols))  # diagonals farther out are empty, too
     rows, columns = arange(n_rows)[:, None], arange(n_cols)
     wanted = float64 if dtype is None else _core.dtype(dtype)
     return ops.astype(rows + k == columns, wanted)
@@ -252,18 +252,18 @@ def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
 
 
 def _places(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """For each row of a matrix its column on the diagonal `k`, and the columns."""
+    """For each row of a matrix its column on the diagonal `k`, and the columns' indices."""
     if x.ndim < 2:
         raise ParamError("x", f"{x.ndim} axes", "two axes or more")
     rows, columns = x.shape[-2:]
-    k = max(-rows, min(k, columns))  # beyond lies nothing
+    k = max(-rows, min(k, columns))  # diagonals farther out are empty
     return arange(k, rows + k)[:, None], arange(columns)
 
 
 def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> tuple[Tensor, ...]:
-    """Each of these lists along an axis of its own, repeated along the others'.
+    """Coordinate tensors: each vector along its own axis, repeated along the other axes.
 
-    Lists of n1, n2, ... elements give tensors `[n1, n2, ...]` for "ij", `[n2, n1, ...]` for "xy".
+    Vectors of n1, n2, ... elements give tensors `[n1, n2, ...]` for "ij", `[n2, n1, ...]` for "xy".
 
     >>> import cloakwork as cw
     >>> cw.meshgrid(cw.asarray([1, 2]), cw.asarray([3, 4]))[0]
@@ -293,9 +293,9 @@ def _spread(array: Tensor, axis: int, shape: tuple[int, ...]) -> Tensor:
 
 
 def from_dlpack(x: object, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
-    """The tensor that another library's array is, in the same memory unless `copy` says so.
+    """Another library's array as a tensor, in the same memory unless `copy` is True.
 
-    Raises BufferError where that cannot be, TypeError if `x` does not speak DLPack.
+    Raises BufferError where the memory cannot be shared, TypeError if `x` does not support DLPack.
 
     >>> import cloakwork as cw
     >>> import numpy as np

@@ -1,4 +1,4 @@
-"""Dtypes: what they are, what they hold, and what they promote to."""
+"""Dtypes: their kinds, limits, conversion and promotion."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor, bool_, complex128, float64, int64
 from cloakwork.array_api.common import COMPLEX_OF, REAL_OF, Scalar
-from cloakwork.arrays import DTypeLike, on_device
 from cloakwork.errors import DTypeError
+from cloakwork.tensors.conversion import DTypeLike, on_device
 
 KINDS = {
     "bool": ("bool",),
@@ -27,8 +27,8 @@ KINDS["numeric"] = KINDS["integral"] + KINDS["real floating"] + KINDS["complex f
 REAL = KINDS["integral"] + KINDS["real floating"]
 FLOATING = KINDS["real floating"] + KINDS["complex floating"]
 
-# Python's numbers, the narrowest kind first; where kinds of dtypes stand among these; and the
-# dtypes that the numbers have alone.
+# Python's number types, the narrowest kind first; the position of each kind of dtypes in that
+# order; and the default dtypes of Python's numbers.
 _SCALARS = (bool, int, float, complex)
 _RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 _ALONE = (bool_, int64, float64, complex128)
@@ -36,7 +36,7 @@ _ALONE = (bool_, int64, float64, complex128)
 
 @dataclass(frozen=True)
 class FloatInfo:
-    """What the components of a floating dtype hold."""
+    """Limits of the components of a floating dtype."""
 
     bits: int
     eps: float
@@ -48,7 +48,7 @@ class FloatInfo:
 
 @dataclass(frozen=True)
 class IntegerInfo:
-    """What an integer dtype holds."""
+    """Limits of an integer dtype."""
 
     bits: int
     max: int
@@ -57,9 +57,9 @@ class IntegerInfo:
 
 
 def dtype(x: DTypeLike, /) -> DType:
-    """The dtype of that name, such as "f32" or "float32"; NumPy's and Python's types count too.
+    """The dtype of a name such as "f32" or "float32", or of a NumPy or Python type.
 
-    Raises TypeError with the names where there is none.
+    Raises TypeError that lists the names for an unknown dtype.
 
     >>> import cloakwork as cw
     >>> cw.dtype("f32") == cw.float32
@@ -71,10 +71,10 @@ def dtype(x: DTypeLike, /) -> DType:
 def astype(
     x: Tensor, dtype: DTypeLike, /, *, copy: bool = True, device: str | None = None
 ) -> Tensor:
-    """The elements of `x` as another dtype: floats to integers without their fraction.
+    """The elements of `x` converted to another dtype; floats are truncated to integers.
 
-    Integers that do not fit wrap; `asarray` refuses what does not survive.  With `copy=False` the
-    tensor itself where nothing changes.  TypeError for complex numbers as real ones: say `real`.
+    Integers that do not fit wrap; `asarray` refuses them instead.  With `copy=False` the result is
+    `x` itself if its dtype is the same.  TypeError for complex to real numbers: use `real`.
 
     >>> import cloakwork as cw
     >>> cw.astype(cw.asarray([1.5, -2.5]), cw.int32)
@@ -90,7 +90,7 @@ def astype(
 
 
 def can_cast(from_: DTypeLike | Tensor, to: DTypeLike, /) -> bool:
-    """Whether promotion leads from one dtype, or a tensor's, to the other.
+    """Whether one dtype, or a tensor's dtype, can be promoted to the other.
 
     >>> import cloakwork as cw
     >>> cw.can_cast(cw.int8, cw.int16), cw.can_cast(cw.int16, cw.int8)
@@ -105,9 +105,9 @@ def can_cast(from_: DTypeLike | Tensor, to: DTypeLike, /) -> bool:
 
 
 def result_type(*arrays_and_dtypes: Tensor | Scalar | DTypeLike) -> DType:
-    """The dtype that an operation on these gives; TypeError for u64 with signed integers.
+    """The dtype of an operation's result; TypeError for u64 with signed integers.
 
-    Python's numbers take the dtype of the others, where their kind is no wider.
+    Python's numbers take the dtype of the other operands if their kind is not wider.
 
     >>> import cloakwork as cw
     >>> cw.result_type(cw.int8, cw.uint8), cw.result_type(cw.float32, 2.0)
@@ -148,8 +148,8 @@ def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
     """Whether a dtype is of a kind, or is one of several kinds or dtypes.
 
     Kinds are 'bool', 'signed integer', 'unsigned integer', 'integral', 'real floating',
-    'complex floating' and 'numeric'; beside the standard's 'field', elements of fields, and
-    'point', points of curves.
+    'complex floating' and 'numeric'; beyond the standard, also 'field' (elements of fields) and
+    'point' (points of curves).
 
     >>> import cloakwork as cw
     >>> cw.isdtype(cw.uint8, "integral"), cw.isdtype(cw.uint8, (cw.int8, "real floating"))

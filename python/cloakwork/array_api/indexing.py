@@ -1,4 +1,4 @@
-"""Elements picked by tensors of indices."""
+"""Selection of elements by tensors of indices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST = 2**63 - 1
 
 
 def indices_of(x: Tensor, place: str = "indices") -> Tensor:
-    """Integers as int64; TypeError for others, IndexError where one is too large for that."""
+    """Indices as int64; TypeError unless they are integers, IndexError for one beyond int64."""
     if x.dtype.name not in KINDS["integral"]:
         raise DTypeError(place, x.dtype.name, "an integer dtype")
     if x.dtype.name == "uint64" and bool(ops.any(x > _MOST, tuple(range(x.ndim)))):
@@ -21,10 +21,10 @@ def indices_of(x: Tensor, place: str = "indices") -> Tensor:
 
 
 def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
-    """The slices of `x` along an axis that `indices` names, in their order.
+    """The slices of `x` at `indices` along an axis, in the order of the indices.
 
-    Indices of any shape take the axis' place; negative ones count from the end.  IndexError for
-    those that are not there.
+    The axes of `indices` replace the axis; negative indices count from the end.  IndexError for an
+    index out of range.
 
     >>> import cloakwork as cw
     >>> cw.take(cw.asarray([5, 6, 7]), cw.asarray([2, 0]))
@@ -42,8 +42,8 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
     """`out[.., i, ..] = x[.., indices[.., i, ..], ..]` along an axis.
 
-    Both have as many axes and broadcast along the others.  Negative indices count from the end;
-    IndexError for those that are not there.
+    Both must have the same number of axes; they broadcast along the other axes.  Negative indices
+    count from the end; IndexError for an index out of range.
 
     >>> import cloakwork as cw
     >>> cw.take_along_axis(cw.asarray([[5, 6], [7, 8]]), cw.asarray([[1], [0]]))

@@ -1,21 +1,21 @@
-"""What the namespace says about itself."""
+"""Inspection of the namespace: devices, dtypes and capabilities."""
 
 from __future__ import annotations
 
 from cloakwork._core import DTYPES, DType, complex128, float64, int64
 from cloakwork.array_api.datatypes import isdtype
-from cloakwork.arrays import device_names, on_device
+from cloakwork.tensors.conversion import device_names, on_device
 
 __array_api_version__ = "2025.12"
-# Axes that a tensor may have.
+# The largest number of axes of a tensor.
 _MAX_RANK = 16
 
 
 class NamespaceInfo:
-    """Devices, dtypes and abilities; see `__array_namespace_info__`."""
+    """Devices, dtypes and capabilities; see `__array_namespace_info__`."""
 
     def capabilities(self) -> dict[str, bool | int]:
-        """What is supported of what libraries may leave out."""
+        """The optional capabilities of the standard that are supported."""
         return {
             "boolean indexing": True,
             "data-dependent shapes": True,
@@ -23,15 +23,15 @@ class NamespaceInfo:
         }
 
     def default_device(self) -> str:
-        """Where tensors are made."""
+        """The device on which tensors are created."""
         return "cpu"
 
     def devices(self) -> tuple[str, ...]:
-        """Where tensors can be."""
+        """The devices that can hold tensors."""
         return tuple(device_names())
 
     def default_dtypes(self, *, device: str | None = None) -> dict[str, DType]:
-        """The dtypes of what is made of Python's numbers, and of indices."""
+        """The dtypes of tensors from Python's numbers, and of indices."""
         on_device(device)
         return {
             "real floating": float64,
@@ -49,7 +49,7 @@ class NamespaceInfo:
 
 
 def __array_namespace_info__() -> NamespaceInfo:
-    """What devices, dtypes and abilities there are.
+    """The devices, dtypes and capabilities of this namespace.
 
     >>> import cloakwork as cw
     >>> cw.__array_namespace_info__().default_device()

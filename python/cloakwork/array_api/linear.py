@@ -10,15 +10,15 @@ from cloakwork._core import Tensor
 from cloakwork.array_api.common import REAL_OF, axes_of, cast
 from cloakwork.array_api.datatypes import result_type
 from cloakwork.array_api.manipulation import moveaxis
-from cloakwork.arrays import asarray
 from cloakwork.errors import AxisError, ParamError
+from cloakwork.tensors.conversion import asarray
 
 
 def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
     """The product of matrices `[.., m, k]` and `[.., k, n]`, whose other axes broadcast.
 
-    A tensor of one axis is a row if it stands left, a column if right, and that axis of the result
-    goes.  ValueError for shapes that do not fit.
+    A vector is a row on the left and a column on the right; its axis is removed from the result.
+    ValueError for shapes that do not fit.
 
     >>> import cloakwork as cw
     >>> cw.matmul(cw.asarray([[1, 2], [3, 4]]), cw.asarray([1, 10]))
@@ -37,7 +37,7 @@ def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
 
 
 def matrix_transpose(x: Tensor, /) -> Tensor:
-    """A view of the matrices, rows as columns; ValueError for fewer than two axes.
+    """A view of the transposed matrices; ValueError for fewer than two axes.
 
     >>> import cloakwork as cw
     >>> cw.matrix_transpose(cw.asarray([[1, 2], [3, 4]]))
@@ -52,9 +52,9 @@ def matrix_transpose(x: Tensor, /) -> Tensor:
 def tensordot(
     x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Tensor:
-    """The sum of products over axes of both, the rest of `x1` before the rest of `x2`.
+    """The sum of products over axes of both; the other axes of `x1` precede those of `x2`.
 
-    `axes` is a number, of the last of `x1` and the first of `x2`, or the axes of each.
+    `axes` is the number of the last axes of `x1` and the first of `x2`, or the axes of each.
 
     >>> import cloakwork as cw
     >>> cw.tensordot(cw.asarray([1, 2]), cw.asarray([3, 4]), axes=1)
@@ -83,12 +83,12 @@ def _contracted(
         return tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes))
     first, second = (axes_of(tuple(one), x.ndim) for one, x in zip(axes, (x1, x2), strict=True))
     if len(first) != len(second):
-        raise AxisError("axes", axes, "as many axes of each")
+        raise AxisError("axes", axes, "the same number of axes of each")
     return first, second
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """The sum of products along an axis, with the conjugates of `x1`; other axes broadcast.
+    """The sum of products along an axis, with `x1` conjugated; other axes broadcast.
 
     >>> import cloakwork as cw
     >>> cw.vecdot(cw.asarray([[1, 2], [3, 4]]), cw.asarray([10, 1]))

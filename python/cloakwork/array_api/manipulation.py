@@ -1,4 +1,4 @@
-"""Shapes: other axes, other orders, and several tensors as one."""
+"""Manipulation of shapes and axes; joining, splitting and repeating tensors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from cloakwork.errors import ParamError
 
 
 def broadcast_to(x: Tensor, /, shape: Sequence[int]) -> Tensor:
-    """A view of `x` that repeats it to that shape; ValueError where it does not go in.
+    """A view of `x` repeated to that shape; ValueError where it does not broadcast.
 
     >>> import cloakwork as cw
     >>> cw.broadcast_to(cw.asarray([1, 2]), (2, 2))
@@ -35,9 +35,9 @@ def broadcast_to(x: Tensor, /, shape: Sequence[int]) -> Tensor:
 
 
 def broadcast_shapes(*shapes: Sequence[int | None]) -> tuple[int | None, ...]:
-    """The shape that these broadcast to, None where one of them leaves an axis open.
+    """The shape to which the given shapes broadcast; None for an axis of unknown size.
 
-    Raises ValueError where there is none.
+    Raises ValueError where they do not broadcast.
 
     >>> import cloakwork as cw
     >>> cw.broadcast_shapes((2, 1), (3,))
@@ -59,19 +59,19 @@ def _common(sizes: tuple[int | None, ...], shapes: tuple[Sequence[int | None], .
 
 
 def broadcast_arrays(*arrays: Tensor) -> tuple[Tensor, ...]:
-    """Views that repeat each of these to the shape that all have together.
+    """Views of the arrays, repeated to their common broadcast shape.
 
     >>> import cloakwork as cw
     >>> cw.broadcast_arrays(cw.asarray(1), cw.asarray([2, 3]))[0]
     Tensor([1, 1], dtype=i64)
     """
     sizes = broadcast_shapes(*(array.shape for array in arrays))
-    shape = [size for size in sizes if size is not None]  # all are known
+    shape = [size for size in sizes if size is not None]  # all sizes are known
     return tuple(ops.broadcast_to(array, shape) for array in arrays)
 
 
 def reshape(x: Tensor, /, shape: int | Sequence[int], *, copy: bool | None = None) -> Tensor:
-    """The same elements, row-major, in another shape, of which one size may be -1: what is left.
+    """The same elements, row-major, in another shape; one size may be -1 and is computed.
 
     A view where the layout allows; ValueError where it does not and `copy` is False.
 
@@ -98,7 +98,7 @@ def permute_dims(x: Tensor, /, axes: Sequence[int]) -> Tensor:
 
 
 def moveaxis(x: Tensor, source: Axis, destination: Axis, /) -> Tensor:
-    """A view in which the axes `source` stand at `destination`, the others in their order.
+    """A view with the axes `source` moved to `destination`; the others keep their order.
 
     >>> import cloakwork as cw
     >>> cw.moveaxis(cw.empty((2, 3, 4)), 0, -1).shape
@@ -106,7 +106,7 @@ def moveaxis(x: Tensor, source: Axis, destination: Axis, /) -> Tensor:
     """
     sources, places = axes_of(source, x.ndim), axes_of(destination, x.ndim)
     if len(sources) != len(places):
-        raise ParamError("destination", destination, f"as many axes as source, {len(sources)}")
+        raise ParamError("destination", destination, f"{len(sources)} axes, as source has")
     order = [axis for axis in range(x.ndim) if axis not in sources]
     for place, axis in sorted(zip(places, sources, strict=True)):
         order.insert(place, axis)
@@ -114,7 +114,7 @@ def moveaxis(x: Tensor, source: Axis, destination: Axis, /) -> Tensor:
 
 
 def expand_dims(x: Tensor, /, axis: int | tuple[int, ...]) -> Tensor:
-    """A view with axes of size 1 at those places of the result.
+    """A view with new axes of size 1 at those positions of the result.
 
     >>> import cloakwork as cw
     >>> cw.expand_dims(cw.empty((2, 3)), (0, -1)).shape
@@ -140,7 +140,7 @@ def squeeze(x: Tensor, /, axis: int | tuple[int, ...]) -> Tensor:
 
 
 def flip(x: Tensor, /, *, axis: Axis = None) -> Tensor:
-    """A view that runs backwards along those axes, or along all.
+    """A view reversed along those axes, or along all.
 
     >>> import cloakwork as cw
     >>> cw.flip(cw.asarray([1, 2, 3]))
@@ -151,9 +151,9 @@ def flip(x: Tensor, /, *, axis: Axis = None) -> Tensor:
 
 
 def concat(arrays: Pieces, /, *, axis: int | None = 0) -> Tensor:
-    """These tensors one after another along an axis, or flattened where `axis` is None.
+    """The tensors joined along an axis; flattened first if `axis` is None.
 
-    They have one shape but for that axis, else ValueError; the dtype is what they promote to.
+    Their other axes must have equal sizes, else ValueError; their dtypes are promoted.
 
     >>> import cloakwork as cw
     >>> cw.concat([cw.asarray([1, 2]), cw.asarray([3])])
@@ -195,7 +195,7 @@ def stack(arrays: Pieces, /, *, axis: int = 0) -> Tensor:
 
 
 def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
-    """Views of the slices along an axis, which is theirs no more.
+    """Views of the slices along an axis, without that axis.
 
     >>> import cloakwork as cw
     >>> cw.unstack(cw.asarray([[1, 2], [3, 4]]), axis=1)[0]
@@ -206,9 +206,9 @@ def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
 
 
 def roll(x: Tensor, /, shift: int | tuple[int, ...], *, axis: Axis = None) -> Tensor:
-    """The elements moved on by `shift` along each axis, those beyond its end to its start.
+    """The elements shifted by `shift` along each axis, cyclically.
 
-    With no axis, the flattened elements are moved.
+    Without an axis, the flattened elements are shifted.
 
     >>> import cloakwork as cw
     >>> cw.roll(cw.asarray([1, 2, 3]), 1)
@@ -234,9 +234,9 @@ def _rolled(x: Tensor, shift: int, axis: int) -> Tensor:
 
 
 def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> Tensor:
-    """Each element several times in a row along an axis, or flattened where `axis` is None.
+    """Each element repeated along an axis; flattened first if `axis` is None.
 
-    `repeats` is one number, or a tensor of one for each element of the axis.
+    `repeats` is one number, or a tensor with a number for each element of the axis.
 
     >>> import cloakwork as cw
     >>> cw.repeat(cw.asarray([5, 6]), 2)
@@ -257,9 +257,9 @@ def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> T
 
 
 def tile(x: Tensor, repetitions: tuple[int, ...], /) -> Tensor:
-    """`x` side by side with itself, so many times along each axis.
+    """`x` repeated as a whole, the given number of times along each axis.
 
-    Whichever has fewer axes is taken to have axes of size 1, or 1 repetition, before its own.
+    Missing axes of `x` are taken as axes of size 1, and missing repetitions as 1, on the left.
 
     >>> import cloakwork as cw
     >>> cw.tile(cw.asarray([1, 2]), (2, 2))
@@ -275,7 +275,7 @@ def tile(x: Tensor, repetitions: tuple[int, ...], /) -> Tensor:
 
 
 def _copies(x: Tensor, times: int, axis: int, place: int) -> Tensor:
-    """Repeats along an axis: the whole of it if the new axis goes before it, else each element."""
+    """Copies along an axis: of the whole axis if the new axis precedes it, else of each element."""
     if times < 0:
         raise ParamError("repeats", times, "0 or more")
     shape = x.shape

@@ -1,4 +1,4 @@
-"""Where elements are, and choices between elements."""
+"""Searching for elements, and choosing between elements."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from cloakwork.errors import ParamError
 
 
 def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """The index of the greatest element along an axis, or of all: int64, the first of equals.
+    """The index of the greatest element along an axis, or of all: int64; the first if several.
 
-    NaN is the greatest.  ValueError where there is none to choose from, TypeError for complex
-    numbers.
+    NaN counts as the greatest.  ValueError for no elements, TypeError for complex numbers.
 
     >>> import cloakwork as cw
     >>> cw.argmax(cw.asarray([1, 5, 5]))
@@ -30,10 +29,9 @@ def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> 
 
 
 def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """The index of the least element along an axis, or of all: int64, the first of equals.
+    """The index of the least element along an axis, or of all: int64; the first if several.
 
-    NaN is the least.  ValueError where there is none to choose from, TypeError for complex
-    numbers.
+    NaN counts as the least.  ValueError for no elements, TypeError for complex numbers.
 
     >>> import cloakwork as cw
     >>> cw.argmin(cw.asarray([[3, 1], [2, 4]]), axis=0)
@@ -52,7 +50,7 @@ def _ordered(x: Tensor) -> Tensor:
 
 
 def count_nonzero(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """How many elements along axes, or of all, are not 0: int64.
+    """The number of nonzero elements along axes, or of all: int64.
 
     >>> import cloakwork as cw
     >>> cw.count_nonzero(cw.asarray([[0, 1], [2, 3]]), axis=1)
@@ -62,7 +60,7 @@ def count_nonzero(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) ->
 
 
 def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
-    """The indices along each axis of the elements that are not 0, in row-major order: int64.
+    """The indices of the nonzero elements along each axis, in row-major order: int64.
 
     >>> import cloakwork as cw
     >>> cw.nonzero(cw.asarray([0, 7, 0, 8]))[0]
@@ -82,10 +80,10 @@ def searchsorted(
     side: Literal["left", "right"] = "left",
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """The index before which each element of `x2` keeps the ascending list `x1` in order: int64.
+    """The index at which each element of `x2` can be inserted into the sorted vector `x1`: int64.
 
-    Before elements equal to it or, if `side` is "right", after them.  `sorter` holds the indices
-    that sort `x1`, where it is not sorted.
+    Before equal elements or, if `side` is "right", after them.  `sorter` holds the indices that
+    sort `x1`, if it is not sorted.
 
     >>> import cloakwork as cw
     >>> cw.searchsorted(cw.asarray([1, 3, 5]), cw.asarray([0, 3, 9]))
@@ -101,9 +99,9 @@ def searchsorted(
 
 
 def where(condition: Tensor, x1: Operand, x2: Operand, /) -> Tensor:
-    """The elements of `x1` where the condition, bool, holds, and of `x2` elsewhere.
+    """The elements of `x1` where the bool condition is true, and of `x2` elsewhere.
 
-    All three broadcast; the dtype is what `x1` and `x2` promote to.
+    All three broadcast; the dtypes of `x1` and `x2` are promoted.
 
     >>> import cloakwork as cw
     >>> cw.where(cw.asarray([True, False]), cw.asarray([1, 2]), 0)

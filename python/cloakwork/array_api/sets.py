@@ -39,20 +39,20 @@ class UniqueInverse(NamedTuple):
 
 
 class _Groups(NamedTuple):
-    """Equal elements side by side."""
+    """The elements sorted, so that equal ones are adjacent."""
 
     shape: tuple[int, ...]
-    # The elements in ascending order, and where they were among the flattened ones.
+    # The elements in ascending order, and their indices in the flattened tensor.
     ordered: Tensor
     order: Tensor
-    # Which of them differs from the one before.
+    # Whether each of them differs from the one before.
     is_first: Tensor
 
 
 def unique_all(x: Tensor, /) -> UniqueAll:
-    """The distinct elements; where each is first; which of them each element is; how often each is.
+    """The distinct elements, their first indices, each element's index among them, and counts.
 
-    In ascending order; indices are int64 and into the flattened tensor.  Each NaN is distinct.
+    In ascending order; indices are int64 and refer to the flattened tensor.  Each NaN is distinct.
 
     >>> import cloakwork as cw
     >>> cw.unique_all(cw.asarray([7, 5, 7])).indices
@@ -75,7 +75,7 @@ def unique_counts(x: Tensor, /) -> UniqueCounts:
 
 
 def unique_inverse(x: Tensor, /) -> UniqueInverse:
-    """The distinct elements in ascending order, and which of them each is; see `unique_all`.
+    """The distinct elements in ascending order, and each element's index among them.
 
     >>> import cloakwork as cw
     >>> cw.unique_inverse(cw.asarray([7, 5, 7])).inverse_indices
@@ -98,7 +98,7 @@ def unique_values(x: Tensor, /) -> Tensor:
 def _groups(x: Tensor) -> _Groups:
     flat = x.reshape(-1)
     if flat.dtype.name in REAL_OF:
-        # Complex numbers by their real parts, and where those are equal by their imaginary ones.
+        # Complex numbers are sorted by their real parts, then by their imaginary parts.
         order = ops.argsort(ops.imag(flat), 0)
         order = take(order, ops.argsort(ops.real(take(flat, order)), 0))
     else:
@@ -110,7 +110,7 @@ def _groups(x: Tensor) -> _Groups:
 
 
 def _starts(groups: _Groups) -> Tensor:
-    """Where each element is first; how many there are depends on the elements."""
+    """The first index of each distinct element; their number depends on the elements."""
     return nonzero(groups.is_first)[0]
 
 
@@ -130,7 +130,7 @@ def _counts(groups: _Groups) -> Tensor:
 
 
 def isin(x1: Operand, x2: Operand, /, *, invert: bool = False) -> Tensor:
-    """Whether each element of `x1` is one of those of `x2`, or is not if `invert`; NaN never is.
+    """Whether each element of `x1` occurs in `x2`; the opposite if `invert`.  NaN never occurs.
 
     >>> import cloakwork as cw
     >>> cw.isin(cw.asarray([1, 2, 3]), cw.asarray([3, 1]))
@@ -138,7 +138,7 @@ def isin(x1: Operand, x2: Operand, /, *, invert: bool = False) -> Tensor:
     """
     dtype = result_type(x1, x2)
     elements, candidates = tensor_of(x1, dtype), tensor_of(x2, dtype)
-    # Equal elements, and no others, have one number; candidates' numbers are looked up sorted.
+    # Equal elements get equal numbers; the candidates' numbers are searched sorted.
     both = concat([elements, candidates], axis=None)
     numbers = _inverse(_groups(both))
     own, others = numbers[: elements.size], ops.sort(numbers[elements.size :], 0)

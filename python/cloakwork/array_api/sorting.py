@@ -1,4 +1,4 @@
-"""Elements in order."""
+"""Sorting."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SORTABLE = (*KINDS["bool"], *REAL)
 
 
 def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The elements in ascending order along an axis, or in descending; NaN last.
+    """The elements sorted along an axis, ascending or descending; NaN last.
 
     The order is always stable.  TypeError for complex numbers.
 
@@ -26,10 +26,9 @@ def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool
 def argsort(
     x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True
 ) -> Tensor:
-    """The indices, int64, that put the elements in order along an axis; NaN last.
+    """The int64 indices that sort the elements along an axis; NaN last.
 
-    Equal elements keep their order always, also in descending order.  TypeError for complex
-    numbers.
+    The order is always stable, also descending.  TypeError for complex numbers.
 
     >>> import cloakwork as cw
     >>> cw.argsort(cw.asarray([3, 1, 2]))

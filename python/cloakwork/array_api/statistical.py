@@ -11,8 +11,8 @@ from cloakwork.array_api.common import REAL_OF, Axis, axes_of, cast, only_axis, 
 from cloakwork.array_api.creation import full
 from cloakwork.array_api.datatypes import FLOATING, REAL
 from cloakwork.array_api.manipulation import concat
-from cloakwork.arrays import DTypeLike
 from cloakwork.errors import DTypeError
+from cloakwork.tensors.conversion import DTypeLike
 
 
 def sum(
@@ -23,7 +23,7 @@ def sum(
     dtype: DTypeLike | None = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """The sum along axes, or of all elements; 0 for none.
+    """The sum along axes, or of all elements; 0 for no elements.
 
     int64 or uint64 for integers and bool, which wrap, else the dtype of `x`, unless said
     otherwise.
@@ -45,7 +45,7 @@ def prod(
     dtype: DTypeLike | None = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """The product along axes, or of all elements; 1 for none.  Dtypes are those of `sum`.
+    """The product along axes, or of all elements; 1 for no elements.  Dtypes are those of `sum`.
 
     >>> import cloakwork as cw
     >>> cw.prod(cw.asarray([2, 3, 4]))
@@ -64,9 +64,9 @@ def cumulative_sum(
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> Tensor:
-    """The sums of the first elements along an axis; with the sum of none if `include_initial`.
+    """The cumulative sums along an axis; they begin with 0 if `include_initial`.
 
-    The axis may be left out where there is one.  Dtypes are those of `sum`.
+    The axis may be omitted for one axis.  Dtypes are those of `sum`.
 
     >>> import cloakwork as cw
     >>> cw.cumulative_sum(cw.asarray([1, 2, 3]))
@@ -87,9 +87,9 @@ def cumulative_prod(
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> Tensor:
-    """The products of the first elements along an axis; with that of none if `include_initial`.
+    """The cumulative products along an axis; they begin with 1 if `include_initial`.
 
-    The axis may be left out where there is one.  Dtypes are those of `sum`.
+    The axis may be omitted for one axis.  Dtypes are those of `sum`.
 
     >>> import cloakwork as cw
     >>> cw.cumulative_prod(cw.asarray([2, 3, 4]))
@@ -103,7 +103,7 @@ def cumulative_prod(
 
 
 def _accumulated(x: Tensor, dtype: DTypeLike | None) -> tuple[Tensor, DType | None]:
-    """What to accumulate, and the dtype that the result is to have, if that was said."""
+    """The tensor to accumulate, and the requested dtype of the result, if any."""
     if dtype is None:
         return x, None
     wanted = _core.dtype(dtype)
@@ -113,15 +113,15 @@ def _accumulated(x: Tensor, dtype: DTypeLike | None) -> tuple[Tensor, DType | No
 
 
 def _after(x: Tensor, initial: int, axis: int) -> Tensor:
-    """`x` with one element more before its first along an axis."""
+    """`x` with one element inserted before its first along an axis."""
     shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
     return concat([full(shape, initial, dtype=x.dtype), x], axis=axis)
 
 
 def max(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """The greatest element along axes, or of all; NaN where one is.
+    """The greatest element along axes, or of all; NaN if one is NaN.
 
-    Raises ValueError where there is none to choose from, TypeError for complex numbers.
+    Raises ValueError for no elements, TypeError for complex numbers.
 
     >>> import cloakwork as cw
     >>> cw.max(cw.asarray([[1, 5], [3, 4]]), axis=1)
@@ -135,9 +135,9 @@ def max(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
 
 
 def min(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """The least element along axes, or of all; NaN where one is.
+    """The least element along axes, or of all; NaN if one is NaN.
 
-    Raises ValueError where there is none to choose from, TypeError for complex numbers.
+    Raises ValueError for no elements, TypeError for complex numbers.
 
     >>> import cloakwork as cw
     >>> cw.min(cw.asarray([[1, 5], [3, 4]]), axis=1)
@@ -151,7 +151,7 @@ def min(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
 
 
 def mean(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """The mean along axes, or of all elements, float64 for integers; NaN for none.
+    """The mean along axes, or of all elements, float64 for integers; NaN for no elements.
 
     >>> import cloakwork as cw
     >>> cw.mean(cw.asarray([1.0, 2.0, 6.0]))
@@ -165,10 +165,10 @@ def mean(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
 def var(
     x: Tensor, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Tensor:
-    """The mean square of the distance from the mean, along axes or of all elements.
+    """The variance along axes or of all elements.
 
-    Divided by the number of elements less `correction`: 1 for the unbiased estimate; NaN or
-    infinite where nothing is left.
+    The divisor is the number of elements minus `correction`: 1 for the unbiased estimate; NaN or
+    infinite if the divisor is not positive.
 
     >>> import cloakwork as cw
     >>> cw.var(cw.asarray([1.0, 2.0, 6.0]), correction=1)

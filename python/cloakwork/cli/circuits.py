@@ -1,4 +1,4 @@
-"""What `inspect` says of circom's and snarkjs's files: circuits and proving keys."""
+"""`inspect` for files of circom and snarkjs: circuits and proving keys."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Facts = dict[str, str | int]
 
 
 def kind(file: Path) -> str | None:
-    """Which of the files that are inspected here this is, by its first letters."""
+    """The kind of an inspectable file, by its first bytes."""
     if not file.is_file():
         return None
     return _KINDS.get(files.start(file, _MAGIC_BYTES))
 
 
 def inspect(file: Path, options: Mapping[str, object], as_json: bool) -> int:
-    """Print what a circuit or a proving key consists of; whether a key passes its check."""
+    """Print the parts of a circuit or a proving key, and whether a key passes its check."""
     what = kind(file)
     for name, value in options.items():
         if value:

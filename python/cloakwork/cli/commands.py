@@ -14,11 +14,11 @@ import typer
 from cloakwork import __version__, files
 from cloakwork._core import devices as list_devices
 from cloakwork.cli import circuits, kinds, programs, proofs, results, show
-from cloakwork.cli.options import Command, MemoryBudget, SpillDir, Threads, Trace
+from cloakwork.cli.options import Command, MemoryBudget, Profile, SpillDir, Threads
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, shown
 from cloakwork.errors import ProgramError
-from cloakwork.runs import RunOptions, check_folder
+from cloakwork.programs.options import RunOptions, check_folder
 
 app = typer.Typer(
     help="Runs encrypted-AI programs: checked first, then fast, then explained.",
@@ -42,7 +42,7 @@ File = Annotated[
 ]
 Generation = Annotated[
     str | None,
-    typer.Option(help="Of a transcript: HEAL's op set, first or later; by default its ops tell."),
+    typer.Option(help="Of a transcript: HEAL's op set, first or later; by default its ops decide."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -88,10 +88,12 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
     threads: Threads = None,
     memory_budget: MemoryBudget = None,
     spill_dir: SpillDir = None,
-    trace: Trace = None,
+    profile: Profile = None,
     schedule_seed: Annotated[
         int | None,
-        typer.Option(help="Run tasks in a random order of this number: a test of the schedule."),
+        typer.Option(
+            help="Run tasks in a random order derived from this number, to test the schedule."
+        ),
     ] = None,
     generation: Generation = None,
     given: Annotated[
@@ -114,7 +116,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
     """Check a program of any kind, print the memory it needs, and run it."""
     with in_words(context.obj), _findings_as_json(as_json):
         read = [file, *programs.files_of(given or [])]
-        files.claim([trace], read)
+        files.claim([profile], read)
         check_folder(spill_dir)
         program = programs.load(file, generation, checksums=verify or bisect)
         wanted = {"--verify": verify, "--bisect": bisect, "--generation": generation}
@@ -122,10 +124,10 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
         inputs = programs.read_inputs(given or [])
         encrypted = getattr(program, "encrypted", ())
         places = results.targets(output or [], program.outputs, encrypted)
-        files.claim([trace, *places.values()], [*read, *program.sources])
+        files.claim([profile, *places.values()], [*read, *program.sources])
         options: RunOptions = {
-            "device": device, "threads": threads, "memory_budget": memory_budget, "trace": trace,
-            "schedule_seed": schedule_seed, "spill_dir": spill_dir,
+            "device": device, "threads": threads, "memory_budget": memory_budget,
+            "profile": profile or True, "schedule_seed": schedule_seed, "spill_dir": spill_dir,
         }  # fmt: skip
         with Bar("running") as progress:
             options["progress"] = progress
@@ -171,7 +173,7 @@ def _show(done: programs.Done, bisected: bool) -> None:
 def check(
     context: typer.Context, file: File, generation: Generation = None, as_json: AsJson = False
 ) -> None:
-    """Print everything that is wrong or odd with a program of any kind, without running it."""
+    """Print all errors and warnings of a program of any kind, without running it."""
     with in_words(context.obj):
         program = programs.load(file, generation, checksums=True)
         kinds.refuse(program, {"--generation": generation})
@@ -198,7 +200,7 @@ def inspect(
     generation: Generation = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what a transcript, a program, a circuit or a proving key consists of.
+    """Print the parts of a transcript, a program, a circuit or a proving key.
 
     Ops, segments, dtypes, memory and coverage of a program; counts of circom's .r1cs, and of a
     .zkey whether its proofs hide the witness.
@@ -243,11 +245,11 @@ def convert(
     generation: Generation = None,
     branch: Annotated[
         str | None,
-        typer.Option(help="Of HEAL's JSON: the generation it is written in, first or later."),
+        typer.Option(help="For HEAL's JSON: the generation to write, first or later."),
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(help="Of HEAL's JSON: an op that HEAL has not, which stays in it by name."),
+        typer.Option(help="For HEAL's JSON: an op that HEAL lacks, to keep by name."),
     ] = None,
 ) -> None:
     """Write a program in another form, such as HEAL's JSON as a container, or back."""
@@ -261,7 +263,7 @@ def convert(
 
 @app.command(cls=Command)
 def devices(context: typer.Context, as_json: AsJson = False) -> None:
-    """List what programs can run on."""
+    """List the devices that programs can run on."""
     with in_words(context.obj):
         rows = list_devices()
         if as_json:
@@ -333,7 +335,7 @@ def _hold(report: _Promise) -> None:
 
 @contextmanager
 def _findings_as_json(wanted: bool) -> Iterator[None]:
-    """Print a refused program's findings as JSON too, for whoever asked for JSON."""
+    """With --json, print a refused program's findings as JSON, too."""
     try:
         yield
     except ProgramError as error:

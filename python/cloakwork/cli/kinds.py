@@ -1,4 +1,4 @@
-"""What kinds of programs files hold, and which options have no meaning for which kind."""
+"""The kinds of programs in files, and the options that do not apply to a kind."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from cloakwork.errors import ParamError
-from cloakwork.heal import Transcript
-from cloakwork.runs import Runnable
+from cloakwork.programs.runnable import Runnable
+from cloakwork.programs.transcript import Transcript
 
 Kind = Literal["a transcript", "a recorded program", "a program of the instruction set"]
 
 _NOTHING_EXPECTED = "a transcript: no other program has expected values in it"
 _NO_GENERATION = "a transcript: no other program is written in a generation of HEAL's ops"
 
-# By option, what it wants of a file of another kind than a transcript.
+# What each option requires of a file that is not a transcript.
 _OF_TRANSCRIPTS = {
     "--verify": _NOTHING_EXPECTED,
     "--bisect": _NOTHING_EXPECTED,
@@ -25,7 +25,7 @@ _OF_TRANSCRIPTS = {
 
 
 def kind_of(program: Runnable) -> Kind:
-    """What a file holds."""
+    """The kind of a program, in words."""
     if isinstance(program, Transcript):
         return "a transcript"
     from cloakwork.zk.instructions import Program
@@ -38,7 +38,7 @@ def kind_of(program: Runnable) -> Kind:
 
 
 def refuse(program: Runnable, options: Mapping[str, Any]) -> None:
-    """ParamError for an option, given here with its value, that would do nothing to a program."""
+    """ParamError for a given option that does not apply to this kind of program."""
     kind = kind_of(program)
     if kind == "a transcript":
         return

@@ -1,4 +1,4 @@
-"""Options that several commands have, and what holds of the options of all."""
+"""Options shared by several commands, and the rule that no option is given twice."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typer.core import TyperCommand
 
 
 class Command(TyperCommand):
-    """A command that refuses an option given twice, of which one would be ignored."""
+    """A command that refuses an option given twice, because one value would be ignored."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse, and look at what was given in which order."""
+        """Parse the arguments; fail for a repeated option."""
         _, _, given = self.make_parser(ctx).parse_args(args=list(args))
         for number, option in enumerate(given):
             takes_one = not getattr(option, "multiple", False)
@@ -24,17 +24,21 @@ class Command(TyperCommand):
 
 Threads = Annotated[
     int | None,
-    typer.Option(help="Worker threads; by default CLOAKWORK_THREADS, or one a core."),
+    typer.Option(help="Worker threads; by default CLOAKWORK_THREADS, or one per core."),
 ]
 MemoryBudget = Annotated[
     str | None,
     typer.Option(
-        help="The most memory, such as 2GiB; above it, tensors wait on disk. What the run itself "
-        "allocates counts, and not the file that it reads and what is mapped of it."
+        help="The memory budget, such as 2GiB; beyond it, tensors are spilled to disk. It counts "
+        "what the run allocates, not the input file or mapped parts of it."
     ),
 ]
 SpillDir = Annotated[
     Path | None,
-    typer.Option(help="Where they wait, of a proof encrypted; by default with temporary files."),
+    typer.Option(
+        help="The folder of the spill file (encrypted for a proof); by default the system's."
+    ),
 ]
-Trace = Annotated[Path | None, typer.Option(help="Write a trace that Perfetto and Chrome open.")]
+Profile = Annotated[
+    Path | None, typer.Option(help="Write a timeline of the run that Perfetto and Chrome open.")
+]

@@ -1,4 +1,4 @@
-"""Standard output and error that somebody may have left, or that take no more."""
+"""Standard output and error whose reader has left, or that cannot be written."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 from cloakwork.cli.words import REFUSED, say
 
-# What a stream may raise that the command is not to be stopped by.
+# Errors of a stream that must not stop the command.
 _Failures = type[OSError] | tuple[type[OSError], ...]
 
 
 class _Stream:
-    """A stream whose reader may leave: the command goes on, to the exit status that it has."""
+    """A stream whose reader may leave: the command continues to its own exit status."""
 
     def __init__(self, stream: TextIO, ignored: _Failures) -> None:
         self._stream, self._ignored = stream, ignored
@@ -40,7 +40,7 @@ class _Stream:
 
 
 def _discard(stream: TextIO) -> None:
-    """Lets go of what a stream holds, so that the interpreter's end does not fail on it too."""
+    """Discard a stream's buffer, so that it does not fail again when the interpreter exits."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, stream.fileno())
     os.close(null)
@@ -49,10 +49,10 @@ def _discard(stream: TextIO) -> None:
 def delivered(command: Callable[[], int]) -> int:
     """Run a command to its exit status; REFUSED where its output cannot be written.
 
-    A reader that has left, as `head` does, changes no status.
+    A reader that has left, such as `head`, does not change the status.
     """
     before = sys.stdout, sys.stderr
-    # Of what goes to standard error nobody can be told that it cannot.
+    # An error of standard error cannot be reported.
     if sys.stdout is not None:
         sys.stdout = cast("TextIO", _Stream(sys.stdout, BrokenPipeError))
     if sys.stderr is not None:
@@ -78,6 +78,6 @@ def _status(command: Callable[[], int]) -> int:
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else int(ending.code is not None)
     except OSError as error:
-        # Of help and versions, which no command prints.
+        # Errors of help and version output, which no command prints.
         say(f"cloakwork: output: {error.strerror}")
         return REFUSED

@@ -1,7 +1,7 @@
-"""Command lines of proofs that say no more than they must, read without typer.
+"""Fast parsing of plain command lines for proofs, without typer.
 
-Loading typer takes longer than verifying a proof. Whatever is not plain here (help, a value that is
-none, an option that there is not, or that comes twice), typer reads, and says what is wrong.
+Loading typer takes longer than verifying a proof. Any other command line (help, an invalid value,
+an unknown or repeated option) is left to typer, which reports what is wrong.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 
 from cloakwork.cli import proving
 
-# What options were called once, and are called with every command.
-RENAMED = {"--workers": "--threads", "--budget": "--memory-budget"}
-# More are no number of threads; what they are instead, the other way of reading says.
+# Former names of options, and their names now.
+RENAMED = {"--workers": "--threads", "--budget": "--memory-budget", "--trace": "--profile"}
+# Longer numbers are left to typer, which refuses them.
 _MOST_DIGITS = 9
 
-# Of each command its function, its arguments in order, and its options.
+# The function, the arguments in order, and the options of each command.
 COMMANDS: dict[str, tuple[Callable[..., int], tuple[str, ...], dict[str, str]]] = {
     "prove": (
         proving.prove,
@@ -26,7 +26,7 @@ COMMANDS: dict[str, tuple[Callable[..., int], tuple[str, ...], dict[str, str]]] 
         {
             "-o": "out", "--out": "out", "--public": "public", "--r1cs": "r1cs",
             "--threads": "threads", "--memory-budget": "memory_budget",
-            "--spill-dir": "spill_dir", "--trace": "trace", "--check": "check",
+            "--spill-dir": "spill_dir", "--profile": "profile", "--check": "check",
             "--no-check": "check",
         },
     ),
@@ -39,7 +39,7 @@ _FLAGS = {"--check": True, "--no-check": False}
 
 
 def read(line: Sequence[str]) -> Callable[[], int] | None:
-    """What a command line asks for; none where it is not plain."""
+    """The call for a plain command line; None for any other."""
     if not line or line[0] not in COMMANDS:
         return None
     function, places, options = COMMANDS[line[0]]

@@ -1,4 +1,4 @@
-"""Programs of any kind at the command line: opened, given inputs, run."""
+"""Programs of any kind on the command line: loading, inputs, conversion, runs."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from rich.text import Text
 
-from cloakwork import _core, files, loading
+from cloakwork import _core, files
 from cloakwork.cli import show
 from cloakwork.cli.words import say_memory, shown
 from cloakwork.errors import ParamError
-from cloakwork.heal import Transcript
-from cloakwork.program import Carrier, Program
-from cloakwork.report import Mismatch, Report, WrongOp
-from cloakwork.runs import RunOptions
+from cloakwork.programs import loading
+from cloakwork.programs.options import RunOptions
+from cloakwork.programs.program import Program
+from cloakwork.programs.report import Mismatch, Report, WrongOp
+from cloakwork.programs.signature import Carrier
+from cloakwork.programs.transcript import Transcript
 
 if TYPE_CHECKING:
-    from cloakwork.heal import Branch
+    from cloakwork.programs.transcript import Branch
 
 
 @dataclass(frozen=True)
 class Done:
-    """What a run of a program of any kind gave.
+    """The result of a run of a program of any kind.
 
     outputs    values by name
-    printed    what the program showed: labels and tensors
-    compared   whether outputs were compared with what the program expects; None: it expects nothing
-    held       what a search for a wrong op held results to, in words
+    printed    the program's printed labels and tensors
+    compared   whether outputs were compared with expected ones; None: the program has none
+    held       what a search for a wrong op compared results with, in words
     """
 
     outputs: Mapping[str, Any]
@@ -41,7 +43,7 @@ class Done:
     held: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """All of it but the elements, as JSON's types."""
+        """Everything except the elements, as JSON's types."""
         tensors = {
             name: value.carried() if isinstance(value, Carrier) else value
             for name, value in self.outputs.items()
@@ -60,14 +62,14 @@ class Done:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Whether to compare outputs with what a transcript expects, and to look for the wrong op."""
+    """Whether to compare a transcript's outputs with the expected ones, and to find a wrong op."""
 
     verify: bool = False
     bisect: bool = False
 
 
 def load(file: Path, generation: str | None = None, *, checksums: bool = False) -> loading.Loaded:
-    """The program that a file holds."""
+    """The program in a file."""
     with show.errors.status(Text(f"loading {shown(file.name)}")):
         return loading.load(file, generation=generation, checksums=checksums)
 
@@ -75,7 +77,7 @@ def load(file: Path, generation: str | None = None, *, checksums: bool = False) 
 def convert(
     program: loading.Loaded, out: Path, branch: str | None, keep: Sequence[str] | None
 ) -> None:
-    """Write a program in the form that a name says."""
+    """Write a program in the format that the file name implies."""
     if not isinstance(program, Transcript):
         program.save(out)
         return
@@ -88,7 +90,7 @@ def convert(
 
 
 def read_inputs(given: Sequence[str]) -> dict[str, Any]:
-    """What `--input NAME=FILE` names: paths of .npy files, ciphertexts and evaluation keys."""
+    """The values of `--input NAME=FILE`: .npy paths, ciphertexts and evaluation keys."""
     inputs: dict[str, Any] = {}
     for text in given:
         name, separator, file = text.partition("=")
@@ -106,15 +108,15 @@ def files_of(given: Sequence[str]) -> list[Path]:
 
 
 def _value(file: Path) -> Any:
-    # What is no regular file, the reader of arrays refuses with a reason.
+    # The reader of arrays refuses anything but a regular file, with a reason.
     if file.is_file() and files.start(file, len(_ENCRYPTED)) == _ENCRYPTED:
-        from cloakwork.fhe.storage import load_any
+        from cloakwork.fhe.files.storage import load_any
 
         return load_any(file)
     return file
 
 
-# What files of keys and ciphertexts begin with.
+# The first bytes of files of keys and ciphertexts.
 _ENCRYPTED = b"CWFHE"
 
 
@@ -122,7 +124,7 @@ def run(
     program: loading.Loaded, inputs: Mapping[str, Any], comparison: Comparison,
     **options: Unpack[RunOptions],
 ) -> Done:  # fmt: skip
-    """Print the memory that a run needs, and run; inputs and options as the library has them."""
+    """Print the memory that a run needs, and run; inputs and options are the library's."""
     threads, budget = options.get("threads"), options.get("memory_budget")
     if isinstance(program, Transcript) and not inputs:
         say_memory(program, threads, budget)

@@ -1,4 +1,4 @@
-"""A progress bar for what takes longer than a second, where somebody watches."""
+"""A progress bar on terminals, for work that takes longer than a second."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PATIENCE_SECONDS = 1.0
 
 
 class Bar:
-    """Call it with the steps done and the steps there are."""
+    """A progress bar: call it with the number of finished steps and of all steps."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -21,7 +21,7 @@ class Bar:
         self._shown: tuple[Progress, TaskID] | None = None
 
     def __call__(self, done: int, total: int) -> None:
-        """Hear how far the work is."""
+        """Update the progress."""
         late = perf_counter() - self._start > _PATIENCE_SECONDS
         if self._shown is None and late and done < total:
             self._show(total)

@@ -1,4 +1,4 @@
-"""The commands of proofs: what circom and snarkjs wrote, proved and verified."""
+"""The commands for proofs over files of circom and snarkjs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cloakwork.cli import proving
-from cloakwork.cli.options import Command, MemoryBudget, SpillDir, Threads, Trace
+from cloakwork.cli.options import Command, MemoryBudget, Profile, SpillDir, Threads
 
 _VkeyFile = Annotated[
     Path, typer.Argument(help="The verifying key: snarkjs's vkey.json.", show_default=False)
@@ -65,7 +65,7 @@ def prove(  # noqa: PLR0913, PLR0917 (one parameter an option)
     threads: Threads = None,
     memory_budget: MemoryBudget = None,
     spill_dir: SpillDir = None,
-    trace: Trace = None,
+    profile: Profile = None,
 ) -> None:
     """Prove under Groth16 that a witness satisfies a circuit; snarkjs verifies the proof.
 
@@ -74,7 +74,7 @@ def prove(  # noqa: PLR0913, PLR0917 (one parameter an option)
     """
     status = proving.prove(
         zkey, witness, out=out, public=public, r1cs=r1cs, check=check, threads=threads,
-        memory_budget=memory_budget, spill_dir=spill_dir, trace=trace, debug=context.obj,
+        memory_budget=memory_budget, spill_dir=spill_dir, profile=profile, debug=context.obj,
     )  # fmt: skip
     raise typer.Exit(status)
 

@@ -1,4 +1,4 @@
-"""What the commands of proofs do: they give their exit status."""
+"""The functions behind the commands for proofs; they return the exit status."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from cloakwork import files
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, in_words, say, say_memory
-from cloakwork.runs import check_folder
+from cloakwork.programs.options import check_folder
 
 
 def setup(r1cs: Path, out: Path, vkey: Path | None = None, *, debug: bool = False) -> int:
@@ -35,12 +35,12 @@ def prove(  # noqa: PLR0913 (one parameter an option)
     threads: int | None = None,
     memory_budget: str | None = None,
     spill_dir: Path | None = None,
-    trace: Path | None = None,
+    profile: Path | None = None,
     debug: bool = False,
 ) -> int:
     """Print the memory that a proof needs, and prove."""
     with in_words(debug):
-        files.claim([out, public, trace], [zkey, witness, r1cs])
+        files.claim([out, public, profile], [zkey, witness, r1cs])
         check_folder(spill_dir)
         from cloakwork.zk.files import read_zkey
         from cloakwork.zk.groth16 import proving
@@ -53,8 +53,8 @@ def prove(  # noqa: PLR0913 (one parameter an option)
         with Bar("proving") as progress:
             proof, signals = proving.prove(
                 prover, witness, r1cs=r1cs, check=check, threads=threads,
-                memory_budget=memory_budget, spill_dir=spill_dir, trace=trace, progress=progress,
-                profile=False,
+                memory_budget=memory_budget, spill_dir=spill_dir, profile=profile or False,
+                progress=progress,
             )  # fmt: skip
         save(proof, signals, out, public)
     return 0

@@ -1,4 +1,4 @@
-"""Results of a run as files: where each goes is known, and claimed, before the run begins."""
+"""Results of a run as files: their places are determined and checked before the run."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 
 from cloakwork import files
 from cloakwork.errors import ParamError
-from cloakwork.program import Carrier
+from cloakwork.programs.signature import Carrier
 
 
 def targets(
     given: Sequence[str], names: Sequence[str], encrypted: Collection[str]
 ) -> dict[str, Path]:
-    """Where `--output DIR` and `--output NAME=FILE` put which result.
+    """The file of each result by `--output DIR` and `--output NAME=FILE`.
 
     names   the results; those in `encrypted` are ciphertexts, which go into .ct files
 
-    A place for one result counts instead of the folder for all; a folder is made if need be.
-    ParamError for two folders, two places of one result, and a place that is none.
+    A result's own file takes precedence over the folder; the folder is created if needed.
+    ParamError for two folders, two files of one result, and an invalid place.
     """
     single: dict[str, Path] = {}
     folder: Path | None = None
@@ -49,7 +49,7 @@ def targets(
 
 
 def _place(text: str, name: str, names: Sequence[str], encrypted: Collection[str]) -> Path:
-    """Where `--output NAME=FILE` puts a result."""
+    """The file in which `--output NAME=FILE` puts a result."""
     file = text.partition("=")[2]
     if name not in names:
         raise ParamError("--output", name, ", ".join(names) or "no name: there are no results")
@@ -65,7 +65,7 @@ def _plain(name: str) -> str:
 
 
 def write(values: Mapping[str, Any], places: Mapping[str, Path]) -> None:
-    """Write results, all or none: tensors as .npy, of fields and points their canonical words."""
+    """Write all results or none: tensors as .npy; field elements and points as canonical words."""
     files.write_all({str(file): _contents(values[name], file) for name, file in places.items()})
 
 

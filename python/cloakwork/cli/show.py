@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from cloakwork.cli.words import count, shown
-from cloakwork.report import Inspection, Report
+from cloakwork.programs.report import Inspection, Report
 
 errors = Console(stderr=True)
 
-# Columns of a terminal beside which a table has kernels, whose names are long.
+# The terminal width from which a table shows kernels, whose names are long.
 _ROOM_FOR_KERNELS = 110
 
 
@@ -51,7 +51,7 @@ def inspection(found: Inspection, out: Console) -> None:
 
 
 def facts(found: Mapping[str, str | int], out: Console) -> None:
-    """A line a fact."""
+    """One line per fact."""
     width = max(map(len, found))
     for name, value in found.items():
         text = f"{value:,}" if isinstance(value, int) else value
@@ -59,7 +59,7 @@ def facts(found: Mapping[str, str | int], out: Console) -> None:
 
 
 def report(done: Report, out: Console) -> None:
-    """Totals an op and a segment; kernels where there is room for their names."""
+    """Totals per op and per segment; kernels where there is room for their names."""
     for title, rows in (("op", done.ops), ("segment", done.segments)):
         roomy = title == "op" and out.width >= _ROOM_FOR_KERNELS
         table = _table(
@@ -80,7 +80,7 @@ def report(done: Report, out: Console) -> None:
 
 
 def devices(rows: list[dict[str, Any]], out: Console) -> None:
-    """One line a device."""
+    """One line per device."""
     table = _table("device", "instructions", "available", "threads>")
     for row in rows:
         isas = ", ".join(row["available_isas"])
@@ -117,7 +117,7 @@ def _seconds(seconds: float) -> str:
 
 
 def _add(table: Table, *cells: str) -> None:
-    """A row of plain text: what a file is called or holds is never markup."""
+    """A row of plain text: names and contents of files are never markup."""
     table.add_row(*map(Text, cells))
 
 

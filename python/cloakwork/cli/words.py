@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from cloakwork.errors import CloakworkError, InternalError, ProgramError
 
 if TYPE_CHECKING:
-    from cloakwork.runs import Budget, Runnable
+    from cloakwork.programs.options import Budget
+    from cloakwork.programs.runnable import Runnable
 
 DIFFERS, REFUSED, INTERRUPTED = 1, 2, 130
 
@@ -39,13 +40,13 @@ def say(text: str) -> None:
 
 
 def say_memory(program: Runnable, threads: int | None, memory_budget: Budget) -> None:
-    """Print what a run will need; MemoryBudgetError if that is more than it may."""
+    """Print the memory of a run; MemoryBudgetError if it exceeds the budget."""
     memory, _ = program.memory(threads=threads, memory_budget=memory_budget)
     say(f"memory: {memory}")
 
 
 def count(number: int, name: str) -> str:
-    """A number of things.
+    """A number with its noun.
 
     >>> count(1, "error"), count(2, "error")
     ('1 error', '2 errors')
@@ -54,7 +55,7 @@ def count(number: int, name: str) -> str:
 
 
 def shown(text: str) -> str:
-    r"""Text of a file as it may go to a terminal: control characters as escapes.
+    r"""Text of a file, safe for a terminal: control characters as escapes.
 
     >>> shown("clear\x1b[2J")
     'clear\\x1b[2J'
@@ -64,7 +65,7 @@ def shown(text: str) -> str:
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror is not None:
-        # Without a name it is the output itself that cannot be written.
+        # Without a name, the output itself cannot be written.
         place = "output" if error.filename is None else shown(os.fsdecode(error.filename))
         return f"{place}: {error.strerror}"
     if isinstance(error, ProgramError):

@@ -11,23 +11,23 @@ docs/fhe.md teaches them in a page; docs/threat-model.md says what they protect 
 """
 
 from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
-from cloakwork.fhe.bounds import Bound
 from cloakwork.fhe.ciphertext import Ciphertext
+from cloakwork.fhe.circuits.matrix import Matrix
+from cloakwork.fhe.circuits.polynomial import Polynomial, chebyshev
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
 from cloakwork.fhe.context import Context
-from cloakwork.fhe.evaluation import EvaluationKeys
-from cloakwork.fhe.flooding import Flooding
-from cloakwork.fhe.keys import Keys
-from cloakwork.fhe.linear import Matrix
-from cloakwork.fhe.packing import Packing
+from cloakwork.fhe.encoding.packing import Packing
+from cloakwork.fhe.encoding.plaintext import Plaintext
+from cloakwork.fhe.encoding.slots import from_library, to_library
+from cloakwork.fhe.estimates.bounds import Bound
+from cloakwork.fhe.files.storage import load_any as load
+from cloakwork.fhe.keys.evaluation import EvaluationKeys
+from cloakwork.fhe.keys.flooding import Flooding
+from cloakwork.fhe.keys.keys import Keys
+from cloakwork.fhe.keys.public import PublicKey
 from cloakwork.fhe.parameters import ERROR_SIGMA, Parameters
-from cloakwork.fhe.plaintext import Plaintext
-from cloakwork.fhe.polynomial import Polynomial, chebyshev
-from cloakwork.fhe.public import PublicKey
 from cloakwork.fhe.schemes import bgv, ckks
 from cloakwork.fhe.security import InsecureWarning, modulus_log2_limit
-from cloakwork.fhe.slots import from_library, to_library
-from cloakwork.fhe.storage import load_any as load
 from cloakwork.fhe.streams import from_bytes
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What users give for steps, levels and values, checked before anything is computed with it."""
+"""Checks of users' arguments: steps, levels and values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def whole_number(name: str, given: object, allowed: str = "a whole number") -> i
 
 
 def numbers(values: ArrayLike) -> NDArray[Any]:
-    """Values as an array of one axis or more; EncodeError where they are no numbers."""
+    """Values as an array of one axis or more; EncodeError unless they are numbers."""
     try:
         given = np.atleast_1d(np.asarray(values))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Which primes a chain of moduli is made of."""
+"""Selection of the primes of a modulus chain."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from math import lcm
 
 from cloakwork.errors import ParamError
-from cloakwork.primes import is_prime
+from cloakwork.modular.primes import is_prime
 
-# Moduli up to this size take the fast path of processors that multiply 52-bit words.
+# Moduli up to this size use the fast kernels of processors that multiply 52-bit words.
 _FAST_BITS = 50
-# What `moduli` holds up to here are sizes in bits; above, primes.
+# Entries of `moduli` up to this value are sizes in bits; larger ones are primes.
 BITS_MAX = 61
-# A prime may be this much larger or smaller than asked for.
+# The largest factor between a prime and its requested size.
 _REACH = 0.29
 
 
@@ -30,9 +30,8 @@ def _nearest(centre: int, step: int) -> Iterator[int]:
 class Picker:
     """Chooses distinct primes = 1 mod 2 N for a ring degree.
 
-    `wanted` is a number that primes of the chain should leave 1 as remainder of, too, where there
-    are enough of them: under BGV the plaintext modulus, so that switching moduli multiplies
-    plaintexts by 1.
+    `wanted`: primes of the chain should also be 1 modulo this number, if there are enough of them.
+    Under BGV it is the plaintext modulus, so that switching moduli multiplies plaintexts by 1.
     """
 
     degree: int
@@ -80,9 +79,9 @@ def chain_primes(
     """The chain q_0, q_1, ...
 
     With a scale, the primes of its size are chosen from the top down so that the scale after
-    each rescaling, scale^2 / q, stays as near to it as primes allow: the errors of one prime are
-    made good by the next instead of doubling (after Kim, Papadimitriou and Polyakov, ePrint
-    2020/1118, who take turns instead).
+    each rescaling, scale^2 / q, stays as near to it as primes allow: the next prime compensates
+    the error of one prime, which would otherwise double (after Kim, Papadimitriou and Polyakov,
+    ePrint 2020/1118, who alternate larger and smaller primes instead).
     """
     chosen: list[int] = []
     current = scale

@@ -1,4 +1,4 @@
-"""What both schemes' contexts have in common: parameters, tables, keys, automorphisms."""
+"""The base of both schemes' contexts: parameters, tables, keys, automorphisms."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 from cloakwork._core import Tensor
 from cloakwork.errors import KeyMismatchError, LevelError, ParamError
 from cloakwork.fhe.arguments import whole_number
-from cloakwork.fhe.bounds import Stated
 from cloakwork.fhe.ciphertext import Ciphertext
-from cloakwork.fhe.evaluation import EvaluationKeys
-from cloakwork.fhe.everyday import Rotations
-from cloakwork.fhe.keys import Keys
-from cloakwork.fhe.orders import rotation_exponents
-from cloakwork.fhe.packing import Packing
+from cloakwork.fhe.ciphertext.array_operators import Rotations
+from cloakwork.fhe.ciphertext.data import CiphertextData
+from cloakwork.fhe.encoding.exponents import rotation_exponents
+from cloakwork.fhe.encoding.packing import Packing
+from cloakwork.fhe.encoding.plaintext import Plaintext
+from cloakwork.fhe.estimates.bounds import Stated
+from cloakwork.fhe.keys.evaluation import EvaluationKeys
+from cloakwork.fhe.keys.keys import Keys
 from cloakwork.fhe.parameters import Parameters
-from cloakwork.fhe.plaintext import Plaintext
-from cloakwork.fhe.tables import Tables
+from cloakwork.fhe.rns.tables import Tables
 from cloakwork.once import once
 
 Levels = Literal["auto", "manual"]
@@ -29,8 +30,8 @@ Levels = Literal["auto", "manual"]
 class Context(ABC):
     """A scheme under certain parameters; made by `fhe.ckks` and `fhe.bgv`.
 
-    Build it before tracing, so that a traced program holds its tables as constants: they take
-    2 N * 8 bytes a modulus.
+    Create it before tracing, so that a traced program holds its tables as constants: they take
+    2 N * 8 bytes per modulus.
     """
 
     def __init__(self, parameters: Parameters, levels: Levels) -> None:
@@ -41,12 +42,12 @@ class Context(ABC):
 
     @property
     def slots(self) -> int:
-        """Values that a plaintext holds."""
+        """The number of values in a plaintext."""
         return self.parameters.slots
 
     @once
     def whole(self) -> Packing:
-        """A value in every slot."""
+        """The packing with a value in every slot."""
         return self.packing(self.slots)
 
     def packing(
@@ -57,9 +58,9 @@ class Context(ABC):
         count: int | None = None,
         tiled: bool = False,
     ) -> Packing:
-        """Where `length` values lie: at the start, or as said; see `fhe.Packing`.
+        """The packing of `length` values: at the start, or as specified; see `fhe.Packing`.
 
-        Raises ParamError for what does not fit into the slots.
+        Raises ParamError if the values do not fit into the slots.
         """
         row = self.parameters.degree // 2
         period = self.slots if period is None else period
@@ -67,11 +68,11 @@ class Context(ABC):
 
     @property
     def automatic(self) -> bool:
-        """Whether operands are brought to one level and scale by themselves."""
+        """Whether operands are brought to one level and scale automatically."""
         return self.levels == "auto"
 
     def describe(self) -> str:
-        """The parameters in words, with their security and what they cost."""
+        """The parameters in words, with their security and their costs."""
         return self.parameters.describe()
 
     def keygen(
@@ -83,8 +84,8 @@ class Context(ABC):
     ) -> Keys:
         """A fresh secret with its public key and keys for products, rotations and conjugation.
 
-        rotations   steps to the left; every sum of them can be rotated by as well, a key switch
-                    for each; "all": powers of two, which reach every step
+        rotations   steps to the left; rotations by sums of them are possible, too, with one key
+                    switch for each; "all": powers of two, which reach every step
         """
         keys = Keys(self)
         keys.add(rotations, conjugation=conjugation, relinearization=relinearization)
@@ -92,7 +93,7 @@ class Context(ABC):
 
     @abstractmethod
     def __reduce__(self) -> tuple[Any, ...]:
-        """A pickle holds the parameters, and makes the tables again."""
+        """A pickle holds the parameters; the tables are computed again."""
 
     @abstractmethod
     def encode(
@@ -103,7 +104,7 @@ class Context(ABC):
         scale: float | None = None,
         batch: bool = False,
     ) -> Plaintext:
-        """Values, one a slot, as a plaintext; [B, n] only as a batch."""
+        """Encode values, one per slot, as a plaintext; [B, n] only as a batch."""
 
     @abstractmethod
     def decode(self, plaintext: Plaintext) -> NDArray[Any]:
@@ -126,14 +127,14 @@ class Context(ABC):
 
     @abstractmethod
     def opened(self, ciphertext: Ciphertext, plaintext: Plaintext) -> NDArray[Any]:
-        """The values of a decryption; NoiseError if they are not to be trusted.
+        """The values of a decryption; NoiseError if they may be wrong.
 
-        What the ciphertext's estimate leaves is looked at, and what the coefficients take of
-        their modulus.
+        This checks the ciphertext's estimate, and the size of the coefficients relative to the
+        modulus.
         """
 
     def shortened(self, ciphertext: Ciphertext) -> Ciphertext:
-        """The ciphertext without limbs that its decryption does not need."""
+        """The ciphertext without the limbs that its decryption does not need."""
         return ciphertext
 
     def plaintext(
@@ -144,9 +145,9 @@ class Context(ABC):
         scale: float | None = None,
         batch: bool = False,
     ) -> Plaintext:
-        """The plaintext of values, or the plaintext itself if it is one of this context.
+        """The plaintext of values; a plaintext of this context is returned unchanged.
 
-        Raises ParamError for options beside a plaintext: it was encoded with its own.
+        Raises ParamError for options with a plaintext, which is already encoded.
         """
         if not isinstance(values, Plaintext):
             return self.encode(values, level=level, scale=scale, batch=batch)
@@ -158,7 +159,7 @@ class Context(ABC):
         return values
 
     def level_of(self, level: int | None, op: str) -> int:
-        """A level that there is, by default the highest; LevelError otherwise."""
+        """A valid level, by default the highest; LevelError for others."""
         top = self.parameters.level
         if level is None:
             return top
@@ -167,7 +168,7 @@ class Context(ABC):
             raise LevelError(op, f"a level from 0 to {top}", level, "choose one of the chain's")
         return level
 
-    def check(self, other: Ciphertext | Plaintext | EvaluationKeys, op: str) -> None:
+    def check(self, other: CiphertextData | Plaintext | EvaluationKeys, op: str) -> None:
         """KeyMismatchError unless the other was made under the same parameters."""
         if other.context is self:
             return
@@ -192,7 +193,7 @@ class Context(ABC):
         return rotation_exponents(self.parameters.degree)
 
     def rotation_steps(self, element: int) -> int | None:
-        """The steps that an element rotates by; None of one that is no rotation."""
+        """The steps by which an element rotates; None if it is not a rotation."""
         found = np.flatnonzero(self.rotation_elements == element)
         return int(found[0]) if found.size else None
 

@@ -1,4 +1,4 @@
-"""Numbers that users give, as floats; what no float holds is refused by name."""
+"""Users' numbers as floats; numbers beyond all floats are refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def real_numbers(name: str, given: ArrayLike) -> NDArray[np.float64]:
 
 
 def full_precision(given: Any) -> NDArray[Any]:
-    """Numbers as float64 or complex128, so that results have no fewer bits; others as they are."""
+    """Numbers as float64 or complex128, for full precision; other values unchanged."""
     values = np.asarray(as_float(given) if isinstance(given, Rational) else given)
     if values.dtype.kind not in "iufcb":
         return values

@@ -1,4 +1,4 @@
-"""Parameters of a scheme: what is a number, what is checked, what it is called."""
+"""Parameters of a scheme: their rules, descriptions and fingerprint."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from cloakwork.fhe.security import (
     is_secure,
     modulus_log2_limit,
 )
+from cloakwork.modular.primes import is_prime
 from cloakwork.once import once
-from cloakwork.primes import is_prime
 
 ERROR_SIGMA = 3.2
 
-# Products of residues go through 128 bits and sums through 63.
+# Products of residues use 128 bits, and sums 63.
 _MODULUS_MAX = 1 << 62
 _DEGREE_MIN, _DEGREE_MAX = 8, 1 << 17
 _LIMBS_MAX = 128
-# By how many bits a digit may exceed the special moduli, whose noise then grows by as much.
+# The bits by which a digit may exceed the special moduli; the noise grows by as much.
 _DIGIT_SLACK_LOG2 = 8.0
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What a scheme over Z_Q[X] / (X^N + 1) is; made by `fhe.ckks` and `fhe.bgv`.
+    """Parameters of a scheme over Z_Q[X] / (X^N + 1); made by `fhe.ckks` and `fhe.bgv`.
 
     scheme             "ckks" or "bgv"
     degree             N, a power of two
@@ -39,11 +39,11 @@ class Parameters:
     special            the auxiliary primes of key switching; without any, HEAL's gadget form
     scale              CKKS: that of fresh plaintexts; 0 under BGV
     plain_modulus      BGV: t; 0 under CKKS
-    digit_limbs        limbs of a digit of key switching; digits = ceil(limbs / digit_limbs)
+    digit_limbs        limbs per digit of key switching; digits = ceil(limbs / digit_limbs)
     gadget_base_log2   without special moduli: digits are in [0, 2^gadget_base_log2)
-    security           bits that the parameters were checked for; None under `insecure=True`
+    security           the checked security in bits; None with `insecure=True`
 
-    Raises ParamError, whose `rule` names which rule is broken.
+    Raises ParamError, whose `rule` names the broken rule.
     """
 
     scheme: str
@@ -72,7 +72,7 @@ class Parameters:
         check_security(self.degree, self.moduli + self.special, self.security)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A pickle is checked again, and warns of parameters below 128 bits."""
+        """Unpickling checks the parameters again, and warns of less than 128 bits."""
         return _unpickled, tuple(getattr(self, field.name) for field in fields(self))
 
     def _check_digits(self) -> None:
@@ -98,7 +98,7 @@ class Parameters:
 
     @property
     def digits(self) -> list[tuple[int, ...]]:
-        """The chain, cut into the digits of hybrid key switching."""
+        """The chain, divided into the digits of hybrid key switching."""
         step = self.digit_limbs
         count = -(-len(self.moduli) // step)
         starts = [step * number for number in range(count)]
@@ -106,7 +106,7 @@ class Parameters:
 
     @property
     def slots(self) -> int:
-        """Values that a plaintext holds: N / 2 under CKKS, N under BGV with batching."""
+        """The number of values in a plaintext: N / 2 under CKKS, N under BGV with batching."""
         return self.degree // 2 if self.scheme == "ckks" else self.degree
 
     @property
@@ -126,17 +126,17 @@ class Parameters:
 
     @property
     def is_secure(self) -> bool:
-        """Whether the tables grant 128 bits, whatever was asked for."""
+        """Whether the parameters have 128 bits of security by the tables."""
         return is_secure(self.degree, self.moduli + self.special)
 
     @once
     def fingerprint(self) -> str:
-        """32 hexadecimal digits that only these parameters have."""
+        """32 hexadecimal digits that identify these parameters."""
         text = dumps(asdict(self) | {"scale": self.scale.hex()}, sort_keys=True)
         return blake2b(text.encode(), digest_size=16).hexdigest()
 
     def describe(self) -> str:
-        """All of it in words, a line each."""
+        """All parameters in words, one per line."""
         limbs, special = len(self.moduli), len(self.special)
         polynomial = 8 * self.degree
         key = 2 * len(self.digits) * (limbs + special) * polynomial
@@ -174,13 +174,13 @@ class Parameters:
 
 
 def gadget_digits(parameters: Parameters, limbs: int | None = None) -> int:
-    """Digits base 2^gadget_base_log2 that hold every value below the first `limbs` moduli."""
+    """The number of digits to base 2^gadget_base_log2 of values mod the first `limbs` moduli."""
     whole = prod(parameters.moduli[:limbs])
     return -(-whole.bit_length() // parameters.gadget_base_log2)
 
 
 def check_degree(degree: int) -> None:
-    """ParamError unless it is a power of two that rings may have."""
+    """ParamError unless the degree is a power of two in the supported range."""
     if not _DEGREE_MIN <= degree <= _DEGREE_MAX or degree & (degree - 1):
         raise ParamError("degree", degree, f"a power of two from {_DEGREE_MIN} to {_DEGREE_MAX}")
 
@@ -222,7 +222,7 @@ def _check_plain_modulus(degree: int, t: int, moduli: tuple[int, ...]) -> None:
 
 
 def _sizes(moduli: tuple[int, ...]) -> str:
-    """The sizes in bits, runs of equal ones together: 50 + 10 x 40."""
+    """The sizes in bits, with equal neighbours combined: 50 + 10 x 40."""
     sizes = [round(log2(q)) for q in moduli]
     runs: list[tuple[int, int]] = []
     for size in sizes:
@@ -238,7 +238,7 @@ def _mebibytes(count: int) -> str:
 
 
 def warn_of_toys(parameters: Parameters, what: str) -> None:
-    """InsecureWarning for parameters below 128 bits, where nobody could say `insecure=True`."""
+    """InsecureWarning for parameters below 128 bits, where `insecure=True` cannot be given."""
     if not parameters.is_secure:
         warn(
             f"{what} has parameters below 128 bits of security (degree {parameters.degree}, "

@@ -1,4 +1,4 @@
-"""`fhe.ckks` and `fhe.bgv`: from what a user says to a context."""
+"""`fhe.ckks` and `fhe.bgv`: contexts from users' parameters."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from weakref import WeakValueDictionary
 
 from cloakwork.errors import ParamError
 from cloakwork.fhe.bgv import BgvContext
-from cloakwork.fhe.bounds import Bound, Stated
 from cloakwork.fhe.chain import BITS_MAX, Picker, chain_primes, special_primes
 from cloakwork.fhe.ckks import CkksContext
 from cloakwork.fhe.context import Context, Levels
+from cloakwork.fhe.estimates.bounds import Bound, Stated
 from cloakwork.fhe.parameters import Parameters, check_degree
 from cloakwork.fhe.security import asked_security
 
 # The noise of a key switch in HEAL's form is about its digits' size times N: under CKKS it has to
 # be small beside the scale, under BGV beside the modulus.
 _GADGET_BASE_LOG2 = {"ckks": 13, "bgv": 30}
-# A scale of 50-bit primes stands this far below 2^50, so that primes lie on both sides of it.
+# For 50-bit primes the scale is this far below 2^50, so that primes lie on both sides of it.
 _CROWDED_BITS = 50
 
 
@@ -39,24 +39,25 @@ def ckks(  # noqa: PLR0913 (a scheme has what it has)
 
     degree     N, a power of two
     moduli     the chain, first to last: primes, or their sizes in bits (up to 61); a rescaling
-               drops the last.  All but the first should be about the scale, and the first larger
-               by as many bits as results have before the point; if it is not, level 0 is not used
-    special    the auxiliary primes of key switching, or sizes; about as large together as a
-               digit.  Without any, HEAL's gadget form is taken: larger keys and more noise
+               drops the last.  All except the first should be about the scale, and the first larger
+               by the number of bits before the point of results; otherwise level 0 is not used
+    special    the auxiliary primes of key switching, or their sizes; their product should be about
+               the size of a digit.  Without any, HEAL's gadget form is used: larger keys, more
+               noise
     scale      of fresh ciphertexts, by default 2^bits of the last modulus
-    security   128, 192 or 256: more of a modulus than the tables of 2024 allow (ePrint 2024/463)
+    security   128, 192 or 256: a modulus larger than the tables of 2024 allow (ePrint 2024/463)
                is refused
-    insecure   nothing is checked: for tests and toys alone
-    digits     of key switching, by default as many as `special` moduli allow
-    levels     "auto": operands are rescaled and brought to one level and scale by themselves;
-               "manual": what does not fit is an error
-    bound      what |values| stay below, or (low, high) of real ones, for estimates of precision:
-               encrypting others is an error.  None: 1, or the least power of two that holds the
-               values, which then says how large they are
+    insecure   no security check: only for tests and toys
+    digits     of key switching; by default the number that the `special` moduli allow
+    levels     "auto": operands are rescaled and brought to one level and scale automatically;
+               "manual": operands at different levels or scales are an error
+    bound      the bound of |values|, or (low, high) of real values, for estimates of precision:
+               encrypting values beyond it is an error.  None: 1, or the least power of two that
+               bounds the values, which reveals their size
 
-    Sizes up to 50 bits choose primes below 2^50, which processors with IFMA take twice as fast.
+    Sizes up to 50 bits choose primes below 2^50, which are twice as fast on processors with IFMA.
 
-    Raises ParamError, whose `rule` says which rule is broken.
+    Raises ParamError, whose `rule` names the broken rule.
     """
     check_degree(degree)
     if not moduli:
@@ -97,8 +98,8 @@ def bgv(  # noqa: PLR0913
 
     plain_modulus   t, a prime = 1 mod 2 N: 65537 up to degree 32768
 
-    The rest as for `ckks`.  Sizes choose primes = 1 mod t where there are enough of them, so that
-    switching moduli multiplies plaintexts by 1.
+    The other parameters are as for `ckks`.  Sizes choose primes = 1 mod t if there are enough of
+    them, so that switching moduli multiplies plaintexts by 1.
     """
     check_degree(degree)
     picker = Picker(degree, {plain_modulus, *(q for q in special if q > BITS_MAX)}, plain_modulus)
@@ -122,7 +123,7 @@ def bgv(  # noqa: PLR0913
 def context_of(
     parameters: Parameters, levels: Levels = "auto", bound: Stated | None = None
 ) -> Context:
-    """The context of parameters, the same one while somebody holds it, with its tables."""
+    """The context of parameters; the same object, with its tables, as long as it is referenced."""
     if parameters.scheme == "ckks":
         return _ckks_context(parameters, levels, bound)
     return _bgv_context(parameters, levels)

@@ -1,4 +1,4 @@
-"""How large a modulus may be: the tables of 2024 for uniform ternary secrets.
+"""The largest secure moduli: the tables of 2024 for uniform ternary secrets.
 
 Security Guidelines for Implementing Homomorphic Encryption (Bossuat, Cammarota, Chillotti and
 others, 2024, ePrint 2024/463), Table 5.2: classical attacks, errors of standard deviation 3.19.
@@ -18,18 +18,18 @@ _LIMITS = {
 }
 
 
-# What is checked unless something else is asked for.
+# The default security in bits.
 _DEFAULT = 128
 
 
 class InsecureWarning(UserWarning):
-    """Keys or parameters that protect nothing, or less than they should, are in use."""
+    """Keys or parameters with no or too little security are in use."""
 
 
 def modulus_log2_limit(degree: int, security: int = 128) -> int:
     """Largest log2 of the product of all moduli for `security` bits at a ring degree.
 
-    Raises ParamError for a level or a degree that the tables do not have.
+    Raises ParamError for a level or a degree outside of the tables.
 
     >>> modulus_log2_limit(2**15)
     868
@@ -67,7 +67,7 @@ def check_security(degree: int, moduli: tuple[int, ...], security: int | None) -
 
 
 def is_secure(degree: int, moduli: tuple[int, ...], security: int = 128) -> bool:
-    """Whether the tables grant so many bits to these moduli, special ones too."""
+    """Whether these moduli, including special ones, have that security by the tables."""
     try:
         check_security(degree, moduli, security)
     except ParamError:
@@ -76,7 +76,7 @@ def is_secure(degree: int, moduli: tuple[int, ...], security: int = 128) -> bool
 
 
 def asked_security(security: int | None, insecure: bool) -> int | None:
-    """Bits to check parameters for; None, for none, only where `insecure` says so."""
+    """The security to check in bits; None for no check, only with `insecure`."""
     if not insecure:
         if security is None:
             allowed = "128, 192 or 256 bits; insecure=True to go on without"

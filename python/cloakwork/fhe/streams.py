@@ -1,6 +1,6 @@
-"""Keys and ciphertexts as bytes, and in pickles of others: the same closed form as their files.
+"""Keys and ciphertexts as bytes and in pickles, in the format of their files.
 
-Nothing is unpickled here.  Whoever unpickles a stream runs what is in it; of ours that is
+Nothing is unpickled here.  Unpickling a stream runs the functions that it names; ours name only
 `rebuilt`, which reads the bytes of a file and warns of parameters below 128 bits.
 """
 
@@ -14,14 +14,14 @@ from cloakwork.errors import LoadError
 from cloakwork.fhe.parameters import warn_of_toys
 
 if TYPE_CHECKING:
-    from cloakwork.fhe.container import PathLike
     from cloakwork.fhe.context import Context
+    from cloakwork.fhe.files.container import PathLike
 
 _Kind = TypeVar("_Kind")
 
 
 class Stored(ABC):
-    """What `save` writes to a file, as bytes and in pickles, too."""
+    """An object that can be saved: to a file, as bytes and in pickles."""
 
     context: Context
 
@@ -30,7 +30,7 @@ class Stored(ABC):
         """Write it to a file, by its path or open; `fhe.load` reads it."""
 
     def to_bytes(self) -> bytes:
-        """What `save` writes; pickles hold the same, ciphertexts without evaluation keys."""
+        """The bytes that `save` writes, as in pickles; ciphertexts without evaluation keys."""
         stream = BytesIO()
         self.save(stream)
         return stream.getvalue()
@@ -45,8 +45,8 @@ class Stored(ABC):
 
 
 def made_of(kind: type[_Kind], data: bytes, insecure: bool) -> _Kind:
-    """What bytes of a file hold, of a kind; LoadError for another."""
-    from cloakwork.fhe.storage import load_any
+    """The object in the bytes of a file; LoadError unless it is of this class."""
+    from cloakwork.fhe.files.storage import load_any
 
     if not isinstance(data, bytes | bytearray | memoryview):
         raise LoadError(f"expected bytes, got {type(data).__name__}")
@@ -57,12 +57,12 @@ def made_of(kind: type[_Kind], data: bytes, insecure: bool) -> _Kind:
 
 
 def from_bytes(data: bytes, *, insecure: bool = False) -> Any:
-    """What the bytes of a file hold: `to_bytes` undone; errors as of `fhe.load`."""
+    """The object in the bytes of a file, the inverse of `to_bytes`; errors as of `fhe.load`."""
     return made_of(object, data, insecure)
 
 
 def rebuilt(data: bytes) -> Any:
-    """What a pickle calls: it cannot be asked `insecure`, so that it warns of toy parameters."""
+    """The function that pickles call: without `insecure`, it warns of toy parameters instead."""
     found = from_bytes(data, insecure=True)
     warn_of_toys(found.context.parameters, "what this pickle holds")
     return found

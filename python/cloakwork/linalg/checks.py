@@ -1,4 +1,4 @@
-"""What all of these functions ask of their matrices, and of what comes out."""
+"""Checks of matrices and of results, shared by all functions of linear algebra."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from cloakwork.array_api.searching import where
 from cloakwork.errors import LinAlgError, ParamError, TraceError
 
 _MATRIX = (-2, -1)
-# Magnitudes of which sums of squares overflow, or vanish, only far beyond.
+# Magnitudes within which sums of squares neither overflow nor underflow.
 _LARGE = 2.0**400
 
 
 def matrices(x: Tensor, place: str = "x") -> Tensor:
-    """Matrices of floats or complex numbers, float64 for others; ValueError for fewer axes."""
+    """Floating-point or complex matrices, others as float64; ValueError for fewer than two axes."""
     if x.ndim < 2:
         raise ParamError(place, f"shape {x.shape}", "two axes or more")
     return x if x.dtype.name in FLOATING else cast(x, float64)
 
 
 def squares(x: Tensor, place: str = "x") -> Tensor:
-    """Matrices of as many rows as columns; else ValueError."""
+    """Square matrices; ValueError for others."""
     x = matrices(x, place)
     if x.shape[-1] != x.shape[-2]:
         raise ParamError(place, f"shape {x.shape}", "as many rows as columns")
@@ -30,10 +30,10 @@ def squares(x: Tensor, place: str = "x") -> Tensor:
 
 
 def scaled(x: Tensor) -> tuple[Tensor, Tensor | None]:
-    """Matrices near 1, and the powers of two `[.., 1]` that they were divided by.
+    """Matrices scaled near 1, and the powers of two `[.., 1]` that they were divided by.
 
-    The matrices themselves, and None, where squares of their elements neither overflow nor vanish,
-    which is always so in single precision, as that is computed in double.
+    The matrices themselves, and None, where squares of their elements neither overflow nor
+    underflow: always in single precision, which is computed in double.
     """
     if x.dtype.name not in ("float64", "complex128") or 0 in x.shape:
         return x, None
@@ -49,14 +49,14 @@ def scaled(x: Tensor) -> tuple[Tensor, Tensor | None]:
 
 
 def restored(values: Tensor, powers: Tensor | None) -> Tensor:
-    """The values `[.., n]` of matrices that were divided by these."""
+    """The values `[.., n]` of matrices, multiplied by the factors of `scaled` again."""
     return values if powers is None else values * powers
 
 
 def computed(result: Tensor, axes: tuple[int, ...], what: str, *given: Tensor) -> Tensor:
-    """The result; LinAlgError if a matrix has none though what was given for it is finite.
+    """The result; LinAlgError if a finite matrix has no finite result.
 
-    `axes` are those of the result that belong to one matrix.  A trace records no check.
+    `axes` are the axes of the result that belong to one matrix.  A trace records no check.
     """
     failed = ops.any(ops.isnan(result), axes)
     if not _holds(failed):
@@ -69,7 +69,7 @@ def computed(result: Tensor, axes: tuple[int, ...], what: str, *given: Tensor) -
 
 
 def _holds(truths: Tensor) -> bool:
-    """Whether one of these holds; what a trace records is taken to be ordinary."""
+    """Whether any condition holds; False for traced conditions."""
     try:
         return bool(ops.any(truths, tuple(range(truths.ndim))))
     except TraceError:

@@ -1,4 +1,4 @@
-"""Matrices as products of simpler ones."""
+"""Factorisations of matrices."""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ def vector_norm(
 ) -> Tensor:
     """`sum(abs(x) ** ord) ** (1 / ord)` along axes, or of all elements: real.
 
-    For `ord` inf and -inf the greatest and the least magnitude, for 0 how many elements are not 0.
+    For `ord` inf and -inf the greatest and the least magnitude, for 0 the number of nonzero
+    elements.
 
     >>> import cloakwork as cw
     >>> cw.linalg.vector_norm(cw.asarray([3.0, 4.0]))
@@ -72,7 +73,7 @@ def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: MatrixOrder = "fro
 
 
 def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
-    """How many singular values of each matrix of `[.., m, n]` are not 0: int64, `[..]`.
+    """The number of nonzero singular values of each matrix of `[.., m, n]`: int64, `[..]`.
 
     Those up to `rtol` times the largest count as 0; `max(m, n)` times the dtype's eps unless said
     otherwise.
@@ -92,7 +93,7 @@ def _magnitudes(x: Tensor) -> Tensor:
 
 
 def _extreme(x: Tensor, axes: tuple[int, ...], keepdims: bool, greatest: bool) -> Tensor:
-    """The greatest or the least magnitude; 0 for the greatest of none."""
+    """The greatest or the least magnitude; the greatest of no elements is 0."""
     if greatest and 0 in [x.shape[axis] for axis in axes]:
         return ops.sum(x, axes, keepdims=keepdims)
     return (ops.max if greatest else ops.min)(x, axes, keepdims=keepdims)

@@ -1,12 +1,12 @@
-"""Diagonals, and products that are no matrix products."""
+"""Diagonals, traces, outer and cross products."""
 
 from __future__ import annotations
 
 from cloakwork._core import Tensor
 from cloakwork.array_api.manipulation import moveaxis, stack
 from cloakwork.array_api.statistical import sum as total
-from cloakwork.arrays import DTypeLike
 from cloakwork.errors import ParamError
+from cloakwork.tensors.conversion import DTypeLike
 
 
 def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:

@@ -119,7 +119,7 @@ def pinv(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
 
 
 def cutoff(s: Tensor, shape: tuple[int, ...], rtol: float | Tensor | None) -> Tensor:
-    """Up to where singular values of matrices of that shape count as 0: `[.., 1]`."""
+    """The value up to which singular values of matrices of that shape count as 0: `[.., 1]`."""
     if s.shape[-1] == 0:
         return ops.zeros((*s.shape[:-1], 1), s.dtype)
     if rtol is None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork import _core, files
-from cloakwork.arrays import asarray
+from cloakwork.tensors.conversion import asarray
 
 DATA = Path(__file__).with_name("data")
 _TEXTS = "texts.json"

@@ -1,4 +1,4 @@
-"""Programs of the instruction set written in Python, one call an instruction."""
+"""Building programs of the instruction set in Python, one call per instruction."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from typing import Any, Literal
 import numpy as np
 
 from cloakwork.errors import ParamError
-from cloakwork.moduli import CURVES
-from cloakwork.zk.frees import with_frees
+from cloakwork.fields.parameters import CURVES
+from cloakwork.zk.deallocation import with_frees
 from cloakwork.zk.instructions import Program
 from cloakwork.zk.values import Repr, Type, is_canonical
 
-# Frames of the package itself, which say nothing of where a program is written.
+# Frames of the package itself, which are not the place where a program is written.
 _OWN = str(Path(__file__).parent)
 
 
 @dataclass(frozen=True, eq=False)
 class Register:
-    """A register of a program that is being built."""
+    """A register of a program under construction."""
 
     builder: ProgramBuilder = field(repr=False)
     name: str
@@ -51,7 +51,7 @@ class Tuple:
 
 @dataclass(frozen=True)
 class Thread:
-    """A thread that was forked."""
+    """A forked thread."""
 
     name: str
 
@@ -66,7 +66,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happens once a run: in a thread, or where a stream gets there."""
+    """An event, recorded once per run by a thread or a stream."""
 
     name: str
     device: str | None
@@ -75,11 +75,11 @@ class Event:
 class ProgramBuilder:
     """Writes a program instruction by instruction.
 
-    curve       a name of `zk.curve`: what types mean that name none
-    auto_free   free at the last use what is never freed, and remove what is left of views.
-                What another thread or a stream may still use is freed at the end of `main`
+    curve       a name of `zk.curve`: the curve of types that name none
+    auto_free   free memory that is never freed at its last use, and remove remaining views.
+                Memory that another thread or a stream may still use is freed at the end of `main`
 
-    `build` verifies: ProgramError holds all that is wrong, each with the line that wrote it.
+    `build` verifies: ProgramError holds all errors, each with the line that wrote the instruction.
     """
 
     def __init__(self, curve: str = "bn254", *, auto_free: bool = True) -> None:
@@ -119,7 +119,7 @@ class ProgramBuilder:
     def input(
         self, name: str, type_: Type, *, device: str = "cpu", consume: bool = False
     ) -> Register:
-        """A value that each run is given; with `consume` the program may write it."""
+        """An input of each run; with `consume` the program may overwrite it."""
         entry = {"type": type_.to_json(), "device": device, "consume": consume}
         self._tables["inputs"][name] = entry
         register = self._register(name, type_, device)
@@ -129,7 +129,7 @@ class ProgramBuilder:
     def constant(
         self, name: str, type_: Type, values: Sequence[Any] | bytes, *, device: str = "cpu"
     ) -> Register:
-        """Data of the program: integers (of an element its parts in turn), or canonical bytes."""
+        """Constant data: integers (parts of elements in turn), or canonical bytes."""
         entry: dict[str, Any] = {"type": type_.to_json(), "device": device}
         if isinstance(values, bytes):
             file = f"{name}.bin"
@@ -155,7 +155,7 @@ class ProgramBuilder:
         at: tuple[str, int] | None = None,
         zero: bool = False,
     ) -> Register:
-        """Memory of its own; `at` places it in a pool of a static plan, at so many bytes."""
+        """New memory; `at` places it in a pool of a static plan, at an offset in bytes."""
         register = self._register(name, type_, device)
         place = None if at is None else {"pool": at[0], "offset": at[1]}
         self._add(
@@ -172,11 +172,12 @@ class ProgramBuilder:
         outs: Sequence[Type],
         ins: Sequence[Type] = (),
     ) -> str:
-        """Declare a user function, which `call` then calls by its name.
+        """Declare a user function that `call` can call by its name.
 
-        It takes tensors of the types `ins`, at most eight, and gives what becomes one of `outs`, or
-        a tuple where there are several.  It runs on the calling thread, in the program's order, on
-        copies.  The file holds its signature alone: who loads it gives `run` the function.
+        It takes tensors of the types `ins`, at most eight, and returns a value that converts to the
+        type in `outs`, or a tuple if there are several.  It runs on the calling thread, in the
+        program's order, on copies.  The file holds only its signature: after loading, `run` needs
+        the function.
         """
         signature = {"outs": [t.to_json() for t in outs], "ins": [t.to_json() for t in ins]}
         self._tables["user_functions"][name] = signature
@@ -184,15 +185,15 @@ class ProgramBuilder:
         return name
 
     def free(self, register: Register) -> None:
-        """Give memory back; its owner does."""
+        """Free memory, as its owner."""
         self._add("Deallocate", id=register.name)
 
     def remove(self, register: Register | Tuple) -> None:
-        """Give up a view's register; the memory stays."""
+        """Remove a view's register; the memory stays allocated."""
         self._add("RemoveRegister", id=register.name)
 
     def move(self, register: Register, name: str | None = None) -> Register:
-        """What it holds under another name; the old one is empty then."""
+        """Move a value to another register; the old one is then empty."""
         moved = self._register(name, register.type, register.device)
         self._add("MoveRegister", src=register.name, dst=moved.name)
         return moved
@@ -207,8 +208,8 @@ class ProgramBuilder:
         )  # fmt: skip
 
     def store(self, src: Register, output: str) -> None:
-        """Hand out a value under a name."""
-        # A transform in place has changed what the memory was allocated as.
+        """Return a value as an output of that name."""
+        # A transform in place has changed the form with which the memory was allocated.
         self._tables["outputs"][output] = replace(src.type, repr=None).to_json()
         self._add("Store", src=src.name, output=output)
 
@@ -224,7 +225,7 @@ class ProgramBuilder:
     # Views.
 
     def rotate(self, src: Register, shift: int) -> Register:
-        """The view that `numpy.roll(a, shift)` is."""
+        """The view that equals `numpy.roll(a, shift)`."""
         view = self._register(None, src.type, src.device)
         self._add("Rotation", src=src.name, dst=view.name, shift=shift)
         return view
@@ -263,7 +264,7 @@ class ProgramBuilder:
         return view
 
     def cast(self, src: Register, repr: Repr | None) -> Register:
-        """The same elements, taken as "coef", as "lagrange", or as neither; none changes."""
+        """The same elements, reinterpreted as "coef", "lagrange", or neither."""
         view = self._register(None, replace(src.type, repr=repr), src.device)
         self._add("View", src=src.name, dst=view.name, kind=repr or "elements")
         return view
@@ -299,7 +300,7 @@ class ProgramBuilder:
         self, dst: Register, start: int, end: int, *, domain: str | None = None,
         stream: Stream | None = None,
     ) -> None:  # fmt: skip
-        """Uniform elements at `start` to `end - 1`: new ones each run, unless it has a seed."""
+        """Uniform random elements at `start` to `end - 1`: different in each run, unless seeded."""
         self._add("Blind", dst=dst.name, start=start, end=end, domain=domain, stream=_name(stream))
 
     def assert_eq(self, value: Register, expected: Register, message: str | None = None) -> None:
@@ -326,19 +327,19 @@ class ProgramBuilder:
         return event
 
     def record(self, event: Event | None = None, *, stream: Stream | None = None) -> Event:
-        """The event happens here, or when the stream gets here."""
+        """Record the event here, or when the stream reaches this point."""
         event = event or self.event(None if stream is None else stream.device)
         self._add("Record", event=event.name, stream=_name(stream))
         return event
 
     def wait(self, event: Event, *, stream: Stream | None = None) -> None:
-        """Go on after the event: the thread at hand, or the stream."""
+        """Let the current thread, or the stream, wait for the event."""
         slave = "cpu" if stream is None else stream.device
         self._add("Wait", event=event.name, slave=slave, stream=_name(stream))
 
     @contextmanager
     def fork(self, name: str | None = None) -> Iterator[Thread]:
-        """Begin a thread; what is written inside belongs to it."""
+        """Begin a thread; instructions written in the `with` block belong to it."""
         thread, before = Thread(name or self._fresh("thread")), self._thread
         inner: list[dict[str, Any]] = []
         self._add("Fork", new_thread=thread.name, instructions=inner)
@@ -354,7 +355,7 @@ class ProgramBuilder:
 
     @contextmanager
     def segment(self, name: str) -> Iterator[None]:
-        """Measure what is written inside under a name."""
+        """Measure the instructions in the `with` block under a name."""
         self._add("SegmentStart", name=name)
         yield
         self._add("SegmentEnd", name=name)
@@ -365,7 +366,7 @@ class ProgramBuilder:
         self._add("Return", id=names[0] if len(names) == 1 else names)
 
     def build(self) -> Program:
-        """The program; ProgramError with all findings where something is wrong with it."""
+        """The program; ProgramError with all findings if it has errors."""
         tree: dict[str, Any] = {"format": "program", "version": 1, "curve": self._curve}
         tree |= {key: dict(table) for key, table in self._tables.items() if table}
         tree["main"] = with_frees(self._main) if self._auto_free else self._main
@@ -380,7 +381,7 @@ def _name(stream: Stream | None) -> str | None:
 
 
 def _caller() -> str:
-    """The line outside the package that is being run."""
+    """The current line outside the package."""
     frame = sys._getframe(1)
     while frame.f_back is not None and _inside(frame.f_code.co_filename):
         frame = frame.f_back

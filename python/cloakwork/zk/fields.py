@@ -1,4 +1,4 @@
-"""What is known of fields and curves: their primes, orders and generators."""
+"""Fields and curves: their primes, orders and generators."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from cloakwork import _core
 from cloakwork._core import DType, Tensor
 from cloakwork.errors import DTypeError, ParamError
-from cloakwork.moduli import CURVES, FIELDS
+from cloakwork.fields.parameters import CURVES, FIELDS
 
 if TYPE_CHECKING:
-    from cloakwork.arrays import DTypeLike
+    from cloakwork.tensors.conversion import DTypeLike
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,12 @@ class Curve:
 
     @property
     def g1_generator(self) -> Tensor:
-        """The customary generator of G1: a point without axes."""
+        """The standard generator of G1, as a 0-d tensor."""
         return self._generator(self.g1)
 
     @property
     def g2_generator(self) -> Tensor:
-        """The customary generator of G2: a point without axes.  ParamError where there is no G2."""
+        """The standard generator of G2, as a 0-d tensor; ParamError for a curve without G2."""
         if self.g2 is None:
             raise ParamError("name", self.name, "a curve with a pairing, which has a G2")
         return self._generator(self.g2)
@@ -130,7 +130,7 @@ def curve(name: str) -> Curve:
 
 
 def _tensor(values: object, dtype: DType) -> Tensor:
-    # Loaded where it is needed: NumPy comes with it.
-    from cloakwork.arrays import asarray
+    # Imported on demand, as it loads NumPy.
+    from cloakwork.tensors.conversion import asarray
 
     return asarray(values, dtype=dtype)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 """Files of circom and snarkjs: circuits, witnesses and proving keys, as tensors over the files.
 
-Sections of large files are mapped, not read; what a file says of itself is checked.  LoadError
-names the section and the byte that is wrong.
+Sections of large files are mapped, not read; the headers are checked.  LoadError names the section
+and the wrong byte.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from os import PathLike
 from cloakwork import _core
 from cloakwork._core import Tensor
 from cloakwork.errors import LoadError, ParamError, ProofError
+from cloakwork.fields.parameters import ORDERS
 from cloakwork.files import name_of
-from cloakwork.moduli import ORDERS
 from cloakwork.once import once
 from cloakwork.zk.statements import VerifyingKey
 
@@ -28,7 +28,7 @@ class Matrix:
 
     starts    i64 [rows + 1]
     columns   i64 [entries]
-    values    what the file has: u64 [entries, 4], canonical, or scalars [entries]
+    values    as in the file: u64 [entries, 4], canonical, or scalars [entries]
     """
 
     starts: Tensor
@@ -42,7 +42,7 @@ class Matrix:
 
     @property
     def entries(self) -> int:
-        """Number of entries that are stored."""
+        """Number of stored entries."""
         return self.columns.shape[0]
 
     def __repr__(self) -> str:
@@ -77,7 +77,7 @@ class Circuit:
 
     @property
     def domain(self) -> int:
-        """Points of Groth16's evaluation domain: a row a constraint, and a row a public wire."""
+        """The size of Groth16's evaluation domain: one row per constraint and per public wire."""
         return 1 << (self.constraints + self.public).bit_length()
 
     def __repr__(self) -> str:
@@ -101,7 +101,7 @@ class Witness:
         return self.words.shape[0]
 
     def __repr__(self) -> str:
-        # Values are what a proof hides: they are not shown.
+        # The values are secret: a proof hides them.
         return f"Witness({self.curve}, wires={self.wires})"
 
 
@@ -109,10 +109,10 @@ class Witness:
 class ProvingKey:
     """A Groth16 `.zkey` file, whose points are tensors of points.
 
-    a, b1, b2   one a wire
-    c           one a private wire
-    h           one a point of the domain
-    ic          one for the constant and one a public wire
+    a, b1, b2   one per wire
+    c           one per private wire
+    h           one per point of the domain
+    ic          one for the constant and one per public wire
 
     left and right are A and B with values v R, R = 2^256, so that a product with canonical words
     is a product in Montgomery form; they have a row a point of the domain.
@@ -129,12 +129,12 @@ class ProvingKey:
 
     @once
     def size_log2(self) -> int:
-        """Logarithm of the domain's size."""
+        """Binary logarithm of the domain's size."""
         return self.domain.bit_length() - 1
 
     @once
     def _passed(self) -> set[bool]:
-        """The checks that it passed: with `groups`, or without."""
+        """The checks that the key has passed: with `groups`, or without."""
         return set()
 
     def check(self, *, groups: bool = False) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cloakwork import ops
 from cloakwork._core import Tensor
-from cloakwork.arrays import asarray
+from cloakwork.tensors.conversion import asarray
 
 
 def poseidon(inputs: Tensor | Sequence[int]) -> Tensor:

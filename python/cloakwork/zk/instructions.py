@@ -12,12 +12,12 @@ from typing import Any
 
 from cloakwork import _core, files
 from cloakwork.errors import LoadError, ParamError
-from cloakwork.heal import read
 from cloakwork.once import once
-from cloakwork.runs import UserFunction
-from cloakwork.zk import stored
-from cloakwork.zk.graph import dot
-from cloakwork.zk.named import Named, Outcome
+from cloakwork.programs.runnable import UserFunction
+from cloakwork.programs.transcript import read
+from cloakwork.zk import constant_files
+from cloakwork.zk.graphviz import dot
+from cloakwork.zk.running import Outcome, RunnableByName
 from cloakwork.zk.values import Input, as_tensor
 
 _LOG = logging.getLogger("cloakwork.zk")
@@ -25,14 +25,14 @@ _NAME = "program.json"
 _FORMS = (".json", ".txt")
 
 
-class Program(Named):
+class Program(RunnableByName):
     """An immutable program of the instruction set; `docs/zk.md` says what instructions mean."""
 
     def __init__(self, instructions: _core.Instructions) -> None:
         core, printed = instructions.lower()
         super().__init__(core)
         self._instructions = instructions
-        self._beside: dict[str, stored.Beside] = {}
+        self._beside: dict[str, constant_files.Beside] = {}
         self._printed = dict(printed)
         self._functions: dict[str, Callable[..., Any]] = {}
 
@@ -58,7 +58,7 @@ class Program(Named):
             if files.starts_as_instructions(file):
                 written = _core.Instructions.parse(files.read(file), file, file.parent)
                 program = cls(written)
-                program._beside = stored.found(program._tree, file.parent)
+                program._beside = constant_files.found(program._tree, file.parent)
                 beside = [str(one.path) for one in program._beside.values()]
                 program.sources = (str(file), *beside)
                 return program
@@ -143,15 +143,15 @@ class Program(Named):
             return file
         if file.suffix not in _FORMS:
             raise ParamError("path", path, ".cwk, .json or .txt, or a folder")
-        place = stored.place_of(file)
-        tree, pieces = stored.gathered(self._tree, self._contents(), place.name)
+        place = constant_files.place_of(file)
+        tree, pieces = constant_files.gathered(self._tree, self._contents(), place.name)
         written = _core.Instructions.parse(json.dumps(tree).encode(), file)
         text = written.json() if file.suffix == ".json" else written.text()
         constants: dict[str, Any] = {str(place): pieces} if pieces else {}
         file.parent.mkdir(parents=True, exist_ok=True)
         files.claim([*constants, file], read_from)
         if constants:
-            stored.check_place(place)
+            constant_files.check_place(place)
         files.write_all(constants | {str(file): text})
         return file
 
@@ -207,10 +207,10 @@ def _results(
 
 
 def run(
-    program: Named | str | PathLike[str],
+    program: RunnableByName | str | PathLike[str],
     inputs: Mapping[str, Input] | None = None,
     **options: Any,
 ) -> Outcome:
     """Run a program, however written, or one in a file; options as for `Program.run`."""
-    held = program if isinstance(program, Named) else Program.load(fspath(program))
+    held = program if isinstance(program, RunnableByName) else Program.load(fspath(program))
     return held.run(inputs, **options)

@@ -2,7 +2,6 @@
 
 from cloakwork.zk import groth16
 from cloakwork.zk.builder import ProgramBuilder
-from cloakwork.zk.draws import blind, uniform
 from cloakwork.zk.fields import Curve, Field, curve, field
 from cloakwork.zk.files import (
     Circuit,
@@ -18,9 +17,10 @@ from cloakwork.zk.files import (
 from cloakwork.zk.hashes import poseidon
 from cloakwork.zk.instructions import Program, run
 from cloakwork.zk.lookups import permute_expression
-from cloakwork.zk.named import Outcome
 from cloakwork.zk.parameters import Coef, Lagrange, Point, Points, Scalar, Tensor
 from cloakwork.zk.polynomials import add_constant, as_coef, as_elements, as_lagrange
+from cloakwork.zk.randomness import blind, uniform
+from cloakwork.zk.running import Outcome
 from cloakwork.zk.statements import Proof, Public, VerifyingKey
 from cloakwork.zk.traced import ProgramFunction, Traced, compile, program
 from cloakwork.zk.transcripts import Transcript

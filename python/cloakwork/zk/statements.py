@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from cloakwork import _core, files
 from cloakwork.errors import ParamError
-from cloakwork.moduli import ORDERS
+from cloakwork.fields.parameters import ORDERS
 
 # A file, what `json.load` makes of it, or the object itself.
 Source = str | PathLike[str] | dict[str, Any] | list[Any]

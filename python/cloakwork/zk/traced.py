@@ -14,18 +14,20 @@ from functools import update_wrapper
 from os import PathLike
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
-from cloakwork import _core, named, notes, ops
-from cloakwork import program as recording
+from cloakwork import _core, ops
 from cloakwork.array_api.creation import zeros
 from cloakwork.array_api.manipulation import broadcast_to
 from cloakwork.errors import DTypeError, LoadError, ParamError
+from cloakwork.fields.parameters import CURVES
 from cloakwork.files import name_of
-from cloakwork.moduli import CURVES
-from cloakwork.runs import bytes_of
-from cloakwork.zk import draws
-from cloakwork.zk.named import KEY_BYTES, Named, run_key
+from cloakwork.programs import notes, tracing
+from cloakwork.programs.inputs import InputType, type_text, types_of
+from cloakwork.programs.options import bytes_of
+from cloakwork.programs.program import Program
+from cloakwork.zk import randomness
 from cloakwork.zk.parameters import parameters_of
 from cloakwork.zk.polynomials import cast
+from cloakwork.zk.running import KEY_BYTES, RunnableByName, run_key
 from cloakwork.zk.values import Input, Type, as_tensor
 
 _KEY_TYPE = ("u8", (KEY_BYTES,))
@@ -59,13 +61,13 @@ class _Returned:
 class _Tape:
     """What was recorded of a function, once for all who run it."""
 
-    program: recording.Program
+    program: Program
     types: dict[str, Type]
     returned: _Returned
-    draws: draws.Draws
+    draws: randomness.Draws
 
 
-class Traced(Named):
+class Traced(RunnableByName):
     """A program that `zk.program` recorded from a function.
 
     `run` takes inputs by the names of the function's parameters.  Outputs are called `out0`,
@@ -81,7 +83,7 @@ class Traced(Named):
         self._memory_budget, self._threads = memory_budget, threads
 
     @property
-    def recorded(self) -> recording.Program:
+    def recorded(self) -> Program:
         """The same as `cloakwork.trace` gave it; its last input is the run's key, u8 `[32]`."""
         return self._tape.program
 
@@ -162,7 +164,7 @@ class ProgramFunction(Generic[P, R]):
         Random elements are new in each call.  Raises TypeError for arguments that the function
         does not take, ParamError that names the parameter where one is not of its type.
         """
-        if draws.current() is not None:
+        if randomness.current() is not None:
             return self.__wrapped__(*args, **kwargs)
         result: R = self.program._values(self._given(args, kwargs), self._seed)
         return result
@@ -180,7 +182,7 @@ class ProgramFunction(Generic[P, R]):
                 name: ops.copy(as_tensor(name, given[name], type_.dtype, type_.shape))
                 for name, type_ in self._types.items()
             }
-            with draws.keyed(key):
+            with randomness.keyed(key):
                 return _called(self.__wrapped__, self._signature, copies)
 
         try:
@@ -219,27 +221,27 @@ class ProgramFunction(Generic[P, R]):
 def _recorded(
     function: Callable[..., Any], signature: inspect.Signature, types: Mapping[str, Type]
 ) -> _Tape:
-    found: list[tuple[_Returned, draws.Draws]] = []
+    found: list[tuple[_Returned, randomness.Draws]] = []
 
     def body(*traced: _core.Tensor) -> Any:
         *given, key = traced
-        # What they are by their annotations, the verifier follows through the function.
+        # The verifier follows the types of the annotations through the function.
         forms = [type_.repr for type_ in types.values()]
         given = [cast(a, form) if form else a for a, form in zip(given, forms, strict=True)]
-        with draws.keyed(key) as drawn:
+        with randomness.keyed(key) as drawn:
             returned = _called(function, signature, dict(zip(types, given, strict=True)))
         found.append((_Returned.of(returned), drawn))
         return returned
 
-    def record() -> recording.Program:
-        # One element that repeats: examples of large inputs take no memory.
+    def record() -> Program:
+        # One repeated element: examples of large inputs take no memory.
         examples = {
             name: broadcast_to(zeros((), dtype=type_.dtype), type_.shape)
             for name, type_ in types.items()
         }
-        return recording.record(body, examples | {_core.KEY_INPUT: zeros(KEY_BYTES, dtype="u8")})
+        return tracing.record(body, examples | {_core.KEY_INPUT: zeros(KEY_BYTES, dtype="u8")})
 
-    # A batch may be collecting calls; it goes on after this.
+    # An active batch is suspended, and continues after this.
     made = _core.unrecorded(record)
     return _Tape(made, dict(types), *found[0])
 
@@ -248,29 +250,29 @@ def loaded(core: _core.Program, path: str) -> Traced:
     """A program that `Traced.save` wrote; LoadError where its note is not one of this program."""
     note = notes.read(core, notes.FUNCTION, path)
     name, types, seeded, budget = note.members("name", "types", "seeded", "memory_budget")
-    wanted = named.types_of(core)
+    wanted = types_of(core)
     if wanted.pop(_core.KEY_INPUT, _KEY_TYPE) != _KEY_TYPE:
-        raise LoadError(f"{path}: expected the run's key as {named.shown(*_KEY_TYPE)}")
+        raise LoadError(f"{path}: expected the run's key as {type_text(*_KEY_TYPE)}")
     given = types.named()
     if given.keys() != wanted.keys():
         odd = min(given.keys() ^ wanted.keys())
         raise types.wrong(f"the inputs {', '.join(wanted)}", f"{odd!r} in one of the two alone")
     found = {name: _type(given[name], type_) for name, type_ in wanted.items()}
-    # Elements of which the function said how they are drawn are those of every run.
-    drawn = draws.Draws(zeros(KEY_BYTES, dtype="u8"), seeded=seeded.of(bool))
-    tape = _Tape(recording.Program(core), found, _Returned(list), drawn)
+    # Random elements drawn with a fixed seed are the same in every run.
+    drawn = randomness.Draws(zeros(KEY_BYTES, dtype="u8"), seeded=seeded.of(bool))
+    tape = _Tape(Program(core), found, _Returned(list), drawn)
     most = None if budget.value is None else budget.size(2**64)
     made = Traced(tape, name.of(str), memory_budget=most)
     made.sources = (path,)
     return made
 
 
-def _type(note: notes.Member, wanted: named.InputType) -> Type:
-    """The type of an input, which is the core's, and what a polynomial of it is."""
+def _type(note: notes.Member, wanted: InputType) -> Type:
+    """The type of an input, as the engine declares it, with the form of a polynomial."""
     dtype, shape, form, written = note.members("dtype", "shape", "repr", "json")
     given = dtype.of(str), tuple(size.size(2**63) for size in shape.parts())
     if (_dtype(given[0]), given[1]) != (_dtype(wanted[0]), wanted[1]):
-        raise note.wrong(named.shown(*wanted), named.shown(*given))
+        raise note.wrong(type_text(*wanted), type_text(*given))
     if form.value not in (None, "coef", "lagrange"):
         raise form.wrong("coef, lagrange or null")
     return Type(*given, form.value, written.optional(str))
@@ -305,7 +307,7 @@ def program(
     curve: str = "bn254",
     inputs: Mapping[str, Type] | None = None,
 ) -> Any:
-    """Make a function over tensors a program: recorded once, verified, planned, run when called.
+    """Turn a function over tensors into a program: recorded once, verified, planned, run by calls.
 
     curve    a name of `zk.curve`: the field and group of annotations that name none
     inputs   types of parameters by name, in place of their annotations
@@ -315,7 +317,7 @@ def program(
     axes, `zk.Tensor[dtype, n, ...]` is anything; `Annotated[cw.Tensor, zk.poly(n)]` says it in the
     types of the builder.  The function gets tensors, and returns one, or a tuple or list of them.
 
-    ParamError for a curve there is not, and for a parameter without a type: it says what to write.
+    ParamError for an unknown curve, and for a parameter without a type: it says what to write.
 
     >>> import cloakwork as cw
     >>> from cloakwork import zk
@@ -330,7 +332,7 @@ def program(
     """
     if curve not in CURVES:
         raise ParamError("curve", curve, " or ".join(CURVES))
-    # Where the function is defined, whose names its annotations may use.
+    # The frame in which the function is defined: its annotations may use names from there.
     names = sys._getframe(1).f_locals
 
     def made(function: Callable[P, R]) -> ProgramFunction[P, R]:
@@ -347,10 +349,10 @@ def compile(
 ) -> Traced:
     """The program of a function, checked, planned, and with its peak known before any run.
 
-    function        of `zk.program`, or one that it would take, over "bn254"
-    memory_budget   bytes, or text such as "2GiB", that every run keeps to: tensors that wait long
-                    wait on disk
-    threads         of every run; None: CLOAKWORK_THREADS, or one a core
+    function        made by `zk.program`, or a function that it accepts, over "bn254"
+    memory_budget   bytes, or text such as "2GiB", for every run: beyond it, tensors are spilled to
+                    disk
+    threads         for every run; None: CLOAKWORK_THREADS, or one per core
 
     Raises MemoryBudgetError with the peak and the budget if no plan keeps to it, ProgramError with
     all findings, and what `zk.program` and its recording raise.

@@ -6,19 +6,19 @@ from typing import Literal
 
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor
-from cloakwork.arrays import DTypeLike
-from cloakwork.elements import is_point, scalar, scalar_field
 from cloakwork.errors import DTypeError, ParamError
-from cloakwork.moduli import MODULI
+from cloakwork.fields.elements import is_point, scalar, scalar_field
+from cloakwork.fields.parameters import MODULI
+from cloakwork.tensors.conversion import DTypeLike
 
 _HASHES = {"blake2b": 0, "keccak256": 1}
 _HEAD_BYTES = 16
-# Room for a small proof; a transcript grows where it must.
+# Room for a small proof; a transcript grows as needed.
 _CAPACITY_BYTES = 4096
 
 
 class Transcript:
-    """What a prover said so far, and the challenges that follow from it.
+    """The messages of a prover so far, and the challenges derived from them.
 
     `dtype` is the field of the challenges.  With `hash` "blake2b" challenges are those of halo2's
     `Blake2bWrite`, with "keccak256" those of `Keccak256Write`; scalars and points go into it as
@@ -65,7 +65,7 @@ class Transcript:
         return self._state
 
     def absorb(self, value: Tensor | int) -> None:
-        """Take in scalars or points that the verifier knows by itself, in row-major order.
+        """Absorb scalars or points that the verifier knows, in row-major order.
 
         An int is a scalar of the transcript's field.  ParamError for one outside of [0, prime),
         which would be absorbed as another number; DTypeError for elements of another field and
@@ -77,7 +77,7 @@ class Transcript:
         self._absorbed += element.size * (1 + element.itemsize)
 
     def write(self, value: Tensor | int) -> None:
-        """Take in scalars or points, and append them to the proof: points compressed."""
+        """Absorb scalars or points, and append them to the proof; points are compressed."""
         element = self._element(value)
         self._reserve(element.size * (1 + element.itemsize))
         ops.absorb_write(self._state, element, out=self._state)
@@ -92,11 +92,11 @@ class Transcript:
         return ops.challenge(self._state, _HASHES[self._hash], self._dtype)
 
     def proof(self) -> Tensor:
-        """The bytes of the proof: what was written, in order."""
+        """The bytes of the proof: everything written, in order."""
         return ops.transcript_finish(self._state, self._proven)
 
     def copy(self) -> Transcript:
-        """A transcript that goes on from here by itself."""
+        """An independent transcript that continues from here."""
         twin = Transcript.__new__(Transcript)
         twin.__dict__.update(self.__dict__)
         twin._state = ops.copy(self._state)
@@ -121,7 +121,7 @@ class Transcript:
         return value
 
     def _reserve(self, more: int) -> None:
-        """Moves to a larger tensor where there is no room for so many bytes."""
+        """Move to a larger tensor if that many bytes do not fit."""
         needed = self._absorbed + more
         if needed <= self._capacity:
             return

@@ -1,4 +1,4 @@
-"""Types of registers, and values that programs take and give.
+"""Types of registers, and values of inputs and outputs.
 
 Field elements are canonical integers at this boundary: a value that is not reduced, or a point
 that is not on its curve, is an error that names it.
@@ -15,14 +15,14 @@ from typing import Any, Literal
 import numpy as np
 
 from cloakwork import _core
-from cloakwork.arrays import asarray
-from cloakwork.elements import is_point, words_of
 from cloakwork.errors import DTypeError, OpError, ParamError
+from cloakwork.fields.elements import is_point, words_of
+from cloakwork.fields.parameters import CURVES, FIELDS
 from cloakwork.files import load_npy
-from cloakwork.moduli import CURVES, FIELDS
+from cloakwork.tensors.conversion import asarray
 
 Repr = Literal["coef", "lagrange"]
-# What becomes an input: a tensor, integers, u64 words, or the path of an .npy file of words.
+# Values of an input: a tensor, integers, u64 words, or the path of an .npy file of words.
 Input = _core.Tensor | Sequence[Any] | int | np.ndarray[Any, Any] | PathLike[str]
 
 
@@ -30,8 +30,8 @@ Input = _core.Tensor | Sequence[Any] | int | np.ndarray[Any, Any] | PathLike[str
 class Type:
     """The type of a register: elements of `dtype` in `shape`; see `docs/zk.md` for its JSON.
 
-    repr   what the elements of a polynomial are: coefficients, or values at roots of unity
-    json   the type in the file, where it is more than a tensor
+    repr   the form of a polynomial: coefficients, or values at roots of unity
+    json   the type in the file, if it is more than a tensor
     """
 
     dtype: str
@@ -73,13 +73,13 @@ def point(group: str = "g1", curve: str = "bn254") -> Type:
 
 
 def transcript(hash: str = "blake2b", curve: str = "bn254", room: int = 2**16) -> Type:
-    """A Fiat-Shamir transcript with room for so many bytes."""
-    # What was absorbed, and the proof, behind two counts.
+    """A Fiat-Shamir transcript with room for `room` bytes."""
+    # Two counts, then the absorbed bytes and the proof.
     return Type("u8", (16 + 2 * room,), json=f"transcript<{room}>:{hash}:{curve}")
 
 
 def bytes_of(size: int) -> Type:
-    """So many bytes."""
+    """An array of `size` bytes."""
     return Type("u8", (size,), json=f"bytes<{size}>")
 
 
@@ -93,22 +93,22 @@ def _group(group: str, curve: str) -> str:
 
 
 def is_canonical(dtype: str) -> bool:
-    """Whether elements are written as canonical words: those of fields and points."""
+    """Whether elements are written as canonical words: field elements and points."""
     return dtype in FIELDS or is_point(_core.dtype(dtype))
 
 
 def words(dtype: str) -> int:
-    """How many u64 words an element has in canonical form."""
+    """The number of u64 words of an element in canonical form."""
     known = _core.dtype(dtype)
     return words_of(known) if is_canonical(dtype) else -(-known.itemsize // 8)
 
 
 def as_tensor(name: str, value: Input, dtype: str, shape: tuple[int, ...]) -> _core.Tensor:
-    """The tensor that an input stands for.
+    """The value given for an input, as a tensor.
 
     Takes a tensor of the input's type; integers; u64 words `[.., words]` in canonical form; or the
-    path of an .npy file of either.  Raises ParamError that names the input, DTypeError where its
-    dtype is the matter.
+    path of an .npy file of either.  Raises ParamError that names the input, DTypeError for a wrong
+    dtype.
     """
     if isinstance(value, PathLike) or (isinstance(value, str) and value.endswith(".npy")):
         value = np.asarray(load_npy(value))
@@ -132,7 +132,7 @@ def _converted(name: str, value: Any, dtype: str, shape: tuple[int, ...]) -> _co
     try:
         made = asarray(value, dtype=dtype)
     except DTypeError as error:
-        # Of a dtype that the conversion refuses, the value's is what is wrong.
+        # If the conversion refuses the dtype, the value's dtype is wrong.
         got = error.value if error.rule == "obj" else _dtype_of(value)
         raise DTypeError(f"input {name}", got, wanted) from error
     except ParamError as error:
@@ -153,16 +153,16 @@ def _dtype_of(value: Any) -> object:
 
 
 def _keeps_integers(value: Any, made: np.ndarray[Any, Any]) -> bool:
-    """Whether the integers among values are what they were, as floats."""
+    """Whether the integers among values are exact as floats."""
     given = np.asarray(value)
     if given.dtype.kind in "iu":
-        # Rounded up, the greatest integer would seem to be itself.
+        # Rounded up, the greatest integer would compare equal to itself.
         below = made.real < 2.0 ** (8 * given.dtype.itemsize - (given.dtype.kind == "i"))
         with np.errstate(invalid="ignore"):
             return bool(np.all(below & (made.real.astype(given.dtype) == given)))
     if isinstance(value, np.ndarray | _core.Tensor) and given.dtype.kind != "O":
         return True
-    # Python's numbers, of which NumPy may have made floats: integers are written in digits.
+    # Python's numbers, which NumPy may have converted to floats: integers are written in digits.
     given = np.asarray(value, dtype=object)
     whole = np.strings.isdigit(np.strings.lstrip(given.astype(str), "-"))
     # Python compares integers with floats exactly.

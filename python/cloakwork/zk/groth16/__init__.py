@@ -1,7 +1,7 @@
 """Groth16 over BN254 and BLS12-381, on snarkjs's files.  Source: J. Groth, eprint 2016/260.
 
-`prove` gives proofs that snarkjs verifies, `verify` judges those of snarkjs; `setup` makes keys
-without a ceremony, which is for tests and for whoever is prover and verifier at once.
+`prove` makes proofs that snarkjs verifies, `verify` verifies proofs of snarkjs; `setup` makes keys
+without a ceremony, for tests and for applications in which prover and verifier are one party.
 """
 
 from typing import TYPE_CHECKING

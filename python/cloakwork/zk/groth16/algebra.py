@@ -1,4 +1,4 @@
-"""What proving and setting up share: scalars and points as tensors, and sparse products."""
+"""Scalars and points as tensors, and sparse products, for proving and key generation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cloakwork import _core, ops
 from cloakwork._core import Tensor
-from cloakwork.moduli import ORDERS
+from cloakwork.fields.parameters import ORDERS
 from cloakwork.zk.files import Matrix
 
 # R of Montgomery form, for both curves' scalars.
@@ -20,21 +20,21 @@ def words(numbers: Sequence[int], count: int) -> Tensor:
 
 
 def scalars(curve: str, numbers: Sequence[int]) -> Tensor:
-    """Scalars [numbers] of integers, taken modulo the prime."""
+    """Scalars [numbers] from integers, reduced modulo the prime."""
     prime = ORDERS[curve]
     return from_words(curve, words([number % prime for number in numbers], 4))
 
 
 def from_words(curve: str, canonical: Tensor) -> Tensor:
-    """Scalars of canonical words; an error names the first that is not below the prime."""
+    """Scalars from canonical words; an error names the first that is not below the prime."""
     return ops.from_canonical(canonical, f"{curve}.fr")
 
 
 def drawn_scalars(curve: str, count: int) -> Tensor:
     """Scalars [count], uniform over the whole field, from the operating system.
 
-    Numbers of as many bits as the prime are drawn until one is below it.  Call it inside of
-    `_core.wiped`, so that nothing of them is left.
+    Rejection sampling: numbers of the prime's length are drawn until one is below it.  Call it
+    inside `_core.wiped`, so that no trace of them is left in memory.
     """
     bits = ORDERS[curve].bit_length()
     mask = words([(1 << bits) - 1], 4)
@@ -42,7 +42,7 @@ def drawn_scalars(curve: str, count: int) -> Tensor:
     for index in range(count):
         while True:
             number = ops.bitwise_and(_core.random_words((1, 4)), mask)
-            if _core.first_stranger(number, f"{curve}.fr") is None:
+            if _core.first_invalid(number, f"{curve}.fr") is None:
                 break
         drawn[index : index + 1] = number
     return from_words(curve, drawn)
@@ -54,7 +54,7 @@ def point_bytes(points: Tensor) -> bytes:
 
 
 def in_scalars(curve: str, matrix: Matrix) -> Matrix:
-    """A circuit's matrix, whose values are canonical words, with scalars."""
+    """A circuit's matrix with its canonical words converted to scalars."""
     return Matrix(matrix.starts, matrix.columns, from_words(curve, matrix.values))
 
 
@@ -64,7 +64,7 @@ def product(matrix: Matrix, vector: Tensor, out: Tensor | None = None) -> Tensor
 
 
 def joined(first: Tensor, second: Tensor) -> Tensor:
-    """One behind the other."""
+    """The vectors concatenated."""
     length = first.shape[0]
     both = ops.empty((length + second.shape[0],), first.dtype)
     both[:length] = first

@@ -1,4 +1,4 @@
-"""Whether a proving key is one whose proofs hide the witness: what follows from the key alone."""
+"""Checks of a proving key alone that its proofs hide the witness."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from cloakwork.zk.groth16.algebra import from_words, point_bytes, scalars, words
 if TYPE_CHECKING:
     from cloakwork.zk.files import ProvingKey
 
-# As `_core.check_key` takes them.
+# The order in which `_core.check_key` takes them.
 _ORDER = (
     "alpha1", "beta1", "delta1", "beta2", "gamma2", "delta2", "ic", "a", "b1", "c", "h", "b2",
 )  # fmt: skip
-# Random sums, and bits of a factor in each: one, or five that tell groups too.  The smallest order
-# of a point of BN254's twist that is not in G2 is 10069: a sum misses it with that chance.
+# Random sums, and bits of their factors: one sum, or five that also check groups.  The smallest
+# order of a point of BN254's twist outside of G2 is 10069: a sum misses it with chance 1 / 10069.
 _ONE_SUM, _SUMS_OF_GROUPS = (1, 64), (5, 14)
 
 
 def check_key(key: ProvingKey, *, groups: bool) -> None:
     """Raise ProofError for a key that no honest setup makes: `ProvingKey.check` says which."""
-    # All points of BN254's G1 are in the group, and of those of G2 the sums tell.
+    # All points of BN254's G1 are in the group; the sums check those of G2.
     _check_points(key, groups=groups and key.curve != "bn254")
     _check_b(key, *(_SUMS_OF_GROUPS if groups else _ONE_SUM))
 
@@ -35,10 +35,10 @@ def _check_points(key: ProvingKey, *, groups: bool) -> None:
 
 
 def _check_b(key: ProvingKey, count: int, bits: int) -> None:
-    """That B in G1 and in G2 hold the same numbers, by sums with random factors c.
+    """Check that B in G1 and in G2 hold the same scalars, by sums with random factors c.
 
-    e(sum c_i B1_i, G2) = e(G1, sum c_i B2_i).  If one pair differs, so do the sums, but for one in
-    2^64 choices of the factors, which who made the key does not know.
+    e(sum c_i B1_i, G2) = e(G1, sum c_i B2_i).  If one pair differs, so do the sums, except for one
+    in 2^64 choices of the factors, which the key's maker does not know.
     """
     mask = words([(1 << bits) - 1], 1)
     drawn = ops.bitwise_and(_core.random_words((count, key.wires, 1)), mask)

@@ -1,8 +1,8 @@
 """Proving: ordinary Python over tensors, which `cw.trace` records as a program.
 
-The prover evaluates A w and B w on the domain of n points, and C w as their product: that is what
-a witness that satisfies the constraints has.  A(x) B(x) - C(x) vanishes on the domain, and its
-values on the coset w_2n <w_n> are the scalars of the key's points H, which stand for the quotient.
+The prover evaluates A w and B w on the domain of n points, and C w as their product, which holds
+for a witness that satisfies the constraints.  A(x) B(x) - C(x) vanishes on the domain, and its
+values on the coset w_2n <w_n> are the scalars of the key's points H, which represent the quotient.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import Unpack
 from cloakwork import _core, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import ParamError, ProofError, WitnessError
-from cloakwork.moduli import ORDERS
+from cloakwork.fields.parameters import ORDERS
 from cloakwork.once import once
-from cloakwork.program import Program, trace
-from cloakwork.runs import Budget, RunOptions, budgets_of, check_options
+from cloakwork.programs.options import Budget, RunOptions, budgets_of, check_options
+from cloakwork.programs.program import Program
+from cloakwork.programs.tracing import trace
 from cloakwork.zk.fields import field
 from cloakwork.zk.files import Circuit, ProvingKey, Witness, read_r1cs, read_wtns, read_zkey
 from cloakwork.zk.groth16.algebra import (
@@ -34,14 +35,14 @@ from cloakwork.zk.statements import Proof, Public
 _Path = str | PathLike[str]
 
 
-# What a sum of multiples of points is cut into where memory is short.
+# The number of pieces of an MSM where memory is short.
 _PIECES = 8
 
 
 class Prover:
-    """A proving key with what depends on it alone; calling it computes a proof's points.
+    """A proving key with data that depend on it alone; calling it computes a proof's points.
 
-    frugal   in less memory, but slower: one polynomial at a time, sums of points in pieces
+    frugal   slower in less memory: one polynomial at a time, MSMs in pieces
     """
 
     def __init__(self, key: ProvingKey, *, frugal: bool = False) -> None:
@@ -53,9 +54,9 @@ class Prover:
         self._shift = scalars(key.curve, [root])[0]
 
     def program(self, *, threads: int | None = None, memory_budget: Budget = None) -> Program:
-        """What this computes as a program of `words` and `blinding`, traced once.
+        """The prover as a program of `words` and `blinding`, traced once.
 
-        It is the frugal one where the other's peak is above the budget.
+        It is the frugal program if the peak of the other one exceeds the budget.
         """
         together, devices = budgets_of(memory_budget)
         most = together if devices is None else devices.get("cpu")
@@ -65,7 +66,7 @@ class Prover:
 
     @once
     def _program(self) -> Program:
-        # Of inputs a trace sees shape and dtype alone.
+        # A trace uses only the shape and dtype of inputs.
         word = ops.zeros((1, 4), _core.uint64)
         words = ops.broadcast_to(word, (self.key.wires, 4))
         return trace(self, words, scalars(self.key.curve, [0, 0]))
@@ -87,7 +88,7 @@ class Prover:
         return (odd[0] * odd[1] - odd[2]) * self._unscale
 
     def _quotient_in_turn(self, witness: Tensor) -> Tensor:
-        """The same: no step touches more than two vectors, and B w is computed twice."""
+        """The same in less memory: no step uses more than two vectors; B w is computed twice."""
         left, output = product(self._left, witness), product(self._right, witness)
         ops.multiply(output, left, out=output)
         output = self._on_coset(output)
@@ -98,12 +99,12 @@ class Prover:
         return ops.multiply(right, self._unscale, out=right)
 
     def _on_coset(self, values: Tensor) -> Tensor:
-        """Values on the coset of polynomials that have these on the domain."""
+        """Values on the coset of the polynomials with these values on the domain."""
         coefficients = ops.field_ntt(values, inverse=True)
         return ops.field_ntt(coefficients, coset_shift=self._shift)
 
     def _total(self, scalars: Tensor, name: str) -> Tensor:
-        """The sum of the key's points of a name, times scalars: [1]."""
+        """The MSM of the key's points of that name with scalars: [1]."""
         bases, count = self.key.points[name], scalars.shape[0]
         size = max(1, -(-count // _PIECES)) if self.frugal else max(1, count)
         pieces = [slice(begin, begin + size) for begin in range(0, max(1, count), size)]
@@ -119,7 +120,7 @@ class Prover:
         key, points = self.key, self.key.points
         witness = from_words(key.curve, words)
         r, s = blinding[:1], blinding[1:]
-        # First, so that its vectors are gone when the others are computed.
+        # First, so that its vectors are freed before the others are computed.
         own = self._total(self.quotient(witness), "h")
 
         def times(scalar: Tensor, point: Tensor) -> Tensor:
@@ -164,22 +165,22 @@ def prove(
 ) -> tuple[Proof, Public]:
     """A proof that the witness satisfies the key's circuit, and its public signals.
 
-    r1cs       the circuit: the witness is checked against its constraints first, and a wrong one
-               is refused with the number of the first that fails.  A key does not store C, so that
-               without the circuit a wrong witness is known only by its proof, which does not hold
-    blinding   r and s, for tests alone: whoever knows them learns about the witness.  By default
+    r1cs       the circuit: the witness is first checked against its constraints, and an error names
+               the first that fails.  A key does not store C: without the circuit, a
+               wrong witness is only detected by its proof, which does not hold
+    blinding   r and s, only for tests: they reveal information about the witness.  By default
                uniform over the whole field, from the operating system
-    check      hold the key to `ProvingKey.check` first, once for a key: who made a key that fails
-               it may learn the witness from a proof
-    options    how the prover's program runs: see `cloakwork.RunOptions`.  Under a memory budget the
-               witness may wait on disk, encrypted under a key of the run
+    check      first apply `ProvingKey.check`, once per key: the maker of a key that fails it may
+               learn the witness from a proof
+    options    options of the prover's program: see `cloakwork.RunOptions`.  Under a memory budget
+               the witness may be spilled to disk, encrypted under a key of the run
 
-    The proof is verified before it is given out.  Of the witness and of r and s nothing is left in
-    memory but what the caller holds: see `docs/threat-model.md`.
+    The proof is verified before it is returned.  No copy of the witness or of r and s is left in
+    memory except the caller's: see `docs/threat-model.md`.
 
     Raises WitnessError for a witness that does not satisfy the circuit, ProofError for files of
     different circuits or curves and for a key that fails its check, LoadError for files that are
-    damaged, MemoryBudgetError where the program cannot do with the budget.
+    damaged, MemoryBudgetError if the program does not fit the budget.
     """
     check_options(options)
 
@@ -190,7 +191,7 @@ def prove(
             prover.key.check()
         return _proved(prover, given, r1cs, blinding, options)
 
-    # Also in a batch: a proof is no step of what is recorded. Nothing of the witness is left.
+    # Also in a batch: a proof is not a step of a recording. All copies of the witness are wiped.
     proof: tuple[Proof, Public] = _core.wiped(lambda: _core.unrecorded(now))
     return proof
 
@@ -232,7 +233,7 @@ def _proved(
 
 
 def _holds(key: ProvingKey, public: bytes, proof: Proof) -> bool:
-    """Whether a proof of our own does; of points that are none, because a key's are none, no."""
+    """Whether our own proof holds; False for invalid points, which come from an invalid key."""
     try:
         return _core.groth16_verify(key.verifying_key.parts, public, proof.parts)
     except ProofError:
@@ -246,7 +247,7 @@ def _prover(zkey: _Path | ProvingKey | Prover) -> Prover:
 
 
 def _blinding(curve: str, given: tuple[int, int] | None) -> Tensor:
-    """Both scalars, which no integer of Python's ever holds unless they are given."""
+    """Both scalars; unless they are given, no Python integer ever holds them."""
     if given is None:
         return drawn_scalars(curve, 2)
     prime = ORDERS[curve]
@@ -257,7 +258,7 @@ def _blinding(curve: str, given: tuple[int, int] | None) -> Tensor:
 
 
 def _differing(a: Tensor, b: Tensor) -> tuple[int, int]:
-    """Where two vectors differ first, and at how many places."""
+    """The first index at which two vectors differ, and the number of differences."""
     differs = ops.not_equal(a, b)
     count = int(ops.count_nonzero(differs, (0,)))
     return (int(ops.argmax(ops.astype(differs, _core.uint8), 0)) if count else 0), count
@@ -269,7 +270,7 @@ def _same(expected: str, got: str, what: str, other: str) -> None:
 
 
 def _check_circuit(key: ProvingKey, circuit: Circuit, witness: Witness) -> None:
-    """Refuse a key of another circuit: counts differ, or rows that this witness tells apart."""
+    """Refuse a key of another circuit: by its counts, or by rows that differ for this witness."""
     _same(key.curve, circuit.curve, "the key", "the circuit")
     for what, expected, got in (
         ("wires", circuit.wires, key.wires),

@@ -1,7 +1,7 @@
-"""Keys without a ceremony: one party draws the secrets of a circuit, uses them, and wipes them.
+"""Key generation without a ceremony: one party draws the secrets, uses them, and wipes them.
 
-Whoever kept the secrets could prove what is false.  Such a key is right for tests, for
-measurements, and where prover and verifier are one; for anything else run a ceremony (snarkjs:
+A party that keeps the secrets can prove false statements.  Such a key is suitable for tests, for
+measurements, and if prover and verifier are one party; otherwise run a ceremony (snarkjs:
 `powersoftau`, `groth16 setup`, `zkey contribute`, `zkey beacon`).
 """
 
@@ -14,7 +14,7 @@ import cloakwork as cw
 from cloakwork import _core, files, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import ParamError
-from cloakwork.moduli import ORDERS
+from cloakwork.fields.parameters import ORDERS
 from cloakwork.zk.fields import curve as named
 from cloakwork.zk.files import Circuit, Matrix, ProvingKey, read_r1cs, read_zkey
 from cloakwork.zk.groth16.algebra import (
@@ -84,21 +84,21 @@ def setup(
     vkey: _Path | None = None,
     secrets: tuple[int, int, int, int] | None = None,
 ) -> ProvingKey:
-    """Make a proving key for a circuit, write it to `zkey`, and give it.
+    """Make a proving key for a circuit, write it to `zkey`, and return it.
 
     **There is no ceremony.**  The secrets (tau, alpha, beta, delta) come from the operating
-    system and are overwritten, but whoever runs this could have kept them, and could then prove
-    what is false: see the module's words.
+    system and are overwritten, but the party that runs this could have kept them, and could then
+    prove false statements.
 
-    vkey        where its verifying key goes; a key of another setup is never left beside it
-    secrets     the four, for tests alone
+    vkey        the file for its verifying key; a key of another setup is never left next to it
+    secrets     the four secrets, only for tests
 
-    snarkjs proves and verifies with the key; `snarkjs zkey verify` wants the powers of tau of a
-    ceremony, which there are none of.  Raises LoadError for a damaged circuit.
+    snarkjs proves and verifies with the key; `snarkjs zkey verify` cannot check it, as it needs the
+    powers of tau of a ceremony.  Raises LoadError for a damaged circuit.
     """
     files.claim([zkey, vkey], [] if isinstance(r1cs, Circuit) else [r1cs])
     circuit = r1cs if isinstance(r1cs, Circuit) else read_r1cs(r1cs)
-    # H wants a domain twice as large.
+    # H needs a domain twice as large.
     if circuit.domain.bit_length() > named(circuit.curve).fr.two_adicity:
         raise ParamError("constraints", circuit.constraints, "a domain of half the roots of unity")
     if secrets is not None and any(value % ORDERS[circuit.curve] == 0 for value in secrets):
@@ -125,7 +125,7 @@ def _write(circuit: Circuit, secrets: _Secrets, zkey: _Path, vkey: _Path | None)
     held: list[Tensor] = []
 
     def secret(values: Tensor) -> Tensor:
-        """Notes what is overwritten in the end, whatever happens."""
+        """Register a tensor to be overwritten at the end, whatever happens."""
         held.append(values)
         return values
 
@@ -163,7 +163,7 @@ def _write(circuit: Circuit, secrets: _Secrets, zkey: _Path, vkey: _Path | None)
 
 
 def _lagrange(circuit: Circuit, tau: Tensor) -> tuple[Tensor, Tensor]:
-    """The domain's Lagrange polynomials at tau, and the odd ones of the domain twice as large.
+    """The domain's Lagrange polynomials at tau, and the odd ones of the double domain.
 
     The polynomial f with values f_j has f(tau) = sum_j f_j L_j(tau); its coefficients are the
     inverse transform of the f_j, so that the L_j(tau) are the inverse transform of tau's powers.
@@ -179,7 +179,7 @@ def _lagrange(circuit: Circuit, tau: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _padded(matrix: Matrix, rows: int) -> Matrix:
-    """The matrix with rows of nothing behind it."""
+    """The matrix with empty rows appended."""
     more = cw.full(rows - matrix.rows, matrix.entries, dtype="i64")
     return Matrix(cw.concat([matrix.starts, more]), matrix.columns, matrix.values)
 

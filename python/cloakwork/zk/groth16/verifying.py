@@ -15,12 +15,11 @@ def verify(
 ) -> bool:
     """Whether a proof holds for public signals under a verifying key.
 
-    Each is a file of snarkjs's JSON, what `json.load` gave, or the object; public signals may be
-    integers.  Costs four pairings, a few milliseconds.
+    Each is a file of snarkjs's JSON, the result of `json.load`, or the object; public signals may
+    be integers.  Costs four pairings, a few milliseconds.
 
-    Raises LoadError for JSON that is none of these, and ProofError where there is nothing to
-    decide: a point that is not of its curve and group, a curve or a number of signals that is
-    another.
+    Raises LoadError for other JSON, and ProofError if the proof cannot be judged: a point outside
+    its curve or group, or different curves or numbers of signals.
     """
     key = VerifyingKey.load(vkey)
     signals = Public.load(public, key.curve)

@@ -1,7 +1,7 @@
-//! Writes the files that follow from declarations: of ops `python/cloakwork/ops.py` and
+//! Writes the files that follow from declarations: of ops `python/cloakwork/ops.pyi` and
 //! `docs/ops.md`, of fields and curves `csrc/include/cloakwork/algebra.h`,
-//! `docs/fields.md` and `python/cloakwork/fields.py`. With `--check` it writes nothing and fails if
-//! one of them is stale.
+//! `docs/fields.md` and `python/cloakwork/fields/dtypes.py`. With `--check` it writes nothing and
+//! fails if one of them is stale.
 
 mod algebra;
 mod markdown;
@@ -25,8 +25,8 @@ fn main() -> ExitCode {
     let files = [
         ("csrc/include/cloakwork/algebra.h", algebra::header()),
         ("docs/fields.md", algebra::page()),
-        ("python/cloakwork/fields.py", algebra::names()),
-        ("python/cloakwork/ops.py", python::module(&examples)),
+        ("python/cloakwork/fields/dtypes.py", algebra::names()),
+        ("python/cloakwork/ops.pyi", python::stub(&examples)),
         ("docs/ops.md", markdown::page(&examples)),
     ];
     let mut failed = false;

@@ -1,0 +1,5 @@
+"""Ciphertexts: what CKKS and BGV have in common."""
+
+from cloakwork.fhe.ciphertext.ciphertext import Ciphertext
+
+__all__ = ["Ciphertext"]

@@ -1,0 +1,1 @@
+"""Values as plaintexts: slots, their order, and the polynomials that hold them."""

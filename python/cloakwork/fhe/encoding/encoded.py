@@ -1,0 +1,38 @@
+"""Plaintexts over all limbs of a level, special ones too, as hoisted products need them."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork import ops
+from cloakwork._core import Tensor
+from cloakwork.fhe.bgv import BgvContext
+from cloakwork.fhe.ckks import CkksContext
+from cloakwork.fhe.encoding import embedding
+from cloakwork.fhe.rns.layout import residues
+from cloakwork.fhe.rns.tables import frozen
+
+# Rows that are encoded at a time: their floats take as much memory as their residues.
+_CHUNK = 8
+
+
+def encoded_values(
+    context: CkksContext, rows: NDArray[np.complex128], level: int, scale: float
+) -> Tensor:
+    """[D, N / 2] numbers -> [D, N, special + level + 1], at a scale."""
+    basis, modulus = context.tables.extended(level), prod(context.tables.chain(level).moduli)
+    count = rows.shape[0]
+    out = residues((count,), basis.degree, basis.limbs)
+    for start in range(0, count, _CHUNK):
+        chunk = rows[start : start + _CHUNK]
+        values = embedding.encode(chunk, scale, basis, modulus)
+        ops.copy(values, out=out[start : start + len(chunk)])
+    return frozen(out)
+
+
+def encoded_integers(context: BgvContext, rows: NDArray[np.int64], level: int) -> Tensor:
+    """[D, N] integers mod t -> [D, N, special + level + 1]."""
+    return frozen(context.batching.polynomials(rows, context.tables.extended(level)))

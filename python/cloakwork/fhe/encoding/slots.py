@@ -1,0 +1,110 @@
+"""The order of slots in Cloakwork and in other libraries.
+
+It matters where a *polynomial* goes from one library to another, as when a ciphertext is
+converted; values that each library encodes by itself stand in order everywhere.
+
+| | CKKS slot j | BGV (BFV) slot j of the rows | root mod t |
+|---|---|---|---|
+| here | zeta^(5^j) | psi^(5^j), psi^-(5^j) | the one `primitive_root` finds |
+| Lattigo | zeta^(5^j) | psi^(5^j), psi^-(5^j) | g^((t - 1) / 2 N), g the least generator |
+| OpenFHE | zeta^(5^j) | psi^(5^j), psi^-(5^j), rows one after the other | the least |
+| SEAL | zeta^(3^j) | psi^(3^j), psi^-(3^j) | the least |
+
+zeta = exp(i pi / N).  A rotation by r moves slot j + r to slot j, here and in all of them; SEAL's
+is another automorphism.  Fewer values than slots: here and in SEAL the others are 0; OpenFHE and
+Lattigo may repeat n values all over, which is a sparser polynomial (`np.tile` does the same).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloakwork.errors import ParamError
+from cloakwork.fhe.context import Context
+from cloakwork.fhe.encoding.exponents import powers
+from cloakwork.modular.primes import primitive_root
+
+Library = Literal["seal", "openfhe", "lattigo"]
+
+_GENERATORS = {"seal": 3, "openfhe": 5, "lattigo": 5}
+
+
+def to_library(context: Context, slots: ArrayLike, library: Library) -> NDArray[Any]:
+    """What `library` decodes from a polynomial that holds these slots here: [..., slots].
+
+    Raises ParamError for a library that is not known, or slots that are not all there.
+
+    >>> from cloakwork import fhe
+    >>> context = fhe.ckks(16, [40, 30], insecure=True)
+    >>> fhe.to_library(context, [1, 2, 3, 4, 5, 6, 7, 8], "seal").real
+    array([1., 4., 7., 2., 5., 8., 3., 6.])
+    """
+    given = _checked(context, slots)
+    index, mirrored = _order(context, library)
+    if context.parameters.scheme == "ckks":
+        both = np.concatenate((given, np.conj(given)), axis=-1).astype(np.complex128)
+        return np.asarray(both[..., index + mirrored * context.slots])
+    return np.asarray(given[..., index])
+
+
+def from_library(context: Context, slots: ArrayLike, library: Library) -> NDArray[Any]:
+    """The inverse of `to_library`: the slots here of a polynomial that `library` decodes so."""
+    given = _checked(context, slots)
+    index, mirrored = _order(context, library)
+    if context.parameters.scheme == "ckks":
+        given = np.where(mirrored, np.conj(given), given).astype(np.complex128)
+    found = np.empty_like(given)
+    found[..., index] = given
+    return found
+
+
+def _checked(context: Context, slots: ArrayLike) -> NDArray[Any]:
+    given = np.asarray(slots)
+    if given.ndim == 0 or given.shape[-1] != context.slots:
+        raise ParamError("slots", given.shape, f"all {context.slots} along the last axis")
+    return given
+
+
+def _order(context: Context, library: Library) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Which slot here each of theirs is, and whether it is the conjugate (CKKS alone)."""
+    if library not in _GENERATORS:
+        raise ParamError("library", library, f"one of {', '.join(_GENERATORS)}")
+    degree = context.parameters.degree
+    row = degree // 2
+    ours = np.empty(2 * degree, dtype=np.int64)
+    ours[context.rotation_elements] = np.arange(row)
+    ours[2 * degree - context.rotation_elements] = np.arange(row, degree)
+    theirs = powers(_GENERATORS[library], row, 2 * degree)
+    if context.parameters.scheme == "ckks":
+        places = ours[theirs]
+        return places % row, places >= row
+    turn = _root_exponent(degree, context.parameters.plain_modulus, library)
+    both = np.concatenate((theirs, 2 * degree - theirs))
+    return ours[both * turn % (2 * degree)], np.zeros(degree, dtype=bool)
+
+
+def _root_exponent(degree: int, t: int, library: Library) -> int:
+    """The odd e such that their root mod t is ours to the power of e."""
+    root = primitive_root(2 * degree, t)
+    values = powers(root, 2 * degree, t)[1::2]
+    if library == "lattigo":
+        own = pow(_least_generator(t), (t - 1) // (2 * degree), t)
+        return 2 * int(np.flatnonzero(values == own)[0]) + 1
+    return 2 * int(values.argmin()) + 1
+
+
+def _least_generator(t: int) -> int:
+    factors, rest, divisor = set(), t - 1, 2
+    while divisor * divisor <= rest:
+        while rest % divisor == 0:
+            factors.add(divisor)
+            rest //= divisor
+        divisor += 1
+    factors |= {rest} - {1}
+    candidate = 2
+    while any(pow(candidate, (t - 1) // factor, t) == 1 for factor in factors):
+        candidate += 1
+    return candidate

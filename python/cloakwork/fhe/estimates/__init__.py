@@ -1,0 +1,1 @@
+"""Estimates of noise and of the values that ciphertexts hide."""

@@ -1,0 +1,196 @@
+"""The file format of keys and ciphertexts: a JSON header, binary tensors, a checksum.
+
+    8 bytes    "CWFHE" and the version as a little-endian 16-bit number, and one zero
+    8 bytes    length of the header, little-endian
+    header     JSON in UTF-8: kind, fields, and for each tensor its shape and bytes per word
+    tensors    little-endian signed words of 1, 2, 4 or 8 bytes, in the order of the header
+    32 bytes   BLAKE2b of all that
+
+Nothing is unpickled.  A file appears whole or not at all, and an incomplete file is refused before
+any object is made from it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from json import dumps, loads
+from math import prod
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork import _core, files
+from cloakwork.errors import LoadError, ParamError
+
+VERSION = 1
+_MAGIC = b"CWFHE"
+_CHECKSUM_BYTES = 32
+_HEADER_BYTES = 16
+_WORDS = (1, 2, 4, 8)
+_MOST_ELEMENTS = 1 << 40
+_MOST_AXES = 8
+# The errors that reading an invalid header can raise.
+_SENSELESS = (KeyError, TypeError, ValueError, OverflowError, RecursionError)
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The contents of a file: its kind, its fields, its tensors by name.
+
+    permissions   the file's mode, as in `chmod`; None if it is not in a file system
+    """
+
+    path: Path
+    kind: str
+    fields: dict[str, Any]
+    tensors: dict[str, NDArray[np.int64]]
+    permissions: int | None = None
+
+    def field(self, name: str, kind: type | tuple[type, ...]) -> Any:
+        """A field, which must have this type, else LoadError."""
+        value = self.fields.get(name)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            wanted = kind.__name__ if isinstance(kind, type) else "a number"
+            raise self.wrong(f"field {name!r}", wanted, type(value).__name__)
+        return value
+
+    def tensor(self, name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """A tensor, which must have this shape, else LoadError."""
+        found = self.tensors.get(name)
+        if found is None or found.shape != shape:
+            got = "none" if found is None else f"shape {found.shape}"
+            raise self.wrong(f"tensor {name!r}", f"shape {shape}", got)
+        return found
+
+    def wrong(self, place: str, expected: str, got: str) -> LoadError:
+        """The LoadError for a wrong value."""
+        return LoadError(f"{self.path}: {place}: expected {expected}, got {got}")
+
+
+def save(
+    path: PathLike | BinaryIO,
+    kind: str,
+    fields: Mapping[str, Any],
+    tensors: Mapping[str, NDArray[Any]],
+    *,
+    private: bool = False,
+) -> None:
+    """Write a file; `private`: for its owner alone.
+
+    A binary file open for writing gets the same bytes, unless they are private.
+    """
+    if not isinstance(path, str | os.PathLike) and (private or not hasattr(path, "write")):
+        wanted = (
+            "its path: a secret goes to a file of its owner's alone"
+            if private
+            else ("a path, or a file that is open in binary")
+        )
+        raise ParamError("path", repr(path), wanted)
+    words = {name: _word_bytes(array) for name, array in tensors.items()}
+    header = dumps(
+        {
+            "kind": kind,
+            "fields": dict(fields),
+            "tensors": [[name, list(array.shape), words[name]] for name, array in tensors.items()],
+        },
+        sort_keys=True,
+    ).encode()
+    start = _MAGIC + VERSION.to_bytes(2, "little") + b"\0" + len(header).to_bytes(8, "little")
+    pieces = [start, header]
+    pieces += [
+        np.ascontiguousarray(array, dtype=f"<i{words[name]}").tobytes()
+        for name, array in tensors.items()
+    ]
+    checksum = blake2b(digest_size=_CHECKSUM_BYTES)
+    for piece in pieces:
+        checksum.update(piece)
+    pieces.append(checksum.digest())
+    if isinstance(path, str | os.PathLike):
+        files.write(path, pieces, private=private)
+        return
+    for piece in pieces:
+        path.write(piece)
+
+
+def _word_bytes(array: NDArray[Any]) -> int:
+    """The bytes of the narrowest words that hold all elements; a secret is not inspected."""
+    if array.dtype == np.int8:
+        return 1
+    largest = max(int(array.max(initial=0)), -int(array.min(initial=0)) - 1)
+    return next(size for size in _WORDS if largest < 1 << (8 * size - 1))
+
+
+def load(path: PathLike | BinaryIO) -> Contents:
+    """Read and check a file, by its path or open in binary.
+
+    Raises LoadError for an incomplete file, or one of another version.
+    """
+    name, memory, permissions = _read(path)
+    return replace(_checked(name, memory), permissions=permissions)
+
+
+def _read(source: PathLike | BinaryIO) -> tuple[Path, memoryview, int | None]:
+    """The name of a file for messages, its bytes, and its mode, if it has one."""
+    if isinstance(source, str | os.PathLike):
+        path = Path(files.name_of(source))
+        try:
+            permissions = stat.S_IMODE(path.stat().st_mode) if os.name == "posix" else None
+            return path, memoryview(_core.map_file(path)), permissions
+        except OSError as error:
+            raise LoadError(f"{path}: cannot be read: {error.strerror}") from error
+    path = Path(str(getattr(source, "name", "") or type(source).__name__))
+    memory = source.read() if hasattr(source, "read") else None
+    if not isinstance(memory, bytes):
+        raise LoadError(f"{path}: expected a path, or a file that is open for reading in binary")
+    return path, memoryview(memory), _permissions(source)
+
+
+def _permissions(file: BinaryIO) -> int | None:
+    try:
+        return stat.S_IMODE(os.fstat(file.fileno()).st_mode) if os.name == "posix" else None
+    except (AttributeError, OSError):
+        return None
+
+
+def _checked(path: Path, memory: memoryview) -> Contents:
+    if memory[: len(_MAGIC)] != _MAGIC or len(memory) < _HEADER_BYTES + _CHECKSUM_BYTES:
+        raise LoadError(f"{path}: expected a file of keys or ciphertexts, which begins with CWFHE")
+    version = int.from_bytes(memory[5:7], "little")
+    if version != VERSION:
+        raise LoadError(f"{path}: expected version {VERSION}, got {version}")
+    body, checksum = memory[:-_CHECKSUM_BYTES], memory[-_CHECKSUM_BYTES:]
+    if blake2b(body, digest_size=_CHECKSUM_BYTES).digest() != checksum:
+        raise LoadError(f"{path}: the checksum differs: the file is truncated or altered")
+    return _parsed(path, body)
+
+
+def _parsed(path: Path, body: memoryview) -> Contents:
+    """The contents of a body whose checksum is right; it may still be malicious."""
+    end = _HEADER_BYTES + int.from_bytes(body[8:_HEADER_BYTES], "little")
+    try:
+        header = loads(bytes(body[_HEADER_BYTES:end]))
+        kind, fields, listed = header["kind"], header["fields"], header["tensors"]
+        entries = [(str(name), tuple(map(int, shape)), int(size)) for name, shape, size in listed]
+        fields = dict(fields)
+    except _SENSELESS as error:
+        raise LoadError(f"{path}: the header is not one of this version") from error
+    tensors: dict[str, NDArray[np.int64]] = {}
+    for name, shape, size in entries:
+        fits = len(shape) <= _MOST_AXES and all(0 <= length < _MOST_ELEMENTS for length in shape)
+        count = prod(shape) if fits else _MOST_ELEMENTS
+        if size not in _WORDS or count >= _MOST_ELEMENTS or end + count * size > len(body):
+            raise LoadError(f"{path}: tensor {name!r} is longer than the file")
+        found = np.frombuffer(body, dtype=f"<i{size}", count=count, offset=end)
+        tensors[name] = found.reshape(shape).astype(np.int64)
+        end += count * size
+    if end != len(body):
+        raise LoadError(f"{path}: {len(body) - end} bytes after the last tensor")
+    return Contents(path, str(kind), fields, tensors)

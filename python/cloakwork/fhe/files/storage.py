@@ -1,0 +1,421 @@
+"""Keys and ciphertexts as files.
+
+Every file carries the parameters, so that it can be opened alone, and the fingerprints of the
+parameters and of the secret.  Tensors that are expanded from a seed are stored as the seed: fresh
+ciphertexts, public and evaluation keys take half of their memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from math import inf, log2, prod
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any, BinaryIO
+from warnings import warn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork._core import Tensor
+from cloakwork.array_api.creation import zeros
+from cloakwork.array_api.manipulation import broadcast_to
+from cloakwork.errors import CloakworkError, LoadError
+from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
+from cloakwork.fhe.bgv.sizes import unknown
+from cloakwork.fhe.ciphertext import Ciphertext
+from cloakwork.fhe.ciphertext.data import CiphertextData
+from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
+from cloakwork.fhe.context import Context, Levels
+from cloakwork.fhe.encoding.packing import Packing
+from cloakwork.fhe.estimates.bounds import Bound, Stated
+from cloakwork.fhe.files.container import Contents, PathLike, load, save
+from cloakwork.fhe.keys.evaluation import EvaluationKeys
+from cloakwork.fhe.keys.public import PublicKey, expanded_encryption
+from cloakwork.fhe.parameters import Parameters
+from cloakwork.fhe.rns.key_switching import SwitchingKey, expanded, halves
+from cloakwork.fhe.rns.layout import part
+from cloakwork.fhe.rns.samplers import SEED_BYTES, wiped
+from cloakwork.fhe.rns.tables import frozen
+from cloakwork.fhe.schemes import context_of
+from cloakwork.fhe.security import InsecureWarning
+from cloakwork.tensors.conversion import asarray
+
+if TYPE_CHECKING:
+    from cloakwork.fhe.keys.keys import Keys
+
+Array = NDArray[np.int64]
+
+# Of what a description may stand for: far above what is secure to use, below what takes memory.
+_MOST_DEGREE = 1 << 17
+_MOST_LIMBS = 128
+_MOST_BATCH = 1 << 40
+# No chain has as many bits, so no noise and no bound.
+_MOST_BITS = float(1 << 20)
+# Of a float's exponent.
+_MOST_FLOAT = 1023.0
+# low, high and three sizes.
+_BOUND_NUMBERS = 5
+
+
+def limbs_first(data: Tensor) -> Array:
+    """[..., N, k] residues in their memory order: [..., k, N]."""
+    return np.asarray(data.moveaxis(-1, -2))
+
+
+def limbs_last(array: Array) -> Tensor:
+    """[..., k, N] of a file -> residues [..., N, k], limb after limb in memory."""
+    return asarray(np.ascontiguousarray(array)).moveaxis(-1, -2)
+
+
+def described(ciphertext: CiphertextData) -> dict[str, Any]:
+    """Everything that a file states about a ciphertext, except its residues and their seed."""
+    fields: dict[str, Any] = _common(ciphertext.context, ciphertext.key)
+    fields |= {"level": ciphertext.level, "noise": ciphertext.noise, "parts": ciphertext.parts}
+    fields |= {"batch": ciphertext.batch, "packing": _packing_fields(ciphertext.packing)}
+    if isinstance(ciphertext, CkksCiphertext):
+        fields |= {"scale": ciphertext.scale.hex(), "size": ciphertext.size}
+        fields |= {"values": ciphertext.bound.numbers(), "coherence": ciphertext.coherence}
+        fields["alike"] = ciphertext.alike
+    else:
+        assert isinstance(ciphertext, BgvCiphertext)
+        fields["factor"] = ciphertext.factor
+        fields |= {"coefficient": ciphertext.coefficient, "value": ciphertext.value}
+    return fields
+
+
+def from_description(path: PathLike, fields: dict[str, Any]) -> Ciphertext:
+    """A ciphertext of zeros that take no memory, as `described` said it is.
+
+    Raises LoadError where the description is none.
+    """
+    try:
+        return _described_by(path, fields)
+    except LoadError:
+        raise
+    except (CloakworkError, TypeError, ValueError, LookupError, ArithmeticError) as error:
+        raise LoadError(f"{path}: {error}") from error
+
+
+def _described_by(path: PathLike, fields: dict[str, Any]) -> Ciphertext:
+    batch = fields.get("batch")
+    known = {"alike": _equal_rows(batch)} | fields | {"batch": None}
+    contents = Contents(Path(path), "ciphertext", known, {})
+    level, parts = contents.field("level", int), contents.field("parts", int)
+    degree = contents.field("parameters", dict).get("degree")
+    if not (isinstance(degree, int) and 0 < degree <= _MOST_DEGREE):
+        raise contents.wrong("degree", f"at most {_MOST_DEGREE}", repr(degree))
+    if not (0 <= level < _MOST_LIMBS and parts in (2, 3)):
+        raise contents.wrong("level and parts", "those of the parameters", f"{level}, {parts}")
+    # One ciphertext, however long the batch.
+    zero = broadcast_to(zeros((), dtype="i64"), (parts, level + 1, degree))
+    contents.tensors["data"] = np.asarray(zero)
+    # Whoever gives ciphertexts to a program has said what they think of their security.
+    made: Ciphertext = _made(contents, _ciphertext, insecure=True)
+    if isinstance(made, CkksCiphertext):
+        made = replace(made, bound=replace(made.bound, given=False))
+    if batch is not None and not (type(batch) is int and 0 < batch < _MOST_BATCH):
+        raise contents.wrong("batch", f"1 up to {_MOST_BATCH - 1}", repr(batch))
+    lead = () if batch is None else (batch,)
+    return made.carrying(broadcast_to(zeros((), dtype="i64"), (*lead, *made.data.shape)))
+
+
+def save_ciphertext(path: PathLike | BinaryIO, ciphertext: CiphertextData) -> None:
+    """Write a ciphertext; fresh ones of the secret as their first half and a seed."""
+    fields, data = described(ciphertext), ciphertext.data
+    if isinstance(ciphertext, CkksCiphertext):
+        shown = ciphertext.bound.shown()
+        fields |= {"size": shown.size, "values": shown.numbers()}
+    if ciphertext.seed is not None:
+        fields["seed"] = ciphertext.seed.hex()
+        data = part(data, 0)
+    save(path, "ciphertext", fields, {"data": limbs_first(data)})
+
+
+def save_public(path: PathLike | BinaryIO, public: PublicKey) -> None:
+    """Write a public key: its first half and a seed."""
+    fields = _common(public.context, public.key) | {"seed": public.seed.hex()}
+    save(path, "public key", fields, {"data": limbs_first(public.data[0])})
+
+
+def save_evaluation(path: PathLike | BinaryIO, evaluation: EvaluationKeys) -> None:
+    """Write evaluation keys: of each its first half and a seed."""
+    named: dict[str, SwitchingKey] = {str(g): key for g, key in evaluation.galois.items()}
+    if evaluation.relinearization is not None:
+        named["s^2"] = evaluation.relinearization
+    fields = _common(evaluation.context, evaluation.key)
+    fields["seeds"] = {name: key.seed.hex() for name, key in named.items()}
+    tables = evaluation.context.tables
+    bodies = {name: limbs_first(halves(tables, key.data)[0]) for name, key in sorted(named.items())}
+    save(path, "evaluation keys", fields, bodies)
+
+
+def save_secret(path: PathLike, keys: Keys) -> None:
+    """Write the secret and the public key, for the owner's eyes alone (mode 0600)."""
+    fields = _common(keys.context, keys.key) | {"seed": keys.public.seed.hex()}
+    with wiped(keys._coefficients()) as coefficients:
+        tensors = {"secret": np.asarray(coefficients), "public": limbs_first(keys.public.data[0])}
+        save(path, "secret key", fields, tensors, private=True)
+
+
+def load_any(
+    path: PathLike | BinaryIO, *, expect: str | None = None, insecure: bool = False
+) -> Any:
+    """What a file holds: Ciphertext, PublicKey, EvaluationKeys, or Keys from a secret key.
+
+    expect     the kind that it must be: "ciphertext", "public key", "evaluation keys" or
+               "secret key"
+    insecure   go on where the parameters have less than 128 bits of security; and where others than
+               its owner may read the file of a secret, with an InsecureWarning
+
+    Keys that come from a file have no evaluation keys until `add` makes some.
+
+    Raises LoadError for a file that is truncated or altered, or of another version or kind; for a
+    secret that is none, or does not belong to its public key; for what `insecure` is about.
+    """
+    contents = load(path)
+    readers: dict[str, Callable[[Contents, Context], Any]] = {
+        "ciphertext": _ciphertext,
+        "public key": _public,
+        "evaluation keys": _evaluation,
+        "secret key": _secret,
+    }
+    if contents.kind not in readers or expect not in (None, contents.kind):
+        raise contents.wrong("kind", expect or " or ".join(readers), repr(contents.kind))
+    if contents.kind == "secret key":
+        _check_owner_alone(contents, insecure)
+    return _made(contents, readers[contents.kind], insecure)
+
+
+def _made(contents: Contents, reader: Callable[[Contents, Context], Any], insecure: bool) -> Any:
+    try:
+        return reader(contents, _context(contents, insecure))
+    except LoadError:
+        raise
+    except (CloakworkError, TypeError, KeyError, ValueError, OverflowError) as error:
+        raise LoadError(f"{contents.path}: {error}") from error
+
+
+def _check_owner_alone(contents: Contents, insecure: bool) -> None:
+    """LoadError where others than its owner may read a file, or change it; a warning if asked."""
+    if contents.permissions is None or not contents.permissions & 0o077:
+        return
+    found = (
+        f"{contents.path}: others than its owner may read or change this secret key (mode "
+        f"{contents.permissions:04o}): chmod 600 {quote(str(contents.path))}"
+    )
+    if not insecure:
+        hint = "or insecure=True to go on; if others may have read it, make new keys"
+        raise LoadError(f"{found}, {hint}")
+    warn(f"{found}; if others may have read it, make new keys", InsecureWarning, stacklevel=3)
+
+
+def load_ciphertext(path: PathLike | BinaryIO, evaluation: EvaluationKeys) -> Ciphertext:
+    """A ciphertext of a file, to be computed on with these keys, of whatever security they are.
+
+    Raises LoadError as `load`, KeyMismatchError for a ciphertext of other parameters or another
+    secret.
+    """
+    insecure = not evaluation.context.parameters.is_secure
+    found: Ciphertext = load_any(path, expect="ciphertext", insecure=insecure)
+    evaluation.context.check(found, "load")
+    return found.using(evaluation)
+
+
+def _common(context: Context, key: str) -> dict[str, Any]:
+    parameters = asdict(context.parameters) | {"scale": context.parameters.scale.hex()}
+    fingerprint = context.parameters.fingerprint
+    fields: dict[str, Any] = {"parameters": parameters, "fingerprint": fingerprint, "key": key}
+    if isinstance(context, CkksContext):
+        fields["bound"] = context.bound
+    return fields | {"levels": context.levels}
+
+
+def _context(contents: Contents, insecure: bool) -> Context:
+    given: dict[str, Any] = {**contents.field("parameters", dict)}
+    for name in ("moduli", "special"):
+        given[name] = tuple(map(int, given.get(name, ())))
+    given |= {"scale": float.fromhex(str(given.get("scale", "")))}
+    bound = None
+    levels: Levels = contents.field("levels", str)
+    if given.get("scheme") not in ("ckks", "bgv"):
+        raise contents.wrong("scheme", "ckks or bgv", repr(given.get("scheme")))
+    for name in ("degree", "plain_modulus", "digit_limbs", "gadget_base_log2"):
+        if not isinstance(given.get(name), int):
+            raise contents.wrong(name, "an integer", repr(given.get(name)))
+    parameters = Parameters(**given)
+    if parameters.fingerprint != contents.field("fingerprint", str):
+        raise contents.wrong("fingerprint", "that of the parameters", "another")
+    _check_degree(contents, parameters.degree)
+    if not (insecure or parameters.is_secure):
+        got = f"{log2(prod(parameters.moduli + parameters.special)):.0f} bits of modulus"
+        expected = f"128 bits of security at degree {parameters.degree}; insecure=True to go on"
+        raise contents.wrong("parameters", expected, got)
+    if parameters.scheme == "ckks":
+        bound = _context_bound(contents)
+    return context_of(parameters, levels, bound)
+
+
+def _context_bound(contents: Contents) -> Stated | None:
+    """What a context says of the values of its ciphertexts."""
+    found = contents.fields.get("bound")
+    if found is None:
+        return None
+    if isinstance(found, list):
+        low, high = map(float, found)
+        return low, high
+    return float(contents.field("bound", (int, float)))
+
+
+def _check_degree(contents: Contents, degree: int) -> None:
+    """LoadError unless tensors are of this degree; small files are to cost no large tables."""
+    for name, found in contents.tensors.items():
+        if found.shape[-1:] != (degree,):
+            raise contents.wrong(f"tensor {name!r}", f"degree {degree}", f"shape {found.shape}")
+    if not contents.tensors and contents.kind != "evaluation keys":
+        raise contents.wrong("tensors", "one or more", "none")
+
+
+def _ciphertext(contents: Contents, context: Context) -> Ciphertext:
+    level, count = contents.field("level", int), contents.field("parts", int)
+    if not 0 <= level <= context.parameters.level or count not in (2, 3):
+        raise contents.wrong("level and parts", "those of the parameters", f"{level}, {count}")
+    batch = contents.fields.get("batch")
+    lead = () if batch is None else (contents.field("batch", int),)
+    basis = context.tables.chain(level)
+    seed = bytes.fromhex(contents.field("seed", str)) if "seed" in contents.fields else None
+    own = lead if seed is not None else (*lead, count)
+    body = _residues(contents, "data", own, basis.moduli, basis.degree)
+    common: dict[str, Any] = {
+        "context": context,
+        "data": body if seed is None else expanded_encryption(basis, body, _seed(contents, seed)),
+        "level": level,
+        "noise": _estimate(contents, "noise"),
+        "key": contents.field("key", str),
+        "seed": seed,
+        "packing": _packing(contents, context),
+        "claimed": True,
+    }
+    if isinstance(context, BgvContext):
+        factor = contents.field("factor", int)
+        if not 1 <= factor < context.plain_modulus:
+            raise contents.wrong("factor", f"1 to {context.plain_modulus - 1}", str(factor))
+        largest = unknown(context.parameters, common["noise"])
+        for name in ("coefficient", "value"):
+            stated = name in contents.fields
+            common[name] = _estimate(contents, name) if stated else getattr(largest, name)
+        return BgvCiphertext(**common, factor=factor)
+    scale = float.fromhex(contents.field("scale", str))
+    if not 0 < scale < inf:
+        raise contents.wrong("scale", "a positive number", str(scale))
+    worst = {"coherence": log2(context.slots) / 2, "alike": _equal_rows(batch)}
+    for name, most in worst.items():
+        known = name in contents.fields
+        common[name] = max(_estimate(contents, name), 0.0) if known else most
+    return CkksCiphertext(**common, scale=scale, bound=_bound(contents))
+
+
+def _equal_rows(batch: Any) -> float:
+    """What files of before do not say: as if all ciphertexts of a batch were equal."""
+    return log2(batch) / 2 if isinstance(batch, int) and batch > 1 else 0.0
+
+
+def _bound(contents: Contents) -> Bound:
+    """Where the values lie; files of before have their size alone."""
+    size = _estimate(contents, "size")
+    if "values" not in contents.fields:
+        return Bound.circle(2.0 ** min(size, _MOST_FLOAT))
+    given = contents.field("values", list)
+    if len(given) != _BOUND_NUMBERS or not all(isinstance(v, int | float) for v in given):
+        raise contents.wrong("values", "five numbers", repr(given))
+    low, high, imaginary, magnitude, rms = map(float, given)
+    if not (low <= high and imaginary >= 0 and magnitude >= 0 and rms >= 0):
+        raise contents.wrong("values", "low, high and three sizes", repr(given))
+    # Saved again it says the same.
+    return replace(Bound.from_numbers(low, high, imaginary, magnitude, rms), given=True)
+
+
+def _packing_fields(packing: Packing) -> dict[str, Any]:
+    """What a file says of it; the slots are the parameters'."""
+    names = ("length", "period", "count", "tiled")
+    return {name: getattr(packing, name) for name in names}
+
+
+def _packing(contents: Contents, context: Context) -> Packing:
+    """What a ciphertext holds: all of its slots where a file does not say."""
+    if "packing" not in contents.fields:
+        return context.whole
+    given: dict[str, Any] = contents.field("packing", dict)
+    whole = _packing_fields(context.whole)
+    counts = [given.get("length"), given.get("period"), given.get("count") or 1]
+    numbers = all(isinstance(value, int) for value in counts)
+    if given.keys() != whole.keys() or not numbers or not isinstance(given["tiled"], bool):
+        raise contents.wrong("packing", ", ".join(whole), repr(given))
+    return context.packing(**given)
+
+
+def _estimate(contents: Contents, name: str) -> float:
+    """log2 of what something stays below; -inf of what is not there."""
+    found = float(contents.field(name, (int, float)))
+    if not found < _MOST_BITS:
+        raise contents.wrong(name, f"a number below {_MOST_BITS:.0f}", str(found))
+    return found
+
+
+def _public(contents: Contents, context: Context, tensor: str = "data") -> PublicKey:
+    from cloakwork.fhe.keys.keys import fingerprint
+
+    basis = context.tables.chain(context.parameters.level)
+    body = _residues(contents, tensor, (), basis.moduli, basis.degree)
+    seed = _seed(contents, bytes.fromhex(contents.field("seed", str)))
+    data, key = frozen(expanded_encryption(basis, body, seed)), contents.field("key", str)
+    found = fingerprint(data, seed)
+    if found != key:
+        raise contents.wrong("key", f"{found}, that of its residues", key)
+    return PublicKey(context, data, seed, key)
+
+
+def _evaluation(contents: Contents, context: Context) -> EvaluationKeys:
+    tables = context.tables
+    basis = tables.extended(context.parameters.level)
+    digits = tables.digit_count(context.parameters.level)
+    seeds: dict[str, Any] = contents.field("seeds", dict)
+    keys = {}
+    for name, text in seeds.items():
+        seed = _seed(contents, bytes.fromhex(text))
+        body = _residues(contents, name, (digits,), basis.moduli, basis.degree)
+        keys[name] = SwitchingKey(frozen(expanded(tables, seed, body)), seed)
+    squared = keys.pop("s^2", None)
+    galois = {int(name): key for name, key in keys.items()}
+    for element in galois:
+        if not (element % 2 and 0 < element < 2 * basis.degree):
+            raise contents.wrong("seeds", "odd Galois elements below 2 N", str(element))
+    return EvaluationKeys(context, contents.field("key", str), squared, galois)
+
+
+def _secret(contents: Contents, context: Context) -> Keys:
+    from cloakwork.fhe.keys.keys import Keys
+
+    coefficients = contents.tensor("secret", (context.parameters.degree,))
+    try:
+        return Keys._restored(_public(contents, context, "public"), coefficients)
+    finally:
+        coefficients[...] = 0
+
+
+def _seed(contents: Contents, seed: bytes) -> bytes:
+    if len(seed) != SEED_BYTES:
+        raise contents.wrong("seed", f"{SEED_BYTES} bytes", f"{len(seed)}")
+    return seed
+
+
+def _residues(
+    contents: Contents, name: str, lead: tuple[int, ...], moduli: tuple[int, ...], degree: int
+) -> Tensor:
+    """A tensor [*lead, k, N] of the file as residues [*lead, N, k], each below its modulus."""
+    found = contents.tensor(name, (*lead, len(moduli), degree))
+    limits = np.array(moduli, dtype=np.int64)[:, np.newaxis]
+    if (found < 0).any() or (found >= limits).any():
+        raise contents.wrong(f"tensor {name!r}", "residues below their moduli", "larger ones")
+    return limbs_last(found)

@@ -1,0 +1,1 @@
+"""Keys: the client's secret, the public key, the server's evaluation keys; decryption."""

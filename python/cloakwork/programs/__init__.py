@@ -1,0 +1,1 @@
+"""Programs: recording, inputs and outputs, running, reports, saving and loading."""

@@ -1,0 +1,91 @@
+"""Batches: calls are collected until their batch ends, and then run as one program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from cloakwork import _core
+from cloakwork.errors import CloakworkError, ParamError
+
+
+@contextmanager
+def batch() -> Iterator[None]:
+    """Collect the calls made inside, and run them together at the end.
+
+    Element-wise calls over the same elements are fused: `a * b + c` reads and writes each array
+    once.  Reading a result before the end (`item`, `bool`, NumPy, ...) runs the collected calls.
+    A batch inside a batch is part of it; calls of other threads are not.  After an error in the
+    block or in a collected call, the calls that do not depend on it still have results.
+
+    >>> import cloakwork as cw
+    >>> a = cw.asarray([1.0, 2.0, 3.0])
+    >>> with cw.batch():
+    ...     b = a * a
+    ...     c = b + a
+    >>> c
+    Tensor([ 2.,  6., 12.], dtype=f64)
+    """
+    outermost = _core.batch_begin()
+    try:
+        yield
+    except Exception:
+        if outermost:
+            # The earlier calls still run; their own errors would hide this one.
+            with suppress(CloakworkError):
+                _core.batch_end(abandon=False)
+        raise
+    except BaseException:
+        if outermost:
+            _core.batch_end(abandon=True)
+        raise
+    if outermost:
+        _core.batch_end(abandon=False)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """The result of an earlier operation of `execute_batch`, by its position."""
+
+    index: int
+
+
+def execute_batch(operations: Sequence[tuple[Any, ...]]) -> list[_core.Tensor]:
+    """Run operations as one batch, and return the results that no other operation uses.
+
+    operations   tuples of the name of a function of `cloakwork` and its arguments; a `Slot` stands
+                 for the result of an earlier operation.
+
+    Raises ParamError for an unknown function, or a slot of no earlier operation.
+
+    >>> import cloakwork as cw
+    >>> a = cw.asarray([1.0, 2.0])
+    >>> cw.execute_batch([("multiply", a, a), ("add", cw.Slot(0), 1.0)])
+    [Tensor([2., 5.], dtype=f64)]
+    """
+    import cloakwork  # its functions are resolved when they are called
+
+    results: list[_core.Tensor] = []
+    taken: set[int] = set()
+    with batch():
+        for name, *args in operations:
+            function = getattr(cloakwork, name, None) if isinstance(name, str) else None
+            if not callable(function) or name.startswith("_"):
+                raise ParamError("operation", name, "the name of a function of cloakwork")
+            given = [_resolve(arg, results, taken) for arg in args]
+            results.append(function(*given))
+    return [result for index, result in enumerate(results) if index not in taken]
+
+
+def _resolve(arg: Any, results: list[_core.Tensor], taken: set[int]) -> Any:
+    if not isinstance(arg, Slot):
+        return arg
+    index: object = arg.index
+    if not isinstance(index, int) or not 0 <= index < len(results):
+        earlier = f"an earlier operation, 0 to {len(results) - 1}"
+        none = "none: no operation comes before the first"
+        raise ParamError("slot", arg.index, earlier if results else none)
+    taken.add(arg.index)
+    return results[arg.index]

@@ -1,0 +1,71 @@
+"""Loading programs of every kind."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cloakwork.files import held_beside, name_of, starts_as_instructions
+from cloakwork.programs import notes, saved
+from cloakwork.programs.program import Program
+from cloakwork.programs.transcript import Transcript, is_transcript, read
+
+if TYPE_CHECKING:
+    from cloakwork import zk
+
+    # The kinds of programs that files hold.
+    Loaded = Program | zk.Traced | zk.Program | Transcript
+
+
+def load(
+    path: str | PathLike[str], *, generation: str | None = None, checksums: bool = False
+) -> Loaded:
+    """Load a program of any kind; the contents of the file decide which.
+
+    The result is a `Program` that `trace` recorded, a `zk.Traced` of `zk.program`, a `zk.Program`
+    of the instruction set in any form (also a folder), or a HEAL transcript.  The text form of a
+    program is a transcript if it holds all its data, else a program with inputs.
+
+    generation   of a HEAL transcript, as for `heal.load`
+    checksums    compare a container's tensors with their checksums, which reads all of them
+
+    Raises LoadError for other files, OSError where one cannot be read.
+
+    >>> import tempfile
+    >>> import cloakwork as cw
+    >>> folder = tempfile.mkdtemp()
+    >>> program = cw.trace(lambda a, b: a + b, cw.zeros(2), cw.zeros(2))
+    >>> program.save(f"{folder}/sum.cwk")
+    >>> cw.load(f"{folder}/sum.cwk").run({"a": [1.0, 2.0], "b": [3.0, 4.0]})["out0"]
+    Tensor([4., 6.], dtype=f64)
+    """
+    name = name_of(path)
+    if _is_of_instructions(Path(name)):
+        from cloakwork.zk.instructions import Program as Instructions
+
+        return Instructions.load(name)
+    core = read(name, generation=generation, checksums=checksums)
+    held = core.notes()
+    if notes.RECORDED in held:
+        return saved.loaded(core, name)
+    if held:
+        from cloakwork.zk import instructions, traced
+
+        if notes.FUNCTION in held:
+            return traced.loaded(core, name)
+        unpacked = instructions.Program.unpacked(core, Path(name))
+        if unpacked is not None:
+            return unpacked
+    if is_transcript(core):
+        return Transcript(core, name)
+    made = Program(core)
+    made.sources = (name,)
+    return made
+
+
+def _is_of_instructions(path: Path) -> bool:
+    """Whether the path is a program in JSON or text, or its folder; waits for writers."""
+    file = path / "program.json" if path.is_dir() else path
+    with held_beside(file):
+        return file.is_file() if file != path else starts_as_instructions(file)

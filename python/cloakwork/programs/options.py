@@ -1,0 +1,122 @@
+"""Options of runs, checked before any work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TypedDict
+
+from cloakwork import files
+from cloakwork.errors import ParamError
+
+_UNITS = {
+    unit: base**power
+    for base, suffix in ((1000, "B"), (1024, "iB"))
+    for power, letter in enumerate(("", "K", "M", "G", "T"))
+    for unit in (letter + suffix,)
+}
+_MOST_BYTES = 2**64 - 1
+_SEEDS = 2**64
+_AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
+
+
+# A budget in bytes or as text, for all devices together or for single devices.
+Budget = int | str | Mapping[str, int | str] | None
+
+
+class RunOptions(TypedDict, total=False):
+    """How to run.
+
+    device          "cpu"
+    threads         None: CLOAKWORK_THREADS, or one per core; never changes a result
+    memory_budget   bytes, or text such as "2GiB".  If the peak exceeds it, tensors with a distant
+                    next use are spilled to a file; if that is not enough, the run is refused.
+                    {"cpu": "2GiB", "gpu:0": "1GiB"} sets budgets of single devices, of this machine
+                    or of the program
+    spill_dir       the folder of the spill file; by default the system's temporary folder.  The
+                    file has no name, only its owner can read it, and it is removed after the run;
+                    its contents are not encrypted, not even secrets
+    profile         record each step's time (on by default); a path: write the profile there, too,
+                    a timeline that Perfetto and Chrome open
+    progress        called now and then with the number of finished steps and of all steps
+    schedule_seed   run tasks in a random order derived from this number; results do not depend on
+                    it: for tests
+    """
+
+    device: str
+    threads: int | None
+    memory_budget: Budget
+    profile: bool | str | PathLike[str]
+    progress: Callable[[int, int], object] | None
+    schedule_seed: int | None
+    spill_dir: str | PathLike[str] | None
+
+
+def bytes_of(amount: int | str | None) -> int | None:
+    """An amount such as 4096, "512MiB" or "2GB" in bytes.
+
+    >>> bytes_of("1.5KiB")
+    1536
+    """
+    if amount is None:
+        return None
+    from fractions import Fraction
+
+    match = _AMOUNT.fullmatch(str(amount))
+    unit = _UNITS.get(match[2] or "B") if match else None
+    # Bytes have no fractions.
+    if match is None or unit is None or ("." in match[1] and not match[2]):
+        raise ParamError("memory_budget", amount, "bytes, or a number with a unit such as 2GiB")
+    number = Fraction(match[1]) * unit
+    if number > _MOST_BYTES:
+        raise ParamError("memory_budget", amount, "less than 16 EiB")
+    return int(number)
+
+
+def budgets_of(budget: Budget) -> tuple[int | None, dict[str, int] | None]:
+    """The budget of all devices together in bytes, and the budgets of single devices."""
+    if not isinstance(budget, Mapping):
+        return bytes_of(budget), None
+    amounts = {device: bytes_of(amount) for device, amount in budget.items()}
+    for device, amount in amounts.items():
+        if amount is None:
+            raise ParamError("memory_budget", f"{device}: None", "bytes, or no entry of the device")
+    return None, {device: amount for device, amount in amounts.items() if amount is not None}
+
+
+def seed_of(seed: int | None) -> int | None:
+    """The seed; ParamError unless it is an unsigned 64-bit number."""
+    if seed is not None and not 0 <= seed < _SEEDS:
+        raise ParamError("schedule_seed", seed, "a number below 2^64")
+    return seed
+
+
+# Former names of options, and their names now.
+_RENAMED = {"workers": "threads", "budget": "memory_budget", "trace": "profile"}
+
+
+def check_options(options: RunOptions) -> None:
+    """Refuse unknown options and a missing folder, before any work.
+
+    TypeError for an unknown option, which names the new name of a former one; ParamError for a
+    folder that does not exist.
+    """
+    for name in options.keys() - RunOptions.__annotations__.keys():
+        known = ", ".join(RunOptions.__annotations__)
+        instead = f"it is called {_RENAMED[name]}" if name in _RENAMED else f"there are {known}"
+        raise TypeError(f"run() has no option {name}; {instead}")
+    check_folder(options.get("spill_dir"))
+
+
+def profile_path(options: RunOptions) -> str | PathLike[str] | None:
+    """The file to which a run writes its profile, if any."""
+    profile = options.get("profile", True)
+    return profile if isinstance(profile, str | PathLike) else None
+
+
+def check_folder(spill_dir: str | PathLike[str] | None) -> None:
+    """ParamError if a folder for the spill file is given and does not exist."""
+    if spill_dir is not None and not Path(files.name_of(spill_dir, "spill_dir")).is_dir():
+        raise ParamError("spill_dir", spill_dir, "a folder that is there")

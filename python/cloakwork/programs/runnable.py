@@ -1,0 +1,102 @@
+"""What programs and transcripts have in common: checking, inspecting, running."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import fspath
+
+from cloakwork import _core, files
+from cloakwork.errors import ParamError
+from cloakwork.programs.options import (
+    Budget,
+    RunOptions,
+    budgets_of,
+    check_options,
+    profile_path,
+    seed_of,
+)
+from cloakwork.programs.report import Finding, Inspection, RunResult
+
+# A user function's name, and a function from tensors to a list of tensors.
+UserFunction = tuple[str, Callable[..., list[_core.Tensor]]]
+
+
+class Runnable:
+    """A program of the engine that can be checked, inspected and run."""
+
+    # The files that it was loaded from and reads: no run may write to them.
+    sources: tuple[str, ...] = ()
+
+    def __init__(self, core: _core.Program) -> None:
+        self._core = core
+
+    def check(self) -> list[Finding]:
+        """All errors and warnings, in the order of steps; nothing is run."""
+        return self._core.findings()
+
+    def inspect(self, *, threads: int | None = None) -> Inspection:
+        """The program's parts and the needs of a run; ProgramError if it has errors."""
+        return Inspection.of(self._core.inspect(threads=threads))
+
+    def memory(
+        self, *, threads: int | None = None, memory_budget: Budget = None
+    ) -> tuple[str, int]:
+        """The memory of a run, as text and as its peak in bytes.
+
+        Under a budget below the peak, the memory of a run that spills tensors to a file; the text
+        ends with the file's size and the bytes written and read.  Raises MemoryBudgetError if that
+        exceeds the budget, too.
+        """
+        total, devices = self._budgets(memory_budget)
+        return self._core.memory(threads=threads, memory_budget=total, device_budgets=devices)[:2]
+
+    def _budgets(self, budget: Budget) -> tuple[int | None, dict[str, int] | None]:
+        """`budgets_of`; ParamError for a device that no run of this program uses."""
+        together, single = budgets_of(budget)
+        if single is not None:
+            devices = self._devices()
+            if unknown := single.keys() - devices:
+                known = f"a device that a run uses: {', '.join(sorted(devices))}"
+                raise ParamError("memory_budget", min(unknown), known)
+        return together, single
+
+    def _devices(self) -> set[str]:
+        """The devices that may hold tensors of a run: those of this machine and of the program."""
+        return {"disk", *(device["name"] for device in _core.devices())}
+
+    def text(self) -> str:
+        """The text form, one step per line."""
+        return self._core.text()
+
+    def plan_text(self, *, threads: int | None = None) -> str:
+        """The plan, one kernel call per line."""
+        return self._core.plan_text(threads=threads)
+
+    def _run(
+        self, inputs: Sequence[_core.Tensor], verify: bool, bisect: bool,
+        options: RunOptions, functions: Sequence[UserFunction] = (),
+        core: _core.Program | None = None,
+    ) -> RunResult:  # fmt: skip
+        """Run the program, or `core` instead of it."""
+        check_options(options)
+        profile = profile_path(options)
+        files.claim([profile], self.sources)
+        total, devices = self._budgets(options.get("memory_budget"))
+        core = self._core if core is None else core
+        run = core.run(
+            list(inputs),
+            device=options.get("device", "cpu"),
+            threads=options.get("threads"),
+            memory_budget=total,
+            device_budgets=devices,
+            verify=verify,
+            bisect=bisect,
+            profile=profile is not None or bool(options.get("profile", True)),
+            progress=options.get("progress"),
+            schedule_seed=seed_of(options.get("schedule_seed")),
+            spill_dir=options.get("spill_dir"),
+            functions=list(functions),
+        )
+        if profile is not None:
+            run.write_profile(fspath(profile))
+        return RunResult.of(run, core.output_names())

@@ -1,0 +1,91 @@
+"""Inputs and results that are not tensors: ciphertexts, and evaluation keys for them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+
+from cloakwork import _core
+from cloakwork.errors import KeyMismatchError, MissingKeyError
+from cloakwork.programs.clients import Client, Companions
+
+
+@runtime_checkable
+class Carrier(Protocol):
+    """An object around one tensor, such as a ciphertext: argument or result of a function."""
+
+    @property
+    def key(self) -> str:
+        """The fingerprint of the secret that it belongs to."""
+
+    @property
+    def companions(self) -> Companions | None:
+        """The evaluation keys that a program takes in addition."""
+
+    def carried(self, example: Self | None = None) -> _core.Tensor:
+        """Its tensor; an error unless it matches the example with which the program was traced."""
+
+    def carrying(self, tensor: _core.Tensor, client: Client | None = None) -> Self:
+        """The same object around another tensor; if given, with a client's secret and keys."""
+
+    def described(self) -> dict[str, Any]:
+        """Everything except its tensor, as JSON's types."""
+
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    # Inputs of programs: tensors, whatever `asarray` accepts, objects around tensors, and paths.
+    Value = _core.Tensor | ArrayLike | Carrier | Companions | PathLike[str]
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Evaluation keys that are inputs of a program.
+
+    owner   the fingerprint of the secret whose ciphertexts they serve, in the examples
+    needs   the names of the keys that the program uses
+    own     the keys that it was recorded with; empty for a program from a file
+    """
+
+    owner: str
+    needs: tuple[str, ...]
+    own: Mapping[str, _core.Tensor] = field(default_factory=dict)
+
+    def tensors(self, name: str, given: Companions | None, client: Client | None) -> dict[str, Any]:
+        """The tensors of a client's keys; errors for missing keys and keys of another secret."""
+        if given is None:
+            needs = ", ".join(self.needs)
+            raise MissingKeyError(
+                f"input {name}: the program needs evaluation keys ({needs}): "
+                "give them, or ciphertexts that have them"
+            )
+        if client is not None and client.key != given.key:
+            hint = "give the evaluation keys of the ciphertexts' secret"
+            raise KeyMismatchError("run", "key", client.key, given.key, hint)
+        found = given.tensors()
+        if missing := [need for need in self.needs if need not in found]:
+            have = ", ".join(found) or "none"
+            raise MissingKeyError(
+                f"input {name}: the program needs {missing[0]}, the evaluation keys have {have}; "
+                "make it with Keys.add: galois.g is the key of X -> X^g"
+            )
+        return {f"{name}.{need}": found[need] for need in self.needs}
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Facts about a program's inputs and results that its steps do not hold.
+
+    examples   the ciphertexts that it was recorded with, by the input's name
+    results    the ciphertexts that the function returned, without tensors; None for a tensor
+    bundles    evaluation keys that are inputs, by the input's name
+    tied       fingerprints of secrets whose values the program holds
+    """
+
+    examples: Mapping[str, Any] = field(default_factory=dict)
+    results: Sequence[Carrier | None] = ()
+    bundles: Mapping[str, Bundle] = field(default_factory=dict)
+    tied: Collection[str] = ()

@@ -1,0 +1,152 @@
+"""HEAL transcripts: programs that contain their inputs and expected outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Literal, Unpack
+
+from cloakwork import _core
+from cloakwork.errors import ParamError
+from cloakwork.files import name_of
+from cloakwork.programs import notes
+from cloakwork.programs.inputs import check_names, name_set, type_text
+from cloakwork.programs.options import RunOptions
+from cloakwork.programs.report import RunResult
+from cloakwork.programs.runnable import Runnable
+
+# HEAL's two public op sets.
+Branch = Literal["first", "later"]
+
+if TYPE_CHECKING:
+    from cloakwork.programs.program import Program
+    from cloakwork.programs.signature import Value
+
+
+class Transcript(Runnable):
+    """A program that contains its inputs and expected outputs."""
+
+    def __init__(
+        self, core: _core.Program, name: str = "", *,
+        branch: Branch = "later", keep: Collection[str] = (),
+    ) -> None:  # fmt: skip
+        super().__init__(core)
+        self._name, self.sources = name, (name,) if name else ()
+        self._branch, self._keep = branch, frozenset(keep)
+        self._programs: dict[tuple[str, ...], Program] = {}
+
+    @property
+    def inputs(self) -> list[str]:
+        """The names of uploaded tensors: a run can replace the data of their first uploads."""
+        return [name for name, _, _ in self._core.uploads()]
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The types of uploaded tensors as text, by name."""
+        return {name: type_text(dtype, tuple(s)) for name, dtype, s in self._core.uploads()}
+
+    @property
+    def outputs(self) -> list[str]:
+        """The names of downloads, in order; a tensor's second download is named `name#2`."""
+        return self._core.output_names()
+
+    def run(
+        self,
+        inputs: Mapping[str, Value] | None = None,
+        *,
+        verify: bool = False,
+        bisect: bool = False,
+        **options: Unpack[RunOptions],
+    ) -> RunResult:
+        """Run it on its own data; ProgramError if it has errors.
+
+        inputs    fresh data by the names of `inputs`, in place of each tensor's first upload
+        verify    compare every download with the value that the transcript expects, to the bit
+        bisect    verify, and after a mismatch run against the slow references to find the first
+                  op that is wrong
+        options   see `cloakwork.RunOptions`
+
+        Expected outputs belong to the transcript's own data: ParamError for `verify` with fresh
+        data.
+        """
+        if not inputs:
+            return self._run([], verify, bisect, options)
+        if verify or bisect:
+            why = "no fresh inputs: the transcript expects what its own data give"
+            raise ParamError("verify" if verify else "bisect", ", ".join(inputs), why)
+        return self.to_program(list(inputs)).run(inputs, **options)
+
+    def to_program(self, inputs: Collection[str] = ()) -> Program:
+        """The transcript as a program, planned once for all data of some of its uploads.
+
+        inputs   which uploads become inputs, by the names of `inputs`; the others keep their data
+
+        Its results are the downloads.  ParamError for a name that is not uploaded.
+        """
+        names = tuple(sorted(name_set("inputs", inputs)))
+        check_names(names, self.types, optional=self.inputs)
+        made = self._programs.get(names)
+        if made is None:
+            from cloakwork.programs.program import Program
+
+            made = self._programs[names] = Program(self._core.opened(list(names)))
+            made.sources = self.sources
+        return made
+
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        branch: Branch | None = None,
+        keep: Collection[str] | None = None,
+    ) -> None:
+        """Write it: as `.json` in the form that HEAL loads, as `.cwk` in a container.
+
+        branch   for `.json`: the generation of HEAL's spellings; by default that of `to_heal`, or
+                 the later one
+        keep     for `.json`: ops that HEAL lacks and that are kept by name; by default those of
+                 `to_heal`, or none
+
+        The file appears whole or not at all.  ParamError for an unknown op, and for `branch` and
+        `keep` with a container, to which they do not apply.
+        """
+        target = name_of(path)
+        kept = None if keep is None else ops_named("keep", keep)
+        if branch not in {None, "first", "later"}:
+            raise ParamError("branch", branch, "first or later")
+        if target.endswith(".json"):
+            self._core.save_heal(
+                target, branch or self._branch, set(self._keep) if kept is None else kept
+            )
+        elif not target.endswith(".cwk"):
+            raise ParamError("path", target, "a name that ends in .json or .cwk")
+        elif branch or kept:
+            wanted = "a .json file: no other form spells HEAL's ops"
+            raise ParamError("branch" if branch else "keep", target, wanted)
+        else:
+            self._core.save_container(target)
+
+    def __repr__(self) -> str:
+        return f"Transcript({self._name!r}, steps={self._core.step_count()})"
+
+
+def read(name: str, *, generation: str | None, checksums: bool) -> _core.Program:
+    """The program in a container or a file of HEAL's."""
+    core = _core.Program.load(name, None, checksums, generation)
+    notes.check_kind(core, name)
+    return core
+
+
+def ops_named(rule: str, names: Collection[str]) -> set[str]:
+    """The given names of ops; ParamError for an unknown op."""
+    for name in sorted(name_set(rule, names)):
+        try:
+            _core.Op(name)
+        except ParamError:
+            raise ParamError(rule, name, "names of ops: docs/ops.md lists them") from None
+    return set(names)
+
+
+def is_transcript(core: _core.Program) -> bool:
+    """Whether a program contains all its data, and has no notes."""
+    return not core.notes() and not core.input_names()

@@ -1,0 +1,1 @@
+"""Tensors: conversion from other libraries' arrays, indexing, printing."""

@@ -1,0 +1,55 @@
+"""Modules and folders of the Python package import each other in one direction."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from tidy import tree
+from tidy.imports import circle, folder_graph, imported, module_graph
+
+PUBLIC = {"backend", "errors", "fft", "heal", "ops"}
+OF_THE_PACKAGE = {"__init__", "files", "lazy", "namespace", "once"}
+
+
+def modules() -> dict[str, str]:
+    """The package's modules by name, with their sources."""
+    found = {}
+    for path in tree.files(".py", under="python/"):
+        parts = PurePosixPath(path.relative_to(tree.ROOT / "python")).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = tree.text(path)
+    return found
+
+
+GRAPH = module_graph(modules())
+
+
+def test_no_modules_import_each_other() -> None:
+    assert circle(GRAPH) == []
+
+
+def test_no_folders_import_each_other() -> None:
+    assert circle(folder_graph(GRAPH)) == []
+
+
+def test_public_modules_alone_stand_beside_the_folders() -> None:
+    beside = {path.stem for path in tree.files(".py") if path.parent.name == "cloakwork"}
+    assert beside == PUBLIC | OF_THE_PACKAGE
+
+
+def test_circles_are_found_through_names_of_modules_and_in_modules() -> None:
+    sources = {
+        "p.a.one": "from p.b import two",
+        "p.b.two": "from p.b.three import name",
+        "p.b.three": "if x:\n    import p.a.one",
+    }
+    graph = module_graph(sources)
+    assert set(circle(graph)) == set(sources)
+    assert set(circle(folder_graph(graph))) == {"p.a", "p.b"}
+    sources["p.b.three"] = "import p.b.two"
+    assert set(circle(folder_graph(module_graph(sources)))) == set()
+
+
+def test_imports_for_type_checkers_and_inside_functions_load_nothing() -> None:
+    source = "if TYPE_CHECKING:\n    from p import a\nelse:\n    import c\ndef f():\n    import b"
+    assert imported(source) == {"c"}
