@@ -133,10 +133,13 @@ def gen(args: Args) -> int:
 
 
 def bench(args: Args) -> int:
-    """Build, then run the benchmarks (ratios within one run, not a test)."""
-    ensure_built()
-    if not args or "fhe" in args:
-        ensure_peers()
+    """Build, then run the benchmarks; --json FILE, --against BUILD, --compare A.json B.json."""
+    if not {"--compare", "-h", "--help"}.isdisjoint(args):
+        ensure_environment()
+    else:
+        ensure_built()
+        if _wants_peers(args):
+            ensure_peers()
     return call([PYTHON, ROOT / "benches" / "run.py", *args], environment())
 
 
@@ -225,6 +228,15 @@ def _existing(names: Sequence[str]) -> list[str]:
 
 def _relative(path: Path) -> Path:
     return path.relative_to(ROOT)
+
+
+def _wants_peers(args: Args) -> bool:
+    """Whether a call of the benchmarks runs the one whose peers pip installs."""
+    takes_value = ("--json", "--repeat", "--against")
+    before = ["", *args]
+    words = [word for last, word in zip(before, args, strict=False) if last not in takes_value]
+    names = [word for word in words if not word.startswith("-")]
+    return "--against" not in args and (not names or "fhe" in names)
 
 
 def _clippy(cargo: str) -> Words:
