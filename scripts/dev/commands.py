@@ -110,8 +110,11 @@ def check(args: Args) -> int:
 
 
 def fix(args: Args) -> int:
-    """Format everything and apply the lints' safe corrections."""
-    _refuse(args, "fix")
+    """Format all, apply the lints' safe corrections; --snapshots accepts what tests pin."""
+    if list(args) == ["--snapshots"]:
+        return _accept_snapshots(require_rust())
+    if args:
+        raise DevError(f"fix takes --snapshots or nothing, got: {' '.join(args)}")
     ensure_environment()
     cargo = require_rust()
     python = _existing(_PYTHON_SOURCES)
@@ -122,6 +125,15 @@ def fix(args: Args) -> int:
     clang_format = _clang_format("-i")
     if clang_format:
         call_or_fail(clang_format)
+    return 0
+
+
+def _accept_snapshots(cargo: str) -> int:
+    """Rewrite what stands behind the programs of tests/programs, and the plans beside them."""
+    scope = ["--workspace", "--exclude", "cloakwork-py", "--profile", PROFILE, "--quiet"]
+    env = {**environment(), "UPDATE_EXPECT": "1"}
+    call_or_fail([cargo, "test", *scope, "--test", "programs"], env)
+    say("tests/programs is as the program has it: `git diff tests/programs` is what to review")
     return 0
 
 
