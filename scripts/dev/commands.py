@@ -21,7 +21,7 @@ from scripts.dev.environment import (
     environment,
 )
 from scripts.dev.peers import ensure_peers
-from scripts.dev.toolchain import require_all, require_rust
+from scripts.dev.toolchain import find_tool, require_all, require_rust
 
 Args = Sequence[str]
 _PYTHON_SOURCES = ("dev.py", "scripts", "python", "tests", "benches", "examples")
@@ -97,6 +97,9 @@ def check(args: Args) -> int:
     clang_format = _clang_format("--dry-run", "--Werror")
     if clang_format:
         gates.append(("clang-format", clang_format))
+    if find_tool("cargo-deny"):  # its rules are held by tests/tidy, too: it compiles for minutes
+        rules: Words = [cargo, "deny", "--offline", "check", "licenses", "bans", "sources"]
+        gates.append(("cargo deny", rules))
     failed = []
     for name, command in gates:
         say(name)
