@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.dev import glibc
+from scripts.dev import matrix as matrices
 from scripts.dev import sanitize as sanitizers
 from scripts.dev.console import INTERRUPTED, ROOT, DevError, Words, call, call_or_fail, say
 from scripts.dev.environment import (
@@ -172,6 +173,12 @@ def sanitize(args: Args) -> int:
     return sanitizers.sanitize()
 
 
+def matrix(args: Args) -> int:
+    """Run the build under every supported Python here, and its kernels on aarch64 (qemu-user)."""
+    ensure_built()
+    return matrices.run(args)
+
+
 def wheel(args: Args) -> int:
     """Build the wheel with full optimisation into dist/, for glibc 2.28 and newer."""
     ensure_environment()
@@ -198,10 +205,8 @@ class Command:
         return (self.run.__doc__ or "").strip().splitlines()[0]
 
 
-COMMANDS = tuple(
-    Command(function.__name__, function)
-    for function in (demo, test, setup, shell, check, fix, gen, bench, fuzz, sanitize, wheel)
-)
+_FUNCTIONS = (demo, test, setup, shell, check, fix, gen, bench, fuzz, sanitize, matrix, wheel)
+COMMANDS = tuple(Command(function.__name__, function) for function in _FUNCTIONS)
 
 
 def main(argv: Args) -> int:
@@ -275,6 +280,6 @@ def _clang_format(*options: str) -> Words | None:
     if found is None:
         say("clang-format is not installed: C++ formatting is left as it is")
         return None
-    trees = [ROOT / tree for tree in ("csrc", "cuda")]
+    trees = [ROOT / tree for tree in ("csrc", "cuda", "tests/portable")]
     files = sorted(path for tree in trees for glob in _CLANG_SOURCES for path in tree.rglob(glob))
     return [found, *options, *files]

@@ -36,7 +36,7 @@ def test_help_names_every_command_from_any_folder(tmp_path: Path) -> None:
     assert answer.returncode == 0
     assert re.findall(r"^  (\w+)", answer.stdout, re.MULTILINE) == [
         "demo", "test", "setup", "shell", "check", "fix", "gen", "bench", "fuzz", "sanitize",
-        "wheel",
+        "matrix", "wheel",
     ]  # fmt: skip
 
 
