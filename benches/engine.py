@@ -11,8 +11,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from measured.rows import record
@@ -30,21 +32,49 @@ def status(key):
 
 def kernels() -> None:
     """Kernels on one core for each instruction set; the peers: portable code, and plain copying."""
-    for line in _example("cloakwork-kernels", "speed"):
-        copy = re.fullmatch(r"(plain copy of .*): ([\d.]+) ns a word", line)
+    _recorded(speed_rows(_example("cloakwork-kernels", "speed")))
+
+
+def speed_rows(lines: Iterable[str]) -> Iterator[tuple[str, float]]:
+    """Read `modmul, 2^20   ns a word   portable 2.140  avx2 1.190`: nanoseconds by name."""
+    for line in lines:
+        copy = re.fullmatch(r"(plain copy of .+): ([\d.]+) ns a word", line)
         if copy:
-            record(copy[1], "ns", float(copy[2]))
-        for isa, each in re.findall(r" (portable|avx2|avx512|avx512ifma) ([\d.]+)", line):
-            record(f"{line.split('  ')[0].strip()}, {isa}", "ns", float(each))
+            yield copy[1], float(copy[2])
+        case = re.fullmatch(r"(.+?) +ns a \w+ +(.+)", line)
+        for isa, each in re.findall(r"(\w+) ([\d.]+)", case[2]) if case else ():
+            yield f"{case[1] if case else ''}, {isa}", float(each)
 
 
 def overhead() -> None:
     """A million tiny steps; peers: NumPy's call and a dispatch by name, as HEAL's runtime does."""
-    for line in _example("cloakwork-run", "overhead"):
+    _recorded(overhead_rows(_example("cloakwork-run", "overhead")))
+    _dispatch()
+
+
+def overhead_rows(lines: Iterable[str]) -> Iterator[tuple[str, float]]:
+    """Read `run  31.0 ns a step, ... (profile: true)`; a plan with tasks begins others."""
+    plan = ""
+    for line in lines:
         step = re.fullmatch(r"(\w+) +([\d.]+) ns a (?:step|task)(.*)", line)
-        if step:
-            options = re.search(r"profile: \w+|\d+ tasks|on \d threads", step[3])
-            record(" ".join([step[1], *([options[0]] if options else [])]), "ns", float(step[2]))
+        if step is None:
+            continue
+        tasks = re.search(r"with (\d+) tasks", step[3])
+        plan = f", {tasks[1]} tasks" if tasks else plan
+        option = re.search(r"profile: \w+|on \d threads", step[3])
+        yield f"{step[1]}{plan}{', ' + option[0] if option else ''}", float(step[2])
+
+
+def _recorded(rows: Iterable[tuple[str, float]]) -> None:
+    found = list(rows)
+    for name, nanoseconds in found:
+        record(name, "ns", nanoseconds)
+    if not found:
+        raise RuntimeError("the example printed no figure: benches/engine.py reads other lines")
+
+
+def _dispatch() -> None:
+    """Print what the peers of a step take."""
     left, right, out = np.array([3, 5]), np.array([3, 5]), np.empty(2, dtype=np.int64)
     calls = 200_000
 
@@ -53,7 +83,7 @@ def overhead() -> None:
         for _ in range(calls):
             add(left, right, out=out)
 
-    ops = {"_modsum_ttt": np.add}
+    ops: dict[str, Any] = {"_modsum_ttt": np.add}
     names = {6: left, 7: right, 8: out}
     step = ("_modsum_ttt", (6, 7), 8)
 
@@ -64,7 +94,6 @@ def overhead() -> None:
 
     for label, seconds in _medians({"NumPy": numpy_calls, "by name": dispatched_calls}).items():
         print(f"peer, {label:10} {seconds / calls * 1e9:7.1f} ns a step")
-        record(f"peer, {label}", "ns", seconds / calls * 1e9)
 
 
 def load() -> None:
@@ -81,10 +110,10 @@ def load() -> None:
         ours = lambda: cw.heal.load(path)  # noqa: E731
         mapped = lambda: cw.heal.load(container)  # noqa: E731
         theirs = lambda: _load_in_python(path)  # noqa: E731
-        seconds = _medians({"cloakwork": ours, "container": mapped, "json+base64+numpy": theirs})
-        theirs_seconds = seconds["json+base64+numpy"]
+        peer = "json+base64+numpy"
+        seconds = _medians({"cloakwork": ours, "container": mapped, peer: theirs}, ("ms", 1e3))
+        theirs_seconds = seconds[peer]
         for label, taken in seconds.items():
-            record(label, "ms", taken * 1e3)
             rate = f"{megabytes / taken:8.0f} MB/s of text" if label != "container" else ""
             ratio = theirs_seconds / taken
             print(f"{label:18} {taken * 1e3:9.2f} ms  {ratio:8.1f} x the peer  {rate}")
@@ -125,12 +154,11 @@ def digits() -> None:
     with tempfile.TemporaryDirectory() as folder:
         demo.run(Path(folder))
         transcript = cw.heal.load(next(Path(folder).glob("*.json")))
-        runs = {f"{n} threads": (lambda n=n: transcript.run(threads=n)) for n in (1, 2)}
+        runs = {f"{n} threads": partial(transcript.run, threads=n) for n in (1, 2)}
         for run in runs.values():
             run()
-        for label, seconds in _medians(runs).items():
+        for label, seconds in _medians(runs, ("s", 1.0)).items():
             print(f"{label}: {seconds:.3f} s")
-            record(label, "s", seconds)
         report = transcript.run(threads=1).report
         for op in report.ops:
             per = op.seconds / max(op.operations, 1) * 1e9
@@ -149,14 +177,19 @@ def _example(package: str, example: str) -> Iterator[str]:
         raise subprocess.CalledProcessError(process.returncode, command)
 
 
-def _medians(sides: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Seconds of each side: medians of interleaved rounds."""
+def _medians(
+    sides: Mapping[str, Callable[[], object]], unit: tuple[str, float] | None = None
+) -> dict[str, float]:
+    """Seconds of each side: medians of interleaved rounds, recorded where a unit is given."""
     taken: dict[str, list[float]] = {label: [] for label in sides}
     for _ in range(ROUNDS):
         for label, side in sides.items():
             start = time.perf_counter()
             side()
             taken[label].append(time.perf_counter() - start)
+    if unit is not None:
+        for label, seconds in taken.items():
+            record(label, unit[0], *(unit[1] * each for each in seconds))
     return {label: statistics.median(seconds) for label, seconds in taken.items()}
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import engine
 import pytest
 from cases import GROUPS, Case
 from measured import against, compare, files, rows
@@ -267,6 +268,35 @@ def test_cases_run_in_this_build(group: str) -> None:
 )
 def test_peers_are_installed_for_the_benchmark_that_has_them(args: list[str], wanted: bool) -> None:
     assert commands._wants_peers(args) is wanted
+
+
+def test_figures_of_rust_s_examples_are_read_from_their_lines() -> None:
+    speed = [
+        "plain copy of 2^12 words: 0.150 ns a word",
+        "modmul, moduli on the last axis, of 50 bits, 2^20 ns a word   portable 2.140  avx2 1.190",
+        "ntt 2^12                                      ns a butterfly   avx512 0.470",
+    ]
+    assert list(engine.speed_rows(speed)) == [
+        ("plain copy of 2^12 words", 0.15),
+        ("modmul, moduli on the last axis, of 50 bits, 2^20, portable", 2.14),
+        ("modmul, moduli on the last axis, of 50 bits, 2^20, avx2", 1.19),
+        ("ntt 2^12, avx512", 0.47),
+    ]
+    overhead = [
+        "verify   1234.5 ns a step",
+        "peak 1.0 KiB (arena 64 B)",
+        "run        31.0 ns a step, 40.1 with resolving addresses (profile: false)",
+        "plan     2200.0 ns a step with 250 tasks",
+        "tasks      62.0 ns a task, 31.0 a step, on 2 threads",
+    ]
+    assert list(engine.overhead_rows(overhead)) == [
+        ("verify", 1234.5),
+        ("run, profile: false", 31.0),
+        ("plan, 250 tasks", 2200.0),
+        ("tasks, 250 tasks, on 2 threads", 62.0),
+    ]
+    with pytest.raises(RuntimeError, match="printed no figure"):
+        engine._recorded(engine.speed_rows(["Compiling"]))
 
 
 def run_bench(*words: str) -> subprocess.CompletedProcess[str]:
