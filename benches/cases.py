@@ -135,4 +135,61 @@ FIELDS = (
     ),
 )
 
-GROUPS: dict[str, tuple[Case, ...]] = {"calls": CALLS, "programs": PROGRAMS, "fields": FIELDS}
+_LARGE = (
+    _IMPORTS
+    + """random = np.random.default_rng(1)
+a, b = (cw.asarray(random.random(10**6, dtype=np.float32)) for _ in range(2))
+s = a[:10**5]
+m, n = (cw.asarray(random.random((size, size))) for size in (64, 256))
+q = 2305843009218281473
+x, y = (cw.asarray(random.integers(0, q, 2**15)) for _ in range(2))
+"""
+)
+
+ARRAYS = (
+    *(
+        Case(f"{word}, 10^6 float32", _LARGE, call, 20, _US)
+        for word, call in (
+            ("a + b", "a + b"),
+            ("sqrt", "cw.sqrt(a)"),
+            ("exp", "cw.exp(a)"),
+            ("sum", "cw.sum(a)"),
+            ("max", "cw.max(a)"),
+            ("a * b + a in a batch", "with cw.batch(): c = a * b + a"),
+        )
+    ),
+    Case("sort, 10^5 float32", _LARGE, "cw.sort(s)", 5, _US),
+    Case("64 x 64 @ 64 x 64, float64", _LARGE, "m @ m", 200, _US),
+    Case("256 x 256 @ 256 x 256, float64", _LARGE, "n @ n", 5, _US),
+    Case("modmul of 62 bits, 2^15", _LARGE, "ops.modmul(x, y, q)", 50, _US),
+    Case("modsum of 62 bits, 2^15", _LARGE, "ops.modsum(x, y, q)", 100, _US),
+)
+
+_CKKS = """import numpy as np
+from cloakwork import fhe
+context = fhe.ckks(2**13, [45] + [38] * 3, [45], levels="manual")
+keys = context.keygen(rotations=[1], conjugation=False)
+values = np.random.default_rng(1).uniform(-1, 1, 2**12)
+x, y, plain = keys.encrypt(values), keys.encrypt(values), context.encode(values)
+product = x * y
+"""
+
+SCHEMES = tuple(
+    Case(f"CKKS, degree 2^13, {word}", _CKKS, call, 5, _US)
+    for word, call in (
+        ("relinearize", "product.relinearize()"),
+        ("rotate", "x.rotate(1)"),
+        ("multiply and rescale", "(x * y).rescale()"),
+        ("multiply by a plaintext and rescale", "(x * plain).rescale()"),
+        ("encrypt", "keys.public.encrypt(plain)"),
+        ("decrypt", "keys.decrypt_plaintext(x)"),
+    )
+)
+
+GROUPS: dict[str, tuple[Case, ...]] = {
+    "calls": CALLS,
+    "programs": PROGRAMS,
+    "arrays": ARRAYS,
+    "fields": FIELDS,
+    "schemes": SCHEMES,
+}

@@ -127,6 +127,16 @@ def programs() -> None:
     _cases("programs")
 
 
+def arrays() -> None:
+    """Arrays that a cache holds in part, and matrix products, on one thread; CPU time."""
+    _cases("arrays")
+
+
+def schemes() -> None:
+    """CKKS at a small degree on one thread; CPU time."""
+    _cases("schemes")
+
+
 def fields() -> None:
     """Fields, transforms and multi-scalar multiplication on one thread; CPU time."""
     _cases("fields")
@@ -173,7 +183,9 @@ BENCHES: dict[str, Callable[[], None]] = {
     "overhead": engine.overhead,
     "calls": calls,
     "programs": programs,
+    "arrays": arrays,
     "fields": fields,
+    "schemes": schemes,
     "load": engine.load,
     "memory": engine.memory,
     "digits": engine.digits,

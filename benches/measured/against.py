@@ -31,13 +31,15 @@ class BuildError(Exception):
 def measured(prefix: str, cases: Sequence[Case], against: str | None, starts: int) -> list[Build]:
     """Measure the cases in this build, after `against` if one is given; processes start afresh."""
     builds: list[list[Build]] = []
-    for _ in range(starts):
+    for start in range(starts):
         with ExitStack() as stack:
             sides = [stack.enter_context(_this_build(cases))]
             if against is not None:
                 sides.insert(0, stack.enter_context(_other_build(against, cases)))
             if len({side.facts["library"] for side in sides}) < len(sides):
                 raise BuildError(f"--against {against}: that is this build itself")
+            if start == 0:
+                _tell_missing(prefix, sides)
             builds.append(_in_turns(prefix, cases, sides))
     return [joined(one) for one in zip(*builds, strict=True)]
 
@@ -49,15 +51,18 @@ def joined(builds: Sequence[Build]) -> Build:
     return Build(first.version, first.commit, first.library, tuple(rows))
 
 
+def _tell_missing(prefix: str, sides: Sequence[Side]) -> None:
+    """Say which cases a build lacks, and why: they are left out of both."""
+    for side in sides:
+        for name, reason in side.facts["missing"].items():
+            print(f"{prefix}: {name}: left out, {side.name} has {reason}")
+
+
 def _in_turns(prefix: str, cases: Sequence[Case], sides: Sequence[Side]) -> list[Build]:
     found: list[list[Row]] = [[] for _ in sides]
     gc.collect()
     for case in cases:
-        able = [case.name in side.operations for side in sides]
-        for side in sides:
-            if case.name not in side.operations:
-                print(f"{prefix}: {case.name}: left out: {side.facts['missing'][case.name]}")
-        if not all(able):
+        if any(case.name not in side.operations for side in sides):
             continue
         samples: list[list[float]] = [[] for _ in sides]
         per_run = case.unit[1] / case.times / case.steps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import tomllib
@@ -57,6 +58,8 @@ def test_dependencies_keep_to_the_rules() -> None:
         [*command, "--filter-platform", host[1]],
         cwd=tree.ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
+    if "--offline" in answer.stderr and not os.environ.get("CI"):
+        pytest.skip("crates that only tests need are not downloaded yet: `dev.py test` does it")
     assert answer.returncode == 0, answer.stderr
     deny = tomllib.loads(tree.text(tree.ROOT / "deny.toml"))
     assert findings(json.loads(answer.stdout), Rules.of(deny)) == []
