@@ -21,6 +21,7 @@ import numpy as np
 from cloakwork import backend, ops
 from cloakwork.modular.negacyclic import Transform
 from cloakwork.modular.primes import ntt_primes
+from measured.rows import record, within
 from sides.side import Local, Seconds, Side, SideError, in_turns
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,6 +66,7 @@ def show(
 ) -> None:
     """Ours, what is asked of it, a limit of the machine, and peers with the ratio to ours."""
     line = f"{label:38} {ours:9.2f} {unit}"
+    record(label, unit or "ratio", ours)
     if asked is not None:
         line += f"  asked {asked:g}{'' if ours <= asked else ' MISSED'}"
     if floor is not None:
@@ -191,7 +193,7 @@ def schemes() -> None:
     """CKKS on one core, keys and peak memory; `hoisted` is each further rotation of one operand."""
     for label, (wanted, asked) in SETS.items():
         print(f"degree {label}")
-        with ExitStack() as stack:
+        with within(f"degree {label}"), ExitStack() as stack:
             sides = [stack.enter_context(ours(wanted))]
             for name in PEERS:
                 side = peer(name, wanted)
@@ -247,6 +249,7 @@ def _speedup(side: Side, operation: str, label: str, busy: bool) -> None:
             taken += [one.wall for one in side.run(f"{operation}@{count}")]
     one, two = (float(np.median(wall[count])) for count in (1, 2))
     asked = "1, cores busy" if busy else "1.7"
+    record(f"{label}, on two{', cores busy' if busy else ''}", "ms", *(s * 1e3 for s in wall[2]))
     times = f"{one * 1e3:8.2f} ms, {two * 1e3:8.2f} ms on two"
     print(f"{label:38} {times}  x {one / two:.2f}  asked {asked}", flush=True)
 

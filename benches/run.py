@@ -1,7 +1,10 @@
 """Benchmarks: each figure is a ratio within one run, to a named peer or to a limit of the machine.
 
-    python3 dev.py bench                 # all
-    python3 dev.py bench kernels load    # some of: kernels, overhead, load, memory, ...
+    python3 dev.py bench                          # all
+    python3 dev.py bench kernels load             # some of: kernels, overhead, load, memory, ...
+    python3 dev.py bench --json FILE              # and write what was found
+    python3 dev.py bench calls --against FOLDER   # this build and another one, in turns
+    python3 dev.py bench --compare A.json B.json  # two such files side by side
 
 Machines are shared and noisy: sides are interleaved, medians are compared, and no test depends on
 a time. docs/performance.md says what was predicted and what was found.
@@ -9,200 +12,142 @@ a time. docs/performance.md says what was predicted and what was found.
 
 from __future__ import annotations
 
-import base64
-import io
-import json
-import statistics
+import argparse
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
+import engine
+from cases import GROUPS
+from measured.against import BuildError, joined, measured
+from measured.compare import differences, lines, of_files
+from measured.files import (
+    BenchFileError,
+    Build,
+    Results,
+    commit_of,
+    machine_facts,
+    read,
+    write,
+)
+from measured.rows import Row, collected, merged, record
+from sides.facts import facts
+from sides.side import SideError
 
 ROOT = Path(__file__).resolve().parent.parent
-ROUNDS = 5
-
-# Memory from /proc: the high-water mark that getrusage gives survives exec, this one does not.
-STATUS = """
-def status(key):
-    lines = open("/proc/self/status").read().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(key + ":")) * 1024
-"""
 
 
-def main(names: list[str]) -> int:
-    """Run the benchmarks of these names, or all."""
-    unknown = [name for name in names if name not in BENCHES]
-    if unknown:
-        print(f"no benchmark named {unknown[0]}; there are: {', '.join(BENCHES)}", file=sys.stderr)
+def main(words: list[str]) -> int:
+    """Run the benchmarks that the words name, or compare files of results."""
+    asked = _parser().parse_args(words)
+    try:
+        if asked.compare:
+            return _compare(asked.compare)
+        names = _names(asked.names, list(GROUPS) if asked.against else list(BENCHES))
+        builds = _against(names, asked) if asked.against else _all(names, asked.repeat)
+        if asked.json:
+            write(asked.json, Results(machine_facts(), tuple(builds)))
+    except (BenchFileError, BuildError, SideError) as error:
+        print(f"dev.py bench: {error}", file=sys.stderr)
         return 2
-    for name in names or BENCHES:
-        print(f"\n== {name}: {(BENCHES[name].__doc__ or '').splitlines()[0]}", flush=True)
-        BENCHES[name]()
     return 0
 
 
-def kernels() -> None:
-    """Kernels on one core for each instruction set; the peers: portable code, and plain copying."""
-    _example("cloakwork-kernels", "speed")
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="dev.py bench", description="Benchmarks.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHES))
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to this file")
+    parser.add_argument(
+        "--repeat", type=_count, metavar="N", help="measure everything N times over (1; against: 3)"
+    )
+    parser.add_argument(
+        "--against",
+        metavar="BUILD",
+        help=f"measure {', '.join(GROUPS)} in turns with another build: a folder that holds a built"
+        " `cloakwork`, or a Python that imports one",
+    )
+    parser.add_argument(
+        "--compare", nargs="+", type=Path, metavar="FILE", help="compare two results; run nothing"
+    )
+    return parser
 
 
-def overhead() -> None:
-    """A million tiny steps; peers: NumPy's call and a dispatch by name, as HEAL's runtime does."""
-    _example("cloakwork-run", "overhead")
-    left, right, out = np.array([3, 5]), np.array([3, 5]), np.empty(2, dtype=np.int64)
-    calls = 200_000
-
-    def numpy_calls() -> None:
-        add = np.add
-        for _ in range(calls):
-            add(left, right, out=out)
-
-    ops = {"_modsum_ttt": np.add}
-    names = {6: left, 7: right, 8: out}
-    step = ("_modsum_ttt", (6, 7), 8)
-
-    def dispatched_calls() -> None:
-        for _ in range(calls):
-            name, args, result = step
-            names[result] = ops[name](*[names[arg] for arg in args], out=names[result])
-
-    for label, seconds in _medians({"NumPy": numpy_calls, "by name": dispatched_calls}).items():
-        print(f"peer, {label:10} {seconds / calls * 1e9:7.1f} ns a step")
+def _count(word: str) -> int:
+    count = int(word)
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"expected a number above 0, got {word}")
+    return count
 
 
-def load() -> None:
-    """A transcript that is mostly base64; peer: json, base64 and NumPy, as HEAL loads it."""
-    import cloakwork as cw
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "payload.json"
-        tensors, elements = 24, 1 << 19
-        path.write_text(json.dumps(_uploads(tensors, elements)))
-        container = Path(folder) / "payload.cwk"
-        cw.heal.load(path).save(container)
-        megabytes = path.stat().st_size / 1e6
-        ours = lambda: cw.heal.load(path)  # noqa: E731
-        mapped = lambda: cw.heal.load(container)  # noqa: E731
-        theirs = lambda: _load_in_python(path)  # noqa: E731
-        seconds = _medians({"cloakwork": ours, "container": mapped, "json+base64+numpy": theirs})
-        theirs_seconds = seconds["json+base64+numpy"]
-        for label, taken in seconds.items():
-            rate = f"{megabytes / taken:8.0f} MB/s of text" if label != "container" else ""
-            ratio = theirs_seconds / taken
-            print(f"{label:18} {taken * 1e3:9.2f} ms  {ratio:8.1f} x the peer  {rate}")
-        script = f"import cloakwork as cw; t = cw.heal.load({str(path)!r})"
-        decoded = tensors * elements * 8
-        peak = _peak_bytes(script) - _peak_bytes("import cloakwork")
-        limit = 1.3 * decoded + path.stat().st_size
-        print(f"peak memory {peak / 1e6:.0f} MB; limit 1.3 x tensors + file: {limit / 1e6:.0f} MB")
+def _names(names: list[str], known: list[str]) -> list[str]:
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise BuildError(f"no such benchmark here: {unknown[0]}; there are: {', '.join(known)}")
+    return names or known
 
 
-def memory() -> None:
-    """Resident memory of a run beside what the plan printed before it."""
-    script = """
-import numpy as np, cloakwork as cw
-x = cw.asarray(np.ones((64, 1 << 18), dtype=np.int64))
-q = 2305843009218281473
-def chain(x):
-    for _ in range(6):
-        x = cw.ops.modmul(x, x, q)
-    return cw.ops.axis_modsum(cw.ops.modsum(x, x, q).unsqueeze(-1), 0, cw.asarray([q]))
-program = cw.trace(chain, x)
-words, planned = program.memory(threads=1)
-open("/proc/self/clear_refs", "w").write("5")  # the high-water mark starts again from here
-before = status("VmRSS")
-program.run(x, threads=1, profile=False)
-grown = status("VmHWM") - before
-print(f"plan: {words}")
-print(f"run grew by {grown / 2**20:.1f} MiB, {grown / planned:.3f} x the plan")
-"""
-    subprocess.run([sys.executable, "-c", STATUS + script], check=True)
+def _compare(paths: list[Path]) -> int:
+    if len(paths) > 2:
+        raise BenchFileError(f"--compare: expected one file or two, got {len(paths)}")
+    results = [read(path) for path in paths]
+    before, after, in_turns = of_files(paths, results)
+    for note in differences(results[0].machine, results[-1].machine):
+        print(note)
+    for line in lines(before, after, in_turns):
+        print(line)
+    return 0
 
 
-def digits() -> None:
-    """The encrypted digits, one thread and two, by phase of the transcript's run."""
-    import cloakwork as cw
-    from cloakwork.demo import digits as demo
-
-    with tempfile.TemporaryDirectory() as folder:
-        demo.run(Path(folder))
-        transcript = cw.heal.load(next(Path(folder).glob("*.json")))
-        runs = {f"{n} threads": (lambda n=n: transcript.run(threads=n)) for n in (1, 2)}
-        for run in runs.values():
-            run()
-        for label, seconds in _medians(runs).items():
-            print(f"{label}: {seconds:.3f} s")
-        report = transcript.run(threads=1).report
-        for op in report.ops:
-            per = op.seconds / max(op.operations, 1) * 1e9
-            print(f"  {op.name:36} {op.seconds:8.3f} s  {per:8.2f} ns an operation")
+def _against(names: list[str], asked: argparse.Namespace) -> list[Build]:
+    found = [measured(name, GROUPS[name], asked.against, asked.repeat or 3) for name in names]
+    builds = [joined(one) for one in zip(*found, strict=True)]
+    for line in lines(builds[0], builds[1], in_turns=True):
+        print(line)
+    return builds
 
 
-def _example(package: str, example: str, *args: str) -> None:
-    command = ["cargo", "run", "--quiet", "--profile", "fast", "-p", package, "--example", example]
-    subprocess.run([*command, "--", *args], cwd=ROOT, check=True)
+def _all(names: list[str], repeat: int | None) -> list[Build]:
+    rows: list[Row] = []
+    for _ in range(repeat or 1):
+        for name in names:
+            print(f"\n== {name}: {(BENCHES[name].__doc__ or '').splitlines()[0]}", flush=True)
+            rows += collected(BENCHES[name], name)
+    this = facts()
+    return [Build(this["version"], commit_of(ROOT), this["library"], tuple(merged(rows)))]
 
 
-def _medians(sides: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Seconds of each side: medians of interleaved rounds."""
-    taken: dict[str, list[float]] = {label: [] for label in sides}
-    for _ in range(ROUNDS):
-        for label, side in sides.items():
-            start = time.perf_counter()
-            side()
-            taken[label].append(time.perf_counter() - start)
-    return {label: statistics.median(seconds) for label, seconds in taken.items()}
+def calls() -> None:
+    """Calls on a few elements: what is paid besides the work; CPU time."""
+    _cases("calls")
 
 
-def _peak_bytes(script: str) -> int:
-    """Peak resident memory of a Python process that runs a script."""
-    command = [sys.executable, "-c", f"{STATUS}\n{script}\nprint(status('VmHWM'))"]
-    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+def programs() -> None:
+    """Programs of tiny steps, and the digits' transcript; CPU time."""
+    _cases("programs")
 
 
-def _uploads(tensors: int, elements: int) -> dict[str, object]:
-    """Uploads of random tensors, each freed again, in HEAL's form."""
-    random = np.random.default_rng(1)
-    entries: list[object] = []
-    for name in range(tensors):
-        buffer = io.BytesIO()
-        np.save(buffer, random.integers(0, 1 << 61, elements))
-        data = base64.b64encode(buffer.getvalue()).decode()
-        host = {"__type__": "HostTensor", "tensor_base64": {"type": "numpy", "data": data}}
-        pointer = {"__type__": "DeviceTensorPointer", "dtype": "torch.int64", "inf_name": name}
-        op = {
-            "__type__": "DeviceOp",
-            "name": "host_to_device",
-            "args": [_argument("HOST_TENSOR", host)],
-            "out": _argument("DEVICE_TENSOR", pointer),
-        }
-        free = {"__type__": "FreeDeviceTensor", "tensor_name": name}
-        entries += [[_entry("DEVICE_OP"), op], [_entry("FREE_DEVICE_TENSOR"), free]]
-    return {"__type__": "ExecutionTranscript", "transcript": entries}
+def arrays() -> None:
+    """Arrays that a cache holds in part, and matrix products, on one thread; CPU time."""
+    _cases("arrays")
 
 
-def _argument(kind: str, value: object) -> dict[str, object]:
-    arg_type = {"__type__": "DeviceOpArgType", "value": kind}
-    return {"__type__": "DeviceOpArg", "arg_type": arg_type, "value": value}
+def schemes() -> None:
+    """CKKS at a small degree on one thread; CPU time."""
+    _cases("schemes")
 
 
-def _entry(kind: str) -> dict[str, object]:
-    return {"__type__": "ExecutionTranscriptOpType", "value": kind}
+def fields() -> None:
+    """Fields, transforms and multi-scalar multiplication on one thread; CPU time."""
+    _cases("fields")
 
 
-def _load_in_python(path: Path) -> object:
-    def hook(entry: dict[str, object]) -> object:
-        if entry.get("type") == "numpy":
-            data = base64.b64decode(str(entry["data"]))
-            return np.load(io.BytesIO(data), allow_pickle=False)
-        return entry
-
-    with path.open() as file:
-        return json.load(file, object_hook=hook)
+def _cases(group: str) -> None:
+    """Measure a group of benches/cases.py in this build alone."""
+    for row in measured(group, GROUPS[group], None, 1)[0].rows:
+        name = row.name.removeprefix(f"{group}: ")
+        print(f"{name:44} {row.median:10.4g} {row.unit}", flush=True)
+        record(name, row.unit, *row.samples)
 
 
 def tensor() -> None:
@@ -234,11 +179,16 @@ def groth16() -> None:
 
 
 BENCHES: dict[str, Callable[[], None]] = {
-    "kernels": kernels,
-    "overhead": overhead,
-    "load": load,
-    "memory": memory,
-    "digits": digits,
+    "kernels": engine.kernels,
+    "overhead": engine.overhead,
+    "calls": calls,
+    "programs": programs,
+    "arrays": arrays,
+    "fields": fields,
+    "schemes": schemes,
+    "load": engine.load,
+    "memory": engine.memory,
+    "digits": engine.digits,
     "tensor": tensor,
     "fhe": fhe,
     "zk": zk,

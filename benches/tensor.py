@@ -12,6 +12,8 @@ import sys
 import time
 from collections.abc import Callable
 
+from measured.rows import record
+
 ROUNDS = 15
 
 
@@ -59,7 +61,9 @@ def steps(cw) -> None:  # type: ignore[no-untyped-def]
     program = cw.trace(chain, one)
     run = lambda: program.run(one, profile=False)  # noqa: E731
     run()
-    print(f"{'step of a program, one element':34} {_nanoseconds(run, 50) / 1000:9.1f} ns an op")
+    each = _nanoseconds(run, 50) / 1000
+    print(f"{'step of a program, one element':34} {each:9.1f} ns an op")
+    _record("step of a program, one element", "ns", each)
 
 
 def large(cw, np) -> None:  # type: ignore[no-untyped-def]
@@ -105,6 +109,7 @@ def _product(ours, theirs, label: str) -> None:  # type: ignore[no-untyped-def]
     rounds = 3 if size == 4096 else ROUNDS
     a, b = _paired(lambda: ours @ ours, lambda: theirs @ theirs, repeat, rounds)
     flops = 2 * size**3
+    _record(label, "ns", a)
     print(f"{label:34} {flops / a:7.1f} GFLOP/s  NumPy {flops / b:7.1f}  x {b / a:5.2f}")
 
 
@@ -133,7 +138,12 @@ def _nanoseconds(side: Callable[[], object], repeat: int = 20_000) -> float:
 
 def _show(label: str, ours: float, theirs: float, unit: str) -> None:
     ratio = theirs / ours
+    _record(label, unit, ours)
     print(f"{label:34} {ours:9.2f} {unit}  NumPy {theirs:9.2f} {unit}  x {ratio:5.2f}")
+
+
+def _record(label: str, unit: str, ours: float) -> None:
+    record(f"{label}, on {os.environ['OMP_NUM_THREADS']}", unit, ours)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from functools import partial
 import cloakwork as cw
 import numpy as np
 from cloakwork import _core, ops
+from measured.rows import record
 
 ROUNDS = 7
 
@@ -64,6 +65,7 @@ def _row(label: str, run: Callable[[], object], operations: int) -> None:
     _core.select_isa(None)
     ours, theirs = statistics.median(best), statistics.median(portable)
     each = ours / operations * 1e9
+    record(label, "ms", *(seconds * 1e3 for seconds in best))
     print(f"{label:34} {ours * 1e3:9.3f} ms {each:7.2f} ns each, portable x {theirs / ours:5.2f}")
 
 

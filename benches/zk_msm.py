@@ -22,6 +22,7 @@ os.environ["RAYON_NUM_THREADS"] = "1"
 import cloakwork as cw
 import numpy as np
 from cloakwork import ops, zk
+from measured.rows import record
 
 ROUNDS = 5
 PRODUCTS = 6
@@ -46,6 +47,7 @@ def main() -> int:
     product = {curve: _product(f"{curve}.fq") for curve in ("bn254", "bls12_381")}
     for curve, seconds in product.items():
         print(f"{curve}.fq product, 2^14: {seconds * 1e9:.2f} ns each")
+        record(f"{curve}.fq product, 2^14", "ns", seconds * 1e9)
     for dtype, log in CASES:
         _case(dtype, log, product[dtype.split(".")[0]])
     return 0
@@ -64,6 +66,7 @@ def _case(dtype: str, log: int, product: float) -> None:
     if theirs is not None:
         sides["arkworks"] = theirs
     seconds = _least(sides)
+    record(f"{dtype}, 2^{log}", "ms", seconds["ours"] * 1e3)
     window = min(log - 3, 16)
     limit = count * (256 // window) * PRODUCTS * DEGREE[group] * product
     line = f"{dtype}, 2^{log}".ljust(20)
@@ -74,6 +77,7 @@ def _case(dtype: str, log: int, product: float) -> None:
     cw.set_threads(2)
     both = _least({"ours": sides["ours"]}, time.perf_counter)["ours"]
     cw.set_threads(1)
+    record(f"{dtype}, 2^{log}, two threads", "ms", both * 1e3)
     print(f"{line}  two threads {both * 1e3:9.1f} ms", flush=True)
 
 

@@ -11,9 +11,10 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 
-def serve(operations: dict[str, Callable[[], object]], facts: dict[str, float]) -> None:
+def serve(operations: dict[str, Callable[[], object]], facts: dict[str, Any]) -> None:
     """Answer requests until the input ends; the first line that is written says what there is."""
     answer({"operations": list(operations), "facts": facts})
     for line in sys.stdin:

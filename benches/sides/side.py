@@ -32,7 +32,14 @@ class Seconds:
 class Side:
     """A process that has made its objects and waits; a context manager, at whose end it ends."""
 
-    def __init__(self, name: str, python: Path | str, script: str, wanted: object) -> None:
+    def __init__(
+        self,
+        name: str,
+        python: Path | str,
+        script: str,
+        wanted: object,
+        variables: dict[str, str] | None = None,
+    ) -> None:
         self.name = name
         self._process = subprocess.Popen(
             [str(python), str(HERE / script), json.dumps(wanted)],
@@ -40,11 +47,11 @@ class Side:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, **ONE_THREAD},
+            env={**os.environ, **ONE_THREAD, **(variables or {})},
         )
         hello = self._read()
         self.operations: list[str] = hello["operations"]
-        self.facts: dict[str, float] = hello["facts"]
+        self.facts: dict[str, Any] = hello["facts"]
 
     def run(self, operation: str, times: int = 1) -> list[Seconds]:
         """Run an operation so many times."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.dev import glibc
+from scripts.dev import matrix as matrices
 from scripts.dev import sanitize as sanitizers
 from scripts.dev.console import INTERRUPTED, ROOT, DevError, Words, call, call_or_fail, say
 from scripts.dev.environment import (
@@ -21,7 +22,7 @@ from scripts.dev.environment import (
     environment,
 )
 from scripts.dev.peers import ensure_peers
-from scripts.dev.toolchain import require_all, require_rust
+from scripts.dev.toolchain import find_tool, require_all, require_rust
 
 Args = Sequence[str]
 _PYTHON_SOURCES = ("dev.py", "scripts", "python", "tests", "benches", "examples")
@@ -97,6 +98,9 @@ def check(args: Args) -> int:
     clang_format = _clang_format("--dry-run", "--Werror")
     if clang_format:
         gates.append(("clang-format", clang_format))
+    if find_tool("cargo-deny"):  # its rules are held by tests/tidy, too: it compiles for minutes
+        rules: Words = [cargo, "deny", "--offline", "check", "licenses", "bans", "sources"]
+        gates.append(("cargo deny", rules))
     failed = []
     for name, command in gates:
         say(name)
@@ -110,8 +114,11 @@ def check(args: Args) -> int:
 
 
 def fix(args: Args) -> int:
-    """Format everything and apply the lints' safe corrections."""
-    _refuse(args, "fix")
+    """Format all, apply the lints' safe corrections; --snapshots accepts what tests pin."""
+    if list(args) == ["--snapshots"]:
+        return _accept_snapshots(require_rust())
+    if args:
+        raise DevError(f"fix takes --snapshots or nothing, got: {' '.join(args)}")
     ensure_environment()
     cargo = require_rust()
     python = _existing(_PYTHON_SOURCES)
@@ -125,6 +132,15 @@ def fix(args: Args) -> int:
     return 0
 
 
+def _accept_snapshots(cargo: str) -> int:
+    """Rewrite what stands behind the programs of tests/programs, and the plans beside them."""
+    scope = ["--workspace", "--exclude", "cloakwork-py", "--profile", PROFILE, "--quiet"]
+    env = {**environment(), "UPDATE_EXPECT": "1"}
+    call_or_fail([cargo, "test", *scope, "--test", "programs"], env)
+    say("tests/programs is as the program has it: `git diff tests/programs` is what to review")
+    return 0
+
+
 def gen(args: Args) -> int:
     """Rewrite the generated files; with --check, fail if they are stale."""
     if list(args) not in ([], ["--check"]):
@@ -133,10 +149,13 @@ def gen(args: Args) -> int:
 
 
 def bench(args: Args) -> int:
-    """Build, then run the benchmarks (ratios within one run, not a test)."""
-    ensure_built()
-    if not args or "fhe" in args:
-        ensure_peers()
+    """Build, then run the benchmarks; --json FILE, --against BUILD, --compare A.json B.json."""
+    if not {"--compare", "-h", "--help"}.isdisjoint(args):
+        ensure_environment()
+    else:
+        ensure_built()
+        if _wants_peers(args):
+            ensure_peers()
     return call([PYTHON, ROOT / "benches" / "run.py", *args], environment())
 
 
@@ -152,6 +171,12 @@ def sanitize(args: Args) -> int:
     """Run all tests that call kernels under AddressSanitizer and UndefinedBehaviorSanitizer."""
     _refuse(args, "sanitize")
     return sanitizers.sanitize()
+
+
+def matrix(args: Args) -> int:
+    """Run the build under every supported Python here, and its kernels on aarch64 (qemu-user)."""
+    ensure_built()
+    return matrices.run(args)
 
 
 def wheel(args: Args) -> int:
@@ -180,10 +205,8 @@ class Command:
         return (self.run.__doc__ or "").strip().splitlines()[0]
 
 
-COMMANDS = tuple(
-    Command(function.__name__, function)
-    for function in (demo, test, setup, shell, check, fix, gen, bench, fuzz, sanitize, wheel)
-)
+_FUNCTIONS = (demo, test, setup, shell, check, fix, gen, bench, fuzz, sanitize, matrix, wheel)
+COMMANDS = tuple(Command(function.__name__, function) for function in _FUNCTIONS)
 
 
 def main(argv: Args) -> int:
@@ -227,6 +250,15 @@ def _relative(path: Path) -> Path:
     return path.relative_to(ROOT)
 
 
+def _wants_peers(args: Args) -> bool:
+    """Whether a call of the benchmarks runs the one whose peers pip installs."""
+    takes_value = ("--json", "--repeat", "--against")
+    before = ["", *args]
+    words = [word for last, word in zip(before, args, strict=False) if last not in takes_value]
+    names = [word for word in words if not word.startswith("-")]
+    return "--against" not in args and (not names or "fhe" in names)
+
+
 def _clippy(cargo: str) -> Words:
     scope = ["--workspace", "--all-targets", "--profile", PROFILE, "--quiet"]
     return [cargo, "clippy", *scope, "--", "-D", "warnings"]
@@ -248,6 +280,6 @@ def _clang_format(*options: str) -> Words | None:
     if found is None:
         say("clang-format is not installed: C++ formatting is left as it is")
         return None
-    trees = [ROOT / tree for tree in ("csrc", "cuda")]
+    trees = [ROOT / tree for tree in ("csrc", "cuda", "tests/portable")]
     files = sorted(path for tree in trees for glob in _CLANG_SOURCES for path in tree.rglob(glob))
     return [found, *options, *files]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from scripts.dev import interpreters
 from scripts.dev.console import DevError, say, step
 from scripts.dev.environment import VENV
 
@@ -67,26 +64,4 @@ def _install(peer: Peer, python: str, folder: Path) -> None:
 
 
 def _interpreter(version: tuple[int, int] | None) -> str | None:
-    """A Python of this version that starts: pyenv leaves names on PATH that do not."""
-    if version is None:
-        return sys.executable
-    return next((path for path in _candidates(version) if _is(path, version)), None)
-
-
-def _candidates(version: tuple[int, int]) -> Iterator[str]:
-    name = "python{}.{}".format(*version)
-    found = shutil.which(name)
-    if found is not None:
-        yield found
-    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    versions = (root / "versions").glob("{}.{}.*".format(*version))
-    yield from (str(folder / "bin" / name) for folder in sorted(versions))
-
-
-def _is(path: str, version: tuple[int, int]) -> bool:
-    probe = f"import sys, venv; sys.exit(sys.version_info[:2] != {version})"
-    try:
-        done = subprocess.run([path, "-c", probe], capture_output=True, check=False)
-    except OSError:
-        return False
-    return done.returncode == 0
+    return sys.executable if version is None else interpreters.find(version)

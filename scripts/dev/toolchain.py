@@ -35,7 +35,7 @@ def require_all() -> str:
 def find_tool(name: str) -> str | None:
     """Find a program on PATH, or where rustup puts Rust's before a new shell is opened."""
     found = shutil.which(name)
-    if found is None and name in ("cargo", "rustc"):
+    if found is None and name.startswith(("cargo", "rustc")):
         home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
         found = shutil.which(name, path=str(home / "bin"))
     return found

@@ -36,7 +36,7 @@ def test_help_names_every_command_from_any_folder(tmp_path: Path) -> None:
     assert answer.returncode == 0
     assert re.findall(r"^  (\w+)", answer.stdout, re.MULTILINE) == [
         "demo", "test", "setup", "shell", "check", "fix", "gen", "bench", "fuzz", "sanitize",
-        "wheel",
+        "matrix", "wheel",
     ]  # fmt: skip
 
 
@@ -100,6 +100,24 @@ def test_a_demo_that_passed_says_how_to_get_the_command(
     monkeypatch.setattr(commands, "call", lambda *_: status)
     assert commands.demo([]) == status
     assert ("python3 dev.py shell" in capsys.readouterr().out) is (status == 0)
+
+
+def test_snapshots_are_accepted_by_the_test_that_pins_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[tuple[list[str], str | None]] = []
+
+    def note(command: list[str], env: dict[str, str]) -> None:
+        called.append((command[1:], env.get("UPDATE_EXPECT")))
+
+    monkeypatch.setattr(commands, "require_rust", lambda: "cargo")
+    monkeypatch.setattr(commands, "call_or_fail", note)
+    assert commands.fix(["--snapshots"]) == 0
+    [(words, update)] = called
+    assert words[0] == "test"
+    assert words[-2:] == ["--test", "programs"]
+    assert update == "1"
+    assert (ROOT / "crates" / "testing" / "tests" / "programs.rs").is_file()
+    with pytest.raises(DevError, match=r"fix takes --snapshots or nothing, got: --plans"):
+        commands.fix(["--plans"])
 
 
 def test_a_shell_finds_the_command_and_its_python(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,18 @@
 //! Fields and curves, each declared once: in [`fields`] and [`curves`]. Dtypes, the numbers of the
 //! ABI and of files, the constants of C++ (`csrc/include/cloakwork/algebra.h`, generated), the
 //! references, what Python knows and the table in `docs/fields.md` all follow from the two tables.
+//!
+//! ```
+//! use cloakwork_algebra::{Curve, FIELDS, GROUPS};
+//!
+//! let fr = FIELDS.iter().find(|field| field.name == "bn254.fr").unwrap();
+//! assert_eq!((fr.bits(), fr.two_adicity(), fr.size_bytes()), (254, 28, 32));
+//! assert_eq!(fr.modulus[0] % 2, 1);
+//!
+//! let pallas = Curve::from_name("pallas").unwrap();
+//! assert_eq!(pallas.name(), "pallas");
+//! assert!(GROUPS.iter().any(|group| group.name == "pallas.g1"));
+//! ```
 
 #![forbid(unsafe_code)]
 

@@ -4,6 +4,21 @@
 //!
 //! Every byte that is read is untrusted: no input panics, runs code, or takes memory out of
 //! proportion to its size. A file that is written appears whole or not at all.
+//!
+//! ```
+//! use cloakwork_formats::{encode_npy, load_bytes, parse_npy};
+//! use cloakwork_ir::{Bytes, DType, HostTensor, Shape};
+//! use std::sync::Arc;
+//!
+//! let tensor = HostTensor::from_vec(DType::U8, Shape::new(&[2])?, vec![3, 5])?;
+//! let file = Bytes::new(Arc::new(encode_npy(&tensor)));
+//! assert_eq!(parse_npy(&file)?.words(), [3, 5]);
+//!
+//! let cut = file.slice(0..file.as_slice().len() - 1).unwrap();
+//! assert!(parse_npy(&cut).is_err());
+//! assert!(load_bytes(&file, false).is_err(), "a tensor is no program");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 

@@ -2,6 +2,20 @@
 //!
 //! A [`Program`] is the instruction stream of any front end as it was written, names and all; it
 //! may be wrong in every way. Making sense of it is the verifier's work, not this crate's.
+//!
+//! ```
+//! use cloakwork_ir::{DType, Shape, View, text};
+//!
+//! let program = text::parse("%q = host_to_device i64[2] {17, 97}\nfree %q")?;
+//! assert_eq!(program.steps.len(), 2);
+//! assert_eq!(program.hosts[0].ty().unwrap().dtype, DType::I64);
+//!
+//! let rows = View::contiguous(Shape::new(&[2, 3])?);
+//! let columns = rows.moveaxis(0, 1)?;
+//! assert_eq!(columns.strides.as_slice(), [1, 3]);
+//! assert!(!columns.is_contiguous());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod builder;

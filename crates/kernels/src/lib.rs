@@ -1,5 +1,17 @@
 //! The CPU kernels: the C table of `csrc/include/cloakwork/kernel.h` as Rust sees it, and the
 //! choice of a row by what the processor can do. `docs/kernels.md` says what each launch means.
+//!
+//! ```
+//! use cloakwork_ir::DType;
+//! use cloakwork_kernels::{Isa, best_isa, kernels, select};
+//!
+//! let row = select("modmul", DType::I64, DType::I64, Isa::Portable).unwrap();
+//! assert_eq!(row.symbol, "modmul_i64_portable");
+//! let best = select("modmul", DType::I64, DType::I64, best_isa()).unwrap();
+//! assert!(best.isa >= row.isa);
+//! assert!(select("modmul", DType::F32, DType::F32, best_isa()).is_none());
+//! assert!(kernels().iter().any(|other| other.symbol == best.symbol));
+//! ```
 
 mod abi;
 mod check;

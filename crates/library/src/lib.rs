@@ -9,6 +9,19 @@
 //! and `f64` (transforms), and no edit elsewhere repeats that.
 //!
 //! All of it runs on the calling thread, and equal input gives equal bits on the same processor.
+//!
+//! ```
+//! use cloakwork_library::{Complex, ComplexTransform, Matrix};
+//!
+//! let rows = Matrix::new(2, 3, |row, column| (10 * row + column) as f64);
+//! assert_eq!((rows.rows(), rows.columns()), (2, 3));
+//!
+//! let mut transform = ComplexTransform::<f64>::new(4, false);
+//! transform.line = vec![Complex::new(1.0, 0.0); 4];
+//! transform.run();
+//! assert_eq!(transform.line[0], Complex::new(4.0, 0.0));
+//! assert_eq!(transform.line[1], Complex::new(0.0, 0.0));
+//! ```
 #![forbid(unsafe_code)]
 
 mod eigen;

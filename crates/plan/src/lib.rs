@@ -3,6 +3,27 @@
 //!
 //! Planning is pure: the same program and target give the same plan, which can be printed. It
 //! touches no tensor data; running it is `cloakwork-run`'s work.
+//!
+//! ```
+//! use cloakwork_kernels::Isa;
+//! use cloakwork_plan::{Options, plan};
+//! use cloakwork_verify::verify;
+//! use std::sync::Arc;
+//!
+//! let program = cloakwork_ir::text::parse(
+//!     "%a = host_to_device i64[2] {3, 5}
+//!      %b = empty [2], i64
+//!      %b = modmul %a, %a, 7, %b
+//!      device_to_host %b, none -> output \"squares\"
+//!      free %a
+//!      free %b",
+//! )?;
+//! let verified = verify(Arc::new(program)).verified.unwrap();
+//! let plan = plan(Arc::new(verified), &Options::new(Isa::Portable, 1))?;
+//! assert_eq!(plan.steps[0].symbol(), "modmul_i64_portable");
+//! assert!(plan.to_string().starts_with("peak "));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod arena;

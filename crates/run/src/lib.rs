@@ -5,6 +5,29 @@
 //! result. Shapes, dtypes and aliasing are settled
 //! before: what can still go wrong is contents that a program computes, memory, and the user's
 //! wish to stop.
+//!
+//! ```
+//! use cloakwork_kernels::best_isa;
+//! use cloakwork_plan::{Options, plan};
+//! use cloakwork_run::{Executor, RunOptions};
+//! use cloakwork_verify::verify;
+//! use std::{collections::HashMap, sync::Arc};
+//!
+//! let program = cloakwork_ir::text::parse(
+//!     "%a = host_to_device i64[2] {3, 5}
+//!      %b = empty [2], i64
+//!      %b = modmul %a, %a, 7, %b
+//!      device_to_host %b, none -> output \"squares\"
+//!      free %a
+//!      free %b",
+//! )?;
+//! let verified = verify(Arc::new(program)).verified.unwrap();
+//! let plan = plan(Arc::new(verified), &Options::new(best_isa(), 1))?;
+//! let mut executor = Executor::new(Arc::new(plan))?;
+//! let outcome = executor.run(&HashMap::new(), &RunOptions::default(), &mut |_| true)?;
+//! assert_eq!(outcome.outputs[0].tensor.words(), [2, 4]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod bisect;

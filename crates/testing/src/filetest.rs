@@ -4,9 +4,13 @@
 //! `; error: code: ...` and `; warning: code: ...` for the verifier's findings, and if there is no
 //! error, `; type %name i64[2, 3]` for each value. What it computes stands in its `device_to_host`
 //! steps; `; mismatch: ...` and `; failed: ...` say where the references disagree.
+//!
+//! The plan of a program stands in a file of its name that ends in `.plan`, where there is one.
 
 use crate::{execute, inputs};
 use cloakwork_ir::{Program, text};
+use cloakwork_kernels::Isa;
+use cloakwork_plan::{Options, plan};
 use cloakwork_verify::{ValueInfo, Verified, verify};
 use std::sync::Arc;
 
@@ -81,6 +85,21 @@ impl FileTest {
             lines.extend(disagreement(&verified));
         }
         lines
+    }
+
+    /// The plan's text for two threads of portable kernels: the same on every machine.
+    ///
+    /// # Errors
+    /// Says why the program has no plan.
+    pub fn plan(&self) -> Result<String, String> {
+        let program = text::parse(&self.program).map_err(|error| error.to_string())?;
+        let verified = verify(Arc::new(program))
+            .verified
+            .ok_or("the verifier refuses it")?;
+        let options = Options::new(Isa::Portable, 2);
+        plan(Arc::new(verified), &options)
+            .map(|plan| plan.to_string())
+            .map_err(|error| error.to_string())
     }
 
     /// The whole file with these expectations.

@@ -2,6 +2,14 @@
 //! them, laws that hold for every program, and how one is run to be judged.
 //!
 //! Nothing here knows who drives it, and nothing knows an op by name.
+//!
+//! ```
+//! use cloakwork_testing::{FileTest, check_program};
+//!
+//! let test = FileTest::new("%a = empty [2], i64\nfree %a\n\n; type %a i64[2]\n");
+//! assert_eq!(test.actual(), test.expected);
+//! assert_eq!(check_program(test.parsed().unwrap()), Ok(()));
+//! ```
 #![forbid(unsafe_code)]
 
 mod calls;

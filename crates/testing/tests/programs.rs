@@ -1,4 +1,5 @@
-//! Runs `tests/programs/**.cw`; `UPDATE_EXPECT=1` rewrites what stands behind the programs.
+//! Runs `tests/programs/**.cw`; `UPDATE_EXPECT=1` rewrites what stands behind the programs, and the
+//! plans beside them. A new plan begins as an empty file.
 
 use cloakwork_ops::{ALL, Code};
 use cloakwork_testing::{FileTest, check_program};
@@ -69,6 +70,49 @@ fn programs_mean_what_stands_behind_them() {
         "{}set UPDATE_EXPECT=1 to accept",
         wrong.join("\n")
     );
+}
+
+/// Programs with a plan beside them, and where it is.
+fn planned() -> impl Iterator<Item = (PathBuf, &'static FileTest)> {
+    let beside = tests()
+        .iter()
+        .map(|(path, test)| (path.with_extension("plan"), test));
+    beside.filter(|(path, _)| path.is_file())
+}
+
+#[test]
+fn plans_are_as_they_stand_beside_their_programs() {
+    let mut wrong = Vec::new();
+    for (path, test) in planned() {
+        let actual = test
+            .plan()
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        if env::var_os("UPDATE_EXPECT").is_some() {
+            fs::write(&path, &actual).unwrap_or_else(|error| unreadable(&path, &error));
+        }
+        let expected = fs::read_to_string(&path).unwrap_or_else(|error| unreadable(&path, &error));
+        if actual != expected {
+            wrong.push(format!(
+                "{}: expected\n{expected}\ngot\n{actual}\n",
+                path.display()
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{}`python3 dev.py fix --snapshots` accepts",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn every_family_has_a_program_with_its_plan() {
+    let shown: BTreeSet<String> = planned()
+        .filter_map(|(path, _)| Some(path.parent()?.file_name()?.to_str()?.to_owned()))
+        .collect();
+    let families = ALL.iter().map(|def| def.family.name().to_owned());
+    let bare: BTreeSet<String> = families.filter(|family| !shown.contains(family)).collect();
+    assert_eq!(bare, BTreeSet::new());
 }
 
 #[test]

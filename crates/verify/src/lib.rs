@@ -3,6 +3,23 @@
 //! [`verify`] reports everything that it finds at once and never panics, whatever the program. Only
 //! it makes a [`Verified`], so whoever holds one need check nothing again. It decides what a
 //! program means; how to run it is the planner's work.
+//!
+//! ```
+//! use cloakwork_ir::{DType, text};
+//! use cloakwork_verify::verify;
+//! use std::sync::Arc;
+//!
+//! let program = text::parse("%a = empty [2], i64\n%a = modsum %a, %c, 17, %a\nfree %a")?;
+//! let verification = verify(Arc::new(program));
+//! assert!(verification.verified.is_none());
+//! let codes: Vec<_> = verification.findings.iter().map(|found| found.code).collect();
+//! assert_eq!(codes, ["undefined-name"]);
+//!
+//! let source = "%a = host_to_device i64[2] {3, 5}\n%a = modsum %a, %a, 7, %a\nfree %a";
+//! let verified = verify(Arc::new(text::parse(source)?)).verified.unwrap();
+//! assert_eq!(verified.values()[0].dtype, DType::I64);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 #![deny(clippy::indexing_slicing)]
 

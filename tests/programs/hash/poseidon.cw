@@ -1,5 +1,5 @@
 ; circomlib's hash of two zeros, which a transcript shows as a canonical number.
-%a = host_to_device bn254.fr[2] {0, 0}
+%a = host_to_device bn254.fr[2] {0, 0, 0, 0, 0, 0, 0, 0}
 %h = empty [], bn254.fr
 %h = poseidon %a, %h
 %t = transcript_new 33
@@ -9,4 +9,6 @@ free %a
 free %h
 free %t
 
-; unparsed: line 2, column 39: expected 8 elements, got 2
+; type %a bn254.fr[2]
+; type %h bn254.fr[]
+; type %t u8[82]

@@ -1,0 +1,112 @@
+"""Cases of benches/cases.py measured in this build, or in two builds in turns.
+
+Each build is a process; rounds alternate between them, and which of the two begins alternates too.
+Where a process's memory lies changes small calls by some percent, so that processes are started
+afresh several times and all their samples count. A sample is CPU time, which other work on the
+machine disturbs least.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from cases import Case
+from sides.side import Side
+
+from measured.files import Build, commit_of
+from measured.rows import Row, merged
+
+ROUNDS = 5
+
+
+class BuildError(Exception):
+    """A build to measure against cannot be used; the message says why."""
+
+
+def measured(prefix: str, cases: Sequence[Case], against: str | None, starts: int) -> list[Build]:
+    """Measure the cases in this build, after `against` if one is given; processes start afresh."""
+    builds: list[list[Build]] = []
+    for start in range(starts):
+        with ExitStack() as stack:
+            sides = [stack.enter_context(_this_build(cases))]
+            if against is not None:
+                sides.insert(0, stack.enter_context(_other_build(against, cases)))
+            if len({side.facts["library"] for side in sides}) < len(sides):
+                raise BuildError(f"--against {against}: that is this build itself")
+            if start == 0:
+                _tell_missing(prefix, sides)
+            builds.append(_in_turns(prefix, cases, sides))
+    return [joined(one) for one in zip(*builds, strict=True)]
+
+
+def joined(builds: Sequence[Build]) -> Build:
+    """Join what several measurements of one build found."""
+    first = builds[0]
+    rows = merged(row for build in builds for row in build.rows)
+    return Build(first.version, first.commit, first.library, tuple(rows))
+
+
+def _tell_missing(prefix: str, sides: Sequence[Side]) -> None:
+    """Say which cases a build lacks, and why: they are left out of both."""
+    for side in sides:
+        for name, reason in side.facts["missing"].items():
+            print(f"{prefix}: {name}: left out, {side.name} has {reason}")
+
+
+def _in_turns(prefix: str, cases: Sequence[Case], sides: Sequence[Side]) -> list[Build]:
+    found: list[list[Row]] = [[] for _ in sides]
+    gc.collect()
+    for case in cases:
+        if any(case.name not in side.operations for side in sides):
+            continue
+        samples: list[list[float]] = [[] for _ in sides]
+        per_run = case.unit[1] / case.times / case.steps
+        for turn in range(ROUNDS + 1):
+            order = range(len(sides)) if turn % 2 else reversed(range(len(sides)))
+            for at in order:
+                taken = sides[at].run(case.name)[0].cpu * per_run
+                if turn > 0:  # the first fills caches
+                    samples[at].append(taken)
+        name = f"{prefix}: {case.name}"
+        for own, values in zip(found, samples, strict=True):
+            own.append(Row(name, case.unit[0], tuple(values)))
+    return [
+        Build(
+            side.facts["version"],
+            commit_of(Path(side.facts["folder"])),
+            side.facts["library"],
+            tuple(rows),
+        )
+        for side, rows in zip(sides, found, strict=True)
+    ]
+
+
+def _this_build(cases: Sequence[Case]) -> Side:
+    return _side("this build", sys.executable, cases, {})
+
+
+def _other_build(against: str, cases: Sequence[Case]) -> Side:
+    """A folder that goes first on PYTHONPATH, or a Python that has a build of its own."""
+    path = Path(against).resolve()
+    if path.is_dir():
+        folder = path if (path / "cloakwork" / "__init__.py").exists() else path / "python"
+        if not (folder / "cloakwork" / "__init__.py").exists():
+            raise BuildError(f"--against {against}: there is no package `cloakwork` in this folder")
+        return _side(against, sys.executable, cases, {"PYTHONPATH": str(folder)})
+    if not os.access(path, os.X_OK):
+        raise BuildError(
+            f"--against {against}: expected a folder with a built `cloakwork` in it, or a Python "
+            "that imports one"
+        )
+    return _side(against, os.path.abspath(against), cases, {})
+
+
+def _side(name: str, python: str, cases: Sequence[Case], variables: dict[str, str]) -> Side:
+    wanted = [(case.name, case.setup, case.statement, case.times) for case in cases]
+    # Without it dicts of names hash otherwise in each process.
+    return Side(name, python, "build_side.py", wanted, {"PYTHONHASHSEED": "0", **variables})

@@ -1,0 +1,44 @@
+"""What one machine's build does elsewhere: under other Pythons, and on another architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from scripts.dev import aarch64, pythons
+from scripts.dev.console import DevError, say
+
+REQUIRED = "--required"
+
+
+def run(words: Sequence[str]) -> int:
+    """Run the parts that are named, or all; what a part lacks here is said, or required."""
+    required = REQUIRED in words
+    names = [word for word in words if word != REQUIRED]
+    for name in names:
+        if name not in PARTS:
+            raise DevError(f"matrix takes {', '.join(PARTS)} and {REQUIRED}, got: {name}")
+    for name in names or PARTS:
+        lacks = PARTS[name]()
+        if lacks and required:
+            raise DevError(f"{name}: {lacks}", 1)
+        if lacks:
+            say(f"{name} skipped: {lacks}")
+    return 0
+
+
+def _pythons() -> None:
+    """Every one that the machine has; none besides the environment's own is no failure."""
+    found = pythons.others()
+    say(f"pythons: {', '.join(found) or 'no other version'} besides that of .venv")
+    for version, python in found.items():
+        pythons.check(version, python)
+
+
+def _aarch64() -> str | None:
+    lacks = aarch64.lacking()
+    if lacks is None:
+        aarch64.check()
+    return lacks
+
+
+PARTS: dict[str, Callable[[], str | None]] = {"pythons": _pythons, "aarch64": _aarch64}

@@ -1,0 +1,120 @@
+"""What is built from others keeps to deny.toml: licences, sources, one version of each crate."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import tomllib
+from typing import Any
+
+import pytest
+from tidy import tree
+from tidy.dependencies import Rules, findings, is_allowed
+
+from scripts.dev.toolchain import find_tool
+
+REGISTRY = "https://github.com/rust-lang/crates.io-index"
+RULES = Rules(frozenset({"MIT", "Apache-2.0"}), frozenset({"old@1.0"}), frozenset({"registry+a"}))
+
+
+def package(name: str, version: str, **fields: object) -> dict[str, Any]:
+    common = {"id": f"{name}@{version}", "name": name, "version": version}
+    return {**common, "license": "MIT", "source": "registry+a", **fields}
+
+
+def metadata(*edges: tuple[str, str, str | None], **changed: object) -> dict[str, Any]:
+    """A workspace `own@1.0` and what its crates need; `old` stands in for one that is skipped."""
+    needed = [("own@1.0", "old@1.0", None), ("own@1.0", "old@2.0", None), *edges]
+    ids = dict.fromkeys(one for edge in needed for one in edge[:2])
+    packages = [package(*one.split("@")) for one in ids]
+    for found in packages:
+        found.update(changed if found["name"] == "crate" else {})
+        found.update({"source": None} if found["name"] == "own" else {})
+    nodes = [
+        {
+            "id": one,
+            "deps": [
+                {"pkg": to, "dep_kinds": [{"kind": kind}]} for at, to, kind in needed if at == one
+            ],
+        }
+        for one in ids
+    ]
+    return {"packages": packages, "workspace_members": ["own@1.0"], "resolve": {"nodes": nodes}}
+
+
+@pytest.mark.skipif(find_tool("cargo") is None, reason="cargo is not installed")
+def test_dependencies_keep_to_the_rules() -> None:
+    cargo, rustc = find_tool("cargo"), find_tool("rustc")
+    assert cargo is not None
+    assert rustc is not None
+    version = subprocess.run([rustc, "-vV"], capture_output=True, text=True, check=True).stdout
+    host = re.search(r"^host: (\S+)$", version, re.MULTILINE)
+    assert host is not None
+    # Offline: what a build needs is there after it, for this machine alone.
+    command = [cargo, "metadata", "--format-version", "1", "--locked", "--offline"]
+    answer = subprocess.run(
+        [*command, "--filter-platform", host[1]],
+        cwd=tree.ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if "--offline" in answer.stderr and not os.environ.get("CI"):
+        pytest.skip("crates that only tests need are not downloaded yet: `dev.py test` does it")
+    assert answer.returncode == 0, answer.stderr
+    deny = tomllib.loads(tree.text(tree.ROOT / "deny.toml"))
+    assert findings(json.loads(answer.stdout), Rules.of(deny)) == []
+
+
+def test_the_rules_allow_the_public_registry_alone() -> None:
+    deny = tomllib.loads(tree.text(tree.ROOT / "deny.toml"))
+    assert Rules.of(deny).registries == {f"registry+{REGISTRY}"}
+    assert deny["sources"]["unknown-git"] == deny["sources"]["unknown-registry"] == "deny"
+
+
+@pytest.mark.parametrize(
+    ("expression", "met"),
+    [
+        ("MIT", True),
+        ("GPL-3.0-only", False),
+        ("GPL-3.0-only OR MIT", True),
+        ("MIT AND GPL-3.0-only", False),
+        ("MIT/Apache-2.0", True),
+        ("Apache-2.0 WITH LLVM-exception", False),
+        ("Apache-2.0 WITH LLVM-exception OR Apache-2.0", True),
+        ("(MIT OR GPL-3.0-only) AND Apache-2.0", True),
+        ("(MIT OR Apache-2.0) AND Unicode-3.0", False),
+        ("GPL-3.0-only AND MIT OR MIT", True),
+        ("", False),
+        ("MIT Apache-2.0", False),
+        ("(MIT", False),
+    ],
+)
+def test_an_expression_of_licences_is_met_or_not(expression: str, met: bool) -> None:
+    assert is_allowed(expression, RULES.licenses) is met
+
+
+def test_what_keeps_to_the_rules_has_no_finding() -> None:
+    assert findings(metadata(("own@1.0", "crate@1.0", None)), RULES) == []
+
+
+def test_a_licence_and_a_source_are_told_of_every_crate() -> None:
+    assert findings(metadata(("old@2.0", "crate@1.0", None), license=None), RULES) == [
+        "crate@1.0: licence None is not among those of deny.toml"
+    ]
+    assert findings(metadata(("own@1.0", "crate@1.0", "dev"), source="git+b"), RULES) == [
+        "crate@1.0: comes from git+b"
+    ]
+
+
+def test_two_versions_are_told_unless_only_tests_need_one() -> None:
+    edges = (("own@1.0", "crate@1.0", None), ("old@2.0", "crate@2.0", "build"))
+    assert findings(metadata(*edges), RULES) == ["crate: 2 versions: crate@1.0, crate@2.0"]
+    edges = (("own@1.0", "crate@1.0", None), ("own@1.0", "crate@2.0", "dev"))
+    assert findings(metadata(*edges), RULES) == []
+
+
+def test_a_version_that_need_not_be_skipped_is_told() -> None:
+    rules = Rules(RULES.licenses, frozenset({"old@1.0", "crate@1.0"}), RULES.registries)
+    assert findings(metadata(("own@1.0", "crate@1.0", None)), rules) == [
+        "crate@1.0: deny.toml skips it, and there is no second version of it"
+    ]
