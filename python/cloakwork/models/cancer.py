@@ -14,12 +14,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Cancer:
-    """Measurements of cell nuclei, with a model that has not seen them.
+    """Measurements of cell nuclei, with a model that was not trained on them.
 
     features   float64 [n, 30], as measured
     labels     bool [n]: malignant
     names      of the features
-    mean, deviation, cut   what `standardised` takes off, divides by and cuts at
+    mean, deviation, cut   the offset, the divisor and the limit of `standardised`
     weights, bias          of the logistic regression on standardised features
     """
 

@@ -31,7 +31,7 @@ class SquareMlp:
     output_weight: Floats
     output_bias: Floats
 
-    # Levels that `encrypted` uses up: one a layer, one for the square.
+    # The levels that `encrypted` uses: one per layer, one for the square.
     levels = 3
 
     @classmethod
@@ -70,7 +70,7 @@ class SquareMlp:
         return np.asarray((hidden * hidden) @ self.output_weight.T + self.output_bias)
 
     def encrypted(self, features: CkksCiphertext) -> CkksCiphertext:
-        """Logits, a batch of C, of a batch of D features: one ciphertext a feature.
+        """Logits, a batch of C, of a batch of D features: one ciphertext per feature.
 
         Slot j of every ciphertext belongs to image j, so the layers need no rotations, and a full
         batch of N / 2 images costs the same as one.  Three levels are used up.

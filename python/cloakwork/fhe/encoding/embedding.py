@@ -26,9 +26,9 @@ from cloakwork.tensors.conversion import asarray
 
 Slots = NDArray[np.complex128]
 
-# Coefficients become int64 before they are reduced; larger ones, integers times a power of two.
+# Coefficients are converted to int64 before reduction; larger ones to integers times 2^e.
 _COEFFICIENT_LOG2 = 62
-# Slots below 2^64 are decoded, or what is said of them; higher limbs hold nothing more.
+# Slots are decoded below 2^64, or below their known size; higher limbs hold no information.
 _DECODE_LOG2 = 66
 
 
@@ -60,7 +60,7 @@ def embed(coefficients: NDArray[np.float64], degree: int) -> Slots:
 
 
 def checked_values(values: ArrayLike, slots: int, batch: bool = False) -> Slots:
-    """Complex [n], or [B, n] of a batch, finite, no more than the slots; EncodeError otherwise."""
+    """Finite complex values [n], or [B, n] of a batch, at most one per slot; else EncodeError."""
     try:
         given = numbers(values).astype(np.complex128)
     except (TypeError, OverflowError) as error:
@@ -104,7 +104,7 @@ def encode(slots: Slots, scale: float, basis: Basis, modulus: int) -> Tensor:
 
 
 def rounding(slots: Slots, scale: float, degree: int) -> NDArray[np.float64]:
-    """[..., N / 2]: how far slots of their polynomial are off by the rounding of coefficients."""
+    """[..., N / 2]: the errors of slots by the rounding of their polynomial's coefficients."""
     filled = np.zeros((*slots.shape[:-1], degree // 2), dtype=np.complex128)
     filled[..., : slots.shape[-1]] = slots
     exact = embed_inverse(filled, degree) * scale
@@ -135,7 +135,7 @@ def round_product(value: float, scale: float) -> int:
 def decode(values: Tensor, scale: float, tables: Tables, size: float = 0.0) -> Slots:
     """Slots [..., N / 2] of residues [..., N, k] in the NTT domain, divided by the scale.
 
-    size   log2 of what the slots stay below
+    size   log2 of a bound on the slots
     """
     found, _ = message_coefficients(values, scale, tables, size)
     return embed(found / scale, tables.parameters.degree)
@@ -144,7 +144,7 @@ def decode(values: Tensor, scale: float, tables: Tables, size: float = 0.0) -> S
 def message_coefficients(
     values: Tensor, scale: float, tables: Tables, size: float = 0.0
 ) -> tuple[NDArray[np.float64], Basis]:
-    """[..., N, k] residues -> [..., N] centred coefficients, and the limbs that told them."""
+    """[..., N, k] residues -> [..., N] centred coefficients, and the limbs that determine them."""
     level = decoding_level(values.shape[-1] - 1, scale, tables, size)
     basis = tables.chain(level)
     own = limb_range(values, 0, level + 1)

@@ -1,4 +1,4 @@
-"""Plaintexts over all limbs of a level, special ones too, as hoisted products need them."""
+"""Plaintexts over all limbs of a level, including special ones, for hoisted products."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cloakwork.fhe.encoding import embedding
 from cloakwork.fhe.rns.layout import residues
 from cloakwork.fhe.rns.tables import frozen
 
-# Rows that are encoded at a time: their floats take as much memory as their residues.
+# The number of rows encoded at a time: their floats take as much memory as their residues.
 _CHUNK = 8
 
 

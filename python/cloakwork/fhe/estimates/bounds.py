@@ -2,9 +2,9 @@
 
 Slots hold complex numbers.  Each lies in a rectangle, its real part from `low` to `high` and its
 imaginary one up to `imaginary`, and in a circle, up to `magnitude`; the mean of the squares of all
-slots is at most `rms` squared.  Every rule here holds for all values that its operands admit:
-rectangles keep x * x from being negative, circles keep products of complex numbers from growing,
-and the mean keeps a few large slots apart from many.
+slots is at most `rms` squared.  Every rule here holds for all values within its operands' bounds:
+rectangles show that x * x is not negative, circles limit the growth of complex products, and the
+mean distinguishes a few large slots from many.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 # Covers the rounding of the floats in which bounds are computed.
 _SLACK = 1.0 + 2.0**-40
-# So many bits beyond a power of two are rounding.
+# An excess of fewer bits over a power of two counts as rounding.
 _ROUNDING = 1e-9
 
 
@@ -33,8 +33,8 @@ _ROUNDING = 1e-9
 class Bound:
     """The bounds of the values in slots; see the module.
 
-    low, high, imaginary, magnitude   [], or one a slot or a ciphertext of a batch: what [B, slots]
-                                      broadcasts with
+    low, high, imaginary, magnitude   [], or one per slot or per ciphertext of a batch: arrays that
+                                      broadcast with [B, slots]
     rms                               of each ciphertext's slots together, at most
     given                             whether it was stated by a user, not computed
     """
@@ -101,7 +101,7 @@ class Bound:
         raise ParamError("bound", repr(given), "a positive number, or a tuple (low, high)")
 
     def where(self, held: NDArray[np.bool_]) -> Self:
-        """The same in some slots [slots], and 0 in the others."""
+        """The same bound in some slots [slots], and 0 in the others."""
         if held.all():
             return self
         low, high, imaginary, magnitude = (np.where(held, edge, 0.0) for edge in self._edges())
@@ -110,7 +110,7 @@ class Bound:
 
     @property
     def largest(self) -> float:
-        """The magnitude of all slots."""
+        """The largest magnitude of all slots."""
         return float(self.magnitude.max(initial=0.0))
 
     @property
@@ -134,7 +134,7 @@ class Bound:
         )
 
     def numbers(self) -> list[float]:
-        """That as low, high, imaginary, magnitude and rms."""
+        """The common bound as low, high, imaginary, magnitude and rms."""
         return [*map(float, self.whole()._edges()), self.rms]
 
     def shown(self) -> Self:
@@ -159,16 +159,16 @@ class Bound:
     def from_numbers(
         cls, low: float, high: float, imaginary: float, magnitude: float, rms: float
     ) -> Self:
-        """What `numbers` gave."""
+        """The inverse of `numbers`."""
         return cls(*_arrays(low, high, imaginary, magnitude), rms)
 
     def picked(self, key: int | slice) -> Self:
-        """That of one ciphertext of a batch, or of some."""
+        """The bound of one ciphertext of a batch, or of some."""
         low, high, imaginary, magnitude = (picked_edge(edge, key) for edge in self._edges())
         return type(self)(low, high, imaginary, magnitude, self.rms)
 
     def turned(self, step: int, slots: int) -> Self:
-        """Slot j is that which was slot j + step."""
+        """The bound after a rotation: slot j is the former slot j + step."""
         low, high, imaginary, magnitude = (rolled_edge(e, step, slots) for e in self._edges())
         return type(self)(low, high, imaginary, magnitude, self.rms)
 
@@ -269,9 +269,9 @@ class Bound:
 
 
 def linear(matrix: NDArray[Any], given: Bound, norm: Floats) -> Bound:
-    """Where a matrix [m, n] times values lies: edges [n, k] -> [m, k], k = 1 where all are alike.
+    """The bounds of a matrix [m, n] times values: edges [n, k] -> [m, k], k = 1 if all are equal.
 
-    norm   [k], of the values that a row meets: the root of the sum of their squares
+    norm   [k]: the root of the sum of squares of the values by which a row is multiplied
     """
     re, im = np.real(matrix), np.imag(matrix)
     if not isfinite(given.largest):
@@ -298,7 +298,7 @@ def multiplied(a: Any, b: Any) -> Floats:
 
 
 def added(a: Any, b: Any, unknown: float) -> Floats:
-    """The sum; of infinities with two signs, what is said."""
+    """The sum; a given value for infinities of opposite signs."""
     with np.errstate(over="ignore", invalid="ignore"):
         found = np.asarray(np.add(a, b))
         unclear = np.isnan(found.sum())
@@ -306,7 +306,7 @@ def added(a: Any, b: Any, unknown: float) -> Floats:
 
 
 def _widest(low: Floats, high: Floats) -> Floats:
-    """The largest size of real numbers from the one to the other."""
+    """The largest magnitude in a real interval."""
     return np.maximum(np.maximum(-low, high), 0.0)
 
 
@@ -322,7 +322,7 @@ def _products(a: Bound, b: Bound) -> tuple[Floats, Floats]:
 
 
 def _power_above(size: float) -> float:
-    """The least power of two that is no less; what is one but for rounding stays, and infinity."""
+    """The least power of two that is not less, up to rounding; infinity stays."""
     if _is_power(size) or size >= 2.0**1023:
         return size
     return 2.0 ** ceil(log2(size))
@@ -333,7 +333,7 @@ def _power_below(size: float) -> float:
 
 
 def _is_power(size: float) -> bool:
-    """Whether it is a power of two, but for rounding, or 0 or infinity."""
+    """Whether it is a power of two up to rounding, or 0 or infinity."""
     return size in (0.0, inf) or abs(log2(size) - round(log2(size))) < _ROUNDING
 
 
@@ -350,7 +350,7 @@ def log2_of(value: float) -> float:
 
 
 def picked_edge(edge: Floats, key: int | slice) -> Floats:
-    """What [B, slots] broadcasts with, for one ciphertext of the batch or some."""
+    """An array that broadcasts with [B, slots], for one ciphertext of the batch or some."""
     if edge.ndim < 2:
         return edge
     alike = len(edge) == 1 and isinstance(key, int)
@@ -358,5 +358,5 @@ def picked_edge(edge: Floats, key: int | slice) -> Floats:
 
 
 def rolled_edge(edge: Floats, step: int, slots: int) -> Floats:
-    """What [B, slots] broadcasts with, rotated to the left."""
+    """An array that broadcasts with [B, slots], rotated to the left."""
     return np.roll(edge, -step, axis=-1) if edge.shape[-1:] == (slots,) else edge

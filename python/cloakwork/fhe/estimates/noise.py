@@ -1,14 +1,14 @@
 """Estimates of noise: log2 of the standard deviation of an error in the canonical embedding.
 
 An error is a polynomial e with integer coefficients; its size is that of the complex numbers
-e(zeta), zeta a primitive 2N-th root of unity, so sqrt(N) times that of its coefficients.  Products
-of polynomials are products there, whatever their coefficients are.
+e(zeta), zeta a primitive 2N-th root of unity, so sqrt(N) times that of its coefficients.  There,
+products of polynomials are products of these numbers.
 
-Under CKKS the unit is what TAIL_LOG2 says, a twelfth of what errors stay below: those that are
-Gaussian, and reach fewer deviations, count by as much less.
+Under CKKS the unit is given by TAIL_LOG2, a twelfth of the bound on errors: Gaussian errors, which
+reach fewer deviations, count correspondingly less.
 
-Errors that are drawn afresh add up in squares.  What a circuit has already may be correlated (the
-same ciphertext twice), so that its parts add up as they are; that is what makes the estimate hold.
+The squares of independent fresh errors add up.  Errors already in a circuit may be correlated (the
+same ciphertext twice), so that the errors themselves are added; this keeps the estimate valid.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from math import inf, log2, pi
 
 from cloakwork.fhe.parameters import ERROR_SIGMA, Parameters
 
-# The largest of N / 2 slots is so many standard deviations, as a power of two, but with a chance of
+# The largest of N / 2 slots in standard deviations, as a power of two, except with a chance of
 # 2^-15 up to degree 2^16.  An error times the secret is a product of two Gaussian-like numbers in
-# each slot: it exceeds k deviations with a chance of about sqrt(pi k) e^-2k, a Gaussian e^-k^2.
+# each slot: it exceeds k deviations with a chance of about sqrt(pi k) e^-2k, a Gaussian with
+# e^-k^2.
 TAIL_LOG2 = log2(12.0)
-# An error that no secret multiplies is Gaussian, and stays below 4.6 deviations: it counts by as
-# much less.  Squares of what errors of both kinds reach add up, as those of deviations do.
+# An error without a secret factor is Gaussian, and stays below 4.6 deviations: it counts
+# correspondingly less.  The squares of both kinds' bounds add up, as those of deviations do.
 _GAUSSIAN_LOG2 = log2(4.6 / 12.0)
-# What comes so near half the modulus, in bits, is not told from what outgrew it and came around.
+# Coefficients this near to half the modulus, in bits, are not distinguished from wrapped ones.
 WRAPPED_LOG2 = 0.1
 # Relative precision of the floating-point transforms of encoding and decoding, with some room.
 FLOAT_LOG2 = -48.0
@@ -77,7 +78,7 @@ def rounding(parameters: Parameters, limbs: int, parts: int = 2) -> float:
 
 
 def key_switch(parameters: Parameters, level: int) -> float:
-    """What changing the key of a polynomial adds, before its last division's rounding.
+    """The error that a key switch adds, without the rounding of its last division.
 
     Hybrid: sum over digits of digit * error / P.  Gadget: digits in [0, 2^w) and no division.
     """
@@ -98,11 +99,11 @@ def key_switch(parameters: Parameters, level: int) -> float:
 
 
 def reached(parameters: Parameters, level: int, bound: float, terms: int = 1) -> float:
-    """CKKS: the noise of any circuit of known outlines, from public facts and no ciphertext.
+    """CKKS: the noise of any circuit with known properties, from public facts alone.
 
-    The circuit takes public-key encryptions from the top of the chain to `level`; each level is
-    used up by a sum of at most `terms` products of values within `bound`, relinearized (rotations
-    count as terms) and rescaled.  Nothing that a server says of a ciphertext enters.
+    The circuit takes public-key encryptions from the top of the chain to `level`; each level is a
+    sum of at most `terms` products of values within `bound`, relinearized (rotations count as
+    terms) and rescaled.  The server's statements about a ciphertext are not used.
     """
     scale, size = log2(parameters.scale), log2(bound)
     noise = independent(fresh_public(parameters), encoding(parameters))

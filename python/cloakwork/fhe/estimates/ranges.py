@@ -1,4 +1,4 @@
-"""Where a polynomial's values lie, and how steep it is, over what is known of its argument."""
+"""The range and the slope of a polynomial over the bound of its argument."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from cloakwork.fhe.estimates.bounds import Bound
 Coefficients = tuple[float, ...]
 Floats = NDArray[np.float64]
 
-# Chebyshev's points a degree at which values are looked at, and no fewer than that altogether.
+# Chebyshev points per degree at which a polynomial is evaluated, and their least number.
 _POINTS, _LEAST_POINTS = 16, 256
-# What may hold the largest value is cut into so many parts, so often, while there are few points.
+# An interval that may hold the maximum is divided into so many parts, so often.
 _PARTS, _ROUNDS, _MOST_POINTS = 8, 6, 1 << 14
-# Floating-point evaluation is off by less, of the sum of |coefficients| and a degree.
+# A bound on the error of floating-point evaluation, per degree and sum of |coefficients|.
 _ROUNDING = 2.0**-50
-# What rounding makes of the interval from -1 to 1.
+# The excess of the interval [-1, 1] by rounding.
 _UNIT = 1.0 + 2.0**-9
 
 
 def value_range(coefficients: Coefficients, chebyshev: bool, x: Bound) -> Bound:
-    """The values of a polynomial of x, of powers or of Chebyshev's polynomials."""
+    """The range of a polynomial of x, in powers or in Chebyshev polynomials."""
     own = x.whole()
     if not isfinite(own.largest):
         return Bound.circle(inf if len(coefficients) > 1 else abs(coefficients[0]))
@@ -37,10 +37,11 @@ def value_range(coefficients: Coefficients, chebyshev: bool, x: Bound) -> Bound:
 
 
 def slope_log2(coefficients: Coefficients, chebyshev: bool, x: Bound, error: float) -> float:
-    """log2 of the most by which an error of x grows, an error of up to 2^error, in any direction.
+    """log2 of the largest factor by which an error of x of up to 2^error grows.
 
-    That is the largest derivative within so far of x.  On an ellipse around an interval, whose
-    axes add up to r times its half length, a polynomial is r^d times larger at most (Bernstein).
+    That is the largest derivative within that distance of x.  On an ellipse around an interval,
+    whose axes add up to r times its half length, a polynomial is at most r^d times larger
+    (Bernstein).
     """
     if len(coefficients) == 1:
         return -inf
@@ -77,14 +78,14 @@ class _Wave:
         self.bend = self.degree**2 * radius * between
 
     def at(self, angles: Floats) -> Floats:
-        """Its values."""
+        """The values of f."""
         middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
         points = np.clip(middle + half * np.cos(angles), self.low, self.high)
         return _values(np.array(self.given), self.chebyshev, points)
 
     @property
     def rounding(self) -> float:
-        """What floating-point evaluation is off."""
+        """The error of floating-point evaluation."""
         sizes, reach = np.abs(np.array(self.given)), max(abs(self.low), abs(self.high), 1.0)
         if self.chebyshev:
             reach = 1.0 if reach <= _UNIT else reach + sqrt(reach * reach - 1)
@@ -92,7 +93,7 @@ class _Wave:
         return float(most[0]) * (self.degree + 1) * _ROUNDING
 
     def largest(self, sign: float) -> float:
-        """What sign * f stays below.
+        """A bound on sign * f.
 
         Between two points it rises above both by bend width^2 / 8 at most: where that may be the
         largest, points are put between them.
@@ -119,7 +120,7 @@ def _values(given: Floats, chebyshev: bool, points: Floats) -> Floats:
 
 
 def _on_ellipse(coefficients: Coefficients, chebyshev: bool, x: Bound) -> float:
-    """What |values| stay below for complex numbers of a size."""
+    """A bound on |values| for complex arguments of a size."""
     size = x.largest
     if chebyshev:
         # |T_i| is at most r^i inside of the ellipse with axes that add up to r.

@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.int64]
 
-# Of what a description may stand for: far above what is secure to use, below what takes memory.
+# A limit for descriptions: far above secure parameters, and below large memory.
 _MOST_DEGREE = 1 << 17
 _MOST_LIMBS = 128
 _MOST_BATCH = 1 << 40
-# No chain has as many bits, so no noise and no bound.
+# No chain has as many bits, so that no noise and no bound may, either.
 _MOST_BITS = float(1 << 20)
 # Of a float's exponent.
 _MOST_FLOAT = 1023.0
@@ -86,9 +86,9 @@ def described(ciphertext: CiphertextData) -> dict[str, Any]:
 
 
 def from_description(path: PathLike, fields: dict[str, Any]) -> Ciphertext:
-    """A ciphertext of zeros that take no memory, as `described` said it is.
+    """The ciphertext of a description by `described`, with zeros that take no memory.
 
-    Raises LoadError where the description is none.
+    Raises LoadError for an invalid description.
     """
     try:
         return _described_by(path, fields)
@@ -111,7 +111,7 @@ def _described_by(path: PathLike, fields: dict[str, Any]) -> Ciphertext:
     # One ciphertext, however long the batch.
     zero = broadcast_to(zeros((), dtype="i64"), (parts, level + 1, degree))
     contents.tensors["data"] = np.asarray(zero)
-    # Whoever gives ciphertexts to a program has said what they think of their security.
+    # The caller who gives ciphertexts to a program has already accepted their security.
     made: Ciphertext = _made(contents, _ciphertext, insecure=True)
     if isinstance(made, CkksCiphertext):
         made = replace(made, bound=replace(made.bound, given=False))
@@ -152,7 +152,7 @@ def save_evaluation(path: PathLike | BinaryIO, evaluation: EvaluationKeys) -> No
 
 
 def save_secret(path: PathLike, keys: Keys) -> None:
-    """Write the secret and the public key, for the owner's eyes alone (mode 0600)."""
+    """Write the secret and the public key, readable by the owner only (mode 0600)."""
     fields = _common(keys.context, keys.key) | {"seed": keys.public.seed.hex()}
     with wiped(keys._coefficients()) as coefficients:
         tensors = {"secret": np.asarray(coefficients), "public": limbs_first(keys.public.data[0])}
@@ -162,17 +162,18 @@ def save_secret(path: PathLike, keys: Keys) -> None:
 def load_any(
     path: PathLike | BinaryIO, *, expect: str | None = None, insecure: bool = False
 ) -> Any:
-    """What a file holds: Ciphertext, PublicKey, EvaluationKeys, or Keys from a secret key.
+    """The object in a file: Ciphertext, PublicKey, EvaluationKeys, or Keys from a secret key.
 
     expect     the kind that it must be: "ciphertext", "public key", "evaluation keys" or
                "secret key"
-    insecure   go on where the parameters have less than 128 bits of security; and where others than
-               its owner may read the file of a secret, with an InsecureWarning
+    insecure   accept parameters with less than 128 bits of security, and, with an InsecureWarning,
+               a secret's file that other users can read
 
-    Keys that come from a file have no evaluation keys until `add` makes some.
+    Keys from a file have no evaluation keys until `add` makes some.
 
-    Raises LoadError for a file that is truncated or altered, or of another version or kind; for a
-    secret that is none, or does not belong to its public key; for what `insecure` is about.
+    Raises LoadError for a truncated or altered file, or one of another version or kind; for an
+    invalid secret, or one that does not belong to its public key; and, without `insecure`, for
+    what it accepts.
     """
     contents = load(path)
     readers: dict[str, Callable[[Contents, Context], Any]] = {
@@ -198,7 +199,7 @@ def _made(contents: Contents, reader: Callable[[Contents, Context], Any], insecu
 
 
 def _check_owner_alone(contents: Contents, insecure: bool) -> None:
-    """LoadError where others than its owner may read a file, or change it; a warning if asked."""
+    """LoadError if other users can read or change a secret's file; a warning if `insecure`."""
     if contents.permissions is None or not contents.permissions & 0o077:
         return
     found = (
@@ -212,7 +213,7 @@ def _check_owner_alone(contents: Contents, insecure: bool) -> None:
 
 
 def load_ciphertext(path: PathLike | BinaryIO, evaluation: EvaluationKeys) -> Ciphertext:
-    """A ciphertext of a file, to be computed on with these keys, of whatever security they are.
+    """A ciphertext from a file, to be computed on with these keys, whatever their security.
 
     Raises LoadError as `load`, KeyMismatchError for a ciphertext of other parameters or another
     secret.
@@ -258,7 +259,7 @@ def _context(contents: Contents, insecure: bool) -> Context:
 
 
 def _context_bound(contents: Contents) -> Stated | None:
-    """What a context says of the values of its ciphertexts."""
+    """A context's bound of the values of its ciphertexts."""
     found = contents.fields.get("bound")
     if found is None:
         return None
@@ -269,7 +270,7 @@ def _context_bound(contents: Contents) -> Stated | None:
 
 
 def _check_degree(contents: Contents, degree: int) -> None:
-    """LoadError unless tensors are of this degree; small files are to cost no large tables."""
+    """LoadError unless tensors are of this degree: small files must not cause large tables."""
     for name, found in contents.tensors.items():
         if found.shape[-1:] != (degree,):
             raise contents.wrong(f"tensor {name!r}", f"degree {degree}", f"shape {found.shape}")
@@ -317,12 +318,12 @@ def _ciphertext(contents: Contents, context: Context) -> Ciphertext:
 
 
 def _equal_rows(batch: Any) -> float:
-    """What files of before do not say: as if all ciphertexts of a batch were equal."""
+    """The default for older files: as if all ciphertexts of a batch were equal."""
     return log2(batch) / 2 if isinstance(batch, int) and batch > 1 else 0.0
 
 
 def _bound(contents: Contents) -> Bound:
-    """Where the values lie; files of before have their size alone."""
+    """The bound of the values; older files hold only their size."""
     size = _estimate(contents, "size")
     if "values" not in contents.fields:
         return Bound.circle(2.0 ** min(size, _MOST_FLOAT))
@@ -332,18 +333,18 @@ def _bound(contents: Contents) -> Bound:
     low, high, imaginary, magnitude, rms = map(float, given)
     if not (low <= high and imaginary >= 0 and magnitude >= 0 and rms >= 0):
         raise contents.wrong("values", "low, high and three sizes", repr(given))
-    # Saved again it says the same.
+    # Saved again, it gives the same file.
     return replace(Bound.from_numbers(low, high, imaginary, magnitude, rms), given=True)
 
 
 def _packing_fields(packing: Packing) -> dict[str, Any]:
-    """What a file says of it; the slots are the parameters'."""
+    """The packing's fields in a file; the slots follow from the parameters."""
     names = ("length", "period", "count", "tiled")
     return {name: getattr(packing, name) for name in names}
 
 
 def _packing(contents: Contents, context: Context) -> Packing:
-    """What a ciphertext holds: all of its slots where a file does not say."""
+    """The packing of a ciphertext; all slots if the file states none."""
     if "packing" not in contents.fields:
         return context.whole
     given: dict[str, Any] = contents.field("packing", dict)
@@ -356,7 +357,7 @@ def _packing(contents: Contents, context: Context) -> Packing:
 
 
 def _estimate(contents: Contents, name: str) -> float:
-    """log2 of what something stays below; -inf of what is not there."""
+    """log2 of a bound in a file; -inf for a bound of 0."""
     found = float(contents.field(name, (int, float)))
     if not found < _MOST_BITS:
         raise contents.wrong(name, f"a number below {_MOST_BITS:.0f}", str(found))

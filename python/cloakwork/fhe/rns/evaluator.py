@@ -1,6 +1,6 @@
 """The steps of an evaluator, tensors in and tensors out, in the NTT domain.
 
-Each is an op or a handful of them.  Factors are folded into constants: the transforms' scaling
+Each is one op or a few.  Factors are folded into constants: the transforms' scaling
 holds (D / q_i)^-1, the weights of a conversion -D^-1, the keys P^-1.
 """
 
@@ -15,7 +15,7 @@ from cloakwork.fhe.rns.tables import Basis, Division, KeySwitch
 
 
 def place(a: Tensor, q: Tensor, out: Tensor) -> Tensor:
-    """`out = a`, in an op that HEAL has: residues plus 0."""
+    """`out = a` by an op of HEAL's: residues plus 0."""
     return ops.modsum(a, 0, q, out=out)
 
 
@@ -84,7 +84,7 @@ def _product(a: Tensor, b: Tensor, basis: Basis, out: Tensor) -> None:
 
 
 def accumulator(addends: Tensor | None, constants: KeySwitch, batch: int) -> Tensor:
-    """Zeros [B, 2, N, special + k] for `key_product` to add to, and addends [B, 1 or 2, N, k]."""
+    """Zeros [B, 2, N, special + k], to which `key_product` adds, plus addends [B, 1 or 2, N, k]."""
     extended, special = constants.extended, constants.special_limbs
     if addends is None:
         return zero_residues((batch, 2), extended.degree, extended.limbs)
@@ -100,7 +100,7 @@ def accumulator(addends: Tensor | None, constants: KeySwitch, batch: int) -> Ten
 def mod_down(acc: Tensor, constants: KeySwitch) -> Tensor:
     """Divide by the special moduli: [B, 2, N, special + k] -> [B, 2, N, k].
 
-    The chain's limbs are over P already, as keys make them.
+    The keys have already divided the chain's limbs by P.
     """
     extended, chain, first = constants.extended, constants.chain, constants.special_limbs
     out = residues(acc.shape[:-2], chain.degree, chain.limbs)
@@ -120,7 +120,7 @@ def mod_down(acc: Tensor, constants: KeySwitch) -> Tensor:
 
 
 def _tables(constants: KeySwitch) -> dict[str, Any]:
-    """What a key switch takes beside polynomials and key."""
+    """The tables of a key switch."""
     extended = constants.extended
     return {
         "q": extended.q,
@@ -136,7 +136,7 @@ def _tables(constants: KeySwitch) -> dict[str, Any]:
 
 
 def hybrid_key_switch(c: Tensor, key: Tensor, constants: KeySwitch) -> Tensor:
-    """C times the key's source under its target: [B, N, k], [2, D, N, K] -> [B, 2, N, k]."""
+    """C times the key's source, under its target: [B, N, k], [2, D, N, K] -> [B, 2, N, k]."""
     chain = constants.chain
     return ops.hybrid_key_switch(
         c,
