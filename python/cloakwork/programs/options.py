@@ -119,4 +119,4 @@ def profile_path(options: RunOptions) -> str | PathLike[str] | None:
 def check_folder(spill_dir: str | PathLike[str] | None) -> None:
     """ParamError if a folder for the spill file is given and does not exist."""
     if spill_dir is not None and not Path(files.name_of(spill_dir, "spill_dir")).is_dir():
-        raise ParamError("spill_dir", spill_dir, "a folder that is there")
+        raise ParamError("spill_dir", spill_dir, "an existing folder")

@@ -221,7 +221,7 @@ class Matrix:
         ]
         if missing:
             raise MissingKeyError(
-                f"this matrix needs keys for the rotations {missing}, which are not there: "
+                f"this matrix needs keys for the rotations {missing}, which are missing: "
                 "context.keygen(rotations=matrix.rotations)"
             )
 

@@ -31,8 +31,8 @@ _MOST_BITS = 1000.0
 # Values are rounded to floats before they are compared with their bound.
 _BOUND_SLACK = 1e-9
 OUTGROWN = (
-    "values outgrew what the ciphertext says of them: state the bounds of inputs, or begin with a "
-    "longer first modulus; decrypt(..., check=False) returns what is there"
+    "values exceeded the bounds of the ciphertext: state the bounds of inputs, or begin with a "
+    "longer first modulus; decrypt(..., check=False) skips this check"
 )
 
 
@@ -225,8 +225,8 @@ class Estimated(Ciphertext):
         room = self._room_log2()
         if room < 0:
             hint = (
-                "begin with a longer first modulus, or say what is known of the values: "
-                "with_bound(...); decrypt(..., check=False) returns what is there"
+                "begin with a longer first modulus, or state tighter bounds of the values: "
+                "with_bound(...); decrypt(..., check=False) skips this check"
             )
             what = "values within their bounds may outgrow the modulus, which leaves {}"
             raise NoiseError("decrypt", room, hint, what)
@@ -239,8 +239,8 @@ class Estimated(Ciphertext):
         bits = self._bits()
         if bits + max(self.size, 0.0) <= 0:
             hint = (
-                "begin with a larger scale, or say what is known of the values: with_bound(...); "
-                "decrypt(..., check=False) returns what is there"
+                "begin with a larger scale, or state tighter bounds of values: with_bound(...); "
+                "decrypt(..., check=False) skips this check"
             )
             raise NoiseError("decrypt", bits, hint, "the estimate leaves {} of precision")
 

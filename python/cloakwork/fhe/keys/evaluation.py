@@ -65,7 +65,7 @@ class EvaluationKeys(Stored):
         """The key of an automorphism; MissingKeyError if there is none."""
         found = self.galois.get(element)
         if found is None:
-            raise MissingKeyError(f"{what} needs a key that is not there: context.keygen({add})")
+            raise MissingKeyError(f"{what} needs a key that is missing: context.keygen({add})")
         return found
 
     def route(self, steps: int) -> list[int]:

@@ -137,8 +137,8 @@ class Request:
             return total(max(_norm_of(found, held) for found in self._alike(x)), floats)
         if x.claimed:
             allowed = (
-                "program=, traced by yourself, or noise_bits=: what this ciphertext says of its "
-                "noise comes from a file, and who wrote it may have said less than there is"
+                "program=, traced by yourself, or noise_bits=: this ciphertext's noise estimate "
+                "comes from a file, whose writer may have understated it"
             )
             raise ParamError("noise", "the claim of a file", allowed)
         return total(_norm_of(x, held), floats)

@@ -243,11 +243,11 @@ class Keys:
         given = {"security": security, "program": program, "noise_bits": noise_bits}
         if queries is None:
             if any(value is not None for value in given.values()):
-                allowed = "how many decryptions are shown, beside the others"
+                allowed = "the number of disclosed decryptions, which the other options need"
                 raise ParamError("queries", None, allowed)
             return self._opened(ciphertext, check)
         if not check:
-            raise ParamError("check", False, "True: what is shown is to be what it is said to be")
+            raise ParamError("check", False, "True: disclosed decryptions must be checked")
         wanted = self._flooding(ciphertext, queries, given)
         return shown(self._opened(ciphertext, check), cast("CkksCiphertext", ciphertext), wanted)
 
