@@ -85,15 +85,15 @@ class Extension:
         return (*(c % self.p for c in coefficients), *[0] * (self.degree - len(coefficients)))
 
     def add(self, a: Polynomial, b: Polynomial) -> Polynomial:
-        """a + b."""
+        """The sum a + b."""
         return tuple((x + y) % self.p for x, y in zip(a, b, strict=True))
 
     def sub(self, a: Polynomial, b: Polynomial) -> Polynomial:
-        """a - b."""
+        """The difference a - b."""
         return tuple((x - y) % self.p for x, y in zip(a, b, strict=True))
 
     def mul(self, a: Polynomial, b: Polynomial) -> Polynomial:
-        """a b: the product of the polynomials, and its remainder."""
+        """The product a b of the polynomials, reduced."""
         product = [0] * (2 * self.degree)
         for i, x in enumerate(a):
             for j, y in enumerate(b):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-
 from tidy import tree
 
 _PAGE = "docs/adding-a-field.md"

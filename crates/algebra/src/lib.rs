@@ -9,9 +9,9 @@
 //! assert_eq!((fr.bits(), fr.two_adicity(), fr.size_bytes()), (254, 28, 32));
 //! assert_eq!(fr.modulus[0] % 2, 1);
 //!
-//! let pallas = Curve::from_name("pallas").unwrap();
-//! assert_eq!(pallas.name(), "pallas");
-//! assert!(GROUPS.iter().any(|group| group.name == "pallas.g1"));
+//! let curve = Curve::from_name("bn254").unwrap();
+//! assert_eq!(curve.name(), "bn254");
+//! assert!(GROUPS.iter().any(|group| group.name == "bn254.g1"));
 //! ```
 
 #![forbid(unsafe_code)]

@@ -267,6 +267,7 @@ def _number_array(values: Any) -> Objects:
     return array
 
 
+def _tuple_array(values: Any) -> Objects:
     """An array of elements from nested lists; tuples, None and ints are elements."""
     if isinstance(values, np.ndarray):
         return values
