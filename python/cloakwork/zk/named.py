@@ -11,7 +11,7 @@ import numpy as np
 
 from cloakwork import _core, files, named
 from cloakwork.arrays import asarray
-from cloakwork.errors import ParamError, ProgramError
+from cloakwork.errors import ParamError
 from cloakwork.report import Finding, Report, RunResult
 from cloakwork.runs import Runnable, RunOptions, UserFunction, check_options
 from cloakwork.zk.values import Input, as_tensor
@@ -62,10 +62,7 @@ class Named(Runnable):
 
     def validate(self) -> list[Finding]:
         """All checks of `docs/zk.md`; the warnings.  Raises ProgramError with all findings."""
-        findings = self.check()
-        if any(finding.severity == "error" for finding in findings):
-            raise ProgramError(findings)
-        return findings
+        return self._core.validated()
 
     def peak_memory(self, *, threads: int | None = None) -> int:
         """Bytes that a run holds at its peak, known before it runs; its constants count.

@@ -6,17 +6,15 @@ written is called after the program's own file, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from cloakwork import files
 from cloakwork.errors import ParamError, SaveError
 
-# Such a file begins so, and holds constants from there on, each at a multiple of that length.
-_START = b"constants of a program, written by Cloakwork\n".ljust(64, b"\0")
+# Such a file begins so, and holds constants from there on.
+START = b"constants of a program, written by Cloakwork\n".ljust(64, b"\0")
 
 
 @dataclass(frozen=True)
@@ -43,9 +41,8 @@ class Beside:
             raise ParamError("constants", f"{name}, which has changed", allowed)
 
 
-def found(tree: Mapping[str, Any], folder: Path) -> dict[str, Beside]:
+def found(names: Iterable[str], folder: Path) -> dict[str, Beside]:
     """The files of a folder that a program's constants name, by these names."""
-    names = {entry.get("file") for entry in tree.get("constants", {}).values()}
     inside = [name for name in names if name and not Path(name).is_absolute()]
     beside = [name for name in inside if ".." not in Path(name).parts]
     return {name: Beside.of(folder / name) for name in beside if (folder / name).is_file()}
@@ -58,42 +55,8 @@ def place_of(program: Path) -> Path:
 
 def check_place(place: Path) -> None:
     """SaveError where another file stands than one of constants that was written here."""
-    if place.is_file() and files.start(place, len(_START)) != _START:
+    if place.is_file() and files.start(place, len(START)) != START:
         raise SaveError(
             f"{place}: expected a new name, or constants that were saved with the program, got "
             "another file; move it away, or save the program under another name"
         )
-
-
-def gathered(
-    tree: Mapping[str, Any], contents: Mapping[str, bytes], name: str
-) -> tuple[dict[str, Any], list[bytes]]:
-    """A program's JSON with all constants in the file `name`, and the pieces of that file.
-
-    Each constant has its SHA-256 in the JSON.  No pieces where no constant lies in a file.
-    """
-    pieces, size = [_START], len(_START)
-    placed: dict[tuple[str, int, int], tuple[int, str]] = {}
-    constants = dict(tree.get("constants", {}))
-    for constant, entry in constants.items():
-        if "file" not in entry:
-            continue
-        key = entry["file"], entry["offset"], entry["bytes"]
-        if key not in placed:
-            part = _part(constant, key, contents)
-            placed[key] = size, sha256(part).hexdigest()
-            pieces += [part, bytes(-len(part) % len(_START))]
-            size += len(part) + len(pieces[-1])
-        offset, digest = placed[key]
-        # A sum that the program has already stays: it may say that the contents are damaged.
-        constants[constant] = {"sha256": digest} | entry | {"file": name, "offset": offset}
-    return {**tree, "constants": constants}, pieces if placed else []
-
-
-def _part(constant: str, key: tuple[str, int, int], contents: Mapping[str, bytes]) -> bytes:
-    file, offset, size = key
-    part = contents[file][offset : offset + size]
-    if len(part) != size:
-        held = f"{constant} in {file} of {len(contents[file])} bytes"
-        raise ParamError("constants", held, f"{size} bytes from byte {offset} on")
-    return part
