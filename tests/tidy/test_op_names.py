@@ -9,6 +9,11 @@ OPS = op_names.names()
 _OTHERS = ("crates/ops/", "crates/testing/")
 
 
+def _is_other(name: str) -> bool:
+    """Whether a file under `src` is no part of the engine, or holds tests alone."""
+    return name.startswith(_OTHERS) or name.endswith("tests.rs")
+
+
 def _spelled() -> dict[str, list[str]]:
     """Files that spell names of ops, in strings of Rust or in comparisons of Python."""
     found = {}
@@ -16,7 +21,7 @@ def _spelled() -> dict[str, list[str]]:
         name, source = tree.relative(path), tree.text(path)
         if name.startswith("python/cloakwork/"):
             found[name] = op_names.judged_in_python(source, OPS)
-        elif name.startswith("crates/") and "/src/" in name and not name.startswith(_OTHERS):
+        elif name.startswith("crates/") and "/src/" in name and not _is_other(name):
             found[name] = op_names.spelled_in_rust(source, OPS)
     return {name: words for name, words in found.items() if words}
 
