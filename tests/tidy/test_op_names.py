@@ -10,8 +10,8 @@ _OTHERS = ("crates/ops/", "crates/testing/")
 
 
 def _is_other(name: str) -> bool:
-    """Whether a file of Rust may name ops: a declaration, or a test in a file of its own."""
-    return name.startswith(_OTHERS) or name.endswith("/tests.rs")
+    """Whether a file under `src` is no part of the engine, or holds tests alone."""
+    return name.startswith(_OTHERS) or name.endswith("tests.rs")
 
 
 def _spelled() -> dict[str, list[str]]:

@@ -389,8 +389,6 @@ pub enum Law {
     Reprs(ReprRule),
     /// All elements of the result are this integer parameter, or 0.
     Fills(Option<&'static str>),
-    /// Its demand on contents is what it is called for: it stays where nobody uses its result.
-    Asserts,
     /// Elements follow from a key and a domain: two calls that share both give the same ones.
     Draws {
         /// The key.
@@ -404,10 +402,7 @@ impl Law {
     /// Whether it is an identity between results.
     #[must_use]
     pub const fn is_algebraic(self) -> bool {
-        !matches!(
-            self,
-            Self::Reprs(_) | Self::Fills(_) | Self::Asserts | Self::Draws { .. }
-        )
+        !matches!(self, Self::Reprs(_) | Self::Fills(_) | Self::Draws { .. })
     }
 }
 

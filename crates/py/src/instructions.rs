@@ -7,13 +7,16 @@ use crate::guard::{unlocked, watched};
 use crate::program::Program;
 use crate::tensor::Inner;
 use cloakwork_formats::files::leave_memory;
-use cloakwork_formats::zk::{self, Ast, Canonical, Files, files_of, is_program, pack, parse};
-use cloakwork_formats::zk::{to_json, to_text, unpack};
+use cloakwork_formats::zk::{
+    self, Ast, Canonical, Files, GatherError, gathered, is_program, names_of_files, pack, parse,
+    to_dot, to_json, to_text, unpack,
+};
 use cloakwork_instructions::{KEY_INPUT, Lowered, lower};
 use cloakwork_ir::{Bytes, DType, Finding, HostTensor, Shape, View};
 use cloakwork_ops::named;
 use cloakwork_run::eager;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -76,12 +79,45 @@ impl Instructions {
         Ok(Program::new(packed))
     }
 
-    /// The contents of the files that its constants name.
-    fn files(&self, py: Python<'_>) -> PyResult<HashMap<String, Vec<u8>>> {
-        let files = unlocked(py, || files_of(&self.ast, &self.files))?;
-        let files = files.map_err(|found| errors::program(py, &[*found]))?;
-        let owned = |(name, bytes): (String, Bytes)| (name, bytes.as_slice().to_vec());
-        watched(|| files.into_iter().map(owned).collect())
+    /// The names of the files that its constants name.
+    fn files(&self) -> Vec<&str> {
+        names_of_files(&self.ast).into_iter().collect()
+    }
+
+    /// The same program with all constants of files in one that is called `name`, and the pieces
+    /// of that file, which begins with `start`.
+    fn gathered<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        start: &[u8],
+    ) -> PyResult<(Self, Vec<Bound<'py, PyBytes>>)> {
+        let start = Bytes::from(start.to_vec());
+        let made = unlocked(py, || gathered(&self.ast, &self.files, name, &start))?;
+        let (ast, pieces) = made.map_err(|error| match error {
+            GatherError::File(found) => errors::program(py, &[*found]),
+            GatherError::Short {
+                constant,
+                file: (file, length),
+                bytes: (offset, bytes),
+            } => errors::param(
+                "constants",
+                format!("{constant} in {file} of {length} bytes"),
+                &format!("{bytes} bytes from byte {offset} on"),
+            ),
+        })?;
+        let made = Self {
+            ast,
+            findings: self.findings.clone(),
+            files: self.files.clone(),
+        };
+        let pieces = pieces.iter();
+        let pieces = watched(|| {
+            pieces
+                .map(|piece| PyBytes::new(py, piece.as_slice()))
+                .collect()
+        })?;
+        Ok((made, pieces))
     }
 
     /// Whether the start of a file is that of such a program.
@@ -112,6 +148,16 @@ impl Instructions {
         let program = Program::with_findings(program, found.collect());
         let printed = printed.into_iter().map(|one| (one.output, one.label));
         Ok((program, printed.collect()))
+    }
+
+    /// Threads, streams and what waits for what, for Graphviz.
+    fn dot(&self) -> String {
+        to_dot(&self.ast)
+    }
+
+    /// The devices that it names.
+    fn devices(&self) -> Vec<&str> {
+        self.ast.devices().into_iter().collect()
     }
 
     /// Names of the inputs, in order.

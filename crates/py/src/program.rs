@@ -346,6 +346,12 @@ impl Program {
         errors::findings(py, &self.checked(py)?.findings)
     }
 
+    /// The same; errors among them are raised.
+    fn validated<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.verified(py)?;
+        self.findings(py)
+    }
+
     /// The same program with every op expanded that a device with these ops lacks; without a list,
     /// into what HEAL's interface has.
     #[pyo3(signature = (ops=None))]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
@@ -12,11 +11,9 @@ from typing import Any
 
 from cloakwork import _core, files
 from cloakwork.errors import LoadError, ParamError
-from cloakwork.once import once
 from cloakwork.programs.runnable import UserFunction
 from cloakwork.programs.transcript import read
 from cloakwork.zk import constant_files
-from cloakwork.zk.graphviz import dot
 from cloakwork.zk.running import Outcome, RunnableByName
 from cloakwork.zk.values import Input, as_tensor
 
@@ -58,7 +55,7 @@ class Program(RunnableByName):
             if files.starts_as_instructions(file):
                 written = _core.Instructions.parse(files.read(file), file, file.parent)
                 program = cls(written)
-                program._beside = constant_files.found(program._tree, file.parent)
+                program._beside = constant_files.found(written.files(), file.parent)
                 beside = [str(one.path) for one in program._beside.values()]
                 program.sources = (str(file), *beside)
                 return program
@@ -81,15 +78,6 @@ class Program(RunnableByName):
         """ParamError where a file of constants is another than when the program was loaded."""
         for name, file in self._beside.items():
             file.check(name)
-
-    def _contents(self) -> dict[str, bytes]:
-        """What the files of constants hold, by name."""
-        return self._instructions.files()
-
-    @once
-    def _tree(self) -> dict[str, Any]:
-        tree: dict[str, Any] = json.loads(self.to_json())
-        return tree
 
     @property
     def inputs(self) -> list[str]:
@@ -116,7 +104,7 @@ class Program(RunnableByName):
 
     def to_dot(self) -> str:
         """Threads, streams and what waits for what, for Graphviz."""
-        return dot(self._tree)
+        return self._instructions.dot()
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the program: one file that has its constants in it, or two beside each other.
@@ -144,8 +132,7 @@ class Program(RunnableByName):
         if file.suffix not in _FORMS:
             raise ParamError("path", path, ".cwk, .json or .txt, or a folder")
         place = constant_files.place_of(file)
-        tree, pieces = constant_files.gathered(self._tree, self._contents(), place.name)
-        written = _core.Instructions.parse(json.dumps(tree).encode(), file)
+        written, pieces = self._instructions.gathered(place.name, constant_files.START)
         text = written.json() if file.suffix == ".json" else written.text()
         constants: dict[str, Any] = {str(place): pieces} if pieces else {}
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -156,7 +143,7 @@ class Program(RunnableByName):
         return file
 
     def _devices(self) -> set[str]:
-        return super()._devices() | self.budget.keys() | set(_devices_in(self._tree))
+        return super()._devices() | set(self._instructions.devices())
 
     def _called(self, functions: Mapping[str, Callable[..., Any]]) -> list[UserFunction]:
         declared = self._instructions.user_functions()
@@ -177,18 +164,6 @@ class Program(RunnableByName):
 
     def __repr__(self) -> str:
         return f"Program(inputs={self.inputs}, steps={self._core.step_count()})"
-
-
-def _devices_in(tree: Any) -> Iterator[str]:
-    """The devices that a program's JSON names."""
-    if isinstance(tree, list):
-        for part in tree:
-            yield from _devices_in(part)
-    elif isinstance(tree, dict):
-        for name, part in tree.items():
-            if name.endswith("device") and isinstance(part, str):
-                yield part
-            yield from _devices_in(part)
 
 
 def _results(

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from cloakwork import _core, files
-from cloakwork.errors import ParamError, ProgramError
+from cloakwork.errors import ParamError
 from cloakwork.programs.inputs import check_names, paths_of, type_text, types_of
 from cloakwork.programs.options import RunOptions, check_options, profile_path
 from cloakwork.programs.report import Finding, Report, RunResult
@@ -64,10 +64,7 @@ class RunnableByName(Runnable):
 
     def validate(self) -> list[Finding]:
         """All checks of `docs/zk.md`; the warnings.  Raises ProgramError with all findings."""
-        findings = self.check()
-        if any(finding.severity == "error" for finding in findings):
-            raise ProgramError(findings)
-        return findings
+        return self._core.validated()
 
     def peak_memory(self, *, threads: int | None = None) -> int:
         """Bytes that a run holds at its peak, known before it runs; its constants count.

@@ -2,6 +2,7 @@
 
 use super::value::Value;
 use cloakwork_ir::{Curve, DType, Repr};
+use std::collections::BTreeSet;
 
 /// Named entries in the order of the file.
 pub type Table<T> = Vec<(String, T)>;
@@ -33,6 +34,44 @@ pub struct Ast {
     pub main: Vec<Instruction>,
     /// Entries of tables that cannot be read: the table, and the entry's name.
     pub broken: Vec<(String, String)>,
+}
+
+impl Ast {
+    /// The devices that it names.
+    #[must_use]
+    pub fn devices(&self) -> BTreeSet<&str> {
+        let registers = self.registers.iter().map(|(_, register)| &register.device);
+        let inputs = self.inputs.iter().map(|(_, input)| &input.device);
+        let constants = self.constants.iter().map(|(_, constant)| &constant.device);
+        let events = self
+            .events
+            .iter()
+            .filter_map(|(_, event)| event.device.as_ref());
+        let streams = self.streams.iter().map(|(_, device)| device);
+        let budget = self.budget.iter().map(|(device, _)| device);
+        let tables = registers.chain(inputs).chain(constants).chain(events);
+        let mut devices: BTreeSet<&str> = tables
+            .chain(streams)
+            .chain(budget)
+            .map(String::as_str)
+            .collect();
+        let mut lists = vec![&self.main];
+        while let Some(list) = lists.pop() {
+            for Instruction { op, .. } in list {
+                match op {
+                    Operation::Allocate { device, .. } => devices.extend([device.as_str()]),
+                    Operation::Transfer {
+                        src_device,
+                        dst_device,
+                        ..
+                    } => devices.extend([src_device.as_str(), dst_device]),
+                    Operation::Fork { instructions, .. } => lists.push(instructions),
+                    _ => {}
+                }
+            }
+        }
+        devices
+    }
 }
 
 /// What a function of the caller's is called with.

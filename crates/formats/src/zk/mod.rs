@@ -4,6 +4,8 @@
 mod ast;
 mod constants;
 mod fields;
+mod gathered;
+mod graph;
 mod instructions;
 mod packed;
 mod read;
@@ -16,7 +18,9 @@ pub use ast::{
     Sliced, Table, Type, Viewed, scalars,
 };
 pub use constants::{Canonical, Files, load_constants};
-pub use packed::{files_of, pack, unpack};
+pub use gathered::{GatherError, gathered};
+pub use graph::to_dot;
+pub use packed::{files_of, names_of_files, pack, unpack};
 pub use read::Parsed;
 pub use value::{Value, print};
 

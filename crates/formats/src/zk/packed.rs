@@ -38,18 +38,23 @@ pub fn pack(ast: &Ast, files: &Files) -> Result<Program, Box<Finding>> {
 /// # Errors
 /// One cannot be read.
 pub fn files_of(ast: &Ast, files: &Files) -> Result<Vec<(String, Bytes)>, Box<Finding>> {
+    let mut opened = HashMap::new();
+    let one = |file: &str| {
+        let bytes = constants::open(file, files, &mut opened).map_err(Box::new)?;
+        Ok((file.to_owned(), bytes))
+    };
+    names_of_files(ast).into_iter().map(one).collect()
+}
+
+/// The names of the files that a program's constants name.
+#[must_use]
+pub fn names_of_files(ast: &Ast) -> BTreeSet<&str> {
     let constants = ast.constants.iter();
     let named = constants.filter_map(|(_, constant)| match &constant.data {
         Data::File { file, .. } => Some(file.as_str()),
         Data::Values(_) => None,
     });
-    let mut opened = HashMap::new();
-    let named: BTreeSet<&str> = named.collect();
-    let one = |file: &str| {
-        let bytes = constants::open(file, files, &mut opened).map_err(Box::new)?;
-        Ok((file.to_owned(), bytes))
-    };
-    named.into_iter().map(one).collect()
+    named.collect()
 }
 
 /// The program that a container holds, with its files; none if it holds no such program.
