@@ -8,7 +8,6 @@ machine disturbs least.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -36,7 +35,7 @@ def measured(prefix: str, cases: Sequence[Case], against: str | None, starts: in
             sides = [stack.enter_context(_this_build(cases))]
             if against is not None:
                 sides.insert(0, stack.enter_context(_other_build(against, cases)))
-            if len({side.facts["library"] for side in sides}) < len(sides):
+            if len({side.facts["folder"] for side in sides}) < len(sides):
                 raise BuildError(f"--against {against}: that is this build itself")
             if start == 0:
                 _tell_missing(prefix, sides)
@@ -59,31 +58,29 @@ def _tell_missing(prefix: str, sides: Sequence[Side]) -> None:
 
 
 def _in_turns(prefix: str, cases: Sequence[Case], sides: Sequence[Side]) -> list[Build]:
-    found: list[list[Row]] = [[] for _ in sides]
-    gc.collect()
+    """Measure each case that all sides can run."""
+    rows: list[list[Row]] = [[] for _ in sides]
     for case in cases:
-        if any(case.name not in side.operations for side in sides):
-            continue
-        samples: list[list[float]] = [[] for _ in sides]
-        per_run = case.unit[1] / case.times / case.steps
-        for turn in range(ROUNDS + 1):
-            order = range(len(sides)) if turn % 2 else reversed(range(len(sides)))
-            for at in order:
-                taken = sides[at].run(case.name)[0].cpu * per_run
-                if turn > 0:  # the first fills caches
-                    samples[at].append(taken)
-        name = f"{prefix}: {case.name}"
-        for own, values in zip(found, samples, strict=True):
-            own.append(Row(name, case.unit[0], tuple(values)))
-    return [
-        Build(
-            side.facts["version"],
-            commit_of(Path(side.facts["folder"])),
-            side.facts["library"],
-            tuple(rows),
-        )
-        for side, rows in zip(sides, found, strict=True)
-    ]
+        if all(case.name in side.operations for side in sides):
+            for own, samples in zip(rows, _samples(case, sides), strict=True):
+                own.append(Row(f"{prefix}: {case.name}", case.unit[0], tuple(samples)))
+    return [_build(side, own) for side, own in zip(sides, rows, strict=True)]
+
+
+def _samples(case: Case, sides: Sequence[Side]) -> list[list[float]]:
+    """Run a case in turns; the first round only fills caches."""
+    scale = case.unit[1] / case.times / case.steps
+    samples: list[list[float]] = [[] for _ in sides]
+    for turn in range(ROUNDS + 1):
+        places = range(len(sides))
+        for at in places if turn % 2 else reversed(places):
+            samples[at].append(sides[at].run(case.name)[0].cpu * scale)
+    return [own[1:] for own in samples]
+
+
+def _build(side: Side, rows: Sequence[Row]) -> Build:
+    commit = commit_of(Path(side.facts["folder"]))
+    return Build(side.facts["version"], commit, side.facts["library"], tuple(rows))
 
 
 def _this_build(cases: Sequence[Case]) -> Side:
