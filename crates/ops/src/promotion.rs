@@ -159,7 +159,7 @@ fn float_for(integer: DType, float: DType) -> DType {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cloakwork_ir::NUMBER_DTYPES;
+    use cloakwork_ir::{FIELD_DTYPES, NUMBER_DTYPES};
 
     #[test]
     fn the_common_type_is_symmetric_and_holds_both() {
@@ -191,6 +191,21 @@ mod tests {
         ];
         for (a, b, expected) in cases {
             assert_eq!(common(a, b), Ok(expected), "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn a_field_gives_way_to_its_extensions_and_to_no_other() {
+        for a in FIELD_DTYPES {
+            for b in FIELD_DTYPES {
+                let expected = match (a.extends(), b.extends()) {
+                    _ if a == b => Some(a),
+                    (Some(base), _) if base == b => Some(a),
+                    (_, Some(base)) if base == a => Some(b),
+                    _ => None,
+                };
+                assert_eq!(promote(a, b).ok(), expected, "{a} {b}");
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! What memory holds is held to its dtype, wherever its elements lie.
 #![allow(clippy::unwrap_used)]
 
-use cloakwork_ir::{DType, Field, HostTensor, Shape, View};
+use cloakwork_ir::{DType, FIELD_DTYPES, Field, HostTensor, Shape, View};
 use cloakwork_library::pairing::{Form, Reason};
 use cloakwork_ops::elements::{check, check_tensor};
 
@@ -74,4 +74,30 @@ fn elements_of_half_a_word_are_numbers_too() {
         .collect();
     let found = check(DType::Field(Field::BABYBEAR), Form::Canonical, &canonical).unwrap_err();
     assert_eq!(found.index, 1);
+}
+
+#[test]
+fn every_coefficient_is_held_below_the_prime() {
+    for dtype in FIELD_DTYPES {
+        let prime = dtype.field_facts().unwrap().prime();
+        let each = prime.modulus.len();
+        for place in 0..3 * dtype.residues() {
+            let mut words = vec![0; 3 * dtype.canonical_words()];
+            assert_eq!(check(dtype, Form::Canonical, &bytes_of(&words)), Ok(()));
+            words[place * each..(place + 1) * each].copy_from_slice(prime.modulus);
+            let found = check(dtype, Form::Canonical, &bytes_of(&words)).unwrap_err();
+            assert_eq!(found.index, place / dtype.residues(), "{dtype}");
+            // Memory holds as many bytes a residue as the prime has, or half a word of it.
+            let memory: Vec<u8> = words
+                .chunks(each)
+                .flat_map(|own| bytes_of(own).into_iter().take(prime.size_bytes()))
+                .collect();
+            let found = check(dtype, Form::Montgomery, &memory).unwrap_err();
+            assert_eq!(found.index, place / dtype.residues(), "{dtype}");
+        }
+    }
+}
+
+fn bytes_of(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }

@@ -228,7 +228,6 @@ impl Search<'_, '_> {
         }
         let rank = self.source.below(5);
         let dims = self.dims(rank);
-        let field = self.source.pick(&FIELD_DTYPES).copied();
         let dtypes = [
             DType::I64,
             DType::I64,
@@ -238,11 +237,16 @@ impl Search<'_, '_> {
             DType::F64,
             DType::F32,
             DType::C128,
-            field.unwrap_or(DType::Bool),
+            DType::Field(Field::GOLDILOCKS),
             DType::Field(Field::BN254_FR),
             DType::Point(Group::BN254_G1),
         ];
-        let dtype = self.source.pick(&dtypes).copied().unwrap_or(DType::I64);
+        let dtype = match self.source.pick(&dtypes).copied() {
+            // One stands for all fields.
+            Some(DType::Field(Field::GOLDILOCKS)) => self.source.pick(&FIELD_DTYPES).copied(),
+            other => other,
+        };
+        let dtype = dtype.unwrap_or(DType::I64);
         self.fresh(dtype, &dims, Fill::Residues)
     }
 

@@ -1,6 +1,6 @@
 //! The seeded loops that every test run makes, and what the generator must reach.
 
-use cloakwork_ir::Step;
+use cloakwork_ir::{FIELD_DTYPES, Step, text};
 use cloakwork_ops::{ALL, find, find_form};
 use cloakwork_testing::{
     Failure, SAMPLE_CIRCOM_FILES, SAMPLE_INSTRUCTIONS, SAMPLE_TRANSCRIPT, Source, check_all,
@@ -37,6 +37,17 @@ fn generated_programs_reach_every_op() {
     };
     let rare: Vec<_> = calls.into_iter().filter(is_rare).collect();
     assert_eq!(rare, []);
+}
+
+#[test]
+fn generated_programs_reach_every_field() {
+    let programs = (0..SEEDS).map(|seed| generate(&mut Source::from_seed(seed)));
+    let texts: Vec<String> = programs.map(|program| text::print(&program)).collect();
+    for dtype in FIELD_DTYPES {
+        let tensor = format!(" {dtype}[");
+        let reached = texts.iter().filter(|text| text.contains(&tensor)).count();
+        assert!(reached >= 5, "{dtype}: {reached}");
+    }
 }
 
 #[test]
