@@ -43,7 +43,7 @@ def absorb(transcript: Tensor, value: Tensor, *, out: Tensor | None = None) -> T
     transcript
         u8 `[16 + 2 capacity]`, as `transcript_new` makes it.
     value
-        Of a field with transforms, or points of a curve itself (g1), any shape.
+        Of a prime field with transforms, or points of a curve itself (g1), any shape.
     out
         The shape of `transcript`, which it may be.
 
@@ -66,7 +66,7 @@ def absorb_write(transcript: Tensor, value: Tensor, *, out: Tensor | None = None
     transcript
         u8 `[16 + 2 capacity]`, as `transcript_new` makes it.
     value
-        Of a field with transforms, or points of a curve itself (g1), any shape.
+        Of a prime field with transforms, or points of a curve itself (g1), any shape.
     out
         The shape of `transcript`, which it may be.
 
@@ -317,12 +317,29 @@ def asinh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     Tensor([0.        , 0.88137359], dtype=f64)
     """
 
+def assert_true(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""`out = a`, all of whose elements are true; else an error that names the first that is not.
+
+    Parameters
+    ----------
+    a
+        bool.
+    out
+        The shape of `a`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.assert_true(cw.asarray([1, 2]) == cw.asarray([1, 2]))
+    Tensor([ True,  True], dtype=bool)
+    """
+
 def astype(a: Tensor, dtype: DType | str, *, out: Tensor | None = None) -> Tensor:
     r"""The elements of `a` as another type: floats to integers without their fraction, complex
     numbers to their real part, everything to bool by whether it is 0. Integers that do not fit
     wrap; a float that no integer of the type is near gives an unspecified one. Integers become
-    elements of a field mod p, negative ones too; what a field's elements become is said by
-    `to_canonical`.
+    elements of a field mod p, negative ones too; a prime field's elements become those of its
+    extensions; what numbers they are `to_canonical` says.
 
     Parameters
     ----------
@@ -702,7 +719,7 @@ def challenge(
     hash
         0: BLAKE2b, 1: Keccak-256.
     dtype
-        A field.
+        A prime field.
     out
         An element.
 
@@ -1197,7 +1214,7 @@ def field_ntt(
     `inverse` takes the values to the coefficients; without `scale` they stay n times as large.
 
     n is a power of two that divides p - 1, and `w = g^((p - 1) / n)`: docs/fields.md has the
-    two-adicity and g of each field.
+    two-adicity and g of each prime field. Over an extension w is that of the base field.
 
     Parameters
     ----------
@@ -1305,13 +1322,13 @@ def from_canonical(words: Tensor, dtype: DType | str, *, out: Tensor | None = No
     :]`, the lowest word first.
 
     A number that is not below the prime is an error that names the element, and so is a point that
-    is not on its curve, or outside of the group of prime order. A point is its coordinates one
-    after another; all words 0 are the point at infinity.
+    is not on its curve, or outside of the group of prime order. An element of an extension is its
+    coefficients one after another, a point its coordinates; all words 0 are the point at infinity.
 
     Parameters
     ----------
     words
-        u64 `[.., w]`, w an element's bytes / 8, at least 1.
+        u64 `[.., w]`, w the words of an element's canonical numbers.
     dtype
         A field or the points of a curve.
     out
@@ -1837,7 +1854,7 @@ def key_switch(
     """
 
 def less(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""`out = a < b`; elements of fields by their canonical numbers.
+    r"""`out = a < b`; elements of prime fields by their canonical numbers.
 
     Parameters
     ----------
@@ -2045,7 +2062,7 @@ def lookup_rows(a: Tensor, t: Tensor, usable: int, *, out: Tensor | None = None)
     Parameters
     ----------
     a
-        Of a field, `[n]`: the input.
+        Of a prime field, `[n]`: the input.
     t
         The dtype of `a`, `[n]`: the table.
     usable
@@ -2722,7 +2739,7 @@ def permute_input(a: Tensor, usable: int, *, out: Tensor | None = None) -> Tenso
     Parameters
     ----------
     a
-        Of a field, `[n]`: the input.
+        Of a prime field, `[n]`: the input.
     usable
         The first rows, at most n, which are not for blinding.
     out
@@ -2744,7 +2761,7 @@ def permute_table(t: Tensor, rows: Tensor, *, out: Tensor | None = None) -> Tens
     Parameters
     ----------
     t
-        Of a field, `[n]`: the table.
+        Of a prime field, `[n]`: the table.
     rows
         i64, of `lookup_rows`, at most n.
     out
@@ -3665,7 +3682,7 @@ def to_canonical(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     a
         Of a field, or points.
     out
-        u64 `[.., w]`, w an element's bytes / 8, at least 1.
+        u64 `[.., w]`, w the words of an element's canonical numbers.
 
     Examples
     --------
@@ -3771,7 +3788,8 @@ def uniform_field(
 ) -> Tensor:
     r"""Uniform elements of a field: element i, row-major, is block i of ChaCha20 under the key,
     with the domain as its nonce of 64 bits, as a little-endian number of 64 bytes modulo the
-    prime: within 2^-128 of uniform. Results do not depend on threads.
+    prime: within 2^-128 of uniform. Coefficients of an extension's elements take a block each, one
+    after another. Results do not depend on threads.
 
     Parameters
     ----------
