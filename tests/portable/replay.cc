@@ -43,25 +43,43 @@ struct Type {
 
 size_t WordsOf(std::initializer_list<uint64_t> modulus) { return modulus.size(); }
 
-size_t SizeOf(uint32_t dtype) {
-  static const size_t numbers[] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 16};
-  static const std::map<uint32_t, size_t> elements = [] {
-    std::map<uint32_t, size_t> sizes;
+// Bytes of a number that elements of fields and points consist of, and how many there are.
+struct Parts {
+  size_t bytes, count;
+};
+
+const std::map<uint32_t, Parts>& Elements() {
+  static const std::map<uint32_t, Parts> elements = [] {
+    std::map<uint32_t, Parts> found;
     std::map<std::string, size_t> fields;
 #define CW_SIZE(name, dtype, bits, adicity, generator, ...) \
-  fields[#name] = sizes[dtype] = 8 * WordsOf({__VA_ARGS__});
+  fields[#name] = 8 * WordsOf({__VA_ARGS__});               \
+  found[dtype] = {fields[#name], 1};
     CW_PRIMES_64(CW_SIZE)
     CW_PRIMES_GOLDILOCKS(CW_SIZE)
 #undef CW_SIZE
-#define CW_SIZE(name, dtype, bits, adicity, generator, modulus) sizes[dtype] = 4;
+#define CW_SIZE(name, dtype, bits, adicity, generator, modulus) \
+  fields[#name] = 4;                                            \
+  found[dtype] = {4, 1};
     CW_PRIMES_32(CW_SIZE)
 #undef CW_SIZE
-#define CW_SIZE(name, type, dtype, field, parts, scalars) sizes[dtype] = 2 * parts * fields[#field];
+#define CW_SIZE(name, dtype, base, degree, nonresidue) found[dtype] = {fields[#base], degree};
+    CW_EXTENSIONS(CW_SIZE)
+#undef CW_SIZE
+#define CW_SIZE(name, type, dtype, field, parts, scalars) \
+  found[dtype] = {fields[#field], 2 * parts};
     CW_EACH_GROUP(CW_SIZE)
 #undef CW_SIZE
-    return sizes;
+    return found;
   }();
-  return dtype <= CW_C128 ? numbers[dtype] : elements.at(dtype);
+  return elements;
+}
+
+size_t SizeOf(uint32_t dtype) {
+  static const size_t numbers[] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 16};
+  if (dtype <= CW_C128) return numbers[dtype];
+  const Parts parts = Elements().at(dtype);
+  return parts.bytes * parts.count;
 }
 
 bool IsFloat(uint32_t dtype) { return dtype >= CW_F32 && dtype <= CW_C128; }
@@ -91,7 +109,8 @@ void FillElements(unsigned char* at, size_t elements, Type type, Random& random)
     for (size_t j = 0; j < type.bytes; j += 8) {
       uint64_t word = random.Next();
       if (type.dtype == CW_BOOL) word &= 1;
-      if (type.dtype > CW_C128) word &= type.bytes == 4 ? 0x3fffffff : 0x0fffffffffffffff;
+      if (type.dtype > CW_C128)
+        word &= Elements().at(type.dtype).bytes == 4 ? 0x3fffffff3fffffff : 0x0fffffffffffffff;
       memcpy(at + j, &word, type.bytes - j < 8 ? type.bytes - j : 8);
     }
   }

@@ -4,6 +4,18 @@
 //! The host is no driver of this kind: its memory is the process's, and the executor calls its
 //! kernels itself. Devices that a program names and that have no driver here are served by the
 //! host.
+//!
+//! ```
+//! use cloakwork_devices::driver_of;
+//! use cloakwork_ir::Device;
+//!
+//! let (driver, number) = driver_of(Device::Sim(0)).unwrap();
+//! assert_eq!((driver.name(), number), ("sim", 0));
+//! let device = driver.open(number)?;
+//! assert_eq!(device.allocate(64)?.bytes(), 64);
+//! assert!(driver_of(Device::Cpu).is_none(), "the host is no driver");
+//! # Ok::<(), cloakwork_devices::DeviceError>(())
+//! ```
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod abi;

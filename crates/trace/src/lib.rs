@@ -5,6 +5,21 @@
 //! at the call, by the declaration that the verifier asks too. A batch is a trace of tensors that
 //! exist: its program runs when somebody wants a result. Who calls, and who runs the program, is
 //! not this crate's matter.
+//!
+//! ```
+//! use cloakwork_ir::{DType, HostSlot, Shape, Type};
+//! use cloakwork_kernels::best_isa;
+//! use cloakwork_trace::{Tensor, Trace};
+//! use std::sync::Arc;
+//!
+//! let trace = Arc::new(Trace::new(best_isa()));
+//! let x = trace.input("x".into(), Type::new(DType::I64, Shape::new(&[2]).unwrap()));
+//! trace.output(&Tensor::Traced(Box::new(x)), "y".into()).unwrap();
+//! let program = trace.finish();
+//! let slots: Vec<_> = program.hosts.iter().collect();
+//! assert!(matches!(slots[0], HostSlot::Input { name, .. } if name == "x"));
+//! assert!(matches!(slots[1], HostSlot::Output { name } if name == "y"));
+//! ```
 #![forbid(unsafe_code)]
 
 mod active;
