@@ -13,9 +13,11 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+mod frees;
 mod functions;
 mod lower;
 mod window;
 
+pub use frees::with_frees;
 pub use functions::{Attr, FUNCTIONS, Function, function};
 pub use lower::{Convert, KEY_INPUT, Lowered, Printed, lower};

@@ -11,7 +11,7 @@ use cloakwork_formats::zk::{
     self, Ast, Canonical, Files, GatherError, gathered, is_program, names_of_files, pack, parse,
     to_dot, to_json, to_text, unpack,
 };
-use cloakwork_instructions::{KEY_INPUT, Lowered, lower};
+use cloakwork_instructions::{KEY_INPUT, Lowered, lower, with_frees};
 use cloakwork_ir::{Bytes, DType, Finding, HostTensor, Shape, View};
 use cloakwork_ops::named;
 use cloakwork_run::eager;
@@ -77,6 +77,15 @@ impl Instructions {
         let packed = unlocked(py, || pack(&self.ast, &self.files))?;
         let packed = packed.map_err(|found| errors::program(py, &[*found]))?;
         Ok(Program::new(packed))
+    }
+
+    /// The same program, with what it leaves allocated freed: at the last use, where that is sure.
+    fn with_frees(&self, py: Python<'_>) -> PyResult<Self> {
+        Ok(Self {
+            ast: unlocked(py, || with_frees(self.ast.clone()))?,
+            findings: self.findings.clone(),
+            files: self.files.clone(),
+        })
     }
 
     /// The names of the files that its constants name.

@@ -10,7 +10,7 @@ use cloakwork_ir::{HostId, HostTensor};
 use cloakwork_plan::Plan;
 use cloakwork_run::{
     Bisection, Functions, Mismatch, Outcome, Progress, RunOptions, bisect, eager, is_wiping,
-    report, trace,
+    profile, report,
 };
 use pyo3::prelude::*;
 use std::collections::HashMap;
@@ -264,7 +264,7 @@ impl Run {
     fn write_profile(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let written = unlocked(py, || {
             save_with(&path, Access::Shared, |out| {
-                trace::write_chrome(&self.plan, &self.outcome, out)
+                profile::write_chrome(&self.plan, &self.outcome, out)
             })
         })?;
         written.map_err(|error| errors::save(error, &path))

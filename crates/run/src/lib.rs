@@ -50,6 +50,7 @@ mod memory;
 mod names;
 mod outcome;
 mod pool;
+pub mod profile;
 pub mod report;
 mod results;
 mod schedule;
@@ -61,7 +62,6 @@ mod share_tests;
 mod sync;
 mod table;
 mod tier;
-pub mod trace;
 mod wiping;
 mod work;
 

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from cloakwork import _core
 from cloakwork.errors import ParamError
 from cloakwork.fields.parameters import CURVES
-from cloakwork.zk.deallocation import with_frees
 from cloakwork.zk.instructions import Program
 from cloakwork.zk.values import Repr, Type, is_canonical
 
@@ -369,8 +369,9 @@ class ProgramBuilder:
         """The program; ProgramError with all findings if it has errors."""
         tree: dict[str, Any] = {"format": "program", "version": 1, "curve": self._curve}
         tree |= {key: dict(table) for key, table in self._tables.items() if table}
-        tree["main"] = with_frees(self._main) if self._auto_free else self._main
-        program = Program.parse(json.dumps(tree), self._files)
+        tree["main"] = self._main
+        written = _core.Instructions.parse(json.dumps(tree).encode(), "program", None, self._files)
+        program = Program(written.with_frees() if self._auto_free else written)
         program.validate()
         program._functions = dict(self._functions)
         return program

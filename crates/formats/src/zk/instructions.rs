@@ -178,6 +178,20 @@ impl Operation {
         }
     }
 
+    /// Whether a stream does it.
+    #[must_use]
+    pub fn is_queued(&self) -> bool {
+        match self {
+            Self::Transfer { stream, .. }
+            | Self::Element { stream, .. }
+            | Self::FuncCall { stream, .. }
+            | Self::Blind { stream, .. }
+            | Self::Record { stream, .. }
+            | Self::Wait { stream, .. } => stream.is_some(),
+            _ => false,
+        }
+    }
+
     /// What it does, as messages say it: its name, and that of the function that it calls.
     #[must_use]
     pub fn said(&self) -> String {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod changed;
+mod frees;
 mod functions;
 mod lowering;
 mod refusals;

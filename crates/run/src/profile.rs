@@ -1,5 +1,5 @@
-//! A run as Chrome trace events, which Perfetto and speedscope open: a track a worker, segments
-//! around their steps, and the arena's bytes in use below.
+//! The profile of a run as Chrome's events, which Perfetto and speedscope open: a track a worker,
+//! segments around their steps, and the arena's bytes in use below.
 
 use crate::outcome::{Outcome, Profile};
 use crate::report::step_op;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 
-/// Writes the trace of a profiled run. Without a profile there is nothing to show but the name.
+/// Writes the timeline of a profiled run. Without a profile there is nothing to show but the name.
 ///
 /// # Errors
 /// The writer's.
