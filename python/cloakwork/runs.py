@@ -10,7 +10,7 @@ from typing import TypedDict
 
 from cloakwork import _core, files
 from cloakwork.errors import ParamError
-from cloakwork.report import Finding, Inspection, RunResult
+from cloakwork.report import Finding, Inspection, PassResult, RunResult
 
 _UNITS = {
     unit: base**power
@@ -48,6 +48,9 @@ class RunOptions(TypedDict, total=False):
     progress        called now and then with the steps done and the steps there are
     schedule_seed   run tasks in a random order that follows from this number, which no result
                     depends on: a test
+    optimize        let passes clean the program first (on by default; docs/passes.md): what is
+                    computed twice is computed once.  Results, errors and the numbers of steps are
+                    the same.  Never with bisect, nor on secret tensors
     """
 
     device: str
@@ -58,6 +61,7 @@ class RunOptions(TypedDict, total=False):
     progress: Callable[[int, int], object] | None
     schedule_seed: int | None
     spill_dir: str | PathLike[str] | None
+    optimize: bool
 
 
 def bytes_of(amount: int | str | None) -> int | None:
@@ -134,12 +138,20 @@ class Runnable:
         """Everything that is wrong or odd, in the order of steps; nothing is run."""
         return self._core.findings()
 
-    def inspect(self, *, threads: int | None = None) -> Inspection:
+    def inspect(self, *, threads: int | None = None, optimize: bool = True) -> Inspection:
         """What it consists of and what a run needs; ProgramError if it has errors."""
-        return Inspection.of(self._core.inspect(threads=threads))
+        return Inspection.of(self._core.inspect(threads=threads, optimize=optimize))
+
+    def passes(self) -> list[PassResult]:
+        """What each pass makes of it, one behind the other; first comes the program as it is."""
+        text, passes = self._core.passes()
+        results = [PassResult("as written", "", {}, text)]
+        for name, does, removed, after in passes:
+            results.append(PassResult(name, does, removed, after or results[-1].text))
+        return results
 
     def memory(
-        self, *, threads: int | None = None, memory_budget: Budget = None
+        self, *, threads: int | None = None, memory_budget: Budget = None, optimize: bool = True
     ) -> tuple[str, int]:
         """What a run needs, in words and as bytes at its peak.
 
@@ -148,7 +160,7 @@ class Runnable:
         exceeds the budget, too.
         """
         total, devices = self._budgets(memory_budget)
-        return self._core.memory(threads=threads, memory_budget=total, device_budgets=devices)[:2]
+        return self._core.memory(threads, total, devices, optimize)[:2]
 
     def _budgets(self, budget: Budget) -> tuple[int | None, dict[str, int] | None]:
         """`budgets_of`; ParamError for a device that no run of this program uses."""
@@ -168,9 +180,9 @@ class Runnable:
         """The text form, one step a line."""
         return self._core.text()
 
-    def plan_text(self, *, threads: int | None = None) -> str:
+    def plan_text(self, *, threads: int | None = None, optimize: bool = True) -> str:
         """The plan, one kernel call a line."""
-        return self._core.plan_text(threads=threads)
+        return self._core.plan_text(threads=threads, optimize=optimize)
 
     def _run(
         self, inputs: Sequence[_core.Tensor], verify: bool, bisect: bool,
@@ -196,6 +208,7 @@ class Runnable:
             schedule_seed=_seed_of(options.get("schedule_seed")),
             spill_dir=options.get("spill_dir"),
             functions=list(functions),
+            optimize=options.get("optimize", True),
         )
         if trace is not None:
             run.write_trace(fspath(trace))

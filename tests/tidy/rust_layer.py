@@ -29,7 +29,8 @@ _ELEMENT_CALLS = re.compile(
     r"\.(?:copy_to_host|own_copy|assign|freeze)\(|\bstorage\(\)\s*\.as_ref\(\)"
 )
 
-# What each crate may name in [dependencies]: algebra <- ir <- ops <- verify <- plan <- run <- py.
+# What each crate may name in [dependencies]: algebra <- ir <- ops <- verify <- passes <- plan <-
+# run <- py.
 # A file is read without knowing what its ops mean, so that formats stands on ir alone.
 MAY_DEPEND_ON: dict[str, set[str]] = {
     "process": set(),
@@ -40,10 +41,22 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "ops": {"process", "ir", "library"},
     "formats": {"process", "ir"},
     "verify": {"process", "ir", "ops"},
-    "plan": {"ir", "ops", "verify", "kernels"},
+    "passes": {"process", "ir", "ops", "verify"},
+    "plan": {"ir", "ops", "verify", "passes", "kernels"},
     "run": {"process", "ir", "ops", "verify", "plan", "kernels"},
-    "py": {"process", "ir", "ops", "formats", "verify", "plan", "run", "kernels", "library"},
-    "testing": {"ir", "ops", "formats", "verify", "plan", "run", "kernels"},
+    "py": {
+        "process",
+        "ir",
+        "ops",
+        "formats",
+        "verify",
+        "passes",
+        "plan",
+        "run",
+        "kernels",
+        "library",
+    },
+    "testing": {"ir", "ops", "formats", "verify", "passes", "plan", "run", "kernels"},
 }
 _PREFIX = "cloakwork-"
 

@@ -29,7 +29,7 @@ mod verified;
 
 pub use action::{Action, ArgPlace, Bound, Call};
 pub use annotate::{Annotated, annotate};
-pub use check::verify;
+pub use check::{verify, verify_rewritten};
 pub use device::{HealDevice, Misfit, for_device};
 pub use ends::{downloads, opened, uploads};
 pub use finding::{FINDING_CODES, Finding, MAX_FINDINGS, Severity};

@@ -38,9 +38,11 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def say_memory(program: Runnable, threads: int | None, memory_budget: Budget) -> None:
+def say_memory(
+    program: Runnable, threads: int | None, memory_budget: Budget, *, optimize: bool = True
+) -> None:
     """Print what a run will need; MemoryBudgetError if that is more than it may."""
-    memory, _ = program.memory(threads=threads, memory_budget=memory_budget)
+    memory, _ = program.memory(threads=threads, memory_budget=memory_budget, optimize=optimize)
     say(f"memory: {memory}")
 
 
