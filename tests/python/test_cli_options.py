@@ -155,6 +155,7 @@ FILES: dict[tuple[str, str], Row] = {
         lambda s: json.loads((s.folder / "profile").read_text())["traceEvents"],
     ),
     ("run", "--schedule-seed"): Row("--schedule-seed 7", ran("schedule_seed", 7)),
+    ("run", "--passes"): Row("--no-passes", ran("optimize", False)),
     ("run", "--generation"): Row("--generation first", lambda s: s.status == 0, OF_TRANSCRIPTS),
     ("run", "--input"): Row(
         "--input nothing={}/x.npy", lambda s: s.status == 2 and "inputs: got nothing" in s.err
@@ -167,6 +168,7 @@ FILES: dict[tuple[str, str], Row] = {
     ("check", "--json"): Row("--json", lambda s: isinstance(s.facts, list)),
     ("inspect", "--threads"): Row("--threads 2 --json", lambda s: s.facts["threads"] == 2),
     ("inspect", "--plan"): Row("--plan", lambda s: "arena" in s.out),
+    ("inspect", "--passes"): Row("--passes", lambda s: "; common-subexpressions: " in s.out),
     ("inspect", "--generation"): Row(
         "--generation first --json", lambda s: s.facts["generation"] == "first", OF_TRANSCRIPTS
     ),
@@ -445,4 +447,5 @@ def test_the_library_calls_options_as_the_command_does() -> None:
                 run({"x": X} if run != program.run else {}, **{old: 1})
     words = {name.replace("_", "-") for name in cw.RunOptions.__annotations__}
     of_run = {_longest(option)[2:] for command, option in declared() if command == "run"}
-    assert words - of_run == {"progress"}
+    # The command says --passes and --no-passes.
+    assert words - of_run == {"progress", "optimize"}

@@ -29,10 +29,10 @@ _ELEMENT_CALLS = re.compile(
     r"\.(?:copy_to_host|own_copy|assign|freeze)\(|\bstorage\(\)\s*\.as_ref\(\)"
 )
 
-# What each crate may name in [dependencies]: algebra <- ir <- ops <- verify <- plan <- run <- py.
-# A file is read without knowing what its ops mean, so that formats stands on ir alone; what
-# instructions of a file become as ops, `instructions` knows. Tracing meets tensors that exist.
-_ENGINE = {"ir", "ops", "formats", "instructions", "verify", "plan", "run", "kernels"}
+# What each crate may name in [dependencies]: algebra <- ir <- ops <- verify <- passes <- plan <-
+# run <- py. A file is read without knowing what its ops mean, so that formats stands on ir alone;
+# what instructions of a file become as ops, `instructions` knows. Tracing meets tensors that exist.
+_ENGINE = {"ir", "ops", "formats", "instructions", "verify", "passes", "plan", "run", "kernels"}
 MAY_DEPEND_ON: dict[str, set[str]] = {
     "process": set(),
     "algebra": set(),
@@ -44,10 +44,11 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "instructions": {"ir", "ops", "formats"},
     "verify": {"process", "ir", "ops"},
     "devices": {"process", "ir", "kernels"},
-    "plan": {"ir", "ops", "verify", "kernels", "devices"},
+    "passes": {"process", "ir", "ops", "verify"},
+    "plan": {"ir", "ops", "verify", "passes", "kernels", "devices"},
     "run": {"process", "ir", "ops", "verify", "plan", "kernels", "devices"},
     "trace": {"process", "ir", "ops", "verify", "run", "kernels"},
-    "py": {*_ENGINE, "process", "library", "trace"},
+    "py": {*_ENGINE, "process", "devices", "library", "trace"},
     "testing": _ENGINE,
 }
 _PREFIX = "cloakwork-"

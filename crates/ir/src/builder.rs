@@ -37,8 +37,15 @@ impl Builder {
 
     /// Uploads a host slot.
     pub fn upload(&mut self, slot: HostSlot) -> Symbol {
+        let name = self.program.fresh_symbol();
+        self.upload_as(slot, name);
+        name
+    }
+
+    /// Uploads a host slot under this name.
+    pub fn upload_as(&mut self, slot: HostSlot, name: Symbol) {
         let host = self.program.push_host(slot);
-        self.call("host_to_device", [Arg::Host(host)])
+        self.call_into("host_to_device", [Arg::Host(host)], name);
     }
 
     /// Downloads a tensor into a host slot: the expected value, or a named output.

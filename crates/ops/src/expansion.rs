@@ -125,6 +125,22 @@ impl<'a> Expansion<'a> {
         Ok(())
     }
 
+    /// Appends a call of this op in the expansion's place: into `out` where it is given, else the
+    /// result is new.
+    ///
+    /// # Errors
+    /// The op takes no such arguments.
+    pub fn call_of(
+        &mut self,
+        def: &'static OpDef,
+        given: &[Named],
+        out: Option<&Arg>,
+    ) -> Result<(), OpError> {
+        let args = self.arrange(def.name, given, out)?;
+        self.builder.call_into(def.name, args, self.result);
+        Ok(())
+    }
+
     /// Appends a tensor that the expansion writes before it reads it: eager calls do not zero it.
     ///
     /// # Errors

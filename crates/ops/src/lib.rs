@@ -28,6 +28,7 @@ mod field;
 mod gadget;
 mod geometry;
 mod hash;
+mod joined;
 mod launch;
 mod layout;
 mod linear;
@@ -56,13 +57,14 @@ pub use error::{Code, OpError};
 pub use expansion::{Expansion, Named, Part};
 pub use field::elements;
 pub use hash::transcript::head_words as transcript_head;
+pub use joined::Joined;
 pub use launch::{
     COPY_KERNEL, EXTREME_KERNELS, Extents, FILL_KERNEL, Launch, LaunchInput, LaunchOperand, Source,
 };
 pub use list::{ALL, FormError, find, find_form};
 pub use op::{
-    Access, Aliasing, Body, BytesFn, ExpandBody, Family, Form, KernelBody, Law, OpDef, Origin,
-    OutRule, Param, ParamKind, Viewed,
+    Access, Aliasing, Body, BytesFn, Effect, ExpandBody, Family, Form, KernelBody, Law, OpDef,
+    Origin, OutRule, Param, ParamKind, Viewed,
 };
 pub use reference::{Contents, Expected, JudgeFn, Reference, ReferenceFn, Slack, Verdict, agrees};
 pub use repr::{ReprOf, ReprRule};

@@ -396,13 +396,36 @@ pub enum Law {
         /// The domain.
         domain: &'static str,
     },
+    /// A call is more than a function of its operands' contents.
+    Effect(Effect),
+    /// On elements of a field, the elements of one call share most of the work of each.
+    SharesWork,
+}
+
+/// Why a call is more than a function of its operands' contents: it is neither dropped nor merged
+/// with an equal one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It draws random elements, or makes them of random words.
+    Draws,
+    /// It adds to the transcript of a proof, or asks it for a challenge.
+    Observes,
+    /// It runs the caller's own code.
+    CallsBack,
 }
 
 impl Law {
     /// Whether it is an identity between results.
     #[must_use]
     pub const fn is_algebraic(self) -> bool {
-        !matches!(self, Self::Reprs(_) | Self::Fills(_) | Self::Draws { .. })
+        !matches!(
+            self,
+            Self::Reprs(_)
+                | Self::Fills(_)
+                | Self::Draws { .. }
+                | Self::Effect(_)
+                | Self::SharesWork
+        )
     }
 }
 
@@ -446,10 +469,20 @@ impl OpDef {
         std::ptr::eq(self, &crate::layout::copy::DEF)
     }
 
+    /// What a call is beside a function of its operands' contents; `None`: nothing.
+    #[must_use]
+    pub fn effect(&self) -> Option<Effect> {
+        self.laws.iter().find_map(|law| match law {
+            Law::Effect(effect) => Some(*effect),
+            Law::Draws { .. } => Some(Effect::Draws),
+            _ => None,
+        })
+    }
+
     /// Whether its work is a function that the caller of a run gives.
     #[must_use]
     pub fn calls_back(&self) -> bool {
-        std::ptr::eq(self, &crate::creation::call_function::DEF)
+        self.effect() == Some(Effect::CallsBack)
     }
 
     /// Whether Python calls it on tensors: there is nothing to transfer, and functions that Python

@@ -148,6 +148,22 @@ fn views_have_their_operand_first() {
 }
 
 #[test]
+fn what_takes_random_words_or_a_transcript_says_its_effect() {
+    let named = |name: &str| matches!(name, "random" | "transcript");
+    for def in ALL {
+        let takes = def.params.iter().any(|param| named(param.name));
+        let keyed = def.params.iter().any(|param| param.name == "key")
+            && matches!(def.family, Family::Creation | Family::Hash);
+        assert_eq!(
+            def.effect().is_some(),
+            takes || keyed || def.calls_back(),
+            "{}",
+            def.name
+        );
+    }
+}
+
+#[test]
 fn everything_is_documented() {
     for def in ALL {
         assert!(

@@ -4,7 +4,7 @@
 use crate::PlanError;
 use cloakwork_ir::{Arg, Builder, Op, Program, Step, Symbol};
 use cloakwork_ops::{Expansion, OpDef, find_form};
-use cloakwork_verify::{Action, Call, Verified, verify};
+use cloakwork_verify::{Action, Call, Verified, verify_rewritten};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -106,23 +106,16 @@ fn expand_once(from: &Lowered, choose: Choose<'_>) -> Result<Lowered, PlanError>
             }
             (other, _) => builder.program.steps.push(*other),
         }
-        let origin = from.origins.as_ref().map_or(index, |o| o[index as usize]);
-        origins.resize(builder.program.steps.len(), origin);
+        origins.resize(builder.program.steps.len(), index);
     }
-    let verification = verify(Arc::new(builder.program));
-    let finding = verification.errors().next().cloned();
-    let Some(verified) = verification.verified else {
-        let step = finding.as_ref().map_or(0, |f| f.step);
-        let message = finding.map_or_else(String::new, |f| f.to_string());
-        let step = origins.get(step as usize).copied().unwrap_or(step);
-        return Err(PlanError::Internal {
-            step,
-            message: format!("expansion: {message}"),
-        });
-    };
+    let rewritten = verify_rewritten(builder.program, &from.verified, origins);
+    let verified = rewritten.map_err(|(step, finding)| PlanError::Internal {
+        step,
+        message: format!("expansion: {finding}"),
+    })?;
     Ok(Lowered {
+        origins: verified.origins(),
         verified: Arc::new(verified),
-        origins: Some(origins.into()),
     })
 }
 

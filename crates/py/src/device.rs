@@ -1,6 +1,8 @@
 //! Which devices there are, how many threads and which instructions to use.
 
 use crate::errors;
+use cloakwork_devices::driver_of;
+use cloakwork_ir::Device;
 use cloakwork_kernels::{ALL_ISAS, Isa, choose_isa};
 use cloakwork_process::Once;
 use pyo3::exceptions::PyOverflowError;
@@ -29,15 +31,26 @@ static ENVIRONMENT: AtomicU32 = AtomicU32::new(0);
 static CONTEXT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 /// The device that is always there.
 pub const CPU: &str = "cpu";
-const NAMES: [&str; 1] = [CPU];
+/// Where programs run: the host, and devices with drivers.
+const NAMES: [&str; 2] = [CPU, "sim:<i>"];
 
-/// Refuses a device that is not there.
+/// A device on which programs run, by its name.
+pub fn named(name: &str) -> PyResult<Device> {
+    match Device::from_name(name) {
+        Some(device) if device == Device::Cpu || driver_of(device).is_some() => Ok(device),
+        _ => Err(Python::attach(|py| {
+            errors::make(py, "DeviceError", (name, NAMES.to_vec()))
+        })),
+    }
+}
+
+/// Refuses a device on which there are no tensors.
 pub fn check(name: &str) -> PyResult<()> {
-    if NAMES.contains(&name) {
+    if name == CPU {
         return Ok(());
     }
     Err(Python::attach(|py| {
-        errors::make(py, "DeviceError", (name, NAMES.to_vec()))
+        errors::make(py, "DeviceError", (name, vec![CPU]))
     }))
 }
 
@@ -248,7 +261,7 @@ pub fn release_cached() {
 #[pyfunction]
 pub fn devices(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let cpu = PyDict::new(py);
-    cpu.set_item("name", NAMES[0])?;
+    cpu.set_item("name", CPU)?;
     cpu.set_item("isa", isa(py)?.name())?;
     cpu.set_item("available_isas", available_isas())?;
     cpu.set_item("threads", threads(None)?)?;

@@ -29,6 +29,7 @@ mod proving_key;
 mod random;
 mod run;
 mod scalar;
+mod target;
 mod tensor;
 mod trace;
 

@@ -6,6 +6,7 @@ use crate::errors;
 use crate::files;
 use crate::guard::unlocked;
 use crate::run::{Run, Settings};
+use crate::target::{Budget, Passed, Target, passed};
 use crate::tensor::{self, Elements, Inner};
 use cloakwork_formats::{Seal, load_sealed, save_container, save_heal};
 use cloakwork_ir::{Device, Generation, HostId, HostSlot, HostTensor, Type, text};
@@ -23,28 +24,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The most memory in bytes, of all devices together and of single ones.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Budget {
-    total: Option<u64>,
-    devices: Vec<(Device, u64)>,
-}
-
-impl Budget {
-    fn new(total: Option<u64>, devices: Option<BTreeMap<String, u64>>) -> PyResult<Self> {
-        let named = |(name, bytes): (String, u64)| match Device::from_name(&name) {
-            Some(device) => Ok((device, bytes)),
-            None => Err(errors::param("memory_budget", &name, Device::NAMES)),
-        };
-        let devices = devices.unwrap_or_default().into_iter().map(named);
-        let devices = devices.collect::<PyResult<_>>()?;
-        Ok(Self { total, devices })
-    }
-}
-
-/// What a plan depends on besides the program.
-type PlanKey = (usize, Isa, Budget);
-
 /// A program.
 #[pyclass(frozen, module = "cloakwork._core")]
 pub struct Program {
@@ -56,7 +35,7 @@ pub struct Program {
     /// What was found wrong before it was a program of steps.
     found: Vec<cloakwork_ir::Finding>,
     checked: Once<Checked>,
-    plans: Mutex<HashMap<PlanKey, Arc<Plan>>>,
+    plans: Mutex<HashMap<(Target, Isa), Arc<Plan>>>,
     /// The executor of the last run, to be used again by one with the same plan.
     executor: Mutex<Option<Executor>>,
 }
@@ -141,25 +120,42 @@ impl Program {
             .ok_or_else(|| errors::program(py, &checked.findings))
     }
 
-    /// The plan for so many threads, so much memory, and the instructions that are selected: made
-    /// once.
-    pub fn plan(&self, py: Python<'_>, threads: usize, budget: Budget) -> PyResult<Arc<Plan>> {
-        let key = (threads, device::isa(py)?, budget);
+    /// The plan for a target and the instructions that are selected: made once.
+    pub fn plan(&self, py: Python<'_>, target: Target) -> PyResult<Arc<Plan>> {
+        let key = (target, device::isa(py)?);
         if let Some(plan) = self.plans.lock().get(&key) {
             return Ok(Arc::clone(plan));
         }
         let verified = self.verified(py)?;
-        let (threads, isa, budget) = &key;
+        let (target, isa) = &key;
         let options = Options {
-            memory_budget_bytes: budget.total,
-            device_budgets: budget.devices.clone(),
-            ..Options::new(*isa, *threads)
+            memory_budget_bytes: target.budget.total,
+            device_budgets: target.budget.devices.clone(),
+            optimize: target.optimize,
+            device: target.device,
+            ..Options::new(*isa, target.threads)
         };
         let made = unlocked(py, || plan(verified, &options))?.map_err(errors::plan)?;
         let made = Arc::new(made);
         let replaced = self.plans.lock().insert(key, Arc::clone(&made));
         drop(replaced);
         Ok(made)
+    }
+
+    /// The same without a budget, for so many threads or as many as there are.
+    fn plan_unbounded(
+        &self,
+        py: Python<'_>,
+        threads: Option<Count>,
+        optimize: bool,
+    ) -> PyResult<Arc<Plan>> {
+        let target = Target {
+            threads: device::threads(threads)?,
+            device: Device::Cpu,
+            budget: Budget::default(),
+            optimize,
+        };
+        self.plan(py, target)
     }
 
     /// An executor of a plan: the last run's if it fits. [`Program::keep`] takes it back.
@@ -477,33 +473,50 @@ impl Program {
     }
 
     /// What the program consists of, and what a run of it needs: JSON.
-    #[pyo3(signature = (threads=None))]
-    fn inspect(&self, py: Python<'_>, threads: Option<Count>) -> PyResult<String> {
+    #[pyo3(signature = (threads=None, optimize=true))]
+    fn inspect(&self, py: Python<'_>, threads: Option<Count>, optimize: bool) -> PyResult<String> {
         let verified = self.verified(py)?;
-        let plan = self.plan(py, device::threads(threads)?, Budget::default())?;
+        let plan = self.plan_unbounded(py, threads, optimize)?;
         unlocked(py, || {
             cloakwork_run::inspect::inspect(&verified, &plan).to_string()
         })
     }
 
     /// The plan as text.
-    #[pyo3(signature = (threads=None))]
-    fn plan_text(&self, py: Python<'_>, threads: Option<Count>) -> PyResult<String> {
-        let plan = self.plan(py, device::threads(threads)?, Budget::default())?;
+    #[pyo3(signature = (threads=None, optimize=true))]
+    fn plan_text(
+        &self,
+        py: Python<'_>,
+        threads: Option<Count>,
+        optimize: bool,
+    ) -> PyResult<String> {
+        let plan = self.plan_unbounded(py, threads, optimize)?;
         unlocked(py, || plan.to_string())
     }
 
+    /// The program's text, and for each pass its name, what it does, how many calls of each op
+    /// there are less behind it, and the text behind it if that is another.
+    fn passes(&self, py: Python<'_>) -> PyResult<(String, Vec<Passed>)> {
+        passed(py, &self.verified(py)?)
+    }
+
     /// What a run needs, in words and as bytes at its peak, and the bytes of its constants.
-    #[pyo3(signature = (threads=None, memory_budget=None, device_budgets=None))]
+    #[pyo3(signature = (threads=None, memory_budget=None, device_budgets=None, optimize=true))]
     fn memory(
         &self,
         py: Python<'_>,
         threads: Option<Count>,
         memory_budget: Option<u64>,
         device_budgets: Option<BTreeMap<String, u64>>,
+        optimize: bool,
     ) -> PyResult<(String, u64, u64)> {
-        let budget = Budget::new(memory_budget, device_budgets)?;
-        let plan = self.plan(py, device::threads(threads)?, budget)?;
+        let target = Target {
+            threads: device::threads(threads)?,
+            device: Device::Cpu,
+            budget: Budget::new(memory_budget, device_budgets)?,
+            optimize,
+        };
+        let plan = self.plan(py, target)?;
         let memory = &plan.memory;
         Ok((
             plan.memory_text(),
@@ -515,7 +528,8 @@ impl Program {
     /// Run the program once.
     #[pyo3(signature = (inputs, *, device="cpu", threads=None, memory_budget=None,
                         device_budgets=None, verify=false, profile=true, bisect=false,
-                        progress=None, schedule_seed=None, spill_dir=None, functions=None))]
+                        progress=None, schedule_seed=None, spill_dir=None, functions=None,
+                        optimize=true))]
     #[expect(clippy::too_many_arguments, reason = "one a keyword")]
     fn run(
         &self,
@@ -532,8 +546,9 @@ impl Program {
         schedule_seed: Option<u64>,
         spill_dir: Option<PathBuf>,
         functions: Option<Vec<(String, Py<PyAny>)>>,
+        optimize: bool,
     ) -> PyResult<Run> {
-        device::check(device)?;
+        let device = device::named(device)?;
         let threads = device::threads(threads)?;
         let given = tensor::tensors(inputs)?;
         let inputs = self.bind(&given.iter().map(lend).collect::<PyResult<Vec<_>>>()?)?;
@@ -548,6 +563,8 @@ impl Program {
             spill_dir,
             functions: functions.unwrap_or_default(),
             secret: given.iter().any(Inner::is_secret),
+            optimize,
+            device,
         };
         Run::start(py, self, &inputs, settings)
     }

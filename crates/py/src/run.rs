@@ -3,10 +3,11 @@
 use crate::errors;
 use crate::functions::Pythons;
 use crate::guard::unlocked;
-use crate::program::{Budget, Program};
+use crate::program::Program;
+use crate::target::{Budget, Target};
 use crate::tensor::{Inner, Tensor};
 use cloakwork_formats::files::{Access, save_with};
-use cloakwork_ir::{HostId, HostTensor};
+use cloakwork_ir::{Device, HostId, HostTensor};
 use cloakwork_plan::Plan;
 use cloakwork_run::{
     Bisection, Functions, Mismatch, Outcome, Progress, RunOptions, bisect, eager, is_wiping,
@@ -40,6 +41,11 @@ pub struct Settings {
     pub functions: Vec<(String, Py<PyAny>)>,
     /// An input is secret: leave nothing of it in the executor's memory.
     pub secret: bool,
+    /// Let passes clean the program first. A run on secret inputs, and one that may look for a
+    /// wrong op, runs the steps that the program has.
+    pub optimize: bool,
+    /// Where the program computes, if it names no device itself.
+    pub device: Device,
 }
 
 /// What a run gave back.
@@ -78,7 +84,13 @@ fn planned(py: Python<'_>, program: &Program, settings: &Settings) -> PyResult<A
         Some(_) => settings.threads.max(2),
         None => settings.threads,
     };
-    let plan = program.plan(py, planned, settings.memory_budget.clone())?;
+    let target = Target {
+        threads: planned,
+        device: settings.device,
+        budget: settings.memory_budget.clone(),
+        optimize: settings.optimize && !settings.bisect && !settings.secret,
+    };
+    let plan = program.plan(py, target)?;
     if settings.secret && (plan.spills() || plan.memory.file_bytes > 0) {
         return Err(errors::secret(
             "a run on a secret tensor must not wait on disk: give it a larger memory budget, and \

@@ -128,6 +128,7 @@ impl fmt::Display for WrongOp {
 fn unfused(plan: &Plan) -> Result<Executor, RunError> {
     let options = cloakwork_plan::Options {
         fuse: false,
+        optimize: false,
         memory_budget_bytes: None,
         ..plan.options.clone()
     };

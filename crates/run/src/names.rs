@@ -1,8 +1,9 @@
 //! Finding one's way from planned steps back to the program.
 
 use cloakwork_ir::{Arg, HostTensor, Program, Step, shortened};
-use cloakwork_plan::Plan;
-use cloakwork_verify::{Action, StorageId};
+use cloakwork_plan::{Plan, lower};
+use cloakwork_verify::{Action, StorageId, Verified};
+use std::sync::Arc;
 
 /// The op that a step of the (lowered) program calls.
 pub fn op_name(program: &Program, origin: u32) -> &str {
@@ -12,9 +13,27 @@ pub fn op_name(program: &Program, origin: u32) -> &str {
     }
 }
 
-/// The name of the tensor that a download reads, and the op that last wrote its storage.
-pub fn downloaded(plan: &Plan, origin: u32) -> (String, Option<(u32, String)>) {
-    let program = plan.verified.program();
+/// The name of the tensor that download `index` reads, and the op that last wrote its storage: by
+/// the program as given, also where passes made another of it.
+pub fn downloaded(plan: &Plan, index: usize) -> (String, Option<(u32, String)>) {
+    let given = plan.given.as_ref();
+    // The program was lowered before; that of the passes has other names.
+    let lowered = given.and_then(|given| lower(Arc::clone(given)).ok());
+    let (verified, origins) = match &lowered {
+        Some(lowered) => (&lowered.verified, &lowered.origins),
+        None => (&plan.verified, &plan.origins),
+    };
+    let mut downloads = verified
+        .actions()
+        .iter()
+        .filter_map(|(step, action)| match action {
+            Action::Download { value, .. } => Some((*step, *value)),
+            _ => None,
+        });
+    let Some((origin, value)) = downloads.nth(index) else {
+        return (String::new(), None);
+    };
+    let program = verified.program();
     let name = match program.steps.get(origin as usize) {
         Some(Step::Op(op)) => program.args(op).iter().find_map(|arg| match arg {
             Arg::Device(symbol, _) => Some(shortened(program.symbol_name(*symbol))),
@@ -22,26 +41,19 @@ pub fn downloaded(plan: &Plan, origin: u32) -> (String, Option<(u32, String)>) {
         }),
         _ => None,
     };
-    let writer = storage_of_download(plan, origin).and_then(|s| last_writer(plan, s, origin));
-    let writer = writer.map(|step| (plan.program_step(step), op_name(program, step).to_owned()));
+    let storage = verified.value(value).map(|info| info.storage);
+    let writer = storage.and_then(|storage| last_writer(verified, storage, origin));
+    let number = |step: u32| {
+        let origins = origins.as_ref();
+        origins
+            .and_then(|all| all.get(step as usize).copied())
+            .unwrap_or(step)
+    };
+    let writer = writer.map(|step| (number(step), op_name(program, step).to_owned()));
     (name.unwrap_or_default(), writer)
 }
 
-fn storage_of_download(plan: &Plan, origin: u32) -> Option<StorageId> {
-    let actions = plan.verified.actions();
-    let found = actions
-        .binary_search_by_key(&origin, |(step, _)| *step)
-        .ok()?;
-    match actions.get(found) {
-        Some((_, Action::Download { value, .. })) => {
-            plan.verified.value(*value).map(|info| info.storage)
-        }
-        _ => None,
-    }
-}
-
-fn last_writer(plan: &Plan, storage: StorageId, before: u32) -> Option<u32> {
-    let verified = &plan.verified;
+fn last_writer(verified: &Verified, storage: StorageId, before: u32) -> Option<u32> {
     let writes = |action: &Action| match action {
         Action::Kernel { out, .. } | Action::Copy { value: out, .. } => verified
             .value(*out)

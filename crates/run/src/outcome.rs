@@ -53,14 +53,14 @@ pub struct Mismatch {
 impl Mismatch {
     pub(crate) fn new(
         plan: &Plan,
-        download: &Download,
+        (index, download): (usize, &Download),
         difference: &Difference,
         got: &[u8],
         expected: &HostTensor,
     ) -> Self {
         let program = plan.verified.program();
         let origin = download.origin;
-        let (name, written_by) = crate::names::downloaded(plan, origin);
+        let (name, written_by) = crate::names::downloaded(plan, index);
         let dtype = download.ty.dtype;
         let size = dtype.size_bytes();
         let first = difference.first as usize;

@@ -8,7 +8,7 @@ use cloakwork_kernels::{Difference, find_difference};
 use cloakwork_plan::{Download, Plan};
 
 /// Compares a download with the value that the program expects, to the bit.
-fn compare(plan: &Plan, download: &Download, got: &Block) -> Option<Mismatch> {
+fn compare(plan: &Plan, (index, download): (usize, &Download), got: &Block) -> Option<Mismatch> {
     let program = plan.verified.program();
     let Some(HostSlot::Data(expected)) = program.host(download.host) else {
         return None;
@@ -26,7 +26,7 @@ fn compare(plan: &Plan, download: &Download, got: &Block) -> Option<Mismatch> {
     };
     Some(Mismatch::new(
         plan,
-        download,
+        (index, download),
         &difference,
         got.as_slice(),
         expected,
@@ -42,7 +42,7 @@ pub fn room_for_results(plan: &Plan) -> Result<Vec<Block>, RunError> {
 
 /// The downloads that are not as the program expects.
 pub fn differences(plan: &Plan, outputs: &[Block]) -> Vec<Mismatch> {
-    let results = plan.downloads.iter().zip(outputs);
+    let results = plan.downloads.iter().enumerate().zip(outputs);
     results
         .filter_map(|(download, block)| compare(plan, download, block))
         .collect()

@@ -1,6 +1,7 @@
 //! Laws that hold for every program and every text. Each says what is broken.
 
 use cloakwork_ir::{Arg, Finding, Generation, HostSlot, Program, Severity, Step, Threaded, text};
+use cloakwork_passes::{Extent, PASSES, optimize, shown};
 use cloakwork_verify::{Action, Verified, annotate, is_finding_code, verify, with_frees};
 use std::sync::Arc;
 
@@ -40,11 +41,15 @@ pub fn check_program(program: Program) -> Result<(), String> {
     for finding in &verification.findings {
         check_finding(finding, &program)?;
     }
-    match &verification.verified {
-        Some(verified) => check_verified(verified),
+    let is_silent = verification.errors().next().is_none();
+    match verification.verified {
+        Some(verified) => {
+            check_verified(&verified)?;
+            check_passes(&Arc::new(verified))
+        }
         // What could not be read of threads has been told by who read it.
         None if program.threads.as_ref().is_some_and(|t| t.unsure) => Ok(()),
-        None if verification.errors().next().is_none() => Err("refused without an error".into()),
+        None if is_silent => Err("refused without an error".into()),
         None => Ok(()),
     }
 }
@@ -201,6 +206,27 @@ fn check_verified(verified: &Verified) -> Result<(), String> {
         return Err("HEAL's form has other values".to_owned());
     }
     Ok(())
+}
+
+/// What each pass makes of a program verifies, and hands out as much, step for step.
+fn check_passes(verified: &Arc<Verified>) -> Result<(), String> {
+    shown(verified, PASSES).map_err(|mistake| mistake.to_string())?;
+    let made = optimize(verified, Extent::Everywhere).map_err(|mistake| mistake.to_string())?;
+    let Some(made) = made else {
+        return Ok(());
+    };
+    let downloads = |verified: &Verified| {
+        let origins = verified.origins();
+        let actions = verified.actions().iter();
+        let downloads = actions.filter(|(_, action)| matches!(action, Action::Download { .. }));
+        let number = |step: u32| origins.as_ref().map_or(step, |all| all[step as usize]);
+        let numbers = downloads.map(|(step, _)| number(*step));
+        numbers.collect::<Vec<u32>>()
+    };
+    match downloads(verified) == downloads(&made) {
+        true => Ok(()),
+        false => Err("passes change what is handed out".to_owned()),
+    }
 }
 
 fn check_action(verified: &Verified, action: &Action) -> Result<(), String> {

@@ -98,6 +98,34 @@ pub fn verify(program: Arc<Program>) -> Verification {
     Verification { findings, verified }
 }
 
+/// Makes sense of a program that was made from a verified one and computes the same. Its steps go
+/// by the numbers of the source: `origins` says for each which step of `from` it stands for.
+///
+/// # Errors
+/// The source's step and the first error there: a mistake of whoever made the program.
+pub fn verify_rewritten(
+    program: Program,
+    from: &Verified,
+    mut origins: Vec<u32>,
+) -> Result<Verified, (u32, String)> {
+    if let Some((_, sources)) = &from.source {
+        for origin in &mut origins {
+            *origin = sources.get(*origin as usize).copied().unwrap_or(*origin);
+        }
+    }
+    let mut found = verify_thread(Arc::new(program));
+    let Some(verified) = found.verified.take() else {
+        let error = found.errors().next();
+        let step = error.map_or(0, |finding| finding.step);
+        let step = origins.get(step as usize).copied().unwrap_or(step);
+        return Err((step, error.map_or_else(String::new, Finding::to_string)));
+    };
+    Ok(Verified {
+        source: Some((Arc::clone(from.source()), origins.into())),
+        ..verified
+    })
+}
+
 fn verify_thread(program: Arc<Program>) -> Verification {
     let mut checker = Checker::new(&program);
     checker.check_all();

@@ -46,7 +46,7 @@ mod verified;
 
 pub use action::{Action, ArgPlace, Bound, Call};
 pub use annotate::{Annotated, annotate};
-pub use check::verify;
+pub use check::{verify, verify_rewritten};
 pub use codes::{FINDING_CODES, MAX_FINDINGS, is_finding_code};
 pub use device::{HealDevice, Misfit, for_device};
 pub use ends::{downloads, opened, uploads};

@@ -10,7 +10,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Verified {
     pub(crate) program: Arc<Program>,
-    /// The program of several threads that this one is in one thread, and where steps come from.
+    /// The program that this one was made from, and where its steps come from: of several threads,
+    /// with ops that were expanded, or as it was before passes.
     pub(crate) source: Option<(Arc<Program>, Arc<[u32]>)>,
     pub(crate) values: Values,
     pub(crate) actions: Vec<(u32, Action)>,
@@ -37,7 +38,7 @@ impl Verification {
 }
 
 impl Verified {
-    /// The program: as written, or, of several threads, all steps in canonical order.
+    /// The program: as written, or what was made of it, in one thread, expanded or by passes.
     #[must_use]
     pub fn program(&self) -> &Arc<Program> {
         &self.program

@@ -17,8 +17,9 @@ from cloakwork.cli import circuits, kinds, programs, proofs, results, show
 from cloakwork.cli.options import Command, MemoryBudget, Profile, SpillDir, Threads
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, shown
-from cloakwork.errors import ProgramError
+from cloakwork.errors import ParamError, ProgramError
 from cloakwork.programs.options import RunOptions, check_folder
+from cloakwork.programs.runnable import Runnable
 
 app = typer.Typer(
     help="Runs encrypted-AI programs: checked first, then fast, then explained.",
@@ -43,6 +44,13 @@ File = Annotated[
 Generation = Annotated[
     str | None,
     typer.Option(help="Of a transcript: HEAL's op set, first or later; by default its ops decide."),
+]
+Passes = Annotated[
+    bool,
+    typer.Option(
+        "--passes/--no-passes",
+        help="Whether passes clean the program first; --bisect runs it as it is.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -95,6 +103,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
             help="Run tasks in a random order derived from this number, to test the schedule."
         ),
     ] = None,
+    passes: Passes = True,
     generation: Generation = None,
     given: Annotated[
         list[str] | None,
@@ -128,6 +137,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
         options: RunOptions = {
             "device": device, "threads": threads, "memory_budget": memory_budget,
             "profile": profile or True, "schedule_seed": schedule_seed, "spill_dir": spill_dir,
+            "optimize": passes,
         }  # fmt: skip
         with Bar("running") as progress:
             options["progress"] = progress
@@ -197,6 +207,9 @@ def inspect(
     file: File,
     threads: Threads = None,
     plan: Annotated[bool, typer.Option("--plan", help="Print every kernel call.")] = False,
+    passes: Annotated[
+        bool, typer.Option("--passes", help="Print the program before and after each pass.")
+    ] = False,
     generation: Generation = None,
     as_json: AsJson = False,
 ) -> None:
@@ -208,18 +221,36 @@ def inspect(
     status = 0
     with in_words(context.obj), _findings_as_json(as_json):
         if circuits.kind(file) is not None:
-            other = {"--plan": plan, "--threads": threads, "--generation": generation}
+            other = {
+                "--plan": plan, "--passes": passes, "--threads": threads,
+                "--generation": generation,
+            }  # fmt: skip
             status = circuits.inspect(file, other, as_json)
         else:
-            _inspect_program(file, threads, plan, generation, as_json)
+            program = programs.load(file, generation)
+            kinds.refuse(program, {"--generation": generation})
+            if passes:
+                _inspect_passes(program, plan, threads, as_json)
+            else:
+                _inspect_program(program, threads, plan, as_json)
     raise typer.Exit(status)
 
 
-def _inspect_program(
-    file: Path, threads: int | None, plan: bool, generation: str | None, as_json: bool
-) -> None:
-    program = programs.load(file, generation)
-    kinds.refuse(program, {"--generation": generation})
+def _inspect_passes(program: Runnable, plan: bool, threads: int | None, as_json: bool) -> None:
+    if plan or threads is not None:
+        option = "--plan" if plan else "--threads"
+        raise ParamError(option, "--passes", "one of the two: passes are the same for every plan")
+    results = program.passes()
+    if as_json:
+        print(json.dumps({"passes": [asdict(result) for result in results]}, indent=2))
+        return
+    for before, result in zip([None, *results], results, strict=False):
+        print(f"; {result}" if before else f"; {result.name}")
+        if before is None or before.text != result.text:
+            print(result.text)
+
+
+def _inspect_program(program: Runnable, threads: int | None, plan: bool, as_json: bool) -> None:
     if plan:
         text = program.plan_text(threads=threads)
         print(json.dumps({"plan": text.splitlines()}, indent=2) if as_json else text, end="\n")

@@ -39,9 +39,11 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def say_memory(program: Runnable, threads: int | None, memory_budget: Budget) -> None:
+def say_memory(
+    program: Runnable, threads: int | None, memory_budget: Budget, *, optimize: bool = True
+) -> None:
     """Print the memory of a run; MemoryBudgetError if it exceeds the budget."""
-    memory, _ = program.memory(threads=threads, memory_budget=memory_budget)
+    memory, _ = program.memory(threads=threads, memory_budget=memory_budget, optimize=optimize)
     say(f"memory: {memory}")
 
 

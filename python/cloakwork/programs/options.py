@@ -29,7 +29,8 @@ Budget = int | str | Mapping[str, int | str] | None
 class RunOptions(TypedDict, total=False):
     """How to run.
 
-    device          "cpu"
+    device          "cpu", or "sim:0": a simulated device with memory of its own (docs/devices.md),
+                    for programs that name no device themselves
     threads         None: CLOAKWORK_THREADS, or one per core; never changes a result
     memory_budget   bytes, or text such as "2GiB".  If the peak exceeds it, tensors with a distant
                     next use are spilled to a file; if that is not enough, the run is refused.
@@ -43,6 +44,9 @@ class RunOptions(TypedDict, total=False):
     progress        called now and then with the number of finished steps and of all steps
     schedule_seed   run tasks in a random order derived from this number; results do not depend on
                     it: for tests
+    optimize        let passes clean the program first (on by default; docs/passes.md): what is
+                    computed twice is computed once.  Results, errors and the numbers of steps are
+                    the same.  Never with bisect, nor on secret tensors
     """
 
     device: str
@@ -52,6 +56,7 @@ class RunOptions(TypedDict, total=False):
     progress: Callable[[int, int], object] | None
     schedule_seed: int | None
     spill_dir: str | PathLike[str] | None
+    optimize: bool
 
 
 def bytes_of(amount: int | str | None) -> int | None:

@@ -202,6 +202,24 @@ class OpUse:
 
 
 @dataclass(frozen=True)
+class PassResult:
+    """What a pass made of a program.
+
+    removed   by op, how many calls there are less behind it; negative: more
+    text      the program behind it
+    """
+
+    name: str
+    does: str
+    removed: dict[str, int]
+    text: str
+
+    def __str__(self) -> str:
+        counts = [f"-{n} {op}" if n > 0 else f"+{-n} {op}" for op, n in self.removed.items()]
+        return f"{self.name}: {', '.join(counts) or 'no change'}"
+
+
+@dataclass(frozen=True)
 class Inspection:
     """What a program consists of, and what a run of it needs.
 

@@ -15,7 +15,7 @@ from cloakwork.programs.options import (
     profile_path,
     seed_of,
 )
-from cloakwork.programs.report import Finding, Inspection, RunResult
+from cloakwork.programs.report import Finding, Inspection, PassResult, RunResult
 
 # A user function's name, and a function from tensors to a list of tensors.
 UserFunction = tuple[str, Callable[..., list[_core.Tensor]]]
@@ -34,12 +34,20 @@ class Runnable:
         """All errors and warnings, in the order of steps; nothing is run."""
         return self._core.findings()
 
-    def inspect(self, *, threads: int | None = None) -> Inspection:
+    def inspect(self, *, threads: int | None = None, optimize: bool = True) -> Inspection:
         """The program's parts and the needs of a run; ProgramError if it has errors."""
-        return Inspection.of(self._core.inspect(threads=threads))
+        return Inspection.of(self._core.inspect(threads=threads, optimize=optimize))
+
+    def passes(self) -> list[PassResult]:
+        """The program as written, then what each pass makes of it, in order."""
+        text, passes = self._core.passes()
+        results = [PassResult("as written", "", {}, text)]
+        for name, does, removed, after in passes:
+            results.append(PassResult(name, does, removed, after or results[-1].text))
+        return results
 
     def memory(
-        self, *, threads: int | None = None, memory_budget: Budget = None
+        self, *, threads: int | None = None, memory_budget: Budget = None, optimize: bool = True
     ) -> tuple[str, int]:
         """The memory of a run, as text and as its peak in bytes.
 
@@ -48,7 +56,7 @@ class Runnable:
         exceeds the budget, too.
         """
         total, devices = self._budgets(memory_budget)
-        return self._core.memory(threads=threads, memory_budget=total, device_budgets=devices)[:2]
+        return self._core.memory(threads, total, devices, optimize)[:2]
 
     def _budgets(self, budget: Budget) -> tuple[int | None, dict[str, int] | None]:
         """`budgets_of`; ParamError for a device that no run of this program uses."""
@@ -68,9 +76,9 @@ class Runnable:
         """The text form, one step per line."""
         return self._core.text()
 
-    def plan_text(self, *, threads: int | None = None) -> str:
+    def plan_text(self, *, threads: int | None = None, optimize: bool = True) -> str:
         """The plan, one kernel call per line."""
-        return self._core.plan_text(threads=threads)
+        return self._core.plan_text(threads=threads, optimize=optimize)
 
     def _run(
         self, inputs: Sequence[_core.Tensor], verify: bool, bisect: bool,
@@ -96,6 +104,7 @@ class Runnable:
             schedule_seed=seed_of(options.get("schedule_seed")),
             spill_dir=options.get("spill_dir"),
             functions=list(functions),
+            optimize=options.get("optimize", True),
         )
         if profile is not None:
             run.write_profile(fspath(profile))

@@ -1,6 +1,6 @@
 //! `call_function`: a step that the caller's own code does.
 
-use crate::op::{Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
+use crate::op::{Body, Effect, Family, Form, KernelBody, Law, OpDef, Param, ParamKind};
 use crate::{Access, Aliasing, Extents, Launch, OutRule, Reference};
 use cloakwork_ir::Type;
 use smallvec::smallvec;
@@ -76,5 +76,5 @@ pub static DEF: OpDef = OpDef {
         expand: None,
     }),
     operations: crate::rules::out_elements,
-    laws: &[],
+    laws: &[Law::Effect(Effect::CallsBack)],
 };

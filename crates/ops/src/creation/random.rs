@@ -28,7 +28,7 @@ macro_rules! random {
                 Reference::Values(|args, contents| reference(args, contents, $numbers))
             ),
             operations: rules::out_elements,
-            laws: &[],
+            laws: &[$crate::Law::Effect($crate::Effect::Draws)],
         };
     };
 }

@@ -158,7 +158,8 @@ unary!(
     "`out = 1 / a`. In a field, 0 where `a` is 0; elements share inversions.",
     Accuracy::of_complex(8.0),
     |dtype, x| arithmetic::divide(dtype, &walk::one(dtype), &x[0]),
-    Law::Reprs(ReprRule::Values(&["a"]))
+    Law::Reprs(ReprRule::Values(&["a"])),
+    Law::SharesWork
 );
 
 unary!(

@@ -10,8 +10,8 @@ use crate::Reference;
 use crate::field::primes::PRIME_TRANSFORMS;
 use crate::op::{ExpandBody, KernelBody, Param, ParamKind};
 use crate::{
-    Access, Aliasing, Args, Body, Code, ContentCheck, Extents, Family, Form, Launch, LaunchInput,
-    LaunchOperand, Law, OpDef, OpError, Operand, OutRule, Source, geometry, rules,
+    Access, Aliasing, Args, Body, Code, ContentCheck, Effect, Extents, Family, Form, Launch,
+    LaunchInput, LaunchOperand, Law, OpDef, OpError, Operand, OutRule, Source, geometry, rules,
 };
 use cloakwork_ir::{Arg, CURVES, DType, Shape, Take, Type, View, shape_arg};
 use smallvec::{SmallVec, smallvec};
@@ -35,6 +35,8 @@ const ABSORBED: [DType; PRIME_TRANSFORMS.len() + CURVES.len()] = {
     }
     all
 };
+
+const OBSERVES: &[Law] = &[Law::Effect(Effect::Observes)];
 
 const TRANSCRIPT: Param = Param::new(
     "transcript",
@@ -237,7 +239,7 @@ macro_rules! grows {
                 expand: None,
             }),
             operations: rules::out_elements,
-            laws: &[],
+            laws: OBSERVES,
         };
     };
 }
@@ -404,7 +406,7 @@ pub static CHALLENGE: OpDef = OpDef {
         args.tensor("transcript")
             .map_or(0, |t| t.shape().elements())
     },
-    laws: &[],
+    laws: OBSERVES,
 };
 
 fn launch_challenge(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
@@ -505,7 +507,7 @@ pub static FINISH: OpDef = OpDef {
         expand: None,
     }),
     operations: rules::out_elements,
-    laws: &[],
+    laws: OBSERVES,
 };
 
 /// Where the proof begins, and its length, which the transcript has room for.

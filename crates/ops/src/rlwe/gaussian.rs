@@ -2,7 +2,7 @@
 
 use super::gaussian_table::CUMULATIVE;
 use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
+    Access, Aliasing, Body, Effect, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
 };
 use crate::rules;
 use cloakwork_ir::{DType, Type};
@@ -43,7 +43,7 @@ pub static DEF: OpDef = OpDef {
         expand: None,
     }),
     operations: rules::out_elements,
-    laws: &[],
+    laws: &[Law::Effect(Effect::Draws)],
 };
 
 fn sample(pair: u128) -> i64 {

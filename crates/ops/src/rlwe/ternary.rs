@@ -1,7 +1,7 @@
 //! `ternary`: uniform values of -1, 0 and 1.
 
 use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
+    Access, Aliasing, Body, Effect, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
 };
 use crate::{Launch, rules};
 use cloakwork_ir::{DType, Type};
@@ -40,5 +40,5 @@ pub static DEF: OpDef = OpDef {
         expand: None,
     }),
     operations: rules::out_elements,
-    laws: &[],
+    laws: &[Law::Effect(Effect::Draws)],
 };

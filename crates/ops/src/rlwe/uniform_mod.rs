@@ -1,7 +1,7 @@
 //! `uniform_mod`: uniform residues.
 
 use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
+    Access, Aliasing, Body, Effect, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
 };
 use crate::reference::Broadcast;
 use crate::{Args, ContentCheck, Contents, OpError, rules};
@@ -54,7 +54,7 @@ pub static DEF: OpDef = OpDef {
         expand: None,
     }),
     operations: rules::out_elements,
-    laws: &[],
+    laws: &[Law::Effect(Effect::Draws)],
 };
 
 fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {

@@ -18,6 +18,7 @@ use crate::plan::{Address, Arena, FunctionCall, Home, Options, Plan};
 use crate::spill::fit;
 use crate::{Lowered, Memory, PlanError, lower, queues};
 use cloakwork_ir::{DType, Device, HostId, HostSlot};
+use cloakwork_passes::{Extent, optimize};
 use cloakwork_verify::{Action, StorageId, Verified};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -29,8 +30,65 @@ use std::sync::Arc;
 /// No kernel for an op and its dtypes, or more memory than the budget.
 pub fn plan(verified: Arc<Verified>, options: &Options) -> Result<Plan, PlanError> {
     let options = &crate::budget::with_own(options, &verified);
-    let lowered = lower(verified)?;
-    let found = plan_lowered(&lowered, options);
+    let cleaned = match options.optimize {
+        true => cleaned(&verified)?,
+        false => None,
+    };
+    let Some(lowered) = cleaned else {
+        return plan_as_it_is(&lower(verified)?, options);
+    };
+    let found = plan_as_it_is(&lowered, options);
+    let given = Arc::clone(&verified);
+    let found = found.map(|plan| Plan {
+        given: Some(given),
+        ..plan
+    });
+    let is_bounded = options.memory_budget_bytes.is_some() || !options.device_budgets.is_empty();
+    if !is_bounded || found.as_ref().is_ok_and(|plan| !plan.spills()) {
+        return found;
+    }
+    // What is computed once may live longer: a budget that the program keeps to without passes
+    // it keeps to.
+    let plain = plan_as_it_is(&lower(verified)?, options);
+    match (&found, &plain) {
+        (_, Err(_)) => found,
+        (Ok(cleaned), Ok(plain)) if cleaned.memory.disk_bytes <= plain.memory.disk_bytes => found,
+        _ => plain,
+    }
+}
+
+/// The program as passes make it, without composite ops; none where they change nothing.
+fn cleaned(verified: &Arc<Verified>) -> Result<Option<Lowered>, PlanError> {
+    let first = without_mistakes(verified);
+    let now = first.as_ref().unwrap_or(verified);
+    let lowered = lower(Arc::clone(now))?;
+    // What expansions have in common shows only now.
+    let second = match Arc::ptr_eq(&lowered.verified, now) {
+        true => None,
+        false => without_mistakes(&lowered.verified),
+    };
+    let is_changed = first.is_some() || second.is_some();
+    let made = match second {
+        Some(verified) => Lowered {
+            origins: verified.origins(),
+            verified,
+        },
+        None => lowered,
+    };
+    Ok(is_changed.then_some(made))
+}
+
+/// What passes make of a program; none where a pass made a mistake, which its verifier found: the
+/// program can be run as it is.
+fn without_mistakes(verified: &Arc<Verified>) -> Option<Arc<Verified>> {
+    let made = optimize(verified, Extent::WherePaid);
+    debug_assert!(made.is_ok(), "{made:?}");
+    made.ok().flatten()
+}
+
+/// Plans a program as it is; without fusions, where these need more memory than there is.
+fn plan_as_it_is(lowered: &Lowered, options: &Options) -> Result<Plan, PlanError> {
+    let found = plan_lowered(lowered, options);
     // A fusion needs all that its members touch at the same time, steps alone less.
     let least_fused = match &found {
         Err(PlanError::Budget { least_bytes, .. }) => *least_bytes,
@@ -44,7 +102,7 @@ pub fn plan(verified: Arc<Verified>, options: &Options) -> Result<Plan, PlanErro
         fuse: false,
         ..options.clone()
     };
-    match (plan_lowered(&lowered, &apart), found) {
+    match (plan_lowered(lowered, &apart), found) {
         (Err(PlanError::Budget { least_bytes, .. }), Err(found)) => {
             Err(found.with_least(least_bytes.min(least_fused)))
         }
@@ -119,6 +177,7 @@ impl<'a> Builder<'a> {
     fn new(verified: &'a Arc<Verified>, layout: &'a Layout, options: &Options) -> Self {
         let plan = Plan {
             verified: Arc::clone(verified),
+            given: None,
             origins: None,
             options: options.clone(),
             steps: Vec::new(),

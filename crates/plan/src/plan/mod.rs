@@ -41,10 +41,14 @@ pub struct Options {
     /// Small steps become one task up to so many estimated nanoseconds. 0: each is a task, which
     /// is for tests; results are the same.
     pub grain_ns: u64,
+    /// Let passes clean the program first (`cloakwork_passes`). A program that would need more
+    /// memory or disk for it is planned as it is; results are the same.
+    pub optimize: bool,
 }
 
 impl Options {
-    /// The ordinary ones for a processor and so many threads: no budget, everything on.
+    /// The ordinary ones for a processor and so many threads: no budget, and each step of the
+    /// program planned as it is.
     #[must_use]
     pub fn new(isa: Isa, threads: usize) -> Self {
         Self {
@@ -56,6 +60,7 @@ impl Options {
             limb_major: true,
             fuse: true,
             grain_ns: GRAIN_NS,
+            optimize: false,
         }
     }
 }
@@ -65,6 +70,8 @@ impl Options {
 pub struct Plan {
     /// What it was made from. Composite ops are already expanded in it.
     pub verified: Arc<Verified>,
+    /// The program before passes, where they changed it: what reports take names from.
+    pub given: Option<Arc<Verified>>,
     /// For each of its steps, the step of the program as given.
     pub origins: Option<Arc<[u32]>>,
     /// What it was made for.
