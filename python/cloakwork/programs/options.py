@@ -29,8 +29,8 @@ Budget = int | str | Mapping[str, int | str] | None
 class RunOptions(TypedDict, total=False):
     """How to run.
 
-    device          "cpu", or "sim:0": a simulated device with memory of its own (docs/devices.md),
-                    for programs that name no device themselves
+    device          "cpu", or for programs that name no device themselves "sim:0": a simulated
+                    device with memory of its own (docs/adding-a-device.md)
     threads         None: CLOAKWORK_THREADS, or one per core; never changes a result
     memory_budget   bytes, or text such as "2GiB".  If the peak exceeds it, tensors with a distant
                     next use are spilled to a file; if that is not enough, the run is refused.

@@ -4,6 +4,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::ptr::NonNull;
+use zeroize::Zeroize;
 
 /// The first address: on no processor a pointer may look like this.
 const FIRST: usize = 1 << 55;
@@ -25,6 +26,8 @@ unsafe impl Send for Room {}
 
 impl Drop for Room {
     fn drop(&mut self) {
+        // SAFETY: the room's own bytes, all of which were zeroed when it was made.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }.zeroize();
         // SAFETY: allocated with this layout.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };
     }

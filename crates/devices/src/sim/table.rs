@@ -8,6 +8,7 @@ use cloakwork_kernels::{KernelRow, LaunchShape, RawKernelRow, RawLaunch, host_ro
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
+use zeroize::Zeroize;
 
 /// The number of every error; `reason` has the words.
 const REFUSED: i32 = 1;
@@ -277,6 +278,8 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
+        // SAFETY: its own bytes, all of which were zeroed when it was made.
+        unsafe { std::slice::from_raw_parts_mut(self.0, self.1.size()) }.zeroize();
         // SAFETY: allocated with this layout.
         unsafe { dealloc(self.0, self.1) };
     }
