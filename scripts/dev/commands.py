@@ -133,11 +133,11 @@ def fix(args: Args) -> int:
 
 
 def _accept_snapshots(cargo: str) -> int:
-    """Rewrite what stands behind the programs of tests/programs, and the plans beside them."""
+    """Rewrite what stands behind programs under tests, and the plans beside them."""
     scope = ["--workspace", "--exclude", "cloakwork-py", "--profile", PROFILE, "--quiet"]
     env = {**environment(), "UPDATE_EXPECT": "1"}
-    call_or_fail([cargo, "test", *scope, "--test", "programs"], env)
-    say("tests/programs is as the program has it: `git diff tests/programs` is what to review")
+    call_or_fail([cargo, "test", *scope, "--test", "programs", "--test", "passes"], env)
+    say("tests are as the program has them: `git diff tests` is what to review")
     return 0
 
 

@@ -412,6 +412,8 @@ pub enum Effect {
     Observes,
     /// It runs the caller's own code.
     CallsBack,
+    /// Its demand on contents is what it is called for.
+    Asserts,
 }
 
 impl Law {

@@ -67,9 +67,12 @@ fn passes_make_of_programs_what_stands_behind_them() {
         let (source, expected) = file.split_at(end);
         let source = source.trim_end();
         let actual = actual(source);
+        if actual == expected {
+            continue;
+        }
         if env::var_os("UPDATE_EXPECT").is_some() {
             fs::write(&path, format!("{source}\n\n{actual}")).unwrap();
-        } else if actual != expected {
+        } else {
             wrong.push(format!("{}:\n{actual}", path.display()));
         }
     }

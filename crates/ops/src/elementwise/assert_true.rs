@@ -4,8 +4,8 @@ use super::launch_of;
 use crate::op::{Param, ParamKind};
 use crate::reference::Broadcast;
 use crate::{
-    Access, Aliasing, Body, ContentCheck, Family, Form, KernelBody, OpDef, OutRule, Reference,
-    rules,
+    Access, Aliasing, Body, ContentCheck, Effect, Family, Form, KernelBody, Law, OpDef, OutRule,
+    Reference, rules,
 };
 use cloakwork_ir::{DType, Type};
 
@@ -43,5 +43,5 @@ pub static DEF: OpDef = OpDef {
         expand: None,
     }),
     operations: rules::out_elements,
-    laws: &[],
+    laws: &[Law::Effect(Effect::Asserts)],
 };
