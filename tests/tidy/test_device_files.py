@@ -26,4 +26,4 @@ def test_the_simulated_device_is_named_in_exactly_the_files_that_the_page_lists(
     listed = set(re.findall(r"^\|[^|]*\| `([^`]+\.rs)` \|$", section, re.MULTILINE))
     assert naming() == listed
     assert len(listed) == 2
-    assert tree.files(".rs", under=_FOLDER)
+    assert list(tree.files(".rs", under=_FOLDER))

@@ -58,11 +58,13 @@ class Runnable:
         total, devices = self._budgets(memory_budget)
         return self._core.memory(threads, total, devices, optimize)[:2]
 
-    def _budgets(self, budget: Budget) -> tuple[int | None, dict[str, int] | None]:
+    def _budgets(
+        self, budget: Budget, device: str = "cpu"
+    ) -> tuple[int | None, dict[str, int] | None]:
         """`budgets_of`; ParamError for a device that no run of this program uses."""
         together, single = budgets_of(budget)
         if single is not None:
-            devices = self._devices()
+            devices = self._devices() | {device}
             if unknown := single.keys() - devices:
                 known = f"a device that a run uses: {', '.join(sorted(devices))}"
                 raise ParamError("memory_budget", min(unknown), known)
@@ -89,11 +91,12 @@ class Runnable:
         check_options(options)
         profile = profile_path(options)
         files.claim([profile], self.sources)
-        total, devices = self._budgets(options.get("memory_budget"))
+        device = options.get("device", "cpu")
+        total, devices = self._budgets(options.get("memory_budget"), device)
         core = self._core if core is None else core
         run = core.run(
             list(inputs),
-            device=options.get("device", "cpu"),
+            device=device,
             threads=options.get("threads"),
             memory_budget=total,
             device_budgets=devices,

@@ -43,6 +43,18 @@ impl<'a> Builder<'a> {
             let fusible = body.is_elementwise() && launch.params.len() < 2;
             self.launch(call, launch, operations, fusible)?;
         }
+        self.keep(out)
+    }
+
+    /// Keeps a result where it is up to the last step of its op, also where no launch has units.
+    fn keep(&mut self, out: ValueId) -> Result<(), PlanError> {
+        let view = self.layout.view(self.verified, out);
+        let at = self.address(out, view)?;
+        let last = self.plan.steps.len().saturating_sub(1) as u32;
+        if at.space == Space::Buffer {
+            let buffer = &mut self.plan.buffers[at.index as usize];
+            buffer.last = buffer.last.max(last);
+        }
         Ok(())
     }
 

@@ -1,0 +1,68 @@
+"""Programs on a device whose memory the host cannot touch give what they give on the host."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import cloakwork as cw
+import numpy as np
+import pytest
+from cloakwork.errors import ContentsError, DeviceError, MemoryBudgetError
+
+X = np.arange(4096, dtype=np.int64) % 97
+
+
+def recorded() -> cw.Program:
+    """Arithmetic, a sort, indices that the program computes, and a sum."""
+
+    def f(x: cw.Tensor) -> tuple[cw.Tensor, cw.Tensor]:
+        order = cw.argsort(x * 3 + 1)
+        return cw.take(x, order), cw.sum(x * x)
+
+    return cw.trace(f, cw.asarray(X))
+
+
+def test_results_are_the_hosts_on_every_run() -> None:
+    program = recorded()
+    ordered, total = np.sort(X), int((X * X).sum())
+    for device in ("cpu", "sim:0", "sim:0", "sim:1", "cpu"):
+        first, second = program.run(X, device=device).outputs
+        np.testing.assert_array_equal(np.asarray(first), ordered)
+        assert int(second) == total
+
+
+def test_what_the_program_finds_wrong_is_told_there_too() -> None:
+    program = cw.trace(cw.take, cw.asarray(X), cw.asarray(X))
+    for device in ("cpu", "sim:0"):
+        with pytest.raises(ContentsError, match=r"take|gather") as found:
+            program.run(X, X + 4096, device=device)
+        assert "4096" in str(found.value)
+
+
+@pytest.mark.parametrize("device", ["gpu:0", "sim", "sim:-1", "sim:65536", "cuda:0", ""])
+def test_a_device_that_is_not_there_is_refused_by_name(device: str) -> None:
+    with pytest.raises(DeviceError, match="available: cpu, sim:<i>"):
+        recorded().run(X, device=device)
+
+
+def test_a_budget_of_the_device_counts_what_it_holds() -> None:
+    program = recorded()
+    program.run(X, device="sim:0", memory_budget={"sim:0": "1MiB"})
+    with pytest.raises(MemoryBudgetError, match="sim:0 holds"):
+        program.run(X, device="sim:0", memory_budget={"sim:0": "16KiB"})
+
+
+def test_the_profile_shows_transfers(tmp_path: Path) -> None:
+    file = tmp_path / "profile.json"
+    recorded().run(X, device="sim:0", profile=file)
+    names = {event["name"] for event in json.loads(file.read_text())["traceEvents"]}
+    assert {"upload", "download"} <= names
+
+
+def test_secret_inputs_give_the_same_there() -> None:
+    program = cw.trace(cw.sort, cw.asarray(X))
+    secret = cw.asarray(X.copy())
+    secret.mark_secret()
+    (result,) = program.run(secret, device="sim:0").outputs
+    np.testing.assert_array_equal(np.asarray(result), np.sort(X))
