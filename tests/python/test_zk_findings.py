@@ -158,7 +158,7 @@ def race(tree: Tree) -> None:
     tree["main"].insert(at(tree, "Deallocate"), tree["main"].pop(at(tree, "Join", thread="u")))
 
 
-def two_circles(tree: Tree) -> None:
+def two_cycles(tree: Tree) -> None:
     tree["events"] |= {"p0": {"kind": "thread"}, "p1": {"kind": "thread"}}
     record, wait = {"op": "Record", "event": "p0"}, {"op": "Wait", "event": "p1"}
     inside = [{"op": "Wait", "event": "p0"}, {"op": "Record", "event": "p1"}]
@@ -218,7 +218,7 @@ DEFECTS: list[tuple[str, str, str, Change]] = [
     ("an event's declaration is broken", "V01", "events", lambda tree: tree["events"].update(
         e0={"kind": "thred"})),
     ("a wait cannot be read", "V01", "event", edit("Wait", {}, event=3)),
-    ("threads wait for each other", "V14", "waits for", two_circles),
+    ("threads wait for each other", "V14", "waits for", two_cycles),
     ("values are evaluated", "V07", "coefficients", drop("FuncCall", func="intt")),
     ("values and coefficients are added", "V07", "coefficients", put(
         FREE_A, allocate("y"), call("add", ["y"], ["x", "s"]), free("y"))),

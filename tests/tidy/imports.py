@@ -1,4 +1,4 @@
-"""What modules of a Python package import when they are loaded, and circles of such imports."""
+"""What modules of a Python package import when they are loaded, and cycles of such imports."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def _folder(module: str) -> str:
     return ".".join(module.split(".")[:2])
 
 
-def circle(graph: Mapping[str, set[str]]) -> list[str]:
-    """Return a circle of imports, or nothing."""
+def cycle(graph: Mapping[str, set[str]]) -> list[str]:
+    """Return a cycle of imports, or nothing."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

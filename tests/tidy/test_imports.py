@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from tidy import tree
-from tidy.imports import circle, folder_graph, imported, module_graph
+from tidy.imports import cycle, folder_graph, imported, module_graph
 
 PUBLIC = {"backend", "errors", "fft", "heal", "ops"}
 OF_THE_PACKAGE = {"__init__", "files", "lazy", "namespace", "once"}
@@ -25,11 +25,11 @@ GRAPH = module_graph(modules())
 
 
 def test_no_modules_import_each_other() -> None:
-    assert circle(GRAPH) == []
+    assert cycle(GRAPH) == []
 
 
 def test_no_folders_import_each_other() -> None:
-    assert circle(folder_graph(GRAPH)) == []
+    assert cycle(folder_graph(GRAPH)) == []
 
 
 def test_public_modules_alone_stand_beside_the_folders() -> None:
@@ -37,17 +37,17 @@ def test_public_modules_alone_stand_beside_the_folders() -> None:
     assert beside == PUBLIC | OF_THE_PACKAGE
 
 
-def test_circles_are_found_through_names_of_modules_and_in_modules() -> None:
+def test_cycles_are_found_through_names_of_modules_and_in_modules() -> None:
     sources = {
         "p.a.one": "from p.b import two",
         "p.b.two": "from p.b.three import name",
         "p.b.three": "if x:\n    import p.a.one",
     }
     graph = module_graph(sources)
-    assert set(circle(graph)) == set(sources)
-    assert set(circle(folder_graph(graph))) == {"p.a", "p.b"}
+    assert set(cycle(graph)) == set(sources)
+    assert set(cycle(folder_graph(graph))) == {"p.a", "p.b"}
     sources["p.b.three"] = "import p.b.two"
-    assert set(circle(folder_graph(module_graph(sources)))) == set()
+    assert set(cycle(folder_graph(module_graph(sources)))) == set()
 
 
 def test_imports_for_type_checkers_and_inside_functions_load_nothing() -> None:

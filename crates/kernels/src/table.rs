@@ -2,10 +2,10 @@
 
 use crate::abi::{KernelFn, PrepareFn, RawKernelRow, RawLaunch, SizeFn, cw_cpu_kernels};
 use crate::{Isa, library};
-use cloakwork_ir::DType;
+use cloakwork_ir::{ALL_DTYPES, DType};
 use cloakwork_process::Once;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_void};
 
 /// One kernel: an op on certain types by certain instructions.
@@ -176,6 +176,12 @@ impl KernelRow {
     }
 }
 
+/// The types that a row's `in_dtype` or `out_dtype` stands for.
+fn types(own: Option<DType>, element_bytes: u32) -> impl Iterator<Item = DType> {
+    let all = ALL_DTYPES.into_iter();
+    all.filter(move |&dtype| fits(own, element_bytes, dtype))
+}
+
 fn fits(own: Option<DType>, element_bytes: u32, dtype: DType) -> bool {
     own.map_or(dtype.size_bytes() == element_bytes as usize, |own| {
         own == dtype
@@ -192,18 +198,24 @@ fn size(function: Option<SizeFn>, shape: &LaunchShape<'_>) -> u64 {
 #[derive(Debug)]
 pub struct Rows {
     all: Vec<KernelRow>,
-    by_kernel: HashMap<&'static str, Vec<u32>>,
+    /// Numbers of rows by kernel, first and result's type: best first.
+    by_types: FxHashMap<(&'static str, DType, DType), SmallVec<[u32; 4]>>,
 }
 
 impl Rows {
     /// These rows, best first within a kernel.
     #[must_use]
     pub fn new(all: Vec<KernelRow>) -> Self {
-        let mut by_kernel = HashMap::<_, Vec<_>>::new();
+        let mut by_types = FxHashMap::<_, SmallVec<_>>::default();
         for (index, row) in (0..).zip(&all) {
-            by_kernel.entry(row.kernel).or_default().push(index);
+            for input in types(row.in_dtype, row.element_bytes) {
+                for output in types(row.out_dtype, row.element_bytes) {
+                    let rows = by_types.entry((row.kernel, input, output)).or_default();
+                    rows.push(index);
+                }
+            }
         }
-        Self { all, by_kernel }
+        Self { all, by_types }
     }
 
     /// The rows of a table of C's. The number of one that says what Rust does not know is the
@@ -233,18 +245,20 @@ impl Rows {
         output: DType,
         isa: Isa,
     ) -> Option<&KernelRow> {
-        let rows = self.by_kernel.get(kernel)?.iter();
-        rows.map(|&index| &self.all[index as usize])
-            .find(|row| row.isa <= isa && row.fits(input, output))
+        let by_types: &FxHashMap<(&str, DType, DType), _> = &self.by_types;
+        let rows: &SmallVec<[u32; 4]> = by_types.get(&(kernel, input, output))?;
+        rows.iter()
+            .map(|&index| &self.all[index as usize])
+            .find(|row| row.isa <= isa)
     }
 
     /// The number of a row of this table.
     #[must_use]
     pub fn index_of(&self, row: &KernelRow) -> Option<u32> {
-        let of_kernel = self.by_kernel.get(row.kernel)?.iter().copied();
-        of_kernel
-            .into_iter()
-            .find(|&index| std::ptr::eq(&raw const self.all[index as usize], row))
+        let place = std::ptr::from_ref(row) as usize;
+        let offset = place.checked_sub(self.all.as_ptr() as usize)?;
+        let index = offset / size_of::<KernelRow>();
+        (index < self.all.len()).then_some(index as u32)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Demands on what operands contain. The verifier applies them to what it knows before the run,
 //! the executor to the rest before the launch: one rule, one place.
 
-use crate::field::elements::{self, Stranger};
+use crate::field::elements::{self, InvalidElement};
 use crate::hash::transcript::{self, Appends};
 use crate::{Args, Code, OpError, Value};
 use cloakwork_ir::{ALL_DTYPES, HostTensor, MAX_RANK, Shape, View};
@@ -421,7 +421,7 @@ fn canonical(name: &'static str, place: i64, words: &[i64]) -> Result<(), OpErro
     };
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     elements::check(dtype, Form::Canonical, &bytes).map_err(|found| {
-        let expected = Stranger::expected(dtype);
+        let expected = InvalidElement::expected(dtype);
         OpError::new(Code::Element, name, expected, found.to_string()).hint(found.hint())
     })
 }

@@ -57,7 +57,7 @@ pub static PASSES: &[Pass] = &[
 
 const DEAD: Pass = Pass {
     name: "dead-code",
-    doc: "what nobody reads is not computed, unless it may end with an error",
+    doc: "a result that no step reads is not computed, unless computing it may raise an error",
     run: dead::run,
 };
 

@@ -184,7 +184,7 @@ pub fn from_buffer(
         elements::check(dtype, Form::Montgomery, (**to).as_ref())
     })?;
     buffer.release(py);
-    checked.map_err(|found| errors::stranger("memory", dtype, &found))?;
+    checked.map_err(|found| errors::invalid_element("memory", dtype, &found))?;
     Ok(Inner::Real(tensor).into())
 }
 

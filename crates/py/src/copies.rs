@@ -64,7 +64,7 @@ pub fn rebuild(
     let found = elements::check(dtype, Form::Montgomery, from);
     let made = eager::Tensor::from_bytes(dtype, View::contiguous(shape), from);
     buffer.release(py);
-    found.map_err(|found| errors::stranger("memory", dtype, &found))?;
+    found.map_err(|found| errors::invalid_element("memory", dtype, &found))?;
     made.map(|tensor| Inner::Real(tensor).into())
         .map_err(errors::run)
 }

@@ -2,7 +2,7 @@
 
 use cloakwork_formats::{LoadError, SaveError};
 use cloakwork_ir::{DType, Finding, ShapeError};
-use cloakwork_ops::elements::Stranger;
+use cloakwork_ops::elements::InvalidElement;
 use cloakwork_ops::{Code, OpError};
 use cloakwork_plan::PlanError;
 use cloakwork_run::RunError;
@@ -38,8 +38,8 @@ pub fn param(rule: &str, value: impl ToString, allowed: &str) -> PyErr {
 }
 
 /// An element that is none of its dtype.
-pub fn stranger(what: &str, dtype: DType, found: &Stranger) -> PyErr {
-    param(what, found, &Stranger::expected(dtype))
+pub fn invalid_element(what: &str, dtype: DType, found: &InvalidElement) -> PyErr {
+    param(what, found, &InvalidElement::expected(dtype))
 }
 
 /// An index that does not apply.

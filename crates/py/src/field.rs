@@ -7,7 +7,7 @@ use crate::scalar::Number;
 use crate::tensor::{Elements, Inner, Tensor};
 use cloakwork_ir::DType;
 use cloakwork_library::pairing::Form;
-use cloakwork_ops::elements::{self, Stranger};
+use cloakwork_ops::elements::{self, InvalidElement};
 use cloakwork_run::eager::Ready;
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyTypeError;
@@ -41,7 +41,7 @@ pub fn first_invalid(
     let words = words.inner().real("words")?;
     let words = host_copy(words)?;
     let found = elements::check(dtype, Form::Canonical, words.bytes().as_slice()).err();
-    Ok(found.map(|Stranger { index, reason }| (index, reason.to_string())))
+    Ok(found.map(|InvalidElement { index, reason }| (index, reason.to_string())))
 }
 
 /// An integer as an element of a field: its residue.

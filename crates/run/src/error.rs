@@ -54,7 +54,7 @@ pub enum RunError {
     },
     /// The file that buffers wait in cannot be made, written or read.
     #[error(
-        "step {step}: cannot {action} {bytes} bytes of the disk tier in {directory}: {reason}; \
+        "step {step}: cannot {action} {bytes} bytes of the spill file in {directory}: {reason}; \
          give a directory with room for {disk_bytes} bytes, or a larger memory budget"
     )]
     Disk {

@@ -11,8 +11,8 @@ use crate::memory::Block;
 use crate::outcome::{Outcome, Profile, Progress};
 use crate::results::{differences, hand_out, room_for_results};
 use crate::schedule::{self, Record, Settings};
+use crate::spill_file::{OnDisk, SpillFile};
 use crate::table::{Base, Computed, Memories, Table, raw_launch};
-use crate::tier::{OnDisk, Tier};
 use crate::wiping::wipe_stacks;
 use crate::work::{Outside, Units};
 use crate::{RunError, derived, pool};
@@ -169,7 +169,7 @@ impl Executor {
         self.open_devices()?;
         let bases = self.bases();
         let outside = Outside {
-            tier: Tier::of(&plan, directory, options.wipe)?,
+            spill_file: SpillFile::of(&plan, directory, options.wipe)?,
             functions: options.functions.as_ref(),
         };
         let memories = Memories {

@@ -59,9 +59,9 @@ mod schedule_tests;
 mod share;
 #[cfg(test)]
 mod share_tests;
+mod spill_file;
 mod sync;
 mod table;
-mod tier;
 mod wiping;
 mod work;
 

@@ -3,7 +3,7 @@
 use crate::RunError;
 use crate::devices::Devices;
 use crate::memory::Block;
-use crate::tier::OnDisk;
+use crate::spill_file::OnDisk;
 use cloakwork_devices::{DeviceMemory, driver_of};
 use cloakwork_ir::{HostSlot, HostTensor};
 use cloakwork_kernels::{KernelRow, RawLaunch};

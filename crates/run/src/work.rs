@@ -3,8 +3,8 @@
 use crate::function::{self, Functions};
 use crate::launch::Workers;
 use crate::schedule::{Body, Extent};
+use crate::spill_file::SpillFile;
 use crate::table::{Fused, Memories, Table};
-use crate::tier::Tier;
 use crate::{RunError, check};
 use cloakwork_plan::{Fusion, HostCall, Plan, Work};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// What a run has beside its memory.
 pub struct Outside<'a> {
     /// Where buffers wait.
-    pub tier: Option<Tier>,
+    pub spill_file: Option<SpillFile>,
     /// The caller's functions.
     pub functions: Option<&'a Arc<dyn Functions>>,
 }
@@ -36,10 +36,11 @@ pub fn other(
             unsafe { row.prepare(&table.launches[index], block) };
         }
         Work::Transfer(way) => {
-            let tier = outside.tier.as_ref();
-            let tier = tier.ok_or_else(|| RunError::Internal("a plan without its disk".into()))?;
+            let spill_file = outside.spill_file.as_ref();
+            let spill_file =
+                spill_file.ok_or_else(|| RunError::Internal("a plan without its disk".into()))?;
             // SAFETY: the step has both buffers to itself.
-            unsafe { tier.transfer(memories, step, way) }?;
+            unsafe { spill_file.transfer(memories, step, way) }?;
         }
         Work::Host(HostCall::Check(check)) => check::contents(memories, step, check)?,
         Work::Host(HostCall::Function(call)) => {

@@ -10,7 +10,7 @@ use crate::{Action, Bound, Call, StorageId, StorageOrigin, ValueId, ValueInfo};
 use cloakwork_ir::{
     Arg, DType, Device, HostId, HostSlot, HostTensor, Op, Symbol, Type, View, shortened,
 };
-use cloakwork_ops::elements::{self, Stranger};
+use cloakwork_ops::elements::{self, InvalidElement};
 use cloakwork_ops::{Args, Body, Code, OpError, Viewed};
 
 /// The most bytes that one tensor may have: what 64-bit machines can address.
@@ -154,7 +154,7 @@ impl<'p> Checker<'p> {
         };
         let issue = Issue::of(
             Code::Element,
-            Stranger::expected(tensor.dtype()),
+            InvalidElement::expected(tensor.dtype()),
             found.to_string(),
         );
         self.report(issue.hint(found.hint()));

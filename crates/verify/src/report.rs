@@ -68,7 +68,7 @@ fn advice(code: &str) -> &'static str {
         "unwritten-read" => "write it first, or allocate it with zeros",
         "host-name" => "give each output and input a name of its own",
         "limits" => "split the program",
-        "event" => "drop what nobody uses",
+        "event" => "remove the unused event",
         "repr" => "transform it, or cast it",
         _ => "mend the operand, or see what the op takes in docs/ops.md",
     }

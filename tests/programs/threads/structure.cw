@@ -45,7 +45,7 @@ thread "lonely" {
 ; error: event: V12 main/5: record: expected recorded on a stream of gpu:0, got on no stream; the event's declaration says where it happens
 ; error: event: V12 main/7: record: expected "twice" recorded once, got 2 times; events are one-shot: declare another
 ; error: event: V12 main/8: record: expected the name of a declared event, got "unknown"; declare it, or mend the name
-; warning: event: V12 main/9: record: expected a wait for "nobody waits", got none; drop what nobody uses
+; warning: event: V12 main/9: record: expected a wait for "nobody waits", got none; remove the unused event
 ; error: device: V08 main/14: copy: expected the name of a declared stream, got "q"; declare it, or mend the name
 ; error: segment: V20 main/18: expected a segment that is open, got none; drop the end, or begin a segment
 ; error: thread: V13 u/0: join: expected the thread "u" forked once, got never; fork a thread once, and join it once behind the fork

@@ -58,8 +58,8 @@ pub fn lower(ast: &Ast, files: &Files, convert: &Convert<'_>) -> Lowered {
     let mut found = Vec::new();
     let constants = load_constants(&ast.constants, files, &mut found);
     functions_differ(ast, &mut found);
-    let (converted, mut strangers) = converted(&constants, convert);
-    found.append(&mut strangers);
+    let (converted, mut invalid) = converted(&constants, convert);
+    found.append(&mut invalid);
     let statics = Statics::of(ast);
     let shared = Shared {
         ast,

@@ -36,7 +36,7 @@ pub(super) enum Token<'t> {
     End,
     /// What no token begins with.
     Stray(char),
-    /// Quotes that do not close, or an escape that is none.
+    /// Quotes that do not close, or an unknown escape.
     BadQuotes,
 }
 
@@ -230,6 +230,6 @@ fn describe(token: &Token) -> String {
         Token::Newline => "the end of the line".to_owned(),
         Token::End => "the end of the text".to_owned(),
         Token::Stray(c) => format!("`{c}`"),
-        Token::BadQuotes => "quotes that do not close, or an escape that is none".to_owned(),
+        Token::BadQuotes => "quotes that do not close, or an unknown escape".to_owned(),
     }
 }

@@ -162,7 +162,7 @@ fn mistakes_in_steps_are_told_with_their_place() {
         (
             "f \"open",
             "line 1, column 3: expected an argument, got quotes that do not close, or an \
-                      escape that is none",
+                      unknown escape",
         ),
         (
             "generation second",

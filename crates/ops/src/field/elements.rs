@@ -10,14 +10,14 @@ use smallvec::SmallVec;
 /// The first element that is none of its dtype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("element {index}, which {reason}")]
-pub struct Stranger {
+pub struct InvalidElement {
     /// Its row-major place.
     pub index: usize,
     /// What is wrong with it.
     pub reason: Reason,
 }
 
-impl Stranger {
+impl InvalidElement {
     /// What stands where something else was expected.
     #[must_use]
     pub fn expected(dtype: DType) -> String {
@@ -44,10 +44,10 @@ impl Stranger {
 ///
 /// # Errors
 /// The first that is none. Of a number that is cut short the length.
-pub fn check(dtype: DType, form: Form, bytes: &[u8]) -> Result<(), Stranger> {
+pub fn check(dtype: DType, form: Form, bytes: &[u8]) -> Result<(), InvalidElement> {
     if let DType::Point(group) = dtype {
         let found = pairing::check_points(group, form, bytes);
-        return found.map_err(|PointFault { index, reason }| Stranger { index, reason });
+        return found.map_err(|PointFault { index, reason }| InvalidElement { index, reason });
     }
     let residues = dtype.residues();
     let size = match form {
@@ -62,7 +62,7 @@ pub fn check(dtype: DType, form: Form, bytes: &[u8]) -> Result<(), Stranger> {
         .chunks(size)
         .position(|residue| !is_below(dtype, residue))
     {
-        Some(place) => Err(Stranger {
+        Some(place) => Err(InvalidElement {
             index: place / residues,
             reason: Reason::NotReduced,
         }),
@@ -75,7 +75,7 @@ pub fn check(dtype: DType, form: Form, bytes: &[u8]) -> Result<(), Stranger> {
 ///
 /// # Errors
 /// The first element that is none.
-pub fn check_tensor(tensor: &HostTensor) -> Result<(), Stranger> {
+pub fn check_tensor(tensor: &HostTensor) -> Result<(), InvalidElement> {
     if tensor.is_sound() {
         return Ok(());
     }
@@ -98,7 +98,7 @@ pub fn check_tensor(tensor: &HostTensor) -> Result<(), Stranger> {
     }
     for (index, offset) in view.offsets().enumerate() {
         of_memory(offset, 1)
-            .map_err(|fault| in_whole(Stranger { index, ..fault }, &view, tensor.view()))?;
+            .map_err(|fault| in_whole(InvalidElement { index, ..fault }, &view, tensor.view()))?;
     }
     Ok(())
 }
@@ -117,7 +117,7 @@ fn without_repeats(view: &View) -> View {
 }
 
 /// The place in a view of what was found in the same view without repeats.
-fn in_whole(fault: Stranger, shown: &View, whole: &View) -> Stranger {
+fn in_whole(fault: InvalidElement, shown: &View, whole: &View) -> InvalidElement {
     let (mut left, mut step, mut index) = (fault.index, 1, 0);
     let axes = shown.shape.dims().iter().zip(whole.shape.dims());
     for (&dim, &of_whole) in axes.rev() {
@@ -125,7 +125,7 @@ fn in_whole(fault: Stranger, shown: &View, whole: &View) -> Stranger {
         left /= (dim as usize).max(1);
         step = step.saturating_mul(of_whole as usize);
     }
-    Stranger { index, ..fault }
+    InvalidElement { index, ..fault }
 }
 
 /// Whether a number of at most as many bytes as the prime has is below it.

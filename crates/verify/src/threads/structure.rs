@@ -208,7 +208,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The shortest circle of chains that wait for each other; else each that waits for ever.
+    /// The shortest cycle of chains that wait for each other; else each that waits for ever.
     fn deadlocks(&mut self, threads: &Threads, schedule: &Schedule, uses: &Uses) {
         let streams = threads.streams.len() as u32;
         let stuck: FxHashMap<u32, Blocked> = schedule.stuck.iter().copied().collect();
@@ -243,25 +243,25 @@ impl Checker<'_> {
                 }
             }
         };
-        if let Some(circle) = shortest_circle(schedule, next) {
-            let (first, _) = circle.first().copied().unwrap_or_default();
+        if let Some(cycle) = shortest_cycle(schedule, next) {
+            let (first, _) = cycle.first().copied().unwrap_or_default();
             let mut text = String::new();
-            for (waits, release) in &circle {
+            for (waits, release) in &cycle {
                 text += &format!(
                     "{} waits for {}; ",
                     self.place(*waits),
                     self.place(*release)
                 );
             }
-            let got = format!("a circle: {}", text.trim_end_matches("; "));
+            let got = format!("a cycle: {}", text.trim_end_matches("; "));
             let issue = Issue::error("deadlock", "an order in which all can run", got);
             self.report_at(first, issue.hint("drop or move one of these waits"));
         }
     }
 }
 
-/// The shortest circle of chains that wait for each other: who waits where, and for which step.
-fn shortest_circle(
+/// The shortest cycle of chains that wait for each other: who waits where, and for which step.
+fn shortest_cycle(
     schedule: &Schedule,
     next: impl Fn(u32) -> Option<(u32, u32, u32)>,
 ) -> Option<Vec<(u32, u32)>> {
@@ -275,9 +275,9 @@ fn shortest_circle(
                 Some(earlier) if earlier != round => break,
                 Some(_) => {
                     let begin = path.iter().position(|(own, ..)| *own == chain);
-                    let circle = path.split_off(begin.unwrap_or(0));
-                    if best.as_ref().is_none_or(|best| circle.len() < best.len()) {
-                        best = Some(circle.iter().map(|&(_, w, r)| (w, r)).collect());
+                    let cycle = path.split_off(begin.unwrap_or(0));
+                    if best.as_ref().is_none_or(|best| cycle.len() < best.len()) {
+                        best = Some(cycle.iter().map(|&(_, w, r)| (w, r)).collect());
                     }
                     break;
                 }

@@ -1,4 +1,4 @@
-//! The disk tier: a file in which buffers wait for which there is no room in memory, and one in
+//! The spill file, in which buffers wait for which there is no room in memory, and one in
 //! which those lie that a program itself puts on disk.
 //!
 //! Each run has a file of its own for the first, each executor one for the second. Neither has a
@@ -28,13 +28,13 @@ use zeroize::Zeroizing;
 const TRIES: u32 = 16;
 
 /// The file of a run.
-pub struct Tier {
+pub struct SpillFile {
     file: File,
     directory: PathBuf,
     cipher: Option<Cipher>,
 }
 
-impl Tier {
+impl SpillFile {
     /// A file for the buffers of a plan that wait on disk; none if all are in memory.
     ///
     /// # Errors
@@ -310,7 +310,8 @@ mod tests {
 
     #[test]
     fn its_file_has_no_name_and_is_its_owners() {
-        let directory = std::env::temp_dir().join(format!("cloakwork-tier-{}", std::process::id()));
+        let directory =
+            std::env::temp_dir().join(format!("cloakwork-spill_file-{}", std::process::id()));
         std::fs::create_dir(&directory).unwrap();
         let file = nameless(&directory).unwrap();
         file.write_all_at(b"secret", 10).unwrap();
