@@ -10,7 +10,12 @@ const LOOKED_AT: usize = 4096;
 /// Whether a file looks like a program in the text form.
 pub fn is_program(start: &[u8]) -> bool {
     let head = start.get(..LOOKED_AT).unwrap_or(start);
-    text::begins_program(&String::from_utf8_lossy(head))
+    text::begins_program(unmarked(&String::from_utf8_lossy(head)))
+}
+
+/// A text without the byte order mark that some editors put in front.
+fn unmarked(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// Reads a program.
@@ -23,6 +28,7 @@ pub fn parse(bytes: &[u8]) -> Result<Program, LoadError> {
         got: "other bytes".into(),
         hint: "".into(),
     })?;
+    let text = unmarked(text);
     text::parse(text).map_err(|error| LoadError::Text {
         place: Place::of(bytes, offset(text, &error)),
         step: None,

@@ -6,7 +6,7 @@
 
 use crate::Draft;
 use crate::draft::Change;
-use crate::facts::{effect, for_operands};
+use crate::facts::{effect, for_demanded, for_operands};
 use crate::uses::Uses;
 use cloakwork_ir::{DType, HostTensor, Type, write_word};
 use cloakwork_ops::{Args, Body, Code, Contents, Expected, KernelBody, OpError, Reference, Slack};
@@ -70,14 +70,7 @@ pub(crate) fn run(draft: &mut Draft<'_>) {
 fn held_to_demands(draft: &Draft, known: &FxHashMap<StorageId, HostTensor>) -> Vec<StorageId> {
     let mut held = Vec::new();
     for (_, _, action) in draft.kept().filter(|_| !known.is_empty()) {
-        let Some(call) = action.call() else { continue };
-        for check in call.def.body.checks() {
-            let value = call
-                .def
-                .param(check.operand())
-                .and_then(|param| call.value(param));
-            held.extend(value.map(|value| draft.place(value).0));
-        }
+        for_demanded(action, |value| held.push(draft.place(value).0));
     }
     held.retain(|storage| known.contains_key(storage));
     held

@@ -6,11 +6,11 @@
 //! them side by side.
 
 use crate::Draft;
-use crate::facts::written;
+use crate::facts::{for_demanded, written};
 use crate::memory::affordable;
 use crate::uses::{Uses, is_alike};
-use cloakwork_verify::{Action, StorageId, ValueId};
-use rustc_hash::FxHashMap;
+use cloakwork_verify::{Action, StorageId, StorageOrigin, ValueId};
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 /// A storage of more parts is no rotation.
@@ -54,8 +54,30 @@ pub(crate) fn run(draft: &mut Draft<'_>) {
             copies.follow(index, source, out);
         }
     }
-    let moves = affordable(draft, &uses, copies.moves);
+    let mut moves = copies.moves;
+    leave_to_the_run(draft, &mut moves);
+    let moves = affordable(draft, &uses, moves);
     draft.move_storages(&moves);
+}
+
+/// Drops moves onto the program's own data of what some call demands to hold something: a run that
+/// refuses it is to refuse it as a run does, not as the verifier refuses data.
+fn leave_to_the_run(draft: &Draft, moves: &mut Vec<(StorageId, ValueId)>) {
+    let origin = |value| {
+        let info = draft.verified.storage(draft.place(value).0);
+        info.map(|info| info.origin)
+    };
+    let is_data = |value| matches!(origin(value), Some(StorageOrigin::Upload(_)));
+    if !moves.iter().any(|(_, value)| is_data(*value)) {
+        return;
+    }
+    let mut demanded = FxHashSet::default();
+    for (_, _, action) in draft.kept() {
+        for_demanded(action, |value| {
+            demanded.insert(draft.place(value).0);
+        });
+    }
+    moves.retain(|(target, value)| !(demanded.contains(target) && is_data(*value)));
 }
 
 /// What an action only moves, elements in row-major order.

@@ -33,6 +33,17 @@ pub(crate) fn for_operands(call: &Call, mut f: impl FnMut(usize, ValueId)) {
     }
 }
 
+/// Calls `f` with each operand whose contents a call demands to be something.
+pub(crate) fn for_demanded(action: &Action, mut f: impl FnMut(ValueId)) {
+    let Some(call) = action.call() else { return };
+    for check in call.def.body.checks() {
+        let param = call.def.param(check.operand());
+        if let Some(value) = param.and_then(|param| call.value(param)) {
+            f(value);
+        }
+    }
+}
+
 /// Calls `f` with each value that a step must be able to name.
 pub(crate) fn for_named(action: &Action, mut f: impl FnMut(ValueId)) {
     match action {

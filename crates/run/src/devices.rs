@@ -86,6 +86,7 @@ impl Devices {
     ) -> Result<DeviceMemory, RunError> {
         let own = self.own(constant.arena)?;
         let memory = own.device.allocate(constant.bytes)?;
+        let _draining = self.draining();
         let mut queue = own.queues[0].lock();
         let at = memory.address();
         // SAFETY: the plan's geometry comes from a verified program, and its operands are tensors
@@ -124,6 +125,11 @@ impl Devices {
         Ok(wrong?)
     }
 
+    /// Finishes when it goes.
+    pub fn draining(&self) -> Draining<'_> {
+        Draining(self)
+    }
+
     /// Bytes of a device's memory, when all that was given to queues is done.
     ///
     /// # Errors
@@ -131,6 +137,7 @@ impl Devices {
     pub fn read(&self, arena: u16, from: *const c_void, bytes: u64) -> Result<Block, RunError> {
         self.finish()?;
         let block = Block::uninit(bytes)?;
+        let _draining = self.draining();
         let mut queue = self.own(arena)?.queues[1].lock();
         // SAFETY: the block has so many bytes, and lives until the queue is past this.
         unsafe { queue.download(block.as_ptr().cast(), from, bytes) }?;
@@ -149,6 +156,7 @@ impl Devices {
         for own in &self.all {
             let bytes = own.memory.bytes();
             let zeros = Block::zeroed(bytes)?;
+            let _draining = self.draining();
             let mut queue = own.queues[1].lock();
             // SAFETY: both have so many bytes; the block lives until the queue is past this.
             unsafe { queue.upload(own.memory.address(), zeros.as_ptr().cast(), bytes) }?;
@@ -156,6 +164,16 @@ impl Devices {
             queue.finish(done)?;
         }
         Ok(())
+    }
+}
+
+/// Waits for all queues when it goes: what they use outlives it.
+pub struct Draining<'a>(&'a Devices);
+
+impl Drop for Draining<'_> {
+    fn drop(&mut self) {
+        // Who wants to know what went wrong has asked before.
+        let _ = self.0.finish();
     }
 }
 

@@ -172,6 +172,8 @@ impl Executor {
             spill_file: SpillFile::of(&plan, directory, options.wipe)?,
             functions: options.functions.as_ref(),
         };
+        // Also where a panic unwinds, queues are done before the memory goes that they use.
+        let draining = self.devices.draining();
         let memories = Memories {
             plan: &plan,
             arenas: &bases,
@@ -199,11 +201,11 @@ impl Executor {
             None => run.in_order(options, &mut clock, observer),
         };
         let finished = self.devices.finish();
+        drop(draining);
         let wall_ns = start.elapsed().as_nanos() as u64;
-        self.table = Some(table);
-        self.disks.iter().for_each(OnDisk::leave_memory);
-        let profile = ran?;
+        self.keep(table, finished.is_ok());
         finished?;
+        let profile = ran?;
         clock.finish();
         let mismatches = match options.verify {
             true => differences(&plan, &outputs),
@@ -216,6 +218,17 @@ impl Executor {
             wall_ns,
             threads,
         })
+    }
+
+    /// Keeps what the next run can use.
+    fn keep(&mut self, table: Table, devices_do: bool) {
+        self.disks.iter().for_each(OnDisk::leave_memory);
+        if devices_do {
+            self.table = Some(table);
+        } else {
+            // A queue in which something failed does nothing any more: the next run opens others.
+            self.devices = Devices::default();
+        }
     }
 
     /// Makes the files of what the program puts on disks, where they are not in this directory.
@@ -239,7 +252,11 @@ impl Executor {
             self.constants.clear();
             self.devices = Devices::of(&self.plan)?;
             self.table = None;
-            self.compute_constants()?;
+            let computed = self.compute_constants();
+            if computed.is_err() {
+                self.devices = Devices::default();
+            }
+            computed?;
         }
         Ok(())
     }

@@ -72,6 +72,7 @@ pub fn summary(plan: &Plan, outcome: &Outcome) -> Value {
             total.kernels.insert(step.symbol());
         }
     }
+    let written = plan.given.as_ref().unwrap_or(&plan.verified).program();
     let mut rows: Vec<_> = ops.iter().collect();
     rows.sort_by_key(|(_, total)| std::cmp::Reverse(total.nanoseconds));
     json!({
@@ -79,7 +80,7 @@ pub fn summary(plan: &Plan, outcome: &Outcome) -> Value {
         "wall_seconds": outcome.wall_ns as f64 * 1e-9,
         "isa": plan.options.isa.name(),
         "steps": plan.steps.len(),
-        "program_steps": program.steps.len(),
+        "program_steps": written.steps.len(),
         "memory": memory(plan),
         "limb_major_storages": plan.limb_major_storages,
         "ops": rows.iter().map(|(name, total)| total.json("op", name)).collect::<Vec<_>>(),

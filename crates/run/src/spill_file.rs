@@ -51,7 +51,7 @@ impl SpillFile {
         let first = plan
             .steps
             .iter()
-            .find(|step| matches!(step.work, Work::Transfer(_)));
+            .find(|step| matches!(step.work, Work::Transfer(Way::ToDisk)));
         let disk_bytes = plan.memory.disk_bytes;
         let reserved = nameless(&directory).and_then(|file| {
             file.set_len(disk_bytes)?;

@@ -3,7 +3,7 @@
 
 use cloakwork_ir::{Device, text};
 use cloakwork_kernels::best_isa;
-use cloakwork_plan::{Options, Plan, PlanError, Way, Work, plan};
+use cloakwork_plan::{HostCall, Options, Plan, PlanError, Task, Way, Work, plan};
 use cloakwork_run::{Executor, RunError, RunOptions, bisect};
 use cloakwork_testing::{Inputs, Source, generate, inputs};
 use cloakwork_verify::{Verified, verify};
@@ -117,4 +117,71 @@ fn a_device_holds_no_more_than_its_budget() {
         Err(PlanError::DeviceBudget { device, .. }) => assert_eq!(device, Device::Sim(0)),
         other => panic!("{:?}", other.map(|plan| plan.memory)),
     }
+}
+
+const FAILS: &str = r#"
+%a = host_to_device input "a" i64[4096]
+%i = host_to_device input "i" i64[4096]
+%j = empty [4096], i64
+%j = _modsum_ttc %i, %i, 1000003, %j
+%b = empty [4096], i64
+%b = take_along_axis %a, %j, 0, %b
+device_to_host %b -> output "b"
+"#;
+
+#[test]
+fn a_run_that_is_refused_leaves_the_device_of_use() {
+    let verified = verified(FAILS);
+    let good = inputs(verified.program(), |i| i as i64 % 40);
+    let bad = inputs(verified.program(), |i| 3000 + i as i64);
+    let here = run(
+        &mut Executor::new(planned(&verified, Device::Cpu)).unwrap(),
+        &good,
+        false,
+    );
+    let mut executor = Executor::new(planned(&verified, Device::Sim(0))).unwrap();
+    for _ in 0..3 {
+        assert!(
+            run(&mut executor, &bad, false)
+                .unwrap_err()
+                .contains("take_along_axis")
+        );
+        assert_eq!(run(&mut executor, &good, false), here);
+    }
+}
+
+#[test]
+fn every_step_of_an_op_waits_for_its_checks() {
+    let options = Options {
+        grain_ns: 0,
+        ..Options::new(best_isa(), 3)
+    };
+    let plan = plan(verified(FAILS), &options).unwrap();
+    let is_check = |work: &Work| matches!(work, Work::Host(HostCall::Check(_)));
+    let check = plan
+        .steps
+        .iter()
+        .position(|step| is_check(&step.work))
+        .unwrap();
+    let guarded: Vec<usize> = (check + 1..plan.steps.len())
+        .filter(|&step| plan.steps[step].origin == plan.steps[check].origin)
+        .collect();
+    assert!(!guarded.is_empty(), "{plan}");
+    let graph = plan.graph.as_ref().unwrap();
+    let tasks = graph.tasks();
+    let task_of = |step: usize| {
+        let holds = |task: &Task| graph.units(task).contains(&(step as u32));
+        tasks.iter().position(holds).unwrap()
+    };
+    let mut behind = vec![false; tasks.len()];
+    behind[task_of(check)] = true;
+    for (index, task) in tasks.iter().enumerate() {
+        if behind[index] {
+            graph
+                .successors(task)
+                .iter()
+                .for_each(|&next| behind[next as usize] = true);
+        }
+    }
+    assert!(guarded.iter().all(|&step| behind[task_of(step)]), "{plan}");
 }

@@ -82,7 +82,7 @@ typedef struct cw_driver {
   // the device is closed.
   int32_t (*record)(cw_queue* queue, uint64_t* event);
   // What comes after in the queue begins when an event of another queue of the device has
-  // happened.
+  // happened; where that queue failed, this one fails.
   int32_t (*wait)(cw_queue* queue, uint64_t event);
   // The calling thread waits for an event; gives what went wrong in the queue before it.
   int32_t (*finish)(cw_queue* queue, uint64_t event);

@@ -9,9 +9,9 @@ use zeroize::Zeroize;
 /// The first address: on no processor a pointer may look like this.
 const FIRST: usize = 1 << 55;
 /// From one allocation to the next: offsets never lead from one into another.
-const WINDOW: usize = 1 << 44;
+const WINDOW: usize = 1 << 40;
 /// How many allocations there are room for; numbers are not given twice.
-const MOST: usize = 1 << 10;
+const MOST: usize = 1 << 14;
 const LINE_BYTES: usize = 64;
 
 /// Bytes of one allocation.

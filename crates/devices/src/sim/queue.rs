@@ -2,6 +2,7 @@
 
 use super::memory::Memory;
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{JoinHandle, sleep, spawn};
@@ -143,7 +144,9 @@ fn serve(shared: &Shared, number: u64, receiver: &Receiver<Message>) {
                 if lock(&shared.state).failed.contains_key(&number) {
                     continue;
                 }
-                if let Err(words) = command(shared) {
+                let done = catch_unwind(AssertUnwindSafe(|| command(shared)));
+                let done = done.unwrap_or_else(|_| Err("a kernel panicked".to_owned()));
+                if let Err(words) = done {
                     lock(&shared.state).failed.insert(number, words);
                 }
             }
@@ -156,6 +159,10 @@ fn serve(shared: &Shared, number: u64, receiver: &Receiver<Message>) {
                 while state.happened.get(&queue).copied().unwrap_or(0) < event {
                     let waited = shared.changed.wait(state);
                     state = waited.unwrap_or_else(PoisonError::into_inner);
+                }
+                // What would have been computed there is not: nobody goes on with something else.
+                if let Some(words) = state.failed.get(&queue).cloned() {
+                    state.failed.entry(number).or_insert(words);
                 }
             }
         }

@@ -21,7 +21,9 @@ impl<'a> Builder<'a> {
         cost: StepCost,
         declared_ns: u64,
     ) {
-        if let Work::Launch { row, .. } = work {
+        let first = operands.first().map_or(Address::NULL, |(at, _)| *at);
+        // A driver has scratch memory of its own.
+        if let (Work::Launch { row, .. }, Home::HOST) = (work, self.side(&first)) {
             let scratch = row.scratch_bytes(&self.shape(geometry));
             self.scratch_bytes = self.scratch_bytes.max(scratch);
         }

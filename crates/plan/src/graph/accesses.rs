@@ -61,6 +61,9 @@ impl Reach {
 pub(crate) enum Room {
     Arena(u16),
     Output(u32),
+    /// No memory: what a check holds for the other steps of its op, a byte for each step of the
+    /// program.
+    Guard,
 }
 
 /// A range of bytes that a step reads or writes.

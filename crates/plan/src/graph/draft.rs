@@ -6,7 +6,6 @@ use super::{Graph, SPLIT_NS, Task};
 use crate::fuse::Fusion;
 use crate::plan::{HostCall, Plan, Step, Work};
 use rustc_hash::FxHashMap;
-use std::ops::RangeInclusive;
 
 /// What a step costs beside its kernel's work.
 const STEP_NS: u64 = 40;
@@ -56,36 +55,42 @@ pub(super) fn draft(plan: &Plan, reaches: &[Reach]) -> Graph {
         alike: FxHashMap::default(),
     };
     let mut fusions = plan.fusions.iter().peekable();
-    let mut found = Accesses::new();
-    // What is checked, and what may run only then, are done one after the other.
-    let mut first = 0;
+    let mut guard = None;
     let mut index = 0;
     while index < plan.steps.len() {
         let fusion = fusions.next_if(|fusion| fusion.first as usize == index);
         let end = fusion.map_or(index + 1, |fusion| fusion.end as usize);
+        let mut found = Accesses::new();
         for step in index..end {
             accesses::of_step(plan, reaches, step, &mut found);
+            found.extend(guarded(&plan.steps[step], &mut guard));
         }
-        let guards = matches!(plan.steps[index].work, Work::Host(HostCall::Check(_)));
-        if !guards || end == plan.steps.len() {
-            let unit = drafter.unit(first, end, fusion);
-            drafter.place(first as u32..=index as u32, &unit, &found);
-            found.clear();
-            first = end;
-        }
+        let unit = drafter.unit(index, end, fusion);
+        drafter.place(index as u32, &unit, &found);
         index = end;
     }
     drafter.finish()
 }
 
+/// What makes the steps of an op wait for the checks before them, whatever bytes they touch.
+fn guarded(step: &Step, guard: &mut Option<u32>) -> Option<Access> {
+    let writes = matches!(step.work, Work::Host(HostCall::Check(_)));
+    if writes {
+        *guard = Some(step.origin);
+    }
+    let at = u64::from(step.origin);
+    (*guard == Some(step.origin)).then_some(Access {
+        room: Room::Guard,
+        bytes: at..at + 1,
+        writes,
+    })
+}
+
 impl Drafter<'_> {
     fn unit(&self, first: usize, end: usize, fusion: Option<&Fusion>) -> Unit {
         let steps = &self.plan.steps[first..end];
-        let geometry = |step: &Step| self.plan.geometries[step.geometry as usize].units();
-        let units = fusion.map_or_else(
-            || steps.last().map_or(1, geometry),
-            |fusion| fusion.elements,
-        );
+        let geometry = &self.plan.geometries[steps[0].geometry as usize];
+        let units = fusion.map_or_else(|| geometry.units(), |fusion| fusion.elements);
         let weight_ns: u64 = steps
             .iter()
             .map(|step| u64::from(step.weight) + STEP_NS)
@@ -98,8 +103,8 @@ impl Drafter<'_> {
         }
     }
 
-    /// Puts steps that run together into a task; of a fusion the first stands for all.
-    fn place(&mut self, steps: RangeInclusive<u32>, unit: &Unit, found: &[Access]) {
+    /// Puts a unit into a task.
+    fn place(&mut self, first: u32, unit: &Unit, found: &[Access]) {
         let mut preds = Demands::new();
         for access in found {
             if let Some(bytes) = self.memories.get(&access.room) {
@@ -115,7 +120,7 @@ impl Drafter<'_> {
         draft.weight_ns += unit.weight_ns;
         draft.shared_ns += unit.shared_ns;
         draft.light_ns += if light { unit.weight_ns } else { 0 };
-        self.units.extend(steps.map(|step| (step, task)));
+        self.units.push((first, task));
         let drafts = &mut self.drafts;
         let mut join = |all| {
             drafts.push(joining(all));
