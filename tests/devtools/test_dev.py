@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import ast
+import itertools
 import os
 import re
 import shutil
