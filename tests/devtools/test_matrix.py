@@ -166,9 +166,10 @@ def test_smoke_tests_that_fail_are_told_with_their_version(
     assert called[0]["PYTHONPATH"] == str(ROOT / "python")
 
 
-def test_ci_requires_what_it_installs() -> None:
+def test_ci_requires_what_it_could_install() -> None:
     script = (ROOT / ".ci" / "run").read_text()
-    assert "dev.py matrix ${CI:+--required}" in script
+    required = "if has_tools; then python3 dev.py matrix --required; else python3 dev.py matrix; fi"
+    assert required in script
     assert script.rstrip().endswith("python3 dev.py test")
     assert subprocess.run(["bash", "-n", ROOT / ".ci" / "run"], check=False).returncode == 0
     assert "matrix" in [command.name for command in commands.COMMANDS]
