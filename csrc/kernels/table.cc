@@ -112,7 +112,6 @@ constexpr uint64_t kDeviceLayout[] = {
     offsetof(cw_driver, abi),
     offsetof(cw_driver, struct_bytes),
     offsetof(cw_driver, name),
-    offsetof(cw_driver, capabilities),
     offsetof(cw_driver, costs),
     offsetof(cw_driver, kernels),
     offsetof(cw_driver, open),

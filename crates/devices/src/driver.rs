@@ -5,16 +5,6 @@ use cloakwork_kernels::{KernelRow, RawLaunch, Rows};
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;
 
-/// What a device can do; the bits of `cw_capability`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub enum Capability {
-    /// It has kernels; else it is memory alone.
-    Computes = 1,
-    /// What one queue moves and another computes is done at the same time.
-    Overlaps = 2,
-}
-
 /// What a driver refused or could not do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
@@ -88,12 +78,6 @@ impl Driver {
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
-    }
-
-    /// Whether its devices can do something.
-    #[must_use]
-    pub fn can(&self, what: Capability) -> bool {
-        self.raw.capabilities & what as u64 != 0
     }
 
     /// What they cost.

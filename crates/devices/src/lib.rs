@@ -23,7 +23,7 @@ mod driver;
 mod sim;
 
 pub use abi::{Costs, RawDriver};
-pub use driver::{Capability, DeviceError, DeviceMemory, Driver, Event, OpenDevice, Queue};
+pub use driver::{DeviceError, DeviceMemory, Driver, Event, OpenDevice, Queue};
 
 use cloakwork_ir::Device;
 

@@ -1,5 +1,6 @@
 //! Mirrors of the structs in `kernel.h`, and its functions. A test compares sizes and offsets.
 
+use crate::LaunchShape;
 use std::ffi::{c_char, c_void};
 
 /// `cw_launch`: one prepared step. All pointers borrow from the caller.
@@ -21,6 +22,23 @@ pub struct RawLaunch {
     /// What `prepare` wrote; null without one. For a row with a `prepared_axis`, an array of such
     /// pointers, one an index of the axis.
     pub prepared: *const c_void,
+}
+
+impl RawLaunch {
+    /// The launch of a geometry on operands. It borrows from all of them.
+    #[must_use]
+    #[inline]
+    pub fn new(shape: &LaunchShape<'_>, data: &[*mut c_void], prepared: *const c_void) -> Self {
+        Self {
+            rank: shape.dims.len() as u32,
+            operands: data.len() as u32,
+            dims: shape.dims.as_ptr(),
+            strides: shape.strides.as_ptr(),
+            data: data.as_ptr(),
+            params: shape.params.as_ptr(),
+            prepared,
+        }
+    }
 }
 
 // SAFETY: a launch is plain data. What its pointers lead to is only used by the unsafe calls of

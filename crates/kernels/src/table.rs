@@ -70,14 +70,11 @@ impl PreparedShape {
 
 impl LaunchShape<'_> {
     fn raw(&self) -> RawLaunch {
+        let operands = self.strides.len().checked_div(self.dims.len());
         RawLaunch {
-            rank: self.dims.len() as u32,
-            operands: self.strides.len().checked_div(self.dims.len()).unwrap_or(0) as u32,
-            dims: self.dims.as_ptr(),
-            strides: self.strides.as_ptr(),
+            operands: operands.unwrap_or(0) as u32,
             data: std::ptr::null(),
-            params: self.params.as_ptr(),
-            prepared: std::ptr::null(),
+            ..RawLaunch::new(self, &[], std::ptr::null())
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::graph::{Bytes, Demands, Reach, Room, accesses_of_step};
 use crate::plan::{Address, Plan, Space, Way, Work};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// Who does steps in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +64,8 @@ pub(crate) fn assign(plan: &mut Plan, reaches: &[Reach]) {
     for index in 0..plan.steps.len() {
         search.step(reaches, index as StepId, &mut waits);
     }
-    let steps: BTreeMap<StepId, u32> = waits.iter().map(|&(_, for_step)| (for_step, 0)).collect();
-    plan.events = steps.into_keys().collect();
+    let steps: BTreeSet<StepId> = waits.iter().map(|&(_, for_step)| for_step).collect();
+    plan.events = steps.into_iter().collect();
     let event = |step: StepId| plan.events.partition_point(|&other| other < step) as u32;
     let waits = waits.iter().map(|&(before, for_step)| Wait {
         before,

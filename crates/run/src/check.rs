@@ -5,7 +5,7 @@ use crate::RunError;
 use crate::names::op_name;
 use crate::table::Memories;
 use cloakwork_ir::{DType, View, read_word};
-use cloakwork_kernels::{Isa, RawLaunch, select};
+use cloakwork_kernels::{Isa, LaunchShape, RawLaunch, select};
 use cloakwork_ops::{ContentCheck, EXTREME_KERNELS, OpError};
 use cloakwork_plan::Step;
 
@@ -113,16 +113,12 @@ fn extremes((dtype, view, bytes): (DType, &View, &[u8]), isa: Isa) -> Option<(i6
             std::ptr::from_mut(&mut result).cast(),
             first.as_ptr().cast_mut().cast(),
         ];
-        let (dims, strides, params) = ([elements as i64], [0i64, 1], [1i64]);
-        let launch = RawLaunch {
-            rank: 1,
-            operands: 2,
-            dims: dims.as_ptr(),
-            strides: strides.as_ptr(),
-            data: data.as_ptr(),
-            params: params.as_ptr(),
-            prepared: std::ptr::null(),
+        let shape = LaunchShape {
+            dims: &[elements as i64],
+            strides: &[0, 1],
+            params: &[1],
         };
+        let launch = RawLaunch::new(&shape, &data, std::ptr::null());
         // SAFETY: so many elements are there; one unit, and a result of its own.
         unsafe { row.run(&launch, 0, 1, std::ptr::null_mut()) };
         Some(result)

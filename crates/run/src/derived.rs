@@ -233,15 +233,7 @@ unsafe fn one_block(
 ) -> Result<Arc<Block>, RunError> {
     let derive = || -> Result<Arc<Block>, RunError> {
         let block = Block::uninit(bytes)?;
-        let launch = RawLaunch {
-            rank: shape.dims.len() as u32,
-            operands: starts.len() as u32,
-            dims: shape.dims.as_ptr(),
-            strides: shape.strides.as_ptr(),
-            data: starts.as_ptr(),
-            params: shape.params.as_ptr(),
-            prepared: std::ptr::null(),
-        };
+        let launch = RawLaunch::new(&shape.shape(), starts, std::ptr::null());
         // SAFETY: the caller's promise; the block has the size that the row asked for.
         unsafe { row.prepare(&launch, block.as_ptr().cast()) };
         Ok(Arc::new(block))

@@ -6,8 +6,9 @@
 
 use crate::RunError;
 use crate::memory::Block;
-use crate::table::{Table, raw_launch};
+use crate::table::Table;
 use cloakwork_devices::{DeviceMemory, Event, OpenDevice, Queue, driver_of};
+use cloakwork_kernels::RawLaunch;
 use cloakwork_plan::{Constant, Geometry, Home, Plan, Step, Wait, Way, Work};
 use cloakwork_process::Mutex;
 use std::ffi::c_void;
@@ -95,7 +96,7 @@ impl Devices {
             match constant.work {
                 Work::Transfer(_) => queue.upload(at, operands[0], constant.bytes)?,
                 Work::Prepare { row } => {
-                    let launch = raw_launch(geometry, operands, std::ptr::null());
+                    let launch = RawLaunch::new(&geometry.shape(), operands, std::ptr::null());
                     queue.prepare(row, (&launch, geometry.params.len()), at)?;
                 }
                 Work::Launch { .. } | Work::Host(_) => {

@@ -12,11 +12,12 @@ use crate::outcome::{Outcome, Profile, Progress};
 use crate::results::{differences, hand_out, room_for_results};
 use crate::schedule::{self, Record, Settings};
 use crate::spill_file::{OnDisk, SpillFile};
-use crate::table::{Base, Computed, Memories, Table, raw_launch};
+use crate::table::{Base, Computed, Memories, Table};
 use crate::wiping::wipe_stacks;
 use crate::work::{Outside, Units};
 use crate::{RunError, derived, pool};
 use cloakwork_ir::{Device, HostId, HostTensor};
+use cloakwork_kernels::RawLaunch;
 use cloakwork_plan::{Address, Arena, Constant, Graph, Home, Plan, Space, Work};
 use rayon::ThreadPool;
 use smallvec::SmallVec;
@@ -343,7 +344,7 @@ fn compute(
             let pointers: SmallVec<[_; 6]> = std::iter::once(block.as_ptr().cast())
                 .chain(starts)
                 .collect();
-            let launch = raw_launch(geometry, &pointers, std::ptr::null());
+            let launch = RawLaunch::new(&geometry.shape(), &pointers, std::ptr::null());
             // SAFETY: the block has the bytes that the launch reaches, its operands are tensors of
             // the program under this geometry.
             unsafe { row.run(&launch, 0, geometry.units(), std::ptr::null_mut()) };

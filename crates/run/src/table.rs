@@ -6,7 +6,7 @@ use crate::memory::Block;
 use crate::spill_file::OnDisk;
 use cloakwork_devices::{DeviceMemory, driver_of};
 use cloakwork_ir::{HostSlot, HostTensor};
-use cloakwork_kernels::{KernelRow, RawLaunch};
+use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch};
 use cloakwork_ops::COPY_KERNEL;
 use cloakwork_plan::{
     Address, Candidate, Fusion, Geometry, Home, MAX_OPERANDS, Plan, Prepared, Space, Step, Work,
@@ -169,12 +169,14 @@ impl Table {
             let geometry = &plan.geometries[step.geometry as usize];
             let all = &pointers[plan.addresses_of(step)];
             let (operands, blocks) = all.split_at(geometry.operands());
+            let shape = geometry.shape();
+            let raw = |operands, prepared| RawLaunch::new(&shape, operands, prepared);
             match (step.work, step.prepared()) {
                 // What it writes is no operand of the kernel.
-                (Work::Prepare { .. }, _) => raw_launch(geometry, &operands[1..], std::ptr::null()),
-                (_, Prepared::None) => raw_launch(geometry, operands, std::ptr::null()),
-                (_, Prepared::Block) => raw_launch(geometry, operands, blocks[0].cast_const()),
-                (_, Prepared::Blocks(_)) => raw_launch(geometry, operands, blocks.as_ptr().cast()),
+                (Work::Prepare { .. }, _) => raw(&operands[1..], std::ptr::null()),
+                (_, Prepared::None) => raw(operands, std::ptr::null()),
+                (_, Prepared::Block) => raw(operands, blocks[0].cast_const()),
+                (_, Prepared::Blocks(_)) => raw(operands, blocks.as_ptr().cast()),
             }
         };
         let launches = plan.steps.iter().map(launch).collect();
@@ -200,23 +202,6 @@ impl Table {
     }
 }
 
-/// The C form of a launch; it borrows from the geometry and from the pointers.
-pub fn raw_launch(
-    geometry: &Geometry,
-    pointers: &[*mut c_void],
-    prepared: *const c_void,
-) -> RawLaunch {
-    RawLaunch {
-        rank: geometry.dims.len() as u32,
-        operands: pointers.len() as u32,
-        dims: geometry.dims.as_ptr(),
-        strides: geometry.strides.as_ptr(),
-        data: pointers.as_ptr(),
-        params: geometry.params.as_ptr(),
-        prepared,
-    }
-}
-
 /// A fusion ready to run: its members with what a block needs of each.
 pub struct Fused<'a> {
     members: Vec<Member<'a>>,
@@ -239,7 +224,7 @@ enum Follows {
 struct Member<'a> {
     row: &'static KernelRow,
     geometry: &'a Geometry,
-    params: *const i64,
+    params: &'a [i64],
     /// Where each operand's first element is; null for one in a slot.
     pointers: &'a [*mut c_void],
     follows: [Follows; MAX_OPERANDS],
@@ -318,20 +303,17 @@ impl<'a> AtWork<'a> {
     /// # Safety
     /// As for [`Fused::run`].
     unsafe fn run(&self, at: u64, count: u64) {
-        let dims = [count as i64];
         let mut data = self.starts;
         for (start, step) in data.iter_mut().zip(self.steps) {
             *start = start.wrapping_byte_add(step * at as usize);
         }
-        let launch = RawLaunch {
-            rank: 1,
-            operands: self.member.pointers.len() as u32,
-            dims: dims.as_ptr(),
-            strides: self.member.strides.as_ptr(),
-            data: data.as_ptr(),
+        let shape = LaunchShape {
+            dims: &[count as i64],
+            strides: &self.member.strides,
             params: self.member.params,
-            prepared: self.prepared,
         };
+        let operands = &data[..self.member.pointers.len()];
+        let launch = RawLaunch::new(&shape, operands, self.prepared);
         // SAFETY: the block lies inside what the member's whole launch may touch.
         unsafe { self.member.row.run(&launch, 0, count, std::ptr::null_mut()) };
     }
@@ -418,8 +400,8 @@ impl Table {
                 row,
                 geometry,
                 params: match inside {
-                    true => ZEROS.as_ptr(),
-                    false => geometry.params.as_ptr(),
+                    true => &ZEROS,
+                    false => &geometry.params,
                 },
                 pointers: &self.pointers[first..first + count],
                 follows,

@@ -26,12 +26,6 @@ extern "C" {
 typedef struct cw_device cw_device;  // an open device: the driver's own
 typedef struct cw_queue cw_queue;    // work that is done in its order: the driver's own
 
-// What a device can do: a set of bits. A device has what it has; none includes another.
-enum cw_capability {
-  CW_COMPUTES = 1,  // it has kernels; else it is memory alone
-  CW_OVERLAPS = 2,  // what one queue moves and another computes is done at the same time
-};
-
 // What a device costs, as far as its maker knows; plans are made by these numbers.
 typedef struct cw_device_costs {
   uint64_t launch_ns;              // of a launch beside its work
@@ -43,8 +37,7 @@ typedef struct cw_device_costs {
 typedef struct cw_driver {
   uint32_t abi;           // CW_DEVICE_ABI
   uint32_t struct_bytes;  // sizeof(cw_driver)
-  const char* name;       // of its devices: "sim" for sim:0, sim:1, ...
-  uint64_t capabilities;  // of cw_capability
+  const char* name;  // of its devices: "sim" for sim:0, sim:1, ...
   cw_device_costs costs;
 
   // Its kernels, best first within a kernel's name and types. Their `run` is the driver's affair;

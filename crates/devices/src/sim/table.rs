@@ -3,7 +3,6 @@
 use super::memory::Memory;
 use super::queue::{Command, Queue, Shared, lock};
 use crate::abi::{ABI, Costs, Opaque, RawDriver};
-use crate::driver::Capability;
 use cloakwork_kernels::{KernelRow, LaunchShape, RawKernelRow, RawLaunch, host_rows, host_table};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{c_char, c_void};
@@ -17,7 +16,6 @@ pub static TABLE: RawDriver = RawDriver {
     abi: ABI,
     struct_bytes: size_of::<RawDriver>() as u32,
     name: c"sim".as_ptr(),
-    capabilities: Capability::Computes as u64 | Capability::Overlaps as u64,
     costs: Costs {
         launch_ns: 2_000,
         transfer_ns: 5_000,
@@ -234,25 +232,17 @@ impl Launch {
             (Some(_), _) => blocks.as_ptr().cast(),
             (None, Some(block)) => block.cast_const(),
         };
-        let launch = RawLaunch {
-            rank: self.dims.len() as u32,
-            operands: data.len() as u32,
-            dims: self.dims.as_ptr(),
-            strides: self.strides.as_ptr(),
-            data: data.as_ptr(),
-            params: self.params.as_ptr(),
-            prepared,
-        };
-        if let Some(block) = into {
-            // SAFETY: the contract of `device.h`; the operands are memory of this process.
-            unsafe { row.prepare(&launch, block) };
-            return Ok(());
-        }
         let shape = LaunchShape {
             dims: &self.dims,
             strides: &self.strides,
             params: &self.params,
         };
+        let launch = RawLaunch::new(&shape, &data, prepared);
+        if let Some(block) = into {
+            // SAFETY: the contract of `device.h`; the operands are memory of this process.
+            unsafe { row.prepare(&launch, block) };
+            return Ok(());
+        }
         let scratch = Scratch::new(row.scratch_bytes(&shape))?;
         // SAFETY: as above.
         unsafe { row.run(&launch, 0, units, scratch.0.cast()) };

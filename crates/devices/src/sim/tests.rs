@@ -3,7 +3,7 @@
 
 use super::driver;
 use cloakwork_ir::DType;
-use cloakwork_kernels::{Isa, RawLaunch};
+use cloakwork_kernels::{Isa, LaunchShape, RawLaunch};
 use std::ffi::c_void;
 
 const COUNT: usize = 1000;
@@ -26,19 +26,15 @@ fn sums(times: usize) -> Vec<i64> {
         .rows()
         .select("add", DType::I64, DType::I64, Isa::Portable)
         .unwrap();
-    let (dims, strides, params) = ([COUNT as i64], [1i64, 1, 1], [0i64]);
+    let shape = LaunchShape {
+        dims: &[COUNT as i64],
+        strides: &[1, 1, 1],
+        params: &[0],
+    };
     for time in 0..times {
         let other = if time == 0 { 2 } else { 0 };
         let data: [*mut c_void; 3] = [place(0), place(1), place(other)];
-        let launch = RawLaunch {
-            rank: 1,
-            operands: 3,
-            dims: dims.as_ptr(),
-            strides: strides.as_ptr(),
-            data: data.as_ptr(),
-            params: params.as_ptr(),
-            prepared: std::ptr::null(),
-        };
+        let launch = RawLaunch::new(&shape, &data, std::ptr::null());
         // SAFETY: the operands are the device's, as large as the launch.
         unsafe { compute.launch(row, (&launch, 1), COUNT as u64) }.unwrap();
     }

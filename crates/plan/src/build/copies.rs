@@ -3,7 +3,7 @@
 use super::{Builder, Touch};
 use crate::PlanError;
 use crate::graph::Reach;
-use crate::plan::{Address, Download, Home, Prepared, Space, StepCost, Way, Work};
+use crate::plan::{Address, Download, Prepared, Space, StepCost, Work};
 use cloakwork_ir::{DType, HostId, View};
 use cloakwork_ops::{COPY_KERNEL, Launch, LaunchInput, Source};
 use cloakwork_verify::ValueId;
@@ -68,31 +68,20 @@ impl<'a> Builder<'a> {
         dtype: DType,
         addresses: [Address; 2],
     ) -> Result<(), PlanError> {
-        let elements = to.shape.elements();
-        let bytes = elements * dtype.size_bytes() as u64;
-        let [there, here] = [&addresses[0], &addresses[1]].map(|at| self.side(at));
-        if there != here && (there == Home::HOST || here == Home::HOST) {
-            let dense = to.is_contiguous() && from.is_contiguous();
-            if dense && bytes > 0 {
-                let way = if there == Home::HOST {
-                    Way::Download
-                } else {
-                    Way::Upload
-                };
-                self.transfer(way, addresses, bytes);
-                return Ok(());
-            }
-        }
         let launch = self.copy_launch(to, from)?;
-        let row = self.row(COPY_KERNEL, dtype, dtype, there)?;
-        let cost = StepCost {
-            operations: elements,
-            bytes: 2 * bytes,
-        };
-        let geometry = self.geometry(&launch);
         let reach = |view: &View| Reach::of(view, view.offset, dtype.size_bytes());
         let mut operands = [(addresses[0], reach(to)), (addresses[1], reach(from))];
+        if self.moved(&launch, &operands, dtype) {
+            return Ok(());
+        }
+        let row = self.row(COPY_KERNEL, dtype, dtype, self.side(&addresses[0]))?;
         self.stage(&mut operands);
+        let elements = to.shape.elements();
+        let cost = StepCost {
+            operations: elements,
+            bytes: 2 * elements * dtype.size_bytes() as u64,
+        };
+        let geometry = self.geometry(&launch);
         let prepared = Prepared::None;
         let work = Work::Launch { row, prepared };
         self.push(work, geometry, &operands, cost, launch.weight_ns());

@@ -22,10 +22,16 @@ impl<'a> Builder<'a> {
         declared_ns: u64,
     ) {
         let first = operands.first().map_or(Address::NULL, |(at, _)| *at);
-        // A driver has scratch memory of its own.
-        if let (Work::Launch { row, .. }, Home::HOST) = (work, self.side(&first)) {
-            let scratch = row.scratch_bytes(&self.shape(geometry));
-            self.scratch_bytes = self.scratch_bytes.max(scratch);
+        let mut launch_ns = 0;
+        if let Work::Launch { row, .. } = work {
+            match driver(self.side(&first)) {
+                // It has scratch memory of its own.
+                Some(driver) => launch_ns = driver.costs().launch_ns,
+                None => {
+                    let scratch = row.scratch_bytes(&self.shape(geometry));
+                    self.scratch_bytes = self.scratch_bytes.max(scratch);
+                }
+            }
         }
         let index = self.plan.steps.len() as u32;
         for (address, _) in operands {
@@ -40,6 +46,7 @@ impl<'a> Builder<'a> {
         let weight = (cost.bytes / 8)
             .max(cost.operations)
             .max(declared_ns)
+            .saturating_add(launch_ns)
             .min(u64::from(u32::MAX)) as u32;
         let first_address = self.plan.addresses.len() as u32;
         self.plan.addresses.extend(operands.iter().map(|o| o.0));
@@ -128,12 +135,7 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn shape(&self, geometry: u32) -> LaunchShape<'_> {
-        let geometry = &self.plan.geometries[geometry as usize];
-        LaunchShape {
-            dims: &geometry.dims,
-            strides: &geometry.strides,
-            params: &geometry.params,
-        }
+        self.plan.geometries[geometry as usize].shape()
     }
 
     pub(super) fn pool_address(&mut self, dtype: DType, value: i64) -> Address {

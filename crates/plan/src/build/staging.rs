@@ -132,15 +132,15 @@ impl Builder<'_> {
         else {
             return false;
         };
-        let (there_side, here_side) = (self.side(there), self.side(here));
-        let bytes = launch.units() * dtype.size_bytes() as u64;
-        let dense = reach.bytes() == bytes && source.bytes() == bytes;
-        let way = match (there_side, here_side) {
-            (Home::HOST, side) if side != Home::HOST => Way::Download,
-            (side, Home::HOST) if side != Home::HOST => Way::Upload,
+        let way = match (self.side(there), self.side(here)) {
+            (there, here) if there == here => return false,
+            (Home::HOST, _) => Way::Download,
+            (_, Home::HOST) => Way::Upload,
             _ => return false,
         };
-        if !dense || to.strides != from.strides {
+        let bytes = launch.units() * dtype.size_bytes() as u64;
+        let dense = reach.bytes() == bytes && source.bytes() == bytes;
+        if bytes == 0 || !dense || to.strides != from.strides {
             return false;
         }
         let start = |at: &Address, reach: &Reach| Address {

@@ -1,7 +1,7 @@
 //! What a plan does: launches, transfers and host calls over addresses.
 
 use cloakwork_ir::{DType, View};
-use cloakwork_kernels::KernelRow;
+use cloakwork_kernels::{KernelRow, LaunchShape};
 use cloakwork_ops::{ContentCheck, named};
 
 /// Which memory an address counts from.
@@ -77,6 +77,16 @@ impl Geometry {
             operands,
             strides: (0..operands).map(|_| 1).collect(),
             params: [].into(),
+        }
+    }
+
+    /// As kernels see it.
+    #[must_use]
+    pub fn shape(&self) -> LaunchShape<'_> {
+        LaunchShape {
+            dims: &self.dims,
+            strides: &self.strides,
+            params: &self.params,
         }
     }
 

@@ -101,15 +101,7 @@ fn run_raw(
     } else {
         None
     };
-    let raw = RawLaunch {
-        rank: launch.dims.len() as u32,
-        operands: data.len() as u32,
-        dims: launch.dims.as_ptr(),
-        strides: strides.as_ptr(),
-        data: data.as_ptr(),
-        params: launch.params.as_ptr(),
-        prepared: prepared.pointer(),
-    };
+    let raw = RawLaunch::new(&shape, &data, prepared.pointer());
     dispatch::note(row, units, threads);
     let workers = Workers::new(pool.as_deref(), &scratch, SPLIT_NS);
     // SAFETY: the launch comes from a declaration over the views of tensors whose storage is alive

@@ -7,7 +7,7 @@ use crate::launch::{SPLIT_NS, Workers};
 use crate::memory::Block;
 use crate::{dispatch, pool};
 use cloakwork_ir::{DType, Shape};
-use cloakwork_kernels::{ALL_ISAS, Isa, KernelRow, RawLaunch, select};
+use cloakwork_kernels::{ALL_ISAS, Isa, KernelRow, LaunchShape, RawLaunch, select};
 use cloakwork_ops::{Body, Elementwise, KernelBody, OpDef, elementwise, find};
 use cloakwork_process::Once;
 use std::ffi::c_void;
@@ -179,15 +179,12 @@ fn run(
     let strides = [1, dense.steps[0], dense.steps[1]];
     let bytes = dense.elements * out.dtype().size_bytes() as u64;
     let params = [i64::from(bytes >= elementwise::STREAM_BYTES)];
-    let launch = RawLaunch {
-        rank: 1,
-        operands: 1 + operands.len() as u32,
-        dims: dims.as_ptr(),
-        strides: strides.as_ptr(),
-        data: data.as_ptr(),
-        params: params.as_ptr(),
-        prepared: std::ptr::null(),
+    let shape = LaunchShape {
+        dims: &dims,
+        strides: &strides,
+        params: &params,
     };
+    let launch = RawLaunch::new(&shape, &data[..=operands.len()], std::ptr::null());
     if dense.elements == 0 {
         return Ok(());
     }
