@@ -337,8 +337,8 @@ def test_thresholds_are_those_of_the_engine() -> None:
     assert own.release_elements == constant("crates/py/src/numbers.rs", "RELEASE_ELEMENTS")
     assert own.parallel_elements == 2 * constant("crates/plan/src/graph/mod.rs", "SPLIT_NS")
     assert own.stream_bytes == constant("crates/ops/src/elementwise/mod.rs", "STREAM_BYTES")
-    assert own.huge_page_bytes == constant("crates/run/src/memory.rs", "HUGE_PAGE_BYTES")
-    assert own.alignment_bytes == constant("crates/run/src/memory.rs", "LINE_BYTES")
+    assert own.huge_page_bytes == constant("crates/run/src/memory/block.rs", "HUGE_PAGE_BYTES")
+    assert own.alignment_bytes == constant("crates/run/src/memory/block.rs", "LINE_BYTES")
     tensors = [cw.zeros(n, "u8") for n in (1, 3, 1000, 10**6)] + [cw.asarray([1]) + 1]
     assert all(np.asarray(t).ctypes.data % own.alignment_bytes == 0 for t in tensors)
     assert _core.memory_stats()["live_bytes"] > 0

@@ -17,7 +17,7 @@ UNSAFE_FILES = {
 DENY_UNSAFE = "#![deny(unsafe_code)]"
 
 # Where files are opened and written: those of users in one folder, a run's own in one file.
-FILES = ("crates/formats/src/files/", "crates/run/src/spill_file.rs", "crates/testing/")
+FILES = ("crates/formats/src/files/", "crates/run/src/memory/spill_file.rs", "crates/testing/")
 _FILE_CALLS = re.compile(
     r"\b(?:File::(?:open|create\w*|options)|OpenOptions::new|Mmap(?:Options)?::(?:map|new)"
     r"|fs::(?:read\w*|write|rename|copy|hard_link|remove_file|set_permissions))\b"
@@ -62,9 +62,9 @@ OWN_LOCKS = (
     "crates/py/src/functions.rs",
     "crates/trace/src/recording.rs",
     "crates/run/src/schedule/",
-    "crates/run/src/schedule_tests.rs",
+    "crates/run/src/tests/schedule.rs",
     "crates/run/src/share.rs",
-    "crates/run/src/share_tests.rs",
+    "crates/run/src/tests/share.rs",
     "crates/run/src/sync.rs",
 )
 # Who may ask rayon for threads: its own pool's are not there in a forked child.

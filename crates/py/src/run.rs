@@ -11,7 +11,7 @@ use cloakwork_ir::{Device, HostId, HostTensor};
 use cloakwork_plan::Plan;
 use cloakwork_run::{
     Bisection, Functions, Mismatch, Outcome, Progress, RunOptions, bisect, eager, is_wiping,
-    profile, report,
+    profile, totals,
 };
 use pyo3::prelude::*;
 use std::collections::HashMap;
@@ -260,14 +260,14 @@ impl Run {
     /// Totals an op and a segment: JSON.
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         unlocked(py, || {
-            report::summary(&self.plan, &self.outcome).to_string()
+            totals::summary(&self.plan, &self.outcome).to_string()
         })
     }
 
     /// Planned steps `start` to `stop - 1`: JSON.
     fn steps(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<String> {
         unlocked(py, || {
-            serde_json::Value::from(report::steps(&self.plan, &self.outcome, start..stop))
+            serde_json::Value::from(totals::steps(&self.plan, &self.outcome, start..stop))
                 .to_string()
         })
     }

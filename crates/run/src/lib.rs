@@ -30,47 +30,27 @@
 //! ```
 #![deny(unsafe_op_in_unsafe_fn)]
 
-mod bisect;
-mod cache;
-mod check;
-mod clock;
-mod derived;
-mod devices;
-mod dispatch;
 pub mod eager;
 mod error;
-mod execute;
-mod function;
-mod hosts;
-mod in_order;
-pub mod inspect;
-mod interpret;
-mod launch;
+mod exec;
 mod memory;
-mod names;
-mod outcome;
-mod pool;
-pub mod profile;
-pub mod report;
-mod results;
+mod oracle;
+mod report;
 mod schedule;
-#[cfg(test)]
-mod schedule_tests;
 mod share;
-#[cfg(test)]
-mod share_tests;
-mod spill_file;
 mod sync;
-mod table;
-mod wiping;
-mod work;
+#[cfg(test)]
+mod tests;
 
-pub use bisect::{Against, Bisection, WrongOp, bisect};
-pub use cache::{MemoryStats, memory_stats, release_cached};
-pub use dispatch::{Dispatch, last_dispatch};
 pub use error::RunError;
-pub use execute::{Executor, RunOptions};
-pub use function::Functions;
+pub use exec::dispatch::{Dispatch, last_dispatch};
+pub use exec::executor::{Executor, RunOptions};
+pub use exec::function::Functions;
 pub use memory::Block;
-pub use outcome::{Help, Mismatch, Outcome, Output, Profile, Progress, Span, show_word, unravel};
-pub use wiping::{Wiping, is_wiping};
+pub use memory::cache::{MemoryStats, memory_stats, release_cached};
+pub use memory::wiping::{Wiping, is_wiping};
+pub use oracle::bisect::{Against, Bisection, WrongOp, bisect};
+pub use report::outcome::{
+    Help, Mismatch, Outcome, Output, Profile, Progress, Span, show_word, unravel,
+};
+pub use report::{inspect, profile, totals};

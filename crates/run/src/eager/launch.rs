@@ -1,10 +1,12 @@
 //! Running one launch on tensors that exist, by the workers that run plans.
 
 use super::{EagerArg, EagerError, internal};
-use crate::derived::{Constant, constants};
-use crate::launch::{SPLIT_NS, Workers};
+use crate::RunError;
+use crate::exec::dispatch;
+use crate::exec::launch::{SPLIT_NS, Workers};
+use crate::exec::pool;
 use crate::memory::Block;
-use crate::{RunError, dispatch, pool};
+use crate::memory::derived::{Constant, constants};
 use cloakwork_ir::{DType, View};
 use cloakwork_kernels::{Isa, LaunchShape, RawLaunch, select};
 use cloakwork_ops::{COPY_KERNEL, Launch, Source};

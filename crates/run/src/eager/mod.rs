@@ -11,8 +11,9 @@ pub(crate) use launch::copy as copy_elements;
 pub use ready::{Element, Operand as ReadyOperand, Ready};
 pub use tensor::{Lent, Storage, Tensor};
 
+use crate::RunError;
+use crate::exec::check;
 use crate::memory::Block;
-use crate::{RunError, check};
 use cloakwork_ir::{DType, Shape, ShapeItem, View};
 use cloakwork_kernels::Isa;
 use cloakwork_ops::{

@@ -3,9 +3,10 @@
 //! looked up once. Every other call takes the general way; results are the same.
 
 use super::{EagerArg, EagerError, Tensor, call, internal};
-use crate::launch::{SPLIT_NS, Workers};
+use crate::exec::dispatch;
+use crate::exec::launch::{SPLIT_NS, Workers};
+use crate::exec::pool;
 use crate::memory::Block;
-use crate::{dispatch, pool};
 use cloakwork_ir::{DType, Shape};
 use cloakwork_kernels::{ALL_ISAS, Isa, KernelRow, LaunchShape, RawLaunch, select};
 use cloakwork_ops::{Body, Elementwise, KernelBody, OpDef, elementwise, find};

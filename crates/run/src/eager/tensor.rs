@@ -3,9 +3,9 @@
 use super::EagerError;
 use super::copy_elements;
 use crate::RunError;
-use crate::derived::Derived;
+use crate::memory::derived::Derived;
+use crate::memory::wiping::wipe;
 use crate::memory::{Block, into_bytes};
-use crate::wiping::wipe;
 use cloakwork_ir::{DType, HostTensor, Shape, Type, View};
 use cloakwork_kernels::Isa;
 use cloakwork_process::Once;

@@ -15,7 +15,7 @@ mod wide;
 pub use record::Record;
 
 use crate::RunError;
-use crate::clock::Clock;
+use crate::exec::clock::Clock;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, ThreadPool, looks, spin};
 use cloakwork_plan::Graph;

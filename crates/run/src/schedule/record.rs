@@ -1,6 +1,6 @@
 //! When each unit began and ended and who ran it, noted by workers while they run.
 
-use crate::outcome::{Help, Profile, Span};
+use crate::report::outcome::{Help, Profile, Span};
 use cloakwork_plan::Plan;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};

@@ -1,7 +1,7 @@
 //! A unit whose parts several workers compute.
 
 use super::{Extent, Settings};
-use crate::launch::{PIECES, STRETCH_NS, boundary};
+use crate::exec::launch::{PIECES, STRETCH_NS, boundary};
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// A unit under way, in pieces.

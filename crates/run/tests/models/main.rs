@@ -12,10 +12,8 @@
 )]
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
-mod clock;
 #[path = "../../src/schedule/door.rs"]
 mod door;
-mod launch;
 #[path = "../../src/schedule/mod.rs"]
 mod schedule;
 #[path = "../../src/share.rs"]
@@ -23,15 +21,22 @@ mod share;
 mod sync;
 
 /// What the sources name from their own crate.
-mod outcome {
-    pub use cloakwork_run::{Help, Span};
+mod exec {
+    pub mod clock;
+    pub mod launch;
+}
 
-    /// Nobody records a model's run.
-    pub struct Profile;
+mod report {
+    pub mod outcome {
+        pub use cloakwork_run::{Help, Span};
 
-    impl Profile {
-        pub fn apart(_: &cloakwork_plan::Plan, _: Vec<Span>, _: Vec<Help>) -> Self {
-            Self
+        /// Nobody records a model's run.
+        pub struct Profile;
+
+        impl Profile {
+            pub fn apart(_: &cloakwork_plan::Plan, _: Vec<Span>, _: Vec<Help>) -> Self {
+                Self
+            }
         }
     }
 }
@@ -39,7 +44,7 @@ use cloakwork_run::RunError;
 
 use cloakwork_ir::text;
 use cloakwork_plan::{Graph, Options, plan};
-use clock::Clock;
+use exec::clock::Clock;
 use loom::cell::UnsafeCell;
 use schedule::{Body, Extent, Settings};
 use std::sync::Arc;

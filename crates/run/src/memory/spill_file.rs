@@ -8,8 +8,8 @@
 //! is.
 
 use crate::RunError;
+use crate::exec::table::Memories;
 use crate::memory::Block;
-use crate::table::Memories;
 use chacha20::ChaCha20Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use cloakwork_ir::Device;

@@ -5,8 +5,8 @@
 //! what the host is to see is downloaded.
 
 use crate::RunError;
+use crate::exec::table::Table;
 use crate::memory::Block;
-use crate::table::Table;
 use cloakwork_devices::{DeviceMemory, Event, OpenDevice, Queue, driver_of};
 use cloakwork_kernels::RawLaunch;
 use cloakwork_plan::{Constant, Geometry, Home, Plan, Step, Wait, Way, Work};

@@ -1,13 +1,13 @@
 //! The steps of a plan one after another, from the first to the last.
 
 use crate::RunError;
-use crate::clock::{Clock, STEP_NS};
-use crate::devices::Flow;
-use crate::execute::Observer;
-use crate::launch::Workers;
-use crate::outcome::share;
-use crate::table::{Memories, Table};
-use crate::work::{self, Outside};
+use crate::exec::clock::{Clock, STEP_NS};
+use crate::exec::devices::Flow;
+use crate::exec::executor::Observer;
+use crate::exec::launch::Workers;
+use crate::exec::table::{Memories, Table};
+use crate::exec::work::{self, Outside};
+use crate::report::outcome::share;
 use cloakwork_plan::{Fusion, Work};
 use std::time::Instant;
 

@@ -1,7 +1,8 @@
 //! Memory that kernels compute in: aligned, owned by Rust, never resized.
 
-use crate::wiping::{is_wiping, wipe};
-use crate::{RunError, cache};
+use crate::RunError;
+use crate::memory::cache;
+use crate::memory::wiping::{is_wiping, wipe};
 use cloakwork_ir::Bytes;
 use memmap2::MmapMut;
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};

@@ -1,7 +1,7 @@
 //! What a program consists of and how a plan runs it, before it runs: counts, types, coverage.
 
-use crate::names::op_name;
-use crate::report;
+use crate::report::names::op_name;
+use crate::report::totals;
 use cloakwork_ir::{Generation, HostSlot, Step};
 use cloakwork_plan::Plan;
 use cloakwork_verify::{Action, Verified};
@@ -46,8 +46,8 @@ pub fn inspect(verified: &Verified, plan: &Plan) -> Value {
         "inputs": inputs(verified),
         "outputs": outputs(verified, plan),
         "host_bytes": host_bytes(verified),
-        "memory": report::memory(plan),
-        "graph": plan.graph.as_ref().map(report::graph),
+        "memory": totals::memory(plan),
+        "graph": plan.graph.as_ref().map(totals::graph),
     })
 }
 

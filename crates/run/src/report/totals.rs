@@ -1,7 +1,7 @@
 //! What a run did, in numbers: totals an op and a segment, and each step on demand.
 
-use crate::names::op_name;
-use crate::outcome::Outcome;
+use crate::report::names::op_name;
+use crate::report::outcome::Outcome;
 use cloakwork_plan::{Graph, HostCall, Plan, StepCost, Work};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

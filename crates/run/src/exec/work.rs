@@ -1,11 +1,12 @@
 //! What a unit of a plan does when it runs: launches, transfers, host calls.
 
-use crate::function::{self, Functions};
-use crate::launch::Workers;
+use crate::RunError;
+use crate::exec::check;
+use crate::exec::function::{self, Functions};
+use crate::exec::launch::Workers;
+use crate::exec::table::{Fused, Memories, Table};
+use crate::memory::spill_file::SpillFile;
 use crate::schedule::{Body, Extent};
-use crate::spill_file::SpillFile;
-use crate::table::{Fused, Memories, Table};
-use crate::{RunError, check};
 use cloakwork_plan::{Fusion, HostCall, Plan, Work};
 use std::sync::Arc;
 

@@ -1,12 +1,13 @@
 //! Finds the first op whose result is wrong: the executor and the interpreter run side by side,
 //! and what each op wrote is compared.
 
-use crate::execute::{Executor, RunOptions};
-use crate::interpret::{self, Interpreter, Judgement};
-use crate::names::op_name;
-use crate::outcome::{show_word, unravel};
-use crate::table::Memories;
-use crate::{RunError, outcome};
+use crate::RunError;
+use crate::exec::executor::{Executor, RunOptions};
+use crate::exec::table::Memories;
+use crate::oracle::interpret::{self, Interpreter, Judgement};
+use crate::report::names::op_name;
+use crate::report::outcome;
+use crate::report::outcome::{show_word, unravel};
 use cloakwork_ir::{HostId, HostTensor, components};
 use cloakwork_ops::{Expected, Verdict, agrees};
 use cloakwork_plan::Plan;

@@ -1,9 +1,9 @@
 //! Resolves a plan's addresses to pointers, once before a run: nothing is looked up while it runs.
 
 use crate::RunError;
-use crate::devices::Devices;
+use crate::exec::devices::Devices;
 use crate::memory::Block;
-use crate::spill_file::OnDisk;
+use crate::memory::spill_file::OnDisk;
 use cloakwork_devices::{DeviceMemory, driver_of};
 use cloakwork_ir::{HostSlot, HostTensor};
 use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch};

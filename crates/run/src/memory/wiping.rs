@@ -1,7 +1,7 @@
 //! Runs of which nothing is left in memory: blocks that are made meanwhile are overwritten before
 //! they are released, and so are the arena, and what kernels left on the stacks of threads.
 
-use crate::pool;
+use crate::exec::pool;
 use std::cell::Cell;
 use std::marker::PhantomData;
 

@@ -2,8 +2,8 @@
 //! The rules are the declarations'; here they meet memory.
 
 use crate::RunError;
-use crate::names::op_name;
-use crate::table::Memories;
+use crate::exec::table::Memories;
+use crate::report::names::op_name;
 use cloakwork_ir::{DType, View, read_word};
 use cloakwork_kernels::{Isa, LaunchShape, RawLaunch, select};
 use cloakwork_ops::{ContentCheck, EXTREME_KERNELS, OpError};

@@ -1,6 +1,6 @@
 //! Asking the caller at a steady pace whether to go on, however long or short steps are.
 
-use crate::outcome::Progress;
+use crate::report::outcome::Progress;
 use std::time::{Duration, Instant};
 
 /// Steps between two looks at the clock, where steps are short.

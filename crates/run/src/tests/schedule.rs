@@ -1,9 +1,10 @@
 //! The scheduler with units that do nothing but say what they do.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::clock::Clock;
+use crate::RunError;
+use crate::exec::clock::Clock;
+use crate::exec::pool;
 use crate::schedule::{Body, Extent, Settings, run};
-use crate::{RunError, pool};
 use cloakwork_ir::text;
 use cloakwork_plan::{Graph, Options, plan};
 use std::collections::HashSet;

@@ -1,8 +1,8 @@
 //! The profile of a run as Chrome's events, which Perfetto and speedscope open: a track a worker,
 //! segments around their steps, and the arena's bytes in use below.
 
-use crate::outcome::{Outcome, Profile};
-use crate::report::step_op;
+use crate::report::outcome::{Outcome, Profile};
+use crate::report::totals::step_op;
 use cloakwork_ir::Text;
 use cloakwork_plan::Plan;
 use serde_json::{Value, json};

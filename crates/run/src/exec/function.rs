@@ -5,8 +5,8 @@
 
 use crate::RunError;
 use crate::eager::{EagerError, copy_elements as copy};
+use crate::exec::table::Memories;
 use crate::memory::{Block, into_bytes};
-use crate::table::Memories;
 use cloakwork_ir::{DType, HostTensor, Type, View};
 use cloakwork_ops::elements;
 use cloakwork_plan::{FunctionCall, Plan, Step};

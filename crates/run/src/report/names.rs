@@ -74,7 +74,7 @@ fn last_writer(verified: &Verified, storage: StorageId, before: u32) -> Option<u
 /// The bytes of one element of a host tensor by row-major position.
 pub fn element(tensor: &HostTensor, flat: u64) -> Option<&[u8]> {
     let view = tensor.view();
-    let index = crate::outcome::unravel(flat, &view.shape);
+    let index = crate::report::outcome::unravel(flat, &view.shape);
     let offset = index
         .iter()
         .zip(&view.strides)

@@ -1,21 +1,23 @@
 //! Runs a plan: a flat array of launches with resolved pointers, in their order or side by side.
 
-use crate::clock::Clock;
-use crate::devices::{Devices, Flow};
+use crate::RunError;
 use crate::eager::Storage;
-use crate::function::Functions;
-use crate::hosts::{host_tensors, host_tensors_of_program};
-use crate::in_order;
-use crate::launch::{SPLIT_NS, Workers};
+use crate::exec::clock::Clock;
+use crate::exec::devices::{Devices, Flow};
+use crate::exec::function::Functions;
+use crate::exec::hosts::{host_tensors, host_tensors_of_program};
+use crate::exec::in_order;
+use crate::exec::launch::{SPLIT_NS, Workers};
+use crate::exec::pool;
+use crate::exec::results::{differences, hand_out, room_for_results};
+use crate::exec::table::{Base, Computed, Memories, Table};
+use crate::exec::work::{Outside, Units};
 use crate::memory::Block;
-use crate::outcome::{Outcome, Profile, Progress};
-use crate::results::{differences, hand_out, room_for_results};
+use crate::memory::derived;
+use crate::memory::spill_file::{OnDisk, SpillFile};
+use crate::memory::wiping::wipe_stacks;
+use crate::report::outcome::{Outcome, Profile, Progress};
 use crate::schedule::{self, Record, Settings};
-use crate::spill_file::{OnDisk, SpillFile};
-use crate::table::{Base, Computed, Memories, Table};
-use crate::wiping::wipe_stacks;
-use crate::work::{Outside, Units};
-use crate::{RunError, derived, pool};
 use cloakwork_ir::{Device, HostId, HostTensor};
 use cloakwork_kernels::RawLaunch;
 use cloakwork_plan::{Address, Arena, Constant, Graph, Home, Plan, Space, Work};

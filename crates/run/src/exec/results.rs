@@ -2,7 +2,7 @@
 
 use crate::RunError;
 use crate::memory::{Block, into_bytes};
-use crate::outcome::{Mismatch, Output};
+use crate::report::outcome::{Mismatch, Output};
 use cloakwork_ir::{HostSlot, HostTensor, View};
 use cloakwork_kernels::{Difference, find_difference};
 use cloakwork_plan::{Download, Plan};

@@ -60,7 +60,7 @@ impl Mismatch {
     ) -> Self {
         let program = plan.verified.program();
         let origin = download.origin;
-        let (name, written_by) = crate::names::downloaded(plan, index);
+        let (name, written_by) = crate::report::names::downloaded(plan, index);
         let dtype = download.ty.dtype;
         let size = dtype.size_bytes();
         let first = difference.first as usize;
@@ -68,7 +68,7 @@ impl Mismatch {
         let segment = plan.verified.segment_of(origin);
         let same_type = expected.ty() == download.ty;
         let (index, got, expected) = if same_type {
-            let wanted = crate::names::element(expected, difference.first);
+            let wanted = crate::report::names::element(expected, difference.first);
             let show = |element: Option<&[u8]>| show_element(dtype, element.unwrap_or(&[]));
             (
                 unravel(difference.first, &download.ty.shape),
