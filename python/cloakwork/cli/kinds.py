@@ -28,7 +28,7 @@ def kind_of(program: Runnable) -> Kind:
     """The kind of a program, in words."""
     if isinstance(program, Transcript):
         return "a transcript"
-    from cloakwork.zk.instructions import Program
+    from cloakwork.zk.instructions.program import Program
 
     return (
         "a program of the instruction set"

@@ -42,7 +42,7 @@ def load(
     """
     name = name_of(path)
     if _is_of_instructions(Path(name)):
-        from cloakwork.zk.instructions import Program as Instructions
+        from cloakwork.zk.instructions.program import Program as Instructions
 
         return Instructions.load(name)
     core = read(name, generation=generation, checksums=checksums)
@@ -50,11 +50,12 @@ def load(
     if notes.RECORDED in held:
         return saved.loaded(core, name)
     if held:
-        from cloakwork.zk import instructions, traced
+        from cloakwork.zk.instructions.program import Program as Instructions
+        from cloakwork.zk.tracing import traced
 
         if notes.FUNCTION in held:
             return traced.loaded(core, name)
-        unpacked = instructions.Program.unpacked(core, Path(name))
+        unpacked = Instructions.unpacked(core, Path(name))
         if unpacked is not None:
             return unpacked
     if is_transcript(core):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from cloakwork import _core, files
 from cloakwork.errors import KeyMismatchError, LoadError, ParamError
 from cloakwork.files import name_of
+from cloakwork.lazy import public
 from cloakwork.programs import notes
 from cloakwork.programs.clients import Client, Companions
 from cloakwork.programs.inputs import (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 _CLIENTS_KEPT = 4
 
 
+@public("cloakwork")
 class Program(Runnable):
     """A recorded program; its text form is `str(program)`."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 from cloakwork import _core
 from cloakwork.errors import ParamError
 from cloakwork.files import name_of
+from cloakwork.lazy import public
 from cloakwork.programs import notes
 from cloakwork.programs.inputs import check_names, name_set, type_text
 from cloakwork.programs.options import RunOptions
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from cloakwork.programs.signature import Value
 
 
+@public("cloakwork.heal")
 class Transcript(Runnable):
     """A program that contains its inputs and expected outputs."""
 

@@ -11,16 +11,18 @@ import numpy as np
 
 from cloakwork import _core, files
 from cloakwork.errors import ParamError
+from cloakwork.lazy import public
 from cloakwork.programs.inputs import check_names, paths_of, type_text, types_of
 from cloakwork.programs.options import RunOptions, check_options, profile_path
 from cloakwork.programs.report import Finding, Report, RunResult
 from cloakwork.programs.runnable import Runnable, UserFunction
 from cloakwork.tensors.conversion import asarray
-from cloakwork.zk.values import Input, as_tensor
+from cloakwork.zk.instructions.values import Input, as_tensor
 
 KEY_BYTES = 32
 
 
+@public("cloakwork.zk")
 @dataclass(frozen=True)
 class Outcome:
     """What a run gave.
