@@ -103,7 +103,7 @@ class Traced(RunnableByName):
         """
         target = name_of(path)
         if not target.endswith(".cwk"):
-            why = "a name that ends in .cwk: programs from functions have ops of their own"
+            why = "a name that ends in .cwk: no other form holds the types of the inputs"
             raise ParamError("path", target, why)
         note = {
             "name": self._name,
