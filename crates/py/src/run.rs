@@ -10,8 +10,8 @@ use cloakwork_formats::files::{Access, save_with};
 use cloakwork_ir::{Device, HostId, HostTensor};
 use cloakwork_plan::Plan;
 use cloakwork_run::{
-    Bisection, Functions, Mismatch, Outcome, Progress, RunOptions, bisect, eager, is_wiping,
-    profile, totals,
+    Bisection, Functions, Mismatch, Outcome, Output, Progress, RunOptions, bisect, eager,
+    is_wiping, profile, totals,
 };
 use pyo3::prelude::*;
 use std::collections::HashMap;
@@ -157,12 +157,23 @@ impl Run {
             // What a panic or a search for a wrong op left.
             executor.zeroize();
         }
+        let before_failure = executor.take_outputs_before_failure();
         let (result, bisection) = done?;
         program.keep(executor);
         if let Some(stopped) = ticker.stopped {
             return Err(stopped);
         }
-        let outcome = result.map_err(|error| pythons.told(errors::run(error)))?;
+        let outcome = match result {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                let told = pythons.told(errors::run(error));
+                if !before_failure.is_empty() {
+                    let outputs: Vec<_> = before_failure.into_iter().map(named_tensor).collect();
+                    told.value(py).setattr("outputs_before", outputs)?;
+                }
+                return Err(told);
+            }
+        };
         let bisection = bisection.transpose().map_err(errors::run)?;
         Ok(Self {
             plan,
@@ -194,13 +205,17 @@ pub fn adopt(host: HostTensor) -> eager::Tensor {
     unsafe { eager::Tensor::from_foreign(host.dtype(), view, place, Box::new(bytes)) }
 }
 
+/// An output's name, if it has one, and its tensor.
+fn named_tensor(output: Output) -> (Option<String>, Tensor) {
+    (output.name, Inner::Real(adopt(output.tensor)).into())
+}
+
 #[pymethods]
 impl Run {
-    /// The outputs, in order: tensors over the very memory that the run wrote.
+    /// The outputs, in order: tensors over the memory that the run wrote.
     fn outputs(&self) -> Vec<Tensor> {
-        let outputs = self.outcome.outputs.iter();
-        let tensor = |host: &HostTensor| Inner::Real(adopt(host.clone())).into();
-        outputs.map(|output| tensor(&output.tensor)).collect()
+        let outputs = self.outcome.outputs.iter().cloned();
+        outputs.map(|output| named_tensor(output).1).collect()
     }
 
     /// The names of the outputs, in order; none where the program expects a value instead.

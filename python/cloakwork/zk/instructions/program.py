@@ -159,7 +159,8 @@ class Program(RunnableByName):
 
     def _shown(self, outputs: dict[str | None, _core.Tensor]) -> list[tuple[str, _core.Tensor]]:
         """Takes the outputs that are not the user's: they are logged, too."""
-        printed = [(label, outputs.pop(name)) for name, label in self._printed.items()]
+        labels = self._printed.items()
+        printed = [(label, outputs.pop(name)) for name, label in labels if name in outputs]
         for label, tensor in printed:
             _LOG.info("%s: %s", label, tensor)
         return printed
