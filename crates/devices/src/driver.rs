@@ -68,7 +68,7 @@ impl Driver {
         };
         let rows = Rows::of_table(table).map_err(|index| {
             wrong(format!(
-                "kernel row {index} names a dtype or instructions that there are not"
+                "kernel row {index} names an unknown dtype or instruction set"
             ))
         })?;
         Ok(Self { raw, name, rows })
@@ -296,7 +296,7 @@ impl Queue {
     /// Runs all units of a launch, which has so many params.
     ///
     /// # Errors
-    /// The driver's, or the row is no row of it.
+    /// The driver's, or the row is not a row of it.
     ///
     /// # Safety
     /// As `KernelRow::run`, with the addresses of the device's memory.
@@ -337,7 +337,7 @@ impl Queue {
         rows.index_of(row).ok_or_else(|| DeviceError::Device {
             device: format!("{}:{}", self.device.driver.name, self.device.index),
             action: "launch a kernel",
-            reason: format!("{} is no row of this driver", row.symbol),
+            reason: format!("{} is not a row of this driver", row.symbol),
         })
     }
 

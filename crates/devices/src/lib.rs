@@ -1,9 +1,9 @@
-//! Drivers: devices with memory of their own, behind the C table of
+//! Drivers: devices with their own memory, behind the C table of
 //! `csrc/include/cloakwork/device.h`.
 //!
-//! The host is no driver of this kind: its memory is the process's, and the executor calls its
-//! kernels itself. Devices that a program names and that have no driver here are served by the
-//! host.
+//! The host is not a driver of this kind: its memory is the process's, and the executor calls its
+//! kernels itself. The host executes the steps of
+//! devices without a driver.
 //!
 //! ```
 //! use cloakwork_devices::driver_of;
@@ -13,7 +13,7 @@
 //! assert_eq!((driver.name(), number), ("sim", 0));
 //! let device = driver.open(number)?;
 //! assert_eq!(device.allocate(64)?.bytes(), 64);
-//! assert!(driver_of(Device::Cpu).is_none(), "the host is no driver");
+//! assert!(driver_of(Device::Cpu).is_none(), "the host is not a driver");
 //! # Ok::<(), cloakwork_devices::DeviceError>(())
 //! ```
 #![deny(unsafe_op_in_unsafe_fn)]

@@ -1,5 +1,5 @@
-//! The CPU kernels: the C table of `csrc/include/cloakwork/kernel.h` as Rust sees it, and the
-//! choice of a row by what the processor can do. `docs/kernels.md` says what each launch means.
+//! The CPU kernels: the C table of `csrc/include/cloakwork/kernel.h` in Rust, and the choice of a
+//! row for the processor. `docs/kernels.md` defines each launch.
 //!
 //! ```
 //! use cloakwork_ir::DType;

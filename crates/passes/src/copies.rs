@@ -13,10 +13,10 @@ use cloakwork_verify::{Action, StorageId, StorageOrigin, ValueId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-/// A storage of more parts is no rotation.
+/// A storage of more parts is not a rotation.
 const MOST_PARTS: usize = 16;
 
-/// Elements of a storage that lie one behind the other, and where they came from.
+/// Elements of a storage that lie one after the other, and where they came from.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     at: i64,

@@ -69,7 +69,7 @@ pub(crate) struct Numbers<'d, 'v> {
     view_of: Vec<u32>,
     /// Where keys are, by hash: each entry has half of the hash, and the place in `words` plus 1.
     keys: Vec<(u32, u32)>,
-    /// All keys, one behind the other, each with its number and its length first.
+    /// All keys, one after the other, each with its number and its length first.
     words: Vec<u32>,
     key: Vec<u32>,
     next: Number,

@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use std::path::{Path, PathBuf};
 
-/// Words are read as such: what is not aligned so is copied.
+/// Words are read in place if they are aligned, else copied.
 const WORD_BYTES: usize = 8;
 
 /// A curve by any of its names.

@@ -19,7 +19,7 @@ const BACKEND_VARIABLE: &str = "CLOAKWORK_BACKEND";
 const MAX_THREADS: usize = 4096;
 /// What was chosen by a call; 0 where nothing was.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
-/// One more than the number of the set that all calls use; 0 where nobody asked yet, or
+/// One more than the number of the set that all calls use; 0 before the first query, or
 /// [`BY_CONTEXT`].
 static ISA: AtomicU32 = AtomicU32::new(0);
 /// Somebody has selected an instruction set: since then each call asks its context.
@@ -44,7 +44,7 @@ pub fn named(name: &str) -> PyResult<Device> {
     }
 }
 
-/// Refuses a device on which there are no tensors.
+/// Refuses a device that cannot hold tensors.
 pub fn check(name: &str) -> PyResult<()> {
     if name == CPU {
         return Ok(());
@@ -115,7 +115,7 @@ pub fn isa(py: Python<'_>) -> PyResult<Isa> {
     }
 }
 
-/// The same for whoever has Python's lock without showing it.
+/// The same for callers that hold Python's lock without a token.
 pub fn selected() -> PyResult<Isa> {
     Python::attach(isa)
 }
@@ -215,7 +215,7 @@ pub fn available_isas() -> Vec<&'static str> {
     isas.into_iter().map(Isa::name).collect()
 }
 
-/// Use so many threads from now on; None: what the environment says, or one a core.
+/// Set the number of threads; None: the environment's number, or one per core.
 #[pyfunction]
 #[pyo3(signature = (count))]
 pub fn set_threads(count: Option<Count>) -> PyResult<()> {
@@ -233,7 +233,7 @@ pub fn get_threads() -> PyResult<usize> {
     threads(None)
 }
 
-/// Bytes of tensors and of what programs run in: in use, the most so far, kept for reuse.
+/// Bytes of tensors and arenas: in use, at most so far, kept for reuse.
 #[pyfunction]
 pub fn memory_stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let stats = cloakwork_run::memory_stats();

@@ -111,8 +111,8 @@ fn handed_out(tensor: &eager::Tensor, copy: Option<bool>) -> PyResult<(eager::Te
     let mapped = tensor.storage().is_mapped();
     if mapped && copy == Some(false) {
         return Err(PyBufferError::new_err(
-            "the tensor lies in a mapped file, which may be cut short: others get a copy of it, \
-             which copy=False forbids",
+            "the tensor lies in a mapped file: other libraries get a copy of it, which \
+             copy=False forbids",
         ));
     }
     if mapped || copy == Some(true) {
@@ -169,7 +169,7 @@ pub fn export<'py>(
             // SAFETY: made above, and nobody else has it.
             drop(unsafe { Box::from_raw(context.cast::<Kept>()) });
             return Err(PyBufferError::new_err(
-                "read-only memory cannot be said in unversioned DLPack; ask with \
+                "unversioned DLPack has no flag for read-only memory; ask with \
                  max_version=(1, 0), or with copy=True",
             ));
         }
@@ -204,7 +204,7 @@ unsafe extern "C" fn delete_versioned(managed: *mut ManagedVersioned) {
     }
 }
 
-/// A capsule that nobody took.
+/// A capsule that was not consumed.
 unsafe extern "C" fn end(capsule: *mut ffi::PyObject) {
     // SAFETY: Python gives the capsule; under this name it holds what `export` made.
     unsafe {
@@ -223,7 +223,7 @@ unsafe extern "C" fn end_versioned(capsule: *mut ffi::PyObject) {
     }
 }
 
-/// Memory that was taken over, to be given back once.
+/// Memory that was taken over, to be released once.
 enum Taken {
     Plain(*mut Managed),
     Versioned(*mut ManagedVersioned),
@@ -257,7 +257,7 @@ impl Drop for Taken {
     }
 }
 
-/// A tensor over the memory of whatever has `__dlpack__`.
+/// A tensor over the memory of an object with `__dlpack__`.
 #[pyfunction]
 #[pyo3(signature = (x, device=None, copy=None))]
 pub fn from_dlpack(
@@ -351,7 +351,7 @@ fn take(object: &Bound<'_, PyAny>) -> PyResult<eager::Tensor> {
     ))
 }
 
-/// A description, held to what it must be before anything is read through it.
+/// A description, checked before anything is read through it.
 fn read(raw: &RawTensor, read_only: bool, owner: Taken) -> PyResult<eager::Tensor> {
     let wrong = |text: String| Err(PyBufferError::new_err(format!("DLPack: {text}")));
     if raw.device.kind != CPU {
@@ -397,7 +397,7 @@ fn read(raw: &RawTensor, read_only: bool, owner: Taken) -> PyResult<eager::Tenso
         .map_err(|text| PyBufferError::new_err(format!("DLPack: {text}")))
 }
 
-/// What memory of others may be used for.
+/// The permitted uses of foreign memory.
 pub const fn lent(read_only: bool) -> Lent {
     if read_only {
         Lent::ReadOnly
@@ -411,7 +411,7 @@ pub fn alignment(dtype: DType) -> usize {
     dtype.size_bytes().min(8)
 }
 
-/// A tensor over memory of others, from the address of element `[0, 0, ...]`.
+/// A tensor over foreign memory, from the address of element `[0, 0, ...]`.
 pub fn foreign(
     dtype: DType,
     view: View,

@@ -47,14 +47,14 @@ pub fn first_invalid(
 /// An integer as an element of a field: its residue.
 ///
 /// # Errors
-/// TypeError for other numbers, and for points, which are no numbers.
+/// TypeError for other numbers, and for points, which are not numbers.
 pub fn element(py: Python<'_>, number: &Number<'_, '_>, dtype: DType) -> PyResult<Inner> {
     let object = crate::dtype::object(py, dtype)?;
     match number {
         Number::Int(value) => tensor(py, "scalar", (*value, object)),
         Number::Bool(value) => tensor(py, "scalar", (i64::from(*value), object)),
         _ => Err(PyTypeError::new_err(format!(
-            "{dtype} goes with tensors of its own dtype and with integers, not with {}",
+            "{dtype} can be combined with its own dtype and with integers, not with {}",
             number.weak().dtype().long_name()
         ))),
     }

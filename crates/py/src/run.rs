@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub struct Settings {
     /// Worker threads.
     pub threads: usize,
-    /// The most memory: what waits long waits on disk, or the plan is refused.
+    /// The memory budget: beyond it buffers are spilled to disk, or the plan is refused.
     pub memory_budget: Budget,
     /// Compare with the values that the program expects.
     pub verify: bool,
@@ -77,7 +77,7 @@ impl Ticker {
     }
 }
 
-/// The plan for a run, if it may be on what it is given.
+/// The plan for a run, if its settings permit the run.
 fn planned(py: Python<'_>, program: &Program, settings: &Settings) -> PyResult<Arc<Plan>> {
     // Only a plan for several threads knows what may run in another order.
     let planned = match settings.schedule_seed {
@@ -93,13 +93,13 @@ fn planned(py: Python<'_>, program: &Program, settings: &Settings) -> PyResult<A
     let plan = program.plan(py, target)?;
     if settings.secret && (plan.spills() || plan.memory.file_bytes > 0) {
         return Err(errors::secret(
-            "a run on a secret tensor must not wait on disk: give it a larger memory budget, and \
-             allocate nothing there",
+            "a run on a secret tensor must not spill to disk: increase the memory budget, and \
+             allocate nothing on disk",
         ));
     }
     if settings.secret && !plan.calls.is_empty() {
         return Err(errors::secret(
-            "a run on a secret tensor must not call user functions: they see what they are given",
+            "a run on a secret tensor must not call user functions: they would see its elements",
         ));
     }
     let given = settings.functions.len();
@@ -191,7 +191,7 @@ impl Run {
     }
 }
 
-/// A result as a tensor over the very memory that the run wrote.
+/// A result as a tensor over the memory that the run wrote.
 pub fn adopt(host: HostTensor) -> eager::Tensor {
     let (view, bytes) = (host.view().clone(), host.bytes().clone());
     let slice = bytes.as_slice();
@@ -287,7 +287,7 @@ impl Run {
         })
     }
 
-    /// Write the profile, a timeline that Perfetto and Chrome open.
+    /// Write the profile, which Perfetto and Chrome open.
     fn write_profile(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let written = unlocked(py, || {
             save_with(&path, Access::Shared, |out| {

@@ -90,7 +90,10 @@ impl Trace {
         let steps = steps
             .filter(|_| tensor.dtype() == ty.dtype)
             .ok_or_else(|| {
-                TraceError::unrecordable(format!("{name} is used in parts that slices cannot say"))
+                TraceError::unrecordable(format!(
+                    "{name} is used in parts that slices cannot \
+                    express"
+                ))
             })?;
         let mut traced = match state
             .inputs

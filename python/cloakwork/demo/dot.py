@@ -81,7 +81,7 @@ class Scorer:
         score = (table * self.weights).rescale()
         for step in self.rotations:
             score = score + score.rotate(step)
-        # Tables are cut off, and training keeps the scores of what is left within the domain.
+        # Values are clipped, and training keeps the scores within the domain.
         return self.chance((score + self.bias).with_bound(-1.0, 1.0))
 
 
@@ -104,7 +104,7 @@ class DotReport:
 
     @property
     def passed(self) -> bool:
-        """Whether encrypted chances are what they should be, and the transcript's are the same."""
+        """Whether the encrypted probabilities are correct and equal to the transcript's."""
         return (
             self.difference <= DIFFERENCE_GOAL
             and self.measured_bits >= self.precision_bits > 0

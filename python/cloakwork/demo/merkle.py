@@ -4,7 +4,7 @@ A circuit of three Poseidon hashes is compiled by circom over BN254 and over BLS
 keys are made (without a ceremony: this is a demonstration), the witness is checked against all
 constraints, a Groth16 proof is made and verified, and snarkjs verifies it too.  A proof for another
 root must not hold.  Where node or npm is absent, the compiled circuit that comes with Cloakwork
-serves, and nobody else verifies.
+serves, without other verifiers.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class CurveReport:
 
     @property
     def passed(self) -> bool:
-        """Whether the proof holds for its root alone, and nobody disagrees."""
+        """Whether the proof holds for its root only, and all verifiers agree."""
         return self.holds and not self.other_root_holds and self.snarkjs_holds is not False
 
 
@@ -91,7 +91,7 @@ def run(out_dir: Path, *, node: bool = True, console: Console | None = None) -> 
 
 
 def _tools(report: MerkleReport, folder: Path, console: Console) -> Node | None:
-    """The compiler and the verifier of others; what is fetched is said before."""
+    """The external compiler and verifier; downloads are announced."""
     manifest = CIRCUITS / "package.json"
     try:
         if not Node.is_installed(manifest, folder):

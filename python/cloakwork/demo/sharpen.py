@@ -28,7 +28,7 @@ PHASES = (
     "run transcript", "decrypt",
 )  # fmt: skip
 
-# Over 16, which the client divides by: the picture plus what a blur takes off.
+# Over 16, by which the client divides: the picture plus its difference from a blurred one.
 KERNEL = ((-1, -2, -1), (-2, 28, -2), (-1, -2, -1))
 _DIVISOR = 16
 

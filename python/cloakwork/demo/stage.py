@@ -65,7 +65,7 @@ def costs_of(parameters: fhe.Parameters, seconds: dict[str, float]) -> list[tupl
 def print_report(
     console: Console, title: str, rows: Sequence[tuple[str, str]], costs: Sequence[tuple[str, str]]
 ) -> None:
-    """Two columns: what was found, and what it cost."""
+    """A table with two parts: results and costs."""
     table = Table(title=title, title_justify="left", show_header=False)
     table.add_column()
     table.add_column(justify="right")

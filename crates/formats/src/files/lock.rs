@@ -1,4 +1,4 @@
-//! A folder's files, written and read as one: whoever writes holds the folder alone.
+//! A folder's files, written and read together: a writer locks the folder exclusively.
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;

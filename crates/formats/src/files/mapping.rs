@@ -1,4 +1,4 @@
-//! Mapped files, and what happens when somebody cuts one short. The one place of this crate with
+//! Mapped files, and the handling of truncation. The only file of this crate with
 //! `unsafe`.
 //!
 //! The system answers a read behind the end of a mapped file (or one that the disk fails) with

@@ -81,7 +81,7 @@ pub fn read_secret(path: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<
             continue;
         }
         if filled == bytes.len() {
-            // What grows moves, and what it leaves is overwritten.
+            // A growing buffer moves, and its old memory is overwritten.
             let mut more = room(filled.saturating_mul(2)).map_err(failed)?;
             for (to, from) in more.iter_mut().zip(bytes.iter()) {
                 *to = *from;

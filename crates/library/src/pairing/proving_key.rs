@@ -122,7 +122,7 @@ pub fn check_key(
 /// Whether two points, of G1 and of G2, are the same multiple of the groups' generators.
 ///
 /// # Errors
-/// One of them is no point.
+/// One of them is not a point.
 pub fn same_number(curve: Pairing, form: Form, g1: &[u8], g2: &[u8]) -> Result<bool, PointFault> {
     match curve {
         Pairing::Bn254 => same::<Bn254, ark_bn254::g1::Config, ark_bn254::g2::Config>(form, g1, g2),

@@ -89,7 +89,7 @@ pub(crate) fn rule(
     rule.check(bound, &words)
 }
 
-/// The bytes of elements that lie one behind the other.
+/// The bytes of elements that lie one after the other.
 fn dense<'a>(dtype: DType, view: &View, bytes: &'a [u8]) -> Option<&'a [u8]> {
     let start = usize::try_from(view.offset)
         .ok()?

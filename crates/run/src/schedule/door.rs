@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Nobody comes in any more.
 const CLOSED: usize = 1 << (usize::BITS - 1);
-/// Looks at who is inside before the caller goes to sleep: about a microsecond.
+/// How often the caller polls the workers inside before it sleeps: about a microsecond.
 const LOOKS: u32 = 64;
 /// A sleeping caller looks now and then.
 const NAP: Duration = Duration::from_millis(1);
