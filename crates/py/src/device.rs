@@ -77,14 +77,8 @@ fn allowed() -> String {
 
 /// How many threads to use: as given, else as the environment says, else one a core.
 pub fn threads(given: Option<Count>) -> PyResult<usize> {
-    let allowed = allowed();
-    let check = |rule, count: usize| {
-        let fits = (1..=MAX_THREADS).contains(&count);
-        fits.then_some(count)
-            .ok_or_else(|| errors::param(rule, count, &allowed))
-    };
     if let Some(Count(count)) = given {
-        return check("threads", count);
+        return checked("threads", count);
     }
     let chosen = THREADS.load(Ordering::Relaxed);
     if chosen != 0 {
@@ -93,10 +87,16 @@ pub fn threads(given: Option<Count>) -> PyResult<usize> {
     match std::env::var(THREADS_VARIABLE) {
         Err(_) => Ok(cores()),
         Ok(text) => match text.trim().parse() {
-            Ok(count) => check(THREADS_VARIABLE, count),
-            Err(_) => Err(errors::param(THREADS_VARIABLE, text, &allowed)),
+            Ok(count) => checked(THREADS_VARIABLE, count),
+            Err(_) => Err(errors::param(THREADS_VARIABLE, text, &allowed())),
         },
     }
+}
+
+fn checked(rule: &str, count: usize) -> PyResult<usize> {
+    let fits = (1..=MAX_THREADS).contains(&count);
+    fits.then_some(count)
+        .ok_or_else(|| errors::param(rule, count, &allowed()))
 }
 
 /// Cores that this process may use. Asking the system takes longer than a small op does.
