@@ -10,7 +10,7 @@ use cloakwork_formats::files::{Access, save_with};
 use cloakwork_ir::{Device, HostTensor};
 use cloakwork_plan::Plan;
 use cloakwork_run::{
-    Bisection, Functions, Inputs, Mismatch, Outcome, Progress, RunOptions, bisect, eager,
+    Bisection, Functions, Inputs, Mismatch, Outcome, Output, Progress, RunOptions, bisect, eager,
     is_wiping, profile, totals,
 };
 use pyo3::prelude::*;
@@ -164,15 +164,26 @@ impl Run {
             // What a panic or a search for a wrong op left.
             executor.zeroize();
         }
+        let before_failure = executor.take_outputs_before_failure();
         let (result, bisection) = done?;
         program.keep(ready);
         if let Some(stopped) = ticker.stopped {
             return Err(stopped);
         }
-        let outcome = result.map_err(|error| match pythons {
-            Some(pythons) => pythons.told(errors::run(error)),
-            None => errors::run(error),
-        })?;
+        let outcome = match result {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                let told = match pythons {
+                    Some(pythons) => pythons.told(errors::run(error)),
+                    None => errors::run(error),
+                };
+                if !before_failure.is_empty() {
+                    let outputs: Vec<_> = before_failure.into_iter().map(named_tensor).collect();
+                    told.value(py).setattr("outputs_before", outputs)?;
+                }
+                return Err(told);
+            }
+        };
         let bisection = bisection.transpose().map_err(errors::run)?;
         Ok(Self {
             plan,
@@ -204,13 +215,17 @@ pub fn adopt(host: HostTensor) -> eager::Tensor {
     unsafe { eager::Tensor::from_foreign(host.dtype(), view, place, Box::new(bytes)) }
 }
 
+/// An output's name, if it has one, and its tensor.
+fn named_tensor(output: Output) -> (Option<String>, Tensor) {
+    (output.name, Inner::Real(adopt(output.tensor)).into())
+}
+
 #[pymethods]
 impl Run {
-    /// The outputs, in order: tensors over the very memory that the run wrote.
+    /// The outputs, in order: tensors over the memory that the run wrote.
     fn outputs(&self) -> Vec<Tensor> {
-        let outputs = self.outcome.outputs.iter();
-        let tensor = |host: &HostTensor| Inner::Real(adopt(host.clone())).into();
-        outputs.map(|output| tensor(&output.tensor)).collect()
+        let outputs = self.outcome.outputs.iter().cloned();
+        outputs.map(|output| named_tensor(output).1).collect()
     }
 
     /// The names of the outputs, in order; none where the program expects a value instead.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from cloakwork import _core, files
 from cloakwork.errors import KeyMismatchError, LoadError, ParamError
 from cloakwork.files import name_of
+from cloakwork.lazy import public
 from cloakwork.programs import notes
 from cloakwork.programs.clients import Client, Companions
 from cloakwork.programs.inputs import (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 _CLIENTS_KEPT = 4
 
 
+@public("cloakwork")
 class Program(Runnable):
     """A recorded program; its text form is `str(program)`."""
 
@@ -149,17 +151,33 @@ class Program(Runnable):
         return made
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a container, `.cwk`, that `cloakwork.load` and `cloakwork run` open.
+        """Write a file that `cloakwork.load` and `cloakwork run` open.
+
+        path   `.cwk` for a container, `.cw` for the text form, which does not hold the parameters
+               of ciphertexts
 
         It holds the inputs' names and types, the results' names, and the constants; of evaluation
         keys, which are inputs, it holds the names.  The file appears whole or not at all.
+        ParamError for another name, and for the text form of a program with ciphertexts.
         """
         target = name_of(path)
+        if target.endswith(".cw"):
+            self._check_no_ciphertexts(target)
+            self._save_text(target)
+            return
         if not target.endswith(".cwk"):
-            raise ParamError("path", target, "a name that ends in .cwk")
+            raise ParamError("path", target, "a name that ends in .cwk or .cw")
         self._core.save_container(
             target, {notes.RECORDED: json.dumps(self._described(), sort_keys=True)}
         )
+
+    def _check_no_ciphertexts(self, target: str) -> None:
+        own = self._signature
+        examples = [name for name, one in own.examples.items() if isinstance(one, Carrier)]
+        held = [*examples, *own.bundles, *self.encrypted]
+        if held:
+            why = f"the text form does not hold the parameters of {', '.join(held)}"
+            raise ParamError("path", target, f"a name that ends in .cwk: {why}")
 
     def _described(self) -> dict[str, Any]:
         own = self._signature

@@ -9,11 +9,13 @@ from typing import Any, Literal, Self
 
 from cloakwork import _core
 from cloakwork.errors import ParamError
+from cloakwork.lazy import public
 
 # How many steps of a report are fetched at a time.
 _STEPS_AT_ONCE = 4096
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class Finding:
     """One thing that is wrong (severity "error") or odd ("warning") with a program.
@@ -49,6 +51,7 @@ class Finding:
         return f"{self.severity}[{code}] {self.message}"
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class Mismatch:
     """A download whose elements differ from the expected ones.
@@ -73,6 +76,7 @@ class Mismatch:
         return self.message
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class WrongOp:
     """The first op whose kernel's result differs from its reference."""
@@ -92,6 +96,7 @@ class WrongOp:
         return self.message
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class Totals:
     """Sums over the kernel calls of one op or one segment; `name` says which.
@@ -110,6 +115,7 @@ class Totals:
     kernels: list[str]
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class StepRecord:
     """One planned step: a kernel call, and the program's step to which it belongs.
@@ -128,6 +134,7 @@ class StepRecord:
     bytes: int
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class Report:
     """What a run did.
@@ -188,6 +195,7 @@ class Report:
         }
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class OpUse:
     """How an op of a program will run.
@@ -201,6 +209,7 @@ class OpUse:
     kernels: list[str]
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class PassResult:
     """What a pass made of a program.
@@ -219,6 +228,7 @@ class PassResult:
         return f"{self.name}: {', '.join(counts) or 'no change'}"
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class Inspection:
     """What a program consists of, and what a run of it needs.
@@ -264,6 +274,7 @@ class Inspection:
         return self.facts
 
 
+@public("cloakwork")
 class RunResult:
     """The result of a run.
 

@@ -82,6 +82,12 @@ class Runnable:
         """The text form, one step per line."""
         return self._core.text()
 
+    def _save_text(self, target: str) -> None:
+        """Write the text form; its first line names the generation, which tells the format."""
+        text = self.text()
+        head = "" if text.startswith("generation ") else "generation later\n"
+        files.write(target, head + text)
+
     def plan_text(self, *, threads: int | None = None, optimize: bool = True) -> str:
         """The plan, one kernel call per line."""
         return self._core.plan_text(threads=threads, optimize=optimize)

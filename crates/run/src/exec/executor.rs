@@ -9,14 +9,14 @@ use crate::exec::hosts::{Given, HostSlots, Hosts, Inputs};
 use crate::exec::in_order;
 use crate::exec::launch::{SPLIT_NS, Workers};
 use crate::exec::pool;
-use crate::exec::results::{differences, hand_out, room_for_results};
+use crate::exec::results::{differences, hand_out, hand_out_before, room_for_results};
 use crate::exec::table::{Base, Computed, Memories, Table};
 use crate::exec::work::{Outside, Units, weight};
 use crate::memory::Block;
 use crate::memory::derived;
 use crate::memory::spill_file::{OnDisk, SpillFile};
 use crate::memory::wiping::wipe_stacks;
-use crate::report::outcome::{Outcome, Profile, Progress};
+use crate::report::outcome::{Outcome, Output, Profile, Progress};
 use crate::schedule::{self, Record, Settings};
 use cloakwork_ir::{Device, HostTensor};
 use cloakwork_kernels::RawLaunch;
@@ -88,6 +88,8 @@ pub struct Executor {
     /// Integer operands, little-endian: kernels of narrower types read the low bytes.
     pool: Vec<i64>,
     table: Option<Table>,
+    /// What the last run handed out before it failed.
+    before_failure: Vec<Output>,
 }
 
 impl Executor {
@@ -118,6 +120,7 @@ impl Executor {
             devices,
             pool,
             table: None,
+            before_failure: Vec::new(),
         };
         executor.compute_constants()?;
         Ok(executor)
@@ -127,6 +130,11 @@ impl Executor {
     #[must_use]
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
+    }
+
+    /// What the last run handed out before the step at which it failed.
+    pub fn take_outputs_before_failure(&mut self) -> Vec<Output> {
+        std::mem::take(&mut self.before_failure)
     }
 
     /// Overwrites what runs have left in the arena and in scratch memory. Derived constants come
@@ -151,6 +159,7 @@ impl Executor {
         options: &RunOptions,
         tick: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Outcome, RunError> {
+        self.before_failure.clear();
         let ran = self.run_watched(inputs, options, tick, None);
         if options.wipe {
             self.zeroize();
@@ -224,7 +233,10 @@ impl Executor {
         let wall_ns = start.elapsed().as_nanos() as u64;
         self.keep(table, finished.is_ok());
         finished?;
-        let profile = ran?;
+        let profile = match ran {
+            Ok(profile) => profile,
+            Err(error) => return Err(self.failed(error, outputs)),
+        };
         clock.finish();
         let mismatches = match options.verify {
             true => differences(&plan, &outputs),
@@ -245,6 +257,20 @@ impl Executor {
         self.open_disks(directory)?;
         self.open_devices()?;
         Ok(self.bases())
+    }
+
+    /// Keeps what a run handed out before it failed.
+    fn failed(&mut self, error: RunError, outputs: Vec<Block>) -> RunError {
+        let before = error
+            .step()
+            .map(|step| hand_out_before(&self.plan, outputs, step));
+        match before.transpose() {
+            Ok(outputs) => {
+                self.before_failure = outputs.unwrap_or_default();
+                error
+            }
+            Err(internal) => internal,
+        }
     }
 
     /// Keeps what the next run can use.
