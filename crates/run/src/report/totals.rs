@@ -78,7 +78,7 @@ pub fn summary(plan: &Plan, outcome: &Outcome) -> Value {
     json!({
         "threads": outcome.threads,
         "wall_seconds": outcome.wall_ns as f64 * 1e-9,
-        "isa": plan.options.isa.name(),
+        "isa": plan.options.isa.to_string(),
         "steps": plan.steps.len(),
         "program_steps": written.steps.len(),
         "memory": memory(plan),
