@@ -72,7 +72,7 @@ pub fn summary(plan: &Plan, outcome: &Outcome) -> Value {
             total.kernels.insert(step.symbol());
         }
     }
-    let written = plan.given.as_ref().unwrap_or(&plan.verified).program();
+    let written = plan.verified.source();
     let mut rows: Vec<_> = ops.iter().collect();
     rows.sort_by_key(|(_, total)| std::cmp::Reverse(total.nanoseconds));
     json!({
