@@ -19,7 +19,7 @@
 //!      free %b",
 //! )?;
 //! let verified = verify(Arc::new(program)).verified.unwrap();
-//! let plan = plan(Arc::new(verified), &Options::new(Isa::Portable, 1))?;
+//! let plan = plan(Arc::new(verified), &Options::new(Isa::PORTABLE, 1))?;
 //! assert_eq!(plan.steps[0].symbol(), "modmul_i64_portable");
 //! assert!(plan.to_string().starts_with("peak "));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

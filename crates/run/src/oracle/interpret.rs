@@ -153,7 +153,7 @@ impl<'a> Interpreter<'a> {
         if let Some(slot) = place.and_then(|place| args.get_mut(place)) {
             *slot = EagerArg::Tensor(self.tensor(out)?);
         }
-        let result = eager::call(call.def, args, 1, Isa::Portable).and_then(|t| Ok(t.to_host()?));
+        let result = eager::call(call.def, args, 1, Isa::PORTABLE).and_then(|t| Ok(t.to_host()?));
         match result {
             Ok(host) => Ok(host.words()),
             Err(EagerError::Run(error)) => Err(error),

@@ -37,7 +37,7 @@ fn graph() -> Graph {
     let verified = cloakwork_verify::verify(program).verified.unwrap();
     let options = Options {
         fuse: false,
-        ..Options::new(cloakwork_kernels::Isa::Portable, 4)
+        ..Options::new(cloakwork_kernels::Isa::PORTABLE, 4)
     };
     plan(Arc::new(verified), &options).unwrap().graph.unwrap()
 }
