@@ -44,7 +44,7 @@ pub use build::plan;
 pub use error::PlanError;
 pub use fuse::{Candidate, Fusion, MAX_OPERANDS, moves};
 pub use graph::{Graph, SPLIT_NS, Task};
-pub use lower::{Lowered, lower, lower_for};
+pub use lower::lower_for;
 pub use memory::{Memory, format_bytes};
 pub use plan::{
     Address, Arena, Buffer, Check, Constant, Download, FunctionCall, Geometry, Home, HostCall,

@@ -324,10 +324,8 @@ impl Program {
             def.is_heals() || ops.as_ref().is_some_and(|names| names.contains(def.name))
         };
         let verified = self.verified(py)?;
-        let lowered = unlocked(py, || lower_for(verified, &has))?.map_err(errors::plan)?;
-        Ok(Self::new(cloakwork_ir::Program::clone(
-            lowered.verified.program(),
-        )))
+        let lowered = unlocked(py, || lower_for(&verified, &has))?.map_err(errors::plan)?;
+        Ok(Self::new(cloakwork_ir::Program::clone(lowered.program())))
     }
 
     /// Names and types of what it uploads of its own data: what `opened` can make inputs.
@@ -590,8 +588,8 @@ impl Program {
                 || def.body.expansion().is_none()
         };
         let verified = self.verified(py)?;
-        let lowered = unlocked(py, || lower_for(verified, &has))?.map_err(errors::plan)?;
-        let fitted = unlocked(py, || for_device(&lowered.verified, &device))?;
+        let lowered = unlocked(py, || lower_for(&verified, &has))?.map_err(errors::plan)?;
+        let fitted = unlocked(py, || for_device(&lowered, &device))?;
         let fitted = fitted.map_err(|misfits| {
             let lacking: Vec<String> = misfits.into_iter().map(|misfit| misfit.text).collect();
             let text = format!(

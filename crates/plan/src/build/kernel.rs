@@ -52,8 +52,8 @@ impl<'a> Builder<'a> {
         let at = self.address(out, view)?;
         let last = self.plan.steps.len().saturating_sub(1) as u32;
         if at.space == Space::Buffer {
-            let buffer = &mut self.plan.buffers[at.index as usize];
-            buffer.last = buffer.last.max(last);
+            let life = &mut self.plan.buffers[at.index as usize].life;
+            life.last = life.last.max(last);
         }
         Ok(())
     }

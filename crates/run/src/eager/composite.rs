@@ -4,7 +4,7 @@
 use super::{EagerArg, EagerError, Tensor, call, check_contents, internal, shares, with_args};
 use cloakwork_ir::{Arg, Builder, HostId, Op, Program, Step, Symbol};
 use cloakwork_kernels::Isa;
-use cloakwork_ops::{Body, Expansion, OpDef, ParamKind, find_form};
+use cloakwork_ops::{Body, OpDef, ParamKind, find_form, write_expansion};
 use cloakwork_verify::check_composite_call;
 use std::collections::HashMap;
 
@@ -46,10 +46,8 @@ pub(super) fn composite(
         })
         .collect();
     let result = builder.program.fresh_symbol();
-    let mut expansion = Expansion::new(def, &symbols, result, &mut builder);
-    with_args(def, &args, |args| {
-        (body.expand)(args, &mut expansion)?;
-        expansion.finish()
+    with_args(def, &args, |bound| {
+        write_expansion((def, &symbols), bound, result, &mut builder)
     })?;
     for step in &builder.program.steps {
         match step {
