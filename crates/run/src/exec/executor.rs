@@ -189,10 +189,9 @@ impl Executor {
         let plan = Arc::clone(&self.plan);
         let threads = options.threads.clamp(1, plan.options.threads.max(1));
         let graph = graph(&plan, options, threads).filter(|_| observer.is_none());
+        // Steps of which none is worth a further thread need no pool.
         let shared = graph.is_some() || self.heaviest_ns >= options.split_ns;
-        let pool = (threads > 1 && shared)
-            .then(|| pool::pool(threads))
-            .transpose()?;
+        let pool = pool_of(if shared { threads } else { 1 })?;
         let outputs = room_for_results(&plan)?;
         let directory = options.spill_dir.as_deref();
         let bases = self.open(directory)?;
@@ -242,11 +241,10 @@ impl Executor {
             true => differences(&plan, &outputs),
             false => Vec::new(),
         };
-        let profile = options.profile.then_some(profile);
         Ok(Outcome {
             outputs: hand_out(&plan, outputs)?,
             mismatches,
-            profile,
+            profile: options.profile.then_some(profile),
             wall_ns,
             threads,
         })
@@ -415,6 +413,11 @@ fn compute(memories: &Memories, constant: &Constant) -> Result<Computed, RunErro
 fn frozen(host: Option<&HostTensor>) -> Option<Arc<Storage>> {
     let storage = host?.bytes().owner::<Storage>()?;
     storage.derived().is_some().then_some(storage)
+}
+
+/// The workers beside the calling thread, if there are to be any.
+fn pool_of(threads: usize) -> Result<Option<Arc<ThreadPool>>, RunError> {
+    (threads > 1).then(|| pool::pool(threads)).transpose()
 }
 
 /// The work of a plan's largest step or fusion.
