@@ -1,7 +1,7 @@
 //! What kernels prepare from operands before they run: constants where these never change, else
 //! steps before the launch.
 
-use super::Builder;
+use super::{Builder, ConstantKey};
 use crate::arena;
 use crate::graph::Reach;
 use crate::plan::{Address, Constant, Geometry, Prepared, Space, StepCost, Work};
@@ -50,8 +50,12 @@ impl Builder<'_> {
         (prepared, blocks)
     }
 
-    /// A step that prepares a block of the launch to come.
+    /// A block for the launch to come: that of an earlier step, or of one that prepares it now.
     fn prepare_now(&mut self, part: Constant, reaches: &[Reach]) -> Address {
+        let key = key_of(&part);
+        if let Some(block) = self.prepared_before(&key) {
+            return block;
+        }
         let home = self.plan.arenas[part.arena as usize].home;
         let block = Address::of_buffer(self.buffer_at(home, part.bytes));
         let result = (block, Reach::whole(part.bytes, 0));
@@ -61,6 +65,7 @@ impl Builder<'_> {
             operations: 0,
             bytes: part.bytes,
         };
+        self.will_prepare(key, block);
         self.push(part.work, part.geometry, &operands, cost, 0);
         block
     }
@@ -109,16 +114,7 @@ impl Builder<'_> {
 
     /// The index of a constant; equal ones are one.
     pub(super) fn constant(&mut self, constant: Constant) -> u32 {
-        let row = match constant.work {
-            Work::Launch { row, .. } | Work::Prepare { row } => std::ptr::from_ref(row) as usize,
-            Work::Transfer(_) | Work::Host(_) => 0,
-        };
-        let key = (
-            row,
-            constant.geometry,
-            constant.arena,
-            constant.operands.clone(),
-        );
+        let key = key_of(&constant);
         if let Some(&index) = self.constant_index.get(&key) {
             return index;
         }
@@ -130,6 +126,16 @@ impl Builder<'_> {
         self.constant_index.insert(key, index);
         index
     }
+}
+
+/// What tells a constant or a prepared block from others.
+fn key_of(constant: &Constant) -> ConstantKey {
+    let row = match constant.work {
+        Work::Launch { row, .. } | Work::Prepare { row } => std::ptr::from_ref(row) as usize,
+        Work::Transfer(_) | Work::Host(_) => 0,
+    };
+    let operands = constant.operands.clone();
+    (row, constant.geometry, constant.arena, operands)
 }
 
 /// Whether no run changes what `prepare` reads.

@@ -60,6 +60,7 @@ impl<'a> Builder<'a> {
         });
         self.plan.costs.push(cost);
         self.candidates.push(Candidate::default());
+        self.shared.note(index, work, &first);
     }
 
     /// Whether an address leads to memory in which a fusion's blocks cannot be: on a disk, or on a

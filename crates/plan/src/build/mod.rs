@@ -6,6 +6,7 @@ mod intern;
 mod kernel;
 mod place;
 mod results;
+mod shared;
 mod staging;
 
 pub(crate) use staging::driver;
@@ -137,7 +138,7 @@ enum Place {
     Output(u32),
 }
 
-/// What tells constants apart: the row, the geometry, the arena, the operands.
+/// What tells constants and prepared blocks apart: the row, the geometry, the arena, the operands.
 type ConstantKey = (usize, u32, u16, Box<[Address]>);
 
 struct Builder<'a> {
@@ -151,6 +152,7 @@ struct Builder<'a> {
     geometry_index: FxHashMap<u64, SmallVec<[u32; 1]>>,
     pool_index: FxHashMap<(DType, i64), u32>,
     constant_index: FxHashMap<ConstantKey, u32>,
+    shared: shared::Shared,
     scratch_bytes: u64,
     /// What steps may touch of their operands: an entry an address.
     reaches: Vec<Reach>,
@@ -206,6 +208,7 @@ impl<'a> Builder<'a> {
             geometry_index: FxHashMap::default(),
             pool_index: FxHashMap::default(),
             constant_index: FxHashMap::default(),
+            shared: shared::Shared::default(),
             scratch_bytes: 0,
             reaches: Vec::new(),
             candidates: Vec::new(),
