@@ -1,5 +1,6 @@
 //! Turns actions into kernel calls, in order.
 
+mod calls;
 mod constants;
 mod copies;
 mod intern;
@@ -14,7 +15,7 @@ use crate::arena;
 use crate::fuse::{Candidate, fuse};
 use crate::graph::{Graph, Reach, loosened};
 use crate::layout::Layout;
-use crate::plan::{Address, Arena, FunctionCall, Home, Options, Plan};
+use crate::plan::{Arena, FunctionCall, Home, Options, Plan};
 use crate::spill::fit;
 use crate::{Memory, PlanError, queues};
 use cloakwork_ir::{DType, Device, HostId, HostSlot};
@@ -137,9 +138,6 @@ enum Place {
     Output(u32),
 }
 
-/// What tells constants apart: the row, the geometry, the arena, the operands.
-type ConstantKey = (usize, u32, u16, Box<[Address]>);
-
 struct Builder<'a> {
     verified: &'a Arc<Verified>,
     layout: &'a Layout,
@@ -150,7 +148,8 @@ struct Builder<'a> {
     /// Iteration spaces by hash.
     geometry_index: FxHashMap<u64, SmallVec<[u32; 1]>>,
     pool_index: FxHashMap<(DType, i64), u32>,
-    constant_index: FxHashMap<ConstantKey, u32>,
+    /// Constants by hash.
+    constant_index: FxHashMap<u64, SmallVec<[u32; 1]>>,
     scratch_bytes: u64,
     /// What steps may touch of their operands: an entry an address.
     reaches: Vec<Reach>,
@@ -158,6 +157,8 @@ struct Builder<'a> {
     candidates: Vec<Candidate>,
     /// Where inputs of the run are on devices.
     inputs: FxHashMap<(u32, Device), u32>,
+    /// Calls that were planned.
+    calls: calls::Calls,
     /// Memory that the launches of the call at hand share.
     temporary: Option<u32>,
     origin: u32,
@@ -210,6 +211,7 @@ impl<'a> Builder<'a> {
             reaches: Vec::new(),
             candidates: Vec::new(),
             inputs: FxHashMap::default(),
+            calls: calls::Calls::default(),
             temporary: None,
             origin: 0,
             device: Device::Cpu,
