@@ -1,5 +1,6 @@
 //! Turns actions into kernel calls, in order.
 
+mod calls;
 mod constants;
 mod copies;
 mod intern;
@@ -138,7 +139,7 @@ enum Place {
     Output(u32),
 }
 
-/// What tells constants and prepared blocks apart: the row, the geometry, the arena, the operands.
+/// What tells prepared blocks apart: the row, the geometry, the arena, the operands.
 type ConstantKey = (usize, u32, u16, Box<[Address]>);
 
 struct Builder<'a> {
@@ -151,8 +152,9 @@ struct Builder<'a> {
     /// Iteration spaces by hash.
     geometry_index: FxHashMap<u64, SmallVec<[u32; 1]>>,
     pool_index: FxHashMap<(DType, i64), u32>,
-    constant_index: FxHashMap<ConstantKey, u32>,
     shared: shared::Shared,
+    /// Constants by hash.
+    constant_index: FxHashMap<u64, SmallVec<[u32; 1]>>,
     scratch_bytes: u64,
     /// What steps may touch of their operands: an entry an address.
     reaches: Vec<Reach>,
@@ -160,6 +162,8 @@ struct Builder<'a> {
     candidates: Vec<Candidate>,
     /// Where inputs of the run are on devices.
     inputs: FxHashMap<(u32, Device), u32>,
+    /// Calls that were planned.
+    calls: calls::Calls,
     /// Memory that the launches of the call at hand share.
     temporary: Option<u32>,
     origin: u32,
@@ -213,6 +217,7 @@ impl<'a> Builder<'a> {
             reaches: Vec::new(),
             candidates: Vec::new(),
             inputs: FxHashMap::default(),
+            calls: calls::Calls::default(),
             temporary: None,
             origin: 0,
             device: Device::Cpu,
