@@ -77,11 +77,10 @@ fn allowed() -> String {
 
 /// How many threads to use: as given, else as the environment says, else one a core.
 pub fn threads(given: Option<Count>) -> PyResult<usize> {
-    let allowed = allowed();
     let check = |rule, count: usize| {
         let fits = (1..=MAX_THREADS).contains(&count);
         fits.then_some(count)
-            .ok_or_else(|| errors::param(rule, count, &allowed))
+            .ok_or_else(|| errors::param(rule, count, &allowed()))
     };
     if let Some(Count(count)) = given {
         return check("threads", count);
@@ -94,7 +93,7 @@ pub fn threads(given: Option<Count>) -> PyResult<usize> {
         Err(_) => Ok(cores()),
         Ok(text) => match text.trim().parse() {
             Ok(count) => check(THREADS_VARIABLE, count),
-            Err(_) => Err(errors::param(THREADS_VARIABLE, text, &allowed)),
+            Err(_) => Err(errors::param(THREADS_VARIABLE, text, &allowed())),
         },
     }
 }

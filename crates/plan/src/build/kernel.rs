@@ -213,7 +213,7 @@ impl<'a> Builder<'a> {
                 let reach = Reach::of(view, operand.offset, dtype.size_bytes());
                 (self.storage_address(storage, offset)?, reach)
             }
-            Source::Int(value) => (self.pool_address(dtype, value), Reach::default()),
+            Source::Int { value, .. } => (self.pool_address(dtype, value), Reach::default()),
             Source::Temporary(_) => {
                 let index = self
                     .temporary
