@@ -224,6 +224,9 @@ class Program:
         device_budgets: dict[str, int] | None = None,
         optimize: bool = True,
     ) -> tuple[str, int, int]: ...
+    def run_tensors(
+        self, values: tuple[object, ...], threads: int | None = None, profile: bool = True
+    ) -> Run | None: ...
     def run(
         self,
         inputs: list[Tensor],

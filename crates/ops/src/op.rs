@@ -3,7 +3,7 @@
 use crate::elementwise::Elementwise;
 use crate::reference::Reference;
 use crate::{Args, ContentCheck, Expansion, Launch, OpError, ReprRule};
-use cloakwork_ir::{DType, Generation, MAX_RANK, Type, View};
+use cloakwork_ir::{Arg, DType, Generation, MAX_RANK, Type, View};
 use smallvec::SmallVec;
 
 /// Groups of ops: the folder name of their declaration and of their kernels.
@@ -191,6 +191,13 @@ impl Form {
             ints: None,
             origin: Origin::Heal,
         }
+    }
+
+    /// Of arguments in this spelling's order, the one that a parameter takes.
+    #[must_use]
+    pub fn argument<'a>(&self, param: &str, args: &'a [Arg]) -> Option<&'a Arg> {
+        let place = self.args.iter().position(|name| *name == param)?;
+        args.get(place)
     }
 
     /// Whether it is a spelling of HEAL's interface in this generation.

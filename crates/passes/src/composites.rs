@@ -6,7 +6,8 @@ use crate::Draft;
 use crate::draft::Change;
 use crate::facts::{can_fail, written};
 use crate::template::{Slot, Template, templates};
-use crate::uses::{NEVER, Uses};
+use crate::uses::Uses;
+use cloakwork_ir::Lifetime;
 use cloakwork_ops::{Aliasing, Law, OpDef, ParamKind};
 use cloakwork_verify::{Action, Bound, Call, ValueId};
 use smallvec::SmallVec;
@@ -35,7 +36,7 @@ pub(crate) fn run(draft: &mut Draft<'_>) {
         return;
     }
     let uses = Uses::of(draft);
-    let mut written_at = vec![NEVER; draft.verified.storages().len()];
+    let mut written_at = vec![Lifetime::NONE; draft.verified.storages().len()];
     let mut found: Vec<Found> = Vec::new();
     for (index, step, action) in draft.kept() {
         if ends(action) {
@@ -53,7 +54,7 @@ pub(crate) fn run(draft: &mut Draft<'_>) {
             found.extend(finds.into_iter().next());
         }
         if let Some(value) = written(action) {
-            written_at[draft.place(value).0.0 as usize] = index;
+            written_at[draft.place(value).0.0 as usize].extend(index);
         }
     }
     for found in found {
@@ -80,8 +81,8 @@ pub(crate) fn run(draft: &mut Draft<'_>) {
 struct Search<'a, 'v> {
     draft: &'a Draft<'v>,
     uses: &'a Uses,
-    /// The last action before the one at hand that wrote each storage.
-    written_at: &'a [u32],
+    /// The actions before the one at hand that wrote each storage.
+    written_at: &'a [Lifetime],
     template: &'a Template,
 }
 
@@ -179,7 +180,7 @@ impl Search<'_, '_> {
         let draft = self.draft;
         let (storage, _) = draft.place(value);
         let used = self.uses.get(storage);
-        let Some((step, action)) = draft.verified.actions().get(used.last_write as usize) else {
+        let Some((step, action)) = draft.verified.actions().get(used.written.last as usize) else {
             return false;
         };
         let Action::Kernel { call, out: made } = action else {
@@ -191,7 +192,7 @@ impl Search<'_, '_> {
         if !(alone && shape && plain) {
             return false;
         }
-        matched.inner.push(used.last_write);
+        matched.inner.push(used.written.last);
         self.matches(line, call, value, matched)
     }
 
@@ -206,9 +207,9 @@ impl Search<'_, '_> {
                 return true;
             };
             let (storage, _) = draft.place(value);
-            let last = self.written_at[storage.0 as usize];
+            let before = self.written_at[storage.0 as usize];
             let apart = storage != target || (free && value == draft.standing(out));
-            apart && (last == NEVER || last < first)
+            apart && (before.is_none() || before.last < first)
         })
     }
 }

@@ -9,11 +9,12 @@ use crate::spelling::Spelling;
 use crate::spelling::Spellings;
 use crate::threads::{Linear, linearize};
 use crate::values::Values;
-use crate::{Action, Call, MAX_FINDINGS, StorageId, ValueId, Verification, Verified};
+use crate::{Action, Call, MAX_FINDINGS, Mistake, StorageId, ValueId, Verification, Verified};
 use cloakwork_ir::{
     Arg, Finding, HostId, Op, Program, Severity, Step, Symbol, Text, Type, View, shortened,
 };
 use cloakwork_ops::{Code, FormError};
+use cloakwork_process::Once;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -107,7 +108,7 @@ pub fn verify_rewritten(
     program: Program,
     from: &Verified,
     mut origins: Vec<u32>,
-) -> Result<Verified, (u32, String)> {
+) -> Result<Verified, Mistake> {
     if let Some((_, sources)) = &from.source {
         for origin in &mut origins {
             *origin = sources.get(*origin as usize).copied().unwrap_or(*origin);
@@ -118,7 +119,8 @@ pub fn verify_rewritten(
         let error = found.errors().next();
         let step = error.map_or(0, |finding| finding.step);
         let step = origins.get(step as usize).copied().unwrap_or(step);
-        return Err((step, error.map_or_else(String::new, Finding::to_string)));
+        let message = error.map_or_else(String::new, Finding::to_string);
+        return Err(Mistake { step, message });
     };
     Ok(Verified {
         source: Some((Arc::clone(from.source()), origins.into())),
@@ -144,6 +146,8 @@ fn verify_thread(program: Arc<Program>) -> Verification {
         values,
         actions,
         segments,
+        lowered: Once::new(),
+        cleaned: Once::new(),
     });
     Verification { findings, verified }
 }

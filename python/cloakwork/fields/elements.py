@@ -276,7 +276,9 @@ def _refused(array: Objects, dtype: DType) -> ParamError:
 def _wanted(dtype: DType) -> str:
     if is_field(dtype) and residues_of(dtype) > 1:
         count = residues_of(dtype)
-        return f"{count} integers (c0, .., c{count - 1}) of {dtype}, each from 0 to p - 1, or one"
+        several = "(c0, c1)" if count == 2 else f"(c0, .., c{count - 1})"
+        either = f"{several}, {count} integers from 0 to p - 1 of {dtype}, or one integer for c0"
+        return f"{either}; reduce them modulo p"
     if is_field(dtype):
         return f"an integer from 0 to p - 1 of {dtype}; reduce it modulo p"
     _size, count = _COORDINATES[dtype.name]

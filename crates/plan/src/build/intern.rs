@@ -5,7 +5,7 @@ use crate::arena;
 use crate::fuse::{Candidate, MAX_OPERANDS};
 use crate::graph::Reach;
 use crate::plan::{Address, Buffer, Geometry, Home, Space, Step, StepCost, Work};
-use cloakwork_ir::DType;
+use cloakwork_ir::{DType, Lifetime};
 use cloakwork_kernels::{KernelRow, LaunchShape};
 use cloakwork_ops::Launch;
 use rustc_hash::FxHasher;
@@ -36,9 +36,7 @@ impl<'a> Builder<'a> {
         let index = self.plan.steps.len() as u32;
         for (address, _) in operands {
             if address.space == Space::Buffer {
-                let buffer = &mut self.plan.buffers[address.index as usize];
-                buffer.first = buffer.first.min(index);
-                buffer.last = buffer.last.max(index);
+                self.plan.buffers[address.index as usize].life.extend(index);
             }
         }
         // Memory moves at some ten bytes a nanosecond and core; arithmetic takes about one, or as
@@ -156,8 +154,7 @@ impl<'a> Builder<'a> {
         self.plan.buffers.push(Buffer {
             bytes,
             offset: 0,
-            first,
-            last: first,
+            life: Lifetime::at(first),
             arena,
         });
         self.plan.buffers.len() as u32 - 1

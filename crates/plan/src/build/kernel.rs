@@ -1,15 +1,15 @@
 //! Steps that compute: launches of a declaration with kernels chosen and constants arranged.
 
 use super::constants::Operands;
-use super::{Builder, Touch, driver};
+use super::{Builder, Touch};
 use crate::PlanError;
 use crate::graph::Reach;
 use crate::plan::{
     Address, Check, FunctionCall, Geometry, Home, HostCall, Space, StepCost, Way, Work,
 };
-use cloakwork_devices::Driver;
+use cloakwork_devices::driver_of;
 use cloakwork_ir::{DType, View};
-use cloakwork_kernels::{KernelRow, host_rows};
+use cloakwork_kernels::{KernelRow, select};
 use cloakwork_ops::{
     Access, Body, COPY_KERNEL, ContentCheck, FUNCTION, Launch, LaunchOperand, ParamKind, Source,
 };
@@ -52,8 +52,8 @@ impl<'a> Builder<'a> {
         let at = self.address(out, view)?;
         let last = self.plan.steps.len().saturating_sub(1) as u32;
         if at.space == Space::Buffer {
-            let buffer = &mut self.plan.buffers[at.index as usize];
-            buffer.last = buffer.last.max(last);
+            let life = &mut self.plan.buffers[at.index as usize].life;
+            life.last = life.last.max(last);
         }
         Ok(())
     }
@@ -248,8 +248,15 @@ impl<'a> Builder<'a> {
         output: DType,
         side: Home,
     ) -> Result<&'static KernelRow, PlanError> {
-        let rows = driver(side).map_or_else(host_rows, Driver::rows);
-        let found = rows.select(kernel, input, output, self.plan.options.isa);
+        let isa = self.plan.options.isa;
+        let device = match side {
+            Home::Device(device) => driver_of(device),
+            Home::Spill => None,
+        };
+        let found = match device {
+            Some((driver, index)) => driver.select(index, (kernel, [input, output]), isa),
+            None => select(kernel, input, output, isa),
+        };
         found.ok_or_else(|| PlanError::NoKernel {
             step: self.origin,
             kernel: kernel.to_owned(),

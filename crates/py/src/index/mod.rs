@@ -337,8 +337,9 @@ fn element_of(py: Python<'_>, value: &Bound<'_, PyAny>, target: &Inner) -> PyRes
     let dtype = target.dtype();
     let refused = |from: &str| {
         Err(PyTypeError::new_err(format!(
-            "a tensor of {} takes no {from} elements; convert them with astype",
-            dtype.long_name()
+            "item assignment: expected elements of {to}, got {from}; convert them first: \
+             cloakwork.astype(value, \"{to}\")",
+            to = dtype.long_name()
         )))
     };
     if !dtype.is_number() && !value.is_instance_of::<Tensor>() {

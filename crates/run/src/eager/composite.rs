@@ -8,7 +8,7 @@ use super::{
 };
 use cloakwork_ir::{Arg, Builder, HostId, Op, Program, Step, Symbol, View};
 use cloakwork_kernels::Isa;
-use cloakwork_ops::{Body, ExpandBody, Expansion, OpDef, ParamKind, Viewed, find_form};
+use cloakwork_ops::{Body, ExpandBody, OpDef, ParamKind, Viewed, find_form, write_expansion};
 use cloakwork_verify::check_composite_call;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -83,10 +83,8 @@ impl Composite {
         };
         let symbols = first.symbols(&mut builder, args);
         let result = builder.program.fresh_symbol();
-        let mut expansion = Expansion::new(def, &symbols, result, &mut builder);
-        with_args(def, args, |args| {
-            (body.expand)(args, &mut expansion)?;
-            expansion.finish()
+        with_args(def, args, |bound| {
+            write_expansion((def, &symbols), bound, result, &mut builder)
         })?;
         for step in &builder.program.steps {
             match step {

@@ -203,7 +203,7 @@ impl Blocks {
 pub unsafe fn planned(
     (row, bytes): (&'static KernelRow, u64),
     geometry: &Geometry,
-    operands: &[(*mut c_void, Option<&Arc<Storage>>)],
+    operands: &[(*mut c_void, Option<Arc<Storage>>)],
 ) -> Result<Arc<Block>, RunError> {
     let shape = PreparedShape {
         dims: SmallVec::from_slice(&geometry.dims),
@@ -211,7 +211,8 @@ pub unsafe fn planned(
         params: SmallVec::from_slice(&geometry.params),
     };
     let starts: SmallVec<[*mut c_void; 6]> = operands.iter().map(|o| o.0).collect();
-    let owners: SmallVec<[Option<&Arc<Storage>>; 6]> = operands.iter().map(|o| o.1).collect();
+    let owners: SmallVec<[Option<&Arc<Storage>>; 6]> =
+        operands.iter().map(|o| o.1.as_ref()).collect();
     // SAFETY: the caller's promise.
     unsafe { one_block(row, &shape, bytes, &starts, &owners) }
 }

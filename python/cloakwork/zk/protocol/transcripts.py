@@ -9,6 +9,7 @@ from cloakwork._core import DType, Tensor
 from cloakwork.errors import DTypeError, ParamError
 from cloakwork.fields.elements import is_point, scalar_field
 from cloakwork.fields.parameters import MODULI
+from cloakwork.lazy import public
 from cloakwork.tensors.conversion import DTypeLike
 
 _HASHES = {"blake2b": 0, "keccak256": 1}
@@ -17,6 +18,7 @@ _HEAD_BYTES = 16
 _CAPACITY_BYTES = 4096
 
 
+@public("cloakwork.zk")
 class Transcript:
     """The messages of a prover so far, and the challenges derived from them.
 
