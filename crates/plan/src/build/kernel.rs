@@ -187,7 +187,7 @@ impl<'a> Builder<'a> {
                 let storage = self.value(value)?.storage;
                 (self.storage_address(storage, offset)?, reach)
             }
-            Source::Int(value) => (self.pool_address(dtype, value), Reach::default()),
+            Source::Int { value, .. } => (self.pool_address(dtype, value), Reach::default()),
             Source::Temporary(_) => {
                 let index = self
                     .temporary
