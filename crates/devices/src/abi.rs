@@ -4,7 +4,7 @@ use cloakwork_kernels::{RawKernelRow, RawLaunch};
 use std::ffi::{c_char, c_void};
 
 /// `CW_DEVICE_ABI`.
-pub const ABI: u32 = 1;
+pub const ABI: u32 = 2;
 
 /// `cw_device_costs`: what a device costs, as far as its maker knows.
 #[repr(C)]
@@ -36,6 +36,7 @@ pub struct RawDriver {
     pub name: *const c_char,
     pub costs: Costs,
     pub kernels: unsafe extern "C" fn(*mut u64) -> *const RawKernelRow,
+    pub features: unsafe extern "C" fn(u32) -> u64,
     pub open: unsafe extern "C" fn(u32, *mut Opaque) -> i32,
     pub close: unsafe extern "C" fn(Opaque),
     pub reason: unsafe extern "C" fn(Opaque, *mut c_char, u64),
@@ -89,6 +90,7 @@ mod tests {
             offset_of!(RawDriver, name),
             offset_of!(RawDriver, costs),
             offset_of!(RawDriver, kernels),
+            offset_of!(RawDriver, features),
             offset_of!(RawDriver, open),
             offset_of!(RawDriver, close),
             offset_of!(RawDriver, reason),

@@ -1,7 +1,8 @@
 //! A driver and what is open of it: devices, memory, queues.
 
 use crate::abi::{ABI, Costs, Opaque, RawDriver};
-use cloakwork_kernels::{KernelRow, RawLaunch, Rows};
+use cloakwork_ir::DType;
+use cloakwork_kernels::{Isa, KernelRow, RawLaunch, Rows};
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;
 
@@ -40,7 +41,7 @@ impl Driver {
     /// Reads a driver's table.
     ///
     /// # Errors
-    /// It is of another version, or has a kernel of types or instructions that there are not.
+    /// It is of another version, or has a kernel of an unknown dtype or feature.
     ///
     /// # Safety
     /// The table keeps the contract of `device.h`.
@@ -68,7 +69,7 @@ impl Driver {
         };
         let rows = Rows::of_table(table).map_err(|index| {
             wrong(format!(
-                "kernel row {index} names an unknown dtype or instruction set"
+                "kernel row {index} names an unknown dtype or feature"
             ))
         })?;
         Ok(Self { raw, name, rows })
@@ -86,10 +87,24 @@ impl Driver {
         self.raw.costs
     }
 
-    /// Its kernels.
+    /// The features of device `index`. Bits without a meaning are none of them.
     #[must_use]
-    pub fn rows(&self) -> &Rows {
-        &self.rows
+    pub fn features(&self, index: u32) -> Isa {
+        // SAFETY: the driver keeps its contract: any thread may ask, at any time.
+        Isa::known(unsafe { (self.raw.features)(index) })
+    }
+
+    /// The preferred kernel for these types that device `index` runs with no other features of
+    /// processors than `isa`.
+    #[must_use]
+    pub fn select(
+        &self,
+        index: u32,
+        (kernel, types): (&str, [DType; 2]),
+        isa: Isa,
+    ) -> Option<&KernelRow> {
+        let features = self.features(index).limited_to(isa);
+        self.rows.select(kernel, types[0], types[1], features)
     }
 
     /// Opens a device.

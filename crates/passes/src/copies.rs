@@ -2,7 +2,7 @@
 //! nothing writes either of them afterwards.
 //!
 //! Copies of parts count together: a rotation is two of them, and a rotation back is the whole
-//! tensor again. A copy that brings elements into another order stays: whoever wrote it may want
+//! tensor again. A copy that brings elements into another order stays: its author may want
 //! them side by side.
 
 use crate::Draft;
@@ -99,7 +99,7 @@ impl Copies<'_, '_> {
         known.extend(parts);
         known.sort_unstable_by_key(|part| part.at);
         let used = self.uses.get(target);
-        if used.last_write != index || used.first_read < index {
+        if used.written.last != index || used.read.first < index {
             return;
         }
         if !self.is_copied(target) {

@@ -65,7 +65,7 @@ pub(crate) struct Numbers<'d, 'v> {
     data: FxHashMap<(Type, Elements<'v>), HostId>,
     views: FxHashMap<u64, SmallVec<[u32; 1]>>,
     known_views: Vec<(DType, View)>,
-    /// Which view each value has; 0 where nobody asked.
+    /// The view of each value; 0 before it is needed.
     view_of: Vec<u32>,
     /// Where keys are, by hash: each entry has half of the hash, and the place in `words` plus 1.
     keys: Vec<(u32, u32)>,

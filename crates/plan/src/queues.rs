@@ -152,7 +152,7 @@ impl Search<'_> {
                 continue;
             }
             waits.push((step, last));
-            // What the host has waited for is done for everybody.
+            // Steps that the host has waited for are done for all queues.
             let told = if own == 0 {
                 0..self.known.len()
             } else {

@@ -178,7 +178,7 @@ pub fn from_buffer(
     let checked = unlocked(py, || {
         let Source(from) = { from };
         let to = tensor.storage();
-        // SAFETY: both have so many bytes, the new storage is nobody else's, and the buffer is
+        // SAFETY: both have so many bytes, the new storage is not shared, and the buffer is
         // held until the end of this function.
         unsafe { std::ptr::copy_nonoverlapping(from, to.as_ptr(), to.len_bytes()) };
         elements::check(dtype, Form::Montgomery, (**to).as_ref())

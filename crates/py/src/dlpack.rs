@@ -159,14 +159,15 @@ pub fn export<'py>(
             flags,
             tensor,
         });
-        // SAFETY: the capsule owns the box until somebody renames it, who then calls the deleter.
+        // SAFETY: the capsule owns the box until it is renamed by a consumer, which then calls the
+        // deleter.
         unsafe {
             let pointer = Box::into_raw(managed).cast();
             ffi::PyCapsule_New(pointer, NAME_VERSIONED.as_ptr(), Some(end_versioned))
         }
     } else {
         if read_only {
-            // SAFETY: made above, and nobody else has it.
+            // SAFETY: made above, and not shared.
             drop(unsafe { Box::from_raw(context.cast::<Kept>()) });
             return Err(PyBufferError::new_err(
                 "unversioned DLPack has no flag for read-only memory; ask with \
@@ -238,7 +239,7 @@ impl Drop for Taken {
     fn drop(&mut self) {
         // The deleters of other libraries may need Python's lock.
         Python::attach(|_| {
-            // SAFETY: taken from a capsule that was renamed, so nobody else deletes it.
+            // SAFETY: taken from a capsule that was renamed, so only this deletes it.
             unsafe {
                 match *self {
                     Self::Plain(managed) => {

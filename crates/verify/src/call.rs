@@ -298,7 +298,7 @@ impl<'p> Checker<'p> {
         None
     }
 
-    /// Notes that a parameter's elements are read; a read of what nothing wrote is odd.
+    /// Notes that a parameter's elements are read; a read of unwritten memory is reported.
     pub fn read(&mut self, spelling: &Spelling, op: &Op, param: usize, value: ValueId) {
         let info = self.values.value(value);
         let Some(info) = info.filter(|info| info.view.shape.elements() > 0) else {
@@ -327,7 +327,7 @@ impl<'p> Checker<'p> {
                 }
             },
             None if threads => "unwritten memory".to_owned(),
-            _ if storage.written => return,
+            _ if storage.last_write.is_some() => return,
             _ => "zeros".to_owned(),
         };
         self.read_unwritten.insert(id);
@@ -355,7 +355,7 @@ impl<'p> Checker<'p> {
             self.regions.entry(id).or_default().add(&info.view);
         }
         if let Some(storage) = self.values.storages.get_mut(id.0 as usize) {
-            storage.written = true;
+            storage.last_write = Some(self.step);
         }
     }
 

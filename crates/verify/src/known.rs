@@ -113,7 +113,7 @@ impl<'p> Checker<'p> {
     }
 
     /// What a value shows of what came from the host, if that is known: its storage is an upload,
-    /// or a copy of one, that nothing wrote into.
+    /// or an unwritten copy of one.
     fn source_of(&self, value: ValueId) -> Option<Source> {
         let upload = self.values.value(value)?.storage;
         if let Some(source) = self.copies.get(&upload) {
@@ -122,7 +122,7 @@ impl<'p> Checker<'p> {
         let storage = self.values.storage(upload)?;
         let first = 0;
         match storage.origin {
-            StorageOrigin::Upload(host) if !storage.written => Some(Source {
+            StorageOrigin::Upload(host) if storage.last_write.is_none() => Some(Source {
                 host,
                 upload,
                 first,

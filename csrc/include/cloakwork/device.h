@@ -7,7 +7,7 @@
 // table; `sim` (crates/devices/src/sim) is this table over memory that the host cannot touch.
 //
 // Threads: any thread may call any function; calls on one queue never overlap. A driver may be
-// unloaded by nobody: its table, rows and texts live as long as the process.
+// never unloaded: its table, rows and texts live as long as the process.
 //
 // Errors: functions that give int32_t give 0 where all is well, else a number of the driver's; then
 // `reason` says in words what was wrong. A queue in which something failed does nothing from there
@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define CW_DEVICE_ABI 1u
+#define CW_DEVICE_ABI 2u
 
 typedef struct cw_device cw_device;  // an open device: the driver's own
 typedef struct cw_queue cw_queue;    // work that is done in its order: the driver's own
@@ -40,9 +40,12 @@ typedef struct cw_driver {
   const char* name;  // of its devices: "sim" for sim:0, sim:1, ...
   cw_device_costs costs;
 
-  // Its kernels, best first within a kernel's name and types. Their `run` is the driver's affair;
-  // the size functions and the flags mean what they mean for the processor.
+  // Its kernels. Their `run` is the driver's affair; all else means what it means for the
+  // processor.
   const cw_kernel_row* (*kernels)(uint64_t* count);
+  // The features that device `index` has, whether it is open or not. Plans use the rows that need
+  // no others; a plan for an instruction set uses no other features of processors.
+  uint64_t (*features)(uint32_t index);
 
   // Opens device `index`. A process may open one several times.
   int32_t (*open)(uint32_t index, cw_device** device);

@@ -11,7 +11,7 @@ from cloakwork import files
 
 # Seconds until a download or an external program is aborted.
 _PATIENCE = 300
-# Nothing of a package runs at its installation, and a network that does not answer is given up.
+# No install scripts run, and an unresponsive network is a timeout.
 _QUICKLY = ("--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1")
 
 
@@ -54,7 +54,7 @@ class Node:
         return cls(folder)
 
     def run(self, tool: str, *arguments: str, at: Path) -> subprocess.CompletedProcess[str]:
-        """Run a package's program in a folder; Missing if it ends in any other way than well."""
+        """Run a package's program in a folder; Missing unless it succeeds."""
         program = self.folder / "node_modules" / ".bin" / tool
         return _run([str(program.resolve()), *arguments], at)
 

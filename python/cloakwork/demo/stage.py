@@ -1,4 +1,4 @@
-"""What the demonstrations share: timed phases with a bar, and tables."""
+"""Shared by the demonstrations: timed phases with a bar, and tables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Phases:
 
 
 def peak_bytes() -> int:
-    """Most memory the process ever held."""
+    """The peak memory of the process."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else 1024 * peak
 

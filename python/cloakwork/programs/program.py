@@ -26,7 +26,7 @@ from cloakwork.programs.inputs import (
 from cloakwork.programs.options import RunOptions, profile_path
 from cloakwork.programs.report import RunResult
 from cloakwork.programs.runnable import Runnable
-from cloakwork.programs.signature import Carrier, Signature
+from cloakwork.programs.signature import Carrier, Signature, is_carrier
 from cloakwork.programs.transcript import Branch, Transcript, ops_named
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class Program(Runnable):
     def __init__(self, core: _core.Program, signature: Signature | None = None) -> None:
         super().__init__(core)
         self._signature = signature or Signature()
+        self._is_plain = self._signature.is_plain
         self._types = types_of(core)
         self._of_clients: dict[tuple[int, ...], tuple[list[Companions], _core.Program]] = {}
 
@@ -91,6 +92,8 @@ class Program(Runnable):
         Raises ParamError that lists all inputs where some are missing or unknown, InputError for
         one of another type, KeyMismatchError and MissingKeyError for keys.
         """
+        if self._is_plain and (ran := self._run_on_tensors(inputs, options)) is not None:
+            return ran
         values = self._by_name(inputs)
         files.claim([profile_path(options)], paths_of(values))
         tensors = {n: self._tensor(n, value) for n, value in values.items() if n in self._types}
@@ -101,7 +104,7 @@ class Program(Runnable):
         outputs = self._around(result.outputs, clients)
         if any(getattr(value, "claimed", False) for value in values.values()):
             outputs = [getattr(output, "as_claimed", output) for output in outputs]
-        return replace(result, outputs=outputs)
+        return result.with_outputs(outputs)
 
     @property
     def returned(self) -> tuple[Carrier | None, ...]:
@@ -182,7 +185,7 @@ class Program(Runnable):
             "examples": {
                 name: example.described()
                 for name, example in own.examples.items()
-                if isinstance(example, Carrier)
+                if is_carrier(example)
             },
             "results": [one if one is None else one.described() for one in own.results],
             "keys": {
@@ -209,7 +212,7 @@ class Program(Runnable):
         clients: dict[str, Client] = {}
         for name, value in values.items():
             example = self._signature.examples.get(name)
-            if not (isinstance(value, Carrier) and isinstance(example, Carrier)):
+            if not (is_carrier(value) and is_carrier(example)):
                 continue
             known = clients.get(example.key)
             if known is not None and known.key != value.key:
@@ -255,9 +258,9 @@ class Program(Runnable):
         return found[1]
 
     def _tensor(self, name: str, value: Any) -> _core.Tensor:
-        if isinstance(value, Carrier):
+        if is_carrier(value):
             example = self._signature.examples.get(name)
-            value = value.carried(example if isinstance(example, Carrier) else None)
+            value = value.carried(example if is_carrier(example) else None)
         return as_input(name, value, *self._types[name])
 
     def _around(self, outputs: Sequence[Any], clients: Mapping[str, Client]) -> list[Any]:

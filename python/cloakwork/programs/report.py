@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
@@ -275,7 +275,6 @@ class Inspection:
 
 
 @public("cloakwork")
-@dataclass(frozen=True)
 class RunResult:
     """The result of a run.
 
@@ -285,32 +284,68 @@ class RunResult:
     wrong_op     the first op that differs from its reference, if it was searched for
     compared     what that search compared results with, in words: where a reference would take too
                  long, the portable kernels take its place
+    report       what the run did
+
+    Each is made when it is first asked for.
     """
 
-    outputs: list[_core.Tensor]
-    mismatches: list[Mismatch]
-    wrong_op: WrongOp | None
-    report: Report
-    names: tuple[str, ...] = ()
-    compared: str | None = None
+    __slots__ = ("_core", "_outputs", "_report", "_run")
 
-    @classmethod
-    def of(cls, run: _core.Run, names: Sequence[str] = ()) -> Self:
-        """The result of a finished run."""
-        return cls(
-            run.outputs(), run.mismatches(), run.wrong_op(), Report.of(run), tuple(names),
-            run.compared(),
-        )  # fmt: skip
+    def __init__(
+        self, core: _core.Program, run: _core.Run, outputs: list[Any] | None = None
+    ) -> None:
+        self._core, self._run = core, run
+        self._outputs = outputs
+        self._report: Report | None = None
+
+    @property
+    def outputs(self) -> list[Any]:
+        """All downloads, in the program's order."""
+        if self._outputs is None:
+            self._outputs = self._run.outputs()
+        return self._outputs
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the outputs."""
+        return tuple(self._core.output_names())
 
     @property
     def named(self) -> dict[str, Any]:
         """The outputs by name."""
         return dict(zip(self.names, self.outputs, strict=True))
 
+    @property
+    def mismatches(self) -> list[Mismatch]:
+        """Outputs that differ from the expected ones, if they were compared."""
+        return self._run.mismatches()
+
+    @property
+    def wrong_op(self) -> WrongOp | None:
+        """The first op that differs from its reference, if it was searched for."""
+        return self._run.wrong_op()
+
+    @property
+    def compared(self) -> str | None:
+        """What that search compared results with, in words."""
+        return self._run.compared()
+
+    @property
+    def report(self) -> Report:
+        """What the run did."""
+        if self._report is None:
+            self._report = Report.of(self._run)
+        return self._report
+
+    def with_outputs(self, outputs: list[Any]) -> RunResult:
+        """The same run with its outputs in another form."""
+        return RunResult(self._core, self._run, outputs)
+
     def __getitem__(self, name: str) -> Any:
-        if name not in self.names:
-            raise ParamError("output", name, ", ".join(self.names) or "none: there are no outputs")
-        return self.outputs[self.names.index(name)]
+        names = self.names
+        if name not in names:
+            raise ParamError("output", name, ", ".join(names) or "none: there are no outputs")
+        return self.outputs[names.index(name)]
 
     def __repr__(self) -> str:
         return f"RunResult({len(self.outputs)} outputs, {len(self.mismatches)} mismatches)"

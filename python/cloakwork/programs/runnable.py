@@ -21,6 +21,10 @@ from cloakwork.programs.report import Finding, Inspection, PassResult, RunResult
 UserFunction = tuple[str, Callable[..., list[_core.Tensor]]]
 
 
+# Options that need no look at files, budgets or devices.
+_SIMPLE = frozenset({"threads", "profile"})
+
+
 class Runnable:
     """A program of the engine that can be checked, inspected and run."""
 
@@ -88,6 +92,19 @@ class Runnable:
         """The plan, one kernel call per line."""
         return self._core.plan_text(threads=threads, optimize=optimize)
 
+    def _run_on_tensors(self, values: tuple[object, ...], options: RunOptions) -> RunResult | None:
+        """A run on tensors of just the inputs' types, with options that every run has.
+
+        None for anything else, which `_run` runs or refuses.
+        """
+        if not options:
+            run = self._core.run_tensors(values)
+        elif options.keys() <= _SIMPLE and type(profile := options.get("profile", True)) is bool:
+            run = self._core.run_tensors(values, options.get("threads"), profile)
+        else:
+            return None
+        return None if run is None else RunResult(self._core, run)
+
     def _run(
         self, inputs: Sequence[_core.Tensor], verify: bool, bisect: bool,
         options: RunOptions, functions: Sequence[UserFunction] = (),
@@ -117,4 +134,4 @@ class Runnable:
         )
         if profile is not None:
             run.write_profile(fspath(profile))
-        return RunResult.of(run, core.output_names())
+        return RunResult(core, run)

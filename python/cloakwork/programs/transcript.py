@@ -72,6 +72,8 @@ class Transcript(Runnable):
         data.
         """
         if not inputs:
+            if not (verify or bisect) and (ran := self._run_on_tensors((), options)) is not None:
+                return ran
             return self._run([], verify, bisect, options)
         if verify or bisect:
             why = "no fresh inputs: the transcript expects what its own data give"

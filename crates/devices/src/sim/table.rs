@@ -3,7 +3,9 @@
 use super::memory::Memory;
 use super::queue::{Command, Queue, Shared, lock};
 use crate::abi::{ABI, Costs, Opaque, RawDriver};
-use cloakwork_kernels::{KernelRow, LaunchShape, RawKernelRow, RawLaunch, host_rows, host_table};
+use cloakwork_kernels::{
+    KernelRow, LaunchShape, RawKernelRow, RawLaunch, host_rows, host_table, processor,
+};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
@@ -23,6 +25,7 @@ pub static TABLE: RawDriver = RawDriver {
         download_bytes_per_us: 4_000,
     },
     kernels,
+    features,
     open,
     close,
     reason,
@@ -60,6 +63,10 @@ unsafe extern "C" fn kernels(count: *mut u64) -> *const RawKernelRow {
     // SAFETY: the caller has a number there.
     unsafe { *count = table.len() as u64 };
     table.as_ptr()
+}
+
+unsafe extern "C" fn features(_index: u32) -> u64 {
+    processor().bits()
 }
 
 unsafe extern "C" fn open(_index: u32, to: *mut Opaque) -> i32 {

@@ -56,7 +56,7 @@ pub enum KeyFault {
         /// What is wrong with it.
         fault: PointFault,
     },
-    /// A point at infinity where a key that somebody made honestly has none.
+    /// A point at infinity where an honest key has none.
     #[error("{section}: point {index} is at infinity: {reason}")]
     Infinite {
         /// Of which section.
@@ -66,7 +66,7 @@ pub enum KeyFault {
         /// Why it cannot be.
         reason: &'static str,
     },
-    /// A point other than infinity where a key that somebody made honestly has infinity.
+    /// A point other than infinity where an honest key has infinity.
     #[error(
         "{section}: point {index} is not at infinity, though wire {index} is in no row of {rows}"
     )]

@@ -85,7 +85,8 @@ impl<'a> Builder<'a> {
         let prepared = Prepared::None;
         let work = Work::Launch { row, prepared };
         self.push(work, geometry, &operands, cost, launch.weight_ns());
-        self.may_fuse(&[dtype.size_bytes(); 2]);
+        let candidate = self.candidate(row, geometry, &[dtype; 2]);
+        self.may_fuse(candidate);
         Ok(())
     }
 }

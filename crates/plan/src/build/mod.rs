@@ -1,11 +1,13 @@
 //! Turns actions into kernel calls, in order.
 
+mod calls;
 mod constants;
 mod copies;
 mod intern;
 mod kernel;
 mod place;
 mod results;
+mod shared;
 mod staging;
 
 pub(crate) use staging::driver;
@@ -16,7 +18,7 @@ use crate::graph::{Graph, Reach, loosened};
 use crate::layout::Layout;
 use crate::plan::{Address, Arena, FunctionCall, Home, Options, Plan};
 use crate::spill::fit;
-use crate::{Lowered, Memory, PlanError, lower, queues};
+use crate::{Memory, PlanError, queues};
 use cloakwork_ir::{DType, Device, HostId, HostSlot};
 use cloakwork_passes::{Extent, optimize};
 use cloakwork_verify::{Action, StorageId, Verified};
@@ -31,11 +33,11 @@ use std::sync::Arc;
 pub fn plan(verified: Arc<Verified>, options: &Options) -> Result<Plan, PlanError> {
     let options = &crate::budget::with_own(options, &verified);
     let cleaned = match options.optimize {
-        true => cleaned(&verified)?,
+        true => verified.cleaned(|| cleaned(&verified))?,
         false => None,
     };
     let Some(lowered) = cleaned else {
-        return plan_as_it_is(&lower(verified)?, options);
+        return plan_as_it_is(&verified.lowered()?, options);
     };
     let found = plan_as_it_is(&lowered, options);
     let given = Arc::clone(&verified);
@@ -49,7 +51,7 @@ pub fn plan(verified: Arc<Verified>, options: &Options) -> Result<Plan, PlanErro
     }
     // What is computed once may live longer: a budget that the program keeps to without passes
     // it keeps to.
-    let plain = plan_as_it_is(&lower(verified)?, options);
+    let plain = plan_as_it_is(&verified.lowered()?, options);
     match (&found, &plain) {
         (_, Err(_)) => found,
         (Ok(cleaned), Ok(plain)) if cleaned.memory.disk_bytes <= plain.memory.disk_bytes => found,
@@ -58,24 +60,17 @@ pub fn plan(verified: Arc<Verified>, options: &Options) -> Result<Plan, PlanErro
 }
 
 /// The program as passes make it, without composite ops; none where they change nothing.
-fn cleaned(verified: &Arc<Verified>) -> Result<Option<Lowered>, PlanError> {
+fn cleaned(verified: &Arc<Verified>) -> Result<Option<Arc<Verified>>, PlanError> {
     let first = without_mistakes(verified);
     let now = first.as_ref().unwrap_or(verified);
-    let lowered = lower(Arc::clone(now))?;
+    let lowered = now.lowered()?;
     // What expansions have in common shows only now.
-    let second = match Arc::ptr_eq(&lowered.verified, now) {
+    let second = match Arc::ptr_eq(&lowered, now) {
         true => None,
-        false => without_mistakes(&lowered.verified),
+        false => without_mistakes(&lowered),
     };
     let is_changed = first.is_some() || second.is_some();
-    let made = match second {
-        Some(verified) => Lowered {
-            origins: verified.origins(),
-            verified,
-        },
-        None => lowered,
-    };
-    Ok(is_changed.then_some(made))
+    Ok(is_changed.then(|| second.unwrap_or(lowered)))
 }
 
 /// What passes make of a program; none where a pass made a mistake, which its verifier found: the
@@ -87,7 +82,7 @@ fn without_mistakes(verified: &Arc<Verified>) -> Option<Arc<Verified>> {
 }
 
 /// Plans a program as it is; without fusions, where these need more memory than there is.
-fn plan_as_it_is(lowered: &Lowered, options: &Options) -> Result<Plan, PlanError> {
+fn plan_as_it_is(lowered: &Arc<Verified>, options: &Options) -> Result<Plan, PlanError> {
     let found = plan_lowered(lowered, options);
     // A fusion needs all that its members touch at the same time, steps alone less.
     let least_fused = match &found {
@@ -110,18 +105,17 @@ fn plan_as_it_is(lowered: &Lowered, options: &Options) -> Result<Plan, PlanError
     }
 }
 
-fn plan_lowered(lowered: &Lowered, options: &Options) -> Result<Plan, PlanError> {
-    let verified = &lowered.verified;
+fn plan_lowered(verified: &Arc<Verified>, options: &Options) -> Result<Plan, PlanError> {
     let layout = Layout::choose(verified, options)?;
     let mut builder = Builder::new(verified, &layout, options);
     for (step, action) in verified.actions() {
         builder.origin = *step;
         builder.action(action)?;
     }
-    let (plan, reaches) = builder.finish(lowered.origins.clone());
+    let (plan, reaches) = builder.finish(verified.origins());
     let (mut plan, reaches) = fit(plan, reaches)?;
     queues::assign(&mut plan, &reaches);
-    // What the caller's functions do beside their results nobody knows: they keep their order.
+    // User functions may have side effects: they keep their order.
     // Queues of devices run side by side of themselves.
     if options.threads > 1 && plan.calls.is_empty() && plan.queues.is_empty() {
         let graph = Graph::of(&plan, &reaches);
@@ -137,7 +131,7 @@ enum Place {
     Untouched,
     /// In the arena.
     Buffer(u32),
-    /// The host's own bytes: nobody writes them and the layout is theirs.
+    /// The host's own bytes: read-only, with their own layout.
     Host(HostId),
     /// The host's bytes in another layout: a constant.
     Constant(u32),
@@ -145,7 +139,7 @@ enum Place {
     Output(u32),
 }
 
-/// What tells constants apart: the row, the geometry, the arena, the operands.
+/// What tells prepared blocks apart: the row, the geometry, the arena, the operands.
 type ConstantKey = (usize, u32, u16, Box<[Address]>);
 
 struct Builder<'a> {
@@ -158,7 +152,9 @@ struct Builder<'a> {
     /// Iteration spaces by hash.
     geometry_index: FxHashMap<u64, SmallVec<[u32; 1]>>,
     pool_index: FxHashMap<(DType, i64), u32>,
-    constant_index: FxHashMap<ConstantKey, u32>,
+    shared: shared::Shared,
+    /// Constants by hash.
+    constant_index: FxHashMap<u64, SmallVec<[u32; 1]>>,
     scratch_bytes: u64,
     /// What steps may touch of their operands: an entry an address.
     reaches: Vec<Reach>,
@@ -166,6 +162,8 @@ struct Builder<'a> {
     candidates: Vec<Candidate>,
     /// Where inputs of the run are on devices.
     inputs: FxHashMap<(u32, Device), u32>,
+    /// Calls that were planned.
+    calls: calls::Calls,
     /// Memory that the launches of the call at hand share.
     temporary: Option<u32>,
     origin: u32,
@@ -214,10 +212,12 @@ impl<'a> Builder<'a> {
             geometry_index: FxHashMap::default(),
             pool_index: FxHashMap::default(),
             constant_index: FxHashMap::default(),
+            shared: shared::Shared::default(),
             scratch_bytes: 0,
             reaches: Vec::new(),
             candidates: Vec::new(),
             inputs: FxHashMap::default(),
+            calls: calls::Calls::default(),
             temporary: None,
             origin: 0,
             device: Device::Cpu,

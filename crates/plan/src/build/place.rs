@@ -93,7 +93,7 @@ impl<'a> Builder<'a> {
         }
         let storage = self.storage(id)?;
         if let StorageOrigin::Upload(host) = storage.origin
-            && !storage.written
+            && storage.last_write.is_none()
         {
             let limb_major = self.layout.is_limb_major(id);
             if !limb_major && self.host_strides_are(host, &storage.root) {

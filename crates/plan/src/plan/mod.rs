@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// What to plan for.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The best instruction set that may be used.
+    /// The features of processors that kernels may use.
     pub isa: Isa,
     /// Worker threads that will run it: scratch memory is counted for each.
     pub threads: usize,

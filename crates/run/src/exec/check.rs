@@ -21,7 +21,7 @@ pub(crate) fn contents(memories: &Memories, step: &Step, check: u32) -> Result<(
     };
     let (low, high) = view.bounds();
     let size = due.dtype.size_bytes() as i64;
-    // SAFETY: the plan's address and view lie inside the operand's memory, and nobody writes
+    // SAFETY: the plan's address and view lie inside the operand's memory, and no thread writes
     // there meanwhile.
     let bytes = unsafe {
         std::slice::from_raw_parts(

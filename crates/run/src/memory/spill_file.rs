@@ -82,7 +82,7 @@ impl SpillFile {
     /// The system's.
     ///
     /// # Safety
-    /// The step is one of the plan that moves a buffer, and nobody else touches what it moves.
+    /// The step is one of the plan that moves a buffer, and no other step touches it.
     pub unsafe fn transfer(
         &self,
         memories: &Memories,

@@ -37,7 +37,7 @@ impl Door {
     fn enter(&self, worker: usize) {
         let closed = self.inside.fetch_add(1, Ordering::AcqRel) & CLOSED != 0;
         // Also who comes too late counts until it leaves: the last one that the caller waits for
-        // may have left meanwhile, and seen somebody behind.
+        // may have left meanwhile, and seen a later one.
         let _inside = Inside(self);
         if closed {
             return;

@@ -316,8 +316,8 @@ impl<'p> Checker<'p> {
         self.report(issue.hint("order them by an event, a join, or one thread"));
     }
 
-    /// Reads of what nothing wrote: but for memory on which threads race, where the order that is
-    /// missing has been told.
+    /// Reads of unwritten memory, except memory on which threads race: there the missing order has
+    /// been reported.
     fn unwritten_reads(&mut self, walk: &Walk) {
         let raced: FxHashSet<StorageId> = walk.raced.iter().map(|(storage, ..)| *storage).collect();
         for (storage, step, issue) in std::mem::take(&mut self.unwritten) {
