@@ -1,12 +1,14 @@
 //! Programs give the same bytes on a device whose memory the host cannot touch.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
+use cloakwork_devices::{Capabilities, Costs, Drivers};
 use cloakwork_ir::{Device, text};
 use cloakwork_kernels::best_isa;
 use cloakwork_plan::{HostCall, Options, Plan, PlanError, Task, Way, Work, plan};
 use cloakwork_run::{Executor, RunError, RunOptions, bisect};
 use cloakwork_testing::{Inputs, Source, generate, inputs};
 use cloakwork_verify::{Verified, verify};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 type Results = Result<Vec<Vec<i64>>, String>;
@@ -29,6 +31,14 @@ fn planned(verified: &Arc<Verified>, device: Device) -> Arc<Plan> {
         ..Options::new(best_isa(), 2)
     };
     Arc::new(plan(Arc::clone(verified), &options).unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// Drivers of which `sim` is planned as if it were like this.
+fn varied(costs: Costs, capabilities: Capabilities, lacks: BTreeSet<String>) -> Drivers {
+    let drivers = Drivers::default();
+    let (sim, _) = drivers.of(Device::Sim(0));
+    let sim = sim.varied(costs, capabilities, lacks).unwrap();
+    drivers.with_sim(Box::leak(Box::new(sim)))
 }
 
 fn verified(source: &str) -> Arc<Verified> {
@@ -184,4 +194,39 @@ fn every_step_of_an_op_waits_for_its_checks() {
         }
     }
     assert!(guarded.iter().all(|&step| behind[task_of(step)]), "{plan}");
+}
+
+const LIMBS: &str = r#"
+%a = host_to_device input "a" i64[64, 3]
+%m = host_to_device i64[3] {97, 101, 103}
+%b = empty [64, 3], i64
+%b = modmul %a, %a, %m, %b
+device_to_host %b -> output "b"
+"#;
+
+#[test]
+fn limbs_are_stored_as_the_driver_wants_them() {
+    let verified = verified(LIMBS);
+    let given = inputs(verified.program(), |i| i as i64 % 90);
+    let expected = run(
+        &mut Executor::new(planned(&verified, Device::Cpu)).unwrap(),
+        &given,
+        false,
+    );
+    for (wishes, is_wanted) in [
+        (Capabilities::LIMB_MAJOR, true),
+        (Capabilities::NONE, false),
+    ] {
+        let options = Options {
+            device: Device::Sim(0),
+            drivers: varied(Costs::NONE, wishes, BTreeSet::new()),
+            ..Options::new(best_isa(), 2)
+        };
+        let plan = Arc::new(plan(Arc::clone(&verified), &options).unwrap());
+        assert_eq!(plan.limb_major_storages > 0, is_wanted, "{plan}");
+        assert_eq!(
+            run(&mut Executor::new(plan).unwrap(), &given, false),
+            expected
+        );
+    }
 }

@@ -23,8 +23,7 @@ fn sums(times: usize) -> Vec<i64> {
     let uploaded = moves.record().unwrap();
     compute.wait(uploaded).unwrap();
     let row = driver()
-        .rows()
-        .select("add", DType::I64, DType::I64, Isa::Portable)
+        .select("add", (DType::I64, DType::I64), Isa::Portable)
         .unwrap();
     let shape = LaunchShape {
         dims: &[COUNT as i64],

@@ -1,15 +1,14 @@
 //! Steps that compute: launches of a declaration with kernels chosen and constants arranged.
 
 use super::constants::Operands;
-use super::{Builder, Touch, driver};
+use super::{Builder, Touch};
 use crate::PlanError;
 use crate::graph::Reach;
 use crate::plan::{
     Address, Check, FunctionCall, Geometry, Home, HostCall, Space, StepCost, Way, Work,
 };
-use cloakwork_devices::Driver;
 use cloakwork_ir::{DType, View};
-use cloakwork_kernels::{KernelRow, host_rows};
+use cloakwork_kernels::KernelRow;
 use cloakwork_ops::{
     Access, Body, COPY_KERNEL, ContentCheck, FUNCTION, Launch, LaunchOperand, ParamKind, Source,
 };
@@ -248,8 +247,8 @@ impl<'a> Builder<'a> {
         output: DType,
         side: Home,
     ) -> Result<&'static KernelRow, PlanError> {
-        let rows = driver(side).map_or_else(host_rows, Driver::rows);
-        let found = rows.select(kernel, input, output, self.plan.options.isa);
+        let driver = self.plan.driver(side);
+        let found = driver.select(kernel, (input, output), self.plan.options.isa);
         found.ok_or_else(|| PlanError::NoKernel {
             step: self.origin,
             kernel: kernel.to_owned(),

@@ -8,8 +8,6 @@ mod place;
 mod results;
 mod staging;
 
-pub(crate) use staging::driver;
-
 use crate::arena;
 use crate::fuse::{Candidate, fuse};
 use crate::graph::{Graph, Reach, loosened};

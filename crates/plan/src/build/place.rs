@@ -23,10 +23,7 @@ impl<'a> Builder<'a> {
 
     /// Where a storage lies: where the program says, or where all of the program is to compute.
     pub(super) fn device_of(&self, storage: &StorageInfo) -> Device {
-        match storage.device {
-            Device::Cpu => self.plan.options.device,
-            device => device,
-        }
+        self.plan.options.device_of(storage.device)
     }
 
     /// Whether a host tensor may be read in place as a storage of this root.

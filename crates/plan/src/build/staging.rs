@@ -8,25 +8,16 @@ use super::Builder;
 use crate::arena;
 use crate::graph::Reach;
 use crate::plan::{Address, Constant, Geometry, Home, Space, StepCost, Way, Work};
-use cloakwork_devices::{Driver, driver_of};
 use cloakwork_ir::{DType, Device, HostSlot};
 use cloakwork_ops::Launch;
-
-/// The driver of a home that the host cannot reach.
-pub(crate) fn driver(home: Home) -> Option<&'static Driver> {
-    match home {
-        Home::Device(device) => driver_of(device).map(|(driver, _)| driver),
-        Home::Spill => None,
-    }
-}
 
 impl Builder<'_> {
     /// Whose memory an address leads to, where the host cannot reach it; else the host's.
     pub(super) fn side(&self, address: &Address) -> Home {
         let home = self.plan.home_of(address);
-        match driver(home) {
-            Some(_) => home,
-            None => Home::HOST,
+        match self.plan.is_away(home) {
+            true => home,
+            false => Home::HOST,
         }
     }
 
@@ -165,21 +156,13 @@ impl Builder<'_> {
     /// A step that moves bytes between the host and a device.
     pub(super) fn transfer(&mut self, way: Way, operands: [Address; 2], bytes: u64) {
         let device = operands[usize::from(way == Way::Download)];
-        let costs = driver(self.plan.home_of(&device)).map(Driver::costs);
-        let weight_ns = costs.map_or(0, |costs| {
-            let speed = match way {
-                Way::Download => costs.download_bytes_per_us,
-                _ => costs.upload_bytes_per_us,
-            };
-            let moving = bytes.saturating_mul(1000) / speed.max(1);
-            costs.transfer_ns.saturating_add(moving)
-        });
+        let weight_ns = way.ns(self.plan.driver(self.plan.home_of(&device)), bytes);
         let geometry = self.intern(Geometry::of_bytes(bytes, 2));
         let operands = operands.map(|at| (at, Reach::whole(bytes, 0)));
         let cost = StepCost {
             operations: 0,
             bytes,
         };
-        self.push(Work::Transfer(way), geometry, &operands, cost, weight_ns);
+        self.push_weighed(Work::Transfer(way), geometry, &operands, (cost, weight_ns));
     }
 }

@@ -13,6 +13,7 @@ use crate::graph::{GRAIN_NS, Graph};
 use crate::layout::Layout;
 use crate::queues::{Queue, Wait};
 use crate::{Memory, format_bytes};
+use cloakwork_devices::{Capabilities, Driver, Drivers};
 use cloakwork_ir::{Device, View};
 use cloakwork_kernels::Isa;
 use cloakwork_verify::{ValueId, Verified};
@@ -32,6 +33,8 @@ pub struct Options {
     pub device_budgets: Vec<(Device, u64)>,
     /// Where a program computes that does not say so itself.
     pub device: Device,
+    /// Which driver serves which device.
+    pub drivers: Drivers,
     /// Store tensors whose last axis runs over moduli with that axis outermost. Off, every buffer
     /// has the layout that HEAL's runtime would give it; results are the same.
     pub limb_major: bool,
@@ -47,6 +50,16 @@ pub struct Options {
 }
 
 impl Options {
+    /// Where a tensor is wanted: on the device that the program names, or where all of the program
+    /// is to compute.
+    #[must_use]
+    pub fn device_of(&self, own: Device) -> Device {
+        match own {
+            Device::Cpu => self.device,
+            device => device,
+        }
+    }
+
     /// The ordinary ones for a processor and so many threads: no budget, and each step of the
     /// program planned as it is.
     #[must_use]
@@ -57,6 +70,7 @@ impl Options {
             memory_budget_bytes: None,
             device_budgets: Vec::new(),
             device: Device::Cpu,
+            drivers: Drivers::default(),
             limb_major: true,
             fuse: true,
             grain_ns: GRAIN_NS,
@@ -150,6 +164,22 @@ impl Plan {
             }
             _ => Home::HOST,
         }
+    }
+
+    /// The driver of a memory.
+    #[must_use]
+    pub fn driver(&self, home: Home) -> &'static Driver {
+        let device = match home {
+            Home::Device(device) => device,
+            Home::Spill => Device::Disk(0),
+        };
+        self.options.drivers.of(device).0
+    }
+
+    /// Whether only a driver reaches a memory.
+    #[must_use]
+    pub fn is_away(&self, home: Home) -> bool {
+        !self.driver(home).has(Capabilities::HOST_MEMORY)
     }
 
     /// Whether buffers wait on disk.

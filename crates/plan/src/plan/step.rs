@@ -1,5 +1,6 @@
 //! What a plan does: launches, transfers and host calls over addresses.
 
+use cloakwork_devices::Driver;
 use cloakwork_ir::{DType, View};
 use cloakwork_kernels::{KernelRow, LaunchShape};
 use cloakwork_ops::{ContentCheck, named};
@@ -164,6 +165,16 @@ pub enum Way {
     Upload,
     /// From a device to the host.
     Download,
+}
+
+impl Way {
+    /// About how many nanoseconds it takes to a driver's memory or from there.
+    pub(crate) fn ns(self, driver: &Driver, bytes: u64) -> u64 {
+        match self {
+            Self::ToDisk | Self::Upload => driver.costs().upload_ns(bytes),
+            Self::FromDisk | Self::Download => driver.costs().download_ns(bytes),
+        }
+    }
 }
 
 /// What the host does between launches.

@@ -7,7 +7,7 @@
 use crate::RunError;
 use crate::exec::table::Table;
 use crate::memory::Block;
-use cloakwork_devices::{DeviceMemory, Event, OpenDevice, Queue, driver_of};
+use cloakwork_devices::{DeviceMemory, Event, OpenDevice, Queue};
 use cloakwork_kernels::RawLaunch;
 use cloakwork_plan::{Constant, Geometry, Home, Plan, Step, Wait, Way, Work};
 use cloakwork_process::Mutex;
@@ -41,9 +41,10 @@ impl Devices {
             let Home::Device(device) = arena.home else {
                 continue;
             };
-            let Some((driver, number)) = driver_of(device) else {
+            if !plan.is_away(arena.home) {
                 continue;
-            };
+            }
+            let (driver, number) = plan.options.drivers.of(device);
             let device = driver.open(number)?;
             all.push(Own {
                 arena: index,

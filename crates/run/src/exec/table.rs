@@ -4,13 +4,12 @@ use crate::RunError;
 use crate::exec::devices::Devices;
 use crate::memory::Block;
 use crate::memory::spill_file::OnDisk;
-use cloakwork_devices::{DeviceMemory, driver_of};
+use cloakwork_devices::DeviceMemory;
 use cloakwork_ir::{HostSlot, HostTensor};
 use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch};
 use cloakwork_ops::COPY_KERNEL;
 use cloakwork_plan::{
-    Address, Candidate, Fusion, Geometry, Home, MAX_OPERANDS, Plan, Prepared, Space, Step, Work,
-    moves,
+    Address, Candidate, Fusion, Geometry, MAX_OPERANDS, Plan, Prepared, Space, Step, Work, moves,
 };
 use smallvec::SmallVec;
 use std::ffi::c_void;
@@ -105,10 +104,7 @@ impl Memories<'_> {
         first: i64,
         bytes: u64,
     ) -> Result<Option<Block>, RunError> {
-        let Home::Device(device) = self.plan.home_of(address) else {
-            return Ok(None);
-        };
-        if driver_of(device).is_none() {
+        if !self.plan.is_away(self.plan.home_of(address)) {
             return Ok(None);
         }
         let arena = self.plan.buffers[address.index as usize].arena;
