@@ -196,6 +196,57 @@ fn every_step_of_an_op_waits_for_its_checks() {
     assert!(guarded.iter().all(|&step| behind[task_of(step)]), "{plan}");
 }
 
+/// The bytes that transfers of a plan move one way.
+fn moved(plan: &Plan, way: Way) -> u64 {
+    let steps = plan.steps.iter().zip(&plan.costs);
+    let moves = steps.filter(|(step, _)| matches!(step.work, Work::Transfer(own) if own == way));
+    moves.map(|(_, cost)| cost.bytes).sum()
+}
+
+const VIEWS: &str = r#"
+%a = host_to_device input "a" i64[100000]
+%h = get_slice %a, [0:40:1]
+%t = get_slice %a, [99990:100000:1]
+%m = get_slice %a, [20:60:1]
+%b = empty [40], i64
+%b = _modsum_ttc %h, %m, 1000003, %b
+%c = empty [10], i64
+%c = _modsum_ttc %t, %t, 1000003, %c
+device_to_host %b -> output "b"
+device_to_host %c -> output "c"
+"#;
+
+#[test]
+fn of_a_large_input_the_bytes_go_up_that_steps_read_each_once() {
+    let verified = verified(VIEWS);
+    let plan = planned(&verified, Device::Sim(0));
+    assert_eq!(moved(&plan, Way::Upload), 8 * (60 + 10), "{plan}");
+    assert!(plan.memory.arena_bytes < 2048, "{plan}");
+    let given = inputs(verified.program(), |i| i as i64 % 500);
+    let here = planned(&verified, Device::Cpu);
+    let expected = run(&mut Executor::new(here).unwrap(), &given, false);
+    let got = run(&mut Executor::new(plan).unwrap(), &given, false);
+    assert_eq!(got, expected);
+}
+
+#[test]
+fn what_no_run_changes_lies_in_one_block_and_what_is_small_in_front() {
+    let plan = planned(&verified(LIMBS), Device::Sim(0));
+    let own: Vec<_> = plan.constants.iter().filter(|c| c.arena > 0).collect();
+    assert!(own.len() > 1, "{plan}");
+    let padded = |bytes: u64| bytes.next_multiple_of(64);
+    let total: u64 = own.iter().map(|constant| padded(constant.bytes)).sum();
+    assert_eq!(plan.arenas[1].constant_bytes, total);
+    let mut by_place = own.clone();
+    by_place.sort_by_key(|constant| constant.offset);
+    let mut end = 0;
+    for constant in &by_place {
+        assert_eq!(constant.offset, end, "{constant:?}");
+        end += padded(constant.bytes);
+    }
+    assert!(by_place.is_sorted_by_key(|constant| !constant.is_gathered()));
+}
+
 const LIMBS: &str = r#"
 %a = host_to_device input "a" i64[64, 3]
 %m = host_to_device i64[3] {97, 101, 103}

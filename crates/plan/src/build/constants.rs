@@ -4,7 +4,7 @@
 use super::Builder;
 use crate::arena;
 use crate::graph::Reach;
-use crate::plan::{Address, Constant, Geometry, Prepared, Space, StepCost, Work};
+use crate::plan::{Address, Constant, Geometry, Plan, Prepared, Space, StepCost, Work};
 use cloakwork_ir::DType;
 use cloakwork_kernels::{KernelRow, PreparedShape};
 use cloakwork_ops::{Launch, Source};
@@ -103,6 +103,7 @@ impl Builder<'_> {
             geometry: self.intern(geometry),
             operands: starts.into(),
             bytes: row.prepared_bytes(&one.shape()),
+            offset: 0,
         };
         (part, reaches)
     }
@@ -129,6 +130,27 @@ impl Builder<'_> {
         self.plan.constants.push(constant);
         self.constant_index.insert(key, index);
         index
+    }
+}
+
+/// Gives the constants of each device places in one block: first the small ones that are uploaded
+/// together, then the others that are uploaded, then what is prepared from them.
+pub(super) fn assign(plan: &mut Plan) {
+    let kind = |constant: &Constant| match constant.work {
+        Work::Transfer(_) if constant.is_gathered() => 0,
+        Work::Transfer(_) => 1,
+        _ => 2,
+    };
+    let mut order: Vec<usize> = (0..plan.constants.len()).collect();
+    order.sort_by_key(|&index| kind(&plan.constants[index]));
+    for index in order {
+        let constant = &mut plan.constants[index];
+        if constant.arena > 0 {
+            let arena = &mut plan.arenas[constant.arena as usize];
+            constant.offset = arena.constant_bytes;
+            let padded = constant.bytes.next_multiple_of(arena::ALIGNMENT_BYTES);
+            arena.constant_bytes = arena.constant_bytes.saturating_add(padded);
+        }
     }
 }
 

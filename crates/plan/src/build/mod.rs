@@ -5,9 +5,11 @@ mod copies;
 mod intern;
 mod kernel;
 mod place;
+mod reached;
 mod results;
 mod staging;
 
+use self::reached::Reached;
 use crate::arena;
 use crate::fuse::{Candidate, fuse};
 use crate::graph::{Graph, Reach, loosened};
@@ -163,7 +165,9 @@ struct Builder<'a> {
     /// Which steps may be fused: an entry a step.
     candidates: Vec<Candidate>,
     /// Where inputs of the run are on devices.
-    inputs: FxHashMap<(u32, Device), u32>,
+    inputs: FxHashMap<(Address, Device), u32>,
+    /// Which bytes of host tensors devices get; known when the first is asked for.
+    reached: Option<Reached>,
     /// Memory that the launches of the call at hand share.
     temporary: Option<u32>,
     origin: u32,
@@ -184,10 +188,7 @@ impl<'a> Builder<'a> {
             fused: Vec::new(),
             geometries: Vec::new(),
             addresses: Vec::new(),
-            arenas: vec![Arena {
-                home: Home::HOST,
-                bytes: 0,
-            }],
+            arenas: vec![Arena::new(Home::HOST)],
             buffers: Vec::new(),
             pool: Vec::new(),
             constants: Vec::new(),
@@ -216,6 +217,7 @@ impl<'a> Builder<'a> {
             reaches: Vec::new(),
             candidates: Vec::new(),
             inputs: FxHashMap::default(),
+            reached: None,
             temporary: None,
             origin: 0,
             device: Device::Cpu,
@@ -245,6 +247,7 @@ impl<'a> Builder<'a> {
             let bytes = fuse(&mut self.plan, &self.candidates);
             self.scratch_bytes = self.scratch_bytes.max(bytes);
         }
+        constants::assign(&mut self.plan);
         let scratch = self.scratch_bytes.next_multiple_of(arena::ALIGNMENT_BYTES);
         let threads = self.plan.options.threads.max(1) as u64;
         self.plan.memory.scratch_bytes = scratch.saturating_mul(threads);

@@ -34,6 +34,15 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Whether a storage is a host tensor as it is: nobody writes it, and the layout is its own.
+    pub(super) fn is_in_place(&self, id: StorageId, storage: &StorageInfo) -> bool {
+        let StorageOrigin::Upload(host) = storage.origin else {
+            return false;
+        };
+        let as_it_is = !storage.written && !self.layout.is_limb_major(id);
+        as_it_is && self.host_strides_are(host, &storage.root)
+    }
+
     pub(super) fn host_start_bytes(&self, host: HostId) -> i64 {
         match self.verified.program().host(host) {
             Some(HostSlot::Data(tensor)) => {
@@ -92,8 +101,7 @@ impl<'a> Builder<'a> {
         if let StorageOrigin::Upload(host) = storage.origin
             && !storage.written
         {
-            let limb_major = self.layout.is_limb_major(id);
-            if !limb_major && self.host_strides_are(host, &storage.root) {
+            if self.is_in_place(id, storage) {
                 self.places[id.0 as usize] = Place::Host(host);
                 return Ok(());
             }
@@ -147,6 +155,7 @@ impl<'a> Builder<'a> {
             operands: [source].into(),
             bytes,
             arena: 0,
+            offset: 0,
         }));
         Ok(())
     }

@@ -5,11 +5,13 @@
 //! run, and all else before the step that reads it.
 
 use super::Builder;
+use super::reached::Reached;
 use crate::arena;
 use crate::graph::Reach;
 use crate::plan::{Address, Constant, Geometry, Home, Space, StepCost, Way, Work};
-use cloakwork_ir::{DType, Device, HostSlot};
+use cloakwork_ir::{DType, Device, HostId, HostSlot};
 use cloakwork_ops::Launch;
+use std::ops::Range;
 
 impl Builder<'_> {
     /// Whose memory an address leads to, where the host cannot reach it; else the host's.
@@ -39,7 +41,7 @@ impl Builder<'_> {
             return at;
         }
         if let (Home::Device(device), Home::HOST) = (side, own)
-            && let Some(address) = self.uploaded_once(at, device)
+            && let Some(address) = self.uploaded_once(at, reach, device)
         {
             return address;
         }
@@ -67,46 +69,64 @@ impl Builder<'_> {
         }
     }
 
-    /// All of a memory that no step writes, on a device: a constant, or a buffer for an input.
-    fn uploaded_once(&mut self, at: Address, device: Device) -> Option<Address> {
-        let start = Address { offset: 0, ..at };
-        let bytes = match at.space {
-            Space::Pool => size_of::<i64>() as u64,
-            Space::Constant => self.plan.constants[at.index as usize].bytes,
-            Space::Host => match self.verified.program().hosts.get(at.index as usize)? {
-                HostSlot::Data(tensor) => tensor.bytes().as_slice().len() as u64,
-                HostSlot::Input { ty, .. } => return Some(self.input(at, ty.size_bytes(), device)),
-                HostSlot::Output { .. } => return None,
-            },
+    /// What steps read of a memory that no step writes, on a device: a constant, or a buffer for an
+    /// input.
+    fn uploaded_once(&mut self, at: Address, reach: &Reach, device: Device) -> Option<Address> {
+        let low = at.offset + reach.low();
+        let wanted = low..low + reach.bytes() as i64;
+        let range = match at.space {
+            Space::Pool => 0..size_of::<i64>() as i64,
+            Space::Constant => 0..self.plan.constants[at.index as usize].bytes as i64,
+            Space::Host => {
+                let host = HostId(at.index);
+                let around = self.known_reached().around(host, &wanted).unwrap_or(wanted);
+                match self.verified.program().host(host)? {
+                    HostSlot::Data(_) => around,
+                    HostSlot::Input { .. } => return Some(self.input(at, around, device)),
+                    HostSlot::Output { .. } => return None,
+                }
+            }
             Space::Buffer | Space::Output | Space::Slot | Space::Null => return None,
         };
+        let bytes = (range.end - range.start) as u64;
+        let offset = range.start;
         let constant = Constant {
             work: Work::Transfer(Way::Upload),
             geometry: self.intern(Geometry::of_bytes(bytes, 2)),
-            operands: [start].into(),
+            operands: [Address { offset, ..at }].into(),
             bytes,
             arena: arena::of(&mut self.plan.arenas, Home::Device(device)),
+            offset: 0,
         };
         let index = self.constant(constant);
         Some(Address {
             space: Space::Constant,
             index,
-            ..at
+            offset: at.offset - offset,
         })
     }
 
-    /// An input of the run on a device, where it stays.
-    fn input(&mut self, at: Address, bytes: u64, device: Device) -> Address {
-        let known = self.inputs.get(&(at.index, device)).copied();
+    fn known_reached(&mut self) -> &Reached {
+        if self.reached.is_none() {
+            self.reached = Some(self.reached());
+        }
+        self.reached.get_or_insert_default()
+    }
+
+    /// Bytes of an input of the run on a device, where they stay.
+    fn input(&mut self, at: Address, range: Range<i64>, device: Device) -> Address {
+        let offset = range.start;
+        let start = Address { offset, ..at };
+        let known = self.inputs.get(&(start, device)).copied();
         let buffer = known.unwrap_or_else(|| {
+            let bytes = (range.end - range.start) as u64;
             let buffer = self.buffer_at(Home::Device(device), bytes);
-            let start = Address { offset: 0, ..at };
             self.transfer(Way::Upload, [Address::of_buffer(buffer), start], bytes);
-            self.inputs.insert((at.index, device), buffer);
+            self.inputs.insert((start, device), buffer);
             buffer
         });
         Address {
-            offset: at.offset,
+            offset: at.offset - offset,
             ..Address::of_buffer(buffer)
         }
     }

@@ -290,20 +290,26 @@ impl Executor {
         let hosts = host_tensors_of_program(&plan);
         let owners: Vec<_> = hosts.iter().map(|host| frozen(host.as_ref())).collect();
         for constant in &plan.constants {
-            let memories = Memories {
-                plan: &plan,
-                arenas: &[],
-                disks: &[],
-                hosts: &hosts,
-                outputs: &[],
-                pool: &self.pool,
-                constants: &self.constants,
-                devices: &self.devices,
-            };
+            let memories = self.before_runs(&plan, &hosts);
             let computed = compute(&memories, constant, &owners)?;
             self.constants.push(computed);
         }
-        Ok(())
+        let memories = self.before_runs(&plan, &hosts);
+        self.devices.compute_constants(&memories)
+    }
+
+    /// The memories that constants are computed from.
+    fn before_runs<'a>(&'a self, plan: &'a Plan, hosts: &'a [Option<HostTensor>]) -> Memories<'a> {
+        Memories {
+            plan,
+            arenas: &[],
+            disks: &[],
+            hosts,
+            outputs: &[],
+            pool: &self.pool,
+            constants: &self.constants,
+            devices: &self.devices,
+        }
     }
 }
 
@@ -324,6 +330,9 @@ fn compute(
     constant: &Constant,
     owners: &[Option<Arc<Storage>>],
 ) -> Result<Computed, RunError> {
+    if constant.arena > 0 {
+        return memories.devices.constant(constant).map(Computed::There);
+    }
     let operand = |address: &Address| {
         let frozen = match address.space {
             Space::Host => owners.get(address.index as usize).and_then(Option::as_ref),
@@ -334,11 +343,6 @@ fn compute(
     let operands = constant.operands.iter().map(operand);
     let operands = operands.collect::<Result<SmallVec<[_; 6]>, _>>()?;
     let geometry = &memories.plan.geometries[constant.geometry as usize];
-    if constant.arena > 0 {
-        let starts: SmallVec<[_; 6]> = operands.iter().map(|(start, _)| *start).collect();
-        let made = memories.devices.compute(constant, geometry, &starts);
-        return made.map(Computed::There);
-    }
     match constant.work {
         Work::Launch { row, .. } => {
             let block = Block::uninit(constant.bytes)?;

@@ -4,7 +4,6 @@ use crate::RunError;
 use crate::exec::devices::Devices;
 use crate::memory::Block;
 use crate::memory::spill_file::OnDisk;
-use cloakwork_devices::DeviceMemory;
 use cloakwork_ir::{HostSlot, HostTensor};
 use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch};
 use cloakwork_ops::COPY_KERNEL;
@@ -35,14 +34,14 @@ pub enum Computed {
     /// In the host's memory.
     Here(Arc<Block>),
     /// In a device's.
-    There(DeviceMemory),
+    There(Base),
 }
 
 impl Computed {
     fn start(&self) -> *const u8 {
         match self {
             Self::Here(block) => block.as_ptr().cast_const(),
-            Self::There(memory) => memory.address().cast_const().cast(),
+            Self::There(Base(start)) => start.cast_const(),
         }
     }
 }
