@@ -4,7 +4,8 @@
 use cloakwork_devices::{Capabilities, Costs, Drivers};
 use cloakwork_ir::{Device, text};
 use cloakwork_kernels::best_isa;
-use cloakwork_plan::{HostCall, Options, Plan, PlanError, Task, Way, Work, plan};
+use cloakwork_plan::{HostCall, Options, Plan, PlanError, Task, Way, Why, Work, plan};
+use cloakwork_run::inspect::inspect;
 use cloakwork_run::{Executor, RunError, RunOptions, bisect};
 use cloakwork_testing::{Inputs, Source, generate, inputs};
 use cloakwork_verify::{Verified, verify};
@@ -280,4 +281,145 @@ fn limbs_are_stored_as_the_driver_wants_them() {
             expected
         );
     }
+}
+
+/// A plan for a `sim` that costs and lacks so much.
+fn planned_for(verified: &Arc<Verified>, costs: Costs, lacks: &[&str]) -> Arc<Plan> {
+    let lacks = lacks.iter().map(|&kernel| kernel.to_owned()).collect();
+    let options = Options {
+        device: Device::Sim(0),
+        drivers: varied(costs, Capabilities::LIMB_MAJOR, lacks),
+        ..Options::new(best_isa(), 2)
+    };
+    Arc::new(plan(Arc::clone(verified), &options).unwrap_or_else(|error| panic!("{error}")))
+}
+
+#[test]
+fn random_programs_give_the_same_bytes_on_devices_that_lack_kernels_or_cost_much() {
+    let names: BTreeSet<&str> = cloakwork_kernels::kernels()
+        .iter()
+        .map(|row| row.kernel)
+        .collect();
+    let (mut here, mut there) = (0, 0);
+    for number in 0..300 {
+        let program = Arc::new(generate(&mut Source::from_seed(9_000 + number)));
+        let verified = Arc::new(verify(Arc::clone(&program)).verified.unwrap());
+        let inputs = inputs(&program, |i| (i as i64 * 7) % 23 - 5);
+        let plan = planned(&verified, Device::Cpu);
+        let expected = run(&mut Executor::new(plan).unwrap(), &inputs, false);
+        let mut draw = Source::from_seed(number);
+        let lacks: Vec<&str> = names
+            .iter()
+            .copied()
+            .filter(|_| draw.below(2) == 0)
+            .collect();
+        let costs = match number % 2 {
+            0 => Costs::NONE,
+            _ => Costs {
+                launch_ns: draw.below(20) as u64,
+                transfer_ns: draw.below(20) as u64,
+                ..Costs::NONE
+            },
+        };
+        let plan = planned_for(&verified, costs, &lacks);
+        here += plan.elsewhere.len();
+        there += plan
+            .steps
+            .iter()
+            .filter(|step| step.queue > 0 && step.row().is_some())
+            .count();
+        let mut executor = Executor::new(Arc::clone(&plan)).unwrap();
+        for _ in 0..2 {
+            let got = run(&mut executor, &inputs, false);
+            assert_eq!(got, expected, "{number}\n{}\n{plan}", text::print(&program));
+        }
+    }
+    assert!(
+        here > 300 && there > 300,
+        "{here} steps here, {there} there"
+    );
+}
+
+#[test]
+fn a_step_whose_kernel_a_device_lacks_runs_on_the_host_and_the_plan_says_so() {
+    let verified = verified(CHAIN);
+    let given = inputs(verified.program(), |i| i as i64 % 500);
+    let here = planned(&verified, Device::Cpu);
+    let expected = run(&mut Executor::new(here).unwrap(), &given, false);
+    let plan = planned_for(&verified, Costs::NONE, &["sort"]);
+    let text = plan.to_string();
+    let counts = "1 step on the host instead of a device: 1 without a kernel there, 0 cheaper";
+    assert!(text.contains(counts), "{text}");
+    let reason = "on the host: sim:0 has no `sort` kernel that takes i64 and gives i64";
+    assert!(text.contains(reason), "{text}");
+    let told = inspect(&verified, &plan);
+    assert_eq!(
+        told["elsewhere"].as_array().map(Vec::len),
+        Some(1),
+        "{told}"
+    );
+    assert_eq!(told["elsewhere"][0]["op"], "sort");
+    assert_eq!(told["elsewhere"][0]["device"], "sim:0");
+    assert_eq!(told["elsewhere"][0]["why"], reason);
+    // What `sort` reads comes down, and %b, which is a result.
+    let downloads = steps(&plan, |work| matches!(work, Work::Transfer(Way::Download)));
+    let uploads = steps(&plan, |work| matches!(work, Work::Transfer(Way::Upload)));
+    assert_eq!((uploads, downloads), (1, 2), "{plan}");
+    assert_eq!(
+        run(&mut Executor::new(plan).unwrap(), &given, false),
+        expected
+    );
+}
+
+/// A device that is worth its transfers where there is much to compute.
+const FAST: Costs = Costs {
+    launch_ns: 2_000,
+    transfer_ns: 5_000,
+    upload_bytes_per_us: 20_000,
+    download_bytes_per_us: 20_000,
+    memory_bytes_per_us: 1_000_000,
+    operations_per_us: 1_000_000,
+};
+
+#[test]
+fn a_chain_of_small_steps_stays_on_the_host_and_one_of_large_steps_does_not() {
+    let chain = |elements: usize, steps: usize| {
+        let ty = format!("i64[{elements}]");
+        let mut source = format!("%v0 = host_to_device input \"a\" {ty}\n");
+        for step in 0..steps {
+            let next = step + 1;
+            source += &format!("%v{next} = empty [{elements}], i64\n");
+            source += &format!("%v{next} = _modsum_ttc %v{step}, %v0, 1000003, %v{next}\n");
+        }
+        source + &format!("device_to_host %v{steps} -> output \"b\"\n")
+    };
+    let small = planned_for(&verified(&chain(16, 12)), FAST, &[]);
+    assert_eq!(small.elsewhere.len(), 12, "{small}");
+    assert!(
+        small
+            .elsewhere
+            .iter()
+            .all(|moved| moved.why == Why::Cheaper)
+    );
+    assert_eq!(moved(&small, Way::Upload) + moved(&small, Way::Download), 0);
+    let large = planned_for(&verified(&chain(1 << 20, 12)), FAST, &[]);
+    assert!(large.elsewhere.is_empty(), "{large}");
+}
+
+#[test]
+fn what_comes_down_for_one_step_is_there_for_the_next() {
+    let twice = r#"
+%a = host_to_device input "a" i64[4096]
+%b = empty [4096], i64
+%b = _modsum_ttc %a, %a, 1000003, %b
+%c = empty [4096], i64
+%c = sort %b, 0, 0, %c
+%d = empty [4096], i64
+%d = sort %b, 0, 1, %d
+device_to_host %c -> output "c"
+device_to_host %d -> output "d"
+device_to_host %b -> output "b"
+"#;
+    let plan = planned_for(&verified(twice), Costs::NONE, &["sort"]);
+    assert_eq!(moved(&plan, Way::Download), 8 * 4096, "{plan}");
 }

@@ -45,6 +45,11 @@ impl<'a> Builder<'a> {
         (cost, weight_ns): (StepCost, u64),
     ) {
         let index = self.plan.steps.len() as u32;
+        if let Some((written, _)) = operands.first()
+            && work.writes()
+        {
+            self.copies.forget(written);
+        }
         for (address, _) in operands {
             if address.space == Space::Buffer {
                 let buffer = &mut self.plan.buffers[address.index as usize];

@@ -4,13 +4,13 @@ use super::constants::Operands;
 use super::{Builder, Touch};
 use crate::PlanError;
 use crate::graph::Reach;
-use crate::plan::{
-    Address, Check, FunctionCall, Geometry, Home, HostCall, Space, StepCost, Way, Work,
-};
-use cloakwork_ir::{DType, View};
+use crate::placement::touched;
+use crate::plan::{Address, Check, FunctionCall, Geometry, Home, HostCall, Space, StepCost, Work};
+use cloakwork_ir::{DType, Device, View};
 use cloakwork_kernels::KernelRow;
 use cloakwork_ops::{
-    Access, Body, COPY_KERNEL, ContentCheck, FUNCTION, Launch, LaunchOperand, ParamKind, Source,
+    Access, Body, COPY_KERNEL, ContentCheck, FUNCTION, KernelBody, Launch, LaunchOperand,
+    ParamKind, Source,
 };
 use cloakwork_verify::{Call, ValueId};
 use smallvec::SmallVec;
@@ -29,20 +29,42 @@ impl<'a> Builder<'a> {
                 (body.launch)(args).map(|launches| (launches, operations, temporary_bytes))
             })
             .map_err(|error| self.internal(&error.to_string()))?;
-        self.touch_operands(call, out, body.access)?;
+        let keeps = self.touch_operands(call, out, body.access)?;
         self.checks(call, body.checks)?;
-        self.device = self.device_of(self.storage(self.value(out)?.storage)?);
+        let target = self.address(out, view_of(out))?;
+        let id = self.value(out)?.storage;
+        let work = (&launches[..], operations, temporary_bytes);
+        if self.lacks_any(call, &launches, &target) {
+            let (reach, is_written) = self.written(out, keeps)?;
+            self.device = Device::Cpu;
+            self.lent(id, (&reach, is_written), |builder| {
+                builder.launches(call, body, work)
+            })?;
+        } else {
+            self.device = self.device_of(id);
+            self.launches(call, body, work)?;
+        }
+        self.keep(out)
+    }
+
+    /// The launches of an op, which share a temporary of so many bytes.
+    fn launches(
+        &mut self,
+        call: &Call,
+        body: &KernelBody,
+        (launches, operations, temporary_bytes): (&[Launch], u64, u64),
+    ) -> Result<(), PlanError> {
         let first = self.plan.steps.len() as u32;
         self.temporary = (temporary_bytes > 0).then(|| self.buffer(temporary_bytes, first));
-        for launch in &launches {
+        for (index, launch) in launches.iter().enumerate() {
             // An op of several launches does its work in the last of them.
-            let last = std::ptr::eq(launch, launches.last().unwrap_or(launch));
+            let last = index + 1 == launches.len();
             let operations = if last { operations } else { 0 };
             // Params that are more than a flag say what `fill` writes.
             let fusible = body.is_elementwise() && launch.params.len() < 2;
             self.launch(call, launch, operations, fusible)?;
         }
-        self.keep(out)
+        Ok(())
     }
 
     /// Keeps a result where it is up to the last step of its op, also where no launch has units.
@@ -57,12 +79,13 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// Gives the operands of an op their places. Says whether it reads what its result held.
     pub(super) fn touch_operands(
         &mut self,
         call: &Call,
         out: ValueId,
         access: Access,
-    ) -> Result<(), PlanError> {
+    ) -> Result<bool, PlanError> {
         let target = self.value(out)?.storage;
         let out_param = call
             .def
@@ -87,7 +110,8 @@ impl<'a> Builder<'a> {
             } else {
                 Touch::WriteAll
             },
-        )
+        )?;
+        Ok(reads_target)
     }
 
     pub(super) fn launch(
@@ -118,10 +142,10 @@ impl<'a> Builder<'a> {
             return self.function(call, launch, &addresses, StepCost { operations, bytes });
         }
         let input = dtypes.get(1).copied().unwrap_or(result);
-        let row = self.row(launch.kernel, input, result, self.side(&addresses[0].0))?;
         if launch.units() == 0 {
             return Ok(());
         }
+        let row = self.row(launch.kernel, input, result, self.side(&addresses[0].0))?;
         if launch.kernel == COPY_KERNEL && self.moved(launch, &addresses, result) {
             return Ok(());
         }
@@ -181,17 +205,9 @@ impl<'a> Builder<'a> {
             return Ok(());
         }
         // The whole reach goes back: what lies between the elements comes along first.
-        operands[0].0 = self.staged(target, &reach, Home::HOST);
+        operands[0].0 = self.lend(target, &reach, false);
         self.push(work, geometry, &operands, cost, cost.operations);
-        let start = |at: Address| Address {
-            offset: at.offset + reach.low(),
-            ..at
-        };
-        self.transfer(
-            Way::Upload,
-            [start(target), start(operands[0].0)],
-            reach.bytes(),
-        );
+        self.give_back(target, operands[0].0, &reach);
         Ok(())
     }
 
@@ -300,10 +316,4 @@ impl<'a> Builder<'a> {
         }
         Ok(())
     }
-}
-
-/// Elements that an operand touches: dimensions of stride zero count once.
-fn touched(dims: &[i64], strides: &[i64]) -> u64 {
-    let moving = dims.iter().zip(strides).filter(|&(_, &stride)| stride != 0);
-    moving.map(|(&dim, _)| dim as u64).product()
 }

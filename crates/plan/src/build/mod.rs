@@ -1,19 +1,23 @@
 //! Turns actions into kernel calls, in order.
 
 mod constants;
+mod copied;
 mod copies;
 mod intern;
 mod kernel;
+mod lent;
 mod place;
 mod reached;
 mod results;
 mod staging;
 
+use self::copied::Copies;
 use self::reached::Reached;
 use crate::arena;
 use crate::fuse::{Candidate, fuse};
 use crate::graph::{Graph, Reach, loosened};
 use crate::layout::Layout;
+use crate::placement::Placement;
 use crate::plan::{Address, Arena, FunctionCall, Home, Options, Plan};
 use crate::spill::fit;
 use crate::{Lowered, Memory, PlanError, lower, queues};
@@ -113,7 +117,8 @@ fn plan_as_it_is(lowered: &Lowered, options: &Options) -> Result<Plan, PlanError
 fn plan_lowered(lowered: &Lowered, options: &Options) -> Result<Plan, PlanError> {
     let verified = &lowered.verified;
     let layout = Layout::choose(verified, options)?;
-    let mut builder = Builder::new(verified, &layout, options);
+    let placement = Placement::of(verified, &layout, options)?;
+    let mut builder = Builder::new(verified, (&layout, &placement), options);
     for (step, action) in verified.actions() {
         builder.origin = *step;
         builder.action(action)?;
@@ -143,6 +148,8 @@ enum Place {
     Constant(u32),
     /// What the run hands out: index into [`Plan::downloads`].
     Output(u32),
+    /// On the host while a step runs there that its device lacks a kernel for.
+    Lent(Address),
 }
 
 /// What tells constants apart: the row, the geometry, the arena, the operands.
@@ -151,6 +158,7 @@ type ConstantKey = (usize, u32, u16, Box<[Address]>);
 struct Builder<'a> {
     verified: &'a Arc<Verified>,
     layout: &'a Layout,
+    placement: &'a Placement,
     plan: Plan,
     places: Vec<Place>,
     /// Storages that lie where a download hands them out.
@@ -164,8 +172,8 @@ struct Builder<'a> {
     reaches: Vec<Reach>,
     /// Which steps may be fused: an entry a step.
     candidates: Vec<Candidate>,
-    /// Where inputs of the run are on devices.
-    inputs: FxHashMap<(Address, Device), u32>,
+    /// What copies there are of memories, until a step writes the memory.
+    copies: Copies,
     /// Which bytes of host tensors devices get; known when the first is asked for.
     reached: Option<Reached>,
     /// Memory that the launches of the call at hand share.
@@ -176,7 +184,12 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(verified: &'a Arc<Verified>, layout: &'a Layout, options: &Options) -> Self {
+    fn new(
+        verified: &'a Arc<Verified>,
+        (layout, placement): (&'a Layout, &'a Placement),
+        options: &Options,
+    ) -> Self {
+        let home = |id| placement.home(id, options.device_of(device_named(verified, id)));
         let plan = Plan {
             verified: Arc::clone(verified),
             given: None,
@@ -198,6 +211,7 @@ impl<'a> Builder<'a> {
             queues: Vec::new(),
             waits: Vec::new(),
             events: Vec::new(),
+            elsewhere: placement.elsewhere.clone(),
             graph: None,
             limb_major_storages: layout.count() as u32,
             layout: layout.clone(),
@@ -207,16 +221,17 @@ impl<'a> Builder<'a> {
         Self {
             verified,
             layout,
+            placement,
             plan,
             places: vec![Place::Untouched; verified.storages().len()],
-            results: results::results(verified, layout, options.device),
+            results: results::results(verified, layout, home),
             geometry_index: FxHashMap::default(),
             pool_index: FxHashMap::default(),
             constant_index: FxHashMap::default(),
             scratch_bytes: 0,
             reaches: Vec::new(),
             candidates: Vec::new(),
-            inputs: FxHashMap::default(),
+            copies: Copies::default(),
             reached: None,
             temporary: None,
             origin: 0,
@@ -262,6 +277,11 @@ impl<'a> Builder<'a> {
         self.plan.places = places;
         (self.plan, self.reaches)
     }
+}
+
+/// Where the program says that a storage is.
+fn device_named(verified: &Verified, id: StorageId) -> Device {
+    verified.storage(id).map_or(Device::Cpu, |info| info.device)
 }
 
 /// Bytes of the host tensors that the program itself has.

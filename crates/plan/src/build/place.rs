@@ -1,6 +1,6 @@
 //! Where storages lie, and what they hold at first.
 
-use super::{Builder, Place, Touch};
+use super::{Builder, Place, Touch, device_named};
 use crate::PlanError;
 use crate::graph::Reach;
 use crate::plan::{Address, Constant, Home, Prepared, Space, StepCost, Work};
@@ -21,9 +21,10 @@ impl<'a> Builder<'a> {
             .ok_or_else(|| self.internal("no such storage"))
     }
 
-    /// Where a storage lies: where the program says, or where all of the program is to compute.
-    pub(super) fn device_of(&self, storage: &StorageInfo) -> Device {
-        self.plan.options.device_of(storage.device)
+    /// Where a storage lies.
+    pub(super) fn device_of(&self, id: StorageId) -> Device {
+        let wanted = self.plan.options.device_of(device_named(self.verified, id));
+        self.placement.home(id, wanted)
     }
 
     /// Whether a host tensor may be read in place as a storage of this root.
@@ -87,6 +88,10 @@ impl<'a> Builder<'a> {
                 index,
                 offset,
             }),
+            Place::Lent(start) => Ok(Address {
+                offset: start.offset + offset,
+                ..start
+            }),
             Place::Untouched => Err(self.internal("an operand without a place")),
         }
     }
@@ -109,7 +114,7 @@ impl<'a> Builder<'a> {
                 return self.relay(id, host);
             }
         }
-        self.device = self.device_of(storage);
+        self.device = self.device_of(id);
         self.places[id.0 as usize] = match self.results.get(&id) {
             Some(&index) => Place::Output(index),
             None => {
@@ -193,6 +198,10 @@ impl<'a> Builder<'a> {
         // As many words as the widest element has.
         launch.params.extend([0, 0]);
         let target = self.storage_address(id, 0)?;
+        let reach = Reach::of(&root, 0, dtype.size_bytes());
+        if self.lacks(FILL_KERNEL, (dtype, dtype), &target) {
+            return self.lent(id, (&reach, false), |builder| builder.fill_zeros(id));
+        }
         let row = self.row(FILL_KERNEL, dtype, dtype, self.side(&target))?;
         let bytes = elements * dtype.size_bytes() as u64;
         let cost = StepCost {
@@ -200,7 +209,6 @@ impl<'a> Builder<'a> {
             bytes,
         };
         let geometry = self.geometry(&launch);
-        let reach = Reach::of(&root, 0, dtype.size_bytes());
         let weight_ns = launch.weight_ns();
         let prepared = Prepared::None;
         let work = Work::Launch { row, prepared };

@@ -11,11 +11,8 @@ use rustc_hash::FxHashMap;
 pub(super) fn results(
     verified: &Verified,
     layout: &Layout,
-    device: Device,
+    home: impl Fn(StorageId) -> Device,
 ) -> FxHashMap<StorageId, u32> {
-    if device != Device::Cpu {
-        return FxHashMap::default();
-    }
     let mut found = FxHashMap::default();
     let mut downloads = 0;
     for (_, action) in verified.actions() {
@@ -26,7 +23,10 @@ pub(super) fn results(
                 }
             }
             Action::Download { value, .. } => {
-                if let Some(storage) = whole(verified, layout, *value) {
+                if let Some(storage) = whole(verified, layout, *value)
+                    // Results are the host's: what a device holds is counted as its own.
+                    && home(storage) == Device::Cpu
+                {
                     found.entry(storage).or_insert(downloads);
                 }
                 downloads += 1;
@@ -45,7 +45,5 @@ fn whole(verified: &Verified, layout: &Layout, value: ValueId) -> Option<Storage
     let (view, root) = (layout.view(verified, value), layout.root(verified, id));
     let same = view.offset == 0 && view.is_contiguous() && root.is_contiguous();
     let all = view.shape.elements() == root.shape.elements();
-    // Results are the host's: what a device holds is counted as its own.
-    let here = storage.device == Device::Cpu;
-    (same && all && here && !in_place).then_some(id)
+    (same && all && !in_place).then_some(id)
 }

@@ -40,6 +40,14 @@ impl Builder<'_> {
         if own == side || matches!(at.space, Space::Null | Space::Slot) {
             return at;
         }
+        let low = at.offset + reach.low();
+        let bytes = low..low + reach.bytes() as i64;
+        if let Some((buffer, start)) = self.copies.find(&at, &bytes, side) {
+            return Address {
+                offset: at.offset - start,
+                ..Address::of_buffer(buffer)
+            };
+        }
         if let (Home::Device(device), Home::HOST) = (side, own)
             && let Some(address) = self.uploaded_once(at, reach, device)
         {
@@ -51,8 +59,7 @@ impl Builder<'_> {
         } else {
             at
         };
-        let bytes = reach.bytes();
-        let buffer = self.buffer_at(side, bytes);
+        let buffer = self.buffer_at(side, reach.bytes());
         let source = Address {
             offset: here.offset + reach.low(),
             ..here
@@ -62,7 +69,8 @@ impl Builder<'_> {
         } else {
             Way::Upload
         };
-        self.transfer(way, [Address::of_buffer(buffer), source], bytes);
+        self.transfer(way, [Address::of_buffer(buffer), source], reach.bytes());
+        self.copies.add(&at, bytes, (side, buffer));
         Address {
             offset: -reach.low(),
             ..Address::of_buffer(buffer)
@@ -115,16 +123,12 @@ impl Builder<'_> {
 
     /// Bytes of an input of the run on a device, where they stay.
     fn input(&mut self, at: Address, range: Range<i64>, device: Device) -> Address {
-        let offset = range.start;
+        let (side, offset) = (Home::Device(device), range.start);
+        let bytes = (range.end - range.start) as u64;
+        let buffer = self.buffer_at(side, bytes);
         let start = Address { offset, ..at };
-        let known = self.inputs.get(&(start, device)).copied();
-        let buffer = known.unwrap_or_else(|| {
-            let bytes = (range.end - range.start) as u64;
-            let buffer = self.buffer_at(Home::Device(device), bytes);
-            self.transfer(Way::Upload, [Address::of_buffer(buffer), start], bytes);
-            self.inputs.insert((start, device), buffer);
-            buffer
-        });
+        self.transfer(Way::Upload, [Address::of_buffer(buffer), start], bytes);
+        self.copies.add(&at, range, (side, buffer));
         Address {
             offset: at.offset - offset,
             ..Address::of_buffer(buffer)
@@ -132,7 +136,7 @@ impl Builder<'_> {
     }
 
     /// Makes a copy a transfer, if it goes between the host and a device and both have the same
-    /// bytes in the same order, with nothing between them.
+    /// bytes in the same order, with nothing between them. What came to the host before is copied.
     pub(super) fn moved(
         &mut self,
         launch: &Launch,
@@ -158,7 +162,12 @@ impl Builder<'_> {
             offset: at.offset + reach.low(),
             ..*at
         };
-        self.transfer(way, [start(there, reach), start(here, source)], bytes);
+        let from = start(here, source);
+        let range = from.offset..from.offset + bytes as i64;
+        if way == Way::Download && self.copies.find(&from, &range, Home::HOST).is_some() {
+            return false;
+        }
+        self.transfer(way, [start(there, reach), from], bytes);
         true
     }
 

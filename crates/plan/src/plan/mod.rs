@@ -11,6 +11,7 @@ pub use step::{
 use crate::fuse::{Candidate, Fusion};
 use crate::graph::{GRAIN_NS, Graph};
 use crate::layout::Layout;
+use crate::placement::Elsewhere;
 use crate::queues::{Queue, Wait};
 use crate::{Memory, format_bytes};
 use cloakwork_devices::{Capabilities, Driver, Drivers};
@@ -122,6 +123,8 @@ pub struct Plan {
     pub waits: Vec<Wait>,
     /// The steps behind which events are recorded, in order.
     pub events: Vec<u32>,
+    /// The program's steps that run on the host and were wanted on a device, in order.
+    pub elsewhere: Vec<Elsewhere>,
     /// Which steps wait for which; none for a plan of one thread, or with queues.
     pub graph: Option<Graph>,
     /// Storages that are stored limb-major.

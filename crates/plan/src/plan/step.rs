@@ -154,6 +154,13 @@ pub enum Work {
     Host(HostCall),
 }
 
+impl Work {
+    /// Whether it writes operand 0.
+    pub(crate) const fn writes(&self) -> bool {
+        !matches!(self, Self::Host(HostCall::Check(_)))
+    }
+}
+
 /// Which way a transfer goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -235,7 +242,7 @@ impl Step {
     /// Whether it writes its operand 0.
     #[must_use]
     pub const fn writes(&self) -> bool {
-        !matches!(self.work, Work::Host(HostCall::Check(_)))
+        self.work.writes()
     }
 
     /// The same with what it does to it, where that is not to run it.
