@@ -162,6 +162,52 @@ fn a_run_that_is_refused_leaves_the_device_of_use() {
 }
 
 #[test]
+fn a_device_checks_indices_itself_and_two_words_come_to_the_host() {
+    let verified = verified(FAILS);
+    let result_bytes = 8 * 4096;
+    let there = planned(&verified, Device::Sim(0));
+    assert_eq!(moved(&there, Way::Download), 16 + result_bytes, "{there}");
+    let lacking = planned_for(&verified, Costs::NONE, &["max"]);
+    assert_eq!(
+        moved(&lacking, Way::Download),
+        2 * result_bytes,
+        "{lacking}"
+    );
+    let bad = inputs(verified.program(), |i| 3000 + i as i64);
+    let here = planned(&verified, Device::Cpu);
+    let words = run(&mut Executor::new(here).unwrap(), &bad, false).unwrap_err();
+    assert!(words.contains("take_along_axis"), "{words}");
+    for plan in [there, lacking] {
+        let got = run(&mut Executor::new(plan).unwrap(), &bad, false);
+        assert_eq!(got, Err(words.clone()));
+    }
+}
+
+#[test]
+fn a_tensor_on_a_device_goes_to_the_host_for_the_step_that_the_device_lacks() {
+    let mixed = r#"
+%a = host_to_device input "a" i64[64]
+%b = empty [64], i64
+%b = _modsum_ttc %a, %a, 1000003, %b
+%b = _modmul_ttc %b, %a, 1000003, %b
+%b = _modsum_ttc %b, %a, 1000003, %b
+device_to_host %b -> output "b"
+"#;
+    let verified = verified(mixed);
+    let plan = planned_for(&verified, Costs::NONE, &["modmul"]);
+    // %a up, and %b down and up for the one step.
+    assert_eq!(moved(&plan, Way::Upload), 2 * 8 * 64, "{plan}");
+    assert_eq!(moved(&plan, Way::Download), 2 * 8 * 64, "{plan}");
+    let given = inputs(verified.program(), |i| i as i64);
+    let here = planned(&verified, Device::Cpu);
+    let expected = run(&mut Executor::new(here).unwrap(), &given, false);
+    let mut executor = Executor::new(plan).unwrap();
+    assert_eq!(run(&mut executor, &given, false), expected);
+    let held = bisect(&mut executor, &given, &mut |_| true).unwrap();
+    assert_eq!((held.wrong, held.by_reference), (None, 3));
+}
+
+#[test]
 fn every_step_of_an_op_waits_for_its_checks() {
     let options = Options {
         grain_ns: 0,

@@ -5,12 +5,11 @@ use super::{Builder, Touch};
 use crate::PlanError;
 use crate::graph::Reach;
 use crate::placement::touched;
-use crate::plan::{Address, Check, FunctionCall, Geometry, Home, HostCall, Space, StepCost, Work};
+use crate::plan::{Address, FunctionCall, Home, HostCall, Space, StepCost, Work};
 use cloakwork_ir::{DType, Device, View};
 use cloakwork_kernels::KernelRow;
 use cloakwork_ops::{
-    Access, Body, COPY_KERNEL, ContentCheck, FUNCTION, KernelBody, Launch, LaunchOperand,
-    ParamKind, Source,
+    Access, Body, COPY_KERNEL, FUNCTION, KernelBody, Launch, LaunchOperand, ParamKind, Source,
 };
 use cloakwork_verify::{Call, ValueId};
 use smallvec::SmallVec;
@@ -271,49 +270,5 @@ impl<'a> Builder<'a> {
             input,
             output,
         })
-    }
-
-    pub(super) fn checks(
-        &mut self,
-        call: &Call,
-        rules: &'static [ContentCheck],
-    ) -> Result<(), PlanError> {
-        for rule in rules {
-            let Some(param) = call.def.param(rule.operand()) else {
-                continue;
-            };
-            let Some(value) = call.value(param) else {
-                continue;
-            };
-            if call.is_constant(param) {
-                continue;
-            }
-            let (layout, verified) = (self.layout, self.verified);
-            let bound = verified
-                .with_views(call, |v| layout.view(verified, v), |args| rule.bound(args))
-                .map_err(|error| self.internal(&error.to_string()))?;
-            let Some(bound) = bound else { continue };
-            let view = layout.view(verified, value).clone();
-            let mut address = self.address(value, &view)?;
-            let dtype = self.value(value)?.dtype;
-            let size_bytes = dtype.size_bytes();
-            let bytes = view.shape.elements() * size_bytes as u64;
-            let reach = Reach::of(&view, view.offset, size_bytes);
-            address = self.staged(address, &reach, Home::HOST);
-            let work = Work::Host(HostCall::Check(self.plan.checks.len() as u32));
-            self.plan.checks.push(Check {
-                rule: *rule,
-                dtype,
-                view,
-                bound,
-            });
-            let geometry = self.intern(Geometry::of_bytes(bytes, 1));
-            let cost = StepCost {
-                operations: 0,
-                bytes,
-            };
-            self.push(work, geometry, &[(address, reach)], cost, 0);
-        }
-        Ok(())
     }
 }

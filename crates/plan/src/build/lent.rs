@@ -25,12 +25,13 @@ impl Builder<'_> {
 
     /// The same for all launches of an op.
     pub(super) fn lacks_any(&self, call: &Call, launches: &[Launch], result: &Address) -> bool {
-        let own = launches
-            .iter()
-            .filter(|launch| launch.kernel != FUNCTION && launch.units() > 0);
-        let mut types = own.map(|launch| (launch, launch_types(self.verified, call, launch)));
-        types.any(|(launch, types)| {
-            types.is_some_and(|types| self.lacks(launch.kernel, types, result))
+        if self.side(result) == Home::HOST {
+            return false;
+        }
+        launches.iter().any(|launch| {
+            let types = launch_types(self.verified, call, launch);
+            let computes = launch.kernel != FUNCTION && launch.units() > 0;
+            computes && types.is_some_and(|types| self.lacks(launch.kernel, types, result))
         })
     }
 

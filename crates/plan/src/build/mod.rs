@@ -1,5 +1,6 @@
 //! Turns actions into kernel calls, in order.
 
+mod checks;
 mod constants;
 mod copied;
 mod copies;

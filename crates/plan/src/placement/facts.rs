@@ -83,10 +83,14 @@ impl Facts {
         };
         for (step, action) in verified.actions() {
             let task = match action {
-                Action::Kernel { call, out } => program.kernel(*step, call, *out)?,
+                Action::Kernel { call, out } => {
+                    let looked_at = program.looked_at(call);
+                    looked_at.for_each(|value| facts.read(&program, value));
+                    program.kernel(*step, call, *out)?
+                }
                 Action::Copy { source, value, .. } => program.copy(*step, *source, *value),
                 Action::Download { value, .. } => {
-                    facts.read(&program, *value, false);
+                    facts.read(&program, *value);
                     continue;
                 }
                 _ => continue,
@@ -112,11 +116,11 @@ impl Facts {
         self.tasks.push(task);
     }
 
-    /// A read that is no task's.
-    fn read(&mut self, program: &Program, value: ValueId, away: bool) {
+    /// A read of the host's that is no task's.
+    fn read(&mut self, program: &Program, value: ValueId) {
         self.note_bytes(program, value);
         if let Some(storage) = program.storage_of(value) {
-            self.storages[storage].readers[usize::from(away)] += 1;
+            self.storages[storage].readers[0] += 1;
         }
     }
 
@@ -207,6 +211,15 @@ impl Program<'_> {
             writers: SmallVec::new(),
             readers: [0; 2],
         })
+    }
+
+    /// The operands whose elements the host checks, and no device.
+    fn looked_at<'b>(&self, call: &'b Call) -> impl Iterator<Item = ValueId> + use<'b> {
+        let rules = call.def.body.checks().iter();
+        let rules = rules.filter(|rule| !rule.is_about_extremes());
+        let params = rules.filter_map(|rule| call.def.param(rule.operand()));
+        let params = params.filter(|&param| !call.is_constant(param));
+        params.filter_map(|param| call.value(param))
     }
 
     fn kernel(&self, step: u32, call: &Call, out: ValueId) -> Result<Option<Task>, PlanError> {

@@ -301,4 +301,7 @@ pub struct Check {
     pub dtype: DType,
     /// The bound that the rule needs, if any: a permutation's length, an axis' size.
     pub bound: i64,
+    /// Operand 0 is the least and the greatest element, which a device found, and operand 1 the
+    /// elements there: only if those do not show that the rule holds, the host looks at these.
+    pub by_extremes: bool,
 }
