@@ -469,3 +469,102 @@ device_to_host %b -> output "b"
     let plan = planned_for(&verified(twice), Costs::NONE, &["sort"]);
     assert_eq!(moved(&plan, Way::Download), 8 * 4096, "{plan}");
 }
+
+/// Steps over a few tensors that write in place, some of them on parts.
+fn in_place(draw: &mut Source) -> String {
+    let mut source = String::new();
+    for tensor in 0..3 {
+        source += &format!("%a{tensor} = host_to_device input \"a{tensor}\" i64[48]\n");
+        source += &format!("%t{tensor} = empty [48], i64\n");
+        source += &format!("%t{tensor} = _modsum_ttc %a{tensor}, %a0, 1000003, %t{tensor}\n");
+    }
+    for step in 0..14 {
+        let [to, one, other] = [0; 3].map(|_| draw.below(3));
+        let op = ["_modsum_ttc", "_modmul_ttc"][draw.below(2)];
+        let (from, end) = [(0, 48), (8, 24), (16, 48)][draw.below(3)];
+        let part = |name: &str, tensor: usize, kept: bool| {
+            let (low, high) = if kept { (from, end) } else { (0, end - from) };
+            format!("%{name}{step} = get_slice %t{tensor}, [{low}:{high}:1]\n")
+        };
+        source += &part("o", to, true);
+        source += &part("x", one, draw.chance(2));
+        source += &part("y", other, true);
+        let (to, one, other) = (format!("o{step}"), format!("x{step}"), format!("y{step}"));
+        source += &format!("%p{step} = empty [{}], i64\n", end - from);
+        source += &format!("%p{step} = {op} %{one}, %{other}, 1000003, %p{step}\n");
+        source += &format!("%{to} = {op} %p{step}, %{to}, 1000003, %{to}\n");
+    }
+    for tensor in 0..3 {
+        source += &format!("device_to_host %t{tensor} -> output \"t{tensor}\"\n");
+    }
+    source
+}
+
+#[test]
+fn copies_on_the_host_are_those_of_the_last_write() {
+    let mut moved_both_ways = 0;
+    for number in 0..60 {
+        let mut draw = Source::from_seed(number);
+        let verified = verified(&in_place(&mut draw));
+        let given = inputs(verified.program(), |i| i as i64 * 31 % 997);
+        let here = planned(&verified, Device::Cpu);
+        let expected = run(&mut Executor::new(here).unwrap(), &given, false);
+        let lacks = [["modmul"], ["modadd"], ["copy"]][draw.below(3)];
+        let plan = planned_for(&verified, Costs::NONE, &lacks);
+        let both = moved(&plan, Way::Upload).min(moved(&plan, Way::Download));
+        moved_both_ways += usize::from(both > 3 * 8 * 48);
+        let got = run(
+            &mut Executor::new(Arc::clone(&plan)).unwrap(),
+            &given,
+            false,
+        );
+        assert_eq!(
+            got,
+            expected,
+            "{number}\n{}\n{plan}",
+            text::print(verified.program())
+        );
+    }
+    assert!(moved_both_ways > 15, "{moved_both_ways}");
+}
+
+const BY_WORD: &str = r#"
+stream "s" at "sim:0"
+event "back" at "sim:0"
+%x = host_to_device i64[64] iota
+%d = empty [64], i64 at "sim:0"
+copy %x, %d on "s"
+%e = empty [64], i64 at "sim:0"
+_modmul_ttc %d, %d, 1000003, %e on "s"
+%f = empty [64], i64 at "sim:0"
+_modsum_ttc %e, %d, 1000003, %f on "s"
+%y = empty [64], i64
+copy %f, %y on "s"
+record "back" on "s"
+wait "back"
+device_to_host %y, none -> output "y"
+free %y
+free %d
+free %e
+free %f
+"#;
+
+#[test]
+fn what_the_program_puts_on_a_device_stays_there_whatever_it_costs() {
+    let verified = verified(BY_WORD);
+    let given = inputs(verified.program(), |_| 0);
+    let expected: Vec<i64> = (0..64).map(|i| i * i + i).collect();
+    for (lacks, here) in [(&[][..], 0), (&["modmul"][..], 1)] {
+        let lacks = lacks.iter().map(|&name: &&str| name.to_owned()).collect();
+        let options = Options {
+            drivers: varied(FAST, Capabilities::NONE, lacks),
+            ..Options::new(best_isa(), 2)
+        };
+        let plan = Arc::new(plan(Arc::clone(&verified), &options).unwrap());
+        assert_eq!(plan.elsewhere.len(), here, "{plan}");
+        let is_there = |work: &Work| matches!(work, Work::Launch { .. });
+        assert!(steps(&plan, is_there) >= 2, "{plan}");
+        let got = run(&mut Executor::new(plan).unwrap(), &given, false);
+        assert_eq!(got.as_ref(), Ok(&vec![expected.clone()]));
+    }
+}
