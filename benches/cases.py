@@ -87,12 +87,14 @@ CALLS = (
 
 PROGRAMS = (
     Case("10 additions, run again", _chain(10), "program.run(one, profile=False)", 200, _US),
+    Case("10 additions, result read", _chain(10), "program.run(one).outputs[0]", 200, _US),
     Case(
         "a step of 1000, run again", _chain(1000), "program.run(one, profile=False)", 50, _NS, 1000
     ),
     Case(
         "a step of 10^5, run again", _chain(10**5), "program.run(one, profile=False)", 2, _NS, 10**5
     ),
+    Case("a step of 10^6, run again", _chain(10**6), "program.run(one)", 1, _NS, 10**6),
     Case("a step of 1000, trace", _chain(1000), "cw.trace(chain, one)", 3, _US, 1000),
     Case(
         "a step of 1000, trace and first run",

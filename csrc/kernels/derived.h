@@ -32,11 +32,11 @@ struct Derived {
 
 constexpr Derived kNothing = {0, nullptr, nullptr, nullptr};
 
-constexpr cw_prepare_fn PrepareOf(const Derived& derived, uint32_t isa) {
-  const OwnPrepare own = isa == CW_AVX2         ? derived.prepare_avx2
-                         : isa == CW_AVX512     ? derived.prepare_avx512
-                         : isa == CW_AVX512IFMA ? derived.prepare_avx512ifma
-                                                : OwnPrepare();
+constexpr cw_prepare_fn PrepareOf(const Derived& derived, uint64_t needs) {
+  const OwnPrepare own = needs == CW_AVX2         ? derived.prepare_avx2
+                         : needs == CW_AVX512     ? derived.prepare_avx512
+                         : needs == CW_AVX512IFMA ? derived.prepare_avx512ifma
+                                                  : OwnPrepare();
   return own.exists ? own.prepare : derived.prepare;
 }
 

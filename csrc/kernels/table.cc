@@ -1,4 +1,4 @@
-// The list of all rows that Rust reads: kernels.inc once for each instruction set, best first.
+// The list of all rows that Rust reads: kernels.inc once for each instruction set.
 #include <stddef.h>
 
 #include "cloakwork/device.h"
@@ -19,19 +19,20 @@
 #define CW_DECLARE(kernel, suffix, isa) \
   extern "C" void cw_##kernel##_##suffix##_##isa(const cw_launch*, uint64_t, uint64_t, void*);
 
-#define CW_ROW(kernel, suffix, isa, isa_number, In, Out, derived) \
-  {#kernel,                                                       \
-   #kernel "_" #suffix "_" #isa,                                  \
-   isa_number,                                                    \
-   Element<In>::kDtype,                                           \
-   Element<Out>::kDtype,                                          \
-   Element<Out>::kBytes,                                          \
-   derived.constant_operands,                                     \
-   derived.prepared_axis,                                         \
-   cw_##kernel##_##suffix##_##isa,                                \
-   derived.scratch_bytes,                                         \
-   derived.prepared_bytes,                                        \
-   PrepareOf(derived, isa_number)},
+#define CW_ROW(kernel, suffix, isa, needs, preference, In, Out, derived) \
+  {#kernel,                                                              \
+   #kernel "_" #suffix "_" #isa,                                         \
+   needs,                                                                \
+   Element<In>::kDtype,                                                  \
+   Element<Out>::kDtype,                                                 \
+   Element<Out>::kBytes,                                                 \
+   derived.constant_operands,                                            \
+   derived.prepared_axis,                                                \
+   preference,                                                           \
+   cw_##kernel##_##suffix##_##isa,                                       \
+   derived.scratch_bytes,                                                \
+   derived.prepared_bytes,                                               \
+   PrepareOf(derived, needs)},
 
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) CW_DECLARE(kernel, suffix, portable)
 #define CW_PORTABLE_KERNEL CW_KERNEL
@@ -53,25 +54,29 @@
 namespace cw {
 namespace {
 
+// Of the rows of one kernel, those of wider vectors are faster; of equal ones, those with 52-bit
+// products. Bits of a vector, so that rows for other processors find their places between them.
+constexpr uint32_t kPreferPortable = 64, kPrefer256 = 256, kPrefer512 = 512, kPrefer512Ifma = 513;
+
 constexpr cw_kernel_row kRows[] = {
 #if defined(__x86_64__)
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
-  CW_ROW(kernel, suffix, avx512ifma, CW_AVX512IFMA, In, Out, derived)
+  CW_ROW(kernel, suffix, avx512ifma, CW_AVX512IFMA, kPrefer512Ifma, In, Out, derived)
 #include "kernels/muladd52.inc"
 #undef CW_KERNEL
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
-  CW_ROW(kernel, suffix, avx512, CW_AVX512, In, Out, derived)
+  CW_ROW(kernel, suffix, avx512, CW_AVX512, kPrefer512, In, Out, derived)
 #include "kernels/all.inc"
 #undef CW_KERNEL
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
-  CW_ROW(kernel, suffix, avx2, CW_AVX2, In, Out, derived)
+  CW_ROW(kernel, suffix, avx2, CW_AVX2, kPrefer256, In, Out, derived)
 #include "kernels/all.inc"
 #undef CW_KERNEL
 #endif
 #undef CW_PORTABLE_KERNEL
 #define CW_PORTABLE_KERNEL CW_KERNEL
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
-  CW_ROW(kernel, suffix, portable, CW_PORTABLE, In, Out, derived)
+  CW_ROW(kernel, suffix, portable, CW_PORTABLE, kPreferPortable, In, Out, derived)
 #include "kernels/all.inc"
 #undef CW_KERNEL
 };
@@ -89,16 +94,23 @@ constexpr uint64_t kLayout[] = {
     sizeof(cw_kernel_row),
     offsetof(cw_kernel_row, kernel),
     offsetof(cw_kernel_row, symbol),
-    offsetof(cw_kernel_row, isa),
+    offsetof(cw_kernel_row, needs),
     offsetof(cw_kernel_row, in_dtype),
     offsetof(cw_kernel_row, out_dtype),
     offsetof(cw_kernel_row, element_bytes),
     offsetof(cw_kernel_row, constant_operands),
     offsetof(cw_kernel_row, prepared_axis),
+    offsetof(cw_kernel_row, preference),
     offsetof(cw_kernel_row, run),
     offsetof(cw_kernel_row, scratch_bytes),
     offsetof(cw_kernel_row, prepared_bytes),
     offsetof(cw_kernel_row, prepare),
+    CW_PORTABLE,
+    CW_NEON,
+    CW_AVX2,
+    CW_AVX512,
+    CW_AVX512IFMA,
+    CW_FIRST_OWN_FEATURE,
 };
 
 constexpr uint64_t kDeviceLayout[] = {
@@ -120,6 +132,7 @@ constexpr uint64_t kDeviceLayout[] = {
     offsetof(cw_driver, capabilities),
     offsetof(cw_driver, costs),
     offsetof(cw_driver, kernels),
+    offsetof(cw_driver, features),
     offsetof(cw_driver, functions),
     sizeof(cw_device_functions),
     offsetof(cw_device_functions, open),

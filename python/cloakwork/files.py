@@ -21,6 +21,8 @@ AnyPath = str | PathLike[str]
 Contents = bytes | str
 # How many bytes identify the format of a file.
 _START_BYTES = 4096
+# The first bytes of a container.
+_CONTAINER = b"\x89CWK\r\n\x1a\n"
 
 
 def name_of(path: object, what: str = "path") -> str:
@@ -79,6 +81,11 @@ def starts_as_instructions(file: Path) -> bool:
     if not file.is_file():
         return False
     return _core.Instructions.recognizes(start(file, _START_BYTES))
+
+
+def is_container(path: AnyPath) -> bool:
+    """Whether a file is one of the package's own containers."""
+    return Path(path).is_file() and start(path, len(_CONTAINER)) == _CONTAINER
 
 
 def load_npy(path: AnyPath) -> Tensor:

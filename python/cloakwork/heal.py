@@ -18,6 +18,7 @@ from pathlib import Path
 
 from cloakwork.errors import LoadError
 from cloakwork.files import name_of
+from cloakwork.programs.kinds import refuse_checksums
 from cloakwork.programs.transcript import Branch, Transcript, is_transcript, read
 
 __all__ = ["Branch", "Transcript", "load", "sample"]
@@ -32,13 +33,14 @@ def load(
                 decide; a file whose ops do not decide is taken for the later one, and if it is of
                 the first, its `expand(a, repeat, axis)` is misread
     checksums   compare a container's tensors with their checksums at once instead of at their first
-                use; other forms have no checksums
+                use; ParamError for other forms, which have no checksums
 
     Raises LoadError where the file is neither or is damaged, OSError where it cannot be read.
     `Transcript.check` judges what the program means.  `cloakwork.load` loads programs of every
     kind.
     """
     name = name_of(path)
+    refuse_checksums(name, checksums)
     core = read(name, generation=generation, checksums=checksums)
     if not is_transcript(core):
         raise LoadError(f"{name}: expected a transcript, got a program: cloakwork.load")

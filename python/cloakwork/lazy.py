@@ -1,4 +1,4 @@
-"""Packages and modules whose names are created at their first use (PEP 562).
+"""Public names: created at their first use (PEP 562), and under which module users find them.
 
 The names of a package stand in its module `namespace`, which imports them and has `__all__`; type
 checkers read that module as the package.  The functions of `cloakwork.ops` stand in its stub.
@@ -10,7 +10,23 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+Class = TypeVar("Class", bound=type)
+
+
+def public(module: str) -> Callable[[Class], Class]:
+    """Name a class by the public module from which users import it, not by its file.
+
+    So its pickles can be read after its file has moved.  The decorator stands above all others,
+    because `dataclass` looks up annotations in the module of the file.
+    """
+
+    def named(cls: Class) -> Class:
+        cls.__module__ = module
+        return cls
+
+    return named
 
 
 def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

@@ -39,6 +39,8 @@ from cloakwork.array_api.creation import (
     zeros_like,
 )
 from cloakwork.array_api.datatypes import (
+    FloatInfo,
+    IntegerInfo,
     astype,
     can_cast,
     dtype,
@@ -122,7 +124,11 @@ from cloakwork.array_api.elementwise.trigonometric import (
     tanh,
 )
 from cloakwork.array_api.indexing import take, take_along_axis
-from cloakwork.array_api.inspection import __array_api_version__, __array_namespace_info__
+from cloakwork.array_api.inspection import (
+    NamespaceInfo,
+    __array_api_version__,
+    __array_namespace_info__,
+)
 from cloakwork.array_api.linear import matmul, matrix_transpose, tensordot, vecdot
 from cloakwork.array_api.manipulation import (
     broadcast_arrays,
@@ -149,7 +155,16 @@ from cloakwork.array_api.searching import (
     searchsorted,
     where,
 )
-from cloakwork.array_api.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
+from cloakwork.array_api.sets import (
+    UniqueAll,
+    UniqueCounts,
+    UniqueInverse,
+    isin,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
 from cloakwork.array_api.sorting import argsort, sort
 from cloakwork.array_api.statistical import (
     cumulative_prod,
@@ -182,7 +197,18 @@ from cloakwork.programs.batches import Slot, batch, execute_batch
 from cloakwork.programs.loading import load
 from cloakwork.programs.options import RunOptions
 from cloakwork.programs.program import Program
-from cloakwork.programs.report import Finding, Inspection, Mismatch, Report, RunResult, WrongOp
+from cloakwork.programs.report import (
+    Finding,
+    Inspection,
+    Mismatch,
+    OpUse,
+    PassResult,
+    Report,
+    RunResult,
+    StepRecord,
+    Totals,
+    WrongOp,
+)
 from cloakwork.programs.tracing import trace
 from cloakwork.random.simulation import rand, randn
 from cloakwork.tensors.conversion import asarray, tensor
@@ -191,17 +217,27 @@ __all__ = [
     "DType",
     "DeviceInfo",
     "Finding",
+    "FloatInfo",
     "Inspection",
+    "IntegerInfo",
     "MemoryStats",
     "Mismatch",
     "Modulus",
+    "NamespaceInfo",
+    "OpUse",
+    "PassResult",
     "Program",
     "Report",
     "Residues",
     "RunOptions",
     "RunResult",
     "Slot",
+    "StepRecord",
     "Tensor",
+    "Totals",
+    "UniqueAll",
+    "UniqueCounts",
+    "UniqueInverse",
     "WrongOp",
     "__array_api_version__",
     "__array_namespace_info__",

@@ -21,7 +21,7 @@ import numpy as np
 from cloakwork import fhe, files, zk
 from cloakwork.errors import CloakworkError
 from cloakwork.models import SquareMlp
-from cloakwork.zk.values import as_tensor
+from cloakwork.zk.instructions.values import as_tensor
 
 ROOT = Path(__file__).resolve().parents[2]
 _VECTORS = ROOT / "tests" / "vectors" / "groth16"

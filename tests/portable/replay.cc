@@ -301,7 +301,7 @@ int main(int count, char** words) {
   for (const cw_kernel_row* row = rows; row != rows + all; ++row) {
     bool wanted = count == 1;
     for (int i = 1; i < count; ++i) wanted |= strcmp(words[i], row->symbol) == 0;
-    if (row->isa != CW_PORTABLE || !wanted) continue;
+    if (row->needs != CW_PORTABLE || !wanted) continue;
     int launch = 0;
     for (const Shape& shape : kShapes) {
       if (!Names(shape, row->kernel)) continue;

@@ -20,8 +20,8 @@ from cloakwork.cli import main, plain, proving
 from cloakwork.cli.commands import app
 from cloakwork.demo import digits, dot, merkle, sharpen
 from cloakwork.programs.runnable import Runnable
-from cloakwork.zk import files as zk_files
-from cloakwork.zk import statements
+from cloakwork.zk.circom import files as zk_files
+from cloakwork.zk.circom import statements
 from cloakwork.zk.groth16 import proving as groth16
 from cloakwork.zk.groth16 import setting
 from python.heal_writer import HealWriter

@@ -72,6 +72,17 @@ def test_a_key_switch_is_the_same_at_once_in_a_program_and_in_minimal_ops(rows: 
     assert np.array_equal(np.asarray(some.run(a, addend).outputs[0]), expected)
 
 
+@pytest.mark.parametrize("optimize", [False, True])
+def test_a_report_counts_the_steps_as_written_and_not_those_of_expansions(optimize: bool) -> None:
+    rng = np.random.default_rng(7)
+    a, key = random_residues(rng, 1, moduli=Q), random_residues(rng, 2, 3, moduli=MODULI).freeze()
+    program = cw.trace(lambda x: switch(x, key, None), a)
+    inspection = program.inspect()
+    assert inspection.coverage["expansion"] == 1
+    report = program.run(a, optimize=optimize).report
+    assert report.program_steps == report.to_json()["program_steps"] == inspection.steps
+
+
 def test_a_program_for_heal_is_its_transcript(tmp_path: Any) -> None:
     rng = np.random.default_rng(7)
     a = random_residues(rng, 1, 3, moduli=Q)

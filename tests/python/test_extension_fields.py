@@ -294,3 +294,21 @@ def test_a_program_that_orders_elements_of_an_extension_is_refused(name: str) ->
     b.ret(permuted, table)
     with pytest.raises(ProgramError, match=name.replace(".", r"\.")):
         b.build().run({"x": elements(name, 4)})
+
+
+@pytest.mark.parametrize("name", EXTENSIONS)
+def test_refusals_say_what_came_what_is_expected_and_what_to_do(name: str) -> None:
+    base = zk.field(name).dtype.name.partition(".")[0]
+    a = cw.zeros((2, 2), dtype=name)
+    with pytest.raises(TypeError, match=rf"elements of {name}, got {base}; .*astype\(value"):
+        a[0, 0] = cw.ones((), dtype=base)
+    a[0, 0] = cw.astype(cw.ones((), dtype=base), name)
+    with pytest.raises(ParamError, match=r"got -1, expected \(c0, .*; reduce them modulo p"):
+        cw.full(3, -1, dtype=name)
+    with pytest.raises(OpError, match=r"got .*; a product over a field is a sum: cloakwork.sum"):
+        a @ a
+    b = zk.uniform((2, 3), name, seed=bytes(32))
+    c = zk.uniform((3, 4), name, seed=bytes(32))
+    product = cw.sum(b[..., :, :, None] * c[..., None, :, :], axis=-2)
+    for i, j in np.ndindex(2, 4):
+        assert product[i, j].tolist() == cw.sum(b[i] * c[:, j]).tolist()

@@ -16,7 +16,7 @@ from cloakwork import fhe, files, zk
 from cloakwork.cli import main
 from cloakwork.errors import CloakworkError, LoadError, SaveError
 from cloakwork.models import SquareMlp
-from cloakwork.zk.values import as_tensor
+from cloakwork.zk.instructions.values import as_tensor
 from python.command_line import COMMAND
 from python.fhe_setup import ckks
 from python.heal_writer import small_transcript

@@ -270,9 +270,9 @@ def test_keys_that_do_not_fit_are_refused(key: Any, text: str) -> None:
 
 def test_values_that_do_not_fit_are_refused() -> None:
     tensor = cw.zeros((3, 4), "i64")
-    with pytest.raises(TypeError, match="takes no float64"):
+    with pytest.raises(TypeError, match=r"expected elements of .*, got float64; convert"):
         tensor[[0]] = 1.5
-    with pytest.raises(TypeError, match="takes no float64"):
+    with pytest.raises(TypeError, match=r"expected elements of .*, got float64; convert"):
         tensor[cw.asarray([True, False, True])] = np.array([0.5])
     with pytest.raises(OverflowError):
         tensor[[0]] = 2**70

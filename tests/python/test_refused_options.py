@@ -123,3 +123,22 @@ def test_one_text_is_no_collection_of_names(name: Any) -> None:
     for call in calls:
         with pytest.raises(CloakworkError, match=r"(ops|keep|inputs): got .* collection of names"):
             call()
+
+
+def test_options_of_loading_that_do_not_apply_to_a_file_are_refused(tmp_path: Path) -> None:
+    recorded().save(tmp_path / "recorded.cwk")
+    recorded().save(tmp_path / "recorded.cw")
+    instructions("cpu").save(tmp_path / "instructions.json")
+    transcript().save(tmp_path / "transcript.cw")
+    transcript().save(tmp_path / "transcript.cwk")
+    for name in ("recorded.cwk", "recorded.cw", "instructions.json"):
+        with pytest.raises(ParamError, match=r"generation: got a .*expected a transcript"):
+            cw.load(tmp_path / name, generation="first")
+    for name in ("recorded.cw", "instructions.json", "transcript.cw"):
+        with pytest.raises(ParamError, match=r"checksums: got .*expected a container, \.cwk"):
+            cw.load(tmp_path / name, checksums=True)
+    with pytest.raises(ParamError, match="checksums"):
+        cw.heal.load(cw.heal.sample(), checksums=True)
+    for name in ("recorded.cwk", "transcript.cwk"):
+        assert cw.load(tmp_path / name, checksums=True).check() == []
+    assert cw.load(tmp_path / "transcript.cw", generation="later").check() == []

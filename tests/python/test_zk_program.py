@@ -219,6 +219,31 @@ def test_the_first_assertion_that_fails_is_named() -> None:
         program.run({"x": [1, 2, 3], "y": [1, 5, 3]})
 
 
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_what_is_shown_before_a_step_that_fails_is_logged(
+    threads: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    b = zk.ProgramBuilder()
+    x, y = (b.input(name, zk.tensor("u64", 3)) for name in "xy")
+    b.print(x, "first")
+    total = b.allocate(x.type)
+    b.call("add", out=[total], args=[x, y])
+    b.print(total, "second")
+    b.assert_eq(x, y, "the inputs differ")
+    b.print(y, "third")
+    b.ret(x)
+    program = b.build()
+    with caplog.at_level("INFO", "cloakwork.zk"):
+        with pytest.raises(AssertionFailedError):
+            program.run({"x": [1, 2, 3], "y": [1, 5, 3]}, threads=threads)
+        shown = [record.message.partition(":")[0] for record in caplog.records]
+        assert shown == ["first", "second"]
+        assert "[2, 7, 6]" in caplog.records[1].message
+        program.run({"x": [1, 2, 3], "y": [1, 2, 3]}, threads=threads)
+    shown = [record.message.partition(":")[0] for record in caplog.records]
+    assert shown == ["first", "second", "first", "second", "third"]
+
+
 def test_an_assertion_is_a_step_that_stops_the_run_on_any_number_of_threads() -> None:
     called: list[int] = []
     b = zk.ProgramBuilder()

@@ -29,7 +29,7 @@ SPELLS = {
     "crates/run/src/report/inspect.rs": "how a step runs, in words",
     "crates/verify/src/call.rs": "what nothing wrote reads as, in words",
     "python/cloakwork/fhe/ciphertext/array_operators.py": "slots, all of them",
-    "python/cloakwork/zk/builder.py": "kinds of the instruction View",
+    "python/cloakwork/zk/instructions/builder.py": "kinds of the instruction View",
 }
 
 _HEADING = re.compile(r"^## (\w+)$", re.MULTILINE)

@@ -4,7 +4,7 @@ use cloakwork_kernels::{RawKernelRow, RawLaunch};
 use std::ffi::{c_char, c_void};
 
 /// `CW_DEVICE_ABI`.
-pub const ABI: u32 = 2;
+pub const ABI: u32 = 3;
 
 /// `cw_device_costs`: what a device costs, as far as its maker knows.
 #[repr(C)]
@@ -114,6 +114,7 @@ pub struct RawDriver {
     pub capabilities: Capabilities,
     pub costs: Costs,
     pub kernels: unsafe extern "C" fn(*mut u64) -> *const RawKernelRow,
+    pub features: unsafe extern "C" fn(u32) -> u64,
     pub functions: *const RawFunctions,
 }
 
@@ -181,6 +182,7 @@ mod tests {
             offset_of!(RawDriver, capabilities),
             offset_of!(RawDriver, costs),
             offset_of!(RawDriver, kernels),
+            offset_of!(RawDriver, features),
             offset_of!(RawDriver, functions),
             size_of::<RawFunctions>(),
             offset_of!(RawFunctions, open),

@@ -2,7 +2,7 @@
 
 use crate::abi::{ABI, Capabilities, Costs, RawDriver};
 use crate::{Driver, driver};
-use cloakwork_kernels::{RawKernelRow, host_rows, host_table};
+use cloakwork_kernels::{RawKernelRow, host_rows, host_table, processor};
 use cloakwork_process::Once;
 
 /// Memory moves at some eight bytes a nanosecond and core; arithmetic takes about one.
@@ -19,6 +19,7 @@ static TABLE: RawDriver = RawDriver {
         ..Costs::NONE
     },
     kernels: host_kernels,
+    features: host_features,
     functions: std::ptr::null(),
 };
 
@@ -28,6 +29,11 @@ pub unsafe extern "C" fn host_kernels(count: *mut u64) -> *const RawKernelRow {
     // SAFETY: the caller has a number there.
     unsafe { *count = table.len() as u64 };
     table.as_ptr()
+}
+
+/// What the processor has.
+pub unsafe extern "C" fn host_features(_index: u32) -> u64 {
+    processor().bits()
 }
 
 /// The driver. Its rows are those of eager calls, which share what they prepare with plans.

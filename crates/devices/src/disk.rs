@@ -18,6 +18,7 @@ static TABLE: RawDriver = RawDriver {
         ..Costs::NONE
     },
     kernels,
+    features,
     functions: std::ptr::null(),
 };
 
@@ -25,6 +26,10 @@ unsafe extern "C" fn kernels(count: *mut u64) -> *const RawKernelRow {
     // SAFETY: the caller has a number there.
     unsafe { *count = 0 };
     std::ptr::null()
+}
+
+unsafe extern "C" fn features(_index: u32) -> u64 {
+    0
 }
 
 /// The driver.

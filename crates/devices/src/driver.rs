@@ -79,7 +79,7 @@ unsafe fn read_rows(raw: &'static RawDriver) -> Result<&'static Rows, DeviceErro
         Err(index) => Err(DeviceError::Driver {
             // SAFETY: as above.
             name: unsafe { name_of(raw) }.to_owned(),
-            reason: format!("kernel row {index} names a dtype or instructions that there are not"),
+            reason: format!("kernel row {index} names an unknown dtype or feature"),
         }),
     }
 }
@@ -194,16 +194,24 @@ impl Driver {
         !self.rows.all().is_empty()
     }
 
-    /// The best row of a kernel for these types.
+    /// The features of device `index`. Bits without a meaning are none of them.
+    #[must_use]
+    pub fn features(&self, index: u32) -> Isa {
+        // SAFETY: the driver keeps its contract: any thread may ask, at any time.
+        Isa::known(unsafe { (self.raw.features)(index) })
+    }
+
+    /// The preferred kernel for these types that device `index` runs with no other features of
+    /// processors than `isa`.
     #[must_use]
     pub fn select(
         &self,
-        kernel: &str,
-        (input, output): (DType, DType),
+        index: u32,
+        (kernel, types): (&str, [DType; 2]),
         isa: Isa,
     ) -> Option<&'static KernelRow> {
-        let rows = self.rows;
-        let found = rows.select(kernel, input, output, isa)?;
+        let (rows, features) = (self.rows, self.features(index).limited_to(isa));
+        let found = rows.select(kernel, types[0], types[1], features)?;
         (self.lacks.is_empty() || !self.lacks.contains(kernel)).then_some(found)
     }
 

@@ -4,7 +4,8 @@
 //! threads or a stream use is freed before the end of `main`, when all threads have been joined.
 
 use cloakwork_formats::zk::{Ast, Instruction, Operation};
-use std::collections::{BTreeSet, HashMap};
+use cloakwork_ir::{Interner, Owners, ProgramPoint};
+use std::collections::HashMap;
 
 /// The same program, with what it leaves allocated freed.
 #[must_use]
@@ -12,41 +13,25 @@ pub fn with_frees(mut ast: Ast) -> Ast {
     let mut uses = Uses::default();
     uses.walk(&ast.main);
     let mut frees = Frees::default();
-    for memory in uses.memories.into_iter().flatten() {
-        let Some(last) = memory.last.filter(|_| !memory.kept) else {
-            continue;
-        };
-        if memory.queued || memory.threads.len() > 1 {
-            frees.at_end.push(memory.name);
+    for (memory, last) in uses.owners.left() {
+        let name = uses.names.get(memory.name).to_owned();
+        if memory.shared {
+            frees.at_end.push(name);
         } else {
-            frees.behind.entry(last).or_default().push(memory.name);
+            frees.behind.entry(last).or_default().push(name);
         }
     }
     ast.main = frees.rebuilt(ast.main, true);
     ast
 }
 
-/// What is known of one allocation: who uses it, and where last.
-#[derive(Default)]
-struct Memory {
-    name: String,
-    threads: BTreeSet<u32>,
-    /// A thread, and a place in it.
-    last: Option<(u32, usize)>,
-    /// Whether a stream uses it.
-    queued: bool,
-    /// Whether the program frees it or hands it out.
-    kept: bool,
-}
-
-/// All allocations, in their order, and which one each register means.
+/// What registers mean, and where each is used last.
 #[derive(Default)]
 struct Uses {
-    memories: Vec<Option<Memory>>,
-    /// The allocation that a register's name owns.
-    owned: HashMap<String, usize>,
-    /// The register that owns what a register means.
-    owner: HashMap<String, String>,
+    names: Interner,
+    owners: Owners,
+    /// The parts of each tuple.
+    tuples: HashMap<u32, Vec<u32>>,
     threads: u32,
 }
 
@@ -54,106 +39,69 @@ impl Uses {
     fn walk(&mut self, instructions: &[Instruction]) {
         let thread = self.threads;
         self.threads += 1;
-        for (index, Instruction { op, .. }) in instructions.iter().enumerate() {
-            self.note(op, (thread, index));
+        for (step, Instruction { op, .. }) in (0u32..).zip(instructions) {
+            self.note(op, ProgramPoint { thread, step });
             if let Operation::Fork { instructions, .. } = op {
                 self.walk(instructions);
             }
         }
     }
 
-    fn note(&mut self, op: &Operation, place: (u32, usize)) {
+    fn note(&mut self, op: &Operation, place: ProgramPoint) {
         match op {
             Operation::Allocate { id, .. } => {
-                self.insert(id, Memory::default());
-                self.owner.insert(id.clone(), id.clone());
+                let name = self.names.intern(id);
+                self.owners.own(name);
             }
             Operation::Rotation { src, dst, .. }
             | Operation::Slice { src, dst, .. }
             | Operation::SetSliceMeta { src, dst, .. }
-            | Operation::View { src, dst, .. } => self.same_owner(src, dst.clone()),
-            Operation::AssembleTuple { vars, dst } => {
-                for (part, name) in vars.iter().enumerate() {
-                    self.same_owner(name, format!("{dst}.{part}"));
-                }
+            | Operation::View { src, dst, .. } => {
+                let (of, name) = (self.names.intern(src), self.names.intern(dst));
+                self.owners.alias(name, of);
             }
+            Operation::AssembleTuple { vars, dst } => self.assembled(vars, dst),
             _ => {}
         }
         let kept = matches!(
             op,
             Operation::Return { .. } | Operation::Store { .. } | Operation::Deallocate { .. }
         );
-        let named: Vec<&str> = op.defines().chain(op.mentions()).collect();
-        for name in named {
-            self.used(name, place, op.is_queued(), kept);
-            for part in 0.. {
-                let part = format!("{name}.{part}");
-                if !self.owner.contains_key(&part) {
-                    break;
+        for name in op.defines().chain(op.mentions()) {
+            let name = self.names.intern(name);
+            let parts = self.tuples.get(&name).map_or(&[][..], Vec::as_slice);
+            for &used in [name].iter().chain(parts) {
+                self.owners.touch(used, place, op.is_queued());
+                if kept {
+                    self.owners.keep(used);
                 }
-                self.used(&part, place, op.is_queued(), kept);
             }
         }
         if let Operation::MoveRegister { src, dst } = op {
-            self.moved(src, dst);
+            let (from, to) = (self.names.intern(src), self.names.intern(dst));
+            self.owners.rename(from, to);
         }
     }
 
-    fn insert(&mut self, name: &str, memory: Memory) {
-        let memory = Memory {
-            name: name.to_owned(),
-            ..memory
-        };
-        match self
-            .owned
-            .get(name)
-            .and_then(|&at| self.memories.get_mut(at))
-        {
-            Some(known) => *known = Some(memory),
-            None => {
-                self.owned.insert(name.to_owned(), self.memories.len());
-                self.memories.push(Some(memory));
+    /// The parts of a tuple are views of what it is made of.
+    fn assembled(&mut self, vars: &[String], dst: &str) {
+        let tuple = self.names.intern(dst);
+        for (part, name) in vars.iter().enumerate() {
+            let of = self.names.intern(name);
+            let part_name = self.names.intern(&format!("{dst}.{part}"));
+            self.owners.alias(part_name, of);
+            let parts = self.tuples.entry(tuple).or_default();
+            if part == parts.len() {
+                parts.push(part_name);
             }
         }
-    }
-
-    fn same_owner(&mut self, of: &str, name: String) {
-        let owner = self.owner.get(of).cloned().unwrap_or_default();
-        self.owner.insert(name, owner);
-    }
-
-    fn used(&mut self, name: &str, place: (u32, usize), queued: bool, kept: bool) {
-        let owner = self.owner.get(name).and_then(|owner| self.owned.get(owner));
-        let memory = owner.and_then(|&at| self.memories.get_mut(at)?.as_mut());
-        if let Some(memory) = memory {
-            memory.threads.insert(place.0);
-            memory.last = Some(place);
-            memory.queued |= queued;
-            memory.kept |= kept;
-        }
-    }
-
-    /// The owner of memory has another name from now on.
-    fn moved(&mut self, from: &str, to: &str) {
-        if self.owner.get(from).is_none_or(|owner| owner != from) {
-            return;
-        }
-        let at = self.owned.remove(from);
-        let Some(memory) = at.and_then(|at| self.memories.get_mut(at)?.take()) else {
-            return;
-        };
-        self.insert(to, memory);
-        for owner in self.owner.values_mut().filter(|owner| *owner == from) {
-            to.clone_into(owner);
-        }
-        self.owner.insert(to.to_owned(), to.to_owned());
     }
 }
 
 /// What is freed where.
 #[derive(Default)]
 struct Frees {
-    behind: HashMap<(u32, usize), Vec<String>>,
+    behind: HashMap<ProgramPoint, Vec<String>>,
     at_end: Vec<String>,
     threads: u32,
 }
@@ -163,7 +111,7 @@ impl Frees {
         let thread = self.threads;
         self.threads += 1;
         let mut rebuilt = Vec::with_capacity(instructions.len());
-        for (index, mut instruction) in instructions.into_iter().enumerate() {
+        for (step, mut instruction) in (0u32..).zip(instructions) {
             match &mut instruction.op {
                 Operation::Return { .. } if main => {
                     rebuilt.extend(self.at_end.iter().cloned().map(free));
@@ -174,7 +122,10 @@ impl Frees {
                 _ => {}
             }
             rebuilt.push(instruction);
-            let names = self.behind.remove(&(thread, index)).unwrap_or_default();
+            let names = self
+                .behind
+                .remove(&ProgramPoint { thread, step })
+                .unwrap_or_default();
             rebuilt.extend(names.into_iter().map(free));
         }
         rebuilt

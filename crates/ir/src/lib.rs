@@ -22,6 +22,7 @@ mod builder;
 mod device;
 mod dtype;
 mod finding;
+mod liveness;
 mod overlap;
 mod program;
 mod repr;
@@ -43,6 +44,7 @@ pub use dtype::{
     PRIME_FIELD_DTYPES,
 };
 pub use finding::{Finding, Severity};
+pub use liveness::{Lifetime, Owned, Owners, ProgramPoint, peak_bytes};
 pub use program::{
     Arg, Generation, HostId, HostSlot, Interner, Op, Program, ShapeItem, Step, Symbol, Text,
 };

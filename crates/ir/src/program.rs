@@ -189,9 +189,27 @@ impl Program {
         Self::default()
     }
 
+    /// The same names, texts, host slots and notes, no steps.
+    #[must_use]
+    pub fn without_steps(&self) -> Self {
+        Self {
+            hosts: self.hosts.clone(),
+            symbols: self.symbols.clone(),
+            texts: self.texts.clone(),
+            generation: self.generation,
+            notes: self.notes.clone(),
+            ..Self::default()
+        }
+    }
+
     /// Appends a call.
     pub fn push_op(&mut self, name: &str, args: impl IntoIterator<Item = Arg>, out: Option<Arg>) {
         let name = Text(self.texts.intern(name));
+        self.push_call(name, args, out);
+    }
+
+    /// Appends a call of an op whose name is interned.
+    pub fn push_call(&mut self, name: Text, args: impl IntoIterator<Item = Arg>, out: Option<Arg>) {
         let first_arg = self.args.len() as u32;
         self.args.extend(args);
         let arg_count = self.args.len() as u32 - first_arg;

@@ -168,6 +168,13 @@ impl View {
         }
     }
 
+    /// A dense view whose axes lie in memory in the order in which those of another view of the same
+    /// rank do; row-major where that has none.
+    #[must_use]
+    pub fn ordered_like(shape: Shape, like: &Self) -> Self {
+        Self::with_axis_order(shape, &axis_order(like))
+    }
+
     /// Number of axes.
     #[must_use]
     pub fn rank(&self) -> usize {
@@ -516,6 +523,20 @@ impl View {
         })
     }
 
+    /// The view with each axis of stride zero cut to size one: it shows each repeated element once.
+    #[must_use]
+    pub fn without_repeats(&self) -> Self {
+        let axes = self.shape.dims().iter().zip(&self.strides);
+        let dims: SmallVec<[u64; MAX_RANK]> = axes
+            .map(|(&dim, &stride)| if stride == 0 { dim.min(1) } else { dim })
+            .collect();
+        let shape = Shape::new(&dims).unwrap_or_else(|_| self.shape.clone());
+        Self {
+            shape,
+            ..self.clone()
+        }
+    }
+
     /// Element offset of each index, row-major. For small tensors: constants, references, tests.
     pub fn offsets(&self) -> impl Iterator<Item = i64> + '_ {
         let dims = self.shape.dims();
@@ -535,4 +556,15 @@ impl View {
 fn steps_fit(start: u64, count: u64, step: i64, size: u64) -> bool {
     let last = i128::from(start) + i128::from(step) * (i128::from(count) - 1);
     count == 0 || (start < size && (0..i128::from(size)).contains(&last) && step != 0)
+}
+
+/// The axes of a view, that of the longest strides first. Axes along which it stands still keep
+/// their places; those of size one have strides too, which tell where they came from.
+fn axis_order(view: &View) -> Vec<usize> {
+    let moves = |axis: usize| view.strides[axis] != 0;
+    let mut moving: Vec<usize> = (0..view.rank()).filter(|&axis| moves(axis)).collect();
+    moving.sort_by_key(|&axis| std::cmp::Reverse(view.strides[axis].abs()));
+    let mut next = moving.into_iter();
+    let ordered = |axis| if moves(axis) { next.next() } else { Some(axis) };
+    (0..view.rank()).filter_map(ordered).collect()
 }

@@ -459,7 +459,7 @@ fn main() {
                 continue;
             }
             seen.push(row.symbol);
-            line += &format!("  {} {:.3}", row.isa, case.time(row) / case.work as f64);
+            line += &format!("  {} {:.3}", row.needs, case.time(row) / case.work as f64);
         }
         println!("{line}");
     }

@@ -61,12 +61,13 @@ pub type PrepareFn = unsafe extern "C" fn(*const RawLaunch, *mut c_void);
 pub struct RawKernelRow {
     pub kernel: *const c_char,
     pub symbol: *const c_char,
-    pub isa: u32,
+    pub needs: u64,
     pub in_dtype: u32,
     pub out_dtype: u32,
     pub element_bytes: u32,
     pub constant_operands: u32,
     pub prepared_axis: u32,
+    pub preference: u32,
     pub run: KernelFn,
     pub scratch_bytes: Option<SizeFn>,
     pub prepared_bytes: Option<SizeFn>,
@@ -97,10 +98,11 @@ unsafe extern "C" {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Isa;
     use std::mem::{offset_of, size_of};
 
     #[test]
-    fn c_and_rust_agree_on_every_size_and_offset() {
+    fn c_and_rust_agree_on_every_size_offset_and_named_set() {
         let mut count = 0;
         // SAFETY: the function returns a constant array and writes its length.
         let layout = unsafe {
@@ -108,7 +110,7 @@ mod tests {
             std::slice::from_raw_parts(first, count as usize)
         };
         let expected = [
-            1,
+            2,
             size_of::<RawLaunch>(),
             offset_of!(RawLaunch, rank),
             offset_of!(RawLaunch, operands),
@@ -120,16 +122,23 @@ mod tests {
             size_of::<RawKernelRow>(),
             offset_of!(RawKernelRow, kernel),
             offset_of!(RawKernelRow, symbol),
-            offset_of!(RawKernelRow, isa),
+            offset_of!(RawKernelRow, needs),
             offset_of!(RawKernelRow, in_dtype),
             offset_of!(RawKernelRow, out_dtype),
             offset_of!(RawKernelRow, element_bytes),
             offset_of!(RawKernelRow, constant_operands),
             offset_of!(RawKernelRow, prepared_axis),
+            offset_of!(RawKernelRow, preference),
             offset_of!(RawKernelRow, run),
             offset_of!(RawKernelRow, scratch_bytes),
             offset_of!(RawKernelRow, prepared_bytes),
             offset_of!(RawKernelRow, prepare),
+            Isa::PORTABLE.bits() as usize,
+            Isa::NEON.bits() as usize,
+            Isa::AVX2.bits() as usize,
+            Isa::AVX512.bits() as usize,
+            Isa::AVX512IFMA.bits() as usize,
+            Isa::FIRST_OWN as usize,
         ];
         let layout: Vec<usize> = layout.iter().map(|&word| word as usize).collect();
         assert_eq!(layout, expected);

@@ -1,14 +1,14 @@
 //! The CPU kernels: the C table of `csrc/include/cloakwork/kernel.h` as Rust sees it, and the
-//! choice of a row by what the processor can do. `docs/kernels.md` says what each launch means.
+//! choice of a row by the features that may be used. `docs/kernels.md` says what each launch means.
 //!
 //! ```
 //! use cloakwork_ir::DType;
 //! use cloakwork_kernels::{Isa, best_isa, kernels, select};
 //!
-//! let row = select("modmul", DType::I64, DType::I64, Isa::Portable).unwrap();
+//! let row = select("modmul", DType::I64, DType::I64, Isa::PORTABLE).unwrap();
 //! assert_eq!(row.symbol, "modmul_i64_portable");
 //! let best = select("modmul", DType::I64, DType::I64, best_isa()).unwrap();
-//! assert!(best.isa >= row.isa);
+//! assert!(best_isa().includes(best.needs) && best.preference >= row.preference);
 //! assert!(select("modmul", DType::F32, DType::F32, best_isa()).is_none());
 //! assert!(kernels().iter().any(|other| other.symbol == best.symbol));
 //! ```
@@ -17,11 +17,13 @@ mod abi;
 mod check;
 mod isa;
 mod library;
+mod row;
 mod table;
 
 pub use abi::{RawKernelRow, RawLaunch};
 pub use check::{Difference, find_difference};
-pub use isa::{ALL_ISAS, ISA_VARIABLE, Isa, IsaError, available_isas, best_isa, choose_isa};
-pub use table::{
-    KernelRow, LaunchShape, PreparedShape, Rows, host_rows, host_table, kernels, select,
+pub use isa::{
+    FEATURES, Feature, ISA_VARIABLE, Isa, IsaError, available_isas, best_isa, choose_isa, processor,
 };
+pub use row::{KernelRow, LaunchShape, PreparedShape};
+pub use table::{Rows, host_rows, host_table, kernels, select};

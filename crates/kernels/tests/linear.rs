@@ -5,7 +5,7 @@
 mod common;
 
 use cloakwork_ir::DType;
-use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch, available_isas, kernels};
+use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch, available_isas, best_isa, kernels};
 use common::Block;
 use common::random::Random;
 use std::ffi::c_void;
@@ -164,7 +164,7 @@ impl Case {
         for isa in available_isas() {
             let row = |kernel: &str| {
                 let fits = |row: &&KernelRow| {
-                    row.kernel == kernel && row.isa == isa && row.fits(self.dtype, self.dtype)
+                    row.kernel == kernel && row.needs == isa && row.fits(self.dtype, self.dtype)
                 };
                 kernels().iter().find(fits)
             };
@@ -255,10 +255,9 @@ fn check_vector(dtype: DType, [m, k]: [usize; 2], orders: [Order; 3], random: &m
         let (bytes, at) = (encode(dtype, sum), expected.offset(place));
         expected.bytes()[at..at + bytes.len()].copy_from_slice(&bytes);
     }
-    let isas = available_isas();
-    let fits = |row: &&KernelRow| {
-        row.kernel == "matvec" && isas.contains(&row.isa) && row.fits(dtype, dtype)
-    };
+    let isa = best_isa();
+    let fits =
+        |row: &&KernelRow| row.kernel == "matvec" && row.runs_on(isa) && row.fits(dtype, dtype);
     let rows: Vec<_> = kernels().iter().filter(fits).collect();
     assert!(!rows.is_empty(), "no row of matvec for {dtype}");
     for row in rows {

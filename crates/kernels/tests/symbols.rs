@@ -2,6 +2,8 @@
 //! them could replace the portable copy when the program is linked, and stop older processors.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use cloakwork_kernels::{FEATURES, Isa};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -122,6 +124,20 @@ fn objects_of_one_instruction_set_export_their_kernels_alone() {
         kernels.push(symbols.matches(" T cw_").count());
     }
     assert!(kernels.iter().sum::<usize>() > 100, "{kernels:?}");
+}
+
+#[test]
+fn files_of_an_instruction_set_are_compiled_for_the_features_that_its_rows_need() {
+    for line in ISA_SOURCES.split(';') {
+        let words: Vec<&str> = line.split(' ').collect();
+        let isa = Isa::from_name(words[0]).unwrap();
+        let needed = FEATURES
+            .iter()
+            .filter(|&&(_, feature)| isa.includes(Isa::of(&[feature])));
+        let expected: BTreeSet<String> = needed.map(|(name, _)| format!("-m{name}")).collect();
+        let flags: BTreeSet<String> = words[2..].iter().map(|flag| (*flag).to_owned()).collect();
+        assert_eq!(flags, expected, "{line}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Writing an op as smaller ones.
 
 use crate::op::ParamKind;
-use crate::{Code, OpDef, OpError, find, find_form, geometry};
+use crate::{Args, Code, OpDef, OpError, find, find_form, geometry};
 use cloakwork_ir::{Arg, Builder, DType, ShapeItem, Symbol, shape_arg};
 
 /// What a slice keeps of an axis.
@@ -28,6 +28,26 @@ impl Part {
             step: Some(1),
         }
     }
+}
+
+/// Appends the steps that stand for a call of an op. `args` hold one argument a parameter, `bound`
+/// says what they are, and `result` is the name that the call's result gets. An op without an
+/// expansion gets no steps.
+///
+/// # Errors
+/// What the expansion finds wrong: a mistake of the declaration in a call that verified.
+pub fn write_expansion(
+    (def, args): (&'static OpDef, &[Arg]),
+    bound: &Args,
+    result: Symbol,
+    builder: &mut Builder,
+) -> Result<(), OpError> {
+    let Some(expand) = def.body.expansion() else {
+        return Ok(());
+    };
+    let mut expansion = Expansion::new(def, args, result, builder);
+    expand(bound, &mut expansion)?;
+    expansion.finish()
 }
 
 /// An argument of a step by its parameter's name.

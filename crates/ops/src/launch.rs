@@ -20,8 +20,13 @@ pub type Extents = SmallVec<[i64; 4]>;
 pub enum Source {
     /// The parameter of this index.
     Param(u8),
-    /// An integer, in a tensor of one element with the result's dtype.
-    Int(i64),
+    /// An integer that a parameter was given, in a tensor of one element with the result's dtype.
+    Int {
+        /// The parameter's index.
+        param: u8,
+        /// The integer.
+        value: i64,
+    },
     /// Memory of the call's own (`KernelBody::temporary`), seen as elements of this type.
     Temporary(DType),
     /// Absent.
@@ -87,9 +92,10 @@ impl Launch {
         for operand in operands {
             let (view, source) = match operand {
                 LaunchInput::View(source, view) => (view, *source),
-                LaunchInput::Int(value) => {
+                LaunchInput::Int { param, value } => {
                     let strides = SmallVec::from_elem(0, shape.rank());
-                    columns.push((Source::Int(*value), 0, strides));
+                    let (param, value) = (*param, *value);
+                    columns.push((Source::Int { param, value }, 0, strides));
                     continue;
                 }
             };
@@ -166,8 +172,13 @@ fn merge(shape: &Shape, axes: &[usize], columns: &[Column]) -> (Extents, Vec<Ext
 pub enum LaunchInput {
     /// A tensor parameter under some view.
     View(Source, View),
-    /// An integer.
-    Int(i64),
+    /// An integer that a parameter was given.
+    Int {
+        /// The parameter's index.
+        param: u8,
+        /// The integer.
+        value: i64,
+    },
 }
 
 impl<'a> Args<'a> {
@@ -177,7 +188,10 @@ impl<'a> Args<'a> {
     /// It is neither.
     pub fn input(&self, name: &'static str) -> Result<LaunchInput, OpError> {
         match self.value(name)? {
-            Value::Int(value) => Ok(LaunchInput::Int(value)),
+            Value::Int(value) => {
+                let param = self.def.param(name).unwrap_or_default() as u8;
+                Ok(LaunchInput::Int { param, value })
+            }
             _ => Ok(LaunchInput::View(
                 self.source(name)?,
                 self.tensor(name)?.view.clone(),

@@ -54,7 +54,7 @@ pub use contents::{ContentCheck, MAX_MODULUS, check_known};
 pub use creation::call_function::FUNCTION;
 pub use elementwise::Elementwise;
 pub use error::{Code, OpError};
-pub use expansion::{Expansion, Named, Part};
+pub use expansion::{Expansion, Named, Part, write_expansion};
 pub use field::elements;
 pub use hash::transcript::head_words as transcript_head;
 pub use joined::Joined;

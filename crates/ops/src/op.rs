@@ -3,7 +3,7 @@
 use crate::elementwise::Elementwise;
 use crate::reference::Reference;
 use crate::{Args, ContentCheck, Expansion, Launch, OpError, ReprRule};
-use cloakwork_ir::{DType, Generation, MAX_RANK, Type, View};
+use cloakwork_ir::{Arg, DType, Generation, MAX_RANK, Type, View};
 use smallvec::SmallVec;
 
 /// Groups of ops: the folder name of their declaration and of their kernels.
@@ -191,6 +191,13 @@ impl Form {
             ints: None,
             origin: Origin::Heal,
         }
+    }
+
+    /// Of arguments in this spelling's order, the one that a parameter takes.
+    #[must_use]
+    pub fn argument<'a>(&self, param: &str, args: &'a [Arg]) -> Option<&'a Arg> {
+        let place = self.args.iter().position(|name| *name == param)?;
+        args.get(place)
     }
 
     /// Whether it is a spelling of HEAL's interface in this generation.
@@ -455,7 +462,10 @@ impl OpDef {
     /// Index of a parameter by name.
     #[must_use]
     pub fn param(&self, name: &str) -> Option<usize> {
-        self.params.iter().position(|p| p.name == name)
+        // Most names are told apart by their first letter, without a call to compare them.
+        let first = name.as_bytes().first();
+        let is = |own: &str| own.as_bytes().first() == first && own == name;
+        self.params.iter().position(|param| is(param.name))
     }
 
     /// Whether HEAL's interface has the op, in one generation or the other.

@@ -161,7 +161,7 @@ pub fn moduli_input(
 ) -> Result<LaunchInput, OpError> {
     Ok(match args.input(name)? {
         LaunchInput::View(source, view) => LaunchInput::View(source, moduli_view(&view, shape)),
-        int @ LaunchInput::Int(_) => int,
+        int @ LaunchInput::Int { .. } => int,
     })
 }
 

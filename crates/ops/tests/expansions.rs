@@ -9,7 +9,7 @@
 mod common;
 
 use cloakwork_ir::{Arg, Builder, DType, Generation, Op, Program, Shape, Step, Symbol, View};
-use cloakwork_ops::{Body, Expansion, ParamKind, Viewed, find_form};
+use cloakwork_ops::{Body, ParamKind, Viewed, find_form, write_expansion};
 use common::{Call, Input, Sequence, Tensor, bit_reversal, power, root, table};
 use std::collections::{HashMap, HashSet};
 
@@ -129,13 +129,12 @@ fn expand(call: &Call, generation: Generation) -> (Program, Symbol, Memory) {
             None => Arg::None,
         });
     }
-    let Some(body) = call.def.body.expansion() else {
-        panic!("{} is not composite", call.def.name)
-    };
-    let mut expansion = Expansion::new(call.def, &args, result, &mut builder);
-    call.bind(false, |bound| body(bound, &mut expansion))
-        .unwrap();
-    expansion.finish().unwrap();
+    let is_composite = call.def.body.expansion().is_some();
+    assert!(is_composite, "{} is not composite", call.def.name);
+    call.bind(false, |bound| {
+        write_expansion((call.def, &args), bound, result, &mut builder)
+    })
+    .unwrap();
     (builder.program, result, memory)
 }
 

@@ -4,7 +4,7 @@ use crate::Draft;
 use crate::facts::can_fail;
 use crate::memory::affordable;
 use crate::numbers::{Number, Numbers};
-use crate::uses::{NEVER, Uses, is_alike};
+use crate::uses::{Uses, is_alike};
 use cloakwork_verify::{StorageId, ValueId};
 
 /// What was found of the storages.
@@ -63,10 +63,7 @@ fn find(draft: &Draft) -> Found {
 /// Storages that come to hold what another one holds, which settled before anything read them.
 fn merges(draft: &Draft, found: &Found, uses: &Uses) -> Vec<(StorageId, ValueId)> {
     let mut first = vec![StorageId(u32::MAX); found.numbers];
-    let settled = |id: StorageId| match uses.get(id).last_write {
-        NEVER => 0,
-        last => last,
-    };
+    let settled = |id: StorageId| uses.get(id).written.last;
     let live = |id: StorageId| draft.place(draft.root(id)).0 == id && uses.get(id).reads > 0;
     let ids = || (0..found.last.len() as u32).map(StorageId);
     let free = |id: &StorageId| live(*id) && !uses.get(*id).pinned;
@@ -79,7 +76,7 @@ fn merges(draft: &Draft, found: &Found, uses: &Uses) -> Vec<(StorageId, ValueId)
     let merge = |id: StorageId| {
         let other = first[found.last[id.0 as usize] as usize];
         let used = uses.get(id);
-        let late = settled(other) < used.first_read && settled(id) < used.first_read;
+        let late = settled(other) < used.read.first && settled(id) < used.read.first;
         let fits = other != id && late && !found.doubtful[id.0 as usize];
         let fits = fits && is_alike(draft, id, other);
         (fits && uses.comes_before(draft, draft.root(other), id)).then(|| (id, draft.root(other)))

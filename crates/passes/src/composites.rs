@@ -6,9 +6,11 @@ use crate::Draft;
 use crate::draft::Change;
 use crate::facts::{can_fail, written};
 use crate::template::{Slot, Template, templates};
-use crate::uses::{NEVER, Uses};
+use crate::uses::Uses;
+use cloakwork_ir::Lifetime;
 use cloakwork_ops::{Aliasing, Law, OpDef, ParamKind};
 use cloakwork_verify::{Action, Bound, Call, ValueId};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 /// A call that takes the place of others.
@@ -23,37 +25,42 @@ struct Found {
 }
 
 pub(crate) fn run(draft: &mut Draft<'_>) {
-    let last = templates()
-        .iter()
-        .filter_map(|template| template.lines.last());
-    let last: Vec<*const OpDef> = last.map(|line| std::ptr::from_ref(line.def)).collect();
-    let ends = |action: &Action| match action {
-        Action::Kernel { call, .. } => last.contains(&std::ptr::from_ref(call.def)),
-        _ => false,
+    let called = called(draft);
+    let is_there = |template: &&Template| {
+        let mut lines = template.lines.iter();
+        lines.all(|line| called.contains(&std::ptr::from_ref(line.def)))
     };
-    if !draft.kept().any(|(_, _, action)| ends(action)) {
+    let there: Vec<&Template> = templates().iter().filter(is_there).collect();
+    if there.is_empty() {
         return;
     }
+    let ends = |template: &Template, action: &Action| match (action, template.lines.last()) {
+        (Action::Kernel { call, .. }, Some(line)) => std::ptr::eq(call.def, line.def),
+        _ => false,
+    };
     let uses = Uses::of(draft);
-    let mut written_at = vec![NEVER; draft.verified.storages().len()];
+    let mut written_at = vec![Lifetime::NONE; draft.verified.storages().len()];
     let mut found: Vec<Found> = Vec::new();
     for (index, step, action) in draft.kept() {
-        if ends(action) {
-            let finds = templates().iter().filter_map(|template| {
-                let search = Search {
-                    draft,
-                    uses: &uses,
-                    written_at: &written_at,
-                    template,
-                };
-                search.find(step, action)
-            });
-            let mut finds = finds.collect::<Vec<Found>>();
-            finds.sort_by_key(|found| std::cmp::Reverse(found.inner.len()));
-            found.extend(finds.into_iter().next());
-        }
+        let ending = there.iter().filter(|template| ends(template, action));
+        let finds = ending.filter_map(|template| {
+            let search = Search {
+                draft,
+                uses: &uses,
+                written_at: &written_at,
+                template,
+            };
+            search.find(step, action)
+        });
+        // Of several the one that takes the place of most; of equal ones the first.
+        found.extend(
+            finds.reduce(|best, other| match other.inner.len() > best.inner.len() {
+                true => other,
+                false => best,
+            }),
+        );
         if let Some(value) = written(action) {
-            written_at[draft.place(value).0.0 as usize] = index;
+            written_at[draft.place(value).0.0 as usize].extend(index);
         }
     }
     for found in found {
@@ -76,12 +83,18 @@ pub(crate) fn run(draft: &mut Draft<'_>) {
     }
 }
 
+/// The ops that steps call.
+fn called(draft: &Draft) -> FxHashSet<*const OpDef> {
+    let calls = draft.kept().filter_map(|(_, _, action)| action.call());
+    calls.map(|call| std::ptr::from_ref(call.def)).collect()
+}
+
 /// The search for a template's calls that end at an action.
 struct Search<'a, 'v> {
     draft: &'a Draft<'v>,
     uses: &'a Uses,
-    /// The last action before the one at hand that wrote each storage.
-    written_at: &'a [u32],
+    /// The actions before the one at hand that wrote each storage.
+    written_at: &'a [Lifetime],
     template: &'a Template,
 }
 
@@ -179,7 +192,7 @@ impl Search<'_, '_> {
         let draft = self.draft;
         let (storage, _) = draft.place(value);
         let used = self.uses.get(storage);
-        let Some((step, action)) = draft.verified.actions().get(used.last_write as usize) else {
+        let Some((step, action)) = draft.verified.actions().get(used.written.last as usize) else {
             return false;
         };
         let Action::Kernel { call, out: made } = action else {
@@ -191,7 +204,7 @@ impl Search<'_, '_> {
         if !(alone && shape && plain) {
             return false;
         }
-        matched.inner.push(used.last_write);
+        matched.inner.push(used.written.last);
         self.matches(line, call, value, matched)
     }
 
@@ -206,9 +219,9 @@ impl Search<'_, '_> {
                 return true;
             };
             let (storage, _) = draft.place(value);
-            let last = self.written_at[storage.0 as usize];
+            let before = self.written_at[storage.0 as usize];
             let apart = storage != target || (free && value == draft.standing(out));
-            apart && (last == NEVER || last < first)
+            apart && (before.is_none() || before.last < first)
         })
     }
 }

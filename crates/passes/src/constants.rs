@@ -42,7 +42,7 @@ pub(crate) fn run(draft: &mut Draft<'_>) {
         };
         let (storage, _) = draft.place(out);
         let used = *uses.get_or_insert_with(|| Uses::of(draft)).get(storage);
-        let own = used.writes == 1 && used.first_named == index && used.first_read > index;
+        let own = used.writes == 1 && used.named.first == index && used.read.first > index;
         if own
             && draft.root(storage) == out
             && let Some(tensor) = folded(draft, (call, body), out, &known)

@@ -99,7 +99,7 @@ impl Copies<'_, '_> {
         known.extend(parts);
         known.sort_unstable_by_key(|part| part.at);
         let used = self.uses.get(target);
-        if used.last_write != index || used.first_read < index {
+        if used.written.last != index || used.read.first < index {
             return;
         }
         if !self.is_copied(target) {

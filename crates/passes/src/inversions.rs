@@ -57,7 +57,7 @@ pub(crate) fn run(draft: &mut Draft<'_>) {
         };
         // Nothing may have named the result before: it is made where all are.
         let uses = uses.get_or_insert_with(|| Uses::of(draft));
-        if uses.get(draft.place(member.result).0).first_named != index {
+        if uses.get(draft.place(member.result).0).named.first != index {
             continue;
         }
         let fits = |first: &Member| {

@@ -43,4 +43,4 @@ mod uses;
 mod write;
 
 pub use draft::Draft;
-pub use pass::{Extent, Mistake, PASSES, Pass, Shown, optimize, shown};
+pub use pass::{Extent, PASSES, Pass, Shown, optimize, shown};

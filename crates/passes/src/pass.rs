@@ -2,9 +2,8 @@
 
 use crate::{Draft, common, composites, constants, copies, dead, inversions};
 use cloakwork_ir::{Program, Step, text};
-use cloakwork_verify::{Verified, with_frees};
+use cloakwork_verify::{Mistake, Verified, with_frees};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 /// One pass.
@@ -81,25 +80,6 @@ const REWRITE_NS: u64 = 1300;
 /// What planning a step takes.
 const PLAN_NS: u64 = 2000;
 
-/// A pass made a program that does not verify.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mistake {
-    /// The source's step.
-    pub step: u32,
-    /// What is wrong.
-    pub message: String,
-}
-
-impl fmt::Display for Mistake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "a pass wrote a wrong program at step {}: {}",
-            self.step, self.message
-        )
-    }
-}
-
 /// Runs all passes; none where they find nothing, or nothing that pays.
 ///
 /// # Errors
@@ -137,10 +117,7 @@ fn written(draft: &Draft, extent: Extent) -> Result<Option<Arc<Verified>>, Mista
     if !draft.is_changed() || (extent == Extent::WherePaid && !pays(draft)) {
         return Ok(None);
     }
-    let written = draft.write();
-    written
-        .map(|verified| Some(Arc::new(verified)))
-        .map_err(|(step, message)| Mistake { step, message })
+    Ok(Some(Arc::new(draft.write()?)))
 }
 
 /// Whether the first run gains what rewriting takes.
@@ -203,12 +180,9 @@ pub fn shown(verified: &Arc<Verified>, passes: &[Pass]) -> Result<(String, Vec<S
         let mut draft = Draft::new(&now);
         pass.run(&mut draft);
         let written = match draft.is_changed() {
-            true => Some(draft.write()),
+            true => Some(draft.write()?),
             false => None,
         };
-        let written = written
-            .transpose()
-            .map_err(|(step, message)| Mistake { step, message })?;
         let mut shown = Shown {
             pass: pass.name,
             doc: pass.doc,

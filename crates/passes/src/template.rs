@@ -2,11 +2,9 @@
 //! comes from. An op is expanded on small operands once; nothing here is said a second time.
 
 use cloakwork_ir::{Arg, Builder, DType, FIELD_DTYPES, HostSlot, Shape, Symbol, Type};
-use cloakwork_ops::{
-    ALL, Access, Body, Expansion, KernelBody, Named, OpDef, OpError, Param, ParamKind,
-};
+use cloakwork_ops::{ALL, Access, Body, Expansion, KernelBody, Named, OpDef, Param, ParamKind};
 use cloakwork_process::Once;
-use cloakwork_verify::{Action, Bound, StorageId, StorageOrigin, Verified, verify};
+use cloakwork_verify::{Action, Bound, StorageId, StorageOrigin, Verified, expand, verify};
 use std::sync::Arc;
 
 /// Where an operand of a call in an expansion comes from.
@@ -55,7 +53,7 @@ fn template(def: &'static OpDef) -> Option<Template> {
         return None;
     }
     body.expand?;
-    let types = SAMPLES.iter().filter_map(|&dtype| lines(def, body, dtype));
+    let types = SAMPLES.iter().filter_map(|&dtype| lines(def, dtype));
     let lines = types.into_iter().next()?;
     (lines.len() > 1).then_some(Template { def, body, lines })
 }
@@ -81,12 +79,10 @@ fn operands(def: &OpDef, builder: &mut Builder, ty: &Type) -> Option<(Vec<Arg>, 
 }
 
 /// The calls of an op's expansion on vectors of two elements of this type, if it takes such.
-fn lines(def: &'static OpDef, body: &KernelBody, dtype: DType) -> Option<Vec<Line>> {
+fn lines(def: &'static OpDef, dtype: DType) -> Option<Vec<Line>> {
     let ty = Type::new(dtype, Shape::new(&[2]).ok()?);
     let mut called = Builder::new();
     let (args, out) = operands(def, &mut called, &ty)?;
-    let mut expanded = Builder::new();
-    operands(def, &mut expanded, &ty)?;
     let named = def.params.iter().zip(&args);
     let named = named.filter(|(param, _)| param.kind != ParamKind::Out);
     let given: Vec<Named> = named
@@ -95,18 +91,12 @@ fn lines(def: &'static OpDef, body: &KernelBody, dtype: DType) -> Option<Vec<Lin
     let target = Arg::Device(out, None);
     let mut call = Expansion::new(def, &args, out, &mut called);
     call.call_of(def, &given, Some(&target)).ok()?;
-    let verified = verify(Arc::new(called.program)).verified?;
-    let (_, Action::Kernel { call, .. }) = verified.actions().last()? else {
-        return None;
-    };
-    let mut steps = Expansion::new(def, &args, out, &mut expanded);
-    let expand = body.expand?;
-    let view_of = |value| verified.view(value);
-    let done: Result<(), OpError> =
-        verified.with_args(call, view_of, |bound| expand(bound, &mut steps));
-    done.and_then(|()| steps.finish()).ok()?;
-    let verified = verify(Arc::new(expanded.program)).verified?;
-    read(def, &verified)
+    let verified = Arc::new(verify(Arc::new(called.program)).verified?);
+    let expanded = expand(&verified, &|action| {
+        let call = action.call()?;
+        std::ptr::eq(call.def, def).then_some(call)
+    });
+    expanded.ok().and_then(|expanded| read(def, &expanded))
 }
 
 /// The calls of a program; none where one is on a part of a tensor, or something else moves.

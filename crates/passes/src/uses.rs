@@ -2,27 +2,22 @@
 
 use crate::Draft;
 use crate::facts::{effect, for_named, for_reads, written};
-use cloakwork_ir::{DType, Device, View};
+use cloakwork_ir::{DType, Device, Lifetime, View};
 use cloakwork_verify::{Action, StorageId, ValueId};
-
-/// No action.
-pub(crate) const NEVER: u32 = u32::MAX;
 
 /// What a program does with one storage, by the indices of its actions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Use {
     /// How many actions write it.
     pub writes: u32,
-    /// The last that does; [`NEVER`] where none does.
-    pub last_write: u32,
+    /// From the first that does to the last.
+    pub written: Lifetime,
     /// How many actions that do not write it read it.
     pub reads: u32,
-    /// The first of them.
-    pub first_read: u32,
-    /// The first action that names any part of it, but for the one that makes it.
-    pub first_named: u32,
-    /// The last of them.
-    pub last_named: u32,
+    /// From the first of them to the last.
+    pub read: Lifetime,
+    /// From the first action that names any part of it, but for the one that makes it, to the last.
+    pub named: Lifetime,
     /// A write of it is more than a function of operands.
     pub pinned: bool,
 }
@@ -34,11 +29,10 @@ impl Uses {
     pub fn of(draft: &Draft) -> Self {
         let unused = Use {
             writes: 0,
-            last_write: NEVER,
+            written: Lifetime::NONE,
             reads: 0,
-            first_read: NEVER,
-            first_named: NEVER,
-            last_named: 0,
+            read: Lifetime::NONE,
+            named: Lifetime::NONE,
             pinned: false,
         };
         let mut uses = Self(vec![unused; draft.verified.storages().len()]);
@@ -55,18 +49,16 @@ impl Uses {
             if Some(storage) != target {
                 let used = &mut self.0[storage.0 as usize];
                 used.reads += 1;
-                used.first_read = used.first_read.min(index);
+                used.read.extend(index);
             }
         });
         for_named(action, |value| {
-            let used = &mut self.0[draft.place(value).0.0 as usize];
-            used.first_named = used.first_named.min(index);
-            used.last_named = index;
+            self.0[draft.place(value).0.0 as usize].named.extend(index);
         });
         if let Some(storage) = target {
             let used = &mut self.0[storage.0 as usize];
             used.writes += 1;
-            used.last_write = index;
+            used.written.extend(index);
             used.pinned |= effect(action).is_some();
         }
     }
@@ -81,14 +73,14 @@ impl Uses {
         let named = draft
             .verified
             .actions()
-            .get(self.get(storage).first_named as usize);
+            .get(self.get(storage).named.first as usize);
         named.is_none_or(|(step, _)| made.is_some_and(|made| made < *step))
     }
 
     /// Whether a storage holds one thing from an action on: nothing writes it from there.
     pub fn is_settled(&self, storage: StorageId, from: u32) -> bool {
-        let last = self.get(storage).last_write;
-        last == NEVER || last < from
+        let written = self.get(storage).written;
+        written.is_none() || written.last < from
     }
 }
 

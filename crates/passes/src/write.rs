@@ -6,9 +6,9 @@
 
 use crate::Draft;
 use crate::draft::{Change, Fate, Group};
-use cloakwork_ir::{Arg, Builder, DType, HostSlot, Op, Program, Shape, Step, Symbol};
+use cloakwork_ir::{Arg, Builder, DType, HostSlot, Op, Shape, Step, Symbol};
 use cloakwork_ops::{Expansion, Joined, Named, OpDef, OpError, ParamKind, find_form};
-use cloakwork_verify::{Action, Bound, Call, ValueId, Verified, verify_rewritten};
+use cloakwork_verify::{Action, Bound, Call, Mistake, ValueId, Verified, verify_rewritten};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -32,12 +32,12 @@ impl<'v> Draft<'v> {
     ///
     /// # Errors
     /// The source's step, and what is wrong there: a mistake of a pass.
-    pub fn write(&self) -> Result<Verified, (u32, String)> {
+    pub fn write(&self) -> Result<Verified, Mistake> {
         let program = self.verified.program();
         let mut writer = Writer {
             draft: self,
             builder: Builder {
-                program: without_steps(program),
+                program: program.without_steps(),
             },
             names: vec![None; self.verified.values().len()],
             lives: vec![0; program.symbols.len()],
@@ -64,22 +64,14 @@ impl<'v> Draft<'v> {
                 }
                 _ => Ok(()),
             };
-            done.map_err(|error| (index, error.to_string()))?;
+            done.map_err(|error| Mistake {
+                step: index,
+                message: error.to_string(),
+            })?;
             origins.resize(writer.builder.program.steps.len(), index);
         }
         verify_rewritten(writer.builder.program, self.verified, origins)
     }
-}
-
-/// The same names, texts and host slots, no steps.
-fn without_steps(program: &Program) -> Program {
-    let mut copy = Program::new();
-    copy.hosts.clone_from(&program.hosts);
-    copy.symbols = program.symbols.clone();
-    copy.texts = program.texts.clone();
-    copy.generation = program.generation;
-    copy.notes.clone_from(&program.notes);
-    copy
 }
 
 impl Writer<'_, '_> {
@@ -105,8 +97,7 @@ impl Writer<'_, '_> {
             }
             (out, _) => out.cloned(),
         };
-        let name = program.text_name(op.name);
-        self.builder.program.push_op(name, args, out);
+        self.builder.program.push_call(op.name, args, out);
         Ok(())
     }
 

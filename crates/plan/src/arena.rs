@@ -77,20 +77,26 @@ fn sweep(buffers: &[Buffer]) -> (Vec<u64>, u64) {
     let mut order: Vec<usize> = (0..buffers.len())
         .filter(|&i| buffers[i].bytes > 0)
         .collect();
-    order.sort_by_key(|&i| (buffers[i].first, std::cmp::Reverse(buffers[i].bytes), i));
+    order.sort_by_key(|&i| {
+        (
+            buffers[i].life.first,
+            std::cmp::Reverse(buffers[i].bytes),
+            i,
+        )
+    });
     let mut offsets = vec![0; buffers.len()];
     let mut holes = Holes::default();
     let mut live: BTreeSet<(u32, usize)> = BTreeSet::new();
     for i in order {
         while let Some(&(last, done)) = live.first() {
-            if last >= buffers[i].first {
+            if last >= buffers[i].life.first {
                 break;
             }
             live.pop_first();
             holes.give(offsets[done], padded(&buffers[done]));
         }
         offsets[i] = holes.take(padded(&buffers[i]));
-        live.insert((buffers[i].last, i));
+        live.insert((buffers[i].life.last, i));
     }
     (offsets, holes.end)
 }
@@ -164,16 +170,20 @@ fn largest_first(buffers: &[Buffer]) -> (Vec<u64>, u64) {
     let mut order: Vec<usize> = (0..buffers.len())
         .filter(|&i| buffers[i].bytes > 0)
         .collect();
-    order.sort_by_key(|&i| (std::cmp::Reverse(buffers[i].bytes), buffers[i].first, i));
+    order.sort_by_key(|&i| {
+        (
+            std::cmp::Reverse(buffers[i].bytes),
+            buffers[i].life.first,
+            i,
+        )
+    });
     let mut offsets = vec![0; buffers.len()];
     let mut placed: Vec<usize> = Vec::with_capacity(order.len());
     let mut end = 0;
     for i in order {
         let mut taken: Vec<(u64, u64)> = placed
             .iter()
-            .filter(|&&j| {
-                buffers[i].first <= buffers[j].last && buffers[j].first <= buffers[i].last
-            })
+            .filter(|&&j| buffers[i].life.meets(buffers[j].life))
             .map(|&j| (offsets[j], offsets[j] + padded(&buffers[j])))
             .collect();
         taken.sort_unstable();
@@ -194,14 +204,13 @@ fn largest_first(buffers: &[Buffer]) -> (Vec<u64>, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cloakwork_ir::Device;
+    use cloakwork_ir::{Device, Lifetime};
 
     fn buffer(bytes: u64, first: u32, last: u32) -> Buffer {
         Buffer {
             bytes,
             offset: 0,
-            first,
-            last,
+            life: Lifetime { first, last },
             arena: 0,
         }
     }
@@ -240,7 +249,7 @@ mod tests {
         for (i, a) in buffers.iter().enumerate() {
             assert!(a.offset % ALIGNMENT_BYTES == 0 && a.offset + a.bytes <= end.max(a.bytes));
             for b in buffers.iter().skip(i + 1) {
-                let meet_in_time = a.first <= b.last && b.first <= a.last;
+                let meet_in_time = a.life.meets(b.life);
                 let apart = a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
                 assert!(
                     !meet_in_time || apart || a.bytes == 0 || b.bytes == 0,
@@ -292,7 +301,7 @@ mod tests {
             let end = assign_all(&mut buffers);
             let live = (0..60u32)
                 .map(|t| {
-                    let now = buffers.iter().filter(|b| b.first <= t && t <= b.last);
+                    let now = buffers.iter().filter(|b| b.life.meets(Lifetime::at(t)));
                     now.map(padded).sum::<u64>()
                 })
                 .max();

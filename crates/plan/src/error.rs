@@ -2,6 +2,7 @@
 
 use crate::{Memory, format_bytes};
 use cloakwork_ir::{DType, Device};
+use cloakwork_verify::Mistake;
 
 /// Why a verified program cannot be planned for a target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -64,6 +65,12 @@ pub enum PlanError {
         /// What happened.
         message: String,
     },
+}
+
+impl From<Mistake> for PlanError {
+    fn from(Mistake { step, message }: Mistake) -> Self {
+        Self::Internal { step, message }
+    }
 }
 
 impl PlanError {

@@ -8,7 +8,7 @@
 //! stays.
 
 use crate::plan::{Address, Geometry, Home, Plan, Prepared, Space, Step};
-use cloakwork_ir::MAX_ELEMENT_BYTES;
+use cloakwork_ir::{Lifetime, MAX_ELEMENT_BYTES};
 use cloakwork_ops::COPY_KERNEL;
 use rustc_hash::FxHashMap;
 
@@ -250,22 +250,22 @@ fn settle(plan: &mut Plan, candidates: &[Candidate], first: usize, found: &Exten
             continue;
         }
         let buffer = &mut plan.buffers[index as usize];
-        let inside = buffer.first >= steps.start && buffer.last < steps.end;
+        let inside = buffer.life.first >= steps.start && buffer.life.last < steps.end;
         // What a device holds is counted as its own, also where a processor serves it.
         let inside = inside && plan.arenas[buffer.arena as usize].home == Home::HOST;
         let written_first = uses.first().is_some_and(|first| first.writes);
         if inside && written_first && uses.iter().all(|one| one.moves) {
-            private.insert(index, buffer.last);
+            private.insert(index, buffer.life.last);
         } else {
-            buffer.first = buffer.first.min(steps.start);
-            buffer.last = buffer.last.max(steps.end - 1);
+            buffer.life.extend(steps.start);
+            buffer.life.extend(steps.end - 1);
         }
     }
     let results = results(plan, candidates, (first, end), &private);
     let slots = assign_slots(plan, candidates, (first, end), (&private, &results));
     for &index in private.keys() {
         let buffer = &mut plan.buffers[index as usize];
-        (buffer.bytes, buffer.first, buffer.last) = (0, steps.start, steps.start);
+        (buffer.bytes, buffer.life) = (0, Lifetime::at(steps.start));
     }
     let widest = candidates[first..end].iter().flat_map(|c| c.sizes);
     let widest = u64::from(widest.max().unwrap_or(8)).clamp(1, MAX_ELEMENT_BYTES as u64);

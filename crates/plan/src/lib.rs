@@ -19,7 +19,7 @@
 //!      free %b",
 //! )?;
 //! let verified = verify(Arc::new(program)).verified.unwrap();
-//! let plan = plan(Arc::new(verified), &Options::new(Isa::Portable, 1))?;
+//! let plan = plan(Arc::new(verified), &Options::new(Isa::PORTABLE, 1))?;
 //! assert_eq!(plan.steps[0].symbol(), "modmul_i64_portable");
 //! assert!(plan.to_string().starts_with("peak "));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -45,7 +45,7 @@ pub use build::plan;
 pub use error::PlanError;
 pub use fuse::{Candidate, Fusion, MAX_OPERANDS, moves};
 pub use graph::{Graph, SPLIT_NS, Task};
-pub use lower::{Lowered, lower, lower_for};
+pub use lower::lower_for;
 pub use memory::{Memory, format_bytes};
 pub use placement::{Elsewhere, Why};
 pub use plan::{

@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyInt};
 use crate::dtype;
 
 /// The integer of words, the lowest first.
-fn integer<'py>(py: Python<'py>, words: &[u64]) -> PyResult<Bound<'py, PyAny>> {
+pub fn integer<'py>(py: Python<'py>, words: &[u64]) -> PyResult<Bound<'py, PyAny>> {
     let digits: String = words
         .iter()
         .rev()

@@ -3,13 +3,13 @@
 use crate::errors;
 use cloakwork_devices::Drivers;
 use cloakwork_ir::Device;
-use cloakwork_kernels::{ALL_ISAS, Isa, choose_isa};
+use cloakwork_kernels::{Isa, choose_isa};
 use cloakwork_process::Once;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// The environment variable that says how many threads to use.
 const THREADS_VARIABLE: &str = "CLOAKWORK_THREADS";
@@ -19,13 +19,14 @@ const BACKEND_VARIABLE: &str = "CLOAKWORK_BACKEND";
 const MAX_THREADS: usize = 4096;
 /// What was chosen by a call; 0 where nothing was.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
-/// One more than the number of the set that all calls use; 0 where nobody asked yet, or
-/// [`BY_CONTEXT`].
-static ISA: AtomicU32 = AtomicU32::new(0);
+/// The set that all calls use, and [`KNOWN`]; 0 where nobody asked yet, or [`BY_CONTEXT`].
+static ISA: AtomicU64 = AtomicU64::new(0);
+/// The bit that tells a set, which may be empty, from none.
+const KNOWN: u64 = 1 << 63;
 /// Somebody has selected an instruction set: since then each call asks its context.
-const BY_CONTEXT: u32 = u32::MAX;
-/// As the environment said when it was first asked; counted as `ISA` is.
-static ENVIRONMENT: AtomicU32 = AtomicU32::new(0);
+const BY_CONTEXT: u64 = 1;
+/// As the environment said when it was first asked; held as in `ISA`.
+static ENVIRONMENT: AtomicU64 = AtomicU64::new(0);
 /// `get` of the context variable that Python's `select_backend` sets: None, or a tuple that begins
 /// with the name of an instruction set, or with None.
 static CONTEXT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -77,14 +78,8 @@ fn allowed() -> String {
 
 /// How many threads to use: as given, else as the environment says, else one a core.
 pub fn threads(given: Option<Count>) -> PyResult<usize> {
-    let allowed = allowed();
-    let check = |rule, count: usize| {
-        let fits = (1..=MAX_THREADS).contains(&count);
-        fits.then_some(count)
-            .ok_or_else(|| errors::param(rule, count, &allowed))
-    };
     if let Some(Count(count)) = given {
-        return check("threads", count);
+        return checked("threads", count);
     }
     let chosen = THREADS.load(Ordering::Relaxed);
     if chosen != 0 {
@@ -93,10 +88,16 @@ pub fn threads(given: Option<Count>) -> PyResult<usize> {
     match std::env::var(THREADS_VARIABLE) {
         Err(_) => Ok(cores()),
         Ok(text) => match text.trim().parse() {
-            Ok(count) => check(THREADS_VARIABLE, count),
-            Err(_) => Err(errors::param(THREADS_VARIABLE, text, &allowed)),
+            Ok(count) => checked(THREADS_VARIABLE, count),
+            Err(_) => Err(errors::param(THREADS_VARIABLE, text, &allowed())),
         },
     }
+}
+
+fn checked(rule: &str, count: usize) -> PyResult<usize> {
+    let fits = (1..=MAX_THREADS).contains(&count);
+    fits.then_some(count)
+        .ok_or_else(|| errors::param(rule, count, &allowed()))
 }
 
 /// Cores that this process may use. Asking the system takes longer than a small op does.
@@ -109,7 +110,7 @@ fn cores() -> usize {
 /// the best.
 #[inline]
 pub fn isa(py: Python<'_>) -> PyResult<Isa> {
-    match counted(ISA.load(Ordering::Relaxed)) {
+    match held(ISA.load(Ordering::Relaxed)) {
         Some(isa) => Ok(isa),
         None => asked(py),
     }
@@ -120,8 +121,12 @@ pub fn selected() -> PyResult<Isa> {
     Python::attach(isa)
 }
 
-fn counted(number: u32) -> Option<Isa> {
-    number.checked_sub(1).and_then(Isa::from_abi)
+/// The set that a word holds, if it holds one.
+fn held(word: u64) -> Option<Isa> {
+    match word & KNOWN {
+        0 => None,
+        _ => Isa::from_bits(word & !KNOWN),
+    }
 }
 
 #[cold]
@@ -131,13 +136,14 @@ fn asked(py: Python<'_>) -> PyResult<Isa> {
     {
         return Ok(isa);
     }
-    let isa = match counted(ENVIRONMENT.load(Ordering::Relaxed)) {
+    let isa = match held(ENVIRONMENT.load(Ordering::Relaxed)) {
         Some(isa) => isa,
         None => of_environment()?,
     };
-    ENVIRONMENT.store(isa as u32 + 1, Ordering::Relaxed);
+    let word = isa.bits() | KNOWN;
+    ENVIRONMENT.store(word, Ordering::Relaxed);
     // A selection that another thread makes meanwhile stays.
-    let _ = ISA.compare_exchange(0, isa as u32 + 1, Ordering::Relaxed, Ordering::Relaxed);
+    let _ = ISA.compare_exchange(0, word, Ordering::Relaxed, Ordering::Relaxed);
     Ok(isa)
 }
 
@@ -155,8 +161,7 @@ fn of_context(py: Python<'_>) -> PyResult<Option<Isa>> {
         return Ok(None);
     }
     let name: &str = first.extract()?;
-    let found = ALL_ISAS.into_iter().find(|isa| isa.name() == name);
-    Ok(found.filter(|isa| isa.is_available()))
+    Ok(Isa::from_name(name).filter(|isa| isa.is_available()))
 }
 
 fn of_environment() -> PyResult<Isa> {
@@ -181,9 +186,9 @@ fn backend() -> PyResult<Option<Isa>> {
         gpu if gpu == "gpu" || gpu.starts_with("cuda") => check(gpu)?,
         _ => {}
     }
-    let wanted = name.strip_prefix("cpu_");
-    let found = isas.iter().find(|isa| Some(isa.name()) == wanted);
-    found.copied().map(Some).ok_or_else(|| {
+    let wanted = name.strip_prefix("cpu_").and_then(Isa::from_name);
+    let found = wanted.filter(|isa| isas.contains(isa));
+    found.map(Some).ok_or_else(|| {
         let names: Vec<String> = isas.iter().map(|isa| format!("cpu_{isa}")).collect();
         let allowed = format!("auto, cpu, cpu_simd, {}", names.join(", "));
         errors::param(BACKEND_VARIABLE, &name, &allowed)
@@ -210,9 +215,9 @@ fn ask_context() {
 
 /// Instruction sets with kernels that run here, the best last.
 #[pyfunction]
-pub fn available_isas() -> Vec<&'static str> {
+pub fn available_isas() -> Vec<String> {
     let isas = cloakwork_kernels::available_isas();
-    isas.into_iter().map(Isa::name).collect()
+    isas.iter().map(Isa::to_string).collect()
 }
 
 /// Use so many threads from now on; None: what the environment says, or one a core.
@@ -262,7 +267,7 @@ pub fn release_cached() {
 pub fn devices(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let cpu = PyDict::new(py);
     cpu.set_item("name", CPU)?;
-    cpu.set_item("isa", isa(py)?.name())?;
+    cpu.set_item("isa", isa(py)?.to_string())?;
     cpu.set_item("available_isas", available_isas())?;
     cpu.set_item("threads", threads(None)?)?;
     Ok(vec![cpu])

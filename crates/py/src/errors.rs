@@ -136,6 +136,7 @@ pub fn run(error: RunError) -> PyErr {
             place,
             element,
             message,
+            ..
         } => Python::attach(|py| make(py, "AssertionFailedError", (place, element, message))),
         RunError::Input {
             name,

@@ -1,11 +1,11 @@
 //! Calls an op on values: at once, or into the trace that is being recorded.
 
-use crate::guard::{unlocked, unlocked_in_memory, watched};
+use crate::guard::{RELEASE_NS, caught, unlocked, unlocked_in_memory, watched};
 use crate::tensor::{Inner, Tensor};
 use crate::{device, dtype, errors, trace};
 use cloakwork_ir::{Shape, ShapeItem, Type};
 use cloakwork_ops::{OpDef, named};
-use cloakwork_run::eager::{self, EagerArg};
+use cloakwork_run::eager::{self, Call, EagerArg};
 pub use cloakwork_trace::Value;
 use cloakwork_trace::{Route, active, is_active};
 use pyo3::prelude::*;
@@ -31,20 +31,25 @@ pub fn eval(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult
 }
 
 fn at_once(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult<Inner> {
-    let args = values
-        .into_iter()
-        .map(eager_arg)
-        .collect::<PyResult<Vec<EagerArg>>>()?;
-    let (threads, isa) = (device::threads(None)?, device::isa(py)?);
-    let mapped = args.iter().any(|arg| match arg {
-        EagerArg::Tensor(tensor) => tensor.storage().is_mapped(),
-        _ => false,
-    });
-    let call = || eager::call(def, args, threads, isa);
-    let result = if mapped {
-        unlocked(py, call)?
-    } else {
-        unlocked_in_memory(py, call)?
+    let mut args = Vec::with_capacity(def.params.len());
+    let mut mapped = false;
+    for value in values {
+        let arg = eager_arg(value)?;
+        mapped |= matches!(&arg, EagerArg::Tensor(tensor) if tensor.storage().is_mapped());
+        args.push(arg);
+    }
+    let call = Call::new(def, args, device::isa(py)?);
+    let small = call.weight_ns().is_some_and(|ns| ns < RELEASE_NS);
+    let result = match (small, mapped) {
+        (true, false) => caught(|| call.run(1))?,
+        (_, true) => {
+            let threads = device::threads(None)?;
+            unlocked(py, || call.run(threads))?
+        }
+        (false, false) => {
+            let threads = device::threads(None)?;
+            unlocked_in_memory(py, || call.run(threads))?
+        }
     };
     result.map(Inner::Real).map_err(errors::eager)
 }

@@ -7,6 +7,10 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+/// Work that takes longer releases Python's lock: giving it back and forth costs less then than
+/// other threads would lose.
+pub const RELEASE_NS: u64 = 32_768;
+
 /// Works without Python's lock; a panic becomes an `InternalError`. If some of a mapped file was
 /// gone when it was read, that is the error, whatever the work came to.
 pub fn unlocked<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
@@ -17,6 +21,12 @@ pub fn unlocked<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyR
 pub fn unlocked_in_memory<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     py.detach(|| catch_unwind(AssertUnwindSafe(work)))
         .map_err(panicked)
+}
+
+/// Works with Python's lock, for work that reads nothing of mapped files and is soon done.
+#[inline]
+pub fn caught<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(panicked)
 }
 
 /// The same for work that keeps Python's lock and cannot panic.

@@ -22,6 +22,7 @@ mod functions;
 mod guard;
 mod index;
 mod instructions;
+mod linear;
 mod numbers;
 mod op;
 mod program;
@@ -65,7 +66,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(dtype::dtype, module)?)?;
     module.add_function(wrap_pyfunction!(dtype::promote, module)?)?;
     module.add_function(wrap_pyfunction!(eval::unwritten, module)?)?;
+    module.add_function(wrap_pyfunction!(field::field_scalar, module)?)?;
     module.add_function(wrap_pyfunction!(field::first_invalid, module)?)?;
+    module.add_function(wrap_pyfunction!(linear::matmul, module)?)?;
+    module.add_function(wrap_pyfunction!(scalar::number, module)?)?;
     module.add_function(wrap_pyfunction!(random::random_words, module)?)?;
     module.add_function(wrap_pyfunction!(random::wiped, module)?)?;
     module.add_function(wrap_pyfunction!(trace::batch_begin, module)?)?;

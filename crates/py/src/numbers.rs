@@ -1,7 +1,7 @@
 //! Element-wise calls from operators and functions: operands brought to one type, then the op.
 
 use crate::eval::{Value, eval};
-use crate::guard::{unlocked, unlocked_in_memory, watched};
+use crate::guard::{RELEASE_NS, unlocked, unlocked_in_memory, watched};
 use crate::scalar::Number;
 use crate::tensor::{Inner, Tensor};
 use crate::{device, errors, field};
@@ -12,10 +12,6 @@ use cloakwork_run::eager::{self, Element, Ready, ReadyOperand};
 use cloakwork_trace::is_active;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-
-/// With this many elements, Python's lock is released: giving it back and forth costs less then
-/// than other threads would lose.
-const RELEASE_ELEMENTS: u64 = 32_768;
 
 /// An operand of a call.
 enum Given<'a, 'py> {
@@ -61,11 +57,19 @@ fn given<'a, 'py>(value: &'a Bound<'py, PyAny>) -> PyResult<Option<Given<'a, 'py
     }
     // NumPy's arrays and scalars: arrays as good as ours.
     if value.hasattr("__array_interface__")? {
-        let asarray = value.py().import("cloakwork")?.getattr("asarray")?;
-        let tensor = asarray.call1((value,))?.cast_into::<Tensor>()?;
-        return Ok(Some(Given::Owned(tensor.get().inner().clone())));
+        return tensor_of(value).map(Given::Owned).map(Some);
     }
     Ok(None)
+}
+
+/// A tensor, or what `cloakwork.asarray` makes of another array.
+pub fn tensor_of(value: &Bound<'_, PyAny>) -> PyResult<Inner> {
+    if let Ok(tensor) = value.cast::<Tensor>() {
+        return Ok(tensor.get().inner().clone());
+    }
+    let asarray = value.py().import("cloakwork")?.getattr("asarray")?;
+    let tensor = asarray.call1((value,))?.cast_into::<Tensor>()?;
+    Ok(tensor.get().inner().clone())
 }
 
 /// The result of an element-wise op of one operand.
@@ -116,13 +120,12 @@ pub fn binary(
             return at_once(py, ready, dtype, &operands).map(Some);
         }
     }
-    let objects = (a, b);
+    let objects = [a, b];
     let (Some(a), Some(b)) = (given(a)?, given(b)?) else {
         return Ok(None);
     };
     let dtypes = [&a, &b].map(|operand| operand.inner().map(Inner::dtype));
-    if let Some(name) = field::function(ready, dtypes[0], dtypes[1]) {
-        let result = field::tensor(py, name, objects)?;
+    if let Some(result) = field::special(py, ready, [a.inner(), b.inner()], objects)? {
         return Ok(Some(Tensor::from(result)));
     }
     let other = dtypes.into_iter().flatten().find(|d| !d.is_number());
@@ -135,7 +138,7 @@ pub fn binary(
     let common = common.map_err(|e| PyTypeError::new_err(format!("{}: {e}", def.name)))?;
     let dtype = rule.takes.computes_in(common);
     if !is_active()
-        && let (Some(x), Some(y)) = (Ready1::of(&a, dtype)?, Ready1::of(&b, dtype)?)
+        && let (Some(x), Some(y)) = (Ready1::of(py, &a, dtype)?, Ready1::of(py, &b, dtype)?)
     {
         return at_once(py, ready, dtype, &[x.operand(), y.operand()]).map(Some);
     }
@@ -163,9 +166,8 @@ pub fn assign(
     let dtype = a.dtype();
     let object = b;
     let b = given(b)?.ok_or_else(|| not_an_array(b))?;
-    if let Some(name) = field::function(ready, Some(dtype), b.inner().map(Inner::dtype)) {
-        let own = Tensor::from(a.clone());
-        let result = field::tensor(py, name, (own, object))?;
+    // The first object is the tensor.
+    if let Some(result) = field::special(py, ready, [Some(a), b.inner()], [object, object])? {
         let values = vec![Value::Tensor(result), Value::Tensor(a.clone())];
         return eval(py, &named::COPY, values).map(|_| ());
     }
@@ -214,16 +216,21 @@ pub fn apart(py: Python<'_>, tensor: Inner, written: &Inner) -> PyResult<Inner> 
 /// An operand that a call without a detour takes.
 enum Ready1<'a> {
     Tensor(&'a eager::Tensor),
+    Converted(eager::Tensor),
     Element(Element),
 }
 
 impl<'a> Ready1<'a> {
     #[inline]
-    fn of(given: &'a Given<'_, '_>, dtype: DType) -> PyResult<Option<Self>> {
+    fn of(py: Python<'_>, given: &'a Given<'_, '_>, dtype: DType) -> PyResult<Option<Self>> {
         Ok(match given {
             Given::Number(number) => Some(Self::Element(number.element(dtype)?)),
             other => match other.inner() {
                 Some(Inner::Real(tensor)) if tensor.dtype() == dtype => Some(Self::Tensor(tensor)),
+                Some(inner @ Inner::Real(_)) => match convert(py, inner, dtype)? {
+                    Inner::Real(tensor) => Some(Self::Converted(tensor)),
+                    Inner::Traced(_) => None,
+                },
                 _ => None,
             },
         })
@@ -233,6 +240,7 @@ impl<'a> Ready1<'a> {
     fn operand(&self) -> ReadyOperand<'_> {
         match self {
             Self::Tensor(tensor) => ReadyOperand::Tensor(tensor),
+            Self::Converted(tensor) => ReadyOperand::Tensor(tensor),
             Self::Element(element) => ReadyOperand::Element(element),
         }
     }
@@ -254,7 +262,7 @@ fn at_once(
         ReadyOperand::Tensor(tensor) => tensor.storage().is_mapped(),
         ReadyOperand::Element(_) => false,
     });
-    let small = elements.max().unwrap_or(0) < RELEASE_ELEMENTS;
+    let small = elements.max().unwrap_or(0) < RELEASE_NS;
     let threads = if small { 1 } else { device::threads(None)? };
     let call = || ready.call(dtype, operands, threads, isa);
     let result = match (small, mapped) {

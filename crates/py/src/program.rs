@@ -1,5 +1,7 @@
 //! A program: loaded or traced, with what the verifier says of it and the plans made for it.
 
+mod inputs;
+
 use crate::contents::{held, host_copy};
 use crate::device::{self, Count};
 use crate::errors;
@@ -18,8 +20,9 @@ use cloakwork_run::{Executor, eager};
 use cloakwork_verify::{
     HealDevice, Verification, Verified, annotate, downloads, for_device, opened, uploads, verify,
 };
+use inputs::{Input, lend};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyTuple};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,8 +39,18 @@ pub struct Program {
     found: Vec<cloakwork_ir::Finding>,
     checked: Once<Checked>,
     plans: Mutex<HashMap<(Target, Isa), Arc<Plan>>>,
-    /// The executor of the last run, to be used again by one with the same plan.
-    executor: Mutex<Option<Executor>>,
+    /// The inputs in the order in which a run takes them.
+    inputs: Once<Vec<Input>>,
+    /// What the last run used, for one that is planned for the same.
+    last: Mutex<Option<Box<Ready>>>,
+}
+
+/// An executor, and what its plan was made for.
+pub struct Ready {
+    target: Target,
+    isa: Isa,
+    /// Ready to run.
+    pub executor: Executor,
 }
 
 struct Checked {
@@ -65,7 +78,8 @@ impl Program {
             found: Vec::new(),
             checked: Once::new(),
             plans: Mutex::default(),
-            executor: Mutex::default(),
+            inputs: Once::new(),
+            last: Mutex::default(),
         }
     }
 
@@ -158,48 +172,34 @@ impl Program {
         self.plan(py, target)
     }
 
-    /// An executor of a plan: the last run's if it fits. [`Program::keep`] takes it back.
-    pub fn executor(&self, py: Python<'_>, plan: &Arc<Plan>) -> PyResult<Executor> {
-        let kept = self.executor.lock().take();
-        match kept.filter(|kept| Arc::ptr_eq(kept.plan(), plan)) {
-            Some(executor) => Ok(executor),
-            None => unlocked(py, || Executor::new(Arc::clone(plan)))?.map_err(errors::run),
+    /// An executor for a run whose plan passes a check: the last run's if it was for the same.
+    /// [`Program::keep`] takes it back.
+    pub fn ready(
+        &self,
+        py: Python<'_>,
+        target: Target,
+        check: impl Fn(&Plan) -> PyResult<()>,
+    ) -> PyResult<Box<Ready>> {
+        let isa = device::isa(py)?;
+        let last = self.last.lock().take();
+        if let Some(ready) = last.filter(|last| last.isa == isa && last.target == target) {
+            check(ready.executor.plan())?;
+            return Ok(ready);
         }
+        let plan = self.plan(py, target.clone())?;
+        check(&plan)?;
+        let made = unlocked(py, || Executor::new(plan))?;
+        Ok(Box::new(Ready {
+            target,
+            isa,
+            executor: made.map_err(errors::run)?,
+        }))
     }
 
     /// Keeps an executor for the next run.
-    pub fn keep(&self, executor: Executor) {
-        let replaced = self.executor.lock().replace(executor);
+    pub fn keep(&self, ready: Box<Ready>) {
+        let replaced = self.last.lock().replace(ready);
         drop(replaced);
-    }
-
-    /// The inputs in the order of their first upload, with their slots.
-    fn inputs(&self) -> Vec<(&str, Vec<HostId>)> {
-        let mut inputs: Vec<(&str, Vec<HostId>)> = Vec::new();
-        for (index, slot) in self.program.hosts.iter().enumerate() {
-            let HostSlot::Input { name, .. } = slot else {
-                continue;
-            };
-            let id = HostId(index as u32);
-            match inputs.iter_mut().find(|(known, _)| known == name) {
-                Some((_, ids)) => ids.push(id),
-                None => inputs.push((name, vec![id])),
-            }
-        }
-        inputs
-    }
-
-    /// Tensors for inputs that are called in0, in1, ... in the order of their names.
-    pub fn inputs_by_name(
-        &self,
-        tensors: &[eager::Tensor],
-    ) -> PyResult<HashMap<HostId, HostTensor>> {
-        let mut bound = HashMap::new();
-        for (name, ids) in self.inputs() {
-            let host = lent(Self::tensor_of(name, tensors)?)?;
-            bound.extend(ids.into_iter().map(|id| (id, host.clone())));
-        }
-        Ok(bound)
     }
 
     /// What can be computed of the downloads, call by call: none where a call fails.
@@ -209,59 +209,18 @@ impl Program {
         tensors: &[eager::Tensor],
     ) -> PyResult<Vec<Option<eager::Tensor>>> {
         let mut given = HashMap::new();
-        for (name, ids) in self.inputs() {
-            let tensor = Self::tensor_of(name, tensors)?;
-            given.extend(ids.into_iter().map(|id| (id, tensor.clone())));
+        for input in self.inputs() {
+            let tensor = Self::tensor_of(&input.name, tensors)?;
+            given.extend(input.slots.iter().map(|id| (*id, tensor.clone())));
         }
         let (threads, isa) = (device::threads(None)?, device::isa(py)?);
         unlocked(py, || eager::replay(&self.program, &given, threads, isa))
-    }
-
-    /// The tensor for an input that is called in0, in1, ... in the order of their names.
-    fn tensor_of<'a>(name: &str, tensors: &'a [eager::Tensor]) -> PyResult<&'a eager::Tensor> {
-        let index = name
-            .strip_prefix("in")
-            .and_then(|n| n.parse::<usize>().ok());
-        index
-            .and_then(|index| tensors.get(index))
-            .ok_or_else(|| errors::internal(format!("no tensor for input {name}")))
-    }
-
-    /// Tensors for the inputs, in their order.
-    fn bind(&self, tensors: &[HostTensor]) -> PyResult<HashMap<HostId, HostTensor>> {
-        let inputs = self.inputs();
-        if inputs.len() != tensors.len() {
-            let names: Vec<&str> = inputs.iter().map(|(name, _)| *name).collect();
-            let allowed = match names.as_slice() {
-                [] => "none: this program has no inputs".to_owned(),
-                names => format!("{}: {}", names.len(), names.join(", ")),
-            };
-            return Err(errors::param("inputs", tensors.len(), &allowed));
-        }
-        let mut bound = HashMap::new();
-        for ((_, ids), tensor) in inputs.iter().zip(tensors) {
-            bound.extend(ids.iter().map(|id| (*id, tensor.clone())));
-        }
-        Ok(bound)
     }
 }
 
 /// A copy of a tensor's elements, which no later write changes.
 pub fn own(tensor: &Inner) -> PyResult<HostTensor> {
     host_copy(tensor.real("data of a program")?)
-}
-
-/// A tensor's elements for a run.
-fn lend(tensor: &Inner) -> PyResult<HostTensor> {
-    lent(tensor.real("an input of a program")?)
-}
-
-/// The same: shared where they lie row-major, wherever in their storage they begin, else copied.
-fn lent(tensor: &eager::Tensor) -> PyResult<HostTensor> {
-    if tensor.view().is_contiguous() {
-        return tensor.to_host_alone().map_err(errors::run);
-    }
-    host_copy(tensor)
 }
 
 /// A generation of HEAL's ops by its name.
@@ -365,10 +324,8 @@ impl Program {
             def.is_heals() || ops.as_ref().is_some_and(|names| names.contains(def.name))
         };
         let verified = self.verified(py)?;
-        let lowered = unlocked(py, || lower_for(verified, &has))?.map_err(errors::plan)?;
-        Ok(Self::new(cloakwork_ir::Program::clone(
-            lowered.verified.program(),
-        )))
+        let lowered = unlocked(py, || lower_for(&verified, &has))?.map_err(errors::plan)?;
+        Ok(Self::new(cloakwork_ir::Program::clone(lowered.program())))
     }
 
     /// Names and types of what it uploads of its own data: what `opened` can make inputs.
@@ -446,17 +403,15 @@ impl Program {
 
     /// Names of the inputs, in the order in which a run takes them.
     fn input_names(&self) -> Vec<String> {
-        self.inputs()
-            .into_iter()
-            .map(|(name, _)| name.to_owned())
-            .collect()
+        let names = self.inputs().iter().map(|input| input.name.clone());
+        names.collect()
     }
 
     /// Names, dtypes and shapes of the inputs, in the order in which a run takes them.
     fn input_types(&self) -> Vec<(String, &'static str, Vec<u64>)> {
-        let types = self.inputs().into_iter().filter_map(|(name, ids)| {
-            let ty = self.program.host(*ids.first()?)?.ty()?;
-            Some((name.to_owned(), ty.dtype.name(), ty.shape.dims().to_vec()))
+        let types = self.inputs().iter().map(|input| {
+            let dims = input.ty.shape.dims().to_vec();
+            (input.name.clone(), input.ty.dtype.name(), dims)
         });
         types.collect()
     }
@@ -523,6 +478,27 @@ impl Program {
             memory.peak_bytes(),
             memory.constant_bytes,
         ))
+    }
+
+    /// Run the program once on tensors that are just as its inputs are; None for any others, and
+    /// for secrets: `run` says what is wrong with them.
+    #[pyo3(signature = (values, threads=None, profile=true))]
+    fn run_tensors(
+        &self,
+        values: &Bound<'_, PyTuple>,
+        threads: Option<Count>,
+        profile: bool,
+    ) -> PyResult<Option<Run>> {
+        let Some(inputs) = self.matching(values)? else {
+            return Ok(None);
+        };
+        let settings = Settings {
+            threads: device::threads(threads)?,
+            profile,
+            optimize: true,
+            ..Settings::default()
+        };
+        Run::start(values.py(), self, &inputs, settings).map(Some)
     }
 
     /// Run the program once.
@@ -612,8 +588,8 @@ impl Program {
                 || def.body.expansion().is_none()
         };
         let verified = self.verified(py)?;
-        let lowered = unlocked(py, || lower_for(verified, &has))?.map_err(errors::plan)?;
-        let fitted = unlocked(py, || for_device(&lowered.verified, &device))?;
+        let lowered = unlocked(py, || lower_for(&verified, &has))?.map_err(errors::plan)?;
+        let fitted = unlocked(py, || for_device(&lowered, &device))?;
         let fitted = fitted.map_err(|misfits| {
             let lacking: Vec<String> = misfits.into_iter().map(|misfit| misfit.text).collect();
             let text = format!(

@@ -7,14 +7,13 @@ use crate::program::Program;
 use crate::target::{Budget, Target};
 use crate::tensor::{Inner, Tensor};
 use cloakwork_formats::files::{Access, save_with};
-use cloakwork_ir::{Device, HostId, HostTensor};
+use cloakwork_ir::{Device, HostTensor};
 use cloakwork_plan::Plan;
 use cloakwork_run::{
-    Bisection, Functions, Mismatch, Outcome, Progress, RunOptions, bisect, eager, is_wiping,
-    profile, totals,
+    Bisection, Functions, Inputs, Mismatch, Outcome, Output, Progress, RunOptions, bisect, eager,
+    is_wiping, profile, totals,
 };
 use pyo3::prelude::*;
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -65,6 +64,10 @@ struct Ticker {
 impl Ticker {
     /// Whether to go on.
     fn tick(&mut self, at: Progress) -> bool {
+        // Python hears signals itself when a run is done.
+        if self.progress.is_none() && at.done == at.total {
+            return true;
+        }
         let heard = Python::attach(|py| {
             py.check_signals()?;
             match &self.progress {
@@ -77,20 +80,22 @@ impl Ticker {
     }
 }
 
-/// The plan for a run, if it may be on what it is given.
-fn planned(py: Python<'_>, program: &Program, settings: &Settings) -> PyResult<Arc<Plan>> {
-    // Only a plan for several threads knows what may run in another order.
-    let planned = match settings.schedule_seed {
-        Some(_) => settings.threads.max(2),
-        None => settings.threads,
-    };
-    let target = Target {
-        threads: planned,
+/// What a run is planned for.
+fn target(settings: &Settings) -> Target {
+    Target {
+        // Only a plan for several threads knows what may run in another order.
+        threads: match settings.schedule_seed {
+            Some(_) => settings.threads.max(2),
+            None => settings.threads,
+        },
         device: settings.device,
         budget: settings.memory_budget.clone(),
         optimize: settings.optimize && !settings.bisect && !settings.secret,
-    };
-    let plan = program.plan(py, target)?;
+    }
+}
+
+/// Refuses to run a plan on what it must not be run on.
+fn check(plan: &Plan, settings: &Settings) -> PyResult<()> {
     if settings.secret && (plan.spills() || plan.memory.file_bytes > 0) {
         return Err(errors::secret(
             "a run on a secret tensor must not wait on disk: give it a larger memory budget, and \
@@ -115,7 +120,7 @@ fn planned(py: Python<'_>, program: &Program, settings: &Settings) -> PyResult<A
             &expected,
         ));
     }
-    Ok(plan)
+    Ok(())
 }
 
 impl Run {
@@ -123,12 +128,14 @@ impl Run {
     pub fn start(
         py: Python<'_>,
         program: &Program,
-        inputs: &HashMap<HostId, HostTensor>,
+        inputs: &(impl Inputs + Sync),
         settings: Settings,
     ) -> PyResult<Self> {
-        let plan = planned(py, program, &settings)?;
-        let pythons = Arc::new(Pythons::new(settings.functions));
-        let mut executor = program.executor(py, &plan)?;
+        let mut ready = program.ready(py, target(&settings), |plan| check(plan, &settings))?;
+        let executor = &mut ready.executor;
+        let plan = Arc::clone(executor.plan());
+        let calls = !plan.calls.is_empty();
+        let pythons = calls.then(|| Arc::new(Pythons::new(settings.functions)));
         let options = RunOptions {
             threads: settings.threads,
             verify: settings.verify || settings.bisect,
@@ -136,7 +143,7 @@ impl Run {
             schedule_seed: settings.schedule_seed,
             spill_dir: settings.spill_dir,
             wipe: settings.secret || is_wiping(),
-            functions: Some(Arc::clone(&pythons) as Arc<dyn Functions>),
+            functions: pythons.clone().map(|own| own as Arc<dyn Functions>),
             ..RunOptions::default()
         };
         let mut ticker = Ticker {
@@ -150,19 +157,33 @@ impl Run {
                 .as_ref()
                 .is_ok_and(|outcome| !outcome.mismatches.is_empty());
             let bisection = (settings.bisect && differs)
-                .then(|| bisect(&mut executor, inputs, &mut |at| ticker.tick(at)));
+                .then(|| bisect(executor, inputs, &mut |at| ticker.tick(at)));
             (result, bisection)
         });
         if options.wipe {
             // What a panic or a search for a wrong op left.
             executor.zeroize();
         }
+        let before_failure = executor.take_outputs_before_failure();
         let (result, bisection) = done?;
-        program.keep(executor);
+        program.keep(ready);
         if let Some(stopped) = ticker.stopped {
             return Err(stopped);
         }
-        let outcome = result.map_err(|error| pythons.told(errors::run(error)))?;
+        let outcome = match result {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                let told = match pythons {
+                    Some(pythons) => pythons.told(errors::run(error)),
+                    None => errors::run(error),
+                };
+                if !before_failure.is_empty() {
+                    let outputs: Vec<_> = before_failure.into_iter().map(named_tensor).collect();
+                    told.value(py).setattr("outputs_before", outputs)?;
+                }
+                return Err(told);
+            }
+        };
         let bisection = bisection.transpose().map_err(errors::run)?;
         Ok(Self {
             plan,
@@ -194,13 +215,17 @@ pub fn adopt(host: HostTensor) -> eager::Tensor {
     unsafe { eager::Tensor::from_foreign(host.dtype(), view, place, Box::new(bytes)) }
 }
 
+/// An output's name, if it has one, and its tensor.
+fn named_tensor(output: Output) -> (Option<String>, Tensor) {
+    (output.name, Inner::Real(adopt(output.tensor)).into())
+}
+
 #[pymethods]
 impl Run {
-    /// The outputs, in order: tensors over the very memory that the run wrote.
+    /// The outputs, in order: tensors over the memory that the run wrote.
     fn outputs(&self) -> Vec<Tensor> {
-        let outputs = self.outcome.outputs.iter();
-        let tensor = |host: &HostTensor| Inner::Real(adopt(host.clone())).into();
-        outputs.map(|output| tensor(&output.tensor)).collect()
+        let outputs = self.outcome.outputs.iter().cloned();
+        outputs.map(|output| named_tensor(output).1).collect()
     }
 
     /// The names of the outputs, in order; none where the program expects a value instead.

@@ -1,5 +1,7 @@
 //! Python's numbers as elements: weak, so that they take the type of the tensor that they meet.
 
+use crate::tensor::{Inner, Tensor};
+use crate::{dtype, errors};
 use cloakwork_ir::DType;
 use cloakwork_ops::promotion::Weak;
 use cloakwork_run::eager::Element;
@@ -66,6 +68,25 @@ impl<'a, 'py> Number<'a, 'py> {
         Ok(Element(bytes))
     }
 
+    /// Whether a type of floats surely has the number as NumPy would round it: exactly, or a float
+    /// that stays finite.
+    fn is_held_by(&self, dtype: DType) -> bool {
+        const EXACT: i64 = 1 << 24;
+        match self {
+            Self::Int(value) if !dtype.is_integer() => {
+                let small = value.extract::<i64>();
+                small.is_ok_and(|value| (-EXACT..=EXACT).contains(&value))
+            }
+            Self::Float(value) => {
+                dtype.component() != DType::F32 || !value.is_finite() || {
+                    (*value as f32).is_finite()
+                }
+            }
+            Self::Bool(_) | Self::Int(_) => true,
+            Self::Complex(..) => dtype == DType::C128,
+        }
+    }
+
     fn parts(&self) -> PyResult<(f64, f64)> {
         Ok(match self {
             Self::Bool(truth) => (f64::from(u8::from(*truth)), 0.0),
@@ -74,6 +95,28 @@ impl<'a, 'py> Number<'a, 'py> {
             Self::Complex(re, im) => (*re, *im),
         })
     }
+}
+
+/// A number of Python's as a tensor without axes; None where a type changes it, or may: whoever
+/// converts with more care says what is wrong.
+#[pyfunction]
+pub fn number(
+    value: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Tensor>> {
+    let Some(number) = Number::of(value) else {
+        return Ok(None);
+    };
+    let weak = number.weak();
+    let dtype = dtype.map_or(Ok(weak.dtype()), dtype::from_object)?;
+    if !dtype.is_number() || weak.meets(dtype) != dtype || !number.is_held_by(dtype) {
+        return Ok(None);
+    }
+    let Ok(element) = number.element(dtype) else {
+        return Ok(None);
+    };
+    let tensor = element.tensor(dtype).map_err(errors::eager)?;
+    Ok(Some(Inner::Real(tensor).into()))
 }
 
 fn integer(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<[u8; 8]> {

@@ -21,6 +21,8 @@ pub enum RunError {
     /// What the program asserts does not hold.
     #[error("{place}: {message}: element {element} differs")]
     Assertion {
+        /// The program's step.
+        step: u32,
         /// The step as messages name it: its instruction.
         place: String,
         /// The first element, row-major, of which it does not hold.
@@ -74,7 +76,9 @@ pub enum RunError {
     /// A function of the caller's did not give what the program takes from it.
     #[error("{place}: function {function}: {reason}")]
     Function {
-        /// The program's step, as messages name it.
+        /// The program's step.
+        step: u32,
+        /// The same as messages name it.
         place: String,
         /// Its name.
         function: String,
@@ -93,4 +97,17 @@ pub enum RunError {
     /// A mistake of Cloakwork's.
     #[error("internal error, please report it: {0}")]
     Internal(String),
+}
+
+impl RunError {
+    /// The program's step at which the run failed: all steps before it were run.
+    #[must_use]
+    pub const fn step(&self) -> Option<u32> {
+        match self {
+            Self::Contents { step, .. }
+            | Self::Assertion { step, .. }
+            | Self::Function { step, .. } => Some(*step),
+            _ => None,
+        }
+    }
 }

@@ -46,6 +46,7 @@ pub use error::RunError;
 pub use exec::dispatch::{Dispatch, last_dispatch};
 pub use exec::executor::{Executor, RunOptions};
 pub use exec::function::Functions;
+pub use exec::hosts::Inputs;
 pub use memory::Block;
 pub use memory::cache::{MemoryStats, memory_stats, release_cached};
 pub use memory::wiping::{Wiping, is_wiping};

@@ -96,7 +96,7 @@ impl FileTest {
         let verified = verify(Arc::new(program))
             .verified
             .ok_or("the verifier refuses it")?;
-        let options = Options::new(Isa::Portable, 2);
+        let options = Options::new(Isa::PORTABLE, 2);
         plan(Arc::new(verified), &options)
             .map(|plan| plan.to_string())
             .map_err(|error| error.to_string())

@@ -132,7 +132,7 @@ fn kernels_agree_with_references_whatever_the_isa_layout_and_threads() {
     }
     println!("{held} results held to references, {refused} of {SEEDS} programs refused");
     assert!(held > 10 * SEEDS && refused < SEEDS as usize / 4);
-    assert!(available_isas().contains(&Isa::Portable));
+    assert!(available_isas().contains(&Isa::PORTABLE));
 }
 
 #[test]

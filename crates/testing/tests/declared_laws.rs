@@ -96,7 +96,7 @@ fn every_law_that_is_claimed_holds_with_every_instruction_set() {
 fn a_law_that_does_not_hold_is_noticed() {
     let mut source = Source::from_seed(1);
     let [a, b, c] = [(); 3].map(|()| residues(&mut source));
-    let isa = Isa::Portable;
+    let isa = Isa::PORTABLE;
     let words: [&[i64]; 3] = [&a, &b, &c];
     assert!(!holds(Law::Linear, find("modsum").unwrap(), isa, words));
     assert!(!holds(Law::Involution, find("ntt").unwrap(), isa, words));

@@ -323,3 +323,22 @@ device_to_host %z, none -> output \"z\"
     assert_eq!(told[0], told[1]);
     assert!(told[0].contains("step 3: modmul"), "{}", told[0]);
 }
+
+#[test]
+fn a_program_is_expanded_and_verified_once_for_all_its_plans() {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs/rlwe/key_switch.cw");
+    let verified = verified(&fs::read_to_string(path).unwrap());
+    for optimize in [false, true] {
+        let planned = |threads| {
+            let options = Options {
+                optimize,
+                ..Options::new(best_isa(), threads)
+            };
+            plan(Arc::clone(&verified), &options).unwrap().verified
+        };
+        let first = planned(1);
+        assert!(!Arc::ptr_eq(&first, &verified), "nothing was expanded");
+        assert!(Arc::ptr_eq(&first, &planned(2)), "expanded twice");
+    }
+}

@@ -96,10 +96,7 @@ fn respell(
     if is_heal(&own) && !aliased {
         return Ok((own.name, args));
     }
-    let given = |param: &str| {
-        let place = own.args.iter().position(|name| *name == param)?;
-        args.get(place)
-    };
+    let given = |param: &str| own.argument(param, &args);
     let heal = def.forms.iter().filter(is_heal);
     for form in heal.filter(|form| says_all(def, form, given)) {
         let params = form

@@ -327,7 +327,7 @@ impl<'p> Checker<'p> {
                 }
             },
             None if threads => "memory that nothing wrote".to_owned(),
-            _ if storage.written => return,
+            _ if storage.last_write.is_some() => return,
             _ => "zeros".to_owned(),
         };
         self.read_unwritten.insert(id);
@@ -355,7 +355,7 @@ impl<'p> Checker<'p> {
             self.regions.entry(id).or_default().add(&info.view);
         }
         if let Some(storage) = self.values.storages.get_mut(id.0 as usize) {
-            storage.written = true;
+            storage.last_write = Some(self.step);
         }
     }
 

@@ -9,11 +9,12 @@ use crate::spelling::Spelling;
 use crate::spelling::Spellings;
 use crate::threads::{Linear, linearize};
 use crate::values::Values;
-use crate::{Action, Call, MAX_FINDINGS, StorageId, ValueId, Verification, Verified};
+use crate::{Action, Call, MAX_FINDINGS, Mistake, StorageId, ValueId, Verification, Verified};
 use cloakwork_ir::{
     Arg, Finding, HostId, Op, Program, Severity, Step, Symbol, Text, Type, View, shortened,
 };
 use cloakwork_ops::{Code, FormError};
+use cloakwork_process::Once;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -36,6 +37,8 @@ pub(crate) struct Checker<'p> {
     pub has_error: bool,
     /// How many findings there are, kept or not.
     pub found: HashMap<Severity, usize>,
+    /// Whether nobody hears of warnings: those of the source were told.
+    pub errors_only: bool,
     pub spellings: Spellings,
     /// Values whose contents were looked at: by declaration, index of the demand and its bound.
     pub checked: FxHashSet<(usize, usize, i64, ValueId)>,
@@ -107,18 +110,19 @@ pub fn verify_rewritten(
     program: Program,
     from: &Verified,
     mut origins: Vec<u32>,
-) -> Result<Verified, (u32, String)> {
+) -> Result<Verified, Mistake> {
     if let Some((_, sources)) = &from.source {
         for origin in &mut origins {
             *origin = sources.get(*origin as usize).copied().unwrap_or(*origin);
         }
     }
-    let mut found = verify_thread(Arc::new(program));
+    let mut found = verify_steps(Arc::new(program), true);
     let Some(verified) = found.verified.take() else {
         let error = found.errors().next();
         let step = error.map_or(0, |finding| finding.step);
         let step = origins.get(step as usize).copied().unwrap_or(step);
-        return Err((step, error.map_or_else(String::new, Finding::to_string)));
+        let message = error.map_or_else(String::new, Finding::to_string);
+        return Err(Mistake { step, message });
     };
     Ok(Verified {
         source: Some((Arc::clone(from.source()), origins.into())),
@@ -127,7 +131,12 @@ pub fn verify_rewritten(
 }
 
 fn verify_thread(program: Arc<Program>) -> Verification {
+    verify_steps(program, false)
+}
+
+fn verify_steps(program: Arc<Program>, errors_only: bool) -> Verification {
     let mut checker = Checker::new(&program);
+    checker.errors_only = errors_only;
     checker.check_all();
     let mut findings = std::mem::take(&mut checker.findings);
     findings.sort_by_key(|finding| finding.step);
@@ -144,6 +153,8 @@ fn verify_thread(program: Arc<Program>) -> Verification {
         values,
         actions,
         segments,
+        lowered: Once::new(),
+        cleaned: Once::new(),
     });
     Verification { findings, verified }
 }
@@ -160,6 +171,7 @@ impl<'p> Checker<'p> {
             findings: Vec::new(),
             has_error: false,
             found: HashMap::new(),
+            errors_only: false,
             spellings: Spellings::default(),
             checked: FxHashSet::default(),
             checked_large: HashSet::new(),
@@ -324,6 +336,9 @@ impl<'p> Checker<'p> {
     }
 
     fn check_end(&mut self) {
+        if self.errors_only {
+            return;
+        }
         for (text, step) in std::mem::take(&mut self.open) {
             let got = format!("none for \"{}\"", self.program.text_name(text));
             self.report_at(

@@ -152,6 +152,7 @@ fn next_use(program: &Program, from: usize, name: Symbol) -> Option<usize> {
 /// its elements in the order in which they lie.
 fn expressed(verified: &Verified, device: &HealDevice) -> Result<Program, Vec<Misfit>> {
     let source = verified.program();
+    // Steps that stay keep their places among the arguments.
     let mut program = Program::clone(source);
     program.steps.clear();
     let mut actions = verified.actions().iter().peekable();
@@ -192,15 +193,10 @@ fn misread(verified: &Verified, step: u32, action: &Action) -> bool {
     let Some(source) = source.filter(|source| !source.view.is_contiguous()) else {
         return false;
     };
-    let written = |id: &_| verified.value(*id).map(|info| info.storage);
     let storage = verified.value(*value).map(|info| info.storage);
-    let later = verified.actions().iter().filter(|(at, _)| *at > step);
-    let writes = |(_, action): &(u32, Action)| match action {
-        Action::Kernel { out, .. } => written(out) == storage,
-        Action::Composite { result, .. } => written(result) == storage,
-        _ => false,
-    };
-    is_one_of(&RESHAPING, call.def) && source.view.rank() > 0 && later.into_iter().any(writes)
+    let storage = storage.and_then(|id| verified.storage(id));
+    let written_later = storage.is_some_and(|storage| storage.last_write > Some(step));
+    is_one_of(&RESHAPING, call.def) && source.view.rank() > 0 && written_later
 }
 
 /// Ops that take elements in the order in which they lie, in HEAL's runtimes.

@@ -1,13 +1,6 @@
 //! Frees for programs that never say when a tensor is done with, such as traced ones.
 
-use cloakwork_ir::{Arg, Op, Program, Step, Symbol};
-
-/// What is known of a name: the last step that mentions it, and whether it ends freed.
-#[derive(Clone, Copy, Default)]
-struct Mention {
-    last: Option<usize>,
-    freed: bool,
-}
+use cloakwork_ir::{Arg, Op, Owners, Program, ProgramPoint, Step, Symbol};
 
 /// The same program with a free behind the last use of each name that is left live at the end.
 #[must_use]
@@ -16,27 +9,23 @@ pub fn with_frees(mut program: Program) -> Program {
         // Who owns registers frees them.
         return program;
     }
-    let mut mentions = vec![Mention::default(); program.symbols.len()];
-    for (index, step) in program.steps.iter().enumerate() {
-        match step {
-            Step::Op(op) => {
-                let named = names(&program, op);
-                named.for_each(|symbol| mention(&mut mentions, symbol, index, false));
-            }
-            Step::Free(symbol) => mention(&mut mentions, *symbol, index, true),
+    let mut owners = Owners::default();
+    for (step, entry) in (0u32..).zip(&program.steps) {
+        let place = ProgramPoint { thread: 0, step };
+        match entry {
+            Step::Op(op) => names(&program, op).for_each(|name| mention(&mut owners, name, place)),
+            Step::Free(symbol) => owners.release(symbol.0),
             Step::SegmentStart(_) | Step::SegmentEnd | Step::Skip | Step::Threaded(_) => {}
         }
     }
-    let mut frees: Vec<(usize, Symbol)> = mentions
-        .iter()
-        .enumerate()
-        .filter(|(_, mention)| !mention.freed)
-        .filter_map(|(index, mention)| Some((mention.last?, Symbol(index as u32))))
+    let left = owners.left();
+    let mut frees: Vec<(u32, Symbol)> = left
+        .map(|(owned, last)| (last.step, Symbol(owned.name)))
         .collect();
     frees.sort_unstable();
     let mut steps = Vec::with_capacity(program.steps.len() + frees.len());
     let mut frees = frees.into_iter().peekable();
-    for (index, step) in program.steps.iter().enumerate() {
+    for (index, step) in (0u32..).zip(&program.steps) {
         steps.push(*step);
         while let Some((_, symbol)) = frees.next_if(|&(last, _)| last == index) {
             steps.push(Step::Free(symbol));
@@ -46,13 +35,12 @@ pub fn with_frees(mut program: Program) -> Program {
     program
 }
 
-fn mention(mentions: &mut [Mention], symbol: Symbol, index: usize, freed: bool) {
-    if let Some(mention) = mentions.get_mut(symbol.0 as usize) {
-        *mention = Mention {
-            last: Some(index),
-            freed,
-        };
+/// A name that means nothing yet means a tensor of its own.
+fn mention(owners: &mut Owners, symbol: Symbol, place: ProgramPoint) {
+    if !owners.knows(symbol.0) {
+        owners.own(symbol.0);
     }
+    owners.touch(symbol.0, place, false);
 }
 
 /// The device tensors that a call names, its result included.

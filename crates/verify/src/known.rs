@@ -125,7 +125,7 @@ impl<'p> Checker<'p> {
         let storage = self.values.storage(upload)?;
         let first = 0;
         match storage.origin {
-            StorageOrigin::Upload(host) if !storage.written => Some(Source {
+            StorageOrigin::Upload(host) if storage.last_write.is_none() => Some(Source {
                 host,
                 upload,
                 first,

@@ -275,7 +275,7 @@ impl Checker<'_> {
         let (storage, elements) = (info.storage, info.view.shape.elements());
         let root = self.values.storage(storage)?;
         let whole = elements == root.root.shape.elements();
-        let (fresh, root) = (!root.written, root.root.clone());
+        let (fresh, root) = (root.last_write.is_none(), root.root.clone());
         let view = info.view.clone();
         let cast = self.cast_of(out).flatten();
         let step = self.step;

@@ -51,8 +51,8 @@ pub struct StorageInfo {
     pub root: View,
     /// What it holds at first.
     pub origin: StorageOrigin,
-    /// Whether a step after its creation writes some of it.
-    pub written: bool,
+    /// The last step after its creation that writes some of it.
+    pub last_write: Option<u32>,
     /// Where it lies.
     pub device: Device,
 }
@@ -96,7 +96,7 @@ impl Values {
             dtype,
             root: root.clone(),
             origin,
-            written: false,
+            last_write: None,
             device: Device::Cpu,
         });
         self.push(ValueInfo {
@@ -141,8 +141,8 @@ impl Values {
     /// The host tensor that a value shows, if its storage is an upload that nothing wrote.
     pub fn upload_of<'a>(&self, program: &'a Program, id: ValueId) -> Option<&'a HostTensor> {
         let storage = self.storage(self.value(id)?.storage)?;
-        match (storage.origin, storage.written) {
-            (StorageOrigin::Upload(host), false) => data(program, host),
+        match (storage.origin, storage.last_write) {
+            (StorageOrigin::Upload(host), None) => data(program, host),
             _ => None,
         }
     }

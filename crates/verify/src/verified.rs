@@ -4,6 +4,8 @@ use crate::values::{Values, items};
 use crate::{Action, ArgPlace, Call, StorageId, StorageInfo, ValueId, ValueInfo};
 use cloakwork_ir::{Device, Finding, HostTensor, Program, Severity, ShapeItem, Text, View};
 use cloakwork_ops::Args;
+use cloakwork_process::Once;
+use std::fmt;
 use std::sync::Arc;
 
 /// A program each step of which is resolved, typed and in bounds. Only [`crate::verify`] makes one.
@@ -17,6 +19,25 @@ pub struct Verified {
     pub(crate) actions: Vec<(u32, Action)>,
     /// Steps from which another innermost segment holds, in order.
     pub(crate) segments: Vec<(u32, Option<Text>)>,
+    /// The same without composite ops, once it was wanted.
+    pub(crate) lowered: Once<Arc<Verified>>,
+    /// The same as passes made it, once that was wanted; none where they change nothing.
+    pub(crate) cleaned: Once<Option<Arc<Verified>>>,
+}
+
+/// What was made of a verified program does not verify: a mistake of whoever made it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// The source's step.
+    pub step: u32,
+    /// What is wrong there.
+    pub message: String,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "step {}: {}", self.step, self.message)
+    }
 }
 
 /// The outcome of [`crate::verify`].
@@ -50,6 +71,22 @@ impl Verified {
         self.source
             .as_ref()
             .map_or(&self.program, |(source, _)| source)
+    }
+
+    /// The same program as passes make it, which `make` does when it is first wanted; none where
+    /// they change nothing.
+    ///
+    /// # Errors
+    /// What `make` says, each time.
+    pub fn cleaned<E>(
+        &self,
+        make: impl FnOnce() -> Result<Option<Arc<Self>>, E>,
+    ) -> Result<Option<Arc<Self>>, E> {
+        if let Some(made) = self.cleaned.get() {
+            return Ok(made.clone());
+        }
+        let made = make()?;
+        Ok(self.cleaned.get_or_init(|| made).clone())
     }
 
     /// What each device may hold as the program says, in bytes; names of no device say nothing.

@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define CW_DEVICE_ABI 2u
+#define CW_DEVICE_ABI 3u
 
 typedef struct cw_device cw_device;  // an open device: the driver's own
 typedef struct cw_queue cw_queue;    // work that is done in its order: the driver's own
@@ -94,10 +94,12 @@ typedef struct cw_driver {
   uint64_t capabilities;  // CW_DEVICE_... bits
   cw_device_costs costs;
 
-  // Its kernels, best first within a kernel's name and types. Their `run` is the driver's affair
-  // unless it has HOST_MEMORY; the size functions and the flags mean what they mean for the
-  // processor.
+  // Its kernels. Their `run` is the driver's affair unless it has HOST_MEMORY; all else means what
+  // it means for the processor.
   const cw_kernel_row* (*kernels)(uint64_t* count);
+  // The features that device `index` has, whether it is open or not. Plans use the rows that need
+  // no others; a plan for an instruction set uses no other features of processors.
+  uint64_t (*features)(uint32_t index);
   const cw_device_functions* functions;
 } cw_driver;
 

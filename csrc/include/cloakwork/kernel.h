@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define CW_KERNEL_ABI 1u
+#define CW_KERNEL_ABI 2u
 
 // Element types; the numbers are part of the ABI.
 enum cw_dtype {
@@ -40,13 +40,29 @@ enum cw_dtype {
   CW_ALGEBRA_DTYPES
 };
 
-// Instruction sets, each including the ones before it.
-enum cw_isa {
-  CW_PORTABLE = 0,
-  CW_AVX2 = 1,
-  CW_AVX512 = 2,      // F, DQ, VL, BW
-  CW_AVX512IFMA = 3,  // and IFMA
+// Features of processors: numbers of bits in a set. None implies another.
+enum cw_feature {
+  CW_FEATURE_AVX2 = 0,
+  CW_FEATURE_FMA = 1,
+  CW_FEATURE_BMI2 = 2,
+  CW_FEATURE_AVX512F = 3,
+  CW_FEATURE_AVX512DQ = 4,
+  CW_FEATURE_AVX512VL = 5,
+  CW_FEATURE_AVX512BW = 6,
+  CW_FEATURE_AVX512IFMA = 7,
+  CW_FEATURE_NEON = 8,
+  CW_FIRST_OWN_FEATURE = 48,  // from here on a driver's own: what its devices differ in
 };
+#define CW_FEATURE(name) ((uint64_t)1 << CW_FEATURE_##name)
+
+// The sets that have names, which users type and symbols end in.
+#define CW_PORTABLE ((uint64_t)0)
+#define CW_NEON CW_FEATURE(NEON)
+#define CW_AVX2 (CW_FEATURE(AVX2) | CW_FEATURE(FMA) | CW_FEATURE(BMI2))
+#define CW_AVX512                                                                \
+  (CW_AVX2 | CW_FEATURE(AVX512F) | CW_FEATURE(AVX512DQ) | CW_FEATURE(AVX512VL) | \
+   CW_FEATURE(AVX512BW))
+#define CW_AVX512IFMA (CW_AVX512 | CW_FEATURE(AVX512IFMA))
 
 // One prepared step. Dimensions and strides are shared by all steps of the same geometry.
 typedef struct cw_launch {
@@ -83,27 +99,29 @@ typedef uint64_t (*cw_size_fn)(const cw_launch* launch);
 // varies: a launch over a part of the elements gets the list from the first that it needs.
 typedef void (*cw_prepare_fn)(const cw_launch* launch, void* prepared);
 
-// One kernel. Rust selects the first row, best instruction set first, whose types fit.
+// One kernel. Of the rows whose types fit and whose needs are a subset of what may be used, Rust
+// selects the one of the greatest preference, and of equal ones the first.
 typedef struct cw_kernel_row {
   const char* kernel;          // name that op declarations use: "modmul"
   const char* symbol;          // name in plans and traces: "modmul_i64_avx512"
-  uint32_t isa;                // cw_isa
+  uint64_t needs;              // features without which it does not run: a bit for each
   uint32_t in_dtype;           // type of operand 1 (of operand 0 where there is no other)
   uint32_t out_dtype;          // type of operand 0
   uint32_t element_bytes;      // for CW_ANY: size of an element; else 0
   uint32_t constant_operands;  // bit i: prepare reads operand i
   uint32_t prepared_axis;      // 1 + the axis whose indices have constants apart; 0: all in one
+  uint32_t preference;         // among the rows of one kernel and its types
   cw_kernel_fn run;
   cw_size_fn scratch_bytes;   // null: none
   cw_size_fn prepared_bytes;  // null: none
   cw_prepare_fn prepare;      // null: none
 } cw_kernel_row;
 
-// All rows, best instruction set first within a kernel.
+// All rows of the processor.
 const cw_kernel_row* cw_cpu_kernels(uint64_t* count);
 
 // Sizes and offsets of the structs above, for the test that compares them with Rust's mirrors:
-// {abi, sizeof(cw_launch), offsets..., sizeof(cw_kernel_row), offsets...}.
+// {abi, sizeof(cw_launch), offsets..., sizeof(cw_kernel_row), offsets..., named sets...}.
 const uint64_t* cw_abi_layout(uint64_t* count);
 
 // Index (row-major over dims) of the first element that differs between two tensors, or -1;

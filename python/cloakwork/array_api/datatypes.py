@@ -11,6 +11,7 @@ from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor, bool_, complex128, float64, int64
 from cloakwork.array_api.common import COMPLEX_OF, REAL_OF, Scalar
 from cloakwork.errors import DTypeError
+from cloakwork.lazy import public
 from cloakwork.tensors.conversion import DTypeLike, on_device
 
 KINDS = {
@@ -34,6 +35,7 @@ _RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 _ALONE = (bool_, int64, float64, complex128)
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class FloatInfo:
     """Limits of the components of a floating dtype."""
@@ -46,6 +48,7 @@ class FloatInfo:
     dtype: DType
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class IntegerInfo:
     """Limits of an integer dtype."""

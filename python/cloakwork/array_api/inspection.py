@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cloakwork._core import DTYPES, DType, complex128, float64, int64
 from cloakwork.array_api.datatypes import isdtype
+from cloakwork.lazy import public
 from cloakwork.tensors.conversion import device_names, on_device
 
 __array_api_version__ = "2025.12"
@@ -11,6 +12,7 @@ __array_api_version__ = "2025.12"
 _MAX_RANK = 16
 
 
+@public("cloakwork")
 class NamespaceInfo:
     """Devices, dtypes and capabilities; see `__array_namespace_info__`."""
 

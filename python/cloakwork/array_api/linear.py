@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from cloakwork import ops
+from cloakwork import _core, ops
 from cloakwork._core import Tensor
-from cloakwork.array_api.common import REAL_OF, axes_of, cast
-from cloakwork.array_api.datatypes import result_type
+from cloakwork.array_api.common import REAL_OF, axes_of
 from cloakwork.array_api.manipulation import moveaxis
 from cloakwork.errors import AxisError, ParamError
 from cloakwork.tensors.conversion import asarray
@@ -24,16 +23,7 @@ def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
     >>> cw.matmul(cw.asarray([[1, 2], [3, 4]]), cw.asarray([1, 10]))
     Tensor([21, 43], dtype=i64)
     """
-    left, right = asarray(x1), asarray(x2)
-    if left.ndim == 0 or right.ndim == 0:
-        got = f"shapes {left.shape} and {right.shape}"
-        raise ParamError("matmul", got, "one axis or more each; numbers are multiplied with *")
-    dtype = result_type(left, right)
-    rows = left[None, :] if left.ndim == 1 else left
-    columns = right[:, None] if right.ndim == 1 else right
-    product = ops.matmul(cast(rows, dtype), cast(columns, dtype))
-    product = product[..., 0, :] if left.ndim == 1 else product
-    return product[..., 0] if right.ndim == 1 else product
+    return _core.matmul(asarray(x1), asarray(x2))
 
 
 def matrix_transpose(x: Tensor, /) -> Tensor:

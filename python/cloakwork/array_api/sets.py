@@ -13,8 +13,10 @@ from cloakwork.array_api.indexing import take
 from cloakwork.array_api.manipulation import concat
 from cloakwork.array_api.searching import nonzero
 from cloakwork.array_api.utility import diff
+from cloakwork.lazy import public
 
 
+@public("cloakwork")
 class UniqueAll(NamedTuple):
     """See `unique_all`."""
 
@@ -24,6 +26,7 @@ class UniqueAll(NamedTuple):
     counts: Tensor
 
 
+@public("cloakwork")
 class UniqueCounts(NamedTuple):
     """See `unique_counts`."""
 
@@ -31,6 +34,7 @@ class UniqueCounts(NamedTuple):
     counts: Tensor
 
 
+@public("cloakwork")
 class UniqueInverse(NamedTuple):
     """See `unique_inverse`."""
 

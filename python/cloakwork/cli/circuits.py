@@ -38,7 +38,7 @@ def inspect(file: Path, options: Mapping[str, object], as_json: bool) -> int:
 
 
 def _circuit(file: Path) -> Facts:
-    from cloakwork.zk.files import read_r1cs
+    from cloakwork.zk.circom.files import read_r1cs
 
     circuit = read_r1cs(file)
     return {
@@ -57,7 +57,7 @@ def _circuit(file: Path) -> Facts:
 
 
 def _key(file: Path) -> Facts:
-    from cloakwork.zk.files import read_zkey
+    from cloakwork.zk.circom.files import read_zkey
 
     key = read_zkey(file, check=False)
     check = "passed"

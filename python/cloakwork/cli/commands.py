@@ -13,11 +13,12 @@ import typer
 
 from cloakwork import __version__, files
 from cloakwork._core import devices as list_devices
-from cloakwork.cli import circuits, kinds, programs, proofs, results, show
+from cloakwork.cli import circuits, programs, proofs, results, show
 from cloakwork.cli.options import Command, MemoryBudget, Profile, SpillDir, Threads
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, shown
 from cloakwork.errors import ParamError, ProgramError
+from cloakwork.programs import kinds
 from cloakwork.programs.options import RunOptions, check_folder
 from cloakwork.programs.runnable import Runnable
 
@@ -128,8 +129,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
         files.claim([profile], read)
         check_folder(spill_dir)
         program = programs.load(file, generation, checksums=verify or bisect)
-        wanted = {"--verify": verify, "--bisect": bisect, "--generation": generation}
-        kinds.refuse(program, wanted)
+        kinds.refuse(program, {"--verify": verify, "--bisect": bisect})
         inputs = programs.read_inputs(given or [])
         encrypted = getattr(program, "encrypted", ())
         places = results.targets(output or [], program.outputs, encrypted)
@@ -186,7 +186,6 @@ def check(
     """Print all errors and warnings of a program of any kind, without running it."""
     with in_words(context.obj):
         program = programs.load(file, generation, checksums=True)
-        kinds.refuse(program, {"--generation": generation})
         findings = program.check()
         if as_json:
             print(json.dumps([asdict(finding) for finding in findings], indent=2))
@@ -228,7 +227,6 @@ def inspect(
             status = circuits.inspect(file, other, as_json)
         else:
             program = programs.load(file, generation)
-            kinds.refuse(program, {"--generation": generation})
             if passes:
                 _inspect_passes(program, plan, threads, as_json)
             else:
@@ -269,7 +267,7 @@ def convert(
     out: Annotated[
         Path,
         typer.Argument(
-            help="Where it goes: .json or .cwk; of the instruction set also .txt.",
+            help="Where it goes: .json, .cwk or .cw; of the instruction set .json, .cwk or .txt.",
             show_default=False,
         ),
     ],
@@ -287,8 +285,7 @@ def convert(
     with in_words(context.obj):
         files.claim([out], [file])
         program = programs.load(file, generation, checksums=True)
-        wanted = {"--generation": generation, "--branch": branch, "--keep": keep}
-        kinds.refuse(program, wanted)
+        kinds.refuse(program, {"--branch": branch, "--keep": keep})
         programs.convert(program, out, branch, keep)
 
 

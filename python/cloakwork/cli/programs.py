@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
@@ -69,9 +70,21 @@ class Comparison:
 
 
 def load(file: Path, generation: str | None = None, *, checksums: bool = False) -> loading.Loaded:
-    """The program in a file."""
-    with show.errors.status(Text(f"loading {shown(file.name)}")):
+    """The program in a file; `checksums` are compared where the file has some."""
+    checksums = checksums and files.is_container(file)
+    with show.errors.status(Text(f"loading {shown(file.name)}")), _named_as_options():
         return loading.load(file, generation=generation, checksums=checksums)
+
+
+@contextmanager
+def _named_as_options() -> Iterator[None]:
+    """Name the options in errors as the command line does."""
+    try:
+        yield
+    except ParamError as error:
+        if error.rule not in {"branch", "generation", "keep"}:
+            raise
+        raise ParamError(f"--{error.rule}", error.value, error.allowed) from error
 
 
 def convert(
@@ -81,12 +94,8 @@ def convert(
     if not isinstance(program, Transcript):
         program.save(out)
         return
-    try:
+    with _named_as_options():
         program.save(out, branch=cast("Branch | None", branch), keep=keep or None)
-    except ParamError as error:
-        if error.rule not in {"branch", "keep"}:
-            raise
-        raise ParamError(f"--{error.rule}", error.value, error.allowed) from error
 
 
 def read_inputs(given: Sequence[str]) -> dict[str, Any]:

@@ -42,9 +42,9 @@ def prove(  # noqa: PLR0913 (one parameter an option)
     with in_words(debug):
         files.claim([out, public, profile], [zkey, witness, r1cs])
         check_folder(spill_dir)
-        from cloakwork.zk.files import read_zkey
+        from cloakwork.zk.circom.files import read_zkey
+        from cloakwork.zk.circom.statements import save
         from cloakwork.zk.groth16 import proving
-        from cloakwork.zk.statements import save
 
         prover = proving.Prover(read_zkey(zkey, check=False))
         say_memory(
@@ -64,7 +64,7 @@ def vkey(zkey: Path, out: Path, *, debug: bool = False) -> int:
     """Write the verifying key that a proving key holds."""
     with in_words(debug):
         files.claim([out], [zkey])
-        from cloakwork.zk.files import read_zkey
+        from cloakwork.zk.circom.files import read_zkey
 
         read_zkey(zkey, check=False).verifying_key.save(out)
     return 0

@@ -11,6 +11,7 @@ docs/fhe.md teaches them in a page; docs/threat-model.md says what they protect 
 """
 
 from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
+from cloakwork.fhe.bgv.sizes import Sizes
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.circuits.matrix import Matrix
 from cloakwork.fhe.circuits.polynomial import Polynomial, chebyshev
@@ -49,6 +50,7 @@ __all__ = [
     "Plaintext",
     "Polynomial",
     "PublicKey",
+    "Sizes",
     "bgv",
     "chebyshev",
     "ckks",

@@ -22,11 +22,13 @@ from cloakwork.fhe.keys.evaluation import EvaluationKeys
 from cloakwork.fhe.keys.keys import Keys
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.rns.tables import Tables
+from cloakwork.lazy import public
 from cloakwork.once import once
 
 Levels = Literal["auto", "manual"]
 
 
+@public("cloakwork.fhe")
 class Context(ABC):
     """A scheme under certain parameters; made by `fhe.ckks` and `fhe.bgv`.
 
@@ -94,6 +96,12 @@ class Context(ABC):
     @abstractmethod
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickle holds the parameters; the tables are computed again."""
+
+    @classmethod
+    def _unpickled(cls, *arguments: Any) -> Context:
+        from cloakwork.fhe.schemes import context_of
+
+        return context_of(*arguments)
 
     @abstractmethod
     def encode(

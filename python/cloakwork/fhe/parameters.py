@@ -16,6 +16,7 @@ from cloakwork.fhe.security import (
     is_secure,
     modulus_log2_limit,
 )
+from cloakwork.lazy import public
 from cloakwork.modular.primes import is_prime
 from cloakwork.once import once
 
@@ -29,6 +30,7 @@ _LIMBS_MAX = 128
 _DIGIT_SLACK_LOG2 = 8.0
 
 
+@public("cloakwork.fhe")
 @dataclass(frozen=True)
 class Parameters:
     """Parameters of a scheme over Z_Q[X] / (X^N + 1); made by `fhe.ckks` and `fhe.bgv`.
@@ -73,7 +75,13 @@ class Parameters:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Unpickling checks the parameters again, and warns of less than 128 bits."""
-        return _unpickled, tuple(getattr(self, field.name) for field in fields(self))
+        return self._unpickled, tuple(getattr(self, field.name) for field in fields(self))
+
+    @classmethod
+    def _unpickled(cls, *values: Any) -> Parameters:
+        found = cls(*values)
+        warn_of_toys(found, "what this pickle holds")
+        return found
 
     def _check_digits(self) -> None:
         if not 1 <= self.digit_limbs <= len(self.moduli):
@@ -246,9 +254,3 @@ def warn_of_toys(parameters: Parameters, what: str) -> None:
             InsecureWarning,
             stacklevel=3,
         )
-
-
-def _unpickled(*values: Any) -> Parameters:
-    found = Parameters(*values)
-    warn_of_toys(found, "what this pickle holds")
-    return found

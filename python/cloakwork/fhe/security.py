@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import prod
 
 from cloakwork.errors import ParamError
+from cloakwork.lazy import public
 
 # Largest log2 of the whole modulus, special moduli included, by security level and log2 degree.
 _LIMITS = {
@@ -22,6 +23,7 @@ _LIMITS = {
 _DEFAULT = 128
 
 
+@public("cloakwork.fhe")
 class InsecureWarning(UserWarning):
     """Keys or parameters with no or too little security are in use."""
 

@@ -1,7 +1,8 @@
 """Keys and ciphertexts as bytes and in pickles, in the format of their files.
 
-Nothing is unpickled here.  Unpickling a stream runs the functions that it names; ours name only
-`rebuilt`, which reads the bytes of a file and warns of parameters below 128 bits.
+This module never unpickles.  Unpickling runs the functions that the pickle names: pickles of keys
+and ciphertexts name `Stored._unpickled` alone, which reads the bytes of a file and warns of
+parameters below 128 bits.
 """
 
 from __future__ import annotations
@@ -41,7 +42,14 @@ class Stored(ABC):
         return made_of(cls, data, insecure)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return rebuilt, (self.to_bytes(),)
+        return self._unpickled, (self.to_bytes(),)
+
+    @classmethod
+    def _unpickled(cls, data: bytes) -> Self:
+        """Called by pickles: without `insecure`, it warns of toy parameters instead."""
+        found = cls.from_bytes(data, insecure=True)
+        warn_of_toys(found.context.parameters, "what this pickle holds")
+        return found
 
 
 def made_of(kind: type[_Kind], data: bytes, insecure: bool) -> _Kind:
@@ -59,10 +67,3 @@ def made_of(kind: type[_Kind], data: bytes, insecure: bool) -> _Kind:
 def from_bytes(data: bytes, *, insecure: bool = False) -> Any:
     """The object in the bytes of a file, the inverse of `to_bytes`; errors as of `fhe.load`."""
     return made_of(object, data, insecure)
-
-
-def rebuilt(data: bytes) -> Any:
-    """The function that pickles call: without `insecure`, it warns of toy parameters instead."""
-    found = from_bytes(data, insecure=True)
-    warn_of_toys(found.context.parameters, "what this pickle holds")
-    return found

@@ -141,49 +141,9 @@ def objects(x: Tensor) -> Objects:
     return result.reshape(x.shape)
 
 
-def multiple(a: object, b: object) -> Tensor:
-    """A point times a scalar, in either order; the scalar is an integer or a field element."""
-    swapped = isinstance(b, Tensor) and is_point(b.dtype)
-    points, by = (b, a) if swapped else (a, b)
-    assert isinstance(points, Tensor)
-    if not isinstance(by, Tensor):
-        number = operator.index(by)  # type: ignore[arg-type]
-        by = scalar(number, _core.dtype(_SCALARS[points.dtype.name]))
-    return _core.Op("curve_mul")(by, points)
-
-
 def item(x: Tensor) -> object:
     """The only element as a Python object."""
     return objects(x).reshape(()).item()
-
-
-def scalar(value: int, dtype: DType) -> Tensor:
-    """The image of an integer in a field, as a 0-d tensor: for arithmetic with ints."""
-    if not is_field(dtype):
-        raise DTypeError("operand", f"an integer with {dtype}", "a point, or an integer times one")
-    size, modulus = 8 * words_of(dtype), FIELDS[dtype.name]["modulus"]
-    residue = (operator.index(value) % modulus).to_bytes(size, "little")
-    return ops.from_canonical(_words(np.frombuffer(residue, "<u8")), dtype)
-
-
-def power(x: Tensor, exponent: object) -> Tensor:
-    """Powers in a field; the exponent is an integer of any size, or a tensor of i64."""
-    if isinstance(exponent, Tensor):
-        return ops.field_pow(x, ops.astype(exponent, _core.int64))
-    wanted = operator.index(exponent)  # type: ignore[arg-type]
-    base, rest = (x, wanted) if wanted >= 0 else (ops.reciprocal(x), -wanted)
-    result = ops.field_pow(base, _chunk(rest % _CHUNK))
-    while rest := rest // _CHUNK:
-        base = ops.field_pow(base, _chunk(_CHUNK))
-        result = ops.multiply(result, ops.field_pow(base, _chunk(rest % _CHUNK)))
-    return result
-
-
-_CHUNK = 2**62
-
-
-def _chunk(exponent: int) -> Tensor:
-    return _core.from_buffer(np.asarray([exponent], np.int64), _core.int64, ())
 
 
 def _words(words: NDArray[np.uint64]) -> Tensor:
@@ -316,7 +276,9 @@ def _refused(array: Objects, dtype: DType) -> ParamError:
 def _wanted(dtype: DType) -> str:
     if is_field(dtype) and residues_of(dtype) > 1:
         count = residues_of(dtype)
-        return f"{count} integers (c0, .., c{count - 1}) of {dtype}, each from 0 to p - 1, or one"
+        several = "(c0, c1)" if count == 2 else f"(c0, .., c{count - 1})"
+        either = f"{several}, {count} integers from 0 to p - 1 of {dtype}, or one integer for c0"
+        return f"{either}; reduce them modulo p"
     if is_field(dtype):
         return f"an integer from 0 to p - 1 of {dtype}; reduce it modulo p"
     _size, count = _COORDINATES[dtype.name]

@@ -8,11 +8,13 @@ from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.array_api.elementwise.parts import real
 from cloakwork.errors import ParamError
+from cloakwork.lazy import public
 from cloakwork.linalg.checks import computed, matrices, restored, scaled, squares
 
 _UNREACHED = "the iteration for {} of a matrix did not converge"
 
 
+@public("cloakwork.linalg")
 class EigResult(NamedTuple):
     """See `eig`."""
 
@@ -20,6 +22,7 @@ class EigResult(NamedTuple):
     eigenvectors: Tensor
 
 
+@public("cloakwork.linalg")
 class EighResult(NamedTuple):
     """See `eigh`."""
 
@@ -27,6 +30,7 @@ class EighResult(NamedTuple):
     eigenvectors: Tensor
 
 
+@public("cloakwork.linalg")
 class QRResult(NamedTuple):
     """See `qr`."""
 
@@ -34,6 +38,7 @@ class QRResult(NamedTuple):
     R: Tensor
 
 
+@public("cloakwork.linalg")
 class SVDResult(NamedTuple):
     """See `svd`."""
 

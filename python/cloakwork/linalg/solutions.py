@@ -14,12 +14,14 @@ from cloakwork.array_api.linear import matmul, matrix_transpose
 from cloakwork.array_api.searching import where
 from cloakwork.array_api.statistical import max as largest
 from cloakwork.errors import ParamError
+from cloakwork.lazy import public
 from cloakwork.linalg.checks import computed, matrices, squares
 from cloakwork.linalg.factors import svd
 
 _SINGULAR = "a matrix is singular"
 
 
+@public("cloakwork.linalg")
 class SlogdetResult(NamedTuple):
     """See `slogdet`."""
 

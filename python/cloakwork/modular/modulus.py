@@ -17,6 +17,7 @@ from typing import overload
 from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.errors import DTypeError, ParamError, SecretError, TraceError
+from cloakwork.lazy import public
 from cloakwork.modular.negacyclic import Transform, integers
 from cloakwork.modular.primes import group_exponent, is_prime
 from cloakwork.modular.residues import Integers, Residues
@@ -39,6 +40,7 @@ def mod(q: int | Sequence[int] | Tensor) -> Modulus:
     return Modulus(q)
 
 
+@public("cloakwork")
 class Modulus:
     """The integers modulo a number, or modulo each of several: what `mod` returns.
 

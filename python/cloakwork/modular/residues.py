@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.errors import ParamError
+from cloakwork.lazy import public
 from cloakwork.tensors import printing
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 Integers = Any
 
 
+@public("cloakwork")
 class Residues:
     """Residues modulo a `Modulus`, as an int64 tensor with values in [0, q)."""
 

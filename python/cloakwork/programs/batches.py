@@ -9,6 +9,7 @@ from typing import Any
 
 from cloakwork import _core
 from cloakwork.errors import CloakworkError, ParamError
+from cloakwork.lazy import public
 
 
 @contextmanager
@@ -45,6 +46,7 @@ def batch() -> Iterator[None]:
         _core.batch_end(abandon=False)
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class Slot:
     """The result of an earlier operation of `execute_batch`, by its position."""

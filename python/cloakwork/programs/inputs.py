@@ -102,7 +102,7 @@ def as_input(name: str, value: Any, dtype: str, shape: tuple[int, ...]) -> _core
     import numpy as np
 
     from cloakwork.tensors.conversion import asarray
-    from cloakwork.zk.values import as_tensor, is_canonical
+    from cloakwork.zk.instructions.values import as_tensor, is_canonical
 
     numbers = isinstance(value, np.ndarray) and value.dtype.kind in "biufc"
     if is_canonical(dtype) or not (numbers or isinstance(value, _core.Tensor)):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cloakwork.files import held_beside, name_of, starts_as_instructions
-from cloakwork.programs import notes, saved
+from cloakwork.programs import kinds, notes, saved
 from cloakwork.programs.program import Program
 from cloakwork.programs.transcript import Transcript, is_transcript, read
 
@@ -30,7 +30,8 @@ def load(
     generation   of a HEAL transcript, as for `heal.load`
     checksums    compare a container's tensors with their checksums, which reads all of them
 
-    Raises LoadError for other files, OSError where one cannot be read.
+    Raises LoadError for other files, OSError where one cannot be read, ParamError for an option
+    that does not apply to the file.
 
     >>> import tempfile
     >>> import cloakwork as cw
@@ -41,8 +42,16 @@ def load(
     Tensor([4., 6.], dtype=f64)
     """
     name = name_of(path)
+    kinds.refuse_checksums(name, checksums)
+    program = _opened(name, generation, checksums)
+    kinds.refuse(program, {"generation": generation})
+    return program
+
+
+def _opened(name: str, generation: str | None, checksums: bool) -> Loaded:
+    """The program in a file, of the kind that the contents say."""
     if _is_of_instructions(Path(name)):
-        from cloakwork.zk.instructions import Program as Instructions
+        from cloakwork.zk.instructions.program import Program as Instructions
 
         return Instructions.load(name)
     core = read(name, generation=generation, checksums=checksums)
@@ -50,11 +59,12 @@ def load(
     if notes.RECORDED in held:
         return saved.loaded(core, name)
     if held:
-        from cloakwork.zk import instructions, traced
+        from cloakwork.zk.instructions.program import Program as Instructions
+        from cloakwork.zk.tracing import traced
 
         if notes.FUNCTION in held:
             return traced.loaded(core, name)
-        unpacked = instructions.Program.unpacked(core, Path(name))
+        unpacked = Instructions.unpacked(core, Path(name))
         if unpacked is not None:
             return unpacked
     if is_transcript(core):

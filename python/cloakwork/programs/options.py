@@ -10,6 +10,7 @@ from typing import TypedDict
 
 from cloakwork import files
 from cloakwork.errors import ParamError
+from cloakwork.lazy import public
 
 _UNITS = {
     unit: base**power
@@ -26,6 +27,7 @@ _AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 Budget = int | str | Mapping[str, int | str] | None
 
 
+@public("cloakwork")
 class RunOptions(TypedDict, total=False):
     """How to run.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from cloakwork import _core, files
 from cloakwork.errors import KeyMismatchError, LoadError, ParamError
 from cloakwork.files import name_of
+from cloakwork.lazy import public
 from cloakwork.programs import notes
 from cloakwork.programs.clients import Client, Companions
 from cloakwork.programs.inputs import (
@@ -25,7 +26,7 @@ from cloakwork.programs.inputs import (
 from cloakwork.programs.options import RunOptions, profile_path
 from cloakwork.programs.report import RunResult
 from cloakwork.programs.runnable import Runnable
-from cloakwork.programs.signature import Carrier, Signature
+from cloakwork.programs.signature import Carrier, Signature, is_carrier
 from cloakwork.programs.transcript import Branch, Transcript, ops_named
 
 if TYPE_CHECKING:
@@ -35,12 +36,14 @@ if TYPE_CHECKING:
 _CLIENTS_KEPT = 4
 
 
+@public("cloakwork")
 class Program(Runnable):
     """A recorded program; its text form is `str(program)`."""
 
     def __init__(self, core: _core.Program, signature: Signature | None = None) -> None:
         super().__init__(core)
         self._signature = signature or Signature()
+        self._is_plain = self._signature.is_plain
         self._types = types_of(core)
         self._of_clients: dict[tuple[int, ...], tuple[list[Companions], _core.Program]] = {}
 
@@ -89,6 +92,8 @@ class Program(Runnable):
         Raises ParamError that lists all inputs where some are missing or unknown, InputError for
         one of another type, KeyMismatchError and MissingKeyError for keys.
         """
+        if self._is_plain and (ran := self._run_on_tensors(inputs, options)) is not None:
+            return ran
         values = self._by_name(inputs)
         files.claim([profile_path(options)], paths_of(values))
         tensors = {n: self._tensor(n, value) for n, value in values.items() if n in self._types}
@@ -99,7 +104,7 @@ class Program(Runnable):
         outputs = self._around(result.outputs, clients)
         if any(getattr(value, "claimed", False) for value in values.values()):
             outputs = [getattr(output, "as_claimed", output) for output in outputs]
-        return replace(result, outputs=outputs)
+        return result.with_outputs(outputs)
 
     @property
     def returned(self) -> tuple[Carrier | None, ...]:
@@ -146,17 +151,33 @@ class Program(Runnable):
         return made
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a container, `.cwk`, that `cloakwork.load` and `cloakwork run` open.
+        """Write a file that `cloakwork.load` and `cloakwork run` open.
+
+        path   `.cwk` for a container, `.cw` for the text form, which does not hold the parameters
+               of ciphertexts
 
         It holds the inputs' names and types, the results' names, and the constants; of evaluation
         keys, which are inputs, it holds the names.  The file appears whole or not at all.
+        ParamError for another name, and for the text form of a program with ciphertexts.
         """
         target = name_of(path)
+        if target.endswith(".cw"):
+            self._check_no_ciphertexts(target)
+            self._save_text(target)
+            return
         if not target.endswith(".cwk"):
-            raise ParamError("path", target, "a name that ends in .cwk")
+            raise ParamError("path", target, "a name that ends in .cwk or .cw")
         self._core.save_container(
             target, {notes.RECORDED: json.dumps(self._described(), sort_keys=True)}
         )
+
+    def _check_no_ciphertexts(self, target: str) -> None:
+        own = self._signature
+        examples = [name for name, one in own.examples.items() if isinstance(one, Carrier)]
+        held = [*examples, *own.bundles, *self.encrypted]
+        if held:
+            why = f"the text form does not hold the parameters of {', '.join(held)}"
+            raise ParamError("path", target, f"a name that ends in .cwk: {why}")
 
     def _described(self) -> dict[str, Any]:
         own = self._signature
@@ -164,7 +185,7 @@ class Program(Runnable):
             "examples": {
                 name: example.described()
                 for name, example in own.examples.items()
-                if isinstance(example, Carrier)
+                if is_carrier(example)
             },
             "results": [one if one is None else one.described() for one in own.results],
             "keys": {
@@ -191,7 +212,7 @@ class Program(Runnable):
         clients: dict[str, Client] = {}
         for name, value in values.items():
             example = self._signature.examples.get(name)
-            if not (isinstance(value, Carrier) and isinstance(example, Carrier)):
+            if not (is_carrier(value) and is_carrier(example)):
                 continue
             known = clients.get(example.key)
             if known is not None and known.key != value.key:
@@ -237,9 +258,9 @@ class Program(Runnable):
         return found[1]
 
     def _tensor(self, name: str, value: Any) -> _core.Tensor:
-        if isinstance(value, Carrier):
+        if is_carrier(value):
             example = self._signature.examples.get(name)
-            value = value.carried(example if isinstance(example, Carrier) else None)
+            value = value.carried(example if is_carrier(example) else None)
         return as_input(name, value, *self._types[name])
 
     def _around(self, outputs: Sequence[Any], clients: Mapping[str, Client]) -> list[Any]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
 from cloakwork import _core
 from cloakwork.errors import ParamError
+from cloakwork.lazy import public
 
 # How many steps of a report are fetched at a time.
 _STEPS_AT_ONCE = 4096
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class Finding:
     """One thing that is wrong (severity "error") or odd ("warning") with a program.
@@ -49,6 +51,7 @@ class Finding:
         return f"{self.severity}[{code}] {self.message}"
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class Mismatch:
     """A download whose elements differ from the expected ones.
@@ -73,6 +76,7 @@ class Mismatch:
         return self.message
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class WrongOp:
     """The first op whose kernel's result differs from its reference."""
@@ -92,6 +96,7 @@ class WrongOp:
         return self.message
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class Totals:
     """Sums over the kernel calls of one op or one segment; `name` says which.
@@ -110,6 +115,7 @@ class Totals:
     kernels: list[str]
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class StepRecord:
     """One planned step: a kernel call, and the program's step to which it belongs.
@@ -128,6 +134,7 @@ class StepRecord:
     bytes: int
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class MovedStep:
     """A step of the program that runs on the host and was wanted on a device; `why` says it."""
@@ -202,6 +209,7 @@ class Report:
         }
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class OpUse:
     """How an op of a program will run.
@@ -215,6 +223,7 @@ class OpUse:
     kernels: list[str]
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class PassResult:
     """What a pass made of a program.
@@ -233,6 +242,7 @@ class PassResult:
         return f"{self.name}: {', '.join(counts) or 'no change'}"
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class Inspection:
     """What a program consists of, and what a run of it needs.
@@ -278,7 +288,7 @@ class Inspection:
         return self.facts
 
 
-@dataclass(frozen=True)
+@public("cloakwork")
 class RunResult:
     """The result of a run.
 
@@ -288,32 +298,68 @@ class RunResult:
     wrong_op     the first op that differs from its reference, if it was searched for
     compared     what that search compared results with, in words: where a reference would take too
                  long, the portable kernels take its place
+    report       what the run did
+
+    Each is made when it is first asked for.
     """
 
-    outputs: list[_core.Tensor]
-    mismatches: list[Mismatch]
-    wrong_op: WrongOp | None
-    report: Report
-    names: tuple[str, ...] = ()
-    compared: str | None = None
+    __slots__ = ("_core", "_outputs", "_report", "_run")
 
-    @classmethod
-    def of(cls, run: _core.Run, names: Sequence[str] = ()) -> Self:
-        """The result of a finished run."""
-        return cls(
-            run.outputs(), run.mismatches(), run.wrong_op(), Report.of(run), tuple(names),
-            run.compared(),
-        )  # fmt: skip
+    def __init__(
+        self, core: _core.Program, run: _core.Run, outputs: list[Any] | None = None
+    ) -> None:
+        self._core, self._run = core, run
+        self._outputs = outputs
+        self._report: Report | None = None
+
+    @property
+    def outputs(self) -> list[Any]:
+        """All downloads, in the program's order."""
+        if self._outputs is None:
+            self._outputs = self._run.outputs()
+        return self._outputs
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the outputs."""
+        return tuple(self._core.output_names())
 
     @property
     def named(self) -> dict[str, Any]:
         """The outputs by name."""
         return dict(zip(self.names, self.outputs, strict=True))
 
+    @property
+    def mismatches(self) -> list[Mismatch]:
+        """Outputs that differ from the expected ones, if they were compared."""
+        return self._run.mismatches()
+
+    @property
+    def wrong_op(self) -> WrongOp | None:
+        """The first op that differs from its reference, if it was searched for."""
+        return self._run.wrong_op()
+
+    @property
+    def compared(self) -> str | None:
+        """What that search compared results with, in words."""
+        return self._run.compared()
+
+    @property
+    def report(self) -> Report:
+        """What the run did."""
+        if self._report is None:
+            self._report = Report.of(self._run)
+        return self._report
+
+    def with_outputs(self, outputs: list[Any]) -> RunResult:
+        """The same run with its outputs in another form."""
+        return RunResult(self._core, self._run, outputs)
+
     def __getitem__(self, name: str) -> Any:
-        if name not in self.names:
-            raise ParamError("output", name, ", ".join(self.names) or "none: there are no outputs")
-        return self.outputs[self.names.index(name)]
+        names = self.names
+        if name not in names:
+            raise ParamError("output", name, ", ".join(names) or "none: there are no outputs")
+        return self.outputs[names.index(name)]
 
     def __repr__(self) -> str:
         return f"RunResult({len(self.outputs)} outputs, {len(self.mismatches)} mismatches)"

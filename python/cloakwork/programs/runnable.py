@@ -21,6 +21,10 @@ from cloakwork.programs.report import Finding, Inspection, PassResult, RunResult
 UserFunction = tuple[str, Callable[..., list[_core.Tensor]]]
 
 
+# Options that need no look at files, budgets or devices.
+_SIMPLE = frozenset({"threads", "profile"})
+
+
 class Runnable:
     """A program of the engine that can be checked, inspected and run."""
 
@@ -78,9 +82,28 @@ class Runnable:
         """The text form, one step per line."""
         return self._core.text()
 
+    def _save_text(self, target: str) -> None:
+        """Write the text form; its first line names the generation, which tells the format."""
+        text = self.text()
+        head = "" if text.startswith("generation ") else "generation later\n"
+        files.write(target, head + text)
+
     def plan_text(self, *, threads: int | None = None, optimize: bool = True) -> str:
         """The plan, one kernel call per line."""
         return self._core.plan_text(threads=threads, optimize=optimize)
+
+    def _run_on_tensors(self, values: tuple[object, ...], options: RunOptions) -> RunResult | None:
+        """A run on tensors of just the inputs' types, with options that every run has.
+
+        None for anything else, which `_run` runs or refuses.
+        """
+        if not options:
+            run = self._core.run_tensors(values)
+        elif options.keys() <= _SIMPLE and type(profile := options.get("profile", True)) is bool:
+            run = self._core.run_tensors(values, options.get("threads"), profile)
+        else:
+            return None
+        return None if run is None else RunResult(self._core, run)
 
     def _run(
         self, inputs: Sequence[_core.Tensor], verify: bool, bisect: bool,
@@ -111,4 +134,4 @@ class Runnable:
         )
         if profile is not None:
             run.write_profile(fspath(profile))
-        return RunResult.of(run, core.output_names())
+        return RunResult(core, run)

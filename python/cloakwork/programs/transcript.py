@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 from cloakwork import _core
 from cloakwork.errors import ParamError
 from cloakwork.files import name_of
+from cloakwork.lazy import public
 from cloakwork.programs import notes
 from cloakwork.programs.inputs import check_names, name_set, type_text
 from cloakwork.programs.options import RunOptions
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from cloakwork.programs.signature import Value
 
 
+@public("cloakwork.heal")
 class Transcript(Runnable):
     """A program that contains its inputs and expected outputs."""
 
@@ -70,6 +72,8 @@ class Transcript(Runnable):
         data.
         """
         if not inputs:
+            if not (verify or bisect) and (ran := self._run_on_tensors((), options)) is not None:
+                return ran
             return self._run([], verify, bisect, options)
         if verify or bisect:
             why = "no fresh inputs: the transcript expects what its own data give"
@@ -100,7 +104,7 @@ class Transcript(Runnable):
         branch: Branch | None = None,
         keep: Collection[str] | None = None,
     ) -> None:
-        """Write it: as `.json` in the form that HEAL loads, as `.cwk` in a container.
+        """Write it: `.json` in the form that HEAL loads, `.cwk` a container, `.cw` the text form.
 
         branch   for `.json`: the generation of HEAL's spellings; by default that of `to_heal`, or
                  the later one
@@ -108,7 +112,7 @@ class Transcript(Runnable):
                  `to_heal`, or none
 
         The file appears whole or not at all.  ParamError for an unknown op, and for `branch` and
-        `keep` with a container, to which they do not apply.
+        `keep` with another form, to which they do not apply.
         """
         target = name_of(path)
         kept = None if keep is None else ops_named("keep", keep)
@@ -118,11 +122,13 @@ class Transcript(Runnable):
             self._core.save_heal(
                 target, branch or self._branch, set(self._keep) if kept is None else kept
             )
-        elif not target.endswith(".cwk"):
-            raise ParamError("path", target, "a name that ends in .json or .cwk")
+        elif not target.endswith((".cwk", ".cw")):
+            raise ParamError("path", target, "a name that ends in .json, .cwk or .cw")
         elif branch or kept:
             wanted = "a .json file: no other form spells HEAL's ops"
             raise ParamError("branch" if branch else "keep", target, wanted)
+        elif target.endswith(".cw"):
+            self._save_text(target)
         else:
             self._core.save_container(target)
 

@@ -18,7 +18,8 @@ Array = NDArray[Any]
 
 # A dictionary, because NumPy is slow to return the name of a dtype.
 _DTYPES = {np.dtype(dtype.name): dtype for dtype in _core.DTYPES}
-_PYTHONS = (bool, int, float, complex, list, tuple)
+_NUMBERS = (bool, int, float, complex)
+_PYTHONS = (*_NUMBERS, list, tuple)
 _BUFFERS = (bytes, bytearray, memoryview)
 
 
@@ -50,6 +51,8 @@ def asarray(
             [3, 4]], dtype=i64)
     """
     on_device(device)
+    if (made := _at_once(obj, dtype, copy)) is not None:
+        return made
     wanted = None if dtype is None else _core.dtype(dtype)
     _check_whole(obj[0] if isinstance(obj, list | tuple) and obj else obj)
     if wanted is not None and wanted.kind == "V":
@@ -62,6 +65,15 @@ def asarray(
     if wanted is not None and converts:
         return _now(obj, lambda: _converted(given, wanted))
     return _now(obj, lambda: ops.copy(given)) if copy and not is_copy else given
+
+
+def _at_once(obj: Any, dtype: DTypeLike | None, copy: bool | None) -> Tensor | None:
+    """The tensor of a number that its dtype holds, or of an array that is shared; else None."""
+    if type(obj) in _NUMBERS:
+        return _core.number(obj, dtype) if copy is not False else None
+    if type(obj) is not np.ndarray or dtype is not None or copy is not None or obj.ndim == 0:
+        return None
+    return _core.asarray(obj) if obj.dtype in _DTYPES else None
 
 
 def _now(obj: object, make: Callable[[], Tensor]) -> Tensor:

@@ -1,4 +1,6 @@
-"""Indexing by tensors and masks, as in NumPy; the engine itself indexes by integers and slices.
+"""Indexing by several tensors and masks, as in NumPy, and errors of keys that hold any.
+
+The engine itself indexes by integers and slices, and by one tensor or mask for the first axes.
 
 `take_along_axis` reads along the axes that a key indexes, merged into one, and `scatter` writes.
 """
@@ -10,26 +12,14 @@ from math import prod
 from typing import Any
 
 from cloakwork import ops
-from cloakwork._core import Tensor, int64
-from cloakwork.errors import OpError, ParamError
+from cloakwork._core import Tensor
+from cloakwork.errors import ParamError
 from cloakwork.tensors.conversion import asarray
-from cloakwork.tensors.selection import (
-    AxisIndices,
-    Selection,
-    known,
-    leading_mask,
-    refuse_wrong,
-    selection_of,
-    transposed,
-)
+from cloakwork.tensors.selection import Selection, selection_of, transposed
 
 
 def get(tensor: Tensor, key: Any) -> Tensor:
     """The elements that integer tensors or masks select, as a copy."""
-    if not isinstance(key, tuple):
-        key = known(key)
-        if isinstance(key, Tensor) and key.dtype is int64 and tensor.ndim > 0:
-            return _rows(tensor, key)
     selection = selection_of(tensor, key)
     with selection.named_errors():
         if not selection.merge and selection.is_flat:
@@ -43,28 +33,12 @@ def get(tensor: Tensor, key: Any) -> Tensor:
     return taken.reshape(selection.shape)
 
 
-def _rows(tensor: Tensor, indices: Tensor) -> Tensor:
-    """`tensor[indices]`, the most common key: as `get`, without a selection."""
-    shape = [indices.size, *[1] * (tensor.ndim - 1)]
-    try:
-        rows = ops.take_along_axis(tensor, indices.reshape(shape), 0)
-    except OpError:
-        refuse_wrong(AxisIndices(indices, range(1), tensor.shape[0], 0))
-        raise
-    return rows if indices.ndim == 1 else rows.reshape((*indices.shape, *tensor.shape[1:]))
-
-
 def put(tensor: Tensor, key: Any, value: Any) -> None:
     """Write to the elements that integer tensors or masks select; the last of equal indices wins.
 
     The value broadcasts.  TypeError if its kind does not fit, such as floats into integers.
     """
     value = _elements(value, tensor)
-    if not isinstance(key, tuple):
-        key = known(key)
-    if value.ndim == 0 and (mask := leading_mask(tensor, key)) is not None:
-        ops.where(ops.copy(value), tensor, mask, out=tensor)
-        return
     selection = selection_of(tensor, key)
     with selection.named_errors():
         if selection.merge:

@@ -13,7 +13,7 @@ from types import EllipsisType
 from typing import Any
 
 from cloakwork import ops
-from cloakwork._core import Tensor, int64
+from cloakwork._core import Tensor
 from cloakwork.errors import OpError, SecretError, TensorIndexError, TraceError
 from cloakwork.tensors.conversion import asarray
 
@@ -155,9 +155,6 @@ def refuse_wrong(entry: AxisIndices) -> None:
 
 def selection_of(tensor: Tensor, key: Any) -> Selection:
     """The view and the indices that a key stands for."""
-    if isinstance(key, Tensor) and key.dtype is int64 and tensor.ndim > 0:
-        entry = AxisIndices(key, range(1), tensor.shape[0], 0)
-        return Selection(tensor, [entry], [], [*range(1, tensor.ndim)], key.shape)
     keys = _whole([known(part) for part in (key if isinstance(key, tuple) else (key,))], tensor)
     basic: list[Any] = []
     entries: list[AxisIndices] = []
@@ -262,20 +259,6 @@ def _axis_indices(part: Tensor, axis: int, place: int, sizes: _Shape) -> AxisInd
         ) from None
     indices = ops.nonzero(part.reshape([part.size]), count).reshape([count])
     return AxisIndices(indices, range(axis, axis + max(part.ndim, 1)), prod(sizes))
-
-
-def leading_mask(tensor: Tensor, key: Any) -> Tensor | None:
-    """A key that is one mask, with axes of size 1 for those of the tensor that it lacks."""
-    if isinstance(key, tuple):
-        if len(key) != 1:
-            return None
-        (key,) = key
-    mask = known(key)
-    if not isinstance(mask, Tensor) or mask.dtype != "bool":
-        return None
-    if mask.shape != tensor.shape[: mask.ndim]:
-        return None
-    return mask.reshape([*mask.shape] + [1] * (tensor.ndim - mask.ndim))
 
 
 def _broadcast(shapes: list[_Shape]) -> _Shape:

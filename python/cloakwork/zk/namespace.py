@@ -1,9 +1,7 @@
 """The names of `cloakwork.zk`; loaded when one is asked for."""
 
 from cloakwork.zk import groth16
-from cloakwork.zk.builder import ProgramBuilder
-from cloakwork.zk.fields import Curve, Field, curve, field
-from cloakwork.zk.files import (
+from cloakwork.zk.circom.files import (
     Circuit,
     Matrix,
     ProvingKey,
@@ -14,17 +12,28 @@ from cloakwork.zk.files import (
     write_r1cs,
     write_wtns,
 )
-from cloakwork.zk.hashes import poseidon
-from cloakwork.zk.instructions import Program, run
-from cloakwork.zk.lookups import permute_expression
-from cloakwork.zk.parameters import Coef, Lagrange, Point, Points, Scalar, Tensor
-from cloakwork.zk.polynomials import add_constant, as_coef, as_elements, as_lagrange
-from cloakwork.zk.randomness import blind, uniform
-from cloakwork.zk.running import Outcome
-from cloakwork.zk.statements import Proof, Public, VerifyingKey
-from cloakwork.zk.traced import ProgramFunction, Traced, compile, program
-from cloakwork.zk.transcripts import Transcript
-from cloakwork.zk.values import bytes_of, point, points, poly, scalar, tensor, transcript
+from cloakwork.zk.circom.statements import Proof, Public, VerifyingKey
+from cloakwork.zk.instructions.builder import ProgramBuilder
+from cloakwork.zk.instructions.program import Program, run
+from cloakwork.zk.instructions.running import Outcome
+from cloakwork.zk.instructions.values import (
+    Type,
+    bytes_of,
+    point,
+    points,
+    poly,
+    scalar,
+    tensor,
+    transcript,
+)
+from cloakwork.zk.protocol.fields import Curve, Field, curve, field
+from cloakwork.zk.protocol.hashes import poseidon
+from cloakwork.zk.protocol.lookups import permute_expression
+from cloakwork.zk.protocol.polynomials import add_constant, as_coef, as_elements, as_lagrange
+from cloakwork.zk.protocol.randomness import blind, uniform
+from cloakwork.zk.protocol.transcripts import Transcript
+from cloakwork.zk.tracing.parameters import Coef, Lagrange, Point, Points, Scalar, Tensor
+from cloakwork.zk.tracing.traced import ProgramFunction, Traced, compile, program
 
 __all__ = [
     "Circuit",
@@ -46,6 +55,7 @@ __all__ = [
     "Tensor",
     "Traced",
     "Transcript",
+    "Type",
     "VerifyingKey",
     "Witness",
     "add_constant",

@@ -3,7 +3,7 @@
 use super::memory::Memory;
 use super::queue::{Command, Queue, Shared, lock};
 use crate::abi::{ABI, Capabilities, Costs, Opaque, RawDriver, RawFunctions};
-use crate::cpu::host_kernels;
+use crate::cpu::{host_features, host_kernels};
 use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch, host_rows};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{c_char, c_void};
@@ -22,6 +22,7 @@ pub static TABLE: RawDriver = RawDriver {
     capabilities: Capabilities::LIMB_MAJOR,
     costs: Costs::NONE,
     kernels: host_kernels,
+    features: host_features,
     functions: &raw const FUNCTIONS,
 };
 

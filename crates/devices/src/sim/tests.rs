@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used)]
 
 use super::driver;
+use super::table::TABLE;
+use crate::{Driver, RawDriver};
 use cloakwork_ir::DType;
-use cloakwork_kernels::{Isa, LaunchShape, RawLaunch};
-use std::ffi::c_void;
+use cloakwork_kernels::{Isa, LaunchShape, RawKernelRow, RawLaunch, host_table};
+use std::ffi::{CStr, c_void};
 
 const COUNT: usize = 1000;
 
@@ -22,9 +24,8 @@ fn sums(times: usize) -> Vec<i64> {
     }
     let uploaded = moves.record().unwrap();
     compute.wait(uploaded).unwrap();
-    let row = driver()
-        .select("add", (DType::I64, DType::I64), Isa::Portable)
-        .unwrap();
+    let row = driver().select(0, ("add", [DType::I64; 2]), Isa::PORTABLE);
+    let row = row.unwrap();
     let shape = LaunchShape {
         dims: &[COUNT as i64],
         strides: &[1, 1, 1],
@@ -84,4 +85,53 @@ fn what_leaves_an_allocation_is_refused_in_words() {
         text.contains("no 1152921504606846976 bytes to give"),
         "{text}"
     );
+}
+
+/// What devices of the made-up driver differ in.
+const MATRIX_UNITS: u64 = 1 << Isa::FIRST_OWN;
+
+unsafe extern "C" fn three_rows(count: *mut u64) -> *const RawKernelRow {
+    let is_add = |row: &&RawKernelRow| {
+        // SAFETY: names of the table are texts.
+        let symbol = unsafe { CStr::from_ptr(row.symbol) };
+        symbol == c"add_i64_portable"
+    };
+    let portable = host_table().iter().find(is_add).unwrap();
+    let row = |symbol: &'static CStr, needs, preference| RawKernelRow {
+        symbol: symbol.as_ptr(),
+        needs,
+        preference,
+        ..*portable
+    };
+    let rows = vec![
+        row(c"plain", 0, 0),
+        row(c"vector", Isa::AVX2.bits(), 1),
+        row(c"matrix", MATRIX_UNITS, 2),
+    ];
+    // SAFETY: the caller has a number there.
+    unsafe { *count = rows.len() as u64 };
+    rows.leak().as_ptr()
+}
+
+unsafe extern "C" fn units_on_device_one(index: u32) -> u64 {
+    Isa::AVX2.bits() | if index == 1 { MATRIX_UNITS } else { 0 }
+}
+
+#[test]
+fn a_device_runs_the_rows_whose_needs_it_has_and_plans_withhold_features_of_processors_alone() {
+    let raw = Box::leak(Box::new(RawDriver {
+        kernels: three_rows,
+        features: units_on_device_one,
+        ..TABLE
+    }));
+    // SAFETY: the table is the simulated one's but for what the test does not call.
+    let driver = unsafe { Driver::new(raw) }.unwrap();
+    let chosen = |index, isa| {
+        let row = driver.select(index, ("add", [DType::I64; 2]), isa);
+        row.unwrap().symbol
+    };
+    assert_eq!(chosen(0, Isa::AVX512), "vector");
+    assert_eq!(chosen(0, Isa::NEON), "plain");
+    assert_eq!(chosen(1, Isa::AVX512), "matrix");
+    assert_eq!(chosen(1, Isa::PORTABLE), "matrix");
 }

@@ -145,22 +145,11 @@ pub(super) fn print(tensor: &HostTensor, out: &mut String) -> fmt::Result {
     }
     let words = tensor.words();
     let component = ty.dtype.component();
-    let real = !ty.dtype.is_complex();
-    if real && (SHORT_ELEMENTS + 1..=MAX_RULE_ELEMENTS as usize).contains(&words.len()) {
-        if let Some(first) = words.first()
-            && words.iter().all(|word| word == first)
-        {
-            out.push_str("fill ");
-            return print_element(ty.dtype, *first, out);
-        }
-        if words
-            .iter()
-            .zip(0..)
-            .all(|(&word, i)| word == cast(ty.dtype, i))
-        {
-            out.push_str("iota");
-            return Ok(());
-        }
+    if words.len() > SHORT_ELEMENTS
+        && ty.shape.elements() <= MAX_RULE_ELEMENTS
+        && let Some(rule) = Rule::of(ty.dtype, &words)
+    {
+        return rule.print(component, out);
     }
     out.push('{');
     for (index, word) in words.into_iter().enumerate() {
@@ -171,6 +160,41 @@ pub(super) fn print(tensor: &HostTensor, out: &mut String) -> fmt::Result {
     }
     out.push('}');
     Ok(())
+}
+
+/// A rule that gives all elements.
+enum Rule {
+    Iota,
+    Fill(i64),
+}
+
+impl Rule {
+    /// The rule of these words, if they follow one: of an element of several components, all but
+    /// the first are 0.
+    fn of(dtype: DType, words: &[i64]) -> Option<Self> {
+        let mut firsts = Vec::with_capacity(words.len() / dtype.components());
+        for element in words.chunks_exact(dtype.components()) {
+            let (first, rest) = element.split_first()?;
+            firsts.push(rest.iter().all(|&word| word == 0).then_some(*first)?);
+        }
+        let first = *firsts.first()?;
+        if firsts.iter().all(|&word| word == first) {
+            return Some(Self::Fill(first));
+        }
+        let mut counted = firsts.iter().zip(0..);
+        let is_iota = counted.all(|(&word, i)| word == cast(dtype.component(), i));
+        is_iota.then_some(Self::Iota)
+    }
+
+    fn print(self, component: DType, out: &mut String) -> fmt::Result {
+        match self {
+            Self::Iota => out.write_str("iota"),
+            Self::Fill(word) => {
+                out.push_str("fill ");
+                print_element(component, word, out)
+            }
+        }
+    }
 }
 
 fn print_element(dtype: DType, word: i64, out: &mut String) -> fmt::Result {

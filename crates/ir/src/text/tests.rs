@@ -203,3 +203,29 @@ fn mistakes_in_host_tensors_are_told_with_their_place() {
         }),
     ]);
 }
+
+#[test]
+fn elements_of_several_words_follow_a_rule_only_where_the_other_words_are_zero() {
+    for (elements, rule) in [
+        ("7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7", false),
+        ("0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11", false),
+        (
+            "9223372036854775808, 0, 0, 0, 9223372036854775808, 0, 0, 0, \
+             9223372036854775808, 0, 0, 0",
+            true,
+        ),
+        ("5, 0, 0, 0, 5, 0, 0, 0, 5, 0, 0, 0", true),
+        ("0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0", true),
+        ("0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 1", false),
+    ] {
+        let Ok(program) = parse(&format!("f bn254.fr[3] {{{elements}}}")) else {
+            panic!("{elements}");
+        };
+        let printed = print(&program);
+        assert_eq!(!printed.contains('{'), rule, "{printed}");
+        let Ok(back) = parse(&printed) else {
+            panic!("{printed}");
+        };
+        assert_eq!(data(&back, 0), data(&program, 0), "{printed}");
+    }
+}

@@ -21,7 +21,8 @@ fn row(
     KernelRow {
         kernel,
         symbol,
-        isa: Isa::Portable,
+        needs: Isa::PORTABLE,
+        preference: 0,
         in_dtype: Some(input),
         out_dtype: Some(output),
         element_bytes: 0,

@@ -3,7 +3,7 @@
 use super::Block;
 use super::random::{Layout, Random, operand};
 use cloakwork_ir::DType;
-use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch, available_isas, kernels};
+use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch, best_isa, kernels};
 use std::ffi::c_void;
 
 /// A value of any dtype, exactly.
@@ -153,9 +153,9 @@ impl Launch<'_> {
             panic!("no result")
         };
         let input = rest.first().unwrap_or(out).dtype;
-        let isas = available_isas();
+        let isa = best_isa();
         let fits = |row: &&KernelRow| {
-            row.kernel == self.kernel && isas.contains(&row.isa) && row.fits(input, out.dtype)
+            row.kernel == self.kernel && row.runs_on(isa) && row.fits(input, out.dtype)
         };
         let rows: Vec<_> = kernels().iter().filter(fits).collect();
         let units: u64 = self.dims[..self.split].iter().product::<i64>() as u64;

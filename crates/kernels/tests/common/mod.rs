@@ -6,7 +6,7 @@ pub mod direct;
 pub mod random;
 
 use cloakwork_ir::{DType, read_word, write_word};
-use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch, available_isas, kernels};
+use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch, best_isa, kernels};
 use std::ffi::c_void;
 
 /// Moduli at the edges of what is allowed; the last is the largest prime below 2^62.
@@ -103,9 +103,9 @@ impl Call {
             .unwrap_or(self.operand(0))
             .dtype;
         let output = self.operand(0).dtype;
-        let isas = available_isas();
+        let isa = best_isa();
         let fitting = |row: &&'static KernelRow| {
-            row.kernel == self.kernel && isas.contains(&row.isa) && row.fits(input, output)
+            row.kernel == self.kernel && row.runs_on(isa) && row.fits(input, output)
         };
         let rows: Vec<_> = kernels().iter().filter(fitting).collect();
         assert!(

@@ -158,7 +158,7 @@ pub struct Launch<'a> {
 impl Launch<'_> {
     /// Runs over all units in pieces, back to front.
     pub fn run<I: Element, O: Element>(&self, out: &mut Tensor<O>, inputs: &mut [Tensor<I>]) {
-        let row = select(self.kernel, I::DTYPE, O::DTYPE, Isa::Portable).unwrap();
+        let row = select(self.kernel, I::DTYPE, O::DTYPE, Isa::PORTABLE).unwrap();
         assert_eq!(
             (row.in_dtype, row.out_dtype),
             (Some(I::DTYPE), Some(O::DTYPE))

@@ -29,16 +29,16 @@ use path::path_of;
 use std::hint::black_box;
 use taint::Kind;
 
-use cloakwork_kernels::{KernelRow, available_isas, kernels};
+use cloakwork_kernels::{KernelRow, best_isa, kernels};
 
 /// The rows of a launch that this processor runs.
 fn rows(call: &Call) -> impl Iterator<Item = &'static KernelRow> {
     let (input, output) = (call.operand(1).dtype, call.operand(0).dtype);
     let kernel = call.kernel;
-    let isas = available_isas();
+    let isa = best_isa();
     let rows: Vec<_> = kernels()
         .iter()
-        .filter(|row| row.kernel == kernel && isas.contains(&row.isa) && row.fits(input, output))
+        .filter(|row| row.kernel == kernel && row.runs_on(isa) && row.fits(input, output))
         .collect();
     assert!(!rows.is_empty(), "no row of {kernel}");
     rows.into_iter()

@@ -3,7 +3,7 @@
 
 use crate::common::random::Random;
 use crate::element::Element;
-use cloakwork_kernels::{KernelRow, RawLaunch, available_isas, kernels};
+use cloakwork_kernels::{KernelRow, RawLaunch, best_isa, kernels};
 use std::ffi::c_void;
 
 /// Sizes around vectors and blocks.
@@ -125,9 +125,9 @@ fn shaped(inputs: usize) -> Vec<Case> {
 
 /// The rows of a kernel for these types that this processor can run.
 pub fn rows<In: Element, Out: Element>(kernel: &str) -> Vec<&'static KernelRow> {
-    let isas = available_isas();
+    let isa = best_isa();
     let fits = |row: &&KernelRow| {
-        row.kernel == kernel && isas.contains(&row.isa) && row.fits(In::DTYPE, Out::DTYPE)
+        row.kernel == kernel && row.runs_on(isa) && row.fits(In::DTYPE, Out::DTYPE)
     };
     let rows: Vec<_> = kernels().iter().filter(fits).collect();
     let types = (In::DTYPE, Out::DTYPE);

@@ -3,7 +3,7 @@
 //! elements come; kernels believe it. Products with other points give the scalar away.
 
 use super::primes;
-use cloakwork_ir::{DType, HostTensor, Shape, View};
+use cloakwork_ir::{DType, HostTensor, View};
 use cloakwork_library::pairing::{self, Form, PointFault, Reason};
 use smallvec::SmallVec;
 
@@ -91,7 +91,7 @@ pub fn check_tensor(tensor: &HostTensor) -> Result<(), InvalidElement> {
             bytes.get(start..end).unwrap_or(&[]),
         )
     };
-    let view = without_repeats(tensor.view());
+    let view = tensor.view().without_repeats();
     if view.is_contiguous() {
         return of_memory(view.offset, view.shape.elements() as usize)
             .map_err(|fault| in_whole(fault, &view, tensor.view()));
@@ -101,19 +101,6 @@ pub fn check_tensor(tensor: &HostTensor) -> Result<(), InvalidElement> {
             .map_err(|fault| in_whole(InvalidElement { index, ..fault }, &view, tensor.view()))?;
     }
     Ok(())
-}
-
-/// A view that shows each repeated element once: a view of one point may claim any number of them.
-fn without_repeats(view: &View) -> View {
-    let axes = view.shape.dims().iter().zip(&view.strides);
-    let dims: SmallVec<[u64; 8]> = axes
-        .map(|(&dim, &stride)| if stride == 0 { dim.min(1) } else { dim })
-        .collect();
-    let shape = Shape::new(&dims).unwrap_or_else(|_| view.shape.clone());
-    View {
-        shape,
-        ..view.clone()
-    }
 }
 
 /// The place in a view of what was found in the same view without repeats.

@@ -61,7 +61,13 @@ pub static DEF: OpDef = OpDef {
 
 fn infer(args: &Args) -> Result<Type, OpError> {
     let (a, b) = (args.tensor("a")?, args.tensor("b")?);
-    rules::dtype_in("a", a, &NUMBERS)?;
+    rules::dtype_in("a", a, &NUMBERS).map_err(|error| match a.dtype.is_field() {
+        true => error.hint(
+            "a product over a field is a sum: \
+             cloakwork.sum(a[..., :, :, None] * b[..., None, :, :], axis=-2)",
+        ),
+        false => error,
+    })?;
     rules::same_dtype(args, "b", a.dtype)?;
     let (a_batch, [m, k]) = split("a", a.shape())?;
     let (b_batch, [rows, n]) = split("b", b.shape())?;

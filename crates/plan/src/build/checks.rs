@@ -88,9 +88,7 @@ impl Builder<'_> {
     /// none on the host, or where it lacks one.
     fn extreme_rows(&self, address: &Address) -> Option<[&'static KernelRow; 2]> {
         let side = self.side(address);
-        let driver = self.plan.driver(side);
-        let types = (DType::I64, DType::I64);
-        let row = |kernel| driver.select(kernel, types, self.plan.options.isa);
+        let row = |kernel| self.plan.kernel(side, kernel, [DType::I64; 2]);
         let [least, greatest] = EXTREME_KERNELS.map(row);
         (side != Home::HOST).then_some([least?, greatest?])
     }

@@ -1,5 +1,6 @@
 //! Copies of memories on another side: a step that reads what was brought there before finds it.
 
+use super::Builder;
 use crate::plan::{Address, Home, Space};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -11,39 +12,56 @@ struct Copied {
     bytes: Range<i64>,
     /// The buffer that holds them.
     buffer: u32,
+    /// The first step before which they are there.
+    step: u32,
 }
 
-/// The copies that hold what their memory holds.
+/// The copies that steps have made.
 #[derive(Default)]
 pub(super) struct Copies {
     by_memory: FxHashMap<(Space, u32), SmallVec<[Copied; 1]>>,
 }
 
-impl Copies {
-    /// Where the bytes of a memory are on a side, and which byte of it the buffer begins with.
-    pub fn find(&self, at: &Address, bytes: &Range<i64>, side: Home) -> Option<(u32, i64)> {
-        let copies = self.by_memory.get(&(at.space, at.index))?;
-        let holds = |copy: &&Copied| {
-            copy.side == side && copy.bytes.start <= bytes.start && bytes.end <= copy.bytes.end
-        };
-        let found = copies.iter().find(holds)?;
+impl Builder<'_> {
+    /// Where the bytes of a memory are on a side, and which byte of it the buffer begins with. A
+    /// copy in use again stays in memory meanwhile: under a budget only inputs do.
+    pub(super) fn copy_of(
+        &self,
+        at: &Address,
+        bytes: &Range<i64>,
+        side: Home,
+    ) -> Option<(u32, i64)> {
+        if self.is_bounded() && at.space != Space::Host {
+            return None;
+        }
+        let copies = self.copies.by_memory.get(&(at.space, at.index))?;
+        let found = copies.iter().find(|copy| {
+            let holds = copy.bytes.start <= bytes.start && bytes.end <= copy.bytes.end;
+            copy.side == side && holds && self.is_copy(at, copy)
+        })?;
         Some((found.buffer, found.bytes.start))
     }
 
-    /// Notes a copy.
-    pub fn add(&mut self, at: &Address, bytes: Range<i64>, (side, buffer): (Home, u32)) {
-        let copies = self.by_memory.entry((at.space, at.index)).or_default();
-        copies.push(Copied {
+    /// Whether neither a memory nor its copy was written since.
+    fn is_copy(&self, at: &Address, copy: &Copied) -> bool {
+        let buffer = Address::of_buffer(copy.buffer);
+        let as_before = |at| self.shared.is_as_before(copy.step, at);
+        as_before(at) && as_before(&buffer)
+    }
+
+    /// Notes that the last step has made a copy, or made the memory the same as a buffer.
+    pub(super) fn note_copy(
+        &mut self,
+        at: &Address,
+        bytes: Range<i64>,
+        (side, buffer): (Home, u32),
+    ) {
+        let copies = self.copies.by_memory.entry((at.space, at.index));
+        copies.or_default().push(Copied {
             side,
             bytes,
             buffer,
+            step: self.plan.steps.len() as u32,
         });
-    }
-
-    /// Forgets the copies of a memory that a step writes.
-    pub fn forget(&mut self, at: &Address) {
-        if !self.by_memory.is_empty() {
-            self.by_memory.remove(&(at.space, at.index));
-        }
     }
 }

@@ -6,7 +6,7 @@ use crate::fuse::{Candidate, MAX_OPERANDS};
 use crate::graph::Reach;
 use crate::plan::{Address, Buffer, Geometry, Home, Space, Step, StepCost, Work};
 use cloakwork_devices::Capabilities;
-use cloakwork_ir::DType;
+use cloakwork_ir::{DType, Lifetime};
 use cloakwork_kernels::{KernelRow, LaunchShape};
 use cloakwork_ops::Launch;
 use rustc_hash::FxHasher;
@@ -45,16 +45,9 @@ impl<'a> Builder<'a> {
         (cost, weight_ns): (StepCost, u64),
     ) {
         let index = self.plan.steps.len() as u32;
-        if let Some((written, _)) = operands.first()
-            && work.writes()
-        {
-            self.copies.forget(written);
-        }
         for (address, _) in operands {
             if address.space == Space::Buffer {
-                let buffer = &mut self.plan.buffers[address.index as usize];
-                buffer.first = buffer.first.min(index);
-                buffer.last = buffer.last.max(index);
+                self.plan.buffers[address.index as usize].life.extend(index);
             }
         }
         let first_address = self.plan.addresses.len() as u32;
@@ -71,6 +64,8 @@ impl<'a> Builder<'a> {
         });
         self.plan.costs.push(cost);
         self.candidates.push(Candidate::default());
+        let first = operands.first().map_or(Address::NULL, |(at, _)| *at);
+        self.shared.note(index, work, &first);
     }
 
     /// Whether the device on which an operand is wants launches fused.
@@ -88,25 +83,36 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Says that the step just pushed computes element by element, and how wide its operands'
-    /// elements are.
-    pub(super) fn may_fuse(&mut self, sizes: &[usize]) {
+    /// Whether a launch that computes element by element may be fused, and what of it a fusion must
+    /// know.
+    pub(super) fn candidate(
+        &self,
+        row: &'static KernelRow,
+        geometry: u32,
+        dtypes: &[DType],
+    ) -> Candidate {
         let mut candidate = Candidate::default();
-        let Some(step) = self.plan.steps.last() else {
+        if dtypes.len() > candidate.sizes.len() {
+            return candidate;
+        }
+        for (own, dtype) in candidate.sizes.iter_mut().zip(dtypes) {
+            *own = dtype.size_bytes() as u8;
+        }
+        candidate.operands = dtypes.len() as u8;
+        candidate.constants = constants_apart(row, &self.shape(geometry), dtypes.len());
+        candidate
+    }
+
+    /// Lets the step just pushed be fused, where a fusion's blocks can be in all that it touches.
+    pub(super) fn may_fuse(&mut self, candidate: Candidate) {
+        let (Some(step), Some(last)) =
+            (self.plan.steps.last(), self.candidates.len().checked_sub(1))
+        else {
             return;
         };
         let operands = &self.plan.addresses[self.plan.addresses_of(step)];
-        let Some(row) = step.launched() else { return };
-        if sizes.len() > candidate.sizes.len() || !operands.iter().all(|at| self.fuses(at)) {
-            return;
-        }
-        for (own, &size) in candidate.sizes.iter_mut().zip(sizes) {
-            *own = size as u8;
-        }
-        candidate.operands = sizes.len() as u8;
-        candidate.constants = constants_apart(row, &self.shape(step.geometry), sizes.len());
-        if let Some(last) = self.candidates.last_mut() {
-            *last = candidate;
+        if candidate.operands > 0 && operands.iter().all(|at| self.fuses(at)) {
+            self.candidates[last] = candidate;
         }
     }
 
@@ -163,8 +169,7 @@ impl<'a> Builder<'a> {
         self.plan.buffers.push(Buffer {
             bytes,
             offset: 0,
-            first,
-            last: first,
+            life: Lifetime::at(first),
             arena,
         });
         self.plan.buffers.len() as u32 - 1

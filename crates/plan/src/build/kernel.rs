@@ -1,15 +1,15 @@
 //! Steps that compute: launches of a declaration with kernels chosen and constants arranged.
 
+use super::calls::{Made, MadeLaunch};
 use super::constants::Operands;
 use super::{Builder, Touch};
 use crate::PlanError;
 use crate::graph::Reach;
-use crate::placement::touched;
 use crate::plan::{Address, FunctionCall, Home, HostCall, Space, StepCost, Work};
 use cloakwork_ir::{DType, Device, View};
 use cloakwork_kernels::KernelRow;
 use cloakwork_ops::{
-    Access, Body, COPY_KERNEL, FUNCTION, KernelBody, Launch, LaunchOperand, ParamKind, Source,
+    Access, Body, COPY_KERNEL, FUNCTION, Launch, LaunchOperand, ParamKind, Source,
 };
 use cloakwork_verify::{Call, ValueId};
 use smallvec::SmallVec;
@@ -19,49 +19,33 @@ impl<'a> Builder<'a> {
         let Body::Kernel(body) = &call.def.body else {
             return Err(self.internal("a kernel action whose op has no kernel"));
         };
-        let (layout, verified) = (self.layout, self.verified);
-        let view_of = |value| layout.view(verified, value);
-        let (launches, operations, temporary_bytes) = verified
-            .with_views(call, view_of, |args| {
-                let temporary_bytes = body.temporary.map_or(Ok(0), |bytes| bytes(args))?;
-                let operations = (call.def.operations)(args);
-                (body.launch)(args).map(|launches| (launches, operations, temporary_bytes))
-            })
-            .map_err(|error| self.internal(&error.to_string()))?;
+        let made = self.made(call, body)?;
         let keeps = self.touch_operands(call, out, body.access)?;
         self.checks(call, body.checks)?;
-        let target = self.address(out, view_of(out))?;
+        let target = self.address(out, self.layout.view(self.verified, out))?;
         let id = self.value(out)?.storage;
-        let work = (&launches[..], operations, temporary_bytes);
-        if self.lacks_any(call, &launches, &target) {
+        if self.lacks_any(&made, &target) {
             let (reach, is_written) = self.written(out, keeps)?;
             self.device = Device::Cpu;
             self.lent(id, (&reach, is_written), |builder| {
-                builder.launches(call, body, work)
+                builder.launches(call, &made)
             })?;
         } else {
             self.device = self.device_of(id);
-            self.launches(call, body, work)?;
+            self.launches(call, &made)?;
         }
         self.keep(out)
     }
 
-    /// The launches of an op, which share a temporary of so many bytes.
-    fn launches(
-        &mut self,
-        call: &Call,
-        body: &KernelBody,
-        (launches, operations, temporary_bytes): (&[Launch], u64, u64),
-    ) -> Result<(), PlanError> {
-        let first = self.plan.steps.len() as u32;
-        self.temporary = (temporary_bytes > 0).then(|| self.buffer(temporary_bytes, first));
-        for (index, launch) in launches.iter().enumerate() {
+    /// The launches of an op.
+    fn launches(&mut self, call: &Call, made: &Made) -> Result<(), PlanError> {
+        let (bytes, first) = (made.temporary_bytes, self.plan.steps.len() as u32);
+        self.temporary = (bytes > 0).then(|| self.buffer(bytes, first));
+        let last = made.launches.len().saturating_sub(1);
+        for (index, launch) in made.launches.iter().enumerate() {
             // An op of several launches does its work in the last of them.
-            let last = index + 1 == launches.len();
-            let operations = if last { operations } else { 0 };
-            // Params that are more than a flag say what `fill` writes.
-            let fusible = body.is_elementwise() && launch.params.len() < 2;
-            self.launch(call, launch, operations, fusible)?;
+            let operations = if index == last { made.operations } else { 0 };
+            self.launch(call, launch, operations)?;
         }
         Ok(())
     }
@@ -72,8 +56,8 @@ impl<'a> Builder<'a> {
         let at = self.address(out, view)?;
         let last = self.plan.steps.len().saturating_sub(1) as u32;
         if at.space == Space::Buffer {
-            let buffer = &mut self.plan.buffers[at.index as usize];
-            buffer.last = buffer.last.max(last);
+            let life = &mut self.plan.buffers[at.index as usize].life;
+            life.last = life.last.max(last);
         }
         Ok(())
     }
@@ -113,54 +97,39 @@ impl<'a> Builder<'a> {
         Ok(reads_target)
     }
 
-    pub(super) fn launch(
-        &mut self,
-        call: &Call,
-        launch: &Launch,
-        operations: u64,
-        elementwise: bool,
-    ) -> Result<(), PlanError> {
+    fn launch(&mut self, call: &Call, made: &MadeLaunch, operations: u64) -> Result<(), PlanError> {
+        let MadeLaunch {
+            ref launch,
+            ref dtypes,
+            bytes,
+            ..
+        } = *made;
         let mut addresses = SmallVec::<[(Address, Reach); 6]>::new();
-        let mut dtypes = SmallVec::<[DType; 6]>::new();
-        let result = launch
-            .operands
-            .first()
-            .and_then(|o| self.dtype_of(call, o.source));
-        let result = result.ok_or_else(|| self.internal("a launch without a result"))?;
-        let mut bytes = 0;
-        for operand in &launch.operands {
-            let dtype = self.dtype_of(call, operand.source).unwrap_or(result);
-            let size = dtype.size_bytes() as i64;
-            addresses.push(self.operand(call, operand, dtype)?);
-            if operand.source != Source::Null {
-                bytes += touched(&launch.dims, &operand.strides) * size as u64;
-            }
-            dtypes.push(dtype);
+        for (index, operand) in launch.operands.iter().enumerate() {
+            let (dtype, reach) = (dtypes[index], made.reaches[index]);
+            addresses.push(self.operand(call, operand, (dtype, reach))?);
         }
         if launch.kernel == FUNCTION {
             return self.function(call, launch, &addresses, StepCost { operations, bytes });
         }
-        let input = dtypes.get(1).copied().unwrap_or(result);
         if launch.units() == 0 {
             return Ok(());
         }
-        let row = self.row(launch.kernel, input, result, self.side(&addresses[0].0))?;
-        if launch.kernel == COPY_KERNEL && self.moved(launch, &addresses, result) {
+        let row = self.row_of(made, self.side(&addresses[0].0))?;
+        if launch.kernel == COPY_KERNEL && self.moved(launch, &addresses, dtypes[0]) {
             return Ok(());
         }
         self.stage(&mut addresses);
-        let geometry = self.geometry(launch);
-        let operands = addresses.iter().zip(&dtypes);
+        let with_row = self.with_row(made, row);
+        let operands = addresses.iter().zip(dtypes);
         let operands: Operands = operands.map(|(&(at, reach), &d)| (at, reach, d)).collect();
-        let (prepared, blocks) = self.prepare(call, launch, (row, geometry), &operands);
+        let (prepared, blocks) = self.prepare(call, launch, &with_row, &operands);
         addresses.extend(blocks);
         let cost = StepCost { operations, bytes };
         let work = Work::Launch { row, prepared };
+        let geometry = with_row.geometry;
         self.push(work, geometry, &addresses, cost, launch.weight_ns());
-        if elementwise {
-            let sizes: SmallVec<[usize; 6]> = dtypes.iter().map(|d| d.size_bytes()).collect();
-            self.may_fuse(&sizes);
-        }
+        self.may_fuse(with_row.candidate);
         Ok(())
     }
 
@@ -215,7 +184,7 @@ impl<'a> Builder<'a> {
         &mut self,
         call: &Call,
         operand: &LaunchOperand,
-        dtype: DType,
+        (dtype, reach): (DType, Reach),
     ) -> Result<(Address, Reach), PlanError> {
         let offset = operand.offset * dtype.size_bytes() as i64;
         Ok(match operand.source {
@@ -223,11 +192,9 @@ impl<'a> Builder<'a> {
                 let value = call.value(param as usize);
                 let value = value.ok_or_else(|| self.internal("no such operand"))?;
                 let storage = self.value(value)?.storage;
-                let view = self.layout.view(self.verified, value);
-                let reach = Reach::of(view, operand.offset, dtype.size_bytes());
                 (self.storage_address(storage, offset)?, reach)
             }
-            Source::Int(value) => (self.pool_address(dtype, value), Reach::default()),
+            Source::Int { value, .. } => (self.pool_address(dtype, value), Reach::default()),
             Source::Temporary(_) => {
                 let index = self
                     .temporary
@@ -244,17 +211,6 @@ impl<'a> Builder<'a> {
         })
     }
 
-    pub(super) fn dtype_of(&self, call: &Call, source: Source) -> Option<DType> {
-        match source {
-            Source::Param(param) => {
-                let value = call.value(param as usize)?;
-                self.verified.value(value).map(|info| info.dtype)
-            }
-            Source::Temporary(dtype) => Some(dtype),
-            _ => None,
-        }
-    }
-
     pub(super) fn row(
         &self,
         kernel: &'static str,
@@ -262,8 +218,7 @@ impl<'a> Builder<'a> {
         output: DType,
         side: Home,
     ) -> Result<&'static KernelRow, PlanError> {
-        let driver = self.plan.driver(side);
-        let found = driver.select(kernel, (input, output), self.plan.options.isa);
+        let found = self.plan.kernel(side, kernel, [input, output]);
         found.ok_or_else(|| PlanError::NoKernel {
             step: self.origin,
             kernel: kernel.to_owned(),

@@ -1,37 +1,32 @@
 //! Steps that the host runs for a device that lacks their kernel: on copies, and the result goes
 //! back.
 
+use super::calls::Made;
 use super::{Builder, Place};
 use crate::PlanError;
 use crate::graph::Reach;
-use crate::placement::launch_types;
 use crate::plan::{Address, Home, Way};
 use cloakwork_ir::DType;
-use cloakwork_ops::{FUNCTION, Launch};
-use cloakwork_verify::{Call, StorageId, ValueId};
+use cloakwork_ops::FUNCTION;
+use cloakwork_verify::{StorageId, ValueId};
 use std::ops::Range;
 
 impl Builder<'_> {
     /// Whether a step whose result is there would need a kernel that its device lacks.
-    pub(super) fn lacks(&self, kernel: &str, types: (DType, DType), result: &Address) -> bool {
+    pub(super) fn lacks(&self, kernel: &str, types: [DType; 2], result: &Address) -> bool {
         let side = self.side(result);
-        let row = || {
-            self.plan
-                .driver(side)
-                .select(kernel, types, self.plan.options.isa)
-        };
-        side != Home::HOST && row().is_none()
+        side != Home::HOST && self.plan.kernel(side, kernel, types).is_none()
     }
 
     /// The same for all launches of an op.
-    pub(super) fn lacks_any(&self, call: &Call, launches: &[Launch], result: &Address) -> bool {
+    pub(super) fn lacks_any(&self, made: &Made, result: &Address) -> bool {
         if self.side(result) == Home::HOST {
             return false;
         }
-        launches.iter().any(|launch| {
-            let types = launch_types(self.verified, call, launch);
-            let computes = launch.kernel != FUNCTION && launch.units() > 0;
-            computes && types.is_some_and(|types| self.lacks(launch.kernel, types, result))
+        made.launches.iter().any(|made| {
+            let kernel = made.launch.kernel;
+            let computes = kernel != FUNCTION && made.launch.units() > 0;
+            computes && self.lacks(kernel, made.types(), result)
         })
     }
 
@@ -70,9 +65,7 @@ impl Builder<'_> {
     /// is written.
     pub(super) fn lend(&mut self, target: Address, reach: &Reach, is_written: bool) -> Address {
         if !is_written && reach.bytes() > 0 {
-            let here = self.staged(target, reach, Home::HOST);
-            self.copies.forget(&target);
-            return here;
+            return self.staged(target, reach, Home::HOST);
         }
         let buffer = self.buffer_at(Home::HOST, reach.bytes());
         Address {
@@ -97,7 +90,7 @@ impl Builder<'_> {
             // A copy begins where its buffer does.
             if operands[1].offset == 0 {
                 let copy = (Home::HOST, here.index);
-                self.copies.add(&target, range(&target), copy);
+                self.note_copy(&target, range(&target), copy);
             }
         }
     }

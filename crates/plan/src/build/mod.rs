@@ -1,5 +1,6 @@
 //! Turns actions into kernel calls, in order.
 
+mod calls;
 mod checks;
 mod constants;
 mod copied;
@@ -10,6 +11,7 @@ mod lent;
 mod place;
 mod reached;
 mod results;
+mod shared;
 mod staging;
 
 use self::copied::Copies;
@@ -21,7 +23,7 @@ use crate::layout::Layout;
 use crate::placement::Placement;
 use crate::plan::{Address, Arena, FunctionCall, Home, Options, Plan};
 use crate::spill::fit;
-use crate::{Lowered, Memory, PlanError, lower, queues};
+use crate::{Memory, PlanError, queues};
 use cloakwork_ir::{DType, Device, HostId, HostSlot};
 use cloakwork_passes::{Extent, optimize};
 use cloakwork_verify::{Action, StorageId, Verified};
@@ -36,11 +38,11 @@ use std::sync::Arc;
 pub fn plan(verified: Arc<Verified>, options: &Options) -> Result<Plan, PlanError> {
     let options = &crate::budget::with_own(options, &verified);
     let cleaned = match options.optimize {
-        true => cleaned(&verified)?,
+        true => verified.cleaned(|| cleaned(&verified))?,
         false => None,
     };
     let Some(lowered) = cleaned else {
-        return plan_as_it_is(&lower(verified)?, options);
+        return plan_as_it_is(&verified.lowered()?, options);
     };
     let found = plan_as_it_is(&lowered, options);
     let given = Arc::clone(&verified);
@@ -54,7 +56,7 @@ pub fn plan(verified: Arc<Verified>, options: &Options) -> Result<Plan, PlanErro
     }
     // What is computed once may live longer: a budget that the program keeps to without passes
     // it keeps to.
-    let plain = plan_as_it_is(&lower(verified)?, options);
+    let plain = plan_as_it_is(&verified.lowered()?, options);
     match (&found, &plain) {
         (_, Err(_)) => found,
         (Ok(cleaned), Ok(plain)) if cleaned.memory.disk_bytes <= plain.memory.disk_bytes => found,
@@ -63,24 +65,17 @@ pub fn plan(verified: Arc<Verified>, options: &Options) -> Result<Plan, PlanErro
 }
 
 /// The program as passes make it, without composite ops; none where they change nothing.
-fn cleaned(verified: &Arc<Verified>) -> Result<Option<Lowered>, PlanError> {
+fn cleaned(verified: &Arc<Verified>) -> Result<Option<Arc<Verified>>, PlanError> {
     let first = without_mistakes(verified);
     let now = first.as_ref().unwrap_or(verified);
-    let lowered = lower(Arc::clone(now))?;
+    let lowered = now.lowered()?;
     // What expansions have in common shows only now.
-    let second = match Arc::ptr_eq(&lowered.verified, now) {
+    let second = match Arc::ptr_eq(&lowered, now) {
         true => None,
-        false => without_mistakes(&lowered.verified),
+        false => without_mistakes(&lowered),
     };
     let is_changed = first.is_some() || second.is_some();
-    let made = match second {
-        Some(verified) => Lowered {
-            origins: verified.origins(),
-            verified,
-        },
-        None => lowered,
-    };
-    Ok(is_changed.then_some(made))
+    Ok(is_changed.then(|| second.unwrap_or(lowered)))
 }
 
 /// What passes make of a program; none where a pass made a mistake, which its verifier found: the
@@ -92,7 +87,7 @@ fn without_mistakes(verified: &Arc<Verified>) -> Option<Arc<Verified>> {
 }
 
 /// Plans a program as it is; without fusions, where these need more memory than there is.
-fn plan_as_it_is(lowered: &Lowered, options: &Options) -> Result<Plan, PlanError> {
+fn plan_as_it_is(lowered: &Arc<Verified>, options: &Options) -> Result<Plan, PlanError> {
     let found = plan_lowered(lowered, options);
     // A fusion needs all that its members touch at the same time, steps alone less.
     let least_fused = match &found {
@@ -115,8 +110,7 @@ fn plan_as_it_is(lowered: &Lowered, options: &Options) -> Result<Plan, PlanError
     }
 }
 
-fn plan_lowered(lowered: &Lowered, options: &Options) -> Result<Plan, PlanError> {
-    let verified = &lowered.verified;
+fn plan_lowered(verified: &Arc<Verified>, options: &Options) -> Result<Plan, PlanError> {
     let layout = Layout::choose(verified, options)?;
     let placement = Placement::of(verified, &layout, options)?;
     let mut builder = Builder::new(verified, (&layout, &placement), options);
@@ -124,7 +118,7 @@ fn plan_lowered(lowered: &Lowered, options: &Options) -> Result<Plan, PlanError>
         builder.origin = *step;
         builder.action(action)?;
     }
-    let (plan, reaches) = builder.finish(lowered.origins.clone());
+    let (plan, reaches) = builder.finish(verified.origins());
     let (mut plan, reaches) = fit(plan, reaches)?;
     queues::assign(&mut plan, &reaches);
     // What the caller's functions do beside their results nobody knows: they keep their order.
@@ -153,7 +147,7 @@ enum Place {
     Lent(Address),
 }
 
-/// What tells constants apart: the row, the geometry, the arena, the operands.
+/// What tells prepared blocks apart: the row, the geometry, the arena, the operands.
 type ConstantKey = (usize, u32, u16, Box<[Address]>);
 
 struct Builder<'a> {
@@ -167,7 +161,9 @@ struct Builder<'a> {
     /// Iteration spaces by hash.
     geometry_index: FxHashMap<u64, SmallVec<[u32; 1]>>,
     pool_index: FxHashMap<(DType, i64), u32>,
-    constant_index: FxHashMap<ConstantKey, u32>,
+    shared: shared::Shared,
+    /// Constants by hash.
+    constant_index: FxHashMap<u64, SmallVec<[u32; 1]>>,
     scratch_bytes: u64,
     /// What steps may touch of their operands: an entry an address.
     reaches: Vec<Reach>,
@@ -177,6 +173,8 @@ struct Builder<'a> {
     copies: Copies,
     /// Which bytes of host tensors devices get; known when the first is asked for.
     reached: Option<Reached>,
+    /// Calls that were planned.
+    calls: calls::Calls,
     /// Memory that the launches of the call at hand share.
     temporary: Option<u32>,
     origin: u32,
@@ -229,11 +227,13 @@ impl<'a> Builder<'a> {
             geometry_index: FxHashMap::default(),
             pool_index: FxHashMap::default(),
             constant_index: FxHashMap::default(),
+            shared: shared::Shared::default(),
             scratch_bytes: 0,
             reaches: Vec::new(),
             candidates: Vec::new(),
             copies: Copies::default(),
             reached: None,
+            calls: calls::Calls::default(),
             temporary: None,
             origin: 0,
             device: Device::Cpu,

@@ -40,7 +40,7 @@ impl<'a> Builder<'a> {
         let StorageOrigin::Upload(host) = storage.origin else {
             return false;
         };
-        let as_it_is = !storage.written && !self.layout.is_limb_major(id);
+        let as_it_is = storage.last_write.is_none() && !self.layout.is_limb_major(id);
         as_it_is && self.host_strides_are(host, &storage.root)
     }
 
@@ -104,7 +104,7 @@ impl<'a> Builder<'a> {
         }
         let storage = self.storage(id)?;
         if let StorageOrigin::Upload(host) = storage.origin
-            && !storage.written
+            && storage.last_write.is_none()
         {
             if self.is_in_place(id, storage) {
                 self.places[id.0 as usize] = Place::Host(host);
@@ -199,7 +199,7 @@ impl<'a> Builder<'a> {
         launch.params.extend([0, 0]);
         let target = self.storage_address(id, 0)?;
         let reach = Reach::of(&root, 0, dtype.size_bytes());
-        if self.lacks(FILL_KERNEL, (dtype, dtype), &target) {
+        if self.lacks(FILL_KERNEL, [dtype; 2], &target) {
             return self.lent(id, (&reach, false), |builder| builder.fill_zeros(id));
         }
         let row = self.row(FILL_KERNEL, dtype, dtype, self.side(&target))?;

@@ -15,35 +15,30 @@ pub(super) fn results(
 ) -> FxHashMap<StorageId, u32> {
     let mut found = FxHashMap::default();
     let mut downloads = 0;
-    for (_, action) in verified.actions() {
-        match action {
-            Action::Kernel { out: value, .. } | Action::Composite { result: value, .. } => {
-                if let Some(info) = verified.value(*value) {
-                    found.remove(&info.storage);
-                }
+    for (step, action) in verified.actions() {
+        if let Action::Download { value, .. } = action {
+            if let Some(storage) = whole(verified, layout, *value, *step)
+                // Results are the host's: what a device holds is counted as its own.
+                && home(storage) == Device::Cpu
+            {
+                found.entry(storage).or_insert(downloads);
             }
-            Action::Download { value, .. } => {
-                if let Some(storage) = whole(verified, layout, *value)
-                    // Results are the host's: what a device holds is counted as its own.
-                    && home(storage) == Device::Cpu
-                {
-                    found.entry(storage).or_insert(downloads);
-                }
-                downloads += 1;
-            }
-            _ => {}
+            downloads += 1;
         }
     }
     found
 }
 
-/// The storage of a value that is all of it, row-major in memory, and not the host's own.
-fn whole(verified: &Verified, layout: &Layout, value: ValueId) -> Option<StorageId> {
+/// The storage of a value that is all of it, row-major in memory, not the host's own, and done with
+/// before this step.
+fn whole(verified: &Verified, layout: &Layout, value: ValueId, step: u32) -> Option<StorageId> {
     let id = verified.value(value)?.storage;
     let storage = verified.storage(id)?;
-    let in_place = matches!(storage.origin, StorageOrigin::Upload(_)) && !storage.written;
+    let in_place =
+        matches!(storage.origin, StorageOrigin::Upload(_)) && storage.last_write.is_none();
     let (view, root) = (layout.view(verified, value), layout.root(verified, id));
     let same = view.offset == 0 && view.is_contiguous() && root.is_contiguous();
     let all = view.shape.elements() == root.shape.elements();
-    (same && all && !in_place).then_some(id)
+    let is_final = storage.last_write < Some(step);
+    (same && all && is_final && !in_place).then_some(id)
 }

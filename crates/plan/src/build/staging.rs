@@ -42,7 +42,7 @@ impl Builder<'_> {
         }
         let low = at.offset + reach.low();
         let bytes = low..low + reach.bytes() as i64;
-        if let Some((buffer, start)) = self.copies.find(&at, &bytes, side) {
+        if let Some((buffer, start)) = self.copy_of(&at, &bytes, side) {
             return Address {
                 offset: at.offset - start,
                 ..Address::of_buffer(buffer)
@@ -70,7 +70,7 @@ impl Builder<'_> {
             Way::Upload
         };
         self.transfer(way, [Address::of_buffer(buffer), source], reach.bytes());
-        self.copies.add(&at, bytes, (side, buffer));
+        self.note_copy(&at, bytes, (side, buffer));
         Address {
             offset: -reach.low(),
             ..Address::of_buffer(buffer)
@@ -128,7 +128,7 @@ impl Builder<'_> {
         let buffer = self.buffer_at(side, bytes);
         let start = Address { offset, ..at };
         self.transfer(Way::Upload, [Address::of_buffer(buffer), start], bytes);
-        self.copies.add(&at, range, (side, buffer));
+        self.note_copy(&at, range, (side, buffer));
         Address {
             offset: at.offset - offset,
             ..Address::of_buffer(buffer)
@@ -164,7 +164,7 @@ impl Builder<'_> {
         };
         let from = start(here, source);
         let range = from.offset..from.offset + bytes as i64;
-        if way == Way::Download && self.copies.find(&from, &range, Home::HOST).is_some() {
+        if way == Way::Download && self.copy_of(&from, &range, Home::HOST).is_some() {
             return false;
         }
         self.transfer(way, [start(there, reach), from], bytes);

@@ -78,9 +78,9 @@ fn place_resting(plan: &mut Plan, rest_ns: u64) {
     let last = begins.len() - 1;
     let mut resting = plan.buffers.clone();
     for buffer in &mut resting {
-        let end = begins[(buffer.last as usize + 1).min(last)].saturating_add(rest_ns);
+        let end = begins[(buffer.life.last as usize + 1).min(last)].saturating_add(rest_ns);
         let until = begins.partition_point(|&begin| begin < end);
-        buffer.last = buffer.last.max(until.saturating_sub(1) as u32);
+        buffer.life.extend(until.saturating_sub(1) as u32);
     }
     arena::assign(&mut plan.arenas, &mut resting);
     plan.memory.place(&plan.arenas);
@@ -93,14 +93,14 @@ fn place_resting(plan: &mut Plan, rest_ns: u64) {
 mod tests {
     use super::place_apart;
     use crate::plan::Buffer;
+    use cloakwork_ir::Lifetime;
 
     #[test]
     fn buffers_apart_share_nothing() {
         let buffer = |bytes| Buffer {
             bytes,
             offset: 0,
-            first: 0,
-            last: 0,
+            life: Lifetime::at(0),
             arena: 0,
         };
         let mut buffers = [buffer(1), buffer(100), buffer(0), buffer(64)];

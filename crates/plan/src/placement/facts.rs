@@ -191,7 +191,7 @@ impl Program<'_> {
         };
         // What nobody writes is read from the host's memory, or laid out there once.
         let is_data = matches!(host, Some(HostSlot::Data(_)));
-        let in_place = !info.written && (is_data || !self.layout.is_limb_major(id));
+        let in_place = info.last_write.is_none() && (is_data || !self.layout.is_limb_major(id));
         let stays = host.is_some() && in_place;
         let device = self.options.device_of(info.device);
         let away = is_away(self.options, device) && !stays;
@@ -286,7 +286,7 @@ impl Program<'_> {
     fn launch(
         &self,
         task: &mut Task,
-        (launch, types): (&Launch, Option<(DType, DType)>),
+        (launch, types): (&Launch, Option<[DType; 2]>),
         operations: u64,
         bytes: u64,
     ) {
@@ -297,12 +297,13 @@ impl Program<'_> {
         task.host_ns += host.costs().launch_ns(computing, bytes);
         task.device_ns += driver.costs().launch_ns(computing, bytes);
         let Some(types) = types else { return };
-        let known = driver.select(launch.kernel, types, self.options.isa);
+        let wanted = self.options.device_of(device);
+        let known = self.options.kernel(wanted, launch.kernel, types);
         if known.is_none() && launch.units() > 0 && launch.kernel != FUNCTION {
             task.lack = task.lack.or(Some(Why::NoKernel {
                 kernel: launch.kernel,
-                input: types.0,
-                output: types.1,
+                input: types[0],
+                output: types[1],
             }));
         }
     }
@@ -319,7 +320,7 @@ impl Program<'_> {
             params: SmallVec::new(),
         };
         let bytes = 2 * elements * dtype.size_bytes() as u64;
-        self.launch(&mut task, (&launch, Some((dtype, dtype))), elements, bytes);
+        self.launch(&mut task, (&launch, Some([dtype; 2])), elements, bytes);
         Some(task)
     }
 }
@@ -336,17 +337,13 @@ fn dtype_of(verified: &Verified, call: &Call, source: Source) -> Option<DType> {
 }
 
 /// The types by which a launch's kernel is found: of its first operand and of its result.
-pub(crate) fn launch_types(
-    verified: &Verified,
-    call: &Call,
-    launch: &Launch,
-) -> Option<(DType, DType)> {
+fn launch_types(verified: &Verified, call: &Call, launch: &Launch) -> Option<[DType; 2]> {
     let of = |operand: usize| {
         let operand = launch.operands.get(operand)?;
         dtype_of(verified, call, operand.source)
     };
     let result = of(0)?;
-    Some((of(1).unwrap_or(result), result))
+    Some([of(1).unwrap_or(result), result])
 }
 
 /// Elements that an operand touches: dimensions of stride zero count once.

@@ -8,7 +8,7 @@
 mod choose;
 mod facts;
 
-pub(crate) use facts::{launch_types, touched};
+pub(crate) use facts::touched;
 
 use crate::layout::Layout;
 use crate::{Options, PlanError};

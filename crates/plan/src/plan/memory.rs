@@ -1,7 +1,7 @@
 //! Where a plan's data lies: arenas, buffers with places in them, constants, results.
 
 use super::step::{Address, Work};
-use cloakwork_ir::{Device, HostId, Type};
+use cloakwork_ir::{Device, HostId, Lifetime, Type};
 use std::fmt;
 
 /// Whose memory an arena is.
@@ -62,10 +62,8 @@ pub struct Buffer {
     pub bytes: u64,
     /// Bytes from the arena's start; a multiple of 64.
     pub offset: u64,
-    /// First step that touches it.
-    pub first: u32,
-    /// Last step that touches it.
-    pub last: u32,
+    /// The steps that touch it.
+    pub life: Lifetime,
     /// Whose memory it is in: index into [`crate::Plan::arenas`].
     pub arena: u16,
 }

@@ -15,8 +15,8 @@ use crate::placement::Elsewhere;
 use crate::queues::{Queue, Wait};
 use crate::{Memory, format_bytes};
 use cloakwork_devices::{Capabilities, Driver, Drivers};
-use cloakwork_ir::{Device, View};
-use cloakwork_kernels::Isa;
+use cloakwork_ir::{DType, Device, View};
+use cloakwork_kernels::{Isa, KernelRow};
 use cloakwork_verify::{ValueId, Verified};
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// What to plan for.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The best instruction set that may be used.
+    /// The features of processors that kernels may use.
     pub isa: Isa,
     /// Worker threads that will run it: scratch memory is counted for each.
     pub threads: usize,
@@ -51,6 +51,17 @@ pub struct Options {
 }
 
 impl Options {
+    /// The preferred kernel for these types that a device runs.
+    pub(crate) fn kernel(
+        &self,
+        device: Device,
+        kernel: &str,
+        types: [DType; 2],
+    ) -> Option<&'static KernelRow> {
+        let (driver, index) = self.drivers.of(device);
+        driver.select(index, (kernel, types), self.isa)
+    }
+
     /// Where a tensor is wanted: on the device that the program names, or where all of the program
     /// is to compute.
     #[must_use]
@@ -177,6 +188,19 @@ impl Plan {
             Home::Spill => Device::Disk(0),
         };
         self.options.drivers.of(device).0
+    }
+
+    /// The preferred kernel for these types that the device of a memory runs.
+    pub(crate) fn kernel(
+        &self,
+        home: Home,
+        kernel: &str,
+        types: [DType; 2],
+    ) -> Option<&'static KernelRow> {
+        let Home::Device(device) = home else {
+            return None;
+        };
+        self.options.kernel(device, kernel, types)
     }
 
     /// Whether only a driver reaches a memory.

@@ -5,6 +5,7 @@ use super::units::{Unit, Units};
 use crate::arena;
 use crate::graph::Reach;
 use crate::plan::{Address, Buffer, Geometry, Home, Plan, Space, Step, StepCost, Way, Work};
+use cloakwork_ir::Lifetime;
 use rustc_hash::FxHashMap;
 
 /// A buffer that is not in memory.
@@ -72,8 +73,7 @@ impl<'a> Rewriter<'a> {
         self.stay[buffer as usize] = self.plan.buffers.len() as u32;
         self.plan.buffers.push(Buffer {
             offset: 0,
-            first: now,
-            last: now,
+            life: Lifetime::at(now),
             ..self.from.buffers[buffer as usize]
         });
         self.stay[buffer as usize]
@@ -109,8 +109,7 @@ impl<'a> Rewriter<'a> {
             buffers.push(Buffer {
                 bytes,
                 offset: 0,
-                first: now,
-                last: now,
+                life: Lifetime::at(now),
                 arena: self.disk,
             });
             buffers.len() as u32 - 1
@@ -127,7 +126,7 @@ impl<'a> Rewriter<'a> {
         });
         let first_address = self.plan.addresses.len() as u32;
         for buffer in buffers {
-            self.plan.buffers[buffer as usize].last = now;
+            self.plan.buffers[buffer as usize].life.extend(now);
             self.plan.addresses.push(Address::of_buffer(buffer));
             self.reaches.push(Reach::whole(bytes, 0));
         }
@@ -162,8 +161,9 @@ impl<'a> Rewriter<'a> {
         let last = self.next_step().saturating_sub(1).max(begin);
         for touch in units.touches(unit) {
             let stay = self.stay[touch.buffer as usize];
-            let buffer = &mut self.plan.buffers[stay as usize];
-            (buffer.first, buffer.last) = (buffer.first.min(begin), buffer.last.max(last));
+            let life = &mut self.plan.buffers[stay as usize].life;
+            life.extend(begin);
+            life.extend(last);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::Tensor;
 use crate::eval::{Value, eval};
-use crate::numbers;
+use crate::{linear, numbers};
 use cloakwork_ops::named;
 use cloakwork_run::eager::Ready;
 use pyo3::basic::CompareOp;
@@ -45,8 +45,9 @@ pub fn product(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>
     if is_number(a) || is_number(b) || !is_array(a)? || !is_array(b)? {
         return Ok(py.NotImplemented());
     }
-    let matmul = py.import("cloakwork")?.getattr("matmul")?;
-    Ok(matmul.call1((a, b))?.unbind())
+    let (a, b) = (numbers::tensor_of(a)?, numbers::tensor_of(b)?);
+    let product = linear::product(py, &a, &b)?;
+    Ok(Py::new(py, Tensor::from(product))?.into_any())
 }
 
 /// `a @= b`: the product's elements in place of the tensor's.

@@ -2,7 +2,10 @@
 //! planned program, for a program of one instruction.
 
 mod composite;
+mod kept;
+mod key;
 mod launch;
+mod prepared;
 mod ready;
 mod tensor;
 
@@ -12,14 +15,12 @@ pub use ready::{Element, Operand as ReadyOperand, Ready};
 pub use tensor::{Lent, Storage, Tensor};
 
 use crate::RunError;
-use crate::exec::check;
-use crate::memory::Block;
-use cloakwork_ir::{DType, Shape, ShapeItem, View};
+use cloakwork_ir::{DType, ShapeItem, Type};
 use cloakwork_kernels::Isa;
-use cloakwork_ops::{
-    Access, Args, Body, Code, Family, OpDef, OpError, Operand, Param, ParamKind, Value, Viewed,
-    check_known,
-};
+use cloakwork_ops::{Args, Body, Code, OpDef, OpError, Operand, ParamKind, Value, Viewed};
+use composite::Composite;
+use key::Key;
+use prepared::{Kernel, Prepared, Repacked};
 use std::sync::Arc;
 
 /// A value for one parameter of an eager call.
@@ -69,46 +70,135 @@ impl EagerArg {
     }
 }
 
-/// Calls an op. `args` holds one value a parameter; an absent `out` is made.
+/// A call of an op, looked up among the calls that this thread has prepared.
+pub struct Call {
+    def: &'static OpDef,
+    args: Vec<EagerArg>,
+    isa: Isa,
+    way: Way,
+}
+
+/// What is known of a call before it runs.
+enum Way {
+    /// Its result, a view.
+    Viewed(Tensor),
+    /// The type of its result, zeros.
+    Allocated(Box<Type>),
+    Prepared(Arc<Prepared>),
+    Unknown,
+}
+
+impl Call {
+    /// A call with one value a parameter, or fewer; an absent `out` is made.
+    #[must_use]
+    pub fn new(def: &'static OpDef, mut args: Vec<EagerArg>, isa: Isa) -> Self {
+        args.resize(def.params.len(), EagerArg::None);
+        fill_in(def, &mut args);
+        let way = match &def.body {
+            Body::View(view) => viewed(def, &args, *view),
+            Body::Kernel(_) | Body::Expand(_) => {
+                let key = Key::of(def, &args, isa);
+                let prepared = key.as_ref().and_then(kept::find);
+                prepared.map_or(Way::Unknown, Way::Prepared)
+            }
+            Body::Allocate(infer) => allocated(def, &args, *infer),
+            Body::Upload | Body::Download => Way::Unknown,
+        };
+        Self {
+            def,
+            args,
+            isa,
+            way,
+        }
+    }
+
+    /// About how long the call takes on one core, in nanoseconds; `None` where that is not known.
+    #[must_use]
+    pub fn weight_ns(&self) -> Option<u64> {
+        match &self.way {
+            Way::Viewed(_) => Some(0),
+            Way::Allocated(ty) => Some(ty.size_bytes() / 8),
+            Way::Prepared(prepared) => Some(prepared.weight_ns()),
+            Way::Unknown => None,
+        }
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// Whatever the verifier would find in a program with this call, or too little memory.
+    pub fn run(mut self, threads: usize) -> Result<Tensor, EagerError> {
+        let context = Context {
+            def: self.def,
+            threads,
+            isa: self.isa,
+        };
+        match self.way {
+            Way::Viewed(tensor) => Ok(tensor),
+            Way::Allocated(ty) => Ok(Tensor::zeros(&ty)?),
+            Way::Prepared(prepared) => prepared.run(context, &mut self.args),
+            Way::Unknown => anew(context, &mut self.args),
+        }
+    }
+}
+
+/// Calls an op, as [`Call`].
 ///
 /// # Errors
-/// Whatever the verifier would find in a program with this call, or too little memory.
+/// As [`Call::run`].
 pub fn call(
     def: &'static OpDef,
-    mut args: Vec<EagerArg>,
+    args: Vec<EagerArg>,
     threads: usize,
     isa: Isa,
 ) -> Result<Tensor, EagerError> {
-    args.resize(def.params.len(), EagerArg::None);
-    for (arg, param) in args.iter_mut().zip(def.params) {
-        if let (EagerArg::None, Some(default)) = (&*arg, param.default) {
-            *arg = EagerArg::Int(default);
-        }
-        if let EagerArg::Int(value) = arg {
-            in_range(param, *value).map_err(|error| EagerError::Call {
-                op: def.name,
-                error,
-            })?;
-        }
+    Call::new(def, args, isa).run(threads)
+}
+
+/// What a call runs with.
+#[derive(Clone, Copy)]
+struct Context {
+    def: &'static OpDef,
+    threads: usize,
+    isa: Isa,
+}
+
+type ViewFn = fn(&Args) -> Result<Viewed, OpError>;
+type TypeFn = fn(&Args) -> Result<Type, OpError>;
+
+/// The result of a layout op, where it is a view of its operand.
+fn viewed(def: &'static OpDef, args: &[EagerArg], view: ViewFn) -> Way {
+    let (Ok(source), Ok(())) = (tensor_of(def, args, "a"), in_range(def, args)) else {
+        return Way::Unknown;
+    };
+    match with_args(def, args, view) {
+        Ok(Viewed::View(view)) => Way::Viewed(source.with_view(view)),
+        _ => Way::Unknown,
     }
+}
+
+fn allocated(def: &'static OpDef, args: &[EagerArg], infer: TypeFn) -> Way {
+    let ty = in_range(def, args).and_then(|()| with_args(def, args, infer));
+    ty.map_or(Way::Unknown, |ty| Way::Allocated(Box::new(ty)))
+}
+
+/// Prepares a call and runs it.
+fn anew(context: Context, args: &mut [EagerArg]) -> Result<Tensor, EagerError> {
+    let def = context.def;
     match &def.body {
-        Body::View(view) => {
-            let source = tensor_of(def, &args, "a")?;
-            match with_args(def, &args, view)? {
-                Viewed::View(view) => Ok(source.with_view(view)),
-                Viewed::Copy(shape) => {
-                    let result = Tensor::uninit(source.dtype(), shape)?;
-                    let target = View::contiguous(source.view().shape.clone());
-                    let to = (&target, result.storage().as_ptr());
-                    let from = (source.view(), source.storage().as_ptr());
-                    launch::copy(source.dtype(), [to, from], isa)?;
-                    Ok(result)
-                }
-            }
+        Body::Allocate(infer) => {
+            in_range(def, args)?;
+            Ok(Tensor::zeros(&with_args(def, args, infer)?)?)
         }
-        Body::Allocate(infer) => Ok(Tensor::zeros(&with_args(def, &args, infer)?)?),
-        Body::Kernel(_) => kernel(def, args, threads, isa),
-        Body::Expand(_) => composite::composite(def, args, threads, isa),
+        Body::View(_) => {
+            let (prepared, _) = prepared_or_new(context, args)?;
+            prepared.run(context, args)
+        }
+        Body::Kernel(_) | Body::Expand(_) => {
+            let key = Key::of(def, args, context.isa);
+            let (prepared, result) = new(context, args, key)?;
+            result.map_or_else(|| prepared.run(context, args), Ok)
+        }
         Body::Upload | Body::Download => {
             let error = OpError::new(Code::ArgumentType, "", "an op on device tensors", def.name)
                 .hint("use cloakwork.asarray and numpy.asarray");
@@ -120,118 +210,82 @@ pub fn call(
     }
 }
 
-/// Holds an integer to what its parameter takes, as a program's would be.
-fn in_range(param: &Param, value: i64) -> Result<(), OpError> {
-    let (low, high) = match param.kind {
-        ParamKind::Int(low, high) => (low, high),
-        ParamKind::Bool => (0, 1),
-        _ => return Ok(()),
-    };
-    if (low..=high).contains(&value) {
-        return Ok(());
+/// A prepared call; and its result, where it has just been prepared by running it.
+type Made = (Arc<Prepared>, Option<Tensor>);
+
+/// A call with launches, as it was prepared before, or now.
+fn prepared_or_new(context: Context, args: &mut [EagerArg]) -> Result<Made, EagerError> {
+    let key = Key::of(context.def, args, context.isa);
+    match key.as_ref().and_then(kept::find) {
+        Some(prepared) => Ok((prepared, None)),
+        None => new(context, args, key),
     }
-    let expected = format!("an integer from {low} to {high}");
-    let got = value.to_string();
-    Err(OpError::new(Code::Range, param.name, expected, got))
 }
 
-fn kernel(
-    def: &'static OpDef,
-    mut args: Vec<EagerArg>,
-    threads: usize,
-    isa: Isa,
-) -> Result<Tensor, EagerError> {
-    let Body::Kernel(body) = &def.body else {
-        return Err(internal("not a kernel").into());
+/// Prepares a call with launches, and keeps that.
+fn new(context: Context, args: &mut [EagerArg], key: Option<Key>) -> Result<Made, EagerError> {
+    let def = context.def;
+    in_range(def, args)?;
+    let (prepared, result) = match &def.body {
+        Body::Kernel(body) => (Prepared::Kernel(Kernel::new(context, body, args)?), None),
+        Body::Expand(body) => {
+            let (composite, result) = Composite::first_run(context, body, args)?;
+            (Prepared::Composite(composite), Some(result))
+        }
+        Body::View(view) => {
+            let source = tensor_of(def, args, "a")?;
+            let shape = match with_args(def, args, view)? {
+                Viewed::View(view) => view.shape,
+                Viewed::Copy(shape) => shape,
+            };
+            (
+                Prepared::Copy(Repacked::new(&source, shape, context.isa)?),
+                None,
+            )
+        }
+        Body::Allocate(_) | Body::Upload | Body::Download => {
+            return Err(internal("a call without launches").into());
+        }
     };
-    let Some(place) = def.params.iter().position(|p| p.kind == ParamKind::Out) else {
-        return Err(internal("a kernel op without a result").into());
-    };
-    if matches!(args[place], EagerArg::None) {
-        let ty = with_args(def, &args, |args| cloakwork_verify::result_type(def, args))?;
-        args[place] = EagerArg::Tensor(match (body.access, like(def, &args, &ty.shape)) {
-            (Access::Write, Some(view)) => Tensor::uninit_like(ty.dtype, ty.shape, view)?,
-            (Access::Write, None) => Tensor::uninit(ty.dtype, ty.shape)?,
-            (Access::Accumulate, _) => Tensor::zeros(&ty)?,
-        });
-    }
-    let out = tensor_of(def, &args, def.params[place].name)?;
-    with_args(def, &args, |bound| {
-        cloakwork_verify::check_kernel_call(def, body, bound, &|param| shares(&args, param, place))
-    })?;
-    for rule in body.checks.iter().filter(|rule| rule.guards_memory()) {
-        let operand = def.param(rule.operand()).and_then(|i| args.get_mut(i));
-        if let Some(EagerArg::Tensor(tensor)) = operand
-            && !tensor.is_frozen()
-        {
-            *tensor = tensor.own_copy(isa)?;
+    Ok((kept::keep(key, prepared), result))
+}
+
+/// Gives what is left out its default.
+fn fill_in(def: &'static OpDef, args: &mut [EagerArg]) {
+    for (arg, param) in args.iter_mut().zip(def.params) {
+        if let (EagerArg::None, Some(default)) = (&*arg, param.default) {
+            *arg = EagerArg::Int(default);
         }
     }
-    check_contents(def, &args, isa)?;
-    if out.storage().is_read_only() {
-        return Err(EagerError::Call {
-            op: def.name,
-            error: OpError::new(
-                Code::Aliasing,
-                "out",
-                "memory that may be written",
-                "read-only",
-            ),
-        });
-    }
-    let (launches, temporary_bytes) = with_args(def, &args, |args| {
-        let bytes = body.temporary.map_or(Ok(0), |bytes| bytes(args))?;
-        Ok(((body.launch)(args)?, bytes))
-    })?;
-    let temporary = Block::uninit(temporary_bytes)?;
-    for launch in &launches {
-        launch::run_launch(launch, &args, &temporary, threads, isa)?;
-    }
-    Ok(out)
 }
 
-/// The operand whose order of axes a result takes over. Residues come with their moduli on the
-/// last axis, the wrong order for SIMD: whoever lays them out limb by limb gets results that are.
-fn like<'a>(def: &OpDef, args: &'a [EagerArg], shape: &Shape) -> Option<&'a View> {
-    if def.family.is_of_numbers() || def.family == Family::Layout {
-        return None;
+/// Holds integers to the ranges of their parameters.
+fn in_range(def: &'static OpDef, args: &[EagerArg]) -> Result<(), EagerError> {
+    for (arg, param) in args.iter().zip(def.params) {
+        let EagerArg::Int(value) = *arg else {
+            continue;
+        };
+        let (low, high) = match param.kind {
+            ParamKind::Int(low, high) => (low, high),
+            ParamKind::Bool => (0, 1),
+            _ => continue,
+        };
+        if !(low..=high).contains(&value) {
+            let expected = format!("an integer from {low} to {high}");
+            let got = value.to_string();
+            return Err(EagerError::Call {
+                op: def.name,
+                error: OpError::new(Code::Range, param.name, expected, got),
+            });
+        }
     }
-    match args.first() {
-        Some(EagerArg::Tensor(a)) if a.view().rank() == shape.rank() => Some(a.view()),
-        _ => None,
-    }
+    Ok(())
 }
 
 /// Whether two parameters are views of one storage.
 fn shares(args: &[EagerArg], one: usize, other: usize) -> bool {
     matches!((&args[one], &args[other]), (EagerArg::Tensor(a), EagerArg::Tensor(b))
         if Arc::ptr_eq(a.storage(), b.storage()))
-}
-
-/// Holds integers and elements to what the declaration demands of contents.
-fn check_contents(def: &'static OpDef, args: &[EagerArg], isa: Isa) -> Result<(), EagerError> {
-    with_args(def, args, check_known)?;
-    for rule in def.body.checks() {
-        let Some(EagerArg::Tensor(tensor)) = def.param(rule.operand()).and_then(|i| args.get(i))
-        else {
-            continue;
-        };
-        let Some(bound) = with_args(def, args, |args| rule.bound(args))? else {
-            continue;
-        };
-        let (storage, view) = (tensor.storage(), tensor.view());
-        let bytes = (**storage).as_ref();
-        let check = || check::rule(*rule, bound, (tensor.dtype(), view, bytes), isa);
-        let checked = match storage.derived() {
-            Some(derived) => derived.once(*rule, bound, view, check),
-            None => check(),
-        };
-        checked.map_err(|error| EagerError::Call {
-            op: def.name,
-            error,
-        })?;
-    }
-    Ok(())
 }
 
 fn tensor_of(

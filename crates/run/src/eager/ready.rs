@@ -8,7 +8,7 @@ use crate::exec::launch::{SPLIT_NS, Workers};
 use crate::exec::pool;
 use crate::memory::Block;
 use cloakwork_ir::{DType, Shape};
-use cloakwork_kernels::{ALL_ISAS, Isa, KernelRow, LaunchShape, RawLaunch, select};
+use cloakwork_kernels::{Isa, KernelRow, LaunchShape, RawLaunch, select};
 use cloakwork_ops::{Body, Elementwise, KernelBody, OpDef, elementwise, find};
 use cloakwork_process::Once;
 use std::ffi::c_void;
@@ -16,14 +16,13 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 const DTYPES: usize = cloakwork_ir::ALL_DTYPES.len();
-const ISAS: usize = ALL_ISAS.len();
 
 /// An element-wise op with its kernels looked up.
 pub struct Ready {
     name: &'static str,
     found: Once<Option<(&'static OpDef, &'static Elementwise)>>,
-    /// By instruction set and the operands' type; null where not looked up yet.
-    rows: [[AtomicPtr<KernelRow>; DTYPES]; ISAS],
+    /// By named instruction set and the operands' type; null where not looked up yet.
+    rows: [[AtomicPtr<KernelRow>; DTYPES]; Isa::NAMED],
 }
 
 /// An operand: a tensor, or a single element of the same type.
@@ -53,7 +52,7 @@ impl Ready {
         Self {
             name,
             found: Once::new(),
-            rows: [const { [const { AtomicPtr::new(null_mut()) }; DTYPES] }; ISAS],
+            rows: [const { [const { AtomicPtr::new(null_mut()) }; DTYPES] }; Isa::NAMED],
         }
     }
 
@@ -76,14 +75,18 @@ impl Ready {
     }
 
     fn row(&self, rule: &Elementwise, dtype: DType, isa: Isa) -> Option<&'static KernelRow> {
-        let slot = self.rows.get(isa as usize)?.get(dtype.index())?;
+        let select = || select(rule.kernel, dtype, rule.gives.of(dtype), isa);
+        let Some(index) = isa.named_index() else {
+            return select();
+        };
+        let slot = self.rows.get(index)?.get(dtype.index())?;
         let known = slot.load(Ordering::Acquire);
         if !known.is_null() {
             // SAFETY: only rows of the table, which live forever, are stored, and were written
             // before: whoever stored one had read it.
             return Some(unsafe { &*known });
         }
-        let row = select(rule.kernel, dtype, rule.gives.of(dtype), isa)?;
+        let row = select()?;
         slot.store(std::ptr::from_ref(row).cast_mut(), Ordering::Release);
         Some(row)
     }

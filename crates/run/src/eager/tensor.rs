@@ -2,6 +2,7 @@
 
 use super::EagerError;
 use super::copy_elements;
+use super::launch::OwnCopy;
 use crate::RunError;
 use crate::memory::derived::Derived;
 use crate::memory::wiping::wipe;
@@ -192,7 +193,7 @@ impl Tensor {
         ))
     }
 
-    fn own(block: Block, dtype: DType, view: View) -> Self {
+    pub(super) fn own(block: Block, dtype: DType, view: View) -> Self {
         Self::of(Storage::own(block), dtype, view)
     }
 
@@ -436,7 +437,7 @@ impl Tensor {
     /// Not enough memory.
     pub fn uninit_like(dtype: DType, shape: Shape, like: &View) -> Result<Self, RunError> {
         let bytes = shape.elements() * dtype.size_bytes() as u64;
-        let view = View::with_axis_order(shape, &axis_order(like));
+        let view = View::ordered_like(shape, like);
         Ok(Self::own(Block::uninit(bytes)?, dtype, view))
     }
 
@@ -454,28 +455,11 @@ impl Tensor {
     /// `expand` them again to get this tensor.
     #[must_use]
     pub fn without_repeats(&self) -> (Self, Vec<(usize, u64)>) {
-        let repeated = |(&dim, &stride): (&u64, &i64)| dim > 1 && stride == 0;
-        let dims = self.body.view.shape.dims();
-        let sizes = dims.iter().zip(&self.body.view.strides);
-        let kept: Vec<u64> = sizes
-            .clone()
-            .map(|s| if repeated(s) { 1 } else { *s.0 })
-            .collect();
-        let axes = sizes
-            .enumerate()
-            .filter(|(_, s)| repeated(*s))
-            .map(|(i, s)| (i, *s.0));
-        let axes = axes.collect();
-        match Shape::new(&kept) {
-            Ok(shape) => (
-                self.with_view(View {
-                    shape,
-                    ..self.body.view.clone()
-                }),
-                axes,
-            ),
-            Err(_) => (self.clone(), Vec::new()),
-        }
+        let view = &self.body.view;
+        let sizes = view.shape.dims().iter().zip(&view.strides).enumerate();
+        let repeated = sizes.filter(|(_, (dim, stride))| **dim > 1 && **stride == 0);
+        let axes = repeated.map(|(axis, (dim, _))| (axis, *dim)).collect();
+        (self.with_view(view.without_repeats()), axes)
     }
 
     /// A tensor of the same view that nobody else can write. Repeats are not copied.
@@ -483,34 +467,19 @@ impl Tensor {
     /// # Errors
     /// Not enough memory.
     pub fn own_copy(&self, isa: Isa) -> Result<Self, EagerError> {
-        let (compact, _) = self.without_repeats();
-        let copy = Self::uninit(self.body.dtype, compact.body.view.shape.clone())?;
-        let operands = [
-            (copy.view(), copy.body.storage.as_ptr()),
-            (compact.view(), compact.body.storage.as_ptr()),
-        ];
-        copy_elements(self.body.dtype, operands, isa)?;
-        let pairs = copy.body.view.strides.iter().zip(&self.body.view.strides);
-        let strides = pairs.map(|(&dense, &own)| if own == 0 { 0 } else { dense });
-        Ok(copy.with_view(View {
-            shape: self.body.view.shape.clone(),
-            strides: strides.collect(),
-            offset: 0,
-        }))
+        let copy = OwnCopy::new(self.body.dtype, &self.body.view, isa)?;
+        Ok(copy.of(self)?)
+    }
+
+    /// The same memory under a view whose offset counts from this one's first element.
+    pub(super) fn seen(&self, relative: &View) -> Self {
+        self.with_view(View {
+            offset: self.body.view.offset + relative.offset,
+            ..relative.clone()
+        })
     }
 
     pub(super) fn with_view(&self, view: View) -> Self {
         Self::of(Arc::clone(&self.body.storage), self.body.dtype, view)
     }
-}
-
-/// The axes of a view, that of the longest strides first. Axes along which it stands still keep
-/// their places; those of size one have strides too, which tell where they came from.
-fn axis_order(view: &View) -> Vec<usize> {
-    let moves = |axis: usize| view.strides[axis] != 0;
-    let mut moving: Vec<usize> = (0..view.rank()).filter(|&axis| moves(axis)).collect();
-    moving.sort_by_key(|&axis| std::cmp::Reverse(view.strides[axis].abs()));
-    let mut next = moving.into_iter();
-    let ordered = |axis| if moves(axis) { next.next() } else { Some(axis) };
-    (0..view.rank()).filter_map(ordered).collect()
 }

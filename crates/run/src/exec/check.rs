@@ -55,6 +55,7 @@ pub(crate) fn contents(memories: &Memories, step: &Step, check: u32) -> Result<(
         let place = plan.verified.label(step);
         if let (ContentCheck::True(_), Some(message)) = (due.rule, plan.verified.message(step)) {
             return RunError::Assertion {
+                step,
                 place,
                 element: first_zero(&view, bytes),
                 message: message.to_owned(),

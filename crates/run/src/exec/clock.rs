@@ -18,12 +18,16 @@ pub struct Clock<'a> {
 }
 
 impl<'a> Clock<'a> {
-    pub fn new(total: usize, every: Duration, tick: &'a mut dyn FnMut(Progress) -> bool) -> Self {
+    pub fn new(
+        total: usize,
+        (start, every): (Instant, Duration),
+        tick: &'a mut dyn FnMut(Progress) -> bool,
+    ) -> Self {
         Self {
             total,
             every,
             tick,
-            last: Instant::now(),
+            last: start,
             since_look: 0,
         }
     }

@@ -5,25 +5,24 @@ use crate::eager::Storage;
 use crate::exec::clock::Clock;
 use crate::exec::devices::{Devices, Flow};
 use crate::exec::function::Functions;
-use crate::exec::hosts::{host_tensors, host_tensors_of_program};
+use crate::exec::hosts::{Given, HostSlots, Hosts, Inputs};
 use crate::exec::in_order;
 use crate::exec::launch::{SPLIT_NS, Workers};
 use crate::exec::pool;
-use crate::exec::results::{differences, hand_out, room_for_results};
+use crate::exec::results::{differences, hand_out, hand_out_before, room_for_results};
 use crate::exec::table::{Base, Computed, Memories, Table};
-use crate::exec::work::{Outside, Units};
+use crate::exec::work::{Outside, Units, weight};
 use crate::memory::Block;
 use crate::memory::derived;
 use crate::memory::spill_file::{OnDisk, SpillFile};
 use crate::memory::wiping::wipe_stacks;
-use crate::report::outcome::{Outcome, Profile, Progress};
+use crate::report::outcome::{Outcome, Output, Profile, Progress};
 use crate::schedule::{self, Record, Settings};
-use cloakwork_ir::{Device, HostId, HostTensor};
+use cloakwork_ir::{Device, HostTensor};
 use cloakwork_kernels::RawLaunch;
 use cloakwork_plan::{Address, Arena, Constant, Graph, Home, Plan, Space, Work};
 use rayon::ThreadPool;
 use smallvec::SmallVec;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -77,6 +76,9 @@ pub(crate) type Observer<'a> = &'a mut dyn FnMut(usize, &Memories) -> Result<(),
 /// A plan with its constants derived and its memory allocated: ready to run many times.
 pub struct Executor {
     plan: Arc<Plan>,
+    slots: HostSlots,
+    /// The work of the largest step or fusion, in estimated nanoseconds.
+    heaviest_ns: u64,
     /// The plan's arenas; those that are files have no bytes here.
     arenas: Vec<Block>,
     disks: Vec<OnDisk>,
@@ -86,6 +88,8 @@ pub struct Executor {
     /// Integer operands, little-endian: kernels of narrower types read the low bytes.
     pool: Vec<i64>,
     table: Option<Table>,
+    /// What the last run handed out before it failed.
+    before_failure: Vec<Output>,
 }
 
 impl Executor {
@@ -106,6 +110,8 @@ impl Executor {
         let scratch = Block::zeroed(plan.memory.scratch_bytes)?;
         let pool = plan.pool.iter().map(|value| value.to_le()).collect();
         let mut executor = Self {
+            slots: HostSlots::of(&plan),
+            heaviest_ns: heaviest_ns(&plan),
             plan,
             arenas,
             disks: Vec::new(),
@@ -114,6 +120,7 @@ impl Executor {
             devices,
             pool,
             table: None,
+            before_failure: Vec::new(),
         };
         executor.compute_constants()?;
         Ok(executor)
@@ -123,6 +130,11 @@ impl Executor {
     #[must_use]
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
+    }
+
+    /// What the last run handed out before the step at which it failed.
+    pub fn take_outputs_before_failure(&mut self) -> Vec<Output> {
+        std::mem::take(&mut self.before_failure)
     }
 
     /// Overwrites what runs have left in the arena and in scratch memory. Derived constants come
@@ -143,10 +155,11 @@ impl Executor {
     /// A missing or wrong input, contents that an op does not take, or the caller's wish to stop.
     pub fn run(
         &mut self,
-        inputs: &HashMap<HostId, HostTensor>,
+        inputs: &impl Inputs,
         options: &RunOptions,
         tick: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Outcome, RunError> {
+        self.before_failure.clear();
         let ran = self.run_watched(inputs, options, tick, None);
         if options.wipe {
             self.zeroize();
@@ -157,20 +170,31 @@ impl Executor {
 
     pub(crate) fn run_watched(
         &mut self,
-        inputs: &HashMap<HostId, HostTensor>,
+        inputs: &dyn Inputs,
+        options: &RunOptions,
+        tick: &mut dyn FnMut(Progress) -> bool,
+        observer: Option<Observer>,
+    ) -> Result<Outcome, RunError> {
+        let given = self.slots.given(&self.plan, inputs)?;
+        self.run_given(&given, options, tick, observer)
+    }
+
+    fn run_given(
+        &mut self,
+        given: &Given,
         options: &RunOptions,
         tick: &mut dyn FnMut(Progress) -> bool,
         observer: Option<Observer>,
     ) -> Result<Outcome, RunError> {
         let plan = Arc::clone(&self.plan);
         let threads = options.threads.clamp(1, plan.options.threads.max(1));
-        let pool = (threads > 1).then(|| pool::pool(threads)).transpose()?;
-        let hosts = host_tensors(&plan, inputs)?;
+        let graph = graph(&plan, options, threads).filter(|_| observer.is_none());
+        // Steps of which none is worth a further thread need no pool.
+        let shared = graph.is_some() || self.heaviest_ns >= options.split_ns;
+        let pool = pool_of(if shared { threads } else { 1 })?;
         let outputs = room_for_results(&plan)?;
         let directory = options.spill_dir.as_deref();
-        self.open_disks(directory)?;
-        self.open_devices()?;
-        let bases = self.bases();
+        let bases = self.open(directory)?;
         let outside = Outside {
             spill_file: SpillFile::of(&plan, directory, options.wipe)?,
             functions: options.functions.as_ref(),
@@ -181,15 +205,15 @@ impl Executor {
             plan: &plan,
             arenas: &bases,
             disks: &self.disks,
-            hosts: &hosts,
+            hosts: Hosts::of(&plan, given),
             outputs: &outputs,
             pool: &self.pool,
             constants: &self.constants,
             devices: &self.devices,
         };
-        let table = resolved(self.table.take(), &memories)?;
-        let mut clock = Clock::new(plan.steps.len(), options.tick, tick);
+        let table = resolved(self.table.take(), &memories, self.scratch.as_ptr())?;
         let start = Instant::now();
+        let mut clock = Clock::new(plan.steps.len(), (start, options.tick), tick);
         let workers = Workers::new(pool.as_deref(), &self.scratch, options.split_ns);
         let run = Way {
             memories: &memories,
@@ -199,7 +223,7 @@ impl Executor {
             start,
             threads,
         };
-        let ran = match graph(&plan, options, threads).filter(|_| observer.is_none()) {
+        let ran = match graph {
             Some(graph) => run.side_by_side(graph, options, pool.as_deref(), &mut clock),
             None => run.in_order(options, &mut clock, observer),
         };
@@ -208,7 +232,10 @@ impl Executor {
         let wall_ns = start.elapsed().as_nanos() as u64;
         self.keep(table, finished.is_ok());
         finished?;
-        let profile = ran?;
+        let profile = match ran {
+            Ok(profile) => profile,
+            Err(error) => return Err(self.failed(error, outputs)),
+        };
         clock.finish();
         let mismatches = match options.verify {
             true => differences(&plan, &outputs),
@@ -221,6 +248,27 @@ impl Executor {
             wall_ns,
             threads,
         })
+    }
+
+    /// Opens what is not open from a run before, and says where each arena begins.
+    fn open(&mut self, directory: Option<&Path>) -> Result<SmallVec<[Base; 2]>, RunError> {
+        self.open_disks(directory)?;
+        self.open_devices()?;
+        Ok(self.bases())
+    }
+
+    /// Keeps what a run handed out before it failed.
+    fn failed(&mut self, error: RunError, outputs: Vec<Block>) -> RunError {
+        let before = error
+            .step()
+            .map(|step| hand_out_before(&self.plan, outputs, step));
+        match before.transpose() {
+            Ok(outputs) => {
+                self.before_failure = outputs.unwrap_or_default();
+                error
+            }
+            Err(internal) => internal,
+        }
     }
 
     /// Keeps what the next run can use.
@@ -287,19 +335,18 @@ impl Executor {
     /// Computes what a run finds computed, in order: each may read those before it.
     fn compute_constants(&mut self) -> Result<(), RunError> {
         let plan = Arc::clone(&self.plan);
-        let hosts = host_tensors_of_program(&plan);
-        let owners: Vec<_> = hosts.iter().map(|host| frozen(host.as_ref())).collect();
+        let hosts = Hosts::of(&plan, &[]);
         for constant in &plan.constants {
-            let memories = self.before_runs(&plan, &hosts);
-            let computed = compute(&memories, constant, &owners)?;
+            let memories = self.before_runs(&plan, hosts);
+            let computed = compute(&memories, constant)?;
             self.constants.push(computed);
         }
-        let memories = self.before_runs(&plan, &hosts);
+        let memories = self.before_runs(&plan, hosts);
         self.devices.compute_constants(&memories)
     }
 
     /// The memories that constants are computed from.
-    fn before_runs<'a>(&'a self, plan: &'a Plan, hosts: &'a [Option<HostTensor>]) -> Memories<'a> {
+    fn before_runs<'a>(&'a self, plan: &'a Plan, hosts: Hosts<'a>) -> Memories<'a> {
         Memories {
             plan,
             arenas: &[],
@@ -314,28 +361,28 @@ impl Executor {
 }
 
 /// The table of a run: that of the run before, with what is new.
-fn resolved(table: Option<Table>, memories: &Memories) -> Result<Table, RunError> {
+fn resolved(
+    table: Option<Table>,
+    memories: &Memories,
+    scratch: *mut u8,
+) -> Result<Table, RunError> {
     match table {
         Some(mut table) => {
-            table.refresh(memories)?;
+            table.refresh(memories);
             Ok(table)
         }
-        None => Table::new(memories),
+        None => Table::new(memories, scratch),
     }
 }
 
 /// Computes a constant, or finds what was prepared before from the same tensors.
-fn compute(
-    memories: &Memories,
-    constant: &Constant,
-    owners: &[Option<Arc<Storage>>],
-) -> Result<Computed, RunError> {
+fn compute(memories: &Memories, constant: &Constant) -> Result<Computed, RunError> {
     if constant.arena > 0 {
         return memories.devices.constant(constant).map(Computed::There);
     }
     let operand = |address: &Address| {
         let frozen = match address.space {
-            Space::Host => owners.get(address.index as usize).and_then(Option::as_ref),
+            Space::Host => frozen(memories.hosts.tensor(address.index)),
             _ => None,
         };
         memories.pointer(address).map(|start| (start, frozen))
@@ -370,6 +417,18 @@ fn compute(
 fn frozen(host: Option<&HostTensor>) -> Option<Arc<Storage>> {
     let storage = host?.bytes().owner::<Storage>()?;
     storage.derived().is_some().then_some(storage)
+}
+
+/// The workers beside the calling thread, if there are to be any.
+fn pool_of(threads: usize) -> Result<Option<Arc<ThreadPool>>, RunError> {
+    (threads > 1).then(|| pool::pool(threads)).transpose()
+}
+
+/// The work of a plan's largest step or fusion.
+fn heaviest_ns(plan: &Plan) -> u64 {
+    let steps = plan.steps.iter().map(|step| u64::from(step.weight));
+    let fusions = plan.fusions.iter().map(|fusion| weight(plan, fusion));
+    steps.chain(fusions).max().unwrap_or(0)
 }
 
 /// The graph of a plan, if its tasks are to run side by side.

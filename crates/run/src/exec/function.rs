@@ -41,6 +41,7 @@ pub fn step(
 ) -> Result<(), RunError> {
     let plan = memories.plan;
     let failed = |reason: String| RunError::Function {
+        step: plan.program_step(step.origin),
         place: place(plan, step),
         function: functions.map_or_else(
             || call.function.to_string(),

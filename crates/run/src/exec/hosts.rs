@@ -1,62 +1,133 @@
 //! The tensors that a run reads in place: the program's own, and the inputs.
 
 use crate::RunError;
+use crate::memory::{Block, into_bytes};
 use cloakwork_ir::{HostId, HostSlot, HostTensor};
 use cloakwork_ops::elements;
 use cloakwork_plan::{HostCall, Plan, Space, Work};
+use smallvec::{Array, SmallVec};
 use std::collections::{BTreeSet, HashMap};
 
-/// Tensors by host slot; none for what a run hands out.
-pub type Hosts = Vec<Option<HostTensor>>;
-
-/// The program's own tensors.
-pub fn host_tensors_of_program(plan: &Plan) -> Hosts {
-    let slots = &plan.verified.program().hosts;
-    let data = |slot: &HostSlot| match slot {
-        HostSlot::Data(tensor) => Some(tensor.clone()),
-        _ => None,
-    };
-    slots.iter().map(data).collect()
+/// The tensors that a run is given, by host slot.
+pub trait Inputs {
+    /// The tensor for a slot.
+    fn input(&self, slot: HostId) -> Option<&HostTensor>;
 }
 
-/// The program's tensors and the run's inputs.
-///
-/// # Errors
-/// An input is missing, not row-major, or not of the type named.
-pub fn host_tensors(plan: &Plan, inputs: &HashMap<HostId, HostTensor>) -> Result<Hosts, RunError> {
-    let mut hosts = host_tensors_of_program(plan);
-    for (index, slot) in plan.verified.program().hosts.iter().enumerate() {
-        let HostSlot::Input { name, ty } = slot else {
-            continue;
-        };
-        let wrong = |got: String| RunError::Input {
-            name: name.clone(),
-            expected: format!("a row-major {ty}"),
-            got,
-        };
-        let given = inputs
-            .get(&HostId(index as u32))
-            .ok_or_else(|| wrong("nothing".into()))?;
-        if given.ty() != *ty {
-            return Err(wrong(given.ty().to_string()));
-        }
-        if let Err(found) = elements::check_tensor(given) {
-            return Err(wrong(found.to_string()));
-        }
-        if !given.view().is_contiguous() || given.view().offset != 0 {
-            return Err(wrong("other strides".into()));
-        }
-        if let Some(host) = hosts.get_mut(index) {
-            *host = Some(given.clone());
+impl Inputs for HashMap<HostId, HostTensor> {
+    fn input(&self, slot: HostId) -> Option<&HostTensor> {
+        self.get(&slot)
+    }
+}
+
+/// In the order of slots.
+impl<A: Array<Item = (HostId, HostTensor)>> Inputs for SmallVec<A> {
+    fn input(&self, slot: HostId) -> Option<&HostTensor> {
+        let found = self.binary_search_by_key(&slot.0, |(known, _)| known.0);
+        found.ok().map(|at| &self[at].1)
+    }
+}
+
+/// Tensors that take the place of what slots hold, in the order of slots.
+pub type Given = SmallVec<[(u32, HostTensor); 4]>;
+
+/// The tensors of all host slots.
+#[derive(Clone, Copy)]
+pub struct Hosts<'a> {
+    slots: &'a [HostSlot],
+    pub given: &'a [(u32, HostTensor)],
+}
+
+impl<'a> Hosts<'a> {
+    /// The plan's tensors, and what a run is given.
+    pub fn of(plan: &'a Plan, given: &'a [(u32, HostTensor)]) -> Self {
+        let slots = &plan.verified.program().hosts;
+        Self { slots, given }
+    }
+
+    /// The place of a slot among what the run is given: the same in all runs of a plan.
+    pub fn place(&self, slot: u32) -> Option<u32> {
+        let found = self.given.binary_search_by_key(&slot, |(known, _)| *known);
+        found.ok().map(|at| at as u32)
+    }
+
+    /// The tensor of a slot; none for a result, and for an input before a run.
+    pub fn tensor(&self, slot: u32) -> Option<&HostTensor> {
+        match (self.place(slot), self.slots.get(slot as usize)) {
+            (Some(at), _) => Some(&self.given[at as usize].1),
+            (None, Some(HostSlot::Data(tensor))) => Some(tensor),
+            _ => None,
         }
     }
-    own_indices(plan, &mut hosts)?;
-    Ok(hosts)
 }
 
-/// Copies the inputs that say where kernels read and write: a caller's thread that writes them
-/// during the run must not send kernels elsewhere after the check.
-fn own_indices(plan: &Plan, hosts: &mut Hosts) -> Result<(), RunError> {
+/// Which slots a plan's runs give a tensor of their own.
+pub struct HostSlots {
+    /// The inputs.
+    inputs: Vec<u32>,
+    /// Those that say where kernels read and write. What the program itself holds of such was
+    /// checked by the verifier, and nobody writes it.
+    indices: BTreeSet<u32>,
+}
+
+impl HostSlots {
+    pub fn of(plan: &Plan) -> Self {
+        let slots = (0u32..).zip(&plan.verified.program().hosts);
+        let inputs = slots.filter_map(|(index, slot)| match slot {
+            HostSlot::Input { .. } => Some(index),
+            _ => None,
+        });
+        Self {
+            inputs: inputs.collect(),
+            indices: slots_of_indices(plan),
+        }
+    }
+
+    /// The tensors of a run.
+    ///
+    /// # Errors
+    /// An input is missing, not row-major, or not of the type named.
+    pub fn given(&self, plan: &Plan, inputs: &dyn Inputs) -> Result<Given, RunError> {
+        let mut given = Given::new();
+        for &slot in &self.inputs {
+            let tensor = input(plan, slot, inputs)?;
+            let own = match self.indices.contains(&slot) {
+                true => copy(tensor)?,
+                false => tensor.clone(),
+            };
+            given.push((slot, own));
+        }
+        Ok(given)
+    }
+}
+
+/// The input for a slot.
+fn input<'a>(plan: &Plan, slot: u32, inputs: &'a dyn Inputs) -> Result<&'a HostTensor, RunError> {
+    let Some(HostSlot::Input { name, ty }) = plan.verified.program().host(HostId(slot)) else {
+        return Err(RunError::Internal(format!("slot {slot} is no input")));
+    };
+    let wrong = |got: String| RunError::Input {
+        name: name.clone(),
+        expected: format!("a row-major {ty}"),
+        got,
+    };
+    let given = inputs.input(HostId(slot));
+    let given = given.ok_or_else(|| wrong("nothing".into()))?;
+    if (given.dtype(), &given.view().shape) != (ty.dtype, &ty.shape) {
+        return Err(wrong(given.ty().to_string()));
+    }
+    if let Err(found) = elements::check_tensor(given) {
+        return Err(wrong(found.to_string()));
+    }
+    if !given.view().is_contiguous() || given.view().offset != 0 {
+        return Err(wrong("other strides".into()));
+    }
+    Ok(given)
+}
+
+/// The slots that say where kernels read and write: a caller's thread that writes them during the
+/// run must not send kernels elsewhere after the check, so that a run reads copies.
+fn slots_of_indices(plan: &Plan) -> BTreeSet<u32> {
     let lent = plan.steps.iter().filter_map(|step| {
         let Work::Host(HostCall::Check(check)) = step.work else {
             return None;
@@ -65,13 +136,15 @@ fn own_indices(plan: &Plan, hosts: &mut Hosts) -> Result<(), RunError> {
         let guards = plan.checks[check as usize].rule.guards_memory();
         (guards && address.space == Space::Host).then_some(address.index)
     });
-    for index in lent.collect::<BTreeSet<u32>>() {
-        if let Some(Some(host)) = hosts.get_mut(index as usize) {
-            let bytes = host.bytes().as_slice().to_vec();
-            *host = HostTensor::new(host.dtype(), host.view().clone(), bytes.into())
-                .map(HostTensor::sound)
-                .map_err(|error| RunError::Internal(error.to_string()))?;
-        }
-    }
-    Ok(())
+    lent.collect()
+}
+
+fn copy(tensor: &HostTensor) -> Result<HostTensor, RunError> {
+    let bytes = tensor.bytes().as_slice();
+    let block = Block::uninit(bytes.len() as u64)?;
+    // SAFETY: the block has as many bytes, and nobody else knows it yet.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), block.as_ptr(), bytes.len()) };
+    HostTensor::new(tensor.dtype(), tensor.view().clone(), into_bytes(block))
+        .map(HostTensor::sound)
+        .map_err(|error| RunError::Internal(error.to_string()))
 }

@@ -5,7 +5,7 @@ use crate::exec::clock::{Clock, STEP_NS};
 use crate::exec::devices::Flow;
 use crate::exec::executor::Observer;
 use crate::exec::launch::Workers;
-use crate::exec::table::{Memories, Table};
+use crate::exec::table::{Memories, Table, is_one_block, moves_nothing};
 use crate::exec::work::{self, Outside};
 use crate::report::outcome::share;
 use cloakwork_plan::{Fusion, Work};
@@ -58,22 +58,22 @@ impl Run<'_, '_> {
     fn fused(&mut self, fusion: &Fusion) -> Result<(), RunError> {
         let plan = self.memories.plan;
         let first = fusion.first as usize;
-        let weight = work::weight(plan, fusion);
-        let interrupted = || RunError::Interrupted {
-            step: plan.program_step(plan.steps[first].origin),
-        };
-        let steps = u64::from(fusion.end - fusion.first);
-        let shown = weight
-            .saturating_add(STEP_NS * (steps - 1))
-            .min(u64::from(u32::MAX));
-        if !self.clock.step(first, shown as u32) {
-            return Err(interrupted());
-        }
         for disk in self.memories.disks {
             disk.before(first..fusion.end as usize);
         }
         if let Some(flow) = &mut self.flow {
             flow.before(fusion.end as usize)?;
+        }
+        let weight = work::weight(plan, fusion);
+        if is_one_block(fusion) && !self.workers.share(weight) {
+            return self.one_block(fusion);
+        }
+        let steps = u64::from(fusion.end - fusion.first);
+        let shown = weight
+            .saturating_add(STEP_NS * (steps - 1))
+            .min(u64::from(u32::MAX));
+        if !self.clock.step(first, shown as u32) {
+            return Err(self.interrupted(first));
         }
         let fused = self.table.fused(plan, fusion);
         let clock = &mut *self.clock;
@@ -84,18 +84,44 @@ impl Run<'_, '_> {
             fused.run(from, to, scratch.cast());
         };
         let done = self.workers.each(fusion.elements, weight, &run, &mut go_on);
-        if done { Ok(()) } else { Err(interrupted()) }
+        if done {
+            Ok(())
+        } else {
+            Err(self.interrupted(first))
+        }
+    }
+
+    /// Runs the steps of a fusion of one block on this thread, each whole.
+    fn one_block(&mut self, fusion: &Fusion) -> Result<(), RunError> {
+        let plan = self.memories.plan;
+        let scratch = self.workers.slot(0);
+        for index in fusion.first as usize..fusion.end as usize {
+            let step = &plan.steps[index];
+            if !self.clock.step(index, step.weight) {
+                return Err(self.interrupted(index));
+            }
+            if let Some(row) = step.launched().filter(|_| !moves_nothing(plan, step)) {
+                let units = self.table.units[step.geometry as usize];
+                // SAFETY: as for a single step; slots were resolved to this thread's scratch.
+                unsafe { row.run(&self.table.launches[index], 0, units, scratch) };
+            }
+        }
+        Ok(())
+    }
+
+    fn interrupted(&self, step: usize) -> RunError {
+        let plan = self.memories.plan;
+        RunError::Interrupted {
+            step: plan.program_step(plan.steps[step].origin),
+        }
     }
 
     /// Runs one step.
     fn step(&mut self, index: usize) -> Result<(), RunError> {
         let plan = self.memories.plan;
         let (step, launch) = (&plan.steps[index], &self.table.launches[index]);
-        let interrupted = || RunError::Interrupted {
-            step: plan.program_step(step.origin),
-        };
         if !self.clock.step(index, step.weight) {
-            return Err(interrupted());
+            return Err(self.interrupted(index));
         }
         for disk in self.memories.disks {
             disk.before(index..index + 1);
@@ -118,6 +144,10 @@ impl Run<'_, '_> {
             self.workers
                 .run(row, launch, units, u64::from(step.weight), &mut go_on)
         };
-        if done { Ok(()) } else { Err(interrupted()) }
+        if done {
+            Ok(())
+        } else {
+            Err(self.interrupted(index))
+        }
     }
 }

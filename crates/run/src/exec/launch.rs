@@ -41,6 +41,11 @@ impl<'a> Workers<'a> {
         unsafe { self.scratch.as_ptr().add(thread * self.scratch_bytes) }.cast()
     }
 
+    /// Whether so much work is shared between threads.
+    pub fn share(&self, weight_ns: u64) -> bool {
+        self.pool.is_some() && weight_ns >= self.split_ns
+    }
+
     /// Runs all units of a launch. `go_on` is asked between stretches of a long one; false stops.
     ///
     /// # Safety

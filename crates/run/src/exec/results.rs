@@ -56,6 +56,19 @@ pub fn hand_out(plan: &Plan, outputs: Vec<Block>) -> Result<Vec<Output>, RunErro
         .collect()
 }
 
+/// The downloads of the steps before this one, as [`hand_out`] gives them.
+pub fn hand_out_before(
+    plan: &Plan,
+    outputs: Vec<Block>,
+    step: u32,
+) -> Result<Vec<Output>, RunError> {
+    let results = plan.downloads.iter().zip(outputs);
+    results
+        .filter(|(download, _)| plan.program_step(download.origin) < step)
+        .map(|(download, block)| output(plan, download, block))
+        .collect()
+}
+
 fn output(plan: &Plan, download: &Download, block: Block) -> Result<Output, RunError> {
     let view = View::contiguous(download.ty.shape.clone());
     let tensor = HostTensor::new(download.ty.dtype, view, into_bytes(block))

@@ -2,9 +2,9 @@
 
 use crate::RunError;
 use crate::exec::devices::Devices;
+use crate::exec::hosts::Hosts;
 use crate::memory::Block;
 use crate::memory::spill_file::OnDisk;
-use cloakwork_ir::{HostSlot, HostTensor};
 use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch};
 use cloakwork_ops::COPY_KERNEL;
 use cloakwork_plan::{
@@ -21,7 +21,7 @@ pub struct Memories<'a> {
     pub arenas: &'a [Base],
     /// Those of them that are files.
     pub disks: &'a [OnDisk],
-    pub hosts: &'a [Option<HostTensor>],
+    pub hosts: Hosts<'a>,
     pub outputs: &'a [Block],
     pub pool: &'a [i64],
     /// What `Plan::constants` are.
@@ -68,8 +68,7 @@ impl Memories<'_> {
             Space::Buffer => return Ok(self.offset(self.buffer(address.index), address.offset)),
             Space::Host => self
                 .hosts
-                .get(index)
-                .and_then(Option::as_ref)
+                .tensor(address.index)
                 .map(|tensor| tensor.bytes().as_slice().as_ptr()),
             Space::Constant => self.constants.get(index).map(Computed::start),
             Space::Output => self
@@ -123,8 +122,29 @@ pub struct Table {
     pub units: Vec<u64>,
     /// The operands of all steps, and the blocks that their launches find prepared.
     pub pointers: Vec<*mut c_void>,
-    /// Those of them that are new in each run: results and inputs.
-    changing: Vec<u32>,
+    /// Those of them that are new in each run.
+    changing: Vec<Changing>,
+}
+
+/// A pointer that is new in each run.
+struct Changing {
+    pointer: u32,
+    /// A result's number, or the place of an input among what a run is given.
+    index: u32,
+    is_result: bool,
+    offset: i64,
+}
+
+/// Whether the steps of a fusion run one after another as they are: all elements fit into a block.
+pub fn is_one_block(fusion: &Fusion) -> bool {
+    fusion.elements <= fusion.block && fusion.elements <= fusion.line
+}
+
+/// Whether a step copies a result to where it already is.
+pub fn moves_nothing(plan: &Plan, step: &Step) -> bool {
+    let first = step.first_address as usize;
+    step.row().is_some_and(|row| row.kernel == COPY_KERNEL)
+        && plan.addresses[first] == plan.addresses[first + 1]
 }
 
 // SAFETY: the pointers lead to memory that the executor owns beside the table, or that a run is
@@ -133,32 +153,40 @@ unsafe impl Send for Table {}
 // SAFETY: as above; shared references only read the table itself.
 unsafe impl Sync for Table {}
 
+impl Changing {
+    /// What is to be done for an address in a further run: nothing for most.
+    fn of(memories: &Memories, pointer: u32, address: &Address) -> Option<Self> {
+        let (index, is_result) = match address.space {
+            Space::Output => (address.index, true),
+            Space::Host => (memories.hosts.place(address.index)?, false),
+            _ => return None,
+        };
+        Some(Self {
+            pointer,
+            index,
+            is_result,
+            offset: address.offset,
+        })
+    }
+}
+
 impl Table {
-    /// Resolves all steps for the first run.
+    /// Resolves all steps for the first run. `scratch` is the calling thread's, in which fusions of
+    /// one block have their slots.
     ///
     /// # Errors
     /// As [`Memories::pointer`].
-    pub fn new(memories: &Memories) -> Result<Self, RunError> {
+    pub fn new(memories: &Memories, scratch: *mut u8) -> Result<Self, RunError> {
         let plan = memories.plan;
         let pointers = plan
             .addresses
             .iter()
             .map(|address| memories.pointer(address))
             .collect::<Result<Vec<_>, _>>()?;
-        let slots = &plan.verified.program().hosts;
-        let changes = |address: &Address| match address.space {
-            Space::Output => true,
-            Space::Host => {
-                matches!(
-                    slots.get(address.index as usize),
-                    Some(HostSlot::Input { .. })
-                )
-            }
-            _ => false,
-        };
+        let pointers = with_slots(pointers, plan, scratch);
         let changing = (0u32..)
             .zip(&plan.addresses)
-            .filter_map(|(index, address)| changes(address).then_some(index))
+            .filter_map(|(pointer, address)| Changing::of(memories, pointer, address))
             .collect();
         let launch = |step: &Step| {
             let geometry = &plan.geometries[step.geometry as usize];
@@ -185,16 +213,33 @@ impl Table {
     }
 
     /// Resolves what is new in a further run.
-    ///
-    /// # Errors
-    /// As [`Memories::pointer`].
-    pub fn refresh(&mut self, memories: &Memories) -> Result<(), RunError> {
-        for &index in &self.changing {
-            let address = &memories.plan.addresses[index as usize];
-            self.pointers[index as usize] = memories.pointer(address)?;
+    pub fn refresh(&mut self, memories: &Memories) {
+        for changing in &self.changing {
+            let index = changing.index as usize;
+            let base = match changing.is_result {
+                true => memories.outputs[index].as_ptr().cast_const(),
+                false => memories.hosts.given[index].1.bytes().as_slice().as_ptr(),
+            };
+            self.pointers[changing.pointer as usize] =
+                memories.offset(base.cast_mut().cast(), changing.offset);
         }
-        Ok(())
     }
+}
+
+/// The pointers with those of the slots of fusions of one block.
+fn with_slots(mut pointers: Vec<*mut c_void>, plan: &Plan, scratch: *mut u8) -> Vec<*mut c_void> {
+    for fusion in plan.fusions.iter().filter(|fusion| is_one_block(fusion)) {
+        for step in &plan.steps[fusion.first as usize..fusion.end as usize] {
+            for at in plan.addresses_of(step) {
+                let address = &plan.addresses[at];
+                if address.space == Space::Slot {
+                    let offset = address.index as usize * fusion.slot_bytes as usize;
+                    pointers[at] = scratch.wrapping_add(offset).cast();
+                }
+            }
+        }
+    }
+    pointers
 }
 
 /// A fusion ready to run: its members with what a block needs of each.
@@ -407,17 +452,10 @@ impl Table {
         };
         let steps = fusion.first as usize..fusion.end as usize;
         let first = fusion.first_member as usize;
-        // What was to be copied to a result is that result.
-        let moves_nothing = |&(index, _): &(usize, &Candidate)| {
-            let step = &plan.steps[index];
-            let first = step.first_address as usize;
-            step.row().is_some_and(|row| row.kernel == COPY_KERNEL)
-                && plan.addresses[first] == plan.addresses[first + 1]
-        };
         let members = steps.zip(&plan.fused[first..]);
         Fused {
             members: members
-                .filter(|m| !moves_nothing(m))
+                .filter(|(index, _)| !moves_nothing(plan, &plan.steps[*index]))
                 .filter_map(member)
                 .collect(),
             line: fusion.line,

@@ -91,6 +91,11 @@ impl Block {
     pub fn zeroed(bytes: u64) -> Result<Self, RunError> {
         let out_of_memory = || RunError::OutOfMemory { bytes };
         let len = usize::try_from(bytes).map_err(|_| out_of_memory())?;
+        if let Some((class, start)) = cache::small(len) {
+            // SAFETY: the class has room for so many bytes.
+            unsafe { start.write_bytes(0, len) };
+            return Ok(Self::counted(start, len, Source::Small(class)));
+        }
         if len >= HUGE_PAGE_BYTES {
             return Self::mapped(Self::map(len), len, false).ok_or_else(out_of_memory);
         }

@@ -105,15 +105,73 @@ impl Derived {
     }
 }
 
-/// An operand of a launch whose constants are wanted.
-#[derive(Clone, Copy)]
-pub struct Constant<'a> {
-    /// Where it begins; null where absent.
-    pub start: *mut c_void,
-    /// Bytes of an element.
-    pub size_bytes: usize,
-    /// What it is a view of, if that never changes.
-    pub frozen: Option<&'a Arc<Storage>>,
+/// The constants that launches of one geometry need.
+pub struct Needed {
+    /// The geometry of a block.
+    one: PreparedShape,
+    bytes: u64,
+    /// How many blocks there are, if one an index.
+    count: Option<usize>,
+    /// How far apart in bytes an operand's parts for two indices are; `None` where constants do not
+    /// depend on it.
+    steps: SmallVec<[Option<isize>; 6]>,
+}
+
+impl Needed {
+    /// What launches of a geometry need, whose operands have elements of so many bytes; `None`:
+    /// nothing.
+    pub fn of(row: &KernelRow, shape: &LaunchShape<'_>, sizes: &[usize]) -> Option<Self> {
+        let one = row.prepared_shape(shape);
+        let bytes = row.prepared_bytes(&one.shape());
+        if bytes == 0 {
+            return None;
+        }
+        let step = |(operand, &size): (usize, &usize)| {
+            let stride = row
+                .prepared_axis
+                .map_or(0, |axis| shape.strides[operand * shape.dims.len() + axis]);
+            let bytes = stride as isize * size as isize;
+            row.reads_constant(operand).then_some(bytes)
+        };
+        Some(Self {
+            one,
+            bytes,
+            count: row.prepared_count(shape),
+            steps: sizes.iter().enumerate().map(step).collect(),
+        })
+    }
+
+    /// Finds or derives the constants of a launch on operands, null where absent. `owners` are what
+    /// they are views of, where that never changes.
+    ///
+    /// # Errors
+    /// Not enough memory.
+    ///
+    /// # Safety
+    /// The constant operands are valid for the geometry and for the row, which are those of `of`.
+    pub unsafe fn find(
+        &self,
+        row: &'static KernelRow,
+        operands: &[*mut c_void],
+        owners: &[Option<&Arc<Storage>>],
+    ) -> Result<Blocks, RunError> {
+        let mut found = Blocks::default();
+        for index in 0..self.count.unwrap_or(1) {
+            let at = |(&start, step): (&*mut c_void, &Option<isize>)| match step {
+                Some(step) if !start.is_null() => start.wrapping_byte_offset(step * index as isize),
+                _ => std::ptr::null_mut(),
+            };
+            let starts: SmallVec<[*mut c_void; 6]> =
+                operands.iter().zip(&self.steps).map(at).collect();
+            // SAFETY: the caller's promise; the index lies inside the launch.
+            let block = unsafe { one_block(row, &self.one, self.bytes, &starts, owners) }?;
+            if self.count.is_some() {
+                found.pointers.push(block.as_ptr().cast_const().cast());
+            }
+            found.blocks.push(block);
+        }
+        Ok(found)
+    }
 }
 
 /// The blocks of constants of a launch: one, or one an index of the row's `prepared_axis`.
@@ -134,48 +192,6 @@ impl Blocks {
     }
 }
 
-/// Finds or derives the constants of a launch.
-///
-/// # Errors
-/// Not enough memory.
-///
-/// # Safety
-/// The constant operands are valid for the geometry and for the row.
-pub unsafe fn constants(
-    row: &'static KernelRow,
-    shape: &LaunchShape<'_>,
-    operands: &[Constant<'_>],
-) -> Result<Blocks, RunError> {
-    let mut found = Blocks::default();
-    let one = row.prepared_shape(shape);
-    let bytes = row.prepared_bytes(&one.shape());
-    if bytes == 0 {
-        return Ok(found);
-    }
-    let count = row.prepared_count(shape);
-    let owners: SmallVec<[_; 6]> = operands.iter().map(|o| o.frozen).collect();
-    for index in 0..count.unwrap_or(1) {
-        let at = |(operand, constant): (usize, &Constant<'_>)| {
-            let step = row.prepared_axis.map_or(0, |axis| {
-                shape.strides[operand * shape.dims.len() + axis] * index as i64
-            });
-            let bytes = step as isize * constant.size_bytes as isize;
-            if !row.reads_constant(operand) || constant.start.is_null() {
-                return std::ptr::null_mut();
-            }
-            constant.start.wrapping_byte_offset(bytes)
-        };
-        let starts: SmallVec<[*mut c_void; 6]> = operands.iter().enumerate().map(at).collect();
-        // SAFETY: the caller's promise; the index lies inside the launch.
-        let block = unsafe { one_block(row, &one, bytes, &starts, &owners) }?;
-        if count.is_some() {
-            found.pointers.push(block.as_ptr().cast_const().cast());
-        }
-        found.blocks.push(block);
-    }
-    Ok(found)
-}
-
 /// A block that a plan finds prepared, found or derived. Operands are null where `prepare` does not
 /// read them.
 ///
@@ -183,11 +199,11 @@ pub unsafe fn constants(
 /// Not enough memory.
 ///
 /// # Safety
-/// As [`constants`].
+/// As [`Needed::find`].
 pub unsafe fn planned(
     (row, bytes): (&'static KernelRow, u64),
     geometry: &Geometry,
-    operands: &[(*mut c_void, Option<&Arc<Storage>>)],
+    operands: &[(*mut c_void, Option<Arc<Storage>>)],
 ) -> Result<Arc<Block>, RunError> {
     let shape = PreparedShape {
         dims: SmallVec::from_slice(&geometry.dims),
@@ -195,7 +211,8 @@ pub unsafe fn planned(
         params: SmallVec::from_slice(&geometry.params),
     };
     let starts: SmallVec<[*mut c_void; 6]> = operands.iter().map(|o| o.0).collect();
-    let owners: SmallVec<[Option<&Arc<Storage>>; 6]> = operands.iter().map(|o| o.1).collect();
+    let owners: SmallVec<[Option<&Arc<Storage>>; 6]> =
+        operands.iter().map(|o| o.1.as_ref()).collect();
     // SAFETY: the caller's promise.
     unsafe { one_block(row, &shape, bytes, &starts, &owners) }
 }

@@ -3,16 +3,17 @@
 
 use crate::RunError;
 use crate::exec::executor::{Executor, RunOptions};
+use crate::exec::hosts::Inputs;
 use crate::exec::table::Memories;
 use crate::oracle::interpret::{self, Interpreter, Judgement};
 use crate::report::names::op_name;
 use crate::report::outcome;
 use crate::report::outcome::{show_word, unravel};
-use cloakwork_ir::{HostId, HostTensor, components};
+use cloakwork_ir::components;
 use cloakwork_ops::{Expected, Verdict, agrees};
 use cloakwork_plan::Plan;
 use cloakwork_verify::{Action, ValueId};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -149,7 +150,7 @@ fn unfused(plan: &Plan) -> Result<Executor, RunError> {
 /// As a run; the caller's wish to stop too.
 pub fn bisect(
     executor: &mut Executor,
-    inputs: &HashMap<HostId, HostTensor>,
+    inputs: &impl Inputs,
     tick: &mut dyn FnMut(outcome::Progress) -> bool,
 ) -> Result<Bisection, RunError> {
     let plan = executor.plan();

@@ -3,6 +3,7 @@
 
 use crate::RunError;
 use crate::eager::{self, EagerArg, EagerError};
+use crate::exec::hosts::Inputs;
 use cloakwork_ir::{HostId, HostSlot, HostTensor, View};
 use cloakwork_kernels::Isa;
 use cloakwork_ops::{
@@ -10,19 +11,18 @@ use cloakwork_ops::{
     check_known,
 };
 use cloakwork_verify::{Action, Bound, Call, StorageId, ValueId, Verified};
-use std::collections::HashMap;
 
 /// The contents of all storages, step by step.
 pub struct Interpreter<'a> {
     verified: &'a Verified,
-    inputs: &'a HashMap<HostId, HostTensor>,
+    inputs: &'a dyn Inputs,
     storages: Vec<Vec<i64>>,
 }
 
 impl<'a> Interpreter<'a> {
     /// Starts with nothing computed.
     #[must_use]
-    pub fn new(verified: &'a Verified, inputs: &'a HashMap<HostId, HostTensor>) -> Self {
+    pub fn new(verified: &'a Verified, inputs: &'a dyn Inputs) -> Self {
         let storages = vec![Vec::new(); verified.storages().len()];
         Self {
             verified,
@@ -153,7 +153,7 @@ impl<'a> Interpreter<'a> {
         if let Some(slot) = place.and_then(|place| args.get_mut(place)) {
             *slot = EagerArg::Tensor(self.tensor(out)?);
         }
-        let result = eager::call(call.def, args, 1, Isa::Portable).and_then(|t| Ok(t.to_host()?));
+        let result = eager::call(call.def, args, 1, Isa::PORTABLE).and_then(|t| Ok(t.to_host()?));
         match result {
             Ok(host) => Ok(host.words()),
             Err(EagerError::Run(error)) => Err(error),
@@ -233,7 +233,7 @@ impl<'a> Interpreter<'a> {
             Some(HostSlot::Data(tensor)) => Ok(tensor.words()),
             _ => self
                 .inputs
-                .get(&host)
+                .input(host)
                 .map(HostTensor::words)
                 .ok_or_else(no_value),
         }

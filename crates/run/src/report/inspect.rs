@@ -36,7 +36,7 @@ pub fn inspect(verified: &Verified, plan: &Plan) -> Value {
         "generation": generation,
         "steps": program.steps.len(),
         "planned_steps": plan.steps.len(),
-        "isa": plan.options.isa.name(),
+        "isa": plan.options.isa.to_string(),
         "threads": plan.options.threads,
         "ops": ops.collect::<Vec<_>>(),
         "coverage": coverage,

@@ -1,9 +1,8 @@
 //! Finding one's way from planned steps back to the program.
 
 use cloakwork_ir::{Arg, HostTensor, Program, Step, shortened};
-use cloakwork_plan::{Plan, lower};
+use cloakwork_plan::Plan;
 use cloakwork_verify::{Action, StorageId, Verified};
-use std::sync::Arc;
 
 /// The op that a step of the (lowered) program calls.
 pub fn op_name(program: &Program, origin: u32) -> &str {
@@ -18,11 +17,11 @@ pub fn op_name(program: &Program, origin: u32) -> &str {
 pub fn downloaded(plan: &Plan, index: usize) -> (String, Option<(u32, String)>) {
     let given = plan.given.as_ref();
     // The program was lowered before; that of the passes has other names.
-    let lowered = given.and_then(|given| lower(Arc::clone(given)).ok());
-    let (verified, origins) = match &lowered {
-        Some(lowered) => (&lowered.verified, &lowered.origins),
-        None => (&plan.verified, &plan.origins),
-    };
+    let lowered = given.and_then(|given| given.lowered().ok());
+    let verified = lowered.as_ref().unwrap_or(&plan.verified);
+    let origins = lowered
+        .as_ref()
+        .map_or_else(|| plan.origins.clone(), |it| it.origins());
     let mut downloads = verified
         .actions()
         .iter()

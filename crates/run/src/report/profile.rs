@@ -161,7 +161,7 @@ fn step_args(plan: &Plan, index: usize) -> Value {
 fn write_memory(plan: &Plan, profile: &Profile, events: &mut Events) -> io::Result<()> {
     let mut changes: BTreeMap<u64, i64> = BTreeMap::new();
     for buffer in plan.buffers.iter().filter(|buffer| buffer.bytes > 0) {
-        let (first, last) = (buffer.first as usize, buffer.last as usize);
+        let (first, last) = (buffer.life.first as usize, buffer.life.last as usize);
         *changes.entry(profile.span_ns(first).0).or_default() += buffer.bytes as i64;
         *changes.entry(profile.span_ns(last).1).or_default() -= buffer.bytes as i64;
     }

@@ -72,13 +72,13 @@ pub fn summary(plan: &Plan, outcome: &Outcome) -> Value {
             total.kernels.insert(step.symbol());
         }
     }
-    let written = plan.given.as_ref().unwrap_or(&plan.verified).program();
+    let written = plan.verified.source();
     let mut rows: Vec<_> = ops.iter().collect();
     rows.sort_by_key(|(_, total)| std::cmp::Reverse(total.nanoseconds));
     json!({
         "threads": outcome.threads,
         "wall_seconds": outcome.wall_ns as f64 * 1e-9,
-        "isa": plan.options.isa.name(),
+        "isa": plan.options.isa.to_string(),
         "steps": plan.steps.len(),
         "program_steps": written.steps.len(),
         "memory": memory(plan),

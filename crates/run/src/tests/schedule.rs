@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The graph of a program: four chains of four steps each, joined at the end.
 fn graph() -> Graph {
@@ -37,7 +37,7 @@ fn graph() -> Graph {
     let verified = cloakwork_verify::verify(program).verified.unwrap();
     let options = Options {
         fuse: false,
-        ..Options::new(cloakwork_kernels::Isa::Portable, 4)
+        ..Options::new(cloakwork_kernels::Isa::PORTABLE, 4)
     };
     plan(Arc::new(verified), &options).unwrap().graph.unwrap()
 }
@@ -134,7 +134,7 @@ impl Body for Play {
 
 fn play(graph: &Graph, body: &Play, settings: Settings) -> Result<(), RunError> {
     let mut tick = |_| true;
-    let mut clock = Clock::new(1, Duration::from_millis(5), &mut tick);
+    let mut clock = Clock::new(1, (Instant::now(), Duration::from_millis(5)), &mut tick);
     let pool = pool::pool(settings.threads.max(2)).unwrap();
     run(graph, body, settings, Some(&pool), (&mut clock, None))
 }
@@ -263,7 +263,7 @@ fn a_run_stops_when_its_caller_says_so() {
             heard.store(true, Ordering::Release);
             false
         };
-        let mut clock = Clock::new(1, Duration::ZERO, &mut tick);
+        let mut clock = Clock::new(1, (Instant::now(), Duration::ZERO), &mut tick);
         let pool = pool::pool(threads.max(2)).unwrap();
         let settings = settings(threads, None);
         let outcome = run(&graph, &body, settings, Some(&pool), (&mut clock, None));

@@ -124,7 +124,7 @@ fn graph() -> Graph {
     let verified = cloakwork_verify::verify(Arc::new(text::parse(&source).unwrap())).verified;
     let options = Options {
         fuse: false,
-        ..Options::new(cloakwork_kernels::Isa::Portable, 2)
+        ..Options::new(cloakwork_kernels::Isa::PORTABLE, 2)
     };
     plan(Arc::new(verified.unwrap()), &options)
         .unwrap()

@@ -23,8 +23,10 @@ from cloakwork.fhe.keys.evaluation import CONJUGATION
 if TYPE_CHECKING:
     from cloakwork.fhe.bgv.context import BgvContext
 from cloakwork.fhe.bgv.sizes import Sizes, constant, drawn, unknown
+from cloakwork.lazy import public
 
 
+@public("cloakwork.fhe")
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class BgvCiphertext(Ciphertext):
     """A BGV ciphertext: integers mod t in two rows of N / 2 slots.

@@ -21,12 +21,14 @@ from cloakwork.fhe.encoding.plaintext import Plaintext
 from cloakwork.fhe.estimates.bounds import Stated
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.rns import coefficients
+from cloakwork.lazy import public
 
 # A coefficient that wrapped around and leaves a bit of room is at least 1.5 times as large as its
 # bound: the bound is exceeded with a chance of 2^-40, 1.5 times the bound with one below 2^-80.
 _LEAST_ROOM = 1.0
 
 
+@public("cloakwork.fhe")
 class BgvContext(Context):
     """BGV under certain parameters."""
 
@@ -35,9 +37,7 @@ class BgvContext(Context):
         self.batching = batching.Batching(parameters.degree, parameters.plain_modulus)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from cloakwork.fhe.schemes import context_of
-
-        return context_of, (self.parameters, self.levels)
+        return self._unpickled, (self.parameters, self.levels)
 
     @property
     def plain_modulus(self) -> int:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from cloakwork.fhe.encoding.embedding import embed
 from cloakwork.fhe.estimates.noise import total
 from cloakwork.fhe.parameters import Parameters
+from cloakwork.lazy import public
 
 # Random errors stay within their sizes, except with a chance of 2^-40.
 CHANCE_LOG2 = 40
@@ -35,6 +36,7 @@ _MORE = 2.0
 _FLOATS = 1 + 2.0**-40
 
 
+@public("cloakwork.fhe")
 @dataclass(frozen=True)
 class Sizes:
     """log2 of bounds on a polynomial.

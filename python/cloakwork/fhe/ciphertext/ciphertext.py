@@ -17,12 +17,14 @@ from cloakwork.fhe.ciphertext.rotations import Rotations
 from cloakwork.fhe.keys.evaluation import EvaluationKeys
 from cloakwork.fhe.rns import evaluator
 from cloakwork.fhe.rns.layout import batched, like, residues
+from cloakwork.lazy import public
 from cloakwork.programs import clients
 
 if TYPE_CHECKING:
     pass
 
 
+@public("cloakwork.fhe")
 class Ciphertext(Rotations):
     """An encrypted vector, of CKKS or BGV; operators compute slot by slot and make new ones."""
 

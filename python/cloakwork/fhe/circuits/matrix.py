@@ -38,6 +38,7 @@ from cloakwork.fhe.encoding.encoded import encoded_integers, encoded_values
 from cloakwork.fhe.encoding.packing import PackedSlots, Packing
 from cloakwork.fhe.estimates import noise
 from cloakwork.fhe.estimates.bounds import log2_of
+from cloakwork.lazy import public
 from cloakwork.once import once
 
 _Some = TypeVar("_Some", bound=Ciphertext)
@@ -46,6 +47,7 @@ _Some = TypeVar("_Some", bound=Ciphertext)
 _LARGEST_LOG2 = 500.0
 
 
+@public("cloakwork.fhe")
 class Matrix:
     """A plaintext matrix M [m, n] for `matrix @ ciphertext`; numbers, under BGV integers mod t.
 

@@ -34,6 +34,7 @@ from cloakwork.fhe.circuits.schedule import Schedule, depth_of, schedule
 from cloakwork.fhe.ckks import CkksCiphertext
 from cloakwork.fhe.estimates.bounds import Bound
 from cloakwork.fhe.rns.layout import residues
+from cloakwork.lazy import public
 
 Basis = Literal["power", "chebyshev"]
 
@@ -44,6 +45,7 @@ _DEGREE_MAX = 1 << 12
 _OUTSIDE = 2.0**-10
 
 
+@public("cloakwork.fhe")
 class Polynomial:
     """A polynomial with plaintext coefficients: `polynomial(x)` of a ciphertext or an array.
 

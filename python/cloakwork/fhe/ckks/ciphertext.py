@@ -23,11 +23,13 @@ from cloakwork.fhe.estimates.bounds import log2_of
 from cloakwork.fhe.estimates.noise import total
 from cloakwork.fhe.keys.evaluation import CONJUGATION
 from cloakwork.fhe.operands import as_float, real_numbers
+from cloakwork.lazy import public
 
 # Integers up to this value multiply without a scale of their own.
 _SMALL_INTEGER = 1 << 30
 
 
+@public("cloakwork.fhe")
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class CkksCiphertext(Scaled):
     """A CKKS ciphertext: complex numbers in N / 2 slots.

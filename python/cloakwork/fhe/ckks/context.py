@@ -23,8 +23,10 @@ from cloakwork.fhe.estimates.bounds import Bound, Stated, log2_of
 from cloakwork.fhe.operands import is_number
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.rns.coefficients import room_log2
+from cloakwork.lazy import public
 
 
+@public("cloakwork.fhe")
 class CkksContext(Context):
     """CKKS under certain parameters."""
 
@@ -35,9 +37,7 @@ class CkksContext(Context):
         self.lowest = self._lowest() if self.automatic else 0
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from cloakwork.fhe.schemes import context_of
-
-        return context_of, (self.parameters, self.levels, self.bound)
+        return self._unpickled, (self.parameters, self.levels, self.bound)
 
     def _scales(self) -> tuple[float, ...]:
         """The scale of each level: at the top that of fresh ciphertexts, then scale^2 / q."""

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from cloakwork.errors import EncodeError, ParamError
 from cloakwork.fhe.arguments import whole_number
+from cloakwork.lazy import public
 
 
+@public("cloakwork.fhe")
 @dataclass(frozen=True)
 class Packing:
     """The layout of values in slots; see `context.packing`, `matrix.packing` and `matrix.pack`.

@@ -7,6 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from cloakwork._core import Tensor
+from cloakwork.lazy import public
 
 if TYPE_CHECKING:
     from cloakwork.fhe.bgv.sizes import Sizes
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from cloakwork.fhe.estimates.bounds import Bound
 
 
+@public("cloakwork.fhe")
 @dataclass(frozen=True, eq=False)
 class Plaintext:
     """An encoded polynomial, or a batch of them.

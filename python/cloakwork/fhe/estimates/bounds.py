@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.errors import ParamError
 from cloakwork.fhe.operands import is_number
+from cloakwork.lazy import public
 
 # A user's bound: of |values|, or of real values in an interval.
 Stated = float | tuple[float, float]
@@ -29,6 +30,7 @@ _SLACK = 1.0 + 2.0**-40
 _ROUNDING = 1e-9
 
 
+@public("cloakwork.fhe")
 @dataclass(frozen=True, eq=False)
 class Bound:
     """The bounds of the values in slots; see the module.

@@ -12,6 +12,7 @@ from cloakwork._core import Tensor
 from cloakwork.errors import MissingKeyError
 from cloakwork.fhe.rns.key_switching import SwitchingKey
 from cloakwork.fhe.streams import Stored
+from cloakwork.lazy import public
 from cloakwork.once import once
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 CONJUGATION = -1
 
 
+@public("cloakwork.fhe")
 @dataclass(frozen=True, eq=False)
 class EvaluationKeys(Stored):
     """Keys for products, rotations and conjugation, under one secret.

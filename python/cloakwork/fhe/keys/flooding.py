@@ -31,6 +31,7 @@ from cloakwork.fhe.estimates import noise
 from cloakwork.fhe.estimates.noise import total
 from cloakwork.fhe.parameters import ERROR_SIGMA
 from cloakwork.fhe.rns.samplers import wiped
+from cloakwork.lazy import public
 from cloakwork.tensors.conversion import asarray
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ _FAR, _SPLIT = 200.0, 64
 _NOISE_MOST = float(1 << 13)
 
 
+@public("cloakwork.fhe")
 @dataclass(frozen=True)
 class Flooding:
     """The noise of flooding one decryption, and its cost.

@@ -28,6 +28,7 @@ from cloakwork.fhe.rns.coefficients import centred, digits, room_log2
 from cloakwork.fhe.rns.key_switching import SwitchingKey, switching_key
 from cloakwork.fhe.rns.layout import limb_range, part, residues
 from cloakwork.fhe.rns.samplers import small, ternary, wiped
+from cloakwork.lazy import public
 from cloakwork.tensors.conversion import asarray
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def fingerprint(body: Tensor, seed: bytes) -> str:
     return blake2b(seed + limb.tobytes(), digest_size=16).hexdigest()
 
 
+@public("cloakwork.fhe")
 class Keys:
     """A uniform ternary secret with its public and evaluation keys.
 

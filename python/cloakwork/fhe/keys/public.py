@@ -13,6 +13,7 @@ from cloakwork.fhe.rns.layout import limb_range, part, residues
 from cloakwork.fhe.rns.samplers import error, fresh_seed, ternary, uniform, wiped
 from cloakwork.fhe.rns.tables import Basis, frozen
 from cloakwork.fhe.streams import Stored
+from cloakwork.lazy import public
 
 if TYPE_CHECKING:
     from cloakwork.fhe.ciphertext import Ciphertext
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from cloakwork.fhe.files.container import PathLike
 
 
+@public("cloakwork.fhe")
 @dataclass(frozen=True, eq=False)
 class PublicKey(Stored):
     """An encryption of zero under every modulus of the chain.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cloakwork import _core, ops
 from cloakwork._core import Tensor
 from cloakwork.fields.parameters import ORDERS
-from cloakwork.zk.files import Matrix
+from cloakwork.zk.circom.files import Matrix
 
 # R of Montgomery form, for both curves' scalars.
 MONTGOMERY_R = 1 << 256

@@ -9,7 +9,7 @@ from cloakwork.errors import OpError, ProofError
 from cloakwork.zk.groth16.algebra import from_words, point_bytes, scalars, words
 
 if TYPE_CHECKING:
-    from cloakwork.zk.files import ProvingKey
+    from cloakwork.zk.circom.files import ProvingKey
 
 # The order in which `_core.check_key` takes them.
 _ORDER = (

@@ -15,12 +15,13 @@ from cloakwork import _core, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import ParamError, ProofError, WitnessError
 from cloakwork.fields.parameters import ORDERS
+from cloakwork.lazy import public
 from cloakwork.once import once
 from cloakwork.programs.options import Budget, RunOptions, budgets_of, check_options
 from cloakwork.programs.program import Program
 from cloakwork.programs.tracing import trace
-from cloakwork.zk.fields import field
-from cloakwork.zk.files import Circuit, ProvingKey, Witness, read_r1cs, read_wtns, read_zkey
+from cloakwork.zk.circom.files import Circuit, ProvingKey, Witness, read_r1cs, read_wtns, read_zkey
+from cloakwork.zk.circom.statements import Proof, Public
 from cloakwork.zk.groth16.algebra import (
     MONTGOMERY_R,
     drawn_scalars,
@@ -30,7 +31,7 @@ from cloakwork.zk.groth16.algebra import (
     product,
     scalars,
 )
-from cloakwork.zk.statements import Proof, Public
+from cloakwork.zk.protocol.fields import field
 
 _Path = str | PathLike[str]
 
@@ -39,6 +40,7 @@ _Path = str | PathLike[str]
 _PIECES = 8
 
 
+@public("cloakwork.zk.groth16")
 class Prover:
     """A proving key with data that depend on it alone; calling it computes a proof's points.
 

@@ -15,8 +15,8 @@ from cloakwork import _core, files, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import ParamError
 from cloakwork.fields.parameters import ORDERS
-from cloakwork.zk.fields import curve as named
-from cloakwork.zk.files import Circuit, Matrix, ProvingKey, read_r1cs, read_zkey
+from cloakwork.zk.circom.files import Circuit, Matrix, ProvingKey, read_r1cs, read_zkey
+from cloakwork.zk.circom.statements import VerifyingKey
 from cloakwork.zk.groth16.algebra import (
     MONTGOMERY_R,
     from_words,
@@ -26,7 +26,7 @@ from cloakwork.zk.groth16.algebra import (
     product,
     scalars,
 )
-from cloakwork.zk.statements import VerifyingKey
+from cloakwork.zk.protocol.fields import curve as named
 
 _Path = str | PathLike[str]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cloakwork import _core
-from cloakwork.zk.statements import Proof, Public, Source, VerifyingKey
+from cloakwork.zk.circom.statements import Proof, Public, Source, VerifyingKey
 
 __all__ = ["verify"]
 

@@ -16,12 +16,14 @@ from cloakwork._core import Tensor
 from cloakwork.errors import LoadError, ParamError, ProofError
 from cloakwork.fields.parameters import ORDERS
 from cloakwork.files import name_of
+from cloakwork.lazy import public
 from cloakwork.once import once
-from cloakwork.zk.statements import VerifyingKey
+from cloakwork.zk.circom.statements import VerifyingKey
 
 _Path = str | PathLike[str]
 
 
+@public("cloakwork.zk")
 @dataclass(frozen=True, repr=False)
 class Matrix:
     """A sparse matrix by rows: entries `starts[i]` to before `starts[i + 1]` are row i's.
@@ -49,6 +51,7 @@ class Matrix:
         return f"Matrix(rows={self.rows}, entries={self.entries})"
 
 
+@public("cloakwork.zk")
 @dataclass(frozen=True, repr=False)
 class Circuit:
     """An `.r1cs` file: constraints (A w) * (B w) = C w over the scalars of a curve.
@@ -88,6 +91,7 @@ class Circuit:
         )
 
 
+@public("cloakwork.zk")
 @dataclass(frozen=True, repr=False)
 class Witness:
     """A `.wtns` file: the values of all wires; `words` is u64 [wires, 4], canonical."""
@@ -105,6 +109,7 @@ class Witness:
         return f"Witness({self.curve}, wires={self.wires})"
 
 
+@public("cloakwork.zk")
 @dataclass(frozen=True, repr=False)
 class ProvingKey:
     """A Groth16 `.zkey` file, whose points are tensors of points.

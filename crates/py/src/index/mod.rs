@@ -1,5 +1,8 @@
 //! Basic indexing, as NumPy has it: integers, slices, `...` and `None` become one entry an axis.
-//! Keys of tensors and masks are `cloakwork.tensors.indexing`'s.
+//! A key of one tensor or mask is a handful of ops (`fancy`); those of several are
+//! `cloakwork.tensors.indexing`'s.
+
+mod fancy;
 
 use crate::eval::{Value, eval, layout};
 use crate::scalar::Number;
@@ -42,10 +45,40 @@ pub fn get_item(
     match basic(py, inner, key)? {
         Some(view) => Ok(Py::new(py, Tensor::from(view))?.into_any()),
         None => {
+            if let Some(selected) = fancy::get(py, inner, key)? {
+                return Ok(Py::new(py, Tensor::from(selected))?.into_any());
+            }
             let get = py.import("cloakwork.tensors.indexing")?.getattr("get")?;
             Ok(get.call1((tensor, key))?.unbind())
         }
     }
+}
+
+/// `tensor[..., None, ...]`: a view with a new axis in this place.
+pub fn with_axis(py: Python<'_>, tensor: &Inner, axis: usize) -> PyResult<Inner> {
+    let dims = tensor.view().shape.dims();
+    let mut resolved = Resolved {
+        entries: dims.iter().copied().map(Entry::whole).collect(),
+        takes_all: true,
+        ..Resolved::default()
+    };
+    resolved.new_axes.push(axis as i64);
+    taken(py, tensor, resolved)
+}
+
+/// `tensor[..., 0, ...]`: a view without this axis, which has one element or more.
+pub fn without_axis(py: Python<'_>, tensor: &Inner, axis: usize) -> PyResult<Inner> {
+    let dims = tensor.view().shape.dims();
+    let mut resolved = Resolved {
+        entries: dims.iter().copied().map(Entry::whole).collect(),
+        ..Resolved::default()
+    };
+    resolved.entries[axis] = Entry {
+        start: 0,
+        count: None,
+        step: 1,
+    };
+    taken(py, tensor, resolved)
 }
 
 /// The view that a basic key stands for; `None` for a key with tensors or masks.
@@ -62,14 +95,16 @@ pub fn basic(py: Python<'_>, tensor: &Inner, key: &Bound<'_, PyAny>) -> PyResult
         Err(_) if is_basic(key) => resolve(std::slice::from_ref(key), dims)?,
         Err(_) => return Ok(None),
     };
+    taken(py, tensor, resolved).map(Some)
+}
+
+fn taken(py: Python<'_>, tensor: &Inner, resolved: Resolved) -> PyResult<Inner> {
     match tensor {
         Inner::Real(real) if !is_active() => {
             let view = resolved.view(tensor.view())?;
-            real.view_as(view)
-                .map(|t| Some(Inner::Real(t)))
-                .map_err(errors::run)
+            real.view_as(view).map(Inner::Real).map_err(errors::run)
         }
-        _ => recorded(py, tensor, resolved).map(Some),
+        _ => recorded(py, tensor, resolved),
     }
 }
 
@@ -275,6 +310,9 @@ pub fn set_item(
 ) -> PyResult<()> {
     let inner = tensor.get().inner();
     let Some(target) = basic(py, inner, key)? else {
+        if fancy::put(py, inner, key, value)? {
+            return Ok(());
+        }
         let set = py.import("cloakwork.tensors.indexing")?.getattr("put")?;
         return set.call1((tensor, key, value)).map(|_| ());
     };
@@ -299,8 +337,9 @@ fn element_of(py: Python<'_>, value: &Bound<'_, PyAny>, target: &Inner) -> PyRes
     let dtype = target.dtype();
     let refused = |from: &str| {
         Err(PyTypeError::new_err(format!(
-            "a tensor of {} takes no {from} elements; convert them with astype",
-            dtype.long_name()
+            "item assignment: expected elements of {to}, got {from}; convert them first: \
+             cloakwork.astype(value, \"{to}\")",
+            to = dtype.long_name()
         )))
     };
     if !dtype.is_number() && !value.is_instance_of::<Tensor>() {

@@ -9,11 +9,13 @@ from cloakwork import _core
 from cloakwork._core import DType, Tensor
 from cloakwork.errors import DTypeError, ParamError
 from cloakwork.fields.parameters import CURVES, FIELDS
+from cloakwork.lazy import public
 
 if TYPE_CHECKING:
     from cloakwork.tensors.conversion import DTypeLike
 
 
+@public("cloakwork.zk")
 @dataclass(frozen=True)
 class Field:
     """A field: integers modulo `modulus`, or polynomials over them; tensors of `dtype`.
@@ -57,6 +59,7 @@ class Field:
         return pow(self.generator, (self.modulus - 1) // order, self.modulus)
 
 
+@public("cloakwork.zk")
 @dataclass(frozen=True)
 class Curve:
     """A curve y^2 = x^3 + b: its groups' dtypes, and the fields of scalars and coordinates.

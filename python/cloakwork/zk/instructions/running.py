@@ -10,17 +10,19 @@ from typing import Any, Unpack
 import numpy as np
 
 from cloakwork import _core, files
-from cloakwork.errors import ParamError
+from cloakwork.errors import ParamError, RunError
+from cloakwork.lazy import public
 from cloakwork.programs.inputs import check_names, paths_of, type_text, types_of
 from cloakwork.programs.options import RunOptions, check_options, profile_path
 from cloakwork.programs.report import Finding, Report, RunResult
 from cloakwork.programs.runnable import Runnable, UserFunction
 from cloakwork.tensors.conversion import asarray
-from cloakwork.zk.values import Input, as_tensor
+from cloakwork.zk.instructions.values import Input, as_tensor
 
 KEY_BYTES = 32
 
 
+@public("cloakwork.zk")
 @dataclass(frozen=True)
 class Outcome:
     """What a run gave.
@@ -113,6 +115,10 @@ class RunnableByName(Runnable):
         blinds = _core.KEY_INPUT in self._core.input_names()
         try:
             result: RunResult = _core.wiped(now) if blinds else now()
+        except RunError as error:
+            # What the program showed before the step that failed is logged, too.
+            self._shown(dict(getattr(error, "outputs_before", ())))
+            raise
         finally:
             key.zeroize()
         run, report = result.report._run, result.report

@@ -19,6 +19,7 @@ from cloakwork.errors import DTypeError, OpError, ParamError
 from cloakwork.fields.elements import is_point, words_of
 from cloakwork.fields.parameters import CURVES, FIELDS
 from cloakwork.files import load_npy
+from cloakwork.lazy import public
 from cloakwork.tensors.conversion import asarray
 
 Repr = Literal["coef", "lagrange"]
@@ -26,6 +27,7 @@ Repr = Literal["coef", "lagrange"]
 Input = _core.Tensor | Sequence[Any] | int | np.ndarray[Any, Any] | PathLike[str]
 
 
+@public("cloakwork.zk")
 @dataclass(frozen=True)
 class Type:
     """The type of a register: elements of `dtype` in `shape`; see `docs/zk.md` for its JSON.

@@ -11,17 +11,19 @@ from typing import Any
 
 from cloakwork import _core, files
 from cloakwork.errors import LoadError, ParamError
+from cloakwork.lazy import public
 from cloakwork.programs.runnable import UserFunction
 from cloakwork.programs.transcript import read
-from cloakwork.zk import constant_files
-from cloakwork.zk.running import Outcome, RunnableByName
-from cloakwork.zk.values import Input, as_tensor
+from cloakwork.zk.instructions import constant_files
+from cloakwork.zk.instructions.running import Outcome, RunnableByName
+from cloakwork.zk.instructions.values import Input, as_tensor
 
 _LOG = logging.getLogger("cloakwork.zk")
 _NAME = "program.json"
 _FORMS = (".json", ".txt")
 
 
+@public("cloakwork.zk")
 class Program(RunnableByName):
     """An immutable program of the instruction set; `docs/zk.md` says what instructions mean."""
 
@@ -157,7 +159,8 @@ class Program(RunnableByName):
 
     def _shown(self, outputs: dict[str | None, _core.Tensor]) -> list[tuple[str, _core.Tensor]]:
         """Takes the outputs that are not the user's: they are logged, too."""
-        printed = [(label, outputs.pop(name)) for name, label in self._printed.items()]
+        labels = self._printed.items()
+        printed = [(label, outputs.pop(name)) for name, label in labels if name in outputs]
         for label, tensor in printed:
             _LOG.info("%s: %s", label, tensor)
         return printed

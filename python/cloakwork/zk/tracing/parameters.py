@@ -10,8 +10,8 @@ from typing import Annotated, Any, get_args, get_origin
 
 from cloakwork import _core
 from cloakwork.errors import DTypeError, ParamError
-from cloakwork.zk.transcripts import Transcript as _Transcript
-from cloakwork.zk.values import Type, point, points, poly, scalar, tensor
+from cloakwork.zk.instructions.values import Type, point, points, poly, scalar, tensor
+from cloakwork.zk.protocol.transcripts import Transcript as _Transcript
 
 _WRITE = (
     "an annotation: zk.Lagrange[n], zk.Coef[n], zk.Points[n], zk.Scalar, zk.Point, "

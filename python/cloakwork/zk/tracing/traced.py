@@ -20,15 +20,16 @@ from cloakwork.array_api.manipulation import broadcast_to
 from cloakwork.errors import DTypeError, LoadError, ParamError
 from cloakwork.fields.parameters import CURVES
 from cloakwork.files import name_of
+from cloakwork.lazy import public
 from cloakwork.programs import notes, tracing
 from cloakwork.programs.inputs import InputType, type_text, types_of
 from cloakwork.programs.options import bytes_of
 from cloakwork.programs.program import Program
-from cloakwork.zk import randomness
-from cloakwork.zk.parameters import parameters_of
-from cloakwork.zk.polynomials import cast
-from cloakwork.zk.running import KEY_BYTES, RunnableByName, run_key
-from cloakwork.zk.values import Input, Type, as_tensor
+from cloakwork.zk.instructions.running import KEY_BYTES, RunnableByName, run_key
+from cloakwork.zk.instructions.values import Input, Type, as_tensor
+from cloakwork.zk.protocol import randomness
+from cloakwork.zk.protocol.polynomials import cast
+from cloakwork.zk.tracing.parameters import parameters_of
 
 _KEY_TYPE = ("u8", (KEY_BYTES,))
 
@@ -67,6 +68,7 @@ class _Tape:
     draws: randomness.Draws
 
 
+@public("cloakwork.zk")
 class Traced(RunnableByName):
     """A program that `zk.program` recorded from a function.
 
@@ -101,7 +103,7 @@ class Traced(RunnableByName):
         """
         target = name_of(path)
         if not target.endswith(".cwk"):
-            why = "a name that ends in .cwk: programs from functions have ops of their own"
+            why = "a name that ends in .cwk: no other form holds the types of the inputs"
             raise ParamError("path", target, why)
         note = {
             "name": self._name,
@@ -123,6 +125,7 @@ class Traced(RunnableByName):
         return f"Traced({self._name}, inputs={self.inputs}, steps={self._core.step_count()})"
 
 
+@public("cloakwork.zk")
 class ProgramFunction(Generic[P, R]):
     """A function that runs as a program; `zk.program` makes it.
 

@@ -16,11 +16,12 @@ import numpy as np
 from cloakwork import _core
 from cloakwork.errors import ParamError
 from cloakwork.fields.parameters import CURVES
-from cloakwork.zk.instructions import Program
-from cloakwork.zk.values import Repr, Type, is_canonical
+from cloakwork.lazy import public
+from cloakwork.zk.instructions.program import Program
+from cloakwork.zk.instructions.values import Repr, Type, is_canonical
 
 # Frames of the package itself, which are not the place where a program is written.
-_OWN = str(Path(__file__).parent)
+_OWN = str(Path(__file__).parents[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +73,7 @@ class Event:
     device: str | None
 
 
+@public("cloakwork.zk")
 class ProgramBuilder:
     """Writes a program instruction by instruction.
 

@@ -7,8 +7,9 @@ from typing import Literal
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor
 from cloakwork.errors import DTypeError, ParamError
-from cloakwork.fields.elements import is_point, scalar, scalar_field
+from cloakwork.fields.elements import is_point, scalar_field
 from cloakwork.fields.parameters import MODULI
+from cloakwork.lazy import public
 from cloakwork.tensors.conversion import DTypeLike
 
 _HASHES = {"blake2b": 0, "keccak256": 1}
@@ -17,6 +18,7 @@ _HEAD_BYTES = 16
 _CAPACITY_BYTES = 4096
 
 
+@public("cloakwork.zk")
 class Transcript:
     """The messages of a prover so far, and the challenges derived from them.
 
@@ -113,7 +115,7 @@ class Transcript:
         if not isinstance(value, Tensor):
             if not 0 <= value < prime:
                 raise ParamError("value", value, f"an integer from 0 to {prime - 1}")
-            return scalar(value, self._dtype)
+            return _core.field_scalar(value, self._dtype)
         own = scalar_field(value.dtype) if is_point(value.dtype) else value.dtype
         if own != self._dtype:
             allowed = f"elements of {self._dtype}, or points of its curve"

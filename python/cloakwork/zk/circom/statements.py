@@ -14,6 +14,7 @@ from typing import Any, Self
 from cloakwork import _core, files
 from cloakwork.errors import ParamError
 from cloakwork.fields.parameters import ORDERS
+from cloakwork.lazy import public
 
 # A file, what `json.load` makes of it, or the object itself.
 Source = str | PathLike[str] | dict[str, Any] | list[Any]
@@ -31,6 +32,7 @@ def _text(source: object, what: str) -> tuple[bytes, str]:
     return files.read(name), name
 
 
+@public("cloakwork.zk")
 @dataclass(frozen=True)
 class VerifyingKey:
     """Who may verify what; `ic` has a point more than there are public signals."""
@@ -74,6 +76,7 @@ class VerifyingKey:
         return f"VerifyingKey({self.curve}, public={self.public})"
 
 
+@public("cloakwork.zk")
 @dataclass(frozen=True)
 class Proof:
     """A Groth16 proof: A in G1, B in G2, C in G1."""
@@ -107,6 +110,7 @@ class Proof:
         return f"Proof({self.curve})"
 
 
+@public("cloakwork.zk")
 @dataclass(frozen=True)
 class Public:
     """Public signals: the circuit's outputs, then its public inputs."""

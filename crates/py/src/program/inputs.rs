@@ -1,0 +1,134 @@
+//! A program's inputs: their order, their slots, and the tensors that a run is given for them.
+
+use super::Program;
+use crate::contents::host_copy;
+use crate::errors;
+use crate::tensor::{Elements, Inner, Tensor};
+use cloakwork_ir::{HostId, HostSlot, HostTensor, Type};
+use cloakwork_run::eager;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+
+/// An input of a program.
+pub(super) struct Input {
+    pub name: String,
+    pub ty: Type,
+    /// Each of its uploads has one.
+    pub slots: Vec<HostId>,
+}
+
+/// Tensors by slot, in the order of slots.
+pub(super) type Matching = SmallVec<[(HostId, HostTensor); 4]>;
+
+impl Program {
+    /// The inputs in the order of their first upload.
+    pub(super) fn inputs(&self) -> &[Input] {
+        self.inputs.get_or_init(|| {
+            let mut places: HashMap<&str, usize> = HashMap::new();
+            let mut inputs: Vec<Input> = Vec::new();
+            for (index, slot) in (0..).map(HostId).zip(&self.program.hosts) {
+                let HostSlot::Input { name, ty } = slot else {
+                    continue;
+                };
+                let place = *places.entry(name).or_insert(inputs.len());
+                match inputs.get_mut(place) {
+                    Some(input) => input.slots.push(index),
+                    None => inputs.push(Input {
+                        name: name.clone(),
+                        ty: ty.clone(),
+                        slots: vec![index],
+                    }),
+                }
+            }
+            inputs
+        })
+    }
+
+    /// Tensors for inputs that are called in0, in1, ... in the order of their names.
+    pub fn inputs_by_name(
+        &self,
+        tensors: &[eager::Tensor],
+    ) -> PyResult<HashMap<HostId, HostTensor>> {
+        let mut bound = HashMap::new();
+        for input in self.inputs() {
+            let host = lent(Self::tensor_of(&input.name, tensors)?)?;
+            bound.extend(input.slots.iter().map(|id| (*id, host.clone())));
+        }
+        Ok(bound)
+    }
+
+    /// The tensor for an input that is called in0, in1, ... in the order of their names.
+    pub(super) fn tensor_of<'a>(
+        name: &str,
+        tensors: &'a [eager::Tensor],
+    ) -> PyResult<&'a eager::Tensor> {
+        let index = name
+            .strip_prefix("in")
+            .and_then(|n| n.parse::<usize>().ok());
+        index
+            .and_then(|index| tensors.get(index))
+            .ok_or_else(|| errors::internal(format!("no tensor for input {name}")))
+    }
+
+    /// Tensors for the inputs, in their order.
+    pub(super) fn bind(&self, tensors: &[HostTensor]) -> PyResult<HashMap<HostId, HostTensor>> {
+        let inputs = self.inputs();
+        if inputs.len() != tensors.len() {
+            let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+            let allowed = match names.as_slice() {
+                [] => "none: this program has no inputs".to_owned(),
+                names => format!("{}: {}", names.len(), names.join(", ")),
+            };
+            return Err(errors::param("inputs", tensors.len(), &allowed));
+        }
+        let mut bound = HashMap::new();
+        for (input, tensor) in inputs.iter().zip(tensors) {
+            bound.extend(input.slots.iter().map(|id| (*id, tensor.clone())));
+        }
+        Ok(bound)
+    }
+
+    /// Tensors for the slots of the inputs, in their order, if the values are just such tensors as
+    /// the inputs are: not secret, row-major, of the very types.
+    pub(super) fn matching(&self, values: &Bound<'_, PyTuple>) -> PyResult<Option<Matching>> {
+        let inputs = self.inputs();
+        if values.len() != inputs.len() {
+            return Ok(None);
+        }
+        let mut bound = Matching::new();
+        for (input, value) in inputs.iter().zip(values.iter_borrowed()) {
+            let Ok(value) = value.cast::<Tensor>() else {
+                return Ok(None);
+            };
+            let Inner::Real(tensor) = value.get().inner() else {
+                return Ok(None);
+            };
+            let view = tensor.view();
+            let fits = tensor.dtype() == input.ty.dtype && view.shape == input.ty.shape;
+            if !fits || !view.is_contiguous() || tensor.is_secret() {
+                return Ok(None);
+            }
+            let host = tensor.to_host_alone().map_err(errors::run)?;
+            bound.extend(input.slots.iter().map(|slot| (*slot, host.clone())));
+        }
+        if inputs.iter().any(|input| input.slots.len() > 1) {
+            bound.sort_unstable_by_key(|(slot, _)| slot.0);
+        }
+        Ok(Some(bound))
+    }
+}
+
+/// A tensor's elements for a run.
+pub(super) fn lend(tensor: &Inner) -> PyResult<HostTensor> {
+    lent(tensor.real("an input of a program")?)
+}
+
+/// The same: shared where they lie row-major, wherever in their storage they begin, else copied.
+fn lent(tensor: &eager::Tensor) -> PyResult<HostTensor> {
+    if tensor.view().is_contiguous() {
+        return tensor.to_host_alone().map_err(errors::run);
+    }
+    host_copy(tensor)
+}

@@ -1,0 +1,1 @@
+"""The building blocks of provers: fields, transcripts, hashes, lookups, polynomials, randomness."""

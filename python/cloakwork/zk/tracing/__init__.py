@@ -1,0 +1,1 @@
+"""Programs recorded from Python functions with annotated parameters."""

@@ -1,0 +1,131 @@
+"""Public classes are named, also in pickles, by the modules from which users import them."""
+
+import importlib
+import inspect
+import pickle
+import pickletools
+from typing import Any
+
+import cloakwork as cw
+import numpy as np
+import pytest
+from cloakwork import fhe, zk
+
+MODULES = (
+    "cloakwork", "cloakwork.backend", "cloakwork.errors", "cloakwork.fft", "cloakwork.fhe",
+    "cloakwork.fields", "cloakwork.heal", "cloakwork.linalg", "cloakwork.ops", "cloakwork.random",
+    "cloakwork.zk", "cloakwork.zk.groth16",
+)  # fmt: skip
+
+
+def names_of(module: str) -> list[str]:
+    held = importlib.import_module(module)
+    return getattr(held, "__all__", [name for name in dir(held) if not name.startswith("_")])
+
+
+def public_classes() -> dict[str, type]:
+    found = {}
+    for module in MODULES:
+        for name in names_of(module):
+            value = getattr(importlib.import_module(module), name)
+            if inspect.isclass(value) and value.__module__.startswith("cloakwork"):
+                found[f"{value.__module__}.{value.__qualname__}"] = value
+    return found
+
+
+CLASSES = public_classes()
+
+
+@pytest.mark.parametrize("path", sorted(CLASSES))
+def test_a_public_class_is_found_under_the_name_that_it_states(path: str) -> None:
+    module, _, name = path.rpartition(".")
+    assert module in MODULES
+    assert getattr(importlib.import_module(module), name) is CLASSES[path]
+    assert name in names_of(module)
+
+
+def of_arrays() -> list[Any]:
+    word = cw.asarray([17])
+    return [
+        cw.zeros(3), cw.float32, cw.finfo(cw.float32), cw.iinfo(cw.int8), cw.mod(word)(word),
+        cw.unique_all(cw.zeros(3)), cw.unique_counts(cw.zeros(3)), cw.unique_inverse(cw.zeros(3)),
+        cw.__array_namespace_info__(), cw.backend.memory_stats(), cw.backend.detect_devices(),
+        cw.backend.thresholds(), cw.Modulus([17, 257]), cw.linalg.slogdet(cw.eye(2)),
+        *(getattr(cw.linalg, name)(cw.eye(2)) for name in ("qr", "eigh", "eig", "svd")),
+    ]  # fmt: skip
+
+
+def of_programs() -> list[Any]:
+    inspection = cw.trace(lambda a: a * a, cw.zeros(2)).inspect()
+    return [
+        inspection, inspection.ops[0], cw.Slot(0),
+        cw.Finding("error", "leak", 1, None, "add", [], *[""] * 5),
+        cw.Mismatch(1, None, "out", None, [0], "1", "2", 1, 1, ""),
+        cw.WrongOp(1, "add", "add_f64", "out", [0], "1", "2", 1, 1, ""),
+        cw.PassResult("", "", {}, ""),
+        cw.StepRecord(1, "add", "add_f64", None, 0.0, 0.0, 0, 1, 8),
+        cw.Totals("add", 1, 0.0, 1, 8, []),
+    ]  # fmt: skip
+
+
+def of_fhe() -> list[Any]:
+    context = fhe.bgv(2**12, 65537, [40, 40])
+    approximate = fhe.ckks(2**13, moduli=[50, 40], special=[50])
+    keys, plain = context.keygen(), context.encode([1])
+    return [
+        context, context.parameters, plain, plain.sizes, keys.public, keys.evaluation,
+        keys.encrypt([1]), approximate, approximate.keygen().encrypt([1.0]), fhe.Bound.stated(2.0),
+        fhe.Packing(8, 4, 2, 2), fhe.Flooding(1, 80, 1, *[0.0] * 4),
+        fhe.chebyshev(np.tanh, 3, (-1, 1)),
+    ]  # fmt: skip
+
+
+def of_zk() -> list[Any]:
+    matrix = zk.Matrix(*[cw.zeros(1)] * 3)
+    return [
+        zk.field("bn254.fr"), zk.curve("bn254"), zk.poly(3), matrix,
+        zk.VerifyingKey("bn254", *[b"1"] * 5), zk.Proof("bn254", *[b"1"] * 3),
+        zk.Public("bn254", b""), zk.Witness("bn254", cw.zeros(1)),
+        zk.Circuit("bn254", 1, 0, 0, 0, *[matrix] * 3), zk.Transcript(),
+    ]  # fmt: skip
+
+
+SAMPLES = [*of_arrays(), *of_programs(), *of_fhe(), *of_zk()]
+
+# These hold the engine's programs and runs, files, functions, secrets, or tables of a context.
+NOT_PICKLED = {
+    cw.Program, cw.Report, cw.RunResult, cw.backend.Selection, cw.heal.Transcript,
+    fhe.Keys, fhe.Matrix, zk.Outcome, zk.Program, zk.ProgramBuilder, zk.ProvingKey,
+    zk.ProgramFunction, zk.Traced, zk.groth16.Prover,
+}  # fmt: skip
+
+# A mapping, and classes that others complete.
+WITHOUT_VALUES = {cw.RunOptions, fhe.Ciphertext, fhe.Context}
+
+
+def test_every_public_class_has_a_sample_or_is_not_pickled() -> None:
+    pickled = {type(value) for value in SAMPLES}
+    others = {c for c in CLASSES.values() if issubclass(c, BaseException)} | WITHOUT_VALUES
+    assert pickled & NOT_PICKLED == set()
+    assert set(CLASSES.values()) == pickled | NOT_PICKLED | others
+
+
+def named_in(pickled: bytes) -> set[tuple[str, str]]:
+    """The modules and names of what a pickle looks up."""
+    found, texts = set(), [""]
+    for operation, argument, _ in pickletools.genops(pickled):
+        if operation.name.endswith("UNICODE"):
+            texts.append(argument)
+        elif operation.name == "STACK_GLOBAL":
+            found.add((texts[-2], texts[-1]))
+    return found
+
+
+def test_pickles_name_public_modules_alone() -> None:
+    of_the_engine = {("cloakwork._core", "rebuild"), ("cloakwork._core", "dtype")}
+    for value in SAMPLES:
+        pickled = pickle.dumps(value)
+        assert type(pickle.loads(pickled)) is type(value)
+        own = {pair for pair in named_in(pickled) if pair[0].startswith("cloakwork")}
+        private = {pair for pair in own - of_the_engine if f"{pair[0]}.{pair[1]}" not in CLASSES}
+        assert private == set(), type(value)
