@@ -53,7 +53,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "run": {"process", "ir", "ops", "verify", "plan", "kernels", "devices"},
     "trace": {"process", "ir", "ops", "verify", "run", "kernels"},
     "py": {*_ENGINE, "process", "devices", "library", "trace"},
-    "testing": _ENGINE,
+    "testing": {*_ENGINE, "devices"},
 }
 _PREFIX = "cloakwork-"
 
