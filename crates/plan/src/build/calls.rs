@@ -6,6 +6,7 @@ use super::constants::Blocks;
 use crate::PlanError;
 use crate::fuse::Candidate;
 use crate::graph::Reach;
+use crate::placement::touched;
 use crate::plan::Home;
 use cloakwork_ir::DType;
 use cloakwork_kernels::KernelRow;
@@ -62,6 +63,14 @@ pub(super) struct WithRow {
 pub(super) struct Calls {
     made: FxHashMap<Box<[u64]>, Rc<Made>>,
     key: Vec<u64>,
+}
+
+impl MadeLaunch {
+    /// The types by which its kernel is found: of its first operand and of its result.
+    pub fn types(&self) -> [DType; 2] {
+        let output = self.dtypes[0];
+        [self.dtypes.get(1).copied().unwrap_or(output), output]
+    }
 }
 
 impl Builder<'_> {
@@ -174,9 +183,8 @@ impl Builder<'_> {
         if let Some((_, row)) = made.row.get().filter(|(of, _)| *of == side) {
             return Ok(row);
         }
-        let (output, kernel) = (made.dtypes[0], made.launch.kernel);
-        let input = made.dtypes.get(1).copied().unwrap_or(output);
-        let row = self.row(kernel, input, output, side)?;
+        let [input, output] = made.types();
+        let row = self.row(made.launch.kernel, input, output, side)?;
         made.row.set(Some((side, row)));
         Ok(row)
     }
@@ -211,10 +219,4 @@ impl Builder<'_> {
             _ => None,
         }
     }
-}
-
-/// Elements that an operand touches: dimensions of stride zero count once.
-fn touched(dims: &[i64], strides: &[i64]) -> u64 {
-    let moving = dims.iter().zip(strides).filter(|&(_, &stride)| stride != 0);
-    moving.map(|(&dim, _)| dim as u64).product()
 }

@@ -5,7 +5,7 @@ use super::calls::WithRow;
 use super::{Builder, ConstantKey};
 use crate::arena;
 use crate::graph::Reach;
-use crate::plan::{Address, Constant, Geometry, Prepared, Space, StepCost, Work};
+use crate::plan::{Address, Constant, Geometry, Plan, Prepared, Space, StepCost, Work};
 use cloakwork_ir::DType;
 use cloakwork_kernels::KernelRow;
 use cloakwork_ops::{Launch, Source};
@@ -141,6 +141,7 @@ impl Builder<'_> {
             geometry: blocks.geometry,
             operands: starts.into(),
             bytes: blocks.bytes,
+            offset: 0,
         };
         (part, reaches)
     }
@@ -165,6 +166,27 @@ impl Builder<'_> {
         alike.push(index);
         self.plan.constants.push(constant);
         index
+    }
+}
+
+/// Gives the constants of each device places in one block: first the small ones that are uploaded
+/// together, then the others that are uploaded, then what is prepared from them.
+pub(super) fn assign(plan: &mut Plan) {
+    let kind = |constant: &Constant| match constant.work {
+        Work::Transfer(_) if constant.is_gathered() => 0,
+        Work::Transfer(_) => 1,
+        _ => 2,
+    };
+    let mut order: Vec<usize> = (0..plan.constants.len()).collect();
+    order.sort_by_key(|&index| kind(&plan.constants[index]));
+    for index in order {
+        let constant = &mut plan.constants[index];
+        if constant.arena > 0 {
+            let arena = &mut plan.arenas[constant.arena as usize];
+            constant.offset = arena.constant_bytes;
+            let padded = constant.bytes.next_multiple_of(arena::ALIGNMENT_BYTES);
+            arena.constant_bytes = arena.constant_bytes.saturating_add(padded);
+        }
     }
 }
 

@@ -1,18 +1,15 @@
 //! Steps that compute: launches of a declaration with kernels chosen and constants arranged.
 
-use super::calls::MadeLaunch;
+use super::calls::{Made, MadeLaunch};
 use super::constants::Operands;
 use super::{Builder, Touch};
 use crate::PlanError;
 use crate::graph::Reach;
-use crate::plan::{
-    Address, Check, FunctionCall, Geometry, Home, HostCall, Space, StepCost, Way, Work,
-};
-use cloakwork_devices::driver_of;
-use cloakwork_ir::{DType, View};
-use cloakwork_kernels::{KernelRow, select};
+use crate::plan::{Address, FunctionCall, Home, HostCall, Space, StepCost, Work};
+use cloakwork_ir::{DType, Device, View};
+use cloakwork_kernels::KernelRow;
 use cloakwork_ops::{
-    Access, Body, COPY_KERNEL, ContentCheck, FUNCTION, Launch, LaunchOperand, ParamKind, Source,
+    Access, Body, COPY_KERNEL, FUNCTION, Launch, LaunchOperand, ParamKind, Source,
 };
 use cloakwork_verify::{Call, ValueId};
 use smallvec::SmallVec;
@@ -23,9 +20,25 @@ impl<'a> Builder<'a> {
             return Err(self.internal("a kernel action whose op has no kernel"));
         };
         let made = self.made(call, body)?;
-        self.touch_operands(call, out, body.access)?;
+        let keeps = self.touch_operands(call, out, body.access)?;
         self.checks(call, body.checks)?;
-        self.device = self.device_of(self.storage(self.value(out)?.storage)?);
+        let target = self.address(out, self.layout.view(self.verified, out))?;
+        let id = self.value(out)?.storage;
+        if self.lacks_any(&made, &target) {
+            let (reach, is_written) = self.written(out, keeps)?;
+            self.device = Device::Cpu;
+            self.lent(id, (&reach, is_written), |builder| {
+                builder.launches(call, &made)
+            })?;
+        } else {
+            self.device = self.device_of(id);
+            self.launches(call, &made)?;
+        }
+        self.keep(out)
+    }
+
+    /// The launches of an op.
+    fn launches(&mut self, call: &Call, made: &Made) -> Result<(), PlanError> {
         let (bytes, first) = (made.temporary_bytes, self.plan.steps.len() as u32);
         self.temporary = (bytes > 0).then(|| self.buffer(bytes, first));
         let last = made.launches.len().saturating_sub(1);
@@ -34,7 +47,7 @@ impl<'a> Builder<'a> {
             let operations = if index == last { made.operations } else { 0 };
             self.launch(call, launch, operations)?;
         }
-        self.keep(out)
+        Ok(())
     }
 
     /// Keeps a result where it is up to the last step of its op, also where no launch has units.
@@ -49,12 +62,13 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// Gives the operands of an op their places. Says whether it reads what its result held.
     pub(super) fn touch_operands(
         &mut self,
         call: &Call,
         out: ValueId,
         access: Access,
-    ) -> Result<(), PlanError> {
+    ) -> Result<bool, PlanError> {
         let target = self.value(out)?.storage;
         let out_param = call
             .def
@@ -79,7 +93,8 @@ impl<'a> Builder<'a> {
             } else {
                 Touch::WriteAll
             },
-        )
+        )?;
+        Ok(reads_target)
     }
 
     fn launch(&mut self, call: &Call, made: &MadeLaunch, operations: u64) -> Result<(), PlanError> {
@@ -97,10 +112,10 @@ impl<'a> Builder<'a> {
         if launch.kernel == FUNCTION {
             return self.function(call, launch, &addresses, StepCost { operations, bytes });
         }
-        let row = self.row_of(made, self.side(&addresses[0].0))?;
         if launch.units() == 0 {
             return Ok(());
         }
+        let row = self.row_of(made, self.side(&addresses[0].0))?;
         if launch.kernel == COPY_KERNEL && self.moved(launch, &addresses, dtypes[0]) {
             return Ok(());
         }
@@ -158,17 +173,9 @@ impl<'a> Builder<'a> {
             return Ok(());
         }
         // The whole reach goes back: what lies between the elements comes along first.
-        operands[0].0 = self.staged(target, &reach, Home::HOST);
+        operands[0].0 = self.lend(target, &reach, false);
         self.push(work, geometry, &operands, cost, cost.operations);
-        let start = |at: Address| Address {
-            offset: at.offset + reach.low(),
-            ..at
-        };
-        self.transfer(
-            Way::Upload,
-            [start(target), start(operands[0].0)],
-            reach.bytes(),
-        );
+        self.give_back(target, operands[0].0, &reach);
         Ok(())
     }
 
@@ -211,64 +218,12 @@ impl<'a> Builder<'a> {
         output: DType,
         side: Home,
     ) -> Result<&'static KernelRow, PlanError> {
-        let isa = self.plan.options.isa;
-        let device = match side {
-            Home::Device(device) => driver_of(device),
-            Home::Spill => None,
-        };
-        let found = match device {
-            Some((driver, index)) => driver.select(index, (kernel, [input, output]), isa),
-            None => select(kernel, input, output, isa),
-        };
+        let found = self.plan.kernel(side, kernel, [input, output]);
         found.ok_or_else(|| PlanError::NoKernel {
             step: self.origin,
             kernel: kernel.to_owned(),
             input,
             output,
         })
-    }
-
-    pub(super) fn checks(
-        &mut self,
-        call: &Call,
-        rules: &'static [ContentCheck],
-    ) -> Result<(), PlanError> {
-        for rule in rules {
-            let Some(param) = call.def.param(rule.operand()) else {
-                continue;
-            };
-            let Some(value) = call.value(param) else {
-                continue;
-            };
-            if call.is_constant(param) {
-                continue;
-            }
-            let (layout, verified) = (self.layout, self.verified);
-            let bound = verified
-                .with_views(call, |v| layout.view(verified, v), |args| rule.bound(args))
-                .map_err(|error| self.internal(&error.to_string()))?;
-            let Some(bound) = bound else { continue };
-            let view = layout.view(verified, value).clone();
-            let mut address = self.address(value, &view)?;
-            let dtype = self.value(value)?.dtype;
-            let size_bytes = dtype.size_bytes();
-            let bytes = view.shape.elements() * size_bytes as u64;
-            let reach = Reach::of(&view, view.offset, size_bytes);
-            address = self.staged(address, &reach, Home::HOST);
-            let work = Work::Host(HostCall::Check(self.plan.checks.len() as u32));
-            self.plan.checks.push(Check {
-                rule: *rule,
-                dtype,
-                view,
-                bound,
-            });
-            let geometry = self.intern(Geometry::of_bytes(bytes, 1));
-            let cost = StepCost {
-                operations: 0,
-                bytes,
-            };
-            self.push(work, geometry, &[(address, reach)], cost, 0);
-        }
-        Ok(())
     }
 }

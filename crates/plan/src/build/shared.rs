@@ -38,7 +38,7 @@ impl Shared {
     }
 
     /// Whether an operand holds what it held before a step.
-    fn is_as_before(&self, step: u32, operand: &Address) -> bool {
+    pub(super) fn is_as_before(&self, step: u32, operand: &Address) -> bool {
         let index = operand.index as usize;
         let last = match operand.space {
             Space::Buffer => self.buffers.get(index).copied().unwrap_or(0),
@@ -54,14 +54,19 @@ impl Builder<'_> {
     /// The block that an earlier step prepared from the same. A block in use again stays in memory
     /// meanwhile: under a budget each launch has its own, and what the run needs does not rise.
     pub(super) fn prepared_before(&self, key: &ConstantKey) -> Option<Address> {
-        let options = &self.plan.options;
-        if options.memory_budget_bytes.is_some() || !options.device_budgets.is_empty() {
+        if self.is_bounded() {
             return None;
         }
         let &(step, block) = self.shared.blocks.get(key)?;
         let operands = &key.3;
         let same = operands.iter().all(|at| self.shared.is_as_before(step, at));
         same.then_some(block)
+    }
+
+    /// Whether what the run needs must not rise.
+    pub(super) fn is_bounded(&self) -> bool {
+        let options = &self.plan.options;
+        options.memory_budget_bytes.is_some() || !options.device_budgets.is_empty()
     }
 
     /// Notes the block that the step to come prepares.

@@ -337,20 +337,26 @@ impl Executor {
         let plan = Arc::clone(&self.plan);
         let hosts = Hosts::of(&plan, &[]);
         for constant in &plan.constants {
-            let memories = Memories {
-                plan: &plan,
-                arenas: &[],
-                disks: &[],
-                hosts,
-                outputs: &[],
-                pool: &self.pool,
-                constants: &self.constants,
-                devices: &self.devices,
-            };
+            let memories = self.before_runs(&plan, hosts);
             let computed = compute(&memories, constant)?;
             self.constants.push(computed);
         }
-        Ok(())
+        let memories = self.before_runs(&plan, hosts);
+        self.devices.compute_constants(&memories)
+    }
+
+    /// The memories that constants are computed from.
+    fn before_runs<'a>(&'a self, plan: &'a Plan, hosts: Hosts<'a>) -> Memories<'a> {
+        Memories {
+            plan,
+            arenas: &[],
+            disks: &[],
+            hosts,
+            outputs: &[],
+            pool: &self.pool,
+            constants: &self.constants,
+            devices: &self.devices,
+        }
     }
 }
 
@@ -371,6 +377,9 @@ fn resolved(
 
 /// Computes a constant, or finds what was prepared before from the same tensors.
 fn compute(memories: &Memories, constant: &Constant) -> Result<Computed, RunError> {
+    if constant.arena > 0 {
+        return memories.devices.constant(constant).map(Computed::There);
+    }
     let operand = |address: &Address| {
         let frozen = match address.space {
             Space::Host => frozen(memories.hosts.tensor(address.index)),
@@ -381,11 +390,6 @@ fn compute(memories: &Memories, constant: &Constant) -> Result<Computed, RunErro
     let operands = constant.operands.iter().map(operand);
     let operands = operands.collect::<Result<SmallVec<[_; 6]>, _>>()?;
     let geometry = &memories.plan.geometries[constant.geometry as usize];
-    if constant.arena > 0 {
-        let starts: SmallVec<[_; 6]> = operands.iter().map(|(start, _)| *start).collect();
-        let made = memories.devices.compute(constant, geometry, &starts);
-        return made.map(Computed::There);
-    }
     match constant.work {
         Work::Launch { row, .. } => {
             let block = Block::uninit(constant.bytes)?;
