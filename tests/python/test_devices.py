@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import cloakwork as cw
 import numpy as np
 import pytest
+from cloakwork.cli import show
 from cloakwork.errors import ContentsError, DeviceError, MemoryBudgetError
+from cloakwork.programs.report import MovedStep
+from rich.console import Console
 
 X = np.arange(4096, dtype=np.int64) % 97
 
@@ -66,3 +71,15 @@ def test_secret_inputs_give_the_same_there() -> None:
     secret.mark_secret()
     (result,) = program.run(secret, device="sim:0").outputs
     np.testing.assert_array_equal(np.asarray(result), np.sort(X))
+
+
+def test_a_report_says_which_steps_ran_on_the_host_instead_and_why() -> None:
+    report = recorded().run(X, device="sim:0").report
+    assert report.elsewhere == []
+    moved = MovedStep(3, "sort", "sim:0", "on the host: cheaper there than on sim:0")
+    told = replace(report, elsewhere=[moved])
+    assert told.to_json()["elsewhere"][0]["why"] == moved.why
+    text = io.StringIO()
+    show.report(told, Console(file=text, width=200))
+    assert "1 step on the host instead of a device:" in text.getvalue()
+    assert "step 3: sort on the host: cheaper there than on sim:0" in text.getvalue()

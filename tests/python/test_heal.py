@@ -73,7 +73,7 @@ def normal(document: Any) -> Any:
 
 def test_saving_needs_a_name_that_says_the_form(tmp_path: Path) -> None:
     transcript = load(tmp_path, small_transcript().typed())
-    with pytest.raises(ParamError, match=r"ends in \.json or \.cwk"):
+    with pytest.raises(ParamError, match=r"ends in \.json, \.cwk or \.cw"):
         transcript.save(tmp_path / "copy.txt")
     with pytest.raises(FileNotFoundError):
         transcript.save(tmp_path / "no such folder" / "copy.json")

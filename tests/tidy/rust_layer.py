@@ -23,6 +23,10 @@ _FILE_CALLS = re.compile(
     r"|fs::(?:read\w*|write|rename|copy|hard_link|remove_file|set_permissions))\b"
 )
 
+# Where Rust depends on the architecture: features of processors, and an `asm!` of no instruction.
+ARCHITECTURES = ["crates/kernels/src/isa.rs", "crates/run/src/memory/wiping.rs"]
+_ARCHITECTURE = re.compile(r"\b(?:target_arch|(?:std|core)::arch)\b")
+
 # Where `py` reads the elements of tensors itself: those of a mapped file may be gone.
 ELEMENTS = "crates/py/src/contents.rs"
 _ELEMENT_CALLS = re.compile(
@@ -49,7 +53,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "run": {"process", "ir", "ops", "verify", "plan", "kernels", "devices"},
     "trace": {"process", "ir", "ops", "verify", "run", "kernels"},
     "py": {*_ENGINE, "process", "devices", "library", "trace"},
-    "testing": _ENGINE,
+    "testing": {*_ENGINE, "devices"},
 }
 _PREFIX = "cloakwork-"
 
@@ -84,6 +88,13 @@ def file_lines(source: str) -> list[int]:
     code = code_only(source).split("#[cfg(test)]", maxsplit=1)[0]
     lines = code.splitlines()
     return [number for number, line in enumerate(lines, 1) if _FILE_CALLS.search(line)]
+
+
+def architecture_lines(source: str) -> list[int]:
+    """Return the numbers of the lines that are for one architecture, tests aside."""
+    code = code_only(source).split("#[cfg(test)]", maxsplit=1)[0]
+    lines = code.splitlines()
+    return [number for number, line in enumerate(lines, 1) if _ARCHITECTURE.search(line)]
 
 
 def element_lines(source: str) -> list[int]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tidy import tree
 from tidy.rust_layer import (
+    ARCHITECTURES,
     DENY_UNSAFE,
     ELEMENTS,
     FILES,
@@ -15,6 +16,7 @@ from tidy.rust_layer import (
     MAY_NAME_RAYON,
     UNSAFE_ALLOWED,
     UNSAFE_FILES,
+    architecture_lines,
     dependency_findings,
     element_lines,
     file_lines,
@@ -63,6 +65,18 @@ def test_files_are_found_in_code_and_not_in_words() -> None:
         3,
     ]
     assert file_lines("fs::metadata(path)?;\n#[cfg(test)]\nmod t { fs::write(p, b) }\n") == []
+
+
+def test_rust_depends_on_the_architecture_in_two_files() -> None:
+    sources = [path for path in tree.files(".rs", under="crates/") if "/src/" in path.as_posix()]
+    found = {tree.relative(path): architecture_lines(tree.text(path)) for path in sources}
+    assert sorted(name for name, lines in found.items() if lines) == ARCHITECTURES
+
+
+def test_code_for_one_architecture_is_found_outside_of_tests() -> None:
+    source = '// target_arch\n#[cfg(target_arch = "x86_64")]\nstd::arch::asm!("");\n'
+    assert architecture_lines(source) == [2, 3]
+    assert architecture_lines(f"fn a() {{}}\n#[cfg(test)]\nmod tests {{\n{source}}}\n") == []
 
 
 def test_elements_that_may_be_gone_are_read_in_one_place() -> None:

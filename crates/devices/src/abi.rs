@@ -4,7 +4,7 @@ use cloakwork_kernels::{RawKernelRow, RawLaunch};
 use std::ffi::{c_char, c_void};
 
 /// `CW_DEVICE_ABI`.
-pub const ABI: u32 = 2;
+pub const ABI: u32 = 3;
 
 /// `cw_device_costs`: what a device costs, as far as its maker knows.
 #[repr(C)]
@@ -18,6 +18,83 @@ pub struct Costs {
     pub upload_bytes_per_us: u64,
     /// Bytes a microsecond to the host.
     pub download_bytes_per_us: u64,
+    /// Bytes a microsecond that a launch reads and writes; of the processor, one core.
+    pub memory_bytes_per_us: u64,
+    /// Operations a microsecond that a launch computes; of the processor, one core.
+    pub operations_per_us: u64,
+}
+
+impl Costs {
+    /// Costs of a device on which nothing takes time.
+    pub const NONE: Self = Self {
+        launch_ns: 0,
+        transfer_ns: 0,
+        upload_bytes_per_us: u64::MAX,
+        download_bytes_per_us: u64::MAX,
+        memory_bytes_per_us: u64::MAX,
+        operations_per_us: u64::MAX,
+    };
+
+    /// Nanoseconds of a launch.
+    #[must_use]
+    pub fn launch_ns(&self, operations: u64, bytes: u64) -> u64 {
+        let moving = at_rate(bytes, self.memory_bytes_per_us);
+        let computing = at_rate(operations, self.operations_per_us);
+        self.launch_ns.saturating_add(moving.max(computing))
+    }
+
+    /// Nanoseconds of a transfer from the host.
+    #[must_use]
+    pub fn upload_ns(&self, bytes: u64) -> u64 {
+        let moving = at_rate(bytes, self.upload_bytes_per_us);
+        self.transfer_ns.saturating_add(moving)
+    }
+
+    /// Nanoseconds of a transfer to the host.
+    #[must_use]
+    pub fn download_ns(&self, bytes: u64) -> u64 {
+        let moving = at_rate(bytes, self.download_bytes_per_us);
+        self.transfer_ns.saturating_add(moving)
+    }
+}
+
+/// Nanoseconds of so much at so much a microsecond.
+fn at_rate(amount: u64, per_us: u64) -> u64 {
+    amount.saturating_mul(1000) / per_us.max(1)
+}
+
+/// `CW_DEVICE_...`: what a device is like, as a set.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities(u64);
+
+impl Capabilities {
+    /// None of them.
+    pub const NONE: Self = Self(0);
+    /// Its memory is the process's, and the engine runs its launches itself.
+    pub const HOST_MEMORY: Self = Self(1);
+    /// Neighbouring element-wise launches run block by block together.
+    pub const FUSES: Self = Self(1 << 1);
+    /// Tensors whose last axis runs over moduli are stored with that axis outermost.
+    pub const LIMB_MAJOR: Self = Self(1 << 2);
+    const ALL: Self = Self::HOST_MEMORY.and(Self::FUSES).and(Self::LIMB_MAJOR);
+
+    /// Those of both sets.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all of another set are in this one.
+    #[must_use]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether all of them have a meaning.
+    pub(crate) const fn are_known(self) -> bool {
+        Self::ALL.has(self)
+    }
 }
 
 /// A device or a queue of the driver's own.
@@ -26,7 +103,7 @@ pub type Opaque = *mut c_void;
 /// Moves bytes in a queue: to, from, bytes.
 pub type MoveFn = unsafe extern "C" fn(Opaque, *mut c_void, *const c_void, u64) -> i32;
 
-/// `cw_driver`. The header says what its functions do.
+/// `cw_driver`. The header says what its fields mean.
 #[allow(missing_docs)]
 #[derive(Debug)]
 #[repr(C)]
@@ -34,9 +111,18 @@ pub struct RawDriver {
     pub abi: u32,
     pub struct_bytes: u32,
     pub name: *const c_char,
+    pub capabilities: Capabilities,
     pub costs: Costs,
     pub kernels: unsafe extern "C" fn(*mut u64) -> *const RawKernelRow,
     pub features: unsafe extern "C" fn(u32) -> u64,
+    pub functions: *const RawFunctions,
+}
+
+/// `cw_device_functions`. The header says what they do.
+#[allow(missing_docs)]
+#[derive(Debug)]
+#[repr(C)]
+pub struct RawFunctions {
     pub open: unsafe extern "C" fn(u32, *mut Opaque) -> i32,
     pub close: unsafe extern "C" fn(Opaque),
     pub reason: unsafe extern "C" fn(Opaque, *mut c_char, u64),
@@ -84,27 +170,35 @@ mod tests {
             offset_of!(Costs, transfer_ns),
             offset_of!(Costs, upload_bytes_per_us),
             offset_of!(Costs, download_bytes_per_us),
+            offset_of!(Costs, memory_bytes_per_us),
+            offset_of!(Costs, operations_per_us),
+            Capabilities::HOST_MEMORY.0 as usize,
+            Capabilities::FUSES.0 as usize,
+            Capabilities::LIMB_MAJOR.0 as usize,
             size_of::<RawDriver>(),
             offset_of!(RawDriver, abi),
             offset_of!(RawDriver, struct_bytes),
             offset_of!(RawDriver, name),
+            offset_of!(RawDriver, capabilities),
             offset_of!(RawDriver, costs),
             offset_of!(RawDriver, kernels),
             offset_of!(RawDriver, features),
-            offset_of!(RawDriver, open),
-            offset_of!(RawDriver, close),
-            offset_of!(RawDriver, reason),
-            offset_of!(RawDriver, allocate),
-            offset_of!(RawDriver, release),
-            offset_of!(RawDriver, open_queue),
-            offset_of!(RawDriver, close_queue),
-            offset_of!(RawDriver, upload),
-            offset_of!(RawDriver, download),
-            offset_of!(RawDriver, launch),
-            offset_of!(RawDriver, prepare),
-            offset_of!(RawDriver, record),
-            offset_of!(RawDriver, wait),
-            offset_of!(RawDriver, finish),
+            offset_of!(RawDriver, functions),
+            size_of::<RawFunctions>(),
+            offset_of!(RawFunctions, open),
+            offset_of!(RawFunctions, close),
+            offset_of!(RawFunctions, reason),
+            offset_of!(RawFunctions, allocate),
+            offset_of!(RawFunctions, release),
+            offset_of!(RawFunctions, open_queue),
+            offset_of!(RawFunctions, close_queue),
+            offset_of!(RawFunctions, upload),
+            offset_of!(RawFunctions, download),
+            offset_of!(RawFunctions, launch),
+            offset_of!(RawFunctions, prepare),
+            offset_of!(RawFunctions, record),
+            offset_of!(RawFunctions, wait),
+            offset_of!(RawFunctions, finish),
         ];
         let layout: Vec<usize> = layout.iter().map(|&word| word as usize).collect();
         assert_eq!(layout, expected);

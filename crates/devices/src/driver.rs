@@ -1,9 +1,11 @@
-//! A driver and what is open of it: devices, memory, queues.
+//! A driver: its table, read and checked.
 
-use crate::abi::{ABI, Costs, Opaque, RawDriver};
+use crate::OpenDevice;
+use crate::abi::{ABI, Capabilities, Costs, RawDriver, RawFunctions};
 use cloakwork_ir::DType;
-use cloakwork_kernels::{Isa, KernelRow, RawLaunch, Rows};
-use std::ffi::{CStr, c_char, c_void};
+use cloakwork_kernels::{Isa, KernelRow, Rows};
+use std::collections::BTreeSet;
+use std::ffi::CStr;
 use std::sync::Arc;
 
 /// What a driver refused or could not do.
@@ -33,46 +35,139 @@ pub enum DeviceError {
 #[derive(Debug)]
 pub struct Driver {
     raw: &'static RawDriver,
+    functions: Option<&'static RawFunctions>,
     name: &'static str,
-    rows: Rows,
+    rows: &'static Rows,
+    costs: Costs,
+    capabilities: Capabilities,
+    /// Kernels that it is planned without.
+    lacks: BTreeSet<String>,
+}
+
+/// The driver of a table of this crate's, with rows that are read already, if they are.
+#[allow(clippy::expect_used)]
+pub(crate) fn own(raw: &'static RawDriver, rows: Option<&'static Rows>) -> Driver {
+    // SAFETY: the tables of this crate keep the contract.
+    let rows = rows.map_or_else(|| unsafe { read_rows(raw) }, Ok);
+    // SAFETY: as above.
+    let read = rows.and_then(|rows| unsafe { Driver::of(raw, rows) });
+    read.expect("a table of this version")
+}
+
+/// # Safety
+/// The table keeps the contract of `device.h`.
+unsafe fn name_of(raw: &'static RawDriver) -> &'static str {
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(raw.name) }.to_str().unwrap_or("?")
+}
+
+/// # Safety
+/// As [`name_of`].
+unsafe fn read_rows(raw: &'static RawDriver) -> Result<&'static Rows, DeviceError> {
+    let mut count = 0;
+    // SAFETY: the caller's promise: the table of rows lives as long as the process.
+    let table = unsafe {
+        let first = (raw.kernels)(&raw mut count);
+        match count {
+            0 => &[],
+            _ => std::slice::from_raw_parts(first, count as usize),
+        }
+    };
+    match Rows::of_table(table) {
+        // A driver lives as long as the process.
+        Ok(rows) => Ok(Box::leak(Box::new(rows))),
+        Err(index) => Err(DeviceError::Driver {
+            // SAFETY: as above.
+            name: unsafe { name_of(raw) }.to_owned(),
+            reason: format!("kernel row {index} names an unknown dtype or feature"),
+        }),
+    }
+}
+
+/// What a table says that cannot be.
+fn wrong(raw: &RawDriver) -> Option<String> {
+    let size = size_of::<RawDriver>();
+    if (raw.abi, raw.struct_bytes as usize) != (ABI, size) {
+        return Some(format!(
+            "expected version {ABI} of the table, {size} bytes, got version {}, {} bytes: \
+             build it with this version's device.h",
+            raw.abi, raw.struct_bytes
+        ));
+    }
+    let can = raw.capabilities;
+    let in_place = can.has(Capabilities::HOST_MEMORY);
+    if !can.are_known() {
+        return Some(format!("expected capabilities of device.h, got {can:?}"));
+    }
+    if in_place != raw.functions.is_null() {
+        return Some("expected functions, or memory of the host, and not both".to_owned());
+    }
+    let fuses = can.has(Capabilities::FUSES) && !in_place;
+    fuses.then(|| "expected memory of the host where launches are fused".to_owned())
 }
 
 impl Driver {
     /// Reads a driver's table.
     ///
     /// # Errors
-    /// It is of another version, or has a kernel of an unknown dtype or feature.
+    /// It is of another version, or says what cannot be.
     ///
     /// # Safety
     /// The table keeps the contract of `device.h`.
     pub unsafe fn new(raw: &'static RawDriver) -> Result<Self, DeviceError> {
         // SAFETY: the caller's promise.
-        let name = unsafe { CStr::from_ptr(raw.name) };
-        let name = name.to_str().unwrap_or("?");
-        let wrong = |reason: String| DeviceError::Driver {
-            name: name.to_owned(),
-            reason,
-        };
-        let size = size_of::<RawDriver>();
-        if (raw.abi, raw.struct_bytes as usize) != (ABI, size) {
-            return Err(wrong(format!(
-                "expected version {ABI} of the table, {size} bytes, got version {}, {} bytes: \
-                 build it with this version's device.h",
-                raw.abi, raw.struct_bytes
-            )));
+        unsafe { Self::of(raw, read_rows(raw)?) }
+    }
+
+    /// # Safety
+    /// As [`Driver::new`].
+    unsafe fn of(raw: &'static RawDriver, rows: &'static Rows) -> Result<Self, DeviceError> {
+        // SAFETY: the caller's promise.
+        let name = unsafe { name_of(raw) };
+        if let Some(reason) = wrong(raw) {
+            let name = name.to_owned();
+            return Err(DeviceError::Driver { name, reason });
         }
-        let mut count = 0;
-        // SAFETY: the caller's promise: the table of rows lives as long as the process.
-        let table = unsafe {
-            let first = (raw.kernels)(&raw mut count);
-            std::slice::from_raw_parts(first, count as usize)
+        Ok(Self {
+            raw,
+            // SAFETY: the caller's promise; null, or a table that lives as long as the process.
+            functions: unsafe { raw.functions.as_ref() },
+            name,
+            rows,
+            costs: raw.costs,
+            capabilities: raw.capabilities,
+            lacks: BTreeSet::new(),
+        })
+    }
+
+    /// The same driver, planned as if it had other costs and wishes and lacked some kernels: how
+    /// tests see what plans make of them.
+    ///
+    /// # Errors
+    /// It cannot be like that.
+    pub fn varied(
+        &self,
+        costs: Costs,
+        capabilities: Capabilities,
+        lacks: BTreeSet<String>,
+    ) -> Result<Self, DeviceError> {
+        let said = RawDriver {
+            capabilities,
+            ..*self.raw
         };
-        let rows = Rows::of_table(table).map_err(|index| {
-            wrong(format!(
-                "kernel row {index} names an unknown dtype or feature"
-            ))
-        })?;
-        Ok(Self { raw, name, rows })
+        if let Some(reason) = wrong(&said) {
+            let name = self.name.to_owned();
+            return Err(DeviceError::Driver { name, reason });
+        }
+        Ok(Self {
+            raw: self.raw,
+            functions: self.functions,
+            name: self.name,
+            rows: self.rows,
+            costs,
+            capabilities,
+            lacks,
+        })
     }
 
     /// What its devices are called, without their number.
@@ -83,8 +178,20 @@ impl Driver {
 
     /// What they cost.
     #[must_use]
-    pub fn costs(&self) -> Costs {
-        self.raw.costs
+    pub fn costs(&self) -> &Costs {
+        &self.costs
+    }
+
+    /// Whether they have all of these capabilities.
+    #[must_use]
+    pub fn has(&self, capabilities: Capabilities) -> bool {
+        self.capabilities.has(capabilities)
+    }
+
+    /// Whether they have kernels at all.
+    #[must_use]
+    pub fn computes(&self) -> bool {
+        !self.rows.all().is_empty()
     }
 
     /// The features of device `index`. Bits without a meaning are none of them.
@@ -102,298 +209,39 @@ impl Driver {
         index: u32,
         (kernel, types): (&str, [DType; 2]),
         isa: Isa,
-    ) -> Option<&KernelRow> {
-        let features = self.features(index).limited_to(isa);
-        self.rows.select(kernel, types[0], types[1], features)
+    ) -> Option<&'static KernelRow> {
+        let (rows, features) = (self.rows, self.features(index).limited_to(isa));
+        let found = rows.select(kernel, types[0], types[1], features)?;
+        (self.lacks.is_empty() || !self.lacks.contains(kernel)).then_some(found)
+    }
+
+    pub(crate) fn index_of(&self, row: &KernelRow) -> Option<u32> {
+        self.rows.index_of(row)
+    }
+
+    pub(crate) fn device_error(
+        &self,
+        index: u32,
+        action: &'static str,
+        reason: String,
+    ) -> DeviceError {
+        DeviceError::Device {
+            device: format!("{}:{index}", self.name),
+            action,
+            reason,
+        }
     }
 
     /// Opens a device.
     ///
     /// # Errors
-    /// The driver's.
+    /// The driver's, or its memory is the host's: then there is nothing to open.
     pub fn open(&'static self, index: u32) -> Result<Arc<OpenDevice>, DeviceError> {
-        let mut raw = std::ptr::null_mut();
-        // SAFETY: the driver keeps its contract; it writes the device.
-        let code = unsafe { (self.raw.open)(index, &raw mut raw) };
-        if code != 0 {
-            return Err(DeviceError::Device {
-                device: format!("{}:{index}", self.name),
-                action: "open the device",
-                reason: format!("error {code}"),
-            });
-        }
-        let generation = cloakwork_process::generation();
-        Ok(Arc::new(OpenDevice {
-            driver: self,
-            index,
-            raw,
-            generation,
-        }))
-    }
-}
-
-/// An open device.
-#[derive(Debug)]
-pub struct OpenDevice {
-    driver: &'static Driver,
-    index: u32,
-    raw: Opaque,
-    generation: u64,
-}
-
-// SAFETY: any thread may call a driver's functions.
-unsafe impl Send for OpenDevice {}
-// SAFETY: as above.
-unsafe impl Sync for OpenDevice {}
-
-impl OpenDevice {
-    /// Whether this process opened it: what a parent opened serves no forked child.
-    #[must_use]
-    pub fn is_here(&self) -> bool {
-        self.generation == cloakwork_process::generation()
-    }
-
-    fn checked(&self, code: i32, action: &'static str) -> Result<(), DeviceError> {
-        if code == 0 {
-            return Ok(());
-        }
-        let mut text = [0u8; 256];
-        // SAFETY: so many bytes are there.
-        unsafe { (self.driver.raw.reason)(self.raw, text.as_mut_ptr().cast::<c_char>(), 256) };
-        let words = CStr::from_bytes_until_nul(&text).map_or_else(
-            |_| String::new(),
-            |words| words.to_string_lossy().into_owned(),
-        );
-        Err(DeviceError::Device {
-            device: format!("{}:{}", self.driver.name, self.index),
-            action,
-            reason: if words.is_empty() {
-                format!("error {code}")
-            } else {
-                words
-            },
-        })
-    }
-
-    /// Memory of zeros.
-    ///
-    /// # Errors
-    /// The driver's.
-    pub fn allocate(self: &Arc<Self>, bytes: u64) -> Result<DeviceMemory, DeviceError> {
-        let mut at = std::ptr::null_mut();
-        // SAFETY: the device is open; the driver writes the address.
-        let code = unsafe { (self.driver.raw.allocate)(self.raw, bytes, &raw mut at) };
-        self.checked(code, "allocate memory")?;
-        Ok(DeviceMemory {
-            device: Arc::clone(self),
-            at,
-            bytes,
-        })
-    }
-
-    /// A new queue.
-    ///
-    /// # Errors
-    /// The driver's.
-    pub fn queue(self: &Arc<Self>) -> Result<Queue, DeviceError> {
-        let mut raw = std::ptr::null_mut();
-        // SAFETY: the device is open; the driver writes the queue.
-        let code = unsafe { (self.driver.raw.open_queue)(self.raw, &raw mut raw) };
-        self.checked(code, "open a queue")?;
-        Ok(Queue {
-            device: Arc::clone(self),
-            raw,
-        })
-    }
-}
-
-impl Drop for OpenDevice {
-    fn drop(&mut self) {
-        // What serves it stayed with the parent of a forked child.
-        if self.is_here() {
-            // SAFETY: it is open, and memory and queues hold it until they are gone.
-            unsafe { (self.driver.raw.close)(self.raw) };
-        }
-    }
-}
-
-/// Memory of a device.
-#[derive(Debug)]
-pub struct DeviceMemory {
-    device: Arc<OpenDevice>,
-    at: *mut c_void,
-    bytes: u64,
-}
-
-// SAFETY: an address that only the driver uses, whose functions any thread may call.
-unsafe impl Send for DeviceMemory {}
-// SAFETY: as above.
-unsafe impl Sync for DeviceMemory {}
-
-impl DeviceMemory {
-    /// Its address, which only the driver can use.
-    #[must_use]
-    pub fn address(&self) -> *mut c_void {
-        self.at
-    }
-
-    /// Bytes.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-}
-
-impl Drop for DeviceMemory {
-    fn drop(&mut self) {
-        if self.device.is_here() {
-            // SAFETY: it was allocated there and is released once.
-            unsafe { (self.device.driver.raw.release)(self.device.raw, self.at) };
-        }
-    }
-}
-
-/// Work of a device that is done in its order.
-#[derive(Debug)]
-pub struct Queue {
-    device: Arc<OpenDevice>,
-    raw: Opaque,
-}
-
-// SAFETY: any thread may call a driver's functions; those of a queue need exclusive access.
-unsafe impl Send for Queue {}
-
-/// A place in a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event(u64);
-
-impl Queue {
-    fn raw(&self) -> &'static RawDriver {
-        self.device.driver.raw
-    }
-
-    /// Moves bytes from the host.
-    ///
-    /// # Errors
-    /// The driver's.
-    ///
-    /// # Safety
-    /// Both memories have so many bytes there, and stay as they are until the queue is past this.
-    pub unsafe fn upload(
-        &mut self,
-        to: *mut c_void,
-        from: *const c_void,
-        bytes: u64,
-    ) -> Result<(), DeviceError> {
-        // SAFETY: the caller's promise.
-        let code = unsafe { (self.raw().upload)(self.raw, to, from, bytes) };
-        self.device.checked(code, "upload")
-    }
-
-    /// Moves bytes to the host.
-    ///
-    /// # Errors
-    /// The driver's.
-    ///
-    /// # Safety
-    /// As [`Queue::upload`].
-    pub unsafe fn download(
-        &mut self,
-        to: *mut c_void,
-        from: *const c_void,
-        bytes: u64,
-    ) -> Result<(), DeviceError> {
-        // SAFETY: the caller's promise.
-        let code = unsafe { (self.raw().download)(self.raw, to, from, bytes) };
-        self.device.checked(code, "download")
-    }
-
-    /// Runs all units of a launch, which has so many params.
-    ///
-    /// # Errors
-    /// The driver's, or the row is no row of it.
-    ///
-    /// # Safety
-    /// As `KernelRow::run`, with the addresses of the device's memory.
-    pub unsafe fn launch(
-        &mut self,
-        row: &KernelRow,
-        (launch, params): (&RawLaunch, usize),
-        units: u64,
-    ) -> Result<(), DeviceError> {
-        let index = self.index_of(row)?;
-        // SAFETY: the caller's promise.
-        let code = unsafe { (self.raw().launch)(self.raw, index, launch, params as u32, units) };
-        self.device.checked(code, "launch a kernel")
-    }
-
-    /// Runs a row's `prepare`.
-    ///
-    /// # Errors
-    /// As [`Queue::launch`].
-    ///
-    /// # Safety
-    /// As `KernelRow::prepare`, with the addresses of the device's memory.
-    pub unsafe fn prepare(
-        &mut self,
-        row: &KernelRow,
-        (launch, params): (&RawLaunch, usize),
-        prepared: *mut c_void,
-    ) -> Result<(), DeviceError> {
-        let index = self.index_of(row)?;
-        // SAFETY: the caller's promise.
-        let code =
-            unsafe { (self.raw().prepare)(self.raw, index, launch, params as u32, prepared) };
-        self.device.checked(code, "prepare a kernel")
-    }
-
-    fn index_of(&self, row: &KernelRow) -> Result<u32, DeviceError> {
-        let rows = &self.device.driver.rows;
-        rows.index_of(row).ok_or_else(|| DeviceError::Device {
-            device: format!("{}:{}", self.device.driver.name, self.device.index),
-            action: "launch a kernel",
-            reason: format!("{} is no row of this driver", row.symbol),
-        })
-    }
-
-    /// An event behind all that is in the queue.
-    ///
-    /// # Errors
-    /// The driver's.
-    pub fn record(&mut self) -> Result<Event, DeviceError> {
-        let mut event = 0;
-        // SAFETY: the queue is open; the driver writes the event.
-        let code = unsafe { (self.raw().record)(self.raw, &raw mut event) };
-        self.device.checked(code, "record an event")?;
-        Ok(Event(event))
-    }
-
-    /// What comes after waits for an event of another queue of the device.
-    ///
-    /// # Errors
-    /// The driver's.
-    pub fn wait(&mut self, event: Event) -> Result<(), DeviceError> {
-        // SAFETY: the queue is open.
-        let code = unsafe { (self.raw().wait)(self.raw, event.0) };
-        self.device.checked(code, "wait for an event")
-    }
-
-    /// This thread waits for an event of the queue.
-    ///
-    /// # Errors
-    /// What went wrong in the queue before it.
-    pub fn finish(&mut self, event: Event) -> Result<(), DeviceError> {
-        // SAFETY: the queue is open.
-        let code = unsafe { (self.raw().finish)(self.raw, event.0) };
-        self.device.checked(code, "finish what it was given")
-    }
-}
-
-impl Drop for Queue {
-    fn drop(&mut self) {
-        if self.device.is_here() {
-            // SAFETY: it is open and closed once.
-            unsafe { (self.raw().close_queue)(self.raw) };
-        }
+        let refused = |reason| self.device_error(index, "open the device", reason);
+        let functions = self.functions;
+        let functions = functions.ok_or_else(|| refused("its memory is the host's".into()))?;
+        OpenDevice::new(self, functions, index)
+            .map(Arc::new)
+            .map_err(|code| refused(format!("error {code}")))
     }
 }

@@ -1,37 +1,79 @@
-//! Drivers: devices with memory of their own, behind the C table of
-//! `csrc/include/cloakwork/device.h`.
+//! Drivers: devices behind the C table of `csrc/include/cloakwork/device.h`.
 //!
-//! The host is no driver of this kind: its memory is the process's, and the executor calls its
-//! kernels itself. Devices that a program names and that have no driver here are served by the
-//! host.
+//! Every device of a program has a driver. `cpu` and `disk` have memory that is the process's: the
+//! executor allocates it and calls kernels itself. `sim` has memory that only the driver reaches,
+//! and queues.
 //!
 //! ```
-//! use cloakwork_devices::driver_of;
+//! use cloakwork_devices::{Capabilities, Drivers};
 //! use cloakwork_ir::Device;
 //!
-//! let (driver, number) = driver_of(Device::Sim(0)).unwrap();
-//! assert_eq!((driver.name(), number), ("sim", 0));
-//! let device = driver.open(number)?;
+//! let drivers = Drivers::default();
+//! let (sim, number) = drivers.of(Device::Sim(0));
+//! assert_eq!((sim.name(), number), ("sim", 0));
+//! let device = sim.open(number)?;
 //! assert_eq!(device.allocate(64)?.bytes(), 64);
-//! assert!(driver_of(Device::Cpu).is_none(), "the host is no driver");
+//! let (cpu, _) = drivers.of(Device::Gpu(0));
+//! assert_eq!(cpu.name(), "cpu", "the processor serves devices that are not there");
+//! assert!(cpu.has(Capabilities::HOST_MEMORY));
 //! # Ok::<(), cloakwork_devices::DeviceError>(())
 //! ```
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod abi;
+mod cpu;
+mod disk;
 mod driver;
+mod open;
 mod sim;
 
-pub use abi::{Costs, RawDriver};
-pub use driver::{DeviceError, DeviceMemory, Driver, Event, OpenDevice, Queue};
+pub use abi::{Capabilities, Costs, RawDriver, RawFunctions};
+pub use driver::{DeviceError, Driver};
+pub use open::{DeviceMemory, Event, OpenDevice, Queue};
 
 use cloakwork_ir::Device;
 
-/// The driver of a device, and the device's number there; none where the host serves it.
-#[must_use]
-pub fn driver_of(device: Device) -> Option<(&'static Driver, u32)> {
-    match device {
-        Device::Sim(index) => Some((sim::driver(), u32::from(index))),
-        Device::Cpu | Device::Gpu(_) | Device::Disk(_) => None,
+/// Which driver serves which device.
+#[derive(Clone, Copy, Debug)]
+pub struct Drivers {
+    cpu: &'static Driver,
+    disk: &'static Driver,
+    sim: &'static Driver,
+}
+
+impl Default for Drivers {
+    fn default() -> Self {
+        Self {
+            cpu: cpu::driver(),
+            disk: disk::driver(),
+            sim: sim::driver(),
+        }
+    }
+}
+
+impl Drivers {
+    /// The driver of a device, and the device's number there. The processor serves devices that
+    /// have no driver of their own.
+    #[must_use]
+    pub fn of(&self, device: Device) -> (&'static Driver, u32) {
+        match device {
+            Device::Sim(index) => (self.sim, u32::from(index)),
+            Device::Disk(index) => (self.disk, u32::from(index)),
+            Device::Cpu | Device::Gpu(_) => (self.cpu, 0),
+        }
+    }
+
+    /// Whether programs run on a device by a driver of its own.
+    #[must_use]
+    pub fn run_on(&self, device: Device) -> bool {
+        let (driver, _) = self.of(device);
+        let name = device.to_string();
+        driver.computes() && name.split(':').next() == Some(driver.name())
+    }
+
+    /// The same with another driver for `sim`: one that is varied, for tests.
+    #[must_use]
+    pub fn with_sim(self, sim: &'static Driver) -> Self {
+        Self { sim, ..self }
     }
 }

@@ -11,8 +11,15 @@ pub const MAX_RANK: usize = 16;
 pub const MAX_ELEMENTS: u64 = 1 << 48;
 
 /// Sizes of the axes, outermost first. Empty for a scalar.
-#[derive(Clone, PartialEq, Eq, Hash, Default)]
+#[derive(PartialEq, Eq, Hash, Default)]
 pub struct Shape(SmallVec<[u64; 4]>);
+
+impl Clone for Shape {
+    // In one piece: `SmallVec` clones element by element, and shapes are cloned everywhere.
+    fn clone(&self) -> Self {
+        Self(SmallVec::from_slice(&self.0))
+    }
+}
 
 /// Why sizes are not a shape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

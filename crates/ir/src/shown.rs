@@ -7,6 +7,9 @@ const SHOWN_CHARS: usize = 60;
 /// through a message.
 #[must_use]
 pub fn printable(text: &str) -> String {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if matches!(c, '"' | '\'' | '\\') {

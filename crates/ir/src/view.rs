@@ -9,7 +9,7 @@ pub type Strides = SmallVec<[i64; 4]>;
 
 /// A strided window on a buffer. Element `[i, j, ...]` lies at
 /// `offset + i * strides[0] + j * strides[1] + ...` elements from the buffer's start.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct View {
     /// Sizes of the axes.
     pub shape: Shape,
@@ -17,6 +17,17 @@ pub struct View {
     pub strides: Strides,
     /// Where element `[0, 0, ...]` lies, in elements.
     pub offset: i64,
+}
+
+impl Clone for View {
+    // In one piece, as shapes are.
+    fn clone(&self) -> Self {
+        Self {
+            shape: self.shape.clone(),
+            strides: Strides::from_slice(&self.strides),
+            offset: self.offset,
+        }
+    }
 }
 
 /// One entry of a slice: keeps `start, start + step, ...` below `stop`, or drops the axis.

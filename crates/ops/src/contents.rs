@@ -239,6 +239,28 @@ impl ContentCheck {
         }
     }
 
+    /// Whether the least and the greatest element can show that all are as demanded.
+    #[must_use]
+    pub const fn is_about_extremes(&self) -> bool {
+        matches!(
+            self,
+            Self::Modulus(_)
+                | Self::NonZero(_)
+                | Self::Below { .. }
+                | Self::LookupRows { .. }
+                | Self::IndexInto { .. }
+        )
+    }
+
+    /// Whether elements from the least to the greatest of these are as demanded, all of them.
+    #[must_use]
+    pub fn holds_between(&self, bound: i64, [least, greatest]: [i64; 2]) -> bool {
+        match self {
+            Self::NonZero(_) => least > 0 || greatest < 0,
+            _ => self.is_about_extremes() && self.check(bound, &[least, greatest]).is_ok(),
+        }
+    }
+
     /// Whether the bytes of dense elements are as demanded, where that can be seen at a glance:
     /// where not, [`Self::check`] looks closer and says what is wrong.
     #[must_use]

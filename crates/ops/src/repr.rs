@@ -69,6 +69,16 @@ impl ReprRule {
         }
     }
 
+    /// Whether the result may have a form where no operand has a known one.
+    #[must_use]
+    pub const fn gives_of_itself(self) -> bool {
+        match self {
+            Self::As(_) | Self::Sum | Self::Product | Self::Values(_) => false,
+            Self::Coefficients { gives, .. } => gives,
+            Self::Interpolates | Self::Transforms(_) | Self::Says(_) => true,
+        }
+    }
+
     /// Whether the op changes the form of what it writes, rather than computing in it.
     #[must_use]
     pub const fn changes(self) -> bool {

@@ -10,6 +10,7 @@ use crate::uses::Uses;
 use cloakwork_ir::Lifetime;
 use cloakwork_ops::{Aliasing, Law, OpDef, ParamKind};
 use cloakwork_verify::{Action, Bound, Call, ValueId};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 /// A call that takes the place of others.
@@ -24,35 +25,40 @@ struct Found {
 }
 
 pub(crate) fn run(draft: &mut Draft<'_>) {
-    let last = templates()
-        .iter()
-        .filter_map(|template| template.lines.last());
-    let last: Vec<*const OpDef> = last.map(|line| std::ptr::from_ref(line.def)).collect();
-    let ends = |action: &Action| match action {
-        Action::Kernel { call, .. } => last.contains(&std::ptr::from_ref(call.def)),
-        _ => false,
+    let called = called(draft);
+    let is_there = |template: &&Template| {
+        let mut lines = template.lines.iter();
+        lines.all(|line| called.contains(&std::ptr::from_ref(line.def)))
     };
-    if !draft.kept().any(|(_, _, action)| ends(action)) {
+    let there: Vec<&Template> = templates().iter().filter(is_there).collect();
+    if there.is_empty() {
         return;
     }
+    let ends = |template: &Template, action: &Action| match (action, template.lines.last()) {
+        (Action::Kernel { call, .. }, Some(line)) => std::ptr::eq(call.def, line.def),
+        _ => false,
+    };
     let uses = Uses::of(draft);
     let mut written_at = vec![Lifetime::NONE; draft.verified.storages().len()];
     let mut found: Vec<Found> = Vec::new();
     for (index, step, action) in draft.kept() {
-        if ends(action) {
-            let finds = templates().iter().filter_map(|template| {
-                let search = Search {
-                    draft,
-                    uses: &uses,
-                    written_at: &written_at,
-                    template,
-                };
-                search.find(step, action)
-            });
-            let mut finds = finds.collect::<Vec<Found>>();
-            finds.sort_by_key(|found| std::cmp::Reverse(found.inner.len()));
-            found.extend(finds.into_iter().next());
-        }
+        let ending = there.iter().filter(|template| ends(template, action));
+        let finds = ending.filter_map(|template| {
+            let search = Search {
+                draft,
+                uses: &uses,
+                written_at: &written_at,
+                template,
+            };
+            search.find(step, action)
+        });
+        // Of several the one that takes the place of most; of equal ones the first.
+        found.extend(
+            finds.reduce(|best, other| match other.inner.len() > best.inner.len() {
+                true => other,
+                false => best,
+            }),
+        );
         if let Some(value) = written(action) {
             written_at[draft.place(value).0.0 as usize].extend(index);
         }
@@ -75,6 +81,12 @@ pub(crate) fn run(draft: &mut Draft<'_>) {
             },
         );
     }
+}
+
+/// The ops that steps call.
+fn called(draft: &Draft) -> FxHashSet<*const OpDef> {
+    let calls = draft.kept().filter_map(|(_, _, action)| action.call());
+    calls.map(|call| std::ptr::from_ref(call.def)).collect()
 }
 
 /// The search for a template's calls that end at an action.

@@ -19,7 +19,7 @@ pub fn of(arenas: &mut Vec<Arena>, home: Home) -> u16 {
     let found = arenas.iter().position(|arena| arena.home == home);
     let index = found.unwrap_or(arenas.len());
     if index == arenas.len() {
-        arenas.push(Arena { home, bytes: 0 });
+        arenas.push(Arena::new(home));
     }
     index as u16
 }
@@ -217,10 +217,7 @@ mod tests {
 
     /// The size of one arena for all.
     fn assign_all(buffers: &mut [Buffer]) -> u64 {
-        let mut arenas = [Arena {
-            home: Home::HOST,
-            bytes: 0,
-        }];
+        let mut arenas = [Arena::new(Home::HOST)];
         assign(&mut arenas, buffers);
         arenas[0].bytes
     }
@@ -231,11 +228,10 @@ mod tests {
             arena,
             ..buffer(bytes, first, last)
         };
-        let arena = |home| Arena { home, bytes: 0 };
         let mut arenas = [
-            arena(Home::HOST),
-            arena(Home::Device(Device::Gpu(0))),
-            arena(Home::Spill),
+            Arena::new(Home::HOST),
+            Arena::new(Home::Device(Device::Gpu(0))),
+            Arena::new(Home::Spill),
         ];
         let mut buffers = [
             on(1, 100, 0, 0),

@@ -76,19 +76,10 @@ fn of(options: &Options, device: Device) -> Option<u64> {
 
 /// What each device holds, disks among them: its arena, and constants where the host is not meant.
 fn held(plan: &Plan) -> impl Iterator<Item = (Device, u64)> {
-    (0u16..).zip(&plan.arenas).filter_map(|(index, arena)| {
-        let constants = plan.constants.iter();
-        let own = constants.filter(|constant| index > 0 && constant.arena == index);
-        let constants: u64 = own.map(|constant| padded(constant.bytes)).sum();
-        match arena.home {
-            Home::Device(device) => Some((device, arena.bytes.saturating_add(constants))),
-            Home::Spill => None,
-        }
+    plan.arenas.iter().filter_map(|arena| match arena.home {
+        Home::Device(device) => Some((device, arena.bytes.saturating_add(arena.constant_bytes))),
+        Home::Spill => None,
     })
-}
-
-fn padded(bytes: u64) -> u64 {
-    bytes.next_multiple_of(crate::arena::ALIGNMENT_BYTES)
 }
 
 /// What devices other than the host hold in memory.

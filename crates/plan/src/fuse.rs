@@ -11,6 +11,7 @@ use crate::plan::{Address, Geometry, Home, Plan, Prepared, Space, Step};
 use cloakwork_ir::{Lifetime, MAX_ELEMENT_BYTES};
 use cloakwork_ops::COPY_KERNEL;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// About how many bytes of an operand a block holds: several operands fit the first-level cache,
 /// and what is read from memory for the next block is asked for while this one is computed.
@@ -81,7 +82,7 @@ impl Use {
     }
 }
 
-type Uses = FxHashMap<(Space, u32), Vec<Use>>;
+type Uses = FxHashMap<(Space, u32), SmallVec<[Use; 2]>>;
 
 /// Finds what can be fused, extends the lifetimes of buffers to the fusions that meet them, and
 /// moves what only one fusion sees into slots. `candidates` has an entry a step. Returns the
@@ -165,7 +166,7 @@ fn finds_constants(plan: &Plan, step: &Step, candidate: &Candidate) -> bool {
     }
 }
 
-fn uses_of(plan: &Plan, candidates: &[Candidate], step: usize) -> Vec<Use> {
+fn uses_of(plan: &Plan, candidates: &[Candidate], step: usize) -> SmallVec<[Use; MAX_OPERANDS]> {
     let candidate = &candidates[step];
     let planned = &plan.steps[step];
     let geometry = &plan.geometries[planned.geometry as usize];

@@ -7,7 +7,8 @@
 //! strides cannot say keeps the natural layout.
 
 use crate::{Options, PlanError};
-use cloakwork_ir::{Shape, View};
+use cloakwork_devices::Capabilities;
+use cloakwork_ir::{Device, Shape, View};
 use cloakwork_ops::{
     Args, Body, ContentCheck, KernelBody, Launch, LaunchOperand, Source, Value, Viewed,
 };
@@ -32,7 +33,7 @@ impl Layout {
         for (step, action) in verified.actions() {
             if let Action::Kernel { call, .. } = action {
                 layout
-                    .note_wishes(verified, call)
+                    .note_wishes(verified, call, options)
                     .map_err(|message| PlanError::Internal {
                         step: *step,
                         message,
@@ -75,11 +76,16 @@ impl Layout {
         }
     }
 
-    fn note_wishes(&mut self, verified: &Verified, call: &Call) -> Result<(), String> {
+    fn note_wishes(
+        &mut self,
+        verified: &Verified,
+        call: &Call,
+        options: &Options,
+    ) -> Result<(), String> {
         let Body::Kernel(body) = &call.def.body else {
             return Ok(());
         };
-        if !(0..call.values.len()).any(|param| self.is_open(verified, call, param)) {
+        if !(0..call.values.len()).any(|param| self.is_open((verified, options), call, param)) {
             return Ok(());
         }
         verified.with_views(
@@ -92,7 +98,7 @@ impl Layout {
                 }
                 let launches = (body.launch)(args).map_err(|error| error.to_string())?;
                 for launch in &launches {
-                    self.note_launch(verified, call, launch, &moduli);
+                    self.note_launch((verified, options), call, launch, &moduli);
                 }
                 Ok(())
             },
@@ -100,19 +106,32 @@ impl Layout {
     }
 
     /// Whether an operand could become limb-major and is not yet.
-    fn is_open(&self, verified: &Verified, call: &Call, param: usize) -> bool {
+    fn is_open(
+        &self,
+        (verified, options): (&Verified, &Options),
+        call: &Call,
+        param: usize,
+    ) -> bool {
         let storage = call
             .value(param)
             .and_then(|value| storage_of(verified, value));
-        storage.is_some_and(|id| {
-            let rank = verified.storage(id).map_or(0, |info| info.root.rank());
-            rank >= 2 && !self.is_limb_major(id)
-        })
+        let open = |id| {
+            let info = verified.storage(id)?;
+            let wanted = info.root.rank() >= 2 && wishes_limb_major(info.device, options);
+            (wanted && !self.is_limb_major(id)).then_some(())
+        };
+        storage.and_then(open).is_some()
     }
 
     /// Every operand whose tightest axis is one along which moduli change. What changes with the
     /// moduli of two bases is no tensor of residues but the weights between them.
-    fn note_launch(&mut self, verified: &Verified, call: &Call, launch: &Launch, moduli: &[u8]) {
+    fn note_launch(
+        &mut self,
+        (verified, options): (&Verified, &Options),
+        call: &Call,
+        launch: &Launch,
+        moduli: &[u8],
+    ) {
         let is_moduli = |o: &&LaunchOperand| {
             let param = |&q: &u8| o.source == Source::Param(q);
             moduli.iter().any(param)
@@ -138,10 +157,11 @@ impl Layout {
             else {
                 continue;
             };
-            let Some(root) = verified.storage(storage).map(|info| &info.root) else {
+            let Some(info) = verified.storage(storage) else {
                 continue;
             };
-            if wishes && root.rank() >= 2 && root.is_contiguous() {
+            let dense = info.root.rank() >= 2 && info.root.is_contiguous();
+            if wishes && dense && wishes_limb_major(info.device, options) {
                 self.limb_major.insert(storage);
             }
         }
@@ -206,6 +226,12 @@ impl Layout {
             },
         )
     }
+}
+
+/// Whether the device of a storage wants moduli outermost.
+fn wishes_limb_major(own: Device, options: &Options) -> bool {
+    let (driver, _) = options.drivers.of(options.device_of(own));
+    driver.has(Capabilities::LIMB_MAJOR)
 }
 
 fn storage_of(verified: &Verified, value: ValueId) -> Option<StorageId> {

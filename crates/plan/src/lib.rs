@@ -35,6 +35,7 @@ mod graph;
 mod layout;
 mod lower;
 mod memory;
+mod placement;
 mod plan;
 mod print;
 mod queues;
@@ -46,6 +47,7 @@ pub use fuse::{Candidate, Fusion, MAX_OPERANDS, moves};
 pub use graph::{Graph, SPLIT_NS, Task};
 pub use lower::lower_for;
 pub use memory::{Memory, format_bytes};
+pub use placement::{Elsewhere, Why};
 pub use plan::{
     Address, Arena, Buffer, Check, Constant, Download, FunctionCall, Geometry, Home, HostCall,
     Options, Plan, Prepared, Space, Step, StepCost, Way, Work,

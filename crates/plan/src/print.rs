@@ -1,5 +1,6 @@
 //! A plan as text: what snapshot tests pin and `cloakwork inspect --plan` shows.
 
+use crate::placement::Why;
 use crate::plan::{Address, Home, Plan, Space, Step};
 use crate::queues::Queue;
 use std::fmt;
@@ -10,6 +11,8 @@ impl fmt::Display for Plan {
         if let Some(graph) = &self.graph {
             writeln!(f, "{graph}")?;
         }
+        self.write_counts(f)?;
+        let mut elsewhere = self.elsewhere.iter().peekable();
         let mut fusions = self.fusions.iter().peekable();
         let mut waits = self.waits.iter().peekable();
         for (index, step) in (0u32..).zip(&self.steps) {
@@ -26,6 +29,9 @@ impl fmt::Display for Plan {
                 let (who, whom) = (self.queue_name(step), self.queue_name(behind));
                 let (origin, what) = (behind.origin, behind.verb());
                 writeln!(f, "     {who} waits for {whom}: {origin} {what}")?;
+            }
+            while let Some(moved) = elsewhere.next_if(|moved| moved.origin <= step.origin) {
+                writeln!(f, "     {} {moved}", moved.origin)?;
             }
             let geometry = &self.geometries[step.geometry as usize];
             write!(f, "{:>4} {} {:?}", step.origin, step.verb(), geometry.dims)?;
@@ -60,6 +66,26 @@ impl Plan {
                 format!("{home}'s queue of {what}")
             }
         }
+    }
+
+    /// How many steps run elsewhere than wanted.
+    fn write_counts(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = self.elsewhere.len();
+        let cheaper = self
+            .elsewhere
+            .iter()
+            .filter(|moved| moved.why == Why::Cheaper);
+        let cheaper = cheaper.count();
+        if all == 0 {
+            return Ok(());
+        }
+        let steps = if all == 1 { "step" } else { "steps" };
+        let lacking = all - cheaper;
+        writeln!(
+            f,
+            "{all} {steps} on the host instead of a device: {lacking} without a kernel there, \
+             {cheaper} cheaper"
+        )
     }
 
     fn write_address(&self, f: &mut fmt::Formatter<'_>, at: &Address) -> fmt::Result {

@@ -6,7 +6,6 @@
 //! the host, waits only for what no earlier wait of its own has covered; steps of the host are done
 //! when the next is begun, and nobody waits for them.
 
-use crate::build::driver;
 use crate::graph::{Bytes, Demands, Reach, Room, accesses_of_step};
 use crate::plan::{Address, Plan, Space, Way, Work};
 use rustc_hash::FxHashMap;
@@ -40,7 +39,7 @@ type Latest = SmallVec<[Option<StepId>; 4]>;
 /// Gives steps their queues. Plans for the host alone have none.
 pub(crate) fn assign(plan: &mut Plan, reaches: &[Reach]) {
     let arenas = (0u16..).zip(&plan.arenas);
-    let own = arenas.filter(|(_, arena)| driver(arena.home).is_some());
+    let own = arenas.filter(|(_, arena)| plan.is_away(arena.home));
     let host = Queue {
         arena: 0,
         moves: false,

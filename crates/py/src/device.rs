@@ -1,7 +1,7 @@
 //! Which devices there are, how many threads and which instructions to use.
 
 use crate::errors;
-use cloakwork_devices::driver_of;
+use cloakwork_devices::Drivers;
 use cloakwork_ir::Device;
 use cloakwork_kernels::{Isa, choose_isa};
 use cloakwork_process::Once;
@@ -38,7 +38,7 @@ const NAMES: [&str; 2] = [CPU, "sim:<i>"];
 /// A device on which programs run, by its name.
 pub fn named(name: &str) -> PyResult<Device> {
     match Device::from_name(name) {
-        Some(device) if device == Device::Cpu || driver_of(device).is_some() => Ok(device),
+        Some(device) if Drivers::default().run_on(device) => Ok(device),
         _ => Err(Python::attach(|py| {
             errors::make(py, "DeviceError", (name, NAMES.to_vec()))
         })),

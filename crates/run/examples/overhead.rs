@@ -1,15 +1,64 @@
-//! Nanoseconds a step of verifying, planning and running a program of tiny steps.
+//! Nanoseconds a step of verifying, planning and running a program of tiny steps; microseconds of
+//! doing it once with a small one.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use cloakwork_ir::{Arg, Builder, DType, HostSlot, HostTensor, Shape};
+use cloakwork_ir::{Arg, Builder, DType, HostSlot, HostTensor, Program, Shape, Type};
 use cloakwork_plan::{Options, plan};
 use cloakwork_run::{Executor, RunOptions};
-use cloakwork_verify::{Verified, verify};
+use cloakwork_verify::{Verified, verify, with_frees};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Sums and products in turn, each of what the one before made.
+fn sums_and_products(steps: usize) -> Program {
+    let mut builder = Builder::new();
+    let shape = Shape::new(&[4]).unwrap();
+    let ty = Type::new(DType::I64, shape.clone());
+    let name = "a".to_owned();
+    let a = builder.upload(HostSlot::Input { name, ty });
+    let mut last = a;
+    for step in 0..steps {
+        let out = builder.empty(DType::I64, &shape);
+        let args = [last, a, out].map(|name| Arg::Device(name, None));
+        builder.call_into(["add", "multiply"][step % 2], args, out);
+        last = out;
+    }
+    builder.download(last, HostSlot::Output { name: "out".into() });
+    with_frees(builder.program)
+}
+
+/// What comes before the first run of a small program, with passes and without.
+fn first_run(steps: usize) {
+    let program = Arc::new(sums_and_products(steps));
+    let rounds = 5_000;
+    let mut verify_us = 0.0;
+    let mut plan_us = [0.0; 2];
+    for round in 0..2 * rounds {
+        let optimize = round % 2 == 1;
+        let options = Options {
+            optimize,
+            ..Options::new(cloakwork_kernels::best_isa(), 1)
+        };
+        let start = Instant::now();
+        let verified = Arc::new(verify(Arc::clone(&program)).verified.unwrap());
+        verify_us += start.elapsed().as_nanos() as f64 / 1e3;
+        let start = Instant::now();
+        plan(verified, &options).unwrap();
+        plan_us[usize::from(optimize)] += start.elapsed().as_nanos() as f64 / 1e3;
+    }
+    let (verify_us, plan_us) = (verify_us / 2.0, plan_us.map(|us| us / f64::from(rounds)));
+    println!(
+        "{steps:4} steps: verify {:6.1} us, plan {:6.1} us, with passes {:6.1} us",
+        verify_us / f64::from(rounds),
+        plan_us[0],
+        plan_us[1]
+    );
+}
+
 fn main() {
+    first_run(10);
+    first_run(20);
     let steps: usize = std::env::args()
         .nth(1)
         .map_or(1_000_000, |n| n.parse().unwrap());

@@ -37,6 +37,8 @@ pub(crate) struct Checker<'p> {
     pub has_error: bool,
     /// How many findings there are, kept or not.
     pub found: HashMap<Severity, usize>,
+    /// Whether nobody hears of warnings: those of the source were told.
+    pub errors_only: bool,
     pub spellings: Spellings,
     /// Values whose contents were looked at: by declaration, index of the demand and its bound.
     pub checked: FxHashSet<(usize, usize, i64, ValueId)>,
@@ -114,7 +116,7 @@ pub fn verify_rewritten(
             *origin = sources.get(*origin as usize).copied().unwrap_or(*origin);
         }
     }
-    let mut found = verify_thread(Arc::new(program));
+    let mut found = verify_steps(Arc::new(program), true);
     let Some(verified) = found.verified.take() else {
         let error = found.errors().next();
         let step = error.map_or(0, |finding| finding.step);
@@ -129,7 +131,12 @@ pub fn verify_rewritten(
 }
 
 fn verify_thread(program: Arc<Program>) -> Verification {
+    verify_steps(program, false)
+}
+
+fn verify_steps(program: Arc<Program>, errors_only: bool) -> Verification {
     let mut checker = Checker::new(&program);
+    checker.errors_only = errors_only;
     checker.check_all();
     let mut findings = std::mem::take(&mut checker.findings);
     findings.sort_by_key(|finding| finding.step);
@@ -164,6 +171,7 @@ impl<'p> Checker<'p> {
             findings: Vec::new(),
             has_error: false,
             found: HashMap::new(),
+            errors_only: false,
             spellings: Spellings::default(),
             checked: FxHashSet::default(),
             checked_large: HashSet::new(),
@@ -328,6 +336,9 @@ impl<'p> Checker<'p> {
     }
 
     fn check_end(&mut self) {
+        if self.errors_only {
+            return;
+        }
         for (text, step) in std::mem::take(&mut self.open) {
             let got = format!("none for \"{}\"", self.program.text_name(text));
             self.report_at(

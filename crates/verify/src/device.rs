@@ -152,7 +152,9 @@ fn next_use(program: &Program, from: usize, name: Symbol) -> Option<usize> {
 /// its elements in the order in which they lie.
 fn expressed(verified: &Verified, device: &HealDevice) -> Result<Program, Vec<Misfit>> {
     let source = verified.program();
-    let mut program = source.without_steps();
+    // Steps that stay keep their places among the arguments.
+    let mut program = Program::clone(source);
+    program.steps.clear();
     let mut actions = verified.actions().iter().peekable();
     for (index, step) in source.steps.iter().enumerate() {
         let mut own = None;

@@ -101,6 +101,9 @@ impl Checker<'_> {
 
     /// Records an issue about a step.
     pub fn report_at(&mut self, step: u32, issue: Issue) {
+        if self.errors_only && issue.severity != Severity::Error {
+            return;
+        }
         self.has_error |= issue.severity == Severity::Error;
         let found = self.found.entry(issue.severity).or_default();
         *found += 1;

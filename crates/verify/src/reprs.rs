@@ -201,6 +201,14 @@ impl Checker<'_> {
         }
     }
 
+    /// Whether nothing is known of what a call reads and writes.
+    fn is_unknown(&self, call: &Call, out: ValueId) -> bool {
+        let Reprs { storages, casts } = &self.reprs;
+        let unknown = |value| self.state(value).is_none() && !casts.contains_key(&value);
+        let values = (0..call.values.len()).filter_map(|param| call.value(param));
+        (storages.is_empty() && casts.is_empty()) || values.chain([out]).all(unknown)
+    }
+
     /// Holds the operands of a call to its rule, and notes what its result is. `None`: they are
     /// not, which is reported.
     pub(crate) fn follow_repr(
@@ -211,6 +219,10 @@ impl Checker<'_> {
         out: ValueId,
     ) -> Option<()> {
         let rule = rule(call.def);
+        let gives = self.said().is_some() || rule.is_some_and(ReprRule::gives_of_itself);
+        if !gives && self.is_unknown(call, out) {
+            return Some(());
+        }
         let given = match rule {
             None => None,
             Some(rule) => {

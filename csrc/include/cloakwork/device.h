@@ -3,8 +3,8 @@
 // A driver is a table of functions. Rust decides what runs where and when; a driver allocates its
 // device's memory, moves bytes, and runs kernels in queues. Its own rows of kernels say what it
 // computes. Addresses of its memory are the driver's: Rust adds offsets to them and hands them
-// back, and never looks at what is there. The host's driver is the processor itself, which needs no
-// table; `sim` (crates/devices/src/sim) is this table over memory that the host cannot touch.
+// back, and never looks at what is there. `cpu` and `disk` (crates/devices/src) are drivers whose
+// memory is the process's; `sim` is a driver over memory that the host cannot touch.
 //
 // Threads: any thread may call any function; calls on one queue never overlap. A driver may be
 // unloaded by nobody: its table, rows and texts live as long as the process.
@@ -21,32 +21,35 @@
 extern "C" {
 #endif
 
-#define CW_DEVICE_ABI 2u
+#define CW_DEVICE_ABI 3u
 
 typedef struct cw_device cw_device;  // an open device: the driver's own
 typedef struct cw_queue cw_queue;    // work that is done in its order: the driver's own
 
-// What a device costs, as far as its maker knows; plans are made by these numbers.
+// What a device is like: a set of bits, each of which changes what is planned for it.
+enum {
+  // Its memory is the process's. The engine allocates it, moves nothing to it, and runs launches
+  // itself, split over its threads, by the table's rows or by the processor's; `functions` is null.
+  CW_DEVICE_HOST_MEMORY = 1u << 0,
+  // Neighbouring element-wise launches run block by block together. Needs HOST_MEMORY.
+  CW_DEVICE_FUSES = 1u << 1,
+  // Tensors whose last axis runs over moduli are stored with that axis outermost.
+  CW_DEVICE_LIMB_MAJOR = 1u << 2,
+};
+
+// What a device costs, as far as its maker knows; plans are made by these numbers. A rate of
+// UINT64_MAX takes no time.
 typedef struct cw_device_costs {
   uint64_t launch_ns;              // of a launch beside its work
   uint64_t transfer_ns;            // of a transfer beside its bytes
   uint64_t upload_bytes_per_us;    // from the host
   uint64_t download_bytes_per_us;  // to the host
+  uint64_t memory_bytes_per_us;    // that a launch reads and writes; of the processor, one core
+  uint64_t operations_per_us;      // that a launch computes; of the processor, one core
 } cw_device_costs;
 
-typedef struct cw_driver {
-  uint32_t abi;           // CW_DEVICE_ABI
-  uint32_t struct_bytes;  // sizeof(cw_driver)
-  const char* name;  // of its devices: "sim" for sim:0, sim:1, ...
-  cw_device_costs costs;
-
-  // Its kernels. Their `run` is the driver's affair; all else means what it means for the
-  // processor.
-  const cw_kernel_row* (*kernels)(uint64_t* count);
-  // The features that device `index` has, whether it is open or not. Plans use the rows that need
-  // no others; a plan for an instruction set uses no other features of processors.
-  uint64_t (*features)(uint32_t index);
-
+// How a device is reached whose memory is its own. None of them is null.
+typedef struct cw_device_functions {
   // Opens device `index`. A process may open one several times.
   int32_t (*open)(uint32_t index, cw_device** device);
   void (*close)(cw_device* device);
@@ -82,6 +85,22 @@ typedef struct cw_driver {
   int32_t (*wait)(cw_queue* queue, uint64_t event);
   // The calling thread waits for an event; gives what went wrong in the queue before it.
   int32_t (*finish)(cw_queue* queue, uint64_t event);
+} cw_device_functions;
+
+typedef struct cw_driver {
+  uint32_t abi;           // CW_DEVICE_ABI
+  uint32_t struct_bytes;  // sizeof(cw_driver)
+  const char* name;       // of its devices: "sim" for sim:0, sim:1, ...
+  uint64_t capabilities;  // CW_DEVICE_... bits
+  cw_device_costs costs;
+
+  // Its kernels. Their `run` is the driver's affair unless it has HOST_MEMORY; all else means what
+  // it means for the processor.
+  const cw_kernel_row* (*kernels)(uint64_t* count);
+  // The features that device `index` has, whether it is open or not. Plans use the rows that need
+  // no others; a plan for an instruction set uses no other features of processors.
+  uint64_t (*features)(uint32_t index);
+  const cw_device_functions* functions;
 } cw_driver;
 
 // Sizes and offsets of the structs above, for the test that compares them with Rust's mirrors.

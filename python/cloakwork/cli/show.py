@@ -77,6 +77,10 @@ def report(done: Report, out: Console) -> None:
         f"on {count(done.threads, 'thread')} ({done.isa})",
         markup=False,
     )
+    if done.elsewhere:
+        out.print(f"{count(len(done.elsewhere), 'step')} on the host instead of a device:")
+    for moved in done.elsewhere:
+        out.print(f"  step {moved.step}: {moved.op} {moved.why}", markup=False)
 
 
 def devices(rows: list[dict[str, Any]], out: Console) -> None:

@@ -136,9 +136,20 @@ class StepRecord:
 
 @public("cloakwork")
 @dataclass(frozen=True)
+class MovedStep:
+    """A step of the program that runs on the host and was wanted on a device; `why` says it."""
+
+    step: int
+    op: str
+    device: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Report:
     """What a run did.
 
+    elsewhere   steps that ran on the host instead of a device
     memory   planned bytes by purpose; `peak_bytes` is the sum of a run's buffers in memory, without
              `constant_bytes` (the program's constants) and without spilled bytes
     ops      totals per op, the longest first
@@ -150,6 +161,7 @@ class Report:
     program_steps: int
     planned_steps: int
     memory: dict[str, int]
+    elsewhere: list[MovedStep]
     ops: list[Totals]
     segments: list[Totals]
     _run: _core.Run = field(repr=False, compare=False)
@@ -165,6 +177,7 @@ class Report:
             program_steps=facts["program_steps"],
             planned_steps=facts["steps"],
             memory=facts["memory"],
+            elsewhere=[MovedStep(**row) for row in facts["elsewhere"]],
             ops=[_totals(row, "op") for row in facts["ops"]],
             segments=[_totals(row, "segment") for row in facts["segments"]],
             _run=run,
@@ -190,6 +203,7 @@ class Report:
             "program_steps": self.program_steps,
             "planned_steps": self.planned_steps,
             "memory": self.memory,
+            "elsewhere": [asdict(moved) for moved in self.elsewhere],
             "ops": [asdict(totals) for totals in self.ops],
             "segments": [asdict(totals) for totals in self.segments],
         }

@@ -11,17 +11,13 @@ mod memory;
 mod queue;
 mod table;
 
-use crate::Driver;
+use crate::{Driver, driver};
 use cloakwork_process::Once;
 
 /// The driver.
 pub fn driver() -> &'static Driver {
     static DRIVER: Once<Driver> = Once::new();
-    DRIVER.get_or_init(|| {
-        // SAFETY: the table is this module's.
-        #[allow(clippy::expect_used)]
-        unsafe { Driver::new(&table::TABLE) }.expect("the own table is of this version")
-    })
+    DRIVER.get_or_init(|| driver::own(&table::TABLE, None))
 }
 
 #[cfg(test)]

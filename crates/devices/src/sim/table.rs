@@ -2,10 +2,9 @@
 
 use super::memory::Memory;
 use super::queue::{Command, Queue, Shared, lock};
-use crate::abi::{ABI, Costs, Opaque, RawDriver};
-use cloakwork_kernels::{
-    KernelRow, LaunchShape, RawKernelRow, RawLaunch, host_rows, host_table, processor,
-};
+use crate::abi::{ABI, Capabilities, Costs, Opaque, RawDriver, RawFunctions};
+use crate::cpu::{host_features, host_kernels};
+use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch, host_rows};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
@@ -14,18 +13,20 @@ use zeroize::Zeroize;
 /// The number of every error; `reason` has the words.
 const REFUSED: i32 = 1;
 
+/// It costs nothing: what is sent there stays there, however small. Its kernels are the
+/// processor's, which want limbs one behind the other.
 pub static TABLE: RawDriver = RawDriver {
     abi: ABI,
     struct_bytes: size_of::<RawDriver>() as u32,
     name: c"sim".as_ptr(),
-    costs: Costs {
-        launch_ns: 2_000,
-        transfer_ns: 5_000,
-        upload_bytes_per_us: 4_000,
-        download_bytes_per_us: 4_000,
-    },
-    kernels,
-    features,
+    capabilities: Capabilities::LIMB_MAJOR,
+    costs: Costs::NONE,
+    kernels: host_kernels,
+    features: host_features,
+    functions: &raw const FUNCTIONS,
+};
+
+static FUNCTIONS: RawFunctions = RawFunctions {
     open,
     close,
     reason,
@@ -56,17 +57,6 @@ unsafe fn device<'a>(raw: Opaque) -> &'a Device {
 unsafe fn queue<'a>(raw: Opaque) -> &'a mut Queue {
     // SAFETY: the caller's promise.
     unsafe { &mut *raw.cast::<Queue>() }
-}
-
-unsafe extern "C" fn kernels(count: *mut u64) -> *const RawKernelRow {
-    let table = host_table();
-    // SAFETY: the caller has a number there.
-    unsafe { *count = table.len() as u64 };
-    table.as_ptr()
-}
-
-unsafe extern "C" fn features(_index: u32) -> u64 {
-    processor().bits()
 }
 
 unsafe extern "C" fn open(_index: u32, to: *mut Opaque) -> i32 {

@@ -1,41 +1,81 @@
 //! What kernels prepare from operands before they run: constants where these never change, else
 //! steps before the launch.
 
-use super::Builder;
+use super::calls::WithRow;
+use super::{Builder, ConstantKey};
 use crate::arena;
 use crate::graph::Reach;
-use crate::plan::{Address, Constant, Geometry, Prepared, Space, StepCost, Work};
+use crate::plan::{Address, Constant, Geometry, Plan, Prepared, Space, StepCost, Work};
 use cloakwork_ir::DType;
-use cloakwork_kernels::{KernelRow, PreparedShape};
+use cloakwork_kernels::KernelRow;
 use cloakwork_ops::{Launch, Source};
 use cloakwork_verify::Call;
+use rustc_hash::FxHasher;
 use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
 
 /// Where the operands of a launch begin, what may be touched of them, and their types.
 pub(super) type Operands = SmallVec<[(Address, Reach, DType); 6]>;
 
-/// Blocks that a launch finds prepared.
-pub(super) type Blocks = SmallVec<[(Address, Reach); 1]>;
+/// Where what a launch finds prepared is.
+type Places = SmallVec<[(Address, Reach); 1]>;
+
+/// Blocks that a kernel prepares for a launch.
+pub(super) struct Blocks {
+    /// How many, where each is for a place of an axis.
+    count: Option<usize>,
+    /// Bytes of each.
+    bytes: u64,
+    /// The iteration space of a preparation.
+    geometry: u32,
+}
 
 impl Builder<'_> {
+    /// The blocks that a kernel prepares for a launch over an iteration space, if it prepares any.
+    pub(super) fn blocks(&mut self, row: &'static KernelRow, geometry: u32) -> Option<Blocks> {
+        let shape = self.shape(geometry);
+        let (one, count) = (row.prepared_shape(&shape), row.prepared_count(&shape));
+        let bytes = row.prepared_bytes(&one.shape());
+        if bytes == 0 {
+            return None;
+        }
+        let whole = &self.plan.geometries[geometry as usize];
+        let part = Geometry {
+            dims: one.dims.as_slice().into(),
+            split: whole.split,
+            // The block itself has no strides.
+            operands: whole.operands + 1,
+            strides: one.strides.as_slice().into(),
+            params: one.params.as_slice().into(),
+        };
+        let geometry = if count == Some(0) {
+            0
+        } else {
+            self.intern(part)
+        };
+        Some(Blocks {
+            count,
+            bytes,
+            geometry,
+        })
+    }
+
     /// What a launch is to find prepared, and where.
     pub(super) fn prepare(
         &mut self,
         call: &Call,
         launch: &Launch,
-        (row, geometry): (&'static KernelRow, u32),
+        with_row: &WithRow,
         operands: &Operands,
-    ) -> (Prepared, Blocks) {
-        let shape = self.shape(geometry);
-        let (one, count) = (row.prepared_shape(&shape), row.prepared_count(&shape));
-        if row.prepared_bytes(&one.shape()) == 0 {
-            return (Prepared::None, Blocks::new());
-        }
+    ) -> (Prepared, Places) {
+        let WithRow { row, .. } = *with_row;
+        let Some(blocks) = &with_row.blocks else {
+            return (Prepared::None, Places::new());
+        };
         let fixed = are_constant(call, launch, row, operands);
-        let mut blocks = Blocks::new();
-        for index in 0..count.unwrap_or(1) {
-            let (part, reaches) = self.part(row, &one, (geometry, index), operands);
-            let bytes = part.bytes;
+        let mut places = Places::new();
+        for index in 0..blocks.count.unwrap_or(1) {
+            let (part, reaches) = self.part(with_row, blocks, index, operands);
             let at = match fixed {
                 true => Address {
                     space: Space::Constant,
@@ -44,14 +84,19 @@ impl Builder<'_> {
                 },
                 false => self.prepare_now(part, &reaches),
             };
-            blocks.push((at, Reach::whole(bytes, 0)));
+            places.push((at, Reach::whole(blocks.bytes, 0)));
         }
+        let count = blocks.count;
         let prepared = count.map_or(Prepared::Block, |count| Prepared::Blocks(count as u32));
-        (prepared, blocks)
+        (prepared, places)
     }
 
-    /// A step that prepares a block of the launch to come.
+    /// A block for the launch to come: that of an earlier step, or of one that prepares it now.
     fn prepare_now(&mut self, part: Constant, reaches: &[Reach]) -> Address {
+        let key = key_of(&part);
+        if let Some(block) = self.prepared_before(&key) {
+            return block;
+        }
         let home = self.plan.arenas[part.arena as usize].home;
         let block = Address::of_buffer(self.buffer_at(home, part.bytes));
         let result = (block, Reach::whole(part.bytes, 0));
@@ -61,16 +106,17 @@ impl Builder<'_> {
             operations: 0,
             bytes: part.bytes,
         };
+        self.will_prepare(key, block);
         self.push(part.work, part.geometry, &operands, cost, 0);
         block
     }
 
     /// What `prepare` reads for one index: only that tells two blocks apart.
     fn part(
-        &mut self,
-        row: &'static KernelRow,
-        one: &PreparedShape,
-        (geometry, index): (u32, usize),
+        &self,
+        &WithRow { row, geometry, .. }: &WithRow,
+        blocks: &Blocks,
+        index: usize,
         operands: &Operands,
     ) -> (Constant, SmallVec<[Reach; 6]>) {
         let whole = &self.plan.geometries[geometry as usize];
@@ -88,48 +134,75 @@ impl Builder<'_> {
             (Address { offset, ..at }, reach.from(bytes))
         });
         let (starts, reaches): (Vec<Address>, _) = starts.unzip();
-        let geometry = Geometry {
-            dims: one.dims.as_slice().into(),
-            split: whole.split,
-            // The block itself has no strides.
-            operands: operands.len() as u32 + 1,
-            strides: one.strides.as_slice().into(),
-            params: one.params.as_slice().into(),
-        };
         let start = operands.first().map_or(Address::NULL, |(at, ..)| *at);
         let part = Constant {
             arena: self.arena_of(&start),
             work: Work::Prepare { row },
-            geometry: self.intern(geometry),
+            geometry: blocks.geometry,
             operands: starts.into(),
-            bytes: row.prepared_bytes(&one.shape()),
+            bytes: blocks.bytes,
+            offset: 0,
         };
         (part, reaches)
     }
 
     /// The index of a constant; equal ones are one.
     pub(super) fn constant(&mut self, constant: Constant) -> u32 {
-        let row = match constant.work {
-            Work::Launch { row, .. } | Work::Prepare { row } => std::ptr::from_ref(row) as usize,
-            Work::Transfer(_) | Work::Host(_) => 0,
+        let mut hasher = FxHasher::default();
+        identity(&constant).hash(&mut hasher);
+        let alike = self.constant_index.entry(hasher.finish()).or_default();
+        let known = &self.plan.constants;
+        let same = |&&index: &&u32| {
+            let known = known.get(index as usize).map(identity);
+            known == Some(identity(&constant))
         };
-        let key = (
-            row,
-            constant.geometry,
-            constant.arena,
-            constant.operands.clone(),
-        );
-        if let Some(&index) = self.constant_index.get(&key) {
+        if let Some(&index) = alike.iter().find(same) {
             return index;
         }
         let index = self.plan.constants.len() as u32;
         let memory = &mut self.plan.memory;
         let padded = constant.bytes.next_multiple_of(arena::ALIGNMENT_BYTES);
         memory.prepared_bytes = memory.prepared_bytes.saturating_add(padded);
+        alike.push(index);
         self.plan.constants.push(constant);
-        self.constant_index.insert(key, index);
         index
     }
+}
+
+/// Gives the constants of each device places in one block: first the small ones that are uploaded
+/// together, then the others that are uploaded, then what is prepared from them.
+pub(super) fn assign(plan: &mut Plan) {
+    let kind = |constant: &Constant| match constant.work {
+        Work::Transfer(_) if constant.is_gathered() => 0,
+        Work::Transfer(_) => 1,
+        _ => 2,
+    };
+    let mut order: Vec<usize> = (0..plan.constants.len()).collect();
+    order.sort_by_key(|&index| kind(&plan.constants[index]));
+    for index in order {
+        let constant = &mut plan.constants[index];
+        if constant.arena > 0 {
+            let arena = &mut plan.arenas[constant.arena as usize];
+            constant.offset = arena.constant_bytes;
+            let padded = constant.bytes.next_multiple_of(arena::ALIGNMENT_BYTES);
+            arena.constant_bytes = arena.constant_bytes.saturating_add(padded);
+        }
+    }
+}
+
+/// The same of a prepared block, to be kept.
+fn key_of(part: &Constant) -> ConstantKey {
+    let (row, geometry, arena, operands) = identity(part);
+    (row, geometry, arena, operands.into())
+}
+
+/// What tells constants apart: the row, the geometry, the arena, the operands.
+fn identity(constant: &Constant) -> (usize, u32, u16, &[Address]) {
+    let row = match constant.work {
+        Work::Launch { row, .. } | Work::Prepare { row } => std::ptr::from_ref(row) as usize,
+        Work::Transfer(_) | Work::Host(_) => 0,
+    };
+    (row, constant.geometry, constant.arena, &constant.operands)
 }
 
 /// Whether no run changes what `prepare` reads.

@@ -74,6 +74,14 @@ impl<'a> Builder<'a> {
         if self.moved(&launch, &operands, dtype) {
             return Ok(());
         }
+        if self.lacks(COPY_KERNEL, [dtype; 2], &addresses[0]) {
+            let (target, reach) = operands[0];
+            let dense = to.shape.elements() * dtype.size_bytes() as u64 == reach.bytes();
+            let here = self.lend(target, &reach, dense);
+            self.copy_step(to, from, dtype, [here, addresses[1]])?;
+            self.give_back(target, here, &reach);
+            return Ok(());
+        }
         let row = self.row(COPY_KERNEL, dtype, dtype, self.side(&addresses[0]))?;
         self.stage(&mut operands);
         let elements = to.shape.elements();
@@ -85,7 +93,8 @@ impl<'a> Builder<'a> {
         let prepared = Prepared::None;
         let work = Work::Launch { row, prepared };
         self.push(work, geometry, &operands, cost, launch.weight_ns());
-        self.may_fuse(&[dtype.size_bytes(); 2]);
+        let candidate = self.candidate(row, geometry, &[dtype; 2]);
+        self.may_fuse(candidate);
         Ok(())
     }
 }

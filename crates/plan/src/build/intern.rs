@@ -1,10 +1,11 @@
 //! The tables of a plan: steps, iteration spaces, integers, buffers.
 
-use super::{Builder, driver};
+use super::Builder;
 use crate::arena;
 use crate::fuse::{Candidate, MAX_OPERANDS};
 use crate::graph::Reach;
 use crate::plan::{Address, Buffer, Geometry, Home, Space, Step, StepCost, Work};
+use cloakwork_devices::Capabilities;
 use cloakwork_ir::{DType, Lifetime};
 use cloakwork_kernels::{KernelRow, LaunchShape};
 use cloakwork_ops::Launch;
@@ -12,7 +13,8 @@ use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
 impl<'a> Builder<'a> {
-    /// Adds a step: its operands, and behind them the blocks that its launch finds prepared.
+    /// Adds a step: its operands, and behind them the blocks that its launch finds prepared. Its
+    /// operations take as long as the declaration says of its launch, if that is longer.
     pub(super) fn push(
         &mut self,
         work: Work,
@@ -22,30 +24,32 @@ impl<'a> Builder<'a> {
         declared_ns: u64,
     ) {
         let first = operands.first().map_or(Address::NULL, |(at, _)| *at);
-        let mut launch_ns = 0;
-        if let Work::Launch { row, .. } = work {
-            match driver(self.side(&first)) {
-                // It has scratch memory of its own.
-                Some(driver) => launch_ns = driver.costs().launch_ns,
-                None => {
-                    let scratch = row.scratch_bytes(&self.shape(geometry));
-                    self.scratch_bytes = self.scratch_bytes.max(scratch);
-                }
-            }
+        let side = self.side(&first);
+        // A driver has scratch memory of its own.
+        if let (Work::Launch { row, .. }, Home::HOST) = (work, side) {
+            let scratch = row.scratch_bytes(&self.shape(geometry));
+            self.scratch_bytes = self.scratch_bytes.max(scratch);
         }
+        let computing = cost.operations.max(declared_ns);
+        let costs = self.plan.driver(side).costs();
+        let weight_ns = costs.launch_ns(computing, cost.bytes);
+        self.push_weighed(work, geometry, operands, (cost, weight_ns));
+    }
+
+    /// The same for a step of which is known how long it takes.
+    pub(super) fn push_weighed(
+        &mut self,
+        work: Work,
+        geometry: u32,
+        operands: &[(Address, Reach)],
+        (cost, weight_ns): (StepCost, u64),
+    ) {
         let index = self.plan.steps.len() as u32;
         for (address, _) in operands {
             if address.space == Space::Buffer {
                 self.plan.buffers[address.index as usize].life.extend(index);
             }
         }
-        // Memory moves at some ten bytes a nanosecond and core; arithmetic takes about one, or as
-        // long as the declaration says of its launch.
-        let weight = (cost.bytes / 8)
-            .max(cost.operations)
-            .max(declared_ns)
-            .saturating_add(launch_ns)
-            .min(u64::from(u32::MAX)) as u32;
         let first_address = self.plan.addresses.len() as u32;
         self.plan.addresses.extend(operands.iter().map(|o| o.0));
         self.reaches.extend(operands.iter().map(|o| o.1));
@@ -55,18 +59,19 @@ impl<'a> Builder<'a> {
             origin,
             geometry,
             first_address,
-            weight,
+            weight: weight_ns.min(u64::from(u32::MAX)) as u32,
             queue: 0,
         });
         self.plan.costs.push(cost);
         self.candidates.push(Candidate::default());
+        let first = operands.first().map_or(Address::NULL, |(at, _)| *at);
+        self.shared.note(index, work, &first);
     }
 
-    /// Whether an address leads to memory in which a fusion's blocks cannot be: on a disk, or on a
-    /// device with a driver.
-    fn is_away(&self, address: &Address) -> bool {
-        let home = self.plan.home_of(address);
-        home.is_file() || driver(home).is_some()
+    /// Whether the device on which an operand is wants launches fused.
+    fn fuses(&self, address: &Address) -> bool {
+        let driver = self.plan.driver(self.plan.home_of(address));
+        driver.has(Capabilities::FUSES)
     }
 
     /// The arena that an address leads to, as far as devices with drivers go.
@@ -78,26 +83,36 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Says that the step just pushed computes element by element, and how wide its operands'
-    /// elements are.
-    pub(super) fn may_fuse(&mut self, sizes: &[usize]) {
+    /// Whether a launch that computes element by element may be fused, and what of it a fusion must
+    /// know.
+    pub(super) fn candidate(
+        &self,
+        row: &'static KernelRow,
+        geometry: u32,
+        dtypes: &[DType],
+    ) -> Candidate {
         let mut candidate = Candidate::default();
-        let Some(step) = self.plan.steps.last() else {
+        if dtypes.len() > candidate.sizes.len() {
+            return candidate;
+        }
+        for (own, dtype) in candidate.sizes.iter_mut().zip(dtypes) {
+            *own = dtype.size_bytes() as u8;
+        }
+        candidate.operands = dtypes.len() as u8;
+        candidate.constants = constants_apart(row, &self.shape(geometry), dtypes.len());
+        candidate
+    }
+
+    /// Lets the step just pushed be fused, where a fusion's blocks can be in all that it touches.
+    pub(super) fn may_fuse(&mut self, candidate: Candidate) {
+        let (Some(step), Some(last)) =
+            (self.plan.steps.last(), self.candidates.len().checked_sub(1))
+        else {
             return;
         };
-        // Steps that run together would bring all that they touch on disk into memory at once.
         let operands = &self.plan.addresses[self.plan.addresses_of(step)];
-        let Some(row) = step.launched() else { return };
-        if sizes.len() > candidate.sizes.len() || operands.iter().any(|at| self.is_away(at)) {
-            return;
-        }
-        for (own, &size) in candidate.sizes.iter_mut().zip(sizes) {
-            *own = size as u8;
-        }
-        candidate.operands = sizes.len() as u8;
-        candidate.constants = constants_apart(row, &self.shape(step.geometry), sizes.len());
-        if let Some(last) = self.candidates.last_mut() {
-            *last = candidate;
+        if candidate.operands > 0 && operands.iter().all(|at| self.fuses(at)) {
+            self.candidates[last] = candidate;
         }
     }
 

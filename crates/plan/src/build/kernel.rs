@@ -1,17 +1,15 @@
 //! Steps that compute: launches of a declaration with kernels chosen and constants arranged.
 
+use super::calls::{Made, MadeLaunch};
 use super::constants::Operands;
 use super::{Builder, Touch};
 use crate::PlanError;
 use crate::graph::Reach;
-use crate::plan::{
-    Address, Check, FunctionCall, Geometry, Home, HostCall, Space, StepCost, Way, Work,
-};
-use cloakwork_devices::driver_of;
-use cloakwork_ir::{DType, View};
-use cloakwork_kernels::{KernelRow, select};
+use crate::plan::{Address, FunctionCall, Home, HostCall, Space, StepCost, Work};
+use cloakwork_ir::{DType, Device, View};
+use cloakwork_kernels::KernelRow;
 use cloakwork_ops::{
-    Access, Body, COPY_KERNEL, ContentCheck, FUNCTION, Launch, LaunchOperand, ParamKind, Source,
+    Access, Body, COPY_KERNEL, FUNCTION, Launch, LaunchOperand, ParamKind, Source,
 };
 use cloakwork_verify::{Call, ValueId};
 use smallvec::SmallVec;
@@ -21,29 +19,35 @@ impl<'a> Builder<'a> {
         let Body::Kernel(body) = &call.def.body else {
             return Err(self.internal("a kernel action whose op has no kernel"));
         };
-        let (layout, verified) = (self.layout, self.verified);
-        let view_of = |value| layout.view(verified, value);
-        let (launches, operations, temporary_bytes) = verified
-            .with_views(call, view_of, |args| {
-                let temporary_bytes = body.temporary.map_or(Ok(0), |bytes| bytes(args))?;
-                let operations = (call.def.operations)(args);
-                (body.launch)(args).map(|launches| (launches, operations, temporary_bytes))
-            })
-            .map_err(|error| self.internal(&error.to_string()))?;
-        self.touch_operands(call, out, body.access)?;
+        let made = self.made(call, body)?;
+        let keeps = self.touch_operands(call, out, body.access)?;
         self.checks(call, body.checks)?;
-        self.device = self.device_of(self.storage(self.value(out)?.storage)?);
-        let first = self.plan.steps.len() as u32;
-        self.temporary = (temporary_bytes > 0).then(|| self.buffer(temporary_bytes, first));
-        for launch in &launches {
-            // An op of several launches does its work in the last of them.
-            let last = std::ptr::eq(launch, launches.last().unwrap_or(launch));
-            let operations = if last { operations } else { 0 };
-            // Params that are more than a flag say what `fill` writes.
-            let fusible = body.is_elementwise() && launch.params.len() < 2;
-            self.launch(call, launch, operations, fusible)?;
+        let target = self.address(out, self.layout.view(self.verified, out))?;
+        let id = self.value(out)?.storage;
+        if self.lacks_any(&made, &target) {
+            let (reach, is_written) = self.written(out, keeps)?;
+            self.device = Device::Cpu;
+            self.lent(id, (&reach, is_written), |builder| {
+                builder.launches(call, &made)
+            })?;
+        } else {
+            self.device = self.device_of(id);
+            self.launches(call, &made)?;
         }
         self.keep(out)
+    }
+
+    /// The launches of an op.
+    fn launches(&mut self, call: &Call, made: &Made) -> Result<(), PlanError> {
+        let (bytes, first) = (made.temporary_bytes, self.plan.steps.len() as u32);
+        self.temporary = (bytes > 0).then(|| self.buffer(bytes, first));
+        let last = made.launches.len().saturating_sub(1);
+        for (index, launch) in made.launches.iter().enumerate() {
+            // An op of several launches does its work in the last of them.
+            let operations = if index == last { made.operations } else { 0 };
+            self.launch(call, launch, operations)?;
+        }
+        Ok(())
     }
 
     /// Keeps a result where it is up to the last step of its op, also where no launch has units.
@@ -58,12 +62,13 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// Gives the operands of an op their places. Says whether it reads what its result held.
     pub(super) fn touch_operands(
         &mut self,
         call: &Call,
         out: ValueId,
         access: Access,
-    ) -> Result<(), PlanError> {
+    ) -> Result<bool, PlanError> {
         let target = self.value(out)?.storage;
         let out_param = call
             .def
@@ -88,57 +93,43 @@ impl<'a> Builder<'a> {
             } else {
                 Touch::WriteAll
             },
-        )
+        )?;
+        Ok(reads_target)
     }
 
-    pub(super) fn launch(
-        &mut self,
-        call: &Call,
-        launch: &Launch,
-        operations: u64,
-        elementwise: bool,
-    ) -> Result<(), PlanError> {
+    fn launch(&mut self, call: &Call, made: &MadeLaunch, operations: u64) -> Result<(), PlanError> {
+        let MadeLaunch {
+            ref launch,
+            ref dtypes,
+            bytes,
+            ..
+        } = *made;
         let mut addresses = SmallVec::<[(Address, Reach); 6]>::new();
-        let mut dtypes = SmallVec::<[DType; 6]>::new();
-        let result = launch
-            .operands
-            .first()
-            .and_then(|o| self.dtype_of(call, o.source));
-        let result = result.ok_or_else(|| self.internal("a launch without a result"))?;
-        let mut bytes = 0;
-        for operand in &launch.operands {
-            let dtype = self.dtype_of(call, operand.source).unwrap_or(result);
-            let size = dtype.size_bytes() as i64;
-            addresses.push(self.operand(call, operand, dtype)?);
-            if operand.source != Source::Null {
-                bytes += touched(&launch.dims, &operand.strides) * size as u64;
-            }
-            dtypes.push(dtype);
+        for (index, operand) in launch.operands.iter().enumerate() {
+            let (dtype, reach) = (dtypes[index], made.reaches[index]);
+            addresses.push(self.operand(call, operand, (dtype, reach))?);
         }
         if launch.kernel == FUNCTION {
             return self.function(call, launch, &addresses, StepCost { operations, bytes });
         }
-        let input = dtypes.get(1).copied().unwrap_or(result);
-        let row = self.row(launch.kernel, input, result, self.side(&addresses[0].0))?;
         if launch.units() == 0 {
             return Ok(());
         }
-        if launch.kernel == COPY_KERNEL && self.moved(launch, &addresses, result) {
+        let row = self.row_of(made, self.side(&addresses[0].0))?;
+        if launch.kernel == COPY_KERNEL && self.moved(launch, &addresses, dtypes[0]) {
             return Ok(());
         }
         self.stage(&mut addresses);
-        let geometry = self.geometry(launch);
-        let operands = addresses.iter().zip(&dtypes);
+        let with_row = self.with_row(made, row);
+        let operands = addresses.iter().zip(dtypes);
         let operands: Operands = operands.map(|(&(at, reach), &d)| (at, reach, d)).collect();
-        let (prepared, blocks) = self.prepare(call, launch, (row, geometry), &operands);
+        let (prepared, blocks) = self.prepare(call, launch, &with_row, &operands);
         addresses.extend(blocks);
         let cost = StepCost { operations, bytes };
         let work = Work::Launch { row, prepared };
+        let geometry = with_row.geometry;
         self.push(work, geometry, &addresses, cost, launch.weight_ns());
-        if elementwise {
-            let sizes: SmallVec<[usize; 6]> = dtypes.iter().map(|d| d.size_bytes()).collect();
-            self.may_fuse(&sizes);
-        }
+        self.may_fuse(with_row.candidate);
         Ok(())
     }
 
@@ -182,17 +173,9 @@ impl<'a> Builder<'a> {
             return Ok(());
         }
         // The whole reach goes back: what lies between the elements comes along first.
-        operands[0].0 = self.staged(target, &reach, Home::HOST);
+        operands[0].0 = self.lend(target, &reach, false);
         self.push(work, geometry, &operands, cost, cost.operations);
-        let start = |at: Address| Address {
-            offset: at.offset + reach.low(),
-            ..at
-        };
-        self.transfer(
-            Way::Upload,
-            [start(target), start(operands[0].0)],
-            reach.bytes(),
-        );
+        self.give_back(target, operands[0].0, &reach);
         Ok(())
     }
 
@@ -201,7 +184,7 @@ impl<'a> Builder<'a> {
         &mut self,
         call: &Call,
         operand: &LaunchOperand,
-        dtype: DType,
+        (dtype, reach): (DType, Reach),
     ) -> Result<(Address, Reach), PlanError> {
         let offset = operand.offset * dtype.size_bytes() as i64;
         Ok(match operand.source {
@@ -209,8 +192,6 @@ impl<'a> Builder<'a> {
                 let value = call.value(param as usize);
                 let value = value.ok_or_else(|| self.internal("no such operand"))?;
                 let storage = self.value(value)?.storage;
-                let view = self.layout.view(self.verified, value);
-                let reach = Reach::of(view, operand.offset, dtype.size_bytes());
                 (self.storage_address(storage, offset)?, reach)
             }
             Source::Int { value, .. } => (self.pool_address(dtype, value), Reach::default()),
@@ -230,17 +211,6 @@ impl<'a> Builder<'a> {
         })
     }
 
-    pub(super) fn dtype_of(&self, call: &Call, source: Source) -> Option<DType> {
-        match source {
-            Source::Param(param) => {
-                let value = call.value(param as usize)?;
-                self.verified.value(value).map(|info| info.dtype)
-            }
-            Source::Temporary(dtype) => Some(dtype),
-            _ => None,
-        }
-    }
-
     pub(super) fn row(
         &self,
         kernel: &'static str,
@@ -248,15 +218,7 @@ impl<'a> Builder<'a> {
         output: DType,
         side: Home,
     ) -> Result<&'static KernelRow, PlanError> {
-        let isa = self.plan.options.isa;
-        let device = match side {
-            Home::Device(device) => driver_of(device),
-            Home::Spill => None,
-        };
-        let found = match device {
-            Some((driver, index)) => driver.select(index, (kernel, [input, output]), isa),
-            None => select(kernel, input, output, isa),
-        };
+        let found = self.plan.kernel(side, kernel, [input, output]);
         found.ok_or_else(|| PlanError::NoKernel {
             step: self.origin,
             kernel: kernel.to_owned(),
@@ -264,54 +226,4 @@ impl<'a> Builder<'a> {
             output,
         })
     }
-
-    pub(super) fn checks(
-        &mut self,
-        call: &Call,
-        rules: &'static [ContentCheck],
-    ) -> Result<(), PlanError> {
-        for rule in rules {
-            let Some(param) = call.def.param(rule.operand()) else {
-                continue;
-            };
-            let Some(value) = call.value(param) else {
-                continue;
-            };
-            if call.is_constant(param) {
-                continue;
-            }
-            let (layout, verified) = (self.layout, self.verified);
-            let bound = verified
-                .with_views(call, |v| layout.view(verified, v), |args| rule.bound(args))
-                .map_err(|error| self.internal(&error.to_string()))?;
-            let Some(bound) = bound else { continue };
-            let view = layout.view(verified, value).clone();
-            let mut address = self.address(value, &view)?;
-            let dtype = self.value(value)?.dtype;
-            let size_bytes = dtype.size_bytes();
-            let bytes = view.shape.elements() * size_bytes as u64;
-            let reach = Reach::of(&view, view.offset, size_bytes);
-            address = self.staged(address, &reach, Home::HOST);
-            let work = Work::Host(HostCall::Check(self.plan.checks.len() as u32));
-            self.plan.checks.push(Check {
-                rule: *rule,
-                dtype,
-                view,
-                bound,
-            });
-            let geometry = self.intern(Geometry::of_bytes(bytes, 1));
-            let cost = StepCost {
-                operations: 0,
-                bytes,
-            };
-            self.push(work, geometry, &[(address, reach)], cost, 0);
-        }
-        Ok(())
-    }
-}
-
-/// Elements that an operand touches: dimensions of stride zero count once.
-fn touched(dims: &[i64], strides: &[i64]) -> u64 {
-    let moving = dims.iter().zip(strides).filter(|&(_, &stride)| stride != 0);
-    moving.map(|(&dim, _)| dim as u64).product()
 }

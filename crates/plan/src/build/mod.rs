@@ -1,19 +1,26 @@
 //! Turns actions into kernel calls, in order.
 
+mod calls;
+mod checks;
 mod constants;
+mod copied;
 mod copies;
 mod intern;
 mod kernel;
+mod lent;
 mod place;
+mod reached;
 mod results;
+mod shared;
 mod staging;
 
-pub(crate) use staging::driver;
-
+use self::copied::Copies;
+use self::reached::Reached;
 use crate::arena;
 use crate::fuse::{Candidate, fuse};
 use crate::graph::{Graph, Reach, loosened};
 use crate::layout::Layout;
+use crate::placement::Placement;
 use crate::plan::{Address, Arena, FunctionCall, Home, Options, Plan};
 use crate::spill::fit;
 use crate::{Memory, PlanError, queues};
@@ -105,7 +112,8 @@ fn plan_as_it_is(lowered: &Arc<Verified>, options: &Options) -> Result<Plan, Pla
 
 fn plan_lowered(verified: &Arc<Verified>, options: &Options) -> Result<Plan, PlanError> {
     let layout = Layout::choose(verified, options)?;
-    let mut builder = Builder::new(verified, &layout, options);
+    let placement = Placement::of(verified, &layout, options)?;
+    let mut builder = Builder::new(verified, (&layout, &placement), options);
     for (step, action) in verified.actions() {
         builder.origin = *step;
         builder.action(action)?;
@@ -135,14 +143,17 @@ enum Place {
     Constant(u32),
     /// What the run hands out: index into [`Plan::downloads`].
     Output(u32),
+    /// On the host while a step runs there that its device lacks a kernel for.
+    Lent(Address),
 }
 
-/// What tells constants apart: the row, the geometry, the arena, the operands.
+/// What tells prepared blocks apart: the row, the geometry, the arena, the operands.
 type ConstantKey = (usize, u32, u16, Box<[Address]>);
 
 struct Builder<'a> {
     verified: &'a Arc<Verified>,
     layout: &'a Layout,
+    placement: &'a Placement,
     plan: Plan,
     places: Vec<Place>,
     /// Storages that lie where a download hands them out.
@@ -150,14 +161,20 @@ struct Builder<'a> {
     /// Iteration spaces by hash.
     geometry_index: FxHashMap<u64, SmallVec<[u32; 1]>>,
     pool_index: FxHashMap<(DType, i64), u32>,
-    constant_index: FxHashMap<ConstantKey, u32>,
+    shared: shared::Shared,
+    /// Constants by hash.
+    constant_index: FxHashMap<u64, SmallVec<[u32; 1]>>,
     scratch_bytes: u64,
     /// What steps may touch of their operands: an entry an address.
     reaches: Vec<Reach>,
     /// Which steps may be fused: an entry a step.
     candidates: Vec<Candidate>,
-    /// Where inputs of the run are on devices.
-    inputs: FxHashMap<(u32, Device), u32>,
+    /// What copies there are of memories, until a step writes the memory.
+    copies: Copies,
+    /// Which bytes of host tensors devices get; known when the first is asked for.
+    reached: Option<Reached>,
+    /// Calls that were planned.
+    calls: calls::Calls,
     /// Memory that the launches of the call at hand share.
     temporary: Option<u32>,
     origin: u32,
@@ -166,7 +183,12 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(verified: &'a Arc<Verified>, layout: &'a Layout, options: &Options) -> Self {
+    fn new(
+        verified: &'a Arc<Verified>,
+        (layout, placement): (&'a Layout, &'a Placement),
+        options: &Options,
+    ) -> Self {
+        let home = |id| placement.home(id, options.device_of(device_named(verified, id)));
         let plan = Plan {
             verified: Arc::clone(verified),
             given: None,
@@ -178,10 +200,7 @@ impl<'a> Builder<'a> {
             fused: Vec::new(),
             geometries: Vec::new(),
             addresses: Vec::new(),
-            arenas: vec![Arena {
-                home: Home::HOST,
-                bytes: 0,
-            }],
+            arenas: vec![Arena::new(Home::HOST)],
             buffers: Vec::new(),
             pool: Vec::new(),
             constants: Vec::new(),
@@ -191,6 +210,7 @@ impl<'a> Builder<'a> {
             queues: Vec::new(),
             waits: Vec::new(),
             events: Vec::new(),
+            elsewhere: placement.elsewhere.clone(),
             graph: None,
             limb_major_storages: layout.count() as u32,
             layout: layout.clone(),
@@ -200,16 +220,20 @@ impl<'a> Builder<'a> {
         Self {
             verified,
             layout,
+            placement,
             plan,
             places: vec![Place::Untouched; verified.storages().len()],
-            results: results::results(verified, layout, options.device),
+            results: results::results(verified, layout, home),
             geometry_index: FxHashMap::default(),
             pool_index: FxHashMap::default(),
             constant_index: FxHashMap::default(),
+            shared: shared::Shared::default(),
             scratch_bytes: 0,
             reaches: Vec::new(),
             candidates: Vec::new(),
-            inputs: FxHashMap::default(),
+            copies: Copies::default(),
+            reached: None,
+            calls: calls::Calls::default(),
             temporary: None,
             origin: 0,
             device: Device::Cpu,
@@ -239,6 +263,7 @@ impl<'a> Builder<'a> {
             let bytes = fuse(&mut self.plan, &self.candidates);
             self.scratch_bytes = self.scratch_bytes.max(bytes);
         }
+        constants::assign(&mut self.plan);
         let scratch = self.scratch_bytes.next_multiple_of(arena::ALIGNMENT_BYTES);
         let threads = self.plan.options.threads.max(1) as u64;
         self.plan.memory.scratch_bytes = scratch.saturating_mul(threads);
@@ -253,6 +278,11 @@ impl<'a> Builder<'a> {
         self.plan.places = places;
         (self.plan, self.reaches)
     }
+}
+
+/// Where the program says that a storage is.
+fn device_named(verified: &Verified, id: StorageId) -> Device {
+    verified.storage(id).map_or(Device::Cpu, |info| info.device)
 }
 
 /// Bytes of the host tensors that the program itself has.

@@ -1,6 +1,6 @@
 //! Where storages lie, and what they hold at first.
 
-use super::{Builder, Place, Touch};
+use super::{Builder, Place, Touch, device_named};
 use crate::PlanError;
 use crate::graph::Reach;
 use crate::plan::{Address, Constant, Home, Prepared, Space, StepCost, Work};
@@ -21,12 +21,10 @@ impl<'a> Builder<'a> {
             .ok_or_else(|| self.internal("no such storage"))
     }
 
-    /// Where a storage lies: where the program says, or where all of the program is to compute.
-    pub(super) fn device_of(&self, storage: &StorageInfo) -> Device {
-        match storage.device {
-            Device::Cpu => self.plan.options.device,
-            device => device,
-        }
+    /// Where a storage lies.
+    pub(super) fn device_of(&self, id: StorageId) -> Device {
+        let wanted = self.plan.options.device_of(device_named(self.verified, id));
+        self.placement.home(id, wanted)
     }
 
     /// Whether a host tensor may be read in place as a storage of this root.
@@ -35,6 +33,15 @@ impl<'a> Builder<'a> {
             Some(HostSlot::Data(tensor)) => tensor.view().strides == root.strides,
             _ => true,
         }
+    }
+
+    /// Whether a storage is a host tensor as it is: nobody writes it, and the layout is its own.
+    pub(super) fn is_in_place(&self, id: StorageId, storage: &StorageInfo) -> bool {
+        let StorageOrigin::Upload(host) = storage.origin else {
+            return false;
+        };
+        let as_it_is = storage.last_write.is_none() && !self.layout.is_limb_major(id);
+        as_it_is && self.host_strides_are(host, &storage.root)
     }
 
     pub(super) fn host_start_bytes(&self, host: HostId) -> i64 {
@@ -81,6 +88,10 @@ impl<'a> Builder<'a> {
                 index,
                 offset,
             }),
+            Place::Lent(start) => Ok(Address {
+                offset: start.offset + offset,
+                ..start
+            }),
             Place::Untouched => Err(self.internal("an operand without a place")),
         }
     }
@@ -95,8 +106,7 @@ impl<'a> Builder<'a> {
         if let StorageOrigin::Upload(host) = storage.origin
             && storage.last_write.is_none()
         {
-            let limb_major = self.layout.is_limb_major(id);
-            if !limb_major && self.host_strides_are(host, &storage.root) {
+            if self.is_in_place(id, storage) {
                 self.places[id.0 as usize] = Place::Host(host);
                 return Ok(());
             }
@@ -104,7 +114,7 @@ impl<'a> Builder<'a> {
                 return self.relay(id, host);
             }
         }
-        self.device = self.device_of(storage);
+        self.device = self.device_of(id);
         self.places[id.0 as usize] = match self.results.get(&id) {
             Some(&index) => Place::Output(index),
             None => {
@@ -150,6 +160,7 @@ impl<'a> Builder<'a> {
             operands: [source].into(),
             bytes,
             arena: 0,
+            offset: 0,
         }));
         Ok(())
     }
@@ -187,6 +198,10 @@ impl<'a> Builder<'a> {
         // As many words as the widest element has.
         launch.params.extend([0, 0]);
         let target = self.storage_address(id, 0)?;
+        let reach = Reach::of(&root, 0, dtype.size_bytes());
+        if self.lacks(FILL_KERNEL, [dtype; 2], &target) {
+            return self.lent(id, (&reach, false), |builder| builder.fill_zeros(id));
+        }
         let row = self.row(FILL_KERNEL, dtype, dtype, self.side(&target))?;
         let bytes = elements * dtype.size_bytes() as u64;
         let cost = StepCost {
@@ -194,7 +209,6 @@ impl<'a> Builder<'a> {
             bytes,
         };
         let geometry = self.geometry(&launch);
-        let reach = Reach::of(&root, 0, dtype.size_bytes());
         let weight_ns = launch.weight_ns();
         let prepared = Prepared::None;
         let work = Work::Launch { row, prepared };

@@ -11,16 +11,16 @@ use rustc_hash::FxHashMap;
 pub(super) fn results(
     verified: &Verified,
     layout: &Layout,
-    device: Device,
+    home: impl Fn(StorageId) -> Device,
 ) -> FxHashMap<StorageId, u32> {
-    if device != Device::Cpu {
-        return FxHashMap::default();
-    }
     let mut found = FxHashMap::default();
     let mut downloads = 0;
     for (step, action) in verified.actions() {
         if let Action::Download { value, .. } = action {
-            if let Some(storage) = whole(verified, layout, *value, *step) {
+            if let Some(storage) = whole(verified, layout, *value, *step)
+                // Results are the host's: what a device holds is counted as its own.
+                && home(storage) == Device::Cpu
+            {
                 found.entry(storage).or_insert(downloads);
             }
             downloads += 1;
@@ -39,7 +39,6 @@ fn whole(verified: &Verified, layout: &Layout, value: ValueId, step: u32) -> Opt
     let (view, root) = (layout.view(verified, value), layout.root(verified, id));
     let same = view.offset == 0 && view.is_contiguous() && root.is_contiguous();
     let all = view.shape.elements() == root.shape.elements();
-    // Results are the host's: what a device holds is counted as its own.
-    let here = storage.device == Device::Cpu && storage.last_write < Some(step);
-    (same && all && here && !in_place).then_some(id)
+    let is_final = storage.last_write < Some(step);
+    (same && all && is_final && !in_place).then_some(id)
 }

@@ -5,28 +5,21 @@
 //! run, and all else before the step that reads it.
 
 use super::Builder;
+use super::reached::Reached;
 use crate::arena;
 use crate::graph::Reach;
 use crate::plan::{Address, Constant, Geometry, Home, Space, StepCost, Way, Work};
-use cloakwork_devices::{Driver, driver_of};
-use cloakwork_ir::{DType, Device, HostSlot};
+use cloakwork_ir::{DType, Device, HostId, HostSlot};
 use cloakwork_ops::Launch;
-
-/// The driver of a home that the host cannot reach.
-pub(crate) fn driver(home: Home) -> Option<&'static Driver> {
-    match home {
-        Home::Device(device) => driver_of(device).map(|(driver, _)| driver),
-        Home::Spill => None,
-    }
-}
+use std::ops::Range;
 
 impl Builder<'_> {
     /// Whose memory an address leads to, where the host cannot reach it; else the host's.
     pub(super) fn side(&self, address: &Address) -> Home {
         let home = self.plan.home_of(address);
-        match driver(home) {
-            Some(_) => home,
-            None => Home::HOST,
+        match self.plan.is_away(home) {
+            true => home,
+            false => Home::HOST,
         }
     }
 
@@ -47,8 +40,16 @@ impl Builder<'_> {
         if own == side || matches!(at.space, Space::Null | Space::Slot) {
             return at;
         }
+        let low = at.offset + reach.low();
+        let bytes = low..low + reach.bytes() as i64;
+        if let Some((buffer, start)) = self.copy_of(&at, &bytes, side) {
+            return Address {
+                offset: at.offset - start,
+                ..Address::of_buffer(buffer)
+            };
+        }
         if let (Home::Device(device), Home::HOST) = (side, own)
-            && let Some(address) = self.uploaded_once(at, device)
+            && let Some(address) = self.uploaded_once(at, reach, device)
         {
             return address;
         }
@@ -58,8 +59,7 @@ impl Builder<'_> {
         } else {
             at
         };
-        let bytes = reach.bytes();
-        let buffer = self.buffer_at(side, bytes);
+        let buffer = self.buffer_at(side, reach.bytes());
         let source = Address {
             offset: here.offset + reach.low(),
             ..here
@@ -69,59 +69,74 @@ impl Builder<'_> {
         } else {
             Way::Upload
         };
-        self.transfer(way, [Address::of_buffer(buffer), source], bytes);
+        self.transfer(way, [Address::of_buffer(buffer), source], reach.bytes());
+        self.note_copy(&at, bytes, (side, buffer));
         Address {
             offset: -reach.low(),
             ..Address::of_buffer(buffer)
         }
     }
 
-    /// All of a memory that no step writes, on a device: a constant, or a buffer for an input.
-    fn uploaded_once(&mut self, at: Address, device: Device) -> Option<Address> {
-        let start = Address { offset: 0, ..at };
-        let bytes = match at.space {
-            Space::Pool => size_of::<i64>() as u64,
-            Space::Constant => self.plan.constants[at.index as usize].bytes,
-            Space::Host => match self.verified.program().hosts.get(at.index as usize)? {
-                HostSlot::Data(tensor) => tensor.bytes().as_slice().len() as u64,
-                HostSlot::Input { ty, .. } => return Some(self.input(at, ty.size_bytes(), device)),
-                HostSlot::Output { .. } => return None,
-            },
+    /// What steps read of a memory that no step writes, on a device: a constant, or a buffer for an
+    /// input.
+    fn uploaded_once(&mut self, at: Address, reach: &Reach, device: Device) -> Option<Address> {
+        let low = at.offset + reach.low();
+        let wanted = low..low + reach.bytes() as i64;
+        let range = match at.space {
+            Space::Pool => 0..size_of::<i64>() as i64,
+            Space::Constant => 0..self.plan.constants[at.index as usize].bytes as i64,
+            Space::Host => {
+                let host = HostId(at.index);
+                let around = self.known_reached().around(host, &wanted).unwrap_or(wanted);
+                match self.verified.program().host(host)? {
+                    HostSlot::Data(_) => around,
+                    HostSlot::Input { .. } => return Some(self.input(at, around, device)),
+                    HostSlot::Output { .. } => return None,
+                }
+            }
             Space::Buffer | Space::Output | Space::Slot | Space::Null => return None,
         };
+        let bytes = (range.end - range.start) as u64;
+        let offset = range.start;
         let constant = Constant {
             work: Work::Transfer(Way::Upload),
             geometry: self.intern(Geometry::of_bytes(bytes, 2)),
-            operands: [start].into(),
+            operands: [Address { offset, ..at }].into(),
             bytes,
             arena: arena::of(&mut self.plan.arenas, Home::Device(device)),
+            offset: 0,
         };
         let index = self.constant(constant);
         Some(Address {
             space: Space::Constant,
             index,
-            ..at
+            offset: at.offset - offset,
         })
     }
 
-    /// An input of the run on a device, where it stays.
-    fn input(&mut self, at: Address, bytes: u64, device: Device) -> Address {
-        let known = self.inputs.get(&(at.index, device)).copied();
-        let buffer = known.unwrap_or_else(|| {
-            let buffer = self.buffer_at(Home::Device(device), bytes);
-            let start = Address { offset: 0, ..at };
-            self.transfer(Way::Upload, [Address::of_buffer(buffer), start], bytes);
-            self.inputs.insert((at.index, device), buffer);
-            buffer
-        });
+    fn known_reached(&mut self) -> &Reached {
+        if self.reached.is_none() {
+            self.reached = Some(self.reached());
+        }
+        self.reached.get_or_insert_default()
+    }
+
+    /// Bytes of an input of the run on a device, where they stay.
+    fn input(&mut self, at: Address, range: Range<i64>, device: Device) -> Address {
+        let (side, offset) = (Home::Device(device), range.start);
+        let bytes = (range.end - range.start) as u64;
+        let buffer = self.buffer_at(side, bytes);
+        let start = Address { offset, ..at };
+        self.transfer(Way::Upload, [Address::of_buffer(buffer), start], bytes);
+        self.note_copy(&at, range, (side, buffer));
         Address {
-            offset: at.offset,
+            offset: at.offset - offset,
             ..Address::of_buffer(buffer)
         }
     }
 
     /// Makes a copy a transfer, if it goes between the host and a device and both have the same
-    /// bytes in the same order, with nothing between them.
+    /// bytes in the same order, with nothing between them. What came to the host before is copied.
     pub(super) fn moved(
         &mut self,
         launch: &Launch,
@@ -147,7 +162,12 @@ impl Builder<'_> {
             offset: at.offset + reach.low(),
             ..*at
         };
-        self.transfer(way, [start(there, reach), start(here, source)], bytes);
+        let from = start(here, source);
+        let range = from.offset..from.offset + bytes as i64;
+        if way == Way::Download && self.copy_of(&from, &range, Home::HOST).is_some() {
+            return false;
+        }
+        self.transfer(way, [start(there, reach), from], bytes);
         true
     }
 
@@ -165,21 +185,13 @@ impl Builder<'_> {
     /// A step that moves bytes between the host and a device.
     pub(super) fn transfer(&mut self, way: Way, operands: [Address; 2], bytes: u64) {
         let device = operands[usize::from(way == Way::Download)];
-        let costs = driver(self.plan.home_of(&device)).map(Driver::costs);
-        let weight_ns = costs.map_or(0, |costs| {
-            let speed = match way {
-                Way::Download => costs.download_bytes_per_us,
-                _ => costs.upload_bytes_per_us,
-            };
-            let moving = bytes.saturating_mul(1000) / speed.max(1);
-            costs.transfer_ns.saturating_add(moving)
-        });
+        let weight_ns = way.ns(self.plan.driver(self.plan.home_of(&device)), bytes);
         let geometry = self.intern(Geometry::of_bytes(bytes, 2));
         let operands = operands.map(|at| (at, Reach::whole(bytes, 0)));
         let cost = StepCost {
             operations: 0,
             bytes,
         };
-        self.push(Work::Transfer(way), geometry, &operands, cost, weight_ns);
+        self.push_weighed(Work::Transfer(way), geometry, &operands, (cost, weight_ns));
     }
 }

@@ -40,6 +40,19 @@ pub struct Arena {
     pub home: Home,
     /// Its size.
     pub bytes: u64,
+    /// The size of the block beside it, in which a device's constants lie.
+    pub constant_bytes: u64,
+}
+
+impl Arena {
+    /// One without bytes.
+    pub(crate) const fn new(home: Home) -> Self {
+        Self {
+            home,
+            bytes: 0,
+            constant_bytes: 0,
+        }
+    }
 }
 
 /// A place in an arena.
@@ -69,6 +82,20 @@ pub struct Constant {
     pub bytes: u64,
     /// Whose memory it is in: index into [`crate::Plan::arenas`], where it takes no place.
     pub arena: u16,
+    /// Bytes from the start of the block of a device's constants.
+    pub offset: u64,
+}
+
+/// Constants of at most so many bytes are uploaded together: copying them into one memory first is
+/// cheaper than a transfer each.
+const GATHERED_BYTES: u64 = 64 << 10;
+
+impl Constant {
+    /// Whether a device gets it in one transfer with others, which lie first in its block.
+    #[must_use]
+    pub const fn is_gathered(&self) -> bool {
+        matches!(self.work, Work::Transfer(_)) && self.bytes <= GATHERED_BYTES
+    }
 }
 
 /// A tensor that a run hands out.

@@ -11,10 +11,12 @@ pub use step::{
 use crate::fuse::{Candidate, Fusion};
 use crate::graph::{GRAIN_NS, Graph};
 use crate::layout::Layout;
+use crate::placement::Elsewhere;
 use crate::queues::{Queue, Wait};
 use crate::{Memory, format_bytes};
-use cloakwork_ir::{Device, View};
-use cloakwork_kernels::Isa;
+use cloakwork_devices::{Capabilities, Driver, Drivers};
+use cloakwork_ir::{DType, Device, View};
+use cloakwork_kernels::{Isa, KernelRow};
 use cloakwork_verify::{ValueId, Verified};
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,6 +34,8 @@ pub struct Options {
     pub device_budgets: Vec<(Device, u64)>,
     /// Where a program computes that does not say so itself.
     pub device: Device,
+    /// Which driver serves which device.
+    pub drivers: Drivers,
     /// Store tensors whose last axis runs over moduli with that axis outermost. Off, every buffer
     /// has the layout that HEAL's runtime would give it; results are the same.
     pub limb_major: bool,
@@ -47,6 +51,27 @@ pub struct Options {
 }
 
 impl Options {
+    /// The preferred kernel for these types that a device runs.
+    pub(crate) fn kernel(
+        &self,
+        device: Device,
+        kernel: &str,
+        types: [DType; 2],
+    ) -> Option<&'static KernelRow> {
+        let (driver, index) = self.drivers.of(device);
+        driver.select(index, (kernel, types), self.isa)
+    }
+
+    /// Where a tensor is wanted: on the device that the program names, or where all of the program
+    /// is to compute.
+    #[must_use]
+    pub fn device_of(&self, own: Device) -> Device {
+        match own {
+            Device::Cpu => self.device,
+            device => device,
+        }
+    }
+
     /// The ordinary ones for a processor and so many threads: no budget, and each step of the
     /// program planned as it is.
     #[must_use]
@@ -57,6 +82,7 @@ impl Options {
             memory_budget_bytes: None,
             device_budgets: Vec::new(),
             device: Device::Cpu,
+            drivers: Drivers::default(),
             limb_major: true,
             fuse: true,
             grain_ns: GRAIN_NS,
@@ -108,6 +134,8 @@ pub struct Plan {
     pub waits: Vec<Wait>,
     /// The steps behind which events are recorded, in order.
     pub events: Vec<u32>,
+    /// The program's steps that run on the host and were wanted on a device, in order.
+    pub elsewhere: Vec<Elsewhere>,
     /// Which steps wait for which; none for a plan of one thread, or with queues.
     pub graph: Option<Graph>,
     /// Storages that are stored limb-major.
@@ -150,6 +178,35 @@ impl Plan {
             }
             _ => Home::HOST,
         }
+    }
+
+    /// The driver of a memory.
+    #[must_use]
+    pub fn driver(&self, home: Home) -> &'static Driver {
+        let device = match home {
+            Home::Device(device) => device,
+            Home::Spill => Device::Disk(0),
+        };
+        self.options.drivers.of(device).0
+    }
+
+    /// The preferred kernel for these types that the device of a memory runs.
+    pub(crate) fn kernel(
+        &self,
+        home: Home,
+        kernel: &str,
+        types: [DType; 2],
+    ) -> Option<&'static KernelRow> {
+        let Home::Device(device) = home else {
+            return None;
+        };
+        self.options.kernel(device, kernel, types)
+    }
+
+    /// Whether only a driver reaches a memory.
+    #[must_use]
+    pub fn is_away(&self, home: Home) -> bool {
+        !self.driver(home).has(Capabilities::HOST_MEMORY)
     }
 
     /// Whether buffers wait on disk.

@@ -1,5 +1,6 @@
 //! What a plan does: launches, transfers and host calls over addresses.
 
+use cloakwork_devices::Driver;
 use cloakwork_ir::{DType, View};
 use cloakwork_kernels::{KernelRow, LaunchShape};
 use cloakwork_ops::{ContentCheck, named};
@@ -153,6 +154,13 @@ pub enum Work {
     Host(HostCall),
 }
 
+impl Work {
+    /// Whether it writes operand 0.
+    pub(crate) const fn writes(&self) -> bool {
+        !matches!(self, Self::Host(HostCall::Check(_)))
+    }
+}
+
 /// Which way a transfer goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -164,6 +172,16 @@ pub enum Way {
     Upload,
     /// From a device to the host.
     Download,
+}
+
+impl Way {
+    /// About how many nanoseconds it takes to a driver's memory or from there.
+    pub(crate) fn ns(self, driver: &Driver, bytes: u64) -> u64 {
+        match self {
+            Self::ToDisk | Self::Upload => driver.costs().upload_ns(bytes),
+            Self::FromDisk | Self::Download => driver.costs().download_ns(bytes),
+        }
+    }
 }
 
 /// What the host does between launches.
@@ -224,7 +242,7 @@ impl Step {
     /// Whether it writes its operand 0.
     #[must_use]
     pub const fn writes(&self) -> bool {
-        !matches!(self.work, Work::Host(HostCall::Check(_)))
+        self.work.writes()
     }
 
     /// The same with what it does to it, where that is not to run it.
@@ -283,4 +301,7 @@ pub struct Check {
     pub dtype: DType,
     /// The bound that the rule needs, if any: a permutation's length, an axis' size.
     pub bound: i64,
+    /// Operand 0 is the least and the greatest element, which a device found, and operand 1 the
+    /// elements there: only if those do not show that the rule holds, the host looks at these.
+    pub by_extremes: bool,
 }

@@ -130,13 +130,13 @@ impl<'a> Rewriter<'a> {
             self.plan.addresses.push(Address::of_buffer(buffer));
             self.reaches.push(Reach::whole(bytes, 0));
         }
+        let weight_ns = way.ns(self.plan.driver(Home::Spill), bytes);
         self.plan.steps.push(Step {
             work: Work::Transfer(way),
             origin,
             geometry,
             first_address,
-            // About a gigabyte a second.
-            weight: bytes.min(u64::from(u32::MAX)) as u32,
+            weight: weight_ns.min(u64::from(u32::MAX)) as u32,
             queue: 0,
         });
         let operations = 0;

@@ -13,21 +13,36 @@ use cloakwork_plan::Step;
 pub(crate) fn contents(memories: &Memories, step: &Step, check: u32) -> Result<(), RunError> {
     let plan = memories.plan;
     let due = &plan.checks[check as usize];
-    let address = &plan.addresses[step.first_address as usize];
-    let start = memories.pointer(address)?.cast::<u8>().cast_const();
+    let mut address = &plan.addresses[step.first_address as usize];
     let view = View {
         offset: 0,
         ..due.view.clone()
     };
     let (low, high) = view.bounds();
     let size = due.dtype.size_bytes() as i64;
-    // SAFETY: the plan's address and view lie inside the operand's memory, and nobody writes
-    // there meanwhile.
-    let bytes = unsafe {
-        std::slice::from_raw_parts(
-            start.wrapping_offset((low * size) as isize),
-            ((high - low) * size) as usize,
-        )
+    let (first, count) = (low * size, (high - low) * size);
+    let looked_at;
+    if due.by_extremes {
+        // SAFETY: the plan puts both words there, and the driver wrote them.
+        let extremes = unsafe { memories.pointer(address)?.cast::<[i64; 2]>().read() };
+        if due.rule.holds_between(due.bound, extremes) {
+            return Ok(());
+        }
+        address = &plan.addresses[step.first_address as usize + 1];
+        looked_at = memories.on_device(address, first, count as u64)?;
+    } else {
+        looked_at = None;
+    }
+    let bytes = match &looked_at {
+        Some(block) => block.as_slice(),
+        None => {
+            let start = memories.pointer(address)?.cast::<u8>().cast_const();
+            // SAFETY: the plan's address and view lie inside the operand's memory, and nobody
+            // writes there meanwhile.
+            unsafe {
+                std::slice::from_raw_parts(start.wrapping_offset(first as isize), count as usize)
+            }
+        }
     };
     let view = View {
         offset: -low,
@@ -68,9 +83,9 @@ pub(crate) fn rule(
     (dtype, view, bytes): (DType, &View, &[u8]),
     isa: Isa,
 ) -> Result<(), OpError> {
-    if let ContentCheck::IndexInto { .. } | ContentCheck::LookupRows { .. } = rule
-        && let Some((least, greatest)) = extremes((dtype, view, bytes), isa)
-        && rule.check(bound, &[least, greatest]).is_ok()
+    if rule.is_about_extremes()
+        && let Some(extremes) = extremes((dtype, view, bytes), isa)
+        && rule.holds_between(bound, extremes)
     {
         return Ok(());
     }
@@ -101,7 +116,7 @@ fn dense<'a>(dtype: DType, view: &View, bytes: &'a [u8]) -> Option<&'a [u8]> {
 
 /// The least and the greatest of dense i64 elements, by kernels: indices that are in range, as
 /// nearly all are, need no closer look. None where there is no element or they are not dense.
-fn extremes((dtype, view, bytes): (DType, &View, &[u8]), isa: Isa) -> Option<(i64, i64)> {
+fn extremes((dtype, view, bytes): (DType, &View, &[u8]), isa: Isa) -> Option<[i64; 2]> {
     let elements = view.shape.elements();
     let first = dense(dtype, view, bytes)?;
     if dtype != DType::I64 || elements == 0 {
@@ -125,5 +140,5 @@ fn extremes((dtype, view, bytes): (DType, &View, &[u8]), isa: Isa) -> Option<(i6
         Some(result)
     };
     let [least, greatest] = EXTREME_KERNELS.map(of);
-    Some((least?, greatest?))
+    Some([least?, greatest?])
 }

@@ -5,11 +5,11 @@
 //! what the host is to see is downloaded.
 
 use crate::RunError;
-use crate::exec::table::Table;
+use crate::exec::table::{Base, Memories, Table};
 use crate::memory::Block;
-use cloakwork_devices::{DeviceMemory, Event, OpenDevice, Queue, driver_of};
+use cloakwork_devices::{DeviceMemory, Event, OpenDevice, Queue};
 use cloakwork_kernels::RawLaunch;
-use cloakwork_plan::{Constant, Geometry, Home, Plan, Step, Wait, Way, Work};
+use cloakwork_plan::{Constant, Home, Plan, Step, Wait, Way, Work};
 use cloakwork_process::Mutex;
 use std::ffi::c_void;
 use std::slice;
@@ -21,6 +21,8 @@ struct Own {
     /// Computes, moves: in the order of [`Plan::queues`].
     queues: [Mutex<Queue>; 2],
     memory: DeviceMemory,
+    /// What no run changes.
+    constants: DeviceMemory,
     device: Arc<OpenDevice>,
 }
 
@@ -31,7 +33,7 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// Opens a plan's devices and allocates their arenas.
+    /// Opens a plan's devices and allocates their arenas, and a block each for constants.
     ///
     /// # Errors
     /// A driver's.
@@ -41,14 +43,16 @@ impl Devices {
             let Home::Device(device) = arena.home else {
                 continue;
             };
-            let Some((driver, number)) = driver_of(device) else {
+            if !plan.is_away(arena.home) {
                 continue;
-            };
+            }
+            let (driver, number) = plan.options.drivers.of(device);
             let device = driver.open(number)?;
             all.push(Own {
                 arena: index,
                 queues: [Mutex::new(device.queue()?), Mutex::new(device.queue()?)],
                 memory: device.allocate(arena.bytes)?,
+                constants: device.allocate(arena.constant_bytes)?,
                 device,
             });
         }
@@ -75,41 +79,88 @@ impl Devices {
         Some(own.memory.address().cast())
     }
 
-    /// Computes a constant in a device's memory.
+    /// Where a device's constant lies.
     ///
     /// # Errors
-    /// The driver's.
-    pub fn compute(
-        &self,
-        constant: &Constant,
-        geometry: &Geometry,
-        operands: &[*mut c_void],
-    ) -> Result<DeviceMemory, RunError> {
-        let own = self.own(constant.arena)?;
-        let memory = own.device.allocate(constant.bytes)?;
+    /// The arena is no device's.
+    pub fn constant(&self, constant: &Constant) -> Result<Base, RunError> {
+        let start = self.own(constant.arena)?.constants.address();
+        Ok(Base(
+            start.wrapping_byte_add(constant.offset as usize).cast(),
+        ))
+    }
+
+    /// Brings their constants to devices: what is uploaded first, and then what is prepared there.
+    ///
+    /// # Errors
+    /// A driver's, or not enough memory.
+    pub fn compute_constants(&self, memories: &Memories) -> Result<(), RunError> {
+        // It outlives the transfers, also where a driver refuses one.
+        let mut gathered = Vec::new();
         let _draining = self.draining();
+        for own in &self.all {
+            let constants = memories.plan.constants.iter();
+            let constants: Vec<&Constant> = constants.filter(|c| c.arena == own.arena).collect();
+            gathered.push(self.upload_together(memories, own, &constants)?);
+            for constant in &constants {
+                self.compute(memories, own, constant)?;
+            }
+        }
+        self.finish()
+    }
+
+    /// Copies small constants into one memory and uploads that. It must outlive the transfer.
+    fn upload_together(
+        &self,
+        memories: &Memories,
+        own: &Own,
+        constants: &[&Constant],
+    ) -> Result<Block, RunError> {
+        let small = || constants.iter().filter(|constant| constant.is_gathered());
+        let end = small()
+            .map(|constant| constant.offset + constant.bytes)
+            .max();
+        let block = Block::zeroed(end.unwrap_or(0))?;
+        for constant in small() {
+            let from = memories.pointer(&constant.operands[0])?.cast::<u8>();
+            let to = block.as_ptr().wrapping_add(constant.offset as usize);
+            // SAFETY: the constant's source has so many bytes; the block reaches to the last of
+            // these places.
+            unsafe { std::ptr::copy_nonoverlapping(from, to, constant.bytes as usize) };
+        }
+        if let Some(bytes) = end {
+            let mut queue = own.queues[0].lock();
+            let start = own.constants.address();
+            // SAFETY: both have so many bytes; the caller keeps the block until the queue is done.
+            unsafe { queue.upload(start, block.as_ptr().cast(), bytes) }?;
+        }
+        Ok(block)
+    }
+
+    /// Uploads a large constant, or prepares one.
+    fn compute(&self, memories: &Memories, own: &Own, constant: &Constant) -> Result<(), RunError> {
+        let Base(at) = self.constant(constant)?;
+        let geometry = &memories.plan.geometries[constant.geometry as usize];
+        let operands = constant.operands.iter().map(|at| memories.pointer(at));
+        let operands: Vec<*mut c_void> = operands.collect::<Result<_, _>>()?;
         let mut queue = own.queues[0].lock();
-        let at = memory.address();
         // SAFETY: the plan's geometry comes from a verified program, and its operands are tensors
         // of the program, or constants made of them, where the step expects them.
         unsafe {
             match constant.work {
-                Work::Transfer(_) => queue.upload(at, operands[0], constant.bytes)?,
+                Work::Transfer(_) if constant.is_gathered() => {}
+                Work::Transfer(_) => queue.upload(at.cast(), operands[0], constant.bytes)?,
                 Work::Prepare { row } => {
-                    let launch = RawLaunch::new(&geometry.shape(), operands, std::ptr::null());
-                    queue.prepare(row, (&launch, geometry.params.len()), at)?;
+                    let launch = RawLaunch::new(&geometry.shape(), &operands, std::ptr::null());
+                    queue.prepare(row, (&launch, geometry.params.len()), at.cast())?;
                 }
                 Work::Launch { .. } | Work::Host(_) => {
-                    return Err(RunError::Internal(
-                        "a constant that no device computes".into(),
-                    ));
+                    let text = "a constant that no device computes";
+                    return Err(RunError::Internal(text.into()));
                 }
             }
         }
-        let done = queue.record()?;
-        queue.finish(done)?;
-        drop(queue);
-        Ok(memory)
+        Ok(())
     }
 
     /// Waits until all that was given to queues is done.

@@ -189,10 +189,9 @@ impl Executor {
         let plan = Arc::clone(&self.plan);
         let threads = options.threads.clamp(1, plan.options.threads.max(1));
         let graph = graph(&plan, options, threads).filter(|_| observer.is_none());
+        // Steps of which none is worth a further thread need no pool.
         let shared = graph.is_some() || self.heaviest_ns >= options.split_ns;
-        let pool = (threads > 1 && shared)
-            .then(|| pool::pool(threads))
-            .transpose()?;
+        let pool = pool_of(if shared { threads } else { 1 })?;
         let outputs = room_for_results(&plan)?;
         let directory = options.spill_dir.as_deref();
         let bases = self.open(directory)?;
@@ -242,11 +241,10 @@ impl Executor {
             true => differences(&plan, &outputs),
             false => Vec::new(),
         };
-        let profile = options.profile.then_some(profile);
         Ok(Outcome {
             outputs: hand_out(&plan, outputs)?,
             mismatches,
-            profile,
+            profile: options.profile.then_some(profile),
             wall_ns,
             threads,
         })
@@ -339,20 +337,26 @@ impl Executor {
         let plan = Arc::clone(&self.plan);
         let hosts = Hosts::of(&plan, &[]);
         for constant in &plan.constants {
-            let memories = Memories {
-                plan: &plan,
-                arenas: &[],
-                disks: &[],
-                hosts,
-                outputs: &[],
-                pool: &self.pool,
-                constants: &self.constants,
-                devices: &self.devices,
-            };
+            let memories = self.before_runs(&plan, hosts);
             let computed = compute(&memories, constant)?;
             self.constants.push(computed);
         }
-        Ok(())
+        let memories = self.before_runs(&plan, hosts);
+        self.devices.compute_constants(&memories)
+    }
+
+    /// The memories that constants are computed from.
+    fn before_runs<'a>(&'a self, plan: &'a Plan, hosts: Hosts<'a>) -> Memories<'a> {
+        Memories {
+            plan,
+            arenas: &[],
+            disks: &[],
+            hosts,
+            outputs: &[],
+            pool: &self.pool,
+            constants: &self.constants,
+            devices: &self.devices,
+        }
     }
 }
 
@@ -373,6 +377,9 @@ fn resolved(
 
 /// Computes a constant, or finds what was prepared before from the same tensors.
 fn compute(memories: &Memories, constant: &Constant) -> Result<Computed, RunError> {
+    if constant.arena > 0 {
+        return memories.devices.constant(constant).map(Computed::There);
+    }
     let operand = |address: &Address| {
         let frozen = match address.space {
             Space::Host => frozen(memories.hosts.tensor(address.index)),
@@ -383,11 +390,6 @@ fn compute(memories: &Memories, constant: &Constant) -> Result<Computed, RunErro
     let operands = constant.operands.iter().map(operand);
     let operands = operands.collect::<Result<SmallVec<[_; 6]>, _>>()?;
     let geometry = &memories.plan.geometries[constant.geometry as usize];
-    if constant.arena > 0 {
-        let starts: SmallVec<[_; 6]> = operands.iter().map(|(start, _)| *start).collect();
-        let made = memories.devices.compute(constant, geometry, &starts);
-        return made.map(Computed::There);
-    }
     match constant.work {
         Work::Launch { row, .. } => {
             let block = Block::uninit(constant.bytes)?;
@@ -415,6 +417,11 @@ fn compute(memories: &Memories, constant: &Constant) -> Result<Computed, RunErro
 fn frozen(host: Option<&HostTensor>) -> Option<Arc<Storage>> {
     let storage = host?.bytes().owner::<Storage>()?;
     storage.derived().is_some().then_some(storage)
+}
+
+/// The workers beside the calling thread, if there are to be any.
+fn pool_of(threads: usize) -> Result<Option<Arc<ThreadPool>>, RunError> {
+    (threads > 1).then(|| pool::pool(threads)).transpose()
 }
 
 /// The work of a plan's largest step or fusion.

@@ -5,12 +5,10 @@ use crate::exec::devices::Devices;
 use crate::exec::hosts::Hosts;
 use crate::memory::Block;
 use crate::memory::spill_file::OnDisk;
-use cloakwork_devices::{DeviceMemory, driver_of};
 use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch};
 use cloakwork_ops::COPY_KERNEL;
 use cloakwork_plan::{
-    Address, Candidate, Fusion, Geometry, Home, MAX_OPERANDS, Plan, Prepared, Space, Step, Work,
-    moves,
+    Address, Candidate, Fusion, Geometry, MAX_OPERANDS, Plan, Prepared, Space, Step, Work, moves,
 };
 use smallvec::SmallVec;
 use std::ffi::c_void;
@@ -36,14 +34,14 @@ pub enum Computed {
     /// In the host's memory.
     Here(Arc<Block>),
     /// In a device's.
-    There(DeviceMemory),
+    There(Base),
 }
 
 impl Computed {
     fn start(&self) -> *const u8 {
         match self {
             Self::Here(block) => block.as_ptr().cast_const(),
-            Self::There(memory) => memory.address().cast_const().cast(),
+            Self::There(Base(start)) => start.cast_const(),
         }
     }
 }
@@ -104,10 +102,7 @@ impl Memories<'_> {
         first: i64,
         bytes: u64,
     ) -> Result<Option<Block>, RunError> {
-        let Home::Device(device) = self.plan.home_of(address) else {
-            return Ok(None);
-        };
-        if driver_of(device).is_none() {
+        if !self.plan.is_away(self.plan.home_of(address)) {
             return Ok(None);
         }
         let arena = self.plan.buffers[address.index as usize].arena;

@@ -47,6 +47,7 @@ pub fn inspect(verified: &Verified, plan: &Plan) -> Value {
         "outputs": outputs(verified, plan),
         "host_bytes": host_bytes(verified),
         "memory": totals::memory(plan),
+        "elsewhere": totals::elsewhere(plan),
         "graph": plan.graph.as_ref().map(totals::graph),
     })
 }

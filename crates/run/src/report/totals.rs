@@ -2,7 +2,7 @@
 
 use crate::report::names::op_name;
 use crate::report::outcome::Outcome;
-use cloakwork_plan::{Graph, HostCall, Plan, StepCost, Work};
+use cloakwork_plan::{Elsewhere, Graph, HostCall, Plan, StepCost, Work};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -82,10 +82,25 @@ pub fn summary(plan: &Plan, outcome: &Outcome) -> Value {
         "steps": plan.steps.len(),
         "program_steps": written.steps.len(),
         "memory": memory(plan),
+        "elsewhere": elsewhere(plan),
         "limb_major_storages": plan.limb_major_storages,
         "ops": rows.iter().map(|(name, total)| total.json("op", name)).collect::<Vec<_>>(),
         "segments": segments.iter().map(|(n, t)| t.json("segment", n)).collect::<Vec<_>>(),
     })
+}
+
+/// The steps of the program that run on the host and were wanted on a device.
+#[must_use]
+pub fn elsewhere(plan: &Plan) -> Vec<Value> {
+    let entry = |moved: &Elsewhere| {
+        json!({
+            "step": plan.program_step(moved.origin),
+            "op": op_name(plan.verified.program(), moved.origin),
+            "device": moved.device.to_string(),
+            "why": moved.to_string(),
+        })
+    };
+    plan.elsewhere.iter().map(entry).collect()
 }
 
 /// What a run needs, as the plan counts it.

@@ -1,0 +1,290 @@
+//! What is open of a driver: devices, memory, queues.
+
+use crate::abi::{Opaque, RawFunctions};
+use crate::{DeviceError, Driver};
+use cloakwork_kernels::{KernelRow, RawLaunch};
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::Arc;
+
+/// An open device.
+#[derive(Debug)]
+pub struct OpenDevice {
+    driver: &'static Driver,
+    functions: &'static RawFunctions,
+    index: u32,
+    raw: Opaque,
+    generation: u64,
+}
+
+// SAFETY: any thread may call a driver's functions.
+unsafe impl Send for OpenDevice {}
+// SAFETY: as above.
+unsafe impl Sync for OpenDevice {}
+
+impl OpenDevice {
+    /// Opens a device. The error is the driver's number.
+    pub(crate) fn new(
+        driver: &'static Driver,
+        functions: &'static RawFunctions,
+        index: u32,
+    ) -> Result<Self, i32> {
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the driver keeps its contract; it writes the device.
+        let code = unsafe { (functions.open)(index, &raw mut raw) };
+        let generation = cloakwork_process::generation();
+        (code == 0)
+            .then_some(Self {
+                driver,
+                functions,
+                index,
+                raw,
+                generation,
+            })
+            .ok_or(code)
+    }
+
+    /// Whether this process opened it: what a parent opened serves no forked child.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        self.generation == cloakwork_process::generation()
+    }
+
+    fn checked(&self, code: i32, action: &'static str) -> Result<(), DeviceError> {
+        if code == 0 {
+            return Ok(());
+        }
+        let mut text = [0u8; 256];
+        // SAFETY: so many bytes are there.
+        unsafe { (self.functions.reason)(self.raw, text.as_mut_ptr().cast::<c_char>(), 256) };
+        let words = CStr::from_bytes_until_nul(&text).map_or_else(
+            |_| String::new(),
+            |words| words.to_string_lossy().into_owned(),
+        );
+        let words = match words.is_empty() {
+            true => format!("error {code}"),
+            false => words,
+        };
+        Err(self.driver.device_error(self.index, action, words))
+    }
+
+    /// Memory of zeros.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn allocate(self: &Arc<Self>, bytes: u64) -> Result<DeviceMemory, DeviceError> {
+        let mut at = std::ptr::null_mut();
+        // SAFETY: the device is open; the driver writes the address.
+        let code = unsafe { (self.functions.allocate)(self.raw, bytes, &raw mut at) };
+        self.checked(code, "allocate memory")?;
+        Ok(DeviceMemory {
+            device: Arc::clone(self),
+            at,
+            bytes,
+        })
+    }
+
+    /// A new queue.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn queue(self: &Arc<Self>) -> Result<Queue, DeviceError> {
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the device is open; the driver writes the queue.
+        let code = unsafe { (self.functions.open_queue)(self.raw, &raw mut raw) };
+        self.checked(code, "open a queue")?;
+        Ok(Queue {
+            device: Arc::clone(self),
+            raw,
+        })
+    }
+}
+
+impl Drop for OpenDevice {
+    fn drop(&mut self) {
+        // What serves it stayed with the parent of a forked child.
+        if self.is_here() {
+            // SAFETY: it is open, and memory and queues hold it until they are gone.
+            unsafe { (self.functions.close)(self.raw) };
+        }
+    }
+}
+
+/// Memory of a device.
+#[derive(Debug)]
+pub struct DeviceMemory {
+    device: Arc<OpenDevice>,
+    at: *mut c_void,
+    bytes: u64,
+}
+
+// SAFETY: an address that only the driver uses, whose functions any thread may call.
+unsafe impl Send for DeviceMemory {}
+// SAFETY: as above.
+unsafe impl Sync for DeviceMemory {}
+
+impl DeviceMemory {
+    /// Its address, which only the driver can use.
+    #[must_use]
+    pub fn address(&self) -> *mut c_void {
+        self.at
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Drop for DeviceMemory {
+    fn drop(&mut self) {
+        if self.device.is_here() {
+            // SAFETY: it was allocated there and is released once.
+            unsafe { (self.device.functions.release)(self.device.raw, self.at) };
+        }
+    }
+}
+
+/// Work of a device that is done in its order.
+#[derive(Debug)]
+pub struct Queue {
+    device: Arc<OpenDevice>,
+    raw: Opaque,
+}
+
+// SAFETY: any thread may call a driver's functions; those of a queue need exclusive access.
+unsafe impl Send for Queue {}
+
+/// A place in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event(u64);
+
+impl Queue {
+    fn raw(&self) -> &'static RawFunctions {
+        self.device.functions
+    }
+
+    /// Moves bytes from the host.
+    ///
+    /// # Errors
+    /// The driver's.
+    ///
+    /// # Safety
+    /// Both memories have so many bytes there, and stay as they are until the queue is past this.
+    pub unsafe fn upload(
+        &mut self,
+        to: *mut c_void,
+        from: *const c_void,
+        bytes: u64,
+    ) -> Result<(), DeviceError> {
+        // SAFETY: the caller's promise.
+        let code = unsafe { (self.raw().upload)(self.raw, to, from, bytes) };
+        self.device.checked(code, "upload")
+    }
+
+    /// Moves bytes to the host.
+    ///
+    /// # Errors
+    /// The driver's.
+    ///
+    /// # Safety
+    /// As [`Queue::upload`].
+    pub unsafe fn download(
+        &mut self,
+        to: *mut c_void,
+        from: *const c_void,
+        bytes: u64,
+    ) -> Result<(), DeviceError> {
+        // SAFETY: the caller's promise.
+        let code = unsafe { (self.raw().download)(self.raw, to, from, bytes) };
+        self.device.checked(code, "download")
+    }
+
+    /// Runs all units of a launch, which has so many params.
+    ///
+    /// # Errors
+    /// The driver's, or the row is no row of it.
+    ///
+    /// # Safety
+    /// As `KernelRow::run`, with the addresses of the device's memory.
+    pub unsafe fn launch(
+        &mut self,
+        row: &KernelRow,
+        (launch, params): (&RawLaunch, usize),
+        units: u64,
+    ) -> Result<(), DeviceError> {
+        let index = self.index_of(row)?;
+        // SAFETY: the caller's promise.
+        let code = unsafe { (self.raw().launch)(self.raw, index, launch, params as u32, units) };
+        self.device.checked(code, "launch a kernel")
+    }
+
+    /// Runs a row's `prepare`.
+    ///
+    /// # Errors
+    /// As [`Queue::launch`].
+    ///
+    /// # Safety
+    /// As `KernelRow::prepare`, with the addresses of the device's memory.
+    pub unsafe fn prepare(
+        &mut self,
+        row: &KernelRow,
+        (launch, params): (&RawLaunch, usize),
+        prepared: *mut c_void,
+    ) -> Result<(), DeviceError> {
+        let index = self.index_of(row)?;
+        // SAFETY: the caller's promise.
+        let code =
+            unsafe { (self.raw().prepare)(self.raw, index, launch, params as u32, prepared) };
+        self.device.checked(code, "prepare a kernel")
+    }
+
+    fn index_of(&self, row: &KernelRow) -> Result<u32, DeviceError> {
+        let driver = self.device.driver;
+        driver.index_of(row).ok_or_else(|| {
+            let reason = format!("{} is no row of this driver", row.symbol);
+            driver.device_error(self.device.index, "launch a kernel", reason)
+        })
+    }
+
+    /// An event behind all that is in the queue.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn record(&mut self) -> Result<Event, DeviceError> {
+        let mut event = 0;
+        // SAFETY: the queue is open; the driver writes the event.
+        let code = unsafe { (self.raw().record)(self.raw, &raw mut event) };
+        self.device.checked(code, "record an event")?;
+        Ok(Event(event))
+    }
+
+    /// What comes after waits for an event of another queue of the device.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn wait(&mut self, event: Event) -> Result<(), DeviceError> {
+        // SAFETY: the queue is open.
+        let code = unsafe { (self.raw().wait)(self.raw, event.0) };
+        self.device.checked(code, "wait for an event")
+    }
+
+    /// This thread waits for an event of the queue.
+    ///
+    /// # Errors
+    /// What went wrong in the queue before it.
+    pub fn finish(&mut self, event: Event) -> Result<(), DeviceError> {
+        // SAFETY: the queue is open.
+        let code = unsafe { (self.raw().finish)(self.raw, event.0) };
+        self.device.checked(code, "finish what it was given")
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        if self.device.is_here() {
+            // SAFETY: it is open and closed once.
+            unsafe { (self.raw().close_queue)(self.raw) };
+        }
+    }
+}

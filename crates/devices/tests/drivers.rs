@@ -1,0 +1,77 @@
+//! What tables of drivers may say, and what they make of devices.
+
+use cloakwork_devices::{Capabilities, Costs, Driver, Drivers};
+use cloakwork_ir::{DType, Device};
+use cloakwork_kernels::Isa;
+use std::collections::BTreeSet;
+
+fn sim() -> &'static Driver {
+    Drivers::default().of(Device::Sim(0)).0
+}
+
+fn cpu() -> &'static Driver {
+    Drivers::default().of(Device::Cpu).0
+}
+
+#[test]
+fn a_table_that_contradicts_itself_is_refused_in_words() {
+    let refused = |driver: &Driver, can| {
+        let varied = driver.varied(Costs::NONE, can, BTreeSet::new());
+        varied.map_or_else(|error| error.to_string(), |_| String::new())
+    };
+    let text = refused(sim(), Capabilities::HOST_MEMORY);
+    let both = "expected functions, or memory of the host, and not both";
+    assert_eq!(text, format!("driver `sim`: {both}"));
+    let text = refused(cpu(), Capabilities::NONE);
+    assert_eq!(text, format!("driver `cpu`: {both}"));
+    let text = refused(sim(), Capabilities::FUSES);
+    assert!(text.contains("where launches are fused"), "{text}");
+    assert_eq!(refused(sim(), Capabilities::LIMB_MAJOR), "");
+}
+
+#[test]
+fn costs_add_what_a_thing_takes_beside_its_bytes() {
+    let costs = Costs {
+        launch_ns: 5,
+        transfer_ns: 7,
+        upload_bytes_per_us: 1000,
+        download_bytes_per_us: 500,
+        memory_bytes_per_us: 8000,
+        operations_per_us: 1000,
+    };
+    assert_eq!((costs.upload_ns(10), costs.download_ns(10)), (17, 27));
+    assert_eq!(
+        (costs.launch_ns(10, 800), costs.launch_ns(200, 800)),
+        (105, 205)
+    );
+    assert_eq!(Costs::NONE.launch_ns(1 << 40, 1 << 40), 0);
+}
+
+#[test]
+fn kernels_that_a_driver_is_varied_to_lack_are_not_selected() {
+    let add = |driver: &Driver| {
+        let add = ("add", [DType::I64; 2]);
+        driver.select(0, add, Isa::PORTABLE).is_some()
+    };
+    let lacks = BTreeSet::from(["add".to_owned()]);
+    let varied = sim().varied(Costs::NONE, Capabilities::NONE, lacks);
+    assert!(add(sim()) && varied.is_ok_and(|varied| !add(&varied)));
+}
+
+#[test]
+fn programs_run_on_devices_by_drivers_of_their_own() {
+    let drivers = Drivers::default();
+    for device in [Device::Cpu, Device::Sim(7)] {
+        assert!(drivers.run_on(device), "{device}");
+    }
+    for device in [Device::Gpu(0), Device::Disk(0)] {
+        assert!(!drivers.run_on(device), "{device}");
+    }
+    let text = cpu()
+        .open(0)
+        .map_or_else(|error| error.to_string(), |_| String::new());
+    assert_eq!(
+        text,
+        "cpu:0: cannot open the device: its memory is the host's"
+    );
+}

@@ -1,0 +1,97 @@
+//! Steps that the host runs for a device that lacks their kernel: on copies, and the result goes
+//! back.
+
+use super::calls::Made;
+use super::{Builder, Place};
+use crate::PlanError;
+use crate::graph::Reach;
+use crate::plan::{Address, Home, Way};
+use cloakwork_ir::DType;
+use cloakwork_ops::FUNCTION;
+use cloakwork_verify::{StorageId, ValueId};
+use std::ops::Range;
+
+impl Builder<'_> {
+    /// Whether a step whose result is there would need a kernel that its device lacks.
+    pub(super) fn lacks(&self, kernel: &str, types: [DType; 2], result: &Address) -> bool {
+        let side = self.side(result);
+        side != Home::HOST && self.plan.kernel(side, kernel, types).is_none()
+    }
+
+    /// The same for all launches of an op.
+    pub(super) fn lacks_any(&self, made: &Made, result: &Address) -> bool {
+        if self.side(result) == Home::HOST {
+            return false;
+        }
+        made.launches.iter().any(|made| {
+            let kernel = made.launch.kernel;
+            let computes = kernel != FUNCTION && made.launch.units() > 0;
+            computes && self.lacks(kernel, made.types(), result)
+        })
+    }
+
+    /// What a step may touch of its result's storage, from the storage's start on, and whether it
+    /// writes all of that and reads nothing.
+    pub(super) fn written(&self, out: ValueId, keeps: bool) -> Result<(Reach, bool), PlanError> {
+        let info = self.value(out)?;
+        let view = self.layout.view(self.verified, out);
+        let size = info.dtype.size_bytes();
+        if keeps {
+            let root = self.layout.root(self.verified, info.storage);
+            return Ok((Reach::of(&root, 0, size), false));
+        }
+        let reach = Reach::of(view, 0, size);
+        let dense = view.shape.elements() * size as u64 == reach.bytes();
+        Ok((reach, dense))
+    }
+
+    /// Plans steps with a storage's bytes on the host, which go back to where it lies.
+    pub(super) fn lent(
+        &mut self,
+        id: StorageId,
+        (reach, is_written): (&Reach, bool),
+        steps: impl FnOnce(&mut Self) -> Result<(), PlanError>,
+    ) -> Result<(), PlanError> {
+        let target = self.storage_address(id, 0)?;
+        let here = self.lend(target, reach, is_written);
+        let place = std::mem::replace(&mut self.places[id.0 as usize], Place::Lent(here));
+        let done = steps(self);
+        self.places[id.0 as usize] = place;
+        self.give_back(target, here, reach);
+        done
+    }
+
+    /// Memory of the host for a result that lies on a device: with what is there, unless all of it
+    /// is written.
+    pub(super) fn lend(&mut self, target: Address, reach: &Reach, is_written: bool) -> Address {
+        if !is_written && reach.bytes() > 0 {
+            return self.staged(target, reach, Home::HOST);
+        }
+        let buffer = self.buffer_at(Home::HOST, reach.bytes());
+        Address {
+            offset: -reach.low(),
+            ..Address::of_buffer(buffer)
+        }
+    }
+
+    /// Brings a lent result back. What is on the host stays a copy of it.
+    pub(super) fn give_back(&mut self, target: Address, here: Address, reach: &Reach) {
+        let range = |at: &Address| -> Range<i64> {
+            let low = at.offset + reach.low();
+            low..low + reach.bytes() as i64
+        };
+        let start = |at: Address| Address {
+            offset: range(&at).start,
+            ..at
+        };
+        if reach.bytes() > 0 {
+            let operands = [start(target), start(here)];
+            self.transfer(Way::Upload, operands, reach.bytes());
+            // A copy begins where its buffer does.
+            if operands[1].offset == 0 {
+                let copy = (Home::HOST, here.index);
+                self.note_copy(&target, range(&target), copy);
+            }
+        }
+    }
+}

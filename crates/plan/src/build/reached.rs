@@ -1,0 +1,78 @@
+//! Which bytes of the host's tensors steps read: a device gets those, and no others.
+
+use super::Builder;
+use crate::graph::Reach;
+use cloakwork_ir::HostId;
+use cloakwork_verify::{Action, StorageOrigin, ValueId};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// Bytes of host tensors that steps read in place, as ranges that neither meet nor touch, in order.
+#[derive(Default)]
+pub(super) struct Reached {
+    ranges: FxHashMap<HostId, Vec<Range<i64>>>,
+}
+
+impl Reached {
+    /// The range around some bytes that one transfer moves; none where no step was known to read
+    /// them.
+    pub(super) fn around(&self, host: HostId, bytes: &Range<i64>) -> Option<Range<i64>> {
+        let ranges = self.ranges.get(&host)?;
+        let after = ranges.partition_point(|range| range.start <= bytes.start);
+        let range = ranges.get(after.checked_sub(1)?)?;
+        (bytes.end <= range.end).then(|| range.clone())
+    }
+
+    fn add(&mut self, host: HostId, bytes: Range<i64>) {
+        self.ranges.entry(host).or_default().push(bytes);
+    }
+
+    /// Makes one range of those that meet.
+    fn join(&mut self) {
+        for ranges in self.ranges.values_mut() {
+            ranges.sort_unstable_by_key(|range| range.start);
+            let mut joined: Vec<Range<i64>> = Vec::with_capacity(ranges.len());
+            for range in ranges.drain(..) {
+                match joined.last_mut() {
+                    Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                    _ => joined.push(range),
+                }
+            }
+            *ranges = joined;
+        }
+    }
+}
+
+impl Builder<'_> {
+    /// What steps of the program read of host tensors that lie as steps read them.
+    pub(super) fn reached(&self) -> Reached {
+        let mut reached = Reached::default();
+        for (_, action) in self.verified.actions() {
+            match action {
+                Action::Kernel { call, .. } => {
+                    let values = (0..call.values.len()).filter_map(|param| call.value(param));
+                    values.for_each(|value| self.note_reached(value, &mut reached));
+                }
+                Action::Copy { source, .. } => self.note_reached(*source, &mut reached),
+                _ => {}
+            }
+        }
+        reached.join();
+        reached
+    }
+
+    fn note_reached(&self, value: ValueId, reached: &mut Reached) {
+        let Ok(info) = self.value(value) else { return };
+        let Ok(storage) = self.storage(info.storage) else {
+            return;
+        };
+        if let StorageOrigin::Upload(host) = storage.origin
+            && self.is_in_place(info.storage, storage)
+        {
+            let view = self.layout.view(self.verified, value);
+            let reach = Reach::of(view, 0, info.dtype.size_bytes());
+            let start = self.host_start_bytes(host) + reach.low();
+            reached.add(host, start..start + reach.bytes() as i64);
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! What decides where a program's steps run: what they compute, read and write, and the kernels
+//! that devices have.
+
+use super::{Elsewhere, Why, is_away};
+use crate::graph::Reach;
+use crate::layout::Layout;
+use crate::{Options, PlanError};
+use cloakwork_ir::{DType, Device, HostSlot, View};
+use cloakwork_ops::{Access, Body, COPY_KERNEL, FUNCTION, Launch, Source};
+use cloakwork_verify::{Action, Call, StorageId, StorageOrigin, ValueId, Verified};
+use smallvec::SmallVec;
+
+/// Where a storage's first contents come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// Steps write them.
+    Steps,
+    /// A run brings them from the host.
+    Run,
+    /// They are brought once a plan.
+    Plan,
+}
+
+/// A storage.
+#[derive(Debug)]
+pub(super) struct Stored {
+    /// It may lie on the host or on the device for which all of the program is planned.
+    pub is_free: bool,
+    /// It lies in memory that only a driver reaches.
+    pub away: bool,
+    pub origin: Origin,
+    pub bytes: u64,
+    /// The most that a step reads of it.
+    pub read_bytes: u64,
+    /// The tasks that write it.
+    pub writers: SmallVec<[u32; 1]>,
+    /// How many tasks read it on the host, and away.
+    pub readers: [u32; 2],
+}
+
+/// A step of the program that computes.
+#[derive(Debug)]
+pub(super) struct Task {
+    step: u32,
+    pub result: usize,
+    /// What it reads beside its result.
+    pub reads: SmallVec<[usize; 4]>,
+    /// It reads what its result held before.
+    pub keeps: bool,
+    /// About how long it takes on one core of the host, and on the device that is wanted.
+    pub host_ns: u64,
+    pub device_ns: u64,
+    /// Why the device cannot run it.
+    lack: Option<Why>,
+    /// The caller's own code, which runs nowhere else.
+    is_host_only: bool,
+}
+
+impl Task {
+    /// Whether it runs where its result lies, if that is away.
+    pub fn can_leave(&self) -> bool {
+        self.lack.is_none() && !self.is_host_only
+    }
+}
+
+pub(super) struct Facts {
+    pub storages: Vec<Stored>,
+    pub tasks: Vec<Task>,
+}
+
+impl Facts {
+    pub fn of(verified: &Verified, layout: &Layout, options: &Options) -> Result<Self, PlanError> {
+        let program = Program {
+            verified,
+            layout,
+            options,
+        };
+        let ids = 0..verified.storages().len() as u32;
+        let storages = ids.filter_map(|id| program.stored(StorageId(id)));
+        let mut facts = Self {
+            storages: storages.collect(),
+            tasks: Vec::new(),
+        };
+        for (step, action) in verified.actions() {
+            let task = match action {
+                Action::Kernel { call, out } => {
+                    let looked_at = program.looked_at(call);
+                    looked_at.for_each(|value| facts.read(&program, value));
+                    program.kernel(*step, call, *out)?
+                }
+                Action::Copy { source, value, .. } => program.copy(*step, *source, *value),
+                Action::Download { value, .. } => {
+                    facts.read(&program, *value);
+                    continue;
+                }
+                _ => continue,
+            };
+            facts.add(&program, task, action);
+        }
+        Ok(facts)
+    }
+
+    fn add(&mut self, program: &Program, task: Option<Task>, action: &Action) {
+        let Some(task) = task else { return };
+        let away = self.storages[task.result].away && task.can_leave();
+        for value in operands(action) {
+            if program.storage_of(value) != Some(task.result) {
+                self.note_bytes(program, value);
+            }
+        }
+        for &operand in &task.reads {
+            self.storages[operand].readers[usize::from(away)] += 1;
+        }
+        let number = self.tasks.len() as u32;
+        self.storages[task.result].writers.push(number);
+        self.tasks.push(task);
+    }
+
+    /// A read of the host's that is no task's.
+    fn read(&mut self, program: &Program, value: ValueId) {
+        self.note_bytes(program, value);
+        if let Some(storage) = program.storage_of(value) {
+            self.storages[storage].readers[0] += 1;
+        }
+    }
+
+    fn note_bytes(&mut self, program: &Program, value: ValueId) {
+        let (Some(storage), Some(info)) =
+            (program.storage_of(value), program.verified.value(value))
+        else {
+            return;
+        };
+        let reach = Reach::of(program.view(value), 0, info.dtype.size_bytes());
+        let stored = &mut self.storages[storage];
+        stored.read_bytes = stored.read_bytes.max(reach.bytes());
+    }
+
+    /// Whether a task runs away from the host.
+    pub fn is_away(&self, task: &Task) -> bool {
+        self.storages[task.result].away && task.can_leave()
+    }
+
+    /// The tasks that run on the host and were wanted elsewhere.
+    pub fn elsewhere(&self, verified: &Verified, options: &Options) -> Vec<Elsewhere> {
+        let here = self.tasks.iter().filter(|task| !self.is_away(task));
+        let entries = here.filter_map(|task| {
+            let device = options.device_of(verified.storages()[task.result].device);
+            let moved = is_away(options, device) && !task.is_host_only;
+            moved.then(|| Elsewhere {
+                origin: task.step,
+                device,
+                why: task.lack.unwrap_or(Why::Cheaper),
+            })
+        });
+        entries.collect()
+    }
+}
+
+fn operands(action: &Action) -> SmallVec<[ValueId; 4]> {
+    match action {
+        Action::Kernel { call, .. } => {
+            let params = 0..call.values.len();
+            params.filter_map(|param| call.value(param)).collect()
+        }
+        Action::Copy { source, .. } => [*source].into_iter().collect(),
+        _ => SmallVec::new(),
+    }
+}
+
+struct Program<'a> {
+    verified: &'a Verified,
+    layout: &'a Layout,
+    options: &'a Options,
+}
+
+impl Program<'_> {
+    fn storage_of(&self, value: ValueId) -> Option<usize> {
+        let info = self.verified.value(value)?;
+        Some(info.storage.0 as usize)
+    }
+
+    fn view(&self, value: ValueId) -> &View {
+        self.layout.view(self.verified, value)
+    }
+
+    fn stored(&self, id: StorageId) -> Option<Stored> {
+        let info = self.verified.storage(id)?;
+        let host = match info.origin {
+            StorageOrigin::Upload(host) => self.verified.program().host(host),
+            _ => None,
+        };
+        // What nobody writes is read from the host's memory, or laid out there once.
+        let is_data = matches!(host, Some(HostSlot::Data(_)));
+        let in_place = info.last_write.is_none() && (is_data || !self.layout.is_limb_major(id));
+        let stays = host.is_some() && in_place;
+        let device = self.options.device_of(info.device);
+        let away = is_away(self.options, device) && !stays;
+        let by_word = info.device != Device::Cpu;
+        let origin = match (host.is_some(), stays && is_data) {
+            (false, _) => Origin::Steps,
+            (true, true) => Origin::Plan,
+            (true, false) => Origin::Run,
+        };
+        let (_, extent) = info.root.bounds();
+        Some(Stored {
+            is_free: away && !by_word,
+            away,
+            origin,
+            bytes: extent.max(0) as u64 * info.dtype.size_bytes() as u64,
+            read_bytes: 0,
+            writers: SmallVec::new(),
+            readers: [0; 2],
+        })
+    }
+
+    /// The operands whose elements the host checks, and no device.
+    fn looked_at<'b>(&self, call: &'b Call) -> impl Iterator<Item = ValueId> + use<'b> {
+        let rules = call.def.body.checks().iter();
+        let rules = rules.filter(|rule| !rule.is_about_extremes());
+        let params = rules.filter_map(|rule| call.def.param(rule.operand()));
+        let params = params.filter(|&param| !call.is_constant(param));
+        params.filter_map(|param| call.value(param))
+    }
+
+    fn kernel(&self, step: u32, call: &Call, out: ValueId) -> Result<Option<Task>, PlanError> {
+        let Body::Kernel(body) = &call.def.body else {
+            return Ok(None);
+        };
+        let (verified, view_of) = (self.verified, |value| self.view(value));
+        let found = verified.with_views(call, view_of, |args| {
+            (body.launch)(args).map(|launches| (launches, (call.def.operations)(args)))
+        });
+        let (launches, operations) = found.map_err(|error| PlanError::Internal {
+            step,
+            message: error.to_string(),
+        })?;
+        let values = (0..call.values.len()).filter_map(|param| call.value(param));
+        let Some(mut task) = self.task(step, values, out) else {
+            return Ok(None);
+        };
+        task.keeps |= body.access == Access::Accumulate;
+        self.weigh(&mut task, call, (&launches, operations));
+        Ok(Some(task))
+    }
+
+    fn task(&self, step: u32, values: impl Iterator<Item = ValueId>, out: ValueId) -> Option<Task> {
+        let result = self.storage_of(out)?;
+        let mut reads = SmallVec::new();
+        let mut keeps = false;
+        for value in values {
+            match self.storage_of(value) {
+                Some(storage) if storage == result => keeps |= value != out,
+                Some(storage) if !reads.contains(&storage) => reads.push(storage),
+                _ => {}
+            }
+        }
+        Some(Task {
+            step,
+            result,
+            reads,
+            keeps,
+            host_ns: 0,
+            device_ns: 0,
+            lack: None,
+            is_host_only: false,
+        })
+    }
+
+    /// Adds what launches take, and the kernel that the wanted device lacks.
+    fn weigh(&self, task: &mut Task, call: &Call, (launches, operations): (&[Launch], u64)) {
+        for (index, launch) in launches.iter().enumerate() {
+            task.is_host_only |= launch.kernel == FUNCTION;
+            let last = index + 1 == launches.len();
+            let operations = if last { operations } else { 0 };
+            let bytes = launch.operands.iter().map(|operand| {
+                let dtype = dtype_of(self.verified, call, operand.source);
+                let size = dtype.map_or(0, DType::size_bytes) as u64;
+                touched(&launch.dims, &operand.strides).saturating_mul(size)
+            });
+            let bytes = bytes.fold(0, u64::saturating_add);
+            let types = launch_types(self.verified, call, launch);
+            self.launch(task, (launch, types), operations, bytes);
+        }
+    }
+
+    fn launch(
+        &self,
+        task: &mut Task,
+        (launch, types): (&Launch, Option<[DType; 2]>),
+        operations: u64,
+        bytes: u64,
+    ) {
+        let device = self.verified.storages()[task.result].device;
+        let (driver, _) = self.options.drivers.of(self.options.device_of(device));
+        let (host, _) = self.options.drivers.of(Device::Cpu);
+        let computing = operations.max(launch.weight_ns());
+        task.host_ns += host.costs().launch_ns(computing, bytes);
+        task.device_ns += driver.costs().launch_ns(computing, bytes);
+        let Some(types) = types else { return };
+        let wanted = self.options.device_of(device);
+        let known = self.options.kernel(wanted, launch.kernel, types);
+        if known.is_none() && launch.units() > 0 && launch.kernel != FUNCTION {
+            task.lack = task.lack.or(Some(Why::NoKernel {
+                kernel: launch.kernel,
+                input: types[0],
+                output: types[1],
+            }));
+        }
+    }
+
+    fn copy(&self, step: u32, source: ValueId, value: ValueId) -> Option<Task> {
+        let mut task = self.task(step, std::iter::once(source), value)?;
+        let dtype = self.verified.value(value)?.dtype;
+        let elements = self.view(value).shape.elements();
+        let launch = Launch {
+            kernel: COPY_KERNEL,
+            dims: SmallVec::from_slice(&[elements as i64]),
+            split: 1,
+            operands: SmallVec::new(),
+            params: SmallVec::new(),
+        };
+        let bytes = 2 * elements * dtype.size_bytes() as u64;
+        self.launch(&mut task, (&launch, Some([dtype; 2])), elements, bytes);
+        Some(task)
+    }
+}
+
+fn dtype_of(verified: &Verified, call: &Call, source: Source) -> Option<DType> {
+    match source {
+        Source::Param(param) => {
+            let value = call.value(param as usize)?;
+            verified.value(value).map(|info| info.dtype)
+        }
+        Source::Temporary(dtype) => Some(dtype),
+        _ => None,
+    }
+}
+
+/// The types by which a launch's kernel is found: of its first operand and of its result.
+fn launch_types(verified: &Verified, call: &Call, launch: &Launch) -> Option<[DType; 2]> {
+    let of = |operand: usize| {
+        let operand = launch.operands.get(operand)?;
+        dtype_of(verified, call, operand.source)
+    };
+    let result = of(0)?;
+    Some([of(1).unwrap_or(result), result])
+}
+
+/// Elements that an operand touches: dimensions of stride zero count once.
+pub(crate) fn touched(dims: &[i64], strides: &[i64]) -> u64 {
+    let moving = dims.iter().zip(strides).filter(|&(_, &stride)| stride != 0);
+    moving.map(|(&dim, _)| dim as u64).product()
+}
