@@ -64,6 +64,7 @@ def of_programs() -> list[Any]:
         cw.Mismatch(1, None, "out", None, [0], "1", "2", 1, 1, ""),
         cw.WrongOp(1, "add", "add_f64", "out", [0], "1", "2", 1, 1, ""),
         cw.PassResult("", "", {}, ""),
+        cw.MovedStep(1, "add", "sim:0", "no kernel"),
         cw.StepRecord(1, "add", "add_f64", None, 0.0, 0.0, 0, 1, 8),
         cw.Totals("add", 1, 0.0, 1, 8, []),
     ]  # fmt: skip

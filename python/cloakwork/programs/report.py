@@ -145,6 +145,7 @@ class MovedStep:
     why: str
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class Report:
     """What a run did.
