@@ -91,7 +91,7 @@ def test_options_beside_a_plaintext_are_refused(
 ) -> None:
     plaintext = keys.context.encode([1, 2])
     for encrypt in (keys.encrypt, keys.public.encrypt):
-        with pytest.raises(ParamError, match=f"{next(iter(option))}: .* beside a plaintext"):
+        with pytest.raises(ParamError, match=f"{next(iter(option))}: .* with a plaintext"):
             encrypt(plaintext, **option)
         assert encrypt(plaintext, level=None, scale=None, batch=False).level == x.level
 

@@ -229,7 +229,7 @@ def test_what_does_not_fit_is_refused() -> None:
             fhe.Matrix(keys.context, values)
     with pytest.raises(EncodeError, match="not finite"):
         fhe.Matrix(keys.context, [[np.nan]])
-    with pytest.raises(EncodeError, match="no integers"):
+    with pytest.raises(EncodeError, match="not integers"):
         fhe.Matrix(bgv().context, [[0.5]])
     with pytest.raises(ParamError, match="layout"):
         fhe.Matrix(keys.context, np.eye(2), layout="rows")  # type: ignore[arg-type]
