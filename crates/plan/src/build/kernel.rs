@@ -22,9 +22,8 @@ impl<'a> Builder<'a> {
         let made = self.made(call, body)?;
         let keeps = self.touch_operands(call, out, body.access)?;
         self.checks(call, body.checks)?;
-        let target = self.address(out, self.layout.view(self.verified, out))?;
         let id = self.value(out)?.storage;
-        if self.lacks_any(&made, &target) {
+        if self.lacks_any(&made, id)? {
             let (reach, is_written) = self.written(out, keeps)?;
             self.device = Device::Cpu;
             self.lent(id, (&reach, is_written), |builder| {
