@@ -144,3 +144,44 @@ fn read(def: &OpDef, verified: &Verified) -> Option<Vec<Line>> {
     }
     Some(lines)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::templates;
+    use cloakwork_ops::{ALL, Body};
+    use std::path::Path;
+
+    #[test]
+    fn each_op_with_a_kernel_and_an_expansion_is_recognized_or_works_on_parts() {
+        let mut found = Vec::new();
+        for def in ALL {
+            if matches!(&def.body, Body::Kernel(body) if body.expand.is_some()) {
+                let known = templates().iter().any(|of| std::ptr::eq(of.def, *def));
+                found.push((def.name, known));
+            }
+        }
+        // Expansions that take parts of tensors, or depend on shapes, are no calls to look for.
+        let on_parts = ["automorphism", "base_convert", "copy"];
+        let expected = found.iter().map(|&(name, _)| !on_parts.contains(&name));
+        let expected: Vec<bool> = expected.collect();
+        let known: Vec<bool> = found.iter().map(|&(_, known)| known).collect();
+        assert_eq!(known, expected, "{found:?}");
+    }
+
+    #[test]
+    fn each_recognized_op_is_shown_before_and_after() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let shown = std::fs::read_to_string(root.join("tests/passes/composites.cw")).unwrap();
+        let mut lines = shown.lines();
+        let after = lines.find(|line| line.starts_with("; after composites: "));
+        let after = after.unwrap();
+        assert!(!templates().is_empty());
+        for template in templates() {
+            let name = template.def.name;
+            let put_in = after
+                .split(", ")
+                .any(|part| part.ends_with(&format!(" {name}")));
+            assert!(put_in, "{name} is not put in by {after}");
+        }
+    }
+}
