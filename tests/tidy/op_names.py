@@ -23,7 +23,6 @@ SPELLS = {
     "crates/kernels/src/library/mod.rs": "kernels of the same names",
     "crates/py/src/buffer.rs": "a parameter of Python's",
     "crates/py/src/dlpack.rs": "a parameter of Python's",
-    "crates/py/src/linear.rs": "a function of Python's",
     "crates/py/src/numbers.rs": "operators of Python's, each a prepared call",
     "crates/py/src/tensor.rs": "parameters and methods of Python's",
     "crates/run/src/report/inspect.rs": "how a step runs, in words",
