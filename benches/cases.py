@@ -25,7 +25,11 @@ class Case:
 
 _IMPORTS = "import cloakwork as cw, numpy as np\nfrom cloakwork import ops\n"
 _ONE = _IMPORTS + "a = cw.asarray([1.0]); b = cw.asarray([2.0])"
-_FOUR = _IMPORTS + "a = cw.asarray([1.0, 2.0, 3.0, 4.0]); mask = a > 2.0; i = cw.asarray([2, 0])"
+_FOUR = (
+    _IMPORTS
+    + "n = np.array([1.0, 2.0, 3.0, 4.0]); a = cw.asarray(n); b = cw.asarray(n, copy=True)\n"
+    + "mask = a > 2.0; i = cw.asarray([2, 0]); j = cw.asarray([1, 2, 3, 4], 'i32')"
+)
 _WORDS = _IMPORTS + "a = cw.asarray([3, 5]); q = cw.asarray([17, 257]); out = a + a"
 _SQUARE = _IMPORTS + "m = cw.asarray(np.eye(8))"
 
@@ -67,13 +71,26 @@ CALLS = (
     Case("a + 1.0", _ONE, "a + 1.0", 20_000),
     Case("-a", _ONE, "-a", 20_000),
     Case("a == b", _ONE, "a == b", 20_000),
+    Case("int32 + float64, 4 elements", _FOUR, "j + a", 5_000),
     Case("a[0]", _ONE, "a[0]", 5_000),
+    Case("a[1:3]", _FOUR, "a[1:3]", 5_000),
+    Case("a[0] = 2.0", _FOUR, "b[0] = 2.0", 2_000),
+    Case("a[mask] = 2.0, 4 elements", _FOUR, "b[mask] = 2.0", 1_000),
+    Case("a[[2, 0]] = 2.0", _FOUR, "b[i] = 2.0", 1_000),
     Case("a[mask], 4 elements", _FOUR, "a[mask]", 500),
     Case("a[[2, 0]]", _FOUR, "a[i]", 500),
     Case("reshape, 4 elements", _FOUR, "cw.reshape(a, (2, 2))", 2_000),
     Case("sum, 4 elements", _FOUR, "cw.sum(a)", 2_000),
+    Case("mean, 4 elements", _FOUR, "cw.mean(a)", 2_000),
+    Case("argmax, 4 elements", _FOUR, "cw.argmax(a)", 2_000),
+    Case("sort, 4 elements", _FOUR, "cw.sort(a)", 2_000),
     Case("where, 4 elements", _FOUR, "cw.where(mask, a, a)", 2_000),
+    Case("concat, 2 of 4 elements", _FOUR, "cw.concat([a, a])", 1_000),
+    Case("stack, 2 of 4 elements", _FOUR, "cw.stack([a, a])", 1_000),
     Case("zeros(4)", _FOUR, "cw.zeros(4)", 2_000),
+    Case("ones(4)", _FOUR, "cw.ones(4)", 1_000),
+    Case("arange(10)", _FOUR, "cw.arange(10)", 1_000),
+    Case("asarray of a NumPy array", _FOUR, "cw.asarray(n)", 2_000),
     Case("asarray of 4 numbers", _FOUR, "cw.asarray([1.0, 2.0, 3.0, 4.0])", 2_000),
     Case("astype float32, 4 elements", _FOUR, "cw.astype(a, cw.float32)", 2_000),
     Case("8 x 8 @ 8 x 8", _SQUARE, "m @ m", 1_000),
@@ -82,6 +99,8 @@ CALLS = (
     Case("bn254.fr a + b, 4 elements", _field("bn254.fr", 4), "a + b", 5_000),
     Case("bn254.fr a * b, 4 elements", _field("bn254.fr", 4), "a * b", 5_000),
     Case("goldilocks a * b, 4 elements", _field("goldilocks", 4), "a * b", 5_000),
+    Case("bn254.fr a * 3, 4 elements", _field("bn254.fr", 4), "a * 3", 1_000),
+    Case("bn254.fr a ** 5, 4 elements", _field("bn254.fr", 4), "a ** 5", 1_000),
     Case("bn254.fr to words, 4", _field("bn254.fr", 4), "ops.to_canonical(a)", 1_000),
 )
 

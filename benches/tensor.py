@@ -34,19 +34,42 @@ def main(threads: int) -> int:
 
 
 def calls(cw, np) -> None:  # type: ignore[no-untyped-def]
-    """Calls on one element: what is paid besides the work."""
+    """Calls on few elements: what is paid besides the work."""
     ours, theirs = cw.asarray([1.0]), np.array([1.0])
     pairs: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
         "a + b": (lambda: ours + ours, lambda: theirs + theirs),
         "a + 1.0": (lambda: ours + 1.0, lambda: theirs + 1.0),
         "-a": (lambda: -ours, lambda: -theirs),
         "a[0]": (lambda: ours[0], lambda: theirs[0]),
-        "sum": (lambda: cw.sum(ours), lambda: np.sum(theirs)),
+        **_calls_on_four(cw, np),
     }
     empty = _nanoseconds(lambda: None)
     for name, (left, right) in pairs.items():
-        a, b = _paired(left, right, repeat=20_000)
+        a, b = _paired(left, right, repeat=5_000)
         _show(f"call {name}", a - empty, b - empty, "ns")
+
+
+def _calls_on_four(cw, np):  # type: ignore[no-untyped-def]
+    """Calls on four elements, ours and NumPy's, by name."""
+    n = np.array([1.0, 2.0, 3.0, 4.0])
+    keys, few, square = n > 2.0, np.array([2, 0]), np.eye(4)
+    a, mask, i, m = (cw.asarray(array, copy=True) for array in (n, keys, few, square))
+    j, short = cw.asarray([1, 2, 3, 4], "i32"), np.array([1, 2, 3, 4], np.int32)
+    return {
+        "int32 + float64": (lambda: j + a, lambda: short + n),
+        "a[1:3]": (lambda: a[1:3], lambda: n[1:3]),
+        "a[mask]": (lambda: a[mask], lambda: n[keys]),
+        "a[indices]": (lambda: a[i], lambda: n[few]),
+        "sum": (lambda: cw.sum(a), lambda: np.sum(n)),
+        "where": (lambda: cw.where(mask, a, a), lambda: np.where(keys, n, n)),
+        "reshape": (lambda: cw.reshape(a, (2, 2)), lambda: np.reshape(n, (2, 2))),
+        "concat": (lambda: cw.concat([a, a]), lambda: np.concatenate([n, n])),
+        "astype": (lambda: a.astype(cw.float32), lambda: n.astype(np.float32)),
+        "zeros": (lambda: cw.zeros(4), lambda: np.zeros(4)),
+        "arange": (lambda: cw.arange(4), lambda: np.arange(4)),
+        "asarray of an array": (lambda: cw.asarray(n), lambda: np.asarray(n)),
+        "4 x 4 @ 4 x 4": (lambda: m @ m, lambda: square @ square),
+    }
 
 
 def steps(cw) -> None:  # type: ignore[no-untyped-def]

@@ -334,7 +334,7 @@ def test_thresholds_are_those_of_the_engine() -> None:
         return int(number) << int(shift or 0)
 
     own = backend.thresholds()
-    assert own.release_elements == constant("crates/py/src/numbers.rs", "RELEASE_ELEMENTS")
+    assert own.release_elements == constant("crates/py/src/guard.rs", "RELEASE_NS")
     assert own.parallel_elements == 2 * constant("crates/plan/src/graph/mod.rs", "SPLIT_NS")
     assert own.stream_bytes == constant("crates/ops/src/elementwise/mod.rs", "STREAM_BYTES")
     assert own.huge_page_bytes == constant("crates/run/src/memory/block.rs", "HUGE_PAGE_BYTES")

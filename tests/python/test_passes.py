@@ -93,12 +93,15 @@ def test_a_search_for_the_wrong_op_runs_the_steps_as_written(tmp_path: Path) -> 
     assert "2 results held" in str(found.compared)
 
 
-def test_a_run_on_secrets_runs_the_steps_as_written() -> None:
+def test_a_run_on_secrets_takes_the_plan_that_memory_tells_of() -> None:
     program = cw.trace(_twice, X)
     secret = cw.asarray(X)
     secret.mark_secret()
-    planned = [program.run(value, threads=1).report.planned_steps for value in (X, secret)]
-    assert planned[0] < planned[1]
+    runs = [program.run(value, threads=1) for value in (X, secret)]
+    assert runs[0].report.planned_steps == runs[1].report.planned_steps
+    assert np.array_equal(np.asarray(runs[0].outputs[0]), np.asarray(runs[1].outputs[0]))
+    plain = program.run(secret, threads=1, optimize=False).report.planned_steps
+    assert runs[1].report.planned_steps < plain
 
 
 def test_user_functions_are_called_as_often_as_written() -> None:

@@ -25,7 +25,6 @@ SPELLS = {
     "crates/py/src/dlpack.rs": "a parameter of Python's",
     "crates/py/src/numbers.rs": "operators of Python's, each a prepared call",
     "crates/py/src/tensor.rs": "parameters and methods of Python's",
-    "crates/py/src/tensor/operators.rs": "a function of Python's",
     "crates/run/src/report/inspect.rs": "how a step runs, in words",
     "crates/verify/src/call.rs": "what nothing wrote reads as, in words",
     "python/cloakwork/fhe/ciphertext/array_operators.py": "slots, all of them",

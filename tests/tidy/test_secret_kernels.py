@@ -53,6 +53,15 @@ def test_ops_on_secrets_are_tested_for_constant_time(module: str) -> None:
         assert numpy_calls((FHE / f"{module}.py").read_text()) <= {"asarray", "ascontiguousarray"}
 
 
+def test_kernels_that_passes_put_in_are_tested_for_constant_time() -> None:
+    tested = set(re.findall(r'"([a-z_]+)"', LAUNCHES.read_text()))
+    shown = "\n".join(path.read_text() for path in (tree.ROOT / "tests/passes").glob("*.cw"))
+    changes = re.findall(r"^; after composites: (.*)$", shown, re.MULTILINE)
+    put_in = set(re.findall(r"\+\d+ (\w+)", ", ".join(changes)))
+    assert put_in
+    assert put_in <= tested
+
+
 def test_what_would_leak_is_seen() -> None:
     assert ops_of("def f(x): return ops.where(x, ops.modsum(x, 1, q), x)") == {"where", "modsum"}
     assert numpy_calls("shifted = np.array(found); shifted[np.equal(shifted, q)] = 0") == {

@@ -179,8 +179,8 @@ impl View {
         }
     }
 
-    /// A dense view whose axes lie in memory in the order in which those of another view of the same
-    /// rank do; row-major where that has none.
+    /// A dense view whose axes lie in memory in the order of those of another view of the same
+    /// rank; row-major where that has none.
     #[must_use]
     pub fn ordered_like(shape: Shape, like: &Self) -> Self {
         Self::with_axis_order(shape, &axis_order(like))

@@ -295,12 +295,16 @@ impl ContentCheck {
         match self {
             Self::Modulus(name) => {
                 let wrong = words.iter().find(|word| !(2..=MAX_MODULUS).contains(*word));
-                refuse(wrong, Code::Modulus, name, "a modulus from 2 to 2^62 - 1")
+                refuse(wrong, Code::Modulus, name, || {
+                    "a modulus from 2 to 2^62 - 1".to_owned()
+                })
             }
             Self::Coprime(name) => coprime(name, words),
             Self::NonZero(name) => {
                 let wrong = words.iter().find(|word| **word == 0);
-                refuse(wrong, Code::Modulus, name, "a divisor other than 0")
+                refuse(wrong, Code::Modulus, name, || {
+                    "a divisor other than 0".to_owned()
+                })
             }
             Self::Permutation { operand, .. } => permutations(operand, bound, words),
             Self::Canonical { words: name, .. } => canonical(name, bound, words),
@@ -323,7 +327,7 @@ impl ContentCheck {
             Self::Starts { operand, .. } => starts(operand, bound, words),
             Self::Below { indices, .. } => {
                 let wrong = words.iter().find(|word| !(0..bound).contains(*word));
-                let expected = format!("indices from 0 to {}", bound - 1);
+                let expected = || format!("indices from 0 to {}", bound - 1);
                 refuse(wrong, Code::Range, indices, expected)
             }
             Self::LookupRows { rows, .. } => lookup_rows(rows, bound, words),
@@ -341,12 +345,9 @@ impl ContentCheck {
             },
             Self::IndexInto { indices, .. } => {
                 let wrong = words.iter().find(|word| !(-bound..bound).contains(*word));
-                refuse(
-                    wrong,
-                    Code::Range,
-                    indices,
-                    format!("indices from -{bound} to {}", bound - 1),
-                )
+                refuse(wrong, Code::Range, indices, || {
+                    format!("indices from -{bound} to {}", bound - 1)
+                })
             }
         }
     }
@@ -378,10 +379,10 @@ fn refuse(
     wrong: Option<&i64>,
     code: Code,
     name: &'static str,
-    expected: impl Into<String>,
+    expected: impl FnOnce() -> String,
 ) -> Result<(), OpError> {
     wrong.map_or(Ok(()), |word| {
-        Err(OpError::new(code, name, expected, word.to_string()))
+        Err(OpError::new(code, name, expected(), word.to_string()))
     })
 }
 
@@ -429,7 +430,7 @@ fn lookup_rows(name: &'static str, bound: i64, words: &[i64]) -> Result<(), OpEr
         return Err(error.hint("add the value to the table, or correct that row of the input"));
     }
     let wrong = words.iter().find(|&&word| word >= bound);
-    let expected = format!("rows below {bound}, which the table has");
+    let expected = || format!("rows below {bound}, which the table has");
     refuse(wrong, Code::Range, name, expected)
 }
 

@@ -65,6 +65,8 @@ pub(crate) struct Numbers<'d, 'v> {
     data: FxHashMap<(Type, Elements<'v>), HostId>,
     views: FxHashMap<u64, SmallVec<[u32; 1]>>,
     known_views: Vec<(DType, View)>,
+    /// The view that was asked for last; 0 where none was.
+    last_view: u32,
     /// Which view each value has; 0 where nobody asked.
     view_of: Vec<u32>,
     /// Where keys are, by hash: each entry has half of the hash, and the place in `words` plus 1.
@@ -87,6 +89,7 @@ impl<'d, 'v> Numbers<'d, 'v> {
             data: FxHashMap::default(),
             views: FxHashMap::default(),
             known_views: Vec::new(),
+            last_view: 0,
             view_of: vec![0; draft.verified.values().len()],
             keys: vec![(0, 0); (2 * draft.verified.actions().len()).next_power_of_two()],
             words: Vec::with_capacity(8 * draft.verified.actions().len()),
@@ -255,27 +258,31 @@ impl<'d, 'v> Numbers<'d, 'v> {
             .value(value)
             .map_or(DType::Bool, |i| i.dtype);
         let ((_, shift), own) = (self.draft.place(value), self.draft.view(value));
-        let mut hasher = FxHasher::default();
-        (dtype, &own.shape, &own.strides, own.offset + shift).hash(&mut hasher);
-        let entry = self.views.entry(hasher.finish()).or_default();
-        let same = |&&at: &&u32| {
-            let (known, view) = &self.known_views[at as usize - 1];
-            let place = view.offset == own.offset + shift;
-            *known == dtype && place && view.shape == own.shape && view.strides == own.strides
+        let offset = own.offset + shift;
+        let is_same = |at: u32| {
+            let known = self.known_views.get(at.wrapping_sub(1) as usize);
+            known.is_some_and(|(known, view)| {
+                let alike = *known == dtype && view.offset == offset;
+                alike && view.shape == own.shape && view.strides == own.strides
+            })
         };
-        let found = entry.iter().find(same).copied();
-        let number = found.unwrap_or_else(|| {
-            let offset = own.offset + shift;
-            self.known_views.push((
-                dtype,
-                View {
-                    offset,
-                    ..own.clone()
-                },
-            ));
-            entry.push(self.known_views.len() as u32);
-            self.known_views.len() as u32
-        });
+        // Many values in a row are seen alike.
+        let number = match is_same(self.last_view) {
+            true => self.last_view,
+            false => {
+                let mut hasher = FxHasher::default();
+                (dtype, &own.shape, &own.strides, offset).hash(&mut hasher);
+                let entry = self.views.entry(hasher.finish()).or_default();
+                let found = entry.iter().copied().find(|&at| is_same(at));
+                found.unwrap_or_else(|| {
+                    let own = own.clone();
+                    self.known_views.push((dtype, View { offset, ..own }));
+                    entry.push(self.known_views.len() as u32);
+                    self.known_views.len() as u32
+                })
+            }
+        };
+        self.last_view = number;
         self.view_of[value.0 as usize] = number;
         number
     }

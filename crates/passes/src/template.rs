@@ -73,7 +73,7 @@ fn operands(def: &OpDef, builder: &mut Builder, ty: &Type) -> Option<(Vec<Arg>, 
     let params = def.params.iter().enumerate();
     let mut args = params.map(operand).collect::<Option<Vec<Arg>>>()?;
     let out = builder.empty(ty.dtype, &ty.shape);
-    let place = def.params.iter().position(|p| p.kind == ParamKind::Out)?;
+    let place = def.out()?;
     *args.get_mut(place)? = Arg::Device(out, None);
     Some((args, out))
 }
@@ -143,4 +143,27 @@ fn read(def: &OpDef, verified: &Verified) -> Option<Vec<Line>> {
         lines.push(Line { def, slots });
     }
     Some(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::templates;
+    use std::path::Path;
+
+    #[test]
+    fn each_recognized_op_is_shown_before_and_after() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let shown = std::fs::read_to_string(root.join("tests/passes/composites.cw")).unwrap();
+        let mut lines = shown.lines();
+        let after = lines.find(|line| line.starts_with("; after composites: "));
+        let after = after.unwrap();
+        assert!(!templates().is_empty());
+        for template in templates() {
+            let name = template.def.name;
+            let put_in = after
+                .split(", ")
+                .any(|part| part.ends_with(&format!(" {name}")));
+            assert!(put_in, "{name} is not put in by {after}");
+        }
+    }
 }

@@ -22,6 +22,7 @@ mod functions;
 mod guard;
 mod index;
 mod instructions;
+mod joined;
 mod linear;
 mod numbers;
 mod op;
@@ -68,6 +69,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(eval::unwritten, module)?)?;
     module.add_function(wrap_pyfunction!(field::field_scalar, module)?)?;
     module.add_function(wrap_pyfunction!(field::first_invalid, module)?)?;
+    module.add_function(wrap_pyfunction!(joined::joined, module)?)?;
     module.add_function(wrap_pyfunction!(linear::matmul, module)?)?;
     module.add_function(wrap_pyfunction!(scalar::number, module)?)?;
     module.add_function(wrap_pyfunction!(random::random_words, module)?)?;

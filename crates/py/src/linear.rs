@@ -29,7 +29,7 @@ pub fn product(py: Python<'_>, a: &Inner, b: &Inner) -> PyResult<Inner> {
         let shown = |x: &Inner| PyTuple::new(py, x.view().shape.dims())?.str();
         let got = format!("shapes {} and {}", shown(a)?, shown(b)?);
         let allowed = "one axis or more each; numbers are multiplied with *";
-        return Err(errors::param("matmul", got, allowed));
+        return Err(errors::param(named::MATMUL.name, got, allowed));
     }
     let dtype = promote(a.dtype(), b.dtype()).map_err(|e| PyTypeError::new_err(e.to_string()))?;
     let (mut a, mut b) = (a.clone(), b.clone());

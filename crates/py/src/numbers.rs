@@ -120,6 +120,17 @@ pub fn binary(
             return at_once(py, ready, dtype, &operands).map(Some);
         }
     }
+    converted(py, ready, a, b)
+}
+
+/// The same of operands that must become tensors, or tensors of another type, before.
+#[inline(never)]
+fn converted(
+    py: Python<'_>,
+    ready: &'static Ready,
+    a: &Bound<'_, PyAny>,
+    b: &Bound<'_, PyAny>,
+) -> PyResult<Option<Tensor>> {
     let objects = [a, b];
     let (Some(a), Some(b)) = (given(a)?, given(b)?) else {
         return Ok(None);

@@ -40,8 +40,8 @@ pub struct Settings {
     pub functions: Vec<(String, Py<PyAny>)>,
     /// An input is secret: leave nothing of it in the executor's memory.
     pub secret: bool,
-    /// Let passes clean the program first. A run on secret inputs, and one that may look for a
-    /// wrong op, runs the steps that the program has.
+    /// Let passes clean the program first; a run that may look for a wrong op runs the steps that
+    /// the program has.
     pub optimize: bool,
     /// Where the program computes, if it names no device itself.
     pub device: Device,
@@ -90,7 +90,7 @@ fn target(settings: &Settings) -> Target {
         },
         device: settings.device,
         budget: settings.memory_budget.clone(),
-        optimize: settings.optimize && !settings.bisect && !settings.secret,
+        optimize: settings.optimize && !settings.bisect,
     }
 }
 

@@ -9,7 +9,6 @@ from typing import Literal
 from cloakwork import _core, ops
 from cloakwork._core import Tensor, complex128, float64, int64
 from cloakwork.array_api.common import REAL_OF, Scalar, tensor_of
-from cloakwork.array_api.datatypes import KINDS
 from cloakwork.errors import DTypeError, ParamError
 from cloakwork.tensors.conversion import DTypeLike, asarray, on_device
 
@@ -141,17 +140,17 @@ def arange(
     on_device(device)
     if stop is None:
         start, stop = 0, start
-    exact = all(isinstance(number, int) for number in (start, stop, step))
+    exact = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
     wanted = _core.dtype(dtype) if dtype is not None else (int64 if exact else float64)
-    if wanted.name not in (*KINDS["integral"], *KINDS["real floating"]):
+    if wanted.kind not in "iuf":
         raise DTypeError("dtype", wanted.name, "integers or floats")
     count = _count(start, stop, step)
-    if not exact and wanted.name in KINDS["integral"]:
+    if not exact and wanted.kind != "f":
         steps = ops.arange(asarray(float(start)), asarray(float(step)), count)
         return ops.astype(steps, wanted)
     # With at most one element, the dtype need not hold the step.
     step = step if count > 1 else 0
-    if wanted.name in KINDS["unsigned integer"] and step < 0:
+    if wanted.kind == "u" and step < 0:
         step += 2 ** (8 * wanted.itemsize)  # the same step, as unsigned integers wrap
     begin = asarray(start if count else 0, dtype=wanted)
     return ops.arange(begin, asarray(step, dtype=wanted), count)

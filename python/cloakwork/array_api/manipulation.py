@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Sequence
 from operator import index
 
-from cloakwork import ops
+from cloakwork import _core, ops
 from cloakwork._core import Tensor
 from cloakwork.array_api.common import (
     Axis,
@@ -169,13 +169,7 @@ def concat(arrays: Pieces, /, *, axis: int | None = 0) -> Tensor:
         rest = (piece.shape[:axis], piece.shape[axis + 1 :])
         if piece.ndim != len(first) or rest != (first[:axis], first[axis + 1 :]):
             raise ParamError("arrays", piece.shape, f"{first}, but for axis {axis}")
-    total = builtins.sum(piece.shape[axis] for piece in pieces)
-    out = ops.empty((*first[:axis], total, *first[axis + 1 :]), dtype)
-    stop = 0
-    for piece in pieces:
-        start, stop = stop, stop + piece.shape[axis]
-        ops.astype(piece, dtype, out=out[window(len(first), axis, slice(start, stop))])
-    return out
+    return _core.joined(pieces, axis, dtype)
 
 
 def stack(arrays: Pieces, /, *, axis: int = 0) -> Tensor:

@@ -107,5 +107,7 @@ def where(condition: Tensor, x1: Operand, x2: Operand, /) -> Tensor:
     >>> cw.where(cw.asarray([True, False]), cw.asarray([1, 2]), 0)
     Tensor([1, 0], dtype=i64)
     """
+    if isinstance(x1, Tensor) and isinstance(x2, Tensor) and x1.dtype is x2.dtype:
+        return ops.where(x1, x2, condition)
     dtype = result_type(x1, x2)
     return ops.where(tensor_of(x1, dtype), tensor_of(x2, dtype), condition)

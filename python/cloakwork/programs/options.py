@@ -48,7 +48,7 @@ class RunOptions(TypedDict, total=False):
                     it: for tests
     optimize        let passes clean the program first (on by default; docs/passes.md): what is
                     computed twice is computed once.  Results, errors and the numbers of steps are
-                    the same.  Never with bisect, nor on secret tensors
+                    the same.  Never with bisect
     """
 
     device: str

@@ -6,7 +6,7 @@ use crate::contents::with_bytes;
 use crate::eval::{Value, eval, layout};
 use crate::numbers::{apart, convert};
 use crate::tensor::{Inner, Tensor};
-use cloakwork_ir::{DType, ShapeItem, read_word};
+use cloakwork_ir::{DType, MAX_RANK, ShapeItem, read_word};
 use cloakwork_ops::named;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -85,11 +85,7 @@ fn rows(py: Python<'_>, tensor: &Inner, indices: &Inner) -> PyResult<Inner> {
     let dims = tensor.view().shape.dims();
     let flat = along_first(py, indices, dims.len())?;
     let taken = taken(py, tensor.clone(), flat)?;
-    if indices.view().rank() == 1 {
-        return Ok(taken);
-    }
-    let shape = sizes(indices.view().shape.dims(), &dims[1..]);
-    layout(py, &named::RESHAPE, &taken, [shape])
+    reshaped(py, &taken, indices.view().shape.dims(), &dims[1..])
 }
 
 /// `tensor[mask]`; `None` where nobody can or may count what the mask selects.
@@ -110,15 +106,11 @@ fn masked(py: Python<'_>, tensor: &Inner, mask: &Inner) -> PyResult<Option<Inner
         read_word(DType::I64, bytes.get(..8).unwrap_or_default())
     })?;
     let elements = mask.view().shape.elements();
-    let flat = layout(py, &named::RESHAPE, mask, [sizes(&[elements], &[])])?;
+    let flat = reshaped(py, mask, &[elements], &[])?;
     let places = vec![Value::Tensor(flat), Value::Int(count)];
     let places = eval(py, &named::NONZERO, places)?;
     let rest = &tensor.view().shape.dims()[rank..];
-    let source = if rank == 1 {
-        tensor.clone()
-    } else {
-        layout(py, &named::RESHAPE, tensor, [sizes(&[elements], rest)])?
-    };
+    let source = reshaped(py, tensor, &[elements], rest)?;
     let places = along_first(py, &places, rest.len() + 1)?;
     taken(py, source, places).map(Some)
 }
@@ -128,16 +120,15 @@ fn scattered(py: Python<'_>, tensor: &Inner, indices: &Inner, value: Inner) -> P
     let rest = &tensor.view().shape.dims()[1..];
     let own = indices.view().shape.dims();
     let count = indices.view().shape.elements();
-    let spread = if value.view().rank() == 0 {
-        &named::BROADCAST_TO
-    } else if value.view().shape.dims() == [own, rest].concat() {
-        &named::RESHAPE
+    let value = apart(py, value, tensor)?;
+    let values = if value.view().rank() == 0 {
+        layout(py, &named::BROADCAST_TO, &value, [sizes(&[count], rest)])?
+    } else if is_of(&value, own, rest) {
+        reshaped(py, &value, &[count], rest)?
     } else {
         return Ok(false);
     };
-    let value = apart(py, value, tensor)?;
-    let values = layout(py, spread, &value, [sizes(&[count], rest)])?;
-    let indices = layout(py, &named::RESHAPE, indices, [sizes(&[count], &[])])?;
+    let indices = reshaped(py, indices, &[count], &[])?;
     let indices = apart(py, indices, tensor)?;
     let [a, out] = [(); 2].map(|()| Value::Tensor(tensor.clone()));
     let operands = [indices, values].map(Value::Tensor);
@@ -150,7 +141,7 @@ fn scattered(py: Python<'_>, tensor: &Inner, indices: &Inner, value: Inner) -> P
 fn blended(py: Python<'_>, tensor: &Inner, mask: &Inner, value: Inner) -> PyResult<bool> {
     let own = mask.view().shape.dims();
     let ones = vec![1; tensor.view().rank() - own.len()];
-    let condition = layout(py, &named::RESHAPE, mask, [sizes(own, &ones)])?;
+    let condition = reshaped(py, mask, own, &ones)?;
     let value = apart(py, value, tensor)?;
     let operands = [value, tensor.clone(), condition, tensor.clone()];
     let values = operands.map(Value::Tensor).into();
@@ -160,8 +151,21 @@ fn blended(py: Python<'_>, tensor: &Inner, mask: &Inner, value: Inner) -> PyResu
 /// Indices as `take_along_axis` has them for the first of so many axes.
 fn along_first(py: Python<'_>, indices: &Inner, rank: usize) -> PyResult<Inner> {
     let count = indices.view().shape.elements();
-    let shape = sizes(&[count], &vec![1; rank - 1]);
-    layout(py, &named::RESHAPE, indices, [shape])
+    reshaped(py, indices, &[count], &[1; MAX_RANK][1..rank])
+}
+
+fn reshaped(py: Python<'_>, tensor: &Inner, first: &[u64], rest: &[u64]) -> PyResult<Inner> {
+    if is_of(tensor, first, rest) {
+        return Ok(tensor.clone());
+    }
+    layout(py, &named::RESHAPE, tensor, [sizes(first, rest)])
+}
+
+/// Whether a tensor has these sizes, one list behind the other.
+fn is_of(tensor: &Inner, first: &[u64], rest: &[u64]) -> bool {
+    let mut dims = tensor.view().shape.dims().iter();
+    dims.len() == first.len() + rest.len()
+        && first.iter().chain(rest).all(|d| dims.next() == Some(d))
 }
 
 fn taken(py: Python<'_>, source: Inner, indices: Inner) -> PyResult<Inner> {

@@ -63,7 +63,28 @@ pub fn with_axis(py: Python<'_>, tensor: &Inner, axis: usize) -> PyResult<Inner>
         ..Resolved::default()
     };
     resolved.new_axes.push(axis as i64);
-    taken(py, tensor, resolved)
+    taken(py, tensor, &resolved)
+}
+
+/// `tensor[..., start : start + count, ...]`: a view of a part of one axis.
+pub fn window(
+    py: Python<'_>,
+    tensor: &Inner,
+    axis: usize,
+    (start, count): (u64, u64),
+) -> PyResult<Inner> {
+    let dims = tensor.view().shape.dims();
+    let mut entries: SmallVec<[Entry; 8]> = dims.iter().copied().map(Entry::whole).collect();
+    let whole = entries[axis];
+    entries[axis].start = start as i64;
+    entries[axis].count = Some(count);
+    let takes_all = entries[axis] == whole;
+    let resolved = Resolved {
+        entries,
+        takes_all,
+        ..Resolved::default()
+    };
+    taken(py, tensor, &resolved)
 }
 
 /// `tensor[..., 0, ...]`: a view without this axis, which has one element or more.
@@ -78,7 +99,7 @@ pub fn without_axis(py: Python<'_>, tensor: &Inner, axis: usize) -> PyResult<Inn
         count: None,
         step: 1,
     };
-    taken(py, tensor, resolved)
+    taken(py, tensor, &resolved)
 }
 
 /// The view that a basic key stands for; `None` for a key with tensors or masks.
@@ -95,10 +116,11 @@ pub fn basic(py: Python<'_>, tensor: &Inner, key: &Bound<'_, PyAny>) -> PyResult
         Err(_) if is_basic(key) => resolve(std::slice::from_ref(key), dims)?,
         Err(_) => return Ok(None),
     };
-    taken(py, tensor, resolved).map(Some)
+    taken(py, tensor, &resolved).map(Some)
 }
 
-fn taken(py: Python<'_>, tensor: &Inner, resolved: Resolved) -> PyResult<Inner> {
+#[inline]
+fn taken(py: Python<'_>, tensor: &Inner, resolved: &Resolved) -> PyResult<Inner> {
     match tensor {
         Inner::Real(real) if !is_active() => {
             let view = resolved.view(tensor.view())?;
@@ -196,7 +218,8 @@ impl Entry {
 }
 
 /// The same by ops, for a trace.
-fn recorded(py: Python<'_>, tensor: &Inner, resolved: Resolved) -> PyResult<Inner> {
+#[cold]
+fn recorded(py: Python<'_>, tensor: &Inner, resolved: &Resolved) -> PyResult<Inner> {
     let items = resolved.entries.iter().map(Entry::item).collect();
     let mut result = if resolved.takes_all {
         layout(py, &named::NEW_REFERENCE, tensor, [])?
@@ -205,7 +228,7 @@ fn recorded(py: Python<'_>, tensor: &Inner, resolved: Resolved) -> PyResult<Inne
     } else {
         layout(py, &named::SLICE, tensor, [Value::Shape(items)])?
     };
-    for axis in resolved.new_axes {
+    for &axis in &resolved.new_axes {
         result = layout(py, &named::UNSQUEEZE, &result, [Value::Int(axis)])?;
     }
     Ok(result)
@@ -277,9 +300,14 @@ fn entry(key: &Bound<'_, PyAny>, axis: usize, dim: u64) -> PyResult<Entry> {
 
 /// Sizes as `reshape` takes them: integers or one tuple, one of them -1 for what is left.
 pub fn sizes(args: &Bound<'_, PyTuple>, elements: u64) -> PyResult<Vec<ShapeItem>> {
-    let given: Vec<i64> = match args.extract::<(Vec<i64>,)>() {
-        Ok((sizes,)) => sizes,
-        Err(_) => args.extract()?,
+    let only = if args.len() == 1 {
+        args.get_item(0)?.extract::<Vec<i64>>().ok()
+    } else {
+        None
+    };
+    let given: Vec<i64> = match only {
+        Some(sizes) => sizes,
+        None => args.extract()?,
     };
     let known = given
         .iter()

@@ -1,0 +1,43 @@
+//! Tensors side by side.
+
+use crate::eval::{Value, eval};
+use crate::tensor::{Tensor, tensors};
+use crate::{dtype, index};
+use cloakwork_ir::ShapeItem;
+use cloakwork_ops::named;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+/// A tensor of a dtype with the elements of others along one axis. They agree in all other axes.
+#[pyfunction]
+pub fn joined(
+    py: Python<'_>,
+    pieces: &Bound<'_, PyList>,
+    axis: usize,
+    dtype: &Bound<'_, PyAny>,
+) -> PyResult<Tensor> {
+    let (pieces, dtype) = (tensors(pieces)?, dtype::from_object(dtype)?);
+    let size = |piece: &crate::tensor::Inner| piece.view().shape.dims().get(axis).copied();
+    let counts: Option<Vec<u64>> = pieces.iter().map(size).collect();
+    let (Some(first), Some(counts)) = (pieces.first(), counts) else {
+        return Err(PyValueError::new_err("joined: no pieces with this axis"));
+    };
+    let mut dims = first.view().shape.dims().to_vec();
+    dims[axis] = counts.iter().sum();
+    let shape = dims.iter().map(|&size| ShapeItem::Int(size as i64));
+    let shape = Value::Shape(shape.collect());
+    let out = eval(py, &named::EMPTY, vec![shape, Value::DType(dtype)])?;
+    let mut start = 0;
+    for (piece, count) in pieces.into_iter().zip(counts) {
+        let part = index::window(py, &out, axis, (start, count))?;
+        start += count;
+        let operands = vec![
+            Value::Tensor(piece),
+            Value::DType(dtype),
+            Value::Tensor(part),
+        ];
+        eval(py, &named::ASTYPE, operands)?;
+    }
+    Ok(Tensor::from(out))
+}
