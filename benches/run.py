@@ -169,7 +169,7 @@ def zk() -> None:
 
 
 def msm() -> None:
-    """Sums of multiples of points; peers: arkworks, from PyPI, and the field products alone."""
+    """Multi-scalar multiplication; peers: arkworks, from PyPI, and the field products alone."""
     subprocess.run([sys.executable, str(ROOT / "benches" / "zk_msm.py")], check=True)
 
 

@@ -4,7 +4,7 @@
 namespace cw {
 namespace {
 
-// Bytes of a file may lie anywhere: no alignment is assumed of what is only looked at.
+// Bytes of a file may have any alignment: checks do not assume one.
 template <class T>
 struct __attribute__((packed)) Unaligned {
   T value;

@@ -1,4 +1,4 @@
-// Words, dtypes and access to a launch: what every kernel file stands on.
+// Words, dtypes and access to a launch, for every kernel file.
 //
 // Everything below csrc/kernels but the symbols of kernels.inc is in an anonymous namespace: a
 // template compiled with -mavx512f must never replace the portable copy when objects are linked.
@@ -38,7 +38,7 @@ using Any8 = Opaque<uint8_t>;
 using Any16 = Opaque<uint16_t>;
 using Any32 = Opaque<uint32_t>;
 using Any64 = Opaque<uint64_t>;
-// Aligned as its halves are: memory of others holds complex numbers so.
+// Aligned like its halves, as in other libraries' complex arrays.
 struct TwoWords {
   u64 low, high;
 };

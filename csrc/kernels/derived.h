@@ -8,7 +8,7 @@ namespace cw {
 namespace {
 
 // A prepare of one instruction set's own, or none. Says so by a flag: compared with null, a
-// function's address is no constant expression under GCC's -fsanitize=null.
+// function's address is not a constant expression under GCC's -fsanitize=null.
 struct OwnPrepare {
   constexpr OwnPrepare() = default;
   constexpr OwnPrepare(decltype(nullptr)) {}

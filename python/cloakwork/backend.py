@@ -148,8 +148,8 @@ def select_backend(name: str) -> Selection:
     those that it starts.  For all threads of a process say it in the environment.  Every backend
     gives the same bits, but for products of matrices of floats.
 
-    name   "auto": what the environment says, or else the best; "cpu": the best of this processor;
-           "cpu_simd": the same, but ParamError where there is none but the portable one; or one
+    name   "auto": the environment's choice, else the best; "cpu": the best of this processor;
+           "cpu_simd": the same, but ParamError where only the portable one exists; or one
            instruction set: "cpu_portable", "cpu_avx2", "cpu_avx512", "cpu_avx512ifma".
            ParamError for those that do not run here, DeviceError for GPUs.
 

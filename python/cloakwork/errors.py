@@ -74,7 +74,7 @@ class ScaleError(CloakworkError, ValueError):
 
 
 class NoiseError(CloakworkError, ValueError):
-    """The noise of a result leaves no bit to decrypt; `budget_log2` is what is left.
+    """The noise of a result exceeds its budget; `budget_log2` is the remaining budget.
 
     `what` says which budget: BGV's noise budget, CKKS's precision, or the room of the modulus.
     The budget is None where it was measured with the secret: logs must not reveal the secret.
@@ -126,7 +126,7 @@ class EncryptedValueError(CloakworkError, TypeError):
 
 
 class ModelError(CloakworkError, ValueError):
-    """A model file is not one that can be run encrypted."""
+    """A model file that cannot be run encrypted."""
 
 
 class OpError(CloakworkError, ValueError):
@@ -295,7 +295,7 @@ class DeviceError(CloakworkError, LookupError):
     def __str__(self) -> str:
         missing = "; CUDA support is not in this build" if self.is_gpu else ""
         listed = ", ".join(self.available)
-        return f"there is no device {self.device!r}{missing}; available: {listed}"
+        return f"unknown device {self.device!r}{missing}; available: {listed}"
 
     @property
     def is_gpu(self) -> bool:

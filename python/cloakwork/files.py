@@ -38,10 +38,10 @@ def name_of(path: object, what: str = "path") -> str:
 
 
 def claim(outputs: Sequence[AnyPath | None], inputs: Sequence[AnyPath | None] = ()) -> None:
-    """Refuse outputs that must not be written, before any work; None stands for no file.
+    """Refuse outputs that must not be written, before any work; None means no file.
 
     Each must be a new name or a regular file (not a symbolic link), and must differ from all inputs
-    and other outputs.  Raises SaveError, or OSError where its folder takes no file.
+    and other outputs.  Raises SaveError, or OSError where its folder is not writable.
     """
     written = [name_of(path, "output") for path in outputs if path is not None]
     _core.claim_files(written, [name_of(path) for path in inputs if path is not None])

@@ -36,7 +36,7 @@ def load(
                 use; ParamError for other forms, which have no checksums
 
     Raises LoadError where the file is neither or is damaged, OSError where it cannot be read.
-    `Transcript.check` judges what the program means.  `cloakwork.load` loads programs of every
+    `Transcript.check` verifies the program.  `cloakwork.load` loads programs of every
     kind.
     """
     name = name_of(path)

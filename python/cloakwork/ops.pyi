@@ -15,8 +15,8 @@ from cloakwork._core import DType, Tensor
 Sizes = int | Sequence[int | builtins.slice]
 
 def abs(a: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""`out = |a|`, element by element; real for complex numbers. The least integer, which has no
-    counterpart, stays.
+    r"""`out = |a|`, element by element; real for complex numbers. The least integer is its own
+    absolute value.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ def abs(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def absorb(transcript: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""The transcript with all elements of `value` in its log, in row-major order: a scalar as the
-    byte 2 and its canonical bytes, a point as the byte 1 and its coordinates' (bn254:
-    little-endian; bls12_381: points big-endian, as halo2curves has them). No point may be at
+    r"""The transcript after absorbing all elements of `value` in row-major order: a scalar as the
+    byte 2 and its canonical bytes, a point as the byte 1 and its coordinates (bn254:
+    little-endian; bls12_381: points big-endian, as in halo2curves). Points must not be at
     infinity.
 
     Parameters
@@ -57,9 +57,9 @@ def absorb(transcript: Tensor, value: Tensor, *, out: Tensor | None = None) -> T
     """
 
 def absorb_write(transcript: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""As `absorb`, and the proof gets them too: scalars as their canonical bytes, points
-    compressed (bn254: x with the parity of y as the highest bit; bls12_381: as its standard has
-    it).
+    r"""As `absorb`, and the elements are appended to the proof: scalars as their canonical bytes,
+    points compressed (bn254: x with the parity of y as the highest bit; bls12_381: as in its
+    standard).
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def all(a: Tensor, axes: Sizes, *, keepdims: bool = False, out: Tensor | None = 
     a
         Any shape.
     axes
-        Axes of `a`, none twice.
+        Distinct axes of `a`.
     keepdims
         Whether the axes stay, with size 1.
     out
@@ -162,7 +162,7 @@ def any(a: Tensor, axes: Sizes, *, keepdims: bool = False, out: Tensor | None = 
     a
         Any shape.
     axes
-        Axes of `a`, none twice.
+        Distinct axes of `a`.
     keepdims
         Whether the axes stay, with size 1.
     out
@@ -197,8 +197,8 @@ def arange(start: Tensor, step: Tensor, count: int, *, out: Tensor | None = None
     """
 
 def argmax(a: Tensor, axis: int, *, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
-    r"""The index along `axis` of the greatest element, the first of equals; of the first NaN where
-    one is. i64.
+    r"""The index along `axis` of the greatest element, the first of equal ones, or of the first
+    NaN; i64.
 
     Parameters
     ----------
@@ -219,8 +219,8 @@ def argmax(a: Tensor, axis: int, *, keepdims: bool = False, out: Tensor | None =
     """
 
 def argmin(a: Tensor, axis: int, *, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
-    r"""The index along `axis` of the least element, the first of equals; of the first NaN where
-    one is. i64.
+    r"""The index along `axis` of the least element, the first of equal ones, or of the first NaN;
+    i64.
 
     Parameters
     ----------
@@ -264,9 +264,8 @@ def argsort(a: Tensor, axis: int, *, descending: bool = False, out: Tensor | Non
     """
 
 def as_repr(a: Tensor, repr: int) -> Tensor:
-    r"""A view of `a`, all of it, that is taken as coefficients or as values from here on: what the
-    verifier calls mixing the two is so by the word of whoever wrote it. No element changes;
-    `field_ntt` is what transforms.
+    r"""A view of all of `a` that the verifier takes as coefficients or values from here on.
+    Elements do not change; `field_ntt` transforms them.
 
     Parameters
     ----------
@@ -318,7 +317,7 @@ def asinh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def assert_true(a: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""`out = a`, all of whose elements are true; else an error that names the first that is not.
+    r"""`out = a`; an error that names the first false element, if there is one.
 
     Parameters
     ----------
@@ -337,9 +336,9 @@ def assert_true(a: Tensor, *, out: Tensor | None = None) -> Tensor:
 def astype(a: Tensor, dtype: DType | str, *, out: Tensor | None = None) -> Tensor:
     r"""The elements of `a` as another type: floats to integers without their fraction, complex
     numbers to their real part, everything to bool by whether it is 0. Integers that do not fit
-    wrap; a float that no integer of the type is near gives an unspecified one. Integers become
-    elements of a field mod p, negative ones too; a prime field's elements become those of its
-    extensions; what numbers they are `to_canonical` says.
+    wrap; floats out of range give unspecified integers. Integers, also negative ones, are reduced
+    to elements of a field; elements of a prime field become elements of its extensions.
+    `to_canonical` gives the numbers of elements.
 
     Parameters
     ----------
@@ -440,8 +439,7 @@ def axis_modsum(a: Tensor, axis: int, q: Tensor, *, out: Tensor | None = None) -
     r"""`out = sum over axis of a mod q`, reduced at each step: `t = (t + a[s]) % q`, t = 0 at
     first, with C's sign.
 
-    The moduli run along the last axis, which is therefore no axis to sum over. The sum of nothing
-    is 0.
+    The moduli run along the last axis, which therefore cannot be summed over. An empty sum is 0.
 
     Parameters
     ----------
@@ -513,8 +511,8 @@ def base_convert(
     """
 
 def batch_invert(a: Tensor, *, strict: bool = False, out: Tensor | None = None) -> Tensor:
-    r"""`out = 1 / a`, 0 for 0, or with `strict` an error that names the element that is 0.
-    Elements share inversions (Montgomery's trick): about four products each.
+    r"""`out = 1 / a`, 0 for 0, or with `strict` an error that names the zero. Elements share
+    inversions (Montgomery's trick): about four products each.
 
     Parameters
     ----------
@@ -646,8 +644,8 @@ def bitwise_xor(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def blind(a: Tensor, start: int, end: int, key: Tensor, domain: int) -> Tensor:
-    r"""`a[start:end)` = uniform elements, as `uniform_field` draws them, the first at `start`; in
-    place, the others stay.
+    r"""Sets `a[start:end]` to uniform elements in place, as `uniform_field` draws them, the first
+    at `start`.
 
     Parameters
     ----------
@@ -658,9 +656,9 @@ def blind(a: Tensor, start: int, end: int, key: Tensor, domain: int) -> Tensor:
     end
         The place after the last, at most the length.
     key
-        u8 `[32]`: whoever knows it knows all.
+        u8 `[32]`: determines all elements.
     domain
-        Which of a key's streams: two that share it are equal.
+        The stream of the key: draws with the same domain are equal.
 
     Examples
     --------
@@ -708,9 +706,9 @@ def ceil(a: Tensor, *, out: Tensor | None = None) -> Tensor:
 def challenge(
     transcript: Tensor, hash: int, dtype: DType | str, *, out: Tensor | None = None
 ) -> Tensor:
-    r"""The challenge that follows from the log: 64 bytes of its hash as a little-endian number,
-    modulo the field's prime. BLAKE2b is personalised with `Halo2-Transcript`; Keccak-256 is of
-    these bytes and the log, and of the byte 10 for the low half, 11 for the high one.
+    r"""The challenge of the absorbed bytes: 64 bytes of its hash as a little-endian number, modulo
+    the field's prime. BLAKE2b is personalised with `Halo2-Transcript`; Keccak-256 hashes these
+    bytes and the absorbed ones, followed by the byte 10 for the low half and 11 for the high half.
 
     Parameters
     ----------
@@ -770,10 +768,10 @@ def conj(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def contiguous(a: Tensor) -> Tensor:
-    r"""The same tensor if its elements lie row-major without gaps, else a copy that does.
+    r"""The same tensor if its elements are row-major without gaps, else a row-major copy.
 
-    Axes of size 1 do not count. What counts is the layout that HEAL's runtime would have; where
-    the planner really stores the elements is its own affair.
+    Axes of size 1 are ignored. The layout is that of HEAL's runtime; the planner may store the
+    elements otherwise.
 
     Parameters
     ----------
@@ -789,7 +787,7 @@ def contiguous(a: Tensor) -> Tensor:
     """
 
 def copy(a: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""`out = a`, broadcast to `out`. The strides of both are what they are.
+    r"""`out = a`, broadcast to `out`, for any strides.
 
     Parameters
     ----------
@@ -869,7 +867,7 @@ def count_nonzero(
     a
         Any shape.
     axes
-        Axes of `a`, none twice.
+        Distinct axes of `a`.
     keepdims
         Whether the axes stay, with size 1.
     out
@@ -922,8 +920,8 @@ def cumulative_sum(a: Tensor, axis: int, *, out: Tensor | None = None) -> Tensor
     """
 
 def curve_mul(scalars: Tensor, points: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""`out = scalars * points`, element by element: a multiple of a point each, in affine
-    coordinates. Many multiples of one point are taken from a table of its multiples.
+    r"""`out = scalars * points`, element by element: scalar multiplication, in affine coordinates.
+    If one point has many scalars, a table of its multiples is used.
 
     Parameters
     ----------
@@ -1065,8 +1063,8 @@ def eigvalsh(a: Tensor, *, out: Tensor | None = None) -> Tensor:
 def empty(shape: Sizes, dtype: DType | str, *, device: int = 0) -> Tensor:
     r"""A new tensor that reads as zeros until it is written.
 
-    HEAL's documents call it uninitialised, its runtime zeroes it, and accumulating ops are written
-    onto it; the planner leaves the zeroing out where everything is overwritten.
+    HEAL's documents call it uninitialised, its runtime zeroes it, and accumulating ops add to it;
+    the planner omits the zeroing if all of it is overwritten.
 
     Parameters
     ----------
@@ -1104,8 +1102,9 @@ def equal(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def evaluate(a: Tensor, x: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""`out = sum_i a[.., i] x^i`: polynomials by their coefficients, the constant first, at one
-    point. Without coefficients 0. By Horner's rule over runs of 128 coefficients, then over runs.
+    r"""`out = sum_i a[.., i] x^i`: polynomials, given by their coefficients, the constant first,
+    at one point; 0 without coefficients. By Horner's rule over runs of 128 coefficients, then over
+    runs.
 
     Parameters
     ----------
@@ -1211,7 +1210,7 @@ def field_ntt(
 ) -> Tensor:
     r"""`out[.., k] = sum_j a[.., j] (s w^k)^j`, w the root of unity of order n and s the coset's
     shift, 1 without one: the values of polynomials on the coset `s <w>`, in natural order.
-    `inverse` takes the values to the coefficients; without `scale` they stay n times as large.
+    `inverse` computes coefficients from values; without `scale` they are n times as large.
 
     n is a power of two that divides p - 1, and `w = g^((p - 1) / n)`: docs/fields.md has the
     two-adicity and g of each prime field. Over an extension w is that of the base field.
@@ -1262,8 +1261,8 @@ def field_pow(a: Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tens
 def flatten(a: Tensor, start_axis: int, end_axis: int) -> Tensor:
     r"""`a` with the axes from `start_axis` to `end_axis`, both included, merged into one.
 
-    A view of the same storage wherever strides can say it, otherwise a copy. (HEAL's runtime
-    refuses what is not contiguous.)
+    A view of the same storage if strides can express it, otherwise a copy. (HEAL's runtime refuses
+    non-contiguous operands.)
 
     Parameters
     ----------
@@ -1318,12 +1317,12 @@ def floor_divide(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def from_canonical(words: Tensor, dtype: DType | str, *, out: Tensor | None = None) -> Tensor:
-    r"""The elements of a field, or the points of a curve, whose canonical numbers are `words[..,
-    :]`, the lowest word first.
+    r"""The field elements, or points of a curve, with the canonical numbers `words[.., :]`, the
+    lowest word first.
 
-    A number that is not below the prime is an error that names the element, and so is a point that
-    is not on its curve, or outside of the group of prime order. An element of an extension is its
-    coefficients one after another, a point its coordinates; all words 0 are the point at infinity.
+    Numbers that are not below the prime, points that are not on the curve, and points outside of
+    the group of prime order are errors that name the element. An element of an extension is its
+    coefficients in order, a point its coordinates; the point at infinity is all zeros.
 
     Parameters
     ----------
@@ -1347,8 +1346,8 @@ def g_decomp(a: Tensor, g_exp: int, g_base_bits: int, *, out: Tensor | None = No
     r"""`out[.., j] = (a >> (j * g_base_bits)) & (2^g_base_bits - 1)`: the digits of each word, the
     low one first, along a new last axis.
 
-    Negative words count as two's complement, filled with their sign to the left; what `g_exp`
-    digits do not hold is dropped.
+    Negative words count as two's complement with sign extension; bits beyond `g_exp` digits are
+    dropped.
 
     Parameters
     ----------
@@ -1440,7 +1439,7 @@ def get_slice(a: Tensor, entries: Sizes) -> Tensor:
     r"""A view of one index or one range of each axis of `a`; an index drops its axis.
 
     Indices are in `0 .. size`; ranges have `0 <= start < stop <= size` and a step of 1 or more,
-    all of them given. As in HEAL nothing counts from the end and `...` is refused.
+    all of them given. As in HEAL, indices never count from the end, and `...` is refused.
 
     Parameters
     ----------
@@ -1516,7 +1515,7 @@ def hybrid_key_switch(
 
     NTT domain. The key holds for each digit g the p polynomials of an encryption of P T_g s, T_g =
     1 modulo the moduli of digit g and 0 modulo the others; its limbs of the k moduli are divided
-    by P, so that `mod_down` has no more to multiply. `scale` and `half` hold those of `mod_down`
+    by P, so that `mod_down` needs no further factor. `scale` and `half` hold those of `mod_down`
     for the K special moduli, then those of `mod_up`. (Han, Ki: ePrint 2019/688.) Expands into
     `mod_up`, `modmul_axis_sum` and `mod_down`.
 
@@ -1551,7 +1550,7 @@ def hybrid_key_switch(
     """
 
 def hypot(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""`sqrt(a^2 + b^2)` without overflow on the way.
+    r"""`sqrt(a^2 + b^2)` without intermediate overflow.
 
     Parameters
     ----------
@@ -1570,8 +1569,8 @@ def hypot(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def ifft(a: Tensor, norm: int, *, out: Tensor | None = None) -> Tensor:
-    r"""`out[j] = sum_k a[k] exp(2πi jk / n)`, divided as `norm` says: what `fft` of the same norm
-    undoes.
+    r"""`out[j] = sum_k a[k] exp(2πi jk / n)`, divided as `norm` says: the inverse of `fft` with
+    the same norm.
 
     Parameters
     ----------
@@ -1609,7 +1608,7 @@ def imag(a: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def interpolate(xs: Tensor, ys: Tensor, *, out: Tensor | None = None) -> Tensor:
     r"""The coefficients, the constant first, of the polynomial below degree n with `p(xs[i]) =
-    ys[.., i]`. No x twice. n^2 products, by divided differences.
+    ys[.., i]`. The x are distinct. n^2 products, by divided differences.
 
     Parameters
     ----------
@@ -1705,8 +1704,8 @@ def inv(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def irfft(a: Tensor, n: int, norm: int, *, out: Tensor | None = None) -> Tensor:
-    r"""The n real numbers whose `rfft` of the same norm is `a`: n is even or odd, which `a` does
-    not tell. Imaginary parts of element 0 and, for an even n, n / 2 count as 0.
+    r"""The n real numbers whose `rfft` of the same norm is `a`, which does not determine whether n
+    is even or odd. Imaginary parts of element 0 and, for an even n, n / 2 count as 0.
 
     Parameters
     ----------
@@ -1779,8 +1778,8 @@ def isnan(a: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def kate_div(a: Tensor, b: Tensor, *, keep: bool = True, out: Tensor | None = None) -> Tensor:
     r"""The quotient q of `a = q (X - b) + a(b)`, by coefficients, the constant first: `q[n - 1] =
-    0`, `q[i - 1] = a[i] + b q[i]`. With `keep` n coefficients, the last of them 0; else n - 1.
-    What opens a commitment of Kate, Zaverucha and Goldberg at b.
+    0`, `q[i - 1] = a[i] + b q[i]`. With `keep` n coefficients, the last of them 0; else n - 1. It
+    opens a commitment of Kate, Zaverucha and Goldberg at b.
 
     Parameters
     ----------
@@ -1789,7 +1788,7 @@ def kate_div(a: Tensor, b: Tensor, *, keep: bool = True, out: Tensor | None = No
     b
         The dtype of `a`, no axes.
     keep
-        As many coefficients as `a` has, not one less.
+        Keep n coefficients instead of n - 1.
     out
         `[.., n]` or `[.., n - 1]`.
 
@@ -1960,7 +1959,7 @@ def log2(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def logaddexp(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""`log(exp(a) + exp(b))` without overflow on the way.
+    r"""`log(exp(a) + exp(b))` without intermediate overflow.
 
     Parameters
     ----------
@@ -2034,7 +2033,7 @@ def logical_or(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def logical_xor(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""`out = a != b` of truths.
+    r"""`out = bool(a) != bool(b)`.
 
     Parameters
     ----------
@@ -2053,11 +2052,11 @@ def logical_xor(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def lookup_rows(a: Tensor, t: Tensor, usable: int, *, out: Tensor | None = None) -> Tensor:
-    r"""Which row of the table `t` stands in each row of halo2's permuted table, `usable` of them.
-    Where a value begins in `permute_input(a, usable)` it is the first row that has it; what is
-    left of the first `usable` rows of `t` ascends, by canonical number, through the other rows
-    from the last one up. A value that those rows of `t` lack is `-1 - r`, r the first row of `a`
-    that has it, which `permute_table` refuses. Time depends on the rows.
+    r"""The row of the table `t` for each of the `usable` rows of halo2's permuted table. In the
+    first row of each value of `permute_input(a, usable)`, it is the first row of `t` with that
+    value; the remaining rows of `t` fill the others in ascending canonical order, from the last
+    one up. For a value that is not in the table it is `-1 - r`, r the first row of `a` with it,
+    which `permute_table` refuses. The time depends on the values.
 
     Parameters
     ----------
@@ -2066,7 +2065,7 @@ def lookup_rows(a: Tensor, t: Tensor, usable: int, *, out: Tensor | None = None)
     t
         The dtype of `a`, `[n]`: the table.
     usable
-        The first rows, at most n, which are not for blinding.
+        The number of rows before the blinding rows, at most n.
     out
         i64 `[usable]`.
 
@@ -2081,8 +2080,8 @@ def lookup_rows(a: Tensor, t: Tensor, usable: int, *, out: Tensor | None = None)
 
 def matmul(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     r"""`out[.., i, j] = sum_k a[.., i, k] * b[.., k, j]`: the product of the matrices in the last
-    two axes. The axes before them broadcast. Integers wrap; a sum over no element is 0. Of floats,
-    the order of each sum depends on shapes and strides alone, never on the number of threads.
+    two axes. The axes before them broadcast. Integers wrap; an empty sum is 0. The order of float
+    sums depends on shapes and strides only, never on the number of threads.
 
     Parameters
     ----------
@@ -2102,14 +2101,14 @@ def matmul(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def max(a: Tensor, axes: Sizes, *, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
-    r"""The greatest element along the axes; NaN where one is.
+    r"""The greatest element along the axes; NaN if there is one.
 
     Parameters
     ----------
     a
         Any shape.
     axes
-        Axes of `a`, none twice.
+        Distinct axes of `a`.
     keepdims
         Whether the axes stay, with size 1.
     out
@@ -2123,7 +2122,7 @@ def max(a: Tensor, axes: Sizes, *, keepdims: bool = False, out: Tensor | None = 
     """
 
 def maximum(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""The larger of `a` and `b`; NaN where one of them is.
+    r"""The larger of `a` and `b`; NaN where either is.
 
     Parameters
     ----------
@@ -2142,14 +2141,14 @@ def maximum(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def min(a: Tensor, axes: Sizes, *, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
-    r"""The least element along the axes; NaN where one is.
+    r"""The least element along the axes; NaN if there is one.
 
     Parameters
     ----------
     a
         Any shape.
     axes
-        Axes of `a`, none twice.
+        Distinct axes of `a`.
     keepdims
         Whether the axes stay, with size 1.
     out
@@ -2163,7 +2162,7 @@ def min(a: Tensor, axes: Sizes, *, keepdims: bool = False, out: Tensor | None = 
     """
 
 def minimum(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""The smaller of `a` and `b`; NaN where one of them is.
+    r"""The smaller of `a` and `b`; NaN where either is.
 
     Parameters
     ----------
@@ -2184,7 +2183,7 @@ def minimum(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
 def mod(a: Tensor | int, b: Tensor | int, *, out: Tensor | None = None) -> Tensor:
     r"""`out = a % b`, element by element, with the sign of `a`, as in C; `b` is not 0.
 
-    Nothing broadcasts: tensors have the shape of `out`, integers stand for all of it.
+    Tensors do not broadcast: they have the shape of `out`; integers apply to all of it.
 
     Parameters
     ----------
@@ -2215,8 +2214,8 @@ def mod_down(
     inverse: Tensor | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    r"""`out [l, N, k] = (a - [a]_P) / P` for `a [l, N, K + k]` modulo P q_1 ... q_k: the first K
-    limbs, those of the special moduli with product P, are divided away.
+    r"""`out [l, N, k] = (a - [a]_P) / P` for `a [l, N, K + k]` modulo P q_1 ... q_k: divides by
+    the special moduli with product P, the first K limbs.
 
     NTT domain in and out. `[a]_P` is `base_convert` of those limbs: a number that is `a` modulo P,
     off zero by at most K / 2 times P, so the result is off the quotient by at most (K + 1) / 2
@@ -2375,9 +2374,9 @@ def modmul_axis_sum(
     out
         Three axes; is added to.
     apply_perm
-        Whether `perm` counts.
+        Whether `perm` is applied.
     axis
-        Where n stands: -1 or -3.
+        The axis of n: -1 or -3.
     log2q
         Bit lengths of the moduli; not needed.
     mu
@@ -2398,8 +2397,8 @@ def modmuladd(
     r"""`out = ((a * b) % q + c) % q`, element by element, with the exact product.
 
     `a`, `b` and `c` broadcast to `out` by NumPy's rules; `q` is one modulus, or one for each index
-    of the last axis. Residues in `[0, q)` give residues in `[0, q)`; other words give what
-    `modmul` and then `modsum` give, with signs as in C.
+    of the last axis. Residues in `[0, q)` give residues in `[0, q)`; other words give the result
+    of `modmul` and then `modsum`, with signs as in C.
 
     Parameters
     ----------
@@ -2469,7 +2468,8 @@ def modsum(a: Tensor, b: Tensor | int, q: Tensor | int, *, out: Tensor | None = 
     """
 
 def moveaxis(a: Tensor, source: int, destination: int) -> Tensor:
-    r"""A view of `a` in which `source` has become axis `destination`; the others keep their order.
+    r"""A view of `a` with axis `source` moved to position `destination`; the others keep their
+    order.
 
     Parameters
     ----------
@@ -2488,10 +2488,10 @@ def moveaxis(a: Tensor, source: int, destination: int) -> Tensor:
     """
 
 def msm(scalars: Tensor, bases: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""`out[..] = sum_i scalars[.., i] * bases[i]`, multiples of points of one curve, by
-    Pippenger's buckets (FOCS 1976): several rows of scalars share the bases. Equal, opposite and
-    infinite points are points like any other; zeros and ones are cheap. A sum of nothing is the
-    point at infinity. Takes a time that depends on the scalars.
+    r"""`out[..] = sum_i scalars[.., i] * bases[i]`: multi-scalar multiplication by Pippenger's
+    buckets (FOCS 1976); several rows of scalars share the bases. Bases may be equal, opposite or
+    infinite; zeros and ones are cheap. An empty sum is the point at infinity. The time depends on
+    the scalars.
 
     Parameters
     ----------
@@ -2586,8 +2586,8 @@ def nextafter(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def nonzero(a: Tensor, count: int, *, out: Tensor | None = None) -> Tensor:
     r"""The indices of the elements of `a` that are not 0: i64 `[count, rank of a]`, in row-major
-    order. `count` is how many there are (`count_nonzero`); a smaller one leaves the last out, and
-    a larger one leaves rows of 0.
+    order. `count` is their number (`count_nonzero`); a smaller one omits the last, and a larger
+    one gives rows of 0.
 
     Parameters
     ----------
@@ -2708,7 +2708,7 @@ def permute(
     a: Tensor, perms: Tensor, elementwise_axis: int, perm_axis: int, *, out: Tensor | None = None
 ) -> Tensor:
     r"""`out[.., l, .., u, ..] = a[.., l, .., perms[l, u], ..]`: l runs along `elementwise_axis`, u
-    along `perm_axis`, in whatever order the two stand.
+    along `perm_axis`; either may come first.
 
     Parameters
     ----------
@@ -2734,14 +2734,14 @@ def permute(
 
 def permute_input(a: Tensor, usable: int, *, out: Tensor | None = None) -> Tensor:
     r"""The first `usable` rows of `a` in ascending order of their canonical numbers, then zeros:
-    the permuted input of halo2's lookup argument. Time depends on the rows.
+    the permuted input of halo2's lookup argument. The time depends on the values.
 
     Parameters
     ----------
     a
         Of a prime field, `[n]`: the input.
     usable
-        The first rows, at most n, which are not for blinding.
+        The number of rows before the blinding rows, at most n.
     out
         `[n]`.
 
@@ -2754,9 +2754,9 @@ def permute_input(a: Tensor, usable: int, *, out: Tensor | None = None) -> Tenso
     """
 
 def permute_table(t: Tensor, rows: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""`out[i] = t[rows[i]]`, zeros behind: with the `rows` of `lookup_rows` the permuted table of
-    halo2's lookup argument, in which each row is the permuted input's, or that one is the row
-    before's. A value of the input that the table lacks is an error that names its row.
+    r"""`out[i] = t[rows[i]]`, then zeros: with the `rows` of `lookup_rows` the permuted table of
+    halo2's lookup argument. In each row it equals the permuted input, or the permuted input equals
+    its row before. An input value that is not in the table is an error that names its row.
 
     Parameters
     ----------
@@ -2826,8 +2826,8 @@ def philox_uniform(
     """
 
 def poseidon(a: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""The Poseidon hash of each row of 1 to 16 elements, as circomlib has it: the first element
-    of the permutation of width n + 1 of 0 and the row. x^5, 8 full rounds; constants by the Grain
+    r"""The Poseidon hash of each row of 1 to 16 elements, as in circomlib: the first element of
+    the permutation of width n + 1 of 0 and the row. x^5, 8 full rounds; constants by the Grain
     LFSR (eprint 2019/458).
 
     Parameters
@@ -2883,7 +2883,7 @@ def pow(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def powers(a: Tensor, n: int, *, start: Tensor | None = None, out: Tensor | None = None) -> Tensor:
-    r"""`out[i] = start a^i`; `start` is 1 if it is left out.
+    r"""`out[i] = start a^i`; `start` is 1 by default.
 
     Parameters
     ----------
@@ -2912,7 +2912,7 @@ def prod(a: Tensor, axes: Sizes, *, keepdims: bool = False, out: Tensor | None =
     a
         Any shape.
     axes
-        Axes of `a`, none twice.
+        Distinct axes of `a`.
     keepdims
         Whether the axes stay, with size 1.
     out
@@ -3032,8 +3032,8 @@ def relinearize(
     """
 
 def remainder(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""`out = a - b * floor(a / b)`: the sign of `b`, as Python has it. Integers divided by zero
-    give 0.
+    r"""`out = a - b * floor(a / b)`: the sign of `b`, as in Python. Integers divided by zero give
+    0.
 
     Parameters
     ----------
@@ -3054,7 +3054,7 @@ def remainder(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
 def repeat_interleave(a: Tensor, repeats: int, axis: int) -> Tensor:
     r"""`out[.., i * repeats + j, ..] = a[.., i, ..]` for j below `repeats`, along `axis`.
 
-    Expands into views that say what goes where, and one copy.
+    Expands into views and one copy.
 
     Parameters
     ----------
@@ -3085,9 +3085,9 @@ def rescale(
     perm: Tensor | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    r"""`out [l, N, k] = round(a / q_k)` for `a [l, N, k + 1]` modulo q_0 ... q_k: the last limb is
-    divided away, to the nearest integer for each coefficient (Cheon, Han, Kim, Kim, Song: ePrint
-    2018/931).
+    r"""`out [l, N, k] = round(a / q_k)` for `a [l, N, k + 1]` modulo q_0 ... q_k: divides by the
+    last modulus, rounding each coefficient to the nearest integer (Cheon, Han, Kim, Kim, Song:
+    ePrint 2018/931).
 
     NTT domain in and out. Computed as `a * inverse + ntt(base_convert(intt(last limb)))` with
     `scale = [1 / N mod q_k]`, `half = [floor(q_k / 2)]`, `hat[0, j] = -1 / q_k mod q_j` and
@@ -3132,8 +3132,8 @@ def rescale(
 def reshape(a: Tensor, shape: Sizes) -> Tensor:
     r"""The elements of `a`, in row-major order, under another shape.
 
-    A view of the same storage wherever strides can say it; otherwise a copy, so that the elements
-    are always those of `a` in order. (HEAL's runtime re-reads storage order there.)
+    A view of the same storage if strides can express it, otherwise a copy: the elements are always
+    those of `a` in order. (HEAL's runtime re-reads storage order there.)
 
     Parameters
     ----------
@@ -3171,7 +3171,7 @@ def rfft(a: Tensor, norm: int, *, out: Tensor | None = None) -> Tensor:
     """
 
 def round(a: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""The nearest integer; of two, the even one. Of a complex number, each part.
+    r"""The nearest integer, ties to even. For complex numbers, each part.
 
     Parameters
     ----------
@@ -3188,8 +3188,8 @@ def round(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def scan_mul(a: Tensor, start: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""`out[.., i] = start * prod_(j < i) a[.., j]`: running products, each without its own
-    element. What a permutation argument's grand product is.
+    r"""`out[.., i] = start * prod_(j < i) a[.., j]`: exclusive running products, such as the grand
+    product of a permutation argument.
 
     Parameters
     ----------
@@ -3212,8 +3212,8 @@ def scan_mul(a: Tensor, start: Tensor, *, out: Tensor | None = None) -> Tensor:
 def scatter(
     a: Tensor, indices: Tensor, values: Tensor, *, axis: int = 0, out: Tensor | None = None
 ) -> Tensor:
-    r"""`out[indices[k]] = values[k]`, in the order of `k`: of equal indices the last counts. The
-    other elements are those of `a`, which `out` may be. Negative indices count from the end.
+    r"""`out[indices[k]] = values[k]`, in the order of `k`: the last of equal indices wins. The
+    other elements are those of `a`, which may be `out`. Negative indices count from the end.
 
     Parameters
     ----------
@@ -3298,7 +3298,7 @@ def sign(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def signbit(a: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""Whether the sign bit of `a` is set: of -0 and of NaN, too.
+    r"""Whether the sign bit of `a` is set, also for -0 and NaN.
 
     Parameters
     ----------
@@ -3435,7 +3435,7 @@ def sparse_matvec(
     starts: Tensor, columns: Tensor, values: Tensor, x: Tensor, *, out: Tensor | None = None
 ) -> Tensor:
     r"""`out[i] = sum_k values[k] * x[columns[k]]` over `k` from `starts[i]` to before `starts[i +
-    1]`: a matrix by rows, such as those of constraints.
+    1]`: a sparse matrix by rows times a vector.
 
     Parameters
     ----------
@@ -3461,7 +3461,7 @@ def sparse_matvec(
     """
 
 def sqrt(a: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""The square root; NaN of what is below 0.
+    r"""The square root; NaN for a negative `a`.
 
     Parameters
     ----------
@@ -3532,15 +3532,15 @@ def subtract(a: Tensor, b: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def sum(a: Tensor, axes: Sizes, *, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
-    r"""The sum along axes: i64 or u64 for integers and bool, which wrap. Floats are added
-    pairwise, in an order that the shapes fix.
+    r"""The sum along axes: i64 or u64 for integers and bool, which wrap. Float sums are pairwise,
+    in an order that depends only on shapes and strides.
 
     Parameters
     ----------
     a
         Any shape.
     axes
-        Axes of `a`, none twice.
+        Distinct axes of `a`.
     keepdims
         Whether the axes stay, with size 1.
     out
@@ -3674,8 +3674,8 @@ def ternary(random: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def to_canonical(a: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""The canonical numbers of elements of a field, or of points of a curve, as words, the lowest
-    first: what `from_canonical` reads.
+    r"""The canonical numbers of field elements, or of points of a curve, as words, the lowest
+    first: the input of `from_canonical`.
 
     Parameters
     ----------
@@ -3694,7 +3694,7 @@ def to_canonical(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def transcript_finish(transcript: Tensor, length: int, *, out: Tensor | None = None) -> Tensor:
-    r"""The bytes of the proof: what `absorb_write` wrote, in order.
+    r"""The bytes of the proof that `absorb_write` wrote, in order.
 
     Parameters
     ----------
@@ -3715,8 +3715,8 @@ def transcript_finish(transcript: Tensor, length: int, *, out: Tensor | None = N
     """
 
 def transcript_new(capacity: int) -> Tensor:
-    r"""A transcript that has absorbed nothing, with room for `capacity` bytes: u8 `[16 + 2
-    capacity]`, all zeros. An element takes its bytes and 1.
+    r"""An empty transcript with room for `capacity` bytes: u8 `[16 + 2 capacity]`, all zeros. An
+    element takes one byte more than its size.
 
     Parameters
     ----------
@@ -3731,7 +3731,7 @@ def transcript_new(capacity: int) -> Tensor:
     """
 
 def transcript_squeeze(transcript: Tensor, *, out: Tensor | None = None) -> Tensor:
-    r"""The transcript with the byte 0 in its log: what stands before each challenge.
+    r"""The transcript after absorbing the byte 0, which precedes each challenge.
 
     Parameters
     ----------
@@ -3794,13 +3794,13 @@ def uniform_field(
     Parameters
     ----------
     key
-        u8 `[32]`: whoever knows it knows all.
+        u8 `[32]`: determines all elements.
     shape
         Sizes of 0 or more, at most 16.
     dtype
         A field.
     domain
-        Which of a key's streams: two that share it are equal.
+        The stream of the key: draws with the same domain are equal.
     out
         The shape.
 
@@ -3873,7 +3873,7 @@ def where(a: Tensor, b: Tensor, condition: Tensor, *, out: Tensor | None = None)
     """
 
 def zeros(shape: Sizes, dtype: DType | str) -> Tensor:
-    r"""A new tensor of zeros: `empty`, and zeros written to it, so that reading it is no mistake.
+    r"""A new tensor of zeros, which may be read at once.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is no element of a field, or no point of a curve and its group: coordinates, and why."""
+"""What is not an element of a field, or no point of a curve and its group: coordinates, and why."""
 
 from __future__ import annotations
 

@@ -268,7 +268,7 @@ def test_the_environment_chooses_where_no_call_did() -> None:
     ("value", "text"),
     [
         ("numpy", "ParamError: CLOAKWORK_BACKEND: got numpy, expected auto, cpu,"),
-        ("gpu", "DeviceError: there is no device 'gpu'; CUDA support is not in this build"),
+        ("gpu", "DeviceError: unknown device 'gpu'; CUDA support is not in this build"),
     ],
 )
 @pytest.mark.parametrize(

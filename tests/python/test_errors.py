@@ -25,10 +25,10 @@ INSTANCES = [
     (errors.MemoryBudgetError("needs more", 10, 5), "needs more"),
     (errors.InputError("in0", "i64[2]", "nothing"), "input in0: expected i64[2], got nothing"),
     (errors.OutOfMemoryError(1 << 40), "the system has no 1099511627776 bytes of memory to give"),
-    (errors.DeviceError("tpu", ["cpu"]), "there is no device 'tpu'; available: cpu"),
+    (errors.DeviceError("tpu", ["cpu"]), "unknown device 'tpu'; available: cpu"),
     (
         errors.DeviceError("cuda:0", ["cpu"]),
-        "there is no device 'cuda:0'; CUDA support is not in this build; available: cpu",
+        "unknown device 'cuda:0'; CUDA support is not in this build; available: cpu",
     ),
     (errors.LoadError("line 3: expected a list"), "line 3: expected a list"),
 ]

@@ -98,7 +98,7 @@ def test_calibrated_networks_are_estimated_within_six_bits(
 
 
 def test_a_network_of_which_nothing_is_known_is_estimated_at_all() -> None:
-    # It holds for the worst image there is, which is no photograph.
+    # It holds for the worst image there is, which is not a photograph.
     assert bits_below("convolutions", 0) < 12
 
 

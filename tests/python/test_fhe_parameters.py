@@ -225,7 +225,7 @@ def test_the_way_out_of_security_is_insecure(scheme: str) -> None:
         toy(security=None)
     with pytest.raises(ParamError, match="insecure: got True, expected no security=192 beside"):
         toy(security=192, insecure=True)
-    with pytest.raises(ParamError, match="insecure=True to go on"):
+    with pytest.raises(ParamError, match="insecure=True to accept them"):
         toy()
-    with pytest.raises(ParamError, match="insecure=True to go on"):
+    with pytest.raises(ParamError, match="insecure=True to accept them"):
         fhe.ckks(2**13, [50] * 5)

@@ -39,7 +39,7 @@ def copied(folder: Path, *names: str) -> list[Path]:
 
 
 def standing(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Everything that is no new name and no regular file, with what it is called."""
+    """Everything that is not a new name and no regular file, with what it is called."""
     (folder / "dir").mkdir()
     (folder / "link").symlink_to(folder / "victim")
     (folder / "victim").write_text("precious")
@@ -252,7 +252,7 @@ for _ in range(2):
     try:
         use()
     except LoadError as error:
-        assert "cut short" in str(error) or "hash" in str(error), error
+        assert "truncated" in str(error) or "hash" in str(error), error
     else:
         raise SystemExit("no error")
 assert cw.sum(cw.asarray([1, 2])).item() == 3
@@ -326,7 +326,7 @@ for way, use in ways.items():
         try:
             use(tensor)
         except LoadError as error:
-            assert "cut short" in str(error), (way, error)
+            assert "truncated" in str(error), (way, error)
         else:
             raise SystemExit(way + ": no error")
         assert (cw.asarray([1]) + 1).tolist() == [2]

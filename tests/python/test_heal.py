@@ -111,7 +111,7 @@ def test_bisection_blames_no_op_where_the_expected_value_is_wrong(tmp_path: Path
     result = load(tmp_path, writer.typed()).run(bisect=True)
     assert len(result.mismatches) == 1
     assert result.wrong_op is None
-    assert result.compared == "1 result held to the slow references of their ops"
+    assert result.compared == "1 result compared with the slow references of their ops"
 
 
 def test_shape_and_dtype_of_expected_values_count(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_amounts_that_are_none_are_refused(budget: int | str, tmp_path: Path) ->
 
 
 def test_unknown_devices_are_named_with_those_that_exist(tmp_path: Path) -> None:
-    with pytest.raises(DeviceError, match=r"no device 'gpu:0'.*; available: cpu"):
+    with pytest.raises(DeviceError, match=r"unknown device 'gpu:0'.*; available: cpu"):
         load(tmp_path, small_transcript().typed()).run(device="gpu:0")
 
 

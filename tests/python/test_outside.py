@@ -125,7 +125,7 @@ def test_bisection_says_so_where_every_op_is_right(tmp_path: Path, capsys: Captu
     assert main(["run", str(writer.write(tmp_path / "t.json")), "--bisect"]) == 1
     said = capsys.readouterr().out
     assert "no op is wrong (" in said
-    assert "held to the slow references of their ops" in said
+    assert "compared with the slow references of their ops" in said
 
 
 def test_a_report_fits_a_terminal_of_80_columns(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_a_search_for_the_wrong_op_runs_the_steps_as_written(tmp_path: Path) -> 
     transcript = cw.heal.load(_transcript(tmp_path, expected=2))
     found = transcript.run(bisect=True)
     assert found.wrong_op is None
-    assert "2 results held" in str(found.compared)
+    assert "2 results compared" in str(found.compared)
 
 
 def test_a_run_on_secrets_takes_the_plan_that_memory_tells_of() -> None:

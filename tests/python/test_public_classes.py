@@ -4,6 +4,7 @@ import importlib
 import inspect
 import pickle
 import pickletools
+from dataclasses import fields
 from typing import Any
 
 import cloakwork as cw
@@ -63,6 +64,7 @@ def of_programs() -> list[Any]:
         cw.Mismatch(1, None, "out", None, [0], "1", "2", 1, 1, ""),
         cw.WrongOp(1, "add", "add_f64", "out", [0], "1", "2", 1, 1, ""),
         cw.PassResult("", "", {}, ""),
+        cw.MovedStep(1, "add", "sim:0", "no kernel"),
         cw.StepRecord(1, "add", "add_f64", None, 0.0, 0.0, 0, 1, 8),
         cw.Totals("add", 1, 0.0, 1, 8, []),
     ]  # fmt: skip
@@ -129,3 +131,20 @@ def test_pickles_name_public_modules_alone() -> None:
         own = {pair for pair in named_in(pickled) if pair[0].startswith("cloakwork")}
         private = {pair for pair in own - of_the_engine if f"{pair[0]}.{pair[1]}" not in CLASSES}
         assert private == set(), type(value)
+
+
+def earlier(module: str, function: str, *arguments: Any) -> bytes:
+    """A pickle as an earlier version wrote it: a call of a function by its module and name."""
+    return f"c{module}\n{function}\n".encode() + pickle.dumps(arguments, 0)[:-1] + b"R."
+
+
+def test_pickles_of_earlier_versions_are_read() -> None:
+    context = fhe.bgv(2**12, 65537, [40, 40])
+    public, parameters = context.keygen().public, context.parameters
+    values = [getattr(parameters, field.name) for field in fields(parameters)]
+    back = pickle.loads(earlier("cloakwork.fhe.streams", "rebuilt", public.to_bytes()))
+    assert isinstance(back, fhe.PublicKey)
+    assert back.to_bytes() == public.to_bytes()
+    assert pickle.loads(earlier("cloakwork.fhe.parameters", "_unpickled", *values)) == parameters
+    again = earlier("cloakwork.fhe.schemes", "context_of", parameters, context.levels)
+    assert pickle.loads(again) is context

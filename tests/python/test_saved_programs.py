@@ -326,7 +326,7 @@ def test_the_command_runs_a_recorded_program_into_a_folder(
     (tmp_path / "link.npy").symlink_to(tmp_path / "a.npy")
     for output, words in (
         ("nothing=y.npy", "expected product, total"),
-        (f"total={tmp_path / 'a.npy'}", "no input"),
+        (f"total={tmp_path / 'a.npy'}", "not an input"),
         (f"total={tmp_path / 'p.cwk'}", "NAME=FILE.npy"),
         (f"total={tmp_path / 'link.npy'}", "link.npy"),
         (tmp_path / "a.npy", "a folder, or NAME=FILE.npy"),

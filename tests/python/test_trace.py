@@ -291,7 +291,7 @@ def test_what_is_made_unrecorded_outlives_the_trace() -> None:
 
 def test_a_recording_goes_on_after_an_error_in_what_is_unrecorded() -> None:
     def traced(x: cw.Tensor) -> cw.Tensor:
-        with pytest.raises(TraceError, match="of use only inside"):
+        with pytest.raises(TraceError, match="can be used only inside"):
             _core.unrecorded(lambda: x + 1)
         return x + 1
 

@@ -311,7 +311,7 @@ DEFECTS: list[tuple[str, str, str, Change]] = [
     ("a register is defined twice", "V03", "defined", put(
         ("Transfer", {}), allocate("a", "bn254.fr<8>:lagrange"))),
     ("a register is not defined", "V02", "A", edit("FuncCall", {"func": "add"}, arg=["A", "m"])),
-    ("memory is read that nothing wrote", "V02", "nothing wrote", drop("Transfer")),
+    ("unwritten memory is read", "V02", "not written", drop("Transfer")),
     ("half of memory is written before it is read", "V02", "elements 4 to 7", half_written),
     ("half of memory is written by a thread", "V02", "elements 0 to 3", half_written_by_a_thread),
     ("an input is written", "V05", "consume", put(KEPT, call("neg", ["x"], ["x"]))),

@@ -126,11 +126,11 @@ def test_the_command_prints_the_peak_and_keeps_to_a_budget(
 ) -> None:
     drawn = _core.random_words
     monkeypatch.setattr(_core, "random_words", lambda shape: drawn(shape, bytes([2] * 32)))
-    out, public, timeline = (str(tmp_path / name) for name in ("p.json", "s.json", "t.json"))
+    out, public, profile = (str(tmp_path / name) for name in ("p.json", "s.json", "t.json"))
     wanted = ["prove", files.path("c.zkey"), files.path("c.wtns"), "-o", out, "--public", public]
     text, peak = Prover(files.key).program().memory(threads=2)
     proofs, said = set(), []
-    for more in ([], ["--profile", timeline], ["--memory-budget", str(peak // 2)]):
+    for more in ([], ["--profile", profile], ["--memory-budget", str(peak // 2)]):
         assert cli.main([*wanted, "--threads", "2", *more]) == 0
         proofs.add(Path(out).read_text())
         said.append(capsys.readouterr().err)
@@ -139,13 +139,13 @@ def test_the_command_prints_the_peak_and_keeps_to_a_budget(
     assert len(proofs) == 1
     assert said[:2] == [f"memory: {text}\n"] * 2
     assert said[2].startswith("memory: peak ")
-    events = json.loads(Path(timeline).read_text())["traceEvents"]
+    events = json.loads(Path(profile).read_text())["traceEvents"]
     assert any("msm" in event["name"] for event in events)
     assert cli.main([*wanted, "--memory-budget", "100KiB"]) == 2
     err = capsys.readouterr().err
     assert "at its peak" in err
     assert "the budget is 100.0 KiB" in err
-    assert list(tmp_path.iterdir()) == [Path(timeline)]
+    assert list(tmp_path.iterdir()) == [Path(profile)]
 
 
 def test_proofs_load_neither_tables_nor_numpy(files: Files, tmp_path: Path) -> None:

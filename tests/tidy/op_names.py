@@ -26,7 +26,7 @@ SPELLS = {
     "crates/py/src/numbers.rs": "operators of Python's, each a prepared call",
     "crates/py/src/tensor.rs": "parameters and methods of Python's",
     "crates/run/src/report/inspect.rs": "how a step runs, in words",
-    "crates/verify/src/call.rs": "what nothing wrote reads as, in words",
+    "crates/verify/src/call.rs": "unwritten memory, in words",
     "python/cloakwork/fhe/ciphertext/array_operators.py": "slots, all of them",
     "python/cloakwork/zk/instructions/builder.py": "kinds of the instruction View",
 }

@@ -59,7 +59,7 @@ def _reaches_files(function: ast.expr) -> bool:
     if not isinstance(function, ast.Attribute):
         return False
     owner = ast.unparse(function.value)
-    # `os.open` is for what is no file of a user's: the null device.
+    # `os.open` is for what is not a file of a user's: the null device.
     opens = function.attr == "open" and owner != "os"
     return opens or function.attr in _FILE_METHODS | _FILE_FUNCTIONS.get(owner, set())
 

@@ -1,6 +1,6 @@
 //! Fields and curves, each declared once: in [`fields`] and [`curves`]. Dtypes, the numbers of the
 //! ABI and of files, the constants of C++ (`csrc/include/cloakwork/algebra.h`, generated), the
-//! references, what Python knows and the table in `docs/fields.md` all follow from the two tables.
+//! references, Python's parameters and the page `docs/fields.md` all follow from the two tables.
 //!
 //! ```
 //! use cloakwork_algebra::{Curve, FIELDS, GROUPS};

@@ -3,7 +3,7 @@
 /// Reads hexadecimal digits into as many words as asked for; higher words must be zero.
 ///
 /// # Panics
-/// The compilation fails for a character that is no digit, and for a number that does not fit.
+/// The compilation fails for a character that is not a digit, and for a number that does not fit.
 #[must_use]
 pub const fn hex<const WORDS: usize>(digits: &str) -> [u64; WORDS] {
     let digits = digits.as_bytes();

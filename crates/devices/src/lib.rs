@@ -14,7 +14,7 @@
 //! let device = sim.open(number)?;
 //! assert_eq!(device.allocate(64)?.bytes(), 64);
 //! let (cpu, _) = drivers.of(Device::Gpu(0));
-//! assert_eq!(cpu.name(), "cpu", "the processor serves devices that are not there");
+//! assert_eq!(cpu.name(), "cpu", "the processor serves missing devices");
 //! assert!(cpu.has(Capabilities::HOST_MEMORY));
 //! # Ok::<(), cloakwork_devices::DeviceError>(())
 //! ```

@@ -242,7 +242,7 @@ impl Queue {
     fn index_of(&self, row: &KernelRow) -> Result<u32, DeviceError> {
         let driver = self.device.driver;
         driver.index_of(row).ok_or_else(|| {
-            let reason = format!("{} is no row of this driver", row.symbol);
+            let reason = format!("{} is not a row of this driver", row.symbol);
             driver.device_error(self.device.index, "launch a kernel", reason)
         })
     }

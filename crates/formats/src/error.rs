@@ -51,7 +51,7 @@ pub enum LoadError {
         /// What the system says.
         source: io::Error,
     },
-    /// What stands there is no file to read.
+    /// It is not a readable file.
     #[error("expected {expected}, got {got}{}", hinted(hint))]
     Source {
         /// What is read.
@@ -63,8 +63,8 @@ pub enum LoadError {
     },
     /// A file became shorter, or its disk failed, while it was in use.
     #[error(
-        "{}: the file was cut short, or could not be read, while it was in use: what was computed \
-         of it is thrown away; load it again",
+        "{}: the file was truncated, or could not be read, while in use: results computed from \
+         it are discarded; load it again",
         path.display()
     )]
     Changed {

@@ -6,7 +6,7 @@ use cloakwork_ir::{Bytes, DType, HostTensor, MAX_ELEMENTS, Shape, View};
 /// it: a few bytes of a file must not unfold into a petabyte.
 pub(crate) const MAX_EXPANDED_BYTES: u64 = 1 << 30;
 
-/// A tensor whose parts all came from a file, or words for what is wrong with it.
+/// A tensor whose parts all came from a file, or words for its defect.
 pub(crate) fn untrusted_tensor(
     dtype: DType,
     (shape, strides, offset): (Shape, &[i64], i64),

@@ -16,7 +16,7 @@
 //!
 //! let cut = file.slice(0..file.as_slice().len() - 1).unwrap();
 //! assert!(parse_npy(&cut).is_err());
-//! assert!(load_bytes(&file, false).is_err(), "a tensor is no program");
+//! assert!(load_bytes(&file, false).is_err(), "a tensor is not a program");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![deny(unsafe_code)]

@@ -206,7 +206,7 @@ fn sections_that_lie_are_refused() {
     let error = patched("mixed.zkey", section("mixed.zkey", 5) - 8, &huge);
     assert!(error.contains("section 5 (points of A)"), "{error}");
     assert!(
-        error.contains("got a size of 18446744073709551615; the file is cut off"),
+        error.contains("got a size of 18446744073709551615; the file is truncated"),
         "{error}"
     );
     let error = patched("mixed.zkey", 8, &u32::MAX.to_le_bytes());

@@ -185,7 +185,7 @@ fn damage_to_the_header_is_found_at_load_and_to_tensors_when_asked() {
         );
     }
     let longer = [file.as_slice(), &[0]].concat();
-    assert_refused(parse(&longer), &["byte 24", "appended"]);
+    assert_refused(parse(&longer), &["byte 24", "extra bytes"]);
 }
 
 /// Changes a saved file behind the checksum's back.

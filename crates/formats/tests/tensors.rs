@@ -109,7 +109,7 @@ fn elements_are_not_copied_unless_they_lie_askew() {
 #[test]
 fn arrays_that_are_not_tensors_are_refused_in_words() {
     for (name, words) in [
-        ("object", "never run"),
+        ("object", "never loaded"),
         ("structured", "each field by itself"),
         ("big_endian", "newbyteorder"),
         ("half", "f4, f8, c8 or c16, got descr '<f2'"),

@@ -1,4 +1,4 @@
-//! Frees for what a program never frees: at the last use, where that use is sure.
+//! Frees for allocations that a program never frees: after the last use, where that is certain.
 //!
 //! Memory that only one thread uses, on no stream, is freed behind its last use there. What several
 //! threads or a stream use is freed before the end of `main`, when all threads have been joined.
@@ -7,7 +7,7 @@ use cloakwork_formats::zk::{Ast, Instruction, Operation};
 use cloakwork_ir::{Interner, Owners, ProgramPoint};
 use std::collections::HashMap;
 
-/// The same program, with what it leaves allocated freed.
+/// The same program with the missing frees.
 #[must_use]
 pub fn with_frees(mut ast: Ast) -> Ast {
     let mut uses = Uses::default();
@@ -25,7 +25,7 @@ pub fn with_frees(mut ast: Ast) -> Ast {
     ast
 }
 
-/// What registers mean, and where each is used last.
+/// The meaning of registers, and the last use of each.
 #[derive(Default)]
 struct Uses {
     names: Interner,

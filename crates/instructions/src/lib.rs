@@ -1,6 +1,6 @@
-//! Programs of the instruction set of `docs/zk.md`: what their instructions become as ops. Decides
-//! which steps an instruction is lowered to; what a file says is known to `cloakwork-formats`, and
-//! whether threads race, memory leaks or types of ops fit is the verifier's matter.
+//! Lowers programs of the instruction set of `docs/zk.md` to ops. Decides the steps of each
+//! instruction; `cloakwork-formats` reads the files, and the verifier checks races, leaks and the
+//! types of ops.
 //!
 //! ```
 //! use cloakwork_instructions::{FUNCTIONS, function};

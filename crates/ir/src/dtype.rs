@@ -313,7 +313,7 @@ impl DType {
         matches!(self, Self::Point(_))
     }
 
-    /// The field of a point's multiples; `None` for what is no point.
+    /// The field of a point's multiples; `None` for what is not a point.
     #[must_use]
     pub const fn scalar_field(self) -> Option<Self> {
         match self {
@@ -322,7 +322,7 @@ impl DType {
         }
     }
 
-    /// The prime field of a point's coordinates; `None` for what is no point.
+    /// The prime field of a point's coordinates; `None` for what is not a point.
     #[must_use]
     pub const fn base_field(self) -> Option<Self> {
         match self {

@@ -1,4 +1,4 @@
-//! What is wrong or odd with a program, whoever finds it: a reader, a lowering, the verifier.
+//! Errors and warnings of a program, from a reader, a lowering, or the verifier.
 
 use std::fmt;
 

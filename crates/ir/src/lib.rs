@@ -1,7 +1,7 @@
-//! What every other crate speaks: dtypes, shapes, strided views, host tensors and programs.
+//! The common types of all crates: dtypes, shapes, strided views, host tensors and programs.
 //!
-//! A [`Program`] is the instruction stream of any front end as it was written, names and all; it
-//! may be wrong in every way. Making sense of it is the verifier's work, not this crate's.
+//! A [`Program`] is the instruction stream of any front end as written, with its names; it may
+//! contain any error. The verifier checks it, not this crate.
 //!
 //! ```
 //! use cloakwork_ir::{DType, Shape, View, text};

@@ -1,5 +1,5 @@
-//! The CPU kernels: the C table of `csrc/include/cloakwork/kernel.h` as Rust sees it, and the
-//! choice of a row by the features that may be used. `docs/kernels.md` says what each launch means.
+//! The CPU kernels: the C table of `csrc/include/cloakwork/kernel.h` in Rust, and the choice of a
+//! row by the features of the processor. `docs/kernels.md` defines each launch.
 //!
 //! ```
 //! use cloakwork_ir::DType;

@@ -26,7 +26,7 @@ pub(crate) fn self_adjoint_values<T: Dense>(a: &Matrix<T>) -> Option<Vec<f64>> {
     finite(&a)?.self_adjoint_eigenvalues(Side::Lower).ok()
 }
 
-/// A self-adjoint matrix has a real diagonal: the imaginary parts that somebody left there are not
+/// A self-adjoint matrix has a real diagonal: imaginary parts there are not
 /// read, as what is above the diagonal is not. The library would read them.
 fn real_diagonal<T: Dense>(a: &Matrix<T>) -> Matrix<T> {
     let at = |i: usize, j: usize| a.elements()[j * a.rows() + i];

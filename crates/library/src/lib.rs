@@ -1,8 +1,8 @@
 //! Factorisations of dense matrices (faer), Fourier transforms (rustfft, realfft), hashes
-//! (blake2b_simd, sha3) and pairings of curves (arkworks), behind types that name none of them. The
+//! (blake2b_simd, sha3) and pairings of curves (arkworks), behind types of this crate. The
 //! crate knows no strides, launches or element types of the project: the kernel rows in
 //! `cloakwork-kernels` gather a matrix or a transcript, call here and scatter the result; pairings
-//! decide about proofs, and are called on bytes.
+//! verify proofs, and take bytes.
 //!
 //! It stands alone so that these libraries, which are long to compile, are compiled once: every
 //! function of theirs is instantiated here, for `f64` and `Complex<f64>` (matrices) and for `f32`

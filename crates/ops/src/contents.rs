@@ -9,7 +9,7 @@ use cloakwork_library::pairing::Form;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// The largest modulus: lazy butterflies need `4 q < 2^64`, so 2^62 itself is none.
+/// The largest modulus: lazy butterflies need `4 q < 2^64`, so 2^62 itself is too large.
 pub const MAX_MODULUS: i64 = (1 << 62) - 1;
 
 /// A demand on the contents of one operand. Fields and payloads are names of parameters.
@@ -391,12 +391,7 @@ fn distinct(name: &'static str, components: i64, words: &[i64]) -> Result<(), Op
     for (at, element) in words.chunks(components.max(1) as usize).enumerate() {
         if let Some(first) = seen.insert(element, at) {
             let got = format!("elements {first} and {at} equal");
-            return Err(OpError::new(
-                Code::Range,
-                name,
-                "elements of which none is twice",
-                got,
-            ));
+            return Err(OpError::new(Code::Range, name, "distinct elements", got));
         }
     }
     Ok(())
@@ -420,17 +415,17 @@ fn starts(name: &'static str, end: i64, words: &[i64]) -> Result<(), OpError> {
     }
 }
 
-/// Of several inputs that the table lacks the first is told.
+/// Of several inputs that the table lacks the first is reported.
 fn lookup_rows(name: &'static str, bound: i64, words: &[i64]) -> Result<(), OpError> {
     let missing = words.iter().filter(|&&word| word < 0).max();
     if let Some(&missing) = missing {
-        let expected = "values of the input that the table has, too, among its usable rows";
+        let expected = "input values that are in the usable rows of the table";
         let got = format!("another value in row {} of the input", -1 - missing);
         let error = OpError::new(Code::Element, name, expected, got);
         return Err(error.hint("add the value to the table, or correct that row of the input"));
     }
     let wrong = words.iter().find(|&&word| word >= bound);
-    let expected = || format!("rows below {bound}, which the table has");
+    let expected = || format!("rows below {bound}, the size of the table");
     refuse(wrong, Code::Range, name, expected)
 }
 
@@ -479,7 +474,7 @@ fn finite(name: &'static str, words_each: i64, words: &[i64]) -> Result<(), OpEr
     };
     let got = format!("infinity, at row-major place {place}");
     let error = OpError::new(Code::Element, name, "points that are not at infinity", got);
-    Err(error.hint("a transcript takes no points at infinity"))
+    Err(error.hint("transcripts cannot absorb points at infinity"))
 }
 
 fn coprime(name: &'static str, words: &[i64]) -> Result<(), OpError> {

@@ -13,7 +13,7 @@ pub enum Code {
     Dtype,
     /// Sizes that do not fit.
     Shape,
-    /// An axis that is not there.
+    /// An axis that does not exist.
     Axis,
     /// An index, count or width out of range.
     Range,
@@ -23,7 +23,7 @@ pub enum Code {
     TransformLength,
     /// A list that should be a permutation and is not.
     Permutation,
-    /// An element that is none, or that the op does not take: a number that is not below its prime,
+    /// An element that is invalid or that the op refuses: a number that is not below its prime,
     /// a point off its curve or at infinity.
     Element,
     /// A result that overlaps an operand, or itself.

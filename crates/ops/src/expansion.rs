@@ -101,7 +101,7 @@ impl<'a> Expansion<'a> {
         Arg::Device(self.result, None)
     }
 
-    /// Appends a call; its result gets a name that is freed at the end.
+    /// Appends a call; its result gets an unused named at the end.
     ///
     /// # Errors
     /// The op takes no such arguments: a mistake in the expansion.
@@ -115,7 +115,7 @@ impl<'a> Expansion<'a> {
     /// Appends a call that writes into a tensor.
     ///
     /// # Errors
-    /// The op takes no such arguments, or `out` is no tensor.
+    /// The op takes no such arguments, or `out` is not a tensor.
     pub fn call_into(
         &mut self,
         op: &'static str,

@@ -1,9 +1,9 @@
-//! The declarations of all ops: one file an op, one list.
+//! The declarations of all ops: one file per op, one list.
 //!
-//! A declaration says everything that is particular to an op: its names and argument orders, what
-//! shapes and dtypes it takes and gives, what it reads and writes, its kernel calls or its
-//! expansion, and its slow obvious reference. Parser, verifier, planner, documentation, fuzzers and
-//! conformance tests loop over [`ALL`]; none of them knows an op by name.
+//! A declaration contains everything that is particular to an op: its names and argument orders,
+//! the shapes and dtypes of operands and results, its reads and writes, its kernel calls or its
+//! expansion, and its slow, obvious reference. Parser, verifier, planner, documentation, fuzzers
+//! and conformance tests loop over [`ALL`]; none of them knows an op by name.
 //!
 //! ```
 //! use cloakwork_ops::{ALL, Family, find};

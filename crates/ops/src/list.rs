@@ -193,7 +193,7 @@ pub static ALL: &[&OpDef] = &[
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormError {
     /// No op has this name.
-    #[error("no op is called `{name}`{}", advice(*suggestion))]
+    #[error("unknown op `{name}`{}", advice(*suggestion))]
     Unknown {
         /// What came.
         name: String,
@@ -288,7 +288,7 @@ fn forms(candidates: &[Spelling]) -> Vec<&'static [&'static str]> {
     forms
 }
 
-/// Longer names are no slips, and comparing them takes time.
+/// Longer names are not typing errors, and comparing them takes time.
 const LONGEST_MISSPELT: usize = 64;
 
 /// The spelling that differs in the fewest letters, if it is at most a third of them.

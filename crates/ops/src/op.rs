@@ -265,7 +265,7 @@ pub enum OutRule {
     Broadcast,
 }
 
-/// Whether `out` may be the very same elements as an operand.
+/// Whether `out` may have the same elements as an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aliasing {
     /// Any operand of the same shape and strides may be `out` (element-wise kernels).
@@ -381,7 +381,7 @@ pub enum Body {
     Expand(ExpandBody),
 }
 
-/// Laws: the algebraic ones, which property tests hold an op to, and what the verifier goes by.
+/// Laws: the algebraic ones, which property tests check, and which the verifier uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
     /// `op(a, b) = op(b, a)`.

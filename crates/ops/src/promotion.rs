@@ -1,11 +1,11 @@
-//! The type that two operands have in common. Ops take operands of one type; whoever calls them
+//! The type that two operands have in common. Ops take operands of one type; their callers
 //! with two converts to this one first.
 
 use cloakwork_ir::DType;
 
-/// Two types that no type holds both of.
+/// Two types that no dtype holds both of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no type holds both {0} and {1}; convert one of them with astype")]
+#[error("no dtype holds both {0} and {1}; convert one of them with astype")]
 pub struct NoCommonType(pub DType, pub DType);
 
 /// The smallest type that holds both: the array API's table within a kind, and NumPy's across

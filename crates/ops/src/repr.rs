@@ -98,7 +98,7 @@ const fn said(number: i64) -> Option<Repr> {
     }
 }
 
-const HINT: &str = "transform it (ntt, intt), or say what it is by a cast (as_repr, or a View of \
+const HINT: &str = "transform it (ntt, intt), or cast it (as_repr, or a View of \
                     kind coef or lagrange)";
 
 fn demand(name: &'static str, got: Option<Repr>, wanted: Repr) -> Result<(), OpError> {

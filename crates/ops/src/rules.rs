@@ -32,7 +32,7 @@ pub fn prime_field(name: &'static str, dtype: DType) -> Result<(), OpError> {
     }
     let error = OpError::new(Code::Dtype, name, ANY_PRIME_FIELD, dtype.name());
     Err(match dtype.extends() {
-        Some(_) => error.hint("an extension's elements are several numbers, without an order"),
+        Some(_) => error.hint("elements of an extension have no order"),
         None => error,
     })
 }

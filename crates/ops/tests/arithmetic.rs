@@ -172,7 +172,7 @@ fn the_sum_of_nothing_is_zero_and_nothing_has_no_sums() {
 
 #[test]
 fn sums_of_products_are_added_to_what_is_there_in_either_layout() {
-    // r = 1, s = 2, k = 2, n = 3; perm is no involution.
+    // r = 1, s = 2, k = 2, n = 3; perm is not an involution.
     let (q, perm) = ([101, LARGE[0]], [1, 2, 0]);
     let mut sequence = Sequence(1);
     let [a, b, out] = [12, 12, 6].map(|count| sequence.words(count));

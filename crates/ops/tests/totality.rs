@@ -328,11 +328,11 @@ fn wrong_names_and_counts_say_what_would_be_right() {
     };
     assert_eq!(
         message("_modmul_tt", 4),
-        "no op is called `_modmul_tt`; did you mean `_modmul_tct`?"
+        "unknown op `_modmul_tt`; did you mean `_modmul_tct`?"
     );
     assert_eq!(
         message("completely_else", 1),
-        "no op is called `completely_else`"
+        "unknown op `completely_else`"
     );
     assert_eq!(message("ntt", 3), "`ntt` takes 10 or 11 arguments, got 3");
 }

@@ -1,4 +1,4 @@
-//! Common subexpressions: what is computed twice from equal operands is computed once.
+//! Common subexpressions: equal steps with equal operands run once.
 
 use crate::Draft;
 use crate::facts::can_fail;

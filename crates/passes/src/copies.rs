@@ -2,7 +2,7 @@
 //! nothing writes either of them afterwards.
 //!
 //! Copies of parts count together: a rotation is two of them, and a rotation back is the whole
-//! tensor again. A copy that brings elements into another order stays: whoever wrote it may want
+//! tensor again. A copy that brings elements into another order stays: its author may want
 //! them side by side.
 
 use crate::Draft;
@@ -13,10 +13,10 @@ use cloakwork_verify::{Action, StorageId, StorageOrigin, ValueId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-/// A storage of more parts is no rotation.
+/// A storage of more parts is not a rotation.
 const MOST_PARTS: usize = 16;
 
-/// Elements of a storage that lie one behind the other, and where they came from.
+/// Elements of a storage that lie one after the other, and where they came from.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     at: i64,

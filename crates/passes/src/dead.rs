@@ -1,4 +1,4 @@
-//! Dead code: what nobody reads is not computed, unless it may end with an error or is more than a
+//! Dead code: results that are never read are not computed, unless they may fail or are more than a
 //! function of its operands.
 
 use crate::Draft;

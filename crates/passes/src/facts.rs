@@ -89,7 +89,7 @@ pub(crate) fn effect(action: &Action) -> Option<Effect> {
     action.call()?.def.effect()
 }
 
-/// Whether a run of an action may end with an error: contents that nobody knows before the run are
+/// Whether a run of an action may end with an error: contents that are unknown before the run are
 /// not as the declaration demands. What the verifier knew it has checked.
 pub(crate) fn can_fail(action: &Action) -> bool {
     let Some(call) = action.call() else {

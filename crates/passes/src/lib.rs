@@ -1,10 +1,9 @@
-//! Passes over verified programs: what is computed twice, never read or only moved goes.
+//! Passes over verified programs: they remove repeated, unused and merely moving steps.
 //!
-//! Each pass is a function over a [`Draft`], which says of a verified program what is dropped, what
-//! stands for what, and what is written otherwise. A draft that changed is written out as a program
-//! like any other, which passes the same verifier. Results are equal to the bit; steps keep the
-//! numbers of the program as written, outputs their order. What a pass must know of an op stands in
-//! the op's declaration; no pass knows an op by name.
+//! Each pass is a function over a [`Draft`] of a verified program, which records dropped steps,
+//! replaced values and rewritten steps. A changed draft becomes an ordinary program, which passes
+//! the same verifier. Results are equal to the bit; steps keep the numbers of the program as
+//! written, outputs their order. Passes read the declarations of ops; no pass knows an op by name.
 //!
 //! ```
 //! use cloakwork_passes::{Extent, optimize};

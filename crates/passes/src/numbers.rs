@@ -67,11 +67,11 @@ pub(crate) struct Numbers<'d, 'v> {
     known_views: Vec<(DType, View)>,
     /// The view that was asked for last; 0 where none was.
     last_view: u32,
-    /// Which view each value has; 0 where nobody asked.
+    /// The view of each value; 0 before it is needed.
     view_of: Vec<u32>,
     /// Where keys are, by hash: each entry has half of the hash, and the place in `words` plus 1.
     keys: Vec<(u32, u32)>,
-    /// All keys, one behind the other, each with its number and its length first.
+    /// All keys, one after the other, each with its number and its length first.
     words: Vec<u32>,
     key: Vec<u32>,
     next: Number,

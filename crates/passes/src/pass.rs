@@ -27,28 +27,28 @@ impl Pass {
 pub static PASSES: &[Pass] = &[
     Pass {
         name: "common-subexpressions",
-        doc: "what is computed twice from equal operands is computed once",
+        doc: "equal steps with equal operands run once",
         run: common::run,
     },
     Pass {
         name: "copies",
-        doc: "a copy that nothing writes is the tensor that it was made of",
+        doc: "a copy that is never written is replaced by its source",
         run: copies::run,
     },
     DEAD,
     Pass {
         name: "constants",
-        doc: "single elements that follow from the program's data are data",
+        doc: "single elements that depend only on the program's data are computed",
         run: constants::run,
     },
     Pass {
         name: "inversions",
-        doc: "calls that share work, on small tensors that do not depend on each other, are one",
+        doc: "independent calls on small tensors that can share work become one call",
         run: inversions::run,
     },
     Pass {
         name: "composites",
-        doc: "the expansion of an op that a kernel computes is a call of that op",
+        doc: "the expansion of an op with a kernel becomes that op",
         run: composites::run,
     },
     DEAD,
@@ -56,7 +56,7 @@ pub static PASSES: &[Pass] = &[
 
 const DEAD: Pass = Pass {
     name: "dead-code",
-    doc: "a result that no step reads is not computed, unless computing it may raise an error",
+    doc: "steps whose results are never read are removed, unless they may fail",
     run: dead::run,
 };
 

@@ -20,7 +20,7 @@ pub enum PlanError {
         output: DType,
     },
     /// Ops that a device lacks and that are not made of smaller ones.
-    #[error("step {step}: the device lacks {ops}, and there are no smaller ops for it")]
+    #[error("step {step}: the device lacks {ops}, and the op has no expansion")]
     NoExpansion {
         /// The program's first step with one of them.
         step: u32,
@@ -29,7 +29,7 @@ pub enum PlanError {
     },
     /// The run would need more memory than allowed.
     #[error(
-        "this program needs {} at its peak, and {} with as much on disk as can be; \
+        "this program needs {} at its peak, or {} with as much as possible on disk; \
          the budget is {}; {memory}",
         format_bytes(memory.peak_bytes()), format_bytes(*least_bytes), format_bytes(*budget_bytes)
     )]

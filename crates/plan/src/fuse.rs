@@ -21,7 +21,7 @@ const BLOCK_BYTES: u64 = 4 << 10;
 const LINE_BYTES: u64 = 64;
 /// Lines that are shorter are not worth a launch each.
 const LINE_ELEMENTS: u64 = 256;
-/// The most steps of a fusion: a caller who wants to stop waits for all of them.
+/// The most steps of a fusion: a caller that stops a run waits for all of them.
 const MAX_STEPS: usize = 64;
 /// The most operands of a step that may be fused.
 pub const MAX_OPERANDS: usize = 5;

@@ -124,7 +124,7 @@ impl Layout {
     }
 
     /// Every operand whose tightest axis is one along which moduli change. What changes with the
-    /// moduli of two bases is no tensor of residues but the weights between them.
+    /// moduli of two bases is not a tensor of residues but the weights between them.
     fn note_launch(
         &mut self,
         (verified, options): (&Verified, &Options),

@@ -1,5 +1,5 @@
 //! From a verified program and a target to a plan: which kernel runs each step, over which
-//! geometry, where every buffer lies, and what is derived from constants beforehand.
+//! geometry, the place of every buffer, and the constants that are prepared beforehand.
 //!
 //! Planning is pure: the same program and target give the same plan, which can be printed. It
 //! touches no tensor data; running it is `cloakwork-run`'s work.

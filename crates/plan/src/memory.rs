@@ -3,7 +3,7 @@
 use crate::{Arena, Home};
 use std::fmt;
 
-/// Memory of a run. The program's own host tensors are told apart: they are there already.
+/// Memory of a run. The program's own host tensors are counted separately: they exist already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     /// The arenas in memory: every buffer at its offset.

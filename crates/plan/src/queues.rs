@@ -4,7 +4,7 @@
 //! A device has two queues: one computes, the other moves. A step that touches bytes that a step of
 //! another queue wrote, or writes bytes that such a step read, has to wait for it. Each queue, and
 //! the host, waits only for what no earlier wait of its own has covered; steps of the host are done
-//! when the next is begun, and nobody waits for them.
+//! when the next one begins, and need no waits.
 
 use crate::graph::{Bytes, Demands, Reach, Room, accesses_of_step};
 use crate::plan::{Address, Plan, Space, Way, Work};
@@ -151,7 +151,7 @@ impl Search<'_> {
                 continue;
             }
             waits.push((step, last));
-            // What the host has waited for is done for everybody.
+            // Steps that the host has waited for are done for all queues.
             let told = if own == 0 {
                 0..self.known.len()
             } else {

@@ -1,4 +1,4 @@
-//! The gate in front of all locks: a fork waits until nobody is inside, and nobody enters
+//! The gate in front of all locks: a fork waits until no thread is inside, and none enters
 //! meanwhile.
 //!
 //! Whoever is inside neither waits for Python's lock, which the thread that forks may have, nor

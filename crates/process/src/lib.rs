@@ -1,9 +1,10 @@
-//! What there is once a process: worker threads, locks, tables made once.
+//! State of a process: worker threads, locks, lazy tables.
 //!
-//! A forked child has one thread, the one that forked. A lock that another thread of the parent
-//! held stays held in the child, what another was about to make stays half made, and work given to
-//! a pool's threads is never done. So the engine keeps to what this crate has: a [`Mutex`] and a
-//! [`Once`] that nobody is inside of while a process forks, and pools that a child makes anew.
+//! A forked child has one thread, the one that forked. In the child, a lock
+//! of another thread of the parent stays held, a value that another thread was initializing stays
+//! incomplete, and work of a pool's threads is never done. Therefore the engine uses only this
+//! crate: a [`Mutex`] and a [`Once`] that no thread is inside of while a process forks, and pools
+//! that a child creates again.
 //!
 //! ```
 //! use cloakwork_process::{Once, map};

@@ -1,4 +1,4 @@
-//! Locks that nobody holds, and tables that nobody is making, while the process forks.
+//! Locks that no thread holds, and tables that no thread initializes, while the process forks.
 
 use crate::fork::Inside;
 use std::ops::{Deref, DerefMut};
@@ -31,7 +31,7 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// None if somebody holds it.
+    /// None if it is held.
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
         let inside = Inside::enter();
         let value = match self.0.try_lock() {
@@ -60,7 +60,7 @@ impl<T> DerefMut for Guard<'_, T> {
     }
 }
 
-/// What is made when it is first wanted. Making it waits for nobody.
+/// A lazy value. Its initialization never waits.
 #[derive(Debug)]
 pub struct Once<T>(OnceLock<T>);
 

@@ -29,7 +29,7 @@ impl Drop for Reading {
     }
 }
 
-/// Whether somebody asks about what this thread reads. A signal handler may call it.
+/// Whether this thread's reads are watched. A signal handler may call it.
 #[must_use]
 #[inline]
 pub fn is_reading() -> bool {

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use std::ffi::{CStr, c_char, c_int, c_long};
 
 /// Sizes and strides of an export, which live as long as it does; and the tensor, so that it is
-/// not frozen in place while somebody else sees its memory.
+/// not frozen in place while other objects share its memory.
 struct Extents {
     tensor: eager::Tensor,
     shape: Vec<ffi::Py_ssize_t>,
@@ -95,7 +95,7 @@ pub unsafe fn export(
     let readonly = view.overlaps_itself() || tensor.storage().is_read_only();
     if readonly && flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE {
         return Err(PyBufferError::new_err(
-            "the tensor's memory is read-only, or shows elements twice",
+            "the tensor's memory is read-only, or its elements overlap",
         ));
     }
     let shown = exported(tensor)?;
@@ -178,7 +178,7 @@ pub fn from_buffer(
     let checked = unlocked(py, || {
         let Source(from) = { from };
         let to = tensor.storage();
-        // SAFETY: both have so many bytes, the new storage is nobody else's, and the buffer is
+        // SAFETY: both have so many bytes, the new storage is not shared, and the buffer is
         // held until the end of this function.
         unsafe { std::ptr::copy_nonoverlapping(from, to.as_ptr(), to.len_bytes()) };
         elements::check(dtype, Form::Montgomery, (**to).as_ref())
@@ -193,7 +193,7 @@ struct Source(*const u8);
 // SAFETY: it is only read, and its buffer keeps it alive.
 unsafe impl Send for Source {}
 
-/// A buffer of Python's that a tensor stands on; given back under Python's lock.
+/// A Python buffer that a tensor uses; released under Python's lock.
 struct Held(Option<PyUntypedBuffer>);
 
 impl Drop for Held {
@@ -265,7 +265,7 @@ fn element_type(format: &CStr, size: usize) -> Option<DType> {
 }
 
 /// A tensor of an array's elements: over its memory where `copy` allows and that can be, else a
-/// copy. None where only somebody who knows the array can copy it.
+/// copy. None if only the array's own library can copy it.
 #[pyfunction]
 #[pyo3(signature = (array, copy=None))]
 pub fn asarray(array: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Option<Tensor>> {

@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use std::path::{Path, PathBuf};
 
-/// Words are read as such: what is not aligned so is copied.
+/// Words are read in place if they are aligned, else copied.
 const WORD_BYTES: usize = 8;
 
 /// A curve by any of its names.
@@ -39,7 +39,7 @@ const fn dtypes(curve: Pairing) -> [DType; 3] {
 }
 
 /// A row-major tensor over bytes that stay where they are, or over a copy if they are not aligned.
-/// It is frozen, so that programs take it as it is: nobody writes a key.
+/// It is frozen, so that programs need no copy: keys are never written.
 fn over(dtype: DType, row: &[u64], bytes: &Bytes) -> PyResult<Tensor> {
     let slice = bytes.as_slice();
     let size = dtype.size_bytes() as u64 * row.iter().product::<u64>();

@@ -1,5 +1,5 @@
 //! The one place where this crate reads the elements of tensors itself. Those that lie in a mapped
-//! file may be gone: then the call that reads them is told, and has no result.
+//! file may be gone: then the call that reads them fails.
 
 use crate::guard::watched;
 use crate::{device, errors};
@@ -32,7 +32,7 @@ pub fn held(tensor: &eager::Tensor) -> PyResult<HostTensor> {
     copied(tensor, || cloakwork_trace::held(tensor, isa))
 }
 
-/// A tensor of the same view that nobody else can write; repeats are not copied.
+/// A copy of the same view that no other tensor shares; repeated elements are not copied.
 pub fn own_copy(tensor: &eager::Tensor) -> PyResult<eager::Tensor> {
     let isa = device::selected()?;
     copied(tensor, || tensor.own_copy(isa))
@@ -46,14 +46,14 @@ pub fn dense_copy(tensor: &eager::Tensor) -> PyResult<eager::Tensor> {
     Ok(made)
 }
 
-/// A tensor with these elements that nobody writes any more.
+/// A frozen tensor with these elements.
 pub fn frozen(tensor: &eager::Tensor) -> PyResult<eager::Tensor> {
     let isa = device::selected()?;
     copied(tensor, || tensor.freeze(isa))
 }
 
 /// What others may see of a tensor: itself, or a copy where it lies in a mapped file, as they
-/// cannot be told that some of it is gone.
+/// cannot handle a truncated file.
 pub fn exported(tensor: &eager::Tensor) -> PyResult<eager::Tensor> {
     if tensor.storage().is_mapped() {
         return own_copy(tensor);

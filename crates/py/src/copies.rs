@@ -12,7 +12,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-/// What `__reduce_ex__` returns: how to make the tensor again, and from what.
+/// The result of `__reduce_ex__`: the function that rebuilds the tensor, and its arguments.
 pub fn reduced<'py>(tensor: &Bound<'py, Tensor>, protocol: i64) -> PyResult<Bound<'py, PyTuple>> {
     let py = tensor.py();
     let own = tensor.get().inner();

@@ -19,9 +19,9 @@ const BACKEND_VARIABLE: &str = "CLOAKWORK_BACKEND";
 const MAX_THREADS: usize = 4096;
 /// What was chosen by a call; 0 where nothing was.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
-/// The set that all calls use, and [`KNOWN`]; 0 where nobody asked yet, or [`BY_CONTEXT`].
+/// The set that all calls use, and [`KNOWN`]; 0 before the first query, or [`BY_CONTEXT`].
 static ISA: AtomicU64 = AtomicU64::new(0);
-/// The bit that tells a set, which may be empty, from none.
+/// The bit that distinguishes a set, which may be empty, from none.
 const KNOWN: u64 = 1 << 63;
 /// Somebody has selected an instruction set: since then each call asks its context.
 const BY_CONTEXT: u64 = 1;
@@ -45,7 +45,7 @@ pub fn named(name: &str) -> PyResult<Device> {
     }
 }
 
-/// Refuses a device on which there are no tensors.
+/// Refuses a device that cannot hold tensors.
 pub fn check(name: &str) -> PyResult<()> {
     if name == CPU {
         return Ok(());
@@ -116,7 +116,7 @@ pub fn isa(py: Python<'_>) -> PyResult<Isa> {
     }
 }
 
-/// The same for whoever has Python's lock without showing it.
+/// The same for callers that hold Python's lock without a token.
 pub fn selected() -> PyResult<Isa> {
     Python::attach(isa)
 }
@@ -220,7 +220,7 @@ pub fn available_isas() -> Vec<String> {
     isas.iter().map(Isa::to_string).collect()
 }
 
-/// Use so many threads from now on; None: what the environment says, or one a core.
+/// Set the number of threads; None: the environment's number, or one per core.
 #[pyfunction]
 #[pyo3(signature = (count))]
 pub fn set_threads(count: Option<Count>) -> PyResult<()> {
@@ -238,7 +238,7 @@ pub fn get_threads() -> PyResult<usize> {
     threads(None)
 }
 
-/// Bytes of tensors and of what programs run in: in use, the most so far, kept for reuse.
+/// Bytes of tensors and arenas: in use, at most so far, kept for reuse.
 #[pyfunction]
 pub fn memory_stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let stats = cloakwork_run::memory_stats();

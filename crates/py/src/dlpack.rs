@@ -111,8 +111,8 @@ fn handed_out(tensor: &eager::Tensor, copy: Option<bool>) -> PyResult<(eager::Te
     let mapped = tensor.storage().is_mapped();
     if mapped && copy == Some(false) {
         return Err(PyBufferError::new_err(
-            "the tensor lies in a mapped file, which may be cut short: others get a copy of it, \
-             which copy=False forbids",
+            "the tensor lies in a mapped file: other libraries get a copy of it, which \
+             copy=False forbids",
         ));
     }
     if mapped || copy == Some(true) {
@@ -159,17 +159,18 @@ pub fn export<'py>(
             flags,
             tensor,
         });
-        // SAFETY: the capsule owns the box until somebody renames it, who then calls the deleter.
+        // SAFETY: the capsule owns the box until it is renamed by a consumer, which then calls the
+        // deleter.
         unsafe {
             let pointer = Box::into_raw(managed).cast();
             ffi::PyCapsule_New(pointer, NAME_VERSIONED.as_ptr(), Some(end_versioned))
         }
     } else {
         if read_only {
-            // SAFETY: made above, and nobody else has it.
+            // SAFETY: made above, and not shared.
             drop(unsafe { Box::from_raw(context.cast::<Kept>()) });
             return Err(PyBufferError::new_err(
-                "read-only memory cannot be said in unversioned DLPack; ask with \
+                "unversioned DLPack has no flag for read-only memory; ask with \
                  max_version=(1, 0), or with copy=True",
             ));
         }
@@ -204,7 +205,7 @@ unsafe extern "C" fn delete_versioned(managed: *mut ManagedVersioned) {
     }
 }
 
-/// A capsule that nobody took.
+/// A capsule that was not consumed.
 unsafe extern "C" fn end(capsule: *mut ffi::PyObject) {
     // SAFETY: Python gives the capsule; under this name it holds what `export` made.
     unsafe {
@@ -223,7 +224,7 @@ unsafe extern "C" fn end_versioned(capsule: *mut ffi::PyObject) {
     }
 }
 
-/// Memory that was taken over, to be given back once.
+/// Memory that was taken over, to be released once.
 enum Taken {
     Plain(*mut Managed),
     Versioned(*mut ManagedVersioned),
@@ -238,7 +239,7 @@ impl Drop for Taken {
     fn drop(&mut self) {
         // The deleters of other libraries may need Python's lock.
         Python::attach(|_| {
-            // SAFETY: taken from a capsule that was renamed, so nobody else deletes it.
+            // SAFETY: taken from a capsule that was renamed, so only this deletes it.
             unsafe {
                 match *self {
                     Self::Plain(managed) => {
@@ -257,7 +258,7 @@ impl Drop for Taken {
     }
 }
 
-/// A tensor over the memory of whatever has `__dlpack__`.
+/// A tensor over the memory of an object with `__dlpack__`.
 #[pyfunction]
 #[pyo3(signature = (x, device=None, copy=None))]
 pub fn from_dlpack(
@@ -351,7 +352,7 @@ fn take(object: &Bound<'_, PyAny>) -> PyResult<eager::Tensor> {
     ))
 }
 
-/// A description, held to what it must be before anything is read through it.
+/// A description, checked before anything is read through it.
 fn read(raw: &RawTensor, read_only: bool, owner: Taken) -> PyResult<eager::Tensor> {
     let wrong = |text: String| Err(PyBufferError::new_err(format!("DLPack: {text}")));
     if raw.device.kind != CPU {
@@ -397,7 +398,7 @@ fn read(raw: &RawTensor, read_only: bool, owner: Taken) -> PyResult<eager::Tenso
         .map_err(|text| PyBufferError::new_err(format!("DLPack: {text}")))
 }
 
-/// What memory of others may be used for.
+/// The permitted uses of foreign memory.
 pub const fn lent(read_only: bool) -> Lent {
     if read_only {
         Lent::ReadOnly
@@ -411,7 +412,7 @@ pub fn alignment(dtype: DType) -> usize {
     dtype.size_bytes().min(8)
 }
 
-/// A tensor over memory of others, from the address of element `[0, 0, ...]`.
+/// A tensor over foreign memory, from the address of element `[0, 0, ...]`.
 pub fn foreign(
     dtype: DType,
     view: View,

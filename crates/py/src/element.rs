@@ -92,7 +92,7 @@ impl Only {
     pub fn float(&self) -> PyResult<f64> {
         if self.dtype.is_complex() {
             return Err(PyTypeError::new_err(
-                "a complex number is no float; take cloakwork.real of it",
+                "a complex number is not a float; take its real part, cloakwork.real",
             ));
         }
         Ok(self.parts().0)

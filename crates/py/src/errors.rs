@@ -15,7 +15,7 @@ use pyo3::types::PyDict;
 use std::io;
 use std::path::Path;
 
-/// An instance of a class of `cloakwork.errors`, or whatever went wrong making it.
+/// An instance of a class of `cloakwork.errors`, or the error that making it raised.
 pub fn make<'py>(py: Python<'py>, class: &str, args: impl PyCallArgs<'py>) -> PyErr {
     let instance = py
         .import("cloakwork.errors")
@@ -37,7 +37,7 @@ pub fn param(rule: &str, value: impl ToString, allowed: &str) -> PyErr {
     Python::attach(|py| make(py, "ParamError", (rule, value.to_string(), allowed)))
 }
 
-/// An element that is none of its dtype.
+/// An invalid element of its dtype.
 pub fn invalid_element(what: &str, dtype: DType, found: &InvalidElement) -> PyErr {
     param(what, found, &InvalidElement::expected(dtype))
 }
@@ -47,7 +47,7 @@ pub fn index(text: impl Into<String>) -> PyErr {
     message("TensorIndexError", text.into())
 }
 
-/// What is no element type.
+/// What is not an element type.
 pub fn dtype(got: &str, names: &str) -> PyErr {
     Python::attach(|py| make(py, "DTypeError", ("dtype", got, format!("one of {names}"))))
 }
@@ -106,7 +106,7 @@ pub fn op(name: &str, error: &OpError) -> PyErr {
     })
 }
 
-/// A shape that is none.
+/// An invalid shape.
 pub fn shape(error: &ShapeError) -> PyErr {
     param("shape", error, "at most 16 axes and 2^48 elements")
 }

@@ -80,7 +80,7 @@ pub fn layout(
     eval(py, def, values)
 }
 
-/// A tensor to be written before it is read: at once, its elements are whatever they are, those of
+/// An uninitialized tensor, to be written before it is read; elements of
 /// fields and points zeros, as not all bits are elements; in a traced program it is `empty`.
 #[pyfunction]
 pub fn unwritten(py: Python<'_>, shape: Vec<u64>, dtype: &Bound<'_, PyAny>) -> PyResult<Tensor> {

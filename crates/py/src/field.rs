@@ -50,7 +50,7 @@ pub fn first_invalid(
 /// An integer as an element of a field: its residue.
 ///
 /// # Errors
-/// TypeError for other numbers, and for points, which are no numbers.
+/// TypeError for other numbers, and for points, which are not numbers.
 pub fn element(py: Python<'_>, number: &Number<'_, '_>, dtype: DType) -> PyResult<Inner> {
     match number {
         Number::Int(value) => residue(py, value, dtype),
@@ -59,7 +59,7 @@ pub fn element(py: Python<'_>, number: &Number<'_, '_>, dtype: DType) -> PyResul
             residue(py, &value, dtype)
         }
         _ => Err(PyTypeError::new_err(format!(
-            "{dtype} goes with tensors of its own dtype and with integers, not with {}",
+            "{dtype} can be combined with its own dtype and with integers, not with {}",
             number.weak().dtype().long_name()
         ))),
     }

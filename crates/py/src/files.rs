@@ -44,7 +44,7 @@ pub fn secret_contents(py: Python<'_>, path: &Path) -> PyResult<Bytes> {
         .map_err(|error| errors::load(error, path))
 }
 
-/// How bytes are lent that nobody writes.
+/// How read-only bytes are lent.
 pub fn read_only(bytes: &Bytes) -> eager::Lent {
     match files::is_mapped(bytes) {
         true => eager::Lent::Mapped,
@@ -52,7 +52,7 @@ pub fn read_only(bytes: &Bytes) -> eager::Lent {
     }
 }
 
-/// A tensor over bytes that stay where they are and that nobody writes.
+/// A tensor over read-only bytes that do not move.
 fn lent(host: HostTensor) -> Tensor {
     let (dtype, view, bytes) = (host.dtype(), host.view().clone(), host.bytes().clone());
     let slice = bytes.as_slice();
@@ -118,7 +118,7 @@ fn read_file(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyBytes>> {
         let error = LoadError::Source {
             expected: format!("at most {} MiB", MOST_COPIED_BYTES >> 20).into(),
             got: format!("{} bytes", slice.len()).into(),
-            hint: "it is no file of this kind".into(),
+            hint: "it is not a file of this kind".into(),
         };
         return Err(errors::load(error, &path));
     }
@@ -165,7 +165,9 @@ fn tensor_of(py: Python<'_>, bytes: &Bytes, path: &Path) -> PyResult<Tensor> {
 fn npy_bytes<'py>(py: Python<'py>, tensor: &Bound<'py, Tensor>) -> PyResult<Bound<'py, PyBytes>> {
     let inner = tensor.get().inner();
     if inner.is_secret() {
-        return Err(errors::secret("a secret tensor is not written to a file"));
+        return Err(errors::secret(
+            "a secret tensor cannot be written to a file",
+        ));
     }
     let host = own(inner)?;
     let bytes = unlocked(py, || encode_npy(&host))?;

@@ -11,7 +11,7 @@ use pyo3::types::{PyList, PyTuple};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// The functions of a run, by number, and what has come of its calls.
+/// The functions of a run, by number, and the errors of their calls.
 #[derive(Debug, Default)]
 pub struct Pythons {
     functions: Vec<(String, Py<PyAny>)>,
@@ -30,7 +30,7 @@ impl Pythons {
         }
     }
 
-    /// An error of a run with what a function raised as its cause. What is no exception of the
+    /// An error of a run with what a function raised as its cause. What is not an exception of the
     /// function's own, such as Ctrl-C, goes on as it is.
     pub fn told(&self, error: PyErr) -> PyErr {
         let raised = self
@@ -69,7 +69,8 @@ impl Pythons {
             let given = function.bind(py).call1(operands)?;
             let given = tensors(&given.cast_into::<PyList>()?)?;
             if given.iter().any(Inner::is_secret) {
-                let text = "a user function must not give a secret tensor: results are no secrets";
+                let text = "a user function must not return a secret tensor: results are not \
+                            secret";
                 return Err(crate::errors::secret(text));
             }
             given
@@ -104,6 +105,6 @@ impl Functions for Pythons {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let results = waiting.get_mut(&call.call);
         let result = results.and_then(|results| results.get_mut(call.result as usize)?.take());
-        result.ok_or_else(|| format!("it gave no result {}", call.result))
+        result.ok_or_else(|| format!("it returned no result {}", call.result))
     }
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 pub const RELEASE_NS: u64 = 32_768;
 
 /// Works without Python's lock; a panic becomes an `InternalError`. If some of a mapped file was
-/// gone when it was read, that is the error, whatever the work came to.
+/// missing when it was read, that is the error, whatever the result.
 pub fn unlocked<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     watched(|| unlocked_in_memory(py, work))?
 }

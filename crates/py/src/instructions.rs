@@ -79,7 +79,7 @@ impl Instructions {
         Ok(Program::new(packed))
     }
 
-    /// The same program, with what it leaves allocated freed: at the last use, where that is sure.
+    /// The same program with the missing frees: after the last use, where that is certain.
     fn with_frees(&self, py: Python<'_>) -> PyResult<Self> {
         Ok(Self {
             ast: unlocked(py, || with_frees(self.ast.clone()))?,
@@ -159,7 +159,7 @@ impl Instructions {
         Ok((program, printed.collect()))
     }
 
-    /// Threads, streams and what waits for what, for Graphviz.
+    /// Threads, streams and their waits, for Graphviz.
     fn dot(&self) -> String {
         to_dot(&self.ast)
     }
@@ -198,7 +198,7 @@ impl Instructions {
 /// Elements that are converted at a time: large constants are twice in memory nowhere.
 const CONVERTED: u64 = 1 << 15;
 
-/// Elements as memory has them, from canonical words; or why they are no elements.
+/// Elements in memory's form from canonical words, or why they are invalid.
 fn memory_form(py: Python<'_>, canonical: &Canonical) -> Result<HostTensor, String> {
     let (dtype, words) = (canonical.dtype, &canonical.words);
     if dtype.is_number() {
@@ -221,7 +221,7 @@ fn memory_form(py: Python<'_>, canonical: &Canonical) -> Result<HostTensor, Stri
             .ok_or("words that end too early")?;
         let shape = Shape::new(&[count, each]).map_err(|e| e.to_string())?;
         let part = HostTensor::new(DType::U64, View::contiguous(shape), part);
-        // All at once tells the right element.
+        // Checking all at once names the right element.
         let Ok(part) = converted(py, dtype, &part.map_err(|e| e.to_string())?) else {
             return converted(py, dtype, words);
         };

@@ -1,8 +1,8 @@
-//! `cloakwork._core`: what Python sees of the engine.
+//! `cloakwork._core`: the engine's interface to Python.
 //!
 //! Converts arguments, releases Python's lock while Rust works, and maps errors to the classes of
-//! `cloakwork.errors`. It has no rule of its own: what a call means is the declarations', what a
-//! program means the verifier's.
+//! `cloakwork.errors`. It has no rules: declarations define calls, the verifier defines
+//! programs.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod algebra;

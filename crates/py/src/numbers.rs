@@ -192,8 +192,8 @@ pub fn assign(
     let result = rule.gives.of(rule.takes.computes_in(common));
     if result != dtype {
         return Err(PyTypeError::new_err(format!(
-            "{}: the result is {}, which a tensor of {} does not take in place; write it out of \
-             place, or convert with astype",
+            "{}: the result is {}, which a tensor of {} cannot hold; compute out of place, or \
+             convert with astype",
             def.name,
             result.long_name(),
             dtype.long_name()

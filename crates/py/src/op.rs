@@ -1,4 +1,4 @@
-//! An op as a Python callable, and what Python values become for it.
+//! An op as a Python callable, and the conversion of Python values for it.
 
 use crate::eval::{Value, eval};
 use crate::tensor::Tensor;

@@ -233,7 +233,7 @@ fn heal_generation(name: &str) -> PyResult<Generation> {
     }
 }
 
-/// A device by the names of what it has; errors for names that nothing has.
+/// A device by the names of its ops; errors for unknown names.
 fn heal_device(
     generation: &str,
     ops: Option<HashSet<String>>,
@@ -592,7 +592,7 @@ impl Program {
             def.forms.iter().any(spelled)
                 || device.keep.contains(def.name)
                 || (def.name == named::ZEROS.name && device.ops.contains(named::EMPTY.name))
-                // What nothing expresses is told with all others that are lacking.
+                // Ops that cannot be expressed are reported together.
                 || def.body.expansion().is_none()
         };
         let verified = self.verified(py)?;

@@ -10,9 +10,9 @@ use cloakwork_library::pairing::{self, Form, Groth16ProvingKey, Rows};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-/// Holds a key to what any key is that somebody made honestly: alpha1, beta1, delta1; beta2,
+/// Checks that a key could have been made honestly: alpha1, beta1, delta1; beta2,
 /// gamma2, delta2; IC, A, B1, C, H; B2; and the rows of A and B, three tensors each. With `groups`,
-/// each point is held against its group too. ProofError says what is wrong.
+/// each point's group is checked, too. ProofError describes the defect.
 #[pyfunction]
 pub fn check_key(
     py: Python<'_>,

@@ -36,7 +36,7 @@ pub fn random_words(py: Python<'_>, shape: Vec<u64>, seed: Option<&[u8]>) -> PyR
     }
     let filled = unlocked(py, || fill(&words, seed))?;
     filled.map_err(|error| {
-        let text = format!("the operating system gives no random bytes: {error}");
+        let text = format!("the operating system returned no random bytes: {error}");
         errors::make(py, "RunError", (text,))
     })?;
     Ok(Inner::Real(words).into())
@@ -59,7 +59,7 @@ fn given(py: Python<'_>, bytes: &[u8]) -> PyResult<[u8; SEED_BYTES]> {
     })
 }
 
-/// Fills a tensor that nobody else has yet.
+/// Fills a new tensor.
 fn fill(words: &eager::Tensor, seed: Option<[u8; SEED_BYTES]>) -> Result<(), getrandom::Error> {
     let mut key = Zeroizing::new(seed.unwrap_or_default());
     if seed.is_none() {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub struct Settings {
     /// Worker threads.
     pub threads: usize,
-    /// The most memory: what waits long waits on disk, or the plan is refused.
+    /// The memory budget: beyond it buffers are spilled to disk, or the plan is refused.
     pub memory_budget: Budget,
     /// Compare with the values that the program expects.
     pub verify: bool,
@@ -80,7 +80,7 @@ impl Ticker {
     }
 }
 
-/// What a run is planned for.
+/// The planning target of a run.
 fn target(settings: &Settings) -> Target {
     Target {
         // Only a plan for several threads knows what may run in another order.
@@ -98,13 +98,13 @@ fn target(settings: &Settings) -> Target {
 fn check(plan: &Plan, settings: &Settings) -> PyResult<()> {
     if settings.secret && (plan.spills() || plan.memory.file_bytes > 0) {
         return Err(errors::secret(
-            "a run on a secret tensor must not wait on disk: give it a larger memory budget, and \
-             allocate nothing there",
+            "a run on a secret tensor must not spill to disk: increase the memory budget, and \
+             allocate nothing on disk",
         ));
     }
     if settings.secret && !plan.calls.is_empty() {
         return Err(errors::secret(
-            "a run on a secret tensor must not call user functions: they see what they are given",
+            "a run on a secret tensor must not call user functions: they would see its elements",
         ));
     }
     let given = settings.functions.len();
@@ -201,7 +201,7 @@ impl Run {
     }
 }
 
-/// A result as a tensor over the very memory that the run wrote.
+/// A result as a tensor over the memory that the run wrote.
 pub fn adopt(host: HostTensor) -> eager::Tensor {
     let (view, bytes) = (host.view().clone(), host.bytes().clone());
     let slice = bytes.as_slice();
@@ -297,7 +297,7 @@ impl Run {
         })
     }
 
-    /// Write the profile, a timeline that Perfetto and Chrome open.
+    /// Write the profile, which Perfetto and Chrome open.
     fn write_profile(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let written = unlocked(py, || {
             save_with(&path, Access::Shared, |out| {

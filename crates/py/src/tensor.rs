@@ -1,4 +1,5 @@
-//! `cloakwork.Tensor`: a strided view of elements that are there, or of what a trace will compute.
+//! `cloakwork.Tensor`: a strided view of elements in memory, or of a value that a trace will
+//! compute.
 
 mod inner;
 mod only;
@@ -220,7 +221,7 @@ impl Tensor {
         self.derive(py, &named::FLATTEN, [Value::Int(start), Value::Int(end)])
     }
 
-    /// The same tensor if its elements lie row-major without gaps, else a copy that does.
+    /// The same tensor if its elements are row-major without gaps, else a row-major copy.
     fn contiguous(&self, py: Python<'_>) -> PyResult<Self> {
         self.derive(py, &named::CONTIGUOUS, [])
     }
@@ -326,7 +327,7 @@ impl Tensor {
     fn __bool__(&self) -> PyResult<bool> {
         if self.inner().is_secret() {
             return Err(errors::secret(
-                "the truth of a secret tensor must not steer a program",
+                "a program must not branch on a secret tensor",
             ));
         }
         Ok(self.only("bool()")?.is_true())
@@ -378,7 +379,7 @@ impl Tensor {
         if !slf.get().is_of_numbers() {
             if copy == Some(false) {
                 return Err(PyValueError::new_err(
-                    "NumPy has no such elements, only Python's objects: copy=False forbids them",
+                    "NumPy has no such dtype, only Python objects, which copy=False forbids",
                 ));
             }
             let objects = field::call(py, "objects", (slf,))?;
@@ -602,7 +603,7 @@ impl Tensor {
         compare(op, slf.as_any(), other)
     }
 
-    /// A tensor with these elements that nobody writes any more: this one if nothing else sees its
+    /// A frozen tensor with these elements: this one if nothing else shares its
     /// memory, else a copy with the axes in the same order.
     ///
     /// Ops derive what they need of such a tensor (tables of a transform, checks of a permutation)
@@ -616,7 +617,7 @@ impl Tensor {
         Py::new(slf.py(), Self::from(Inner::Real(frozen)))
     }
 
-    /// Whether nobody writes its elements any more.
+    /// Whether it is frozen.
     #[getter]
     fn is_frozen(&self) -> bool {
         matches!(self.inner(), Inner::Real(tensor) if tensor.is_frozen())

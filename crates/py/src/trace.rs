@@ -104,8 +104,8 @@ pub fn settle(traced: &Traced) -> PyResult<Option<&Inner>> {
     Ok(traced.settled())
 }
 
-/// Runs what waits in a batch. Where some of it fails, what does not depend on that has its
-/// results.
+/// Runs what waits in a batch. If part of it fails, results that do not depend on that part have
+/// their results.
 ///
 /// # Errors
 /// What a run of the program says.

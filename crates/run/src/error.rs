@@ -41,7 +41,7 @@ pub enum RunError {
         got: String,
     },
     /// The system refused memory.
-    #[error("the system has no {bytes} bytes of memory to give")]
+    #[error("out of memory: {bytes} bytes requested")]
     OutOfMemory {
         /// How much was asked for.
         bytes: u64,

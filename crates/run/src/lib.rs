@@ -1,10 +1,9 @@
 //! Runs plans.
 //!
-//! Owns memory and threads, calls kernels in an order that gives what the plan's gives, and says
-//! what it did. Decides what runs side by side and how far a step is split, which never changes a
-//! result. Shapes, dtypes and aliasing are settled
-//! before: what can still go wrong is contents that a program computes, memory, and the user's
-//! wish to stop.
+//! Owns memory and threads, calls kernels in an order that is equivalent to the plan's, and reports
+//! the run. Decides which steps run in parallel and how a step is split, which never changes a
+//! result. Shapes, dtypes and aliasing were checked before; a run can still fail because of
+//! computed contents, memory, devices, user functions, or an interrupt.
 //!
 //! ```
 //! use cloakwork_kernels::best_isa;

@@ -48,7 +48,7 @@ impl Drop for Taken<'_> {
     }
 }
 
-/// Waits for the pieces that somebody took.
+/// Waits for the pieces that were taken.
 struct Caller<'a>(&'a Job);
 
 impl Drop for Caller<'_> {

@@ -23,7 +23,7 @@ pub fn spin() {
     std::hint::spin_loop();
 }
 
-/// Sleeps until somebody unparks this thread, or for so long.
+/// Sleeps until this thread is unparked, or for so long.
 pub fn nap(most: Duration) {
     std::thread::park_timeout(most);
 }

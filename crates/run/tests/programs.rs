@@ -187,8 +187,8 @@ fn bisection_says_what_is_too_large_for_its_reference() {
     assert!(small.by_portable_kernel.is_empty());
     assert_eq!(large.by_portable_kernel.get("eigvalsh"), Some(&1));
     let said = large.compared();
-    let expected =
-        "1 result held to portable kernels alone, too large for the references: eigvalsh";
+    let expected = "1 result compared only with portable kernels, as they are too large for the \
+                    references: eigvalsh";
     assert!(said.ends_with(expected), "{said}");
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Tensor {
     pub dtype: DType,
     pub view: View,
     pub storage: usize,
-    /// The upload that it shows, as long as nothing wrote it.
+    /// The upload that it shows, until it is written.
     pub data: Option<HostTensor>,
 }
 

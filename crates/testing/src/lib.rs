@@ -1,7 +1,7 @@
-//! What tests, seeded fuzz loops and fuzz targets share: where bytes come from, programs made of
-//! them, laws that hold for every program, and how one is run to be judged.
+//! Shared by tests, seeded fuzz loops and fuzz targets: sources of bytes, programs generated from
+//! them, laws of all programs, and oracles that run and judge a program.
 //!
-//! Nothing here knows who drives it, and nothing knows an op by name.
+//! This crate does not depend on its drivers, and knows no op by name.
 //!
 //! ```
 //! use cloakwork_testing::{FileTest, check_program};

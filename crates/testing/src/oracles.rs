@@ -174,7 +174,7 @@ fn check_finding(finding: &Finding, program: &Program) -> Result<(), String> {
     if !is_finding_code(finding.code) {
         return Err(format!("{} is no code", finding.code));
     }
-    // What is declared and never used is told at step 0, also where no step is.
+    // What is declared and never used is reported at step 0, also where no step is.
     let is_there = (finding.step as usize) < program.steps.len().max(1);
     if !is_there || finding.expected.is_empty() || finding.got.is_empty() {
         return Err(format!("a finding without place or words: {finding:?}"));

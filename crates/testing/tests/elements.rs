@@ -10,7 +10,7 @@ use cloakwork_verify::verify;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What is no element, and what is said of it.
+/// What is not an element, and what is said of it.
 const NOT_ELEMENTS: [(&str, &str); 4] = [
     (
         "goldilocks[3] {0, 1, 18446744073709551615}",

@@ -72,7 +72,7 @@ pub fn begin_batch(isa: Isa) -> Result<bool, TraceError> {
     match active() {
         Some(trace) if trace.is_batch() => Ok(false),
         Some(_) => Err(TraceError::unrecordable(
-            "a function that is being traced is one program as it is; leave the batch out",
+            "a function that is being traced is already one program; remove the batch",
         )),
         None => {
             ACTIVE.with(|active| active.replace(Some(Arc::new(Trace::batch(isa)))));

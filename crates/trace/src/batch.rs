@@ -16,7 +16,7 @@ pub type Slot = Once<Tensor>;
 /// What a batch knows beside its program.
 #[derive(Default)]
 pub(crate) struct Pending {
-    /// Results, while somebody holds them.
+    /// Results, while they are referenced.
     results: Vec<(Weak<Slot>, Traced)>,
     /// Tensors that it reads, by storage and view.
     inputs: HashMap<(usize, View), (Traced, eager::Tensor)>,
@@ -76,7 +76,7 @@ impl Trace {
         traced
     }
 
-    /// What waits in a batch, which is empty from now on; none if nobody waits for a result.
+    /// What waits in a batch, which is empty from now on; none if no result is referenced.
     ///
     /// # Errors
     /// A result is a value of another program.

@@ -183,7 +183,10 @@ fn push(
     result: &Traced,
 ) -> Result<(), TraceError> {
     let form = canonical(def, bound).ok_or_else(|| {
-        TraceError::unrecordable(format!("{}: no spelling says this call", def.name))
+        TraceError::unrecordable(format!(
+            "{}: no form of the op has these arguments",
+            def.name
+        ))
     })?;
     let given = |name: &&str| bound.get(def.param(name)?);
     let arg = |name| given(name).map_or(Arg::None, Given::written);

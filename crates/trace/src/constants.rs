@@ -9,7 +9,7 @@ use cloakwork_run::eager::{self, EagerError};
 use cloakwork_verify::upload_root;
 use std::sync::Arc;
 
-/// What a program holds of a tensor: the tensor itself if nobody writes it and it is dense, in
+/// What a program holds of a tensor: the tensor itself if it is frozen and dense, in
 /// whatever order of axes; else a copy.
 ///
 /// # Errors
@@ -86,11 +86,14 @@ impl Trace {
         } else {
             parts::steps(whole.view(), tensor.view())
         };
-        // Other parts would be data of whoever is at hand now.
+        // Other parts would be arbitrary data.
         let steps = steps
             .filter(|_| tensor.dtype() == ty.dtype)
             .ok_or_else(|| {
-                TraceError::unrecordable(format!("{name} is used in parts that slices cannot say"))
+                TraceError::unrecordable(format!(
+                    "{name} is used in parts that slices cannot \
+                    express"
+                ))
             })?;
         let mut traced = match state
             .inputs

@@ -44,7 +44,7 @@ impl TraceError {
     /// A traced tensor has left its trace.
     #[must_use]
     pub fn stray() -> Self {
-        let text = "a traced tensor is of use only inside the function that is being traced";
+        let text = "a traced tensor can be used only inside the function that is being traced";
         Self::unrecordable(text)
     }
 }

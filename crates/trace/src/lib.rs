@@ -1,10 +1,9 @@
 //! Recording: ops that are called on tensors without elements become steps of a program.
 //!
-//! A [`Trace`] holds what one thread records. It decides which calls become steps, what of the
-//! tensors that it meets is a constant, an input or a part of either, and finds mistakes of a call
-//! at the call, by the declaration that the verifier asks too. A batch is a trace of tensors that
-//! exist: its program runs when somebody wants a result. Who calls, and who runs the program, is
-//! not this crate's matter.
+//! A [`Trace`] is the recording of one thread. It decides which calls become steps and which
+//! tensors become constants, inputs or parts of these, and reports errors of a call at the call, by
+//! the declaration that the verifier uses, too. A batch is a trace of existing tensors: its program
+//! runs when a result is needed. This crate does not run programs.
 //!
 //! ```
 //! use cloakwork_ir::{DType, HostSlot, Shape, Type};

@@ -139,7 +139,7 @@ impl Trace {
             .filter(|whole| whole.view().offset == 0)
             .ok_or_else(|| {
                 TraceError::unrecordable(format!(
-                    "{name}: only a frozen tensor can be met as an input"
+                    "{name}: only a frozen tensor can become an input"
                 ))
             })?;
         let storage = whole.storage().as_ptr() as usize;

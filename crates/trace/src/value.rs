@@ -101,7 +101,7 @@ impl Trace {
         });
         if tensors.clone().any(Tensor::is_secret) {
             return Err(TraceError::Secret(format!(
-                "{}: a secret tensor must not be traced: the program would hold it",
+                "{}: a secret tensor must not be traced: the program would contain it",
                 def.name
             )));
         }

@@ -63,7 +63,10 @@ fn the_call_is_refused_where_the_verifier_would_refuse_it() {
 fn a_value_of_another_trace_and_a_secret_are_refused() {
     let (trace, other) = [(); 2].map(|()| Arc::new(Trace::new(best_isa()))).into();
     let stray = trace.output(&input(&other), "y".to_owned()).err().unwrap();
-    assert!(stray.to_string().contains("of use only inside"), "{stray}");
+    assert!(
+        stray.to_string().contains("can be used only inside"),
+        "{stray}"
+    );
     let secret = ones(4);
     secret.mark_secret();
     let values = vec![

@@ -38,7 +38,7 @@ pub struct Call {
     pub def: &'static OpDef,
     /// One entry a parameter, in the order of [`OpDef::params`].
     pub values: SmallVec<[Bound; 4]>,
-    /// Bit i: the contents of parameter i are known: those of its upload, which nothing wrote
+    /// Bit i: the contents of parameter i are known: those of its upload, which was not written
     /// before this step. What the declaration demands of contents has been checked for them.
     pub constants: u32,
 }

@@ -139,21 +139,21 @@ impl Checker<'_> {
                 if !self.sound {
                     return None;
                 }
-                let expected = "a definition that comes before for sure";
-                let got = format!("{}, which may come later", self.place(made));
-                let hint = "wait for an event that is recorded behind the definition";
+                let expected = "a definition that always runs before";
+                let got = format!("{}, which may run later", self.place(made));
+                let hint = "wait for an event that is recorded after the definition";
                 Issue::error("undefined-name", expected, got).hint(hint)
             }
             Name::Unbound => Issue::error(
                 "undefined-name",
-                "a tensor made before",
-                "a name that nothing made",
+                "a tensor that is defined before",
+                "an undefined tensor",
             )
-            .hint("upload or allocate it first, or mend the name"),
+            .hint("upload or allocate it first, or correct the name"),
             Name::Freed { step } => {
-                let got = format!("one freed at {}", self.place(step));
+                let got = format!("a tensor freed at {}", self.place(step));
                 Issue::error("use-after-free", "a live tensor", got)
-                    .hint("move the free behind the last use")
+                    .hint("move the free after the last use")
             }
         };
         self.report(issue.operand(operand).names([symbol]));
@@ -226,7 +226,7 @@ impl Checker<'_> {
                 format!("the tensor %{name}")
             }
             Arg::Host(id) if self.program.host(*id).is_none() => {
-                "a host tensor that is not there".to_owned()
+                "an undefined host tensor".to_owned()
             }
             Arg::Host(_) => "a host tensor".to_owned(),
             Arg::Shape(_) => "a list".to_owned(),

@@ -101,7 +101,7 @@ impl<'p> Checker<'p> {
         };
         if device.is_none() {
             let issue = Issue::error("device", Device::NAMES, got);
-            self.report(issue.hint("mend the device's name"));
+            self.report(issue.hint("correct the device's name"));
         }
         device
     }
@@ -203,13 +203,13 @@ impl<'p> Checker<'p> {
                     return Some(());
                 }
                 let got = format!("\"{name}\", which {} fills", self.place(former));
-                Issue::error("host-name", "an output of its own", got)
+                Issue::error("host-name", "a separate output", got)
             }
             Some(HostSlot::Input { name, .. }) => {
                 let got = format!("the input \"{name}\"");
                 Issue::of(Code::ArgumentType, "an expected value or an output", got)
             }
-            None => Issue::of(Code::ArgumentType, "a host slot", "one that is not there"),
+            None => Issue::of(Code::ArgumentType, "a host slot", "an undefined one"),
         };
         self.report(issue);
         None
@@ -272,8 +272,8 @@ impl<'p> Checker<'p> {
         match self.names.get(symbol) {
             Name::Live { value: former, .. } if former == value => return,
             Name::Live { step, .. } => {
-                let got = format!("one that is live since {}", self.place(step));
-                let issue = Issue::warning("shadowed-name", "a name that is free", got);
+                let got = format!("a tensor that is live since {}", self.place(step));
+                let issue = Issue::warning("shadowed-name", "an unused name", got);
                 self.report(issue.operand("result").names([symbol]));
             }
             Name::Unbound | Name::Freed { .. } | Name::Poisoned => {}
@@ -298,7 +298,7 @@ impl<'p> Checker<'p> {
         None
     }
 
-    /// Notes that a parameter's elements are read; a read of what nothing wrote is odd.
+    /// Notes that a parameter's elements are read; a read of unwritten memory is reported.
     pub fn read(&mut self, spelling: &Spelling, op: &Op, param: usize, value: ValueId) {
         let info = self.values.value(value);
         let Some(info) = info.filter(|info| info.view.shape.elements() > 0) else {
@@ -308,7 +308,7 @@ impl<'p> Checker<'p> {
         let Some(storage) = storage.filter(|storage| storage.origin == StorageOrigin::Zeros) else {
             return;
         };
-        let expected = "a tensor that something wrote";
+        let expected = "a tensor that was written";
         let threads = self.program.threads.is_some();
         if self.read_unwritten.contains(&id) {
             return;
@@ -319,14 +319,14 @@ impl<'p> Checker<'p> {
                 None => return,
                 Some(Missing::Elements(from, to)) => {
                     let (type_, root) = (storage.dtype, &storage.root);
-                    format!("{} that nothing wrote", spanned((from, to), type_, root))
+                    format!("{}, not written", spanned((from, to), type_, root))
                 }
                 Some(Missing::Unknown) => {
-                    hint = "fill the whole of it first: allocate it with `zero: true`";
-                    "one written in too many pieces to be known as written".to_owned()
+                    hint = "fill all of it first, or allocate it with `zero: true`";
+                    "a tensor written in too many pieces to track".to_owned()
                 }
             },
-            None if threads => "memory that nothing wrote".to_owned(),
+            None if threads => "unwritten memory".to_owned(),
             _ if storage.last_write.is_some() => return,
             _ => "zeros".to_owned(),
         };

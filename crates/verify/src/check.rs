@@ -37,7 +37,7 @@ pub(crate) struct Checker<'p> {
     pub has_error: bool,
     /// How many findings there are, kept or not.
     pub found: HashMap<Severity, usize>,
-    /// Whether nobody hears of warnings: those of the source were told.
+    /// Whether warnings are dropped: those of the source were reported.
     pub errors_only: bool,
     pub spellings: Spellings,
     /// Values whose contents were looked at: by declaration, index of the demand and its bound.
@@ -50,7 +50,7 @@ pub(crate) struct Checker<'p> {
     pub read_unwritten: FxHashSet<StorageId>,
     /// In a program of several threads, the elements of each storage that something wrote.
     pub regions: FxHashMap<StorageId, Region>,
-    /// Reads of what nothing wrote, told at the end: where an order is missing, that is the matter.
+    /// Reads of unwritten memory, reported at the end: a missing order is reported instead.
     pub unwritten: Vec<(StorageId, u32, Issue)>,
     /// Storages about which an error was told, or might have been: no further word is due.
     pub doubtful: FxHashSet<StorageId>,
@@ -76,7 +76,7 @@ pub fn verify(program: Arc<Program>) -> Verification {
         return verify_thread(program);
     }
     let Verification { findings, verified } = verify_thread(Arc::clone(&program));
-    // Where nobody knows what happens before what, there is no order to put steps in.
+    // Without a known happens-before relation, steps cannot be ordered.
     let unsure = program.threads.as_ref().is_some_and(|t| t.unsure);
     if verified.is_none() || unsure {
         return Verification {
@@ -105,7 +105,7 @@ pub fn verify(program: Arc<Program>) -> Verification {
 /// by the numbers of the source: `origins` says for each which step of `from` it stands for.
 ///
 /// # Errors
-/// The source's step and the first error there: a mistake of whoever made the program.
+/// The source's step and its first error: a mistake of the program's maker.
 pub fn verify_rewritten(
     program: Program,
     from: &Verified,
@@ -295,13 +295,13 @@ impl<'p> Checker<'p> {
             Name::Unbound => Some(
                 Issue::error(
                     "undefined-name",
-                    "a tensor made before",
-                    "a name that nothing made",
+                    "a tensor that is defined before",
+                    "an undefined tensor",
                 )
-                .hint("drop the free, or mend the name"),
+                .hint("remove the free, or correct the name"),
             ),
             Name::Freed { step } => {
-                let got = format!("one freed at {}", self.place(step));
+                let got = format!("a tensor freed at {}", self.place(step));
                 Some(Issue::error("double-free", "a live tensor", got).hint("free a name once"))
             }
         };
@@ -318,11 +318,7 @@ impl<'p> Checker<'p> {
 
     fn segment_end(&mut self) {
         if self.open.pop().is_none() {
-            self.report(Issue::warning(
-                "segment-nesting",
-                "a segment that is open",
-                "none",
-            ));
+            self.report(Issue::warning("segment-nesting", "an open segment", "none"));
         }
         // The end itself still lies in the segment that it ends.
         let around = self.open.last().map(|&(text, _)| text);
@@ -340,7 +336,7 @@ impl<'p> Checker<'p> {
             return;
         }
         for (text, step) in std::mem::take(&mut self.open) {
-            let got = format!("none for \"{}\"", self.program.text_name(text));
+            let got = format!("no end of \"{}\"", self.program.text_name(text));
             self.report_at(
                 step,
                 Issue::warning("segment-nesting", "an end of the segment", got),
@@ -355,7 +351,7 @@ impl<'p> Checker<'p> {
         for (severity, count) in found.into_iter().filter(|&(_, count)| count > MAX_FINDINGS) {
             let expected = format!("at most {MAX_FINDINGS} {severity}s");
             let issue = Issue::warning("limits", expected, count.to_string());
-            self.report(issue.hint("the others were counted only"));
+            self.report(issue.hint("the others are counted but not listed"));
         }
     }
 }

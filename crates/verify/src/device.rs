@@ -36,7 +36,7 @@ impl HealDevice {
     }
 }
 
-/// Why a program is none for a device.
+/// Why a program does not fit a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
     /// The first step that is the matter.
@@ -56,7 +56,7 @@ pub fn for_device(verified: &Verified, device: &HealDevice) -> Result<Program, V
     let Some(verified) = verified else {
         return Err(vec![Misfit {
             step: 0,
-            text: "the program in the device's ops has errors, which is a mistake of Cloakwork's"
+            text: "internal error, please report it: the program in the device's ops has errors"
                 .to_owned(),
         }]);
     };
@@ -123,7 +123,7 @@ fn reused(verified: &Verified) -> Option<Misfit> {
                 step: *step,
                 text: format!(
                     "{op} (step {step}), which in the first generation changes its operand \
-                     {tensor}, that step {later} uses"
+                     {tensor}, which step {later} uses"
                 ),
             });
         }
@@ -171,7 +171,7 @@ fn expressed(verified: &Verified, device: &HealDevice) -> Result<Program, Vec<Mi
         };
         if misread(verified, index as u32, action) {
             let op = source.text_name(op.name);
-            let text = format!("{op} (step {index}) of a tensor that does not lie row-major");
+            let text = format!("{op} (step {index}) of a tensor that is not row-major");
             let step = index as u32;
             return Err(vec![Misfit { step, text }]);
         }
@@ -183,7 +183,7 @@ fn expressed(verified: &Verified, device: &HealDevice) -> Result<Program, Vec<Mi
     Ok(program)
 }
 
-/// Whether a reshape is a view of what does not lie row-major, and somebody writes it afterwards: a
+/// Whether a reshape is a view of a tensor that is not row-major, and is written afterwards: a
 /// copy would not do.
 fn misread(verified: &Verified, step: u32, action: &Action) -> bool {
     let Action::View { call, value } = action else {

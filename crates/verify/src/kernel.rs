@@ -116,7 +116,7 @@ impl<'p> Checker<'p> {
         Some(Type::new(info.dtype, info.view.shape.clone()))
     }
 
-    /// The type that the declaration infers, where what is known of contents is as it demands.
+    /// The type that the declaration infers, if known contents satisfy its checks.
     fn infer(
         &mut self,
         spelling: &Spelling,
@@ -210,7 +210,7 @@ impl<'p> Checker<'p> {
             let issue = Issue::warning("result-name", name(written), name(own))
                 .operand("result")
                 .names([own, written])
-                .hint("both names now stand for the tensor that was written");
+                .hint("both names now refer to the tensor that was written");
             self.report(issue);
         }
         Some(())

@@ -102,11 +102,8 @@ impl<'p> Checker<'p> {
         if former == self.step {
             return;
         }
-        let got = format!(
-            "the one of {}: the elements are the same",
-            self.place(former)
-        );
-        let expected = "a name or domain of its own for each draw";
+        let got = format!("the same as {}: the elements are equal", self.place(former));
+        let expected = "a different name or domain for each draw";
         let hint = "give one of the two another `domain`, or another `id`";
         let issue = match self.program.threads {
             Some(_) => Issue::error("equal-draws", expected, got),
@@ -116,7 +113,7 @@ impl<'p> Checker<'p> {
     }
 
     /// What a value shows of what came from the host, if that is known: its storage is an upload,
-    /// or a copy of one, that nothing wrote into.
+    /// or an unwritten copy of one.
     fn source_of(&self, value: ValueId) -> Option<Source> {
         let upload = self.values.value(value)?.storage;
         if let Some(source) = self.copies.get(&upload) {

@@ -1,7 +1,7 @@
-//! Makes sense of a program: what each name is at each step, with type, view and storage.
+//! Analyses a program: the type, view and storage of each name at each step.
 //!
-//! [`verify`] reports everything that it finds at once and never panics, whatever the program. Only
-//! it makes a [`Verified`], so whoever holds one need check nothing again. It decides what a
+//! [`verify`] reports all findings at once and never panics, for any program. Only
+//! it makes a [`Verified`], which needs no further check. It decides what a
 //! program means; how to run it is the planner's work.
 //!
 //! ```

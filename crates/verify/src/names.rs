@@ -1,4 +1,4 @@
-//! What each name stands for while the program is read.
+//! The value of each name while the program is read.
 
 use crate::ValueId;
 use cloakwork_ir::Symbol;

@@ -66,11 +66,11 @@ impl Issue {
 fn advice(code: &str) -> &'static str {
     match code {
         "unwritten-read" => "write it first, or allocate it with zeros",
-        "host-name" => "give each output and input a name of its own",
+        "host-name" => "give each output and input a different name",
         "limits" => "split the program",
         "event" => "remove the unused event",
         "repr" => "transform it, or cast it",
-        _ => "mend the operand, or see what the op takes in docs/ops.md",
+        _ => "correct the operand; docs/ops.md lists what the op accepts",
     }
 }
 
@@ -88,7 +88,7 @@ impl Checker<'_> {
         match note.is_some_and(|note| note.op.is_some()) {
             true => match register(name) {
                 Some(name) => format!("\"{name}\""),
-                None => "memory of the instruction's own".to_owned(),
+                None => "the instruction's own memory".to_owned(),
             },
             false => format!("%{name}"),
         }
@@ -142,7 +142,7 @@ impl Checker<'_> {
             written: note.written.map(|text| program.text_name(text).to_owned()),
             registers,
             op: shortened(op),
-            // What the parameters of ops are called says nothing to who writes instructions.
+            // Authors of instructions do not know the parameter names of ops.
             operand: match registers && !names.is_empty() {
                 true => String::new(),
                 false => issue.operand.to_owned(),

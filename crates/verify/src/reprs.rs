@@ -2,7 +2,7 @@
 //!
 //! A storage is what was said of it where it was made, or what was written into all of it last.
 //! What an op takes and gives is in its declaration; a cast holds for its own view, until the
-//! storage changes its form. A storage that is written piece by piece may be some of each: then a
+//! storage changes its form. A storage that is written piece by piece may be both forms: then a
 //! view of the one form may be used, and one of both may not.
 
 mod parts;
@@ -55,7 +55,7 @@ impl State {
 #[derive(Debug, Default)]
 pub(crate) struct Reprs {
     storages: FxHashMap<StorageId, State>,
-    /// What views are by somebody's word, and at which change of their storage that was said.
+    /// The forms that casts gave to views, and the version of their storage at that time.
     casts: FxHashMap<ValueId, (Option<Repr>, u32)>,
 }
 
@@ -105,7 +105,7 @@ impl Checker<'_> {
         })
     }
 
-    /// The forms of a value's elements, where they are not all of one and nobody said of which.
+    /// The forms of a value's elements, where they differ and no cast says which.
     fn mixed(&self, value: ValueId) -> Option<[(Repr, u32); 2]> {
         let info = self.values.value(value)?;
         let state = self.state(value)?;
@@ -118,15 +118,15 @@ impl Checker<'_> {
     fn mixture(&self, value: ValueId) -> Option<Issue> {
         let [(one, first), (other, second)] = self.mixed(value)?;
         let got = format!(
-            "some of each: {} written at {}, {} at {}",
+            "both forms: {} written at {}, {} at {}",
             one.described(),
             self.place(first),
             other.described(),
             self.place(second)
         );
         let issue = Issue::of(Code::Repr, "a polynomial of one form", got);
-        let hint = "transform the one part (ntt, intt), or say what the whole is by a cast \
-                    (as_repr, or a View of kind coef or lagrange)";
+        let hint = "transform the one part (ntt, intt), or cast the whole (as_repr, or a View of \
+                    kind coef or lagrange)";
         Some(issue.hint(hint))
     }
 

@@ -150,7 +150,7 @@ pub(crate) fn aliasing_error<'a>(
     rule: Aliasing,
 ) -> Option<OpError> {
     if written.overlaps_itself() {
-        let got = "a view in which elements coincide";
+        let got = "a view with overlapping elements";
         return Some(OpError::new(Code::Aliasing, name, "elements apart", got));
     }
     reads.find_map(|(param, read)| {
@@ -173,12 +173,17 @@ pub(crate) fn is_read(param: &Param) -> bool {
 }
 
 fn overlapping(param: &Param, rule: Aliasing) -> OpError {
-    let same = "the very elements of `out`, or none of them";
+    let same = "exactly the elements of `out`, or none of them";
     let expected = match rule {
         Aliasing::Same => same,
         Aliasing::Only(name) if name == param.name => same,
         Aliasing::Only(_) | Aliasing::Never => "none of the elements of `out`",
     };
-    OpError::new(Code::Aliasing, param.name, expected, "some of them")
-        .hint("write into another tensor")
+    OpError::new(
+        Code::Aliasing,
+        param.name,
+        expected,
+        "some of the elements of `out`",
+    )
+    .hint("write into another tensor")
 }

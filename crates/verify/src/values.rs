@@ -64,7 +64,7 @@ pub(crate) struct Values {
     pub storages: Vec<StorageInfo>,
 }
 
-/// Stands for an id that no table has; ids are only made by [`Values`], so nobody sees it.
+/// Stands for an id that no table has; ids are only made by [`Values`], so it is never seen.
 pub(crate) fn nowhere() -> &'static View {
     static VIEW: Once<View> = Once::new();
     VIEW.get_or_init(|| View::contiguous(Shape::scalar()))

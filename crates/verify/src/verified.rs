@@ -25,7 +25,7 @@ pub struct Verified {
     pub(crate) cleaned: Once<Option<Arc<Verified>>>,
 }
 
-/// What was made of a verified program does not verify: a mistake of whoever made it.
+/// A program derived from a verified one does not verify: a mistake of its maker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     /// The source's step.

@@ -7,7 +7,7 @@
 // memory is the process's; `sim` is a driver over memory that the host cannot touch.
 //
 // Threads: any thread may call any function; calls on one queue never overlap. A driver may be
-// unloaded by nobody: its table, rows and texts live as long as the process.
+// never unloaded: its table, rows and texts live as long as the process.
 //
 // Errors: functions that give int32_t give 0 where all is well, else a number of the driver's; then
 // `reason` says in words what was wrong. A queue in which something failed does nothing from there

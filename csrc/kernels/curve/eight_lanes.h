@@ -1,4 +1,4 @@
-// Eight elements of a prime field, by 52-bit multiply-add. lanes.h says what each function means.
+// Eight elements of a prime field, by 52-bit multiply-add. lanes.h defines each function.
 #ifndef CLOAKWORK_KERNELS_CURVE_EIGHT_LANES_H_
 #define CLOAKWORK_KERNELS_CURVE_EIGHT_LANES_H_
 

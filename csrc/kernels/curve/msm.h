@@ -1,6 +1,6 @@
 // sum_i s_i P_i by Pippenger's buckets: N. Pippenger, On the evaluation of powers and related
 // problems, FOCS 1976. Three launches: signed digits of all scalars, sums of windows, their
-// combination. docs/kernels.md says what each is given.
+// combination. docs/kernels.md defines their launches.
 #ifndef CLOAKWORK_KERNELS_CURVE_MSM_H_
 #define CLOAKWORK_KERNELS_CURVE_MSM_H_
 

@@ -1,4 +1,4 @@
-// What the launches of a multi-scalar multiplication are told (docs/kernels.md).
+// The parameters of multi-scalar multiplication's launches (docs/kernels.md).
 #ifndef CLOAKWORK_KERNELS_CURVE_MSM_SHAPE_H_
 #define CLOAKWORK_KERNELS_CURVE_MSM_SHAPE_H_
 
@@ -47,7 +47,7 @@ constexpr u64 BucketsOf(u64 window_bits) { return (u64)1 << (window_bits - 1); }
 // Bytes that a pair's denominator and the product before it take, in limbs of 52 bits or in words.
 constexpr u64 GroupBytesOf(u64 words) { return 16 * words * 3 / 2; }
 
-// Where in scratch memory a window has what it needs, for coordinates of so many words.
+// The layout of a window's scratch memory, for coordinates of so many words.
 struct WindowLayout {
   u64 bytes = 0;
   u64 counts, sorted, buckets, sums, left, right, out, groups, special, segments;

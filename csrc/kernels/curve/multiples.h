@@ -1,4 +1,4 @@
-// Multiples of points, lane by lane: by doubling, or by a table of one point's multiples.
+// Scalar multiplication, lane by lane: by doubling, or by a table of one point's multiples.
 #ifndef CLOAKWORK_KERNELS_CURVE_MULTIPLES_H_
 #define CLOAKWORK_KERNELS_CURVE_MULTIPLES_H_
 

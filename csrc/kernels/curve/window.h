@@ -68,7 +68,7 @@ struct Blocks {
   const u64* points;
   i64 step;  // words from a point to the next
   bool infinite = false;  // whether a sum may be at infinity
-  bool carried = false;   // whether a bucket was cut: `carry` is what it has so far
+  bool carried = false;   // whether a bucket was cut: `carry` is its sum so far
   u64 singles = 0;
   const u64* single[V::kLanes];
   u64* single_out[V::kLanes];

@@ -118,7 +118,7 @@ struct SqrtOp {
   static CW_INLINE double Apply(double a) { return __builtin_sqrt(a); }
 };
 
-// -1, 0 or 1; what is not a number stays.
+// -1, 0 or 1; NaN stays NaN.
 struct SignOp {
   template <class T>
   static CW_INLINE T Apply(T a) {
@@ -127,7 +127,7 @@ struct SignOp {
   }
 };
 
-// The first of equal elements; what is not a number wins.
+// The first of equal elements; NaN wins.
 struct MaximumOp {
   template <class T>
   static CW_INLINE T Apply(T a, T b) {

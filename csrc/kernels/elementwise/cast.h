@@ -14,7 +14,7 @@
 namespace cw {
 namespace {
 
-// C leaves the conversion of what does not fit undefined: it must not be reached.
+// In C, converting a value out of range is undefined: it must not be reached.
 template <class F>
 CW_INLINE int32_t ToInt32(F x) {
   const bool fits = sizeof(F) == 4 ? x >= (F)-0x1p31 && x < (F)0x1p31

@@ -1,4 +1,4 @@
-// Quotients rounded down, and what they leave. Integers divided by 0 give 0 for both.
+// Floored quotients and remainders. Integers divided by 0 give 0 for both.
 #ifndef CLOAKWORK_KERNELS_ELEMENTWISE_DIVISION_H_
 #define CLOAKWORK_KERNELS_ELEMENTWISE_DIVISION_H_
 

@@ -80,7 +80,7 @@ struct TanOp : AngleOp {
   static CW_INLINE float Apply(float a) { return IsFar(a) ? Far(a) : Near(a); }
 };
 
-// Bases that are not above 0, infinities and what is not a number have rules of their own.
+// Bases that are not above 0, infinities and NaN have special rules.
 struct PowerOp {
   static CW_INLINE bool IsFar(float a, float b) {
     const float infinity = __builtin_inff();

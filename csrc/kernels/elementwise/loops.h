@@ -241,7 +241,7 @@ __attribute__((noinline)) void Walk(const cw_launch& launch, u64 begin, u64 end,
 template <class Op, class In, class Out, Core core = UnaryCore<Op, In, Out>>
 CW_INLINE void RunUnary(const cw_launch& launch, u64 begin, u64 end) {
   static constexpr Elementwise kRow = {core, 0, sizeof(Out), {sizeof(In), 0, 0}};
-  if (begin == 0 && end == 1) {  // unit 0 has offset 0 whatever the rank
+  if (begin == 0 && end == 1) {  // unit 0 has offset 0 for any rank
     *Data<Out>(launch, 0) = Op::Apply(*Data<const In>(launch, 1));
     return;
   }

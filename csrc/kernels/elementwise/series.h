@@ -1,4 +1,4 @@
-// exp, log, sin, cos and what is made of them, without branches or tables: plain arithmetic on
+// exp, log, sin, cos and functions of them, without branches or tables: plain arithmetic on
 // binary64 that the compiler turns into vectors, with the same bits on every instruction set.
 //
 // Each function brings its argument near 0 (powers of two, quarter turns) and sums the Taylor
@@ -32,7 +32,7 @@ constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
 constexpr double kHalfPi1 = 0x1.921fb544p0, kHalfPi2 = 0x1.0b4611a6p-34;
 constexpr double kHalfPi3 = 0x1.3198a2e037073p-69;
 
-// How many terms of a series: what a binary32 or a binary64 result can tell.
+// The number of terms of a series for a binary32 or a binary64 result.
 template <class T>
 constexpr bool kDouble = sizeof(T) == 8;
 
@@ -88,7 +88,7 @@ CW_INLINE Exponential SplitExp(double x) {
 }
 
 CW_INLINE double Clamp(double x, double low, double high) {
-  x = x > high ? high : x;  // what is not a number stays
+  x = x > high ? high : x;  // NaN stays
   return x < low ? low : x;
 }
 
@@ -98,7 +98,7 @@ CW_INLINE double ExpOf(double x) {
   const double half = (e.k * 0.5 + kWhole) - kWhole;
   return (1 + e.rest) * PowerOfTwo(half) * PowerOfTwo(e.k - half);
 }
-// In binary64 and in range, for the use of others: |x| < 700.
+// In binary64, for other functions: |x| < 700.
 template <class T>
 CW_INLINE double ExpInRange(double x) {
   const Exponential e = SplitExp<T>(x);
@@ -136,7 +136,7 @@ CW_INLINE double LogOfNear1(double f) {
 // The special values of every logarithm.
 CW_INLINE double SelectLog(double x, double log) {
   constexpr double kInfinity = __builtin_inf();
-  log = x < kInfinity ? log : x;  // infinity, and what is not a number
+  log = x < kInfinity ? log : x;  // infinity and NaN
   log = x == 0 ? -kInfinity : log;
   return x < 0 ? __builtin_nan("") : log;
 }
@@ -151,7 +151,7 @@ CW_INLINE double LogOf(double x) {
   const double tail = s * (half + 2 * z * AtanhTail<21>(z)) + l.e * kLn2Low;
   return SelectLog(x, l.e * kLn2High - ((half - tail) - l.f));
 }
-// In binary64, for the use of others: a normal x above 0.
+// In binary64, for other functions: a normal x above 0.
 CW_INLINE double LogInRange(double x) {
   const Logarithm l = SplitLog(x);
   return l.e * (kLn2High + kLn2Low) + LogOfNear1(l.f);

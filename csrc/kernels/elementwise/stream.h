@@ -1,4 +1,4 @@
-// Storing past the caches: a large result would only drive out what is read next, and an ordinary
+// Non-temporal stores: a large result would evict the operands from the caches, and an ordinary
 // store reads each line before it writes it.
 #ifndef CLOAKWORK_KERNELS_ELEMENTWISE_STREAM_H_
 #define CLOAKWORK_KERNELS_ELEMENTWISE_STREAM_H_
@@ -43,7 +43,7 @@ CW_INLINE void StreamLines(void* to, const void* from, u64 bytes) {
 #endif
 }
 
-// Orders the stores before whatever tells another thread of them.
+// Orders the stores before later stores, for other threads.
 CW_INLINE void StreamFence() {
 #if defined(__x86_64__)
   _mm_sfence();

@@ -1,4 +1,4 @@
-// where: one of two elements by a condition. Elements are moved whatever they mean.
+// where: one of two elements by a condition. Elements are moved as bytes.
 #ifndef CLOAKWORK_KERNELS_ELEMENTWISE_WHERE_H_
 #define CLOAKWORK_KERNELS_ELEMENTWISE_WHERE_H_
 

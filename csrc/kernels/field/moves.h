@@ -1,4 +1,4 @@
-// Moving elements of more than 16 bytes, whatever they mean.
+// Moving elements of more than 16 bytes.
 #ifndef CLOAKWORK_KERNELS_FIELD_MOVES_H_
 #define CLOAKWORK_KERNELS_FIELD_MOVES_H_
 

@@ -1,4 +1,4 @@
-// The prime fields: each prime p, and what Montgomery arithmetic derives from it.
+// The prime fields: each prime p and its constants of Montgomery arithmetic.
 //
 // crates/algebra declares p, a generator g and the dtype; the compiler derives the rest. The root
 // of unity of order n is g^((p - 1) / n).

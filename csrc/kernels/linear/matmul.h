@@ -55,7 +55,7 @@ struct BlockProduct {
 
   void Run(u64 row, u64 rows, u64 column, u64 columns) const {
     u64 k = 0;
-    do {  // once even if there is no depth: sums of nothing are zeros
+    do {  // once even if there is no depth: empty sums are zeros
       const u64 depth = Min(shape.depth_block, shape.depth - k);
       const BlockOfA<T> block = FetchA(row, rows, k, depth, columns);
       for (u64 c = column; c < column + columns; c += kWide) {

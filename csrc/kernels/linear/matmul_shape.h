@@ -1,4 +1,4 @@
-// What the launches of matrix products say in their params, and what they need of scratch.
+// The params and scratch sizes of matrix products' launches.
 #ifndef CLOAKWORK_KERNELS_LINEAR_MATMUL_SHAPE_H_
 #define CLOAKWORK_KERNELS_LINEAR_MATMUL_SHAPE_H_
 

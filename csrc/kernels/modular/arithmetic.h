@@ -56,8 +56,7 @@ CW_INLINE V BarrettReduce(V high, V low, const LaneModulus<V>& m) {
   return SubIfAtLeast(SubIfAtLeast(rest, Add(m.q, m.q)), m.q);
 }
 
-// What % gives in C; 0 for a modulus of 0, which nobody asks for: memory that another thread writes
-// has it.
+// C's %; 0 for a modulus of 0, which only occurs if another thread writes the memory meanwhile.
 template <class T>
 CW_INLINE T Remainder(i128 x, T q) {
   return q == -1 || q == 0 ? 0 : (T)(x % q);

@@ -1,4 +1,4 @@
-// Constants of modmul_axis_sum: where they lie in prepared, and what they are.
+// The layout of modmul_axis_sum's prepared constants.
 #ifndef CLOAKWORK_KERNELS_MODULAR_AXIS_SUM_PLAN_H_
 #define CLOAKWORK_KERNELS_MODULAR_AXIS_SUM_PLAN_H_
 

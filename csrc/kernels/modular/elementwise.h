@@ -129,7 +129,7 @@ void ComputeLine(T* out, const Inputs<Op, T>& inputs, u64 count, const Modulus& 
   const OneModulus one = {m.q};
   u64 i = 0;
   if constexpr (kHasMulAdd52<V> && Op::kMultiplies) {
-    // last: what is no modulus is not narrow either.
+    // last: what is not a modulus is not narrow either.
     if (m.last < kNarrowLimit - 1) {
       i = ComputeUniform<V, Op>(out, inputs, count, NarrowModulus<V>::Set(m), one);
     }

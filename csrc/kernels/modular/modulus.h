@@ -22,9 +22,9 @@ inline Modulus MakeModulus(i64 word) {
   return {q, q - 1, (u64)(((u128)1 << (bits + 62)) / q), bits - 2};
 }
 
-// What a word of memory stands for as a modulus. Declarations admit [2, 2^62) alone; another word
-// was written since it was checked, by a thread that shares the memory. It becomes 2: results are
-// nobody's then, but every division has a divisor.
+// A word of memory as a modulus. Declarations admit [2, 2^62) alone; another word was written after
+// the check, by a thread that shares the memory. It becomes 2: results are unspecified then, but
+// every division has a divisor.
 inline u64 AnyModulus(i64 word) {
   return word >= 2 && (u64)word < kModulusLimit ? (u64)word : 2;
 }

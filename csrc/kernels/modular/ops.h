@@ -131,7 +131,7 @@ struct ModSumOp : OnResidues<2> {
 struct ModOp {
   static constexpr int kInputs = 1;
   static constexpr bool kMultiplies = false;
-  // Any a >= 0 will do. last has the top bit set just where q is no modulus.
+  // Any a >= 0 will do. last has the top bit set just where q is not a modulus.
   template <class V, class M>
   static CW_INLINE V Seen(V seen, const V (&x)[1], const M&) {
     return Or(seen, x[0]);

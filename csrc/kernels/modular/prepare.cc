@@ -1,4 +1,4 @@
-// Barrett constants, inverse permutations: what the kernels of this family derive once.
+// Barrett constants and inverse permutations, which kernels of this family prepare once.
 #include "kernels/modular/arithmetic.h"
 #include "kernels/modular/axis_sum_plan.h"
 #include "kernels/modular/derived.h"

@@ -1,4 +1,4 @@
-// Moduli for sums of products: what reduces a 128-bit number once.
+// Moduli for sums of products, with constants that reduce a 128-bit number once.
 #ifndef CLOAKWORK_KERNELS_MODULAR_SUM_MODULUS_H_
 #define CLOAKWORK_KERNELS_MODULAR_SUM_MODULUS_H_
 

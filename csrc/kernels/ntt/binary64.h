@@ -1,4 +1,4 @@
-// Butterflies in binary64 with fused multiply-add. harvey.h says what an arithmetic is.
+// Butterflies in binary64 with fused multiply-add. harvey.h defines an arithmetic.
 #ifndef CLOAKWORK_KERNELS_NTT_BINARY64_H_
 #define CLOAKWORK_KERNELS_NTT_BINARY64_H_
 

@@ -1,5 +1,5 @@
-// The order of passes: what fits a first-level cache is done stage by stage, what does not part by
-// part.
+// The order of passes: blocks that fit the first-level cache run stage by stage, larger ones part
+// by part.
 #ifndef CLOAKWORK_KERNELS_NTT_BLOCKS_H_
 #define CLOAKWORK_KERNELS_NTT_BLOCKS_H_
 

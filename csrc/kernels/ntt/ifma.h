@@ -1,4 +1,4 @@
-// Butterflies with 52-bit multiply-add. harvey.h says what an arithmetic is.
+// Butterflies with 52-bit multiply-add. harvey.h defines an arithmetic.
 #ifndef CLOAKWORK_KERNELS_NTT_IFMA_H_
 #define CLOAKWORK_KERNELS_NTT_IFMA_H_
 

@@ -22,7 +22,7 @@ constexpr u64 kLeastVectorSize = 64;
 // What the permutation operand says; kPermuted is read where it lies.
 enum class RowOrder : u64 { kOfTransform, kBitReversed, kPermuted };
 
-// A factor and what its form keeps beside it.
+// A factor and the companion that its form keeps.
 struct TwiddleWords {
   u64 value, companion;
 };
@@ -71,7 +71,7 @@ struct NttLimb {
     const double centred = w > q / 2 ? -(double)(q - w) : (double)w;
     return {BitsOf(centred), BitsOf(centred / (double)q)};
   }
-  // The factor in [0, q) that these words stand for.
+  // The factor in [0, q) of these words.
   u64 Factor(u64 value) const {
     if (form != TwiddleForm::kBinary64) return value;
     double centred;

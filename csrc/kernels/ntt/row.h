@@ -1,4 +1,4 @@
-// Rows of a transform as they lie in tensors: what passes read and write.
+// Rows of a transform in tensors, which passes read and write.
 #ifndef CLOAKWORK_KERNELS_NTT_ROW_H_
 #define CLOAKWORK_KERNELS_NTT_ROW_H_
 

@@ -1,5 +1,5 @@
 // Lookup arguments as halo2 has them: rows in the order of their canonical numbers, and the rows of
-// the table that stand beside them. Time depends on what is sorted.
+// the table next to them. The time depends on the values.
 #ifndef CLOAKWORK_KERNELS_POLY_LOOKUP_H_
 #define CLOAKWORK_KERNELS_POLY_LOOKUP_H_
 
@@ -52,7 +52,7 @@ CW_INLINE void MergeParts(KeyedRow<N>* out, const KeyedRow<N>* left, const Keyed
   const KeyedRow<N>* right = middle;
   const bool ordered = right == end || !Before(*right, *(middle - 1));
   while (!ordered && left < middle && right < end) {
-    // No branch: nobody foretells it.
+    // No branch, which would be unpredictable.
     const bool second = Before(*right, *left);
     *out++ = left[(right - left) & -(i64)second];
     right += second;

@@ -1,4 +1,4 @@
-// Tables of transforms, and sizes of what kernels of polynomials need.
+// Tables of transforms, and sizes of prepared data of polynomial kernels.
 #include "kernels/poly/derived.h"
 #include "kernels/poly/ntt_prepare.h"
 

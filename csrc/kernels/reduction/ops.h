@@ -1,4 +1,4 @@
-// What reductions do with two values, and what they must know of a type.
+// The combination of two values by each reduction, and its traits of types.
 #ifndef CLOAKWORK_KERNELS_REDUCTION_OPS_H_
 #define CLOAKWORK_KERNELS_REDUCTION_OPS_H_
 
@@ -92,7 +92,7 @@ struct Limits<double> {
   static constexpr double kGreatest = __builtin_inf(), kLeast = -__builtin_inf();
 };
 
-// What is not a number wins over all that is; the first of equal values is kept.
+// NaN wins over all numbers; the first of equal values is kept.
 struct LeastOp {
   template <class T>
   static constexpr T kIdentity = Limits<T>::kGreatest;

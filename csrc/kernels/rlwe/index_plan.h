@@ -1,4 +1,4 @@
-// The index map of automorphism: where it lies in prepared, and what it is.
+// The layout of automorphism's prepared index map.
 #ifndef CLOAKWORK_KERNELS_RLWE_INDEX_PLAN_H_
 #define CLOAKWORK_KERNELS_RLWE_INDEX_PLAN_H_
 

@@ -11,7 +11,7 @@
 namespace cw {
 namespace {
 
-// 127 bits an entry; scripts/gaussian_table.py says of what.
+// 127 bits an entry; scripts/gaussian_table.py computes them.
 struct GaussianEntry {
   u64 high, low;
 };

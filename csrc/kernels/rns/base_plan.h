@@ -1,4 +1,4 @@
-// Constants of base_convert: where they lie in prepared, and what they are.
+// The layout of base_convert's prepared constants.
 #ifndef CLOAKWORK_KERNELS_RNS_BASE_PLAN_H_
 #define CLOAKWORK_KERNELS_RNS_BASE_PLAN_H_
 

@@ -1,4 +1,4 @@
-// Four 64-bit words a vector: AVX2. u64x1.h says what each function means.
+// Four 64-bit words a vector: AVX2. u64x1.h defines each function.
 #ifndef CLOAKWORK_KERNELS_SIMD_U64X4_H_
 #define CLOAKWORK_KERNELS_SIMD_U64X4_H_
 

@@ -1,4 +1,4 @@
-// Eight 64-bit words a vector: AVX-512 F, DQ, VL, BW. u64x1.h says what each function means.
+// Eight 64-bit words a vector: AVX-512 F, DQ, VL, BW. u64x1.h defines each function.
 #ifndef CLOAKWORK_KERNELS_SIMD_U64X8_H_
 #define CLOAKWORK_KERNELS_SIMD_U64X8_H_
 

@@ -1,4 +1,4 @@
-// searchsorted: where values belong in a sorted line. What is not a number is last.
+// searchsorted: positions of values in a sorted line. NaN is last.
 #ifndef CLOAKWORK_KERNELS_SORTING_SEARCH_H_
 #define CLOAKWORK_KERNELS_SORTING_SEARCH_H_
 

@@ -1,4 +1,4 @@
-// sort and argsort along the last dim; what is not a number comes last in either direction.
+// sort and argsort along the last dim; NaN comes last in either direction.
 #ifndef CLOAKWORK_KERNELS_SORTING_SORT_H_
 #define CLOAKWORK_KERNELS_SORTING_SORT_H_
 
@@ -53,7 +53,7 @@ CW_INLINE void RestoreZeros(Bare<typename Keys::Key>* sorted, u64 count, Line<co
   }
 }
 
-// The keys of a line, what is not a number aside: its bits lie at the end of the array, the last
+// The keys of a line without NaNs: the bits of NaNs are at the end of the array, the last
 // first. Returns how many numbers there are.
 template <class Keys, class T>
 CW_INLINE u64 LoadKeys(Bare<typename Keys::Key>* records, Line<const T> a,
@@ -93,7 +93,7 @@ void Sort(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
   });
 }
 
-// Keys of all elements with their places; all that are no number have the last key.
+// Keys of all elements with their places; all NaNs have the last key.
 template <class Keys, class Key, class T>
 CW_INLINE void LoadIndexed(Indexed<Key>* records, Line<const T> a, bool descending) {
   using Own = typename Keys::Key;

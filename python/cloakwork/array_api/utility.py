@@ -10,7 +10,7 @@ from cloakwork.errors import ParamError
 
 
 def all(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """Whether no element along axes, or none at all, is 0; so it is for none.
+    """Whether all elements along axes are nonzero; true if there are none.
 
     >>> import cloakwork as cw
     >>> cw.all(cw.asarray([[True, False], [True, True]]), axis=1)

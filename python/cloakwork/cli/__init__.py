@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for argument in arguments:
         option = argument.partition("=")[0]
         if option in plain.RENAMED:
-            say(f"cloakwork: there is no option {option}: it is called {plain.RENAMED[option]}")
+            say(f"cloakwork: unknown option {option}; use {plain.RENAMED[option]}")
             return REFUSED
     return output.delivered(lambda: _run(arguments))
 

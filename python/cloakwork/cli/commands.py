@@ -50,7 +50,7 @@ Passes = Annotated[
     bool,
     typer.Option(
         "--passes/--no-passes",
-        help="Whether passes clean the program first; --bisect runs it as it is.",
+        help="Apply passes first; --bisect runs the program as written.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -111,7 +111,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
         typer.Option(
             "--input",
             help="NAME=FILE.npy (elements of fields as canonical words), a ciphertext or "
-            "evaluation keys; of a transcript in place of what it uploads.",
+            "evaluation keys. It replaces an upload of a transcript.",
         ),
     ] = None,
     output: Annotated[
@@ -330,7 +330,7 @@ def dot(context: typer.Context, out: Out = Path("out"), threads: Threads = None)
 
 @demos.command(cls=Command)
 def sharpen(context: typer.Context, out: Out = Path("out"), threads: Threads = None) -> None:
-    """Sharpen a photograph while it is encrypted; before and after go beside the transcript."""
+    """Sharpen an encrypted photograph; write both pictures and the transcript."""
     with in_words(context.obj):
         from cloakwork.demo import sharpen as demo
 

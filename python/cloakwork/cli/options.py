@@ -30,7 +30,7 @@ MemoryBudget = Annotated[
     str | None,
     typer.Option(
         help="The memory budget, such as 2GiB; beyond it, tensors are spilled to disk. It counts "
-        "what the run allocates, not the input file or mapped parts of it."
+        "the run's allocations, not the input file or its mapped parts."
     ),
 ]
 SpillDir = Annotated[
@@ -40,5 +40,5 @@ SpillDir = Annotated[
     ),
 ]
 Profile = Annotated[
-    Path | None, typer.Option(help="Write a timeline of the run that Perfetto and Chrome open.")
+    Path | None, typer.Option(help="Write a profile of the run that Perfetto and Chrome open.")
 ]

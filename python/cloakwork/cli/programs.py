@@ -32,7 +32,7 @@ class Done:
     outputs    values by name
     printed    the program's printed labels and tensors
     compared   whether outputs were compared with expected ones; None: the program has none
-    held       what a search for a wrong op compared results with, in words
+    held       the references of a search for a wrong op, in words
     """
 
     outputs: Mapping[str, Any]

@@ -18,7 +18,7 @@ def setup(r1cs: Path, out: Path, vkey: Path | None = None, *, debug: bool = Fals
 
         setting.setup(r1cs, out, vkey=vkey)
         say(
-            "no ceremony was held: whoever made this key could prove what is false. "
+            "there was no ceremony: the maker of this key can prove false statements. "
             "For keys that others trust: snarkjs powersoftau, groth16 setup, zkey contribute"
         )
     return 0

@@ -52,7 +52,7 @@ def _place(text: str, name: str, names: Sequence[str], encrypted: Collection[str
     """The file in which `--output NAME=FILE` puts a result."""
     file = text.partition("=")[2]
     if name not in names:
-        raise ParamError("--output", name, ", ".join(names) or "no name: there are no results")
+        raise ParamError("--output", name, ", ".join(names) or "no name: there is no result")
     if not file.endswith((".npy", ".ct") if name in encrypted else ".npy"):
         raise ParamError("--output", text, "NAME=FILE.npy, or FILE.ct for a ciphertext")
     return Path(file)

@@ -35,7 +35,7 @@ def in_words(debug: bool) -> Iterator[None]:
 
 
 def say(text: str) -> None:
-    """Print to standard error, as it is."""
+    """Print to standard error without markup."""
     print(text, file=sys.stderr, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Handwritten digits, read while they are encrypted.
+"""Handwritten digits, classified while encrypted.
 
 The client encrypts the test half of the UCI digits under CKKS, one ciphertext a pixel and one
 image a slot.  The server's part, a perceptron with a square activation, is traced to a program,
@@ -21,7 +21,7 @@ from cloakwork.models import Digits, SquareMlp, load_digits, load_digits_model
 
 TRANSCRIPT_NAME = "digits.json"
 
-# What the demo promises; `DigitsReport.passed` holds it to that.
+# The guarantees of the demo, which `DigitsReport.passed` checks.
 AGREEMENT_GOAL = 0.995
 LOGIT_ERROR_GOAL = 1e-3
 
@@ -39,7 +39,7 @@ def demo_context() -> fhe.CkksContext:
 
 @dataclass
 class DigitsReport:
-    """What the demo found."""
+    """The results of the demo."""
 
     parameters: fhe.Parameters
     transcript: Path
@@ -55,7 +55,7 @@ class DigitsReport:
 
     @property
     def passed(self) -> bool:
-        """Whether encrypted and plain logits agree as promised, and the transcript verified."""
+        """Whether encrypted and plain logits agree, and the transcript verified."""
         return (
             self.mismatches == 0
             and self.agreement >= AGREEMENT_GOAL

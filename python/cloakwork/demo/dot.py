@@ -1,4 +1,4 @@
-"""Patients scored while their data is encrypted.
+"""Scores of patients, computed on encrypted data.
 
 The client standardises 256 rows of the Wisconsin breast cancer table and encrypts them under CKKS,
 all in one ciphertext.  The server's part, a logistic regression, is traced to a program, expanded
@@ -22,7 +22,7 @@ from cloakwork.models.cancer import Cancer, load_cancer
 
 TRANSCRIPT_NAME = "dot.json"
 
-# What the demo promises; `DotReport.passed` holds it to that.
+# The guarantees of the demo, which `DotReport.passed` checks.
 DIFFERENCE_GOAL = 1e-4
 
 PHASES = (
@@ -43,7 +43,7 @@ def demo_context() -> fhe.CkksContext:
 
 
 def sigmoid(scores: Floats) -> Floats:
-    """Chances from logits."""
+    """Probabilities from logits."""
     return np.asarray(1.0 / (1.0 + np.exp(-scores)))
 
 
@@ -77,17 +77,17 @@ class Scorer:
         return slots.reshape(-1)
 
     def __call__(self, table: fhe.CkksCiphertext) -> fhe.CkksCiphertext:
-        """Chances, row r's in slot r; seven levels are used up."""
+        """Probabilities, that of row r in slot r; consumes seven levels."""
         score = (table * self.weights).rescale()
         for step in self.rotations:
             score = score + score.rotate(step)
-        # Tables are cut off, and training keeps the scores of what is left within the domain.
+        # Values are clipped, and training keeps the scores within the domain.
         return self.chance((score + self.bias).with_bound(-1.0, 1.0))
 
 
 @dataclass
 class DotReport:
-    """What the demo found."""
+    """The results of the demo."""
 
     parameters: fhe.Parameters
     transcript: Path
@@ -104,7 +104,7 @@ class DotReport:
 
     @property
     def passed(self) -> bool:
-        """Whether encrypted chances are what they should be, and the transcript's are the same."""
+        """Whether the encrypted probabilities are correct and equal to the transcript's."""
         return (
             self.difference <= DIFFERENCE_GOAL
             and self.measured_bits >= self.precision_bits > 0
@@ -176,7 +176,7 @@ def _print(report: DotReport, table: Cancer, console: Console) -> None:
             ("patients, in one ciphertext", f"{report.patients}"),
             ("accuracy, encrypted", f"{report.accuracy_encrypted:.2%}"),
             ("accuracy, plain", f"{report.accuracy_plain:.2%}"),
-            ("largest difference of a chance", f"{report.difference:.1e}"),
+            ("largest probability error", f"{report.difference:.1e}"),
             ("time for all of them", f"{report.seconds['run transcript']:.2f} s"),
             ("precision, estimated", f"{report.precision_bits:.1f} bits"),
             ("precision, measured", f"{report.measured_bits:.1f} bits"),

@@ -1,10 +1,10 @@
-"""Membership in a Merkle tree, proved without saying whose.
+"""Membership in a Merkle tree, proved without revealing the leaf.
 
 A circuit of three Poseidon hashes is compiled by circom over BN254 and over BLS12-381.  For each,
 keys are made (without a ceremony: this is a demonstration), the witness is checked against all
 constraints, a Groth16 proof is made and verified, and snarkjs verifies it too.  A proof for another
 root must not hold.  Where node or npm is absent, the compiled circuit that comes with Cloakwork
-serves, and nobody else verifies.
+serves, without other verifiers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cloakwork.demo.stage import Phases, mebibytes, peak_bytes, print_report
 CIRCUITS = Path(__file__).with_name("circuits")
 CURVES = ("bn128", "bls12381")
 
-# The secret leaf, and its way to the root.
+# The secret leaf, and its path to the root.
 INPUTS = {
     "leaf": "20261121",
     "siblings": ["3", "1415926535", "897932384626433832795028841971"],
@@ -36,7 +36,7 @@ PHASES = ("fetch packages", *(f"{step}, {curve}" for curve in CURVES for step in
 
 @dataclass
 class CurveReport:
-    """What was found over one curve."""
+    """The results over one curve."""
 
     constraints: int = 0
     root: int = 0
@@ -46,13 +46,13 @@ class CurveReport:
 
     @property
     def passed(self) -> bool:
-        """Whether the proof holds for its root alone, and nobody disagrees."""
+        """Whether the proof holds for its root only, and all verifiers agree."""
         return self.holds and not self.other_root_holds and self.snarkjs_holds is not False
 
 
 @dataclass
 class MerkleReport:
-    """What the demo found."""
+    """The results of the demo."""
 
     folder: Path
     curves: dict[str, CurveReport] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class MerkleReport:
 
     @property
     def passed(self) -> bool:
-        """Whether all proofs are as promised."""
+        """Whether all proofs are valid."""
         return len(self.curves) == len(CURVES) and all(
             report.passed for report in self.curves.values()
         )
@@ -91,7 +91,7 @@ def run(out_dir: Path, *, node: bool = True, console: Console | None = None) -> 
 
 
 def _tools(report: MerkleReport, folder: Path, console: Console) -> Node | None:
-    """The compiler and the verifier of others; what is fetched is said before."""
+    """The external compiler and verifier; downloads are announced."""
     manifest = CIRCUITS / "package.json"
     try:
         if not Node.is_installed(manifest, folder):

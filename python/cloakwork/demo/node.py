@@ -1,4 +1,4 @@
-"""Programs of npm that a demonstration runs beside: the compiler and the verifier of others."""
+"""Programs from npm that a demonstration runs: an external compiler and verifier."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 from cloakwork import files
 
-# Seconds after which a download or a program of others is given up.
+# Seconds until a download or an external program is aborted.
 _PATIENCE = 300
-# Nothing of a package runs at its installation, and a network that does not answer is given up.
+# No install scripts run, and an unresponsive network is a timeout.
 _QUICKLY = ("--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1")
 
 
 class Missing(Exception):
-    """Why there is no node, or not what it should run; a sentence."""
+    """Why node or one of its packages is missing; a sentence."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Node:
 
     @staticmethod
     def is_installed(manifest: Path, folder: Path) -> bool:
-        """Whether what `package-lock.json` pins is there; Missing where node or npm is absent."""
+        """Whether the packages of `package-lock.json` are there; Missing without node or npm."""
         for tool in ("node", "npm"):
             if shutil.which(tool) is None:
                 raise Missing(f"{tool} is not installed")
@@ -36,7 +36,7 @@ class Node:
 
     @classmethod
     def install(cls, manifest: Path, folder: Path) -> Node:
-        """Install what `package-lock.json` beside the manifest pins, unless it is there already.
+        """Install the packages of `package-lock.json`, unless they are installed.
 
         Raises Missing where node or npm is absent, or the packages cannot be had.
         """
@@ -54,7 +54,7 @@ class Node:
         return cls(folder)
 
     def run(self, tool: str, *arguments: str, at: Path) -> subprocess.CompletedProcess[str]:
-        """Run a package's program in a folder; Missing if it ends in any other way than well."""
+        """Run a package's program in a folder; Missing unless it succeeds."""
         program = self.folder / "node_modules" / ".bin" / tool
         return _run([str(program.resolve()), *arguments], at)
 

@@ -18,7 +18,7 @@ def write_png(path: Path, pixels: NDArray[np.uint8]) -> None:
     """Write uint8 [height, width, 3] (red, green, blue) or [height, width] (grey)."""
     height, width = pixels.shape[:2]
     rows = pixels.reshape(height, -1)
-    # Each row begins with its filter; 0 leaves it as it is.
+    # Each row begins with its filter; 0 means none.
     lines = np.concatenate((np.zeros((height, 1), np.uint8), rows), axis=1)
     size = width.to_bytes(4, "big") + height.to_bytes(4, "big")
     depth = bytes((8, _COLOUR_TYPE[rows.shape[1] // width], 0, 0, 0))

@@ -1,4 +1,4 @@
-"""A photograph sharpened while it is encrypted, exact to the last bit.
+"""A photograph, sharpened while encrypted, exact to the last bit.
 
 The client cuts a photograph into strips of rows, packs each into a row of slots and encrypts them
 under BGV.  The server's part, a 3 x 3 kernel of integers, is traced to a program, expanded into
@@ -28,7 +28,7 @@ PHASES = (
     "run transcript", "decrypt",
 )  # fmt: skip
 
-# Over 16, which the client divides by: the picture plus what a blur takes off.
+# Over 16, by which the client divides: the picture plus its difference from a blurred one.
 KERNEL = ((-1, -2, -1), (-2, 28, -2), (-1, -2, -1))
 _DIVISOR = 16
 
@@ -41,7 +41,7 @@ def demo_context() -> fhe.BgvContext:
 
 
 class Strips:
-    """How pictures [channels, height, width] lie in rows of slots.
+    """The layout of pictures [channels, height, width] in rows of slots.
 
     A strip is as many whole lines as fit, with a border of one pixel, which repeats the edge;
     so every pixel's neighbours are 1 and `line` slots away, plus or minus.
@@ -114,7 +114,7 @@ def filtered(picture: Integers, kernel: tuple[tuple[int, ...], ...]) -> Integers
 
 @dataclass
 class SharpenReport:
-    """What the demo found."""
+    """The results of the demo."""
 
     parameters: fhe.Parameters
     folder: Path

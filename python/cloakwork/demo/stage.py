@@ -1,4 +1,4 @@
-"""What the demonstrations share: timed phases with a bar, and tables."""
+"""Shared by the demonstrations: timed phases with a bar, and tables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Phases:
 
 
 def peak_bytes() -> int:
-    """Most memory the process ever held."""
+    """The peak memory of the process."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else 1024 * peak
 
@@ -65,7 +65,7 @@ def costs_of(parameters: fhe.Parameters, seconds: dict[str, float]) -> list[tupl
 def print_report(
     console: Console, title: str, rows: Sequence[tuple[str, str]], costs: Sequence[tuple[str, str]]
 ) -> None:
-    """Two columns: what was found, and what it cost."""
+    """A table with two parts: results and costs."""
     table = Table(title=title, title_justify="left", show_header=False)
     table.add_column()
     table.add_column(justify="right")

@@ -7,7 +7,7 @@
 >>> [round(float(value.real), 4) for value in keys.decrypt((x * x + 0.5).rotate(1))[:2]]
 [4.5, 0.5625]
 
-docs/fhe.md teaches them in a page; docs/threat-model.md says what they protect from.
+docs/fhe.md is a tutorial; docs/threat-model.md says what they protect from.
 """
 
 from cloakwork.fhe.bgv import BgvCiphertext, BgvContext

@@ -162,7 +162,7 @@ class Context(ABC):
         given = {"level": level, "scale": scale, "batch": batch or None}
         for name, option in given.items():
             if option is not None:
-                raise ParamError(name, option, "none beside a plaintext, which is encoded already")
+                raise ParamError(name, option, "none with a plaintext, which is encoded already")
         self.check(values, "encrypt")
         return values
 

@@ -254,3 +254,7 @@ def warn_of_toys(parameters: Parameters, what: str) -> None:
             InsecureWarning,
             stacklevel=3,
         )
+
+
+# Named by pickles of earlier versions.
+_unpickled = Parameters._unpickled

@@ -176,7 +176,7 @@ def _gadget_base(
 ) -> int:
     if special:
         if base_log2 is not None:
-            raise ParamError("gadget_base_log2", base_log2, "no special moduli beside it")
+            raise ParamError("gadget_base_log2", base_log2, "no special moduli with it")
         return 0
     if base_log2 is not None:
         return base_log2

@@ -39,7 +39,7 @@ def modulus_log2_limit(degree: int, security: int = 128) -> int:
     table = _LIMITS.get(security)
     if table is None:
         raise ParamError(
-            "security", security, "128, 192 or 256 bits; insecure=True to go on without"
+            "security", security, "128, 192 or 256 bits; insecure=True to skip the check"
         )
     limit = table.get(degree.bit_length() - 1)
     if limit is None:
@@ -47,7 +47,7 @@ def modulus_log2_limit(degree: int, security: int = 128) -> int:
             "security_degree",
             degree,
             f"a degree from 2^{min(table)} to 2^{max(table)} for {security}-bit security; "
-            "insecure=True to go on without",
+            "insecure=True to skip the check",
         )
     return limit
 
@@ -63,8 +63,8 @@ def check_security(degree: int, moduli: tuple[int, ...], security: int | None) -
             "security_modulus",
             f"{whole.bit_length() - 1} bits of modulus, special moduli included",
             f"at most {limit} at degree {degree} for {security}-bit security (ePrint 2024/463, "
-            "Table 5.2): take fewer or smaller moduli, or a larger degree; insecure=True to go on "
-            "without security",
+            "Table 5.2): take fewer or smaller moduli, or a larger degree; insecure=True accepts "
+            "them without security",
         )
 
 
@@ -81,9 +81,9 @@ def asked_security(security: int | None, insecure: bool) -> int | None:
     """The security to check in bits; None for no check, only with `insecure`."""
     if not insecure:
         if security is None:
-            allowed = "128, 192 or 256 bits; insecure=True to go on without"
+            allowed = "128, 192 or 256 bits; insecure=True to skip the check"
             raise ParamError("security", None, allowed)
         return security
     if security != _DEFAULT:
-        raise ParamError("insecure", True, f"no security={security} beside it: it checks nothing")
+        raise ParamError("insecure", True, f"no security={security} with it: it skips the check")
     return None

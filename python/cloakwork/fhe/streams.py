@@ -67,3 +67,8 @@ def made_of(kind: type[_Kind], data: bytes, insecure: bool) -> _Kind:
 def from_bytes(data: bytes, *, insecure: bool = False) -> Any:
     """The object in the bytes of a file, the inverse of `to_bytes`; errors as of `fhe.load`."""
     return made_of(object, data, insecure)
+
+
+def rebuilt(data: bytes) -> Stored:
+    """Called by pickles of earlier versions."""
+    return Stored._unpickled(data)

@@ -166,7 +166,7 @@ def _residues(encoded: bytes, count: int) -> list[int]:
 
 
 def _encoded(flat: Iterable[Any], dtype: DType) -> bytes:
-    """The canonical words of objects.  OverflowError, TypeError or ValueError for what is none."""
+    """The canonical words of objects.  OverflowError, TypeError or ValueError for invalid ones."""
     if is_point(dtype):
         return _points(flat, dtype)
     if residues_of(dtype) > 1:

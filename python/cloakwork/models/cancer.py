@@ -40,7 +40,7 @@ class Cancer:
         return np.clip((self.features - self.mean) / self.deviation, -self.cut, self.cut)
 
     def scores(self) -> Floats:
-        """[n]: the logits, positive where the model says malignant."""
+        """[n]: the logits, positive for malignant."""
         return np.asarray(self.standardised @ self.weights + self.bias)
 
 

@@ -12,7 +12,7 @@ from cloakwork.models.stored import DATA, unpack
 
 @dataclass(frozen=True)
 class Photograph:
-    """Pixels uint8 [height, width, 3], with where they come from."""
+    """Pixels uint8 [height, width, 3], with their source."""
 
     pixels: NDArray[np.uint8]
     source: str

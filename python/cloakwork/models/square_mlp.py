@@ -82,7 +82,7 @@ class SquareMlp:
 
 
 def _array(path: Path, tensor: onnx.TensorProto) -> NDArray[np.generic]:
-    """A stored tensor, whose bytes must be those that its type and shape want."""
+    """A stored tensor, whose bytes must match its type and shape."""
     import onnx
 
     place = f"{path}: tensor {tensor.name!r}"

@@ -45,7 +45,7 @@ class Modulus:
     """The integers modulo a number, or modulo each of several: what `mod` returns.
 
     Called on integers, of any sign, it makes `Residues` of them.  `moduli` are the numbers,
-    `several` says whether they were given as a list, which has an axis of its own.
+    `several` says whether they were given as a list, which has an axis.
     """
 
     def __init__(self, q: int | Sequence[int] | Tensor) -> None:

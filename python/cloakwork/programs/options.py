@@ -42,7 +42,7 @@ class RunOptions(TypedDict, total=False):
                     file has no name, only its owner can read it, and it is removed after the run;
                     its contents are not encrypted, not even secrets
     profile         record each step's time (on by default); a path: write the profile there, too,
-                    a timeline that Perfetto and Chrome open
+                    a profile that Perfetto and Chrome open
     progress        called now and then with the number of finished steps and of all steps
     schedule_seed   run tasks in a random order derived from this number; results do not depend on
                     it: for tests

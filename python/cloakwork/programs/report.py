@@ -145,6 +145,7 @@ class MovedStep:
     why: str
 
 
+@public("cloakwork")
 @dataclass(frozen=True)
 class Report:
     """What a run did.
@@ -228,8 +229,8 @@ class OpUse:
 class PassResult:
     """What a pass made of a program.
 
-    removed   by op, how many calls there are less behind it; negative: more
-    text      the program behind it
+    removed   by op, the number of removed calls; negative for added ones
+    text      the program after it
     """
 
     name: str
@@ -245,7 +246,7 @@ class PassResult:
 @public("cloakwork")
 @dataclass(frozen=True)
 class Inspection:
-    """What a program consists of, and what a run of it needs.
+    """The parts of a program, and the needs of a run.
 
     coverage     calls by how they run
     segments     names in order, with their numbers of calls

@@ -110,7 +110,7 @@ def _results_by_name(result: Any) -> dict[str, Any]:
 
 
 def _by_keys(result: Mapping[Any, Any]) -> dict[str, Any]:
-    """Results in a dict; TraceError for keys that are no distinct strings, such as 1 and "1"."""
+    """Results in a dict; TraceError for keys that are not distinct strings, such as 1 and "1"."""
     found: dict[str, Any] = {}
     for key, value in result.items():
         name = str.__str__(key) if isinstance(key, str) else None

@@ -60,7 +60,7 @@ def asarray(
     given, is_copy = (obj, False) if isinstance(obj, Tensor) else _outside(obj, wanted, copy)
     converts = wanted is not None and wanted != given.dtype
     if copy is False and (is_copy or converts):
-        reason = f"{given.dtype} becomes {wanted}" if converts else "this is no tensor's memory"
+        reason = f"{given.dtype} becomes {wanted}" if converts else "the memory cannot be shared"
         raise ParamError("copy", False, f"None or True, as {reason}")
     if wanted is not None and converts:
         return _now(obj, lambda: _converted(given, wanted))
@@ -186,7 +186,7 @@ def _of_objects(array: Array, wanted: DType) -> Array:
         np.subtract(array, 0)
     except TypeError as error:
         allowed = f"elements that {wanted} can hold"
-        raise ParamError("obj", "elements that are no numbers", allowed) from error
+        raise ParamError("obj", "elements that are not numbers", allowed) from error
     try:
         converted = array.astype(wanted.name)
     except (OverflowError, TypeError, ValueError):

@@ -91,5 +91,5 @@ def _spread(value: Tensor, shape: tuple[int, ...]) -> Tensor:
     trimmed = value.reshape(value.shape[extra:]) if prod(value.shape[:extra]) == 1 else value
     pairs = zip_longest(reversed(trimmed.shape), reversed(shape))
     if any(own not in (size, 1, None) for own, size in pairs):
-        raise ParamError("value", f"shape {value.shape}", f"one that broadcasts to {shape}")
+        raise ParamError("value", f"shape {value.shape}", f"a shape that broadcasts to {shape}")
     return ops.broadcast_to(trimmed, shape)

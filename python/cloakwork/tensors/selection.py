@@ -154,7 +154,7 @@ def refuse_wrong(entry: AxisIndices) -> None:
 
 
 def selection_of(tensor: Tensor, key: Any) -> Selection:
-    """The view and the indices that a key stands for."""
+    """The view and the indices of a key."""
     keys = _whole([known(part) for part in (key if isinstance(key, tuple) else (key,))], tensor)
     basic: list[Any] = []
     entries: list[AxisIndices] = []
@@ -229,7 +229,7 @@ def _axes_of(part: _Key) -> int:
 
 
 def _whole(keys: list[_Key], tensor: Tensor) -> list[_Key]:
-    """The key with an entry for each axis: `...`, and slices for the axes that it stands for."""
+    """The key with an entry for each axis: `...` replaced by slices."""
     spare = tensor.ndim - sum(map(_axes_of, keys))
     if spare < 0:
         raise TensorIndexError(f"{tensor.ndim - spare} indices for a tensor of {tensor.ndim} axes")
@@ -245,7 +245,7 @@ def _axis_indices(part: Tensor, axis: int, place: int, sizes: _Shape) -> AxisInd
     if part.dtype != "bool":
         return AxisIndices(part, range(axis, axis + 1), sizes[0], place)
     for number, (own, size) in enumerate(zip(part.shape, sizes, strict=True)):
-        if own not in (size, 0):  # a mask of nothing goes with any size
+        if own not in (size, 0):  # an empty mask fits any size
             at = f"axis {place + number} of size {size}"
             raise TensorIndexError(f"a mask of shape {part.shape} does not fit {at}")
     if part.is_secret:

@@ -11,6 +11,6 @@ free %p
 free %d
 
 ; error: element: step 0: host_to_device: expected points of bn254.g1: on the curve, in the group of prime order, and reduced, got element 1, which has a coordinate that is not below the prime; reduce the number modulo the prime first
-; error: element: step 1: host_to_device: expected points of bn254.g1: on the curve, in the group of prime order, and reduced, got element 1, which is not on the curve; do not use it: products with such a point give the scalar away
+; error: element: step 1: host_to_device: expected points of bn254.g1: on the curve, in the group of prime order, and reduced, got element 1, which is not on the curve; do not use it: products with such a point reveal the scalar
 ; error: element: step 2: host_to_device: expected canonical numbers of goldilocks, below its prime, got element 2, which is not below the prime; reduce the number modulo the prime first
-; error: element: step 6: from_canonical: `words` (%w): expected points of bn254.g1: on the curve, in the group of prime order, and reduced, got element 1, which is not on the curve; do not use it: products with such a point give the scalar away
+; error: element: step 6: from_canonical: `words` (%w): expected points of bn254.g1: on the curve, in the group of prime order, and reduced, got element 1, which is not on the curve; do not use it: products with such a point reveal the scalar

@@ -28,7 +28,7 @@ free %o
 ; error: dtype: step 9: astype: `dtype`: expected integers, which are elements of a field, got babybear.ext4 as babybear; from_canonical and to_canonical go between fields and words
 ; error: dtype: step 10: astype: `dtype`: expected integers or babybear, which are elements of babybear.ext4, got koalabear as babybear.ext4; from_canonical and to_canonical go between fields and words
 ; error: dtype: step 11: add: `b` (%n): expected babybear.ext4, got babybear; all operands of this op have the same dtype
-; error: dtype: step 12: permute_input: `a` (%a): expected any prime field, got babybear.ext4; an extension's elements are several numbers, without an order
+; error: dtype: step 12: permute_input: `a` (%a): expected any prime field, got babybear.ext4; elements of an extension have no order
 ; error: dtype: step 13: absorb: `value` (%a): expected bn254.fr or bls12_381.fr or goldilocks or babybear or pasta.fp or pasta.fq or koalabear or bn254.g1 or bls12_381.g1 or pallas.g1 or vesta.g1, got babybear.ext4
-; error: dtype: step 14: challenge: `dtype`: expected any prime field, got babybear.ext4; an extension's elements are several numbers, without an order
+; error: dtype: step 14: challenge: `dtype`: expected any prime field, got babybear.ext4; elements of an extension have no order
 ; error: dtype: step 15: poseidon: `a` (%a): expected bn254.fr, got babybear.ext4

@@ -17,6 +17,6 @@ free %even
 free %front
 free %square
 
-; error: aliasing: step 6: _modsum_ttc: `a` (%front): expected the very elements of `out`, or none of them, got some of them; write into another tensor
-; error: aliasing: step 9: _modsum_ttc: `a` (%square): expected the very elements of `out`, or none of them, got some of them; write into another tensor
-; error: aliasing: step 11: axis_modsum: `a` (%square): expected none of the elements of `out`, got some of them; write into another tensor
+; error: aliasing: step 6: _modsum_ttc: `a` (%front): expected exactly the elements of `out`, or none of them, got some of the elements of `out`; write into another tensor
+; error: aliasing: step 9: _modsum_ttc: `a` (%square): expected exactly the elements of `out`, or none of them, got some of the elements of `out`; write into another tensor
+; error: aliasing: step 11: axis_modsum: `a` (%square): expected none of the elements of `out`, got some of the elements of `out`; write into another tensor

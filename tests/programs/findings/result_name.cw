@@ -10,6 +10,6 @@ _modsum_ttc %a, %a, 3, %a
 device_to_host %a, none -> i64[2] {2, 1}
 free %a
 
-; warning: result-name: step 2: _modsum_ttc: `result` (%r, %o): expected %o, got %r; both names now stand for the tensor that was written
+; warning: result-name: step 2: _modsum_ttc: `result` (%r, %o): expected %o, got %r; both names now refer to the tensor that was written
 ; type %a i64[2]
 ; type %o i64[2]

@@ -8,6 +8,6 @@ segment_end
 skip
 free %a
 
-; warning: segment-nesting: step 0: expected a segment that is open, got none
-; warning: segment-nesting: step 1 in segment "outer": expected an end of the segment, got none for "outer"
+; warning: segment-nesting: step 0: expected an open segment, got none
+; warning: segment-nesting: step 1 in segment "outer": expected an end of the segment, got no end of "outer"
 ; error: shape: step 4 in segment "inner": reshape: `shape`: expected the same number of elements, got 1 in [1] and 2 in [2]

@@ -8,7 +8,7 @@ free %e
 free %v
 free %o
 
-; warning: unwritten-read: step 3: _modsum_ttc: `a` (%e): expected a tensor that something wrote, got zeros
+; warning: unwritten-read: step 3: _modsum_ttc: `a` (%e): expected a tensor that was written, got zeros
 ; type %e i64[2]
 ; type %v i64[1, 2]
 ; type %o i64[1, 2]

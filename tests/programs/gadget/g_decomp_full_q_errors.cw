@@ -13,5 +13,5 @@ free %o
 
 ; error: modulus: step 4: g_decomp_full_q: `q` (%q): expected coprime moduli, got 6 and 15, which share 3
 ; error: shape: step 5: g_decomp_full_q: `q` (%three): expected shape [2], got [3]
-; error: undefined-name: step 6: g_decomp_full_q: `q_inv` (%lost): expected a tensor made before, got a name that nothing made; upload or allocate it first, or mend the name
+; error: undefined-name: step 6: g_decomp_full_q: `q_inv` (%lost): expected a tensor that is defined before, got an undefined tensor; upload or allocate it first, or correct the name
 ; error: modulus: step 6: g_decomp_full_q: `q` (%q): expected coprime moduli, got 6 and 15, which share 3

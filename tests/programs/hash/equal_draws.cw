@@ -23,9 +23,9 @@ free %copied
 free %a
 free %b
 
-; warning: equal-draws: step 8: uniform_field: expected a name or domain of its own for each draw, got the one of step 7: the elements are the same; give one of the two another `domain`, or another `id`
-; warning: equal-draws: step 9: uniform_field: expected a name or domain of its own for each draw, got the one of step 7: the elements are the same; give one of the two another `domain`, or another `id`
-; warning: equal-draws: step 12: uniform_field: expected a name or domain of its own for each draw, got the one of step 10: the elements are the same; give one of the two another `domain`, or another `id`
+; warning: equal-draws: step 8: uniform_field: expected a different name or domain for each draw, got the same as step 7: the elements are equal; give one of the two another `domain`, or another `id`
+; warning: equal-draws: step 9: uniform_field: expected a different name or domain for each draw, got the same as step 7: the elements are equal; give one of the two another `domain`, or another `id`
+; warning: equal-draws: step 12: uniform_field: expected a different name or domain for each draw, got the same as step 10: the elements are equal; give one of the two another `domain`, or another `id`
 ; type %k u8[34]
 ; type %first u8[32]
 ; type %second u8[32] strides [1] offset 2

@@ -11,7 +11,7 @@ free %same
 free %other
 free %a
 
-; warning: equal-draws: step 6: uniform_field: expected a name or domain of its own for each draw, got the one of step 4: the elements are the same; give one of the two another `domain`, or another `id`
+; warning: equal-draws: step 6: uniform_field: expected a different name or domain for each draw, got the same as step 4: the elements are equal; give one of the two another `domain`, or another `id`
 ; type %k u8[32]
 ; type %same u8[32]
 ; type %other u8[32]

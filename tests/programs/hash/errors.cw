@@ -16,7 +16,7 @@ free %p
 free %k
 free %o
 
-; error: element: step 5: absorb: `value` (%p): expected points that are not at infinity, got infinity, at row-major place 0; a transcript takes no points at infinity
+; error: element: step 5: absorb: `value` (%p): expected points that are not at infinity, got infinity, at row-major place 0; transcripts cannot absorb points at infinity
 ; error: shape: step 6: transcript_squeeze: `transcript` (%odd): expected one axis of 16 + 2 capacity bytes, got [17]; transcript_new makes one
 ; error: range: step 7: transcript_finish: `length`: expected 0 to 80 bytes, got 81
 ; error: shape: step 8: uniform_field: `key` (%k): expected shape [32], got [31]

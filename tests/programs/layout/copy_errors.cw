@@ -12,4 +12,4 @@ free %front
 
 ; error: dtype: step 2: copy: `out` (%o): expected i64[4], got i32[4]
 ; error: shape: step 4: copy: `out` (%p): expected i64[4], got i64[2]
-; error: aliasing: step 7: copy: `a` (%front): expected the very elements of `out`, or none of them, got some of them; write into another tensor
+; error: aliasing: step 7: copy: `a` (%front): expected exactly the elements of `out`, or none of them, got some of the elements of `out`; write into another tensor

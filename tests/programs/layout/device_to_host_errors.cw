@@ -12,7 +12,7 @@ free %a
 
 ; warning: expected-mismatch: step 1: device_to_host (%a): expected a host tensor of type i64[2], got i64[3]
 ; warning: expected-mismatch: step 2: device_to_host (%a): expected a host tensor of type i64[2], got i32[2]
-; error: host-name: step 4: device_to_host: expected an output of its own, got "y", which step 3 fills
+; error: host-name: step 4: device_to_host: expected a separate output, got "y", which step 3 fills
 ; error: argument-type: step 5: device_to_host: expected an expected value or an output, got the input "x"
 ; error: argument-type: step 6: device_to_host: `result`: expected a host tensor or an output, got none
 ; error: argument-type: step 7: device_to_host: `result`: expected a host tensor or an output, got the tensor %b

@@ -9,8 +9,8 @@ free %a
 free %b
 free %c
 
-; warning: unwritten-read: step 3: device_to_host: `a` (%a): expected a tensor that something wrote, got zeros
-; warning: unwritten-read: step 4: device_to_host: `a` (%b): expected a tensor that something wrote, got zeros
+; warning: unwritten-read: step 3: device_to_host: `a` (%a): expected a tensor that was written, got zeros
+; warning: unwritten-read: step 4: device_to_host: `a` (%b): expected a tensor that was written, got zeros
 ; type %a i8[2, 2]
 ; type %b f64[]
 ; type %c i32[0, 5]

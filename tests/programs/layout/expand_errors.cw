@@ -12,4 +12,4 @@ free %one
 ; error: shape: step 1: expand: `a` (%a): expected an axis of size 1, got axis 0 of size 2
 ; error: axis: step 2: expand: `axis`: expected an axis of the tensor, got axis 2 of a tensor of rank 2
 ; error: range: step 3: expand: `repeat`: expected an integer from 1 to 281474976710656, got 0
-; error: aliasing: step 6: _modsum_ttc: `out` (%e): expected elements apart, got a view in which elements coincide
+; error: aliasing: step 6: _modsum_ttc: `out` (%e): expected elements apart, got a view with overlapping elements

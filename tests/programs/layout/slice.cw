@@ -14,7 +14,7 @@ free %back
 free %none
 free %o
 
-; warning: result-name: step 7: set_const_val: `result` (%o, %row): expected %row, got %o; both names now stand for the tensor that was written
+; warning: result-name: step 7: set_const_val: `result` (%o, %row): expected %row, got %o; both names now refer to the tensor that was written
 ; type %a i64[3, 4]
 ; type %row i64[2] strides [2] offset 4
 ; type %back i64[2, 3] strides [-8, -1] offset 11

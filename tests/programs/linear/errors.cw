@@ -21,6 +21,6 @@ free %r
 ; error: shape: step 5: inv: `a` (%a): expected square matrices: last axes of equal size, got [2, 3]
 ; error: dtype: step 6: inv: `a` (%n): expected f32 or f64 or c64 or c128, got i64
 ; error: shape: step 7: matmul: `b` (%a): expected 3 rows, as many as `a` of shape [2, 3] has columns, got 2 rows in shape [2, 3]
-; error: shape: step 8: matmul: `a` (%v): expected two axes or more, got [2]; a vector is a matrix of one row, or of one column
+; error: shape: step 8: matmul: `a` (%v): expected two axes or more, got [2]; reshape a vector to a matrix of one row or one column
 ; error: dtype: step 9: fft: `a` (%v): expected c64 or c128, got f64
 ; error: shape: step 11: irfft: `a` (%c): expected a last axis of n / 2 + 1 = 3, got [4]

@@ -24,7 +24,7 @@ free %o
 ; error: axis: step 8: modmul_axis_sum: `axis`: expected -3 or -1, got -2
 ; error: range: step 9: modmul_axis_sum: `axis`: expected an integer from -3 to -1, got 3
 ; error: range: step 10: modmul_axis_sum: `apply_perm`: expected an integer from 0 to 1, got 2
-; error: undefined-name: step 11: modmul_axis_sum: `log2q` (%lost): expected a tensor made before, got a name that nothing made; upload or allocate it first, or mend the name
-; warning: result-name: step 11: modmul_axis_sum: `result` (%e7, %o): expected %o, got %e7; both names now stand for the tensor that was written
+; error: undefined-name: step 11: modmul_axis_sum: `log2q` (%lost): expected a tensor that is defined before, got an undefined tensor; upload or allocate it first, or correct the name
+; warning: result-name: step 11: modmul_axis_sum: `result` (%e7, %o): expected %o, got %e7; both names now refer to the tensor that was written
 ; warning: leak: step 11: modmul_axis_sum (%e7): expected a free of the tensor, got none
 ; error: argument-count: step 12: modmul_axis_sum: expected 8 or 9 arguments, got 7; in order: a, b, q, log2q, mu, perm, out, apply_perm; or a, b, q, log2q, mu, perm, out, apply_perm, axis

@@ -51,4 +51,4 @@ free %row
 ; error: argument-type: step 21: _modsum_ttt: `q`: expected a device tensor, got the integer 17
 ; error: argument-type: step 22: _modsum_ttc: `q`: expected an integer, got the tensor %two
 ; error: argument-count: step 23: _modsum_ttc: expected 4 arguments, got 3; in order: a, b, q, out
-; error: aliasing: step 25: _modsum_ttc: `a` (%row): expected the very elements of `out`, or none of them, got some of them; write into another tensor
+; error: aliasing: step 25: _modsum_ttc: `a` (%row): expected exactly the elements of `out`, or none of them, got some of the elements of `out`; write into another tensor

@@ -37,5 +37,5 @@ free %o
 ; error: dtype: step 15: ntt: `psi` (%narrow): expected i64, got i32; all operands of this op have the same dtype
 ; error: shape: step 16: ntt: `a` (%a): expected size 1 along the moduli to tile, got [1, 4, 1, 2]
 ; error: shape: step 17: ntt: `out` (%psi): expected i64[1, 4, 1, 2], got i64[2, 4]
-; error: aliasing: step 17: ntt: `psi` (%psi): expected none of the elements of `out`, got some of them; write into another tensor
+; error: aliasing: step 17: ntt: `psi` (%psi): expected none of the elements of `out`, got some of the elements of `out`; write into another tensor
 ; error: argument-count: step 18: ntt: expected 10 or 11 arguments, got 9; in order: a, perm, perm_pairs, q, log2q, mu, psi, out, tile, skip_perm; or a, axis, perm, perm_pairs, q, log2q, mu, psi, out, tile, skip_perm

@@ -21,10 +21,10 @@
 ; warning: leak: step 4: host_to_device (%far): expected a free of the tensor, got none
 ; warning: leak: step 5: host_to_device (%lacks): expected a free of the tensor, got none
 ; warning: leak: step 6: host_to_device (%wide): expected a free of the tensor, got none
-; error: shape: step 7: permute_table: `rows` (%more): expected at most 4 rows, as many as the table has, got 5
-; error: range: step 8: permute_table: `rows` (%far): expected rows below 4, which the table has, got 4
-; error: element: step 9: permute_table: `rows` (%lacks): expected values of the input that the table has, too, among its usable rows, got another value in row 1 of the input; add the value to the table, or correct that row of the input
+; error: shape: step 7: permute_table: `rows` (%more): expected at most 4 rows, the size of the table, got 5
+; error: range: step 8: permute_table: `rows` (%far): expected rows below 4, the size of the table, got 4
+; error: element: step 9: permute_table: `rows` (%lacks): expected input values that are in the usable rows of the table, got another value in row 1 of the input; add the value to the table, or correct that row of the input
 ; error: shape: step 10: permute_table: `rows` (%wide): expected 1 axes, got [1, 2]
-; error: range: step 11: permute_input: `usable`: expected 0 to 4 rows, as many as there are, got 5
+; error: range: step 11: permute_input: `usable`: expected 0 to 4 rows, the size of the table, got 5
 ; error: range: step 12: lookup_rows: `usable`: expected an integer from 0 to 281474976710656, got -1
 ; error: dtype: step 13: lookup_rows: `a` (%i): expected any prime field, got i64

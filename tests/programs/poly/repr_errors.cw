@@ -39,11 +39,11 @@ free %o6
 free %o7
 free %o8
 
-; error: repr: step 9: multiply: `b` (%c): expected a scalar, or values in both operands, got coefficients (coef); transform it (ntt, intt), or say what it is by a cast (as_repr, or a View of kind coef or lagrange)
-; error: repr: step 11: square: `a` (%c): expected values at points (lagrange), got coefficients (coef); transform it (ntt, intt), or say what it is by a cast (as_repr, or a View of kind coef or lagrange)
-; error: repr: step 13: add: `b` (%v): expected coefficients (coef), got values at points (lagrange); transform it (ntt, intt), or say what it is by a cast (as_repr, or a View of kind coef or lagrange)
+; error: repr: step 9: multiply: `b` (%c): expected a scalar, or values in both operands, got coefficients (coef); transform it (ntt, intt), or cast it (as_repr, or a View of kind coef or lagrange)
+; error: repr: step 11: square: `a` (%c): expected values at points (lagrange), got coefficients (coef); transform it (ntt, intt), or cast it (as_repr, or a View of kind coef or lagrange)
+; error: repr: step 13: add: `b` (%v): expected coefficients (coef), got values at points (lagrange); transform it (ntt, intt), or cast it (as_repr, or a View of kind coef or lagrange)
 ; error: repr: step 15: add: `b` (%s): expected a polynomial: the other operand is coefficients, got a scalar; add it to the first coefficient alone (add_constant, or scalar_at "constant_term"), or transform to values first
-; error: repr: step 17: field_ntt: `a` (%v): expected coefficients (coef), got values at points (lagrange); transform it (ntt, intt), or say what it is by a cast (as_repr, or a View of kind coef or lagrange)
-; error: repr: step 19: evaluate: `a` (%v): expected coefficients (coef), got values at points (lagrange); transform it (ntt, intt), or say what it is by a cast (as_repr, or a View of kind coef or lagrange)
-; error: repr: step 21: reciprocal: `a` (%c): expected values at points (lagrange), got coefficients (coef); transform it (ntt, intt), or say what it is by a cast (as_repr, or a View of kind coef or lagrange)
-; error: repr: step 23: kate_div: `a` (%v): expected coefficients (coef), got values at points (lagrange); transform it (ntt, intt), or say what it is by a cast (as_repr, or a View of kind coef or lagrange)
+; error: repr: step 17: field_ntt: `a` (%v): expected coefficients (coef), got values at points (lagrange); transform it (ntt, intt), or cast it (as_repr, or a View of kind coef or lagrange)
+; error: repr: step 19: evaluate: `a` (%v): expected coefficients (coef), got values at points (lagrange); transform it (ntt, intt), or cast it (as_repr, or a View of kind coef or lagrange)
+; error: repr: step 21: reciprocal: `a` (%c): expected values at points (lagrange), got coefficients (coef); transform it (ntt, intt), or cast it (as_repr, or a View of kind coef or lagrange)
+; error: repr: step 23: kate_div: `a` (%v): expected coefficients (coef), got values at points (lagrange); transform it (ntt, intt), or cast it (as_repr, or a View of kind coef or lagrange)

@@ -20,7 +20,7 @@ free %p
 
 ; error: axis: step 6: sum: `axes`: expected axes from -2 to 1, got 2
 ; error: axis: step 7: sum: `axes`: expected each axis once, got -1
-; error: shape: step 8: min: `a` (%e): expected an element to reduce: this op has no value for none, got [2, 0]
+; error: shape: step 8: min: `a` (%e): expected at least one element: this op has no identity, got [2, 0]
 ; error: dtype: step 9: max: `a` (%t): expected integers or floats, got bool
 ; error: shape: step 10: sum: `out` (%o): expected i64[3], got i64[2]
 ; error: axis: step 11: argmin: `axis`: expected an axis from -2 to 1, got 5

@@ -27,4 +27,4 @@ free %o
 ; error: shape: step 10: automorphism: `index` (%short): expected shape [4], got [2]
 ; error: permutation: step 11: automorphism: `index` (%twice): expected a permutation of the numbers below 4, got 2 twice
 ; error: dtype: step 12: automorphism: `index` (%narrow): expected i64, got i32
-; error: aliasing: step 13: automorphism: `a` (%a): expected none of the elements of `out`, got some of them; write into another tensor
+; error: aliasing: step 13: automorphism: `a` (%a): expected none of the elements of `out`, got some of the elements of `out`; write into another tensor

@@ -28,7 +28,7 @@ free %w
 ; error: range: step 8: key_switch: `g_base_bits`: expected an integer from 1 to 61, got 62
 ; error: dtype: step 9: key_switch: `out` (%w): expected i64[1, 4, 2, 2], got i32[1, 4, 2, 2]
 ; error: argument-count: step 10: key_switch: expected 11 arguments, got 10; in order: a, key, q, q_inv, psi, psi_inv, n_inv, perm, g_exp, g_base_bits, out
-; warning: shadowed-name: step 12: unsqueeze: `result` (%many): expected a name that is free, got one that is live since step 11
-; warning: shadowed-name: step 13: unsqueeze: `result` (%many): expected a name that is free, got one that is live since step 12
-; warning: shadowed-name: step 14: expand: `result` (%many): expected a name that is free, got one that is live since step 13
+; warning: shadowed-name: step 12: unsqueeze: `result` (%many): expected an unused name, got a tensor that is live since step 11
+; warning: shadowed-name: step 13: unsqueeze: `result` (%many): expected an unused name, got a tensor that is live since step 12
+; warning: shadowed-name: step 14: expand: `result` (%many): expected an unused name, got a tensor that is live since step 13
 ; error: shape: step 15: key_switch: `key` (%many): expected at most 256 polynomials, got [1, 1099511627776, 1, 2]

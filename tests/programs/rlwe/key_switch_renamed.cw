@@ -19,7 +19,7 @@ free %r
 ; warning: leak: step 4: host_to_device (%inverse): expected a free of the tensor, got none
 ; warning: leak: step 5: host_to_device (%n_inv): expected a free of the tensor, got none
 ; warning: leak: step 6: host_to_device (%perm): expected a free of the tensor, got none
-; warning: result-name: step 8: key_switch: `result` (%r, %o): expected %o, got %r; both names now stand for the tensor that was written
+; warning: result-name: step 8: key_switch: `result` (%r, %o): expected %o, got %r; both names now refer to the tensor that was written
 ; type %a i64[1, 4, 1, 2]
 ; type %key i64[4, 2, 4, 2]
 ; type %q i64[2]

@@ -42,4 +42,4 @@ free %o
 ; error: modulus: step 18: base_convert: `q` (%bad): expected a modulus from 2 to 2^62 - 1, got 1
 ; error: modulus: step 19: base_convert: `p` (%zero): expected a modulus from 2 to 2^62 - 1, got 0
 ; error: shape: step 20: base_convert: `out` (%a): expected i64[2, 2], got i64[2, 3]
-; error: aliasing: step 20: base_convert: `a` (%a): expected none of the elements of `out`, got some of them; write into another tensor
+; error: aliasing: step 20: base_convert: `a` (%a): expected none of the elements of `out`, got some of the elements of `out`; write into another tensor

@@ -35,9 +35,9 @@ free %odd
 free %narrow
 free %bad
 
-; error: shape: step 15: rescale: `a` (%thin): expected two limbs or more: one is divided away, got [1, 4, 1]
+; error: shape: step 15: rescale: `a` (%thin): expected at least two limbs, got [1, 4, 1]
 ; error: shape: step 16: rescale: `scale` (%two): expected shape [1], got [2]
 ; error: shape: step 17: rescale: `hat` (%hat): expected shape [1, 2], got [2, 3]
 ; error: shape: step 18: rescale: `inverse` (%one): expected shape [2], got [1]
 ; error: shape: step 19: rescale: `out` (%wide): expected i64[1, 4, 2], got i64[1, 4, 3]
-; error: aliasing: step 19: rescale: `a` (%wide): expected none of the elements of `out`, got some of them; write into another tensor
+; error: aliasing: step 19: rescale: `a` (%wide): expected none of the elements of `out`, got some of the elements of `out`; write into another tensor

@@ -10,4 +10,4 @@ forget %k
 free %a
 free %b
 
-; error: equal-draws: V21 main/5: blind: expected a name or domain of its own for each draw, got the one of main/3: the elements are the same; give one of the two another `domain`, or another `id`
+; error: equal-draws: V21 main/5: blind: expected a different name or domain for each draw, got the same as main/3: the elements are equal; give one of the two another `domain`, or another `id`

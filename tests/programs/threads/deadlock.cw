@@ -21,5 +21,5 @@ thread "u" {
   record "d"
 }
 
-; error: deadlock: V14 main/first: wait: expected an order in which all can run, got a cycle: main/first waits for t/3; t/0 waits for main/3; drop or move one of these waits
+; error: deadlock: V14 main/first: wait: expected an order in which all can run, got a cycle: main/first waits for t/3; t/0 waits for main/3; remove or move one of these waits
 ; warning: event: V12 u/1: record: expected a wait for "d", got none; remove the unused event

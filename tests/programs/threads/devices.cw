@@ -24,9 +24,9 @@ free %a
 free %b
 free %d
 
-; error: device: V08 main/4: empty: expected cpu, gpu:<i>, sim:<i>, disk or disk:<i>, got "tpu:0"; mend the device's name
+; error: device: V08 main/4: empty: expected cpu, gpu:<i>, sim:<i>, disk or disk:<i>, got "tpu:0"; correct the device's name
 ; error: device: V08 main/11: _modsum_ttc: expected all operands on one device that computes, and a stream of it, got gpu:0, gpu:1; transfer the operands first
 ; error: device: V08 main/12: _modsum_ttc: expected all operands on one device that computes, and a stream of it, got gpu:1 on a stream of gpu:0; transfer the operands first
 ; error: device: V08 main/14: _modsum_ttc: expected all operands on one device that computes, and a stream of it, got disk:0; transfer the operands first
 ; error: device: V08 main/15: copy: expected a copy from or to the stream's device, got gpu:1, cpu on a stream of gpu:0; transfer the operands first
-; error: use-after-free: V04 main/17: free (%b): expected one order of accesses to the same bytes, got main/12 reads and main/17 frees elements 0 to 1 (bytes 0 to 16) of %b in any order; order them by an event, a join, or one thread
+; error: use-after-free: V04 main/17: free (%b): expected ordered accesses to the same bytes, got main/12 reads and main/17 frees elements 0 to 1 (bytes 0 to 16) of %b in any order; order them by an event, a join, or one thread

@@ -46,7 +46,7 @@ free %a
 forget %x
 forget %y
 
-; error: repr: V07 main/13: multiply: `b` (%x0): expected coefficients (coef), got values at points (lagrange); transform it (ntt, intt), or say what it is by a cast (as_repr, or a View of kind coef or lagrange)
-; error: repr: V07 main/14: multiply: `b` (%z): expected a polynomial of one form, got some of each: coefficients (coef) written at main/10, values at points (lagrange) at main/11; transform the one part (ntt, intt), or say what the whole is by a cast (as_repr, or a View of kind coef or lagrange)
-; error: repr: V07 main/15: copy: `a` (%z): expected a polynomial of one form, got some of each: coefficients (coef) written at main/10, values at points (lagrange) at main/11; transform the one part (ntt, intt), or say what the whole is by a cast (as_repr, or a View of kind coef or lagrange)
-; error: repr: V07 main/27: add: `a` (%w): expected a polynomial of one form, got some of each: coefficients (coef) written at main/22, values at points (lagrange) at main/24; transform the one part (ntt, intt), or say what the whole is by a cast (as_repr, or a View of kind coef or lagrange)
+; error: repr: V07 main/13: multiply: `b` (%x0): expected coefficients (coef), got values at points (lagrange); transform it (ntt, intt), or cast it (as_repr, or a View of kind coef or lagrange)
+; error: repr: V07 main/14: multiply: `b` (%z): expected a polynomial of one form, got both forms: coefficients (coef) written at main/10, values at points (lagrange) at main/11; transform the one part (ntt, intt), or cast the whole (as_repr, or a View of kind coef or lagrange)
+; error: repr: V07 main/15: copy: `a` (%z): expected a polynomial of one form, got both forms: coefficients (coef) written at main/10, values at points (lagrange) at main/11; transform the one part (ntt, intt), or cast the whole (as_repr, or a View of kind coef or lagrange)
+; error: repr: V07 main/27: add: `a` (%w): expected a polynomial of one form, got both forms: coefficients (coef) written at main/22, values at points (lagrange) at main/24; transform the one part (ntt, intt), or cast the whole (as_repr, or a View of kind coef or lagrange)

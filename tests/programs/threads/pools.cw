@@ -20,5 +20,5 @@ thread "t" {
   free %g
 }
 
-; error: pool: V16 main/2: empty (%c): expected bytes 96 to 128 of the pool "p" free for sure, got memory of main/1 there; another offset, or deallocate what lies there before
-; error: pool: V16 t/0: empty (%g): expected bytes 160 to 168 of the pool "p" free for sure, got memory of main/7 there; another offset, or deallocate what lies there before
+; error: pool: V16 main/2: empty (%c): expected free bytes 96 to 128 of the pool "p", got memory of main/1; choose another offset, or deallocate that memory first
+; error: pool: V16 t/0: empty (%g): expected free bytes 160 to 168 of the pool "p", got memory of main/7; choose another offset, or deallocate that memory first

@@ -36,6 +36,6 @@ thread "u" {
   copy %part, %odd
 }
 
-; error: race: V15 main/12: copy (%h): expected one order of accesses to the same bytes, got main/11 writes and main/12 writes elements 0 to 3 (bytes 0 to 32) of %h in any order; order them by an event, a join, or one thread
-; error: race: V15 t/2: copy (%b): expected one order of accesses to the same bytes, got main/9 writes and t/2 writes elements 0 to 3 (bytes 0 to 32) of %b in any order; order them by an event, a join, or one thread
-; error: race: V15 u/3: copy (%odd): expected one order of accesses to the same bytes, got t/1 writes and u/3 writes element 1 (bytes 8 to 16) of %a in any order; order them by an event, a join, or one thread
+; error: race: V15 main/12: copy (%h): expected ordered accesses to the same bytes, got main/11 writes and main/12 writes elements 0 to 3 (bytes 0 to 32) of %h in any order; order them by an event, a join, or one thread
+; error: race: V15 t/2: copy (%b): expected ordered accesses to the same bytes, got main/9 writes and t/2 writes elements 0 to 3 (bytes 0 to 32) of %b in any order; order them by an event, a join, or one thread
+; error: race: V15 u/3: copy (%odd): expected ordered accesses to the same bytes, got t/1 writes and u/3 writes element 1 (bytes 8 to 16) of %a in any order; order them by an event, a join, or one thread

@@ -1,5 +1,5 @@
 ; Registers: used before they are surely defined, defined twice, given up while in use, freed by who
-; does not own, never freed; memory that nothing wrote; constants that are written.
+; does not own, never freed; unwritten memory; constants that are written.
 registers
 event "e"
 %x = host_to_device i64[2] {1, 2}
@@ -41,16 +41,16 @@ thread "t" {
   free %late
 }
 
-; error: undefined-name: V02 main/2: copy: `out` (%late): expected a definition that comes before for sure, got t/0, which may come later; wait for an event that is recorded behind the definition
-; error: redefinition: V03 main/4: empty (%a): expected an empty register, got one that main/3 defined; deallocate or remove it first, or take another name
+; error: undefined-name: V02 main/2: copy: `out` (%late): expected a definition that always runs before, got t/0, which may run later; wait for an event that is recorded after the definition
+; error: redefinition: V03 main/4: empty (%a): expected an empty register, got a register that main/3 defined; deallocate or remove it first, or use another name
 ; error: not-the-owner: V05 main/7: free (%v): expected the register that allocated, got a view of %a; remove the register; its owner frees the memory
 ; error: leak: V06 main/8: forget (%a): expected a register of a view, got the owner of memory; deallocate it instead
-; error: use-after-free: V04 main/11: copy: `out` (%b): expected a live tensor, got one freed at main/10; move the free behind the last use
-; error: use-after-free: V04 main/16: copy (%w): expected memory that is there, got memory that main/14 gave back; move the free behind the last use of all its views
+; error: use-after-free: V04 main/11: copy: `out` (%b): expected a live tensor, got a tensor freed at main/10; move the free after the last use
+; error: use-after-free: V04 main/16: copy (%w): expected allocated memory, got memory that main/14 gave back; move the free after the last use of all its views
 ; error: leak: V06 main/17: empty (%never): expected a Deallocate, Store or Return of the memory, got none; deallocate it, or let the builder free at the last use
-; error: unwritten-read: V02 main/20: copy: `a` (%unwritten): expected a tensor that something wrote, got memory that nothing wrote; write it first, or allocate it with zeros
-; error: double-free: V05 main/22: free (%unwritten): expected a live tensor, got one freed at main/21; free a name once
-; error: read-only: V05 main/23: copy (%x): expected memory of the program's own, got a constant or input; copy it into an allocation, or declare the input as consumed
-; error: not-the-owner: V05 main/24: free (%x): expected the register that allocated, got a constant or input; remove the register; what is lent is not the program's to free
-; error: use-after-free: V04 main/26: copy: `a` (%x): expected a live tensor, got one freed at main/24; move the free behind the last use
-; error: use-after-free: V04 t/3: copy: `a` (%shared): expected a live tensor, got one freed at main/28; move the free behind the last use
+; error: unwritten-read: V02 main/20: copy: `a` (%unwritten): expected a tensor that was written, got unwritten memory; write it first, or allocate it with zeros
+; error: double-free: V05 main/22: free (%unwritten): expected a live tensor, got a tensor freed at main/21; free a name once
+; error: read-only: V05 main/23: copy (%x): expected the program's own memory, got a constant or input; copy it into an allocation, or declare the input as consumed
+; error: not-the-owner: V05 main/24: free (%x): expected the register that allocated, got a constant or input; remove the register; the program does not own borrowed memory
+; error: use-after-free: V04 main/26: copy: `a` (%x): expected a live tensor, got a tensor freed at main/24; move the free after the last use
+; error: use-after-free: V04 t/3: copy: `a` (%shared): expected a live tensor, got a tensor freed at main/28; move the free after the last use

@@ -17,6 +17,6 @@ free %v
 forget %x
 forget %s
 
-; error: repr: V07 main/4: evaluate: `a` (%x): expected coefficients (coef), got values at points (lagrange); transform it (ntt, intt), or say what it is by a cast (as_repr, or a View of kind coef or lagrange)
+; error: repr: V07 main/4: evaluate: `a` (%x): expected coefficients (coef), got values at points (lagrange); transform it (ntt, intt), or cast it (as_repr, or a View of kind coef or lagrange)
 ; error: repr: V07 main/5: copy: `out` (%c): expected coefficients (coef), got values at points (lagrange); transform the operand (ntt, intt), cast it, or write it into memory of its own form
 ; error: repr: V07 main/7: add: `b` (%s): expected a polynomial: the other operand is coefficients, got a scalar; add it to the first coefficient alone (add_constant, or scalar_at "constant_term"), or transform to values first

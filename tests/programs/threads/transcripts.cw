@@ -12,4 +12,4 @@ thread "t" {
   %t = absorb %t, %v, %t
 }
 
-; error: transcript-order: V19 t/0: absorb (%t): expected one order of accesses to the same bytes, got main/4 writes and t/0 reads elements 0 to 143 (bytes 0 to 144) of %t in any order; order them by an event, a join, or one thread
+; error: transcript-order: V19 t/0: absorb (%t): expected ordered accesses to the same bytes, got main/4 writes and t/0 reads elements 0 to 143 (bytes 0 to 144) of %t in any order; order them by an event, a join, or one thread

@@ -35,5 +35,5 @@ thread "u" {
   copy %two_more, %rest
 }
 
-; error: unwritten-read: V02 main/6: copy: `a` (%a): expected a tensor that something wrote, got elements 2 to 3 (bytes 16 to 32) that nothing wrote; write it first, or allocate it with zeros
-; error: unwritten-read: V02 main/12: copy: `a` (%e): expected a tensor that something wrote, got element 3 (bytes 24 to 32) that nothing wrote; write it first, or allocate it with zeros
+; error: unwritten-read: V02 main/6: copy: `a` (%a): expected a tensor that was written, got elements 2 to 3 (bytes 16 to 32), not written; write it first, or allocate it with zeros
+; error: unwritten-read: V02 main/12: copy: `a` (%e): expected a tensor that was written, got element 3 (bytes 24 to 32), not written; write it first, or allocate it with zeros

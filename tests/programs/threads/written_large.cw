@@ -25,4 +25,4 @@ free %b
 free %c
 forget %x
 
-; error: unwritten-read: V02 main/7: copy: `a` (%a): expected a tensor that something wrote, got element 1 (bytes 8 to 16) that nothing wrote; write it first, or allocate it with zeros
+; error: unwritten-read: V02 main/7: copy: `a` (%a): expected a tensor that was written, got element 1 (bytes 8 to 16), not written; write it first, or allocate it with zeros

@@ -1,11 +1,11 @@
 //! `sim`: a device that the processor simulates, with memory that the host cannot touch and queues
 //! that run late.
 //!
-//! Its addresses are numbers that no mapping has: whoever follows one on the host dies of it. The
-//! driver alone knows which bytes are behind them, and refuses what leaves an allocation. A thread
-//! a queue does the work, after a delay now and then, so that who forgot to wait is found out. Its
-//! kernels are the processor's. So it proves on every machine that plans keep to the device's
-//! memory, and wait for what they must wait for.
+//! Its addresses are numbers that no mapping has: following one on the host crashes the process.
+//! The driver alone knows which bytes are behind them, and refuses what leaves an allocation. A
+//! thread a queue does the work, after a delay now and then, so that who forgot to wait is found
+//! out. Its kernels are the processor's. So it proves on every machine that plans keep to the
+//! device's memory, and wait for what they must wait for.
 
 mod memory;
 mod queue;

@@ -160,7 +160,7 @@ fn serve(shared: &Shared, number: u64, receiver: &Receiver<Message>) {
                     let waited = shared.changed.wait(state);
                     state = waited.unwrap_or_else(PoisonError::into_inner);
                 }
-                // What would have been computed there is not: nobody goes on with something else.
+                // The step was not computed: no later step may run.
                 if let Some(words) = state.failed.get(&queue).cloned() {
                     state.failed.entry(number).or_insert(words);
                 }

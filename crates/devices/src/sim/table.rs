@@ -86,7 +86,7 @@ unsafe extern "C" fn allocate(raw: Opaque, bytes: u64, at: *mut *mut c_void) -> 
     // SAFETY: the device is open.
     let shared = unsafe { device(raw) };
     let Some(address) = lock(&shared.memory).allocate(bytes) else {
-        lock(&shared.state).words = format!("it has no {bytes} bytes to give");
+        lock(&shared.state).words = format!("out of memory: {bytes} bytes requested");
         return REFUSED;
     };
     // SAFETY: the caller has a pointer there. The address leads nowhere.
@@ -257,7 +257,7 @@ impl Scratch {
         // SAFETY: the layout has a size above zero.
         let start = unsafe { alloc_zeroed(layout) };
         if start.is_null() {
-            return Err(format!("it has no {bytes} bytes of scratch memory"));
+            return Err(format!("out of scratch memory: {bytes} bytes requested"));
         }
         Ok(Self(start, layout))
     }

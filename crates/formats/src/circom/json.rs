@@ -4,7 +4,7 @@ use super::{Pairing, number, strict};
 use crate::LoadError;
 use serde_json::Value;
 
-/// Who may verify what: the JSON that `snarkjs zkey export verificationkey` writes. Points are
+/// A verifying key: the JSON that `snarkjs zkey export verificationkey` writes. Points are
 /// affine, canonical and little-endian, x || y (G2: x.c0, x.c1, y.c0, y.c1), infinity all zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifyingKey {
@@ -18,7 +18,7 @@ pub struct VerifyingKey {
     pub gamma2: Vec<u8>,
     /// delta in G2.
     pub delta2: Vec<u8>,
-    /// The pairing of alpha and beta, twelve coordinates: nobody needs it, snarkjs writes it.
+    /// The pairing of alpha and beta, twelve coordinates, which snarkjs writes; it is not needed.
     pub alphabeta12: Option<Vec<u8>>,
     /// G1, one for the constant and one a public signal.
     pub ic: Vec<u8>,
@@ -48,8 +48,8 @@ pub struct Groth16Proof {
 /// Reads a verifying key.
 ///
 /// # Errors
-/// It is no JSON, of another protocol or curve, some coordinate is not below the prime, or a point
-/// is at infinity that no key has there.
+/// It is not JSON, is of another protocol or curve, some coordinate is not below the prime, or a
+/// point is at infinity that no key has there.
 pub fn parse_verifying_key(text: &[u8]) -> Result<VerifyingKey, LoadError> {
     let value = parse("verifying key", text)?;
     let root = Node::root("verifying key", &value);
@@ -93,7 +93,7 @@ pub fn parse_proof(text: &[u8]) -> Result<Groth16Proof, LoadError> {
 /// Reads public signals: canonical little-endian scalars, one after the other.
 ///
 /// # Errors
-/// They are no JSON list of decimal strings, or one is not below the prime.
+/// They are not a JSON list of decimal strings, or one is not below the prime.
 pub fn parse_public(text: &[u8], curve: Pairing) -> Result<Vec<u8>, LoadError> {
     let value = parse("public signals", text)?;
     let root = Node::root("public signals", &value);
@@ -217,7 +217,7 @@ impl<'a> Node<'a> {
     ) -> Result<Vec<u8>, LoadError> {
         let point = read(self, curve)?;
         if point.iter().all(|&byte| byte == 0) {
-            let hint = "whoever made this key can prove anything";
+            let hint = "the maker of this key can prove false statements";
             return Err(self.error("a point other than infinity", "infinity", hint));
         }
         Ok(point)

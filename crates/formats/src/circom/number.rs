@@ -67,7 +67,7 @@ pub(super) fn to_decimal(bytes: &[u8]) -> String {
 /// The little-endian bytes of decimal digits, or `None` if it has other characters, zeros before
 /// the number, or the number is not below the prime: each number is written in one way.
 pub(super) fn from_decimal(text: &str, prime: &[u64]) -> Option<Vec<u8>> {
-    // A prime of 384 bits has 116 digits: whoever writes more means another number, or harm.
+    // A prime of 384 bits has 116 digits: longer numbers are wrong or hostile.
     let padded = text.len() > 1 && text.starts_with('0');
     if text.is_empty() || padded || text.len() > prime.len() * 20 {
         return None;

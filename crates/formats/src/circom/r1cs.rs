@@ -43,7 +43,7 @@ impl R1cs {
     /// Reads a file.
     ///
     /// # Errors
-    /// The file cannot be read, or is no such circuit.
+    /// The file cannot be read, or is not such a circuit.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LoadError> {
         Self::parse(&files::read(path)?)
     }
@@ -51,7 +51,7 @@ impl R1cs {
     /// Reads a file's contents. Takes memory in proportion to them.
     ///
     /// # Errors
-    /// They are no circuit over a known prime, or damaged.
+    /// They are not a circuit over a known prime, or are damaged.
     pub fn parse(bytes: &Bytes) -> Result<Self, LoadError> {
         let file = Sections::parse(bytes, &KIND)?;
         let (mut circuit, constraints) = header(file.section(1)?)?;

@@ -118,7 +118,7 @@ impl Sections {
 }
 
 /// What to do about a file that ends too early.
-const TRUNCATED: &str = "the file is cut off or damaged: fetch or make it again";
+const TRUNCATED: &str = "the file is truncated or damaged: fetch or make it again";
 
 fn section_name(kind: &Kind, id: u32) -> String {
     match kind.sections.get(id as usize) {

@@ -25,7 +25,7 @@ impl Wtns {
     /// Reads a file, into memory that is overwritten when it is released, and checks it.
     ///
     /// # Errors
-    /// The file cannot be read, or is no such witness.
+    /// The file cannot be read, or is not such a witness.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LoadError> {
         Self::parse(&files::read_secret(path.as_ref(), &mut || true)?)
     }
@@ -33,7 +33,8 @@ impl Wtns {
     /// Checks a file's contents; the values share them.
     ///
     /// # Errors
-    /// They are no witness over a known prime, damaged, or some value is not below the prime.
+    /// They are not a witness over a known prime, are damaged, or some value is not below the
+    /// prime.
     pub fn parse(bytes: &Bytes) -> Result<Self, LoadError> {
         let file = Sections::parse(bytes, &KIND)?;
         let mut header = file.section(1)?;

@@ -68,7 +68,7 @@ impl Zkey {
     /// Maps a file and checks all but that points are on their curve.
     ///
     /// # Errors
-    /// The file cannot be read, or is no Groth16 proving key.
+    /// The file cannot be read, or is not a Groth16 proving key.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LoadError> {
         Self::parse(&files::read(path)?)
     }
@@ -76,7 +76,7 @@ impl Zkey {
     /// Reads a file's contents; points share them, coefficients are sorted by rows.
     ///
     /// # Errors
-    /// They are no Groth16 proving key over a known curve, or damaged.
+    /// They are not a Groth16 proving key over a known curve, or are damaged.
     pub fn parse(bytes: &Bytes) -> Result<Self, LoadError> {
         let file = Sections::parse(bytes, &KIND)?;
         refuse_other_protocols(file.section(1)?)?;

@@ -65,7 +65,7 @@ impl Container {
     /// Maps a file and reads its header.
     ///
     /// # Errors
-    /// The file cannot be read, is no container, is of another version, or is damaged.
+    /// The file cannot be read, is not a container, is of another version, or is damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LoadError> {
         Self::parse(&files::read(path)?)
     }

@@ -73,7 +73,7 @@ fn checked_header(bytes: &[u8]) -> Result<(&[u8], u32), LoadError> {
             24,
             "the whole file",
             got,
-            "the file is cut short or was appended to",
+            "the file is truncated or has extra bytes",
         ));
     }
     let header = usize::try_from(header_bytes)

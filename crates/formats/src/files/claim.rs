@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// What a file is, whatever it is called.
+/// The identity of a file, independent of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     device: u64,
@@ -37,7 +37,7 @@ enum Place {
 pub(super) struct Target {
     pub(super) path: PathBuf,
     pub(super) folder: PathBuf,
-    /// Who may do what with the file that is there.
+    /// The mode of the existing file.
     pub(super) mode: Option<u32>,
     place: Place,
     within: Identity,
@@ -102,7 +102,7 @@ fn check_kind(path: &Path, kind: FileType) -> Result<(), SaveError> {
         let to = fs::read_link(path).unwrap_or_default();
         (
             format!("a symbolic link to {}", to.display()),
-            "name the file that it leads to, or remove the link",
+            "name the file that it points to, or remove the link",
         )
     } else {
         (kind_name(kind).to_owned(), "name another file")
@@ -134,7 +134,8 @@ fn refused(path: &Path, expected: &str, got: &str, hint: &str) -> SaveError {
 
 /// Says before any work whether its outputs may be written: each is a new name or a regular file
 /// in a folder that takes files, none is an input or lies in a folder that is one and would be
-/// replaced there, and no two are the same. Inputs that are not there are another's matter.
+/// replaced there, and no two are the same. Inputs that do not exist are reported when they are
+/// read.
 ///
 /// # Errors
 /// The first output that is not so.
@@ -150,12 +151,12 @@ pub fn claim(outputs: &[PathBuf], inputs: &[PathBuf]) -> Result<(), SaveError> {
                 .find(|(input, _)| *input == identity || *input == target.within)
         {
             let got = format!("the input {}", input.display());
-            let hint = "writing it would destroy what is read: name another file";
-            return Err(refused(path, "a file that is no input", &got, hint));
+            let hint = "writing would destroy an input: choose another file";
+            return Err(refused(path, "a file that is not an input", &got, hint));
         }
         if let Some(other) = taken.iter().find(|other| other.place == target.place) {
             let got = format!("the same as {}", other.path.display());
-            let hint = "one would replace the other: name another file";
+            let hint = "one would replace the other: choose another file";
             return Err(refused(path, "a file for each output", &got, hint));
         }
         // The folder takes a file now, or says why not.

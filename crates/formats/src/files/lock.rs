@@ -1,4 +1,4 @@
-//! A folder's files, written and read as one: whoever writes holds the folder alone.
+//! A folder's files, written and read together: a writer locks the folder exclusively.
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -12,7 +12,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// How long it is asked for.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A folder held against writers, or against everybody. The system lets go of it when the process
+/// A folder locked against writers, or exclusively. The system lets go of it when the process
 /// ends, however that is.
 pub struct FolderLock(#[expect(dead_code, reason = "its end is the lock's")] Option<File>);
 

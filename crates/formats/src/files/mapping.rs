@@ -1,9 +1,9 @@
-//! Mapped files, and what happens when somebody cuts one short. The one place of this crate with
+//! Mapped files, and the handling of truncation. The only file of this crate with
 //! `unsafe`.
 //!
 //! The system answers a read behind the end of a mapped file (or one that the disk fails) with
 //! SIGBUS, which ends a process. Here a handler lays a page of zeros over the place, notes which
-//! file it was, and lets the read go on; whoever called for the work asks a [`Watch`] at its end,
+//! file it was, and lets the read continue; the caller asks a [`Watch`] at its end,
 //! gets the error, and no result. Then the file is mapped in place of the zeros again, so that the
 //! next read there is noticed too.
 //!
@@ -75,7 +75,8 @@ impl Mapping {
     /// Maps a file that is not empty.
     pub(super) fn new(file: File, path: &Path) -> io::Result<Self> {
         install();
-        // SAFETY: the mapping is private and only read. That nobody changes the file meanwhile, as
+        // SAFETY: the mapping is private and only read. That no process changes the file meanwhile,
+        // as
         // `map` asks, no program can enforce: every parser takes each byte as untrusted, files that
         // are written here are replaced and never changed, and one that becomes shorter is the
         // handler's matter.
@@ -287,7 +288,7 @@ fn cover(address: usize) -> bool {
             slot.harmed.store(true, Ordering::SeqCst);
             HARM.fetch_add(1, Ordering::SeqCst);
         };
-        // Before, so that whoever reads the zeros has been counted; and again, as the file may
+        // Before, so that readers of the zeros have been counted; and again, as the file may
         // have been mapped again in between, which takes away only zeros that lie there.
         count();
         // SAFETY: the page is one of a mapping that lives, as a read of it is under way.

@@ -2,7 +2,7 @@
 //!
 //! *Reading.* Regular files are read, or mapped where that saves a copy; pipes are read to their
 //! end, up to [`MOST_PIPE_BYTES`]; everything else (devices, sockets, folders) is refused. A mapped
-//! file that somebody cuts short meanwhile does not end the process: see [`Watch`].
+//! file that is truncated meanwhile does not crash the process: see [`Watch`].
 //!
 //! *Writing.* A file appears whole or not at all, and replaces nothing but a regular file that the
 //! same work does not read: see [`claim`], [`replace`] and [`commit`].

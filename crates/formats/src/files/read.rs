@@ -81,7 +81,7 @@ pub fn read_secret(path: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<
             continue;
         }
         if filled == bytes.len() {
-            // What grows moves, and what it leaves is overwritten.
+            // A growing buffer moves, and its old memory is overwritten.
             let mut more = room(filled.saturating_mul(2)).map_err(failed)?;
             for (to, from) in more.iter_mut().zip(bytes.iter()) {
                 *to = *from;
@@ -121,7 +121,7 @@ fn opened(path: &Path) -> Result<(File, Metadata), LoadError> {
     if !(kind.is_file() || kind.is_fifo() || kind.is_dir()) {
         return Err(special(kind_name(kind)));
     }
-    // A pipe that is opened so does not wait for somebody who writes; for files it means nothing.
+    // Opening a pipe so does not wait for a writer; for files it has no effect.
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(nonblocking);

@@ -10,7 +10,7 @@ use super::fault::Fault;
 use super::text;
 use std::borrow::Cow;
 
-/// Values in values, at most, in what is skipped. What is read nests as deep as its form.
+/// The depth of nested values in skipped parts. Other parts nest as deep as their form.
 const MAX_DEPTH: u32 = 128;
 
 /// What kind of value comes next.
@@ -128,7 +128,7 @@ impl<'a> Cursor<'a> {
         text::decode(raw)
     }
 
-    /// Finds the end of a string, whatever is in it.
+    /// Finds the end of a string with any contents.
     pub(crate) fn raw_string(&mut self) -> Result<Raw<'a>, Fault> {
         self.expect(b'"', "a string")?;
         let start = self.at;

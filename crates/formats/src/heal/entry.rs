@@ -28,7 +28,7 @@ enum StepKind {
     Skip,
 }
 
-/// The parts of a call, in whatever order they come.
+/// The parts of a call, in any order.
 #[derive(Default)]
 struct Call<'a> {
     name: Option<Cow<'a, str>>,
@@ -236,8 +236,12 @@ fn refuse_bare_arguments(call: &Call<'_>, start: usize) -> Result<(), Fault> {
     });
     match bare.into_iter().next() {
         None => Ok(()),
-        Some(said) => Err(Fault::new(start, "arguments with arg_type and value", said)
-            .hint("a bare id cannot be told from a constant: write {\"arg_type\": \"INT\", ...}")),
+        Some(said) => Err(
+            Fault::new(start, "arguments with arg_type and value", said).hint(
+                "a bare id cannot be distinguished from a constant: write {\"arg_type\": \
+                   \"INT\", ...}",
+            ),
+        ),
     }
 }
 

@@ -5,7 +5,7 @@ use super::fault::Fault;
 use cloakwork_ir::{DType, shortened};
 use std::borrow::Cow;
 
-/// A value, or words for what stands in its place.
+/// A value, or words for the wrong one in its place.
 pub(super) type Said<T> = Result<T, Box<str>>;
 
 /// An integer of 64 bits, or a boolean as 0 or 1.

@@ -4,7 +4,7 @@ use super::cursor::Raw;
 use super::fault::Fault;
 use std::borrow::Cow;
 
-/// The text that a string stands for; borrowed unless it has escapes.
+/// The text of a string; borrowed unless it has escapes.
 pub(super) fn decode(raw: Raw<'_>) -> Result<Cow<'_, str>, Fault> {
     if let Some(at) = raw.bytes.iter().position(|&c| c < 0x20) {
         let hint = "write it as an escape, such as \\n";

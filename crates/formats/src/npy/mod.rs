@@ -58,7 +58,7 @@ pub fn parse(bytes: &Bytes) -> Result<HostTensor, TensorError> {
     let ty = Type::new(dtype, shape.clone());
     if ty.size_bytes() != available {
         let expected = format!("{} bytes of elements for {ty}", ty.size_bytes());
-        let hint = "the header does not tell the truth, or the array is cut short";
+        let hint = "the header is wrong, or the array is truncated";
         return Err(wrong(
             header_end,
             expected,
@@ -141,7 +141,7 @@ fn dtype(header: &Header) -> Result<DType, TensorError> {
         _ => ("", descr),
     };
     if kind.starts_with('O') {
-        let hint = "object arrays hold pickled Python objects, which are never run";
+        let hint = "object arrays contain pickled Python objects, which are never loaded";
         return refuse("numbers", hint);
     }
     if kind.starts_with('V') {

@@ -113,7 +113,7 @@ impl Value {
         Ok(Self::Tuple(items.into(), depth))
     }
 
-    /// What a persistent id stands for: `("storage", type, key, location, count)`.
+    /// The meaning of a persistent id: `("storage", type, key, location, count)`.
     pub(super) fn load_storage(&self) -> Option<Self> {
         let Self::Tuple(items, _) = self else {
             return None;

@@ -141,7 +141,7 @@ fn part(all: &Bytes, file: &str, offset: u64, bytes: u64) -> Result<Bytes, Findi
     part.ok_or_else(|| {
         let got = format!("{} bytes in {file}", all.as_slice().len());
         Finding::error("V18", format!("{bytes} bytes from byte {offset} on"), got)
-            .hint("the file is cut short, or belongs to another program")
+            .hint("the file is truncated, or belongs to another program")
     })
 }
 

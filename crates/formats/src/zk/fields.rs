@@ -8,7 +8,7 @@ use cloakwork_ir::{Curve, DType, Device, Finding, MAX_ELEMENTS, Repr, Shape};
 pub(super) const MAX_SIZE: u64 = 1 << 40;
 /// Bytes that a transcript has room for where its type says nothing.
 const TRANSCRIPT_BYTES: u64 = 1 << 16;
-/// What names may not hold: it marks what lowering adds.
+/// Characters that names must not contain: they mark names that lowering adds.
 const RESERVED: [char; 2] = ['#', '%'];
 
 /// The fields of an object.
@@ -23,7 +23,7 @@ pub(super) struct Fields<'a, 'f> {
 }
 
 impl<'a, 'f> Fields<'a, 'f> {
-    /// The fields of a value; a finding if it is no object.
+    /// The fields of a value; a finding if it is not an object.
     pub fn new(
         value: &'a Value,
         path: String,
@@ -50,7 +50,7 @@ impl<'a, 'f> Fields<'a, 'f> {
         }
     }
 
-    /// Records that a field is not what it should be.
+    /// Records a wrong field.
     pub fn wrong(&mut self, key: &str, expected: &str, got: impl Into<String>, hint: &str) {
         self.ok = false;
         let finding = Finding::error("V01", expected, got).hint(hint);
@@ -92,7 +92,7 @@ impl<'a, 'f> Fields<'a, 'f> {
         value
     }
 
-    /// Records fields that nobody took.
+    /// Records unknown fields.
     pub fn end(mut self) -> bool {
         for index in 0..self.entries.len() {
             if self.taken.get(index) == Some(&false)

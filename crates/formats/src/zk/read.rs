@@ -6,7 +6,7 @@ use super::instructions::instructions;
 use super::value::Value;
 use cloakwork_ir::Finding;
 
-/// What a file holds, and what is wrong with it.
+/// The contents of a file, and its defects.
 #[derive(Clone, Debug, Default)]
 pub struct Parsed {
     /// The program.

@@ -141,7 +141,7 @@ fn quoted(text: &str, out: &mut String) {
     }
 }
 
-/// What a word stands for.
+/// The value of a word.
 fn word(text: &str) -> Value {
     match text {
         "null" => Value::Null,
@@ -260,7 +260,7 @@ impl Reader<'_> {
         let mut list = Vec::new();
         loop {
             if !self.line_begins() {
-                let hint = "the text seems cut short";
+                let hint = "the text seems truncated";
                 return Err((self.at, "`}` of the block".to_owned(), hint));
             }
             if self.eat(b'}') {

@@ -1,4 +1,4 @@
-//! The tree that both written forms of a program stand for, and its JSON.
+//! The tree of both written forms of a program, and its JSON.
 
 use crate::heal::cursor::{Cursor, Kind};
 use crate::heal::fault::Fault;

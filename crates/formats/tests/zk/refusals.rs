@@ -1,4 +1,4 @@
-//! What is no program is an error with its place; what is wrong with parts of one is found.
+//! What is not a program is an error with its place; what is wrong with parts of one is found.
 
 use cloakwork_formats::zk::parse;
 

@@ -7,7 +7,7 @@ use crate::functions::{Kind, Own};
 use cloakwork_ir::{Finding, Overlap};
 
 impl Lowering<'_> {
-    /// Whether two registers have elements in common, and whether they are the very same ones.
+    /// Whether two registers overlap, and whether their elements are the same.
     fn overlap(&self, a: &Register, b: &Register) -> Overlap {
         let last = |register: &Register| self.shared.statics.last_name(&register.owner);
         if last(a) != last(b) {
@@ -38,15 +38,15 @@ impl Lowering<'_> {
                     false => format!("\"{}\" and \"{}\" of one buffer", other.name, out.name),
                 };
                 let finding = Finding::error("V09", "results that share no bytes", got);
-                let hint = "give each result memory of its own";
+                let hint = "give each result its own memory";
                 return refuse(finding.field("arg_mut").hint(hint));
             }
         }
         Ok(())
     }
 
-    /// A result is the very elements of an operand, or shares none with it; where a call has
-    /// several steps, what a later one reads is no result of an earlier one.
+    /// A result has the same elements as an operand, or does not overlap it; where a call has
+    /// several steps, what a later one reads is not a result of an earlier one.
     pub(super) fn operands_apart(&self, call: &Call<'_>) -> Result<(), Refusal> {
         let kind = call.function.kind;
         if matches!(kind, Kind::Own(Own::Permute | Own::Index)) {

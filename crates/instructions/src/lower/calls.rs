@@ -95,7 +95,7 @@ impl Lowering<'_> {
         self.call(&call)
     }
 
-    /// Holds attributes to what the function has.
+    /// Checks attributes against the function's.
     fn attributes_fit(call: &Call<'_>) -> Result<(), Refusal> {
         let function = call.function;
         let attrs: Vec<Attr> = function.attrs().collect();
@@ -612,7 +612,7 @@ impl Lowering<'_> {
         };
         let hash = call.text("hash").unwrap_or(&own);
         if hash != own {
-            let hint = "leave the attribute out: the transcript's type says it";
+            let hint = "remove the attribute: the type of the transcript determines it";
             let finding = Finding::error("V07", format!("{own}, the transcript's hash"), hash);
             return refuse(finding.field("attrs.hash").hint(hint));
         }

@@ -327,7 +327,7 @@ impl Lowering<'_> {
         if !differs || statics.is_broken("registers", name) {
             return Ok(());
         }
-        let hint = "the table of registers says what it holds";
+        let hint = "the table of registers states its type";
         let finding = Finding::error("V07", declared.ty.described(), ty.described());
         refuse(finding.field(name).hint(hint))
     }

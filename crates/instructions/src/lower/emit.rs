@@ -71,7 +71,7 @@ impl Lowering<'_> {
         self.program.symbol(&name)
     }
 
-    /// A view that nobody names.
+    /// An unnamed view.
     pub(super) fn slice(&mut self, of: Symbol, entries: Vec<ShapeItem>) -> Symbol {
         let name = self.program.symbol_name(of);
         let register = name.split('#').next().unwrap_or("").to_owned();
@@ -91,7 +91,7 @@ impl Lowering<'_> {
         self.note.stream = stream;
     }
 
-    /// Memory that nobody names, on a register's device. [`Lowering::release`] gives it back.
+    /// Unnamed memory on a register's device. [`Lowering::release`] frees it.
     pub(super) fn temporary(&mut self, dtype: DType, dims: &[u64], on: &str) -> Symbol {
         let symbol = self.fresh();
         self.allocate(symbol, dtype, dims, on);
@@ -112,7 +112,7 @@ impl Lowering<'_> {
         self.note.stream = stream;
     }
 
-    /// Gives back what was made for one instruction, behind its last use.
+    /// Frees the temporaries of one instruction after their last use.
     pub(super) fn release(&mut self, temporaries: impl IntoIterator<Item = Symbol>) {
         for symbol in temporaries {
             self.push(Step::Free(symbol));
@@ -128,7 +128,7 @@ impl Lowering<'_> {
         self.note.device = None;
     }
 
-    /// Hands out what a name holds.
+    /// Returns the value of a name.
     pub(super) fn download(&mut self, symbol: Symbol, name: String) {
         let host = self.program.push_host(HostSlot::Output { name });
         self.op(

@@ -1,5 +1,5 @@
 //! `permute_expression`: three ops, for which rows of the table is found first, so that an input
-//! that the table lacks is told before anything is written.
+//! that the table lacks is reported before anything is written.
 
 use super::calls::Call;
 use super::emit::device;
@@ -73,7 +73,7 @@ fn usable(call: &Call<'_>, n: u64) -> Result<u64, Refusal> {
     match u64::try_from(value) {
         Ok(usable) if usable <= n => Ok(usable),
         _ => {
-            let expected = format!("0 to {n}, the rows that there are");
+            let expected = format!("0 to {n}, the number of rows");
             let finding = Finding::error("V07", expected, value.to_string());
             let hint = "all rows but those that Blind overwrites";
             refuse(finding.field("attrs.usable").hint(hint))

@@ -26,7 +26,7 @@ use std::collections::{HashMap, VecDeque};
 /// Runs over the program, at most: one more for each thread on whose registers another depends.
 const MAX_RUNS: usize = 16;
 
-/// Turns canonical words into a tensor as memory has it, or says why they are no elements.
+/// Converts canonical words to a tensor in memory's form, or says why they are invalid.
 pub type Convert<'a> = dyn Fn(&Canonical) -> Result<HostTensor, String> + 'a;
 
 /// An output that is not the user's, but shown.
@@ -93,12 +93,12 @@ fn functions_differ(ast: &Ast, found: &mut Vec<Finding>) {
             let expected = "a name that no function of the instruction set has";
             let finding = Finding::error("V01", expected, format!("\"{name}\""));
             let key = format!("user_functions.{name}");
-            found.push(finding.field(key).hint("call it otherwise"));
+            found.push(finding.field(key).hint("choose another name"));
         }
     }
 }
 
-/// The constants as memory has them, by name, and those that are no elements.
+/// The constants in memory's form, by name, and the invalid ones.
 fn converted<'a>(
     constants: &'a HashMap<String, Canonical>,
     convert: &Convert<'_>,
@@ -214,7 +214,7 @@ impl<'a> Lowering<'a> {
         let ast = self.shared.ast;
         for name in self.shared.statics.never_stored(ast) {
             let expected = format!("a Store into the output \"{name}\"");
-            let hint = "store or return a value under this name, or drop the declaration";
+            let hint = "store or return a value under this name, or remove the declaration";
             let finding = Finding::error("V18", expected, "none").hint(hint);
             self.label = String::new();
             self.report(finding.field(format!("outputs.{name}")), "", 0, None);
@@ -246,7 +246,7 @@ impl<'a> Lowering<'a> {
         }
         let guessed = matches!(op, Operation::Unreadable { .. });
         for name in op.defines() {
-            // What else defines a register is no guess.
+            // What else defines a register is not a guess.
             if guessed && self.shared.statics.definitions.get(name) > Some(&1) {
                 continue;
             }

@@ -245,9 +245,9 @@ impl Lowering<'_> {
             return Err(None);
         }
         self.tell_no_more(name);
-        let hint = "define it before, or see that its name is spelled as where it is defined";
+        let hint = "define it first, or correct its name";
         refuse(
-            Finding::error("V02", "a register that is defined", "one that is not")
+            Finding::error("V02", "a register that is defined", "an undefined register")
                 .field(name)
                 .hint(hint),
         )
@@ -263,7 +263,7 @@ impl Lowering<'_> {
                 let said = Register::of(&register.name, &declared.ty, "cpu");
                 let declared =
                     said.unwrap_or_else(|| Register::new(&register.name, dtype, dims, "cpu"));
-                let hint = "the table of registers says what it holds";
+                let hint = "the table of registers states its type";
                 return refuse(
                     Finding::error("V07", declared.ty(), register.ty())
                         .field(&register.name)
@@ -271,7 +271,7 @@ impl Lowering<'_> {
                 );
             }
             if declared.device != register.device {
-                let hint = "the table of registers says where it lies";
+                let hint = "the table of registers states its device";
                 return refuse(
                     Finding::error("V08", &declared.device, &register.device)
                         .field(&register.name)
@@ -283,7 +283,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Notes that a register holds what nobody knows.
+    /// Notes that the value of a register is unknown.
     pub(super) fn define_unknown(&mut self, name: &str) {
         let symbol = self.program.symbol(name);
         self.push(Step::Threaded(Threaded::Unknown(symbol)));
@@ -295,7 +295,7 @@ impl Lowering<'_> {
         self.registers.now.unknown.insert(name.to_owned());
     }
 
-    /// Notes that nobody knows what an instruction does to a register.
+    /// Notes that an instruction's effect on a register is unknown.
     pub(super) fn doubt(&mut self, name: &str) {
         if let Ok(register) = self.lookup(name) {
             for symbol in self.symbols(&register) {

@@ -162,7 +162,7 @@ impl<'a> Statics<'a> {
     }
 
     /// Outputs that are declared, and that nothing fills; where a Store names one that is not
-    /// declared, that is told.
+    /// declared, that is reported.
     pub fn never_stored(&self, ast: &'a Ast) -> impl Iterator<Item = &'a str> {
         let names = ast.outputs.iter().map(|(name, _)| name.as_str());
         let names = names.filter(|_| !self.strays);

@@ -6,7 +6,7 @@ use cloakwork_formats::zk::scalars;
 use cloakwork_ir::{Curve, DType, Finding};
 use std::collections::HashMap;
 
-/// What the letters of a signature stand for.
+/// The bindings of a signature's letters.
 #[derive(Default)]
 pub(super) struct Unified {
     field: Option<DType>,

@@ -18,9 +18,14 @@ impl Lowering<'_> {
                     None => {
                         let hint = "copy the part into a register of its own, and rotate that";
                         refuse(
-                            Finding::error("V10", "a whole tensor of one axis", "a part of one")
-                                .field(src)
-                                .hint(hint),
+                            Finding::error(
+                                "V10",
+                                "a whole tensor of one axis",
+                                "a part of a \
+                                tensor",
+                            )
+                            .field(src)
+                            .hint(hint),
                         )
                     }
                 }
@@ -157,7 +162,7 @@ impl Lowering<'_> {
                 Finding::error(
                     "V10",
                     "a register that does not wrap around",
-                    "one that does",
+                    "a register that wraps around",
                 )
                 .field(&source.name)
                 .hint(hint),
@@ -177,8 +182,7 @@ impl Lowering<'_> {
                 let view = match view.reshape(&shape) {
                     Ok(Some(view)) => view,
                     Ok(None) => {
-                        let finding =
-                            Finding::error("V10", "elements that lie row-major", "others");
+                        let finding = Finding::error("V10", "row-major elements", "others");
                         let hint = "copy it into a register of its own first";
                         return refuse(finding.field(&source.name).hint(hint));
                     }
@@ -290,7 +294,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Gives a register another view of its buffer, which is no window any more.
+/// Gives a register another view of its buffer, which is no longer a window.
 fn reshaped(register: &mut Register, view: View) {
     register.dims = view.shape.dims().to_vec();
     register.window = None;

@@ -42,7 +42,7 @@ fn text_of(main: &str) -> (String, Vec<String>) {
         .lines()
         .skip_while(|line| !line.contains("main/1\""));
     let steps = steps.take_while(|line| !line.contains("-> output \"x\""));
-    // What is no register's own is named after one: only its number counts here.
+    // What is not a register's own is named after one: only its number counts here.
     let clean = |line: &str| {
         let step = line.split_once(" label ").map_or(line, |(step, _)| step);
         let parts = step.split('"').map(|part| match part.split_once("#v") {

@@ -77,7 +77,7 @@ const KEYWORDS: [&str; 19] = [
 ];
 
 /// Whether a text begins as a program does: the first line that is no comment with a tensor's name
-/// or a word that is no op, if there is one.
+/// or a word that is not an op, if there is one.
 #[must_use]
 pub fn begins_program(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim_start);

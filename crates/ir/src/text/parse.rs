@@ -131,7 +131,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The arguments of a call, and `-> result` where the result is no tensor.
+    /// The arguments of a call, and `-> result` where the result is not a tensor.
     fn call(&mut self, op: &str, mut out: Option<Arg>) -> Result<(), ParseError> {
         let mut args = Vec::new();
         let is_end = |token: &Token| {

@@ -9,7 +9,7 @@ pub trait Element: Copy + Debug + 'static {
     /// Values at the edges of the type.
     fn pool() -> Vec<Self>;
     fn random(random: &mut Random) -> Self;
-    /// The same bits, or both not a number.
+    /// The same bits, or both NaN.
     fn same(self, other: Self) -> bool;
     /// What stands beside a result.
     fn canary() -> Self {

@@ -48,7 +48,7 @@ pub enum Malformed {
         /// What is wrong.
         fault: PointFault,
     },
-    /// A point of a key at infinity: whoever made that key can prove anything.
+    /// A point of a key at infinity: the key's maker can prove anything.
     #[error("{what} is at infinity, where no verifying key has it")]
     Infinite {
         /// Which: as snarkjs's JSON calls them.

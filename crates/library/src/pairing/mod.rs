@@ -61,7 +61,7 @@ pub fn to_canonical(curve: Pairing, bytes: &[u8]) -> Vec<u8> {
 /// the tower 2, 3, 2, constant parts first.
 ///
 /// # Errors
-/// One of them is no point.
+/// One of them is not a point.
 pub fn pairing(curve: Pairing, g1: &[u8], g2: &[u8]) -> Result<Vec<u8>, PointFault> {
     match curve {
         Pairing::Bn254 => {

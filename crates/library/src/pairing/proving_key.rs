@@ -56,7 +56,7 @@ pub enum KeyFault {
         /// What is wrong with it.
         fault: PointFault,
     },
-    /// A point at infinity where a key that somebody made honestly has none.
+    /// A point at infinity where an honest key has none.
     #[error("{section}: point {index} is at infinity: {reason}")]
     Infinite {
         /// Of which section.
@@ -66,7 +66,7 @@ pub enum KeyFault {
         /// Why it cannot be.
         reason: &'static str,
     },
-    /// A point other than infinity where a key that somebody made honestly has infinity.
+    /// A point other than infinity where an honest key has infinity.
     #[error(
         "{section}: point {index} is not at infinity, though wire {index} is in no row of {rows}"
     )]
@@ -122,7 +122,7 @@ pub fn check_key(
 /// Whether two points, of G1 and of G2, are the same multiple of the groups' generators.
 ///
 /// # Errors
-/// One of them is no point.
+/// One of them is not a point.
 pub fn same_number(curve: Pairing, form: Form, g1: &[u8], g2: &[u8]) -> Result<bool, PointFault> {
     match curve {
         Pairing::Bn254 => same::<Bn254, ark_bn254::g1::Config, ark_bn254::g2::Config>(form, g1, g2),

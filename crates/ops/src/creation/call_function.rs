@@ -18,9 +18,9 @@ const COUNT: ParamKind = ParamKind::Int(0, u32::MAX as i64);
 pub static DEF: OpDef = OpDef {
     name: "call_function",
     family: Family::Creation,
-    doc: "What a function of the caller's makes of its operands. The function runs on the thread \
-          that runs the program, in the program's order. It is called for result 0 of a call; the \
-          other results of the same call come after and take what it gave then.",
+    doc: "The results of a user function of the operands. The function runs on the thread that \
+          runs the program, in the program's order. It is called for result 0 of a call; the \
+          other results of the call take what it returned then.",
     params: &[
         Param::new("a", OPERAND, "operand 0"),
         Param::new("b", OPERAND, "operand 1"),
@@ -31,7 +31,7 @@ pub static DEF: OpDef = OpDef {
         Param::new("g", OPERAND, "operand 6"),
         Param::new("h", OPERAND, "operand 7"),
         Param::new("function", COUNT, "which of the run's functions"),
-        Param::new("call", COUNT, "which call: each has a number of its own"),
+        Param::new("call", COUNT, "the number of the call, which is unique"),
         Param::new("result", COUNT, "which of its results"),
         Param::new("shape", ParamKind::Shape, "the result's sizes"),
         Param::new("dtype", ParamKind::DType, "the result's dtype"),

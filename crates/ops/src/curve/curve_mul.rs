@@ -1,4 +1,4 @@
-//! `curve_mul`: multiples of points.
+//! `curve_mul`: scalar multiplication.
 
 use super::{MOST_MULTIPLES, require_scalars};
 use crate::Reference;
@@ -16,8 +16,8 @@ use smallvec::{SmallVec, smallvec};
 pub static DEF: OpDef = OpDef {
     name: "curve_mul",
     family: Family::Curve,
-    doc: "`out = scalars * points`, element by element: a multiple of a point each, in affine \
-          coordinates. Many multiples of one point are taken from a table of its multiples.",
+    doc: "`out = scalars * points`, element by element: scalar multiplication, in affine \
+          coordinates. If one point has many scalars, a table of its multiples is used.",
     params: &[
         Param::new(
             "scalars",
@@ -74,7 +74,8 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     Ok(Type::new(points.dtype, shape))
 }
 
-/// About the nanoseconds of a multiple: what the units' last dimension, which is none, says.
+/// About the nanoseconds of a scalar multiplication: the size of the units' last dimension, a
+/// weight.
 const MULTIPLE_NS: i64 = 5000;
 
 fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {

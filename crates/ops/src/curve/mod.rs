@@ -7,7 +7,7 @@ mod product;
 use crate::{OpError, Operand, rules};
 use cloakwork_ir::DType;
 
-/// Multiples of points that references compute: some milliseconds each.
+/// The most scalar multiplications that a reference computes: some milliseconds each.
 const MOST_MULTIPLES: u64 = 1 << 9;
 
 /// Scalars are of the field that belongs to the points.

@@ -1,4 +1,4 @@
-//! `msm`: sums of multiples of points.
+//! `msm`: multi-scalar multiplication.
 
 use super::product::Product;
 use super::{MOST_MULTIPLES, require_scalars};
@@ -17,10 +17,10 @@ use cloakwork_ir::{POINT_DTYPES, Type};
 pub static DEF: OpDef = OpDef {
     name: "msm",
     family: Family::Curve,
-    doc: "`out[..] = sum_i scalars[.., i] * bases[i]`, multiples of points of one curve, by \
-          Pippenger's buckets (FOCS 1976): several rows of scalars share the bases. Equal, \
-          opposite and infinite points are points like any other; zeros and ones are cheap. A sum \
-          of nothing is the point at infinity. Takes a time that depends on the scalars.",
+    doc: "`out[..] = sum_i scalars[.., i] * bases[i]`: multi-scalar multiplication by Pippenger's \
+          buckets (FOCS 1976); several rows of scalars share the bases. Bases may be equal, \
+          opposite or infinite; zeros and ones are cheap. An empty sum is the point at infinity. \
+          The time depends on the scalars.",
     params: &[
         Param::new(
             "scalars",

@@ -25,7 +25,7 @@ const fn blocks(length: i64, block: i64) -> i64 {
     (length + block - 1) / block
 }
 
-/// Sums of multiples of points.
+/// Multi-scalar multiplication.
 pub(super) struct Product {
     points: DType,
     /// Axes of the result, and their strides in `scalars` and `out`.

@@ -11,8 +11,8 @@ use crate::{elementwise, rules};
 pub static DEF: OpDef = OpDef {
     name: "abs",
     family: Family::Elementwise,
-    doc: "`out = |a|`, element by element; real for complex numbers. The least integer, which has \
-          no counterpart, stays.",
+    doc: "`out = |a|`, element by element; real for complex numbers. The least integer is its \
+          own absolute value.",
     params: &[
         Param::new("a", ParamKind::Tensor, "numbers"),
         Param::new("out", ParamKind::Out, "the shape of `a`"),

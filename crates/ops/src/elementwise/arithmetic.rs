@@ -1,4 +1,4 @@
-//! Sums, products, quotients and what is near them.
+//! Sums, products, quotients and similar functions.
 
 use super::{binary, unary};
 use crate::reference::number::{Accuracy, rounded};
@@ -70,7 +70,7 @@ binary!(
     "remainder",
     RealNumbers,
     Same,
-    "`out = a - b * floor(a / b)`: the sign of `b`, as Python has it. Integers divided by zero \
+    "`out = a - b * floor(a / b)`: the sign of `b`, as in Python. Integers divided by zero \
      give 0.",
     Accuracy::EXACT,
     |dtype, x| rest(dtype, x)
@@ -92,7 +92,7 @@ binary!(
     "maximum",
     Ordered,
     Same,
-    "The larger of `a` and `b`; NaN where one of them is.",
+    "The larger of `a` and `b`; NaN where either is.",
     Accuracy::EQUAL,
     |_, x| if x[0].is_nan() || x[1].is_less(&x[0]) {
         x[0].clone()
@@ -107,7 +107,7 @@ binary!(
     "minimum",
     Ordered,
     Same,
-    "The smaller of `a` and `b`; NaN where one of them is.",
+    "The smaller of `a` and `b`; NaN where either is.",
     Accuracy::EQUAL,
     |_, x| if x[0].is_nan() || x[0].is_less(&x[1]) {
         x[0].clone()
@@ -228,7 +228,7 @@ binary!(
     "hypot",
     RealFloats,
     Same,
-    "`sqrt(a^2 + b^2)` without overflow on the way.",
+    "`sqrt(a^2 + b^2)` without intermediate overflow.",
     Accuracy::units(3.0, 0.0),
     |_, x| Number::Real(x[0].real().hypot(x[1].real()))
 );

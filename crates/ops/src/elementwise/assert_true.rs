@@ -13,8 +13,7 @@ use cloakwork_ir::{DType, Type};
 pub static DEF: OpDef = OpDef {
     name: "assert_true",
     family: Family::Elementwise,
-    doc: "`out = a`, all of whose elements are true; else an error that names the first that is \
-          not.",
+    doc: "`out = a`; an error that names the first false element, if there is one.",
     params: &[
         Param::new("a", ParamKind::Tensor, "bool"),
         Param::new("out", ParamKind::Out, "the shape of `a`"),

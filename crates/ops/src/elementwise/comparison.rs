@@ -92,7 +92,7 @@ binary!(
     "logical_xor",
     Bool,
     Bool,
-    "`out = a != b` of truths.",
+    "`out = bool(a) != bool(b)`.",
     Accuracy::EXACT,
     |_, x| Number::truth(x[0].is_true() != x[1].is_true())
 );
@@ -142,7 +142,7 @@ unary!(
     "signbit",
     RealFloats,
     Bool,
-    "Whether the sign bit of `a` is set: of -0 and of NaN, too.",
+    "Whether the sign bit of `a` is set, also for -0 and NaN.",
     Accuracy::EXACT,
     |_, x| Number::truth(x[0].real().is_sign_negative())
 );

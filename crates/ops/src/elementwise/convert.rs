@@ -34,9 +34,9 @@ pub static ASTYPE: OpDef = OpDef {
     family: Family::Elementwise,
     doc: "The elements of `a` as another type: floats to integers without their fraction, complex \
           numbers to their real part, everything to bool by whether it is 0. Integers that do not \
-          fit wrap; a float that no integer of the type is near gives an unspecified one. Integers \
-          become elements of a field mod p, negative ones too; a prime field's elements become \
-          those of its extensions; what numbers they are `to_canonical` says.",
+          fit wrap; floats out of range give unspecified integers. Integers, also negative ones, \
+          are reduced to elements of a field; elements of a prime field become elements of its \
+          extensions. `to_canonical` gives the numbers of elements.",
     params: &[
         A,
         Param::new("dtype", ParamKind::DType, "the type of the result"),

@@ -21,7 +21,7 @@ unary!(
     "sqrt",
     Floats,
     Same,
-    "The square root; NaN of what is below 0.",
+    "The square root; NaN for a negative `a`.",
     Accuracy::of_complex(16.0),
     |_, x| function(&x[0], f64::sqrt, complex::sqrt, 1e300)
 );
@@ -221,7 +221,7 @@ binary!(
     "logaddexp",
     RealFloats,
     Same,
-    "`log(exp(a) + exp(b))` without overflow on the way.",
+    "`log(exp(a) + exp(b))` without intermediate overflow.",
     NEAR,
     |_, x| Number::Real(real::logaddexp(x[0].real(), x[1].real()))
 );

@@ -39,7 +39,7 @@ unary!(
     "round",
     Numbers,
     Same,
-    "The nearest integer; of two, the even one. Of a complex number, each part.",
+    "The nearest integer, ties to even. For complex numbers, each part.",
     Accuracy::EXACT,
     |_, x| rounded(&x[0], f64::round_ties_even)
 );

@@ -23,12 +23,11 @@ fn number(dtype: DType, words: &[i64]) -> Number {
 pub static FROM: OpDef = OpDef {
     name: "from_canonical",
     family: Family::Field,
-    doc: "The elements of a field, or the points of a curve, whose canonical numbers are \
-          `words[.., :]`, the lowest word first.\n\n\
-          A number that is not below the prime is an error that names the element, and so is a \
-          point that is not on its curve, or outside of the group of prime order. An element of an \
-          extension is its coefficients one after another, a point its coordinates; all words 0 \
-          are the point at infinity.",
+    doc: "The field elements, or points of a curve, with the canonical numbers `words[.., :]`, \
+          the lowest word first.\n\nNumbers that are not below the prime, points that are not on \
+          the curve, and points outside of the group of prime order are errors that name the \
+          element. An element of an extension is its coefficients in order, a point its \
+          coordinates; the point at infinity is all zeros.",
     params: &[
         Param::new(
             "words",
@@ -89,8 +88,8 @@ pub static FROM: OpDef = OpDef {
 pub static TO: OpDef = OpDef {
     name: "to_canonical",
     family: Family::Field,
-    doc: "The canonical numbers of elements of a field, or of points of a curve, as words, the \
-          lowest first: what `from_canonical` reads.",
+    doc: "The canonical numbers of field elements, or of points of a curve, as words, the lowest \
+          first: the input of `from_canonical`.",
     params: &[
         Param::new("a", ParamKind::Tensor, "of a field, or points"),
         Param::new(

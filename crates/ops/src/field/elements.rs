@@ -7,7 +7,7 @@ use cloakwork_ir::{DType, HostTensor, View};
 use cloakwork_library::pairing::{self, Form, PointFault, Reason};
 use smallvec::SmallVec;
 
-/// The first element that is none of its dtype.
+/// The first invalid element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("element {index}, which {reason}")]
 pub struct InvalidElement {
@@ -33,17 +33,17 @@ impl InvalidElement {
     pub fn hint(&self) -> &'static str {
         match self.reason {
             Reason::OffCurve | Reason::OutsideSubgroup => {
-                "do not use it: products with such a point give the scalar away"
+                "do not use it: products with such a point reveal the scalar"
             }
             _ => "reduce the number modulo the prime first",
         }
     }
 }
 
-/// Holds dense elements, one behind the other, to their dtype. Numbers are what their bits say.
+/// Checks dense elements against their dtype. Numbers are always valid.
 ///
 /// # Errors
-/// The first that is none. Of a number that is cut short the length.
+/// The first invalid one; for a truncated number the length.
 pub fn check(dtype: DType, form: Form, bytes: &[u8]) -> Result<(), InvalidElement> {
     if let DType::Point(group) = dtype {
         let found = pairing::check_points(group, form, bytes);
@@ -74,7 +74,7 @@ pub fn check(dtype: DType, form: Form, bytes: &[u8]) -> Result<(), InvalidElemen
 /// right.
 ///
 /// # Errors
-/// The first element that is none.
+/// The first invalid element.
 pub fn check_tensor(tensor: &HostTensor) -> Result<(), InvalidElement> {
     if tensor.is_sound() {
         return Ok(());

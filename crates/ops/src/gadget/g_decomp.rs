@@ -12,9 +12,8 @@ pub static DEF: OpDef = OpDef {
     name: "g_decomp",
     family: Family::Gadget,
     doc: "`out[.., j] = (a >> (j * g_base_bits)) & (2^g_base_bits - 1)`: the digits of each word, \
-          the low one first, along a new last axis.\n\n\
-          Negative words count as two's complement, filled with their sign to the left; what \
-          `g_exp` digits do not hold is dropped.",
+          the low one first, along a new last axis.\n\nNegative words count as two's complement \
+          with sign extension; bits beyond `g_exp` digits are dropped.",
     params: &[
         Param::new("a", ParamKind::Tensor, "i32 or i64, at most 15 axes"),
         Param::new("g_exp", super::DIGITS, "how many digits"),

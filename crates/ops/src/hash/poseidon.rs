@@ -14,7 +14,7 @@ const MAX_INPUTS: u64 = 16;
 pub static DEF: OpDef = OpDef {
     name: "poseidon",
     family: Family::Hash,
-    doc: "The Poseidon hash of each row of 1 to 16 elements, as circomlib has it: the first \
+    doc: "The Poseidon hash of each row of 1 to 16 elements, as in circomlib: the first \
           element of the permutation of width n + 1 of 0 and the row. x^5, 8 full rounds; \
           constants by the Grain LFSR (eprint 2019/458).",
     params: &[

@@ -74,7 +74,7 @@ impl Appends {
     /// How many bytes.
     ///
     /// # Errors
-    /// The parameter is no tensor.
+    /// The parameter is not a tensor.
     pub fn bytes(self, args: &Args) -> Result<u64, OpError> {
         Ok(match self {
             Self::Nothing => 0,
@@ -90,7 +90,7 @@ impl Appends {
     /// How many bytes the proof gets: scalars whole, points compressed.
     ///
     /// # Errors
-    /// The parameter is no tensor.
+    /// The parameter is not a tensor.
     pub fn proof_bytes(self, args: &Args) -> Result<u64, OpError> {
         let Self::Elements {
             value,
@@ -181,8 +181,8 @@ pub fn proof_is(name: &'static str, length: i64, words: &[i64]) -> Result<(), Op
 pub static NEW: OpDef = OpDef {
     name: "transcript_new",
     family: Family::Hash,
-    doc: "A transcript that has absorbed nothing, with room for `capacity` bytes: u8 \
-          `[16 + 2 capacity]`, all zeros. An element takes its bytes and 1.",
+    doc: "An empty transcript with room for `capacity` bytes: u8 `[16 + 2 capacity]`, all zeros. \
+          An element takes one byte more than its size.",
     params: &[Param::new(
         "capacity",
         ParamKind::Int(0, MAX_CAPACITY),
@@ -264,9 +264,9 @@ const WRITES: [ContentCheck; 2] = elements(true);
 grows!(
     ABSORB,
     "absorb",
-    "The transcript with all elements of `value` in its log, in row-major order: a scalar as the \
-     byte 2 and its canonical bytes, a point as the byte 1 and its coordinates' (bn254: \
-     little-endian; bls12_381: points big-endian, as halo2curves has them). No point may be at \
+    "The transcript after absorbing all elements of `value` in row-major order: a scalar as the \
+     byte 2 and its canonical bytes, a point as the byte 1 and its coordinates (bn254: \
+     little-endian; bls12_381: points big-endian, as in halo2curves). Points must not be at \
      infinity.",
     &[TRANSCRIPT, VALUE, SAME],
     &["transcript", "value", "out"],
@@ -279,8 +279,9 @@ grows!(
 grows!(
     ABSORB_WRITE,
     "absorb_write",
-    "As `absorb`, and the proof gets them too: scalars as their canonical bytes, points compressed \
-     (bn254: x with the parity of y as the highest bit; bls12_381: as its standard has it).",
+    "As `absorb`, and the elements are appended to the proof: scalars as their canonical bytes, \
+     points compressed (bn254: x with the parity of y as the highest bit; bls12_381: as in its \
+     standard).",
     &[TRANSCRIPT, VALUE, SAME],
     &["transcript", "value", "out"],
     &WRITES,
@@ -292,7 +293,7 @@ grows!(
 grows!(
     SQUEEZE,
     "transcript_squeeze",
-    "The transcript with the byte 0 in its log: what stands before each challenge.",
+    "The transcript after absorbing the byte 0, which precedes each challenge.",
     &[TRANSCRIPT, SAME],
     &["transcript", "out"],
     &[ContentCheck::TranscriptRoom {
@@ -360,9 +361,10 @@ fn launch(
 pub static CHALLENGE: OpDef = OpDef {
     name: "challenge",
     family: Family::Hash,
-    doc: "The challenge that follows from the log: 64 bytes of its hash as a little-endian number, \
+    doc: "The challenge of the absorbed bytes: 64 bytes of its hash as a little-endian number, \
           modulo the field's prime. BLAKE2b is personalised with `Halo2-Transcript`; Keccak-256 \
-          is of these bytes and the log, and of the byte 10 for the low half, 11 for the high one.",
+          hashes these bytes and the absorbed ones, followed by the byte 10 for the low half and \
+          11 for the high half.",
     params: &[
         TRANSCRIPT,
         Param::new("hash", ParamKind::Int(0, 1), "0: BLAKE2b, 1: Keccak-256"),
@@ -443,7 +445,7 @@ fn launch_challenge(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
 pub static FINISH: OpDef = OpDef {
     name: "transcript_finish",
     family: Family::Hash,
-    doc: "The bytes of the proof: what `absorb_write` wrote, in order.",
+    doc: "The bytes of the proof that `absorb_write` wrote, in order.",
     params: &[
         TRANSCRIPT,
         Param::new(

@@ -15,12 +15,12 @@ const KEY_BYTES: u64 = 32;
 const KEY: Param = Param::new(
     "key",
     ParamKind::Tensor,
-    "u8 `[32]`: whoever knows it knows all",
+    "u8 `[32]`: determines all elements",
 );
 const DOMAIN: Param = Param::new(
     "domain",
     ParamKind::ANY_INT,
-    "which of a key's streams: two that share it are equal",
+    "the stream of the key: draws with the same domain are equal",
 );
 
 const DRAWS: &[Law] = &[Law::Draws {
@@ -72,8 +72,8 @@ pub static DEF: OpDef = OpDef {
 pub static BLIND: OpDef = OpDef {
     name: "blind",
     family: Family::Hash,
-    doc: "`a[start:end)` = uniform elements, as `uniform_field` draws them, the first at `start`; \
-          in place, the others stay.",
+    doc: "Sets `a[start:end]` to uniform elements in place, as `uniform_field` draws them, the \
+          first at `start`.",
     params: &[
         Param::new("a", ParamKind::Out, "a field's, one axis"),
         Param::new("start", ParamKind::Int(0, 1 << 48), "the first place"),

@@ -6,9 +6,9 @@ use crate::op::{Body, Family, Form, OpDef, Param, ParamKind, Viewed};
 pub static DEF: OpDef = OpDef {
     name: "contiguous",
     family: Family::Layout,
-    doc: "The same tensor if its elements lie row-major without gaps, else a copy that does.\n\n\
-          Axes of size 1 do not count. What counts is the layout that HEAL's runtime would have; \
-          where the planner really stores the elements is its own affair.",
+    doc: "The same tensor if its elements are row-major without gaps, else a row-major \
+          copy.\n\nAxes of size 1 are ignored. The layout is that of HEAL's runtime; the planner \
+          may store the elements otherwise.",
     params: &[Param::new("a", ParamKind::Tensor, "any tensor")],
     forms: &[
         Form::heal("contiguous", &["a"]),

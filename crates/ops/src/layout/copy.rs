@@ -12,7 +12,7 @@ use smallvec::smallvec;
 pub static DEF: OpDef = OpDef {
     name: "copy",
     family: Family::Layout,
-    doc: "`out = a`, broadcast to `out`. The strides of both are what they are.",
+    doc: "`out = a`, broadcast to `out`, for any strides.",
     params: &[
         Param::new("a", ParamKind::Tensor, "any tensor"),
         Param::new("out", ParamKind::Out, "any shape that `a` broadcasts to"),

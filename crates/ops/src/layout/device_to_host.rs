@@ -6,8 +6,8 @@ use crate::op::{Body, Family, Form, OpDef, Param, ParamKind};
 pub static DEF: OpDef = OpDef {
     name: "device_to_host",
     family: Family::Layout,
-    doc: "The elements of `a` as a host tensor, row-major. The step's result holds the value that \
-          is expected, or names an output.",
+    doc: "The elements of `a` as a host tensor, row-major. The step's result holds the expected \
+          value, or names an output.",
     params: &[
         Param::new("a", ParamKind::Tensor, "any tensor"),
         Param::new(

@@ -7,9 +7,9 @@ use cloakwork_ir::Type;
 pub static DEF: OpDef = OpDef {
     name: "empty",
     family: Family::Layout,
-    doc: "A new tensor that reads as zeros until it is written.\n\n\
-          HEAL's documents call it uninitialised, its runtime zeroes it, and accumulating ops are \
-          written onto it; the planner leaves the zeroing out where everything is overwritten.",
+    doc: "A new tensor that reads as zeros until it is written.\n\nHEAL's documents call it \
+          uninitialised, its runtime zeroes it, and accumulating ops add to it; the planner omits \
+          the zeroing if all of it is overwritten.",
     params: &[
         Param::new("shape", ParamKind::Shape, "sizes of 0 or more, at most 16"),
         Param::new("dtype", ParamKind::DType, "element type"),

@@ -7,9 +7,9 @@ use crate::{Args, OpError};
 pub static DEF: OpDef = OpDef {
     name: "flatten",
     family: Family::Layout,
-    doc: "`a` with the axes from `start_axis` to `end_axis`, both included, merged into one.\n\n\
-          A view of the same storage wherever strides can say it, otherwise a copy. (HEAL's \
-          runtime refuses what is not contiguous.)",
+    doc: "`a` with the axes from `start_axis` to `end_axis`, both included, merged into one.\n\nA \
+          view of the same storage if strides can express it, otherwise a copy. (HEAL's runtime \
+          refuses non-contiguous operands.)",
     params: &[
         Param::new("a", ParamKind::Tensor, "at least one axis"),
         Param::new("start_axis", ParamKind::AXIS, "the first axis of the run"),

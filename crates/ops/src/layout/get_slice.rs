@@ -9,9 +9,10 @@ use smallvec::SmallVec;
 pub static DEF: OpDef = OpDef {
     name: "get_slice",
     family: Family::Layout,
-    doc: "A view of one index or one range of each axis of `a`; an index drops its axis.\n\n\
-          Indices are in `0 .. size`; ranges have `0 <= start < stop <= size` and a step of 1 or \
-          more, all of them given. As in HEAL nothing counts from the end and `...` is refused.",
+    doc: "A view of one index or one range of each axis of `a`; an index drops its \
+          axis.\n\nIndices are in `0 .. size`; ranges have `0 <= start < stop <= size` and a step \
+          of 1 or more, all of them given. As in HEAL, indices never count from the end, and \
+          `...` is refused.",
     params: &[
         Param::new("a", ParamKind::Tensor, "any tensor"),
         Param::new(

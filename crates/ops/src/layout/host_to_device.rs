@@ -7,8 +7,8 @@ use crate::op::{Body, Family, Form, OpDef, Param, ParamKind};
 pub static DEF: OpDef = OpDef {
     name: "host_to_device",
     family: Family::Layout,
-    doc: "A device tensor with the elements of a host tensor. Strides are kept: a Fortran-order \
-          array stays one.",
+    doc: "A device tensor with the elements of a host tensor. Strides are kept, for example \
+          Fortran order.",
     params: &[Param::new(
         "tensor",
         ParamKind::Host,

@@ -7,8 +7,8 @@ use crate::{Args, OpError};
 pub static DEF: OpDef = OpDef {
     name: "moveaxis",
     family: Family::Layout,
-    doc: "A view of `a` in which `source` has become axis `destination`; the others keep their \
-          order.",
+    doc: "A view of `a` with axis `source` moved to position `destination`; the others keep \
+          their order.",
     params: &[
         Param::new("a", ParamKind::Tensor, "any tensor"),
         Param::new("source", ParamKind::AXIS, "an axis of `a`"),

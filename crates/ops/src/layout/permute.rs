@@ -14,7 +14,7 @@ pub static DEF: OpDef = OpDef {
     name: "permute",
     family: Family::Layout,
     doc: "`out[.., l, .., u, ..] = a[.., l, .., perms[l, u], ..]`: l runs along \
-          `elementwise_axis`, u along `perm_axis`, in whatever order the two stand.",
+          `elementwise_axis`, u along `perm_axis`; either may come first.",
     params: &[
         Param::new("a", ParamKind::Tensor, "any tensor"),
         Param::new(

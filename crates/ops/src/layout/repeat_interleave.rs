@@ -9,7 +9,7 @@ pub static DEF: OpDef = OpDef {
     name: "repeat_interleave",
     family: Family::Layout,
     doc: "`out[.., i * repeats + j, ..] = a[.., i, ..]` for j below `repeats`, along `axis`.\n\n\
-          Expands into views that say what goes where, and one copy.",
+          Expands into views and one copy.",
     params: &[
         Param::new("a", ParamKind::Tensor, "at most 15 axes"),
         Param::new(

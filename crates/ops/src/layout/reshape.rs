@@ -7,10 +7,9 @@ use crate::{Args, OpError};
 pub static DEF: OpDef = OpDef {
     name: "reshape",
     family: Family::Layout,
-    doc: "The elements of `a`, in row-major order, under another shape.\n\n\
-          A view of the same storage wherever strides can say it; otherwise a copy, so that the \
-          elements are always those of `a` in order. (HEAL's runtime re-reads storage order \
-          there.)",
+    doc: "The elements of `a`, in row-major order, under another shape.\n\nA view of the same \
+          storage if strides can express it, otherwise a copy: the elements are always those of \
+          `a` in order. (HEAL's runtime re-reads storage order there.)",
     params: &[
         Param::new("a", ParamKind::Tensor, "any tensor"),
         Param::new("shape", ParamKind::Shape, "as many elements as `a` has"),

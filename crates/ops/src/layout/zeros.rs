@@ -7,8 +7,7 @@ use cloakwork_ir::{Arg, Type};
 pub static DEF: OpDef = OpDef {
     name: "zeros",
     family: Family::Layout,
-    doc: "A new tensor of zeros: `empty`, and zeros written to it, so that reading it is no \
-          mistake.",
+    doc: "A new tensor of zeros, which may be read at once.",
     params: &[
         Param::new("shape", ParamKind::Shape, "sizes of 0 or more, at most 16"),
         Param::new("dtype", ParamKind::DType, "element type"),

@@ -38,8 +38,8 @@ declare!(
 declare!(
     IFFT,
     "ifft",
-    "`out[j] = sum_k a[k] exp(2πi jk / n)`, divided as `norm` says: what `fft` of the same norm \
-     undoes.",
+    "`out[j] = sum_k a[k] exp(2πi jk / n)`, divided as `norm` says: the inverse of `fft` with \
+     the same norm.",
     &[COMPLEX, NORM, SAME],
     &["a", "norm", "out"],
     infer_same,
@@ -75,8 +75,8 @@ declare!(
 declare!(
     IRFFT,
     "irfft",
-    "The n real numbers whose `rfft` of the same norm is `a`: n is even or odd, which `a` does not \
-     tell. Imaginary parts of element 0 and, for an even n, n / 2 count as 0.",
+    "The n real numbers whose `rfft` of the same norm is `a`, which does not determine whether n \
+     is even or odd. Imaginary parts of element 0 and, for an even n, n / 2 count as 0.",
     &[
         Param::new("a", ParamKind::Tensor, "c64 or c128 `[.., n / 2 + 1]`"),
         Param::new(

@@ -33,9 +33,8 @@ pub static DEF: OpDef = OpDef {
     name: "matmul",
     family: Family::Linear,
     doc: "`out[.., i, j] = sum_k a[.., i, k] * b[.., k, j]`: the product of the matrices in the \
-          last two axes. The axes before them broadcast. Integers wrap; a sum over no element is \
-          0. Of floats, the order of each sum depends on shapes and strides alone, never on the \
-          number of threads.",
+          last two axes. The axes before them broadcast. Integers wrap; an empty sum is 0. The \
+          order of float sums depends on shapes and strides only, never on the number of threads.",
     params: &[
         Param::new("a", ParamKind::Tensor, "`[.., m, k]`, numbers"),
         Param::new("b", ParamKind::Tensor, "`[.., k, n]`, the dtype of `a`"),
@@ -94,7 +93,7 @@ fn split(name: &'static str, shape: &Shape) -> Result<(Shape, [u64; 2]), OpError
         _ => {
             let got = shape.to_string();
             Err(OpError::new(Code::Shape, name, "two axes or more", got)
-                .hint("a vector is a matrix of one row, or of one column"))
+                .hint("reshape a vector to a matrix of one row or one column"))
         }
     }
 }

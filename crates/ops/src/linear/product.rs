@@ -105,7 +105,7 @@ impl Product {
     /// The product that a call asks for.
     ///
     /// # Errors
-    /// An operand is no matrix.
+    /// An operand is not a matrix.
     pub fn of(args: &Args) -> Result<Self, OpError> {
         let (a, out) = (args.tensor("a")?, args.tensor("out")?);
         let [batch @ .., rows, columns] = out.dims() else {

@@ -12,10 +12,9 @@ use smallvec::{SmallVec, smallvec};
 pub static DEF: OpDef = OpDef {
     name: "axis_modsum",
     family: Family::Modular,
-    doc: "`out = sum over axis of a mod q`, reduced at each step: `t = (t + a[s]) % q`, t = 0 \
-          at first, with C's sign.\n\n\
-          The moduli run along the last axis, which is therefore no axis to sum over. The sum of \
-          nothing is 0.",
+    doc: "`out = sum over axis of a mod q`, reduced at each step: `t = (t + a[s]) % q`, t = 0 at \
+          first, with C's sign.\n\nThe moduli run along the last axis, which therefore cannot be \
+          summed over. An empty sum is 0.",
     params: &[
         Param::new("a", ParamKind::Tensor, "i32 or i64, two axes or more"),
         Param::new("axis", ParamKind::AXIS, "any axis of `a` but the last"),

@@ -16,7 +16,7 @@ pub static DEF: OpDef = OpDef {
     name: "mod",
     family: Family::Modular,
     doc: "`out = a % b`, element by element, with the sign of `a`, as in C; `b` is not 0.\n\n\
-          Nothing broadcasts: tensors have the shape of `out`, integers stand for all of it.",
+          Tensors do not broadcast: they have the shape of `out`; integers apply to all of it.",
     params: &[
         Param::new("a", ParamKind::TensorOrInt, "i32 or i64, or one integer"),
         Param::new(

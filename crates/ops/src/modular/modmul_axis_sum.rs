@@ -45,8 +45,8 @@ pub static DEF: OpDef = OpDef {
             "a permutation of 0 .. n, i64 or i32",
         ),
         Param::new("out", ParamKind::Out, "three axes; is added to"),
-        Param::new("apply_perm", ParamKind::Bool, "whether `perm` counts"),
-        Param::new("axis", ParamKind::Int(-3, -1), "where n stands: -1 or -3").or(-1),
+        Param::new("apply_perm", ParamKind::Bool, "whether `perm` is applied"),
+        Param::new("axis", ParamKind::Int(-3, -1), "the axis of n: -1 or -3").or(-1),
         Param::new(
             "log2q",
             ParamKind::Hint,

@@ -13,10 +13,10 @@ use smallvec::{SmallVec, smallvec};
 pub static DEF: OpDef = OpDef {
     name: "modmuladd",
     family: Family::Modular,
-    doc: "`out = ((a * b) % q + c) % q`, element by element, with the exact product.\n\n\
-          `a`, `b` and `c` broadcast to `out` by NumPy's rules; `q` is one modulus, or one for \
-          each index of the last axis. Residues in `[0, q)` give residues in `[0, q)`; other words \
-          give what `modmul` and then `modsum` give, with signs as in C.",
+    doc: "`out = ((a * b) % q + c) % q`, element by element, with the exact product.\n\n`a`, `b` \
+          and `c` broadcast to `out` by NumPy's rules; `q` is one modulus, or one for each index \
+          of the last axis. Residues in `[0, q)` give residues in `[0, q)`; other words give the \
+          result of `modmul` and then `modsum`, with signs as in C.",
     params: &[
         Param::new("a", ParamKind::Tensor, "residues, i32 or i64"),
         Param::new(

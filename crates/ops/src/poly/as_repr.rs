@@ -7,9 +7,8 @@ use crate::{Law, ReprRule};
 pub static DEF: OpDef = OpDef {
     name: "as_repr",
     family: Family::Poly,
-    doc: "A view of `a`, all of it, that is taken as coefficients or as values from here on: what \
-          the verifier calls mixing the two is so by the word of whoever wrote it. No element \
-          changes; `field_ntt` is what transforms.",
+    doc: "A view of all of `a` that the verifier takes as coefficients or values from here on. \
+          Elements do not change; `field_ntt` transforms them.",
     params: &[
         Param::new("a", ParamKind::Tensor, "any tensor"),
         Param::new(

@@ -12,16 +12,16 @@ use smallvec::{SmallVec, smallvec};
 declare!(
     DEF,
     "kate_div",
-    "The quotient q of `a = q (X - b) + a(b)`, by coefficients, the constant first: \
-     `q[n - 1] = 0`, `q[i - 1] = a[i] + b q[i]`. With `keep` n coefficients, the last of them 0; \
-     else n - 1. What opens a commitment of Kate, Zaverucha and Goldberg at b.",
+    "The quotient q of `a = q (X - b) + a(b)`, by coefficients, the constant first: `q[n - 1] = \
+     0`, `q[i - 1] = a[i] + b q[i]`. With `keep` n coefficients, the last of them 0; else n - 1. \
+     It opens a commitment of Kate, Zaverucha and Goldberg at b.",
     &[
         A,
         Param::new("b", ParamKind::Tensor, "the dtype of `a`, no axes"),
         Param::new(
             "keep",
             ParamKind::Bool,
-            "as many coefficients as `a` has, not one less"
+            "keep n coefficients instead of n - 1"
         )
         .or(1),
         Param::new("out", ParamKind::Out, "`[.., n]` or `[.., n - 1]`"),

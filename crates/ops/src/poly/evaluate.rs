@@ -13,8 +13,8 @@ use smallvec::{SmallVec, smallvec};
 declare!(
     DEF,
     "evaluate",
-    "`out = sum_i a[.., i] x^i`: polynomials by their coefficients, the constant first, at one \
-     point. Without coefficients 0. By Horner's rule over runs of 128 coefficients, then over \
+    "`out = sum_i a[.., i] x^i`: polynomials, given by their coefficients, the constant first, at \
+     one point; 0 without coefficients. By Horner's rule over runs of 128 coefficients, then over \
      runs.",
     &[
         A,

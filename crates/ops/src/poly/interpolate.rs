@@ -12,7 +12,7 @@ declare!(
     DEF,
     "interpolate",
     "The coefficients, the constant first, of the polynomial below degree n with \
-     `p(xs[i]) = ys[.., i]`. No x twice. n^2 products, by divided differences.",
+     `p(xs[i]) = ys[.., i]`. The x are distinct. n^2 products, by divided differences.",
     &[
         Param::new("xs", ParamKind::Tensor, "of a field, `[n]`"),
         Param::new("ys", ParamKind::Tensor, "the dtype of `xs`, `[.., n]`"),

@@ -8,8 +8,8 @@ use cloakwork_ir::Type;
 declare!(
     DEF,
     "batch_invert",
-    "`out = 1 / a`, 0 for 0, or with `strict` an error that names the element that is 0. Elements \
-     share inversions (Montgomery's trick): about four products each.",
+    "`out = 1 / a`, 0 for 0, or with `strict` an error that names the zero. Elements share \
+     inversions (Montgomery's trick): about four products each.",
     &[
         A,
         Param::new("strict", ParamKind::Bool, "zeros are errors").or(0),

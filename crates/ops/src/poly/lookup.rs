@@ -20,14 +20,14 @@ const INPUT: Param = Param::new("a", ParamKind::Tensor, "of a prime field, `[n]`
 const USABLE: Param = Param::new(
     "usable",
     ParamKind::Int(0, MAX_ELEMENTS as i64),
-    "the first rows, at most n, which are not for blinding",
+    "the number of rows before the blinding rows, at most n",
 );
 
 declare!(
     INPUT_DEF,
     "permute_input",
     "The first `usable` rows of `a` in ascending order of their canonical numbers, then zeros: the \
-     permuted input of halo2's lookup argument. Time depends on the rows.",
+     permuted input of halo2's lookup argument. The time depends on the values.",
     &[INPUT, USABLE, Param::new("out", ParamKind::Out, "`[n]`")],
     &["a", "usable", "out"],
     &[],
@@ -55,11 +55,11 @@ declare!(
 declare!(
     ROWS_DEF,
     "lookup_rows",
-    "Which row of the table `t` stands in each row of halo2's permuted table, `usable` of them. \
-     Where a value begins in `permute_input(a, usable)` it is the first row that has it; what is \
-     left of the first `usable` rows of `t` ascends, by canonical number, through the other rows \
-     from the last one up. A value that those rows of `t` lack is `-1 - r`, r the first row of `a` \
-     that has it, which `permute_table` refuses. Time depends on the rows.",
+    "The row of the table `t` for each of the `usable` rows of halo2's permuted table. In the \
+     first row of each value of `permute_input(a, usable)`, it is the first row of `t` with that \
+     value; the remaining rows of `t` fill the others in ascending canonical order, from the last \
+     one up. For a value that is not in the table it is `-1 - r`, r the first row of `a` with it, \
+     which `permute_table` refuses. The time depends on the values.",
     &[
         INPUT,
         Param::new("t", ParamKind::Tensor, "the dtype of `a`, `[n]`: the table"),
@@ -84,9 +84,10 @@ declare!(
 declare!(
     TABLE_DEF,
     "permute_table",
-    "`out[i] = t[rows[i]]`, zeros behind: with the `rows` of `lookup_rows` the permuted table of \
-     halo2's lookup argument, in which each row is the permuted input's, or that one is the row \
-     before's. A value of the input that the table lacks is an error that names its row.",
+    "`out[i] = t[rows[i]]`, then zeros: with the `rows` of `lookup_rows` the permuted table of \
+     halo2's lookup argument. In each row it equals the permuted input, or the permuted input \
+     equals its row before. An input value that is not in the table is an error that names its \
+     row.",
     &[
         Param::new("t", ParamKind::Tensor, "of a prime field, `[n]`: the table"),
         Param::new(
@@ -107,7 +108,7 @@ declare!(
         rules::dtype_in("rows", rows, &[DType::I64])?;
         rules::rank_is("rows", rows, 1)?;
         if rows.dims()[0] > n {
-            let expected = format!("at most {n} rows, as many as the table has");
+            let expected = format!("at most {n} rows, the size of the table");
             let got = rows.dims()[0].to_string();
             return Err(OpError::new(Code::Shape, "rows", expected, got));
         }
@@ -175,7 +176,7 @@ fn usable(args: &Args, n: u64) -> Result<u64, OpError> {
     match u64::try_from(usable) {
         Ok(usable) if usable <= n => Ok(usable),
         _ => {
-            let expected = format!("0 to {n} rows, as many as there are");
+            let expected = format!("0 to {n} rows, the size of the table");
             let got = usable.to_string();
             Err(OpError::new(Code::Range, "usable", expected, got))
         }

@@ -13,8 +13,7 @@ declare!(
     "field_ntt",
     "`out[.., k] = sum_j a[.., j] (s w^k)^j`, w the root of unity of order n and s the coset's \
      shift, 1 without one: the values of polynomials on the coset `s <w>`, in natural order. \
-     `inverse` takes the values to the coefficients; without `scale` they stay n times as \
-     large.\n\n\
+     `inverse` computes coefficients from values; without `scale` they are n times as large.\n\n\
      n is a power of two that divides p - 1, and `w = g^((p - 1) / n)`: docs/fields.md has the \
      two-adicity and g of each prime field. Over an extension w is that of the base field.",
     &[

@@ -12,7 +12,7 @@ use smallvec::{SmallVec, smallvec};
 declare!(
     POWERS,
     "powers",
-    "`out[i] = start a^i`; `start` is 1 if it is left out.",
+    "`out[i] = start a^i`; `start` is 1 by default.",
     &[
         Param::new("a", ParamKind::Tensor, "of a field, no axes"),
         Param::new(

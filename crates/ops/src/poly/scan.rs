@@ -12,8 +12,8 @@ use smallvec::{SmallVec, smallvec};
 declare!(
     DEF,
     "scan_mul",
-    "`out[.., i] = start * prod_(j < i) a[.., j]`: running products, each without its own element. \
-     What a permutation argument's grand product is.",
+    "`out[.., i] = start * prod_(j < i) a[.., j]`: exclusive running products, such as the grand \
+     product of a permutation argument.",
     &[
         A,
         Param::new("start", ParamKind::Tensor, "the dtype of `a`, no axes"),

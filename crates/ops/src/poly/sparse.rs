@@ -13,7 +13,7 @@ declare!(
     DEF,
     "sparse_matvec",
     "`out[i] = sum_k values[k] * x[columns[k]]` over `k` from `starts[i]` to before \
-     `starts[i + 1]`: a matrix by rows, such as those of constraints.",
+     `starts[i + 1]`: a sparse matrix by rows times a vector.",
     &[
         Param::new(
             "starts",

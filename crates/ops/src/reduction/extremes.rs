@@ -20,14 +20,14 @@ const GREATEST: Reduction = Reduction {
 reduction!(
     MIN,
     "min",
-    "The least element along the axes; NaN where one is.",
+    "The least element along the axes; NaN if there is one.",
     LEAST,
     |_, x| extreme(x, |a, b| a.is_less(b))
 );
 reduction!(
     MAX,
     "max",
-    "The greatest element along the axes; NaN where one is.",
+    "The greatest element along the axes; NaN if there is one.",
     GREATEST,
     |_, x| extreme(x, |a, b| b.is_less(a))
 );
@@ -59,15 +59,15 @@ macro_rules! place {
 place!(
     ARGMIN,
     "argmin",
-    "The index along `axis` of the least element, the first of equals; of the first NaN where one \
-     is. i64.",
+    "The index along `axis` of the least element, the first of equal ones, or of the first NaN; \
+     i64.",
     |a, b| a.is_less(b)
 );
 place!(
     ARGMAX,
     "argmax",
-    "The index along `axis` of the greatest element, the first of equals; of the first NaN where \
-     one is. i64.",
+    "The index along `axis` of the greatest element, the first of equal ones, or of the first \
+     NaN; i64.",
     |a, b| b.is_less(a)
 );
 

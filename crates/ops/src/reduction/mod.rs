@@ -15,7 +15,7 @@ use cloakwork_ir::{DType, Type};
 /// The operand.
 const A: Param = Param::new("a", ParamKind::Tensor, "any shape");
 /// Axes to reduce.
-const AXES: Param = Param::new("axes", ParamKind::Shape, "axes of `a`, none twice");
+const AXES: Param = Param::new("axes", ParamKind::Shape, "distinct axes of `a`");
 /// Whether reduced axes stay, with size 1.
 const KEEPDIMS: Param = Param::new(
     "keepdims",
@@ -78,7 +78,7 @@ fn infer(args: &Args, reduction: &Reduction) -> Result<Type, OpError> {
     let axes = axes::Axes::of(args)?;
     if !reduction.has_identity && axes.reduced_elements() == 0 && axes.kept_elements() > 0 {
         let got = args.tensor("a")?.shape().to_string();
-        let expected = "an element to reduce: this op has no value for none";
+        let expected = "at least one element: this op has no identity";
         return Err(OpError::new(Code::Shape, "a", expected, got));
     }
     Ok(Type::new(dtype, axes.result(args.flag("keepdims")?)?))

@@ -41,8 +41,8 @@ const COUNTS: Reduction = Reduction {
 reduction!(
     SUM,
     "sum",
-    "The sum along axes: i64 or u64 for integers and bool, which wrap. Floats are added pairwise, \
-     in an order that the shapes fix.",
+    "The sum along axes: i64 or u64 for integers and bool, which wrap. Float sums are pairwise, \
+     in an order that depends only on shapes and strides.",
     SUMS,
     walk::sum
 );

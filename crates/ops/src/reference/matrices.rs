@@ -113,7 +113,7 @@ impl Matrix {
         largest * self.elements.iter().map(square).sum::<f64>().sqrt()
     }
 
-    /// Whether no part is an infinity or not a number.
+    /// Whether all parts are finite.
     #[must_use]
     pub fn is_finite(&self) -> bool {
         self.elements
@@ -268,7 +268,7 @@ pub struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Whether the whole result is not a number.
+    /// Whether the whole result is NaN.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         !self.got.is_empty() && self.got.iter().all(|z| z.0.is_nan())

@@ -75,7 +75,7 @@ pub enum Reference {
 /// The words of a result, and how far from them a kernel's may be.
 #[derive(Clone, Debug)]
 pub enum Expected {
-    /// These bits; what is not a number equals what is not a number.
+    /// The same bits; NaN equals NaN.
     Exact(Vec<i64>),
     /// Within `slack` of these words, one a component.
     Near {
@@ -91,7 +91,7 @@ pub enum Expected {
 /// How far a component may be from the expected one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Slack {
-    /// The same bits, or both not a number.
+    /// The same bits, or both NaN.
     Bits,
     /// So far, as a number; by 0 zeros of either sign are equal.
     Within(f64),

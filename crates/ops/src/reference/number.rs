@@ -30,7 +30,7 @@ impl Number {
         Self::Int(value.into())
     }
 
-    /// Whether it is not 0; what is not a number is not 0.
+    /// Whether it is not 0; NaN is not 0.
     #[must_use]
     pub fn is_true(&self) -> bool {
         match self {
@@ -86,7 +86,7 @@ impl Number {
         self.element().into_iter().next().unwrap_or_default()
     }
 
-    /// Whether a part is not a number.
+    /// Whether a part is NaN.
     #[must_use]
     pub fn is_nan(&self) -> bool {
         match self {

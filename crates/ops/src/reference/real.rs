@@ -13,7 +13,7 @@ pub fn asinh(x: f64) -> f64 {
     sum.copysign(x)
 }
 
-/// The inverse hyperbolic cosine; of what is below 1 not a number.
+/// The inverse hyperbolic cosine; NaN below 1.
 #[must_use]
 pub fn acosh(x: f64) -> f64 {
     let over = x - 1.0;

@@ -8,7 +8,7 @@ use cloakwork_ir::DType;
 use num_bigint::BigUint;
 
 /// The words of an element: an integer itself; a small float, now and then 0 of either sign, an
-/// infinity or not a number; 0, 1, the prime less 1 or any element of a field; infinity or a small
+/// infinity or NaN; 0, 1, the prime less 1 or any element of a field; infinity or a small
 /// multiple of the generator of a curve.
 #[must_use]
 pub fn element(dtype: DType, word: u64) -> Vec<i64> {

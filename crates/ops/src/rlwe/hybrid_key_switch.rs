@@ -65,7 +65,7 @@ pub static DEF: OpDef = OpDef {
           secret.\n\n\
           NTT domain. The key holds for each digit g the p polynomials of an encryption of P T_g \
           s, T_g = 1 modulo the moduli of digit g and 0 modulo the others; its limbs of the k \
-          moduli are divided by P, so that `mod_down` has no more to multiply. `scale` and `half` \
+          moduli are divided by P, so that `mod_down` needs no further factor. `scale` and `half` \
           hold those of `mod_down` for the K special moduli, then those of `mod_up`. (Han, Ki: \
           ePrint 2019/688.) Expands into `mod_up`, `modmul_axis_sum` and `mod_down`.",
     params: &[

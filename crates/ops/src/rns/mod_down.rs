@@ -13,8 +13,8 @@ const ARGS: &[&str] = &[
 pub static DEF: OpDef = OpDef {
     name: "mod_down",
     family: Family::Rns,
-    doc: "`out [l, N, k] = (a - [a]_P) / P` for `a [l, N, K + k]` modulo P q_1 ... q_k: the \
-          first K limbs, those of the special moduli with product P, are divided away.\n\n\
+    doc: "`out [l, N, k] = (a - [a]_P) / P` for `a [l, N, K + k]` modulo P q_1 ... q_k: divides \
+          by the special moduli with product P, the first K limbs.\n\n\
           NTT domain in and out. `[a]_P` is `base_convert` of those limbs: a number that is `a` \
           modulo P, off zero by at most K / 2 times P, so the result is off the quotient by at \
           most (K + 1) / 2 (with `half` floor(p_i / 2); for one limb it is the nearest integer). \

@@ -13,13 +13,13 @@ const ARGS: &[&str] = &[
 pub static DEF: OpDef = OpDef {
     name: "rescale",
     family: Family::Rns,
-    doc: "`out [l, N, k] = round(a / q_k)` for `a [l, N, k + 1]` modulo q_0 ... q_k: the last limb \
-          is divided away, to the nearest integer for each coefficient (Cheon, Han, Kim, Kim, \
-          Song: ePrint 2018/931).\n\n\
-          NTT domain in and out. Computed as `a * inverse + ntt(base_convert(intt(last limb)))` \
-          with `scale = [1 / N mod q_k]`, `half = [floor(q_k / 2)]`, `hat[0, j] = -1 / q_k mod \
-          q_j` and `inverse[j] = 1 / q_k mod q_j`. With t^-1 mod q_k in `scale` and t in `hat` \
-          it is BGV's modulus switching: the result is congruent to a / q_k modulo t.",
+    doc: "`out [l, N, k] = round(a / q_k)` for `a [l, N, k + 1]` modulo q_0 ... q_k: divides by \
+          the last modulus, rounding each coefficient to the nearest integer (Cheon, Han, Kim, \
+          Kim, Song: ePrint 2018/931).\n\nNTT domain in and out. Computed as `a * inverse + \
+          ntt(base_convert(intt(last limb)))` with `scale = [1 / N mod q_k]`, `half = [floor(q_k \
+          / 2)]`, `hat[0, j] = -1 / q_k mod q_j` and `inverse[j] = 1 / q_k mod q_j`. With t^-1 \
+          mod q_k in `scale` and t in `hat` it is BGV's modulus switching: the result is \
+          congruent to a / q_k modulo t.",
     params: &[
         Param::new("a", ParamKind::Tensor, "residues `[l, N, k + 1]`, i64"),
         Param::new("q", ParamKind::Tensor, "moduli `[k + 1]`"),
@@ -62,7 +62,7 @@ fn sizes(args: &Args) -> Result<(u64, u64, u64), OpError> {
     let (rows, degree, limbs) = (a.dims()[0], a.dims()[1], a.dims()[2]);
     super::check_tables(args, degree, limbs)?;
     if limbs < 2 {
-        let expected = "two limbs or more: one is divided away";
+        let expected = "at least two limbs";
         return Err(OpError::new(
             Code::Shape,
             "a",

@@ -14,8 +14,8 @@ pub static DEF: OpDef = OpDef {
     name: "nonzero",
     family: Family::Sorting,
     doc: "The indices of the elements of `a` that are not 0: i64 `[count, rank of a]`, in \
-          row-major order. `count` is how many there are (`count_nonzero`); a smaller one leaves \
-          the last out, and a larger one leaves rows of 0.",
+          row-major order. `count` is their number (`count_nonzero`); a smaller one omits the \
+          last, and a larger one gives rows of 0.",
     params: &[
         Param::new("a", ParamKind::Tensor, "any shape"),
         Param::new(

@@ -67,7 +67,7 @@ order!(
     |_, at| Number::Int(at as i128)
 );
 
-/// The places of a line's elements in order: a stable sort, what is not a number last.
+/// The places of a line's elements in order: a stable sort, NaN last.
 fn in_order(x: &[Number], descending: bool) -> Vec<usize> {
     let mut places: Vec<usize> = (0..x.len()).collect();
     let before = |a: &Number, b: &Number| match (a.is_nan(), b.is_nan(), descending) {

@@ -13,8 +13,8 @@ use smallvec::smallvec;
 pub static DEF: OpDef = OpDef {
     name: "scatter",
     family: Family::Sorting,
-    doc: "`out[indices[k]] = values[k]`, in the order of `k`: of equal indices the last counts. \
-          The other elements are those of `a`, which `out` may be. Negative indices count from \
+    doc: "`out[indices[k]] = values[k]`, in the order of `k`: the last of equal indices wins. \
+          The other elements are those of `a`, which may be `out`. Negative indices count from \
           the end.",
     params: &[
         Param::new("a", ParamKind::Tensor, "one axis or more"),

@@ -122,7 +122,7 @@ fn plan_lowered(verified: &Arc<Verified>, options: &Options) -> Result<Plan, Pla
     let (plan, reaches) = builder.finish(verified.origins());
     let (mut plan, reaches) = fit(plan, reaches)?;
     queues::assign(&mut plan, &reaches);
-    // What the caller's functions do beside their results nobody knows: they keep their order.
+    // User functions may have side effects: they keep their order.
     // Queues of devices run side by side of themselves.
     if options.threads > 1 && plan.calls.is_empty() && plan.queues.is_empty() {
         let graph = Graph::of(&plan, &reaches);
@@ -138,7 +138,7 @@ enum Place {
     Untouched,
     /// In the arena.
     Buffer(u32),
-    /// The host's own bytes: nobody writes them and the layout is theirs.
+    /// The host's own bytes: read-only, with their own layout.
     Host(HostId),
     /// The host's bytes in another layout: a constant.
     Constant(u32),

@@ -1,4 +1,4 @@
-//! Who last wrote the bytes of a memory, and who has read them since.
+//! The last writer of each byte range of a memory, and its readers since.
 
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -127,7 +127,7 @@ impl Bytes {
         self.intervals.insert(range.start, interval);
     }
 
-    /// Puts intervals that nobody wrote into the gaps of a range at whose ends there are cuts.
+    /// Puts unwritten intervals into the gaps of a range whose ends are cuts.
     fn fill(&mut self, range: &Range<u64>) {
         let mut gaps: SmallVec<[Range<u64>; 4]> = SmallVec::new();
         let mut at = range.start;

@@ -128,7 +128,7 @@ pub struct Plan {
     pub checks: Vec<Check>,
     /// Calls of functions of the caller's, which all run in their order.
     pub calls: Vec<FunctionCall>,
-    /// Who does steps: the host, and the queues of devices; the host alone if there is no other.
+    /// The executors of steps: the host, and the queues of devices.
     pub queues: Vec<Queue>,
     /// What queues wait for, in order of the steps before which they do.
     pub waits: Vec<Wait>,
@@ -167,7 +167,7 @@ impl Plan {
         self.arenas[buffer.arena as usize].home
     }
 
-    /// Whose memory an address leads to; the host's where no run computes what is there.
+    /// The device of an address; the host for memory that no run computes.
     #[must_use]
     pub fn home_of(&self, address: &Address) -> Home {
         match address.space {

@@ -99,7 +99,7 @@ impl<'a> Memory<'a> {
         self.uses[self.states[buffer as usize].next_use]
     }
 
-    /// Sends buffers away until what a unit lacks has room.
+    /// Spills buffers until a unit's operands have room.
     fn make_room(&mut self, unit: u32, touches: &[Touch], most_bytes: u64) -> Option<()> {
         let lacking = touches
             .iter()

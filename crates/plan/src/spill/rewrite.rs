@@ -19,7 +19,7 @@ struct Rewriter<'a> {
     stay: Vec<u32>,
     /// What each is on disk.
     spilled: Vec<Option<u32>>,
-    /// The arena of what waits.
+    /// The arena of spilled buffers.
     disk: u16,
     geometries: FxHashMap<u64, u32>,
     /// The new number of each step.

@@ -88,7 +88,7 @@ fn rows(py: Python<'_>, tensor: &Inner, indices: &Inner) -> PyResult<Inner> {
     reshaped(py, &taken, indices.view().shape.dims(), &dims[1..])
 }
 
-/// `tensor[mask]`; `None` where nobody can or may count what the mask selects.
+/// `tensor[mask]`; `None` where the mask's elements cannot or must not be counted.
 fn masked(py: Python<'_>, tensor: &Inner, mask: &Inner) -> PyResult<Option<Inner>> {
     let Inner::Real(real) = mask else {
         return Ok(None);

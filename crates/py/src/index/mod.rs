@@ -35,7 +35,7 @@ struct Resolved {
     new_axes: SmallVec<[i64; 4]>,
 }
 
-/// The tensor that `tensor[key]` stands for.
+/// The tensor `tensor[key]`.
 pub fn get_item(
     py: Python<'_>,
     tensor: &Bound<'_, Tensor>,
@@ -102,7 +102,7 @@ pub fn without_axis(py: Python<'_>, tensor: &Inner, axis: usize) -> PyResult<Inn
     taken(py, tensor, &resolved)
 }
 
-/// The view that a basic key stands for; `None` for a key with tensors or masks.
+/// The view of a basic key; `None` for a key with tensors or masks.
 pub fn basic(py: Python<'_>, tensor: &Inner, key: &Bound<'_, PyAny>) -> PyResult<Option<Inner>> {
     let dims = tensor.view().shape.dims();
     let resolved = match key.cast::<PyTuple>() {
@@ -298,7 +298,7 @@ fn entry(key: &Bound<'_, PyAny>, axis: usize, dim: u64) -> PyResult<Entry> {
     )))
 }
 
-/// Sizes as `reshape` takes them: integers or one tuple, one of them -1 for what is left.
+/// Sizes as `reshape` takes them: integers or one tuple, one of them may be -1 (inferred).
 pub fn sizes(args: &Bound<'_, PyTuple>, elements: u64) -> PyResult<Vec<ShapeItem>> {
     let only = if args.len() == 1 {
         args.get_item(0)?.extract::<Vec<i64>>().ok()

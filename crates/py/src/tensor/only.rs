@@ -37,7 +37,7 @@ impl Tensor {
         if dtype.is_number() {
             return self.scalar(wish);
         }
-        let text = format!("{wish} of {dtype}: this is no number; item() gives Python's object");
+        let text = format!("{wish} of {dtype}: not a number; item() returns a Python object");
         Err(PyTypeError::new_err(text))
     }
 

@@ -35,7 +35,7 @@ pub fn power(
     operator(&numbers::POW, a, b)
 }
 
-/// The product of matrices, or NotImplemented for what is no array.
+/// The product of matrices, or NotImplemented for what is not an array.
 pub fn product(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let py = a.py();
     let is_number = |x: &Bound<'_, PyAny>| crate::scalar::Number::of(x).is_some();

@@ -135,7 +135,7 @@ pub(super) struct Kernel {
     /// The place of the result, and what to make where none is given.
     out: usize,
     result: Option<Fresh>,
-    /// Operands that lead to places in memory, which somebody may write meanwhile.
+    /// Operands that contain indices, which another thread may write meanwhile.
     copies: Box<[(usize, OwnCopy)]>,
     checks: Checks,
     launches: Box<[Settled]>,
@@ -217,7 +217,7 @@ impl Kernel {
         for launch in &self.launches {
             // SAFETY: the arguments have the key for which this was prepared from the declaration,
             // so that their types and layouts are those of the launch; contents were checked just
-            // now, in copies that nobody else writes where they lead to memory.
+            // now, in private copies where they contain indices.
             unsafe { launch.run(args, start, context.threads) }?;
         }
         Ok(out)
@@ -239,7 +239,7 @@ fn fresh(def: &'static OpDef, body: &KernelBody, args: &[EagerArg]) -> Result<Fr
 }
 
 /// The operand whose order of axes a result takes over. Residues come with their moduli on the
-/// last axis, the wrong order for SIMD: whoever lays them out limb by limb gets results that are.
+/// last axis, the wrong order for SIMD: operands laid out limb by limb give such results.
 fn like<'a>(def: &OpDef, args: &'a [EagerArg], shape: &Shape) -> Option<&'a View> {
     if def.family.is_of_numbers() || def.family == Family::Layout {
         return None;

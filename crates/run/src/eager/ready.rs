@@ -83,7 +83,7 @@ impl Ready {
         let known = slot.load(Ordering::Acquire);
         if !known.is_null() {
             // SAFETY: only rows of the table, which live forever, are stored, and were written
-            // before: whoever stored one had read it.
+            // before: it was read before it was stored.
             return Some(unsafe { &*known });
         }
         let row = select()?;

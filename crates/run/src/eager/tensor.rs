@@ -14,7 +14,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What may be done with memory that belongs to somebody else.
+/// The permitted uses of foreign memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lent {
     /// It may be read and written.
@@ -29,7 +29,7 @@ pub enum Lent {
 pub struct Storage {
     memory: Memory,
     secret: AtomicBool,
-    /// Set once nobody may write it any more.
+    /// Set when it is frozen.
     frozen: Once<Derived>,
 }
 
@@ -69,7 +69,7 @@ impl Storage {
         }
     }
 
-    /// Whether nobody may write it: its owner said so, or it is frozen.
+    /// Whether it is read-only: its owner said so, or it is frozen.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.derived().is_some() || self.is_lent_read_only()
@@ -180,7 +180,7 @@ impl Tensor {
         Ok(Self::own(Block::zeroed(ty.size_bytes())?, ty.dtype, view))
     }
 
-    /// A row-major tensor whose elements are whatever they are, to be written before they are read.
+    /// An uninitialized row-major tensor, to be written before it is read.
     ///
     /// # Errors
     /// Not enough memory.
@@ -259,7 +259,7 @@ impl Tensor {
     }
 
     /// Writes a source's elements, broadcast, to this view. The two must not share memory, unless
-    /// they are the very same elements.
+    /// they are the same elements.
     ///
     /// # Errors
     /// Shapes that do not go together: an internal error.
@@ -371,7 +371,7 @@ impl Tensor {
         self.body.storage.secret.load(Ordering::Relaxed)
     }
 
-    /// A tensor with these elements that nobody writes any more, so that what kernels derive from
+    /// A frozen tensor with these elements, so that the data which kernels derive from
     /// it is derived once: this one, if it alone sees its storage, else a copy in the same order.
     ///
     /// # Errors
@@ -400,7 +400,7 @@ impl Tensor {
         Ok(tensor)
     }
 
-    /// Lent memory that nobody may write as a frozen tensor, where it is: for owners who never
+    /// Read-only lent memory as a frozen tensor in place: for owners that never
     /// write it again either, as `freeze` cannot know of them. Other tensors stay as they are.
     #[must_use]
     pub fn frozen_where_it_is(self) -> Self {
@@ -416,7 +416,7 @@ impl Tensor {
         self
     }
 
-    /// Whether nobody writes it any more.
+    /// Whether it is frozen.
     #[must_use]
     pub fn is_frozen(&self) -> bool {
         self.body.storage.derived().is_some()
@@ -441,7 +441,7 @@ impl Tensor {
         Ok(Self::own(Block::uninit(bytes)?, dtype, view))
     }
 
-    /// Overwrites the whole storage with zeros now; false if nobody may write it.
+    /// Overwrites the whole storage with zeros now; false if it is read-only.
     #[must_use]
     pub fn zeroize(&self) -> bool {
         let may = !self.body.storage.is_read_only();
@@ -462,7 +462,7 @@ impl Tensor {
         (self.with_view(view.without_repeats()), axes)
     }
 
-    /// A tensor of the same view that nobody else can write. Repeats are not copied.
+    /// A copy of the same view that no other tensor shares. Repeated elements are not copied.
     ///
     /// # Errors
     /// Not enough memory.

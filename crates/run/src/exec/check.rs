@@ -37,7 +37,7 @@ pub(crate) fn contents(memories: &Memories, step: &Step, check: u32) -> Result<(
         Some(block) => block.as_slice(),
         None => {
             let start = memories.pointer(address)?.cast::<u8>().cast_const();
-            // SAFETY: the plan's address and view lie inside the operand's memory, and nobody
+            // SAFETY: the plan's address and view lie inside the operand's memory, and no thread
             // writes there meanwhile.
             unsafe {
                 std::slice::from_raw_parts(start.wrapping_offset(first as isize), count as usize)
@@ -104,7 +104,7 @@ pub(crate) fn rule(
     rule.check(bound, &words)
 }
 
-/// The bytes of elements that lie one behind the other.
+/// The bytes of elements that lie one after the other.
 fn dense<'a>(dtype: DType, view: &View, bytes: &'a [u8]) -> Option<&'a [u8]> {
     let start = usize::try_from(view.offset)
         .ok()?

@@ -1,4 +1,4 @@
-//! Asking the caller at a steady pace whether to go on, however long or short steps are.
+//! Asking the caller at a steady pace whether to continue, independent of the length of steps.
 
 use crate::report::outcome::Progress;
 use std::time::{Duration, Instant};

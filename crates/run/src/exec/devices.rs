@@ -224,7 +224,7 @@ pub struct Draining<'a>(&'a Devices);
 
 impl Drop for Draining<'_> {
     fn drop(&mut self) {
-        // Who wants to know what went wrong has asked before.
+        // The error was queried before.
         let _ = self.0.finish();
     }
 }

@@ -38,14 +38,14 @@ pub struct RunOptions {
     pub profile: bool,
     /// The least work, in estimated nanoseconds, that is given to a further thread.
     pub split_ns: u64,
-    /// How often the caller is told how far a run is, and asked whether to go on.
+    /// How often the caller learns the progress of a run and may stop it.
     pub tick: Duration,
     /// Run tasks in a random order that follows from this number, even where steps in their order
     /// would be faster: a test that results depend on no order. Needs a plan for several threads.
     pub schedule_seed: Option<u64>,
     /// Where the file of a run that spills is made; none: where the system wants temporary files.
     pub spill_dir: Option<PathBuf>,
-    /// Leave nothing of the run in memory but its results; what waits on disk is encrypted.
+    /// Leave nothing of the run in memory but its results; the spill file is encrypted.
     pub wipe: bool,
     /// The functions of the caller's that the program calls, if it does.
     pub functions: Option<Arc<dyn Functions>>,
@@ -137,7 +137,7 @@ impl Executor {
         std::mem::take(&mut self.before_failure)
     }
 
-    /// Overwrites what runs have left in the arena and in scratch memory. Derived constants come
+    /// Overwrites the arena and scratch memory. Derived constants come
     /// from the program alone and stay.
     pub fn zeroize(&mut self) {
         if self.devices.zeroize().is_err() {
@@ -149,7 +149,7 @@ impl Executor {
         self.scratch.zeroize();
     }
 
-    /// Runs the program once. `tick` hears how far it is and says whether to go on.
+    /// Runs the program once. `tick` gets its progress and returns whether to continue.
     ///
     /// # Errors
     /// A missing or wrong input, contents that an op does not take, or the caller's wish to stop.
@@ -332,7 +332,7 @@ impl Executor {
         bases
     }
 
-    /// Computes what a run finds computed, in order: each may read those before it.
+    /// Computes the constants in order: each may read those before it.
     fn compute_constants(&mut self) -> Result<(), RunError> {
         let plan = Arc::clone(&self.plan);
         let hosts = Hosts::of(&plan, &[]);
@@ -360,7 +360,7 @@ impl Executor {
     }
 }
 
-/// The table of a run: that of the run before, with what is new.
+/// The table of a run: that of the previous run, updated.
 fn resolved(
     table: Option<Table>,
     memories: &Memories,
@@ -413,7 +413,7 @@ fn compute(memories: &Memories, constant: &Constant) -> Result<Computed, RunErro
     }
 }
 
-/// What a host tensor is a view of, if nobody writes it.
+/// The storage of a host tensor, if it is frozen.
 fn frozen(host: Option<&HostTensor>) -> Option<Arc<Storage>> {
     let storage = host?.bytes().owner::<Storage>()?;
     storage.derived().is_some().then_some(storage)

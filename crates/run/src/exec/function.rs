@@ -57,7 +57,7 @@ pub fn step(
         let start = memories.pointer(address)?;
         let block = Block::uninit(Type::new(*dtype, view.shape.clone()).size_bytes())?;
         let dense = View::contiguous(view.shape.clone());
-        // The plan's address and view lie inside the operand's memory, which nobody else touches
+        // The plan's address and view lie inside the operand's memory, which no other step touches
         // while the step runs.
         let pair = [(&dense, block.as_ptr()), (view, start.cast())];
         copied(plan, *dtype, pair)?;

@@ -142,7 +142,7 @@ fn slots_of_indices(plan: &Plan) -> BTreeSet<u32> {
 fn copy(tensor: &HostTensor) -> Result<HostTensor, RunError> {
     let bytes = tensor.bytes().as_slice();
     let block = Block::uninit(bytes.len() as u64)?;
-    // SAFETY: the block has as many bytes, and nobody else knows it yet.
+    // SAFETY: the block has as many bytes, and is not shared yet.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), block.as_ptr(), bytes.len()) };
     HostTensor::new(tensor.dtype(), tensor.view().clone(), into_bytes(block))
         .map(HostTensor::sound)

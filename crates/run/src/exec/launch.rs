@@ -9,7 +9,7 @@ use rayon::ThreadPool;
 /// Longest stretch between two looks at the caller's wish to stop, in nanoseconds.
 pub(crate) const STRETCH_NS: u64 = 50_000_000;
 
-/// Pieces of a launch for each thread: whoever is slow or late then has less of it.
+/// Pieces of a launch for each thread, so that slow or late threads do fewer of them.
 pub(crate) const PIECES: u64 = 4;
 
 /// Who runs launches: the calling thread, alone or with the workers of a pool; and scratch memory

@@ -1,4 +1,4 @@
-//! What a run hands out, and how it differs from what the program expects.
+//! The results of a run, and their differences from the expected values.
 
 use crate::RunError;
 use crate::memory::{Block, into_bytes};

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// All memory that a run's operands lie in.
 pub struct Memories<'a> {
     pub plan: &'a Plan,
-    /// Where each arena begins; null for what waits on disk.
+    /// Where each arena begins; null for those on disk.
     pub arenas: &'a [Base],
     /// Those of them that are files.
     pub disks: &'a [OnDisk],
@@ -50,7 +50,7 @@ impl Computed {
 #[derive(Clone, Copy)]
 pub struct Base(pub *mut u8);
 
-// SAFETY: it leads to memory that the executor owns; who may write where is settled by the plan.
+// SAFETY: it leads to memory that the executor owns; the plan decides which step writes where.
 unsafe impl Send for Base {}
 // SAFETY: as above.
 unsafe impl Sync for Base {}
@@ -59,7 +59,7 @@ impl Memories<'_> {
     /// The pointer of an address.
     ///
     /// # Errors
-    /// The plan names memory that is not there: a mistake of the planner.
+    /// The plan names memory that does not exist: a mistake of the planner.
     pub fn pointer(&self, address: &Address) -> Result<*mut c_void, RunError> {
         let index = address.index as usize;
         let base = match address.space {
@@ -195,7 +195,7 @@ impl Table {
             let shape = geometry.shape();
             let raw = |operands, prepared| RawLaunch::new(&shape, operands, prepared);
             match (step.work, step.prepared()) {
-                // What it writes is no operand of the kernel.
+                // What it writes is not an operand of the kernel.
                 (Work::Prepare { .. }, _) => raw(&operands[1..], std::ptr::null()),
                 (_, Prepared::None) => raw(operands, std::ptr::null()),
                 (_, Prepared::Block) => raw(operands, blocks[0].cast_const()),

@@ -66,7 +66,7 @@ pub enum Task<'a> {
     Step(usize),
     /// Steps that run together.
     Fused(Fused<'a>),
-    /// Nothing is left to do: it was no launch.
+    /// Nothing is left to do: it was not a launch.
     Nothing,
 }
 

@@ -39,7 +39,7 @@ enum Source {
         /// Whether the next large block may take it over.
         reusable: bool,
     },
-    /// A file, whose pages are in memory while somebody touches them.
+    /// A file, whose pages are in memory while a step uses them.
     File(MmapMut),
 }
 
@@ -49,7 +49,7 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// A block whose bytes are whatever they are, for results that are written before they are
+    /// An uninitialized block, for results that are written before they are
     /// read. Small ones and large ones come from what was released before: fresh pages cost more
     /// than most kernels do.
     ///
@@ -106,13 +106,13 @@ impl Block {
         Ok(Self::counted(start, len, Source::Heap(layout)))
     }
 
-    /// A block of so many bytes in a file that nobody else knows.
+    /// A block of so many bytes in a private file.
     ///
     /// # Errors
     /// The system's: the disk has no room.
     pub fn on_disk(file: &File, bytes: u64) -> io::Result<Self> {
         static CHUNK: [u8; 1 << 16] = [0; 1 << 16];
-        // Written, so that room which is not there is found out here, not when a kernel writes.
+        // Written, so that room which does not exist is found out here, not when a kernel writes.
         for start in (0..bytes).step_by(CHUNK.len()) {
             let len = (bytes - start).min(CHUNK.len() as u64) as usize;
             file.write_all_at(&CHUNK[..len], start)?;

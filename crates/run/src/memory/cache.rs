@@ -133,7 +133,7 @@ pub(crate) fn release_small(class: usize, start: NonNull<u8>) {
 /// not worth waiting for.
 pub(crate) fn take_large(bytes: usize) -> Option<MmapMut> {
     let mut waiting = LARGE.try_lock()?;
-    // What stands beside a block is room to align it in: a huge page, and what rounding adds.
+    // A block has room for alignment: a huge page, and rounding.
     let fits = |map: &MmapMut| {
         let room = map.len() - (2 << 20);
         room >= bytes && room <= bytes + bytes / 8 + (4 << 20)

@@ -31,7 +31,7 @@ type Shared = (HashMap<(usize, SmallVec<[i64; 4]>), Arc<Block>>, u64);
 
 static SHARED: Mutex<Option<Shared>> = Mutex::new(None);
 
-/// What tells two blocks of constants apart.
+/// The key of a block of constants.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     row: usize,

@@ -1,4 +1,4 @@
-//! The spill file, in which buffers wait for which there is no room in memory, and one in
+//! The spill file, to which buffers are moved when memory is short, and one in
 //! which those lie that a program itself puts on disk.
 //!
 //! Each run has a file of its own for the first, each executor one for the second. Neither has a
@@ -82,7 +82,7 @@ impl SpillFile {
     /// The system's.
     ///
     /// # Safety
-    /// The step is one of the plan that moves a buffer, and nobody else touches what it moves.
+    /// The step is one of the plan that moves a buffer, and no other step touches it.
     pub unsafe fn transfer(
         &self,
         memories: &Memories,
@@ -253,7 +253,7 @@ impl OnDisk {
         }
     }
 
-    /// Whether the file is this process's, and where somebody wants it.
+    /// Whether the file belongs to this process, and lies in the wanted directory.
     pub fn is_in(&self, directory: Option<&Path>) -> bool {
         self.directory.as_deref() == directory && self.process == std::process::id()
     }

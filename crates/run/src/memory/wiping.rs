@@ -38,7 +38,7 @@ impl Drop for Wiping {
     }
 }
 
-/// Whether what this thread makes is to be wiped.
+/// Whether allocations of this thread are wiped.
 #[must_use]
 pub fn is_wiping() -> bool {
     DEPTH.try_with(Cell::get).is_ok_and(|depth| depth > 0)

@@ -84,20 +84,21 @@ impl Bisection {
             count => format!("{count} results"),
         };
         let mut text = format!(
-            "{} held to the slow references of their ops",
+            "{} compared with the slow references of their ops",
             results(self.by_reference)
         );
         if !self.by_portable_kernel.is_empty() {
             let ops: Vec<&str> = self.by_portable_kernel.keys().copied().collect();
             let count = results(self.by_portable_kernel.values().sum());
             text += &format!(
-                "; {count} held to portable kernels alone, too large for the references: {}",
+                "; {count} compared only with portable kernels, as they are too large for the \
+                 references: {}",
                 ops.join(", ")
             );
         }
         if self.of_functions > 0 {
             text += &format!(
-                "; {} of functions held to nothing",
+                "; {} of user functions not compared",
                 results(self.of_functions)
             );
         }
@@ -141,8 +142,8 @@ fn unfused(plan: &Plan) -> Result<Executor, RunError> {
     Executor::new(Arc::new(unfused))
 }
 
-/// Runs the program by kernels, and holds what each of them wrote to its op's reference: given the
-/// very operands that the kernel had, so that errors of floats do not add up.
+/// Runs the program by kernels, and compares what each of them wrote with its op's reference, given
+/// the very operands that the kernel had, so that errors of floats do not add up.
 ///
 /// Where no op is wrong, an expected value in the file must be.
 ///
@@ -204,7 +205,7 @@ struct Written<'a> {
 }
 
 impl Written<'_> {
-    /// Does an action, and holds what the step wrote to it.
+    /// Executes an action, and compares the step's result with it.
     fn hold(
         &self,
         interpreter: &mut Interpreter,

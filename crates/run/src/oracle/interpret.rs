@@ -122,7 +122,7 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// Takes the result of a kernel call as it is, so that the next call is judged by itself.
+    /// Takes over the result of a kernel call, so that the next call is judged independently.
     ///
     /// # Errors
     /// There is no such value.
@@ -130,7 +130,7 @@ impl<'a> Interpreter<'a> {
         self.write(out, words)
     }
 
-    /// The result by portable kernels, where a definition takes too long: over the very strides, on
+    /// The result by portable kernels, where a definition takes too long: over the same strides, on
     /// which the order of floating-point sums depends.
     ///
     /// # Errors

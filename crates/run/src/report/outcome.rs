@@ -40,7 +40,7 @@ pub struct Mismatch {
     pub same_type: bool,
     /// Index of the first element that differs; empty where the types do.
     pub index: Vec<u64>,
-    /// That element as it is.
+    /// That element.
     pub got: String,
     /// As it should be.
     pub expected: String,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 
-/// Writes the timeline of a profiled run. Without a profile there is nothing to show but the name.
+/// Writes the profile of a run for Perfetto and Chrome; without measurements, only its name.
 ///
 /// # Errors
 /// The writer's.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Nobody comes in any more.
 const CLOSED: usize = 1 << (usize::BITS - 1);
-/// Looks at who is inside before the caller goes to sleep: about a microsecond.
+/// How often the caller polls the workers inside before it sleeps: about a microsecond.
 const LOOKS: u32 = 64;
 /// A sleeping caller looks now and then.
 const NAP: Duration = Duration::from_millis(1);
@@ -37,7 +37,7 @@ impl Door {
     fn enter(&self, worker: usize) {
         let closed = self.inside.fetch_add(1, Ordering::AcqRel) & CLOSED != 0;
         // Also who comes too late counts until it leaves: the last one that the caller waits for
-        // may have left meanwhile, and seen somebody behind.
+        // may have left meanwhile, and seen a later one.
         let _inside = Inside(self);
         if closed {
             return;

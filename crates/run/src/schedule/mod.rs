@@ -1,11 +1,11 @@
 //! Runs the tasks of a graph side by side.
 //!
 //! Whoever has nothing to do takes the ready task with the longest chain behind it; where none is
-//! ready, pieces of a long unit that somebody has begun. Nobody waits while there is either: a long
-//! unit goes on with whoever does the last of its pieces.
+//! ready, pieces of a long unit that another worker has begun. No worker waits while there is
+//! either: a long unit is continued by the worker that finishes its last piece.
 //!
 //! What runs when changes no result, and no error either: after a failure the units before the
-//! failed one still run, so that of several failures the first in the program's order is told.
+//! failed one still run, so that of several failures the first in the program's order is reported.
 
 mod door;
 mod ready;
@@ -134,7 +134,7 @@ struct Schedule<'a, B: Body> {
 }
 
 /// Runs all tasks of a graph on the calling thread and the workers of a pool. The caller's `clock`
-/// is asked now and then whether to go on.
+/// is asked now and then whether to continue.
 ///
 /// # Errors
 /// Of all units that fail the error of the first one; or that the caller wants to stop.
@@ -237,7 +237,7 @@ impl<'a, B: Body> Schedule<'a, B> {
         }
     }
 
-    /// Asks the caller whether to go on.
+    /// Asks the caller whether to continue.
     fn look(&self, clock: Option<&mut Clock<'_>>) {
         let Some(clock) = clock else { return };
         let going = self.bound.load(Ordering::Relaxed) > 0;
@@ -318,7 +318,8 @@ impl<'a, B: Body> Schedule<'a, B> {
             .fetch_add(self.body.steps(unit), Ordering::Relaxed);
     }
 
-    /// Takes pieces of a unit until none is left. Whoever does the last goes on with its task.
+    /// Takes pieces of a unit until none is left. The worker that finishes the last piece continues
+    /// the task.
     fn help(
         &self,
         worker: usize,
@@ -386,7 +387,7 @@ impl<'a, B: Body> Schedule<'a, B> {
         turn
     }
 
-    /// Wakes so many of those who sleep.
+    /// Wakes so many sleeping workers.
     fn call(&self, state: MutexGuard<'_, State<B::Work>>, count: usize) {
         let sleeping = state.sleeping;
         if count > 0 {

@@ -1,4 +1,4 @@
-//! When each unit began and ended and who ran it, noted by workers while they run.
+//! When each unit began and ended and on which worker, recorded by workers while they run.
 
 use crate::report::outcome::{Help, Profile, Span};
 use cloakwork_plan::Plan;
@@ -47,7 +47,7 @@ impl Record {
         }
     }
 
-    /// When somebody begins to help with a unit that another worker began.
+    /// When a worker begins to help with a unit that another one began.
     pub fn helps(&self) -> u64 {
         self.now()
     }

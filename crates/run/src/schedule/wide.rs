@@ -62,12 +62,12 @@ impl<W> Wide<W> {
         }
     }
 
-    /// Whether there are pieces that nobody has taken.
+    /// Whether there are pieces that no worker has taken.
     pub fn is_open(&self) -> bool {
         self.next.load(Ordering::Relaxed) < self.pieces
     }
 
-    /// The parts of a piece that nobody has taken.
+    /// The parts of a piece that no worker has taken.
     pub fn take(&self) -> Option<(u64, u64)> {
         let piece = self.next.fetch_add(1, Ordering::AcqRel);
         let edge = |piece| boundary(self.units, piece, self.pieces);

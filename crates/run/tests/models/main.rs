@@ -212,7 +212,7 @@ impl Body for Play {
     }
 }
 
-/// Runs the graph on the caller and so many workers; returns the failure, if one is told.
+/// Runs the graph on the caller and so many workers; returns the failure, if one is reported.
 fn play(graph: &Arc<Graph>, workers: usize, parts: u64, fails: Option<u32>) -> Option<RunError> {
     let (pool, body) = (ThreadPool::new(), Play::new(graph, parts, fails));
     let settings = Settings {

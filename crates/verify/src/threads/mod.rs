@@ -1,4 +1,4 @@
-//! Programs of several threads: what happens before what, who owns what, who races with whom.
+//! Programs of several threads: happens-before, ownership, races.
 //!
 //! The checker reads the steps in the order of the canonical schedule, so that all it finds in
 //! programs of one thread it finds here too. What follows from that order alone, and not from the
@@ -34,7 +34,7 @@ use std::rc::Rc;
 /// Comparisons of views that may overlap: more are refused.
 const MAX_COMPARISONS: u64 = 1 << 27;
 
-/// Where memory was given back.
+/// Where memory was freed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Freed {
     node: u32,
@@ -97,7 +97,7 @@ impl<'p> Checker<'p> {
             self.leaks(&walk);
         }
         if walk.comparisons == 0 {
-            let expected = "at most 2^27 pairs of accesses that may run at the same time";
+            let expected = "at most 2^27 pairs of concurrent accesses";
             self.report_at(0, Issue::error("limits", expected, "more"));
         }
     }
@@ -163,8 +163,8 @@ impl<'p> Checker<'p> {
             return;
         }
         let got = format!("memory that {} gave back", self.place(freed.step));
-        let issue = Issue::error("use-after-free", "memory that is there", got).names([symbol]);
-        self.report(issue.hint("move the free behind the last use of all its views"));
+        let issue = Issue::error("use-after-free", "allocated memory", got).names([symbol]);
+        self.report(issue.hint("move the free after the last use of all its views"));
         self.names.set(symbol, Name::Poisoned);
     }
 
@@ -232,7 +232,7 @@ impl<'p> Checker<'p> {
         self.writes_what_is_its_own(walk, out);
     }
 
-    /// Constants and inputs are lent: nobody writes them, but for inputs that are consumed.
+    /// Constants and inputs are borrowed and read-only, except consumed inputs.
     fn writes_what_is_its_own(&mut self, walk: &Walk, out: ValueId) {
         let Some(info) = self.values.value(out) else {
             return;
@@ -245,7 +245,7 @@ impl<'p> Checker<'p> {
         if uploaded && !walk.owners.contains_key(&storage) {
             let issue = Issue::error(
                 "read-only",
-                "memory of the program's own",
+                "the program's own memory",
                 "a constant or input",
             )
             .names([name])
@@ -312,13 +312,12 @@ impl<'p> Checker<'p> {
         } else {
             "race"
         };
-        let issue =
-            Issue::error(code, "one order of accesses to the same bytes", got).names([name]);
+        let issue = Issue::error(code, "ordered accesses to the same bytes", got).names([name]);
         self.report(issue.hint("order them by an event, a join, or one thread"));
     }
 
-    /// Reads of what nothing wrote: but for memory on which threads race, where the order that is
-    /// missing has been told.
+    /// Reads of unwritten memory, except memory on which threads race: there the missing order has
+    /// been reported.
     fn unwritten_reads(&mut self, walk: &Walk) {
         let raced: FxHashSet<StorageId> = walk.raced.iter().map(|(storage, ..)| *storage).collect();
         for (storage, step, issue) in std::mem::take(&mut self.unwritten) {
@@ -404,8 +403,11 @@ impl<'p> Checker<'p> {
                 let step = schedule.nodes.get(former as usize).map_or(0, |n| n.step);
                 let got = format!("{} in another thread, in any order", self.place(step));
                 let name = self.program.text_name(stream);
-                let issue =
-                    Issue::error("race", format!("one order on the stream \"{name}\""), got);
+                let issue = Issue::error(
+                    "race",
+                    format!("a defined order on the stream \"{name}\""),
+                    got,
+                );
                 self.report_at(
                     at.step,
                     issue.hint("queue from one thread, or order the threads"),
@@ -414,7 +416,7 @@ impl<'p> Checker<'p> {
         }
     }
 
-    /// Memory that nobody gives back, stores or returns.
+    /// Memory that is never freed, stored or returned.
     fn leaks(&mut self, walk: &Walk) {
         let mut owned: Vec<_> = walk.owners.iter().collect();
         owned.sort_unstable();

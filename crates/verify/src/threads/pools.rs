@@ -80,12 +80,12 @@ impl Checker<'_> {
             }
             let pool = self.program.text_name(place.pool);
             let expected = format!(
-                "bytes {} to {} of the pool \"{pool}\" free for sure",
+                "free bytes {} to {} of the pool \"{pool}\"",
                 place.offset, tenant.end
             );
-            let got = format!("memory of {} there", self.place(former.step));
+            let got = format!("memory of {}", self.place(former.step));
             let issue = Issue::error("pool", expected, got).names([name]);
-            self.report(issue.hint("another offset, or deallocate what lies there before"));
+            self.report(issue.hint("choose another offset, or deallocate that memory first"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Registers: defined once in a lifetime, used after that for sure, and given up by who owns them.
+//! Registers: defined once, used only after their definition, and removed by their owners.
 
 use super::accesses::Kind;
 use super::schedule::Schedule;
@@ -95,10 +95,10 @@ impl Checker<'_> {
             && self.order_is_due(symbol)
         {
             let at = self.place(place(&schedule, defined));
-            let expected = "a definition that comes before for sure";
+            let expected = "a definition that always runs before";
             let got = format!("{at}, which another thread may run later");
             let issue = Issue::error("undefined-name", expected, got).names([symbol]);
-            self.report(issue.hint("wait for an event that is recorded behind the definition"));
+            self.report(issue.hint("wait for an event that is recorded after the definition"));
         }
     }
 
@@ -106,9 +106,9 @@ impl Checker<'_> {
     pub(super) fn define_register(&mut self, walk: &mut Walk, symbol: Symbol) {
         let (node, schedule) = (walk.node, std::rc::Rc::clone(&walk.schedule));
         if let Name::Live { value, step } = self.names.get(symbol) {
-            let got = format!("one that {} defined", self.place(step));
+            let got = format!("a register that {} defined", self.place(step));
             let issue = Issue::error("redefinition", "an empty register", got).names([symbol]);
-            self.report(issue.hint("deallocate or remove it first, or take another name"));
+            self.report(issue.hint("deallocate or remove it first, or use another name"));
             self.names.set(symbol, Name::Unbound);
             if let Some(info) = self.values.value(value) {
                 walk.owners.remove(&info.storage);
@@ -125,9 +125,9 @@ impl Checker<'_> {
         };
         if let Some(ended) = unsure.filter(|_| self.sound) {
             let at = self.place(place(&schedule, ended));
-            let got = format!("one that {at} empties, perhaps later");
+            let got = format!("a register that {at} empties, possibly later");
             let issue = Issue::error("redefinition", "an empty register", got).names([symbol]);
-            self.report(issue.hint("order the two by an event, or take another name"));
+            self.report(issue.hint("order the two by an event, or use another name"));
         }
     }
 
@@ -165,7 +165,7 @@ impl Checker<'_> {
         };
         if let Some(freed) = walk.freed.get(&storage) {
             let got = format!("memory that {} gave back", self.place(freed.step));
-            let issue = Issue::error("double-free", "memory that is there", got).names([symbol]);
+            let issue = Issue::error("double-free", "allocated memory", got).names([symbol]);
             self.report(issue.hint("free memory once, by its owner"));
         } else if walk.is_owner(storage, symbol) {
             let (node, step) = (walk.node, self.step);
@@ -179,7 +179,7 @@ impl Checker<'_> {
                 ),
                 None => (
                     "a constant or input".to_owned(),
-                    "remove the register; what is lent is not the program's to free",
+                    "remove the register; the program does not own borrowed memory",
                 ),
             };
             let issue = Issue::error("not-the-owner", "the register that allocated", got);

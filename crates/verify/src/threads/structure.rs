@@ -87,7 +87,7 @@ impl Checker<'_> {
     fn undeclared(&mut self, step: u32, what: &str, name: Text, code: &'static str) {
         let got = format!("\"{}\"", self.program.text_name(name));
         let issue = Issue::error(code, format!("the name of a declared {what}"), got);
-        self.report_at(step, issue.hint("declare it, or mend the name"));
+        self.report_at(step, issue.hint("declare it, or correct the name"));
     }
 
     fn forked_and_joined(&mut self, threads: &Threads, uses: &Uses) {
@@ -112,7 +112,7 @@ impl Checker<'_> {
                     count => format!("{count} times"),
                 };
                 let issue = Issue::error("thread", expected, got);
-                let hint = "fork a thread once, and join it once behind the fork";
+                let hint = "fork a thread once, and join it once after the fork";
                 // A thread without steps has no place of its own.
                 let last = (self.program.steps.len() as u32).saturating_sub(1);
                 let place = at.unwrap_or(thread.steps.start).min(last);
@@ -138,7 +138,7 @@ impl Checker<'_> {
             if let (Some(&first), []) = (waits.first(), records) {
                 let expected = format!("a record of \"{name}\" somewhere");
                 let issue = Issue::error("event", expected, "none");
-                self.report_at(first, issue.hint("record it, or drop the wait"));
+                self.report_at(first, issue.hint("record it, or remove the wait"));
             }
             if waits.is_empty() {
                 let issue = Issue::warning("event", format!("a wait for \"{name}\""), "none");
@@ -183,8 +183,8 @@ impl Checker<'_> {
                 match self.program.steps.get(step as usize) {
                     Some(Step::SegmentStart(name)) => open.push((step, *name)),
                     Some(Step::SegmentEnd) if open.pop().is_none() => {
-                        let issue = Issue::error("segment", "a segment that is open", "none");
-                        self.report_at(step, issue.hint("drop the end, or begin a segment"));
+                        let issue = Issue::error("segment", "an open segment", "none");
+                        self.report_at(step, issue.hint("remove the end, or begin a segment"));
                     }
                     Some(Step::Threaded(Threaded::Fork(name))) => {
                         forked.insert(*name, around);
@@ -255,12 +255,12 @@ impl Checker<'_> {
             }
             let got = format!("a cycle: {}", text.trim_end_matches("; "));
             let issue = Issue::error("deadlock", "an order in which all can run", got);
-            self.report_at(first, issue.hint("drop or move one of these waits"));
+            self.report_at(first, issue.hint("remove or move one of these waits"));
         }
     }
 }
 
-/// The shortest cycle of chains that wait for each other: who waits where, and for which step.
+/// The shortest cycle of chains that wait for each other: the waiting steps and their targets.
 fn shortest_cycle(
     schedule: &Schedule,
     next: impl Fn(u32) -> Option<(u32, u32, u32)>,

@@ -108,7 +108,7 @@ def negative(x: Tensor, /) -> Tensor:
 
 
 def positive(x: Tensor, /) -> Tensor:
-    """Each element as it is, in a tensor of its own.
+    """A copy of the tensor.
 
     >>> import cloakwork as cw
     >>> cw.positive(cw.asarray([1, -2]))
@@ -120,7 +120,7 @@ def positive(x: Tensor, /) -> Tensor:
 def abs(x: Tensor, /) -> Tensor:
     """The absolute value of each element; real for complex numbers.
 
-    The least integer, which has no counterpart, stays.
+    The least integer is its own absolute value.
 
     >>> import cloakwork as cw
     >>> cw.abs(cw.asarray([-3, 4]))

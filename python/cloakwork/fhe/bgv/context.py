@@ -95,7 +95,7 @@ class BgvContext(Context):
         room = coefficients.room_log2(coefficients.centred(found, basis), basis)
         if room < max(ciphertext.noise_budget() - ESTIMATE_SLACK, _LEAST_ROOM):
             hint = "begin with a longer modulus chain; keys.noise_budget measures, for you alone"
-            what = "the secret key finds more noise than the ciphertext says, or no room beside it"
+            what = "the measured noise exceeds the ciphertext's estimate, or leaves no room"
             raise NoiseError("decrypt", None, hint, what)
         return self._slots(found, plaintext)
 

@@ -81,7 +81,7 @@ def picked(x: Some, key: Any) -> Some:
     if isinstance(key, slice):
         count = len(range(*key.indices(x.batch)))
         if count == 0:
-            raise TensorIndexError(f"{key}: none of {x.batch} ciphertexts")
+            raise TensorIndexError(f"{key}: out of range for {x.batch} ciphertexts")
         return x._picked(key)
     if not isinstance(key, int | np.integer) or isinstance(key, bool):
         raise TensorIndexError(f"{key!r}: a batch takes an integer or a slice; see x.rotate")

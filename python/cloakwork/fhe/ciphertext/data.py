@@ -110,7 +110,7 @@ class CiphertextData(Refusals, Stored):
             return
         raise EncodeError(
             f"{op}: a plaintext of {found}; this ciphertext holds {self.packing}: encode as many, "
-            f"or a value for each of all {self.context.slots} slots (0 where there is none)"
+            f"or a value for each of all {self.context.slots} slots (0 in unused ones)"
         )
 
     @property
@@ -198,7 +198,7 @@ class CiphertextData(Refusals, Stored):
 
     @abstractmethod
     def coefficient_noise(self) -> float:
-        """log2 of what the noise of every coefficient stays below, but with a small chance."""
+        """log2 of a bound on the noise of every coefficient, which holds with high probability."""
 
     def _as_traced(self, example: Ciphertext) -> None:
         """Errors unless the example's parts and noise cover this ciphertext's."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cloakwork.fhe.context import Context
 
 _DECRYPTED = "decrypt first: keys.decrypt(x)"
-_ROUNDED = f"there is no rounding of encrypted values: {_DECRYPTED}"
+_ROUNDED = f"encrypted values cannot be rounded: {_DECRYPTED}"
 _UNDECIDED = "encrypted values decide nothing"
 _PRODUCTS = "(context, weights{}) @ x multiplies by a matrix"
 _ONE_BY_ONE = (
@@ -49,7 +49,7 @@ class Refusals:
 
     def _sign(self) -> str:
         about = self._approximated("lambda d: np.tanh(20 * d)").replace(")(x)", ")(x - y)")
-        return f"{_UNDECIDED}.  {about}: the sign of a difference; what is decrypted compares"
+        return f"{_UNDECIDED}.  {about}: the sign of a difference; compare decrypted values instead"
 
     def refuse_ufunc(self, name: str, operands: int) -> NoReturn:
         """The error for an element-wise function of NumPy's."""
@@ -68,7 +68,7 @@ class Refusals:
         if name in _MATRICES:
             refuse(f"np.{name}", f"fhe.Matrix{_PRODUCTS.format('')}")
         known = "operators, x.sum(), x.rotate(n), x[i] of a batch"
-        refuse(f"np.{name}", f"ciphertexts have {known}; NumPy's functions take what is decrypted")
+        refuse(f"np.{name}", f"ciphertexts have {known}; decrypt them to use NumPy's functions")
 
     def refuse_quotient(self, divisor: object) -> NoReturn:
         """The error for a divisor that is not a number."""
@@ -101,7 +101,7 @@ class Refusals:
         """False for None and strings; an error for values: encrypted values cannot be compared."""
         if other is None or isinstance(other, str | bytes):
             return False
-        refuse("x == y", f"`is` tells whether two names are one ciphertext; {self._sign()}")
+        refuse("x == y", f"`is` compares the identity of ciphertexts; {self._sign()}")
 
     __hash__ = object.__hash__
 
@@ -129,7 +129,7 @@ class Refusals:
     __rfloordiv__ = __floordiv__
 
     def __mod__(self, other: object) -> NoReturn:
-        refuse("x % y", f"{_ROUNDED}; BGV computes mod its plain_modulus by itself")
+        refuse("x % y", f"{_ROUNDED}; BGV values are modulo plain_modulus already")
 
     __rmod__ = __mod__
 

@@ -92,7 +92,7 @@ def _turned(own: Ciphertext, inner: Tensor, giant: int, basis: Basis) -> Tensor:
 
 
 def plain_sums(own: Ciphertext, cut: Steps, plain: Sequence[Tensor]) -> Tensor:
-    """The same without special moduli: every rotation is a key switch of its own."""
+    """The same without special moduli: a separate key switch for every rotation."""
     basis, data = own.basis, batched(own.data)
     turned = own.rotate_many(cut.babies)
     babies = residues((len(turned), data.shape[0], 2), basis.degree, basis.limbs)

@@ -245,7 +245,7 @@ class Matrix:
         norms, parameters = self._norms, self.context.parameters
         switch = noise.key_switch(parameters, own.level)
         last = switch + log2(max(len(self._steps.giants), 1)) / 2
-        # Every diagonal is rounded by itself, and meets a slot of its own.
+        # Every diagonal is rounded independently, and multiplies a different slot.
         whole = own.bound.rms * sqrt(own.context.slots)
         met = min(own.size + log2(max(self.diagonals, 1)) / 2, log2_of(whole))
         rounded = self._rounding(scale).scaled(met + log2(own.scale))
@@ -279,11 +279,11 @@ class Matrix:
 
     @once
     def _norms(self) -> Norms:
-        """Of the matrix as it acts on all slots: blocks beside one another, or tiles."""
+        """Of the matrix acting on all slots: adjacent blocks, or tiles."""
         found = Norms.of(self._diagonals.matrix)
         if self._diagonals.layout == "blocks":
             return found
-        # What lies in one tile is read by its neighbours, too: rows and columns stay as they are.
+        # Neighbours read the values of a tile, too: rows and columns are not reduced.
         columns = Norms.of(self._diagonals.matrix.T).sums
         return replace(found, spectral=(found.sums + columns) / 2)
 

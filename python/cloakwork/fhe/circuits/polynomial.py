@@ -169,7 +169,7 @@ class Polynomial:
                 "domain",
                 f"values in {bound}",
                 f"real values in the domain [{start:g}, {stop:g}]; slots that were not given "
-                "hold 0. Encrypt with bound=(low, high), or say what is known of them: "
+                "hold 0. Encrypt with bound=(low, high), or state their range: "
                 "with_bound(low, high)",
             )
 

@@ -149,7 +149,7 @@ def product(a: CkksCiphertext, b: CkksCiphertext) -> CkksCiphertext:
 
 
 def divided(own: CkksCiphertext) -> CkksCiphertext:
-    """Relinearized and divided by the last modulus, whatever its scale."""
+    """Relinearized and divided by the last modulus, for any scale."""
     own = own if own._fuses_divisions else own.relinearize()
     scale, grown = own.scale / own.basis.moduli[-1], own._divided_fields()
     return own._with(own._divided(), level=own.level - 1, scale=scale, **grown)

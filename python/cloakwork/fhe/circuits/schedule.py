@@ -6,7 +6,7 @@ p = q T_m + r, until the remainder is short, and q is cut further where it would
 All terms of one depth are summed before they are relinearized and rescaled, so that a sum of
 products costs one key switch.
 
-T_i stands for x^i, or for Chebyshev's polynomial of that number.
+T_i is x^i, or the Chebyshev polynomial of degree i.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from cloakwork.fhe.keys.evaluation import CONJUGATION
 from cloakwork.fhe.operands import as_float, real_numbers
 from cloakwork.lazy import public
 
-# Integers up to this value multiply without a scale of their own.
+# Integers up to this value multiply without a scale.
 _SMALL_INTEGER = 1 << 30
 
 

@@ -76,14 +76,14 @@ class Estimated(Ciphertext):
         checked when `decrypt` sees the values of the result; with `decrypt(queries=...)`,
         security depends on it, as errors grow with values.
 
-        Raises ParamError for an invalid bound, or one that excludes all values.
+        Raises ParamError for an invalid bound, or a bound that excludes all values.
         """
         edges = (low,) if high is None else (low, high)
         given = [real_numbers("bound", edge) for edge in edges]
         stated = self._said([self._spread(edge) for edge in given])
         found = self.bound.meet(stated)
         if found is None:
-            raise ParamError("bound", str(stated), f"one that meets {self.bound}")
+            raise ParamError("bound", str(stated), f"a bound that intersects {self.bound}")
         return replace(self, bound=found)
 
     def _spread(self, edge: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -161,7 +161,7 @@ class Estimated(Ciphertext):
         return replace(found, bound=self.bound.picked(key), **error)
 
     def strided_sum(self, count: int, stride: int) -> Self:
-        """The same of slots that are `stride` apart; what it holds is taken to stay."""
+        """The same for slots that are `stride` apart, with the packing kept."""
         found = super().strided_sum(count, stride)
         if count * stride > self.context.slots:
             return found

@@ -158,7 +158,7 @@ class Scaled(Estimated):
         apart = abs(self.scale / example.scale - 1.0)
         if apart > _EQUAL_SCALES:
             known = f"the scale 2^{log2(example.scale):.9f} of the example"
-            needed = f"{known}, not one that is off by 2^{log2(apart):.1f} of it"
+            needed = f"{known}, not a scale that differs by 2^{log2(apart):.1f} of it"
             raise ScaleError("run", needed, log2(self.scale), "encode at the example's scale")
 
     def _same_scale(self, op: str, scale: float) -> None:

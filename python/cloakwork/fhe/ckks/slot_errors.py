@@ -1,4 +1,4 @@
-"""Errors of slots that are not alike: what a sum of slots is off, which norms of matrices need."""
+"""Errors that differ between slots: errors of sums of slots, for norms of matrices."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class SlotError:
         return type(self)(slot, joint, whole, self.share)
 
     def repeated(self, times: float) -> Self:
-        """That of a ciphertext that stands for several of a batch."""
+        """That of a ciphertext that represents several of a batch."""
         return replace(self, whole=self.whole + log2(times) / 2)
 
     @property
@@ -128,7 +128,7 @@ class SlotError:
 
 @dataclass(frozen=True)
 class Norms:
-    """log2 of norms of a matrix: what it makes of errors.
+    """log2 of norms of a matrix: its effect on errors.
 
     sums       the largest sum of |entries| of a row: equal errors add up so
     rows       the largest root of a row's sum of squares: independent errors add up so

@@ -31,7 +31,7 @@ class Packing:
     count        vectors, each in a block of `period` slots; None: one, without an axis for it
     tiled        the vector is repeated in every block; with a count, one a row
 
-    Raises ParamError for what does not fit into the slots.
+    Raises ParamError if it does not fit into the slots.
     """
 
     slots: int
@@ -66,7 +66,7 @@ class Packing:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every slot is a value of its own."""
+        """Whether every slot holds a separate value."""
         return self.length == self.slots
 
     @property
@@ -81,7 +81,7 @@ class Packing:
     def lay(self, values: NDArray[Any], op: str = "lay") -> NDArray[Any]:
         """An operand's values in slots [slots] or [B, slots]: as many as held, or one per slot.
 
-        Values broadcast to the shape, as NumPy's do; what is between vectors is 0.
+        Values broadcast to the shape, as in NumPy; slots between vectors are 0.
         EncodeError for another shape.
         """
         if values.ndim in (1, 2) and values.shape[-1] == self.slots:
@@ -114,7 +114,7 @@ class Packing:
         length = shape[-1] if shape else 1
         padded = ""
         if self.is_whole and length < self.slots:
-            padded = f"; np.pad(values, (0, {self.slots - length})) puts zeros behind"
+            padded = f"; np.pad(values, (0, {self.slots - length})) appends zeros"
         each = "" if self.is_whole else f", or a value for each of all {self.slots} slots"
         return (
             f"{op}: values of shape {shape}; this ciphertext holds {self}: give as many{each}, or "

@@ -24,12 +24,12 @@ class Plaintext:
     data     int64 [N, level + 1] or [B, N, level + 1], canonical residues, bit-reversed NTT order
     scale    CKKS: the polynomial is about scale times the values; BGV: 1
     factor   BGV: the polynomial is factor times the values, mod t; CKKS: 1
-    size     CKKS: log2 of what the absolute values of the slots reach
+    size     CKKS: log2 of a bound on the absolute values of the slots
     sizes    BGV: of the polynomial itself, with its noise after a decryption; CKKS: None
     packing  where the values lie; None: a value in every slot
-    bound    CKKS: what is known of the values
-    rounding CKKS: log2 of what slots are off, one by one and together, in the units of `noise`:
-             by the noise of a decryption, or a rounding of coefficients that is no chance
+    bound    CKKS: a bound on the values
+    rounding CKKS: log2 of the errors of slots, single and summed, in the units of `noise`:
+             from the noise of a decryption, or from deterministic rounding of coefficients
     """
 
     context: Context

@@ -1,7 +1,7 @@
 """The order of slots in Cloakwork and in other libraries.
 
 It matters where a *polynomial* goes from one library to another, as when a ciphertext is
-converted; values that each library encodes by itself stand in order everywhere.
+converted; the libraries' own encoders all put values in order.
 
 | | CKKS slot j | BGV (BFV) slot j of the rows | root mod t |
 |---|---|---|---|

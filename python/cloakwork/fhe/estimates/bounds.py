@@ -1,9 +1,9 @@
-"""Bounds of encrypted values: intervals, circles, a mean.
+"""Bounds of encrypted values: intervals, disks, a mean.
 
 Slots hold complex numbers.  Each lies in a rectangle, its real part from `low` to `high` and its
-imaginary one up to `imaginary`, and in a circle, up to `magnitude`; the mean of the squares of all
+imaginary one up to `imaginary`, and in a disk, up to `magnitude`; the mean of the squares of all
 slots is at most `rms` squared.  Every rule here holds for all values within its operands' bounds:
-rectangles show that x * x is not negative, circles limit the growth of complex products, and the
+rectangles show that x * x is not negative, disks limit the growth of complex products, and the
 mean distinguishes a few large slots from many.
 """
 

@@ -6,7 +6,7 @@
     tensors    little-endian signed words of 1, 2, 4 or 8 bytes, in the order of the header
     32 bytes   BLAKE2b of all that
 
-Nothing is unpickled.  A file appears whole or not at all, and an incomplete file is refused before
+It never unpickles.  A file appears whole or not at all, and an incomplete file is refused before
 any object is made from it.
 """
 

@@ -172,7 +172,7 @@ def load_any(
     Keys from a file have no evaluation keys until `add` makes some.
 
     Raises LoadError for a truncated or altered file, or one of another version or kind; for an
-    invalid secret, or one that does not belong to its public key; and, without `insecure`, for
+    invalid secret, or a secret that does not match its public key; and, without `insecure`, for
     what it accepts.
     """
     contents = load(path)
@@ -207,13 +207,13 @@ def _check_owner_alone(contents: Contents, insecure: bool) -> None:
         f"{contents.permissions:04o}): chmod 600 {quote(str(contents.path))}"
     )
     if not insecure:
-        hint = "or insecure=True to go on; if others may have read it, make new keys"
+        hint = "or insecure=True to accept it; if others may have read it, make new keys"
         raise LoadError(f"{found}, {hint}")
     warn(f"{found}; if others may have read it, make new keys", InsecureWarning, stacklevel=3)
 
 
 def load_ciphertext(path: PathLike | BinaryIO, evaluation: EvaluationKeys) -> Ciphertext:
-    """A ciphertext from a file, to be computed on with these keys, whatever their security.
+    """A ciphertext from a file, for computing with these keys, of any security.
 
     Raises LoadError as `load`, KeyMismatchError for a ciphertext of other parameters or another
     secret.
@@ -251,7 +251,7 @@ def _context(contents: Contents, insecure: bool) -> Context:
     _check_degree(contents, parameters.degree)
     if not (insecure or parameters.is_secure):
         got = f"{log2(prod(parameters.moduli + parameters.special)):.0f} bits of modulus"
-        expected = f"128 bits of security at degree {parameters.degree}; insecure=True to go on"
+        expected = f"128 bits of security at degree {parameters.degree}; insecure=True accepts them"
         raise contents.wrong("parameters", expected, got)
     if parameters.scheme == "ckks":
         bound = _context_bound(contents)

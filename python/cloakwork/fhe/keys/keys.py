@@ -90,7 +90,7 @@ class Keys:
         keys.evaluation = EvaluationKeys(context, public.key)
         if not secrets.opens(context, public.data, keys._at(context.parameters.level)):
             keys.release()
-            allowed = "the one that its public key was made with: one of them was replaced"
+            allowed = "the secret of its public key: one of the two was replaced"
             raise ParamError("secret", "another secret", allowed)
         return keys
 

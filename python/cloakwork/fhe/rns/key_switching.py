@@ -76,7 +76,7 @@ def switching_key(tables: Tables, source: Tensor, target: Tensor) -> SwitchingKe
 
 
 def _fill(tables: Tables, data: Tensor, source: Tensor, target: Tensor) -> None:
-    """Write b = -a s + e + P T s' beside a, digit by digit."""
+    """Write b = -a s + e + P T s' next to a, digit by digit."""
     b, a = halves(tables, data)
     basis = tables.extended(tables.parameters.level)
     over = integers(error_weights(tables))
@@ -101,7 +101,7 @@ def error_weights(tables: Tables) -> list[int]:
 
 
 def message(tables: Tables, source: Tensor, number: int) -> Tensor:
-    """[N, special + k]: what a key's digit hides, in the weights of its limbs."""
+    """[N, special + k]: the message of a key's digit, as weights of its limbs."""
     basis = tables.extended(tables.parameters.level)
     out = zero_residues((), basis.degree, basis.limbs)
     add = _add_digit if tables.special_limbs else _add_gadget

@@ -22,7 +22,7 @@ SEED_BYTES = 32
 
 @contextmanager
 def wiped(secret: Tensor) -> Iterator[Tensor]:
-    """Zero `secret` on the way out, whatever happens."""
+    """Zero `secret` on exit, also after an exception."""
     try:
         yield secret
     finally:
@@ -30,7 +30,7 @@ def wiped(secret: Tensor) -> Iterator[Tensor]:
 
 
 def fresh_seed() -> bytes:
-    """32 bytes of the operating system, for what is public."""
+    """32 bytes from the operating system, for public data."""
     return token_bytes(SEED_BYTES)
 
 
@@ -40,7 +40,7 @@ def seed_of(seed: bytes, number: int) -> bytes:
 
 
 def uniform(seed: bytes, batch: Sequence[int], basis: Basis, out: Tensor | None = None) -> Tensor:
-    """Uniform residues [*batch, N, k], those that `seed` stands for.
+    """Uniform residues [*batch, N, k], expanded from `seed`.
 
     Entry (b, n, i) is (word 2 p + 1) * 2^64 + (word 2 p) mod q_i, for p = (b k + i) N + n, of
     ChaCha20's keystream under the seed.  Uniform residues are uniform in the NTT domain, too.

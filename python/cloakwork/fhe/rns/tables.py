@@ -75,7 +75,7 @@ class Basis:
         return out
 
     def intt(self, a: Tensor, out: Tensor | None = None, factor: Tensor | None = None) -> Tensor:
-        """Values -> coefficients, times n_inv [k] or what stands for it in `factor`."""
+        """Values -> coefficients, times n_inv [k], or `factor` instead."""
         out = residues(a.shape[:-2], self.degree, self.limbs) if out is None else out
         n_inv = self.n_inv if factor is None else factor
         ops.intt(columns(a), self.q, self.psi_inv, n_inv, perm=self.perm, out=columns(out))

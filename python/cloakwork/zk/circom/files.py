@@ -190,7 +190,7 @@ def read_zkey(path: _Path, *, check: bool = True) -> ProvingKey:
     """Read a Groth16 proving key.
 
     check   hold it to all that `ProvingKey.check` can see, with `groups`; a key that is used
-            without is one that you made yourself.  The points of the header and of IC are always
+            without is a key that you made yourself.  The points of the header and of IC are always
             checked
 
     Raises LoadError for a damaged or tampered key.  PLONK and fflonk keys are refused.

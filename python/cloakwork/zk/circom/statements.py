@@ -1,4 +1,4 @@
-"""What is proved and by what it is verified: snarkjs's `vkey.json`, `public.json`, `proof.json`.
+"""Verifying keys, public signals and proofs: snarkjs's `vkey.json`, `public.json`, `proof.json`.
 
 Points are canonical little-endian bytes, affine: x then y, a coordinate over the quadratic
 extension as its two parts; infinity is all zeros.
@@ -48,7 +48,7 @@ class VerifyingKey:
     def load(cls, source: Source | Self) -> Self:
         """Read snarkjs's JSON: a file of it, or what `json.load` gave.
 
-        Raises LoadError, with the way to what is wrong.
+        Raises LoadError, with the path to the wrong member.
         """
         if isinstance(source, cls):
             return source
@@ -166,7 +166,7 @@ def save(
     """Write a proof and its public signals, as two files that belong together.
 
     Both are on the disk before the first appears, and old public signals are removed before: if
-    the process ends on the way, files that are there are both old or both new.
+    the process is killed meanwhile, the existing files are both old or both new.
     """
     paths = [files.name_of(path) for path in (proof_path, public_path)]
     files.claim(paths)

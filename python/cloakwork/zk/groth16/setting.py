@@ -102,7 +102,7 @@ def setup(
     if circuit.domain.bit_length() > named(circuit.curve).fr.two_adicity:
         raise ParamError("constraints", circuit.constraints, "a domain of half the roots of unity")
     if secrets is not None and any(value % ORDERS[circuit.curve] == 0 for value in secrets):
-        raise ParamError("secrets", "one that is 0", "four that are not, modulo the order")
+        raise ParamError("secrets", "zero modulo the order", "four nonzero scalars")
 
     def now() -> None:
         if secrets is None:

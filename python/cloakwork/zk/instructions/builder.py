@@ -131,7 +131,7 @@ class ProgramBuilder:
     def constant(
         self, name: str, type_: Type, values: Sequence[Any] | bytes, *, device: str = "cpu"
     ) -> Register:
-        """Constant data: integers (parts of elements in turn), or canonical bytes."""
+        """Constant data: integers (parts of elements in order), or canonical bytes."""
         entry: dict[str, Any] = {"type": type_.to_json(), "device": device}
         if isinstance(values, bytes):
             file = f"{name}.bin"

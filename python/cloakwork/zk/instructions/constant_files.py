@@ -49,7 +49,7 @@ def found(names: Iterable[str], folder: Path) -> dict[str, Beside]:
 
 
 def place_of(program: Path) -> Path:
-    """The file for the constants of a program's file, whatever names the program uses."""
+    """The file for the constants of a program's file, independent of names in the program."""
     return program.with_name(f"{program.name}.constants")
 
 

@@ -39,7 +39,7 @@ class Program(RunnableByName):
     def parse(cls, text: str | bytes, files: Mapping[str, bytes] | None = None) -> Program:
         """Read the JSON or the text form; `files` holds those that its constants name.
 
-        Raises LoadError where it is neither; what is wrong with parts of it, `check` says.
+        Raises LoadError where it is neither; `check` finds errors inside the program.
         """
         contents = text.encode() if isinstance(text, str) else text
         return cls(_core.Instructions.parse(contents, "program", None, dict(files or {})))
@@ -48,7 +48,7 @@ class Program(RunnableByName):
     def load(cls, path: str | PathLike[str]) -> Program:
         """Read a program that `save` wrote: JSON, text, a container, or a folder.
 
-        Constants of the first two lie beside the file.
+        Constants of the first two are in separate files.
         """
         path = Path(files.name_of(path))
         file = path / _NAME if path.is_dir() else path
@@ -88,7 +88,7 @@ class Program(RunnableByName):
 
     @property
     def outputs(self) -> list[str]:
-        """Names of what a run gives."""
+        """Names of the results."""
         return [name for name in self._core.output_names() if name not in self._printed]
 
     @property
@@ -105,19 +105,19 @@ class Program(RunnableByName):
         return self._instructions.text()
 
     def to_dot(self) -> str:
-        """Threads, streams and what waits for what, for Graphviz."""
+        """Threads, streams and their waits, for Graphviz."""
         return self._instructions.dot()
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the program: one file that has its constants in it, or two beside each other.
+        """Write the program: one file that contains its constants, or two in one folder.
 
-        path   `.cwk` for one file; `.json` or `.txt` for either form, with what constants have in
-               files in `<name>.constants` beside it; or a folder, for `program.json` in it
+        path   `.cwk` for one file; `.json` or `.txt` for these forms, with constants from files in
+               `<name>.constants`; or a folder, for `program.json` in it
 
         User functions are there by name and signature, and are given to each run.  The path of the
         program's file is returned.
 
-        SaveError where `<name>.constants` is a file of somebody else, or where a file would be
+        SaveError where `<name>.constants` is another kind of file, or where a file would be
         replaced that this program was loaded from, unless it is saved in its own place.  Whoever
         loads or saves in a folder meanwhile waits; a process that ends on the way leaves the old
         program, none, or the new one.

@@ -56,7 +56,7 @@ class RunnableByName(Runnable):
 
     @property
     def outputs(self) -> list[str]:
-        """Names of what a run gives."""
+        """Names of the results."""
         return self._core.output_names()
 
     @property
@@ -89,13 +89,13 @@ class RunnableByName(Runnable):
 
         inputs     by name: tensors, integers, u64 words, or paths of .npy files of words
         seed       for tests alone: the same random elements in each run.  A blinding seed that is
-                   used twice, or that somebody knows, destroys zero knowledge
+                   used twice, or known to another party, destroys zero knowledge
         functions  what the program's user functions do, by name: each takes tensors and gives what
                    becomes its result, a tuple where there are several
         options    see `cloakwork.RunOptions`; a memory budget counts instead of what the program
                    says of its devices
 
-        Raises ProgramError, AssertionFailedError, and what a run of any program raises.
+        Raises ProgramError, AssertionFailedError, and the errors of all runs.
         """
         check_options(options)
         files.claim([profile_path(options)], paths_of(inputs or {}))
@@ -111,7 +111,7 @@ class RunnableByName(Runnable):
         def now() -> RunResult:
             return self._run(given, False, False, options, user_functions)
 
-        # What blinds leaves nothing of itself, nor of what it hides.
+        # A run that draws random elements leaves nothing in memory.
         blinds = _core.KEY_INPUT in self._core.input_names()
         try:
             result: RunResult = _core.wiped(now) if blinds else now()

@@ -9,9 +9,10 @@ from cloakwork._core import Tensor
 def permute_expression(a: Tensor, t: Tensor, usable: int) -> tuple[Tensor, Tensor]:
     """The permuted input and table of halo2's lookup argument, of input `a[n]` and table `t[n]`.
 
-    The first `usable` rows of the input are put in order; beside the first of equal ones stands
-    their value of the table, and beside the others what is left of it, so that each row of the
-    input is the table's or the row before.  The other rows, which `blind` overwrites, are zeros.
+    The first `usable` rows of the input are sorted; the first of equal rows is next to the same
+    value of the table, and the others are next to the remaining values, so that each row of the
+    input equals the table's row or the row before.  The other rows, which `blind` overwrites, are
+    zeros.
 
     Raises OpError, which names the row, unless the table has each value of the input.
 

@@ -1,4 +1,4 @@
-"""What polynomials need beside the ops on them."""
+"""Casts and sums of polynomials."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def add_constant(a: Tensor, s: Tensor | int) -> Tensor:
     """
     if a.ndim == 0 or a.shape[-1] == 0:
         raise ParamError("a", f"shape {list(a.shape)}", "coefficients along a last axis")
-    # A column of constant terms is no polynomial.
+    # A column of constant terms is not a polynomial.
     constants = as_elements(a[..., 0]) + s
     if constants.shape != a.shape[:-1]:
         rows = list(a.shape[:-1])

@@ -44,7 +44,7 @@ def current() -> Draws | None:
 
 @contextmanager
 def keyed(key: Tensor) -> Iterator[Draws]:
-    """Draw under this key what is drawn inside without a seed."""
+    """Use this key for draws without a seed."""
     draws = Draws(key)
     token = _DRAWS.set(draws)
     try:
@@ -63,9 +63,9 @@ def uniform(
     """Uniform elements of a field: 64 bytes of ChaCha20 modulo its prime, each.
 
     Without `seed` the key is 256 bits of the operating system's entropy, and is kept nowhere.  With
-    a seed of 32 bytes the elements follow from it and from `domain`, which tells draws of one seed
-    apart: for tests alone, as a proof whose blinding is known, or used twice, hides nothing.  In
-    the function of a `zk.program` elements without a seed follow from the key of the run.
+    a seed of 32 bytes the elements follow from it and from `domain`, which separates draws with one
+    seed: for tests only, as a proof whose blinding is known, or used twice, hides nothing.  In the
+    function of a `zk.program` elements without a seed follow from the key of the run.
 
     >>> from cloakwork import zk
     >>> zk.uniform(2, "babybear", seed=bytes(32)).tolist()

@@ -21,7 +21,7 @@ _WRITE = (
 
 @dataclass(frozen=True)
 class Kind:
-    """What a parameter is, in whatever curve its program has."""
+    """The type of a parameter, for any curve of its program."""
 
     text: str
     of_curve: Callable[[str], Type]
@@ -31,7 +31,7 @@ class Kind:
 
 
 class _Sized:
-    """What becomes a kind once it is told its size."""
+    """A kind without its size."""
 
     def __init__(self, text: str, of_curve: Callable[[int, str], Type]) -> None:
         self._text, self._of_curve = text, of_curve
@@ -68,7 +68,7 @@ def _size(text: str, size: Any) -> int:
     return count
 
 
-# Names of the type Any: type checkers let those stand in annotations, whatever their brackets hold.
+# Of type Any: type checkers accept these in annotations with any subscript.
 Lagrange: Any = _Sized("zk.Lagrange", lambda size, curve: poly(size, "lagrange", curve=curve))
 Coef: Any = _Sized("zk.Coef", lambda size, curve: poly(size, "coef", curve=curve))
 Points: Any = _Sized("zk.Points", lambda size, curve: points(size, curve=curve))
@@ -86,7 +86,7 @@ def parameters_of(
     """The types of a function's parameters, by name.
 
     inputs   types that stand above annotations
-    names    what annotations that are text may name beside the function's globals
+    names    names that annotations in text may use, in addition to the function's globals
 
     ParamError names the function, the parameter, and what to write.
     """
@@ -108,7 +108,7 @@ def parameters_of(
 
 
 def _read(place: str, said: Any, function: Callable[..., Any], names: Mapping[str, Any]) -> Any:
-    """An annotation that is text is what the text says."""
+    """Evaluate an annotation that is text."""
     if not isinstance(said, str):
         return said
     try:

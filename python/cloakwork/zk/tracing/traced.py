@@ -39,7 +39,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class _Returned:
-    """In what the tensors of a result come: alone, or in a tuple, a list or a dict."""
+    """The structure of a result: one tensor, a tuple, a list or a dict."""
 
     kind: type[Any]
     fields: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class _Returned:
 
 @dataclass(frozen=True)
 class _Tape:
-    """What was recorded of a function, once for all who run it."""
+    """The recording of a function, shared by all its runs."""
 
     program: Program
     types: dict[str, Type]
