@@ -167,6 +167,7 @@ FILES: dict[tuple[str, str], Row] = {
     ("check", "--generation"): Row("--generation first", lambda s: s.status == 0, OF_TRANSCRIPTS),
     ("check", "--json"): Row("--json", lambda s: isinstance(s.facts, list)),
     ("inspect", "--threads"): Row("--threads 2 --json", lambda s: s.facts["threads"] == 2),
+    ("inspect", "--device"): Row("--device sim:0 --plan", lambda s: "sim:0@" in s.out),
     ("inspect", "--plan"): Row("--plan", lambda s: "arena" in s.out),
     ("inspect", "--passes"): Row("--passes", lambda s: "; common-subexpressions: " in s.out),
     ("inspect", "--generation"): Row(

@@ -265,11 +265,7 @@ impl<'a> Expansion<'a> {
     /// # Errors
     /// None: any tensor takes another name.
     pub fn finish(self) -> Result<(), OpError> {
-        let out = self
-            .def
-            .params
-            .iter()
-            .position(|p| p.kind == ParamKind::Out);
+        let out = self.def.out();
         if let Some(Arg::Device(written, _)) = out.and_then(|out| self.args.get(out))
             && *written != self.result
         {

@@ -242,7 +242,8 @@ fn spellings() -> &'static HashMap<&'static str, Vec<Spelling>> {
 /// The declaration with this canonical name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static OpDef> {
-    ALL.iter().copied().find(|def| def.name == name)
+    let place = ALL.binary_search_by_key(&name, |def| def.name).ok()?;
+    ALL.get(place).copied()
 }
 
 /// The declaration and spelling for a name as it stands in a program. Where two generations spell

@@ -504,10 +504,16 @@ impl OpDef {
         !self.calls_back() && !matches!(self.body, Body::Upload | Body::Download)
     }
 
+    /// Index of the parameter that is written, if the op has one.
+    #[must_use]
+    pub fn out(&self) -> Option<usize> {
+        self.params.iter().position(|p| p.kind == ParamKind::Out)
+    }
+
     /// Whether the op writes into a tensor that it is given.
     #[must_use]
     pub fn has_out(&self) -> bool {
-        self.params.iter().any(|p| p.kind == ParamKind::Out)
+        self.out().is_some()
     }
 }
 

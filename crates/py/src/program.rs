@@ -162,10 +162,11 @@ impl Program {
         py: Python<'_>,
         threads: Option<Count>,
         optimize: bool,
+        device: &str,
     ) -> PyResult<Arc<Plan>> {
         let target = Target {
             threads: device::threads(threads)?,
-            device: Device::Cpu,
+            device: device::named(device)?,
             budget: Budget::default(),
             optimize,
         };
@@ -428,24 +429,31 @@ impl Program {
     }
 
     /// What the program consists of, and what a run of it needs: JSON.
-    #[pyo3(signature = (threads=None, optimize=true))]
-    fn inspect(&self, py: Python<'_>, threads: Option<Count>, optimize: bool) -> PyResult<String> {
+    #[pyo3(signature = (threads=None, optimize=true, device=device::CPU))]
+    fn inspect(
+        &self,
+        py: Python<'_>,
+        threads: Option<Count>,
+        optimize: bool,
+        device: &str,
+    ) -> PyResult<String> {
         let verified = self.verified(py)?;
-        let plan = self.plan_unbounded(py, threads, optimize)?;
+        let plan = self.plan_unbounded(py, threads, optimize, device)?;
         unlocked(py, || {
             cloakwork_run::inspect::inspect(&verified, &plan).to_string()
         })
     }
 
     /// The plan as text.
-    #[pyo3(signature = (threads=None, optimize=true))]
+    #[pyo3(signature = (threads=None, optimize=true, device=device::CPU))]
     fn plan_text(
         &self,
         py: Python<'_>,
         threads: Option<Count>,
         optimize: bool,
+        device: &str,
     ) -> PyResult<String> {
-        let plan = self.plan_unbounded(py, threads, optimize)?;
+        let plan = self.plan_unbounded(py, threads, optimize, device)?;
         unlocked(py, || plan.to_string())
     }
 

@@ -181,11 +181,7 @@ impl Generator<'_, '_> {
                 *pick = Pick::Old(index);
             }
         }
-        let out = found
-            .def
-            .params
-            .iter()
-            .position(|param| param.kind == ParamKind::Out);
+        let out = found.def.out();
         let written = match (&found.outcome, out) {
             (Outcome::Write(ty), Some(param)) => {
                 let ty = ty.clone();

@@ -118,11 +118,7 @@ impl Trace {
         def: &'static OpDef,
         bound: &mut [Given],
     ) -> Result<(), TraceError> {
-        let Some(place) = def
-            .params
-            .iter()
-            .position(|param| param.kind == ParamKind::Out)
-        else {
+        let Some(place) = def.out() else {
             return Ok(());
         };
         if !matches!(bound.get(place), Some(Given::None)) {
@@ -144,12 +140,8 @@ impl Trace {
         def: &'static OpDef,
         bound: &[Given],
     ) -> Result<Traced, TraceError> {
-        let out = def
-            .params
-            .iter()
-            .zip(bound)
-            .find(|(param, _)| param.kind == ParamKind::Out);
-        let out = out.and_then(|(_, value)| match value {
+        let out = def.out().and_then(|place| bound.get(place));
+        let out = out.and_then(|value| match value {
             Given::Tensor(traced, _) => Some(traced.clone()),
             _ => None,
         });

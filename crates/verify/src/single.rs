@@ -74,8 +74,7 @@ fn check_written(
     args: &Args,
     shares_out: &dyn Fn(usize) -> bool,
 ) -> Result<(), OpError> {
-    let out = def.params.iter().position(|p| p.kind == ParamKind::Out);
-    let Some((place, name)) = out.and_then(|i| Some((i, def.params.get(i)?.name))) else {
+    let Some((place, name)) = def.out().and_then(|i| Some((i, def.params.get(i)?.name))) else {
         return Ok(());
     };
     let written = args.tensor(name)?;

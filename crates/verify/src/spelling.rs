@@ -2,7 +2,7 @@
 
 use crate::Bound;
 use cloakwork_ir::{Op, Program};
-use cloakwork_ops::{Form, FormError, OpDef, Param, ParamKind, find_form};
+use cloakwork_ops::{Form, FormError, OpDef, Param, find_form};
 use smallvec::SmallVec;
 use std::rc::Rc;
 
@@ -35,7 +35,7 @@ impl Spelling {
             defaults: params
                 .map(|p| p.default.map_or(Bound::Absent, Bound::Int))
                 .collect(),
-            out: def.params.iter().position(|p| p.kind == ParamKind::Out),
+            out: def.out(),
         }
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -201,9 +201,12 @@ def check(
 
 
 @app.command(cls=Command)
-def inspect(
+def inspect(  # noqa: PLR0913, PLR0917 (one parameter an option)
     context: typer.Context,
     file: File,
+    device: Annotated[
+        str | None, typer.Option(help="Plan for it; see `cloakwork devices`. Default: cpu.")
+    ] = None,
     threads: Threads = None,
     plan: Annotated[bool, typer.Option("--plan", help="Print every kernel call.")] = False,
     passes: Annotated[
@@ -222,21 +225,22 @@ def inspect(
         if circuits.kind(file) is not None:
             other = {
                 "--plan": plan, "--passes": passes, "--threads": threads,
-                "--generation": generation,
+                "--generation": generation, "--device": device,
             }  # fmt: skip
             status = circuits.inspect(file, other, as_json)
         else:
             program = programs.load(file, generation)
             if passes:
-                _inspect_passes(program, plan, threads, as_json)
+                others = {"--plan": plan, "--threads": threads, "--device": device}
+                _inspect_passes(program, others, as_json)
             else:
-                _inspect_program(program, threads, plan, as_json)
+                _inspect_program(program, (threads, device or "cpu"), plan, as_json)
     raise typer.Exit(status)
 
 
-def _inspect_passes(program: Runnable, plan: bool, threads: int | None, as_json: bool) -> None:
-    if plan or threads is not None:
-        option = "--plan" if plan else "--threads"
+def _inspect_passes(program: Runnable, others: Mapping[str, object], as_json: bool) -> None:
+    given = (name for name, value in others.items() if value is not None and value is not False)
+    for option in given:
         raise ParamError(option, "--passes", "one of the two: passes are the same for every plan")
     results = program.passes()
     if as_json:
@@ -248,12 +252,15 @@ def _inspect_passes(program: Runnable, plan: bool, threads: int | None, as_json:
             print(result.text)
 
 
-def _inspect_program(program: Runnable, threads: int | None, plan: bool, as_json: bool) -> None:
+def _inspect_program(
+    program: Runnable, target: tuple[int | None, str], plan: bool, as_json: bool
+) -> None:
+    threads, device = target
     if plan:
-        text = program.plan_text(threads=threads)
+        text = program.plan_text(threads=threads, device=device)
         print(json.dumps({"plan": text.splitlines()}, indent=2) if as_json else text, end="\n")
         return
-    found = program.inspect(threads=threads)
+    found = program.inspect(threads=threads, device=device)
     if as_json:
         print(json.dumps(found.to_json(), indent=2))
     else:

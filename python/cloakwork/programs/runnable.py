@@ -38,9 +38,11 @@ class Runnable:
         """All errors and warnings, in the order of steps; nothing is run."""
         return self._core.findings()
 
-    def inspect(self, *, threads: int | None = None, optimize: bool = True) -> Inspection:
+    def inspect(
+        self, *, threads: int | None = None, optimize: bool = True, device: str = "cpu"
+    ) -> Inspection:
         """The program's parts and the needs of a run; ProgramError if it has errors."""
-        return Inspection.of(self._core.inspect(threads=threads, optimize=optimize))
+        return Inspection.of(self._core.inspect(threads, optimize, device))
 
     def passes(self) -> list[PassResult]:
         """The program as written, then what each pass makes of it, in order."""
@@ -88,9 +90,11 @@ class Runnable:
         head = "" if text.startswith("generation ") else "generation later\n"
         files.write(target, head + text)
 
-    def plan_text(self, *, threads: int | None = None, optimize: bool = True) -> str:
-        """The plan, one kernel call per line."""
-        return self._core.plan_text(threads=threads, optimize=optimize)
+    def plan_text(
+        self, *, threads: int | None = None, optimize: bool = True, device: str = "cpu"
+    ) -> str:
+        """The plan of a run on a device, one kernel call per line."""
+        return self._core.plan_text(threads, optimize, device)
 
     def _run_on_tensors(self, values: tuple[object, ...], options: RunOptions) -> RunResult | None:
         """A run on tensors of just the inputs' types, with options that every run has.

@@ -5,7 +5,7 @@ use crate::arena;
 use crate::fuse::{Candidate, MAX_OPERANDS};
 use crate::graph::Reach;
 use crate::plan::{Address, Buffer, Geometry, Home, Space, Step, StepCost, Work};
-use cloakwork_devices::Capabilities;
+use cloakwork_devices::{Capabilities, Driver};
 use cloakwork_ir::{DType, Lifetime};
 use cloakwork_kernels::{KernelRow, LaunchShape};
 use cloakwork_ops::Launch;
@@ -31,12 +31,13 @@ impl<'a> Builder<'a> {
             self.scratch_bytes = self.scratch_bytes.max(scratch);
         }
         let computing = cost.operations.max(declared_ns);
-        let costs = self.plan.driver(side).costs();
+        let costs = self.driver(side).costs();
         let weight_ns = costs.launch_ns(computing, cost.bytes);
         self.push_weighed(work, geometry, operands, (cost, weight_ns));
     }
 
     /// The same for a step of which is known how long it takes.
+    #[inline]
     pub(super) fn push_weighed(
         &mut self,
         work: Work,
@@ -70,8 +71,16 @@ impl<'a> Builder<'a> {
 
     /// Whether the device on which an operand is wants launches fused.
     fn fuses(&self, address: &Address) -> bool {
-        let driver = self.plan.driver(self.plan.home_of(address));
+        let driver = self.driver(self.plan.home_of(address));
         driver.has(Capabilities::FUSES)
+    }
+
+    /// The driver of a memory.
+    fn driver(&self, home: Home) -> &'static Driver {
+        match home {
+            Home::HOST => self.host,
+            _ => self.plan.driver(home),
+        }
     }
 
     /// The arena that an address leads to, as far as devices with drivers go.

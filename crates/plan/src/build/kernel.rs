@@ -8,9 +8,7 @@ use crate::graph::Reach;
 use crate::plan::{Address, FunctionCall, Home, HostCall, Space, StepCost, Work};
 use cloakwork_ir::{DType, Device, View};
 use cloakwork_kernels::KernelRow;
-use cloakwork_ops::{
-    Access, Body, COPY_KERNEL, FUNCTION, Launch, LaunchOperand, ParamKind, Source,
-};
+use cloakwork_ops::{Access, Body, COPY_KERNEL, FUNCTION, Launch, LaunchOperand, Source};
 use cloakwork_verify::{Call, ValueId};
 use smallvec::SmallVec;
 
@@ -22,9 +20,8 @@ impl<'a> Builder<'a> {
         let made = self.made(call, body)?;
         let keeps = self.touch_operands(call, out, body.access)?;
         self.checks(call, body.checks)?;
-        let target = self.address(out, self.layout.view(self.verified, out))?;
         let id = self.value(out)?.storage;
-        if self.lacks_any(&made, &target) {
+        if self.lacks_any(&made, id)? {
             let (reach, is_written) = self.written(out, keeps)?;
             self.device = Device::Cpu;
             self.lent(id, (&reach, is_written), |builder| {
@@ -70,11 +67,7 @@ impl<'a> Builder<'a> {
         access: Access,
     ) -> Result<bool, PlanError> {
         let target = self.value(out)?.storage;
-        let out_param = call
-            .def
-            .params
-            .iter()
-            .position(|p| p.kind == ParamKind::Out);
+        let out_param = call.def.out();
         let mut reads_target = access == Access::Accumulate;
         for param in 0..call.values.len() {
             let Some(value) = call.value(param) else {

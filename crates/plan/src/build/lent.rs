@@ -19,15 +19,16 @@ impl Builder<'_> {
     }
 
     /// The same for all launches of an op.
-    pub(super) fn lacks_any(&self, made: &Made, result: &Address) -> bool {
-        if self.side(result) == Home::HOST {
-            return false;
+    pub(super) fn lacks_any(&self, made: &Made, result: StorageId) -> Result<bool, PlanError> {
+        if self.placement.is_here() {
+            return Ok(false);
         }
-        made.launches.iter().any(|made| {
+        let result = self.storage_address(result, 0)?;
+        Ok(made.launches.iter().any(|made| {
             let kernel = made.launch.kernel;
             let computes = kernel != FUNCTION && made.launch.units() > 0;
-            computes && self.lacks(kernel, made.types(), result)
-        })
+            computes && self.lacks(kernel, made.types(), &result)
+        }))
     }
 
     /// What a step may touch of its result's storage, from the storage's start on, and whether it

@@ -24,6 +24,7 @@ use crate::placement::Placement;
 use crate::plan::{Address, Arena, FunctionCall, Home, Options, Plan};
 use crate::spill::fit;
 use crate::{Memory, PlanError, queues};
+use cloakwork_devices::Driver;
 use cloakwork_ir::{DType, Device, HostId, HostSlot};
 use cloakwork_passes::{Extent, optimize};
 use cloakwork_verify::{Action, StorageId, Verified};
@@ -154,6 +155,8 @@ struct Builder<'a> {
     verified: &'a Arc<Verified>,
     layout: &'a Layout,
     placement: &'a Placement,
+    /// The driver of the host.
+    host: &'static Driver,
     plan: Plan,
     places: Vec<Place>,
     /// Storages that lie where a download hands them out.
@@ -221,6 +224,7 @@ impl<'a> Builder<'a> {
             verified,
             layout,
             placement,
+            host: options.drivers.of(Device::Cpu).0,
             plan,
             places: vec![Place::Untouched; verified.storages().len()],
             results: results::results(verified, layout, home),

@@ -16,6 +16,9 @@ use std::ops::Range;
 impl Builder<'_> {
     /// Whose memory an address leads to, where the host cannot reach it; else the host's.
     pub(super) fn side(&self, address: &Address) -> Home {
+        if self.placement.is_here() {
+            return Home::HOST;
+        }
         let home = self.plan.home_of(address);
         match self.plan.is_away(home) {
             true => home,

@@ -66,7 +66,7 @@ impl fmt::Display for Elsewhere {
 /// Where the storages of a program lie.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Placement {
-    /// By storage; empty where each lies where it is wanted.
+    /// By storage; empty where the host reaches all of them.
     homes: Vec<Device>,
     /// The steps that run elsewhere than wanted.
     pub elsewhere: Vec<Elsewhere>,
@@ -92,6 +92,11 @@ impl Placement {
             homes: homes.collect(),
             elsewhere: facts.elsewhere(verified, options),
         })
+    }
+
+    /// Whether the host reaches all memory of the program.
+    pub fn is_here(&self) -> bool {
+        self.homes.is_empty()
     }
 
     /// Where a storage lies that is wanted on a device.

@@ -300,9 +300,14 @@ fn entry(key: &Bound<'_, PyAny>, axis: usize, dim: u64) -> PyResult<Entry> {
 
 /// Sizes as `reshape` takes them: integers or one tuple, one of them may be -1 (inferred).
 pub fn sizes(args: &Bound<'_, PyTuple>, elements: u64) -> PyResult<Vec<ShapeItem>> {
-    let given: Vec<i64> = match args.extract::<(Vec<i64>,)>() {
-        Ok((sizes,)) => sizes,
-        Err(_) => args.extract()?,
+    let only = if args.len() == 1 {
+        args.get_item(0)?.extract::<Vec<i64>>().ok()
+    } else {
+        None
+    };
+    let given: Vec<i64> = match only {
+        Some(sizes) => sizes,
+        None => args.extract()?,
     };
     let known = given
         .iter()

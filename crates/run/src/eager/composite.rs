@@ -8,7 +8,7 @@ use super::{
 };
 use cloakwork_ir::{Arg, Builder, HostId, Op, Program, Step, Symbol, View};
 use cloakwork_kernels::Isa;
-use cloakwork_ops::{Body, ExpandBody, OpDef, ParamKind, Viewed, find_form, write_expansion};
+use cloakwork_ops::{Body, ExpandBody, OpDef, Viewed, find_form, write_expansion};
 use cloakwork_verify::check_composite_call;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -173,7 +173,7 @@ fn written(
     body: &ExpandBody,
     args: &mut [EagerArg],
 ) -> Result<Option<(usize, Fresh)>, EagerError> {
-    let Some(place) = def.params.iter().position(|p| p.kind == ParamKind::Out) else {
+    let Some(place) = def.out() else {
         return Ok(None);
     };
     let ty = with_args(def, args, body.infer)?;

@@ -95,12 +95,8 @@ impl Call {
         args.resize(def.params.len(), EagerArg::None);
         fill_in(def, &mut args);
         let way = match &def.body {
-            Body::View(view) => viewed(def, &args, *view),
-            Body::Kernel(_) | Body::Expand(_) => {
-                let key = Key::of(def, &args, isa);
-                let prepared = key.as_ref().and_then(kept::find);
-                prepared.map_or(Way::Unknown, Way::Prepared)
-            }
+            Body::View(view) => viewed(def, &args, *view, isa),
+            Body::Kernel(_) | Body::Expand(_) => looked_up(def, &args, isa),
             Body::Allocate(infer) => allocated(def, &args, *infer),
             Body::Upload | Body::Download => Way::Unknown,
         };
@@ -166,14 +162,22 @@ struct Context {
 type ViewFn = fn(&Args) -> Result<Viewed, OpError>;
 type TypeFn = fn(&Args) -> Result<Type, OpError>;
 
-/// The result of a layout op, where it is a view of its operand.
-fn viewed(def: &'static OpDef, args: &[EagerArg], view: ViewFn) -> Way {
+/// A call with launches, if this thread has prepared it.
+fn looked_up(def: &'static OpDef, args: &[EagerArg], isa: Isa) -> Way {
+    let key = Key::of(def, args, isa);
+    let prepared = key.as_ref().and_then(kept::find);
+    prepared.map_or(Way::Unknown, Way::Prepared)
+}
+
+/// The result of a layout op, where it is a view of its operand; else it is a copy.
+fn viewed(def: &'static OpDef, args: &[EagerArg], view: ViewFn, isa: Isa) -> Way {
     let (Ok(source), Ok(())) = (tensor_of(def, args, "a"), in_range(def, args)) else {
         return Way::Unknown;
     };
     match with_args(def, args, view) {
         Ok(Viewed::View(view)) => Way::Viewed(source.with_view(view)),
-        _ => Way::Unknown,
+        Ok(Viewed::Copy(_)) => looked_up(def, args, isa),
+        Err(_) => Way::Unknown,
     }
 }
 

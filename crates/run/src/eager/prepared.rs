@@ -11,8 +11,8 @@ use crate::memory::Block;
 use cloakwork_ir::{DType, Shape, View};
 use cloakwork_kernels::Isa;
 use cloakwork_ops::{
-    Access, Args, Code, ContentCheck, Family, KernelBody, OpDef, OpError, Operand, ParamKind,
-    Value, check_known,
+    Access, Args, Code, ContentCheck, Family, KernelBody, OpDef, OpError, Operand, Value,
+    check_known,
 };
 use smallvec::SmallVec;
 use std::ptr::null_mut;
@@ -154,7 +154,7 @@ impl Kernel {
         args: &mut [EagerArg],
     ) -> Result<Self, EagerError> {
         let Context { def, isa, .. } = context;
-        let Some(out) = def.params.iter().position(|p| p.kind == ParamKind::Out) else {
+        let Some(out) = def.out() else {
             return Err(internal("a kernel op without a result").into());
         };
         let mut result = None;

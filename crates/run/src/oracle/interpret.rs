@@ -7,8 +7,7 @@ use crate::exec::hosts::Inputs;
 use cloakwork_ir::{HostId, HostSlot, HostTensor, View};
 use cloakwork_kernels::Isa;
 use cloakwork_ops::{
-    Args, Body, Code, Contents, Expected, OpError, ParamKind, Reference, Value, Verdict,
-    check_known,
+    Args, Body, Code, Contents, Expected, OpError, Reference, Value, Verdict, check_known,
 };
 use cloakwork_verify::{Action, Bound, Call, StorageId, ValueId, Verified};
 
@@ -145,12 +144,7 @@ impl<'a> Interpreter<'a> {
             Bound::Host(_) | Bound::Absent => Ok(EagerArg::None),
         });
         let mut args: Vec<EagerArg> = args.collect::<Result<_, RunError>>()?;
-        let place = call
-            .def
-            .params
-            .iter()
-            .position(|p| p.kind == ParamKind::Out);
-        if let Some(slot) = place.and_then(|place| args.get_mut(place)) {
+        if let Some(slot) = call.def.out().and_then(|place| args.get_mut(place)) {
             *slot = EagerArg::Tensor(self.tensor(out)?);
         }
         let result = eager::call(call.def, args, 1, Isa::PORTABLE).and_then(|t| Ok(t.to_host()?));
