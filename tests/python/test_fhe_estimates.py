@@ -193,7 +193,7 @@ def test_scales_that_are_nearly_equal_count_what_is_between_them(apart: float) -
     check_estimate(x + plaintext, 2 * VALUES)
     check_estimate(x + KEYS.encrypt(VALUES, scale=near), 2 * VALUES)
     program = cw.trace(lambda x: x + x, x)
-    with pytest.raises(ScaleError, match=r"run: needs the scale .* of the example, not one that"):
+    with pytest.raises(ScaleError, match=r"scale .* of the example, not a scale that"):
         program.run(KEYS.encrypt(VALUES, scale=near))
 
 

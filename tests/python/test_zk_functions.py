@@ -195,7 +195,7 @@ def test_a_secret_is_no_result() -> None:
         made.mark_secret()
         return made
 
-    with pytest.raises(FunctionError, match="must not give a secret tensor"):
+    with pytest.raises(FunctionError, match="must not return a secret tensor"):
         calling(secret).run({"x": [1, 2, 3, 4]})
 
 
