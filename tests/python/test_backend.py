@@ -255,6 +255,7 @@ def test_the_environment_chooses_where_no_call_did() -> None:
     assert chosen(CLOAKWORK_BACKEND="auto") == [best, None]
     assert chosen(CLOAKWORK_BACKEND="cpu_portable") == ["cpu_portable", "cpu_portable"]
     assert chosen(CLOAKWORK_BACKEND="cpu", CLOAKWORK_ISA="portable") == ["cpu_portable", "cpu"]
+    assert chosen(CLOAKWORK_ISA="")[0] == best
     assert chosen(CLOAKWORK_ISA="portable") == ["cpu_portable", None]
     code = SHOW.replace("cw.asarray", "backend.select_backend('cpu')\ncw.asarray")
     shown = in_a_process(code, CLOAKWORK_BACKEND="cpu_portable").stdout

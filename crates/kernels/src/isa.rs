@@ -237,6 +237,8 @@ pub fn best_isa() -> Isa {
 pub fn choose_isa() -> Result<Isa, IsaError> {
     match std::env::var_os(ISA_VARIABLE) {
         None => Ok(best_isa()),
+        // As for the other variables: set to nothing is not set.
+        Some(value) if value.is_empty() => Ok(best_isa()),
         Some(value) => named_isa(&value.to_string_lossy()),
     }
 }

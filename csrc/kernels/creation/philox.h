@@ -166,12 +166,13 @@ struct Normal<double> {
   }
 };
 
-// Operands: out, key (two words side by side: the key, the upper half of every counter).
+// Operands: out, key (two words, params[0] words apart: the key, the upper half of every counter).
 // Number i of the launch is number i mod kPerCounter of counter i / kPerCounter.
 template <class Out, class Maker>
 CW_INLINE void Generate(const cw_launch& launch, u64 begin, u64 end) {
   constexpr u64 size = kCounters * Maker::kPerCounter;
-  const u64* key = Data<const u64>(launch, 1);
+  const u64* words_of_key = Data<const u64>(launch, 1);
+  const u64 key = words_of_key[0], high = words_of_key[launch.params[0]];
   Rows<1> rows(launch.rank, launch.dims, {Strides(launch, 0)});
   u32 words[4][kCounters];
   Out made[size], block[kBlock];
@@ -180,7 +181,7 @@ CW_INLINE void Generate(const cw_launch& launch, u64 begin, u64 end) {
     for (u64 done = 0; done < count;) {
       if (next >= stop) {
         const u64 first = next / Maker::kPerCounter;
-        Philox(key[0], key[1], first, words);
+        Philox(key, high, first, words);
         Maker::Make(words, made);
         stop = first * Maker::kPerCounter + size;
       }

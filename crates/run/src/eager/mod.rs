@@ -86,6 +86,8 @@ enum Way {
     Allocated(Box<Type>),
     Prepared(Arc<Prepared>),
     Unknown,
+    /// An operand could not be copied.
+    Failed(EagerError),
 }
 
 impl Call {
@@ -94,11 +96,12 @@ impl Call {
     pub fn new(def: &'static OpDef, mut args: Vec<EagerArg>, isa: Isa) -> Self {
         args.resize(def.params.len(), EagerArg::None);
         fill_in(def, &mut args);
-        let way = match &def.body {
-            Body::View(view) => viewed(def, &args, *view, isa),
-            Body::Kernel(_) | Body::Expand(_) => looked_up(def, &args, isa),
-            Body::Allocate(infer) => allocated(def, &args, *infer),
-            Body::Upload | Body::Download => Way::Unknown,
+        let way = match (&def.body, apart(def, &mut args, isa)) {
+            (_, Err(error)) => Way::Failed(error),
+            (Body::View(view), _) => viewed(def, &args, *view, isa),
+            (Body::Kernel(_) | Body::Expand(_), _) => looked_up(def, &args, isa),
+            (Body::Allocate(infer), _) => allocated(def, &args, *infer),
+            (Body::Upload | Body::Download, _) => Way::Unknown,
         };
         Self {
             def,
@@ -115,7 +118,7 @@ impl Call {
             Way::Viewed(_) => Some(0),
             Way::Allocated(ty) => Some(ty.size_bytes() / 8),
             Way::Prepared(prepared) => Some(prepared.weight_ns()),
-            Way::Unknown => None,
+            Way::Unknown | Way::Failed(_) => None,
         }
     }
 
@@ -134,6 +137,7 @@ impl Call {
             Way::Allocated(ty) => Ok(Tensor::zeros(&ty)?),
             Way::Prepared(prepared) => prepared.run(context, &mut self.args),
             Way::Unknown => anew(context, &mut self.args),
+            Way::Failed(error) => Err(error),
         }
     }
 }
@@ -261,6 +265,28 @@ fn fill_in(def: &'static OpDef, args: &mut [EagerArg]) {
             *arg = EagerArg::Int(default);
         }
     }
+}
+
+/// Copies operands whose memory the result's overlaps as another storage: several tensors may be
+/// made of one array of the caller's, and views tell what overlaps only within a storage.
+fn apart(def: &'static OpDef, args: &mut [EagerArg], isa: Isa) -> Result<(), EagerError> {
+    let Some(EagerArg::Tensor(out)) = def.out().and_then(|out| args.get(out)).cloned() else {
+        return Ok(());
+    };
+    for arg in args {
+        let EagerArg::Tensor(tensor) = arg else {
+            continue;
+        };
+        if tensor.storage().overlaps(out.storage()) {
+            let copy = Tensor::uninit(tensor.dtype(), tensor.view().shape.clone())?;
+            if tensor.is_secret() {
+                copy.mark_secret();
+            }
+            copy.assign(tensor, isa)?;
+            *tensor = copy;
+        }
+    }
+    Ok(())
 }
 
 /// Holds integers to the ranges of their parameters.

@@ -60,6 +60,17 @@ impl Storage {
         }
     }
 
+    /// Whether another storage has some of the same memory, as two tensors of one array have.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let reach = |storage: &Self| {
+            let start = storage.as_ptr() as usize;
+            (start, start + storage.len_bytes())
+        };
+        let ((start, end), (first, last)) = (reach(self), reach(other));
+        !std::ptr::eq(self, other) && start < last && first < end && start < end && first < last
+    }
+
     /// Bytes.
     #[must_use]
     pub fn len_bytes(&self) -> usize {
