@@ -67,7 +67,7 @@ constexpr Shape kShapes[] = {
     {"sort argsort", "4 137", 1, "o e 1 4; i e 1 4", "1"},
     {"searchsorted", "5 7", 2, "o e 7 1; i e 7 1; i e 0 0", "90 1 0"},
     {"arange", "9", 1, "o e 1; i e 0; i e 0", ""},
-    {"philox_uniform philox_normal", "19", 1, "o e 1; u e 0", ""},
+    {"philox_uniform philox_normal", "19", 1, "o e 1; u e 0", "1"},
     {"matmul", "2 1 1 100", 3, "o e 30 0 0 0; i e 35 0 0 0; i e 42 0 0 0",
      "5 6 7 8 192 64 7 1 6 1 6 1 0"},
     {"matmul_pack", "1 1 1 100", 3, "o e 0 0 0 0; i e 0 0 0 0", "5 6 2 8 192 64 2 1 6 1 6 1 1"},

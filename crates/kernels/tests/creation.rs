@@ -66,7 +66,7 @@ fn generate(kernel: &str, dtype: DType, key: [u64; 2], (count, gap): (i64, i64))
         kernel,
         dims: &[count],
         split: 1,
-        params: &[],
+        params: &[1],
         operands: &operands,
     };
     let got = launch.run();
