@@ -227,6 +227,7 @@ class Program:
         memory_budget: int | None = None,
         device_budgets: dict[str, int] | None = None,
         optimize: bool = True,
+        device: str = "cpu",
     ) -> tuple[str, int, int]: ...
     def run_tensors(
         self, values: tuple[object, ...], threads: int | None = None, profile: bool = True

@@ -10,7 +10,7 @@ from pathlib import Path
 import cloakwork as cw
 import numpy as np
 import pytest
-from cloakwork.cli import show
+from cloakwork.cli import main, show
 from cloakwork.errors import ContentsError, DeviceError, MemoryBudgetError
 from cloakwork.programs.report import MovedStep
 from rich.console import Console
@@ -83,3 +83,23 @@ def test_a_report_says_which_steps_ran_on_the_host_instead_and_why() -> None:
     show.report(told, Console(file=text, width=200))
     assert "1 step on the host instead of a device:" in text.getvalue()
     assert "step 3: sort on the host: cheaper there than on sim:0" in text.getvalue()
+
+
+def test_the_command_states_and_judges_the_memory_of_the_device(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x = np.arange(200_000)[::-1].copy()
+    program = cw.trace(lambda x: cw.sum(cw.sort(x) + cw.sort(x * 3)), cw.asarray(x))
+    program.save(tmp_path / "p.cwk")
+    np.save(tmp_path / "x.npy", x)
+    words, peak = program.memory(threads=2, device="sim:0")
+    assert peak == program.run(x, device="sim:0", threads=2).report.peak_bytes
+    assert peak != program.memory(threads=2)[1]
+    given = ["--input", f"x={tmp_path / 'x.npy'}", "--threads", "2", "--device"]
+    command = ["run", str(tmp_path / "p.cwk"), *given]
+    assert main([*command, "sim:0", "--memory-budget", str(peak)]) == 0
+    assert f"memory: {words}" in capsys.readouterr().err
+    assert main([*command, "sim:0", "--memory-budget", "100"]) == 2
+    assert main([*command, "nonsense"]) == 2
+    assert "memory:" not in capsys.readouterr().err
+    assert main(["inspect", str(tmp_path / "p.cwk"), "--plan", "--device", ""]) == 2

@@ -11,7 +11,7 @@ use crate::run::{Run, Settings};
 use crate::target::{Budget, Passed, Target, passed};
 use crate::tensor::{self, Elements, Inner};
 use cloakwork_formats::{Seal, load_sealed, save_container, save_heal};
-use cloakwork_ir::{Device, Generation, HostId, HostSlot, HostTensor, Type, text};
+use cloakwork_ir::{Generation, HostId, HostSlot, HostTensor, Type, text};
 use cloakwork_kernels::Isa;
 use cloakwork_ops::{ALL, Form, OpDef, find, named};
 use cloakwork_plan::{Options, Plan, lower_for, plan};
@@ -464,7 +464,8 @@ impl Program {
     }
 
     /// What a run needs, in words and as bytes at its peak, and the bytes of its constants.
-    #[pyo3(signature = (threads=None, memory_budget=None, device_budgets=None, optimize=true))]
+    #[pyo3(signature = (threads=None, memory_budget=None, device_budgets=None, optimize=true,
+                        device=device::CPU))]
     fn memory(
         &self,
         py: Python<'_>,
@@ -472,10 +473,11 @@ impl Program {
         memory_budget: Option<u64>,
         device_budgets: Option<BTreeMap<String, u64>>,
         optimize: bool,
+        device: &str,
     ) -> PyResult<(String, u64, u64)> {
         let target = Target {
             threads: device::threads(threads)?,
-            device: Device::Cpu,
+            device: device::named(device)?,
             budget: Budget::new(memory_budget, device_budgets)?,
             optimize,
         };

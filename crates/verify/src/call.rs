@@ -114,6 +114,8 @@ impl<'p> Checker<'p> {
         })?;
         let (dtype, root) = self.source(host)?;
         let value = self.create(name, (dtype, root), StorageOrigin::Upload(host))?;
+        let device = self.device_of(call)?;
+        self.values.put(value, device);
         self.made_repr(value);
         self.finish(op, Action::Upload { host, value })
     }

@@ -234,7 +234,9 @@ def inspect(  # noqa: PLR0913, PLR0917 (one parameter an option)
                 others = {"--plan": plan, "--threads": threads, "--device": device}
                 _inspect_passes(program, others, as_json)
             else:
-                _inspect_program(program, (threads, device or "cpu"), plan, as_json)
+                _inspect_program(
+                    program, (threads, "cpu" if device is None else device), plan, as_json
+                )
     raise typer.Exit(status)
 
 

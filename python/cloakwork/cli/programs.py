@@ -136,8 +136,9 @@ def run(
     """Print the memory that a run needs, and run; inputs and options are the library's."""
     threads, budget = options.get("threads"), options.get("memory_budget")
     optimize = options.get("optimize", True) and not comparison.bisect
+    device = options.get("device", "cpu")
     if isinstance(program, Transcript) and not inputs:
-        say_memory(program, threads, budget, optimize=optimize)
+        say_memory(program, threads, budget, optimize=optimize, device=device)
         result = program.run(verify=comparison.verify, bisect=comparison.bisect, **options)
         compared = comparison.verify or comparison.bisect
         return Done(
@@ -151,10 +152,10 @@ def run(
         program = program.to_program(list(inputs))
     if isinstance(program, Program):
         program, left = program.prepared(inputs)
-        say_memory(program, threads, budget, optimize=optimize)
+        say_memory(program, threads, budget, optimize=optimize, device=device)
         result = program.run(left, **options)
         return Done(result.named, result.report)
     program.validate()
-    say_memory(program, threads, budget, optimize=optimize)
+    say_memory(program, threads, budget, optimize=optimize, device=device)
     outcome = program.run(inputs, **options)
     return Done(outcome.outputs, outcome.report, outcome.printed)

@@ -40,10 +40,17 @@ def say(text: str) -> None:
 
 
 def say_memory(
-    program: Runnable, threads: int | None, memory_budget: Budget, *, optimize: bool = True
+    program: Runnable,
+    threads: int | None,
+    memory_budget: Budget,
+    *,
+    optimize: bool = True,
+    device: str = "cpu",
 ) -> None:
     """Print the memory of a run; MemoryBudgetError if it exceeds the budget."""
-    memory, _ = program.memory(threads=threads, memory_budget=memory_budget, optimize=optimize)
+    memory, _ = program.memory(
+        threads=threads, memory_budget=memory_budget, optimize=optimize, device=device
+    )
     say(f"memory: {memory}")
 
 

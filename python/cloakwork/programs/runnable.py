@@ -53,16 +53,21 @@ class Runnable:
         return results
 
     def memory(
-        self, *, threads: int | None = None, memory_budget: Budget = None, optimize: bool = True
+        self,
+        *,
+        threads: int | None = None,
+        memory_budget: Budget = None,
+        optimize: bool = True,
+        device: str = "cpu",
     ) -> tuple[str, int]:
-        """The memory of a run, as text and as its peak in bytes.
+        """The memory of a run on a device, as text and as its peak in bytes.
 
         Under a budget below the peak, the memory of a run that spills tensors to a file; the text
         ends with the file's size and the bytes written and read.  Raises MemoryBudgetError if that
         exceeds the budget, too.
         """
-        total, devices = self._budgets(memory_budget)
-        return self._core.memory(threads, total, devices, optimize)[:2]
+        total, devices = self._budgets(memory_budget, device)
+        return self._core.memory(threads, total, devices, optimize, device)[:2]
 
     def _budgets(
         self, budget: Budget, device: str = "cpu"

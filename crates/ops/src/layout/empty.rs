@@ -13,12 +13,7 @@ pub static DEF: OpDef = OpDef {
     params: &[
         Param::new("shape", ParamKind::Shape, "sizes of 0 or more, at most 16"),
         Param::new("dtype", ParamKind::DType, "element type"),
-        Param::new(
-            "device",
-            ParamKind::Int(-65_536, 131_072),
-            "0: the host; i + 1: gpu:i; i + 65537: sim:i; -1 - i: disk:i",
-        )
-        .or(0),
+        super::DEVICE,
     ],
     forms: &[
         Form::heal("empty", &["shape", "dtype"]),

@@ -24,9 +24,17 @@ pub mod transpose;
 pub mod unsqueeze;
 pub mod zeros;
 
-use crate::op::Viewed;
+use crate::op::{Param, ParamKind, Viewed};
 use crate::{Args, Code, OpError};
 use cloakwork_ir::{Shape, View, ViewError};
+
+/// Where a new tensor lies.
+const DEVICE: Param = Param::new(
+    "device",
+    ParamKind::Int(-65_536, 131_072),
+    "0: the host; i + 1: gpu:i; i + 65537: sim:i; -1 - i: disk:i",
+)
+.or(0);
 
 /// A finding for what the view algebra refuses: about `a` where its sizes are at fault, else about
 /// parameter `name`.

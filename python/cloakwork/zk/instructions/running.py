@@ -68,13 +68,15 @@ class RunnableByName(Runnable):
         """All checks of `docs/zk.md`; the warnings.  Raises ProgramError with all findings."""
         return self._core.validated()
 
-    def peak_memory(self, *, threads: int | None = None) -> int:
-        """Bytes that a run holds at its peak, known before it runs; its constants count.
+    def peak_memory(self, *, threads: int | None = None, device: str = "cpu") -> int:
+        """Bytes that a run on a device holds at its peak, known before it; its constants count.
 
         What the program allocates on disk does not: `outcome.report.memory["file_bytes"]` does.
         """
         own = self._threads if threads is None else threads
-        _, peak, constants = self._core.memory(threads=own, memory_budget=self._memory_budget)
+        _, peak, constants = self._core.memory(
+            threads=own, memory_budget=self._memory_budget, device=device
+        )
         return peak + constants
 
     def run(

@@ -1,0 +1,93 @@
+"""Instructions on the memory of other devices give what they give on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from cloakwork import zk
+from cloakwork.zk import ProgramBuilder
+
+DEVICES = ["sim:0", "gpu:0"]
+X = [3, 1, 4, 1, 5, 9, 2, 6]
+
+Body = Callable[[ProgramBuilder, Any, str], Any]
+
+
+def in_place(name: str, **attributes: Any) -> Body:
+    def body(b: ProgramBuilder, x: Any, device: str) -> Any:
+        b.call(name, out=[x], args=[], **attributes)
+        return x
+
+    return body
+
+
+def power(b: ProgramBuilder, x: Any, device: str) -> Any:
+    out = b.allocate(zk.poly(8), device=device)
+    b.call("pow", out=[out], args=[x], exponent=3)
+    return out
+
+
+def padded(b: ProgramBuilder, x: Any, device: str) -> Any:
+    out = b.allocate(zk.poly(8), device=device)
+    b.transfer(b.slice(x, 0, 3), out, pad=True)
+    return out
+
+
+def constant(b: ProgramBuilder, x: Any, device: str) -> Any:
+    known = b.constant("known", zk.poly(8), list(range(8)), device=device)
+    b.call("add", out=[x], args=[x, known])
+    return x
+
+
+def drawn(b: ProgramBuilder, x: Any, device: str) -> Any:
+    b.blind(x, 7, 8)
+    b.call("sub", out=[x], args=[x, x])
+    return x
+
+
+BODIES = {
+    "pow": power,
+    "pad": padded,
+    "constant": constant,
+    "blind": drawn,
+    "ntt": in_place("ntt"),
+    "fill_one": in_place("fill_one"),
+    "fill_lagrange_one": in_place("fill_lagrange_one"),
+    "batch_invert": in_place("batch_invert"),
+}
+
+
+def result(body: Body, device: str, run_on: str | None = None) -> list[int]:
+    b = ProgramBuilder()
+    x = b.input("x", zk.poly(8))
+    there = b.allocate(zk.poly(8), device=device)
+    b.transfer(x, there)
+    made = body(b, there, device)
+    y = b.allocate(zk.poly(8), name="y")
+    b.transfer(made, y)
+    b.ret(y)
+    options: Any = {} if run_on is None else {"device": run_on}
+    return b.build().run({"x": X}, **options).outputs["y"].tolist()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", BODIES)
+def test_an_instruction_gives_the_same_in_a_device_s_memory(name: str, device: str) -> None:
+    expected = result(BODIES[name], "cpu")
+    assert result(BODIES[name], device) == expected
+    assert result(BODIES[name], "cpu", run_on="sim:0") == expected
+
+
+@pytest.mark.parametrize("device", [*DEVICES, "disk"])
+def test_an_input_may_arrive_in_a_device_s_memory(device: str) -> None:
+    b = ProgramBuilder()
+    ty = zk.tensor("u64", 4)
+    x, y = b.input("x", ty, device=device), b.allocate(ty, name="y")
+    b.transfer(x, y)
+    b.ret(y)
+    program = b.build()
+    assert program.run({"x": [1, 2, 3, 4]}).outputs["y"].tolist() == [1, 2, 3, 4]
+    loaded = zk.Program.parse(program.to_text())
+    assert loaded.run({"x": [1, 2, 3, 4]}).outputs["y"].tolist() == [1, 2, 3, 4]
