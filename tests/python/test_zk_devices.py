@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from cloakwork import zk
+from cloakwork.errors import ParamError
 from cloakwork.zk import ProgramBuilder
 
 DEVICES = ["sim:0", "gpu:0"]
@@ -91,3 +92,8 @@ def test_an_input_may_arrive_in_a_device_s_memory(device: str) -> None:
     assert program.run({"x": [1, 2, 3, 4]}).outputs["y"].tolist() == [1, 2, 3, 4]
     loaded = zk.Program.parse(program.to_text())
     assert loaded.run({"x": [1, 2, 3, 4]}).outputs["y"].tolist() == [1, 2, 3, 4]
+
+
+def test_a_program_that_names_its_devices_is_not_put_on_another() -> None:
+    with pytest.raises(ParamError, match=r"device: got sim:1, expected none: .* gpu:0 among them"):
+        result(BODIES["ntt"], "gpu:0", run_on="sim:1")
