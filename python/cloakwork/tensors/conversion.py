@@ -20,6 +20,8 @@ Array = NDArray[Any]
 _DTYPES = {np.dtype(dtype.name): dtype for dtype in _core.DTYPES}
 _NUMBERS = (bool, int, float, complex)
 _PYTHONS = (*_NUMBERS, list, tuple)
+# A set: a search in a tuple compares with each.
+_NUMBER_TYPES = frozenset(_NUMBERS)
 _BUFFERS = (bytes, bytearray, memoryview)
 
 
@@ -51,7 +53,8 @@ def asarray(
             [3, 4]], dtype=i64)
     """
     on_device(device)
-    if (made := _at_once(obj, dtype, copy)) is not None:
+    # Lists, which it cannot make, are spared the call.
+    if type(obj) is not list and (made := _at_once(obj, dtype, copy)) is not None:
         return made
     wanted = None if dtype is None else _core.dtype(dtype)
     _check_whole(obj[0] if isinstance(obj, list | tuple) and obj else obj)
@@ -69,7 +72,7 @@ def asarray(
 
 def _at_once(obj: Any, dtype: DTypeLike | None, copy: bool | None) -> Tensor | None:
     """The tensor of a number that its dtype holds, or of an array that is shared; else None."""
-    if type(obj) in _NUMBERS:
+    if type(obj) in _NUMBER_TYPES:
         return _core.number(obj, dtype) if copy is not False else None
     if type(obj) is not np.ndarray or dtype is not None or copy is not None or obj.ndim == 0:
         return None
