@@ -259,3 +259,9 @@ def test_field_tensors_in_traces_and_batches() -> None:
     with cw.batch():
         result = f(a, b)
     assert result.tolist() == expected
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "float32", "bool"])
+def test_numbers_have_no_canonical_bytes(dtype: str) -> None:
+    with pytest.raises(DTypeError, match="expected a field or the points of a curve"):
+        cw.asarray([1, 0], dtype=dtype).to_bytes()

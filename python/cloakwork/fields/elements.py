@@ -118,8 +118,10 @@ def to_words(x: Tensor) -> Tensor:
 
 def to_bytes(x: Tensor) -> bytes:
     """The canonical little-endian bytes of the elements, row-major."""
+    # It refuses numbers, which have no canonical form.
+    words = to_words(x)
     count = residues_of(x.dtype)
-    encoded = np.ascontiguousarray(to_words(x), dtype="<u8").view(np.uint8)
+    encoded = np.ascontiguousarray(words, dtype="<u8").view(np.uint8)
     residues = encoded.reshape(-1, count, 8 * words_of(x.dtype) // count)
     return residues[..., : x.dtype.itemsize // count].tobytes()
 
