@@ -97,3 +97,19 @@ def test_an_input_may_arrive_in_a_device_s_memory(device: str) -> None:
 def test_a_program_that_names_its_devices_is_not_put_on_another() -> None:
     with pytest.raises(ParamError, match=r"device: got sim:1, expected none: .* gpu:0 among them"):
         result(BODIES["ntt"], "gpu:0", run_on="sim:1")
+
+
+def test_a_transfer_between_two_devices_needs_room_for_the_tensor_alone() -> None:
+    text = """program version=1 curve=bn254
+budget sim:1 is=8192
+main {
+Allocate id=a device=sim:0 typ=u64<1024> zero=true
+Allocate id=s device=sim:1 typ=u64<1024>
+Transfer src_id=a dst_id=s src_device=sim:0 dst_device=sim:1
+Allocate id=b device=cpu typ=u64<1024>
+Transfer src_id=s dst_id=b src_device=sim:1 dst_device=cpu
+Return id=b
+}
+"""
+    outcome = zk.Program.parse(text).run()
+    assert outcome.outputs["b"].tolist() == [0] * 1024

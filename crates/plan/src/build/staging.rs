@@ -138,8 +138,9 @@ impl Builder<'_> {
         }
     }
 
-    /// Makes a copy a transfer, if it goes between the host and a device and both have the same
-    /// bytes in the same order, with nothing between them. What came to the host before is copied.
+    /// Makes a copy a transfer, if it goes from one memory to another and both have the same bytes in
+    /// the same order, with nothing between them. What came to the host before is copied; from one
+    /// device to another it goes by way of the host.
     pub(super) fn moved(
         &mut self,
         launch: &Launch,
@@ -153,8 +154,7 @@ impl Builder<'_> {
         let way = match (self.side(there), self.side(here)) {
             (there, here) if there == here => return false,
             (Home::HOST, _) => Way::Download,
-            (_, Home::HOST) => Way::Upload,
-            _ => return false,
+            _ => Way::Upload,
         };
         let bytes = launch.units() * dtype.size_bytes() as u64;
         let dense = reach.bytes() == bytes && source.bytes() == bytes;
@@ -165,7 +165,11 @@ impl Builder<'_> {
             offset: at.offset + reach.low(),
             ..*at
         };
-        let from = start(here, source);
+        let here = match way {
+            Way::Upload => self.staged(*here, source, Home::HOST),
+            _ => *here,
+        };
+        let from = start(&here, source);
         let range = from.offset..from.offset + bytes as i64;
         if way == Way::Download && self.copy_of(&from, &range, Home::HOST).is_some() {
             return false;
