@@ -106,8 +106,10 @@ main {
 Allocate id=a device=sim:0 typ=u64<1024> zero=true
 Allocate id=s device=sim:1 typ=u64<1024>
 Transfer src_id=a dst_id=s src_device=sim:0 dst_device=sim:1
+Deallocate id=a
 Allocate id=b device=cpu typ=u64<1024>
 Transfer src_id=s dst_id=b src_device=sim:1 dst_device=cpu
+Deallocate id=s
 Return id=b
 }
 """
