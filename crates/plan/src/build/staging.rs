@@ -138,9 +138,9 @@ impl Builder<'_> {
         }
     }
 
-    /// Makes a copy a transfer, if it goes from one memory to another and both have the same bytes in
-    /// the same order, with nothing between them. What came to the host before is copied; from one
-    /// device to another it goes by way of the host.
+    /// Makes a copy a transfer, if it goes from one memory to another and both have the same bytes
+    /// in the same order, with nothing between them. What came to the host before is copied; from
+    /// one device to another it goes by way of the host.
     pub(super) fn moved(
         &mut self,
         launch: &Launch,
