@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Every buffer starts on a cache line.
 pub const ALIGNMENT_BYTES: u64 = 64;
 
-/// Above this many buffers, only the sweep runs: the other is quadratic.
+/// With more buffers than this, only the sweep runs: the other heuristic takes quadratic time.
 const MAX_BY_SIZE: usize = 2048;
 
 fn padded(buffer: &Buffer) -> u64 {
     buffer.bytes.next_multiple_of(ALIGNMENT_BYTES)
 }
 
-/// The index of an arena; a new one if there is none of this home.
+/// The index of the arena of this home; adds one if it is missing.
 pub fn of(arenas: &mut Vec<Arena>, home: Home) -> u16 {
     let found = arenas.iter().position(|arena| arena.home == home);
     let index = found.unwrap_or(arenas.len());
@@ -25,10 +25,10 @@ pub fn of(arenas: &mut Vec<Arena>, home: Home) -> u16 {
 }
 
 /// Sets each buffer's offset in its arena, and the arenas' sizes. Buffers of zero bytes take no
-/// place.
+/// space.
 ///
-/// Buffers that come to more than 2^63 bytes together get no offsets: the first arena's size is
-/// `u64::MAX`, which no allocation gives, and sums of offsets cannot overflow.
+/// If the buffers together have more than 2^63 bytes, they get no offsets: the first arena's size
+/// is `u64::MAX`, which no allocator grants, and sums of offsets cannot overflow.
 pub fn assign(arenas: &mut [Arena], buffers: &mut [Buffer]) {
     let total: u128 = buffers
         .iter()
@@ -165,7 +165,7 @@ impl Holes {
     }
 }
 
-/// Large buffers first, each at the lowest offset that no overlapping lifetime holds.
+/// Large buffers first, each at the lowest offset that is free during its lifetime.
 fn largest_first(buffers: &[Buffer]) -> (Vec<u64>, u64) {
     let mut order: Vec<usize> = (0..buffers.len())
         .filter(|&i| buffers[i].bytes > 0)
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    /// The size of one arena for all.
+    /// The size of a single arena that holds all buffers.
     fn assign_all(buffers: &mut [Buffer]) -> u64 {
         let mut arenas = [Arena::new(Home::HOST)];
         assign(&mut arenas, buffers);

@@ -1,11 +1,11 @@
-//! What single devices may hold (V17).
+//! Memory budgets of single devices (V17).
 
 use crate::plan::{Options, Plan};
 use crate::{Home, PlanError};
 use cloakwork_ir::Device;
 use cloakwork_verify::Verified;
 
-/// The options with the program's own budgets for devices that they say nothing of.
+/// The options, with the program's own budgets added for devices that the options do not list.
 pub(crate) fn with_own(options: &Options, verified: &Verified) -> Options {
     let mut options = options.clone();
     for (device, bytes) in verified.budgets() {
@@ -16,8 +16,8 @@ pub(crate) fn with_own(options: &Options, verified: &Verified) -> Options {
     options
 }
 
-/// The most that all devices together may need: as the options say, and so much that what the
-/// host needs beside the others is within its own budget.
+/// The budget of all devices together: the options' total, or less, so that the host stays within
+/// its own budget.
 pub(crate) fn together(plan: &Plan) -> u64 {
     let said = plan.options.memory_budget_bytes.unwrap_or(u64::MAX);
     match of(&plan.options, Device::Cpu) {
@@ -26,7 +26,7 @@ pub(crate) fn together(plan: &Plan) -> u64 {
     }
 }
 
-/// The refusal of a plan whose host needs more than its own budget, where that is what binds.
+/// The error for a plan whose host exceeds its own budget, if that budget is the limiting one.
 pub(crate) fn of_host(plan: &Plan) -> Option<PlanError> {
     let budget_bytes = of(&plan.options, Device::Cpu)?;
     let total = plan.options.memory_budget_bytes.unwrap_or(u64::MAX);
@@ -39,14 +39,14 @@ pub(crate) fn of_host(plan: &Plan) -> Option<PlanError> {
     })
 }
 
-/// Refuses a plan by which a device holds more than it may.
+/// Refuses a plan in which a device exceeds its budget.
 pub(crate) fn keep(plan: &Plan) -> Result<(), PlanError> {
     for &(device, budget_bytes) in &plan.options.device_budgets {
         let needed_bytes = match device {
             Device::Cpu => plan.memory.peak_bytes().saturating_sub(elsewhere(plan)),
             _ => {
                 let own = held(plan).find(|(d, _)| *d == device).map_or(0, |(_, b)| b);
-                // Host tensors wait on the first disk.
+                // Spilled host tensors are on the first disk.
                 let waiting = match device {
                     Device::Disk(0) => plan.memory.disk_bytes,
                     _ => 0,
@@ -74,7 +74,7 @@ fn of(options: &Options, device: Device) -> Option<u64> {
         .min()
 }
 
-/// What each device holds, disks among them: its arena, and constants where the host is not meant.
+/// Bytes that each device holds, disks included: its arena and the constants in its memory.
 fn held(plan: &Plan) -> impl Iterator<Item = (Device, u64)> {
     plan.arenas.iter().filter_map(|arena| match arena.home {
         Home::Device(device) => Some((device, arena.bytes.saturating_add(arena.constant_bytes))),
@@ -82,7 +82,7 @@ fn held(plan: &Plan) -> impl Iterator<Item = (Device, u64)> {
     })
 }
 
-/// What devices other than the host hold in memory.
+/// Bytes that devices other than the host hold in memory.
 fn elsewhere(plan: &Plan) -> u64 {
     let others = held(plan);
     let others = others.filter(|(device, _)| !matches!(device, Device::Cpu | Device::Disk(_)));

@@ -1,4 +1,4 @@
-//! Why there is no plan.
+//! Errors of planning.
 
 use crate::{Memory, format_bytes};
 use cloakwork_ir::{DType, Device};
@@ -34,14 +34,14 @@ pub enum PlanError {
         format_bytes(memory.peak_bytes()), format_bytes(*least_bytes), format_bytes(*budget_bytes)
     )]
     Budget {
-        /// What it needs.
+        /// The memory that the run needs.
         memory: Memory,
-        /// What it needs with as much on disk as can be.
+        /// The memory that it needs with as much as possible on disk.
         least_bytes: u64,
-        /// What is allowed.
+        /// The allowed bytes.
         budget_bytes: u64,
     },
-    /// A device would have to hold more than it may.
+    /// A device would exceed its budget.
     #[error(
         "V17: {device} holds {} at the program's peak, and its budget is {}; {memory}; \
          give it a larger budget, or transfer less to it at a time",
@@ -50,19 +50,19 @@ pub enum PlanError {
     DeviceBudget {
         /// The device.
         device: Device,
-        /// What the program needs.
+        /// The memory that the program needs.
         memory: Memory,
-        /// What it holds at its peak.
+        /// The device's peak.
         needed_bytes: u64,
-        /// What is allowed.
+        /// The allowed bytes.
         budget_bytes: u64,
     },
-    /// A declaration failed on a call that the verifier had passed: a mistake of Cloakwork's.
+    /// A declaration failed on a call that the verifier accepted: a bug in Cloakwork.
     #[error("step {step}: internal error, please report it: {message}")]
     Internal {
         /// The program's step.
         step: u32,
-        /// What happened.
+        /// The declaration's error.
         message: String,
     },
 }
@@ -74,7 +74,7 @@ impl From<Mistake> for PlanError {
 }
 
 impl PlanError {
-    /// The same refusal by a budget, of a program that needs at least so much.
+    /// The same error with this `least_bytes`, if it is an error of a budget.
     pub(crate) fn with_least(self, least_bytes: u64) -> Self {
         match self {
             Self::Budget {

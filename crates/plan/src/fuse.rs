@@ -1,11 +1,11 @@
 //! Fusion: neighbouring steps that compute element by element over the same dense elements run
-//! block by block, all steps on a block before the next, so that what passes between them stays in
-//! the first-level cache. What only they see needs no memory of its own: it lives in slots of a
-//! thread's scratch memory, a block each.
+//! block by block, all steps on a block before the next block, so that intermediate values stay in
+//! the first-level cache. Values that only these steps use need no buffer: they lie in slots of a
+//! thread's scratch memory, one block each.
 //!
-//! Results are dense; other operands may repeat along outer dimensions, as a modulus a limb does,
-//! or skip. A block stays in one *line*: elements over which every operand advances by one or
-//! stays.
+//! Results are dense. Other operands may repeat along outer dimensions, as a modulus for each limb
+//! does, or may have gaps. A block stays within one *line*: consecutive elements over which every
+//! operand advances by one element or stays.
 
 use crate::plan::{Address, Geometry, Home, Plan, Prepared, Space, Step};
 use cloakwork_ir::{Lifetime, MAX_ELEMENT_BYTES};
@@ -13,15 +13,15 @@ use cloakwork_ops::COPY_KERNEL;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// About how many bytes of an operand a block holds: several operands fit the first-level cache,
-/// and what is read from memory for the next block is asked for while this one is computed.
-/// Measured: with 8 KiB a chain over memory is slower, with 2 KiB one over the caches.
+/// Approximate bytes of an operand in a block. Several operands fit the first-level cache, and
+/// memory reads for the next block overlap the computation of this one. Measured: with 8 KiB a
+/// chain on data in memory is slower, with 2 KiB one on data in the caches.
 const BLOCK_BYTES: u64 = 4 << 10;
 /// Slots start on a cache line.
 const LINE_BYTES: u64 = 64;
-/// Lines that are shorter are not worth a launch each.
+/// Shorter lines are not worth a launch each.
 const LINE_ELEMENTS: u64 = 256;
-/// The most steps of a fusion: a caller that stops a run waits for all of them.
+/// The most steps of a fusion: a run that is cancelled waits for all of them.
 const MAX_STEPS: usize = 64;
 /// The most operands of a step that may be fused.
 pub const MAX_OPERANDS: usize = 5;
@@ -35,31 +35,30 @@ pub struct Fusion {
     pub end: u32,
     /// The first member's entry in [`Plan::fused`].
     pub first_member: u32,
-    /// Elements that each of them computes.
+    /// Number of elements that each step computes.
     pub elements: u64,
-    /// Elements of a line: no block reaches over its end.
+    /// Elements of a line: no block crosses its end.
     pub line: u64,
     /// Elements of a block.
     pub block: u64,
-    /// Slots that they need.
+    /// Number of slots.
     pub slots: u32,
-    /// Bytes from a slot to the next.
+    /// Bytes from one slot to the next.
     pub slot_bytes: u64,
 }
 
-/// A step that may be fused.
+/// The facts that fusion needs about a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Candidate {
-    /// Bytes of an element of each operand, the result first; 0 operands: it may not.
+    /// Bytes of an element of each operand, the result first; unused if there are no operands.
     pub sizes: [u8; MAX_OPERANDS],
-    /// How many operands.
+    /// Number of operands; 0 if the step may not be fused.
     pub operands: u8,
-    /// The operand that the kernel derives constants from, and the bytes of them for each of its
-    /// elements.
+    /// The operand that the kernel derives constants from, and their bytes per element.
     pub constants: Option<(u8, u32)>,
 }
 
-/// How a step meets memory.
+/// How a step accesses a memory.
 #[derive(Clone, Copy)]
 struct Use {
     address: Address,
@@ -69,7 +68,7 @@ struct Use {
 }
 
 impl Use {
-    /// Whether two uses in one block loop may stand in another order of elements than before.
+    /// Whether two accesses in one block loop may happen in another order of elements than before.
     fn conflicts(&self, other: &Self) -> bool {
         if !self.writes && !other.writes {
             return false;
@@ -84,9 +83,9 @@ impl Use {
 
 type Uses = FxHashMap<(Space, u32), SmallVec<[Use; 2]>>;
 
-/// Finds what can be fused, extends the lifetimes of buffers to the fusions that meet them, and
-/// moves what only one fusion sees into slots. `candidates` has an entry a step. Returns the
-/// scratch bytes that the largest fusion needs.
+/// Finds the fusions, extends the lifetimes of the buffers that they touch, and moves values that
+/// only one fusion uses into slots. `candidates` has an entry for each step. Returns the scratch
+/// bytes of the largest fusion.
 pub fn fuse(plan: &mut Plan, candidates: &[Candidate]) -> u64 {
     let mut first = 0;
     let mut scratch = 0;
@@ -101,7 +100,7 @@ pub fn fuse(plan: &mut Plan, candidates: &[Candidate]) -> u64 {
     scratch
 }
 
-/// How many elements follow one another, and how many of them in a line.
+/// The number of consecutive elements, and of those in a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Elements {
     count: u64,
@@ -109,7 +108,7 @@ struct Elements {
 }
 
 impl Elements {
-    /// Those of an iteration space with a dense result.
+    /// The elements of an iteration space with a dense result.
     fn of(geometry: &Geometry) -> Option<Self> {
         let rank = geometry.dims.len();
         let mut reach = 1;
@@ -130,7 +129,7 @@ impl Elements {
         (long && stepped && count > 0).then_some(Self { count, line })
     }
 
-    /// Both, if blocks can keep to the lines of both.
+    /// The common elements, if blocks can respect the lines of both.
     fn joined(self, other: Self) -> Option<Self> {
         let (short, long) = (self.line.min(other.line), self.line.max(other.line));
         let fit = self.count == other.count && long.is_multiple_of(short);
@@ -147,8 +146,8 @@ pub fn moves(geometry: &Geometry, operand: usize) -> bool {
     geometry.strides[operand * rank..][..rank] == geometry.strides[..rank]
 }
 
-/// Whether a block finds what is prepared for its line: it is a constant, and there is none or one
-/// for each element of an operand that stays during a line.
+/// Whether the constants of a block are available for its line: the kernel prepares none, or one
+/// for each element of an operand that stays the same over a line.
 fn finds_constants(plan: &Plan, step: &Step, candidate: &Candidate) -> bool {
     let geometry = &plan.geometries[step.geometry as usize];
     let all = plan.addresses_of(step);
@@ -184,7 +183,7 @@ fn uses_of(plan: &Plan, candidates: &[Candidate], step: usize) -> SmallVec<[Use;
         .collect()
 }
 
-/// A fusion being looked for: steps from some first one on.
+/// A candidate fusion: consecutive steps from a first one on.
 struct Extent {
     end: usize,
     elements: Elements,
@@ -237,7 +236,7 @@ fn extent(plan: &Plan, candidates: &[Candidate], first: usize) -> Option<Extent>
     })
 }
 
-/// Makes a fusion of steps, and returns the scratch bytes that it needs.
+/// Makes a fusion of steps, and returns its scratch bytes.
 fn settle(plan: &mut Plan, candidates: &[Candidate], first: usize, found: &Extent) -> u64 {
     let Extent {
         end,
@@ -252,7 +251,7 @@ fn settle(plan: &mut Plan, candidates: &[Candidate], first: usize, found: &Exten
         }
         let buffer = &mut plan.buffers[index as usize];
         let inside = buffer.life.first >= steps.start && buffer.life.last < steps.end;
-        // What a device holds is counted as its own, also where a processor serves it.
+        // A device's buffers count for that device, even if a processor serves it.
         let inside = inside && plan.arenas[buffer.arena as usize].home == Home::HOST;
         let written_first = uses.first().is_some_and(|first| first.writes);
         if inside && written_first && uses.iter().all(|one| one.moves) {
@@ -287,9 +286,9 @@ fn settle(plan: &mut Plan, candidates: &[Candidate], first: usize, found: &Exten
     u64::from(slots) * slot_bytes
 }
 
-/// Private buffers that a member copies to a result of the program after the last write to them:
-/// they are that result, if nothing else is meanwhile, and the copy onto itself is left out when it
-/// runs.
+/// Private buffers that a member copies to a result of the program after the last write to them.
+/// Such a buffer takes the result's memory if no other step accesses that memory, and the run skips
+/// the copy onto itself.
 fn results(
     plan: &Plan,
     candidates: &[Candidate],
@@ -320,8 +319,8 @@ fn results(
     found
 }
 
-/// Whether a copy alone writes its result, and nothing reads that before: it may have held a tensor
-/// of the program all along.
+/// Whether the copy is the only step that writes its result, and no step reads the result before
+/// it: the result's memory may then hold the source from the start.
 fn is_alone(
     plan: &Plan,
     candidates: &[Candidate],
@@ -343,7 +342,7 @@ fn is_alone(
     (first..end).all(may)
 }
 
-/// Gives each private buffer a slot while it lives, and returns how many there are.
+/// Assigns each private buffer a slot for its lifetime, and returns the number of slots.
 fn assign_slots(
     plan: &mut Plan,
     candidates: &[Candidate],

@@ -1,10 +1,10 @@
 //! Chooses how each storage lies in memory.
 //!
-//! HEAL's tensors have their moduli on the last axis, so that neighbours in memory belong to
-//! different moduli: the wrong order for SIMD. Where a kernel would read moduli along the tightest
-//! axis, the storage is laid out *limb-major* instead: last axis outermost. Its logical shape
-//! stays; every view of it is replayed over the new strides, and a storage with a view that the new
-//! strides cannot say keeps the natural layout.
+//! HEAL's tensors have their moduli on the last axis, so neighbours in memory belong to different
+//! moduli: the wrong order for SIMD. Where a kernel would read moduli along the axis with the
+//! smallest stride, the storage is laid out *limb-major* instead: last axis outermost. Its logical
+//! shape stays, and every view of it is replayed over the new strides. A storage with a view that
+//! the new strides cannot express keeps the natural layout.
 
 use crate::{Options, PlanError};
 use cloakwork_devices::Capabilities;
@@ -16,7 +16,7 @@ use cloakwork_verify::{Action, Call, StorageId, ValueId, Verified};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-/// Physical views, where they differ from the logical ones.
+/// Physical views, where they differ from the logical views.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
     limb_major: FxHashSet<StorageId>,
@@ -40,9 +40,9 @@ impl Layout {
                     })?;
             }
         }
-        // Each round drops the storages that turned out not to allow it; views depend on nothing
-        // but their own storage, so the second round finds none. It must run even if no storage is
-        // left: the first one has made views of those that were dropped.
+        // Each round drops the storages that do not allow it. Views depend only on their own
+        // storage, so the second round drops none. It must run even if no storage is left: the
+        // first round has made views of the dropped storages.
         while !layout.replay(verified) {}
         Ok(layout)
     }
@@ -123,8 +123,9 @@ impl Layout {
         storage.and_then(open).is_some()
     }
 
-    /// Every operand whose tightest axis is one along which moduli change. What changes with the
-    /// moduli of two bases is not a tensor of residues but the weights between them.
+    /// Records every operand whose moduli change along its axis of smallest stride. An operand that
+    /// changes with the moduli of two bases is not a tensor of residues but holds the weights
+    /// between them.
     fn note_launch(
         &mut self,
         (verified, options): (&Verified, &Options),
@@ -167,7 +168,7 @@ impl Layout {
         }
     }
 
-    /// Replays every view of the limb-major storages. False if some had to be given up.
+    /// Replays every view of the limb-major storages. Returns false if it had to drop some.
     fn replay(&mut self, verified: &Verified) -> bool {
         self.views.clear();
         if self.limb_major.is_empty() {
@@ -212,7 +213,7 @@ impl Layout {
         let Body::View(view) = &call.def.body else {
             return None;
         };
-        // What is the same tensor stays the same: `contiguous` asks about logical strides.
+        // A source of the same shape stays the same tensor: `contiguous` tests logical strides.
         let source = call.def.param("a").and_then(|a| call.value(a))?;
         if verified.view(source) == logical {
             return Some(self.view(verified, source).clone());
@@ -242,7 +243,7 @@ fn no_view() -> View {
     View::contiguous(Shape::scalar())
 }
 
-/// The parameters that are several moduli, by what the declaration says of contents.
+/// The parameters that hold several moduli, by the declaration's content checks.
 fn several_moduli(args: &Args, body: &KernelBody) -> SmallVec<[u8; 2]> {
     let param = |check: &ContentCheck| match check {
         ContentCheck::Modulus(name) => args.def.param(name),
@@ -256,7 +257,7 @@ fn several_moduli(args: &Args, body: &KernelBody) -> SmallVec<[u8; 2]> {
     params.map(|param| param as u8).collect()
 }
 
-/// Strides of an operand and of moduli along each axis, and the axis' size.
+/// Strides of an operand and of the moduli along each axis, and the axis' size.
 fn along<'a>(
     operand: &'a LaunchOperand,
     moduli: &'a LaunchOperand,
@@ -268,7 +269,7 @@ fn along<'a>(
         .zip(launch.dims.iter().copied())
 }
 
-/// Whether an operand changes along an axis on which the moduli change, by such a stride.
+/// Whether an operand changes along an axis on which the moduli change, with such a stride.
 fn changes_together(
     operand: &LaunchOperand,
     moduli: &LaunchOperand,

@@ -1,4 +1,5 @@
-//! A program in the ops of a device: what it lacks is expanded, what cannot be is named.
+//! Lowers a program to the ops of a device: expands ops that the device lacks, and names those that
+//! have no expansion.
 
 use crate::PlanError;
 use cloakwork_ops::OpDef;
@@ -6,10 +7,11 @@ use cloakwork_verify::{Action, Verified, expand};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Expands every op that a device lacks, as far as there is an expansion.
+/// Expands every op that a device lacks and that has an expansion.
 ///
 /// # Errors
-/// An op that the device lacks has none; or, a mistake in a declaration, one does not verify.
+/// The device lacks an op that has no expansion; or, by a mistake in a declaration, an expansion
+/// does not verify.
 pub fn lower_for(
     verified: &Arc<Verified>,
     has: &dyn Fn(&OpDef) -> bool,

@@ -1,4 +1,4 @@
-//! How many bytes a run needs, counted before it starts.
+//! The bytes that a run needs, counted before it starts.
 
 use crate::{Arena, Home};
 use std::fmt;
@@ -8,10 +8,10 @@ use std::fmt;
 pub struct Memory {
     /// The arenas in memory: every buffer at its offset.
     pub arena_bytes: u64,
-    /// Files for the buffers that the program puts on disks; no part of the peak.
+    /// Files for the buffers that the program puts on disks; not part of the peak.
     pub file_bytes: u64,
-    /// Constants that the program reads: mapped or held from before it runs on, and no part of what
-    /// a budget counts.
+    /// Constants that the program reads. They are mapped or allocated before the run, so budgets do
+    /// not count them.
     pub constant_bytes: u64,
     /// Constants derived from operands.
     pub prepared_bytes: u64,
@@ -19,20 +19,20 @@ pub struct Memory {
     pub scratch_bytes: u64,
     /// Results handed out.
     pub output_bytes: u64,
-    /// Copies of what a function of the caller's is given and gives, of the largest call.
+    /// Copies of the arguments and results of the caller's functions, for the largest call.
     pub call_bytes: u64,
     /// The flat array of steps with its operands.
     pub table_bytes: u64,
-    /// A file on disk for buffers that wait; no part of the peak.
+    /// A file on disk for spilled buffers; not part of the peak.
     pub disk_bytes: u64,
-    /// Written to it during a run.
+    /// Bytes written to the spill file during a run.
     pub spilled_bytes: u64,
-    /// Read from it.
+    /// Bytes read from the spill file.
     pub reloaded_bytes: u64,
 }
 
 impl Memory {
-    /// Takes over the sizes of the arenas.
+    /// Sets the sizes of the arenas.
     pub(crate) fn place(&mut self, arenas: &[Arena]) {
         let sum = |is: fn(Home) -> bool| {
             let all = arenas.iter().filter(|arena| is(arena.home));
@@ -43,7 +43,7 @@ impl Memory {
         self.disk_bytes = sum(|home| home == Home::Spill);
     }
 
-    /// All that a budget counts together.
+    /// The total that a budget limits.
     #[must_use]
     pub fn peak_bytes(&self) -> u64 {
         let rest = [

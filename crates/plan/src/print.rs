@@ -1,4 +1,4 @@
-//! A plan as text: what snapshot tests pin and `cloakwork inspect --plan` shows.
+//! A plan as text, for snapshot tests and `cloakwork inspect --plan`.
 
 use crate::placement::Why;
 use crate::plan::{Address, Home, Plan, Space, Step};
@@ -56,7 +56,7 @@ impl fmt::Display for Plan {
 }
 
 impl Plan {
-    /// Who does a step, in words.
+    /// The queue or host that runs a step, as text.
     fn queue_name(&self, step: &Step) -> String {
         match self.queues.get(step.queue as usize) {
             None | Some(Queue { arena: 0, .. }) => "the host".to_owned(),
@@ -68,7 +68,7 @@ impl Plan {
         }
     }
 
-    /// How many steps run elsewhere than wanted.
+    /// Writes the number of steps that run on the host although a device was wanted.
     fn write_counts(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.elsewhere.len();
         let cheaper = self

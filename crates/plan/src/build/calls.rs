@@ -1,5 +1,5 @@
-//! What a declaration makes of a call: its launches, and what they cost. That depends on types,
-//! views and integers alone, so that calls which are alike in these share it.
+//! The launches that a declaration makes of a call, and their cost. They depend on types, views and
+//! integers alone, so calls that are equal in these share them.
 
 use super::Builder;
 use super::constants::Blocks;
@@ -17,48 +17,48 @@ use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// Of programs in which calls differ, so many are kept.
+/// Upper limit of calls in the cache, for programs in which all calls differ.
 const MAX_KEPT: usize = 4096;
 
-/// What a call becomes.
+/// The launches of a call.
 pub(super) struct Made {
-    /// Its launches, in order.
+    /// The launches, in order.
     pub launches: SmallVec<[MadeLaunch; 1]>,
-    /// Elementary operations of all of them.
+    /// Elementary operations of all launches.
     pub operations: u64,
-    /// Memory that they share.
+    /// Temporary memory that the launches share.
     pub temporary_bytes: u64,
 }
 
 /// A launch of a call.
 pub(super) struct MadeLaunch {
     pub launch: Launch,
-    /// Types of its operands.
+    /// Types of the operands.
     pub dtypes: SmallVec<[DType; 6]>,
-    /// What it may touch of those that are parameters.
+    /// Bytes that it may touch of each operand that is a parameter.
     pub reaches: SmallVec<[Reach; 6]>,
-    /// Bytes that it touches.
+    /// Number of bytes that it touches.
     pub bytes: u64,
-    /// Whether neighbours may run with it block by block.
+    /// Whether it may be fused with neighbouring steps.
     pub is_fusible: bool,
-    /// Its kernel where its result is in this memory, once it was looked up.
+    /// Its kernel for a result in this memory, once looked up.
     pub row: Cell<Option<(Home, &'static KernelRow)>>,
-    /// What follows from that kernel, once a step has it.
+    /// Data that depends on that kernel, once a step uses it.
     pub with_row: RefCell<Option<Rc<WithRow>>>,
 }
 
-/// What follows from a launch and its kernel.
+/// Data that depends on a launch and its kernel.
 pub(super) struct WithRow {
     pub row: &'static KernelRow,
     /// The iteration space.
     pub geometry: u32,
-    /// What the kernel prepares.
+    /// The blocks that the kernel prepares.
     pub blocks: Option<Blocks>,
     /// Whether it may be fused.
     pub candidate: Candidate,
 }
 
-/// Calls that were planned, by all that their launches depend on.
+/// Cache of planned calls, by everything that their launches depend on.
 #[derive(Default)]
 pub(super) struct Calls {
     made: FxHashMap<Box<[u64]>, Rc<Made>>,
@@ -66,7 +66,7 @@ pub(super) struct Calls {
 }
 
 impl MadeLaunch {
-    /// The types by which its kernel is found: of its first operand and of its result.
+    /// The types that select its kernel: of its first operand and of its result.
     pub fn types(&self) -> [DType; 2] {
         let output = self.dtypes[0];
         [self.dtypes.get(1).copied().unwrap_or(output), output]
@@ -74,7 +74,7 @@ impl MadeLaunch {
 }
 
 impl Builder<'_> {
-    /// What a call becomes.
+    /// The launches of a call.
     pub(super) fn made(&mut self, call: &Call, body: &KernelBody) -> Result<Rc<Made>, PlanError> {
         let mut key = std::mem::take(&mut self.calls.key);
         let keyed = self.write_key(call, &mut key);
@@ -93,7 +93,8 @@ impl Builder<'_> {
         made
     }
 
-    /// All that the launches of a call depend on, as words; none for a call with lists.
+    /// Writes everything that the launches of a call depend on, as words; `None` for a call with
+    /// lists.
     fn write_key(&self, call: &Call, key: &mut Vec<u64>) -> Option<()> {
         key.clear();
         key.push(std::ptr::from_ref(call.def) as usize as u64);
@@ -166,7 +167,7 @@ impl Builder<'_> {
             bytes: bytes.sum(),
             dtypes: launch.operands.iter().map(|o| dtype_of(o.source)).collect(),
             reaches: launch.operands.iter().map(reach).collect(),
-            // Params that are more than a flag say what `fill` writes.
+            // `fill` has further params: the value that it writes.
             is_fusible: body.is_elementwise() && launch.params.len() < 2,
             launch,
             row: Cell::new(None),
@@ -189,7 +190,7 @@ impl Builder<'_> {
         Ok(row)
     }
 
-    /// What follows from a launch and its kernel.
+    /// Data that depends on a launch and its kernel.
     pub(super) fn with_row(&mut self, made: &MadeLaunch, row: &'static KernelRow) -> Rc<WithRow> {
         let known = made.with_row.borrow().clone();
         if let Some(known) = known.filter(|known| std::ptr::eq(known.row, row)) {

@@ -1,5 +1,5 @@
-//! What kernels prepare from operands before they run: constants where these never change, else
-//! steps before the launch.
+//! Blocks that kernels prepare from operands: constants if the operands never change, else steps
+//! before the launch.
 
 use super::calls::WithRow;
 use super::{Builder, ConstantKey};
@@ -14,17 +14,17 @@ use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 
-/// Where the operands of a launch begin, what may be touched of them, and their types.
+/// Address of each operand of a launch, the bytes that may be touched, and its type.
 pub(super) type Operands = SmallVec<[(Address, Reach, DType); 6]>;
 
-/// Where what a launch finds prepared is.
+/// Addresses of the blocks that are prepared for a launch.
 type Places = SmallVec<[(Address, Reach); 1]>;
 
 /// Blocks that a kernel prepares for a launch.
 pub(super) struct Blocks {
-    /// How many, where each is for a place of an axis.
+    /// Number of blocks, if there is one for each index of an axis.
     count: Option<usize>,
-    /// Bytes of each.
+    /// Bytes of each block.
     bytes: u64,
     /// The iteration space of a preparation.
     geometry: u32,
@@ -60,7 +60,7 @@ impl Builder<'_> {
         })
     }
 
-    /// What a launch is to find prepared, and where.
+    /// The blocks that are prepared for a launch, and their addresses.
     pub(super) fn prepare(
         &mut self,
         call: &Call,
@@ -91,7 +91,7 @@ impl Builder<'_> {
         (prepared, places)
     }
 
-    /// A block for the launch to come: that of an earlier step, or of one that prepares it now.
+    /// A block for the next launch: one that an earlier step prepared, or a new one.
     fn prepare_now(&mut self, part: Constant, reaches: &[Reach]) -> Address {
         let key = key_of(&part);
         if let Some(block) = self.prepared_before(&key) {
@@ -111,7 +111,7 @@ impl Builder<'_> {
         block
     }
 
-    /// What `prepare` reads for one index: only that tells two blocks apart.
+    /// The operands that `prepare` reads for one index: these alone identify a block.
     fn part(
         &self,
         &WithRow { row, geometry, .. }: &WithRow,
@@ -169,8 +169,8 @@ impl Builder<'_> {
     }
 }
 
-/// Gives the constants of each device places in one block: first the small ones that are uploaded
-/// together, then the others that are uploaded, then what is prepared from them.
+/// Assigns the constants of each device offsets in one block: first the small ones that are
+/// uploaded together, then the others that are uploaded, then those that are prepared from them.
 pub(super) fn assign(plan: &mut Plan) {
     let kind = |constant: &Constant| match constant.work {
         Work::Transfer(_) if constant.is_gathered() => 0,
@@ -190,13 +190,13 @@ pub(super) fn assign(plan: &mut Plan) {
     }
 }
 
-/// The same of a prepared block, to be kept.
+/// The identity of a prepared block, as an owned key.
 fn key_of(part: &Constant) -> ConstantKey {
     let (row, geometry, arena, operands) = identity(part);
     (row, geometry, arena, operands.into())
 }
 
-/// What tells constants apart: the row, the geometry, the arena, the operands.
+/// The identity of a constant: the row, the geometry, the arena, the operands.
 fn identity(constant: &Constant) -> (usize, u32, u16, &[Address]) {
     let row = match constant.work {
         Work::Launch { row, .. } | Work::Prepare { row } => std::ptr::from_ref(row) as usize,
@@ -205,7 +205,7 @@ fn identity(constant: &Constant) -> (usize, u32, u16, &[Address]) {
     (row, constant.geometry, constant.arena, &constant.operands)
 }
 
-/// Whether no run changes what `prepare` reads.
+/// Whether the operands that `prepare` reads stay the same in all runs.
 fn are_constant(
     call: &Call,
     launch: &Launch,
@@ -220,7 +220,7 @@ fn are_constant(
                 Source::Param(param) => call.is_constant(param as usize),
                 _ => true,
             };
-            // A later step may write the upload, which then lies in memory of a run.
+            // A later step may write to the upload, which then lies in memory of a run.
             known && !matches!(at.space, Space::Buffer | Space::Output)
         })
 }

@@ -1,4 +1,4 @@
-//! Copies of memories on another side: a step that reads what was brought there before finds it.
+//! Copies of memory on another side: a later step reuses the copy that an earlier step made.
 
 use super::Builder;
 use crate::plan::{Address, Home, Space};
@@ -6,13 +6,13 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Some bytes of a memory on another side.
+/// A byte range of a memory, copied to another side.
 struct Copied {
     side: Home,
     bytes: Range<i64>,
-    /// The buffer that holds them.
+    /// The buffer that holds the copy.
     buffer: u32,
-    /// The first step before which they are there.
+    /// The step before which the copy is complete.
     step: u32,
 }
 
@@ -23,8 +23,9 @@ pub(super) struct Copies {
 }
 
 impl Builder<'_> {
-    /// Where the bytes of a memory are on a side, and which byte of it the buffer begins with. A
-    /// copy in use again stays in memory meanwhile: under a budget only inputs do.
+    /// The buffer on a side that holds these bytes of a memory, and the byte of the memory at which
+    /// that buffer begins. Reusing a copy keeps it in memory longer, so under a budget only copies
+    /// of inputs are reused.
     pub(super) fn copy_of(
         &self,
         at: &Address,
@@ -42,14 +43,14 @@ impl Builder<'_> {
         Some((found.buffer, found.bytes.start))
     }
 
-    /// Whether neither a memory nor its copy was written since.
+    /// Whether neither the memory nor its copy was written since the copy was made.
     fn is_copy(&self, at: &Address, copy: &Copied) -> bool {
         let buffer = Address::of_buffer(copy.buffer);
         let as_before = |at| self.shared.is_as_before(copy.step, at);
         as_before(at) && as_before(&buffer)
     }
 
-    /// Notes that the last step has made a copy, or made the memory the same as a buffer.
+    /// Records that the last step made a copy, or made the memory equal to a buffer.
     pub(super) fn note_copy(
         &mut self,
         at: &Address,

@@ -9,8 +9,8 @@ use cloakwork_ops::{COPY_KERNEL, Launch, LaunchInput, Source};
 use cloakwork_verify::ValueId;
 
 impl<'a> Builder<'a> {
-    /// A reshape or `contiguous` that needs new storage: the destination is seen under the
-    /// source's shape, and each element goes to its place.
+    /// A reshape or `contiguous` that needs new storage: the destination is viewed with the
+    /// source's shape, and each element is copied to its position.
     pub(super) fn copy(&mut self, source: ValueId, value: ValueId) -> Result<(), PlanError> {
         let from = self.layout.view(self.verified, source).clone();
         let whole = self.layout.view(self.verified, value);
@@ -48,7 +48,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// A copy between two views, each from its first element on.
+    /// A copy between two views; both addresses are those of the first element.
     pub(super) fn copy_launch(&self, to: &View, from: &View) -> Result<Launch, PlanError> {
         let based = |view: &View, param| {
             let view = View {

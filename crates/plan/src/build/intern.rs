@@ -13,8 +13,8 @@ use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
 impl<'a> Builder<'a> {
-    /// Adds a step: its operands, and behind them the blocks that its launch finds prepared. Its
-    /// operations take as long as the declaration says of its launch, if that is longer.
+    /// Adds a step: its operands, followed by the blocks that are prepared for its launch. Its
+    /// weight is its operations, or the time that the declaration states, whichever is longer.
     pub(super) fn push(
         &mut self,
         work: Work,
@@ -25,7 +25,7 @@ impl<'a> Builder<'a> {
     ) {
         let first = operands.first().map_or(Address::NULL, |(at, _)| *at);
         let side = self.side(&first);
-        // A driver has scratch memory of its own.
+        // A driver has its own scratch memory.
         if let (Work::Launch { row, .. }, Home::HOST) = (work, side) {
             let scratch = row.scratch_bytes(&self.shape(geometry));
             self.scratch_bytes = self.scratch_bytes.max(scratch);
@@ -36,7 +36,7 @@ impl<'a> Builder<'a> {
         self.push_weighed(work, geometry, operands, (cost, weight_ns));
     }
 
-    /// The same for a step of which is known how long it takes.
+    /// Adds a step whose weight is known.
     #[inline]
     pub(super) fn push_weighed(
         &mut self,
@@ -69,7 +69,7 @@ impl<'a> Builder<'a> {
         self.shared.note(index, work, &first);
     }
 
-    /// Whether the device on which an operand is wants launches fused.
+    /// Whether the operand's device wants fused launches.
     fn fuses(&self, address: &Address) -> bool {
         let driver = self.driver(self.plan.home_of(address));
         driver.has(Capabilities::FUSES)
@@ -83,7 +83,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The arena that an address leads to, as far as devices with drivers go.
+    /// The arena of an address; 0 for memory that the host reaches.
     pub(super) fn arena_of(&self, address: &Address) -> u16 {
         match (self.side(address), address.space) {
             (Home::HOST, _) => 0,
@@ -92,8 +92,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Whether a launch that computes element by element may be fused, and what of it a fusion must
-    /// know.
+    /// The facts that fusion needs about an element-wise launch, if it may be fused.
     pub(super) fn candidate(
         &self,
         row: &'static KernelRow,
@@ -112,7 +111,8 @@ impl<'a> Builder<'a> {
         candidate
     }
 
-    /// Lets the step just pushed be fused, where a fusion's blocks can be in all that it touches.
+    /// Allows the fusion of the step just pushed, if all of its operands may lie in a fusion's
+    /// blocks.
     pub(super) fn may_fuse(&mut self, candidate: Candidate) {
         let (Some(step), Some(last)) =
             (self.plan.steps.last(), self.candidates.len().checked_sub(1))
@@ -185,8 +185,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The operand that an element-wise kernel derives constants from, and the bytes of them for each
-/// of its elements, if they lie as `kernel.h` says.
+/// The operand that an element-wise kernel derives constants from, and their bytes per element, if
+/// they are laid out as `kernel.h` says.
 fn constants_apart(row: &KernelRow, shape: &LaunchShape<'_>, operands: usize) -> Option<(u8, u32)> {
     let mut sources = (0..operands).filter(|&operand| row.reads_constant(operand));
     let (source, None) = (sources.next()?, sources.next()) else {

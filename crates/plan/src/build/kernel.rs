@@ -40,14 +40,14 @@ impl<'a> Builder<'a> {
         self.temporary = (bytes > 0).then(|| self.buffer(bytes, first));
         let last = made.launches.len().saturating_sub(1);
         for (index, launch) in made.launches.iter().enumerate() {
-            // An op of several launches does its work in the last of them.
+            // An op of several launches attributes its work to the last one.
             let operations = if index == last { made.operations } else { 0 };
             self.launch(call, launch, operations)?;
         }
         Ok(())
     }
 
-    /// Keeps a result where it is up to the last step of its op, also where no launch has units.
+    /// Keeps the result's buffer live up to the last step of its op, even if no launch has units.
     fn keep(&mut self, out: ValueId) -> Result<(), PlanError> {
         let view = self.layout.view(self.verified, out);
         let at = self.address(out, view)?;
@@ -59,7 +59,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Gives the operands of an op their places. Says whether it reads what its result held.
+    /// Places the operands of an op. Returns whether the op reads the previous contents of its
+    /// result.
     pub(super) fn touch_operands(
         &mut self,
         call: &Call,
@@ -126,7 +127,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// A step that the caller's own code does.
+    /// A step that calls the caller's function.
     fn function(
         &mut self,
         call: &Call,
@@ -165,14 +166,14 @@ impl<'a> Builder<'a> {
             self.push(work, geometry, &operands, cost, cost.operations);
             return Ok(());
         }
-        // The whole reach goes back: what lies between the elements comes along first.
+        // The whole reach is written back, so the bytes between the elements are copied first.
         operands[0].0 = self.lend(target, &reach, false);
         self.push(work, geometry, &operands, cost, cost.operations);
         self.give_back(target, operands[0].0, &reach);
         Ok(())
     }
 
-    /// Where an operand of a launch begins, and what may be touched of it.
+    /// The address of an operand of a launch, and the bytes that may be touched.
     fn operand(
         &mut self,
         call: &Call,

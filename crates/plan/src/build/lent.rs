@@ -1,5 +1,5 @@
-//! Steps that the host runs for a device that lacks their kernel: on copies, and the result goes
-//! back.
+//! Steps that the host runs for a device that lacks their kernel: on copies, and the result is
+//! written back.
 
 use super::calls::Made;
 use super::{Builder, Place};
@@ -12,13 +12,13 @@ use cloakwork_verify::{StorageId, ValueId};
 use std::ops::Range;
 
 impl Builder<'_> {
-    /// Whether a step whose result is there would need a kernel that its device lacks.
+    /// Whether the device of a step's result lacks the kernel that the step needs.
     pub(super) fn lacks(&self, kernel: &str, types: [DType; 2], result: &Address) -> bool {
         let side = self.side(result);
         side != Home::HOST && self.plan.kernel(side, kernel, types).is_none()
     }
 
-    /// The same for all launches of an op.
+    /// Whether the device lacks the kernel of any launch of an op.
     pub(super) fn lacks_any(&self, made: &Made, result: StorageId) -> Result<bool, PlanError> {
         if self.placement.is_here() {
             return Ok(false);
@@ -31,8 +31,8 @@ impl Builder<'_> {
         }))
     }
 
-    /// What a step may touch of its result's storage, from the storage's start on, and whether it
-    /// writes all of that and reads nothing.
+    /// The bytes that a step may touch of its result's storage, from the storage's start, and
+    /// whether it writes all of them and reads none.
     pub(super) fn written(&self, out: ValueId, keeps: bool) -> Result<(Reach, bool), PlanError> {
         let info = self.value(out)?;
         let view = self.layout.view(self.verified, out);
@@ -46,7 +46,7 @@ impl Builder<'_> {
         Ok((reach, dense))
     }
 
-    /// Plans steps with a storage's bytes on the host, which go back to where it lies.
+    /// Plans steps on a host copy of a storage, and writes the copy back afterwards.
     pub(super) fn lent(
         &mut self,
         id: StorageId,
@@ -62,8 +62,8 @@ impl Builder<'_> {
         done
     }
 
-    /// Memory of the host for a result that lies on a device: with what is there, unless all of it
-    /// is written.
+    /// Host memory for a result that lies on a device. It has the current contents unless the step
+    /// writes all of it.
     pub(super) fn lend(&mut self, target: Address, reach: &Reach, is_written: bool) -> Address {
         if !is_written && reach.bytes() > 0 {
             return self.staged(target, reach, Home::HOST);
@@ -75,7 +75,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Brings a lent result back. What is on the host stays a copy of it.
+    /// Writes a host copy back to the device. The host memory remains a valid copy.
     pub(super) fn give_back(&mut self, target: Address, here: Address, reach: &Reach) {
         let range = |at: &Address| -> Range<i64> {
             let low = at.offset + reach.low();
@@ -88,7 +88,7 @@ impl Builder<'_> {
         if reach.bytes() > 0 {
             let operands = [start(target), start(here)];
             self.transfer(Way::Upload, operands, reach.bytes());
-            // A copy begins where its buffer does.
+            // A recorded copy begins where its buffer does.
             if operands[1].offset == 0 {
                 let copy = (Home::HOST, here.index);
                 self.note_copy(&target, range(&target), copy);

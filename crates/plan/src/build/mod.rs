@@ -55,8 +55,8 @@ pub fn plan(verified: Arc<Verified>, options: &Options) -> Result<Plan, PlanErro
     if !is_bounded || found.as_ref().is_ok_and(|plan| !plan.spills()) {
         return found;
     }
-    // What is computed once may live longer: a budget that the program keeps to without passes
-    // it keeps to.
+    // A constant that is computed once may live longer. If the program fits the budget only without
+    // passes, that plan is used.
     let plain = plan_as_it_is(&verified.lowered()?, options);
     match (&found, &plain) {
         (_, Err(_)) => found,
@@ -65,12 +65,12 @@ pub fn plan(verified: Arc<Verified>, options: &Options) -> Result<Plan, PlanErro
     }
 }
 
-/// The program as passes make it, without composite ops; none where they change nothing.
+/// The program after the passes, without composite ops; `None` if the passes change nothing.
 fn cleaned(verified: &Arc<Verified>) -> Result<Option<Arc<Verified>>, PlanError> {
     let first = without_mistakes(verified);
     let now = first.as_ref().unwrap_or(verified);
     let lowered = now.lowered()?;
-    // What expansions have in common shows only now.
+    // Common parts of expansions appear only after lowering.
     let second = match Arc::ptr_eq(&lowered, now) {
         true => None,
         false => without_mistakes(&lowered),
@@ -79,18 +79,18 @@ fn cleaned(verified: &Arc<Verified>) -> Result<Option<Arc<Verified>>, PlanError>
     Ok(is_changed.then(|| second.unwrap_or(lowered)))
 }
 
-/// What passes make of a program; none where a pass made a mistake, which its verifier found: the
-/// program can be run as it is.
+/// The program after the passes; `None` if a pass made a mistake that the verifier found, since the
+/// program can run without passes.
 fn without_mistakes(verified: &Arc<Verified>) -> Option<Arc<Verified>> {
     let made = optimize(verified, Extent::WherePaid);
     debug_assert!(made.is_ok(), "{made:?}");
     made.ok().flatten()
 }
 
-/// Plans a program as it is; without fusions, where these need more memory than there is.
+/// Plans a program as it is; without fusions if these need more memory than the budget.
 fn plan_as_it_is(lowered: &Arc<Verified>, options: &Options) -> Result<Plan, PlanError> {
     let found = plan_lowered(lowered, options);
-    // A fusion needs all that its members touch at the same time, steps alone less.
+    // A fusion needs the operands of all its members at once, single steps need fewer.
     let least_fused = match &found {
         Err(PlanError::Budget { least_bytes, .. }) => *least_bytes,
         Err(PlanError::DeviceBudget { .. }) => u64::MAX,
@@ -122,8 +122,8 @@ fn plan_lowered(verified: &Arc<Verified>, options: &Options) -> Result<Plan, Pla
     let (plan, reaches) = builder.finish(verified.origins());
     let (mut plan, reaches) = fit(plan, reaches)?;
     queues::assign(&mut plan, &reaches);
-    // User functions may have side effects: they keep their order.
-    // Queues of devices run side by side of themselves.
+    // The caller's functions may have side effects: they keep their order. Queues of devices
+    // already run side by side.
     if options.threads > 1 && plan.calls.is_empty() && plan.queues.is_empty() {
         let graph = Graph::of(&plan, &reaches);
         plan.graph = Some(loosened(&mut plan, &reaches, graph));
@@ -136,19 +136,19 @@ fn plan_lowered(verified: &Arc<Verified>, options: &Options) -> Result<Plan, Pla
 enum Place {
     /// Not touched yet.
     Untouched,
-    /// In the arena.
+    /// In an arena.
     Buffer(u32),
-    /// The host's own bytes: read-only, with their own layout.
+    /// The host's own bytes: read-only, in their own layout.
     Host(HostId),
     /// The host's bytes in another layout: a constant.
     Constant(u32),
-    /// What the run hands out: index into [`Plan::downloads`].
+    /// In a result of the run: index into [`Plan::downloads`].
     Output(u32),
-    /// On the host while a step runs there that its device lacks a kernel for.
+    /// On the host, while a step runs there because its device lacks the kernel.
     Lent(Address),
 }
 
-/// What tells prepared blocks apart: the row, the geometry, the arena, the operands.
+/// The identity of a prepared block: the row, the geometry, the arena, the operands.
 type ConstantKey = (usize, u32, u16, Box<[Address]>);
 
 struct Builder<'a> {
@@ -159,7 +159,7 @@ struct Builder<'a> {
     host: &'static Driver,
     plan: Plan,
     places: Vec<Place>,
-    /// Storages that lie where a download hands them out.
+    /// Storages that lie in the memory of a result.
     results: FxHashMap<StorageId, u32>,
     /// Iteration spaces by hash.
     geometry_index: FxHashMap<u64, SmallVec<[u32; 1]>>,
@@ -168,20 +168,20 @@ struct Builder<'a> {
     /// Constants by hash.
     constant_index: FxHashMap<u64, SmallVec<[u32; 1]>>,
     scratch_bytes: u64,
-    /// What steps may touch of their operands: an entry an address.
+    /// Bytes that steps may touch of their operands, one entry for each address.
     reaches: Vec<Reach>,
-    /// Which steps may be fused: an entry a step.
+    /// Fusion facts, one entry for each step.
     candidates: Vec<Candidate>,
-    /// What copies there are of memories, until a step writes the memory.
+    /// Copies of memories, valid until a step writes the memory.
     copies: Copies,
-    /// Which bytes of host tensors devices get; known when the first is asked for.
+    /// Bytes of host tensors that devices need; computed on first use.
     reached: Option<Reached>,
-    /// Calls that were planned.
+    /// The cache of planned calls.
     calls: calls::Calls,
-    /// Memory that the launches of the call at hand share.
+    /// Memory that the launches of the current call share.
     temporary: Option<u32>,
     origin: u32,
-    /// Where what is computed at the moment lies.
+    /// The device on which the current step's result lies.
     device: Device,
 }
 
@@ -246,7 +246,7 @@ impl<'a> Builder<'a> {
 
     fn action(&mut self, action: &Action) -> Result<(), PlanError> {
         match action {
-            // Storage appears when it is first touched; a view is arithmetic on strides.
+            // Storage is created on first use; a view only changes strides.
             Action::Upload { .. } | Action::Allocate { .. } | Action::View { .. } => Ok(()),
             Action::Copy { source, value, .. } => self.copy(*source, *value),
             Action::Kernel { call, out } => self.kernel(call, *out),
@@ -284,12 +284,12 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Where the program says that a storage is.
+/// The device that the program names for a storage.
 fn device_named(verified: &Verified, id: StorageId) -> Device {
     verified.storage(id).map_or(Device::Cpu, |info| info.device)
 }
 
-/// Bytes of the host tensors that the program itself has.
+/// Bytes of the host tensors that are part of the program.
 fn constant_bytes(verified: &Verified) -> u64 {
     let data = |slot: &HostSlot| match slot {
         HostSlot::Data(tensor) => tensor.ty().size_bytes(),
@@ -299,7 +299,7 @@ fn constant_bytes(verified: &Verified) -> u64 {
     hosts.fold(0, u64::saturating_add)
 }
 
-/// Bytes of the operands and results of the call that has most of them.
+/// Bytes of the operands and results of the call with the most bytes.
 fn largest_call(calls: &[FunctionCall]) -> u64 {
     let mut bytes: FxHashMap<u32, u64> = FxHashMap::default();
     for call in calls {
@@ -314,11 +314,11 @@ fn largest_call(calls: &[FunctionCall]) -> u64 {
     bytes.into_values().max().unwrap_or(0)
 }
 
-/// How a step meets a storage.
+/// How a step accesses a storage.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Touch {
-    /// Some element may be read.
+    /// The step may read some elements.
     Read,
-    /// Every element of the view is written and none is read.
+    /// The step writes every element of the view and reads none.
     WriteAll,
 }

@@ -1,4 +1,4 @@
-//! Where storages lie, and what they hold at first.
+//! Where storages lie, and their initial contents.
 
 use super::{Builder, Place, Touch, device_named};
 use crate::PlanError;
@@ -27,7 +27,7 @@ impl<'a> Builder<'a> {
         self.placement.home(id, wanted)
     }
 
-    /// Whether a host tensor may be read in place as a storage of this root.
+    /// Whether a host tensor may be read in place with the layout of this root view.
     pub(super) fn host_strides_are(&self, host: HostId, root: &View) -> bool {
         match self.verified.program().host(host) {
             Some(HostSlot::Data(tensor)) => tensor.view().strides == root.strides,
@@ -35,7 +35,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Whether a storage is a host tensor as it is: nobody writes it, and the layout is its own.
+    /// Whether a storage is a host tensor in place: no step writes it, and the layout is its own.
     pub(super) fn is_in_place(&self, id: StorageId, storage: &StorageInfo) -> bool {
         let StorageOrigin::Upload(host) = storage.origin else {
             return false;
@@ -96,7 +96,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Gives a storage its place and first contents when a step first needs it.
+    /// Places a storage and sets its initial contents when a step first needs it.
     pub(super) fn touch(&mut self, value: ValueId, touch: Touch) -> Result<(), PlanError> {
         let id = self.value(value)?.storage;
         if !matches!(self.places[id.0 as usize], Place::Untouched) {
@@ -144,7 +144,7 @@ impl<'a> Builder<'a> {
         self.copy_step(&to, &from, storage.dtype, [target, source])
     }
 
-    /// A tensor that no run changes gets its layout once.
+    /// Changes the layout of a tensor once, if no run changes the tensor.
     fn relay(&mut self, id: StorageId, host: HostId) -> Result<(), PlanError> {
         let storage = self.storage(id)?;
         let (to, from, source) = self.upload_views(id, host)?;
@@ -165,7 +165,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The physical view of an uploaded storage, that of the host's tensor, and where this begins.
+    /// The physical view of an uploaded storage, the view of the host's tensor, and its address.
     fn upload_views(
         &self,
         id: StorageId,
@@ -195,7 +195,7 @@ impl<'a> Builder<'a> {
         let input = LaunchInput::View(Source::Param(0), root.clone());
         let mut launch = Launch::elementwise(FILL_KERNEL, &root.shape, &[input])
             .map_err(|error| self.internal(&error.to_string()))?;
-        // As many words as the widest element has.
+        // One word for each word of the widest element.
         launch.params.extend([0, 0]);
         let target = self.storage_address(id, 0)?;
         let reach = Reach::of(&root, 0, dtype.size_bytes());

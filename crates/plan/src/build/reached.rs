@@ -1,4 +1,4 @@
-//! Which bytes of the host's tensors steps read: a device gets those, and no others.
+//! The bytes of host tensors that steps read: only those are uploaded to a device.
 
 use super::Builder;
 use crate::graph::Reach;
@@ -7,15 +7,15 @@ use cloakwork_verify::{Action, StorageOrigin, ValueId};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// Bytes of host tensors that steps read in place, as ranges that neither meet nor touch, in order.
+/// Bytes of host tensors that steps read in place, as sorted ranges that neither overlap nor touch.
 #[derive(Default)]
 pub(super) struct Reached {
     ranges: FxHashMap<HostId, Vec<Range<i64>>>,
 }
 
 impl Reached {
-    /// The range around some bytes that one transfer moves; none where no step was known to read
-    /// them.
+    /// The range that contains some bytes and is moved by one transfer; `None` if no step is known
+    /// to read them.
     pub(super) fn around(&self, host: HostId, bytes: &Range<i64>) -> Option<Range<i64>> {
         let ranges = self.ranges.get(&host)?;
         let after = ranges.partition_point(|range| range.start <= bytes.start);
@@ -27,7 +27,7 @@ impl Reached {
         self.ranges.entry(host).or_default().push(bytes);
     }
 
-    /// Makes one range of those that meet.
+    /// Merges overlapping ranges.
     fn join(&mut self) {
         for ranges in self.ranges.values_mut() {
             ranges.sort_unstable_by_key(|range| range.start);
@@ -44,7 +44,7 @@ impl Reached {
 }
 
 impl Builder<'_> {
-    /// What steps of the program read of host tensors that lie as steps read them.
+    /// The bytes that the program's steps read of host tensors in place.
     pub(super) fn reached(&self) -> Reached {
         let mut reached = Reached::default();
         for (_, action) in self.verified.actions() {

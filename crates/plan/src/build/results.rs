@@ -1,13 +1,13 @@
-//! Storages that a run hands out as they are: they lie in the result's memory from the first step
-//! on, and nothing is copied at the end.
+//! Storages that become results of a run without a copy: they lie in the result's memory from the
+//! first step on.
 
 use crate::layout::Layout;
 use cloakwork_ir::Device;
 use cloakwork_verify::{Action, StorageId, StorageOrigin, ValueId, Verified};
 use rustc_hash::FxHashMap;
 
-/// For each such storage, which of the program's downloads hands it out: the first one after which
-/// nothing writes it.
+/// For each such storage, the download that returns it: the first one after which no step writes
+/// the storage.
 pub(super) fn results(
     verified: &Verified,
     layout: &Layout,
@@ -18,7 +18,7 @@ pub(super) fn results(
     for (step, action) in verified.actions() {
         if let Action::Download { value, .. } = action {
             if let Some(storage) = whole(verified, layout, *value, *step)
-                // Results are the host's: what a device holds is counted as its own.
+                // Results are in the host's memory; a device's storage counts for that device.
                 && home(storage) == Device::Cpu
             {
                 found.entry(storage).or_insert(downloads);
@@ -29,8 +29,8 @@ pub(super) fn results(
     found
 }
 
-/// The storage of a value that is all of it, row-major in memory, not the host's own, and done with
-/// before this step.
+/// The storage of a value that covers all of it, is row-major in memory, is not a host tensor, and
+/// has no use after this step.
 fn whole(verified: &Verified, layout: &Layout, value: ValueId, step: u32) -> Option<StorageId> {
     let id = verified.value(value)?.storage;
     let storage = verified.storage(id)?;

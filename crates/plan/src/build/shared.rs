@@ -1,24 +1,24 @@
-//! Blocks that a run has prepared, for later launches that need the same: a step prepares a block
-//! again only where a step between may have changed what it was prepared from.
+//! Blocks that a run has prepared, for later launches that need the same blocks: a step prepares a
+//! block again only if a step in between may have changed the operands.
 
 use super::{Builder, ConstantKey};
 use crate::plan::{Address, HostCall, Space, Work};
 use rustc_hash::FxHashMap;
 
-/// What steps have prepared, and which memories they have written since.
+/// The blocks that steps have prepared, and the memories that steps have written since.
 #[derive(Default)]
 pub(super) struct Shared {
-    /// Blocks by what they are prepared from, each with the step that did it.
+    /// Blocks by their identity, each with the step that prepared it.
     blocks: FxHashMap<ConstantKey, (u32, Address)>,
-    /// One more than the last step that wrote each buffer and each result; 0 where none did.
+    /// One more than the last step that wrote each buffer and each result; 0 if no step did.
     buffers: Vec<u32>,
     outputs: Vec<u32>,
-    /// The same of calls of the caller's functions, which may write inputs.
+    /// One more than the last call of the caller's functions, which may write inputs.
     function: u32,
 }
 
 impl Shared {
-    /// Notes what a step writes, if it does: its first operand.
+    /// Records the memory that a step writes, if any: its first operand.
     pub(super) fn note(&mut self, step: u32, work: Work, first: &Address) {
         match work {
             Work::Host(HostCall::Check(_)) => return,
@@ -37,7 +37,7 @@ impl Shared {
         written[index] = step + 1;
     }
 
-    /// Whether an operand holds what it held before a step.
+    /// Whether an operand is unchanged since a step.
     pub(super) fn is_as_before(&self, step: u32, operand: &Address) -> bool {
         let index = operand.index as usize;
         let last = match operand.space {
@@ -51,8 +51,9 @@ impl Shared {
 }
 
 impl Builder<'_> {
-    /// The block that an earlier step prepared from the same. A block in use again stays in memory
-    /// meanwhile: under a budget each launch has its own, and what the run needs does not rise.
+    /// The block that an earlier step prepared from the same operands. Reusing a block keeps it in
+    /// memory longer, so under a budget each launch has its own block and peak memory does not
+    /// rise.
     pub(super) fn prepared_before(&self, key: &ConstantKey) -> Option<Address> {
         if self.is_bounded() {
             return None;
@@ -63,13 +64,13 @@ impl Builder<'_> {
         same.then_some(block)
     }
 
-    /// Whether what the run needs must not rise.
+    /// Whether a budget limits peak memory.
     pub(super) fn is_bounded(&self) -> bool {
         let options = &self.plan.options;
         options.memory_budget_bytes.is_some() || !options.device_budgets.is_empty()
     }
 
-    /// Notes the block that the step to come prepares.
+    /// Records the block that the next step prepares.
     pub(super) fn will_prepare(&mut self, key: ConstantKey, block: Address) {
         let step = self.plan.steps.len() as u32;
         self.shared.blocks.insert(key, (step, block));

@@ -1,8 +1,9 @@
-//! Operands where the step that reads them runs: transfers just where they are needed.
+//! Brings operands to the side on which the step that reads them runs. Transfers are inserted only
+//! where needed.
 //!
-//! A step runs where its result lies. What the host serves shares its memory; a device with a
-//! driver reads nothing but its own. What no run changes is uploaded once a plan, an input once a
-//! run, and all else before the step that reads it.
+//! A step runs where its result lies. Devices without a driver share the host's memory; a device
+//! with a driver reads only its own. Memory that no run changes is uploaded once for each plan, an
+//! input once for each run, and all other memory before the step that reads it.
 
 use super::Builder;
 use super::reached::Reached;
@@ -14,7 +15,7 @@ use cloakwork_ops::Launch;
 use std::ops::Range;
 
 impl Builder<'_> {
-    /// Whose memory an address leads to, where the host cannot reach it; else the host's.
+    /// The memory of an address if the host cannot reach it; else the host's memory.
     pub(super) fn side(&self, address: &Address) -> Home {
         if self.placement.is_here() {
             return Home::HOST;
@@ -26,7 +27,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Brings the operands of a step to where its result lies.
+    /// Brings the operands of a step to the side of its result.
     pub(super) fn stage(&mut self, operands: &mut [(Address, Reach)]) {
         let Some((first, _)) = operands.first() else {
             return;
@@ -37,7 +38,7 @@ impl Builder<'_> {
         }
     }
 
-    /// An operand on a side: as it is, or a copy there.
+    /// An operand on a side: its own address, or that of a copy there.
     pub(super) fn staged(&mut self, at: Address, reach: &Reach, side: Home) -> Address {
         let own = self.side(&at);
         if own == side || matches!(at.space, Space::Null | Space::Slot) {
@@ -56,7 +57,7 @@ impl Builder<'_> {
         {
             return address;
         }
-        // From one device to another it goes by way of the host.
+        // A transfer from one device to another goes through the host.
         let here = if side != Home::HOST && own != Home::HOST {
             self.staged(at, reach, Home::HOST)
         } else {
@@ -80,8 +81,8 @@ impl Builder<'_> {
         }
     }
 
-    /// What steps read of a memory that no step writes, on a device: a constant, or a buffer for an
-    /// input.
+    /// The bytes that steps read of a memory that no step writes, on a device: a constant, or a
+    /// buffer for an input.
     fn uploaded_once(&mut self, at: Address, reach: &Reach, device: Device) -> Option<Address> {
         let low = at.offset + reach.low();
         let wanted = low..low + reach.bytes() as i64;
@@ -124,7 +125,7 @@ impl Builder<'_> {
         self.reached.get_or_insert_default()
     }
 
-    /// Bytes of an input of the run on a device, where they stay.
+    /// Bytes of an input of the run on a device, kept for later steps.
     fn input(&mut self, at: Address, range: Range<i64>, device: Device) -> Address {
         let (side, offset) = (Home::Device(device), range.start);
         let bytes = (range.end - range.start) as u64;
@@ -139,8 +140,8 @@ impl Builder<'_> {
     }
 
     /// Makes a copy a transfer, if it goes from one memory to another and both have the same bytes
-    /// in the same order, with nothing between them. What came to the host before is copied; from
-    /// one device to another it goes by way of the host.
+    /// in the same order without gaps. Bytes that an earlier transfer brought to the host are
+    /// copied. A transfer from one device to another goes through the host.
     pub(super) fn moved(
         &mut self,
         launch: &Launch,

@@ -1,4 +1,4 @@
-//! What steps read and write: ranges of bytes of the memories that steps write.
+//! The byte ranges that steps read and write.
 
 use crate::plan::{Plan, Space};
 use cloakwork_ir::View;
@@ -7,8 +7,8 @@ use std::ops::Range;
 
 /// The bytes that a step may touch of an operand, counted from the operand's first element.
 ///
-/// They are those of the tensor that the program names, whatever a kernel makes of them: where it
-/// looks along an axis that its launch does not tell of stays inside.
+/// These are the bytes of the tensor that the program names. A kernel that indexes along an axis
+/// which its launch does not describe stays inside them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reach {
     /// The first byte.
@@ -18,8 +18,8 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    /// All bytes of a view of elements of so many bytes, for an operand whose first element is
-    /// the view's element of this place in the storage.
+    /// All bytes of a view with elements of `size_bytes`, for an operand whose first element is
+    /// element `first` of the storage.
     pub(crate) fn of(view: &View, first: i64, size_bytes: usize) -> Self {
         let (low, high) = view.bounds();
         let size = size_bytes as i64;
@@ -29,17 +29,17 @@ impl Reach {
         }
     }
 
-    /// The first byte, from the operand's first element on.
+    /// The first byte, counted from the operand's first element.
     pub(crate) fn low(&self) -> i64 {
         self.low
     }
 
-    /// How many bytes.
+    /// The number of bytes.
     pub(crate) fn bytes(&self) -> u64 {
         (self.high - self.low).max(0) as u64
     }
 
-    /// The same bytes, counted from so many behind the first element.
+    /// The same bytes, counted from `bytes` after the first element.
     pub(crate) fn from(self, bytes: i64) -> Self {
         Self {
             low: self.low - bytes,
@@ -47,7 +47,7 @@ impl Reach {
         }
     }
 
-    /// So many bytes of memory in which the operand begins at an offset.
+    /// All `bytes` of a memory in which the operand begins at `offset`.
     pub(crate) fn whole(bytes: u64, offset: i64) -> Self {
         Self {
             low: -offset,
@@ -61,8 +61,8 @@ impl Reach {
 pub(crate) enum Room {
     Arena(u16),
     Output(u32),
-    /// No memory: what a check holds for the other steps of its op, a byte for each step of the
-    /// program.
+    /// No memory: orders the checks of an op before its other steps, with one byte for each step of
+    /// the program.
     Guard,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct Access {
 
 pub(crate) type Accesses = SmallVec<[Access; 8]>;
 
-/// Adds what one step reads and writes: its operands and what its launch finds prepared.
+/// Adds the accesses of one step: its operands and the blocks prepared for its launch.
 pub(super) fn of_step(plan: &Plan, reaches: &[Reach], index: usize, found: &mut Accesses) {
     let step = &plan.steps[index];
     let all = plan.addresses_of(step);
@@ -88,7 +88,7 @@ pub(super) fn of_step(plan: &Plan, reaches: &[Reach], index: usize, found: &mut 
                 (Room::Arena(buffer.arena), buffer.offset as i64)
             }
             Space::Output => (Room::Output(address.index), 0),
-            // No step writes these; a slot's memory is its thread's.
+            // No step writes these; each thread has its own slots.
             Space::Host | Space::Constant | Space::Pool | Space::Slot | Space::Null => continue,
         };
         let at = base + address.offset;

@@ -7,19 +7,19 @@ use std::ops::Range;
 /// A task by its number.
 pub type TaskId = u32;
 
-/// Nobody has written these bytes.
+/// No task has written these bytes.
 const NOBODY: TaskId = TaskId::MAX;
 
-/// More readers than this become one: a task without work that waits for all of them. So the
-/// demands of an access are few, however many have read.
+/// More readers than this are replaced by one empty task that waits for all of them. So an access
+/// has few dependencies, however many tasks have read the bytes.
 const MOST_READERS: usize = 64;
-/// More intervals than this under a reader become one.
+/// More intervals than this under a reader are merged into one.
 const MOST_INTERVALS: usize = 64;
 
 /// Tasks that an access has to wait for.
 pub type Demands = SmallVec<[TaskId; 8]>;
 
-/// Makes a task without work that waits for some others.
+/// Makes an empty task that waits for other tasks.
 pub type Join<'a> = &'a mut dyn FnMut(Demands) -> TaskId;
 
 #[derive(Clone, Debug)]
@@ -38,15 +38,16 @@ impl Interval {
     }
 }
 
-/// The bytes of one memory, as intervals that do not overlap, by where they begin.
+/// The bytes of one memory, as disjoint intervals in order.
 #[derive(Debug, Default)]
 pub struct Bytes {
     intervals: BTreeMap<u64, Interval>,
 }
 
 impl Bytes {
-    /// Adds those that a read or a write of some bytes has to wait for: writers; of a write also
-    /// the readers since. A writer whose bytes were read is waited for through its readers.
+    /// Adds the tasks that a read or a write of some bytes has to wait for: their writers and, for
+    /// a write, the readers since. A writer whose bytes were read is waited for through its
+    /// readers.
     pub fn demands(&self, range: &Range<u64>, writes: bool, found: &mut Demands) {
         for interval in self.over(range) {
             if writes && !interval.readers.is_empty() {
@@ -57,7 +58,7 @@ impl Bytes {
         }
     }
 
-    /// Notes that a task reads or writes some bytes.
+    /// Records that a task reads or writes some bytes.
     pub fn note(&mut self, range: &Range<u64>, task: TaskId, writes: bool, join: Join<'_>) {
         if range.is_empty() {
             return;
@@ -87,7 +88,7 @@ impl Bytes {
         }
     }
 
-    /// The intervals that some bytes touch.
+    /// The intervals that overlap some bytes.
     fn over(&self, range: &Range<u64>) -> impl Iterator<Item = &Interval> {
         let before = self.intervals.range(..range.start).next_back();
         let before = before.filter(|(_, interval)| interval.end > range.start && !range.is_empty());
@@ -100,7 +101,7 @@ impl Bytes {
             .map(|(_, interval)| interval)
     }
 
-    /// Makes an interval end and another begin here, if one reaches over.
+    /// Splits the interval that contains this position, if any.
     fn cut(&mut self, at: u64) {
         let Some((_, before)) = self.intervals.range_mut(..at).next_back() else {
             return;
@@ -112,7 +113,8 @@ impl Bytes {
         }
     }
 
-    /// Puts one writer in the place of all intervals in a range at whose ends there are cuts.
+    /// Replaces all intervals of a range by one with this writer. The range's ends are interval
+    /// ends.
     fn put(&mut self, range: &Range<u64>, writer: TaskId) {
         while let Some((&start, _)) = self.intervals.range(range.clone()).next() {
             self.intervals.remove(&start);
@@ -127,7 +129,7 @@ impl Bytes {
         self.intervals.insert(range.start, interval);
     }
 
-    /// Puts unwritten intervals into the gaps of a range whose ends are cuts.
+    /// Fills the gaps of a range with unwritten intervals. The range's ends are interval ends.
     fn fill(&mut self, range: &Range<u64>) {
         let mut gaps: SmallVec<[Range<u64>; 4]> = SmallVec::new();
         let mut at = range.start;
@@ -152,7 +154,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::ops::Range;
 
-    /// What the map is held to: every byte has a writer and a set of readers.
+    /// The model for the map: every byte has a writer and a set of readers.
     #[derive(Clone, Default)]
     struct Byte {
         writer: Option<TaskId>,

@@ -1,4 +1,4 @@
-//! Gathers steps into tasks and finds the edges between these.
+//! Gathers steps into tasks and finds the edges between them.
 
 use super::accesses::{self, Access, Accesses, Reach, Room};
 use super::bytes::{Bytes, Demands, TaskId};
@@ -7,21 +7,21 @@ use crate::fuse::Fusion;
 use crate::plan::{HostCall, Plan, Step, Work};
 use rustc_hash::FxHashMap;
 
-/// What a step costs beside its kernel's work.
+/// The cost of a step beside its kernel's work.
 const STEP_NS: u64 = 40;
-/// So many predecessors are looked at for edges that others imply.
+/// At most so many predecessors are examined for edges that others imply.
 const MOST_COMPARED: usize = 16;
 
-/// A task in the making.
+/// A task under construction.
 #[derive(Debug, Default)]
 struct Draft {
     preds: Demands,
-    /// Time of all of it, with long steps shared by all threads.
+    /// Estimated time of its steps, with long ones split over all threads.
     shared_ns: u64,
     weight_ns: u64,
-    /// Time of its small steps.
+    /// Estimated time of its small steps.
     light_ns: u64,
-    /// A task without work, which others only wait through.
+    /// An empty task that only carries dependencies.
     joins: bool,
 }
 
@@ -39,7 +39,7 @@ struct Drafter<'a> {
     drafts: Vec<Draft>,
     /// The unit's first step, and its task.
     units: Vec<(u32, TaskId)>,
-    /// A task of small steps for each set of tasks that some wait for.
+    /// A task of small steps for each set of dependencies.
     alike: FxHashMap<Demands, TaskId>,
 }
 
@@ -72,7 +72,7 @@ pub(super) fn draft(plan: &Plan, reaches: &[Reach]) -> Graph {
     drafter.finish()
 }
 
-/// What makes the steps of an op wait for the checks before them, whatever bytes they touch.
+/// The access that orders the steps of an op after its checks, whatever bytes they touch.
 fn guarded(step: &Step, guard: &mut Option<u32>) -> Option<Access> {
     let writes = matches!(step.work, Work::Host(HostCall::Check(_)));
     if writes {
@@ -126,7 +126,7 @@ impl Drafter<'_> {
             drafts.push(joining(all));
             drafts.len() as u32 - 1
         };
-        // What it reads first: of bytes that it reads and writes it is the writer.
+        // Reads are recorded first: of bytes that it reads and writes, it is the writer.
         for writes in [false, true] {
             for access in found.iter().filter(|access| access.writes == writes) {
                 let bytes = self.memories.entry(access.room).or_default();
@@ -135,8 +135,8 @@ impl Drafter<'_> {
         }
     }
 
-    /// A task that a small unit may be part of: it waits for nothing that the task does not wait
-    /// for, but for the task.
+    /// A task that can include a small unit: all dependencies of the unit are the task itself or
+    /// dependencies of the task.
     fn joins(&self, preds: &Demands, unit: &Unit) -> Option<TaskId> {
         let has_room = |task: TaskId| {
             let draft = &self.drafts[task as usize];
@@ -198,7 +198,7 @@ impl Drafter<'_> {
         }
     }
 
-    /// The predecessors that no other predecessor waits for, where they are few.
+    /// The predecessors that no other predecessor waits for, if the predecessors are few.
     fn needed(&self, draft: &Draft) -> Demands {
         let preds = &draft.preds;
         let implied = |pred: &TaskId| {
@@ -239,7 +239,7 @@ impl Drafter<'_> {
         successors
     }
 
-    /// The units task by task.
+    /// The units, task by task.
     fn in_tasks(&self, tasks: &mut [Task]) -> Vec<u32> {
         for &(_, task) in &self.units {
             tasks[task as usize].end_unit += 1;

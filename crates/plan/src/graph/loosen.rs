@@ -1,17 +1,17 @@
-//! Places in the arena that let steps run side by side.
+//! Buffer offsets that let steps run side by side.
 //!
-//! A place that is taken again at once makes the step that takes it wait for the steps that used it
-//! before, which have nothing else to do with it. Where that costs time, places rest for a while
-//! before they are taken again, if that takes little more memory.
+//! If an offset is reused at once, the step that reuses it waits for the steps that used it before,
+//! although no data passes between them. Where that costs time, offsets rest for a while before
+//! they are reused, if that takes little more memory.
 
 use super::{Graph, Reach};
 use crate::plan::{Buffer, Plan};
 use crate::{arena, budget};
 
-/// Parts of a run's estimated time for which places rest, the longest first.
+/// How long offsets rest, as fractions of a run's estimated time, the longest first.
 const RESTS: [u64; 4] = [4, 16, 64, 256];
 
-/// The graph of a plan whose places rest where that pays: it moves the plan's buffers.
+/// The graph of a plan after its offsets rest where that pays. Moves the plan's buffers.
 pub(crate) fn loosened(plan: &mut Plan, reaches: &[Reach], graph: Graph) -> Graph {
     let far = |better: &Graph, than: &Graph| {
         let better = better.expected_ns();
@@ -41,7 +41,7 @@ pub(crate) fn loosened(plan: &mut Plan, reaches: &[Reach], graph: Graph) -> Grap
     graph
 }
 
-/// What the arena may take: a quarter more than it must, within the budget.
+/// The largest arena allowed: a quarter more than the minimum, within the budget.
 fn most(plan: &Plan) -> u64 {
     let memory = &plan.memory;
     let rest = memory.peak_bytes().saturating_sub(memory.arena_bytes);
@@ -50,7 +50,7 @@ fn most(plan: &Plan) -> u64 {
     quarter.min(budget.saturating_sub(rest))
 }
 
-/// Gives every buffer a place that no other has. False if there is no room for that in numbers.
+/// Gives every buffer its own offset range. Returns false if the sum overflows.
 fn place_apart(buffers: &mut [Buffer]) -> bool {
     let mut end = 0u64;
     for buffer in buffers {
@@ -66,7 +66,7 @@ fn place_apart(buffers: &mut [Buffer]) -> bool {
     true
 }
 
-/// Places buffers as if they lived so much longer.
+/// Places buffers as if each lived longer by `rest_ns`.
 fn place_resting(plan: &mut Plan, rest_ns: u64) {
     let mut begins = Vec::with_capacity(plan.steps.len() + 1);
     let mut now = 0u64;

@@ -1,10 +1,11 @@
-//! Which steps of a plan wait for which: what the bytes demand that steps read and write.
+//! The dependencies between the steps of a plan, from the bytes that steps read and write.
 //!
-//! Steps make *tasks*. A fusion is one task; small steps that wait for one another, or for the same
-//! tasks, are one too, so that scheduling a task costs little beside it. An edge says that a task
-//! may begin when another is done: it reads or writes bytes that the other writes, or writes bytes
-//! that the other reads. Two buffers in one place of the arena are the same bytes. Whatever order
-//! of tasks keeps the edges, every step reads what it reads when all run in their order.
+//! Steps are grouped into *tasks*. A fusion is one task. Small steps that wait for one another, or
+//! for the same tasks, are also one task, so that scheduling costs little beside the work. An edge
+//! says that a task may begin when another has ended: it reads or writes bytes that the other
+//! writes, or writes bytes that the other reads. Two buffers at the same offsets of an arena are
+//! the same bytes. In every order of tasks that respects the edges, each step reads the same values
+//! as when the steps run in order.
 
 mod accesses;
 mod bytes;
@@ -18,20 +19,20 @@ pub(crate) use loosen::loosened;
 use crate::plan::Plan;
 use std::fmt;
 
-/// What one step reads and writes.
+/// The accesses of one step.
 pub(crate) fn accesses_of_step(plan: &Plan, reaches: &[Reach], index: usize) -> Accesses {
     let mut found = Accesses::new();
     accesses::of_step(plan, reaches, index, &mut found);
     found
 }
 
-/// A step shorter than this, in nanoseconds, is not worth sharing with another thread.
+/// A step shorter than this, in nanoseconds, is not split over threads.
 pub const SPLIT_NS: u64 = 30_000;
 
-/// Small steps are gathered up to so many nanoseconds.
+/// Small steps are gathered into tasks up to this many nanoseconds.
 pub(crate) const GRAIN_NS: u64 = 5_000;
 
-/// About what it costs to schedule a task, in nanoseconds.
+/// Approximate cost of scheduling a task, in nanoseconds.
 const TASK_NS: u64 = 600;
 
 /// Steps that run one after another on one thread.
@@ -45,9 +46,9 @@ pub struct Task {
     first_successor: u32,
     /// One past its last.
     end_successor: u32,
-    /// How many tasks it waits for.
+    /// The number of tasks that it waits for.
     pub waits: u32,
-    /// Estimated nanoseconds from its beginning to the end of the longest chain behind it.
+    /// Estimated nanoseconds from its start to the end of the longest chain of successors.
     pub path_ns: u64,
 }
 
@@ -57,9 +58,9 @@ pub struct Graph {
     tasks: Vec<Task>,
     units: Vec<u32>,
     successors: Vec<u32>,
-    /// Estimated time of all steps in their order, long ones shared by all threads.
+    /// Estimated time of all steps in order, long ones split over all threads.
     in_order_ns: u64,
-    /// The same of the longest chain of tasks.
+    /// Estimated time of the longest chain of tasks.
     chain_ns: u64,
     /// Estimated time of all steps on one thread.
     total_ns: u64,
@@ -67,18 +68,18 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The graph of a plan with its buffers placed. `reaches` has an entry an operand.
+    /// The graph of a plan with its buffers placed. `reaches` has an entry for each operand.
     pub(crate) fn of(plan: &Plan, reaches: &[Reach]) -> Self {
         draft::draft(plan, reaches)
     }
 
-    /// The tasks. Each waits for some before it alone.
+    /// The tasks. Each waits only for earlier ones.
     #[must_use]
     pub fn tasks(&self) -> &[Task] {
         &self.tasks
     }
 
-    /// What a task does, in order: each entry is a step, or the first step of a fusion.
+    /// The units of a task, in order: each entry is a step, or the first step of a fusion.
     #[must_use]
     pub fn units(&self, task: &Task) -> &[u32] {
         &self.units[task.first_unit as usize..task.end_unit as usize]
@@ -90,20 +91,20 @@ impl Graph {
         &self.successors[task.first_successor as usize..task.end_successor as usize]
     }
 
-    /// How many pairs of tasks there are of which one waits for the other.
+    /// The number of edges.
     #[must_use]
     pub fn edges(&self) -> usize {
         self.successors.len()
     }
 
-    /// Estimated time of tasks side by side.
+    /// Estimated time with tasks side by side.
     fn expected_ns(&self) -> u64 {
         let spread = self.total_ns / self.threads.max(1);
         let scheduling = TASK_NS * self.tasks.len() as u64 / self.threads.max(1);
         self.chain_ns.max(spread).saturating_add(scheduling)
     }
 
-    /// Whether tasks side by side should take less time than all steps in their order.
+    /// Whether tasks side by side are expected to take less time than all steps in order.
     #[must_use]
     pub fn pays(&self) -> bool {
         let expected = self.expected_ns();

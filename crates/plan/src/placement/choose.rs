@@ -1,10 +1,10 @@
-//! Which storages lie on the host because that costs less.
+//! Chooses the storages that lie on the host because that costs less.
 //!
-//! Free storages that nobody but the host can write lie there; the program begins with every other
-//! one on the device. Storages are then taken one by one, in the order in which they are first
-//! written and then backwards: one goes to the other side, with all steps that write it, where
-//! these steps and the transfers around them cost less there. That is greedy: a chain of small
-//! steps goes over from either end, step by step, while two storages that would have to go together
+//! Free storages that only the host can write lie there. The program begins with every other one on
+//! the device. Storages are then examined one by one, in the order in which they are first written
+//! and then backwards: a storage moves to the other side, with all steps that write it, if these
+//! steps and the transfers around them cost less there. This is greedy: a chain of small steps
+//! moves over from either end, step by step, while two storages that would have to move together
 //! may both stay.
 
 use super::facts::{Facts, Origin, Task};
@@ -12,7 +12,7 @@ use crate::Options;
 use crate::graph::SPLIT_NS;
 use cloakwork_devices::Costs;
 
-/// Moves storages of a program to where they cost least.
+/// Moves storages of a program to the side where they cost least.
 pub(super) fn choose(facts: &mut Facts, options: &Options) {
     let (driver, _) = options.drivers.of(options.device);
     let mut choice = Choice {
@@ -43,21 +43,21 @@ pub(super) fn choose(facts: &mut Facts, options: &Options) {
 
 struct Choice<'a> {
     facts: &'a mut Facts,
-    /// The device's.
+    /// The costs of the device.
     costs: &'a Costs,
     threads: u64,
 }
 
 impl Choice<'_> {
-    /// Whether nobody but the host can write a storage: it lies there, whatever things cost.
+    /// Whether only the host can write a storage: then it lies there, whatever the cost.
     fn is_for_host(&self, storage: usize) -> bool {
         let stored = &self.facts.storages[storage];
         let mut writers = stored.writers.iter();
         stored.away && writers.all(|&writer| !self.facts.tasks[writer as usize].can_leave())
     }
 
-    /// All that changes when a storage goes to the other side: its steps and its transfers, and the
-    /// transfers of what its steps read.
+    /// All costs that change when a storage moves to the other side: its steps, its transfers, and
+    /// the transfers of the storages that its steps read.
     fn around_ns(&self, storage: usize) -> u64 {
         let stored = &self.facts.storages[storage];
         let mut around = vec![storage];
@@ -73,7 +73,7 @@ impl Choice<'_> {
         moving.fold(ns, u64::saturating_add)
     }
 
-    /// A step where it runs. The host splits a long one over its threads.
+    /// The cost of a step where it runs. The host splits a long step over its threads.
     fn task_ns(&self, task: &Task) -> u64 {
         if self.facts.is_away(task) {
             return task.device_ns;
@@ -92,8 +92,8 @@ impl Choice<'_> {
         computing.saturating_add(back).saturating_add(there)
     }
 
-    /// The transfers of a storage: to the other side, if a step reads it there, and its first
-    /// contents.
+    /// The cost of the transfers of a storage: to the other side, if a step reads it there, and of
+    /// its initial contents.
     fn moving_ns(&self, storage: usize) -> u64 {
         let stored = &self.facts.storages[storage];
         let first = match stored.origin {
@@ -111,7 +111,7 @@ impl Choice<'_> {
         first.saturating_add(reading)
     }
 
-    /// Puts a storage on the other side.
+    /// Moves a storage to the other side.
     fn flip(&mut self, storage: usize) {
         let Facts { storages, tasks } = &mut *self.facts;
         let away = !storages[storage].away;

@@ -1,5 +1,5 @@
-//! What decides where a program's steps run: what they compute, read and write, and the kernels
-//! that devices have.
+//! Facts that decide where a program's steps run: their operations, reads and writes, and the
+//! kernels that devices have.
 
 use super::{Elsewhere, Why, is_away};
 use crate::graph::Reach;
@@ -10,31 +10,31 @@ use cloakwork_ops::{Access, Body, COPY_KERNEL, FUNCTION, Launch, Source};
 use cloakwork_verify::{Action, Call, StorageId, StorageOrigin, ValueId, Verified};
 use smallvec::SmallVec;
 
-/// Where a storage's first contents come from.
+/// Source of a storage's initial contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// Steps write them.
     Steps,
-    /// A run brings them from the host.
+    /// A run uploads them from the host.
     Run,
-    /// They are brought once a plan.
+    /// They are uploaded once for each plan.
     Plan,
 }
 
 /// A storage.
 #[derive(Debug)]
 pub(super) struct Stored {
-    /// It may lie on the host or on the device for which all of the program is planned.
+    /// Whether it may lie on the host or on the device for which the program is planned.
     pub is_free: bool,
-    /// It lies in memory that only a driver reaches.
+    /// Whether it lies in memory that only a driver reaches.
     pub away: bool,
     pub origin: Origin,
     pub bytes: u64,
-    /// The most that a step reads of it.
+    /// The most bytes that a step reads of it.
     pub read_bytes: u64,
     /// The tasks that write it.
     pub writers: SmallVec<[u32; 1]>,
-    /// How many tasks read it on the host, and away.
+    /// Number of tasks that read it on the host, and on the device.
     pub readers: [u32; 2],
 }
 
@@ -43,21 +43,21 @@ pub(super) struct Stored {
 pub(super) struct Task {
     step: u32,
     pub result: usize,
-    /// What it reads beside its result.
+    /// Storages that it reads beside its result.
     pub reads: SmallVec<[usize; 4]>,
-    /// It reads what its result held before.
+    /// Whether it reads the previous contents of its result.
     pub keeps: bool,
-    /// About how long it takes on one core of the host, and on the device that is wanted.
+    /// Estimated time on one core of the host, and on the wanted device.
     pub host_ns: u64,
     pub device_ns: u64,
-    /// Why the device cannot run it.
+    /// The reason why the device cannot run it.
     lack: Option<Why>,
-    /// The caller's own code, which runs nowhere else.
+    /// Whether it is the caller's own code, which runs only on the host.
     is_host_only: bool,
 }
 
 impl Task {
-    /// Whether it runs where its result lies, if that is away.
+    /// Whether it can run on the device, if its result lies there.
     pub fn can_leave(&self) -> bool {
         self.lack.is_none() && !self.is_host_only
     }
@@ -116,7 +116,7 @@ impl Facts {
         self.tasks.push(task);
     }
 
-    /// A read of the host's that is no task's.
+    /// Records a read by the host that belongs to no task.
     fn read(&mut self, program: &Program, value: ValueId) {
         self.note_bytes(program, value);
         if let Some(storage) = program.storage_of(value) {
@@ -135,12 +135,12 @@ impl Facts {
         stored.read_bytes = stored.read_bytes.max(reach.bytes());
     }
 
-    /// Whether a task runs away from the host.
+    /// Whether a task runs on the device.
     pub fn is_away(&self, task: &Task) -> bool {
         self.storages[task.result].away && task.can_leave()
     }
 
-    /// The tasks that run on the host and were wanted elsewhere.
+    /// The tasks that run on the host although a device was wanted.
     pub fn elsewhere(&self, verified: &Verified, options: &Options) -> Vec<Elsewhere> {
         let here = self.tasks.iter().filter(|task| !self.is_away(task));
         let entries = here.filter_map(|task| {
@@ -189,7 +189,8 @@ impl Program<'_> {
             StorageOrigin::Upload(host) => self.verified.program().host(host),
             _ => None,
         };
-        // What nobody writes is read from the host's memory, or laid out there once.
+        // A tensor that no task writes is read in the host's memory, or its layout is changed there
+        // once.
         let is_data = matches!(host, Some(HostSlot::Data(_)));
         let in_place = info.last_write.is_none() && (is_data || !self.layout.is_limb_major(id));
         let stays = host.is_some() && in_place;
@@ -213,7 +214,7 @@ impl Program<'_> {
         })
     }
 
-    /// The operands whose elements the host checks, and no device.
+    /// The operands whose elements the host, but no device, checks.
     fn looked_at<'b>(&self, call: &'b Call) -> impl Iterator<Item = ValueId> + use<'b> {
         let rules = call.def.body.checks().iter();
         let rules = rules.filter(|rule| !rule.is_about_extremes());
@@ -266,7 +267,7 @@ impl Program<'_> {
         })
     }
 
-    /// Adds what launches take, and the kernel that the wanted device lacks.
+    /// Adds the time of launches, and the kernel that the wanted device lacks.
     fn weigh(&self, task: &mut Task, call: &Call, (launches, operations): (&[Launch], u64)) {
         for (index, launch) in launches.iter().enumerate() {
             task.is_host_only |= launch.kernel == FUNCTION;
@@ -336,7 +337,7 @@ fn dtype_of(verified: &Verified, call: &Call, source: Source) -> Option<DType> {
     }
 }
 
-/// The types by which a launch's kernel is found: of its first operand and of its result.
+/// The types that select a launch's kernel: of its first operand and of its result.
 fn launch_types(verified: &Verified, call: &Call, launch: &Launch) -> Option<[DType; 2]> {
     let of = |operand: usize| {
         let operand = launch.operands.get(operand)?;
@@ -346,7 +347,7 @@ fn launch_types(verified: &Verified, call: &Call, launch: &Launch) -> Option<[DT
     Some([of(1).unwrap_or(result), result])
 }
 
-/// Elements that an operand touches: dimensions of stride zero count once.
+/// Number of elements that an operand touches: dimensions of stride zero count once.
 pub(crate) fn touched(dims: &[i64], strides: &[i64]) -> u64 {
     let moving = dims.iter().zip(strides).filter(|&(_, &stride)| stride != 0);
     moving.map(|(&dim, _)| dim as u64).product()

@@ -1,9 +1,10 @@
-//! Where storages lie, and so where steps run: by the program's word, by capability, by cost.
+//! Where storages lie, and so where steps run: by the program's declarations, by capability, by
+//! cost.
 //!
-//! A step runs where its result lies. A storage lies on the device that the program names. Where it
-//! names none, that is the device for which all of it is planned, or the host, if that costs less
-//! ([`choose`]). A step whose kernel a device lacks runs on the host, on copies, and its result
-//! goes back.
+//! A step runs where its result lies. A storage lies on the device that the program names. Where
+//! the program names none, the storage lies on the device for which the program is planned, or on
+//! the host if that costs less ([`choose`]). A step whose kernel a device lacks runs on the host,
+//! on copies, and its result is written back.
 
 mod choose;
 mod facts;
@@ -18,30 +19,30 @@ use cloakwork_verify::{StorageId, Verified};
 use facts::Facts;
 use std::fmt;
 
-/// Why a step runs on the host that was wanted on a device.
+/// The reason why a step runs on the host although a device was wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// The device lacks a kernel.
     NoKernel {
-        /// Which one.
+        /// Name of the kernel.
         kernel: &'static str,
         /// Dtype of its first operand.
         input: DType,
         /// Dtype of its result.
         output: DType,
     },
-    /// Launch and transfers together cost less there.
+    /// Launch and transfers together cost less on the host.
     Cheaper,
 }
 
-/// A step of the program that runs on the host and was wanted elsewhere.
+/// A step of the program that runs on the host although a device was wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// The step, as steps of the plan name theirs.
+    /// The step of the program, as in `Step::origin`.
     pub origin: u32,
-    /// Where it was wanted.
+    /// The wanted device.
     pub device: Device,
-    /// Why it is not there.
+    /// Why it runs on the host.
     pub why: Why,
 }
 
@@ -66,9 +67,9 @@ impl fmt::Display for Elsewhere {
 /// Where the storages of a program lie.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Placement {
-    /// By storage; empty where the host reaches all of them.
+    /// Device of each storage; empty if the host reaches all of them.
     homes: Vec<Device>,
-    /// The steps that run elsewhere than wanted.
+    /// The steps that run on the host although a device was wanted.
     pub elsewhere: Vec<Elsewhere>,
 }
 
@@ -99,7 +100,7 @@ impl Placement {
         self.homes.is_empty()
     }
 
-    /// Where a storage lies that is wanted on a device.
+    /// The device of a storage whose wanted device is given.
     pub fn home(&self, storage: StorageId, wanted: Device) -> Device {
         let home = self.homes.get(storage.0 as usize);
         home.copied().unwrap_or(wanted)

@@ -1,15 +1,15 @@
-//! Where a plan's data lies: arenas, buffers with places in them, constants, results.
+//! Where a plan's data lies: arenas, buffers with offsets, constants, results.
 
 use super::step::{Address, Work};
 use cloakwork_ir::{Device, HostId, Lifetime, Type};
 use std::fmt;
 
-/// Whose memory an arena is.
+/// The memory that holds an arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Home {
-    /// A device's; a disk's is a file.
+    /// A device's memory; for a disk, a file.
     Device(Device),
-    /// The file of a run in which buffers wait for which there is no room in the host's memory.
+    /// The spill file of a run, for buffers that do not fit the host's memory.
     Spill,
 }
 
@@ -17,7 +17,7 @@ impl Home {
     /// The host's memory.
     pub const HOST: Self = Self::Device(Device::Cpu);
 
-    /// Whether it is a file, and no part of what memory a run takes.
+    /// Whether it is a file, and not part of a run's peak memory.
     #[must_use]
     pub const fn is_file(self) -> bool {
         matches!(self, Self::Device(Device::Disk(_)) | Self::Spill)
@@ -33,19 +33,19 @@ impl fmt::Display for Home {
     }
 }
 
-/// Memory of one device in which buffers have their places.
+/// Memory of one device that holds buffers at offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arena {
-    /// Whose.
+    /// The memory that holds it.
     pub home: Home,
     /// Its size.
     pub bytes: u64,
-    /// The size of the block beside it, in which a device's constants lie.
+    /// Size of the block beside it that holds a device's constants.
     pub constant_bytes: u64,
 }
 
 impl Arena {
-    /// One without bytes.
+    /// An empty arena.
     pub(crate) const fn new(home: Home) -> Self {
         Self {
             home,
@@ -55,7 +55,7 @@ impl Arena {
     }
 }
 
-/// A place in an arena.
+/// A byte range in an arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
     /// Bytes.
@@ -64,47 +64,47 @@ pub struct Buffer {
     pub offset: u64,
     /// The steps that touch it.
     pub life: Lifetime,
-    /// Whose memory it is in: index into [`crate::Plan::arenas`].
+    /// Its arena: index into [`crate::Plan::arenas`].
     pub arena: u16,
 }
 
-/// What is computed once a plan, from tensors that no run changes: a tensor of the program in the
-/// layout that steps read it in, or what a kernel prepares.
+/// A constant that is computed once for each plan, from tensors that no run changes: a tensor of
+/// the program in the layout that steps read, or a block that a kernel prepares.
 #[derive(Clone, Debug)]
 pub struct Constant {
-    /// What computes it: a launch or a preparation.
+    /// The work that computes it: a launch or a preparation.
     pub work: Work,
     /// Its geometry.
     pub geometry: u32,
-    /// Its operands without the result; null where a preparation does not read them.
+    /// Its operands without the result; null for those that a preparation does not read.
     pub operands: Box<[Address]>,
     /// Size of the result.
     pub bytes: u64,
-    /// Whose memory it is in: index into [`crate::Plan::arenas`], where it takes no place.
+    /// Its arena, in whose constant block it lies: index into [`crate::Plan::arenas`].
     pub arena: u16,
     /// Bytes from the start of the block of a device's constants.
     pub offset: u64,
 }
 
-/// Constants of at most so many bytes are uploaded together: copying them into one memory first is
-/// cheaper than a transfer each.
+/// Constants up to this size are uploaded together: copying them into one memory first is cheaper
+/// than one transfer for each.
 const GATHERED_BYTES: u64 = 64 << 10;
 
 impl Constant {
-    /// Whether a device gets it in one transfer with others, which lie first in its block.
+    /// Whether it is uploaded together with others, which come first in the device's block.
     #[must_use]
     pub const fn is_gathered(&self) -> bool {
         matches!(self.work, Work::Transfer(_)) && self.bytes <= GATHERED_BYTES
     }
 }
 
-/// A tensor that a run hands out.
+/// A tensor that a run returns.
 #[derive(Clone, Debug)]
 pub struct Download {
-    /// The program's step, as steps of the plan name theirs.
+    /// The step of the program, as in `Step::origin`.
     pub origin: u32,
     /// The program's host slot: its expected value or its name.
     pub host: HostId,
-    /// What it is.
+    /// Its type.
     pub ty: Type,
 }

@@ -1,4 +1,4 @@
-//! What a plan consists of. No pointers, no data: everything is an index or an offset.
+//! The parts of a plan. It has no pointers and no data: everything is an index or an offset.
 
 mod memory;
 mod step;
@@ -21,37 +21,38 @@ use cloakwork_verify::{ValueId, Verified};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What to plan for.
+/// The target and the settings of planning.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The features of processors that kernels may use.
+    /// The processor features that kernels may use.
     pub isa: Isa,
-    /// Worker threads that will run it: scratch memory is counted for each.
+    /// Number of worker threads of a run: scratch memory is counted for each.
     pub threads: usize,
-    /// The most that a run may need: buffers that wait long wait on disk, or the plan is refused.
+    /// Memory budget of a run: buffers with a distant next use are spilled to disk, or the plan is
+    /// refused.
     pub memory_budget_bytes: Option<u64>,
-    /// The same of single devices; the program's own numbers count for those that are not here.
+    /// Budgets of single devices; the program's own budgets apply to devices that are not listed.
     pub device_budgets: Vec<(Device, u64)>,
-    /// Where a program computes that does not say so itself.
+    /// The device of steps for which the program names none.
     pub device: Device,
-    /// Which driver serves which device.
+    /// The driver of each device.
     pub drivers: Drivers,
-    /// Store tensors whose last axis runs over moduli with that axis outermost. Off, every buffer
-    /// has the layout that HEAL's runtime would give it; results are the same.
+    /// Store tensors whose last axis runs over moduli with that axis outermost. Otherwise every
+    /// buffer has the layout of HEAL's runtime. Results are the same.
     pub limb_major: bool,
-    /// Run element-wise steps over the same elements block by block together. Off, each step is
-    /// done before the next, and all it wrote is there to be looked at; results are the same.
+    /// Run element-wise steps over the same elements block by block together. Otherwise each step
+    /// ends before the next, and all its writes can be inspected. Results are the same.
     pub fuse: bool,
-    /// Small steps become one task up to so many estimated nanoseconds. 0: each is a task, which
-    /// is for tests; results are the same.
+    /// Small steps are gathered into tasks up to this many estimated nanoseconds. 0, for tests:
+    /// each step is a task. Results are the same.
     pub grain_ns: u64,
-    /// Let passes clean the program first (`cloakwork_passes`). A program that would need more
-    /// memory or disk for it is planned as it is; results are the same.
+    /// Run the passes of `cloakwork_passes` first. A program that would then need more memory or
+    /// disk is planned as it is. Results are the same.
     pub optimize: bool,
 }
 
 impl Options {
-    /// The preferred kernel for these types that a device runs.
+    /// The preferred kernel of a device for these types.
     pub(crate) fn kernel(
         &self,
         device: Device,
@@ -62,7 +63,7 @@ impl Options {
         driver.select(index, (kernel, types), self.isa)
     }
 
-    /// Where a tensor is wanted: on the device that the program names, or where all of the program
+    /// The wanted device of a tensor: the one that the program names, or that of the whole program.
     /// is to compute.
     #[must_use]
     pub fn device_of(&self, own: Device) -> Device {
@@ -72,8 +73,7 @@ impl Options {
         }
     }
 
-    /// The ordinary ones for a processor and so many threads: no budget, and each step of the
-    /// program planned as it is.
+    /// The defaults for a processor and a number of threads: no budget, no passes.
     #[must_use]
     pub fn new(isa: Isa, threads: usize) -> Self {
         Self {
@@ -91,68 +91,68 @@ impl Options {
     }
 }
 
-/// A program ready to run: kernels in order, operands resolved to offsets.
+/// A program ready to run: steps in order, operands resolved to offsets.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What it was made from. Composite ops are already expanded in it.
+    /// The program it was made from. Composite ops are already expanded.
     pub verified: Arc<Verified>,
-    /// The program before passes, where they changed it: what reports take names from.
+    /// The program before the passes, if they changed it: reports take names from it.
     pub given: Option<Arc<Verified>>,
-    /// For each of its steps, the step of the program as given.
+    /// For each step of the planned program, the step of the program as given.
     pub origins: Option<Arc<[u32]>>,
-    /// What it was made for.
+    /// The options it was made with.
     pub options: Options,
     /// Launches, transfers and host calls, in order.
     pub steps: Vec<Step>,
-    /// What each step costs.
+    /// Cost of each step.
     pub costs: Vec<StepCost>,
-    /// Steps that run together, in order.
+    /// Steps that run fused, in order.
     pub fusions: Vec<Fusion>,
-    /// The operands of their members.
+    /// The fusion facts of their members.
     pub fused: Vec<Candidate>,
     /// Iteration spaces.
     pub geometries: Vec<Geometry>,
-    /// Operands of all steps, each with the blocks behind them that its launch finds prepared.
+    /// Operands of all steps, each step's followed by the blocks that are prepared for its launch.
     pub addresses: Vec<Address>,
-    /// The memories in which buffers have their places; the host's is the first.
+    /// The arenas that hold buffers; the host's is the first.
     pub arenas: Vec<Arena>,
-    /// Buffers, each with its place.
+    /// Buffers with their offsets.
     pub buffers: Vec<Buffer>,
     /// Integer operands, each as eight little-endian bytes.
     pub pool: Vec<i64>,
-    /// What is computed before the first run; each may read those before it.
+    /// Constants that are computed before the first run; each may read earlier ones.
     pub constants: Vec<Constant>,
     /// Results, in order of their steps.
     pub downloads: Vec<Download>,
-    /// What steps check while running.
+    /// Content checks of host steps.
     pub checks: Vec<Check>,
-    /// Calls of functions of the caller's, which all run in their order.
+    /// Calls of the caller's functions, which run in their order.
     pub calls: Vec<FunctionCall>,
     /// The executors of steps: the host, and the queues of devices.
     pub queues: Vec<Queue>,
-    /// What queues wait for, in order of the steps before which they do.
+    /// Waits of queues, in order of the steps before which they happen.
     pub waits: Vec<Wait>,
-    /// The steps behind which events are recorded, in order.
+    /// The steps after which events are recorded, in order.
     pub events: Vec<u32>,
-    /// The program's steps that run on the host and were wanted on a device, in order.
+    /// The program's steps that run on the host although a device was wanted, in order.
     pub elsewhere: Vec<Elsewhere>,
-    /// Which steps wait for which; none for a plan of one thread, or with queues.
+    /// Dependencies between steps; `None` for a plan of one thread, or with queues.
     pub graph: Option<Graph>,
-    /// Storages that are stored limb-major.
+    /// Number of storages that are stored limb-major.
     pub limb_major_storages: u32,
-    /// Physical views, where they differ from the logical ones.
+    /// Physical views, where they differ from the logical views.
     pub(crate) layout: Layout,
-    /// Where each storage lies; none for one that no step touches.
+    /// Address of each storage; `None` if no step touches it.
     pub(crate) places: Vec<Option<Address>>,
-    /// Bytes that a run needs.
+    /// Memory that a run needs.
     pub memory: Memory,
 }
 
-/// What a run keeps of a step beside the plan: a resolved launch.
+/// Memory that a run keeps of each step beside the plan: a resolved launch.
 const LAUNCH_BYTES: usize = 48;
 
 impl Plan {
-    /// The operands of a step, and behind them the blocks that its launch finds prepared: indices
+    /// The operands of a step, followed by the blocks that are prepared for its launch: indices
     /// into [`Plan::addresses`].
     #[must_use]
     pub fn addresses_of(&self, step: &Step) -> Range<usize> {
@@ -161,13 +161,13 @@ impl Plan {
         first..first + operands + step.prepared().count()
     }
 
-    /// Whose memory a buffer is in.
+    /// The memory that holds a buffer.
     #[must_use]
     pub fn home(&self, buffer: &Buffer) -> Home {
         self.arenas[buffer.arena as usize].home
     }
 
-    /// The device of an address; the host for memory that no run computes.
+    /// The device of an address; the host for memory that no run writes.
     #[must_use]
     pub fn home_of(&self, address: &Address) -> Home {
         match address.space {
@@ -190,7 +190,7 @@ impl Plan {
         self.options.drivers.of(device).0
     }
 
-    /// The preferred kernel for these types that the device of a memory runs.
+    /// The preferred kernel of a memory's device for these types.
     pub(crate) fn kernel(
         &self,
         home: Home,
@@ -209,7 +209,7 @@ impl Plan {
         !self.driver(home).has(Capabilities::HOST_MEMORY)
     }
 
-    /// Whether buffers wait on disk.
+    /// Whether buffers are spilled to disk.
     #[must_use]
     pub fn spills(&self) -> bool {
         self.arenas
@@ -217,7 +217,7 @@ impl Plan {
             .any(|arena| arena.home == Home::Spill && arena.bytes > 0)
     }
 
-    /// What a run needs, in words; with several devices also what each of them holds.
+    /// The memory that a run needs, as text; with several devices also the memory of each.
     #[must_use]
     pub fn memory_text(&self) -> String {
         let mut text = self.memory.to_string();
@@ -237,8 +237,8 @@ impl Plan {
             + self.addresses.len() * (size_of::<Address>() + size_of::<usize>())) as u64
     }
 
-    /// Where a value's first element lies while the value lives, and its physical view, whose
-    /// offset is already in the address.
+    /// The address of a value's first element during its lifetime, and its physical view, whose
+    /// offset is included in the address.
     #[must_use]
     pub fn place_of(&self, value: ValueId) -> Option<(Address, View)> {
         let info = self.verified.value(value)?;

@@ -1,35 +1,35 @@
-//! What a plan does: launches, transfers and host calls over addresses.
+//! The steps of a plan: launches, transfers and host calls over addresses.
 
 use cloakwork_devices::Driver;
 use cloakwork_ir::{DType, View};
 use cloakwork_kernels::{KernelRow, LaunchShape};
 use cloakwork_ops::{ContentCheck, named};
 
-/// Which memory an address counts from.
+/// The kind of memory of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {
-    /// A buffer, which has a place in an arena: index into [`crate::Plan::buffers`].
+    /// A buffer, which lies in an arena: index into [`crate::Plan::buffers`].
     Buffer,
     /// A host tensor of the program or an input of the run: a `HostId`.
     Host,
-    /// What is computed once a plan: index into [`crate::Plan::constants`].
+    /// A constant that is computed once for each plan: index into [`crate::Plan::constants`].
     Constant,
-    /// What the run hands out: index into [`crate::Plan::downloads`].
+    /// A result of the run: index into [`crate::Plan::downloads`].
     Output,
     /// An integer operand: index into [`crate::Plan::pool`].
     Pool,
-    /// A block of a fusion, in the scratch memory of the thread that computes it.
+    /// A block of a fusion, in the scratch memory of the computing thread.
     Slot,
-    /// Nowhere: an operand that is absent.
+    /// No memory: an absent operand.
     Null,
 }
 
-/// Where an operand begins.
+/// The start of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
-    /// Which memory.
+    /// The kind of memory.
     pub space: Space,
-    /// Which one of it.
+    /// Index among the memories of this kind.
     pub index: u32,
     /// Bytes from its start.
     pub offset: i64,
@@ -54,23 +54,23 @@ impl Address {
     }
 }
 
-/// An iteration space with the strides of all operands; shared by steps that have the same.
+/// An iteration space with the strides of all operands; steps with equal ones share it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Geometry {
     /// Sizes, outermost first.
     pub dims: Box<[i64]>,
-    /// How many of the first dimensions enumerate units.
+    /// Number of leading dimensions that enumerate units.
     pub split: u32,
-    /// How many operands.
+    /// Number of operands.
     pub(crate) operands: u32,
-    /// Operands times dimensions, in elements.
+    /// Strides in elements, operands times dimensions.
     pub strides: Box<[i64]>,
-    /// Integers whose meaning is the kernel's.
+    /// Integers that the kernel interprets.
     pub params: Box<[i64]>,
 }
 
 impl Geometry {
-    /// So many bytes one after another, under this many operands.
+    /// `bytes` consecutive bytes, for this many operands.
     pub(crate) fn of_bytes(bytes: u64, operands: u32) -> Self {
         Self {
             dims: [bytes as i64].into(),
@@ -81,7 +81,7 @@ impl Geometry {
         }
     }
 
-    /// As kernels see it.
+    /// The form that kernels receive.
     #[must_use]
     pub fn shape(&self) -> LaunchShape<'_> {
         LaunchShape {
@@ -101,27 +101,27 @@ impl Geometry {
             .product()
     }
 
-    /// Number of operands, also where there are no dimensions and so no strides.
+    /// Number of operands; the strides alone do not tell it when there are no dimensions.
     #[must_use]
     pub fn operands(&self) -> usize {
         self.operands as usize
     }
 }
 
-/// What a launch finds of what its kernel prepares. The blocks are further addresses of the step,
-/// behind its operands: constants, or buffers that a step before has filled.
+/// Blocks that the kernel prepares for a launch. They are further addresses of the step, after its
+/// operands: constants, or buffers that an earlier step has filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Prepared {
     /// The kernel prepares nothing.
     None,
     /// One block.
     Block,
-    /// A block for each of so many indices of the row's `prepared_axis`.
+    /// One block for each index of the row's `prepared_axis`.
     Blocks(u32),
 }
 
 impl Prepared {
-    /// How many blocks.
+    /// Number of blocks.
     #[must_use]
     pub const fn count(self) -> usize {
         match self {
@@ -132,25 +132,25 @@ impl Prepared {
     }
 }
 
-/// What a step does.
+/// The work of a step.
 #[derive(Clone, Copy, Debug)]
 pub enum Work {
     /// Runs a kernel. Operand 0 is the result.
     Launch {
         /// The kernel.
         row: &'static KernelRow,
-        /// What it finds prepared.
+        /// Blocks prepared for it.
         prepared: Prepared,
     },
-    /// Runs the `prepare` of a kernel: operand 0 is the block that it writes, and the others are
-    /// the kernel's operands.
+    /// Runs the `prepare` of a kernel: operand 0 is the block that it writes, the others are the
+    /// kernel's operands.
     Prepare {
         /// The kernel.
         row: &'static KernelRow,
     },
     /// Moves the bytes of operand 1 to operand 0, which lies in another arena.
     Transfer(Way),
-    /// Calls what only the host can do.
+    /// Runs work that only the host can do.
     Host(HostCall),
 }
 
@@ -161,12 +161,12 @@ impl Work {
     }
 }
 
-/// Which way a transfer goes.
+/// Direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// To the file of a run, where it waits.
+    /// To the spill file of a run.
     ToDisk,
-    /// Back from there.
+    /// Back from the spill file.
     FromDisk,
     /// From the host to a device.
     Upload,
@@ -175,7 +175,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// About how many nanoseconds it takes to a driver's memory or from there.
+    /// Estimated nanoseconds of a transfer to or from a driver's memory.
     pub(crate) fn ns(self, driver: &Driver, bytes: u64) -> u64 {
         match self {
             Self::ToDisk | Self::Upload => driver.costs().upload_ns(bytes),
@@ -184,12 +184,12 @@ impl Way {
     }
 }
 
-/// What the host does between launches.
+/// Work of the host between launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostCall {
-    /// Holds a rule to the contents of operand 0: index into [`crate::Plan::checks`].
+    /// Checks the contents of operand 0 against a rule: index into [`crate::Plan::checks`].
     Check(u32),
-    /// Calls a function of the caller's; operand 0 is its result: index into
+    /// Calls one of the caller's functions; operand 0 is its result: index into
     /// [`crate::Plan::calls`].
     Function(u32),
 }
@@ -197,17 +197,17 @@ pub enum HostCall {
 /// One launch, transfer or host call.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// What it does.
+    /// The work.
     pub work: Work,
-    /// The program's step that it serves.
+    /// The program's step that it belongs to.
     pub origin: u32,
     /// Index into [`crate::Plan::geometries`].
     pub geometry: u32,
-    /// First operand's index in [`crate::Plan::addresses`].
+    /// Index of the first operand in [`crate::Plan::addresses`].
     pub first_address: u32,
-    /// About how long it takes, in nanoseconds on one core: decides how far to split it.
+    /// Estimated nanoseconds on one core; decides how far the step is split.
     pub weight: u32,
-    /// Who does it: index into [`crate::Plan::queues`]; 0 is the host.
+    /// The queue that runs it: index into [`crate::Plan::queues`]; 0 is the host.
     pub queue: u16,
 }
 
@@ -221,7 +221,7 @@ impl Step {
         }
     }
 
-    /// The kernel that it runs, if it runs one.
+    /// The kernel that it launches or prepares for, if any.
     #[must_use]
     pub const fn launched(&self) -> Option<&'static KernelRow> {
         match self.work {
@@ -230,7 +230,7 @@ impl Step {
         }
     }
 
-    /// What its launch finds prepared.
+    /// The blocks prepared for its launch.
     #[must_use]
     pub const fn prepared(&self) -> Prepared {
         match self.work {
@@ -245,7 +245,7 @@ impl Step {
         self.work.writes()
     }
 
-    /// The same with what it does to it, where that is not to run it.
+    /// The symbol, followed by the action if that is not a launch.
     pub(crate) fn verb(&self) -> String {
         match self.work {
             Work::Prepare { row } => format!("prepare {}", row.symbol),
@@ -253,7 +253,7 @@ impl Step {
         }
     }
 
-    /// What it is called in plans and profiles.
+    /// Its name in plans and profiles.
     #[must_use]
     pub const fn symbol(&self) -> &'static str {
         match self.work {
@@ -268,29 +268,29 @@ impl Step {
     }
 }
 
-/// What a step costs, for reports.
+/// Cost of a step, for reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepCost {
     /// Elementary operations.
     pub operations: u64,
-    /// Bytes read and written, each operand's elements once.
+    /// Bytes read and written; each operand's elements count once.
     pub bytes: u64,
 }
 
-/// A call of a function of the caller's.
+/// A call of one of the caller's functions.
 #[derive(Clone, Debug)]
 pub struct FunctionCall {
-    /// Which function.
+    /// Index of the function.
     pub function: u32,
-    /// Which call.
+    /// Index of the call.
     pub call: u32,
-    /// Which of its results.
+    /// Index of the result.
     pub result: u32,
-    /// The step's operands, the result first: types, and strides from their addresses on.
+    /// The step's operands, the result first: types, and views relative to their addresses.
     pub operands: Vec<(DType, View)>,
 }
 
-/// Contents that only a run can check.
+/// A check of contents that are known only during a run.
 #[derive(Clone, Debug)]
 pub struct Check {
     /// The rule.
@@ -301,7 +301,8 @@ pub struct Check {
     pub dtype: DType,
     /// The bound that the rule needs, if any: a permutation's length, an axis' size.
     pub bound: i64,
-    /// Operand 0 is the least and the greatest element, which a device found, and operand 1 the
-    /// elements there: only if those do not show that the rule holds, the host looks at these.
+    /// Operand 0 is the least and the greatest element, found by a device; operand 1 is the
+    /// elements there. The host reads operand 1 only if operand 0 does not show that the rule
+    /// holds.
     pub by_extremes: bool,
 }

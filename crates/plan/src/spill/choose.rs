@@ -1,47 +1,47 @@
-//! Which buffer leaves memory when, and which one comes back: Belady's rule.
+//! Chooses the buffers that leave and re-enter memory, and when: Belady's rule.
 
 use super::units::{Sizes, Touch, Units};
 use std::collections::BTreeSet;
 
-/// What happens before a unit, so that it has room.
+/// A move before a unit, to make room for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Move {
-    /// A buffer is written to disk, and its place is free.
+    /// A buffer is written to disk, and its memory is freed.
     Out(u32),
-    /// What is on disk of a buffer is all of it; its place is free.
+    /// The disk already holds all of a buffer; its memory is freed.
     Leave(u32),
     /// A buffer is read from disk.
     In(u32),
 }
 
-/// Never used again.
+/// No further use.
 const NEVER: u32 = u32::MAX;
 
-/// A buffer while units run.
+/// State of a buffer between units.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     here: bool,
-    /// Something has been written to it.
+    /// Whether it has been written.
     begun: bool,
-    /// It holds what is not on disk.
+    /// Whether it differs from its copy on disk.
     dirty: bool,
-    /// Its entry in the list of uses that comes next.
+    /// Index of its next use in the list of uses.
     next_use: usize,
 }
 
 struct Memory<'a> {
     sizes: &'a Sizes,
     states: Vec<State>,
-    /// For each buffer the units that touch it, ended by `NEVER`.
+    /// For each buffer the units that touch it, terminated by `NEVER`.
     uses: Vec<u32>,
-    /// Those in memory that may go, by their next use.
+    /// The evictable buffers in memory, by their next use.
     here: BTreeSet<(u32, u32)>,
     bytes: u64,
     moves: Vec<(u32, Move)>,
 }
 
-/// The moves by which no more than so many bytes of buffers are in memory at a time, with the units
-/// before which they happen. None if some unit touches more.
+/// The moves that keep at most `most_bytes` of buffers in memory at a time, each with the unit
+/// before which it happens. `None` if a single unit touches more.
 pub(super) fn choose(units: &Units, sizes: &Sizes, most_bytes: u64) -> Option<Vec<(u32, Move)>> {
     let mut memory = Memory::new(units, sizes);
     for (index, unit) in (0u32..).zip(&units.all) {
@@ -142,7 +142,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Notes that a unit is done with a buffer.
+    /// Records that a unit has used a buffer.
     fn used(&mut self, unit: u32, touch: Touch) {
         let size = self.size(touch.buffer);
         self.here.remove(&(unit, touch.buffer));
@@ -158,7 +158,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Notes that a buffer is here and, if it is the host's, may go.
+    /// Records that a buffer is in memory and, if it is the host's, can be evicted.
     fn stays(&mut self, next: u32, buffer: u32) {
         if self.sizes.may_wait[buffer as usize] {
             self.here.insert((next, buffer));
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// Units that touch such buffers of 64 bytes each, each writing the first of its own.
+    /// The moves for units that touch buffers of 64 bytes each; each unit writes its first one.
     fn moves(units: &[&[u32]], most_buffers: u64) -> Option<Vec<(u32, Move)>> {
         let units = Units::of_lists(units);
         choose(&units, &sizes(&[64; 8], &[true; 8]), most_buffers * 64)

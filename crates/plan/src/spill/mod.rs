@@ -1,9 +1,9 @@
-//! Fits a plan into a budget: buffers that wait for a long time wait on disk.
+//! Fits a plan into a budget: buffers with a distant next use are spilled to disk.
 //!
-//! Which ones is decided by Belady's rule: where memory is short, the buffer goes whose next use
-//! is furthest. It is written once, and again only after a step has written it; where it is used
-//! next, it comes back as a buffer of its own, with a place of its own. Only the host's buffers go:
-//! a device's memory is not relieved by the host's disk.
+//! Belady's rule chooses them: when memory is short, it evicts the buffer whose next use is
+//! furthest. A buffer is written once, and again only after a step has modified it. For its next
+//! use it comes back as a separate buffer with its own offset. Only the host's buffers are spilled:
+//! the host's disk does not relieve a device's memory.
 
 mod choose;
 mod rewrite;
@@ -16,19 +16,20 @@ use choose::choose;
 use rewrite::rewrite;
 use units::{Sizes, Units};
 
-/// Places are found by heuristics: where they leave holes, less memory is tried so often.
+/// Offsets are found by heuristics. If they leave holes, planning retries with less memory, so
+/// often.
 const ROUNDS: u32 = 16;
 
-/// Gives buffers their places.
+/// Assigns offsets to buffers.
 fn place(plan: &mut Plan) {
     arena::assign(&mut plan.arenas, &mut plan.buffers);
     plan.memory.place(&plan.arenas);
 }
 
-/// A plan that has its places and keeps to its budget: as it is, or with buffers on disk.
+/// A plan with offsets that fits its budget: as it is, or with buffers on disk.
 ///
 /// # Errors
-/// It cannot be done.
+/// The plan does not fit.
 pub(crate) fn fit(mut plan: Plan, reaches: Vec<Reach>) -> Result<(Plan, Vec<Reach>), PlanError> {
     place(&mut plan);
     let peak_bytes = plan.memory.peak_bytes();

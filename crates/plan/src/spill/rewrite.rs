@@ -1,4 +1,4 @@
-//! The plan with steps that move buffers, and with a buffer for each stay in memory.
+//! The plan with the steps that move buffers, and with one buffer for each residence in memory.
 
 use super::choose::Move;
 use super::units::{Unit, Units};
@@ -15,9 +15,9 @@ struct Rewriter<'a> {
     from: &'a Plan,
     plan: Plan,
     reaches: Vec<Reach>,
-    /// Where each buffer of the plan as it was is now.
+    /// The current buffer of each original buffer.
     stay: Vec<u32>,
-    /// What each is on disk.
+    /// The spill-file buffer of each original buffer.
     spilled: Vec<Option<u32>>,
     /// The arena of spilled buffers.
     disk: u16,
@@ -26,7 +26,7 @@ struct Rewriter<'a> {
     moved: Vec<u32>,
 }
 
-/// A plan that makes the moves, with its places in memory and on disk.
+/// A plan that includes the moves, with offsets in memory and on disk.
 pub(super) fn rewrite(
     plan: &Plan,
     reaches: &[Reach],
@@ -67,7 +67,7 @@ impl<'a> Rewriter<'a> {
         self.plan.steps.len() as u32
     }
 
-    /// A buffer's stay in memory begins.
+    /// Starts a buffer's residence in memory.
     fn arrive(&mut self, buffer: u32) -> u32 {
         let now = self.next_step();
         self.stay[buffer as usize] = self.plan.buffers.len() as u32;
@@ -100,7 +100,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// What a buffer is on disk.
+    /// The buffer's counterpart in the spill file.
     fn on_disk(&mut self, buffer: u32) -> u32 {
         let now = self.next_step();
         let buffers = &mut self.plan.buffers;
@@ -116,7 +116,7 @@ impl<'a> Rewriter<'a> {
         })
     }
 
-    /// A step that moves all of a buffer to another.
+    /// A step that copies a whole buffer to another.
     fn transfer(&mut self, way: Way, buffers: [u32; 2], bytes: u64, origin: u32) {
         let now = self.next_step();
         let geometries = &mut self.plan.geometries;
@@ -143,7 +143,7 @@ impl<'a> Rewriter<'a> {
         self.plan.costs.push(StepCost { operations, bytes });
     }
 
-    /// A unit's own steps, on buffers where they are now.
+    /// Adds a unit's own steps, on the current buffers.
     fn unit(&mut self, units: &Units, unit: &Unit) {
         for touch in units.touches(unit) {
             if self.stay[touch.buffer as usize] == AWAY {
@@ -167,7 +167,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Leads a step's operands to where they are now.
+    /// Redirects a step's operands to the current buffers.
     fn readdress(&mut self, step: &Step) {
         for address in &mut self.plan.addresses[self.from.addresses_of(step)] {
             if address.space == Space::Buffer {
@@ -184,7 +184,7 @@ impl<'a> Rewriter<'a> {
             moved(&mut fusion.first);
             fusion.end = fusion.first + steps;
         }
-        // A storage has no longer one place for all of its life.
+        // A spilled storage has no single address over its whole life.
         for place in &mut plan.places {
             place.take_if(|address| address.space == Space::Buffer);
         }

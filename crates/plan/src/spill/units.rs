@@ -1,10 +1,10 @@
-//! What runs at a time, and which buffers it touches.
+//! Steps that run together, and the buffers that they touch.
 
 use crate::arena;
 use crate::plan::{Home, Plan, Space};
 use std::ops::Range;
 
-/// That a unit touches a buffer.
+/// An access of a unit to a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Touch {
     pub buffer: u32,
@@ -46,7 +46,7 @@ impl Units {
 
     /// Adds a unit; a buffer that it touches several times counts once.
     fn push(&mut self, steps: Range<usize>, mut found: Vec<Touch>) {
-        // The touch that writes comes last of a buffer's.
+        // Of a buffer's touches, the one that writes comes last.
         found.sort_unstable();
         let begin = self.touches.len();
         for touch in found {
@@ -64,7 +64,7 @@ impl Units {
         &self.touches[unit.touches.clone()]
     }
 
-    /// Bytes of the buffers that must be there at the same time, at least.
+    /// The least number of bytes of buffers that must be in memory at the same time.
     pub fn most_at_once(&self, sizes: &Sizes) -> u64 {
         let at_once = |unit| {
             let touches = self.touches(unit).iter();
@@ -75,11 +75,11 @@ impl Units {
     }
 }
 
-/// What buffers take of memory.
+/// Memory that buffers take.
 pub(super) struct Sizes {
-    /// Bytes with padding: none, where the program itself puts the buffer on disk.
+    /// Bytes with padding; 0 if the program itself puts the buffer on disk.
     pub bytes: Vec<u64>,
-    /// Whether it lies in the host's memory, which a disk relieves.
+    /// Whether it lies in the host's memory, so that it can be spilled.
     pub may_wait: Vec<bool>,
 }
 
@@ -112,7 +112,7 @@ fn of_step(plan: &Plan, index: usize, found: &mut Vec<Touch>) {
 
 #[cfg(test)]
 impl Units {
-    /// Units without steps that touch such buffers and write the first of them.
+    /// Units without steps that touch these buffers and write the first of each list.
     pub fn of_lists(lists: &[&[u32]]) -> Self {
         let mut units = Self::default();
         for list in lists {
