@@ -1,5 +1,5 @@
-//! Nanoseconds a step of verifying, planning and running a program of tiny steps; microseconds of
-//! doing it once with a small one.
+//! Verifies, plans and runs a program of tiny steps, in nanoseconds for each step, and a small
+//! program once, in microseconds.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use cloakwork_ir::{Arg, Builder, DType, HostSlot, HostTensor, Program, Shape, Type};
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Sums and products in turn, each of what the one before made.
+/// Alternating sums and products, each of the previous result.
 fn sums_and_products(steps: usize) -> Program {
     let mut builder = Builder::new();
     let shape = Shape::new(&[4]).unwrap();
@@ -28,7 +28,7 @@ fn sums_and_products(steps: usize) -> Program {
     with_frees(builder.program)
 }
 
-/// What comes before the first run of a small program, with passes and without.
+/// The time before the first run of a small program, with passes and without.
 fn first_run(steps: usize) {
     let program = Arc::new(sums_and_products(steps));
     let rounds = 5_000;
@@ -111,7 +111,7 @@ fn run_in_order(verified: &Arc<Verified>, steps: usize) {
     }
 }
 
-/// The same with every step a task of its own, scheduled on one thread and on two.
+/// Runs the program with each step as its own task, on one thread and on two.
 fn run_as_tasks(verified: &Arc<Verified>, steps: usize) {
     for grain_ns in [0, 5_000] {
         let options = Options {

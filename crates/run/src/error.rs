@@ -1,12 +1,12 @@
-//! What can go wrong while running. Shapes and dtypes cannot: the verifier has seen them.
+//! Errors of a run. Shapes and dtypes cannot fail: the verifier has checked them.
 
 use cloakwork_devices::DeviceError;
 use cloakwork_ops::OpError;
 
-/// Why a run stopped.
+/// The reason why a run stopped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// A tensor computed by the program holds what an op does not take.
+    /// A tensor computed by the program has contents that an op does not accept.
     #[error("{place}: {op}: {error}")]
     Contents {
         /// The program's step.
@@ -15,92 +15,92 @@ pub enum RunError {
         place: String,
         /// Its op.
         op: String,
-        /// What is wrong.
+        /// The rule and the offending element.
         error: Box<OpError>,
     },
-    /// What the program asserts does not hold.
+    /// An assertion of the program does not hold.
     #[error("{place}: {message}: element {element} differs")]
     Assertion {
         /// The program's step.
         step: u32,
         /// The step as messages name it: its instruction.
         place: String,
-        /// The first element, row-major, of which it does not hold.
+        /// The first element, row-major, for which it does not hold.
         element: usize,
-        /// What the program says of it.
+        /// The program's message for it.
         message: String,
     },
-    /// An input that the program names was not given, or is of another type.
+    /// An input of the program is missing or has another type.
     #[error("input `{name}`: expected {expected}, got {got}")]
     Input {
         /// Its name.
         name: String,
         /// Its type.
         expected: String,
-        /// What came.
+        /// The type given, or that it is missing.
         got: String,
     },
-    /// The system refused memory.
+    /// The system has no memory.
     #[error("out of memory: {bytes} bytes requested")]
     OutOfMemory {
-        /// How much was asked for.
+        /// Bytes requested.
         bytes: u64,
     },
-    /// The thread pool could not be made.
+    /// The system did not start the thread pool.
     #[error("cannot start {threads} worker threads: {reason}")]
     Threads {
-        /// How many.
+        /// Number of threads.
         threads: usize,
-        /// The system's words.
+        /// The system's error.
         reason: String,
     },
-    /// The file that buffers wait in cannot be made, written or read.
+    /// The spill file cannot be created, written or read.
     #[error(
         "step {step}: cannot {action} {bytes} bytes of the spill file in {directory}: {reason}; \
          give a directory with room for {disk_bytes} bytes, or a larger memory budget"
     )]
     Disk {
-        /// The program's step that needed room, or what was away.
+        /// The program's step that needed memory or a spilled buffer.
         step: u32,
-        /// What could not be done: reserve, write or read.
+        /// The action that failed: reserve, write or read.
         action: &'static str,
-        /// How many bytes of it.
+        /// Bytes of this action.
         bytes: u64,
         /// Bytes of the whole file.
         disk_bytes: u64,
-        /// The directory that the file was made in.
+        /// The directory of the file.
         directory: String,
-        /// The system's words.
+        /// The system's error.
         reason: String,
     },
-    /// A function of the caller's did not give what the program takes from it.
+    /// One of the caller's functions failed or returned a result of the wrong type.
     #[error("{place}: function {function}: {reason}")]
     Function {
         /// The program's step.
         step: u32,
-        /// The same as messages name it.
+        /// The step as messages name it.
         place: String,
         /// Its name.
         function: String,
-        /// What it did.
+        /// The function's error, or how its result is wrong.
         reason: String,
     },
     /// A driver's error.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// The caller asked to stop.
+    /// The caller cancelled the run.
     #[error("interrupted at step {step}")]
     Interrupted {
-        /// The next step that would have run.
+        /// The first step that did not run.
         step: u32,
     },
-    /// A mistake of Cloakwork's.
+    /// A bug in Cloakwork.
     #[error("internal error, please report it: {0}")]
     Internal(String),
 }
 
 impl RunError {
-    /// The program's step at which the run failed: all steps before it were run.
+    /// The program's step at which the run failed: all earlier steps ran.
     #[must_use]
     pub const fn step(&self) -> Option<u32> {
         match self {

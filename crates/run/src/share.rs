@@ -1,8 +1,8 @@
-//! Sharing pieces of work between the calling thread and the workers of a pool.
+//! Shares pieces of work between the calling thread and the workers of a pool.
 //!
-//! The caller begins at once and takes pieces until none is left; a worker that wakes up in time
-//! takes some of them. Nobody waits for a worker that has not begun, so that on a machine whose
-//! cores are busy elsewhere the caller loses nothing but the calls that wake workers.
+//! The caller begins at once and takes pieces until all are taken; a worker that wakes up in time
+//! takes some of them. The caller never waits for a worker that has not begun. So on a machine with
+//! busy cores it loses only the time of the wake-up calls.
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex, Thread, ThreadPool, current, looks, nap, spin, worker};
@@ -11,13 +11,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::PoisonError;
 use std::time::Duration;
 
-/// What runs a piece: its number, and the number of the thread, 0 for the caller.
+/// Runs a piece: arguments are its number, and the number of the thread, 0 for the caller.
 pub type Piece<'a> = &'a (dyn Fn(u64, usize) + Sync);
 
-/// Looks at the count of finished pieces before the caller goes to sleep: about a microsecond.
+/// Number of polls of the finished pieces before the caller sleeps: about a microsecond.
 const LOOKS: u32 = 64;
 
-/// A sleeping caller looks now and then, in case a piece ended in a panic.
+/// A sleeping caller polls at this interval, in case a piece ended in a panic.
 const NAP: Duration = Duration::from_millis(1);
 
 struct Job {
@@ -30,13 +30,13 @@ struct Job {
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-// SAFETY: `run` may be called from any thread, and only for a piece that was taken; the caller
-// stays until all of those are done.
+// SAFETY: any thread may call `run`, and only for a piece that it took; the caller waits until all
+// taken pieces are done.
 unsafe impl Send for Job {}
 // SAFETY: as above.
 unsafe impl Sync for Job {}
 
-/// Counts a piece as done, also if it ends in a panic.
+/// Counts a piece as done, even if it ends in a panic.
 struct Taken<'a>(&'a Job);
 
 impl Drop for Taken<'_> {
@@ -48,7 +48,7 @@ impl Drop for Taken<'_> {
     }
 }
 
-/// Waits for the pieces that were taken.
+/// Waits for the taken pieces.
 struct Caller<'a>(&'a Job);
 
 impl Drop for Caller<'_> {
@@ -69,7 +69,7 @@ impl Drop for Caller<'_> {
 }
 
 impl Job {
-    /// Takes pieces until none is left.
+    /// Runs pieces until all are taken.
     fn work(&self, thread: usize) {
         loop {
             let piece = self.next.fetch_add(1, Ordering::AcqRel);
@@ -77,12 +77,12 @@ impl Job {
                 return;
             }
             let taken = Taken(self);
-            // SAFETY: the piece was there to take, so that the caller waits for it.
+            // SAFETY: this thread has taken the piece, so the caller waits for it.
             let run = || unsafe { (*self.run)(piece, thread) };
             if thread == 0 {
                 run();
             } else if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
-                // A worker lives on after a panic: that is the caller's.
+                // A worker survives a panic: the panic is raised in the caller.
                 *self.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(payload);
             }
             drop(taken);
@@ -90,11 +90,10 @@ impl Job {
     }
 }
 
-/// Runs pieces `0 .. pieces`, each once, on the calling thread and on those of up to `helpers`
-/// workers that are there in time. Worker i of the pool is thread i + 1. A worker's panic becomes
-/// the caller's.
+/// Runs pieces `0 .. pieces`, each once, on the calling thread and on up to `helpers` workers that
+/// wake up in time. Worker i of the pool is thread i + 1. A worker's panic is raised in the caller.
 pub fn share(pool: &ThreadPool, helpers: u64, pieces: u64, run: Piece<'_>) {
-    // SAFETY: the lifetime is left out, and kept by `Caller`: it ends after the last call.
+    // SAFETY: the lifetime is erased, and enforced by `Caller`: it ends after the last call.
     let run: Piece<'static> = unsafe { std::mem::transmute::<Piece<'_>, Piece<'static>>(run) };
     let job = Arc::new(Job {
         run: std::ptr::from_ref(run),

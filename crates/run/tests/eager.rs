@@ -1,4 +1,4 @@
-//! One op at a time: what is refused, and that it agrees with plain integers.
+//! Single ops: rejected arguments, and agreement with plain integers.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
 use cloakwork_ir::{DType, HostTensor, Shape, ShapeItem, View};
@@ -116,7 +116,7 @@ fn nothing_that_is_left_out_crashes() {
     }
 }
 
-/// A ring of degree 4 with moduli 97 and 193, and what a key switch of one polynomial takes.
+/// A ring of degree 4 with moduli 97 and 193, and the operands of a key switch of one polynomial.
 struct Switch {
     a: Tensor,
     key: Tensor,

@@ -1,4 +1,4 @@
-//! Fused steps compute what the same steps compute one after another.
+//! Fused steps give the same results as the same steps one after another.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -147,7 +147,7 @@ fn a_shifted_view_of_what_is_written_ends_a_fusion() {
     assert_eq!(results[0][3000], 2999 + 2999);
 }
 
-/// Residues `[2, 600, 3]` lie limb-major, so that a modulus serves a line of 600.
+/// Residues `[2, 600, 3]` are stored limb-major, so that one modulus covers a line of 600.
 #[test]
 fn a_chain_of_modular_steps_goes_limb_by_limb() {
     let (plan, results) = check(
@@ -197,7 +197,8 @@ fn rows_that_repeat_are_fused_and_short_rows_are_not() {
     assert!(fused_steps(&plan).is_empty(), "{plan}");
 }
 
-/// Constants that a program computes are derived while it runs: nothing waits for that in a fusion.
+/// Constants of computed operands are derived during the run, and no step of a fusion can wait for
+/// them.
 #[test]
 fn moduli_that_a_program_computes_are_not_fused() {
     let (plan, _) = check(

@@ -1,5 +1,5 @@
-//! Matrices and transforms called one by one: batches, any strides, packed parts, and what is
-//! refused.
+//! Single calls of matrix ops and transforms: batches, any strides, packed parts, and rejected
+//! arguments.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
 use cloakwork_ir::{DType, HostTensor, Shape, View};

@@ -1,4 +1,4 @@
-//! `matmul` by each of its ways of cutting and reading, against sums of plain integers.
+//! `matmul` with each of its tilings and operand layouts, against sums of plain integers.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
 use cloakwork_ir::{DType, HostTensor, Shape, View};
@@ -6,7 +6,7 @@ use cloakwork_kernels::best_isa;
 use cloakwork_ops::{Code, find};
 use cloakwork_run::eager::{EagerArg, EagerError, Tensor, call};
 
-/// i64 elements that repeat seldom.
+/// i64 elements that rarely repeat.
 fn tensor(dims: &[u64], seed: u64) -> Tensor {
     let shape = Shape::new(dims).unwrap();
     let word = |i: u64| (i + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
@@ -37,7 +37,7 @@ fn multiply(a: &Tensor, b: &Tensor, out: Option<&Tensor>) -> Result<Tensor, Eage
     call(find("matmul").unwrap(), args, 2, best_isa())
 }
 
-/// Contents of the product, and of its definition.
+/// The contents of the product, and those by its definition.
 fn check(a: &Tensor, b: &Tensor, out: Option<&Tensor>) {
     let result = multiply(a, b, out).unwrap();
     let shape = result.view().shape.clone();
@@ -108,7 +108,7 @@ fn batches_broadcast_and_fold() {
         &tensor(&[5, 6], 2),
         None,
     );
-    // Each packed once.
+    // Each operand is packed once.
     check(
         &tensor(&[140, 300], 1),
         &transposed(&tensor(&[2, 230, 300], 2)),

@@ -1,4 +1,4 @@
-//! Small programs through verifier, planner and executor, held to the interpreter: with every
+//! Small programs through verifier, planner and executor, compared with the interpreter: with every
 //! instruction set of this processor, both layouts, one to three threads.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
@@ -26,7 +26,7 @@ fn verified(source: &str) -> Arc<cloakwork_verify::Verified> {
     )
 }
 
-/// Runs under every configuration; all must agree with the references and with what is expected.
+/// Runs under every configuration; all results must equal the references and the expected values.
 fn check(source: &str) {
     let verified = verified(source);
     for isa in available_isas() {
@@ -270,7 +270,7 @@ fn storages_that_cannot_be_limb_major_keep_the_natural_layout_in_all_their_views
     );
 }
 
-/// What a run of a program says.
+/// The outcome of a run of a program.
 fn run(source: &str) -> Result<(), RunError> {
     let options = Options::new(cloakwork_kernels::best_isa(), 1);
     let plan = Arc::new(plan(verified(source), &options).unwrap());
@@ -291,7 +291,7 @@ fn moduli_of_a_result_without_elements_are_checked_as_they_were_computed() {
              %e = _modmul_ttt %e, %e, %q, %e"
         )
     };
-    // The zeros would take the place of %q, were it not needed any more.
+    // The zeros would reuse the memory of %q if %q were dead.
     let zeros = "%y = empty [2], i64
                  set_const_val %y, 0";
     let download = "\ndevice_to_host %y, none -> i64[2] {0, 0}";
@@ -341,12 +341,12 @@ fn contents_that_a_view_repeats_are_looked_at_once() {
     assert!(verify(program(&columns)).verified.is_none());
 }
 
-/// Bytes of a caller's, who may write them at any time.
+/// Bytes that the caller may write at any time.
 struct Shared(Box<[AtomicU8]>);
 
 impl AsRef<[u8]> for Shared {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: an atomic byte has the layout of a byte; the test writes between steps alone.
+        // SAFETY: an atomic byte has the layout of a byte; the test writes only between steps.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len()) }
     }
 }

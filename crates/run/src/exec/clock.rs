@@ -1,14 +1,14 @@
-//! Asking the caller at a steady pace whether to continue, independent of the length of steps.
+//! Asks the caller at regular intervals whether to continue, however long steps take.
 
 use crate::report::outcome::Progress;
 use std::time::{Duration, Instant};
 
-/// Steps between two looks at the clock, where steps are short.
+/// Short steps between two readings of the clock.
 const STEPS_PER_LOOK: u32 = 4096;
-/// So much work counts as a step more.
+/// This much estimated work counts as one more step.
 pub const STEP_NS: u64 = 1024;
 
-/// Tells the caller of a run how far it is.
+/// Reports the progress of a run to the caller.
 pub struct Clock<'a> {
     total: usize,
     every: Duration,
@@ -32,7 +32,8 @@ impl<'a> Clock<'a> {
         }
     }
 
-    /// Before a step: looks at the clock only now and then. False if the caller wants to stop.
+    /// Called before a step; reads the clock only once in many steps. Returns false if the caller
+    /// cancels.
     pub fn step(&mut self, done: usize, weight_ns: u32) -> bool {
         self.since_look = self
             .since_look
@@ -44,7 +45,7 @@ impl<'a> Clock<'a> {
         self.look(done)
     }
 
-    /// Asks the caller, if it is time. False if the caller wants to stop.
+    /// Asks the caller if the interval is over. Returns false if the caller cancels.
     pub fn look(&mut self, done: usize) -> bool {
         if self.last.elapsed() < self.every {
             return true;
@@ -56,7 +57,7 @@ impl<'a> Clock<'a> {
         })
     }
 
-    /// How long the caller can wait before it must be asked again.
+    /// The time left until the caller must be asked again.
     pub fn rest(&self) -> Duration {
         self.every.saturating_sub(self.last.elapsed())
     }

@@ -1,17 +1,17 @@
-//! What the last eager call of a thread ran: which kernel was chosen, once for the whole call, and
-//! how many threads it was given.
+//! The last kernel launch of a thread's eager calls: the kernel, chosen once for the whole call,
+//! and the number of threads.
 
 use cloakwork_kernels::KernelRow;
 use std::cell::Cell;
 
-/// A kernel that was called.
+/// A kernel launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Dispatch {
     /// The kernel.
     pub kernel: &'static str,
     /// Independent units of the launch: elements, rows or tiles.
     pub units: u64,
-    /// Threads that it was given.
+    /// Number of threads that could share it.
     pub threads: usize,
     /// Launches of this thread so far.
     pub launches: u64,
@@ -21,7 +21,7 @@ thread_local! {
     static LAST: Cell<Option<Dispatch>> = const { Cell::new(None) };
 }
 
-/// Notes a launch.
+/// Records a launch.
 #[inline]
 pub(crate) fn note(row: &'static KernelRow, units: u64, threads: usize) {
     LAST.with(|last| {

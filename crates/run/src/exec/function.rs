@@ -1,7 +1,7 @@
-//! Steps that the caller's own code does.
+//! Steps that call the caller's functions.
 //!
-//! A plan with such steps runs in its order, on the thread that runs it: what the code does beside
-//! its results happens in the program's order, always.
+//! A plan with such steps runs in order, on the thread that runs it: side effects of the functions
+//! always happen in the program's order.
 
 use crate::RunError;
 use crate::eager::{EagerError, copy_elements as copy};
@@ -12,16 +12,16 @@ use cloakwork_ops::elements;
 use cloakwork_plan::{FunctionCall, Plan, Step};
 use std::sync::Arc;
 
-/// Functions that a program calls by number.
+/// The caller's functions, which a program calls by number.
 pub trait Functions: std::fmt::Debug + Send + Sync {
-    /// What messages call a function.
+    /// A function's name in messages.
     fn name(&self, function: u32) -> String;
 
-    /// A result of a call, of this type. The function itself is called for result 0, with the
-    /// operands; other results of the same call come after, without operands.
+    /// Returns a result of a call, of this type. The function itself is called for result 0, with
+    /// the operands; later requests for other results of the same call have no operands.
     ///
     /// # Errors
-    /// There is no such function, it failed, or what it gave is of another type: in words.
+    /// The function is undefined, it failed, or its result has another type: as text.
     fn call(
         &self,
         call: &FunctionCall,
@@ -33,7 +33,7 @@ pub trait Functions: std::fmt::Debug + Send + Sync {
 /// Runs a step of a plan that calls a function.
 ///
 /// # Errors
-/// There are no functions, or what the function did.
+/// The run has no functions, or the function failed.
 pub fn step(
     (memories, functions): (&Memories, Option<&Arc<dyn Functions>>),
     step: &Step,

@@ -1,4 +1,4 @@
-//! The tensors that a run reads in place: the program's own, and the inputs.
+//! The tensors that a run reads in place: those of the program, and the inputs.
 
 use crate::RunError;
 use crate::memory::{Block, into_bytes};
@@ -8,7 +8,7 @@ use cloakwork_plan::{HostCall, Plan, Space, Work};
 use smallvec::{Array, SmallVec};
 use std::collections::{BTreeSet, HashMap};
 
-/// The tensors that a run is given, by host slot.
+/// The input tensors of a run, by host slot.
 pub trait Inputs {
     /// The tensor for a slot.
     fn input(&self, slot: HostId) -> Option<&HostTensor>;
@@ -20,7 +20,7 @@ impl Inputs for HashMap<HostId, HostTensor> {
     }
 }
 
-/// In the order of slots.
+/// Sorted by slot.
 impl<A: Array<Item = (HostId, HostTensor)>> Inputs for SmallVec<A> {
     fn input(&self, slot: HostId) -> Option<&HostTensor> {
         let found = self.binary_search_by_key(&slot.0, |(known, _)| known.0);
@@ -28,7 +28,7 @@ impl<A: Array<Item = (HostId, HostTensor)>> Inputs for SmallVec<A> {
     }
 }
 
-/// Tensors that take the place of what slots hold, in the order of slots.
+/// Tensors that replace the contents of slots, sorted by slot.
 pub type Given = SmallVec<[(u32, HostTensor); 4]>;
 
 /// The tensors of all host slots.
@@ -39,19 +39,19 @@ pub struct Hosts<'a> {
 }
 
 impl<'a> Hosts<'a> {
-    /// The plan's tensors, and what a run is given.
+    /// The plan's tensors, and the tensors given to a run.
     pub fn of(plan: &'a Plan, given: &'a [(u32, HostTensor)]) -> Self {
         let slots = &plan.verified.program().hosts;
         Self { slots, given }
     }
 
-    /// The place of a slot among what the run is given: the same in all runs of a plan.
+    /// The index of a slot among the given tensors: the same in all runs of a plan.
     pub fn place(&self, slot: u32) -> Option<u32> {
         let found = self.given.binary_search_by_key(&slot, |(known, _)| *known);
         found.ok().map(|at| at as u32)
     }
 
-    /// The tensor of a slot; none for a result, and for an input before a run.
+    /// The tensor of a slot; `None` for a result, and for an input before a run.
     pub fn tensor(&self, slot: u32) -> Option<&HostTensor> {
         match (self.place(slot), self.slots.get(slot as usize)) {
             (Some(at), _) => Some(&self.given[at as usize].1),
@@ -61,12 +61,12 @@ impl<'a> Hosts<'a> {
     }
 }
 
-/// Which slots a plan's runs give a tensor of their own.
+/// The slots for which each run of a plan has its own tensor.
 pub struct HostSlots {
     /// The inputs.
     inputs: Vec<u32>,
-    /// Those that say where kernels read and write. What the program itself holds of such was
-    /// checked by the verifier, and nobody writes it.
+    /// Indices that decide where kernels read and write. Those that are part of the program were
+    /// checked by the verifier and never change.
     indices: BTreeSet<u32>,
 }
 
@@ -86,7 +86,7 @@ impl HostSlots {
     /// The tensors of a run.
     ///
     /// # Errors
-    /// An input is missing, not row-major, or not of the type named.
+    /// An input is missing, not row-major, or of another type than named.
     pub fn given(&self, plan: &Plan, inputs: &dyn Inputs) -> Result<Given, RunError> {
         let mut given = Given::new();
         for &slot in &self.inputs {
@@ -125,8 +125,8 @@ fn input<'a>(plan: &Plan, slot: u32, inputs: &'a dyn Inputs) -> Result<&'a HostT
     Ok(given)
 }
 
-/// The slots that say where kernels read and write: a caller's thread that writes them during the
-/// run must not send kernels elsewhere after the check, so that a run reads copies.
+/// The slots of indices that decide where kernels read and write. Another thread of the caller
+/// could change them after the check, so a run reads copies.
 fn slots_of_indices(plan: &Plan) -> BTreeSet<u32> {
     let lent = plan.steps.iter().filter_map(|step| {
         let Work::Host(HostCall::Check(check)) = step.work else {
@@ -142,7 +142,7 @@ fn slots_of_indices(plan: &Plan) -> BTreeSet<u32> {
 fn copy(tensor: &HostTensor) -> Result<HostTensor, RunError> {
     let bytes = tensor.bytes().as_slice();
     let block = Block::uninit(bytes.len() as u64)?;
-    // SAFETY: the block has as many bytes, and is not shared yet.
+    // SAFETY: the block has the same number of bytes and is not shared yet.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), block.as_ptr(), bytes.len()) };
     HostTensor::new(tensor.dtype(), tensor.view().clone(), into_bytes(block))
         .map(HostTensor::sound)

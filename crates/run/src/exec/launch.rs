@@ -1,4 +1,4 @@
-//! Running one prepared launch, split over threads or not. The only place that calls kernels.
+//! Runs one prepared launch, on one thread or several. The only module that calls kernels.
 
 use crate::memory::Block;
 use crate::share::share;
@@ -6,14 +6,14 @@ use cloakwork_kernels::{KernelRow, RawLaunch};
 pub use cloakwork_plan::SPLIT_NS;
 use rayon::ThreadPool;
 
-/// Longest stretch between two looks at the caller's wish to stop, in nanoseconds.
+/// The longest time between two checks for cancellation, in nanoseconds.
 pub(crate) const STRETCH_NS: u64 = 50_000_000;
 
-/// Pieces of a launch for each thread, so that slow or late threads do fewer of them.
+/// Pieces of a launch for each thread, so that slow or late threads compute fewer of them.
 pub(crate) const PIECES: u64 = 4;
 
-/// Who runs launches: the calling thread, alone or with the workers of a pool; and scratch memory
-/// for each.
+/// The threads that run launches: the calling thread, alone or with the workers of a pool; and
+/// scratch memory for each.
 pub struct Workers<'a> {
     pool: Option<&'a ThreadPool>,
     threads: u64,
@@ -23,7 +23,7 @@ pub struct Workers<'a> {
 }
 
 impl<'a> Workers<'a> {
-    /// Workers with one slot of scratch memory a thread.
+    /// Workers with one slot of scratch memory for each thread.
     pub fn new(pool: Option<&'a ThreadPool>, scratch: &'a Block, split_ns: u64) -> Self {
         let threads = pool.map_or(0, ThreadPool::current_num_threads) + 1;
         Self {
@@ -35,22 +35,22 @@ impl<'a> Workers<'a> {
         }
     }
 
-    /// The scratch memory of a thread: 0 is the caller.
+    /// The scratch memory of a thread; thread 0 is the caller.
     pub fn slot(&self, thread: usize) -> *mut std::ffi::c_void {
-        // SAFETY: there is a slot for each worker and for the caller.
+        // SAFETY: each worker and the caller have a slot.
         unsafe { self.scratch.as_ptr().add(thread * self.scratch_bytes) }.cast()
     }
 
-    /// Whether so much work is shared between threads.
+    /// Whether this much work is split over threads.
     pub fn share(&self, weight_ns: u64) -> bool {
         self.pool.is_some() && weight_ns >= self.split_ns
     }
 
-    /// Runs all units of a launch. `go_on` is asked between stretches of a long one; false stops.
+    /// Runs all units of a launch. A long launch calls `go_on` between pieces; false stops it.
     ///
     /// # Safety
-    /// Every operand of the launch is valid for its geometry, and nothing else touches what it
-    /// writes.
+    /// Every operand of the launch is valid for its geometry, and no other thread touches the
+    /// memory that it writes.
     pub unsafe fn run(
         &self,
         row: &KernelRow,
@@ -64,7 +64,7 @@ impl<'a> Workers<'a> {
         self.each(units, weight_ns, &run, go_on)
     }
 
-    /// Runs disjoint ranges of units, each with scratch memory of its thread.
+    /// Runs disjoint ranges of units, each with the scratch memory of its thread.
     pub fn each(
         &self,
         units: u64,
@@ -108,7 +108,8 @@ impl<'a> Workers<'a> {
     }
 }
 
-/// Where part `part` of `parts` begins: even, and on a cache line of elements where there are many.
+/// The first unit of part `part` of `parts`: even parts, whose boundaries lie on cache lines of
+/// elements if there are many units.
 pub(crate) fn boundary(units: u64, part: u64, parts: u64) -> u64 {
     if part == parts {
         return units;

@@ -1,4 +1,4 @@
-//! Running a plan: addresses become pointers once, then the steps run, in order or side by side.
+//! Runs a plan: resolves addresses to pointers once, then runs the steps, in order or side by side.
 
 pub mod check;
 pub mod clock;

@@ -1,13 +1,13 @@
-//! Worker threads beside the one that calls, for a run.
+//! Worker threads of a run, beside the calling thread.
 
 use crate::RunError;
 use rayon::ThreadPool;
 use std::sync::Arc;
 
-/// The workers that make so many threads together with the calling one; at least one.
+/// A pool that has `threads` threads together with the calling one; at least one worker.
 ///
 /// # Errors
-/// The system refuses to start them.
+/// The system does not start them.
 pub fn pool(threads: usize) -> Result<Arc<ThreadPool>, RunError> {
     cloakwork_process::pool(threads).map_err(|error| RunError::Threads {
         threads,

@@ -7,7 +7,7 @@ use cloakwork_ir::{HostSlot, HostTensor, View};
 use cloakwork_kernels::{Difference, find_difference};
 use cloakwork_plan::{Download, Plan};
 
-/// Compares a download with the value that the program expects, to the bit.
+/// Compares a download with the value that the program expects, bit for bit.
 fn compare(plan: &Plan, (index, download): (usize, &Download), got: &Block) -> Option<Mismatch> {
     let program = plan.verified.program();
     let Some(HostSlot::Data(expected)) = program.host(download.host) else {
@@ -33,14 +33,14 @@ fn compare(plan: &Plan, (index, download): (usize, &Download), got: &Block) -> O
     ))
 }
 
-/// Memory for all downloads.
+/// Allocates memory for all downloads.
 pub fn room_for_results(plan: &Plan) -> Result<Vec<Block>, RunError> {
-    // A download writes all of it.
+    // A download writes all of its block.
     let room = |download: &Download| Block::uninit(download.ty.size_bytes());
     plan.downloads.iter().map(room).collect()
 }
 
-/// The downloads that are not as the program expects.
+/// The downloads that differ from the expected values.
 pub fn differences(plan: &Plan, outputs: &[Block]) -> Vec<Mismatch> {
     let results = plan.downloads.iter().enumerate().zip(outputs);
     results
@@ -56,7 +56,7 @@ pub fn hand_out(plan: &Plan, outputs: Vec<Block>) -> Result<Vec<Output>, RunErro
         .collect()
 }
 
-/// The downloads of the steps before this one, as [`hand_out`] gives them.
+/// The downloads of the steps before this one, as [`hand_out`] returns them.
 pub fn hand_out_before(
     plan: &Plan,
     outputs: Vec<Block>,

@@ -1,4 +1,4 @@
-//! Memory that kernels compute in: aligned, owned by Rust, never resized.
+//! Memory of kernels' operands: aligned, owned by Rust, never resized.
 
 use crate::RunError;
 use crate::memory::cache;
@@ -15,8 +15,8 @@ use std::sync::Arc;
 /// Small buffers start on a cache line.
 const LINE_BYTES: usize = 64;
 
-/// Large ones are mapped, so that the system zeroes them when they are first touched, and start on
-/// a huge page: touching fresh pages of 4 KiB costs more than most kernels do.
+/// Large buffers are mapped, so that the system zeroes them on first touch, and start on a huge
+/// page: touching fresh pages of 4 KiB costs more than most kernels.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
 /// A zeroed block of memory. Written through pointers by kernels, one step at a time.
@@ -24,34 +24,33 @@ pub struct Block {
     start: NonNull<u8>,
     len: usize,
     source: Source,
-    /// Overwritten before it is released.
+    /// Overwritten before release.
     wiped: bool,
 }
 
-/// Where the memory is from.
+/// Source of the memory.
 enum Source {
     Heap(Layout),
-    /// A small one of `cache::small`, by class.
+    /// A small block of `cache::small`, by size class.
     Small(usize),
-    /// Held for its drop, which gives the memory back.
+    /// Held for its drop, which releases the memory.
     Mapped {
         map: Option<MmapMut>,
-        /// Whether the next large block may take it over.
+        /// Whether a later large block may reuse it.
         reusable: bool,
     },
     /// A file, whose pages are in memory while a step uses them.
     File(MmapMut),
 }
 
-// SAFETY: a block is plain memory that it owns; who may write when is decided by the executor.
+// SAFETY: a block is plain memory that it owns; the executor decides which thread may write it.
 unsafe impl Send for Block {}
 // SAFETY: as above; shared references only read.
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// An uninitialized block, for results that are written before they are
-    /// read. Small ones and large ones come from what was released before: fresh pages cost more
-    /// than most kernels do.
+    /// An uninitialized block, for results that are written before they are read. Small and large
+    /// blocks reuse released ones: fresh pages cost more than most kernels.
     ///
     /// # Errors
     /// As [`Block::zeroed`].
@@ -69,7 +68,7 @@ impl Block {
             return Self::mapped(map, len, true).ok_or_else(out_of_memory);
         }
         let layout = Layout::from_size_align(len, LINE_BYTES).map_err(|_| out_of_memory())?;
-        // SAFETY: `cache::small` takes the sizes below its largest class, zero among them.
+        // SAFETY: `cache::small` serves all sizes up to its largest class, zero included.
         let start = NonNull::new(unsafe { alloc(layout) }).ok_or_else(out_of_memory)?;
         Ok(Self::counted(start, len, Source::Heap(layout)))
     }
@@ -87,12 +86,12 @@ impl Block {
     /// A block of zeros.
     ///
     /// # Errors
-    /// The size is beyond what a process may ask for, or the system has not so much.
+    /// The size exceeds the limit of a process, or the system is out of memory.
     pub fn zeroed(bytes: u64) -> Result<Self, RunError> {
         let out_of_memory = || RunError::OutOfMemory { bytes };
         let len = usize::try_from(bytes).map_err(|_| out_of_memory())?;
         if let Some((class, start)) = cache::small(len) {
-            // SAFETY: the class has room for so many bytes.
+            // SAFETY: the class has at least `len` bytes.
             unsafe { start.write_bytes(0, len) };
             return Ok(Self::counted(start, len, Source::Small(class)));
         }
@@ -106,13 +105,13 @@ impl Block {
         Ok(Self::counted(start, len, Source::Heap(layout)))
     }
 
-    /// A block of so many bytes in a private file.
+    /// A block of this many bytes in a private file.
     ///
     /// # Errors
-    /// The system's: the disk has no room.
+    /// The system's error: the disk is full.
     pub fn on_disk(file: &File, bytes: u64) -> io::Result<Self> {
         static CHUNK: [u8; 1 << 16] = [0; 1 << 16];
-        // Written, so that room which does not exist is found out here, not when a kernel writes.
+        // Written now, so that a full disk is reported here and not when a kernel writes.
         for start in (0..bytes).step_by(CHUNK.len()) {
             let len = (bytes - start).min(CHUNK.len() as u64) as usize;
             file.write_all_at(&CHUNK[..len], start)?;
@@ -123,11 +122,11 @@ impl Block {
         Ok(Self::counted(start, map.len(), Source::File(map)))
     }
 
-    /// Lets the pages of a block in a file go from memory; they come back when they are touched.
+    /// Removes the pages of a block in a file from memory; they are read again when touched.
     pub fn leave_memory(&self) {
         #[cfg(target_os = "linux")]
         if let Source::File(map) = &self.source {
-            // SAFETY: the mapping is shared with its file, which keeps what was written.
+            // SAFETY: the mapping is shared with its file, which keeps the written bytes.
             let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
         }
     }
@@ -135,7 +134,7 @@ impl Block {
     fn map(len: usize) -> Option<MmapMut> {
         let len = len.checked_next_multiple_of(HUGE_PAGE_BYTES)?;
         let map = MmapMut::map_anon(len.checked_add(HUGE_PAGE_BYTES)?).ok()?;
-        // Only a wish: without huge pages everything is the same, but slower.
+        // A hint only: without huge pages the result is the same, but slower.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
         Some(map)
@@ -149,29 +148,29 @@ impl Block {
         Some(Self::counted(start, len, Source::Mapped { map, reusable }))
     }
 
-    /// Bytes.
+    /// Number of bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether it has no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The first byte, for kernels.
+    /// Pointer to the first byte, for kernels.
     #[must_use]
     pub fn as_ptr(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 
-    /// The bytes. No kernel may be writing them meanwhile.
+    /// The bytes. No kernel may write them during the borrow.
     #[must_use]
     pub fn as_slice(&self) -> &[u8] {
-        // SAFETY: `len` bytes are allocated and initialised; writers are excluded by the caller's
-        // turn in the executor, which hands out slices only between steps.
+        // SAFETY: `len` bytes are allocated and initialised; the executor returns slices only
+        // between steps, so no kernel writes.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 
@@ -197,7 +196,7 @@ impl Drop for Block {
                     cache::release_large(map);
                 }
             }
-            // The mapping goes with the block, and the file with its last mapping.
+            // The mapping is released with the block, and the file with its last mapping.
             Source::File(_) => {}
         }
     }

@@ -1,8 +1,8 @@
-//! Memory that was released and waits for the next block, and the count of all there is.
+//! Released memory that waits for reuse, and the count of all memory in use.
 //!
 //! Small blocks wait in lists of the thread that released them, large ones in one list of the
-//! process. Large results of the same size are the rule in loops over tensors, and their cost is
-//! the system's zeroing of fresh pages.
+//! process. Loops over tensors often produce large results of the same size, and their cost is the
+//! system's zeroing of fresh pages.
 
 use cloakwork_process::Mutex;
 use memmap2::MmapMut;
@@ -11,12 +11,12 @@ use std::cell::RefCell;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The smallest class has a cache line, each further one twice as much.
+/// The smallest class is a cache line, each further one is twice as large.
 const LINE_BYTES: usize = 64;
 const CLASSES: usize = 11;
-/// The most bytes that wait in one class of one thread.
+/// The most cached bytes of one class in one thread.
 const CLASS_LIMIT_BYTES: usize = 256 << 10;
-/// The most bytes that wait among the large ones.
+/// The most cached bytes of large blocks.
 const LARGE_LIMIT_BYTES: usize = 1 << 30;
 
 static LIVE: AtomicU64 = AtomicU64::new(0);
@@ -31,11 +31,11 @@ pub struct MemoryStats {
     pub live_bytes: u64,
     /// The most that were in use at a time.
     pub peak_bytes: u64,
-    /// Released and kept for the next large block.
+    /// Released, and cached for the next large block.
     pub cached_bytes: u64,
 }
 
-/// What is in use now.
+/// The current counts.
 #[must_use]
 pub fn memory_stats() -> MemoryStats {
     MemoryStats {
@@ -45,7 +45,7 @@ pub fn memory_stats() -> MemoryStats {
     }
 }
 
-/// Gives large blocks that wait back to the system, and counts peaks anew.
+/// Returns cached large blocks to the system, and resets the peak.
 pub fn release_cached() {
     let mut waiting = LARGE.lock();
     let maps = std::mem::take(&mut *waiting);
@@ -66,7 +66,7 @@ pub(crate) fn count_released(bytes: usize) {
     LIVE.fetch_sub(bytes as u64, Ordering::Relaxed);
 }
 
-/// Small blocks of a thread, by class. Freed with the thread.
+/// Cached small blocks of a thread, by class. Freed when the thread ends.
 struct Lists([Vec<NonNull<u8>>; CLASSES]);
 
 impl Drop for Lists {
@@ -98,14 +98,14 @@ fn free(class: usize, start: NonNull<u8>) {
     }
 }
 
-/// A block of the class that holds so many bytes; none for more than the largest class has.
+/// A block of the smallest class with this many bytes; `None` if the largest class is too small.
 pub(crate) fn small(bytes: usize) -> Option<(usize, NonNull<u8>)> {
     let lines = bytes.div_ceil(LINE_BYTES).max(1);
     let class = lines.next_power_of_two().trailing_zeros() as usize;
     if class >= CLASSES {
         return None;
     }
-    // A thread that ends has no lists any more: then the system's allocator serves.
+    // While a thread ends, its lists are gone: then the system allocates.
     let waiting = LISTS.try_with(|lists| lists.borrow_mut().0[class].pop());
     if let Ok(Some(start)) = waiting {
         return Some((class, start));
@@ -129,11 +129,11 @@ pub(crate) fn release_small(class: usize, start: NonNull<u8>) {
     }
 }
 
-/// A mapping of at least so many bytes and of not many more. A list that another thread holds is
-/// not worth waiting for.
+/// A mapping of at least this many bytes and not many more. It does not wait if another thread
+/// holds the list.
 pub(crate) fn take_large(bytes: usize) -> Option<MmapMut> {
     let mut waiting = LARGE.try_lock()?;
-    // A block has room for alignment: a huge page, and rounding.
+    // A block needs space for alignment to a huge page, and rounding.
     let fits = |map: &MmapMut| {
         let room = map.len() - (2 << 20);
         room >= bytes && room <= bytes + bytes / 8 + (4 << 20)

@@ -1,5 +1,5 @@
-//! Constants that kernels derive from tensors that never change: kept with the largest of those
-//! tensors, for every launch and plan that needs the same.
+//! Constants that kernels derive from tensors that never change. They are kept with the largest of
+//! those tensors, for every launch and plan that needs the same constants.
 
 use crate::RunError;
 use crate::eager::Storage;
@@ -15,18 +15,18 @@ use std::ffi::c_void;
 use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 
-/// Constants of so few bytes are derived sooner than found.
+/// Smaller constants are derived faster than they are found.
 const WORTH_KEEPING_BYTES: u64 = 2048;
 
-/// So many blocks, and so many rules, are kept with one tensor; then all are forgotten, and
-/// derived again where they are still of use. A table of a transform stays far below.
+/// The most blocks, and the most rules, that are kept with one tensor. At the limit all are
+/// dropped, and derived again when needed. A table of a transform stays far below.
 const MAX_KEPT: usize = 512;
 
-/// Tables that depend on no operand are kept for the process, up to so many bytes; then all are
-/// forgotten. Those of a transform of 2^20 elements of 32 bytes take 200 KiB.
+/// Tables that depend on no operand are kept for the process, up to this many bytes. At the limit
+/// all are dropped. Those of a transform of 2^20 elements of 32 bytes take 200 KiB.
 const SHARED_BYTES: u64 = 64 << 20;
 
-/// Tables by row and params, and the bytes that they take.
+/// Tables by row and params, and their total bytes.
 type Shared = (HashMap<(usize, SmallVec<[i64; 4]>), Arc<Block>>, u64);
 
 static SHARED: Mutex<Option<Shared>> = Mutex::new(None);
@@ -36,26 +36,26 @@ static SHARED: Mutex<Option<Shared>> = Mutex::new(None);
 struct Key {
     row: usize,
     shape: PreparedShape,
-    /// Where the constant operands begin; 0 for the others.
+    /// Addresses of the constant operands; 0 for the others.
     operands: SmallVec<[usize; 6]>,
 }
 
-/// A block, and what must stay where it is as long as the block is found by its address.
+/// A block, and the storages that must keep their addresses while the key is in use.
 struct Entry {
     block: Arc<Block>,
     _others: SmallVec<[Arc<Storage>; 4]>,
 }
 
-/// What was derived from a tensor that never changes, and what is known of it.
+/// Constants derived from a tensor that never changes, and rules known to hold for it.
 pub struct Derived {
     whole: (DType, View),
     entries: Mutex<HashMap<Key, Entry>>,
-    /// Rules that views of it were found to keep, with their bounds.
+    /// Rules that hold for views of it, with their bounds.
     kept_rules: Mutex<HashSet<(Discriminant<ContentCheck>, i64, View)>>,
 }
 
 impl Derived {
-    /// Nothing yet, for a tensor that is this view of all of its storage.
+    /// An empty set, for a tensor that is this view of all of its storage.
     pub fn new(dtype: DType, view: View) -> Self {
         Self {
             whole: (dtype, view),
@@ -64,18 +64,18 @@ impl Derived {
         }
     }
 
-    /// Overwrites what was derived: its tensor is secret, and released.
+    /// Overwrites the derived constants when a secret tensor is released.
     pub fn wipe(&self) {
         let entries = self.entries.lock();
         for entry in entries.values() {
-            // Nobody else reads it.
+            // No other owner reads it.
             if Arc::strong_count(&entry.block) == 1 {
                 entry.block.zeroize();
             }
         }
     }
 
-    /// The tensor that was frozen.
+    /// The dtype and the view of the frozen tensor.
     pub fn whole(&self) -> &(DType, View) {
         &self.whole
     }
@@ -83,7 +83,7 @@ impl Derived {
     /// Checks a rule on the contents of a view, unless it is known to hold.
     ///
     /// # Errors
-    /// What the check says.
+    /// The error of the check.
     pub fn once<E>(
         &self,
         rule: ContentCheck,
@@ -110,16 +110,16 @@ pub struct Needed {
     /// The geometry of a block.
     one: PreparedShape,
     bytes: u64,
-    /// How many blocks there are, if one an index.
+    /// Number of blocks, if there is one for each index.
     count: Option<usize>,
-    /// How far apart in bytes an operand's parts for two indices are; `None` where constants do not
-    /// depend on it.
+    /// Distance in bytes between an operand's parts for two consecutive indices; `None` if the
+    /// constants do not depend on the operand.
     steps: SmallVec<[Option<isize>; 6]>,
 }
 
 impl Needed {
-    /// What launches of a geometry need, whose operands have elements of so many bytes; `None`:
-    /// nothing.
+    /// The constants that launches of a geometry need, for operands with elements of these sizes;
+    /// `None` if the kernel derives none.
     pub fn of(row: &KernelRow, shape: &LaunchShape<'_>, sizes: &[usize]) -> Option<Self> {
         let one = row.prepared_shape(shape);
         let bytes = row.prepared_bytes(&one.shape());
@@ -141,11 +141,11 @@ impl Needed {
         })
     }
 
-    /// Finds or derives the constants of a launch on operands, null where absent. `owners` are what
-    /// they are views of, where that never changes.
+    /// Finds or derives the constants of a launch on operands, null where absent. `owners` are the
+    /// storages of operands that never change.
     ///
     /// # Errors
-    /// Not enough memory.
+    /// Out of memory.
     ///
     /// # Safety
     /// The constant operands are valid for the geometry and for the row, which are those of `of`.
@@ -174,7 +174,7 @@ impl Needed {
     }
 }
 
-/// The blocks of constants of a launch: one, or one an index of the row's `prepared_axis`.
+/// The blocks of constants of a launch: one, or one for each index of the row's `prepared_axis`.
 #[derive(Default)]
 pub struct Blocks {
     blocks: SmallVec<[Arc<Block>; 1]>,
@@ -182,7 +182,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// What the launch's `prepared` is to be. It points into these blocks.
+    /// The value of the launch's `prepared`. It points into these blocks.
     pub fn pointer(&self) -> *const c_void {
         match self.blocks.first() {
             _ if !self.pointers.is_empty() => self.pointers.as_ptr().cast(),
@@ -192,11 +192,11 @@ impl Blocks {
     }
 }
 
-/// A block that a plan finds prepared, found or derived. Operands are null where `prepare` does not
-/// read them.
+/// A prepared block of a plan, found or derived. Operands are null where `prepare` does not read
+/// them.
 ///
 /// # Errors
-/// Not enough memory.
+/// Out of memory.
 ///
 /// # Safety
 /// As [`Needed::find`].
@@ -217,7 +217,7 @@ pub unsafe fn planned(
     unsafe { one_block(row, &shape, bytes, &starts, &owners) }
 }
 
-/// A table that the row's params alone decide.
+/// A table that depends only on the row's params.
 fn shared(
     row: &'static KernelRow,
     shape: &PreparedShape,
@@ -228,7 +228,7 @@ fn shared(
     if let Some(block) = SHARED.lock().get_or_insert_default().0.get(&key) {
         return Ok(Arc::clone(block));
     }
-    // Two threads may derive the same; the lock is not held meanwhile.
+    // Two threads may derive the same table; the lock is not held during that.
     let block = derive()?;
     let mut guard = SHARED.lock();
     let known = guard.get_or_insert_default();
@@ -266,7 +266,8 @@ unsafe fn one_block(
     let Some(frozen) = frozen.filter(|_| bytes >= WORTH_KEEPING_BYTES) else {
         return derive();
     };
-    // The largest keeps the others, and the address decides between equals: no cycle of owners.
+    // The largest storage keeps the others alive; among equals the address decides, so that owners
+    // form no cycle.
     let order = |storage: &&&Arc<Storage>| (storage.len_bytes(), storage.as_ptr() as usize);
     let Some(keeper) = frozen.iter().max_by_key(order) else {
         return derive();
@@ -282,7 +283,7 @@ unsafe fn one_block(
     if let Some(entry) = kept.entries.lock().get(&key) {
         return Ok(Arc::clone(&entry.block));
     }
-    // Two threads may derive the same; the lock is not held meanwhile.
+    // Two threads may derive the same block; the lock is not held during that.
     let block = derive()?;
     let others = frozen.iter().filter(|other| !Arc::ptr_eq(other, keeper));
     let entry = Entry {
@@ -293,7 +294,7 @@ unsafe fn one_block(
     let full = known.len() >= MAX_KEPT;
     let forgotten = full.then(|| std::mem::take(&mut *known));
     let replaced = known.insert(key, entry);
-    // Owners of memory may need Python's lock to let go of it.
+    // Releasing a memory's owner may need Python's lock.
     drop(known);
     drop((forgotten, replaced));
     Ok(block)

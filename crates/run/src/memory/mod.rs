@@ -1,5 +1,5 @@
-//! Memory: blocks, those that wait for reuse, what is kept with tensors, spill files, and what is
-//! overwritten when a run ends.
+//! Memory: blocks, cached blocks, constants kept with tensors, spill files, and the wiping of
+//! secret runs.
 
 mod block;
 pub mod cache;

@@ -1,10 +1,10 @@
-//! The spill file, to which buffers are moved when memory is short, and one in
-//! which those lie that a program itself puts on disk.
+//! The spill file, to which buffers are moved when memory is short, and the file of buffers that a
+//! program itself puts on disk.
 //!
-//! Each run has a file of its own for the first, each executor one for the second. Neither has a
-//! name from the moment it is made, and its owner alone could open it before; the system frees it
-//! when the run, or the executor, ends, however that is. They hold what the program computes: what
-//! waits is encrypted under a key of the run where the run is to leave nothing, all else is as it
+//! Each run has its own spill file; each executor has its own file of the second kind. Both files
+//! are unnamed right after creation, and before that only their owner can open them. The system
+//! frees them when the run, or the executor, ends in any way. They hold computed values. In a
+//! secret run the spill file is encrypted under a key of the run; everything else is stored as it
 //! is.
 
 use crate::RunError;
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use zeroize::Zeroizing;
 
-/// Names that are tried before giving up: each is random.
+/// Random names that are tried before an error.
 const TRIES: u32 = 16;
 
 /// The file of a run.
@@ -35,10 +35,10 @@ pub struct SpillFile {
 }
 
 impl SpillFile {
-    /// A file for the buffers of a plan that wait on disk; none if all are in memory.
+    /// A file for the spilled buffers of a plan; `None` if all buffers are in memory.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The file cannot be created.
     pub fn of(
         plan: &Plan,
         directory: Option<&Path>,
@@ -76,13 +76,13 @@ impl SpillFile {
         }
     }
 
-    /// Moves a buffer there or back.
+    /// Moves a buffer to the file or back.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     ///
     /// # Safety
-    /// The step is one of the plan that moves a buffer, and no other step touches it.
+    /// The step is one of the plan that moves a buffer, and no other step touches the buffer.
     pub unsafe fn transfer(
         &self,
         memories: &Memories,
@@ -128,16 +128,16 @@ impl SpillFile {
     }
 }
 
-/// ChaCha20 under a key that is drawn for the run and wiped with it. Each write has a keystream of
-/// its own, as a place may be written more than once.
+/// ChaCha20 under a key that is drawn for the run and wiped with it. Each write has its own
+/// keystream, since a place may be written more than once.
 struct Cipher {
     key: Zeroizing<[u8; 32]>,
     written: AtomicU64,
-    /// The keystream of what each buffer holds on disk.
+    /// The keystream number of each buffer's contents on disk.
     streams: Vec<AtomicU64>,
 }
 
-/// Bytes that are encrypted at a time, beside the buffer, which may be read meanwhile.
+/// Bytes that are encrypted at a time, outside the buffer, which other steps may be reading.
 const CHUNK_BYTES: usize = 64 << 10;
 
 impl Cipher {
@@ -183,30 +183,30 @@ impl Cipher {
     }
 }
 
-/// Bit by bit.
+/// XOR of bits.
 fn add(to: &mut [u8], from: &[u8]) {
     for (to, from) in to.iter_mut().zip(from) {
         *to ^= from;
     }
 }
 
-/// The buffers that a program puts on disk: a file, mapped, of whose pages few are in memory.
+/// The buffers that a program puts on disk: a mapped file with few pages in memory.
 pub struct OnDisk {
-    /// Which arena it is.
+    /// Index of its arena.
     pub arena: u16,
     block: Block,
     directory: Option<PathBuf>,
-    /// Whose file it is: a forked child would write where its parent reads.
+    /// The process that owns the file: a forked child would overwrite its parent's data.
     process: u32,
-    /// For each step whether it touches them.
+    /// For each step, whether it touches the file.
     touched: Vec<bool>,
 }
 
 impl OnDisk {
-    /// Files for such buffers of a plan, one a disk.
+    /// Files for the buffers of a plan that the program puts on disk, one for each disk.
     ///
     /// # Errors
-    /// One cannot be made, or the disk has no room.
+    /// A file cannot be created, or the disk is full.
     pub fn of(plan: &Plan, directory: Option<&Path>) -> Result<Vec<Self>, RunError> {
         let arenas = (0u16..).zip(&plan.arenas);
         let files = arenas.filter(|(_, arena)| matches!(arena.home, Home::Device(Device::Disk(_))));
@@ -253,17 +253,18 @@ impl OnDisk {
         }
     }
 
-    /// Whether the file belongs to this process, and lies in the wanted directory.
+    /// Whether the file belongs to this process, and lies in the given directory.
     pub fn is_in(&self, directory: Option<&Path>) -> bool {
         self.directory.as_deref() == directory && self.process == std::process::id()
     }
 
-    /// The first byte.
+    /// Pointer to the first byte.
     pub fn as_ptr(&self) -> *mut u8 {
         self.block.as_ptr()
     }
 
-    /// Before these steps: where one touches the file, what others touched of it leaves memory.
+    /// Called before these steps: if one touches the file, pages that earlier steps touched leave
+    /// memory.
     pub fn before(&self, steps: Range<usize>) {
         let touched = self.touched.get(steps);
         if touched.is_some_and(|touched| touched.contains(&true)) {
@@ -271,23 +272,23 @@ impl OnDisk {
         }
     }
 
-    /// The pages leave memory.
+    /// Removes the pages from memory.
     pub fn leave_memory(&self) {
         self.block.leave_memory();
     }
 
-    /// Overwrites what runs have left in it.
+    /// Overwrites the contents that runs have left.
     pub fn zeroize(&self) {
         self.block.zeroize();
     }
 }
 
-/// A new file that only this process can reach.
+/// Creates a file that only this process can access.
 fn nameless(directory: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true).mode(0o600);
     for _ in 0..TRIES {
-        // Keys of hash tables are random, and others for each.
+        // Keys of hash tables are random, and differ for each table.
         let name = RandomState::new().build_hasher().finish();
         let path = directory.join(format!(".cloakwork-{name:016x}"));
         match options.open(&path) {

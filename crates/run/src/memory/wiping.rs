@@ -1,26 +1,26 @@
-//! Runs of which nothing is left in memory: blocks that are made meanwhile are overwritten before
-//! they are released, and so are the arena, and what kernels left on the stacks of threads.
+//! Runs that leave no data in memory: blocks that they allocate are overwritten before release, and
+//! so are the arena and the stacks of threads that ran kernels.
 
 use crate::exec::pool;
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-/// More than the frames of all kernels and of what calls them.
+/// More than the stack frames of any kernel and its callers.
 const STACK_BYTES: usize = 256 << 10;
 
 thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// While it is there, the blocks that its thread makes are wiped when they are released.
+/// While a value of this type lives, blocks that its thread allocates are wiped on release.
 pub struct Wiping {
     threads: usize,
-    /// It counts for the thread that it is on.
+    /// It applies to one thread, so it is not `Send`.
     _here: PhantomData<*const ()>,
 }
 
 impl Wiping {
-    /// Begins, for calls on so many threads.
+    /// Begins wiping for calls on this many threads.
     #[must_use]
     pub fn begin(threads: usize) -> Self {
         DEPTH.with(|depth| depth.set(depth.get() + 1));
@@ -47,17 +47,17 @@ pub fn is_wiping() -> bool {
 /// Overwrites memory with zeros in a way that is not optimised away.
 ///
 /// # Safety
-/// So many bytes from there on may be written.
+/// `bytes` bytes from `start` on may be written.
 pub unsafe fn wipe(start: *mut u8, bytes: usize) {
-    // SAFETY: the caller's promise. Assembly that may read what the pointer leads to keeps the
-    // stores.
+    // SAFETY: the caller's promise. The empty assembly may read the memory, so the compiler keeps
+    // the stores.
     unsafe {
         std::ptr::write_bytes(start, 0, bytes);
         std::arch::asm!("/* {0} */", in(reg) start, options(nostack, preserves_flags));
     }
 }
 
-/// Overwrites the dead part of the stacks of this thread and of the workers beside it.
+/// Overwrites the unused part of the stacks of this thread and of the workers beside it.
 pub fn wipe_stacks(threads: usize) {
     wipe_stack();
     if threads > 1
@@ -70,6 +70,6 @@ pub fn wipe_stacks(threads: usize) {
 #[inline(never)]
 fn wipe_stack() {
     let mut room = [0u8; STACK_BYTES];
-    // SAFETY: its own room.
+    // SAFETY: the function's own array.
     unsafe { wipe(room.as_mut_ptr(), STACK_BYTES) };
 }

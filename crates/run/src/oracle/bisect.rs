@@ -1,5 +1,5 @@
-//! Finds the first op whose result is wrong: the executor and the interpreter run side by side,
-//! and what each op wrote is compared.
+//! Finds the first op with a wrong result: runs the executor and the interpreter side by side, and
+//! compares the result of each op.
 
 use crate::RunError;
 use crate::exec::executor::{Executor, RunOptions};
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-/// An op whose kernels wrote something else than they should have.
+/// An op whose kernels computed a wrong result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongOp {
     /// The program's step.
@@ -28,22 +28,22 @@ pub struct WrongOp {
     pub kernel: &'static str,
     /// The tensor.
     pub name: String,
-    /// Index of the first element that differs; of a result that is judged as a whole, where that
-    /// begins.
+    /// Index of the first element that differs; for a result that is judged as a whole, its first
+    /// index.
     pub index: Vec<u64>,
-    /// What the kernel wrote.
+    /// The value that the kernel wrote.
     pub got: String,
-    /// What it should have written.
+    /// The correct value.
     pub expected: String,
-    /// How many elements differ.
+    /// Number of elements that differ.
     pub different: u64,
-    /// How many there are.
+    /// Number of elements.
     pub total: u64,
-    /// What says so.
+    /// The oracle that says so.
     pub against: Against,
 }
 
-/// What the result of an op was compared with.
+/// The oracle that the result of an op was compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Against {
     /// The op's slow reference.
@@ -61,22 +61,22 @@ impl fmt::Display for Against {
     }
 }
 
-/// What a bisection did.
+/// The result of a bisection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bisection {
-    /// The first op that is wrong.
+    /// The first wrong op.
     pub wrong: Option<WrongOp>,
-    /// Results that were held to the reference of their op.
+    /// Number of results that were compared with the reference of their op.
     pub by_reference: u64,
-    /// Ops whose operands are too large for their reference, with how many results: these were held
-    /// to the portable kernel.
+    /// Ops whose operands are too large for their reference, with the number of results: these were
+    /// compared with the portable kernel.
     pub by_portable_kernel: BTreeMap<&'static str, u64>,
-    /// Results of the caller's functions: held to nothing.
+    /// Number of results of the caller's functions: not compared.
     pub of_functions: u64,
 }
 
 impl Bisection {
-    /// What results were compared with, in words.
+    /// The oracles that results were compared with, as text.
     #[must_use]
     pub fn compared(&self) -> String {
         let results = |count: u64| match count {
@@ -126,8 +126,8 @@ impl fmt::Display for WrongOp {
     }
 }
 
-/// The same program with every step done before the next and all in memory, so that what each wrote
-/// can be seen.
+/// The same program with every step completed before the next and all buffers in memory, so that
+/// each step's writes can be read.
 fn unfused(plan: &Plan) -> Result<Executor, RunError> {
     let options = cloakwork_plan::Options {
         fuse: false,
@@ -137,18 +137,18 @@ fn unfused(plan: &Plan) -> Result<Executor, RunError> {
     };
     let mut unfused = cloakwork_plan::plan(Arc::clone(&plan.verified), &options)
         .map_err(|error| RunError::Internal(error.to_string()))?;
-    // What is planned here is the program as it was expanded; steps keep the numbers it came with.
+    // The plan is made of the expanded program; steps keep the numbers of the original.
     unfused.origins.clone_from(&plan.origins);
     Executor::new(Arc::new(unfused))
 }
 
-/// Runs the program by kernels, and compares what each of them wrote with its op's reference, given
-/// the very operands that the kernel had, so that errors of floats do not add up.
+/// Runs the program by kernels, and compares each result with its op's reference on the same
+/// operands as the kernel's, so that rounding errors of floats do not add up.
 ///
-/// Where no op is wrong, an expected value in the file must be.
+/// If no op is wrong, an expected value in the file must be wrong.
 ///
 /// # Errors
-/// As a run; the caller's wish to stop too.
+/// As a run; also if the caller cancels.
 pub fn bisect(
     executor: &mut Executor,
     inputs: &impl Inputs,
@@ -197,7 +197,7 @@ pub fn bisect(
     }
 }
 
-/// What memory holds after a step of the plan.
+/// The contents of memory after a step of the plan.
 struct Written<'a> {
     plan: &'a Plan,
     index: usize,
@@ -225,7 +225,7 @@ impl Written<'_> {
             }
             return Ok(());
         };
-        // What several actions of one step wrote can be seen of the last of them alone.
+        // If a step has several actions, only the last one's result is compared.
         let got = if is_last { self.words(*out)? } else { None };
         let before = interpreter.words(*out);
         let given = got.as_deref().unwrap_or(&before);
@@ -262,7 +262,7 @@ impl Written<'_> {
         interpreter.adopt(*out, &words)
     }
 
-    /// The components of a value's elements, row-major, where the plan keeps it.
+    /// The components of a value's elements, row-major, if the plan stores the value.
     fn words(&self, value: ValueId) -> Result<Option<Vec<i64>>, RunError> {
         let Some((address, view)) = self.plan.place_of(value) else {
             return Ok(None);
@@ -276,7 +276,7 @@ impl Written<'_> {
         let first = (low - view.offset) * size as i64;
         let bytes = ((high - low) * size as i64) as u64;
         let there = self.memories.on_device(&address, first, bytes)?;
-        // Where its bytes were brought from a device, they lie as they lay there.
+        // Bytes downloaded from a device keep the device's layout.
         let start = there.as_ref().map_or(start, |block| {
             block.as_ptr().wrapping_offset(-first as isize).cast_const()
         });

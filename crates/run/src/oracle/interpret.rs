@@ -1,5 +1,5 @@
-//! The slow interpreter: what each op of a verified program gives by its reference, over 64-bit
-//! words in the layout that HEAL's runtime would have. What kernels and planner are held to.
+//! The slow interpreter: computes each op of a verified program by its reference, over 64-bit words
+//! in the layout of HEAL's runtime. The oracle for kernels and planner.
 
 use crate::RunError;
 use crate::eager::{self, EagerArg, EagerError};
@@ -19,7 +19,7 @@ pub struct Interpreter<'a> {
 }
 
 impl<'a> Interpreter<'a> {
-    /// Starts with nothing computed.
+    /// Starts with no computed values.
     #[must_use]
     pub fn new(verified: &'a Verified, inputs: &'a dyn Inputs) -> Self {
         let storages = vec![Vec::new(); verified.storages().len()];
@@ -30,7 +30,7 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// Does one action that no kernel computes.
+    /// Executes one action that no kernel computes.
     ///
     /// # Errors
     /// An action of kernels, or a composite op: lower the program first.
@@ -70,11 +70,11 @@ impl<'a> Interpreter<'a> {
         info.view.offsets().flat_map(element).collect()
     }
 
-    /// What the result of a kernel call should be, given what it is. Operands are as they were
-    /// before the call: `adopt` the result afterwards. `step` is what errors name: the program's.
+    /// Judges the result of a kernel call. Operands are those before the call: call `adopt` with
+    /// the result afterwards. `step` is the program's step, for errors.
     ///
     /// # Errors
-    /// Contents that an op does not take.
+    /// Contents that an op does not accept.
     pub fn judge(
         &self,
         step: u32,
@@ -122,18 +122,19 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// Takes over the result of a kernel call, so that the next call is judged independently.
+    /// Stores the result of a kernel call, so that the next call is judged independently.
     ///
     /// # Errors
-    /// There is no such value.
+    /// The value is undefined.
     pub fn adopt(&mut self, out: ValueId, words: &[i64]) -> Result<(), RunError> {
         self.write(out, words)
     }
 
-    /// The result by portable kernels, where a definition takes too long: over the same strides, on
-    /// which the order of floating-point sums depends.
+    /// The result by portable kernels, if the reference takes too long: over the same strides,
+    /// since the order of floating-point sums depends on them.
     ///
     /// # Errors
+    /// As the call's.
     /// As the call's.
     pub fn portable(&self, step: u32, call: &Call, out: ValueId) -> Result<Vec<i64>, RunError> {
         let args = call.values.iter().map(|bound| match bound {
@@ -234,15 +235,15 @@ impl<'a> Interpreter<'a> {
     }
 }
 
-/// What a kernel's result is held to.
+/// The oracle for a kernel's result.
 pub enum Judgement {
-    /// What the op's reference gives.
+    /// The result of the op's reference.
     Reference(Expected),
-    /// What the op's reference says of it.
+    /// The verdict of the op's reference.
     Verdict(Verdict),
-    /// What the portable kernel gives: the reference takes too long.
+    /// The result of the portable kernel: the reference takes too long.
     Portable(Vec<i64>),
-    /// Nothing: the caller's function made it.
+    /// No oracle: the caller's function computed it.
     Callers,
 }
 
@@ -250,14 +251,14 @@ fn no_value() -> RunError {
     RunError::Internal("the interpreter met a value that is not there".into())
 }
 
-/// The word as the dtype holds it: i8 results wrap.
+/// The word as the dtype stores it: i8 results wrap.
 pub fn wrap(dtype: cloakwork_ir::DType, word: i64) -> i64 {
     let mut bytes = [0; 8];
     cloakwork_ir::write_word(dtype, word, &mut bytes);
     cloakwork_ir::read_word(dtype, &bytes)
 }
 
-/// Applies the declaration's demands on contents to all operands: here, everything is known.
+/// Applies the declaration's content checks to all operands: here, all contents are known.
 fn check_contents(args: &Args, operands: &Operands) -> Result<(), OpError> {
     check_known(args)?;
     let Body::Kernel(body) = &args.def.body else {

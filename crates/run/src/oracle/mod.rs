@@ -1,4 +1,4 @@
-//! What runs are held to: the interpreter by the ops' references, and the search for the first op
+//! The oracles of a run: the interpreter by the ops' references, and the search for the first op
 //! that differs from it.
 
 pub mod bisect;

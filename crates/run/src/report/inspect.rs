@@ -1,4 +1,4 @@
-//! What a program consists of and how a plan runs it, before it runs: counts, types, coverage.
+//! Describes a program and its plan before a run: counts, types, coverage.
 
 use crate::report::names::op_name;
 use crate::report::totals;
@@ -14,7 +14,8 @@ struct Row {
     kernels: BTreeSet<&'static str>,
 }
 
-/// The program's ops, segments, dtypes and ends, and what a run of the plan needs.
+/// The program's ops, segments, dtypes, inputs and outputs, and the memory that a run of the plan
+/// needs.
 ///
 /// `verified` is the program as given, `plan` was made from it.
 #[must_use]
@@ -52,15 +53,15 @@ pub fn inspect(verified: &Verified, plan: &Plan) -> Value {
     })
 }
 
-/// Calls by op and by how they come to their result.
+/// Calls by op and by the kind of action that computes them.
 fn ops<'a>(verified: &'a Verified, plan: &Plan) -> BTreeMap<(&'a str, &'static str), Row> {
     let mut rows: BTreeMap<(&str, &str), Row> = BTreeMap::new();
     let mut of_step = BTreeMap::new();
     let origins = verified.origins();
     let written = |step: u32| origins.as_ref().and_then(|o| o.get(step as usize).copied());
     for (step, action) in verified.actions() {
-        // A step's last action is its own; before it may stand the making of its result. Plans name
-        // steps as they are written, which those of several threads are in another order.
+        // A step's last action is its own; actions before it may create its result. Plans number
+        // steps as the source does; with several threads, the program's order differs.
         let name = op_name(verified.program(), *step);
         of_step.insert(written(*step).unwrap_or(*step), (name, runs_as(action)));
     }

@@ -1,4 +1,4 @@
-//! What a run did, and what a plan will do: outcomes, totals, profiles, descriptions.
+//! Reports of runs and plans: outcomes, totals, profiles, descriptions.
 
 pub mod inspect;
 pub mod names;

@@ -1,4 +1,4 @@
-//! Finding one's way from planned steps back to the program.
+//! Maps planned steps back to the program.
 
 use cloakwork_ir::{Arg, HostTensor, Program, Step, shortened};
 use cloakwork_plan::Plan;
@@ -12,11 +12,11 @@ pub fn op_name(program: &Program, origin: u32) -> &str {
     }
 }
 
-/// The name of the tensor that download `index` reads, and the op that last wrote its storage: by
-/// the program as given, also where passes made another of it.
+/// The name of the tensor that download `index` reads, and the op that last wrote its storage, both
+/// from the program as given, even if passes changed it.
 pub fn downloaded(plan: &Plan, index: usize) -> (String, Option<(u32, String)>) {
     let given = plan.given.as_ref();
-    // The program was lowered before; that of the passes has other names.
+    // The program was lowered before; the names in the program after the passes differ.
     let lowered = given.and_then(|given| given.lowered().ok());
     let verified = lowered.as_ref().unwrap_or(&plan.verified);
     let origins = lowered
@@ -70,7 +70,7 @@ fn last_writer(verified: &Verified, storage: StorageId, before: u32) -> Option<u
         .map(|(step, _)| *step)
 }
 
-/// The bytes of one element of a host tensor by row-major position.
+/// The bytes of one element of a host tensor, by row-major index.
 pub fn element(tensor: &HostTensor, flat: u64) -> Option<&[u8]> {
     let view = tensor.view();
     let index = crate::report::outcome::unravel(flat, &view.shape);

@@ -1,23 +1,23 @@
-//! What a run gives back.
+//! The outcome of a run.
 
 use cloakwork_ir::{DType, HostTensor, Shape, read_word, shortened};
 use cloakwork_kernels::Difference;
 use cloakwork_plan::{Download, Fusion, Plan};
 use std::fmt;
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Planned steps done.
+    /// Number of planned steps done.
     pub done: usize,
-    /// All of them.
+    /// Number of planned steps.
     pub total: usize,
 }
 
 /// One result.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// The output's name, where the program names it.
+    /// The output's name, if the program names it.
     pub name: Option<String>,
     /// The program's step that downloads it.
     pub step: u32,
@@ -30,7 +30,7 @@ pub struct Output {
 pub struct Mismatch {
     /// The program's step.
     pub step: u32,
-    /// The segment around it.
+    /// The segment that contains it.
     pub segment: Option<String>,
     /// The tensor's name.
     pub name: String,
@@ -38,15 +38,15 @@ pub struct Mismatch {
     pub written_by: Option<(u32, String)>,
     /// Whether shape and dtype are as expected. If not, `got` and `expected` are types.
     pub same_type: bool,
-    /// Index of the first element that differs; empty where the types do.
+    /// Index of the first element that differs; empty if the types differ.
     pub index: Vec<u64>,
-    /// That element.
+    /// The computed element, or type.
     pub got: String,
-    /// As it should be.
+    /// The expected element, or type.
     pub expected: String,
-    /// How many elements differ.
+    /// Number of elements that differ.
     pub different: u64,
-    /// How many there are.
+    /// Number of elements.
     pub total: u64,
 }
 
@@ -121,7 +121,7 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// An element as it is printed; a complex one as its parts.
+/// An element as text; a complex one as its parts.
 fn show_element(dtype: DType, element: &[u8]) -> String {
     let component = dtype.component();
     let parts = element.chunks_exact(component.size_bytes());
@@ -132,7 +132,7 @@ fn show_element(dtype: DType, element: &[u8]) -> String {
     }
 }
 
-/// A 64-bit word as its element would be printed.
+/// A 64-bit word, shown as an element of its dtype.
 #[must_use]
 pub fn show_word(dtype: DType, word: i64) -> String {
     match dtype {
@@ -143,7 +143,7 @@ pub fn show_word(dtype: DType, word: i64) -> String {
     }
 }
 
-/// The index of a row-major position.
+/// The index of an element, from its row-major position.
 #[must_use]
 pub fn unravel(flat: u64, shape: &Shape) -> Vec<u64> {
     let mut rest = flat;
@@ -161,43 +161,43 @@ pub fn unravel(flat: u64, shape: &Shape) -> Vec<u64> {
     index
 }
 
-/// When a step began and ended, and the worker that began it: 0 is the calling thread.
+/// Start and end of a step, and the worker that began it: 0 is the calling thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// In nanoseconds from the run's start.
     pub begun_ns: u64,
-    /// The same.
+    /// In nanoseconds from the run's start.
     pub ended_ns: u64,
     /// The worker.
     pub worker: u32,
 }
 
-/// When a worker computed pieces of a step that several share.
+/// Time that a worker spent on pieces of a step that another worker began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Help {
-    /// The planned step; of a fusion the first.
+    /// The planned step; for a fusion, its first one.
     pub step: u32,
     /// The worker.
     pub worker: u32,
     /// In nanoseconds from the run's start.
     pub begun_ns: u64,
-    /// The same.
+    /// In nanoseconds from the run's start.
     pub ended_ns: u64,
 }
 
-/// When steps ran, in nanoseconds from the run's start.
+/// Times of steps, in nanoseconds from the run's start.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// When each step ended, where they ran one after another.
+    /// End of each step, if they ran in order.
     ends_ns: Vec<u64>,
-    /// Each step's span, where they ran side by side.
+    /// Span of each step, if they ran side by side.
     spans: Vec<Span>,
-    /// Who computed steps that several workers shared.
+    /// Time that workers spent on steps of other workers.
     helps: Vec<Help>,
 }
 
 impl Profile {
-    /// Of steps that ran one after another.
+    /// The profile of steps that ran in order.
     pub(crate) fn in_order(ends_ns: Vec<u64>) -> Self {
         Self {
             ends_ns,
@@ -205,7 +205,8 @@ impl Profile {
         }
     }
 
-    /// Of steps that ran side by side; a fusion's span is that of its first step so far.
+    /// The profile of steps that ran side by side. On entry, only the first step of a fusion has a
+    /// span.
     pub(crate) fn apart(plan: &Plan, mut spans: Vec<Span>, helps: Vec<Help>) -> Self {
         for fusion in &plan.fusions {
             let first = spans[fusion.first as usize];
@@ -234,7 +235,7 @@ impl Profile {
         self.spans.get(step).map_or(0, |span| span.worker)
     }
 
-    /// Who computed steps that several workers shared while others ran, in no order.
+    /// Time that workers spent on steps of other workers, in no order.
     #[must_use]
     pub fn helps(&self) -> &[Help] {
         &self.helps
@@ -254,7 +255,7 @@ impl Profile {
     }
 }
 
-/// Ends of a fusion's steps: they ran together, so that each has its share by weight.
+/// End times of a fusion's steps: they ran together, so each gets a share by weight.
 pub(crate) fn share(
     plan: &Plan,
     fusion: &Fusion,
@@ -272,17 +273,17 @@ pub(crate) fn share(
     }
 }
 
-/// What a run gives back.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// All downloads, in order.
     pub outputs: Vec<Output>,
-    /// Downloads that differ from what the program expects; empty without verification.
+    /// Downloads that differ from the expected values; empty without verification.
     pub mismatches: Vec<Mismatch>,
-    /// When each step ended, if asked for.
+    /// Times of steps, if requested.
     pub profile: Option<Profile>,
     /// From the first step to the last.
     pub wall_ns: u64,
-    /// Threads that took part.
+    /// Number of threads that took part.
     pub threads: usize,
 }

@@ -1,5 +1,5 @@
-//! The profile of a run as Chrome's events, which Perfetto and speedscope open: a track a worker,
-//! segments around their steps, and the arena's bytes in use below.
+//! The profile of a run as Chrome trace events, which Perfetto and speedscope open: a track for
+//! each worker, segments around their steps, and the arena's bytes in use below.
 
 use crate::report::outcome::{Outcome, Profile};
 use crate::report::totals::step_op;
@@ -12,7 +12,7 @@ use std::io::{self, Write};
 /// Writes the profile of a run for Perfetto and Chrome; without measurements, only its name.
 ///
 /// # Errors
-/// The writer's.
+/// The writer's error.
 pub fn write_chrome(plan: &Plan, outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
     let mut events = Events { out, first: true };
     events.open()?;
@@ -56,7 +56,7 @@ fn microseconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1000.0
 }
 
-/// The track of segments; a worker's is the one behind by its number and one.
+/// The track of segments; worker `w` has track `w + 1`.
 const SEGMENTS: u32 = 0;
 
 fn track(worker: u32) -> u32 {

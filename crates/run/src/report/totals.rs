@@ -1,4 +1,4 @@
-//! What a run did, in numbers: totals an op and a segment, and each step on demand.
+//! Numbers of a run: totals for each op and segment, and single steps on demand.
 
 use crate::report::names::op_name;
 use crate::report::outcome::Outcome;
@@ -35,9 +35,9 @@ impl Total {
     }
 }
 
-/// The op that a planned step serves, as the program spells it; what moves buffers
-/// has a name of its own. Filling and moving that the planner
-/// added counts for the op that needed it, under its kernel's name.
+/// The op of the program that a planned step belongs to. Steps that move buffers have names of
+/// their own. Fills and copies that the planner added count for the op that needs them, under their
+/// kernel's name.
 #[must_use]
 pub fn step_op(plan: &Plan, step: usize) -> &str {
     let Some(step) = plan.steps.get(step) else {
@@ -51,7 +51,7 @@ pub fn step_op(plan: &Plan, step: usize) -> &str {
     }
 }
 
-/// Totals of a run. Times are there if the run was profiled, else zero.
+/// Totals of a run. Times are zero unless the run was profiled.
 #[must_use]
 pub fn summary(plan: &Plan, outcome: &Outcome) -> Value {
     let mut ops: BTreeMap<&str, Total> = BTreeMap::new();
@@ -89,7 +89,7 @@ pub fn summary(plan: &Plan, outcome: &Outcome) -> Value {
     })
 }
 
-/// The steps of the program that run on the host and were wanted on a device.
+/// The steps of the program that run on the host although a device was wanted.
 #[must_use]
 pub fn elsewhere(plan: &Plan) -> Vec<Value> {
     let entry = |moved: &Elsewhere| {
@@ -103,7 +103,7 @@ pub fn elsewhere(plan: &Plan) -> Vec<Value> {
     plan.elsewhere.iter().map(entry).collect()
 }
 
-/// What a run needs, as the plan counts it.
+/// The memory that a run needs, as the plan counts it.
 #[must_use]
 pub fn memory(plan: &Plan) -> Value {
     let memory = &plan.memory;
@@ -122,7 +122,7 @@ pub fn memory(plan: &Plan) -> Value {
     })
 }
 
-/// How steps wait for one another, and what that makes of several threads.
+/// The number of tasks and edges, and whether running tasks side by side is expected to pay.
 #[must_use]
 pub fn graph(graph: &Graph) -> Value {
     json!({
@@ -132,7 +132,7 @@ pub fn graph(graph: &Graph) -> Value {
     })
 }
 
-/// Some of the steps, one object each.
+/// A range of steps, one object each.
 #[must_use]
 pub fn steps(plan: &Plan, outcome: &Outcome, range: Range<usize>) -> Vec<Value> {
     let program = plan.verified.program();

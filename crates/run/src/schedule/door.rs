@@ -1,14 +1,14 @@
-//! Lets workers of a pool into a run, and keeps the run until they have left.
+//! Lets workers of a pool enter a run, and waits until they have left.
 
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Arc, Thread, ThreadPool, current, looks, nap, spin, worker};
 use std::time::Duration;
 
-/// Nobody comes in any more.
+/// Set when workers may no longer enter.
 const CLOSED: usize = 1 << (usize::BITS - 1);
-/// How often the caller polls the workers inside before it sleeps: about a microsecond.
+/// Number of polls before the caller sleeps: about a microsecond.
 const LOOKS: u32 = 64;
-/// A sleeping caller looks now and then.
+/// A sleeping caller polls at this interval.
 const NAP: Duration = Duration::from_millis(1);
 
 struct Door {
@@ -17,8 +17,8 @@ struct Door {
     caller: Thread,
 }
 
-// SAFETY: `work` may be called from any thread, and is only by those who came in; the caller stays
-// until they have left.
+// SAFETY: any thread may call `work`, and only threads that entered do; the caller waits until they
+// have left.
 unsafe impl Send for Door {}
 // SAFETY: as above.
 unsafe impl Sync for Door {}
@@ -36,18 +36,18 @@ impl Drop for Inside<'_> {
 impl Door {
     fn enter(&self, worker: usize) {
         let closed = self.inside.fetch_add(1, Ordering::AcqRel) & CLOSED != 0;
-        // Also who comes too late counts until it leaves: the last one that the caller waits for
-        // may have left meanwhile, and seen a later one.
+        // A worker that comes too late also counts until it leaves: the last worker that the caller
+        // waits for may have left in between and seen a later one inside.
         let _inside = Inside(self);
         if closed {
             return;
         }
-        // SAFETY: the door was open, so that the caller waits.
+        // SAFETY: the door was open, so the caller waits.
         unsafe { (*self.work)(worker) };
     }
 }
 
-/// Closes the door and waits, also if the caller panics.
+/// Closes the door and waits, even if the caller panics.
 struct Closing<'a>(&'a Door);
 
 impl Drop for Closing<'_> {
@@ -68,8 +68,8 @@ impl Drop for Closing<'_> {
 }
 
 /// Runs `caller` here while up to `helpers` workers of a pool run `work`, each with its number,
-/// from 1 on. Those who come when `caller` is done turn back; the others are waited for, so that
-/// `work` must end soon after `caller`.
+/// from 1 on. Workers that come after `caller` has returned leave at once; the call waits for the
+/// others, so `work` must end soon after `caller`.
 pub fn together<T>(
     pool: &ThreadPool,
     helpers: usize,
@@ -77,7 +77,7 @@ pub fn together<T>(
     caller: impl FnOnce() -> T,
 ) -> T {
     type Work<'a> = &'a (dyn Fn(usize) + Sync);
-    // SAFETY: the lifetime is left out, and kept by `Closing`: it ends after the last call.
+    // SAFETY: the lifetime is erased, and enforced by `Closing`: it ends after the last call.
     let work: Work<'static> = unsafe { std::mem::transmute::<Work<'_>, Work<'static>>(work) };
     let door = Arc::new(Door {
         inside: AtomicUsize::new(0),

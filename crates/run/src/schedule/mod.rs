@@ -1,11 +1,11 @@
 //! Runs the tasks of a graph side by side.
 //!
-//! Whoever has nothing to do takes the ready task with the longest chain behind it; where none is
-//! ready, pieces of a long unit that another worker has begun. No worker waits while there is
-//! either: a long unit is continued by the worker that finishes its last piece.
+//! An idle worker takes the ready task with the longest chain of successors; if no task is ready,
+//! it takes pieces of a long unit that another worker has begun. No worker sleeps while either is
+//! available: the worker that finishes the last piece of a long unit continues the task.
 //!
-//! What runs when changes no result, and no error either: after a failure the units before the
-//! failed one still run, so that of several failures the first in the program's order is reported.
+//! The order of execution changes neither results nor errors: after a failure the units before the
+//! failed one still run, so the first failure in the program's order is reported.
 
 mod door;
 mod ready;
@@ -28,50 +28,50 @@ use std::sync::PoisonError;
 use std::time::Duration;
 use wide::Wide;
 
-/// How far the work of a unit can be divided.
+/// How far a unit can be divided.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     /// Independent parts.
     pub units: u64,
-    /// About how long all take on one core, in nanoseconds.
+    /// Estimated time of all parts on one core, in nanoseconds.
     pub weight_ns: u64,
 }
 
-/// What the units of a graph do.
+/// The work of a graph's units.
 pub trait Body: Sync {
     /// A unit ready to compute.
     type Work: Send + Sync;
 
-    /// What a unit does before it computes.
+    /// Prepares a unit.
     ///
     /// # Errors
-    /// It may not run.
+    /// The unit may not run.
     fn begin(&self, unit: u32) -> Result<(Self::Work, Extent), RunError>;
 
     /// Computes some parts of a unit. Any division gives the same bytes.
     fn run(&self, work: &Self::Work, parts: (u64, u64), worker: usize);
 
-    /// How many steps a unit is.
+    /// Number of steps of a unit.
     fn steps(&self, unit: u32) -> usize;
 
-    /// The step of the program that a unit serves.
+    /// The step of the program that a unit belongs to.
     fn origin(&self, unit: u32) -> u32;
 }
 
-/// How a graph is to be run.
+/// Settings of a run of a graph.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Workers, the calling thread among them.
+    /// Number of workers, including the calling thread.
     pub threads: usize,
-    /// The least work that is given to a further worker.
+    /// The least work for which one more worker is used.
     pub split_ns: u64,
-    /// Take ready tasks in a random order that follows from this number.
+    /// Take ready tasks in a random order with this seed.
     pub seed: Option<u64>,
 }
 
-/// A task with less behind it is not worth waking a worker for.
+/// If less estimated time follows a task, it does not wake a worker.
 const WAKE_NS: u64 = 20_000;
-/// Looks for something to do before a worker goes to sleep: a few microseconds.
+/// Number of polls before a worker sleeps: a few microseconds.
 const LOOKS: u32 = 200;
 
 enum Failure {
@@ -79,11 +79,11 @@ enum Failure {
     Panic(Box<dyn Any + Send>),
 }
 
-/// What a worker does next.
+/// The next work of a worker.
 enum Turn<W> {
-    /// A task from its unit of this number on.
+    /// A task, starting with the unit at this index.
     Task(u32, usize),
-    /// Pieces of a unit that is under way.
+    /// Pieces of a unit that another worker has begun.
     Help(Arc<Wide<W>>),
 }
 
@@ -114,30 +114,30 @@ struct Schedule<'a, B: Body> {
     body: &'a B,
     settings: Settings,
     record: Option<&'a Record>,
-    /// What each task still waits for.
+    /// Number of unfinished predecessors of each task.
     waits: Vec<AtomicU32>,
-    /// Tasks that are not done.
+    /// Number of unfinished tasks.
     left: AtomicUsize,
-    /// Steps done.
+    /// Number of finished steps.
     done: AtomicUsize,
-    /// Units from this one on are not run any more.
+    /// Units from this one on do not run.
     bound: AtomicU32,
-    /// The first unit that was not run.
+    /// The first unit that did not run.
     skipped: AtomicU32,
-    /// The caller is gone.
+    /// Set when the caller has left.
     given_up: AtomicBool,
-    /// Changes whenever there is something to do.
+    /// Changes whenever new work is available.
     offers: AtomicU32,
     state: Mutex<State<B::Work>>,
     wake: Condvar,
     failure: Mutex<Option<(u32, Failure)>>,
 }
 
-/// Runs all tasks of a graph on the calling thread and the workers of a pool. The caller's `clock`
-/// is asked now and then whether to continue.
+/// Runs all tasks of a graph on the calling thread and the workers of a pool. `clock` asks the
+/// caller at intervals whether to continue.
 ///
 /// # Errors
-/// Of all units that fail the error of the first one; or that the caller wants to stop.
+/// The error of the first unit that failed, or that the caller cancelled.
 pub fn run<B: Body>(
     graph: &Graph,
     body: &B,
@@ -161,7 +161,7 @@ pub fn run<B: Body>(
     schedule.outcome()
 }
 
-/// Sends the workers away when the caller leaves, be it by a panic of its own.
+/// Stops the workers when the caller leaves, even by a panic of its own.
 struct Ending<'s, 'a, B: Body>(&'s Schedule<'a, B>);
 
 impl<B: Body> Drop for Ending<'_, '_, B> {
@@ -225,7 +225,7 @@ impl<'a, B: Body> Schedule<'a, B> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works until nothing is left to do.
+    /// Works until no work is left.
     fn work(&self, worker: usize, mut clock: Option<&mut Clock<'_>>) {
         let mut turn = None;
         while let Some(now) = turn.or_else(|| self.wait(clock.as_deref_mut())) {
@@ -246,7 +246,7 @@ impl<'a, B: Body> Schedule<'a, B> {
         }
     }
 
-    /// Runs a task from one of its units on.
+    /// Runs a task, starting with unit `from`.
     fn task(
         &self,
         worker: usize,
@@ -295,7 +295,7 @@ impl<'a, B: Body> Schedule<'a, B> {
         self.complete(task)
     }
 
-    /// Does something that may fail. None if it did.
+    /// Runs work that may fail. Returns `None` if it failed.
     fn guard<T>(&self, unit: u32, work: impl FnOnce() -> Result<T, RunError>) -> Option<T> {
         let failure = match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Ok(done)) => return Some(done),
@@ -318,8 +318,8 @@ impl<'a, B: Body> Schedule<'a, B> {
             .fetch_add(self.body.steps(unit), Ordering::Relaxed);
     }
 
-    /// Takes pieces of a unit until none is left. The worker that finishes the last piece continues
-    /// the task.
+    /// Computes pieces of a unit until all are taken. The worker that finishes the last piece
+    /// continues the task.
     fn help(
         &self,
         worker: usize,
@@ -354,7 +354,7 @@ impl<'a, B: Body> Schedule<'a, B> {
         Some(Turn::Task(task, place + 1))
     }
 
-    /// Offers the pieces of a unit to others.
+    /// Offers the pieces of a unit to other workers.
     fn publish(&self, wide: &Arc<Wide<B::Work>>, helpers: usize) {
         if helpers == 0 {
             return;
@@ -364,7 +364,7 @@ impl<'a, B: Body> Schedule<'a, B> {
         self.call(state, helpers);
     }
 
-    /// Notes that a task is done, and takes what is to be done next.
+    /// Records that a task is done, and returns the next work.
     fn complete(&self, task: u32) -> Option<Turn<B::Work>> {
         let tasks = self.graph.tasks();
         let successors = self.graph.successors(&tasks[task as usize]).iter();
@@ -387,7 +387,7 @@ impl<'a, B: Body> Schedule<'a, B> {
         turn
     }
 
-    /// Wakes so many sleeping workers.
+    /// Wakes `count` sleeping workers.
     fn call(&self, state: MutexGuard<'_, State<B::Work>>, count: usize) {
         let sleeping = state.sleeping;
         if count > 0 {
@@ -410,7 +410,7 @@ impl<'a, B: Body> Schedule<'a, B> {
         self.left.load(Ordering::Acquire) == 0 || self.given_up.load(Ordering::Acquire)
     }
 
-    /// Waits for something to do; none when all is done. The caller is asked meanwhile.
+    /// Waits for work; `None` when all tasks are done. The caller is asked at intervals.
     fn wait(&self, mut clock: Option<&mut Clock<'_>>) -> Option<Turn<B::Work>> {
         loop {
             let known = self.offers.load(Ordering::Acquire);
@@ -432,7 +432,7 @@ impl<'a, B: Body> Schedule<'a, B> {
         }
     }
 
-    /// Sleeps until there is an offer, the caller until it is time to ask, too.
+    /// Sleeps until work is offered; the calling thread also wakes to ask the caller.
     fn sleep(&self, known: u32, clock: Option<&mut Clock<'_>>) {
         let rest = clock
             .as_ref()

@@ -1,4 +1,4 @@
-//! Tasks that may begin: the one with the longest chain behind it first, or at random.
+//! Ready tasks: the one with the longest chain of successors first, or a random one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 #[derive(Debug, Default)]
 pub struct Ready {
     tasks: BinaryHeap<(u64, Reverse<u32>)>,
-    /// Where random numbers come from, if the order is to be random.
+    /// State of the random generator, if the order is random.
     state: Option<u64>,
 }
 
@@ -19,7 +19,7 @@ impl Ready {
         }
     }
 
-    /// A random number, where the order is random. SplitMix64: Steele, Lea, Flood 2014.
+    /// A random number, if the order is random. SplitMix64: Steele, Lea, Flood 2014.
     pub fn random(&mut self) -> Option<u64> {
         let state = self.state.as_mut()?;
         *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);

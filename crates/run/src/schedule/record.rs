@@ -1,4 +1,4 @@
-//! When each unit began and ended and on which worker, recorded by workers while they run.
+//! Start and end of each unit and its worker, recorded by workers during the run.
 
 use crate::report::outcome::{Help, Profile, Span};
 use cloakwork_plan::Plan;
@@ -13,7 +13,7 @@ struct Noted {
     worker: AtomicU32,
 }
 
-/// The notes of a run, an entry a step; the first step of a fusion has those of all of it.
+/// The records of a run, one entry for each step; a fusion uses the entry of its first step.
 pub struct Record {
     start: Instant,
     noted: Vec<Noted>,
@@ -47,7 +47,7 @@ impl Record {
         }
     }
 
-    /// When a worker begins to help with a unit that another one began.
+    /// Records that a worker begins to help with a unit of another worker.
     pub fn helps(&self) -> u64 {
         self.now()
     }
@@ -63,7 +63,7 @@ impl Record {
         helps.push(help);
     }
 
-    /// All of it.
+    /// The complete profile.
     pub fn profile(self, plan: &Plan) -> Profile {
         let span = |noted: Noted| Span {
             begun_ns: noted.begun_ns.into_inner(),

@@ -4,15 +4,15 @@ use super::{Extent, Settings};
 use crate::exec::launch::{PIECES, STRETCH_NS, boundary};
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// A unit under way, in pieces.
+/// A unit that is being computed, in pieces.
 pub struct Wide<W> {
-    /// The task, and which of its units this is.
+    /// The task, and the index of this unit in it.
     pub task: (u32, usize),
     /// The unit.
     pub unit: u32,
-    /// What it computes.
+    /// Its work.
     pub work: W,
-    /// How much is left of the graph from its task on.
+    /// Estimated time from its task to the end of the longest chain of successors.
     pub path_ns: u64,
     units: u64,
     pieces: u64,
@@ -22,14 +22,14 @@ pub struct Wide<W> {
 
 /// How a unit is divided.
 pub struct Division {
-    /// Pieces, of which each worker takes one after another.
+    /// Number of pieces, which workers take one after another.
     pub pieces: u64,
-    /// How many more workers than one are worth while.
+    /// Number of useful workers beside the first.
     pub helpers: usize,
 }
 
-/// Into how many pieces a unit is divided: for several workers where it is long, and so that the
-/// caller can be asked in between where it is very long.
+/// The number of pieces of a unit: more for several workers if it is long, and more to ask the
+/// caller in between if it is very long.
 pub fn divide(extent: Extent, settings: &Settings) -> Division {
     let Extent { units, weight_ns } = extent;
     let parts = (weight_ns / settings.split_ns.max(1)).min(settings.threads as u64);
@@ -62,19 +62,19 @@ impl<W> Wide<W> {
         }
     }
 
-    /// Whether there are pieces that no worker has taken.
+    /// Whether some pieces are not taken yet.
     pub fn is_open(&self) -> bool {
         self.next.load(Ordering::Relaxed) < self.pieces
     }
 
-    /// The parts of a piece that no worker has taken.
+    /// Takes a piece, and returns its parts.
     pub fn take(&self) -> Option<(u64, u64)> {
         let piece = self.next.fetch_add(1, Ordering::AcqRel);
         let edge = |piece| boundary(self.units, piece, self.pieces);
         (piece < self.pieces).then(|| (edge(piece), edge(piece + 1)))
     }
 
-    /// Notes that a piece is done. True if it was the last.
+    /// Records that a piece is done. Returns true if it was the last.
     pub fn done(&self) -> bool {
         self.done.fetch_add(1, Ordering::AcqRel) + 1 == self.pieces
     }

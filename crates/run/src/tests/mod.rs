@@ -1,4 +1,4 @@
-//! What runs side by side, with real threads; `tests/models` has the same under loom.
+//! Tests of concurrent code with real threads; `tests/models` runs it under loom.
 
 mod schedule;
 mod share;

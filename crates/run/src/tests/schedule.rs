@@ -1,4 +1,4 @@
-//! The scheduler with units that do nothing but say what they do.
+//! The scheduler, with units that only report their execution.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::RunError;
@@ -20,8 +20,8 @@ fn graph() -> Graph {
     for chain in 0..4 {
         let mut from = "a".to_owned();
         for step in 0..4 {
-            // A gather is no element-wise step: each stays a task of its own. Results lie apart,
-            // so that no chain waits for the place of another.
+            // A gather is not element-wise, so each step stays a task of its own. Each has its own
+            // result, so that no chain waits for the memory of another.
             let to = format!("c{chain}{step}");
             source += &format!("%{to} = empty [65536], i64\n");
             source += &format!("%{to} = take_along_axis %{from}, %a, 0, %{to}\n");
@@ -50,14 +50,14 @@ fn settings(threads: usize, seed: Option<u64>) -> Settings {
     }
 }
 
-/// What units do: some fail, some panic, some wait for others to begin.
+/// The behaviour of units: some fail, some panic, some wait for others to begin.
 #[derive(Default)]
 struct Play {
     fails: HashSet<u32>,
     panics: HashSet<u32>,
     meets: HashSet<u32>,
     met: (Mutex<usize>, Condvar),
-    /// Workers hold their units until this is set.
+    /// Workers block in their units until this is set.
     holds: Option<Arc<AtomicBool>>,
     parts: u64,
     log: Mutex<Vec<(u32, bool)>>,
@@ -69,7 +69,7 @@ impl Play {
         self.log.lock().unwrap().push((unit, ended));
     }
 
-    /// Waits until the caller was asked, on all threads but the caller's own.
+    /// Blocks until the caller was asked, on all threads but the caller's own.
     fn hold(&self) {
         let thread = std::thread::current();
         let works = thread
@@ -81,7 +81,7 @@ impl Play {
         }
     }
 
-    /// Waits until all units of `meets` are here. They must run side by side for that.
+    /// Blocks until all units of `meets` have begun. They must run side by side for that.
     fn meet(&self) {
         let (count, changed) = &self.met;
         let mut here = count.lock().unwrap();
@@ -188,7 +188,8 @@ fn all_parts_of_long_units_are_run_once() {
 #[test]
 fn units_of_independent_branches_run_at_the_same_time() {
     let graph = graph();
-    // The beginnings of chains that all wait for the same: in any order they would wait forever.
+    // The first units of the chains all wait for each other: run one after another, they would
+    // block forever.
     let root = graph
         .tasks()
         .iter()

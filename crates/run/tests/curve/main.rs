@@ -1,5 +1,5 @@
 //! Multi-scalar multiplication against schoolbook arithmetic: every group, instruction set and
-//! number of threads, equal, opposite and infinite points, and scalars of every kind.
+//! number of threads; equal, opposite and infinite points; scalars of every kind.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -15,7 +15,7 @@ use cloakwork_ops::{Code, find};
 use cloakwork_run::eager::{EagerArg, EagerError, Tensor, call};
 use numbers::{Number, Point, PointGroup, Prime, ZERO, number};
 
-/// Distinct multiples of the generator that bases are taken from.
+/// Number of distinct multiples of the generator from which bases are taken.
 const DISTINCT: usize = 40;
 
 fn tensor(dtype: DType, dims: &[u64], bytes: Vec<u8>) -> EagerArg {
@@ -45,22 +45,22 @@ impl Random {
 /// How scalars of a row are drawn.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// Anywhere below the order.
+    /// Uniform below the order.
     Full,
-    /// Zeros and ones, a few others.
+    /// Mostly zeros and ones.
     Bits,
-    /// The same in all places.
+    /// The same scalar everywhere.
     Same,
-    /// 1, the order less 1, and powers of two with their neighbours.
+    /// 1, the order minus 1, and powers of two with their neighbours.
     Edges,
 }
 const KINDS: [Kind; 4] = [Kind::Full, Kind::Bits, Kind::Same, Kind::Edges];
 
-/// Bases and what multiple of the generator each is.
+/// Bases, and the multiple of the generator that each one is.
 struct Bases {
     group: PointGroup,
     distinct: Vec<Point>,
-    /// Index of a multiple, and whether it is negated; no index is infinity.
+    /// Index of a multiple, and whether it is negated; `None` is infinity.
     chosen: Vec<(Option<usize>, bool)>,
 }
 
@@ -130,7 +130,7 @@ impl Bases {
         self.chosen.iter().map(draw).collect()
     }
 
-    /// The sum's multiple of the generator, times it.
+    /// The sum, computed as one multiple of the generator.
     fn sum(&self, scalars: &[Number]) -> Point {
         let order = &self.group.order;
         let mut of_each = vec![ZERO; DISTINCT];
@@ -189,7 +189,7 @@ fn check(points: DType, count: usize) {
     let dims = [rows.len() as u64, count as u64];
     let batch = tensor(bases.group.scalars, &dims, bytes(&rows));
     run(&batch, &tensor_of, &sums.concat(), &dims[..1], &what);
-    // A row alone, and the batch as columns of another tensor.
+    // A single row, and the batch as columns of another tensor.
     let alone = tensor(bases.group.scalars, &dims[1..], bytes(&rows[..1]));
     run(&alone, &tensor_of, &sums[0], &[], &what);
     let columns: Vec<Vec<Number>> = (0..count)
@@ -239,7 +239,8 @@ fn multiples_of_each_point_and_of_one_point() {
             })
             .collect();
         let all: Vec<u8> = numbers.iter().flat_map(|n| group.scalar_bytes(n)).collect();
-        // Of one point, long enough for a table; a few of them are computed by hand.
+        // Multiples of one point, enough for a table; a few are computed with schoolbook
+        // arithmetic.
         let scalars = tensor(group.scalars, &[600], all.clone());
         let one = tensor(points, &[1], group.bytes(&group.generator));
         let results = multiples(&scalars, &one);
@@ -247,7 +248,7 @@ fn multiples_of_each_point_and_of_one_point() {
             let expected = group.bytes(&group.times(&numbers[i], &group.generator));
             assert!(results[i] == expected, "{points}: multiple {i}");
         }
-        // One by one, the same; of infinity, infinity.
+        // Single calls give the same; a multiple of infinity is infinity.
         for i in 0..10 {
             let scalar = group.scalar_bytes(&numbers[i]);
             let got = multiples(&tensor(group.scalars, &[1], scalar), &one);
@@ -264,7 +265,8 @@ fn multiples_of_each_point_and_of_one_point() {
     }
 }
 
-/// `curve_mul`, the same by every instruction set and number of threads; bytes of each point.
+/// `curve_mul`, with equal results for every instruction set and number of threads; returns the
+/// bytes of each point.
 fn multiples(scalars: &EagerArg, points: &EagerArg) -> Vec<Vec<u8>> {
     let mut results: Option<Vec<Vec<u8>>> = None;
     for isa in available_isas() {

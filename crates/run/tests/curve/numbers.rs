@@ -1,5 +1,5 @@
-//! Points of the curves by schoolbook arithmetic on numbers of words: slow, obvious, and nothing
-//! that kernels share.
+//! Points of the curves by schoolbook arithmetic on numbers of words: slow and simple, and it
+//! shares no code with the kernels.
 
 use cloakwork_ir::DType;
 use std::cmp::Ordering;
@@ -89,7 +89,7 @@ impl Prime {
             for (value, factor) in [(&mut u, &mut x), (&mut v, &mut y)] {
                 while value[0] & 1 == 0 {
                     *value = half(value);
-                    // p is odd: a multiple of 2 comes by adding it.
+                    // p is odd, so adding it makes an odd number even.
                     *factor = half(&if factor[0] & 1 == 0 {
                         *factor
                     } else {
@@ -111,18 +111,18 @@ impl Prime {
         (0..bits).fold(*a, |value, _| self.add(&value, &value))
     }
 
-    /// Any words, reduced.
+    /// A number of any words, reduced.
     pub fn reduce(&self, a: &Number) -> Number {
         self.mul(&number("1"), a)
     }
 }
 
-/// A coordinate: an element of the prime field, or its two parts with `u^2 = -1`.
+/// A coordinate: an element of the prime field, or the two parts of one over `u^2 = -1`.
 pub type Coordinate = Vec<Number>;
 /// A point, or infinity.
 pub type Point = Option<[Coordinate; 2]>;
 
-/// A group of points, as a dtype has them.
+/// A group of points, as a dtype stores them.
 pub struct PointGroup {
     pub points: DType,
     pub scalars: DType,
@@ -134,7 +134,7 @@ pub struct PointGroup {
 }
 
 impl PointGroup {
-    /// Of points of a dtype, as the table of groups has it.
+    /// The group of a dtype, from the table of groups.
     pub fn of(points: DType) -> Self {
         let DType::Point(group) = points else {
             panic!("{points} has no points");
@@ -230,7 +230,7 @@ impl PointGroup {
             })
     }
 
-    /// A point as memory has it.
+    /// The bytes of a point in memory.
     pub fn bytes(&self, point: &Point) -> Vec<u8> {
         let parts = self.parts;
         let none = || [vec![ZERO; parts], vec![ZERO; parts]];
@@ -241,7 +241,7 @@ impl PointGroup {
             .collect()
     }
 
-    /// A scalar as memory has it.
+    /// The bytes of a scalar in memory.
     pub fn scalar_bytes(&self, scalar: &Number) -> Vec<u8> {
         bytes_of(&self.order.shifted(scalar, 256)[..4])
     }

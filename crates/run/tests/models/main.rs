@@ -1,10 +1,9 @@
-//! The scheduler, the door and `share` under loom: every order in which their threads may run and
-//! see each other's writes, up to a number of preemptions. The sources are the crate's own; what
-//! they synchronise by comes from `sync`, which is loom's here.
+//! The scheduler, the door and `share` under loom: every interleaving of their threads and every
+//! visibility of writes, up to a number of preemptions. The sources are the crate's own; they
+//! synchronise through `sync`, which is loom's here.
 //!
-//! What loom finds: an access to a result that no release and acquire orders, a result that is
-//! touched after the call has returned, and threads that wait for nobody: naps and timeouts never
-//! end by themselves here.
+//! Loom finds unordered accesses to a result, results that are touched after the call has returned,
+//! and threads that wait forever: naps and timeouts never end by themselves here.
 #![allow(dead_code, reason = "the sources have more than the models use")]
 #![allow(
     clippy::duplicate_mod,
@@ -20,7 +19,7 @@ mod schedule;
 mod share;
 mod sync;
 
-/// What the sources name from their own crate.
+/// The items that the sources import from their own crate.
 mod exec {
     pub mod clock;
     pub mod launch;
@@ -30,7 +29,7 @@ mod report {
     pub mod outcome {
         pub use cloakwork_run::{Help, Span};
 
-        /// Nobody records a model's run.
+        /// A model's run is not recorded.
         pub struct Profile;
 
         impl Profile {
@@ -50,17 +49,17 @@ use schedule::{Body, Extent, Settings};
 use std::sync::Arc;
 use sync::ThreadPool;
 
-/// Tries all orders with at most so many preemptions.
+/// Tries all interleavings with at most `preemptions` preemptions.
 fn model(preemptions: usize, run: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.check(run);
 }
 
-/// Results that threads write: loom tells two accesses that nothing orders.
+/// Results that threads write: loom reports accesses that are not ordered.
 struct Cells(Vec<UnsafeCell<u32>>);
 
-// SAFETY: accesses are what the models are about: loom checks each.
+// SAFETY: the models test these accesses: loom checks each.
 unsafe impl Sync for Cells {}
 // SAFETY: as above.
 unsafe impl Send for Cells {}
@@ -71,12 +70,12 @@ impl Cells {
     }
 
     fn add(&self, at: usize, value: u32) {
-        // SAFETY: loom checks that nobody else has the cell.
+        // SAFETY: loom checks that this thread has the cell exclusively.
         self.0[at].with_mut(|cell| unsafe { *cell += value });
     }
 
     fn get(&self, at: usize) -> u32 {
-        // SAFETY: loom checks that nobody writes the cell.
+        // SAFETY: loom checks that no thread writes the cell.
         self.0[at].with(|cell| unsafe { *cell })
     }
 }
@@ -89,7 +88,7 @@ fn pieces_are_done_once_and_seen_by_the_caller() {
             assert!(thread <= 2);
             cells.add(piece as usize, 1);
         });
-        // Nobody is at it any more: the caller has the cells for itself.
+        // No other thread accesses the cells any more.
         (0..3).for_each(|at| cells.add(at, 1));
         assert!((0..3).all(|at| cells.get(at) == 2));
         drop(cells);
@@ -111,7 +110,7 @@ fn who_comes_in_is_waited_for_and_who_comes_late_turns_back() {
     });
 }
 
-/// Two chains, and what joins them.
+/// Two chains, and the task that joins them.
 fn graph() -> Graph {
     let mut source = String::from("%a = zeros [65536], i64\n");
     for name in ["b", "c"] {
@@ -132,11 +131,11 @@ fn graph() -> Graph {
         .unwrap()
 }
 
-/// Units that read what the units before them wrote.
+/// Units that read the results of the units before them.
 struct Play {
     graph: Arc<Graph>,
     cells: Cells,
-    /// What each unit waits for.
+    /// The predecessors of each unit.
     before: Vec<Vec<usize>>,
     parts: u64,
     fails: Option<u32>,
@@ -212,7 +211,7 @@ impl Body for Play {
     }
 }
 
-/// Runs the graph on the caller and so many workers; returns the failure, if one is reported.
+/// Runs the graph on the caller and `workers` workers; returns the failure, if one is reported.
 fn play(graph: &Arc<Graph>, workers: usize, parts: u64, fails: Option<u32>) -> Option<RunError> {
     let (pool, body) = (ThreadPool::new(), Play::new(graph, parts, fails));
     let settings = Settings {
@@ -228,7 +227,7 @@ fn play(graph: &Arc<Graph>, workers: usize, parts: u64, fails: Option<u32>) -> O
         (&mut Clock::new(), None),
     );
     for (at, cell) in body.cells.0.iter().enumerate() {
-        // SAFETY: loom checks that the caller has the cell for itself.
+        // SAFETY: loom checks that the caller has the cell exclusively.
         cell.with_mut(|cell| unsafe {
             assert!(told.is_err() || *cell == 1, "part {at} ran {} times", *cell);
         });

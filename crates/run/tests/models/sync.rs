@@ -1,4 +1,4 @@
-//! What the sources share work by, as loom has it.
+//! The synchronisation primitives of the sources, by loom.
 
 pub use loom::sync::{Arc, Condvar, Mutex, MutexGuard, atomic};
 
@@ -11,8 +11,8 @@ loom::thread_local! {
     static OWN: Thread = Thread(Arc::new((Mutex::new(false), Condvar::new())));
 }
 
-/// A thread that can be woken. Loom's own `unpark` also wakes who waits for a lock or for another
-/// thread's end, and then fails; here only `nap` is woken.
+/// A thread that can be woken. Loom's own `unpark` also wakes a thread that waits for a lock or a
+/// join, and then fails; this one only ends `nap`.
 #[derive(Clone)]
 pub struct Thread(Arc<(Mutex<bool>, Condvar)>);
 
@@ -29,22 +29,22 @@ pub fn current() -> Thread {
     OWN.with(Clone::clone)
 }
 
-/// Where this thread stands among the workers of its pool.
+/// Index of this thread in its pool.
 pub fn worker() -> usize {
     WORKER.with(Cell::get)
 }
 
-/// Each look doubles the orders that there are.
+/// Each further poll doubles the number of interleavings.
 pub const fn looks(_: u32) -> u32 {
     1
 }
 
-/// Between two looks.
+/// Called between two polls.
 pub fn spin() {
     loom::thread::yield_now();
 }
 
-/// Sleeps until somebody unparks this thread: time does not pass in a model.
+/// Sleeps until another thread unparks this one: time does not pass in a model.
 pub fn nap(_: Duration) {
     let Thread(own) = current();
     let mut woken = own.0.lock().unwrap();
@@ -71,7 +71,7 @@ impl ThreadPool {
         }));
     }
 
-    /// Waits for all workers, so that nothing of a run is left.
+    /// Waits for all workers, so that no thread of a run is left.
     pub fn join(self) {
         for worker in self.0.into_inner() {
             worker.join().unwrap();

@@ -1,4 +1,4 @@
-//! A caller who always wants to go on.
+//! A caller that never cancels.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Units in as few pieces as can be shared.
+//! Units in the smallest number of pieces that can be shared.
 
 pub const PIECES: u64 = 1;
 pub const STRETCH_NS: u64 = u64::MAX;
