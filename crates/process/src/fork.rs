@@ -1,8 +1,8 @@
-//! The gate in front of all locks: a fork waits until no thread is inside, and none enters
-//! meanwhile.
+//! The gate in front of all locks: a fork waits until no thread is inside, and no thread enters
+//! during the fork.
 //!
-//! Whoever is inside neither waits for Python's lock, which the thread that forks may have, nor
-//! runs anybody else's code, which might fork.
+//! A thread inside neither waits for Python's lock, which the forking thread may hold, nor runs
+//! foreign code, which might fork.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -11,15 +11,15 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::yield_now;
 
-/// Threads inside, each as often as it entered.
+/// Number of threads inside.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
-/// A thread is about to fork.
+/// Set while a thread forks.
 static CLOSED: AtomicBool = AtomicBool::new(false);
-/// Forks between the first process and this one.
+/// Number of forks between the first process and this one.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// How often this thread entered.
+    /// Number of nested entries of this thread.
     static OWN: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -29,15 +29,15 @@ unsafe extern "C" {
     fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> c_int;
 }
 
-/// Whoever has one is inside. It stays with its thread.
+/// While a value of this type lives, its thread is inside. It is not `Send`.
 pub(crate) struct Inside(std::marker::PhantomData<*const ()>);
 
 impl Inside {
-    /// Waits while a thread is about to fork.
+    /// Waits while a thread forks.
     pub(crate) fn enter() -> Self {
         survive_forks();
         let own = OWN.get();
-        // Who is inside already goes on: the fork waits for it.
+        // A thread that is already inside continues: the fork waits for it.
         if own == 0 {
             pass_the_gate();
         }
@@ -56,7 +56,7 @@ impl Drop for Inside {
     }
 }
 
-/// Counts this thread as inside, once no fork is about to happen.
+/// Counts this thread as inside, once no fork is in progress.
 fn pass_the_gate() {
     loop {
         INSIDE.fetch_add(1, Ordering::SeqCst);
@@ -70,8 +70,8 @@ fn pass_the_gate() {
     }
 }
 
-/// Has the system tell of forks; done by the first lock that is taken. Where a child may be forked
-/// before that, nothing has to be told.
+/// Registers handlers for forks; the first lock that is taken calls it. A child that is forked
+/// before that needs no handlers.
 pub fn survive_forks() {
     static TOLD: OnceLock<()> = OnceLock::new();
     if TOLD.get().is_some() {
@@ -79,13 +79,13 @@ pub fn survive_forks() {
     }
     TOLD.get_or_init(|| {
         // SAFETY: the handlers touch atomics and a `Cell` of the calling thread, and never unwind.
-        // It fails for want of memory alone; then a fork is what it would be without handlers.
+        // Registration fails only without memory; then forks run without handlers.
         let _ = unsafe { pthread_atfork(before, in_parent, in_child) };
     });
 }
 
-/// How many forks lie between the first process and this one: threads of an older generation are
-/// not here.
+/// Number of forks between the first process and this one: threads of an older generation do not
+/// exist in this process.
 #[must_use]
 pub fn generation() -> u64 {
     GENERATION.load(Ordering::Relaxed)
@@ -107,7 +107,7 @@ unsafe extern "C" fn in_parent() {
 }
 
 unsafe extern "C" fn in_child() {
-    // Threads that were at the gate are not here.
+    // Threads that waited at the gate do not exist in the child.
     INSIDE.store(usize::from(OWN.get() > 0), Ordering::SeqCst);
     GENERATION.fetch_add(1, Ordering::Relaxed);
     CLOSED.store(false, Ordering::Release);

@@ -4,25 +4,25 @@ use crate::fork::Inside;
 use std::ops::{Deref, DerefMut};
 use std::sync::{MutexGuard, OnceLock, PoisonError, TryLockError};
 
-/// A lock for short: nothing of anybody else's runs, and nobody waits, while it is held. What a
-/// panic has left in it is taken as it is.
+/// A lock for short sections: while it is held, no foreign code runs and the thread does not wait.
+/// After a panic the value is used as it was left.
 #[derive(Debug, Default)]
 pub struct Mutex<T>(std::sync::Mutex<T>);
 
 /// The value of a [`Mutex`].
 pub struct Guard<'a, T> {
-    // Dropped first: the lock is given back inside.
+    // Dropped first: the lock is released while this thread is still inside the gate.
     value: MutexGuard<'a, T>,
     _inside: Inside,
 }
 
 impl<T> Mutex<T> {
-    /// Nobody holds it.
+    /// An unlocked mutex.
     pub const fn new(value: T) -> Self {
         Self(std::sync::Mutex::new(value))
     }
 
-    /// Waits for it.
+    /// Locks it, and waits if another thread holds it.
     pub fn lock(&self) -> Guard<'_, T> {
         let inside = Inside::enter();
         Guard {
@@ -31,7 +31,7 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// None if it is held.
+    /// Locks it; `None` if another thread holds it.
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
         let inside = Inside::enter();
         let value = match self.0.try_lock() {
@@ -71,19 +71,19 @@ impl<T> Default for Once<T> {
 }
 
 impl<T> Once<T> {
-    /// Not made yet.
+    /// An uninitialized value.
     #[must_use]
     pub const fn new() -> Self {
         Self(OnceLock::new())
     }
 
-    /// It, if it was made.
+    /// The value, if initialized.
     #[inline]
     pub fn get(&self) -> Option<&T> {
         self.0.get()
     }
 
-    /// It, made now if need be.
+    /// The value; initializes it if necessary.
     #[inline]
     pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
         match self.0.get() {
@@ -98,10 +98,10 @@ impl<T> Once<T> {
         self.0.get_or_init(make)
     }
 
-    /// Gives it a value.
+    /// Initializes the value.
     ///
     /// # Errors
-    /// It has one: this one comes back.
+    /// Already initialized: returns the given value.
     pub fn set(&self, value: T) -> Result<(), T> {
         let _inside = Inside::enter();
         self.0.set(value)

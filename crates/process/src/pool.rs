@@ -1,5 +1,5 @@
-//! Worker threads beside the one that calls: one pool a size. A child of a fork has none of its
-//! parent's threads, would wait for them forever, and makes pools of its own.
+//! Worker threads beside the calling thread: one pool for each size. The child of a fork has none
+//! of its parent's threads and would wait for them forever, so it creates its own pools.
 
 use crate::fork::generation;
 use crate::lock::Mutex;
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// The pools of a process, by the threads that they make with the calling one.
+/// The pools of a process, by number of threads including the calling one.
 struct Pools {
     generation: u64,
     by_threads: HashMap<usize, Arc<ThreadPool>>,
@@ -18,7 +18,7 @@ struct Pools {
 
 static POOLS: Mutex<Option<Pools>> = Mutex::new(None);
 
-/// The system refuses to start threads.
+/// The system did not start the threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolError(String);
 
@@ -30,10 +30,10 @@ impl fmt::Display for PoolError {
 
 impl std::error::Error for PoolError {}
 
-/// The workers that make so many threads together with the calling one; at least one.
+/// A pool that has `threads` threads together with the calling one; at least one worker.
 ///
 /// # Errors
-/// The system refuses to start them.
+/// The system does not start them.
 pub fn pool(threads: usize) -> Result<Arc<ThreadPool>, PoolError> {
     let mut guard = POOLS.lock();
     let now = generation();
@@ -59,14 +59,14 @@ pub fn pool(threads: usize) -> Result<Arc<ThreadPool>, PoolError> {
     Ok(pool)
 }
 
-/// How many threads to use where the caller does not say: one a core that this process may use.
+/// The default number of threads: one for each core that this process may use.
 #[must_use]
 pub fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// A worker a core, to whom a caller leaves its work: what rayon does inside `install` is theirs,
-/// and not that of rayon's own pool, which a child would wait for.
+/// A pool with one worker for each core. Code inside its `install` runs rayon's work on these
+/// workers, and not on rayon's own pool, for which a forked child would wait.
 ///
 /// # Errors
 /// As [`pool`].
@@ -74,13 +74,13 @@ pub fn workers() -> Result<Arc<ThreadPool>, PoolError> {
     pool(default_threads() + 1)
 }
 
-/// What a function makes of each item, in their order, on all cores.
+/// Applies a function to each item on all cores; the results keep the items' order.
 pub fn map<T: Send, R: Send>(items: Vec<T>, make: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
     match workers() {
         Ok(workers) if items.len() > 1 => {
             workers.install(|| items.into_par_iter().map(make).collect())
         }
-        // Without threads to be had, the caller does it.
+        // If the system starts no threads, the caller does the work.
         _ => items.into_iter().map(make).collect(),
     }
 }

@@ -1,5 +1,5 @@
-//! Which threads may read mapped files: those of a call that asks at its end whether all that it
-//! read was there, and worker threads, whose work is always such a call's.
+//! The threads that may read mapped files: those of a call that checks at its end whether all reads
+//! succeeded, and worker threads, which only work for such calls.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -8,13 +8,13 @@ thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// While it lives, reads of its thread are asked about. It stays with its thread.
+/// While a value of this type lives, reads of its thread are checked. It is not `Send`.
 #[must_use]
 #[derive(Debug)]
 pub struct Reading(PhantomData<*const ()>);
 
 impl Reading {
-    /// Begins.
+    /// Begins a section of reads.
     #[inline]
     pub fn start() -> Self {
         DEPTH.set(DEPTH.get() + 1);
@@ -29,14 +29,14 @@ impl Drop for Reading {
     }
 }
 
-/// Whether this thread's reads are watched. A signal handler may call it.
+/// Whether this thread's reads are checked. A signal handler may call it.
 #[must_use]
 #[inline]
 pub fn is_reading() -> bool {
     DEPTH.get() > 0
 }
 
-/// For a thread that only works for calls of others, which ask.
+/// Marks a thread that works only for calls that check their reads.
 pub(crate) fn reads_for_others() {
     DEPTH.set(1);
 }
