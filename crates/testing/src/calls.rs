@@ -1,5 +1,5 @@
-//! Random calls that an op accepts, found with nothing but its declaration: arguments are guessed,
-//! and what the declaration says against them tells what to change.
+//! Random calls that an op accepts, found from its declaration alone: arguments are guessed, and
+//! the declaration's errors tell which ones to change.
 
 use crate::Source;
 use cloakwork_ir::{
@@ -12,30 +12,30 @@ use cloakwork_ops::{
     find_form,
 };
 
-/// How often a call is changed before it is given up.
+/// The most changes to a call before the search ends.
 const ATTEMPTS: usize = 80;
 
-/// The largest tensor that a generated program has.
+/// The largest tensor of a generated program.
 const LARGEST_ELEMENTS: u64 = 1 << 12;
 
-/// Bytes of a transcript that has room for some elements.
+/// Bytes of a transcript with capacity for some elements.
 const TRANSCRIPT_BYTES: u64 = 16 + 2 * 300;
 
 const MODULI: [i64; 4] = [17, 97, 193, 12289];
 const LARGE_MODULI: [i64; 4] = [2305843009218281473, 2305843009218936833, 7681, 12289];
 
-/// A tensor that a generated program has at some step.
+/// A tensor of a generated program at some step.
 #[derive(Clone, Debug)]
 pub(crate) struct Tensor {
     pub name: Symbol,
     pub dtype: DType,
     pub view: View,
     pub storage: usize,
-    /// The upload that it shows, until it is written.
+    /// The uploaded contents, until the tensor is written.
     pub data: Option<HostTensor>,
 }
 
-/// What a fresh tensor holds.
+/// The contents of a new tensor.
 #[derive(Clone, Copy, Debug)]
 enum Fill {
     Residues,
@@ -45,23 +45,23 @@ enum Fill {
     Zeros,
     /// 0, 1, 2 and so on.
     Places,
-    /// Zeros but for the last, which is this.
+    /// Zeros, except the last element.
     Last(i64),
-    /// A transcript whose proof has so many bytes.
+    /// A transcript whose proof has this many bytes.
     Proof(u64),
 }
 
-/// A guess at one parameter.
+/// A guess for one parameter.
 #[derive(Clone, Debug)]
 pub(crate) enum Pick {
-    /// A tensor of the program.
+    /// An existing tensor of the program.
     Old(usize),
-    /// One to be uploaded.
+    /// A tensor to be uploaded.
     Fresh(HostTensor),
     Other(Arg),
 }
 
-/// What a call makes.
+/// The result of a call.
 pub(crate) enum Outcome {
     View(View),
     New(Type),
@@ -69,7 +69,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// Whether a program may go on with it: sizes that are only claimed would end in limits.
+    /// Whether later steps may use it: claimed sizes could exceed limits.
     fn is_small(&self) -> bool {
         let shape = match self {
             Self::View(view) => &view.shape,
@@ -87,7 +87,7 @@ pub(crate) struct Found {
     pub outcome: Outcome,
 }
 
-/// Searches arguments for an op over the tensors that there are.
+/// Searches arguments for an op among the existing tensors.
 pub(crate) struct Search<'a, 'b> {
     pub tensors: &'a [Tensor],
     pub source: &'a mut Source<'b>,
@@ -95,7 +95,7 @@ pub(crate) struct Search<'a, 'b> {
 }
 
 impl Search<'_, '_> {
-    /// A call of this op, if one is found.
+    /// A call of this op, if the search finds one.
     pub fn find(&mut self, def: &'static OpDef) -> Option<Found> {
         let reads_back = |form: &&'static Form| {
             let read = find_form(form.name, form.args.len(), self.generation);
@@ -131,7 +131,7 @@ impl Search<'_, '_> {
         None
     }
 
-    /// What a declaration makes of arguments.
+    /// The declaration's judgement of arguments.
     pub fn judge(&self, def: &'static OpDef, picks: &[Pick]) -> Result<Outcome, OpError> {
         let shown: Vec<Option<(DType, View, Option<HostTensor>)>> =
             picks.iter().map(|pick| self.show(pick)).collect();
@@ -242,7 +242,7 @@ impl Search<'_, '_> {
             DType::Point(Group::BN254_G1),
         ];
         let dtype = match self.source.pick(&dtypes).copied() {
-            // One stands for all fields.
+            // One field stands for all.
             Some(DType::Field(Field::GOLDILOCKS)) => self.source.pick(&FIELD_DTYPES).copied(),
             other => other,
         };
@@ -262,7 +262,7 @@ impl Search<'_, '_> {
             .collect()
     }
 
-    /// An upload of this type; a scalar if there is no such shape.
+    /// An upload of this type; a scalar if the shape is invalid.
     fn fresh(&mut self, dtype: DType, dims: &[u64], fill: Fill) -> Pick {
         let shape = Shape::new(dims)
             .ok()
@@ -286,7 +286,7 @@ impl Search<'_, '_> {
                     }
                     continue;
                 }
-                // Of small words no point consists but the one at infinity.
+                // With small words, only the point at infinity is valid.
                 _ if dtype.is_point() => 0,
                 Fill::Residues => (turn.rotate_left(i as u32) % 17) as i64,
                 Fill::Moduli => modulus(&MODULI),
@@ -309,7 +309,7 @@ impl Search<'_, '_> {
         tensor.map_or(Pick::Other(Arg::None), Pick::Fresh)
     }
 
-    /// A list: the whole of a tensor, some of it, its sizes in another order, or any sizes.
+    /// A list: all items of a tensor, some of them, its sizes in another order, or any sizes.
     fn items(&mut self) -> Box<[ShapeItem]> {
         let model = self
             .source
@@ -355,7 +355,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Changes the argument that a declaration refuses.
+    /// Changes the argument that a declaration rejects.
     fn repair(&mut self, def: &OpDef, form: &Form, picks: &mut [Pick], error: &OpError) {
         let named = def.param(error.operand);
         let place = named.unwrap_or_else(|| self.source.below(def.params.len().max(1)));
@@ -416,7 +416,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// A transcript: with room, or whose proof is as long as a message says.
+    /// A transcript: with capacity, or with a proof of the length that a message demands.
     fn transcript(&mut self, error: &OpError) -> Pick {
         let text = &error.expected;
         let bytes = match text.starts_with("a transcript that has room") {
@@ -429,7 +429,7 @@ impl Search<'_, '_> {
         self.fresh(DType::U8, &[bytes], Fill::Proof(length))
     }
 
-    /// The shape that a message asks for: `[2, 4]`, or `4 axes`.
+    /// The shape that a message demands: `[2, 4]`, or `4 axes`.
     fn wanted_dims(&mut self, expected: &str) -> Option<Vec<u64>> {
         if let Some((_, rest)) = expected.split_once('[') {
             let (list, _) = rest.split_once(']')?;
@@ -457,7 +457,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// The dtypes that a message names, one by one or all of a kind.
+/// The dtypes that a message lists, one by one or by kind.
 fn dtypes_of(expected: &str) -> Vec<DType> {
     let words = expected.split(' ');
     let names = words.map(|word| word.trim_end_matches(','));

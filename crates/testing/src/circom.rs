@@ -1,4 +1,4 @@
-//! Damage to the files of circom and snarkjs, and what their readers promise for any bytes.
+//! Damaged files of circom and snarkjs, and the guarantees of their readers for any bytes.
 
 use crate::{Source, mutate_bytes};
 use cloakwork_formats::LoadError;
@@ -19,7 +19,7 @@ pub const SAMPLE_CIRCOM_FILES: [&[u8]; 6] = [
     include_bytes!("../../../tests/vectors/groth16/bn128/mixed1.public.json"),
 ];
 
-/// One of the samples, damaged: as any bytes are, or a number of it made extreme.
+/// A damaged sample: with random changes, or with one number made extreme.
 #[must_use]
 pub fn damaged_circom_file(source: &mut Source) -> Vec<u8> {
     let sample = SAMPLE_CIRCOM_FILES[source.below(SAMPLE_CIRCOM_FILES.len())];
@@ -28,7 +28,7 @@ pub fn damaged_circom_file(source: &mut Source) -> Vec<u8> {
     }
     let mut bytes = sample.to_vec();
     for _ in 0..=source.below(3) {
-        // Headers, where numbers mean sizes, are at the start: half of the damage goes there.
+        // Headers are at the start, and their numbers are sizes: half of the damage goes there.
         let reach = if source.chance(2) {
             bytes.len()
         } else {
@@ -56,10 +56,10 @@ pub fn damaged_circom_file(source: &mut Source) -> Vec<u8> {
     bytes
 }
 
-/// Any bytes are a file of one of the kinds, whose parts fit together, or errors with a place.
+/// Any bytes are a valid file of one of the kinds, or give an error with a position.
 ///
 /// # Errors
-/// What does not hold.
+/// The guarantee that does not hold.
 pub fn check_circom_bytes(bytes: &[u8]) -> Result<(), String> {
     let shared = Bytes::from(bytes.to_vec());
     let refused = |error: &LoadError| match error {
@@ -118,7 +118,7 @@ fn check_rows(rows: &Rows, (count, wires): (usize, u32)) -> Result<(), String> {
     Err("a matrix whose parts do not fit together".into())
 }
 
-/// What is read and written again is the same.
+/// A file that is read and written again stays the same.
 fn check_json(bytes: &[u8]) -> Result<(), String> {
     let again = |same: bool| {
         if same {

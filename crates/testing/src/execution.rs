@@ -1,4 +1,4 @@
-//! Running a program as its judge: by kernels and by references together.
+//! Runs a program by kernels and by references, and compares them.
 
 use cloakwork_ir::{DType, HostId, HostSlot, HostTensor, Program, Type, View, write_word};
 use cloakwork_kernels::best_isa;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// A program's inputs by host slot.
 pub type Inputs = HashMap<HostId, HostTensor>;
 
-/// A tensor for each input of a program; `word` says what element `i` is.
+/// A tensor for each input of a program; `word` gives element `i`.
 #[must_use]
 pub fn inputs(program: &Program, word: fn(u64) -> i64) -> Inputs {
     let slots = (0u32..).zip(&program.hosts);
@@ -24,7 +24,7 @@ pub fn inputs(program: &Program, word: fn(u64) -> i64) -> Inputs {
     named.collect()
 }
 
-/// Neighbours far apart.
+/// Maps neighbouring words to distant values.
 fn mixed(word: i64) -> u64 {
     (word as u64 ^ 0x5851_f42d).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -49,7 +49,7 @@ fn filled(ty: &Type, word: fn(u64) -> i64) -> Option<HostTensor> {
 /// Plans a program for this processor.
 ///
 /// # Errors
-/// The planner's.
+/// The planner's error.
 pub fn planned(verified: &Arc<Verified>, threads: usize) -> Result<Arc<Plan>, String> {
     let options = Options::new(best_isa(), threads);
     plan(Arc::clone(verified), &options)
@@ -57,10 +57,10 @@ pub fn planned(verified: &Arc<Verified>, threads: usize) -> Result<Arc<Plan>, St
         .map_err(|error| error.to_string())
 }
 
-/// Why a program came to no results that its references confirm.
+/// The reason why a program has no results that its references confirm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The planner or the run refuses it: contents that an op does not take, or too little memory.
+    /// The planner or the run refuses it: contents that an op does not accept, or out of memory.
     Refused(String),
     /// An op's kernels disagree with its reference.
     Wrong(String),
@@ -74,10 +74,10 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Runs a program by kernels, and again with each op's result held to its reference.
+/// Runs a program by kernels, and again with each op's result compared with its reference.
 ///
 /// # Errors
-/// What the run refuses, or the first op whose kernels disagree with its reference.
+/// The error of the run, or the first op whose kernels disagree with its reference.
 pub fn execute(verified: &Arc<Verified>, inputs: &Inputs) -> Result<Outcome, Failure> {
     let refused = |error: RunError| Failure::Refused(error.to_string());
     let plan = planned(verified, 1).map_err(Failure::Refused)?;

@@ -1,11 +1,11 @@
-//! Program tests: a program as text, and what is found, inferred and computed beside it.
+//! Program tests: a program as text, followed by expected findings, types and results.
 //!
-//! Behind the program stand comments that say what is made of it: `; unparsed: ...` if it is none,
-//! `; error: code: ...` and `; warning: code: ...` for the verifier's findings, and if there is no
-//! error, `; type %name i64[2, 3]` for each value. What it computes stands in its `device_to_host`
-//! steps; `; mismatch: ...` and `; failed: ...` say where the references disagree.
+//! Comments after the program hold the expectations: `; unparsed: ...` if it does not parse, `;
+//! error: code: ...` and `; warning: code: ...` for the verifier's findings, and if there is no
+//! error, `; type %name i64[2, 3]` for each value. Its `device_to_host` steps hold the expected
+//! results; `; mismatch: ...` and `; failed: ...` say where the references disagree.
 //!
-//! The plan of a program stands in a file of its name that ends in `.plan`, where there is one.
+//! A program's plan, if any, is in a file of the same name that ends in `.plan`.
 
 use crate::{execute, inputs};
 use cloakwork_ir::{Program, text};
@@ -28,7 +28,7 @@ const MARKS: [&str; 6] = [
 pub struct FileTest {
     /// The program.
     pub program: String,
-    /// The comments behind it, one a line.
+    /// The comments after it, one for each line.
     pub expected: Vec<String>,
 }
 
@@ -52,13 +52,13 @@ impl FileTest {
         }
     }
 
-    /// The program, if it is one.
+    /// The program, if it parses.
     #[must_use]
     pub fn parsed(&self) -> Option<Program> {
         text::parse(&self.program).ok()
     }
 
-    /// What is made of the program, one comment a line.
+    /// The actual outcome of the program, one comment for each line.
     #[must_use]
     pub fn actual(&self) -> Vec<String> {
         let program = match text::parse(&self.program) {
@@ -90,7 +90,7 @@ impl FileTest {
     /// The plan's text for two threads of portable kernels: the same on every machine.
     ///
     /// # Errors
-    /// Says why the program has no plan.
+    /// The error of planning, as text.
     pub fn plan(&self) -> Result<String, String> {
         let program = text::parse(&self.program).map_err(|error| error.to_string())?;
         let verified = verify(Arc::new(program))
@@ -129,7 +129,8 @@ fn type_line(verified: &Verified, info: &ValueInfo) -> String {
     line
 }
 
-/// What kernels and references say against the expected values. Inputs are 0, 1, 2, ...
+/// The disagreement of kernels or references with the expected values, if any. Inputs are 0, 1, 2,
+/// ...
 fn disagreement(verified: &Arc<Verified>) -> Option<String> {
     let inputs = inputs(verified.program(), |i| i as i64);
     let outcome = match execute(verified, &inputs) {

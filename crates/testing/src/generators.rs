@@ -8,7 +8,7 @@ use cloakwork_verify::verify;
 use std::sync::Arc;
 
 /// A well-typed program: any op, any spelling of its generation, views, writes through them, frees,
-/// names bound again, segments, downloads.
+/// redefined names, segments, downloads.
 #[must_use]
 pub fn generate(source: &mut Source) -> Program {
     let mut builder = Builder::new();
@@ -57,8 +57,8 @@ pub fn generate(source: &mut Source) -> Program {
     generator.builder.program
 }
 
-/// A program that calls this op as often as such calls are found in a few attempts, on tensors that
-/// other ops made or not.
+/// A program with all calls of this op that a few attempts find, on new tensors or on results of
+/// other ops.
 #[must_use]
 pub fn generate_calls(source: &mut Source, def: &'static OpDef) -> Program {
     let mut generator = Generator {
@@ -138,7 +138,7 @@ impl Generator<'_, '_> {
         }
     }
 
-    /// Notes a tensor with storage of its own.
+    /// Records a tensor with its own storage.
     fn own(&mut self, name: cloakwork_ir::Symbol, ty: &Type) -> usize {
         let view = View::contiguous(ty.shape.clone());
         self.tensors.push(Tensor {
@@ -152,8 +152,8 @@ impl Generator<'_, '_> {
         self.tensors.len() - 1
     }
 
-    /// A call, unless it mixes coefficients with values or fills a transcript beyond its room: that
-    /// follows from the steps before, of which nothing is known here.
+    /// Adds a call, unless it mixes coefficients with values or overfills a transcript: that
+    /// depends on earlier steps, which the generator does not track.
     fn call_if_forms_fit(&mut self, found: Found) {
         let (steps, tensors) = (self.builder.program.steps.len(), self.tensors.clone());
         let minds = [Code::Repr, Code::Transcript].map(Code::name);
@@ -251,7 +251,7 @@ impl Generator<'_, '_> {
         }
     }
 
-    /// A tensor to write: one that there is and that the op may write, or a new one.
+    /// A tensor to write: an existing one that the op may write, or a new one.
     fn target(&mut self, found: &mut Found, param: usize, ty: &Type) -> usize {
         if let Pick::Old(index) = found.picks[param]
             && self.may_write(found, param, index)

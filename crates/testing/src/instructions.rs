@@ -1,11 +1,11 @@
-//! Files of programs of the instruction set: laws that hold for all bytes.
+//! Program files of the instruction set: laws that hold for all bytes.
 
 use crate::{Source, check_program, mutate_bytes};
 use cloakwork_formats::zk::{Canonical, Files, parse, to_json, to_text};
 use cloakwork_instructions::lower;
 use std::collections::HashMap;
 
-/// Programs that are right, in both forms.
+/// Valid programs, in both forms.
 pub const SAMPLE_INSTRUCTIONS: [&str; 2] = [
     include_str!("../../../examples/zk/windows.json"),
     "program version=1\ninput x type=u64<8> device=cpu\nstream s device=sim:0\n\
@@ -25,8 +25,8 @@ pub fn damaged_instructions(source: &mut Source) -> Vec<u8> {
     mutate_bytes(sample.as_bytes(), source)
 }
 
-/// Any bytes are a program that both forms hold, and that lowers to one that can be judged; or
-/// they are an error.
+/// Any bytes are a program that both forms can express and that lowers to a program that the
+/// verifier can judge; or they give an error.
 ///
 /// # Errors
 /// A law is broken.

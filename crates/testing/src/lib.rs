@@ -1,7 +1,7 @@
-//! Shared by tests, seeded fuzz loops and fuzz targets: sources of bytes, programs generated from
-//! them, laws of all programs, and oracles that run and judge a program.
+//! Shared by tests, seeded fuzz loops and fuzz targets: sources of bytes, generated programs, laws
+//! of all programs, and oracles that run and judge a program.
 //!
-//! This crate does not depend on its drivers, and knows no op by name.
+//! This crate does not depend on its drivers, and contains no op names.
 //!
 //! ```
 //! use cloakwork_testing::{FileTest, check_program};

@@ -1,20 +1,20 @@
-//! Damage: what verifiers and readers must take without a panic.
+//! Mutations that verifiers and readers must handle without a panic.
 
 use crate::Source;
 use cloakwork_ir::{Arg, DType, Generation, HostId, Program, ShapeItem, Step, Symbol};
 use cloakwork_ops::ALL;
 
-/// A transcript of a few steps with every kind of entry and argument, to be damaged.
+/// A transcript of a few steps with every kind of entry and argument, for mutations.
 pub const SAMPLE_TRANSCRIPT: &str = include_str!("sample.json");
 
-/// A step taken apart.
+/// A step split into its parts.
 enum Draft {
     Op(String, Vec<Arg>, Option<Arg>),
     Other(Step),
 }
 
-/// The program with a few things wrong: steps lost, doubled or swapped, names, sizes, integers and
-/// ops changed, arguments lost or added.
+/// The program with a few mutations: steps removed, duplicated or swapped; names, sizes, integers
+/// and ops changed; arguments removed or added.
 #[must_use]
 pub fn mutate(program: &Program, source: &mut Source) -> Program {
     let mut drafts: Vec<Draft> = program
@@ -145,7 +145,7 @@ fn random_arg(program: &Program, source: &mut Source) -> Arg {
     }
 }
 
-/// The bytes with a few of them changed, lost, doubled or moved.
+/// The bytes with a few of them changed, removed, duplicated or moved.
 #[must_use]
 pub fn mutate_bytes(bytes: &[u8], source: &mut Source) -> Vec<u8> {
     let mut bytes = bytes.to_vec();

@@ -1,14 +1,14 @@
-//! Laws that hold for every program and every text. Each says what is broken.
+//! Laws that hold for every program and every text. Each returns the law that is broken.
 
 use cloakwork_ir::{Arg, Finding, Generation, HostSlot, Program, Severity, Step, Threaded, text};
 use cloakwork_passes::{Extent, PASSES, optimize, shown};
 use cloakwork_verify::{Action, Verified, annotate, is_finding_code, verify, with_frees};
 use std::sync::Arc;
 
-/// Any text is a program that prints as itself, or an error with a place.
+/// Any text is a program that prints as itself, or gives an error with a position.
 ///
 /// # Errors
-/// What printed does not read back.
+/// The printed text does not read back.
 pub fn check_text(source: &str) -> Result<(), String> {
     match text::parse(source) {
         Ok(program) => check_program(program),
@@ -17,10 +17,10 @@ pub fn check_text(source: &str) -> Result<(), String> {
     }
 }
 
-/// Any bytes are a transcript, or an error.
+/// Any bytes are a transcript, or give an error.
 ///
 /// # Errors
-/// A law is broken by the program that they are.
+/// The program of these bytes breaks a law.
 pub fn check_heal_bytes(bytes: &[u8]) -> Result<(), String> {
     match cloakwork_formats::parse_heal(bytes) {
         Ok(program) => check_program(program),
@@ -29,7 +29,7 @@ pub fn check_heal_bytes(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Everything that holds for a program, right or wrong.
+/// Checks all laws of programs, valid or invalid.
 ///
 /// # Errors
 /// A law is broken.
@@ -47,17 +47,17 @@ pub fn check_program(program: Program) -> Result<(), String> {
             check_verified(&verified)?;
             check_passes(&Arc::new(verified))
         }
-        // What could not be read of threads has been told by who read it.
+        // The reader of the file has already reported unreadable parts about threads.
         None if program.threads.as_ref().is_some_and(|t| t.unsure) => Ok(()),
         None if is_silent => Err("refused without an error".into()),
         None => Ok(()),
     }
 }
 
-/// A program without errors, as generators promise.
+/// Verifies a program; generators promise that it has no errors.
 ///
 /// # Errors
-/// The first error.
+/// The first finding.
 pub fn well_typed(program: &Program) -> Result<Verified, String> {
     let verification = verify(Arc::new(program.clone()));
     if let Some(error) = verification.errors().next() {
@@ -68,7 +68,7 @@ pub fn well_typed(program: &Program) -> Result<Verified, String> {
         .ok_or_else(|| "refused without an error".to_owned())
 }
 
-/// All laws for a generated program: those of any program, and that it is well typed.
+/// Checks all laws for a generated program: those of any program, and that it is well typed.
 ///
 /// # Errors
 /// A law is broken.
@@ -91,7 +91,7 @@ fn check_print(program: &Program) -> Result<(), String> {
     }
 }
 
-/// How two programs differ, names and contents compared, not numbers of names.
+/// The first difference between two programs. It compares names and contents, not symbol numbers.
 #[must_use]
 pub fn same_program(a: &Program, b: &Program) -> Option<String> {
     if a.generation != b.generation || a.steps.len() != b.steps.len() {
@@ -142,7 +142,7 @@ fn threaded_words(program: &Program, step: Threaded) -> Vec<String> {
     words
 }
 
-/// What is said of a step beside it.
+/// The annotations of a step.
 fn note_words(program: &Program, index: usize) -> Vec<String> {
     let Some(threads) = &program.threads else {
         return Vec::new();
@@ -174,7 +174,7 @@ fn check_finding(finding: &Finding, program: &Program) -> Result<(), String> {
     if !is_finding_code(finding.code) {
         return Err(format!("{} is no code", finding.code));
     }
-    // What is declared and never used is reported at step 0, also where no step is.
+    // Unused declarations are reported at step 0, even if the program has no steps.
     let is_there = (finding.step as usize) < program.steps.len().max(1);
     if !is_there || finding.expected.is_empty() || finding.got.is_empty() {
         return Err(format!("a finding without place or words: {finding:?}"));
@@ -182,7 +182,7 @@ fn check_finding(finding: &Finding, program: &Program) -> Result<(), String> {
     Ok(())
 }
 
-/// Views lie within their storages, steps are in order, and HEAL's form means the same.
+/// Views lie within their storages, steps are in order, and HEAL's form has the same meaning.
 fn check_verified(verified: &Verified) -> Result<(), String> {
     for info in verified.values() {
         let storage = verified
@@ -208,7 +208,7 @@ fn check_verified(verified: &Verified) -> Result<(), String> {
     Ok(())
 }
 
-/// What each pass makes of a program verifies, and hands out as much, step for step.
+/// The result of each pass verifies, and the passes together keep the downloads and their steps.
 fn check_passes(verified: &Arc<Verified>) -> Result<(), String> {
     shown(verified, PASSES).map_err(|mistake| mistake.to_string())?;
     let made = optimize(verified, Extent::Everywhere).map_err(|mistake| mistake.to_string())?;
@@ -257,7 +257,7 @@ fn check_action(verified: &Verified, action: &Action) -> Result<(), String> {
     Ok(())
 }
 
-/// Frees behind the last uses add no error and leave no leak.
+/// Frees after the last uses add no error and leave no leak.
 fn check_frees(program: &Program) -> Result<(), String> {
     if program.threads.is_some() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Where random choices come from: a seed, or the bytes of a fuzzer.
+//! Source of random choices: a seed, or the bytes of a fuzzer.
 
 /// A stream of choices. Equal seeds and equal bytes give equal choices everywhere.
 #[derive(Clone, Debug)]
@@ -8,7 +8,7 @@ pub struct Source<'b> {
 }
 
 impl Source<'static> {
-    /// Choices that follow from a number.
+    /// Choices from a seed.
     #[must_use]
     pub fn from_seed(seed: u64) -> Self {
         Self {
@@ -19,7 +19,7 @@ impl Source<'static> {
 }
 
 impl<'b> Source<'b> {
-    /// Choices that follow from bytes; when they are used up, every choice is the first.
+    /// Choices from bytes; when these are used up, every choice is the first.
     #[must_use]
     pub fn from_bytes(bytes: &'b [u8]) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl<'b> Source<'b> {
         }
     }
 
-    /// 64 bits.
+    /// A random word of 64 bits.
     pub fn word(&mut self) -> u64 {
         if self.bytes.is_some() {
             return u64::from_le_bytes([(); 8].map(|()| self.byte()));
@@ -48,7 +48,7 @@ impl<'b> Source<'b> {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`, which is not 0. Slightly uneven, which no user of this minds.
+    /// A number below `bound`, which is not 0. Slightly biased, which is harmless for tests.
     pub fn below(&mut self, bound: usize) -> usize {
         if bound <= 256 {
             return usize::from(self.byte()) % bound.max(1);
@@ -56,12 +56,12 @@ impl<'b> Source<'b> {
         (self.word() % bound as u64) as usize
     }
 
-    /// True once in `one_in` times.
+    /// True with probability `1 / one_in`.
     pub fn chance(&mut self, one_in: usize) -> bool {
         self.below(one_in) + 1 == one_in
     }
 
-    /// One of the items; `None` if there are none.
+    /// One of the items; `None` if the list is empty.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         if items.is_empty() {
             None
@@ -70,7 +70,7 @@ impl<'b> Source<'b> {
         }
     }
 
-    /// An integer that ops care about: mostly small, at times at an edge.
+    /// An integer that ops distinguish: mostly small, sometimes an edge case.
     pub fn int(&mut self) -> i64 {
         const EDGES: [i64; 9] = [
             i64::MIN,

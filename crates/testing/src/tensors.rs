@@ -1,10 +1,10 @@
-//! Damage to files of tensors and to containers, and what their readers promise for any bytes.
+//! Damaged tensor files and containers, and the guarantees of their readers for any bytes.
 
 use crate::{Source, check_program, mutate_bytes};
 use cloakwork_formats::{encode_npy, load_sealed, parse_npy, parse_torch};
 use cloakwork_ir::Bytes;
 
-/// Arrays that NumPy wrote, and tensors that torch did.
+/// Arrays written by NumPy, and tensors written by torch.
 pub const SAMPLE_TENSORS: [&[u8]; 6] = [
     include_bytes!("../../formats/tests/fixtures/fortran.npy"),
     include_bytes!("../../formats/tests/fixtures/rank_16.npy"),
@@ -17,7 +17,7 @@ pub const SAMPLE_TENSORS: [&[u8]; 6] = [
 /// A container with every kind of step, argument and host.
 pub const SAMPLE_CONTAINER: &[u8] = include_bytes!("../../formats/tests/fixtures/container_v1.cwk");
 
-/// Where a container's prefix has the size of its header, of the file, and its checksum.
+/// The positions of the header's size, the file's size and the checksum in a container's prefix.
 const HEADER_BYTES: std::ops::Range<usize> = 16..24;
 const FILE_BYTES: std::ops::Range<usize> = 24..32;
 const CHECKSUM: std::ops::Range<usize> = 32..64;
@@ -28,8 +28,8 @@ pub fn damaged_tensor(source: &mut Source) -> Vec<u8> {
     mutate_bytes(SAMPLE_TENSORS[source.below(SAMPLE_TENSORS.len())], source)
 }
 
-/// The sample with a few bytes changed; mostly with sizes and a checksum that agree with them, so
-/// that the reader gets past these.
+/// The sample with a few bytes changed; mostly with correct sizes and checksum, so that the reader
+/// gets past them.
 #[must_use]
 pub fn damaged_container(source: &mut Source) -> Vec<u8> {
     let sealed = !source.chance(4);
@@ -44,7 +44,7 @@ pub fn damaged_container(source: &mut Source) -> Vec<u8> {
     let (header, data) = rest.split_at(word(HEADER_BYTES).min(rest.len()));
     let header = mutate_bytes(header, source);
     let mut bytes = [prefix, &header].concat();
-    // Tensors begin at a multiple of 64.
+    // Tensors begin at multiples of 64.
     bytes.resize(bytes.len().next_multiple_of(64), 0);
     let blank = (CHECKSUM.end + word(HEADER_BYTES)).next_multiple_of(64)
         - CHECKSUM.end
@@ -62,10 +62,10 @@ pub fn damaged_container(source: &mut Source) -> Vec<u8> {
     bytes
 }
 
-/// Any bytes are an array that is written and read as the same, a tensor, or errors.
+/// Any bytes are an array that reads back the same after writing, a tensor, or give errors.
 ///
 /// # Errors
-/// What does not hold.
+/// The guarantee that does not hold.
 pub fn check_tensor_bytes(bytes: &[u8]) -> Result<(), String> {
     let shared = Bytes::from(bytes.to_vec());
     for parsed in [parse_npy(&shared), parse_torch(&shared)] {
@@ -86,17 +86,17 @@ pub fn check_tensor_bytes(bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Any bytes are a container whose program can be judged and whose tensors can be checked, or an
-/// error.
+/// Any bytes are a container whose program can be judged and whose tensors can be checked, or give
+/// an error.
 ///
 /// # Errors
-/// A law is broken by the program that they are.
+/// The program of these bytes breaks a law.
 pub fn check_container_bytes(bytes: &[u8]) -> Result<(), String> {
     let Ok((program, seal)) = load_sealed(&bytes.to_vec().into()) else {
         return Ok(());
     };
     if let Some(seal) = seal {
-        // Either answer is right, for there is no telling what the damage met.
+        // Either answer is correct, since the damage may be anywhere.
         let _ = seal.check();
     }
     check_program(program)

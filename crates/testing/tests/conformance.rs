@@ -1,6 +1,6 @@
 //! Every op's kernels against its reference, inside random programs: with every instruction set of
-//! this processor, both layouts, and one, two and three threads. References allow floats what their
-//! declarations say; between runs results must be the same bits.
+//! this processor, both layouts, and one, two and three threads. References allow floats the error
+//! that their declarations state; different runs must give the same bits.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 use cloakwork_ir::{DType, HostTensor, Program, text};
@@ -12,12 +12,12 @@ use cloakwork_testing::{Inputs, Source, generate, generate_calls, inputs};
 use cloakwork_verify::{Verified, verify};
 use std::sync::Arc;
 
-/// Random programs, and programs of each op. References take ten times as long where nothing is
-/// optimised, as under sanitizers.
+/// Random programs, and programs of each op. References take ten times as long in builds without
+/// optimisation, as under sanitizers.
 const SEEDS: u64 = if cfg!(debug_assertions) { 60 } else { 400 };
 const CALLS: u64 = if cfg!(debug_assertions) { 4 } else { 12 };
 
-/// What a run came to, in a form that can be compared: results, or the op that refused contents.
+/// The outcome of a run in a comparable form: results, or the op that rejected contents.
 fn outcome(
     verified: &Arc<Verified>,
     options: &Options,
@@ -37,8 +37,8 @@ fn outcome(
     }
 }
 
-/// The components of a tensor. What is not a number has many bits, and processors choose among
-/// them: here it has one.
+/// The components of a tensor. NaN has many bit patterns, and processors choose among them: here it
+/// has one.
 fn words(tensor: &HostTensor) -> Vec<i64> {
     let is_nan = |word: i64| match tensor.dtype().component() {
         DType::F32 => f32::from_bits(word as u32).is_nan(),
@@ -66,8 +66,8 @@ fn configurations() -> Vec<Options> {
     all
 }
 
-/// All that every step writes, not just what is downloaded, is what the references say: how many
-/// results they were asked about, or the contents that the run refuses.
+/// Compares all results of steps, not only downloads, with the references: returns the number of
+/// compared results, or the contents that the run rejects.
 fn bisected(seed: u64, verified: &Arc<Verified>, options: &Options, inputs: &Inputs) -> Held {
     let program = || text::print(verified.program());
     let plan = plan(Arc::clone(verified), options);
@@ -85,8 +85,8 @@ fn bisected(seed: u64, verified: &Arc<Verified>, options: &Options, inputs: &Inp
 
 type Held = Result<u64, String>;
 
-/// Ops whose bits may depend on the instruction set: products of float matrices fuse where it can,
-/// and libraries choose by the processor.
+/// Ops whose bits may depend on the instruction set: products of float matrices use fused
+/// multiply-add if available, and libraries choose by the processor.
 fn depends_on_isa(program: &Program) -> bool {
     let linear = |def: &OpDef| def.family == Family::Linear;
     ops_of(program).any(linear)

@@ -1,5 +1,5 @@
-//! The laws that declarations claim, held to the kernels: the loop knows no op by name, only what
-//! parameters are called. The ring is the integers modulo 17, with 2 as an eighth root of unity.
+//! The laws that declarations claim, checked on the kernels: the loop names no op, only names of
+//! parameters. The ring is the integers modulo 17, with 2 as an eighth root of unity.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
 use cloakwork_ir::{DType, HostTensor, Shape, View};
@@ -19,7 +19,7 @@ fn tensor(dims: &[u64], words: &[i64]) -> EagerArg {
     EagerArg::Tensor(Tensor::from_host(&host, cloakwork_kernels::best_isa()).unwrap())
 }
 
-/// A value for each parameter of this name; hints, flags and results are left out.
+/// A value for each parameter of this name; `None` for hints, flags and results.
 fn fixed(name: &str) -> EagerArg {
     match name {
         "q" => tensor(&[1], &[Q]),
@@ -37,7 +37,7 @@ fn run(def: &'static OpDef, isa: Isa, a: &[i64], b: &[i64]) -> Vec<i64> {
     let value = |param: &cloakwork_ops::Param| match param.name {
         "a" => tensor(&SHAPE, a),
         "b" => tensor(&SHAPE, b),
-        // A sum needs an axis to run along; a transform has its own by default.
+        // A sum needs an axis; a transform has a default.
         "axis" if param.default.is_none() => EagerArg::Int(0),
         name => fixed(name),
     };

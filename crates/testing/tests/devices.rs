@@ -34,7 +34,7 @@ fn planned(verified: &Arc<Verified>, device: Device) -> Arc<Plan> {
     Arc::new(plan(Arc::clone(verified), &options).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Drivers of which `sim` is planned as if it were like this.
+/// Drivers in which `sim` has these costs, capabilities and missing kernels.
 fn varied(costs: Costs, capabilities: Capabilities, lacks: BTreeSet<String>) -> Drivers {
     let drivers = Drivers::default();
     let (sim, _) = drivers.of(Device::Sim(0));
@@ -96,7 +96,7 @@ fn a_chain_uploads_its_input_once_and_waits_as_rarely_as_it_must() {
     let uploads = steps(&plan, |work| matches!(work, Work::Transfer(Way::Upload)));
     let downloads = steps(&plan, |work| matches!(work, Work::Transfer(Way::Download)));
     assert_eq!((uploads, downloads), (1, 2), "{plan}");
-    // Launches wait for the upload, and the last transfers for the last launch.
+    // Launches wait for the upload, and the last transfers wait for the last launch.
     assert_eq!(plan.waits.len(), 2, "{plan}");
     assert!(
         plan.to_string()
@@ -195,7 +195,7 @@ device_to_host %b -> output "b"
 "#;
     let verified = verified(mixed);
     let plan = planned_for(&verified, Costs::NONE, &["modmul"]);
-    // %a up, and %b down and up for the one step.
+    // %a is uploaded; %b is downloaded and uploaded for the one step.
     assert_eq!(moved(&plan, Way::Upload), 2 * 8 * 64, "{plan}");
     assert_eq!(moved(&plan, Way::Download), 2 * 8 * 64, "{plan}");
     let given = inputs(verified.program(), |i| i as i64);
@@ -243,7 +243,7 @@ fn every_step_of_an_op_waits_for_its_checks() {
     assert!(guarded.iter().all(|&step| behind[task_of(step)]), "{plan}");
 }
 
-/// The bytes that transfers of a plan move one way.
+/// The bytes that a plan's transfers move in one direction.
 fn moved(plan: &Plan, way: Way) -> u64 {
     let steps = plan.steps.iter().zip(&plan.costs);
     let moves = steps.filter(|(step, _)| matches!(step.work, Work::Transfer(own) if own == way));
@@ -329,7 +329,7 @@ fn limbs_are_stored_as_the_driver_wants_them() {
     }
 }
 
-/// A plan for a `sim` that costs and lacks so much.
+/// A plan for a `sim` with these costs and missing kernels.
 fn planned_for(verified: &Arc<Verified>, costs: Costs, lacks: &[&str]) -> Arc<Plan> {
     let lacks = lacks.iter().map(|&kernel| kernel.to_owned()).collect();
     let options = Options {
@@ -407,7 +407,7 @@ fn a_step_whose_kernel_a_device_lacks_runs_on_the_host_and_the_plan_says_so() {
     assert_eq!(told["elsewhere"][0]["op"], "sort");
     assert_eq!(told["elsewhere"][0]["device"], "sim:0");
     assert_eq!(told["elsewhere"][0]["why"], reason);
-    // What `sort` reads comes down, and %b, which is a result.
+    // The operand of `sort` is downloaded, and so is %b, a result.
     let downloads = steps(&plan, |work| matches!(work, Work::Transfer(Way::Download)));
     let uploads = steps(&plan, |work| matches!(work, Work::Transfer(Way::Upload)));
     assert_eq!((uploads, downloads), (1, 2), "{plan}");
@@ -417,7 +417,7 @@ fn a_step_whose_kernel_a_device_lacks_runs_on_the_host_and_the_plan_says_so() {
     );
 }
 
-/// A device that is worth its transfers where there is much to compute.
+/// A device whose transfers pay for large computations.
 const FAST: Costs = Costs {
     launch_ns: 2_000,
     transfer_ns: 5_000,

@@ -1,5 +1,5 @@
-//! Calls one by one, as they come first and as they come again with other contents, give what the
-//! planned program gives: for every op.
+//! Eager calls, both first calls and repeated calls with other contents, give the results of the
+//! planned program: for every op.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
 use cloakwork_ir::{HostId, HostSlot, Program, text};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 const PROGRAMS: u64 = if cfg!(debug_assertions) { 40 } else { 120 };
 const OF_AN_OP: u64 = 4;
 
-/// What the program gives, planned; `None` if it refuses what it computes.
+/// The results of the planned program; `None` if a run rejects computed contents.
 fn planned(program: &Arc<Program>, inputs: &Inputs) -> Option<Vec<Vec<i64>>> {
     let verified = Arc::new(verify(Arc::clone(program)).verified.unwrap());
     let plan = plan(verified, &Options::new(best_isa(), 1)).unwrap();
@@ -28,7 +28,7 @@ fn planned(program: &Arc<Program>, inputs: &Inputs) -> Option<Vec<Vec<i64>>> {
     }
 }
 
-/// The same, call by call, on tensors that nothing else sees.
+/// The results call by call, on tensors with no other reference.
 fn called(program: &Program, inputs: &Inputs) -> Vec<Option<Vec<i64>>> {
     let mut given = HashMap::new();
     for (id, slot) in (0..).map(HostId).zip(&program.hosts) {
@@ -46,7 +46,7 @@ fn called(program: &Program, inputs: &Inputs) -> Vec<Option<Vec<i64>>> {
     results.map(|result| result.map(words)).collect()
 }
 
-/// How many of three runs, of which the third has the contents of the first, gave results.
+/// The number of successful runs among three; the third has the contents of the first.
 fn check(program: Program) -> usize {
     let program = Arc::new(program);
     let one = inputs(&program, |i| (i as i64 * 7) % 23 - 5);

@@ -1,4 +1,4 @@
-//! Data that comes with a program, and inputs of a run, are held to their dtype.
+//! Data of a program and inputs of a run are checked against their dtype.
 #![allow(clippy::unwrap_used)]
 
 use cloakwork_formats::{load, save_container};
@@ -10,7 +10,7 @@ use cloakwork_verify::verify;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What is not an element, and what is said of it.
+/// Invalid elements, and the messages for them.
 const NOT_ELEMENTS: [(&str, &str); 4] = [
     (
         "goldilocks[3] {0, 1, 18446744073709551615}",
@@ -31,7 +31,7 @@ const NOT_ELEMENTS: [(&str, &str); 4] = [
     ),
 ];
 
-/// Why the verifier refuses a program.
+/// The verifier's findings on the elements of a program.
 fn refusals(program: Program) -> Vec<String> {
     let found = verify(Arc::new(program));
     assert!(found.verified.is_none());
@@ -46,7 +46,7 @@ fn data_of_text_and_of_containers_is_held_to_its_dtype() {
     for (data, why) in NOT_ELEMENTS {
         let written = format!("%a = host_to_device {data}\n%b = copy %a\nfree %a\nfree %b\n");
         let program = text::parse(&written).unwrap();
-        // Its checksums are right: who made the data made them.
+        // Its checksums are valid: they were computed from this data.
         save_container(&program, &path).unwrap();
         let loaded = load(&path).unwrap();
         std::fs::remove_file(&path).unwrap();

@@ -1,4 +1,4 @@
-//! The seeded loops that every test run makes, and what the generator must reach.
+//! The seeded loops of every test run, and the coverage that the generator must reach.
 
 use cloakwork_ir::{FIELD_DTYPES, Step, text};
 use cloakwork_ops::{ALL, find, find_form};
@@ -16,7 +16,7 @@ const SEEDS: u64 = 1500;
 
 #[test]
 fn generated_programs_reach_every_op() {
-    // What calls back has nobody to call in a program that runs by itself.
+    // Ops that call back need a caller, which a generated program does not have.
     let ops = ALL.iter().filter(|def| !def.calls_back());
     let mut calls: BTreeMap<&str, usize> = ops.map(|def| (def.name, 0)).collect();
     for seed in 0..SEEDS {
@@ -30,7 +30,7 @@ fn generated_programs_reach_every_op() {
             }
         }
     }
-    // Some want operands that are rarely there: matrices of floats, transcripts, points.
+    // Some ops need operands that are rarely generated: matrices of floats, transcripts, points.
     let is_rare = |(name, count): &(&str, usize)| match find(name).map(|def| def.family) {
         Some(family) if family.is_of_numbers() || family.is_of_proofs() => *count < 1,
         _ => *count < 5,
@@ -58,7 +58,7 @@ fn generated_programs_run_by_their_references() {
         let verified = Arc::new(well_typed(&program).expect("the generator promises it"));
         match execute(&verified, &inputs(&program, |_| 0)) {
             Ok(_) => ran += 1,
-            // A computed modulus of 0 or a computed permutation that is none is refused at the run.
+            // The run rejects a computed modulus of 0 or an invalid computed permutation.
             Err(Failure::Refused(text)) => {
                 assert!(text.contains("expected "), "seed {seed}: {text}");
             }

@@ -1,5 +1,6 @@
-//! Runs `tests/passes/*.cw`: what passes make of a program stands behind it. `UPDATE_EXPECT=1`
-//! rewrites that. And programs at random, with passes and without: equal to the bit.
+//! Runs `tests/passes/*.cw`: each file holds a program, followed by the programs after its passes.
+//! `UPDATE_EXPECT=1` rewrites these. Also random programs, with passes and without: results are
+//! equal bit for bit.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cloakwork_ir::{Program, text};
@@ -35,7 +36,7 @@ fn named(file: &str) -> Vec<Pass> {
     names.map(|name| pass(name).unwrap()).collect()
 }
 
-/// What the passes that a file names make of its program.
+/// The program after each pass that the file names.
 fn made(source: &str) -> Vec<Shown> {
     let verification = verify(Arc::new(text::parse(source).unwrap()));
     let errors: Vec<String> = verification.errors().map(ToString::to_string).collect();
@@ -45,7 +46,7 @@ fn made(source: &str) -> Vec<Shown> {
     shown(&Arc::new(verified), &named(source)).unwrap().1
 }
 
-/// The same, as it stands behind the program.
+/// The same as comments, in the form of the file.
 fn actual(source: &str) -> String {
     let shown = made(source);
     let mut lines = String::new();
@@ -116,7 +117,7 @@ fn run(verified: &Arc<Verified>, inputs: &Inputs, optimize: bool) -> Result<Outc
     executor.run(inputs, &options, &mut |_| true).map_err(told)
 }
 
-/// Everything that a user sees of a run.
+/// All parts of a run's outcome that a user sees.
 fn seen(outcome: Result<Outcome, String>) -> Result<Vec<String>, String> {
     let outcome = outcome?;
     let outputs = outcome.outputs.iter().map(|output| {
@@ -132,7 +133,7 @@ fn seen(outcome: Result<Outcome, String>) -> Result<Vec<String>, String> {
     Ok(outputs.chain(mismatches).collect())
 }
 
-/// Whether passes changed the program.
+/// Compares runs with passes and without. Returns whether the passes changed the program.
 fn agrees(program: Program, seed: u64) -> bool {
     let text = text::print(&program);
     let Some(verified) = verified(program) else {
@@ -150,7 +151,7 @@ fn agrees(program: Program, seed: u64) -> bool {
     cleaned.is_some()
 }
 
-/// The same program with each call of an op a second time behind it, now and then.
+/// The same program, in which some calls are repeated immediately.
 fn repeated(program: &Program, source: &mut Source) -> Program {
     let mut lines: Vec<String> = Vec::new();
     for line in text::print(program).lines() {
@@ -173,7 +174,7 @@ fn repeated(program: &Program, source: &mut Source) -> Program {
 const SEEDS: u64 = if cfg!(debug_assertions) { 150 } else { 1500 };
 
 /// Programs of copies, views, sums and products over a few small tensors, many of them in place:
-/// much is computed twice, and much is written between.
+/// many values are computed twice, with many writes in between.
 fn movements(source: &mut Source, is_field: bool) -> String {
     let mut text = String::from("%a = host_to_device input \"a\" i64[6]\n");
     text += "%b = host_to_device i64[6] {1, 2, 3, 4, 5, 6}\n%q = host_to_device i64[1] {17}\n";
@@ -242,7 +243,7 @@ fn copies_views_and_writes_in_place_give_the_same_with_passes_and_without() {
     for seed in 0..8 * SEEDS {
         let text = movements(&mut Source::from_seed(seed), seed % 4 == 0);
         let program = text::parse(&text).unwrap();
-        // A view may lie across what it is copied to: such programs are refused.
+        // A view may overlap the target of its copy: the verifier rejects such programs.
         if verified(program.clone()).is_some() {
             right += 1;
             changed += u64::from(agrees(program, seed));

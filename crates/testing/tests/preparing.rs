@@ -1,5 +1,5 @@
-//! What kernels prepare from operands that a run computes is prepared once, as long as nothing
-//! writes those; results are those of preparing before each launch.
+//! Blocks that kernels prepare from computed operands are prepared once, until a step writes the
+//! operands; results equal those of preparation before each launch.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cloakwork_ir::{Device, text};
@@ -25,7 +25,7 @@ fn planned(verified: &Arc<Verified>, options: &Options) -> Arc<Plan> {
     Arc::new(plan(Arc::clone(verified), options).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// A budget above all needs: under one, each launch has blocks of its own.
+/// A budget above all needs: under a budget, each launch has its own blocks.
 fn apart(options: &Options) -> Options {
     Options {
         memory_budget_bytes: Some(1 << 40),
@@ -40,7 +40,7 @@ fn prepares(plan: &Plan) -> usize {
         .count()
 }
 
-/// How many steps prepare where this stands between two products by the same moduli.
+/// The number of preparing steps if `steps` stand between two products by the same moduli.
 fn between(steps: &str) -> usize {
     let source = format!(
         "%a = host_to_device input \"a\" i64[4, 2]\n\
@@ -129,7 +129,7 @@ const START: &str = "%i = host_to_device input \"a\" i64[4, 2]
 %q = add %p, %two, %q
 ";
 
-/// A program of products, sums and transforms by moduli that it changes now and then.
+/// A program of products, sums and transforms by moduli that it changes at times.
 fn random(source: &mut Source) -> String {
     let mut text = START.to_owned();
     for line in 0..30 {

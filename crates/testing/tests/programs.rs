@@ -1,5 +1,5 @@
-//! Runs `tests/programs/**.cw`; `UPDATE_EXPECT=1` rewrites what stands behind the programs, and the
-//! plans beside them. A new plan begins as an empty file.
+//! Runs `tests/programs/**.cw`; `UPDATE_EXPECT=1` rewrites the expectations after the programs, and
+//! the plans beside them. A new plan begins as an empty file.
 
 use cloakwork_ops::{ALL, Code};
 use cloakwork_testing::{FileTest, check_program};
@@ -27,7 +27,7 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// All program tests with their paths; rewritten first, if that is wanted.
+/// All program tests with their paths; rewrites them first, if requested.
 fn tests() -> &'static [(PathBuf, FileTest)] {
     static TESTS: OnceLock<Vec<(PathBuf, FileTest)>> = OnceLock::new();
     TESTS.get_or_init(|| {
@@ -72,7 +72,7 @@ fn programs_mean_what_stands_behind_them() {
     );
 }
 
-/// Programs with a plan beside them, and where it is.
+/// Programs that have a plan file, with its path.
 fn planned() -> impl Iterator<Item = (PathBuf, &'static FileTest)> {
     let beside = tests()
         .iter()

@@ -1,5 +1,5 @@
-//! What passes must not change: errors and the steps that they name, writes between equal reads,
-//! effects, budgets.
+//! Passes must not change errors and the steps that they name, writes between equal reads, effects,
+//! budgets.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cloakwork_ir::{HostTensor, Step, text};
@@ -45,7 +45,7 @@ fn numbers(verified: &Verified) -> Inputs {
     inputs(verified.program(), |i| i as i64 + 1)
 }
 
-/// What a run says: its mismatches, or its error.
+/// The mismatches of a run, or its error.
 fn said(source: &str, optimize: bool) -> String {
     let verified = verified(source);
     let plan = planned(&verified, optimize, None).unwrap();
@@ -221,7 +221,7 @@ fn no_pass_spells_the_name_of_an_op() {
 
 #[test]
 fn a_program_that_keeps_to_a_budget_keeps_to_it_with_passes() {
-    // %x again at the end: computed once, it lives through %s, which is large.
+    // %x is computed again at the end. If it is computed once, it lives through %s, which is large.
     let source = "%a = host_to_device input \"a\" i64[65536]
 %x = empty [65536], i64
 %x = sort %a, 0, 0, %x

@@ -1,5 +1,5 @@
-//! Whatever order tasks run in, on however many workers, random programs give the same bytes, and
-//! fail with the same error.
+//! Random programs give the same bytes, and fail with the same error, in every order of tasks and
+//! on any number of workers.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
 use cloakwork_ir::text;

@@ -1,5 +1,4 @@
-//! Programs with less memory than they would take give the same bytes, or are refused before they
-//! run.
+//! Programs with less memory than they need give the same bytes, or are rejected before they run.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
 use cloakwork_ir::text;
@@ -28,7 +27,7 @@ fn outcome(plan: &Arc<Plan>, inputs: &Inputs, seed: Option<u64>) -> Results {
     }
 }
 
-/// Plans a program so that its arena is at most so many percent of what it would be.
+/// Plans a program so that its arena has at most `percent` percent of its natural size.
 fn planned(verified: &Arc<Verified>, natural: &Plan, percent: u64) -> Result<Plan, PlanError> {
     let memory = natural.memory;
     let arena = memory.arena_bytes * percent / 100;
@@ -68,14 +67,14 @@ fn verified(source: &str) -> Arc<Verified> {
     Arc::new(found.verified.unwrap_or_else(|| panic!("{findings:?}")))
 }
 
-/// Random programs that are tried, and how many more until enough of them spill.
+/// Number of random programs, and the most that are tried until enough of them spill.
 const PROGRAMS: u64 = 1200;
 const MOST_PROGRAMS: u64 = 10 * PROGRAMS;
 
 #[test]
 fn random_programs_give_the_same_bytes_with_less_memory() {
     let (mut spilled, mut refused) = (0, 0);
-    // What most random programs have is too small to wait on disk: few spill, but some must.
+    // Tensors of most random programs are too small to spill: few programs spill, but some must.
     for number in 0..MOST_PROGRAMS {
         if number >= PROGRAMS && spilled >= 4 {
             break;

@@ -1,5 +1,5 @@
-//! Programs of several threads: what the verifier says of small random ones against all orders in
-//! which their steps can run, and defects planted in a program in which nothing is wrong.
+//! Programs of several threads: the verifier's findings on small random programs against all orders
+//! in which their steps can run, and defects planted in a valid program.
 #![allow(clippy::expect_used, clippy::panic)]
 
 use cloakwork_ir::{Finding, Severity, text};
@@ -53,7 +53,7 @@ impl Entry {
 const TENSORS: usize = 3;
 const EVENTS: usize = 4;
 
-/// Threads, the main one first; it alone queues.
+/// The entries of each thread, the main one first; only the main thread queues.
 fn random(dice: &mut Source) -> Vec<Vec<Entry>> {
     let threads = 1 + dice.below(3);
     let mut recorded = [false; EVENTS];
@@ -137,7 +137,7 @@ fn text_of(lists: &[Vec<Entry>]) -> String {
         if number > 0 {
             text += "}\n";
         } else {
-            // Whatever is queued is done before tensors are handed out.
+            // All queued work is done before tensors are downloaded.
             text += "record \"end\" on \"s\"\nwait \"end\"\n";
             for tensor in 0..TENSORS {
                 text += &format!("device_to_host %t{tensor}, none -> output \"t{tensor}\"\n");
@@ -148,19 +148,19 @@ fn text_of(lists: &[Vec<Entry>]) -> String {
     text.replacen("event \"e0\"", "event \"end\" at \"cpu\"\nevent \"e0\"", 1)
 }
 
-/// All orders of a program's nodes, told by which of two may come first.
+/// All orders of a program's nodes, as pairs of which either may come first.
 struct Orders {
     nodes: Vec<(Entry, bool)>,
-    /// What must have run before each node.
+    /// Nodes that must run before each node, as bits.
     before: Vec<u64>,
-    /// Bit j of entry i: i may run while j has not.
+    /// Bit j of entry i: node i may run before node j.
     first: Vec<u64>,
     seen: HashSet<u64>,
     ends: bool,
 }
 
 impl Orders {
-    /// Nodes: each entry, and for queued ones the stream's part.
+    /// The nodes: each entry, and for queued ones also the stream's part.
     fn of(lists: &[Vec<Entry>]) -> Self {
         let mut nodes: Vec<(Entry, bool)> = Vec::new();
         let mut before: Vec<u64> = Vec::new();
@@ -245,7 +245,7 @@ impl Orders {
         }
     }
 
-    /// Whether two nodes that meet in some element, one of them writing, come in either order.
+    /// Whether two nodes that share an element, one of them writing, can run in either order.
     fn races(&self) -> bool {
         let touches = |node: usize| match self.nodes[node] {
             (Entry::Copy { from, to, .. }, true) => Some((from, to)),
@@ -367,7 +367,7 @@ record "half"
 }
 "#;
 
-/// What is replaced by what, and the rule that this breaks.
+/// A text, its replacement, and the rule that this breaks.
 const PLANTED: &[(&str, &str, &str)] = &[
     ("copy %x, %a\n", "copi %x, %a\n", "V07"),
     ("copy %x, %a\n", "copy %x, %lost\n", "V02"),

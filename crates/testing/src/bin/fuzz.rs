@@ -1,5 +1,5 @@
-//! The seeded fuzz loop: `fuzz [--seeds N] [--start S]`. Stops at the first broken law, naming the
-//! seed that shows it again.
+//! The seeded fuzz loop: `fuzz [--seeds N] [--start S]`. Stops at the first broken law and prints
+//! the seed that reproduces it.
 
 use cloakwork_testing::{
     SAMPLE_TRANSCRIPT, Source, check_all, check_circom_bytes, check_container_bytes,
@@ -10,7 +10,7 @@ use cloakwork_testing::{
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-/// Texts and files of `check_seed`.
+/// Number of texts and files for each seed in `check_seed`.
 const FILES_A_SEED: u64 = 12;
 
 struct Options {
@@ -65,7 +65,7 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
     Ok(options)
 }
 
-/// One program right, one wrong, and texts and files near it.
+/// One valid program, one mutated program, and damaged texts and files.
 fn check_seed(seed: u64) -> Result<(), String> {
     let mut source = Source::from_seed(seed);
     let program = generate(&mut source);

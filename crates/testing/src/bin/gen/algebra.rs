@@ -1,4 +1,5 @@
-//! What C++ knows of fields and curves, as macros that call a macro for each; and their table.
+//! Facts about fields and curves for C++, as macros that call a macro for each; and for Python and
+//! the docs.
 
 use cloakwork_ir::{
     ALL_DTYPES, CURVES, DType, ExtensionDecl, FIELDS, FieldDecl, Form, GROUPS, Kind, PrimeDecl,
@@ -6,7 +7,7 @@ use cloakwork_ir::{
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// `bn254.fr` as a part of C++ names.
+/// `bn254.fr` as part of a C++ name.
 fn suffix(name: &str) -> String {
     name.replace('.', "_")
 }
@@ -15,7 +16,7 @@ fn enumerator(name: &str) -> String {
     format!("CW_{}", suffix(name).to_uppercase())
 }
 
-/// A macro of lines.
+/// Defines a macro of several lines.
 fn define(text: &mut String, comment: &str, head: &str, lines: impl IntoIterator<Item = String>) {
     let lines: Vec<String> = lines.into_iter().collect();
     write!(text, "\n// {comment}\n#define {head}").unwrap_or_default();
@@ -25,7 +26,7 @@ fn define(text: &mut String, comment: &str, head: &str, lines: impl IntoIterator
     text.push('\n');
 }
 
-/// `Row(kernel, suffix, Function, Type)` for each.
+/// `Row(kernel, suffix, Function, Type)` for each field.
 fn rows<'a>(
     text: &mut String,
     (comment, name): (&str, &str),
@@ -47,7 +48,7 @@ fn words(modulus: &[u64]) -> String {
     words.join(", ")
 }
 
-/// Whether kernels may compute on words of eight elements together.
+/// Whether kernels may compute on the words of eight elements at once.
 fn is_large(field: &FieldDecl) -> bool {
     matches!(&field.kind, Kind::Prime(prime) if prime.form == Form::Montgomery64)
 }

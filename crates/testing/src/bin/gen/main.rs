@@ -1,7 +1,7 @@
-//! Writes the files that follow from declarations: of ops `python/cloakwork/ops.pyi` and
-//! `docs/ops.md`, of fields and curves `csrc/include/cloakwork/algebra.h`,
-//! `docs/fields.md` and `python/cloakwork/fields/dtypes.py`. With `--check` it writes nothing and
-//! fails if one of them is stale.
+//! Writes the files that are generated from declarations: from ops `python/cloakwork/ops.pyi` and
+//! `docs/ops.md`; from fields and curves `csrc/include/cloakwork/algebra.h`, `docs/fields.md` and
+//! `python/cloakwork/fields/dtypes.py`. With `--check` it writes no file and fails if one of them
+//! is stale.
 
 mod algebra;
 mod markdown;
@@ -49,8 +49,8 @@ fn update(path: &Path, text: &str, check: bool) -> Result<(), String> {
     std::fs::write(path, text).map_err(|error| error.to_string())
 }
 
-/// Short sessions that show an op at work, one file an op: `docs/examples/<op>.txt`, run as
-/// doctests of `cloakwork.ops`. An op without one has none.
+/// Short sessions that show an op at work, one optional file for each op: `docs/examples/<op>.txt`,
+/// run as doctests of `cloakwork.ops`.
 struct Examples(PathBuf);
 
 impl Examples {

@@ -1,4 +1,4 @@
-//! `docs/ops.md`: a section an op.
+//! `docs/ops.md`: one section for each op.
 
 use crate::Examples;
 use cloakwork_ir::Generation;

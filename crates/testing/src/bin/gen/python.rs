@@ -29,7 +29,7 @@ pub fn stub(examples: &Examples) -> String {
     out
 }
 
-/// Whether a parameter must be given.
+/// Whether a parameter has no default.
 fn is_required(param: &Param) -> bool {
     let optional = matches!(param.kind, ParamKind::OptionalTensor | ParamKind::Hint);
     let made = param.kind == ParamKind::Out && param.name == "out";
@@ -87,7 +87,7 @@ fn signature(out: &mut String, name: &str, parameters: &[String]) {
 }
 
 /// Parameters that do not fit the line of `def`, as ruff formats them: all on the next line, or one
-/// a line.
+/// on each line.
 fn list(out: &mut String, parameters: &[String]) {
     let line = format!("    {}", parameters.join(", "));
     if line.len() <= LINE_COLUMNS {
@@ -101,7 +101,7 @@ fn list(out: &mut String, parameters: &[String]) {
 
 fn docstring(out: &mut String, def: &OpDef, examples: &Examples) {
     for (index, paragraph) in def.doc.split("\n\n").enumerate() {
-        // The quotes count for the width of the first line.
+        // The opening quotes count for the width of the first line.
         let (before, opening) = if index == 0 {
             ("", "r\"\"\"")
         } else {
@@ -124,7 +124,7 @@ fn docstring(out: &mut String, def: &OpDef, examples: &Examples) {
     out.push_str("    \"\"\"\n");
 }
 
-/// A capital at the start, unless that is the name of a dtype, and a stop at the end.
+/// Capitalises the first letter, unless the first word is a dtype, and adds a full stop.
 fn sentence(text: &str) -> String {
     let word: String = text
         .chars()
@@ -139,7 +139,7 @@ fn sentence(text: &str) -> String {
     format!("{first}{}.", letters.as_str().trim_end_matches('.'))
 }
 
-/// Breaks a paragraph into lines, all of them indented.
+/// Wraps a paragraph to indented lines.
 fn wrap(text: &str, indent: &str) -> String {
     let mut lines = vec![indent.to_owned()];
     for word in text.split_whitespace() {
