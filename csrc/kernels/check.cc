@@ -1,4 +1,4 @@
-// cw_find_difference: the comparison that Rust asks for after a run.
+// cw_find_difference: Rust's comparison of tensors after a run.
 #include "kernels/rows.h"
 
 namespace cw {

@@ -1,6 +1,6 @@
 // Words, dtypes and access to a launch, for every kernel file.
 //
-// Everything below csrc/kernels but the symbols of kernels.inc is in an anonymous namespace: a
+// Everything below csrc/kernels except the symbols of kernels.inc is in an anonymous namespace: a
 // template compiled with -mavx512f must never replace the portable copy when objects are linked.
 #ifndef CLOAKWORK_KERNELS_COMMON_H_
 #define CLOAKWORK_KERNELS_COMMON_H_
@@ -29,7 +29,7 @@ using i128 = __int128;
 constexpr u32 kMaxRank = 16;
 constexpr u64 kAlignment = 64;
 
-// An element whose meaning does not matter, only its size.
+// An element of which only the size matters.
 template <class T>
 struct Opaque {
   T bits;
@@ -55,7 +55,7 @@ template <u32 dtype>
 struct TypedElement {
   static constexpr u32 kDtype = dtype, kBytes = 0;
 };
-// One byte, 0 or 1: C++'s own bool must not be read from a byte that something else wrote.
+// One byte, 0 or 1: C++'s own bool must not be read from a byte that other code wrote.
 struct Bool {
   uint8_t bit;
 };

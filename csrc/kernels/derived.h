@@ -1,4 +1,4 @@
-// What a row of kernels.inc derives from constant operands before it runs.
+// Constants that a row of kernels.inc derives from operands before it runs.
 #ifndef CLOAKWORK_KERNELS_DERIVED_H_
 #define CLOAKWORK_KERNELS_DERIVED_H_
 
@@ -7,8 +7,8 @@
 namespace cw {
 namespace {
 
-// A prepare of one instruction set's own, or none. Says so by a flag: compared with null, a
-// function's address is not a constant expression under GCC's -fsanitize=null.
+// The prepare function of one instruction set, or none, with a flag: a comparison of a function's
+// address with null is not a constant expression under GCC's -fsanitize=null.
 struct OwnPrepare {
   constexpr OwnPrepare() = default;
   constexpr OwnPrepare(decltype(nullptr)) {}
@@ -18,7 +18,7 @@ struct OwnPrepare {
 };
 
 // The last columns of a kernel row. Functions are portable code. One prepare serves every
-// instruction set that has none of its own here.
+// instruction set without its own prepare here.
 struct Derived {
   uint32_t constant_operands;
   cw_size_fn scratch_bytes;

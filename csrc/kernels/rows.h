@@ -151,7 +151,7 @@ CW_INLINE void ForEachBlock(Rows<operands>& rows, u64 begin, u64 end, Body&& bod
   ForEachBlockOf(kBlock, rows, begin, end, body);
 }
 
-// The block's elements of one operand, side by side: in place, or gathered into buffer.
+// The block's elements of one operand, contiguous: in place, or gathered into buffer.
 template <int operands, class T>
 CW_INLINE const T* FetchBlock(const Rows<operands>& rows, int operand, const T* data, u64 position,
                               u64 count, T* buffer) {
@@ -168,7 +168,7 @@ CW_INLINE const T* FetchBlock(const Rows<operands>& rows, int operand, const T* 
   return buffer;
 }
 
-// Where to write the block's results: in place, or into buffer for FlushBlock.
+// The destination of the block's results: in place, or buffer, which FlushBlock copies.
 template <int operands, class T>
 CW_INLINE T* OpenBlock(const Rows<operands>& rows, int operand, T* data, u64 position, T* buffer) {
   const bool direct = rows.stepped[operand] && rows.step[operand] == 1;

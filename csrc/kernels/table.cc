@@ -55,7 +55,7 @@ namespace cw {
 namespace {
 
 // Of the rows of one kernel, those of wider vectors are faster; of equal ones, those with 52-bit
-// products. Bits of a vector, so that rows for other processors find their places between them.
+// products. The values are bits of a vector, so that rows for other processors fit in between.
 constexpr uint32_t kPreferPortable = 64, kPrefer256 = 256, kPrefer512 = 512, kPrefer512Ifma = 513;
 
 constexpr cw_kernel_row kRows[] = {

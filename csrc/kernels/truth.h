@@ -1,4 +1,4 @@
-// Which elements count as true, and types whose code serves others too.
+// The truth of elements, and types whose code serves others too.
 #ifndef CLOAKWORK_KERNELS_TRUTH_H_
 #define CLOAKWORK_KERNELS_TRUTH_H_
 
@@ -11,7 +11,7 @@ template <class T>
 struct TypeIs {
   using Type = T;
 };
-// The type whose code also serves T where signs do not matter: fewer copies of each algorithm.
+// The type whose code also serves T if signs do not matter: fewer copies of each algorithm.
 template <class T>
 struct Unsigned : TypeIs<T> {};
 template <>

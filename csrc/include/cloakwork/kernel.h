@@ -1,4 +1,4 @@
-// The C table between Rust, which decides, and the kernels, which compute.
+// The C table between Rust, which plans, and the kernels, which compute.
 //
 // A kernel runs over a range of independent units of one launch. It trusts every pointer, stride
 // and size: the verifier has checked them. Pointers are aligned to their element, those of 16 bytes
@@ -51,11 +51,11 @@ enum cw_feature {
   CW_FEATURE_AVX512BW = 6,
   CW_FEATURE_AVX512IFMA = 7,
   CW_FEATURE_NEON = 8,
-  CW_FIRST_OWN_FEATURE = 48,  // from here on a driver's own: what its devices differ in
+  CW_FIRST_OWN_FEATURE = 48,  // from here on a driver's own features, which distinguish its devices
 };
 #define CW_FEATURE(name) ((uint64_t)1 << CW_FEATURE_##name)
 
-// The sets that have names, which users type and symbols end in.
+// The sets that have names: users type these names, and symbols end in them.
 #define CW_PORTABLE ((uint64_t)0)
 #define CW_NEON CW_FEATURE(NEON)
 #define CW_AVX2 (CW_FEATURE(AVX2) | CW_FEATURE(FMA) | CW_FEATURE(BMI2))
@@ -72,16 +72,16 @@ typedef struct cw_launch {
   const int64_t* strides;  // [operands][rank], in elements of the operand
   void* const* data;       // [operands]; element [0, ..., 0] of each; null where absent
   const int64_t* params;   // meaning by kernel: docs/kernels.md
-  const void* prepared;    // what the row's prepare wrote; null without one; for a row with a
-                           // prepared_axis, an array of such pointers, one an index of the axis
+  const void* prepared;    // the result of the row's prepare; null without one; for a row with a
+                           // prepared_axis, an array of such pointers, one for each index
 } cw_launch;
 
-// Runs units begin .. end. Units are the first dimensions of the launch, flattened row-major; how
-// many dimensions count is fixed by kernel (docs/kernels.md). scratch holds at least
-// row.scratch_bytes(launch), 64-byte aligned, and belongs to this call alone.
+// Runs units begin .. end. Units are the first dimensions of the launch, flattened row-major; the
+// kernel fixes how many dimensions (docs/kernels.md). scratch holds at least
+// row.scratch_bytes(launch), 64-byte aligned, and no other call uses it.
 typedef void (*cw_kernel_fn)(const cw_launch* launch, uint64_t begin, uint64_t end, void* scratch);
 
-// Bytes that a launch needs: of scratch a call, or of prepared constants. Depends on the geometry
+// Bytes that a launch needs: scratch for each call, or prepared constants. Depends on the geometry
 // and params alone: data and prepared may be null.
 typedef uint64_t (*cw_size_fn)(const cw_launch* launch);
 
@@ -92,24 +92,24 @@ typedef uint64_t (*cw_size_fn)(const cw_launch* launch);
 // For a row with a prepared_axis it derives the constants of one index of that axis. Its launch,
 // and that of prepared_bytes, has size 1 along that axis and all axes before it, strides of 0 and
 // no data for operands that are not constant, and constant operands that begin at the index.
-// Constants of one index serve every launch over it, whatever else that launch does.
+// Constants of one index serve every launch over that index.
 //
-// What a kernel of an element-wise op derives from its one constant operand is a list of equal
-// records, one for each element of that operand, row-major over the dimensions along which it
-// varies: a launch over a part of the elements gets the list from the first that it needs.
+// An element-wise op has one constant operand, and its prepared block is a list of equal records,
+// one for each element of that operand, row-major over the dimensions along which it varies: a
+// launch over a part of the elements gets the list from the first record that it needs.
 typedef void (*cw_prepare_fn)(const cw_launch* launch, void* prepared);
 
-// One kernel. Of the rows whose types fit and whose needs are a subset of what may be used, Rust
-// selects the one of the greatest preference, and of equal ones the first.
+// One kernel. Of the rows whose types fit and whose needs are a subset of the allowed features,
+// Rust selects the one of the greatest preference, and of equal ones the first.
 typedef struct cw_kernel_row {
   const char* kernel;          // name that op declarations use: "modmul"
   const char* symbol;          // name in plans and traces: "modmul_i64_avx512"
-  uint64_t needs;              // features without which it does not run: a bit for each
+  uint64_t needs;              // required features: a bit for each
   uint32_t in_dtype;           // type of operand 1 (of operand 0 where there is no other)
   uint32_t out_dtype;          // type of operand 0
   uint32_t element_bytes;      // for CW_ANY: size of an element; else 0
   uint32_t constant_operands;  // bit i: prepare reads operand i
-  uint32_t prepared_axis;      // 1 + the axis whose indices have constants apart; 0: all in one
+  uint32_t prepared_axis;      // 1 + the axis with separate constants for each index; 0: one block
   uint32_t preference;         // among the rows of one kernel and its types
   cw_kernel_fn run;
   cw_size_fn scratch_bytes;   // null: none

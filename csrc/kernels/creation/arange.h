@@ -14,7 +14,7 @@ constexpr bool kIsFloat<float> = true;
 template <>
 constexpr bool kIsFloat<double> = true;
 
-// start + i step: of floats in binary64, of integers in words that wrap.
+// start + i step: floats in binary64, integers in words that wrap.
 template <class In, class Out>
 CW_INLINE void FillRange(Out* out, In start, In step, u64 first, u64 count) {
   if constexpr (kIsFloat<Out>) {

@@ -37,7 +37,7 @@ CW_INLINE void Philox(u64 key, u64 high, u64 first, u32 (&words)[4][kCounters]) 
   }
 }
 
-// What a counter's words become: kPerCounter numbers, written one after another.
+// Converts a counter's words to kPerCounter numbers, stored one after another.
 template <class T>
 struct Uniform;
 template <>
@@ -176,7 +176,7 @@ CW_INLINE void Generate(const cw_launch& launch, u64 begin, u64 end) {
   Rows<1> rows(launch.rank, launch.dims, {Strides(launch, 0)});
   u32 words[4][kCounters];
   Out made[size], block[kBlock];
-  u64 next = begin, stop = 0;  // numbers next .. stop are made, the last of them last
+  u64 next = begin, stop = 0;  // numbers next .. stop are computed, the last of them last
   ForEachBlock(rows, begin, end, [&](u64 position, u64 count) {
     for (u64 done = 0; done < count;) {
       if (next >= stop) {

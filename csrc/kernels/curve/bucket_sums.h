@@ -1,5 +1,5 @@
-// sum_b b B_b over buckets b = 1 .. n of kept affine points: a segment of buckets a lane, a running
-// sum of the buckets from the last and the sum of the running sums.
+// sum_b b B_b over buckets b = 1 .. n of kept affine points: each lane has a segment of buckets, a
+// running sum of the buckets from the last and the sum of the running sums.
 #ifndef CLOAKWORK_KERNELS_CURVE_BUCKET_SUMS_H_
 #define CLOAKWORK_KERNELS_CURVE_BUCKET_SUMS_H_
 
@@ -8,7 +8,7 @@
 namespace cw {
 namespace {
 
-// Points in XYZZ coordinates, all settled. Coordinates of infinite lanes are anything.
+// Points in XYZZ coordinates, all settled. Coordinates of infinite lanes are undefined.
 template <class V>
 struct XyzzLanes {
   V x, y, zz, zzz;
@@ -40,7 +40,7 @@ inline void ToPoints(const XyzzLanes<V>& a, Xyzz<typename V::Scalar>* points) {
   }
 }
 
-// Lanes whose points have equal x, one after another, beside the others' sums.
+// Adds the lanes whose points have equal x, one after another; keeps the sums of the other lanes.
 template <class V>
 __attribute__((noinline)) void AddEqualLanes(u32 lanes, const XyzzLanes<V>& a,
                                              const XyzzLanes<V>& b, XyzzLanes<V>& sum) {
@@ -105,7 +105,7 @@ Xyzz<typename V::Scalar> SumBuckets(u64* buckets, u64 count) {
     running = AddPoints<true>(running, {bucket.x, bucket.y, one, one, InfiniteLanes(bucket)});
     total = AddPoints<false>(total, running);
   }
-  // Lane l holds buckets l segment + 1 ..: what its sum lacks is l segment times its points.
+  // Lane l holds buckets l segment + 1 ..: its sum still needs l segment times its points.
   Xyzz<F> sums[lanes], totals[lanes];
   ToPoints(running, sums);
   ToPoints(total, totals);

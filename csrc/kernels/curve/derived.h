@@ -1,4 +1,4 @@
-// What the kernels of this family need beside their operands.
+// Scratch memory of the kernels of this family.
 #ifndef CLOAKWORK_KERNELS_CURVE_DERIVED_H_
 #define CLOAKWORK_KERNELS_CURVE_DERIVED_H_
 

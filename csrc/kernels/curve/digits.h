@@ -8,7 +8,7 @@ namespace cw {
 namespace {
 
 // Digits in [-2^(bits - 1), 2^(bits - 1)) of one scalar, `step` apart: the digits of the scalar
-// plus 2^(bits - 1) at every place, each less that. Windows reach beyond the scalar's bits.
+// plus 2^(bits - 1) at every place, each minus that. Windows extend beyond the scalar's bits.
 inline void SignedDigits(const Words<4>& scalar, u64 bits, u64 windows, int16_t* out, u64 step) {
   u64 sum[6] = {scalar.word[0], scalar.word[1], scalar.word[2], scalar.word[3]};
   u64 bias[5] = {};

@@ -45,7 +45,7 @@ template <u64 k, class P>
 CW_INLINE EightLanes<P> Square(const EightLanes<P>& a) {
   return {Square(a.value)};
 }
-// Limbs without carries: to be made tight, or settled.
+// Limbs without carries: not yet tight or settled.
 template <class P>
 CW_INLINE EightLanes<P> AddLoose(const EightLanes<P>& a, const EightLanes<P>& b) {
   return {AddWide(a.value, b.value)};
@@ -101,7 +101,7 @@ CW_INLINE u32 ZeroLanes(const EightLanes<P>& product) {
   return IsZeroLimbs(a) | IsTimes<1>(a) | IsTimes<2>(a) | IsTimes<3>(a) | IsTimes<4>(a) |
          IsTimes<5>(a) | IsTimes<6>(a) | IsTimes<7>(a);
 }
-// Whether a lane may be: its lowest limb is one of k p for k < 8, k being that limb by p.
+// Lanes that may be 0 mod p: the lowest limb is one of k p for k < 8, k being that limb by p.
 template <class P>
 CW_INLINE bool MayHaveZero(const EightLanes<P>& product) {
   constexpr u64 inverse = kMask52 + 1 - FieldX8<P>::kInverse;

@@ -1,8 +1,8 @@
 // Eight elements of a quadratic extension, u^2 = -1, by 52-bit multiply-add.
 //
 // Both parts of a product are sums of two products that are reduced once: c0 = a0 b0 + (k p - a1)
-// b1, c1 = a0 b1 + a1 b0, below (1 + e + 2 k y / kRoom) p for a < k p, b < y p; ifma.h says what e
-// is, and lanes.h what each function means.
+// b1, c1 = a0 b1 + a1 b0, below (1 + e + 2 k y / kRoom) p for a < k p, b < y p. ifma.h defines e,
+// and lanes.h defines each function.
 #ifndef CLOAKWORK_KERNELS_CURVE_EIGHT_LANES2_H_
 #define CLOAKWORK_KERNELS_CURVE_EIGHT_LANES2_H_
 
@@ -24,7 +24,7 @@ struct EightLanes2 {
   Part c0, c1;
 };
 
-// Places of second parts.
+// Addresses of second parts.
 template <class P, class Word>
 struct SecondParts {
   Word* at[8];

@@ -1,11 +1,11 @@
-// What formulas of curves are written over: one element, or eight, of a prime field or of its
+// Arithmetic for the formulas of curves: on one element, or eight, of a prime field or of its
 // quadratic extension.
 //
-// A lane type V has kLanes; kWords, of an element; Scalar, the type of one element; kFresh. Ranges
-// are multiples of p, and a bound k of a function is one of its first operand. An element that
-// GatherFresh read from a tensor is "fresh", below kFresh; what Settle gives, and Keep stores for
-// GatherKept, is "settled", below kSettled. Loose values have limbs that carry: they are made tight
-// or settled before they are multiplied. Masks have a bit a lane.
+// A lane type V has kLanes; kWords, the words of an element; Scalar, the type of one element;
+// kFresh. Ranges are multiples of p, and a bound k of a function is one of its first operand. An
+// element that GatherFresh read from a tensor is "fresh", below kFresh; a result of Settle, which
+// Keep stores for GatherKept, is "settled", below kSettled. Loose values have limbs that carry:
+// they are made tight or settled before they are multiplied. Masks have one bit for each lane.
 #ifndef CLOAKWORK_KERNELS_CURVE_LANES_H_
 #define CLOAKWORK_KERNELS_CURVE_LANES_H_
 
@@ -16,17 +16,17 @@
 namespace cw {
 namespace {
 
-// Fits the words of an element.
+// In multiples of p; fits the words of an element.
 constexpr u64 kSettled = 2;
 
-// What computes on coordinates of a type.
+// Selects the lane type for coordinates of a type.
 template <class F>
 struct LanesFor {
   using V = OneLane<F>;
 };
 #if defined(__AVX512IFMA__)
-// Loose values come near 72 p, which Settle takes where it fits the limbs: not modulo the primes of
-// Pallas and Vesta, of which R is 64.
+// Loose values approach 72 p, and Settle accepts them only if they fit the limbs: not modulo the
+// primes of Pallas and Vesta, for which R is 64 p.
 template <class P, class Eight, class One, bool fits = FieldX8<P>::kRoom >= 72>
 struct EightWhereTheyFit {
   using V = Eight;

@@ -41,7 +41,7 @@ void MsmDigits(const cw_launch& launch, u64 begin, u64 end, void*) {
   }
 }
 
-// dims: rows..., windows, chunks of points, weight. out: a point in XYZZ coordinates each.
+// dims: rows..., windows, chunks of points, weight. out: one point in XYZZ coordinates for each.
 template <class V, class Point, class Word>
 void MsmWindows(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
   using F = typename CoordinateOf<Point>::F;

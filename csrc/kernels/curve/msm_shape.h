@@ -33,7 +33,7 @@ struct MsmCombineShape {
       : windows((u64)p[0]), chunks((u64)p[1]), window_bits((u64)p[2]) {}
 };
 
-// Points of a block. Its first pairs, the sums of those and what the inversions share stay in a
+// Points of a block. Its first pairs, their sums and the data of the inversions stay in a
 // second-level cache of 1 MiB.
 constexpr u64 kBlockPoints = 8192;
 constexpr u64 kMostLanes = 8;
@@ -44,10 +44,10 @@ struct Segment {
 };
 
 constexpr u64 BucketsOf(u64 window_bits) { return (u64)1 << (window_bits - 1); }
-// Bytes that a pair's denominator and the product before it take, in limbs of 52 bits or in words.
+// Bytes of a pair's denominator and the product before it, in limbs of 52 bits or in words.
 constexpr u64 GroupBytesOf(u64 words) { return 16 * words * 3 / 2; }
 
-// The layout of a window's scratch memory, for coordinates of so many words.
+// The layout of a window's scratch memory, for coordinates of `words` words.
 struct WindowLayout {
   u64 bytes = 0;
   u64 counts, sorted, buckets, sums, left, right, out, groups, special, segments;
@@ -58,7 +58,7 @@ struct WindowLayout {
     counts = Take(4 * (BucketsOf(window_bits) + 2));
     sorted = Take(4 * points);
     buckets = Take(point * BucketsOf(window_bits));
-    sums = Take(point * (block + 3));  // and what fills lanes up
+    sums = Take(point * (block + 3));  // and padding points for the last lanes
     left = Take(8 * pairs);
     right = Take(8 * pairs);
     out = Take(8 * pairs);
@@ -75,7 +75,7 @@ struct WindowLayout {
 
 // The table of one point's multiples: signed digits of 8 bits.
 constexpr u64 kTableWindows = 32, kTableMultiples = 128;
-// Multiples of a point for which making the table is worth it.
+// Number of multiples of a point from which a table pays.
 constexpr u64 kTableWorth = 256;
 
 }  // namespace

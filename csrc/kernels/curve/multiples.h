@@ -37,7 +37,7 @@ inline XyzzLanes<V> InfiniteLanesOf() {
   return {one, one, one, one, (1u << V::kLanes) - 1};
 }
 
-// The points of lanes `from` .. into results.
+// Stores the points of lanes `from` .. as results.
 template <class V>
 inline void PutPoints(const XyzzLanes<V>& sum, u64 from, u64 count,
                       Xyzz<typename V::Scalar>* results) {
@@ -46,7 +46,7 @@ inline void PutPoints(const XyzzLanes<V>& sum, u64 from, u64 count,
   for (u64 i = 0; i < Min(V::kLanes, count - from); ++i) results[from + i] = own[i];
 }
 
-// results[i] = numbers[i] points[i]; lanes behind the last repeat it.
+// results[i] = numbers[i] points[i]; lanes after the last point repeat it.
 template <class V, class F>
 void Multiples(const Words<4>* numbers, const Affine<F>* points, u64 count, Xyzz<F>* results) {
   constexpr int lanes = V::kLanes;
@@ -78,8 +78,8 @@ void Multiples(const Words<4>* numbers, const Affine<F>* points, u64 count, Xyzz
   }
 }
 
-// 1 .. 128 times 2^(8 i) point, for i below 32: kept points. None is infinite, multiples of a point
-// of large order; of the point at infinity all are.
+// 1 .. 128 times 2^(8 i) point, for i below 32: kept points. Multiples of a point of large order
+// are never infinite; those of the point at infinity always are.
 template <class V, class F>
 void MakeTable(const Affine<F>& point, u64* table) {
   constexpr int lanes = V::kLanes;

@@ -1,5 +1,5 @@
-// One element of a field: the lane of instruction sets without 52-bit multiply-add. lanes.h says
-// what each function means; elements are always reduced.
+// One element of a field: the lane of instruction sets without 52-bit multiply-add. lanes.h defines
+// each function; elements are always reduced.
 #ifndef CLOAKWORK_KERNELS_CURVE_ONE_LANE_H_
 #define CLOAKWORK_KERNELS_CURVE_ONE_LANE_H_
 

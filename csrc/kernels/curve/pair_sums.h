@@ -63,13 +63,14 @@ CW_INLINE void KeepPoints(const V& x, const V& y, u64* const* out) {
   Keep(y, second);
 }
 
-// Lanes of kept points at infinity: no y of a finite point is 0, orders of the curves being odd.
+// Lanes of kept points at infinity: a finite point never has y = 0, since the orders of the curves
+// are odd.
 template <class V>
 CW_INLINE u32 InfiniteLanes(const PointLanes<V>& a) {
   return AllZeroBits(a.y);
 }
 
-// What becomes of lanes whose points have equal x, or of which one is at infinity.
+// Lanes with special cases: points with equal x, or one of them at infinity.
 struct Cases {
   u32 left, right;  // the sum is that operand
   u32 doubled;      // both are the same point
@@ -134,7 +135,7 @@ __attribute__((noinline)) bool RepairSums(u32 equal_x, const PairList& pairs, u6
 // Pairs between a point's prefetch and its use.
 constexpr u64 kAhead = 64;
 
-// Points need not begin where a line does.
+// Prefetches points, which may not start on a cache line.
 template <class V>
 CW_INLINE void Prefetch(const u64* point) {
   for (int word = 0; word < 2 * V::kWords; word += 8) __builtin_prefetch(point + word);
@@ -142,8 +143,8 @@ CW_INLINE void Prefetch(const u64* point) {
 }
 
 // out = left + right for each pair; results are kept. Reads both operands of a pair before it
-// writes its result. `special`: a byte a group. `infinite` says whether kept operands may be at
-// infinity, and receives whether results may be.
+// writes its result. `special` has one byte for each group. On entry `infinite` says whether kept
+// operands may be at infinity, on return whether results may be.
 template <bool fresh, class V>
 void SumPairs(const PairList& pairs, PairGroup<V>* groups, uint8_t* special, bool& infinite) {
   constexpr u64 k = fresh ? V::kFresh : kSettled;
@@ -182,7 +183,7 @@ void SumPairs(const PairList& pairs, PairGroup<V>* groups, uint8_t* special, boo
     const PointLanes<V> a = LoadPoints<fresh, V>(pairs.left + at);
     const PointLanes<V> b = LoadPoints<fresh, V>(pairs.right + at);
     const V slope = Mul<4 * k>(SubTight<2 * k>(b.y, a.y), own);
-    // The slope is below 3.8 p: the bound of Mul counts its operands at their most.
+    // The slope is below 3.8 p: the bound of Mul uses the largest values of its operands.
     V x = Settle(SubLoose<2 * k + 1>(Square<4>(slope), AddLoose(a.x, b.x)));
     V y = Settle(SubLoose<k + 1>(Mul<2 * k>(SubTight<kSettled>(a.x, x), slope), a.y));
     if (__builtin_expect(special[count] != 0, 0)) {

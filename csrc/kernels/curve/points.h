@@ -12,7 +12,7 @@
 namespace cw {
 namespace {
 
-// Products as calls: formulas have dozens, and a call costs little beside one.
+// Products as calls: a formula has dozens of products, and a call costs little beside one.
 template <class F>
 __attribute__((noinline)) F Times(const F& a, const F& b) {
   return Mul(a, b);
@@ -57,8 +57,8 @@ inline Xyzz<F> Double(const Xyzz<F>& a) {
   return {x, Sub(Times(m, Sub(s, x)), Times(w, a.y)), Times(v, a.zz), Times(w, a.zzz)};
 }
 
-// The sum where u = x2 zz1 - x1 zz2 and r = y2 zzz1 - y1 zzz2 are taken already; zz and zzz are
-// the products of both points' own.
+// The sum, given u = x2 zz1 - x1 zz2 and r = y2 zzz1 - y1 zzz2; zz and zzz are the products of both
+// points' zz and zzz.
 template <class F>
 CW_INLINE Xyzz<F> AddFrom(const F& u1, const F& s1, const F& u, const F& r, const F& zz,
                           const F& zzz) {

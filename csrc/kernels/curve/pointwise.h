@@ -103,8 +103,8 @@ void PointNotEqual(const cw_launch& launch, u64 begin, u64 end, void*) {
   PointsEqual<false, In>(launch, begin, end);
 }
 
-// dims: any, weight. out = scalar times point. Where one point serves a long range, a table of its
-// multiples is made for the range: a result is the same point by either way.
+// dims: any, weight. out = scalar times point. If one point serves a long range, a table of its
+// multiples is built for the range: both ways give the same point.
 template <class V, class Scalar, class Point>
 void CurveMul(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
   using F = typename CoordinateOf<Point>::F;

@@ -1,4 +1,4 @@
-// The scratch that kernels of this family ask for.
+// Sizes of scratch memory for the kernels of this family.
 #include "kernels/curve/derived.h"
 #include "kernels/curve/msm_shape.h"
 #include "kernels/field/elements.h"
@@ -11,7 +11,7 @@ u64 MsmScratchBytes(const cw_launch& launch, u64 point_bytes) {
   return WindowLayout(point_bytes / 16, Min(shape.chunk, shape.count), shape.window_bits).bytes;
 }
 
-// The last axis says how long a multiple takes. No range of few multiples makes a table.
+// The last axis gives the cost of a multiple. Ranges of few multiples build no table.
 u64 TableBytes(const cw_launch& launch, u64 point_bytes) {
   u64 multiples = 1;
   for (u32 axis = 0; axis + 1 < launch.rank; ++axis) multiples *= Dim(launch, axis);

@@ -1,5 +1,5 @@
 // One window of a multi-scalar multiplication: points are sorted by their digits, and the points of
-// each bucket summed in pairs, pairs of pairs and so on, blocks of buckets together.
+// each bucket are summed in pairs, then pairs of pairs and so on, several buckets in one block.
 #ifndef CLOAKWORK_KERNELS_CURVE_WINDOW_H_
 #define CLOAKWORK_KERNELS_CURVE_WINDOW_H_
 
@@ -9,13 +9,13 @@
 namespace cw {
 namespace {
 
-// What a window needs beside the points, carved out of scratch memory.
+// The scratch memory of a window.
 template <class V>
 struct WindowMemory {
-  u32* counts;     // where each bucket ends among the sorted points
-  u32* sorted;     // points by bucket: index times 2, plus 1 where its digit is negative
+  u32* counts;     // end of each bucket in the sorted points
+  u32* sorted;     // points by bucket: index times 2, plus 1 if the digit is negative
   u64* buckets;    // sums, kept
-  u64* sums;       // of a block, kept; two more points for lanes that are left over
+  u64* sums;       // of a block, kept; two more points for the lanes left over
   PairList pairs;
   PairGroup<V>* groups;
   uint8_t* special;
@@ -42,7 +42,8 @@ inline WindowMemory<V> CarveWindow(u64 points, u64 window_bits, void* scratch) {
   return memory;
 }
 
-// Points sorted by the digits' magnitudes; entries without a digit are left out. Returns how many.
+// Sorts points by the digits' magnitudes; entries without a digit are left out. Returns their
+// number.
 template <class V>
 inline u64 SortByDigit(const WindowMemory<V>& memory, const int16_t* digits, u64 count,
                        u64 buckets) {
@@ -52,7 +53,7 @@ inline u64 SortByDigit(const WindowMemory<V>& memory, const int16_t* digits, u64
   ends[0] = 0;
   for (u64 bucket = 1; bucket <= buckets; ++bucket) ends[bucket] += ends[bucket - 1];
   const u64 total = ends[buckets];
-  // Begins move to ends as the buckets fill: ends[b - 1], the begin of bucket b, becomes its end.
+  // Starts move to ends as the buckets fill: ends[b - 1], the start of bucket b, becomes its end.
   for (u64 i = 0; i < count; ++i) {
     const i64 digit = digits[i];
     if (digit == 0) continue;
@@ -66,9 +67,9 @@ template <class V>
 struct Blocks {
   WindowMemory<V> memory;
   const u64* points;
-  i64 step;  // words from a point to the next
+  i64 step;  // words from one point to the next
   bool infinite = false;  // whether a sum may be at infinity
-  bool carried = false;   // whether a bucket was cut: `carry` is its sum so far
+  bool carried = false;   // whether a bucket was split: `carry` is its sum so far
   u64 singles = 0;
   const u64* single[V::kLanes];
   u64* single_out[V::kLanes];
@@ -80,7 +81,7 @@ struct Blocks {
       : memory(memory_), points(points_), step(step_) {}
 
   u64* Sum(u64 place) const { return memory.sums + place * kPoint; }
-  // When bucket b has been filled.
+  // The end of bucket b, once it has been filled.
   u32 End(u32 bucket) const { return memory.counts[bucket]; }
   const u64* Signed(u32 entry) const {
     return (const u64*)((uintptr_t)(points + (i64)(entry >> 1) * step) | (entry & 1));
@@ -110,8 +111,8 @@ struct Blocks {
                Settle(SubLoose<V::kFresh + 1>(fresh.y, zero)), single_out);
   }
 
-  // Sums all pairs; the last group is filled up with two points of different x behind the sums,
-  // whose sum goes nowhere.
+  // Sums all pairs; the last group is padded with two points of different x that lie after the
+  // sums, and their sum is ignored.
   template <bool fresh>
   void Run(u64 behind) {
     u64* spare = Sum(behind);
@@ -141,8 +142,8 @@ struct Blocks {
     return segments;
   }
 
-  // Sums of each segment in halves until one is left, which is its bucket's, or the part of a
-  // bucket that goes on behind `end`.
+  // Halves each segment by pair sums until one point is left: the sum of its bucket, or of the part
+  // of a bucket that continues after `end`.
   void Rest(u64 segments, u64 end) {
     const u64 behind = memory.segments[segments - 1].first + memory.segments[segments - 1].count;
     while (segments > 0) {

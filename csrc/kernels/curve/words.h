@@ -1,5 +1,5 @@
-// Between points and the words of their coordinates' canonical numbers, the lowest first: x, y, of
-// an extension the parts of each. Infinity is all zeros in both.
+// Conversion between points and the words of their coordinates' canonical numbers, the lowest
+// first: x, y, of an extension the parts of each. Infinity is all zeros in both forms.
 #ifndef CLOAKWORK_KERNELS_CURVE_WORDS_H_
 #define CLOAKWORK_KERNELS_CURVE_WORDS_H_
 
@@ -19,7 +19,7 @@ struct PartOf<Fp2<F>> {
   using Part = F;
 };
 
-// Points of a call of a function at the elements' places.
+// Points that one call of the conversion handles.
 constexpr u64 kWordsBlock = 64;
 
 // Calls body(words' offset, point) for each element; `words` is the operand of words.

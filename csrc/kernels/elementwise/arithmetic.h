@@ -38,8 +38,8 @@ struct MultiplyOp {
   }
   template <class T>
   static CW_INLINE Complex<T> Apply(Complex<T> a, Complex<T> b) {
-    // A sum of a negated product: of a difference here and a sum there GCC 12 makes vfmaddsub,
-    // which rounds once, in spite of -ffp-contract=off.
+    // A sum with a negated product: for a difference and a sum of the same products GCC 12 emits
+    // vfmaddsub, which rounds once, in spite of -ffp-contract=off.
     return {a.re * b.re + (-a.im) * b.im, a.re * b.im + a.im * b.re};
   }
 };
@@ -103,7 +103,7 @@ struct ReciprocalOp {
   }
 };
 
-// The least integer has no counterpart and stays; of a float only the sign bit changes.
+// The least integer has no counterpart and stays; for a float only the sign bit changes.
 struct AbsOp {
   template <class T>
   static CW_INLINE T Apply(T a) {

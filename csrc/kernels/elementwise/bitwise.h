@@ -1,4 +1,4 @@
-// Bits of integers, and truths.
+// Bits of integers, and booleans.
 #ifndef CLOAKWORK_KERNELS_ELEMENTWISE_BITWISE_H_
 #define CLOAKWORK_KERNELS_ELEMENTWISE_BITWISE_H_
 
@@ -40,7 +40,7 @@ struct InvertOp {
   static CW_INLINE Bool Apply(Bool a) { return Truth(a.bit == 0); }
 };
 
-// Counts are seen as unsigned: a negative one is beyond the width, too.
+// Counts are compared as unsigned: a negative one is also beyond the width.
 struct LeftShiftOp {
   template <class T>
   static CW_INLINE T Apply(T a, T b) {
@@ -49,7 +49,7 @@ struct LeftShiftOp {
   }
 };
 
-// Beyond the width, the sign alone is left.
+// Beyond the width, only the sign is left.
 struct RightShiftOp {
   template <class T>
   static CW_INLINE T Apply(T a, T b) {

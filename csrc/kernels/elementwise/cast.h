@@ -1,8 +1,8 @@
 // cast: an element as another type.
 //
-// Integers keep their low bits. A float loses its fraction; out of a signed type's range, or not a
-// number, it becomes the least one, and the narrower types keep the low bits of that. A complex
-// number loses its imaginary part. Of anything, a bool is whether it is not 0.
+// Integers keep their low bits. A float loses its fraction; if it is out of a signed type's range
+// or NaN, it becomes the least integer, and narrower types keep the low bits of that. A complex
+// number loses its imaginary part. A bool is true for every value but 0.
 #ifndef CLOAKWORK_KERNELS_ELEMENTWISE_CAST_H_
 #define CLOAKWORK_KERNELS_ELEMENTWISE_CAST_H_
 
@@ -14,7 +14,7 @@
 namespace cw {
 namespace {
 
-// In C, converting a value out of range is undefined: it must not be reached.
+// In C, conversion of a value out of range is undefined: it must not be reached.
 template <class F>
 CW_INLINE int32_t ToInt32(F x) {
   const bool fits = sizeof(F) == 4 ? x >= (F)-0x1p31 && x < (F)0x1p31
@@ -27,7 +27,7 @@ CW_INLINE int64_t ToInt64(F x) {
   return x >= (F)-0x1p63 && x < (F)0x1p63 ? (int64_t)x : INT64_MIN;
 }
 
-// The upper half of the range by way of the lower.
+// The upper half of the range is converted through the lower half.
 template <class F>
 CW_INLINE u64 ToUint64(F x) {
   const bool upper = x >= (F)0x1p63 && x < (F)0x1p64;
@@ -75,8 +75,8 @@ struct CastOp {
   }
 };
 
-// Casts that have the same bits share their code: integers to integers of as many bits or fewer
-// whatever the sign, and all that goes to a small integer by way of a larger one.
+// Casts with the same bits share their code: integers to integers of as many bits or fewer, signed
+// or unsigned, and casts to a small integer through a larger one.
 template <class In, class Out>
 constexpr bool kFromWord = kInteger<In> && kInteger<Out> && sizeof(In) >= sizeof(Out);
 template <class In, class Out>

@@ -1,4 +1,4 @@
-// Questions whose answer is a bool. A bool that is read is true unless it is 0.
+// Comparisons and tests: the result is a bool. A bool operand is true unless it is 0.
 #ifndef CLOAKWORK_KERNELS_ELEMENTWISE_COMPARISON_H_
 #define CLOAKWORK_KERNELS_ELEMENTWISE_COMPARISON_H_
 

@@ -36,7 +36,7 @@ struct MagnitudeOp {
   }
 };
 
-// a / |a|, and 0 for 0. Where one part alone is infinite, that part's direction.
+// a / |a|, and 0 for 0. If exactly one part is infinite, the direction of that part.
 struct DirectionOp {
   template <class T>
   static CW_INLINE Complex<T> Apply(Complex<T> a) {
@@ -47,7 +47,8 @@ struct DirectionOp {
       const T re = wide ? (T)__builtin_copysign(1.0, a.re) : (T)0;
       return {re, high ? (T)__builtin_copysign(1.0, a.im) : (T)0};
     }
-    // Halves, whose magnitude does not overflow. What is so small as to lose bits is doubled.
+    // Halves, whose magnitude does not overflow. Small numbers are scaled up, so that they lose no
+    // bits.
     const T scale = __builtin_fabs(a.re) + __builtin_fabs(a.im) < 1 ? (T)0x1p100 : (T)0.5;
     const T re = a.re * scale, im = a.im * scale;
     const T magnitude = Hypot(re, im);
@@ -61,7 +62,7 @@ CW_UNARY(Imag, AsIs)
 CW_UNARY(Magnitude, AsIs)
 CW_UNARY(Direction, AsIs)
 
-// C's complex types, by which its library takes and gives them.
+// C's complex types, as the C library takes and returns them.
 CW_INLINE _Complex float ToC(Complex64 a) {
   _Complex float c;
   __real__ c = a.re;
@@ -83,7 +84,7 @@ CW_INLINE Complex128 ComplexExpm1(Complex128 a) {
   const Complex128 whole = FromC(__builtin_cexp(ToC(a)));
   if (!finite || a.re > 1) return {whole.re - 1, whole.im};
   const double half = __builtin_sin(a.im / 2);
-  // The sum with 0 makes 0 of -0, as the array API has it.
+  // Adding 0 turns -0 into 0, as the array API requires.
   const double re = __builtin_expm1(a.re) * __builtin_cos(a.im) - 2 * half * half + 0.0;
   return {re, whole.im};
 }

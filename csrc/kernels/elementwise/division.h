@@ -9,9 +9,9 @@ namespace cw {
 namespace {
 
 // The quotient of integers, rounded towards 0, by a division of floats, of which a vector holds
-// many. With |a|, |b| <= 2^32 a quotient that is no integer is 1 / |b| or more away from one, and
-// binary64 is off by at most |a / b| 2^-53 < 1 / |b|: rounding does not reach the integer. Likewise
-// 16 bits in binary32. b != 0.
+// many. With |a|, |b| <= 2^32 a quotient that is not an integer is at least 1 / |b| away from one,
+// and binary64 is off by at most |a / b| 2^-53 < 1 / |b|: rounding does not reach the integer. The
+// same holds for 16 bits in binary32. b != 0.
 template <class T>
 CW_INLINE T Quotient(T a, T b) {
   if constexpr (sizeof(T) <= 2) {
@@ -20,7 +20,7 @@ CW_INLINE T Quotient(T a, T b) {
     const double quotient = (double)a / (double)b;
     return quotient < 0x1p31 ? (T)quotient : (T)INT32_MIN;
   } else {
-    // Signed numbers are converted fast everywhere.
+    // Conversions of signed numbers are fast everywhere.
     constexpr double kHalf = 0x1p31;
     const double x = (double)(int32_t)(a ^ 0x80000000u) + kHalf;
     const double y = (double)(int32_t)(b ^ 0x80000000u) + kHalf;
@@ -37,7 +37,7 @@ struct Division {
   T quotient, rest;
 };
 
-// Rounded down: rest has the sign of b.
+// Rounds down: rest has the sign of b.
 template <class T>
 CW_INLINE Division<T> DivideDown(T a, T b) {
   const T divisor = b == 0 ? (T)1 : b;
@@ -54,7 +54,7 @@ CW_INLINE double Fmod(double a, double b) { return __builtin_fmod(a, b); }
 CW_INLINE float CopySign(float a, float b) { return __builtin_copysignf(a, b); }
 CW_INLINE double CopySign(double a, double b) { return __builtin_copysign(a, b); }
 
-// The sign of b, also where it is 0.
+// Takes the sign of b, also if it is 0.
 template <class T>
 CW_INLINE T FloatRemainder(T a, T b) {
   const T rest = Fmod(a, b);
@@ -73,7 +73,7 @@ CW_INLINE double FloatFloorDivide(double a, double b) {
   const double quotient = __builtin_rint((a - rest) / b) - above;  // an integer, but for rounding
   return quotient == 0 ? __builtin_copysign(0.0, ratio) : quotient;
 }
-// In binary64, that has the bits of every integer which is not rounded in binary32.
+// In binary64, which holds the bits of every integer that binary32 does not round.
 CW_INLINE float FloatFloorDivide(float a, float b) {
   return (float)FloatFloorDivide((double)a, (double)b);
 }

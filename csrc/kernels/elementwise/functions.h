@@ -1,4 +1,4 @@
-// Functions of the C library, of real and of complex numbers: portable rows alone. Those that
+// Functions of the C library, of real and of complex numbers: portable rows only. Functions that
 // series.h computes faster for floats are named Library... here.
 #ifndef CLOAKWORK_KERNELS_ELEMENTWISE_FUNCTIONS_H_
 #define CLOAKWORK_KERNELS_ELEMENTWISE_FUNCTIONS_H_
@@ -6,7 +6,7 @@
 #include "kernels/elementwise/complex.h"
 #include "kernels/elementwise/loops.h"
 
-// name is the library's: namef of binary32.
+// name is the library's; namef is the binary32 function.
 #define CW_REAL_CALL(name)                                                \
   static CW_INLINE float Apply(float a) { return __builtin_##name##f(a); } \
   static CW_INLINE double Apply(double a) { return __builtin_##name(a); }
@@ -19,7 +19,7 @@
     CW_COMPLEX_CALL(name)       \
   };                            \
   CW_UNARY(Name, AsIs)
-// Complex ones by a function of ours, in binary64.
+// Complex functions of our own, in binary64.
 #define CW_OWN_FUNCTION(Name, name, expression)                        \
   struct Name##Op {                                                    \
     CW_REAL_CALL(name)                                                 \
@@ -50,7 +50,7 @@ CW_OWN_FUNCTION(LibraryLog1p, log1p, ComplexLog1p(a))
 CW_OWN_FUNCTION(LibraryLog2, log2, ComplexLogTo(a, 1.4426950408889634))
 CW_OWN_FUNCTION(LibraryLog10, log10, ComplexLogTo(a, 0.43429448190325182))
 
-// Where the real part is infinite, the imaginary part is 0. C gives it the sign of sin(2 im), the
+// If the real part is infinite, the imaginary part is 0. C gives it the sign of sin(2 im), the
 // array API that of im.
 struct LibraryTanhOp {
   CW_REAL_CALL(tanh)
@@ -79,7 +79,7 @@ struct NextAfterOp {
   static CW_INLINE double Apply(double a, double b) { return __builtin_nextafter(a, b); }
 };
 
-// log(exp(a) + exp(b)) = max + log(1 + exp(min - max)). Equal infinities have no difference.
+// log(exp(a) + exp(b)) = max + log(1 + exp(min - max)). The difference of equal infinities is NaN.
 struct LogAddExpOp {
   static CW_INLINE double Apply(double a, double b) {
     if (a == b) return a + 0.69314718055994531;

@@ -1,5 +1,5 @@
-// Functions that are fast for nearly all arguments: Op::Near is a formula that vectors compute,
-// Op::IsFar says where it does not hold, and Op::Far is called there, one element at a time.
+// Functions that are fast for most arguments: Op::Near is a formula for vectors, Op::IsFar tells
+// for which arguments it does not hold, and Op::Far is called for those, one element at a time.
 #ifndef CLOAKWORK_KERNELS_ELEMENTWISE_GUARDED_H_
 #define CLOAKWORK_KERNELS_ELEMENTWISE_GUARDED_H_
 
@@ -9,7 +9,7 @@
 namespace cw {
 namespace {
 
-// out may be an input itself: its block is stored when the arguments are no longer needed.
+// out may be an input: its block is stored when the arguments are no longer needed.
 template <class Op, class T>
 void GuardedUnaryCore(void* out, const void* const* in, u64 count, u32) {
   for (u64 start = 0; start < count; start += kBlock) {
@@ -43,7 +43,7 @@ void GuardedBinaryCore(void* out, const void* const* in, u64 count, u32) {
   }
 }
 
-// Angles are far when their quarter turns have more bits than parts of pi / 2 leave room for.
+// Angles are far if the number of their quarter turns has more bits than the parts of pi / 2 allow.
 struct AngleOp {
   template <class T>
   static CW_INLINE bool IsFar(T a) {
@@ -80,7 +80,7 @@ struct TanOp : AngleOp {
   static CW_INLINE float Apply(float a) { return IsFar(a) ? Far(a) : Near(a); }
 };
 
-// Bases that are not above 0, infinities and NaN have special rules.
+// Bases that are not positive, infinities and NaN have special rules.
 struct PowerOp {
   static CW_INLINE bool IsFar(float a, float b) {
     const float infinity = __builtin_inff();

@@ -1,16 +1,16 @@
 // From an operation on elements to a kernel over any strides.
 //
-// A row's entry answers the call for one element itself. All else goes to Walk, which is shared by
-// the rows of an instruction set: it finds runs of neighbouring elements, or gathers them into
-// blocks, and has the row's core compute those.
+// A row's entry function handles a launch of one element itself. All other launches go to Walk,
+// which the rows of an instruction set share: it finds runs of neighbouring elements, or gathers
+// elements into blocks, and calls the row's core for those.
 #ifndef CLOAKWORK_KERNELS_ELEMENTWISE_LOOPS_H_
 #define CLOAKWORK_KERNELS_ELEMENTWISE_LOOPS_H_
 
 #include "kernels/elementwise/stream.h"
 #include "kernels/rows.h"
 
-// The result of a loop may be one of its operands, element for element, but nothing overlaps
-// otherwise: no iteration sees what another wrote.
+// The result of a loop may be one of its operands, element for element, but there is no other
+// overlap: no iteration reads the result of another one.
 #if defined(__clang__)
 #define CW_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -25,7 +25,7 @@ using Core = void (*)(void* out, const void* const* in, u64 count, u32 scalars);
 
 struct Elementwise {
   Core core;
-  u32 scalars;  // the inputs that the core takes as one element, though never all inputs at once
+  u32 scalars;  // the inputs that are one element for the core, though never all inputs at once
   u32 out_bytes;
   u32 in_bytes[3];
 };
@@ -38,7 +38,7 @@ void UnaryCore(void* out_, const void* const* in, u64 count, u32) {
   for (u64 i = 0; i < count; ++i) out[i] = Op::Apply(a[i]);
 }
 
-// An op whose operands may change places needs no loop for a first one that is one element.
+// A commutative op needs no loop for a first operand that is one element.
 template <class Op>
 constexpr bool kCommutes = false;
 
@@ -120,7 +120,7 @@ CW_INLINE const char* Move(const void* from, i64 elements, u32 bytes) {
   return static_cast<const char*>(from) + elements * (i64)bytes;
 }
 
-// A run of neighbouring results, and inputs that are neighbours or one element: no blocks.
+// A run of neighbouring results, whose inputs are neighbours or one element: no blocks.
 template <int inputs>
 inline bool RunFlat(const cw_launch& launch, u64 begin, u64 end, const Elementwise& row) {
   if (launch.rank != 1 || launch.strides[0] != 1) return false;
@@ -175,7 +175,7 @@ struct Walker {
   // Whether input i of the current row is one element.
   bool IsScalar(int i) const { return rows.stepped[i + 1] && rows.step[i + 1] == 0; }
 
-  // The block's elements of input i side by side.
+  // The block's elements of input i, contiguous.
   const void* Fetch(int i, u64 position, u64 count) {
     const int operand = i + 1;
     const void* data = launch.data[operand];
@@ -262,7 +262,7 @@ CW_INLINE void RunBinary(const cw_launch& launch, u64 begin, u64 end) {
 }  // namespace
 }  // namespace cw
 
-// The kernel Name: NameOp for each element, on elements seen as Seen<In> and Seen<Out>.
+// The kernel Name: NameOp for each element, on elements viewed as Seen<In> and Seen<Out>.
 #define CW_UNARY(Name, Seen)                                            \
   template <class V, class In, class Out>                               \
   void Name(const cw_launch& launch, u64 begin, u64 end, void*) {       \

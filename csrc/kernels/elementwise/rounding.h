@@ -20,7 +20,7 @@ struct TruncOp {
   static CW_INLINE float Apply(float a) { return __builtin_truncf(a); }
   static CW_INLINE double Apply(double a) { return __builtin_trunc(a); }
 };
-// Halves to the even integer, as in the processor's default rounding mode.
+// Rounds halves to the even integer, as in the processor's default rounding mode.
 struct RoundOp {
   static CW_INLINE float Apply(float a) { return __builtin_rintf(a); }
   static CW_INLINE double Apply(double a) { return __builtin_rint(a); }
@@ -35,7 +35,7 @@ CW_INLINE bool IsInfinite(double a) { return __builtin_fabs(a) == __builtin_inf(
 CW_INLINE bool IsFiniteNumber(float a) { return __builtin_fabsf(a) < __builtin_inff(); }
 CW_INLINE bool IsFiniteNumber(double a) { return __builtin_fabs(a) < __builtin_inf(); }
 
-// Of a complex number: whether both parts are finite, one is infinite, or one is NaN.
+// For a complex number: whether both parts are finite, one is infinite, or one is NaN.
 struct IsFiniteOp {
   template <class T>
   static CW_INLINE Bool Apply(T a) {

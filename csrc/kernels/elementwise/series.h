@@ -56,7 +56,7 @@ CW_INLINE double ReciprocalSeries(double x) {
   else return 1.0 / n + x * ReciprocalSeries<n + step, step, last>(x);
 }
 
-// Two halves, that do not wait for each other.
+// Two halves that do not depend on each other.
 // 1/2! + x/3! + x^2/4! + ... up to last!, last even.
 template <int last>
 CW_INLINE double ExpTail(double x) {
@@ -84,7 +84,7 @@ CW_INLINE Exponential SplitExp(double x) {
   const double r = high - low;
   const double square = r * r * ExpTail<kDouble<T> ? 14 : 8>(r);
   if constexpr (!kDouble<T>) return {k, r + square};
-  return {k, r + (square + ((high - r) - low))};  // with what r lacks
+  return {k, r + (square + ((high - r) - low))};  // with the bits that r lost
 }
 
 CW_INLINE double Clamp(double x, double low, double high) {
@@ -94,7 +94,7 @@ CW_INLINE double Clamp(double x, double low, double high) {
 
 CW_INLINE double ExpOf(double x) {
   const Exponential e = SplitExp<double>(Clamp(x, -746, 710));
-  // In two steps: 2^k alone may lie outside the numbers.
+  // In two steps: 2^k alone may be out of range.
   const double half = (e.k * 0.5 + kWhole) - kWhole;
   return (1 + e.rest) * PowerOfTwo(half) * PowerOfTwo(e.k - half);
 }
@@ -106,7 +106,7 @@ CW_INLINE double ExpInRange(double x) {
 }
 CW_INLINE float ExpOf(float x) { return (float)ExpInRange<float>(Clamp(x, -104, 90)); }
 
-// exp(x) - 1 for |x| < 700: of a small x no bits are lost.
+// exp(x) - 1 for |x| < 700, without loss of bits for small x.
 template <class T>
 CW_INLINE double Expm1InRange(double x) {
   const Exponential e = SplitExp<T>(x);
@@ -127,7 +127,7 @@ CW_INLINE Logarithm SplitLog(double x) {
   return {e, OfBits(mantissa) - 1};
 }
 
-// log(1 + f) = 2 atanh(s), s = f / (2 + f): 2s (1 + s^2/3 + s^4/5 ...). |s| < 0.172. Of binary32.
+// log(1 + f) = 2 atanh(s), s = f / (2 + f): 2s (1 + s^2/3 + s^4/5 ...). |s| < 0.172. For binary32.
 CW_INLINE double LogOfNear1(double f) {
   const double s = f / (2 + f), z = s * s;
   return 2 * s + 2 * s * z * AtanhTail<15>(z);
@@ -151,19 +151,19 @@ CW_INLINE double LogOf(double x) {
   const double tail = s * (half + 2 * z * AtanhTail<21>(z)) + l.e * kLn2Low;
   return SelectLog(x, l.e * kLn2High - ((half - tail) - l.f));
 }
-// In binary64, for other functions: a normal x above 0.
+// In binary64, for other functions: x is normal and positive.
 CW_INLINE double LogInRange(double x) {
   const Logarithm l = SplitLog(x);
   return l.e * (kLn2High + kLn2Low) + LogOfNear1(l.f);
 }
 CW_INLINE float LogOf(float x) { return (float)SelectLog(x, LogInRange(x)); }
 
-// x = k pi/2 + r + rest, |r| <= pi/4; quarter is k, its low bits. rest is what r rounds off.
+// x = k pi/2 + r + rest, |r| <= pi/4; quarter is k, its low bits. rest is the rounding error of r.
 struct Angle {
   double r, rest;
   u64 quarter;
 };
-// Arguments beyond need more bits of pi.
+// Larger arguments need more bits of pi.
 constexpr double kFarAngle = 1e6;
 template <class T>
 CW_INLINE Angle Reduce(double x) {
@@ -186,11 +186,11 @@ CW_INLINE double CosNear0(Angle angle) {
   const double r = angle.r, z = r * r, half = 0.5 * z, near = 1 - half;
   const double fourth = z * z * FactorialSeries<4, 2, kDouble<T> ? 18 : 12>(-z);
   if constexpr (!kDouble<T>) return near + fourth;
-  // What the subtraction from 1 lost is added again.
+  // Adds the bits that the subtraction from 1 lost.
   return near + (((1 - near) - half) + (fourth - r * angle.rest));
 }
 
-// The sine of x plus so many quarter turns.
+// The sine of x plus `turns` quarter turns.
 template <class T>
 CW_INLINE double SinOfQuarters(double x, u64 quarters) {
   const Angle angle = Reduce<T>(x);
@@ -215,7 +215,7 @@ CW_INLINE float TanOf(float x) {
   return x == 0 ? x : (float)tangent;
 }
 
-// tanh(x) = E / (E + 2), E = exp(2x) - 1; 1 where that is all that a T can tell.
+// tanh(x) = E / (E + 2), E = exp(2x) - 1; 1 if a T cannot distinguish the result from 1.
 template <class T>
 CW_INLINE T TanhOf(T x) {
   const double size = __builtin_fabs((double)x);
@@ -223,7 +223,7 @@ CW_INLINE T TanhOf(T x) {
   return (T)__builtin_copysign(e / (e + 2), (double)x);
 }
 
-// The others are of binary32 alone, whose results binary64 has bits to spare for.
+// The other functions are for binary32 only, so binary64 has bits to spare.
 CW_INLINE float Expm1Of(float x) {
   const float result = (float)Expm1InRange<float>(Clamp(x, -40, 90));
   return x == 0 ? x : result;

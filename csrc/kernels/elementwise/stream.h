@@ -16,15 +16,15 @@ constexpr u64 kLineBytes = 64;
 // Results computed before they are stored: well inside the first-level cache.
 constexpr u64 kStreamBytes = 4096;
 
-// How many elements to compute in place before out is at the start of a line; all of them where it
-// never is.
+// The number of elements to compute in place before out is at the start of a line; all of them if
+// it never is.
 CW_INLINE u64 StreamHead(const void* out, u64 count, u32 bytes) {
   const u64 over = (u64)(uintptr_t)out % kLineBytes;
   const u64 head = over == 0 ? 0 : kLineBytes - over;
   return head % bytes == 0 ? Min(head / bytes, count) : count;
 }
 
-// to and from at the start of a line, bytes a number of lines.
+// to and from are at the start of a line, and bytes is a multiple of a line.
 CW_INLINE void StreamLines(void* to, const void* from, u64 bytes) {
 #if defined(__AVX512F__)
   auto* out = static_cast<__m512i*>(to);

@@ -9,8 +9,8 @@ namespace {
 
 enum class Kind { kBool, kSigned, kUnsigned, kFloat, kComplex };
 
-// Word: the unsigned type of as many bits; floats are their own. Wide: what sums and products of
-// Words are computed in, unsigned or floating: small integers would become a signed int.
+// Word: the unsigned type of the same width; floats are their own. Wide: the type in which sums and
+// products of Words are computed, unsigned or floating: small integers would become a signed int.
 template <class T>
 struct TypeOf;
 template <Kind kind, class WordType, class WideType>
@@ -51,8 +51,8 @@ constexpr Kind kKind = TypeOf<T>::kKind;
 template <class T>
 constexpr bool kInteger = kKind<T> == Kind::kSigned || kKind<T> == Kind::kUnsigned;
 
-// How a kernel sees its elements: as they are, or integers as unsigned ones where the results have
-// the same bits, so that one copy of the code serves both.
+// The type under which a kernel reads its elements: their own, or unsigned integers if the results
+// have the same bits, so that one copy of the code serves both.
 template <class T>
 using AsIs = T;
 template <class T>

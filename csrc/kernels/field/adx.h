@@ -29,7 +29,7 @@ namespace {
   "xorl %k[lo], %k[lo]\n\t"                    \
   "mulx (%[a]), %[lo], %[hi]\n\t"              \
   "adox %[lo], %[t0]\n\t"
-// m = t_0 (-p^-1), and what t_0 + m p_0 carries: its low word is 0.
+// m = t_0 (-p^-1), and the carry of t_0 + m p_0, whose low word is 0.
 #define CW_ADX_QUOTIENT                        \
   "movl $0, %k[lo]\n\t"                        \
   "adcx %[lo], %[hi]\n\t"                      \

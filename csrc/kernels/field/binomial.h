@@ -7,7 +7,7 @@
 namespace cw {
 namespace {
 
-// What crates/algebra declares of an extension.
+// The declaration of an extension in crates/algebra.
 template <class F, u32 degree, u32 w, u32 dtype>
 struct BinomialRule {
   using Base = F;
@@ -15,7 +15,7 @@ struct BinomialRule {
   static_assert(degree == 2 || degree == 4, "Inverse halves the degree; sums have room for four");
 };
 
-// A polynomial as it lies in memory, the coefficient of 1 first.
+// A polynomial as stored in memory, the coefficient of 1 first.
 template <class R, u32 degree = R::kDegree>
 struct Binomial {
   using Base = typename R::Base;
@@ -28,7 +28,7 @@ struct Binomial {
 CW_EXTENSIONS(CW_EXTENSION_TYPE)
 #undef CW_EXTENSION_TYPE
 
-// How many elements of a prime field an element of F is, and of which.
+// The number of prime-field coefficients of an element of F, and their type.
 template <class F>
 struct CoefficientsOf {
   using Type = F;
@@ -47,14 +47,14 @@ CW_INLINE F DotProduct(const F* a, const F* b) {
   for (u32 i = 1; i < count; ++i) sum = Add(sum, Mul(a[i], b[i]));
   return sum;
 }
-// Of words below 2^31 four products have room in a word: one reduction serves them all.
+// Four products of words below 2^31 fit a word: one reduction serves them all.
 template <u32 count, class P>
 CW_INLINE Fp32<P> DotProduct(const Fp32<P>* a, const Fp32<P>* b) {
   static_assert(count <= 4 && P::kModulus < (u32)1 << 31, "count p^2 is below 2^64");
   constexpr u64 p = P::kModulus;
   u64 sum = 0;
   for (u32 i = 0; i < count; ++i) sum += (u64)a[i].value * b[i].value;
-  // (sum + quotient p) / 2^32 is below 3 p: halves are added, as the whole may not fit.
+  // (sum + quotient p) / 2^32 is below 3 p: halves are added, because the whole may overflow.
   const u32 quotient = (u32)sum * P::kInverse32;
   const u64 t = (sum >> 32) + ((quotient * p) >> 32) + ((u32)sum != 0);
   const u64 less = t >= 2 * p ? t - 2 * p : t;
@@ -101,12 +101,12 @@ CW_INLINE Binomial<R, degree> Neg(const Binomial<R, degree>& a) {
   for (u32 i = 0; i < degree; ++i) negative.c[i] = Neg(a.c[i]);
   return negative;
 }
-// Each coefficient is a sum of `degree` products: with those of b, or of w b where x^degree = w.
+// Each coefficient is a sum of `degree` products: with those of b, or of w b from x^degree = w on.
 template <class R, u32 degree>
 CW_INLINE Binomial<R, degree> Mul(const Binomial<R, degree>& a, const Binomial<R, degree>& b) {
   using F = typename R::Base;
-  // b_(degree - 1) .. b_0, then w b_(degree - 1) .. w b_1: coefficient k has them from
-  // degree - 1 - k on.
+  // b_(degree - 1) .. b_0, then w b_(degree - 1) .. w b_1: coefficient k uses them from degree - 1
+  // - k on.
   F reversed[2 * degree - 1];
   const F w = FromU64<F>(R::kNonresidue);
   for (u32 i = 0; i < degree; ++i) {
@@ -119,7 +119,7 @@ CW_INLINE Binomial<R, degree> Mul(const Binomial<R, degree>& a, const Binomial<R
   }
   return product;
 }
-// By an element of the prime field.
+// Times an element of the prime field.
 template <class R, u32 degree>
 CW_INLINE Binomial<R, degree> Mul(const Binomial<R, degree>& a, const typename R::Base& b) {
   Binomial<R, degree> product;

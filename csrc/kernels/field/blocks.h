@@ -8,8 +8,8 @@
 namespace cw {
 namespace {
 
-// Elements that a core gets at once where operands must be gathered; a batch of inverses takes as
-// many as one inversion is to serve.
+// Elements that a core gets at once if operands must be gathered; a batch of inverses takes as many
+// as one inversion serves.
 constexpr u64 kGathered = 64;
 constexpr u64 kBatch = 1024;
 

@@ -1,4 +1,4 @@
-// Between elements and the words of their canonical numbers, the lowest first.
+// Conversion between elements and the words of their canonical numbers, the lowest first.
 #ifndef CLOAKWORK_KERNELS_FIELD_CANONICAL_H_
 #define CLOAKWORK_KERNELS_FIELD_CANONICAL_H_
 
@@ -7,8 +7,8 @@
 namespace cw {
 namespace {
 
-// Whether an operand of words, a number's words lying `step` apart, is like one of elements F in
-// Montgomery form: then one product takes the one to the other.
+// Whether an operand of words, `step` apart within a number, has the layout of elements F in
+// Montgomery form: then one product converts between them.
 template <class F>
 CW_INLINE bool NumbersLieDense(const Rows<2>& rows, int operand, i64 step) {
   if (!kOfMontgomeryWords<F> || step != 1) return false;

@@ -1,7 +1,7 @@
 // Sums and differences modulo p of 4 and 6 words: one carry chain each, and no branch.
 //
-// Compilers make of 128-bit sums what costs as much as a product; where the processor is known its
-// own chain is written down.
+// Compilers turn 128-bit sums into code that costs as much as a product; for known processors the
+// carry chain is written in assembly.
 #ifndef CLOAKWORK_KERNELS_FIELD_CHAINS_H_
 #define CLOAKWORK_KERNELS_FIELD_CHAINS_H_
 
@@ -46,7 +46,7 @@ CW_INLINE Words<6> Reduce(const Words<6>& a) {
   return {{t0, t1, t2, t3, t4, t5}};
 }
 
-// a + b, which fits.
+// a + b, without overflow.
 CW_INLINE Words<4> Plus(const Words<4>& a, const Words<4>& b) {
   u64 t0 = a.word[0], t1 = a.word[1], t2 = a.word[2], t3 = a.word[3];
   __asm__("addq %[b0], %[t0]\n\tadcq %[b1], %[t1]\n\tadcq %[b2], %[t2]\n\tadcq %[b3], %[t3]"

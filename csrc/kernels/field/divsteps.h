@@ -1,9 +1,8 @@
 // Inverses of elements of 4 and 6 words by division steps: D. J. Bernstein and B.-Y. Yang, Fast
 // constant-time gcd computation and modular inversion, CHES 2019. Here time depends on the element.
-//
-// A step takes (d, f, g), f odd, to (1 - d, g, (g - f) / 2) where d > 0 and g is odd, else to
-// (1 + d, f, (g + (g mod 2) f) / 2). 62 steps look at the lowest words alone; what they come to, a
-// matrix over 2^62, is then applied to the whole numbers.
+// A step maps (d, f, g), f odd, to (1 - d, g, (g - f) / 2) if d > 0 and g is odd, else to (1 + d,
+// f, (g + (g mod 2) f) / 2). 62 steps depend on the lowest words alone; their product, a matrix
+// over 2^62, is then applied to the whole numbers.
 #ifndef CLOAKWORK_KERNELS_FIELD_DIVSTEPS_H_
 #define CLOAKWORK_KERNELS_FIELD_DIVSTEPS_H_
 
@@ -32,8 +31,8 @@ constexpr Limbs62<L> Cut62(const Words<N>& a) {
   return r;
 }
 
-// 2^62 times what steps make of (f, g): (u f + v g, q f + r g); |u| + |v| and |q| + |r| are at most
-// 2^62.
+// 2^62 times the map of 62 steps on (f, g): (u f + v g, q f + r g); |u| + |v| and |q| + |r| are at
+// most 2^62.
 struct StepMatrix {
   i64 u, v, q, r;
 };
@@ -84,8 +83,8 @@ CW_INLINE void ApplySteps(const StepMatrix& m, Limbs62<L>* f, Limbs62<L>* g) {
 }
 
 // The same modulo p, for numbers in (-2 p, p): a multiple of p makes the division exact. With p
-// added where an operand is negative both are in (-p, p), so that the sum is in (-2^62 p, 2^62 p);
-// at most 2^62 - 1 times p is then taken off. inverse: p^-1 mod 2^62.
+// added to each negative operand both are in (-p, p), so that the sum is in (-2^62 p, 2^62 p); at
+// most 2^62 - 1 times p is then subtracted. inverse: p^-1 mod 2^62.
 template <u32 L>
 CW_INLINE void ApplyStepsModulo(const StepMatrix& m, const Limbs62<L>& p, u64 inverse,
                                 Limbs62<L>* d, Limbs62<L>* e) {
@@ -143,7 +142,7 @@ __attribute__((noinline)) Words<N> DivideBySteps(const Words<N>& factor, const W
     ApplyStepsModulo(matrix, p, inverse, &d, &e);
     ApplySteps(matrix, &f, &g);
   }
-  // f is 1 or -1, or p's multiple where a is 0.
+  // f is 1 or -1, or a multiple of p if a is 0.
   SignedPlus(1, d.limb[L - 1] < 0 ? 1 : 0, p, &d);
   SignedPlus(f.limb[L - 1] < 0 ? -1 : 1, 0, p, &d);
   SignedPlus(1, d.limb[L - 1] < 0 ? 1 : 0, p, &d);

@@ -1,4 +1,4 @@
-// The dtypes of field elements and of points, as they lie in memory.
+// The dtypes of field elements and of points, as stored in memory.
 #ifndef CLOAKWORK_KERNELS_FIELD_ELEMENTS_H_
 #define CLOAKWORK_KERNELS_FIELD_ELEMENTS_H_
 
@@ -13,7 +13,7 @@ template <class F>
 struct Affine {
   F x, y;
 };
-// What coordinates of so many parts are.
+// The coordinate type with this many parts.
 template <class F, u32 parts>
 struct PartsOf {
   using Type = F;
@@ -27,7 +27,7 @@ struct PartsOf<F, 2> {
 CW_EACH_GROUP(CW_GROUP_TYPE)
 #undef CW_GROUP_TYPE
 
-// An element or a point whose meaning does not matter, only its size.
+// An element or a point of which only the size matters.
 template <u32 words>
 using AnyWords = Opaque<Words<words>>;
 

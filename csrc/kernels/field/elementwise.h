@@ -39,7 +39,7 @@ template <class F>
 CW_INLINE bool EqualNeighbour(const F& a, const F& b) {
   return Equal(a, b);
 }
-// Whether related(a, b) is not `negated`; with `swapped`, related(b, a).
+// Whether related(a, b) differs from `negated`; with `swapped`, related(b, a).
 template <class F, bool (*related)(const F&, const F&), bool swapped, bool negated>
 void CompareNeighbours(Bool* out, const F* a, const F* b, u64 count) {
   for (u64 i = 0; i < count; ++i) {
@@ -146,7 +146,7 @@ void FieldCast(const cw_launch& launch, u64 begin, u64 end, void*) {
   CastIntegers<Out>(launch, begin, end, ReadIntegers<In>);
 }
 
-// Elements of a prime field as those of its extension.
+// Embeds elements of a prime field in its extension.
 template <class V, class In, class Out>
 void FieldEmbed(const cw_launch& launch, u64 begin, u64 end, void*) {
   ForEachIn<In, Out>(launch, begin, end, [](Out* out, const In* a, u64 count) {

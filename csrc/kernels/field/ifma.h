@@ -7,10 +7,10 @@
 //   LoadShifted  times 2^kShift52, by a shift, below 2^kShift52 p: the element in form R. And
 //                Mul(LoadShifted(a), LoadRaw(b)) is the product in the form of memory.
 //
-// Ranges: functions say in multiples of p what they take. Mul(a, b) < (1 + e + x y / kRoom) p for
-// a < x p, b < y p, R > kRoom p and e = kStep / p, which is below 0.26 (of bls12_381.fr, below
-// 2^-19); limbs of operands of products are below 2^52 ("normal"). Sums and differences are made
-// without carries (Wide) and made normal once.
+// Ranges: functions state their bounds in multiples of p. Mul(a, b) < (1 + e + x y / kRoom) p for a
+// < x p, b < y p, R > kRoom p and e = kStep / p, which is below 0.26 (of bls12_381.fr, below
+// 2^-19); limbs of operands of products are below 2^52 ("normal"). Sums and differences are
+// computed without carries (Wide) and made normal once.
 #ifndef CLOAKWORK_KERNELS_FIELD_IFMA_H_
 #define CLOAKWORK_KERNELS_FIELD_IFMA_H_
 
@@ -35,7 +35,7 @@ constexpr Words<limbs> TimesLimbs(const Words<words>& a, u64 k) {
   return product;
 }
 
-// 2^-52 mod p, or what it lacks to p where that is less.
+// 2^-52 mod p, or its difference to p if that is less.
 template <u32 limbs>
 struct StepDown {
   Words<limbs> factor;
@@ -44,7 +44,8 @@ struct StepDown {
 template <u32 limbs, u32 words>
 constexpr StepDown<limbs> StepDownOf(const Words<words>& p, u64 negative_inverse) {
   const bool negative = negative_inverse >> 51 != 0;
-  // (k p + 1) / 2^52 for k = -p^-1 mod 2^52, and its lack (k p - 1) / 2^52 for k = p^-1 mod 2^52.
+  // (k p + 1) / 2^52 for k = -p^-1 mod 2^52, and p minus it, (k p - 1) / 2^52, for k = p^-1 mod
+  // 2^52.
   const u64 k = negative ? kMask52 + 1 - negative_inverse : negative_inverse;
   const Words<limbs> q = Cut52<limbs>(p);
   StepDown<limbs> step = {{}, negative};
@@ -203,8 +204,8 @@ CW_INLINE void ScatterWords(const __m512i (&word)[words], u64* const* at) {
   }
 }
 
-// Eight neighbours. Of four words, lanes are elements 0 2 1 3 4 6 5 7, of six words lane i is
-// element i: what StoreWords undoes.
+// Eight neighbours. For four words, lanes are elements 0 2 1 3 4 6 5 7; for six words lane i is
+// element i. StoreWords reverses this.
 template <class F>
 CW_INLINE void LoadWords(const u64* base, __m512i (&word)[F::kWords]) {
   if constexpr (F::kWords == 4) {
@@ -305,7 +306,7 @@ CW_INLINE FieldX8<P> Negative(const FieldX8<P>& a) {
   for (int i = 0; i < FieldX8<P>::kLimbs; ++i) zero.limb[i] = _mm512_setzero_si512();
   return Sub<k>(zero, a);
 }
-// a 2^bits, limbs of the result below 2^(52 + bits): to be made normal.
+// a 2^bits, with limbs below 2^(52 + bits): not yet normal.
 template <int bits, class P>
 CW_INLINE FieldX8<P> ShiftLeftWide(FieldX8<P> a) {
   for (int i = 0; i < FieldX8<P>::kLimbs; ++i) a.limb[i] = _mm512_slli_epi64(a.limb[i], bits);
@@ -322,7 +323,7 @@ CW_INLINE FieldX8<P> Select(__mmask8 mask, const FieldX8<P>& a, const FieldX8<P>
   return r;
 }
 
-// a, or a - k p where that is not negative: [0, 2k p) to [0, k p). a is normal.
+// a, or a - k p if that is not negative: [0, 2k p) to [0, k p). a is normal.
 template <u64 k, class P>
 CW_INLINE FieldX8<P> SubIfAtLeast(const FieldX8<P>& a) {
   constexpr auto multiple = FieldX8<P>::template kTimes<k>;

@@ -1,5 +1,5 @@
-// Montgomery products of eight elements at once, by 52-bit multiply-add. ifma.h says what forms and
-// ranges mean.
+// Montgomery products of eight elements at once, by 52-bit multiply-add. ifma.h defines forms and
+// ranges.
 #ifndef CLOAKWORK_KERNELS_FIELD_IFMA_PRODUCTS_H_
 #define CLOAKWORK_KERNELS_FIELD_IFMA_PRODUCTS_H_
 
@@ -19,10 +19,10 @@ CW_INLINE void AddRow(__m512i (&t)[size], const __m512i (&a)[n], __m512i b) {
   for (int j = 0; j < n; ++j) t[i + j + 1] = _mm512_madd52hi_epu64(t[i + j + 1], a[j], b);
 }
 
-// One limb less: limbs i + 1 .. of t become t_i 2^-52 + their number, modulo p. With t_i = 2^52 h +
-// l that is h + l kStep for kStep = 2^-52, or h + 1 + (2^52 - l) kStep for kStep = -2^-52: no
-// quotient has to be waited for. The last limb goes by a quotient, so that the result is small:
-// what its multiple of p adds to that limb makes it the next multiple of 2^52.
+// Removes one limb: limbs i + 1 .. of t become t_i 2^-52 + their number, modulo p. With t_i = 2^52
+// h + l that is h + l kStep for kStep = 2^-52, or h + 1 + (2^52 - l) kStep for kStep = -2^-52: no
+// step waits for a quotient. The last limb uses a quotient, so that the result is small: the added
+// multiple of p makes that limb the next multiple of 2^52.
 template <class P, int i, int size>
 CW_INLINE void DropLimb(__m512i (&t)[size]) {
   using F = FieldX8<P>;
@@ -128,8 +128,8 @@ CW_INLINE void SquareLimbs(__m512i (&t)[2 * n], const __m512i (&a)[n]) {
     t[2 * i + 1] = _mm512_madd52hi_epu64(t[2 * i + 1], a[i], a[i]);
   }
 }
-// a^2 / R, as Mul. The sixteen sums of eight limbs do not fit the registers beside the rest: there
-// a product is faster.
+// a^2 / R, as Mul. The sixteen sums of eight limbs do not fit the registers beside the other
+// values: then a product is faster.
 template <class P>
 CW_INLINE FieldX8<P> Square(const FieldX8<P>& a) {
   constexpr int n = FieldX8<P>::kLimbs;

@@ -16,7 +16,7 @@ struct Words {
   u64 word[N];
 };
 
-// a + b; *carry receives what does not fit.
+// a + b; *carry receives the overflow.
 template <u32 N>
 constexpr CW_INLINE Words<N> AddWords(const Words<N>& a, const Words<N>& b, u64* carry) {
   Words<N> sum = {};
@@ -100,7 +100,7 @@ constexpr Words<N> Minus(const Words<N>& a, u64 small) {
   return result;
 }
 
-// Times 2^shift, cut into L words of 52 bits: what 52-bit multiply-add reads.
+// Times 2^shift, cut into L words of 52 bits: the form that 52-bit multiply-add reads.
 template <u32 L, u32 N>
 constexpr Words<L> Cut52(const Words<N>& a, u32 shift = 0) {
   Words<L> result = {};
@@ -120,7 +120,7 @@ constexpr u32 TwoAdicity(const Words<N>& p) {
   return bits;
 }
 
-// What Montgomery arithmetic with R = 2^(64 N) derives from Prime::kModulus.
+// Constants of Montgomery arithmetic with R = 2^(64 N), derived from Prime::kModulus.
 template <class Prime, u32 N>
 struct Montgomery {
   static constexpr u32 kWords = N;
@@ -129,7 +129,7 @@ struct Montgomery {
   static constexpr Words<N> One() { return kOne<N>; }
   static constexpr Words<N> RSquared() { return kRSquared<N>; }
 
-  // Templates, so that they are derived once Prime is complete.
+  // Templates, so that they are instantiated once Prime is complete.
   template <u32 M>
   static constexpr Words<M> kOne = PowerOfTwo<M>(64 * M, Prime::kModulus);
   template <u32 M>
@@ -140,8 +140,8 @@ struct Montgomery {
   template <u32 M>
   static constexpr u64 kInverse52 = kInverse64<M> & (((u64)1 << 52) - 1);
 
-  // Of 52-bit arithmetic: the words of an element, R = 2^(52 kWords52), and by which power of two
-  // one operand of a product is multiplied so that memory's R comes out.
+  // For 52-bit arithmetic: the words of an element, R = 2^(52 kWords52), and the power of two by
+  // which one operand of a product is multiplied to give memory's R.
   static constexpr u32 kWords52 = (64 * N + 51) / 52;
   static constexpr u32 kShift52 = 52 * kWords52 - 64 * N;
 };

@@ -1,4 +1,4 @@
-// Sums and products along axes. Field arithmetic is exact: the order changes no bit.
+// Sums and products along axes. Field arithmetic is exact: the order does not change the result.
 #ifndef CLOAKWORK_KERNELS_FIELD_REDUCE_H_
 #define CLOAKWORK_KERNELS_FIELD_REDUCE_H_
 
@@ -41,7 +41,7 @@ CW_INLINE F FoldStep(const F* a, i64 step, u64 count, const F& start) {
   return Fold::Join(Fold::Join(part[0], part[1]), Fold::Join(part[2], part[3]));
 }
 
-// Operands: out, a. Dims: kept..., reduced...; params: how many are reduced. Units: kept.
+// Operands: out, a. Dims: kept..., reduced...; params: number of reduced dims. Units: kept.
 template <class Fold, class F>
 CW_INLINE void FieldFold(const cw_launch& launch, u64 begin, u64 end) {
   const u32 kept = launch.rank - (u32)launch.params[0];

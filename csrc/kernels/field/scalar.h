@@ -1,7 +1,7 @@
 // Elements of the prime fields, one at a time.
 //
-// Every element is reduced, in [0, p), before and after each function. Zero's inverse is zero.
-// Nothing here is constant-time: the data of a prover decides branches.
+// Every element is reduced, in [0, p), before and after each function. The inverse of zero is zero.
+// Nothing is constant-time: branches depend on the data of a prover.
 #ifndef CLOAKWORK_KERNELS_FIELD_SCALAR_H_
 #define CLOAKWORK_KERNELS_FIELD_SCALAR_H_
 
@@ -13,7 +13,7 @@
 namespace cw {
 namespace {
 
-// An element of words in Montgomery form, as it lies in memory.
+// An element of words in Montgomery form, as stored in memory.
 template <class P>
 struct Fp {
   using Prime = P;
@@ -111,7 +111,7 @@ template <class P>
 CW_INLINE Fp<P> Mul(const Fp<P>& a, const Fp<P>& b) {
   return {Reduce<P>(MulLazy<P>(a.value, b.value))};
 }
-// The element of a number below 2^(64 words), reduced or not, and the number of an element.
+// The element of a number below 2^(64 words), reduced or not; and the number of an element.
 template <class P>
 CW_INLINE Fp<P> FromCanonical(const Words<P::kWords>& number, const Fp<P>*) {
   return {Reduce<P>(MulLazy<P>(P::RSquared(), number))};
@@ -139,7 +139,7 @@ CW_INLINE Goldilocks Sub(Goldilocks a, Goldilocks b) {
 CW_INLINE Goldilocks Neg(Goldilocks a) {
   return {a.value == 0 ? 0 : GoldilocksPrime::kModulus - a.value};
 }
-// Of 128 bits: 2^64 = 2^32 - 1 and 2^96 = -1 mod p.
+// Reduces 128 bits: 2^64 = 2^32 - 1 and 2^96 = -1 mod p.
 CW_INLINE Goldilocks ReduceWide(u64 low, u64 high) {
   constexpr u64 p = GoldilocksPrime::kModulus, kEpsilon = 0xffffffff;  // 2^64 mod p
   const u64 top = high >> 32, middle = (high & kEpsilon) * kEpsilon;
@@ -211,14 +211,14 @@ CW_INLINE Words<1> ToCanonical(Fp32<P> a) {
   return {{ReduceMontgomery<P>(a.value).value}};
 }
 
-// Whether memory holds an element as its number's words times R, so that one product takes the one
-// to the other.
+// Whether memory holds an element as its number's words times R, so that one product converts
+// between them.
 template <class F>
 constexpr bool kOfMontgomeryWords = false;
 template <class P>
 constexpr bool kOfMontgomeryWords<Fp<P>> = true;
 
-// The number 0 and 1 of a field: ZeroOf<Bn254Fr>().
+// The elements 0 and 1 of a field: ZeroOf<Bn254Fr>().
 template <class F>
 CW_INLINE F ZeroOf() {
   return Zero(static_cast<const F*>(nullptr));
@@ -277,13 +277,13 @@ template <class F>
 inline F Inverse(const F& a) {
   return Power(a, InverseExponent(static_cast<const F*>(nullptr)));
 }
-// a is R times its number, and R^2 / a in memory's form the inverse.
+// a is R times its number, and R^2 / a is the inverse in memory's form.
 template <class P>
 inline Fp<P> Inverse(const Fp<P>& a) {
   return {DivideBySteps<P>(P::RSquared(), a.value)};
 }
 
-// (p - 1) / 2^log2_order: g to that power is the root of unity of order 2^log2_order.
+// (p - 1) / 2^log2_order: g to this power is the root of unity of order 2^log2_order.
 template <class P>
 CW_INLINE Words<P::kWords> RootExponent(const Fp<P>*, u32 log2_order) {
   return ShiftRight(Minus(P::kModulus, 1), log2_order);

@@ -1,4 +1,4 @@
-// Products with constants: a quotient computed before makes a product three quarters of
+// Products with constants: a precomputed quotient reduces the cost to three quarters of
 // Montgomery's (Shoup; Harvey, arXiv:1205.2926, on words of 52 bits here).
 #ifndef CLOAKWORK_KERNELS_FIELD_SHOUP_H_
 #define CLOAKWORK_KERNELS_FIELD_SHOUP_H_
@@ -71,8 +71,8 @@ inline Constant52 ConstantOf(const Fp<P>& w, const Words<5>& negative_inverse) {
 // start + (a w mod p), the product below 11 p; a normal, any value below 2^260; the sum below
 // 2^260, normal.
 //
-// The quotient leaves out the five lowest limbs of a w', which are below 9 2^260, beside what Shoup
-// leaves out: it is at most 10 too small.
+// The quotient omits the five lowest limbs of a w', which are below 9 2^260, and what Shoup's
+// quotient omits: it is at most 10 too small.
 template <class P>
 CW_INLINE FieldX8<P> AddConstantProduct(const FieldX8<P>& start, const FieldX8<P>& a,
                                         const Constant52& w) {

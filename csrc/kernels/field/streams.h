@@ -1,9 +1,9 @@
 // Products of neighbours of four words, from memory to memory, eight at a time.
 //
-// A multiply-add of 512 bits can begin every cycle, and the processor looks at some hundred waiting
-// instructions: so what reads and writes words is spread between the multiply-adds. While one
-// group of eight is multiplied, the one before it is written and the one behind it read. What does
-// not compete with multiply-adds is preferred: shifts, `and`, `or`, unpacking; not masks, double
+// A multiply-add of 512 bits can begin every cycle, and the processor schedules about a hundred
+// waiting instructions: so loads and stores are spread between the multiply-adds. While one group
+// of eight is multiplied, the previous one is written and the next one read. Instructions that do
+// not compete with multiply-adds are preferred: shifts, `and`, `or`, unpacking; not masks, double
 // shifts, permutations of two vectors.
 #ifndef CLOAKWORK_KERNELS_FIELD_STREAMS_H_
 #define CLOAKWORK_KERNELS_FIELD_STREAMS_H_
@@ -15,8 +15,8 @@
 namespace cw {
 namespace {
 
-// Limbs of words times 2^shift for multiply-adds alone, which read the low 52 bits of each: what is
-// above stays.
+// Limbs of words times 2^shift for multiply-adds only, which read the low 52 bits of each: the bits
+// above are not cleared.
 template <int shift>
 CW_INLINE void CutLimbs(const __m512i (&word)[4], __m512i (&limb)[5]) {
   limb[0] = shift == 0 ? word[0] : _mm512_slli_epi64(word[0], shift);
@@ -28,22 +28,22 @@ CW_INLINE void CutLimbs(const __m512i (&word)[4], __m512i (&limb)[5]) {
   limb[4] = _mm512_srli_epi64(word[3], 16 - shift);
 }
 
-// A group on its way out: a number below 2 p, its limbs not negative and below 2^58, in steps.
+// A group to be stored: a number below 2 p, its limbs not negative and below 2^58, in steps.
 template <class P>
 struct Departure {
   using X8 = FieldX8<P>;
   static constexpr Words<5> p = X8::template kTimes<1>;
   __m512i limb[5];
-  __m512i above;  // p's highest limb less this one's
+  __m512i above;  // p's highest limb minus this one's
   __m512i word[4];
 
-  // The lower limbs carry what their two highest say, or 1 more.
+  // The lower limbs carry the value of their two highest ones, or 1 more.
   CW_INLINE void Compare() {
     __m512i carry = _mm512_add_epi64(limb[3], _mm512_srli_epi64(limb[2], 52));
     carry = _mm512_add_epi64(limb[4], _mm512_srli_epi64(carry, 52));
     above = _mm512_sub_epi64(Word8(p.word[4]), carry);
   }
-  // Less p where that is not negative: above < 0, and where it is 0 or 1 by all limbs.
+  // Minus p if that is not negative: above < 0, or above is 0 or 1 and all limbs decide.
   CW_INLINE void Subtract() {
     if (__builtin_expect(_mm512_testn_epi64_mask(above, Word8(~(u64)1)), 0)) {
       SubtractExactly(limb);
@@ -125,7 +125,7 @@ __attribute__((noinline)) void MulGroups(u64* out, const u64* a, const u64* b, u
   last.All(to);
 }
 
-// out[i] = a[i]^2, likewise. 4 a is what is squared, for kShift52 = 4.
+// out[i] = a[i]^2, likewise. It squares 4 a, since kShift52 = 4.
 template <class P>
 __attribute__((noinline)) void SquareGroups(u64* out, const u64* a, u64 groups) {
   using X8 = FieldX8<P>;

@@ -1,5 +1,5 @@
-// Products, powers and inverses of neighbouring elements: eight together where 52-bit multiply-add
-// is there, else one by one. The bits are the same.
+// Products, powers and inverses of neighbouring elements: eight together with 52-bit multiply-add,
+// else one by one. The results have the same bits.
 #ifndef CLOAKWORK_KERNELS_FIELD_VECTORS_H_
 #define CLOAKWORK_KERNELS_FIELD_VECTORS_H_
 
@@ -43,7 +43,7 @@ inline FieldX8<P> PowerX8(const FieldX8<P>& a, u64 exponent) {
     result = Mul(result, result);
     if (exponent >> bit & 1) result = Mul(result, a);
   }
-  // 2^(64 words): a product with it takes 2^(52 limbs) to the form of memory.
+  // 2^(64 words): a product with it converts from 2^(52 limbs) to the form of memory.
   return SubIfAtLeast<1>(Mul(result, BroadcastWords<FieldX8<P>, 0>(kOne.word)));
 }
 #endif
@@ -95,7 +95,8 @@ __attribute__((noinline)) void SquareNeighbours(F* out, const F* a, u64 count) {
 }
 
 // out[i] = 1 / a[i], 0 for 0, by one inversion (Montgomery 1987, section 10.3.1): of the product of
-// all elements, from which each is taken off again. products has room for all. Elements at a step.
+// all elements, from which each is then removed. products has `count` elements. Elements are `step`
+// apart.
 template <class F>
 inline void InvertEach(F* out, const F* a, u64 count, u64 step, F* products) {
   F product = OneOf<F>();
@@ -116,7 +117,7 @@ inline void InvertEach(F* out, const F* a, u64 count, u64 step, F* products) {
 }
 
 #if defined(__AVX512IFMA__)
-// The same for eight times count elements: lanes apart, then the eight products together.
+// The same for eight times count elements: each lane by itself, then the eight products together.
 template <class P>
 inline void InvertEights(Fp<P>* out, const Fp<P>* a, u64 count) {
   using X8 = FieldX8<P>;
@@ -134,8 +135,8 @@ inline void InvertEights(Fp<P>* out, const Fp<P>* a, u64 count) {
   Fp<P> totals[8], unused[8];
   Store(SubIfAtLeast<1>(product), WordsOf(totals));
   InvertEach(totals, totals, 8, 1, unused);
-  // In memory's form these are the inverses over 2^(2 kShift52); each product below takes one
-  // kShift52 off.
+  // In memory's form these are the inverses over 2^(2 kShift52); each product below removes one
+  // kShift52.
   const Fp<P> shift = FromU64<Fp<P>>((u64)1 << P::kShift52);
   for (Fp<P>& total : totals) total = Mul(total, shift);
   X8 inverse = LoadRaw<X8>(WordsOf(totals));

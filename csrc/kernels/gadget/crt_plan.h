@@ -1,4 +1,4 @@
-// Constants of g_decomp_full_q: where they lie in prepared.
+// Constants of g_decomp_full_q: their layout in prepared.
 #ifndef CLOAKWORK_KERNELS_GADGET_CRT_PLAN_H_
 #define CLOAKWORK_KERNELS_GADGET_CRT_PLAN_H_
 
@@ -7,7 +7,7 @@
 namespace cw {
 namespace {
 
-// Units taken together, so that their chains of operations overlap.
+// Units computed together, so that their dependency chains overlap.
 constexpr u64 kCrtLanes = 32;
 
 // cover: the least multiple of q that is at least 2^62.

@@ -1,4 +1,4 @@
-// g_decomp and g_decomp_full_q: little-endian digits of words, and of residues taken together.
+// g_decomp and g_decomp_full_q: little-endian digits of words, and of all residues of a number.
 #ifndef CLOAKWORK_KERNELS_GADGET_DECOMPOSE_H_
 #define CLOAKWORK_KERNELS_GADGET_DECOMPOSE_H_
 
@@ -57,7 +57,7 @@ void GDecomp(const cw_launch& launch, u64 begin, u64 end, void*) {
   });
 }
 
-// Vectors of all lanes, so that as many chains of operations run side by side.
+// Vectors of all lanes, whose dependency chains run side by side.
 template <class V>
 constexpr u64 kCrtVectors = kCrtLanes / V::kLanes;
 
@@ -131,7 +131,7 @@ void FetchResidues(u64* v, const In* a, i64 step, u64 count, u64 q) {
 }
 
 // Digits of up to kCrtLanes units: bits of x from bit `at` on, at most 64 of them. Row `limbs` of
-// words is zero and stands for all that lie beyond.
+// words is zero and stands for all bits beyond.
 template <class Out>
 CW_INLINE void DigitOfLanes(Out* out, i64 step, const u64* words, u64 limbs, u64 at, u64 mask,
                             u64 count) {

@@ -5,7 +5,7 @@
 namespace cw {
 namespace {
 
-// x^-1 mod q by the extended Euclidean algorithm; some word below q if there is no inverse.
+// x^-1 mod q by the extended Euclidean algorithm; any word below q if there is no inverse.
 u64 InverseMod(u64 x, u64 q) {
   i64 r0 = (i64)q, r1 = (i64)(x % q), t0 = 0, t1 = 1;
   while (r1 != 0) {

@@ -1,4 +1,4 @@
-// What kernels of this family derive from params alone.
+// Constants that kernels of this family derive from params alone.
 #ifndef CLOAKWORK_KERNELS_HASH_DERIVED_H_
 #define CLOAKWORK_KERNELS_HASH_DERIVED_H_
 

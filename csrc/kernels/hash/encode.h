@@ -1,5 +1,5 @@
-// How transcripts write field elements and points: as halo2's, of the curves of halo2curves and
-// pasta_curves.
+// The encoding of field elements and points in transcripts: as in halo2, with the curves of
+// halo2curves and pasta_curves.
 #ifndef CLOAKWORK_KERNELS_HASH_ENCODE_H_
 #define CLOAKWORK_KERNELS_HASH_ENCODE_H_
 
@@ -9,7 +9,7 @@
 namespace cw {
 namespace {
 
-// What precedes an entry of the log.
+// The prefix of an entry in the log.
 constexpr uint8_t kChallengePrefix = 0, kPointPrefix = 1, kScalarPrefix = 2;
 
 // One entry of a transcript: its bytes in the log, and the shorter ones in the proof.
@@ -43,7 +43,7 @@ CW_INLINE Entry Encode(const F& scalar) {
   return entry;
 }
 
-// Of 4 words: little-endian x and y; the proof has x, with the parity of y as the highest bit.
+// For 4 words: little-endian x and y; the proof has x, with the parity of y as the highest bit.
 template <class P>
 CW_INLINE Entry EncodePoint(const Affine<Fp<P>>& point, const Words<4>*) {
   Entry entry;
@@ -58,8 +58,8 @@ CW_INLINE Entry EncodePoint(const Affine<Fp<P>>& point, const Words<4>*) {
   return entry;
 }
 
-// Of 6 words: big-endian x and y; the proof has x, of whose highest bits the first says that it is
-// compressed, the third that y is the greater of y and -y.
+// For 6 words: big-endian x and y; the proof has x, whose highest bit says that it is compressed,
+// and whose third highest bit says that y is the greater of y and -y.
 template <class P>
 CW_INLINE Entry EncodePoint(const Affine<Fp<P>>& point, const Words<6>*) {
   Entry entry;

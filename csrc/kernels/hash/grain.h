@@ -1,6 +1,6 @@
-// Constants of Poseidon over BN254's scalar field: from the Grain LFSR, as the reference script of
+// Constants of Poseidon over BN254's scalar field, from the Grain LFSR, as the reference script of
 // Grassi, Khovratovich, Rechberger, Roy and Schofnegger, "Poseidon: A New Hash Function for
-// Zero-Knowledge Proof Systems" (eprint 2019/458), generates them; derived, never written down.
+// Zero-Knowledge Proof Systems" (eprint 2019/458), generates them. They are derived, not stored.
 #ifndef CLOAKWORK_KERNELS_HASH_GRAIN_H_
 #define CLOAKWORK_KERNELS_HASH_GRAIN_H_
 
@@ -11,8 +11,8 @@ namespace {
 
 constexpr u32 kPoseidonMinWidth = 2, kPoseidonMaxWidth = 17;
 constexpr u32 kPoseidonFullRounds = 8;
-// Partial rounds of widths 2, 3, ...: what 128 bits of security need, rounded up to a multiple of
-// the width.
+// Partial rounds of widths 2, 3, ...: the number for 128 bits of security, rounded up to a multiple
+// of the width.
 constexpr u32 kPoseidonPartialRounds[] = {56, 57, 56, 60, 60, 63, 64, 63,
                                           60, 66, 60, 65, 70, 60, 64, 68};
 
@@ -41,7 +41,7 @@ struct Grain {
     state = state >> 1 | (u128)bit << 79;
     return bit;
   }
-  // Of each pair of bits the second counts if the first is 1.
+  // Of each pair of bits the second one is used if the first is 1.
   u64 Bit() {
     for (;;) {
       const u64 chosen = Step(), bit = Step();
@@ -54,7 +54,7 @@ struct Grain {
     for (u32 i = Bn254FrPrime::kBits; i-- > 0;) number.word[i / 64] |= Bit() << (i % 64);
     return number;
   }
-  // The first number below p, and any number modulo p.
+  // The next number below p; Any() is the next number modulo p.
   Bn254Fr Below() {
     Words<4> number = Number();
     while (!LessWords(number, Bn254FrPrime::kModulus)) number = Number();

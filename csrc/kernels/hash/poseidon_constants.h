@@ -1,10 +1,10 @@
-// What Poseidon's rounds multiply with and add, so that a partial round costs 2 t products rather
-// than t^2 (eprint 2019/458, appendix B).
+// Constants of Poseidon's rounds, arranged so that a partial round costs 2 t products rather than
+// t^2 (eprint 2019/458, appendix B).
 //
-// Round constants of partial rounds that no S-box meets are moved to the next round. The matrix
-// M = [m v; w N] of a partial round is diag(1, N) [m v; N^-1 w, 1]: the left factor passes the next
-// S-box, which is on the first element alone, and joins the next M. So round i has the sparse
-// matrix [m, v N^(i-1); N^-i w, 1], and the last one the dense rest.
+// Round constants of partial rounds that no S-box meets are moved to the next round. The matrix M =
+// [m v; w N] of a partial round is diag(1, N) [m v; N^-1 w, 1]: the left factor commutes with the
+// next S-box, which is on the first element alone, and joins the next M. So round i has the sparse
+// matrix [m, v N^(i-1); N^-i w, 1], and the last one the dense remainder.
 #ifndef CLOAKWORK_KERNELS_HASH_POSEIDON_CONSTANTS_H_
 #define CLOAKWORK_KERNELS_HASH_POSEIDON_CONSTANTS_H_
 
@@ -13,7 +13,7 @@
 namespace cw {
 namespace {
 
-// Where constants lie, counted in elements.
+// Offsets of the constants, in elements.
 struct PoseidonLayout {
   u32 width, partial;
 
@@ -36,7 +36,7 @@ struct PoseidonLayout {
 
 using PoseidonMatrix = Bn254Fr[kPoseidonMaxWidth][kPoseidonMaxWidth];
 
-// c = a b, n x n; c is neither.
+// c = a b, n x n; c overlaps neither.
 inline void MultiplyMatrices(u32 n, const PoseidonMatrix& a, const PoseidonMatrix& b,
                              PoseidonMatrix& c) {
   for (u32 i = 0; i < n; ++i) {
@@ -48,8 +48,8 @@ inline void MultiplyMatrices(u32 n, const PoseidonMatrix& a, const PoseidonMatri
   }
 }
 
-// The inverse by Gauss and Jordan; a is used up. Every minor of a Cauchy matrix is invertible, so
-// that no pivot is 0.
+// The inverse by Gauss and Jordan; overwrites a. Every minor of a Cauchy matrix is invertible, so
+// no pivot is 0.
 inline void InvertMatrix(u32 n, PoseidonMatrix& a, PoseidonMatrix& inverse) {
   for (u32 i = 0; i < n; ++i) {
     for (u32 j = 0; j < n; ++j) inverse[i][j] = i == j ? OneOf<Bn254Fr>() : Bn254Fr{};

@@ -1,4 +1,4 @@
-// Arithmetic of Poseidon's states: of one at a time, or of eight by 52-bit multiply-add.
+// Arithmetic of Poseidon's states: one at a time, or eight by 52-bit multiply-add.
 #ifndef CLOAKWORK_KERNELS_HASH_POSEIDON_LANES_H_
 #define CLOAKWORK_KERNELS_HASH_POSEIDON_LANES_H_
 
@@ -8,7 +8,7 @@
 namespace cw {
 namespace {
 
-// Elements as they lie in memory, reduced after each operation.
+// Elements as stored in memory, reduced after each operation.
 struct ScalarLanes {
   using Value = Bn254Fr;
   using Constant = Bn254Fr;
@@ -36,7 +36,7 @@ struct LanesFor {
   using Type = ScalarLanes;
 };
 
-// A constant times 2^260 modulo p, cut into limbs: what eight lanes read.
+// A constant times 2^260 modulo p, cut into limbs: the form that eight lanes read.
 using Limbs52 = Words<5>;
 inline Limbs52 ToLimbs52(Bn254Fr a) {
   for (u32 i = 0; i < Bn254FrPrime::kShift52; ++i) a = Double(a);

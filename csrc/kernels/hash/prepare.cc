@@ -4,7 +4,7 @@
 #include "kernels/hash/poseidon_constants.h"
 
 extern "C" {
-// Of the larger of the two forms.
+// The larger size of the two forms.
 uint64_t cw_poseidon_prepared(const cw_launch* launch) {
   return cw::PoseidonLayout((cw::u32)launch->params[0]).Size() * sizeof(cw::Limbs52);
 }
@@ -13,7 +13,7 @@ void cw_poseidon_prepare(const cw_launch* launch, void* prepared) {
   cw::DerivePoseidon((cw::u32)launch->params[0], static_cast<cw::Bn254Fr*>(prepared));
 }
 
-// From the last to the first, as the elements lie before their limbs in the same memory.
+// From the last to the first, because the elements lie before their limbs in the same memory.
 void cw_poseidon_prepare_ifma(const cw_launch* launch, void* prepared) {
   cw_poseidon_prepare(launch, prepared);
   for (cw::u32 i = cw::PoseidonLayout((cw::u32)launch->params[0]).Size(); i-- > 0;) {

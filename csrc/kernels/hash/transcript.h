@@ -1,7 +1,7 @@
-// absorb and squeeze: a transcript's log grows, and with it the proof.
+// absorb and squeeze: a transcript's log grows, and its proof with it.
 //
-// A transcript is bytes: how many were absorbed and how many are the proof's, 8 little-endian bytes
-// each, then room for the log, then as much for the proof.
+// A transcript is bytes: the number of absorbed bytes and of proof bytes, 8 little-endian bytes
+// each, then the log with its unused space, then the proof with as much space.
 #ifndef CLOAKWORK_KERNELS_HASH_TRANSCRIPT_H_
 #define CLOAKWORK_KERNELS_HASH_TRANSCRIPT_H_
 
@@ -32,8 +32,8 @@ struct ByteLine {
   }
 };
 
-// A transcript that is written. What it says of itself was checked; what has no room all the same,
-// because someone writes it meanwhile, is left out.
+// A transcript that is written. Its lengths were checked; if another thread changes them during the
+// call, bytes that do not fit are left out.
 struct OpenTranscript {
   ByteLine bytes;
   u64 capacity, absorbed, proven;

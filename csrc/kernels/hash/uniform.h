@@ -14,7 +14,7 @@ struct Wide {
   u64 word[8];
 };
 
-// The element of any number below 2^(64 N): in products the first factor is below p.
+// The element of any number below 2^(64 N): only the first factor of a product must be below p.
 template <class P>
 CW_INLINE Fp<P> ElementOf(const Words<P::kWords>& number) {
   return {ReduceOnce(MulLazy<P>(P::RSquared(), number), P::kModulus)};
@@ -46,7 +46,7 @@ CW_INLINE Fp32<P> Residue(const Wide& number, const Fp32<P>* of) {
   return FromCanonical(Words<1>{{sum}}, of);
 }
 
-// Operands: out, bytes (the first of each 64); any dims, all units. params: the bytes' distance.
+// Operands: out, bytes (the first of each 64); any dims, all units. params: distance between bytes.
 template <class V, class In, class Out>
 void ReduceUniform(const cw_launch& launch, u64 begin, u64 end, void*) {
   for (u64 unit = begin; unit < end; ++unit) {
@@ -112,7 +112,7 @@ inline void ChaCha20(const u32 (&key)[8], u64 nonce, u64 first, Wide (&blocks)[k
 }
 
 // Operands: out, key (32 bytes; stride 0); any dims, all units: coefficient j of element i is block
-// i kCount + j, as 64 bytes, modulo p. params: the distance of the key's bytes, the nonce.
+// i kCount + j, as 64 bytes, modulo p. params: distance between the key's bytes, the nonce.
 template <class V, class In, class Out>
 void UniformField(const cw_launch& launch, u64 begin, u64 end, void*) {
   const In* bytes = Data<const In>(launch, 1);

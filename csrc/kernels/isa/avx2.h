@@ -1,4 +1,4 @@
-// What a file compiled for `avx2` defines: a row is a function that ends in the set's name.
+// Macros of a file compiled for `avx2`: a row is a function with the set's name as suffix.
 #ifndef CLOAKWORK_KERNELS_ISA_AVX2_H_
 #define CLOAKWORK_KERNELS_ISA_AVX2_H_
 

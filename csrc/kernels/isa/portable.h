@@ -1,4 +1,4 @@
-// What a file compiled for `portable` defines: a row is a function that ends in the set's name.
+// Macros of a file compiled for `portable`: a row is a function with the set's name as suffix.
 #ifndef CLOAKWORK_KERNELS_ISA_PORTABLE_H_
 #define CLOAKWORK_KERNELS_ISA_PORTABLE_H_
 

@@ -7,15 +7,15 @@
 namespace cw {
 namespace {
 
-// Rows copied together where a is tight along another axis than out: a 64-byte line of a that is
-// read for one row then serves them all.
+// Rows copied together if a has its smallest stride along another axis than out: a 64-byte line of
+// a that is read for one row then serves them all.
 constexpr u64 kTransposeRows = 16;
 // Columns of a tile: as many pages of a as a first-level address cache holds.
 constexpr u64 kTransposeColumns = 64;
 
-// A tile of count rows, that differ in the axis before the last alone, and length columns. It goes
-// through a buffer: rows of out are often a power of two apart, and their lines would drive each
-// other out of the first-level cache.
+// A tile of count rows, which differ only in the axis before the last, and length columns. It goes
+// through a buffer: rows of out are often a power of two apart, and their lines would evict each
+// other from the first-level cache.
 template <class T>
 CW_INLINE void CopyTransposed(T* out, const i64* out_at, const T* a, const i64* a_at, u64 length,
                               u64 count) {
@@ -55,7 +55,7 @@ struct Copier {
   }
   static u64 Magnitude(i64 step) { return step < 0 ? 0 - (u64)step : (u64)step; }
 
-  // Rows begin .. end that all lie in one run of the axis before the last, in groups.
+  // Rows begin .. end, all in one run of the axis before the last, in groups.
   void Groups(u64 begin, u64 end) {
     const i64* out_at = Strides(launch, 0) + last - 1;
     const i64* a_at = Strides(launch, 1) + last - 1;

@@ -55,7 +55,7 @@ struct BlockProduct {
 
   void Run(u64 row, u64 rows, u64 column, u64 columns) const {
     u64 k = 0;
-    do {  // once even if there is no depth: empty sums are zeros
+    do {  // once even if the depth is 0: empty sums are zeros
       const u64 depth = Min(shape.depth_block, shape.depth - k);
       const BlockOfA<T> block = FetchA(row, rows, k, depth, columns);
       for (u64 c = column; c < column + columns; c += kWide) {
@@ -71,7 +71,7 @@ struct BlockProduct {
     } while (k < shape.depth);
   }
 
-  // In place where it is read by few panels, each row or column as it lies.
+  // Uses a in place if few panels read it, each row or column as it is stored.
   BlockOfA<T> FetchA(u64 row, u64 rows, u64 k, u64 depth, u64 columns) const {
     const T* first = a + (i64)row * shape.a_row + (i64)k * shape.a_column;
     const bool few = columns <= kReadInPlace;
@@ -100,7 +100,7 @@ struct BlockProduct {
     job.b_step = (i64)kWide;
   }
 
-  // All tiles of one panel, from the top; the last rows in tiles of 4, 2 and 1.
+  // All tiles of one panel, from the top; the last rows use tiles of 4, 2 and 1.
   void RunPanel(const BlockOfA<T>& block, u64 row, u64 rows, u64 column, u64 width,
                 TileJob<T> job) const {
     const u64 vectors = (width + kLanes - 1) / kLanes;
@@ -121,7 +121,7 @@ struct BlockProduct {
     }
   }
 
-  // A tile that does not lie in the result as vectors do goes through one that does.
+  // A tile whose columns are not contiguous in the result goes through one in memory.
   __attribute__((noinline)) void RunApart(u64 tall, u64 width, bool by_row, TileJob<T> job,
                                           T* place) const {
     T tile[kTall * kWide];

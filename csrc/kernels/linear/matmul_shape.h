@@ -7,13 +7,13 @@
 namespace cw {
 namespace {
 
-// A multiple of the columns of every tile of every instruction set: blocks of packed columns
-// begin at multiples of it, and mean the same to all.
+// A multiple of the columns of every tile of every instruction set: blocks of packed columns begin
+// at multiples of it, so all instruction sets agree on them.
 constexpr u64 kColumnGroup = 192;
 // The widest row of a tile of b: of complex elements, two vectors of 64 bytes a component.
 constexpr u64 kPanelRowBytes = 256;
-// Rows of a copy of a lie this much beyond a multiple of it apart, so that the rows of a tile
-// fall in different sets of the cache.
+// Rows of a copy of a are padded by this, so that the rows of a tile fall in different sets of the
+// cache.
 constexpr u64 kRowPadding = 64;
 
 struct MatmulShape {
@@ -21,7 +21,7 @@ struct MatmulShape {
   u64 row_block, column_block, depth_block;       // of a unit; columns by kColumnGroup if packed
   i64 a_row, a_column, b_row, b_column;           // strides
   i64 out_row, out_column;
-  bool packed;                                    // b is what matmul_pack wrote
+  bool packed;                                    // b is the result of matmul_pack
 
   explicit MatmulShape(const i64* p)
       : rows((u64)p[0]), columns((u64)p[1]), depth((u64)p[2]),

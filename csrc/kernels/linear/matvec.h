@@ -9,8 +9,8 @@
 namespace cw {
 namespace {
 
-// Rows first .. first + rows of one batch entry. What is computed for a row does not depend on
-// the rows beside it, except that the last ones, fewer than a vector, may go apart.
+// Rows first .. first + rows of one batch entry. A row's result does not depend on the rows beside
+// it, except that the last rows, fewer than a vector, may be computed separately.
 template <class V, class T>
 struct VectorProduct {
   using Shape = Tile<V, T>;
@@ -79,7 +79,7 @@ struct VectorProduct {
     }
   }
 
-  // Rows are dense. A vector that is not is copied a part at a time.
+  // Rows are dense. A vector with gaps is copied a part at a time.
   void AlongRows(u64 first, u64 rows) const {
     const u64 part = shape.vector == 1 ? shape.depth : kChunk;
     for (u64 r = first; r < first + rows; ++r) out[(i64)r * shape.out] = T{};

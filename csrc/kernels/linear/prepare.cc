@@ -1,4 +1,4 @@
-// The scratch that kernels of this family ask for.
+// Sizes of scratch memory for the kernels of this family.
 #include "kernels/linear/derived.h"
 #include "kernels/linear/matmul_shape.h"
 

@@ -1,7 +1,7 @@
-// Vectors of any element type, as wide as the instruction set has them, and the shape of the tile
-// of the result that a kernel holds in them.
+// Vectors of any element type, as wide as the instruction set's, and the shape of the tile of the
+// result that a kernel holds in them.
 //
-// These are the compiler's own vectors: one text serves floats and integers on every processor.
+// These are the compiler's own vectors: one source serves floats and integers on every processor.
 #ifndef CLOAKWORK_KERNELS_LINEAR_VECTORS_H_
 #define CLOAKWORK_KERNELS_LINEAR_VECTORS_H_
 
@@ -17,7 +17,7 @@ namespace {
 template <class T, int bytes>
 struct VectorOf {
   typedef T type __attribute__((vector_size(bytes)));
-  // The same anywhere in memory.
+  // The same with any alignment.
   typedef T loose __attribute__((vector_size(bytes), aligned(alignof(T)), may_alias));
 };
 template <class T, int bytes>
@@ -31,13 +31,13 @@ template <class Vec, class T>
 CW_INLINE void StoreVector(T* p, Vec v) {
   *reinterpret_cast<typename VectorOf<T, (int)sizeof(Vec)>::loose*>(p) = v;
 }
-// x - 0 is x for every x, -0 among them, so that this is a broadcast and no subtraction.
+// x - 0 is x for every x, -0 included, so that this compiles to a broadcast without a subtraction.
 template <class Vec, class T>
 CW_INLINE Vec Broadcast(T x) {
   return x - Vec{};
 }
 
-// a * b + sum: one rounding where the processor has such an instruction.
+// a * b + sum: rounded once if the processor has such an instruction.
 template <class Vec>
 CW_INLINE Vec MulAdd(Vec a, Vec b, Vec sum) {
   return a * b + sum;
@@ -53,7 +53,7 @@ CW_INLINE __m512d MulAdd(__m512d a, __m512d b, __m512d sum) { return _mm512_fmad
 
 template <class T>
 CW_INLINE Complex<T> MulAdd(Complex<T> a, Complex<T> b, Complex<T> sum) {
-  // A difference beside a sum of the same products would be contracted by GCC all the same.
+  // GCC would contract a difference beside a sum of the same products.
   return {sum.re + (a.re * b.re + (-a.im) * b.im), sum.im + (a.re * b.im + a.im * b.re)};
 }
 
@@ -66,7 +66,7 @@ CW_INLINE Complex<T> Plus(Complex<T> x, Complex<T> y) {
   return {x.re + y.re, x.im + y.im};
 }
 
-// Integers multiply modulo 2^bits; signed ones as unsigned ones, where C++ has no overflow.
+// Integers multiply modulo 2^bits; signed ones as unsigned ones, for which C++ defines overflow.
 template <class T>
 struct ArithmeticOf {
   using type = T;
@@ -90,7 +90,7 @@ struct ArithmeticOf<i64> {
 template <class T>
 using Arithmetic = typename ArithmeticOf<T>::type;
 
-// The component of a complex element; a real element is its own.
+// The component type of a complex element; a real element is its own component.
 template <class T>
 struct ComponentOf {
   using type = T;

@@ -18,14 +18,14 @@ struct LaneModulus {
 };
 
 // The top bit is set in the lanes where x is not in [0, last], last < 2^63 (or last = 2^64 - 1,
-// which sets all). Cheap to or together over many words.
+// which sets all). Many words can be combined by `or`.
 template <class V>
 CW_INLINE V OutsideBit(V x, V last) {
   return Or(x, Sub(last, x));
 }
 
-// seen, joined with another word, where seen began as 0; and whether any of the words joined is not
-// in [0, last], last as above.
+// See combines `seen`, which begins as 0, with another word; SawMore tells whether any of these
+// words is not in [0, last], last as above.
 template <class V>
 CW_INLINE V See(V seen, V x, V last) {
   if constexpr (V::kHasMax) return Max(seen, x);

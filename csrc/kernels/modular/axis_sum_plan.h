@@ -21,7 +21,7 @@ struct AxisSumHeader {
   u64 unused[7];
 };
 
-// An AxisSumHeader, a list of SumModulus, then the inverse permutation (unused where there is no
+// An AxisSumHeader, a list of SumModulus, then the inverse permutation (unused without a
 // permutation: sizes must not depend on pointers).
 struct AxisSumPlan {
   u64 size;     // n

@@ -9,7 +9,7 @@
 namespace cw {
 namespace {
 
-// The moduli of a block: one, or as many as elements. Those are kept while blocks go on alike.
+// The moduli of a block: one, or one for each element. These are kept while blocks begin alike.
 struct BlockModuli {
   bool uniform;
   Modulus one;
@@ -129,7 +129,7 @@ void ComputeLine(T* out, const Inputs<Op, T>& inputs, u64 count, const Modulus& 
   const OneModulus one = {m.q};
   u64 i = 0;
   if constexpr (kHasMulAdd52<V> && Op::kMultiplies) {
-    // last: what is not a modulus is not narrow either.
+    // last: a word that is not a modulus is not narrow either.
     if (m.last < kNarrowLimit - 1) {
       i = ComputeUniform<V, Op>(out, inputs, count, NarrowModulus<V>::Set(m), one);
     }
@@ -166,7 +166,7 @@ __attribute__((noinline)) void ForEachOfRows(const cw_launch& launch, u64 begin,
   const auto* list = static_cast<const Modulus*>(launch.prepared);
   T buffers[Op::kInputs][kBlock], out_buffer[kBlock];
   BlockModuli moduli(rows, kOperands - 1);
-  // What lies side by side under one modulus needs no cutting.
+  // Elements that are contiguous under one modulus need no blocks.
   bool direct = moduli.uniform;
   for (int i = 0; i < kOperands - 1; ++i) direct &= rows.stepped[i] && rows.step[i] == 1;
   const u64 size = direct ? rows.length : moduli.BlockSize();
@@ -183,7 +183,7 @@ __attribute__((noinline)) void ForEachOfRows(const cw_launch& launch, u64 begin,
   });
 }
 
-// Whether all lies side by side under one modulus, as a block of a fusion does.
+// Whether all elements are contiguous under one modulus, as in a block of a fusion.
 inline bool IsLine(const cw_launch& launch) {
   if (launch.rank != 1) return false;
   const u32 last = launch.operands - 1;
@@ -199,7 +199,8 @@ inline void ForEachResidue(const cw_launch& launch, u64 begin, u64 end) {
   if (!IsLine(launch)) return ForEachOfRows<V, Op, T>(launch, begin, end);
   Inputs<Op, T> inputs;
   for (int input = 0; input < Op::kInputs; ++input) {
-    // One load each: a vector of pointers would wait for the stores that wrote them just now.
+    // One load each: a vector load of pointers would wait for the stores that have just written
+    // them.
     const void* data = __atomic_load_n(&launch.data[input + 1], __ATOMIC_RELAXED);
     inputs[input] = static_cast<const T*>(data) + begin;
   }

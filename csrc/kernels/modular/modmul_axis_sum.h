@@ -1,9 +1,10 @@
 // modmul_axis_sum: the inner products of encrypted matrix multiplication and key switching.
 //
 // Units are walked by output position u = p(n), so that only a is gathered through the inverse
-// permutation. Products add up in 128 bits, 15 terms to a reduction. For one chunk of positions
-// and one group of terms all rows r are done in turn: b is read from memory once a call, and stays
-// in the first-level cache. Limbs below 2^50 are summed where they lie, by 52-bit multiply-add.
+// permutation. Products are summed in 128 bits, 15 terms for each reduction. For one chunk of
+// positions and one group of terms all rows r are computed in turn: b is read from memory once in
+// each call, and stays in the first-level cache. Limbs below 2^50 are summed in place, by 52-bit
+// multiply-add.
 #ifndef CLOAKWORK_KERNELS_MODULAR_MODMUL_AXIS_SUM_H_
 #define CLOAKWORK_KERNELS_MODULAR_MODMUL_AXIS_SUM_H_
 
@@ -75,9 +76,9 @@ void AddProducts(T* out, const Terms<T>& a, const Terms<T>& b, u64 terms, u64 co
   SumChunk<V, false, false>(out, a, b, terms, count, m);
 }
 
-// Brings the terms of one operand for positions u .. u + count side by side. Rows that are tight
-// already are copied too: their distance is often a power of two, so that as many rows as there
-// are terms would meet in one set of the caches, and no prefetcher follows them all.
+// Makes the terms of one operand for positions u .. u + count contiguous. Rows that are contiguous
+// already are copied too: their distance is often a power of two, so that as many rows as there are
+// terms would meet in one set of the caches, and no prefetcher follows them all.
 template <class T>
 Terms<T> FetchTerms(const T* data, i64 step, i64 term_step, const u32* order, u64 u, u64 count,
                     u64 terms, T* tile, u64 tile_step) {
@@ -155,8 +156,8 @@ struct AxisSum {
            ModulusOf(k).q < kNarrowLimit && Dim(launch, 3) != 0;
   }
 
-  // Up to kNarrowChunk positions of one row, as far as whole vectors of narrow words reach. Returns
-  // how far.
+  // Up to kNarrowChunk positions of one row, until the first vector with a word that is not narrow.
+  // Returns the number of positions.
   u64 NarrowChunk(T* out, const T* a, const T* b, u64 u, u64 count, const SumModulus& m) const {
     const i64 *a_at = Strides(launch, 1), *b_at = Strides(launch, 2);
     auto& sums = *static_cast<NarrowSums*>(scratch);
@@ -186,12 +187,12 @@ struct AxisSum {
     return vectors;
   }
 
-  // Whether rows may be summed in pairs: their terms are tight, and few.
+  // Whether rows may be summed in pairs: their terms are contiguous, and few.
   bool TakesPairs() const {
     return Strides(launch, 1)[2] == 1 && order == nullptr && Dim(launch, 3) <= kNarrowTerms;
   }
 
-  // As NarrowChunk, for two rows at once: b is read once, and memory is asked for more at a time.
+  // As NarrowChunk, for two rows at once: b is read once, and more memory reads overlap.
   u64 PairChunk(T* out, const T* a, const T* b, u64 u, u64 count, const SumModulus& m) const {
     const i64 *a_at = Strides(launch, 1), *b_at = Strides(launch, 2);
     auto& sums = *static_cast<NarrowSums*>(scratch);

@@ -1,4 +1,4 @@
-// Moduli with their Barrett constants, and how a launch finds the one of an element.
+// Moduli with their Barrett constants, and the modulus of each element of a launch.
 #ifndef CLOAKWORK_KERNELS_MODULAR_MODULUS_H_
 #define CLOAKWORK_KERNELS_MODULAR_MODULUS_H_
 
@@ -9,8 +9,9 @@ namespace {
 
 constexpr u64 kModulusLimit = (u64)1 << 62;
 
-// last = q - 1, and for L = bits(q): mu = floor(2^(L + 62) / q), shift = L - 2. A word that is no
-// modulus in [2, 2^62) gets last = 2^64 - 1, which fails every range check: exact code serves it.
+// last = q - 1, and for L = bits(q): mu = floor(2^(L + 62) / q), shift = L - 2. A word that is not
+// a modulus in [2, 2^62) gets last = 2^64 - 1, which fails every range check: exact code handles
+// it.
 struct Modulus {
   u64 q, last, mu, shift;
 };
@@ -22,9 +23,9 @@ inline Modulus MakeModulus(i64 word) {
   return {q, q - 1, (u64)(((u128)1 << (bits + 62)) / q), bits - 2};
 }
 
-// A word of memory as a modulus. Declarations admit [2, 2^62) alone; another word was written after
-// the check, by a thread that shares the memory. It becomes 2: results are unspecified then, but
-// every division has a divisor.
+// A word of memory as a modulus. Declarations accept only [2, 2^62); any other word was written
+// after the check, by a thread that shares the memory. It becomes 2: results are then unspecified,
+// but every division has a divisor.
 inline u64 AnyModulus(i64 word) {
   return word >= 2 && (u64)word < kModulusLimit ? (u64)word : 2;
 }

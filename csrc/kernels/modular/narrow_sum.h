@@ -9,10 +9,10 @@ namespace {
 
 // Positions of a chunk: a page of each row, which prefetchers follow.
 constexpr u64 kNarrowChunk = 512;
-// Terms that are read side by side: few enough that rows which lie a power of two apart, as many
-// and the result, do not drive each other out of the caches.
+// Terms that are read side by side: few enough that rows which are a power of two apart, these and
+// the result, do not evict each other from the caches.
 constexpr u64 kNarrowTerms = 4;
-// So many times before the sums are reduced.
+// Number of passes before the sums are reduced.
 constexpr u64 kNarrowPasses = kSumTerms / kNarrowTerms;
 // Distance of a tile's rows, as kSumTileStep.
 constexpr u64 kNarrowStep = kNarrowChunk + 8;
@@ -31,16 +31,16 @@ struct NarrowSums {
   u64 low[kNarrowChunk], high[kNarrowChunk];
 };
 
-// Whether words that were joined by Or are all below 2^50.
+// Whether words combined by Or are all below 2^50.
 template <class V>
 CW_INLINE bool AllNarrow(V seen) {
   return !AnyTopBit(OutsideBit(seen, V::Set(kNarrowLimit - 1)));
 }
 
 // Adds `terms` products to the sums of whole vectors from 0 on, of one row or of several that share
-// b. With `whole` the terms are all there are: sums begin as out and end there, reduced. Returns
-// where it ended: before the first vector that holds a word of 2^50 or more, or less than a vector
-// before count.
+// b. With `whole` these are all terms: sums begin as out and end there, reduced. Returns the
+// position where it stopped: before the first vector that holds a word of 2^50 or more, or less
+// than a vector before count.
 template <class V, u64 rows, u64 terms, bool a_broadcast, bool whole, class T>
 u64 AddNarrow(T* const (&out)[rows], NarrowSums& sums, const Terms<T> (&a)[rows],
               const Terms<T>& b, u64 count, const SumModulus& m) {
@@ -114,7 +114,7 @@ void FinishNarrow(T* out, const NarrowSums& sums, u64 count, const SumModulus& m
   }
 }
 
-// The same, to make room for more.
+// Reduces the sums in place, to make room for more.
 template <class V>
 void ReduceNarrowSums(NarrowSums& sums, u64 count, const SumModulus& m) {
   FinishNarrow<V>(sums.low, sums, count, m);

@@ -1,4 +1,4 @@
-// What modmul, modmuladd, modsum, mod and modneg do to one vector, and to one word of any value.
+// The arithmetic of modmul, modmuladd, modsum, mod and modneg on one vector, and on any word.
 #ifndef CLOAKWORK_KERNELS_MODULAR_OPS_H_
 #define CLOAKWORK_KERNELS_MODULAR_OPS_H_
 
@@ -15,7 +15,7 @@ struct NarrowModulus {
   V q, last, mu, left, minus_q, reach;
 
   static CW_INLINE NarrowModulus Set(const Modulus& m) {
-    // A power of two has 2^52, which is one more than a factor may be: less by 1 does as well as a
+    // A power of two has 2^52, which is one more than a factor may be: 1 less is as good as a
     // floor.
     const u64 inverse = Min(m.mu >> 10, (kMask52 << 1) + 1);
     return {V::Set(m.q),           V::Set(m.last),  V::Set(inverse & kMask52),
@@ -34,9 +34,9 @@ CW_INLINE V MulMod(V a, V b, const LaneModulus<V>& m) {
 // a * b mod q for a, b < 2^L.  Result in [0, q).
 //
 // With q' = q << left in [2^51, 2^52) the quotient is (a << left) * b / q'. high, that product
-// without its low 52 bits, times (2^52 + mu) / 2^52, is at most 3 below: what high lacks counts
-// less than 2^52 / q' <= 2, what mu lacks less than high / 2^52 < 1, the last floor less than 1.
-// The rest is below 4q < 2^52: its low 52 bits are all of it.
+// without its low 52 bits, times (2^52 + mu) / 2^52, is at most 3 below: the bits that high drops
+// count less than 2^52 / q' <= 2, those that mu drops less than high / 2^52 < 1, the last floor
+// less than 1. The rest is below 4q < 2^52: its low 52 bits are all of it.
 template <class V>
 CW_INLINE V MulMod(V a, V b, const NarrowModulus<V>& m) {
   const V zero = V::Set(0);
@@ -46,9 +46,10 @@ CW_INLINE V MulMod(V a, V b, const NarrowModulus<V>& m) {
   return SubIfAtLeast(SubIfAtLeast(rest, Add(m.q, m.q)), m.q);
 }
 
-// Words are checked together: what is seen of them says whether any is too large for Fast.
+// Words are checked together: `seen` combines them and tells whether any is too large for Fast.
 //
-// Factors may be as large as products below 2^(2 L) allow, where the modulus says so.
+// Factors may exceed the modulus up to the bound for products below 2^(2 L), if the modulus says
+// so.
 template <class V>
 CW_INLINE V SeeFactor(V seen, V x, const LaneModulus<V>& m) {
   return See(seen, x, m.last);
@@ -66,8 +67,8 @@ CW_INLINE V LargestFactor(const NarrowModulus<V>& m) {
   return m.reach;
 }
 
-// Of each op: See adds a vector of inputs to what is seen, Outside says whether Fast cannot take
-// all of that; Exact takes any words. M is LaneModulus<V> or NarrowModulus<V>.
+// For each op: Seen adds a vector of inputs to `seen`, Outside tells whether Fast cannot handle all
+// of them; Exact handles any words. M is LaneModulus<V> or NarrowModulus<V>.
 struct ModMulOp {
   static constexpr int kInputs = 2;
   static constexpr bool kMultiplies = true;
@@ -131,7 +132,7 @@ struct ModSumOp : OnResidues<2> {
 struct ModOp {
   static constexpr int kInputs = 1;
   static constexpr bool kMultiplies = false;
-  // Any a >= 0 will do. last has the top bit set just where q is not a modulus.
+  // Any a >= 0 is valid. last has the top bit set exactly where q is not a modulus.
   template <class V, class M>
   static CW_INLINE V Seen(V seen, const V (&x)[1], const M&) {
     return Or(seen, x[0]);
@@ -155,7 +156,7 @@ struct ModOp {
 struct ModNegOp {
   static constexpr int kInputs = 1;
   static constexpr bool kMultiplies = false;
-  // Any a in (-q, q) will do, so that small signed secrets become residues without a look at their
+  // Any a in (-q, q) is valid, so that small signed secrets become residues without a test of their
   // sign: q - a is in (0, 2q), and 2 last + 1 = 2q - 1.
   template <class V, class M>
   static CW_INLINE V Seen(V seen, const V (&x)[1], const M& m) {

@@ -28,7 +28,7 @@ void PrepareAxisSum(const cw_launch& launch, void* prepared) {
   plan.Header(prepared)->permuted = 0;
   if (perm == nullptr) return;
   u32* inverse = plan.Inverse(prepared);
-  // Places stay in range whatever the list has, which another thread may write meanwhile.
+  // Indices stay in range whatever the list holds: another thread may write it during the call.
   memset(inverse, 0, plan.size * sizeof(u32));
   for (u64 n = 0; n < plan.size; ++n) {
     const i64 target = perm[(i64)n * Strides(launch, 4)[2]];

@@ -1,4 +1,4 @@
-// Which arithmetic serves a limb, by the instruction set that a file is compiled for.
+// The arithmetic for a limb, by the instruction set that a file is compiled for.
 #ifndef CLOAKWORK_KERNELS_NTT_ARITHMETICS_H_
 #define CLOAKWORK_KERNELS_NTT_ARITHMETICS_H_
 

@@ -13,7 +13,7 @@ namespace {
 // gives exactly, and the quotient = y (w / q) rounded to an integer, high - quotient q + low is the
 // product less quotient q. Each step is exact: |high| < 2^101 is a multiple of its unit in the last
 // place, an integer or with low = 0; the difference and the sum are integers below 2^53.
-// The quotient is off by 1/2 and by what w / q was rounded by, |y| 2^-54:
+// The quotient is off by 1/2 and by the rounding error of w / q, |y| 2^-54:
 //   |result| <= (1/2 + |y| 2^-54) q <= 3/4 q.
 template <class V_>
 struct Binary64 {
@@ -59,8 +59,8 @@ struct Binary64 {
     return WordOfDouble(AddDoubleIfNegative(Reduced(x), q));
   }
 
-  // |x|, |y| <= range / 2 * 3/4 q, or words in [0, range / 2 * 2q): what is multiplied is at most
-  // 4q, what is reduced at most 8q < 2^53.
+  // |x|, |y| <= range / 2 * 3/4 q, or words in [0, range / 2 * 2q): values that are multiplied are
+  // at most 4q, values that are reduced at most 8q < 2^53.
   template <int range, bool reduce>
   CW_INLINE void Inverse(V& x, V& y, const Twiddle& t) const {
     const V difference = SubDouble(x, y);

@@ -11,7 +11,7 @@ namespace {
 // 16 KB of data leave room in a first-level cache for the twiddles that stream past.
 constexpr u64 kCachedElements = 2048;
 
-// Constants in registers of their own, which stores to rows leave alone; scalar code has too few.
+// Constants in dedicated registers, which stores to rows do not affect; scalar code has too few.
 template <class A, bool = (A::V::kLanes > 1)>
 struct HeldAs {
   using Type = A;
@@ -23,7 +23,7 @@ struct HeldAs<A, false> {
 template <class A>
 using Held = typename HeldAs<A>::Type;
 
-// Where the stage after `count` others stands in a run of A::kStages.
+// The position of the stage after `count` others in a run of A::kStages.
 template <class A, int stage, int count>
 constexpr int kStageAfter = (stage + count) % A::kStages;
 
@@ -54,7 +54,7 @@ void ForwardLast(const A& arithmetic, const Part& part, const Twiddles& table, O
   });
 }
 
-// All stages of a part's blocks, to words in [0, q) at out, which may be where the part is.
+// All stages of a part's blocks, to words in [0, q) at out, which may be the part itself.
 template <int stage, class A, class Out>
 void ForwardLevels(const A& arithmetic, const Part& part, const Twiddles& table, Out* out) {
   const Held<A> a = arithmetic;
@@ -68,7 +68,7 @@ void ForwardLevels(const A& arithmetic, const Part& part, const Twiddles& table,
     ForwardLevels<kStageAfter<A, stage, 2>>(a, part.Finer(), table, out);
     return;
   }
-  // Left are the stages inside pairs, and the one before where the number of stages is odd.
+  // The stages inside pairs are left, and one more if the number of stages is odd.
   const bool odd = part.span != kPair;
   if constexpr (V::kLanes == 1) {
     if (!odd) return ForwardLast<stage>(a, part, table, out);

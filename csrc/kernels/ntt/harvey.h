@@ -1,11 +1,11 @@
 // Butterflies on words for moduli below 2^62.
 //
 // An arithmetic is a class that the passes are templates over. It holds a modulus in vector form
-// and decides what a twiddle is, and what numbers are and in which range they lie between stages:
+// and defines the form of a twiddle, and the form and the range of numbers between stages:
 //   Number(word)            the number of a word in [0, 2q)
 //   Forward<stage>(x, y, w) (x, y) <- (x + w y, x - w y). Stages count modulo kStages from 0, where
 //                           x is brought back into its range; runs may be cut short
-//   Word(x)                 the word in [0, q) of what Forward left
+//   Word(x)                 the word in [0, q) of a result of Forward
 //   Inverse<range, reduce>(x, y, w)
 //                           (x, y) <- (x + y, w (x - y)). range is 2, or 4 where x and y may be
 //                           sums that were not reduced: y always is, x if `reduce`
@@ -37,7 +37,7 @@ struct RawTwiddle {
   }
 };
 
-// y w mod q in [0, 2q) for any word y: Shoup's quotient, exact but for its floors.
+// y w mod q in [0, 2q) for any word y: Shoup's quotient, exact except for its floors.
 template <class V_>
 struct ShoupProduct {
   using V = V_;

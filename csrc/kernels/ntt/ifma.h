@@ -32,8 +32,8 @@ struct IfmaProduct {
   }
 };
 
-// Arithmetic modulo q < 2^50 / kStages on numbers modulo 2^52: the bits above are anything, and the
-// multiplications ignore them. Subtractions need no bias of their own: a product comes as
+// Arithmetic modulo q < 2^50 / kStages on numbers modulo 2^52: the bits above are undefined, and
+// the multiplications ignore them. Subtractions need no bias of their own: a product is computed as
 // s = w y - quotient q - q in [-q, q), so that each stage widens the range by q on both sides, and
 // the first of kStages brings x from [0, 4kq) into [kq, 3kq), k = kStages.
 template <int kStages_>

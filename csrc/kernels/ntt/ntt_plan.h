@@ -1,4 +1,4 @@
-// What a transform derives from its constants: one block of memory a limb.
+// The constants of a transform: one block of memory for each limb.
 #ifndef CLOAKWORK_KERNELS_NTT_NTT_PLAN_H_
 #define CLOAKWORK_KERNELS_NTT_NTT_PLAN_H_
 
@@ -8,8 +8,8 @@
 namespace cw {
 namespace {
 
-// How twiddles are written: the arithmetic that reads them. An instruction set asks for the fastest
-// one that it has for moduli below 2^50; others, and short rows, have 64-bit words.
+// The form of twiddles, for the arithmetic that reads them. An instruction set uses its fastest
+// form for moduli below 2^50; other moduli, and short rows, use 64-bit words.
 enum class TwiddleForm : u64 {
   kWord64,    // w, floor(w * 2^64 / q)
   kWord52,    // w, floor(w * 2^52 / q); q < 2^50
@@ -19,7 +19,7 @@ enum class TwiddleForm : u64 {
 // Rows below this size are too short for vectors.
 constexpr u64 kLeastVectorSize = 64;
 
-// What the permutation operand says; kPermuted is read where it lies.
+// The meaning of the permutation operand; for kPermuted it is read in place.
 enum class RowOrder : u64 { kOfTransform, kBitReversed, kPermuted };
 
 // A factor and the companion that its form keeps.
@@ -58,7 +58,7 @@ struct NttLimb {
   NttLimb(u64 modulus, TwiddleForm written, RowOrder rows)
       : q(modulus), form(written), quotients(modulus), order(rows), reserved{0, 0} {}
 
-  // A factor in [0, q) as the limb's arithmetic reads it.
+  // A factor in [0, q) in the form that the limb's arithmetic reads.
   TwiddleWords Words(u64 w) const {
     switch (form) {
       case TwiddleForm::kWord64:
@@ -87,7 +87,7 @@ struct NttLimb {
 };
 static_assert(sizeof(NttLimb) == kAlignment, "twiddles follow, aligned");
 
-// Twiddles in the order of the given table, but for those of stages inside vectors: prepare.cc.
+// Twiddles in the order of the given table, except for stages inside vectors: prepare.cc.
 struct Twiddles {
   const u64* value;
   const u64* companion;
@@ -105,12 +105,12 @@ CW_INLINE const NttLimb& LimbOf(const cw_launch& launch, u64 limb) {
   return *static_cast<const NttLimb* const*>(launch.prepared)[limb];
 }
 
-// What the last butterflies of an inverse multiply sums and differences with.
+// The factors of sums and of differences in the last butterflies of an inverse.
 struct LastFactors {
   TwiddleWords scale, twiddle;
 };
 
-// A word to [0, q). Digits may be negative, and are then small.
+// A word to [0, q). Digits may be negative; then their magnitude is small.
 CW_INLINE u64 CanonicalWord(i64 word, u64 q) {
   const u64 lifted = (u64)word + (q & (u64)(word >> 63));
   return __builtin_expect(lifted < q, 1) ? lifted : CanonicalRemainder(word, q);

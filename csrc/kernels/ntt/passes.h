@@ -25,7 +25,7 @@ struct NodeTwiddles {
   }
 };
 
-// Columns of a block that a pass takes together: one alone would wait for results of its own.
+// Columns of a block that a pass computes together: a single one would wait for its own results.
 template <class V>
 constexpr int kColumns = V::kLanes == 1 ? 1 : 2;
 
@@ -46,7 +46,7 @@ CW_INLINE void ForwardStages(const A& a, V (&r)[columns][1 << kLog],
   });
 }
 
-// Sums of sums are brought back each second stage; kLast: the coarsest stage scales instead.
+// Sums of sums are reduced every second stage; kLast: the coarsest stage scales instead.
 template <int kLog, bool kLast, class A, class V, int columns>
 CW_INLINE void InverseStages(const A& a, V (&r)[columns][1 << kLog],
                              const NodeTwiddles<A, kLog>& twiddles, const LastFactors& last) {
@@ -104,10 +104,10 @@ CW_INLINE void InversePass(const A& a, const Source& source, Out* out, u64 n, u6
   }
 }
 
-// The last stages of a transform are those inside pairs of vectors, which hold 2 * kLanes
-// neighbours each. Vectors take them in two passes: the outer ones, at distances kLanes and
-// kLanes / 2, and the inner ones. Short passes win over one that keeps all in registers: processors
-// hold only so many instructions that wait for one another.
+// The last stages of a transform are inside pairs of vectors, which hold 2 * kLanes neighbours
+// each. Vectors compute them in two passes: the outer ones, at distances kLanes and kLanes / 2, and
+// the inner ones. Short passes are faster than one that keeps all values in registers: the
+// processor can hold only a limited number of waiting instructions.
 
 // One stage inside pairs, at distance `step`; of pairs r[2k], r[2k + 1], the first is block `node`.
 template <int stage, int step, class A, class V, int size>
@@ -140,12 +140,12 @@ CW_INLINE void InverseInside(const A& a, V (&r)[size], u64 node, const Twiddles&
   });
 }
 
-// Pairs that a pass takes together: each waits for results of its own.
+// Pairs that a pass computes together: each one waits for its own results.
 template <class V>
 constexpr int kPairs = V::kLanes == 1 ? 2 : 4;
 
-// The outer stages of kPairs pairs from block `node` on; kMore: first the stage before, where pairs
-// are halves.
+// The outer stages of kPairs pairs from block `node` on; kMore: preceded by the stage in which
+// pairs are halves.
 template <int first_stage, bool kMore, class A>
 CW_INLINE void ForwardOuter(const A& a, u64* x, u64 node, const Twiddles& table) {
   using V = typename A::V;

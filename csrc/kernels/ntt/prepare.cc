@@ -10,8 +10,8 @@ u64 WordAt(const cw_launch& launch, u32 operand, u64 i) {
   return (u64)(i64)Data<const T>(launch, operand)[(i64)i * Strides(launch, operand)[3]];
 }
 
-// Where the twiddle of a node stands. The stages inside vectors load those of one vector together,
-// in bit-reversed order: lanes at distance 1, lanes / 2 at distance 2, and so on.
+// The position of a node's twiddle. The stages inside vectors load the twiddles of one vector
+// together, in bit-reversed order: lanes at distance 1, lanes / 2 at distance 2, and so on.
 u64 PlaceOf(u64 node, u64 size, u64 lanes) {
   constexpr u64 kFour[] = {0, 2, 1, 3}, kEight[] = {0, 4, 2, 6, 1, 5, 3, 7};
   const u64 together = node >= size / 2 ? lanes : node >= size / 4 ? lanes / 2 : 1;
@@ -35,13 +35,13 @@ RowOrder OrderOf(const cw_launch& launch, u64 size) {
                     : RowOrder::kPermuted;
 }
 
-// What an instruction set reads.
+// The twiddle form that an instruction set reads.
 struct Reader {
   TwiddleForm narrow;
   u64 lanes;
 };
 
-// The block of one limb: of T are q and the table.
+// The block of one limb; q and the table have elements of T.
 template <class T>
 void PrepareLimb(const cw_launch& launch, Reader reader, NttLimb& block) {
   const u64 size = Dim(launch, 3), q = AnyModulus((i64)WordAt<T>(launch, 2, 0));
@@ -74,6 +74,6 @@ CW_PREPARE(avx2, kBinary64, 4)
 CW_PREPARE(avx512, kBinary64, 8)
 CW_PREPARE(avx512ifma, kWord52, 8)
 uint64_t cw_ntt_prepared_bytes(const cw_launch* l) { return cw::LimbBytes((uint64_t)l->dims[3]); }
-// One row.
+// The size of one row.
 uint64_t cw_ntt_scratch_bytes(const cw_launch* l) { return l->dims[3] * sizeof(uint64_t); }
 }

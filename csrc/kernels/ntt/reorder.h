@@ -1,4 +1,4 @@
-// Rows of tensors whose elements are not neighbours, or not in the order of a transform.
+// Rows of tensors whose elements are not contiguous, or not in the order of a transform.
 #ifndef CLOAKWORK_KERNELS_NTT_REORDER_H_
 #define CLOAKWORK_KERNELS_NTT_REORDER_H_
 
@@ -9,7 +9,7 @@
 namespace cw {
 namespace {
 
-// How a row lies, and the permutation operand if it counts: element i is that of place index[i].
+// The layout of a row, and the permutation operand if used: element i is at position index[i].
 template <class T>
 struct Row {
   T* data;
@@ -54,10 +54,10 @@ void CopyBitReversed(const From* from, To* to, u64 n, u64 q) {
   }
 }
 
-// A word with small negative ones lifted to [0, q).
+// Maps small negative words to [0, q).
 CW_INLINE u64 Lifted(i64 word, u64 q) { return AddIfNegative(U64x1{(u64)word}, U64x1{q}).v; }
 
-// Words of a row to x, lifted, side by side in the order of the transform.
+// Loads the words of a row to x: lifted, contiguous, in the order of the transform.
 template <class V, class In>
 void LoadRow(u64* x, const Row<const In>& row, u64 n, u64 q) {
   if (row.Tiles(n)) {

@@ -8,8 +8,8 @@
 namespace cw {
 namespace {
 
-// Words of a tensor as a pass reads them: neighbours, brought below 2^bits(q) <= 2q where they are
-// not. That costs less to see than q itself; every arithmetic begins with words in [0, 2q).
+// Words of a tensor as a pass reads them: contiguous, and reduced if not below 2^bits(q) <= 2q.
+// That test is cheaper than one against q; every arithmetic accepts words in [0, 2q).
 template <class In>
 struct Words {
   const In* data;
@@ -22,7 +22,7 @@ struct Words {
     V all = V::Set(0);
     Unroll<size>(CW_UNROLLED(k) {
       r[k] = V::Load(data + i + k * step);
-      // Digits may be negative, and are then small.
+      // Digits may be negative; then their magnitude is small.
       if constexpr (sizeof(In) < sizeof(u64)) r[k] = AddIfNegative(r[k], V::Set(q));
       all = Or(all, r[k]);
     });
@@ -58,7 +58,7 @@ struct Numbers {
   }
 };
 
-// Where words in [0, q) go.
+// The destination of words in [0, q).
 template <class Out>
 struct ToWords {
   Out* data;

@@ -45,7 +45,7 @@ inline void InverseShort(const Scalar& a, u64* x, u64 n, const Twiddles& table,
   for (u64 i = 0; i < n; ++i) x[i] = SubIfAtLeast(a.product({x[i]}, scale), a.q).v;
 }
 
-// Calls body(words) with the words of a row side by side: where they lie, or brought to x.
+// Calls body(words) with the words of a row, contiguous: in place, or copied to x.
 template <class V, class In, class Body>
 CW_INLINE void WithWords(const Row<const In>& row, u64* x, u64 n, u64 q, const Body& body) {
   if (row.Plain()) return body(Words<In>{row.data, q});
@@ -59,8 +59,8 @@ void LoadShort(u64* x, const Row<const In>& row, u64 n, u64 q) {
   for (u64 i = 0; i < n; ++i) x[i] = CanonicalWord((i64)x[i], q);
 }
 
-// x holds a row of numbers meanwhile; words in [0, q), in the order of the recurrence, go to out,
-// which may be x. A plain row may lie there too.
+// x holds a row of numbers between passes; words in [0, q), in the order of the recurrence, go to
+// out, which may be x. A plain row may also be at x.
 template <class V, class In, class Out>
 void ForwardRow(const Row<const In>& row, u64* x, u64 n, const NttLimb& limb, Out* out) {
   const Twiddles table = TableOf(limb, n);
@@ -117,7 +117,8 @@ struct RowsOf {
             Data<const i64>(launch, 4), Strides(launch, 4)[3]};
   }
 
-  // Where numbers lie between passes: in the result if it takes them and nothing is read later.
+  // The memory of numbers between passes: the result, if it can hold them and no later step reads
+  // it.
   u64* Workplace(void* scratch) const {
     const bool fits =
         sizeof(Out) == sizeof(u64) && out.Plain() && limb.order == RowOrder::kOfTransform;
@@ -125,7 +126,7 @@ struct RowsOf {
   }
 };
 
-// Calls body(unit) for units of one limb after another: its twiddles stay in a cache meanwhile.
+// Calls body(unit) for the units of one limb after another, so that its twiddles stay in a cache.
 template <class Body>
 CW_INLINE void ForEachUnit(const cw_launch& launch, u64 begin, u64 end, const Body& body) {
   const u64 limbs = Dim(launch, 2);

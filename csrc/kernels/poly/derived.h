@@ -1,4 +1,4 @@
-// Tables prepared for transforms over fields, and the memory that kernels of polynomials need.
+// Tables prepared for transforms over fields, and scratch memory of polynomial kernels.
 #ifndef CLOAKWORK_KERNELS_POLY_DERIVED_H_
 #define CLOAKWORK_KERNELS_POLY_DERIVED_H_
 

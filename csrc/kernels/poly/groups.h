@@ -8,7 +8,7 @@
 namespace cw {
 namespace {
 
-// Elements of a run, and runs that a unit advances together. Declarations know them, too.
+// Elements of a run, and runs that a unit advances together. Declarations in Rust repeat both.
 constexpr u64 kRun = 128;
 constexpr u64 kTogether = 8;
 
@@ -93,13 +93,13 @@ struct GroupOf<Fp<P>> {
 };
 #endif
 
-// Units are all dims but the last, which only says how long a unit takes.
+// Units are all dims except the last, which only gives the cost of a unit.
 template <class T>
 CW_INLINE T* UnitData(const cw_launch& launch, u32 operand, u64 unit) {
   const i64 at = OffsetAt(unit, launch.rank - 1, launch.dims, Strides(launch, operand));
   return Data<T>(launch, operand) + at;
 }
-// The place of a unit along the last of them.
+// The index of a unit along the last dim of units.
 CW_INLINE u64 GroupOfUnit(const cw_launch& launch, u64 unit) {
   return unit % Dim(launch, launch.rank - 2);
 }

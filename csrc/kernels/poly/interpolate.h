@@ -7,8 +7,8 @@
 namespace cw {
 namespace {
 
-// Operands: out, xs, ys. dims: rows. params: points, strides of out, xs, ys. No x twice.
-// Newton's divided differences, then from his form to coefficients. scratch: 3 n elements.
+// Operands: out, xs, ys. dims: rows. params: points, strides of out, xs, ys. All x are distinct.
+// Newton's divided differences, then conversion to coefficients. scratch: 3 n elements.
 template <class V, class In, class Out>
 void Interpolate(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
   const u64 n = (u64)launch.params[0];
@@ -30,7 +30,7 @@ void Interpolate(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
     }
     // p = d_(n-1); p = p (X - x_i) + d_i for i = n - 2 .. 0.
     for (u64 i = n; i-- > 0;) {
-      const u64 degree = n - 1 - i;  // of p afterwards
+      const u64 degree = n - 1 - i;  // of p after this step
       for (u64 k = degree; k > 0; --k) {
         const Out below = out[(i64)(k - 1) * to];
         const Out own = k < degree ? Mul(out[(i64)k * to], x(i)) : ZeroOf<Out>();
@@ -41,9 +41,9 @@ void Interpolate(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
   }
 }
 
-// Operands: out, starts (i64; of the next row one further), columns (i64), values, x: of the last
-// three the first element. dims: rows. params: distance of starts, of columns, of values, of x.
-// out = sum_k values[k] x[columns[k]], k from starts[row] to before starts[row + 1].
+// Operands: out, starts (i64; one for each row and one more), columns (i64), values, x; the last
+// three at their first element. dims: rows. params: distance of starts, of columns, of values, of
+// x. out = sum_k values[k] x[columns[k]], k from starts[row] to before starts[row + 1].
 template <class V, class In, class Out>
 void SparseRows(const cw_launch& launch, u64 begin, u64 end, void*) {
   const i64 start_step = launch.params[0], column_step = launch.params[1];

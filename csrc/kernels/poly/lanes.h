@@ -1,5 +1,5 @@
-// What a transform computes on: a vector of neighbouring columns, and constants that all of them
-// are multiplied by. Eight columns with 52-bit multiply-add, else an array of elements.
+// Arithmetic of a transform: a vector of neighbouring columns, and constants that multiply all of
+// them. Eight columns with 52-bit multiply-add, else an array of elements.
 #ifndef CLOAKWORK_KERNELS_POLY_LANES_H_
 #define CLOAKWORK_KERNELS_POLY_LANES_H_
 
@@ -13,7 +13,7 @@ namespace {
 template <class F>
 constexpr bool kHasEight = kOfMontgomeryWords<F> && sizeof(F) == 32;
 
-// Columns that a unit transforms: a line of memory at least. Declarations know it, too.
+// Columns that a unit transforms: at least a cache line. Declarations in Rust repeat it.
 template <class F>
 constexpr u64 kColumns = kHasEight<F> ? 8 : 16;
 
@@ -35,7 +35,7 @@ struct ArrayLanes {
   struct Vector {
     F lane[kCount];
   };
-  // Constants of which the lanes are multiplied by their own.
+  // One constant for each lane.
   using Factors = Vector;
 
   static CW_INLINE Vector Load(const F* a, i64 step) {
@@ -81,7 +81,7 @@ struct ArrayLanes {
     Butterfly(x0, x1, lower[0]);
     Butterfly(x2, x3, lower[1]);
   }
-  // The same where upper and lower[0] are 1.
+  // The same if upper and lower[0] are 1.
   static CW_INLINE void ButterflyOne4(Vector& x0, Vector& x1, Vector& x2, Vector& x3,
                                       const Root* lower) {
     ButterflyOne(x0, x2);
@@ -91,7 +91,7 @@ struct ArrayLanes {
   }
 };
 
-// Of an instruction set without 52-bit multiply-add.
+// For instruction sets without 52-bit multiply-add.
 template <class F>
 struct LanesOf {
   using Type = ArrayLanes<F>;
@@ -103,7 +103,7 @@ struct Constants52 {
   Words<5> negative_inverse = NegativeInverse260<P>();
   Constant52 MakeConstant(const Fp<P>& w) const { return ConstantOf(w, negative_inverse); }
   Constant52 MakeRoot(const Fp<P>& w) const { return MakeConstant(w); }
-  // w 2^260 mod p: a product with it leaves the other operand's form as it is.
+  // w 2^260 mod p: a product with it keeps the other operand's form.
   Fp<P> MakeFactor(const Fp<P>& w) const { return Double(Double(Double(Double(w)))); }
 };
 
@@ -122,7 +122,7 @@ struct IfmaLanes {
 
   static const u64* WordsAt(const Element* a) { return reinterpret_cast<const u64*>(a); }
   static u64* WordsAt(Element* a) { return reinterpret_cast<u64*>(a); }
-  // Which column a lane is, as neighbours are loaded.
+  // The column of each lane, for neighbours as they are loaded.
   static constexpr i64 kColumn[8] = {0, 2, 1, 3, 4, 6, 5, 7};
 
   static CW_INLINE Vector Load(const Element* a, i64 step) {

@@ -1,5 +1,5 @@
-// Lookup arguments as halo2 has them: rows in the order of their canonical numbers, and the rows of
-// the table next to them. The time depends on the values.
+// Lookup arguments as in halo2: rows in the order of their canonical numbers, and the matching rows
+// of the table beside them. The time depends on the values.
 #ifndef CLOAKWORK_KERNELS_POLY_LOOKUP_H_
 #define CLOAKWORK_KERNELS_POLY_LOOKUP_H_
 
@@ -8,13 +8,13 @@
 namespace cw {
 namespace {
 
-// Rows that one unit sorts by itself; declarations know it, too. The first step within is groups
-// that are sorted by insertion, and each merge doubles them.
+// Rows that one unit sorts by itself; declarations in Rust repeat it. Groups are first sorted by
+// insertion, and each merge doubles them.
 constexpr u64 kSortRun = 1024;
 constexpr u64 kSortGroup = 8;
 static_assert(kSortRun / kSortGroup == 128, "an odd number of merges ends where it should");
 
-// A row: its number, and where it was.
+// A row: its number, and its original index.
 template <u32 N>
 struct KeyedRow {
   Words<N> key;
@@ -26,7 +26,8 @@ CW_INLINE bool SameKey(const KeyedRow<N>& a, const KeyedRow<N>& b) {
   return memcmp(&a.key, &b.key, sizeof a.key) == 0;
 }
 
-// Whether a's number is less. Which word decides is easily foretold: most often the same.
+// Whether a's number is less. The branch on the deciding word is predictable: it is mostly the same
+// word.
 template <u32 N>
 CW_INLINE bool Before(const KeyedRow<N>& a, const KeyedRow<N>& b) {
   for (u32 i = N - 1; i != 0; --i) {
@@ -35,7 +36,7 @@ CW_INLINE bool Before(const KeyedRow<N>& a, const KeyedRow<N>& b) {
   return a.key.word[0] < b.key.word[0];
 }
 
-// Calls body with a row of so many words.
+// Calls body with a row of this many words.
 template <class Body>
 CW_INLINE void OfWords(u64 words, Body&& body) {
   switch (words) {
@@ -45,14 +46,14 @@ CW_INLINE void OfWords(u64 words, Body&& body) {
   }
 }
 
-// Both parts, in order; of equal rows those of the left part first.
+// Merges both parts; equal rows of the left part come first.
 template <u32 N>
 CW_INLINE void MergeParts(KeyedRow<N>* out, const KeyedRow<N>* left, const KeyedRow<N>* middle,
                           const KeyedRow<N>* end) {
   const KeyedRow<N>* right = middle;
   const bool ordered = right == end || !Before(*right, *(middle - 1));
   while (!ordered && left < middle && right < end) {
-    // No branch, which would be unpredictable.
+    // Without a branch, which would be unpredictable.
     const bool second = Before(*right, *left);
     *out++ = left[(right - left) & -(i64)second];
     right += second;
@@ -63,7 +64,7 @@ CW_INLINE void MergeParts(KeyedRow<N>* out, const KeyedRow<N>* left, const Keyed
   memcpy(static_cast<void*>(out), right, (u64)(end - right) * sizeof *out);
 }
 
-// Merges neighbouring parts of so many rows.
+// Merges neighbouring parts of `width` rows.
 template <u32 N>
 inline void MergePass(KeyedRow<N>* out, const KeyedRow<N>* in, u64 count, u64 width) {
   for (u64 begin = 0; begin < count; begin += 2 * width) {
@@ -115,8 +116,9 @@ void MergeRuns(const cw_launch& launch, u64 begin, u64 end, void*) {
   });
 }
 
-// Where values begin in a, the first row of the table that has it, or -1 - the row of a where the
-// table has none. What is left of the table ascends through the other rows from the last up.
+// For the first row of each value in a: the first row of the table with that value, or -1 - the row
+// of a if the table lacks it. The remaining rows of the table go, in order, to the other rows from
+// the last up.
 template <u32 N>
 inline void TableRows(i64* out, i64 to, u64 count, const KeyedRow<N>* a, const KeyedRow<N>* table) {
   u64 value = 0, repeated = count;
@@ -134,7 +136,7 @@ inline void TableRows(i64* out, i64 to, u64 count, const KeyedRow<N>* a, const K
       skip();
       continue;
     }
-    // Fewer rows repeat than are left if the table lacks a value.
+    // If the table lacks a value, fewer rows repeat than table rows remain.
     do {
       if (repeated != 0) --repeated;
     } while (repeated != 0 && !SameKey(a[repeated], a[repeated - 1]));

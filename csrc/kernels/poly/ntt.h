@@ -1,9 +1,9 @@
 // The cyclic number-theoretic transform over fields, natural order in and out.
 //
 // n = n1 n2 elements are a matrix of n1 rows. Columns are transformed, elements multiplied by
-// powers of the root, and what is then rows transformed (Bailey 1990, FFTs in external or
-// hierarchical memory): so that a unit of neighbouring columns stays in the second-level cache,
-// and a vector is the same place of neighbouring columns.
+// powers of the root, and then the rows are transformed (Bailey 1990, FFTs in external or
+// hierarchical memory): so a unit of neighbouring columns stays in the second-level cache, and a
+// vector holds one position of neighbouring columns.
 #ifndef CLOAKWORK_KERNELS_POLY_NTT_H_
 #define CLOAKWORK_KERNELS_POLY_NTT_H_
 
@@ -14,7 +14,7 @@
 namespace cw {
 namespace {
 
-// The reversed index after this one: a carry that goes downwards. half is the highest bit.
+// The reversed index after this one: the carry propagates downwards. half is the highest bit.
 CW_INLINE u64 NextReversedIndex(u64 reversed, u64 half) {
   while (half != 0 && (reversed & half) != 0) {
     reversed ^= half;
@@ -101,7 +101,7 @@ void FieldNttRows(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
 }
 
 // Operands: out, a, shift, for transforms too short to be a matrix of vectors. dims: rows...
-// params besides: the result's stride.
+// params: also the result's stride.
 template <class V, class In, class Out>
 void FieldNttShort(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
   const NttShape shape(launch.params);

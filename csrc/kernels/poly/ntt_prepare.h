@@ -7,7 +7,7 @@
 namespace cw {
 namespace {
 
-// How constants are written: as elements.
+// The form of constants: elements.
 template <class F>
 struct PlainForm {
   using Element = F;
@@ -17,7 +17,7 @@ struct PlainForm {
   Root MakeRoot(const Root& w) const { return w; }
   F MakeFactor(const F& w) const { return w; }
 };
-// For 52-bit multiply-add.
+// The form of constants for 52-bit multiply-add.
 template <class P>
 struct Form52 : Constants52<P> {
   using Element = Fp<P>;
@@ -34,7 +34,7 @@ void Powers(T* values, u64 count, F start, const F& ratio, Make make) {
   }
 }
 
-// What tables are made of, besides the shape.
+// The numbers that tables are computed from, besides the shape.
 template <class F>
 struct NttNumbers {
   F root, shift, scale;
@@ -62,7 +62,7 @@ void FillRoots(const NttShape& shape, u64 length, T* roots, Make make) {
     if (shape.inverse) turn[m] = Inverse(turn[m]);
   }
   for (u64 i = 1; i < length / 2; ++i) {
-    const u32 lowest = (u32)__builtin_ctzll(i);  // the bit that i - 1 lacks; those below are 0
+    const u32 lowest = (u32)__builtin_ctzll(i);  // the bit that i - 1 lacks; the bits below are 0
     above[lowest] = Mul(above[lowest + 1], turn[lowest]);
     for (u32 m = 0; m < lowest; ++m) above[m] = above[lowest];
     roots[i] = make(above[0]);

@@ -1,4 +1,4 @@
-// The shape of a transform, and the tables that it reads: derived from params and the shift alone.
+// The shape of a transform, and its tables, which depend only on params and the shift.
 #ifndef CLOAKWORK_KERNELS_POLY_NTT_TABLES_H_
 #define CLOAKWORK_KERNELS_POLY_NTT_TABLES_H_
 
@@ -9,7 +9,7 @@ namespace {
 
 constexpr i64 kInverseFlag = 1;  // the inverse root
 constexpr i64 kScaleFlag = 2;    // divided by n
-constexpr i64 kShiftFlag = 4;    // a coset: there is an operand `shift`
+constexpr i64 kShiftFlag = 4;    // a coset: operand `shift` is present
 
 // params: log2 of n1 and of n2, the stride along the transformed axis, flags.
 struct NttShape {
@@ -28,9 +28,9 @@ struct NttShape {
         shifted(params[3] & kShiftFlag) {}
 };
 
-// Of the columns' launch: roots [max(n1 / 2, 1)], with a coset before scales [n1]; first [n2] and
-// next [n2], the powers that column j is multiplied by: first_j next_j^k in row k.
-// Of the rows' launch: roots [max(n2 / 2, 1)], with a coset after scales [n2].
+// For the columns' launch: roots [max(n1 / 2, 1)], with a coset before scales [n1]; first [n2] and
+// next [n2], the powers that multiply column j: first_j next_j^k in row k. For the rows' launch:
+// roots [max(n2 / 2, 1)], with a coset after scales [n2].
 template <class L>
 struct NttTables {
   typename L::Root* roots;

@@ -55,7 +55,7 @@ uint64_t TableBytes(const cw_launch* launch, bool columns) {
 
 namespace cw {
 namespace {
-// How tables hold constants for 52-bit arithmetic, where a field has it.
+// The form of constants in tables for 52-bit arithmetic, if a field has it.
 template <class F>
 struct Form52Of {
   using Type = PlainForm<F>;
@@ -72,7 +72,7 @@ CW_EACH_LARGE_TRANSFORM(CW_TABLES)
 CW_EACH_SMALL_TRANSFORM(CW_TABLES)
 CW_EACH_LARGE_TRANSFORM(CW_TABLES52)
 CW_EACH_SMALL_TRANSFORM(CW_TABLES52)
-// Three polynomials of the length.
+// Scratch of three polynomials of the length.
 #define CW_THREE(field, F) \
   uint64_t cw_interpolate_scratch_##field(const cw_launch* l) { \
     return 3 * sizeof(cw::F) * l->params[0]; \

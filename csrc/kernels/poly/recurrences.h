@@ -1,7 +1,7 @@
 // Evaluation, division by X - b, and running products.
 //
-// Each is three steps over runs of a row: what each run comes to by itself; what reaches each run
-// from the others; the elements of each run. The first and the last are split over units.
+// Each has three steps over runs of a row: the result of each run by itself; the carry from the
+// other runs into each run; the elements of each run. The first and the last are split over units.
 #ifndef CLOAKWORK_KERNELS_POLY_RECURRENCES_H_
 #define CLOAKWORK_KERNELS_POLY_RECURRENCES_H_
 
@@ -51,8 +51,8 @@ void HornerJoin(const cw_launch& launch, u64 begin, u64 end, void*) {
   }
 }
 
-// Operands: out, values of runs (both side by side), b. dims: rows. params: runs.
-// out_r = sum_(s > r) value_s b^(kRun (s - r - 1)): what the runs above come to.
+// Operands: out, values of runs (both contiguous), b. dims: rows. params: runs.
+// out_r = sum_(s > r) value_s b^(kRun (s - r - 1)): the carry from the runs above.
 template <class V, class In, class Out>
 void KateCarries(const cw_launch& launch, u64 begin, u64 end, void*) {
   for (u64 unit = begin; unit < end; ++unit) {

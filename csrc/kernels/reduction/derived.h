@@ -1,4 +1,4 @@
-// Memory of reductions that take many results at once.
+// Scratch memory of reductions that compute many results at once.
 #ifndef CLOAKWORK_KERNELS_REDUCTION_DERIVED_H_
 #define CLOAKWORK_KERNELS_REDUCTION_DERIVED_H_
 

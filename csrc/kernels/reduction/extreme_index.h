@@ -1,4 +1,4 @@
-// argmin and argmax: where the first of the best elements lies.
+// argmin and argmax: the index of the first of the best elements.
 #ifndef CLOAKWORK_KERNELS_REDUCTION_EXTREME_INDEX_H_
 #define CLOAKWORK_KERNELS_REDUCTION_EXTREME_INDEX_H_
 
@@ -7,10 +7,10 @@
 namespace cw {
 namespace {
 
-// Shorter reductions are looked at element by element.
+// Shorter reductions are searched element by element.
 constexpr u64 kShortSearch = 32;
 
-// One result: the best of each block first, by vectors, and its place only where it is an advance.
+// One result: first the best of each block, by vectors; its index only if it improves the best.
 template <class Fold, class Op>
 CW_INLINE i64 FindExtreme(BlockReader<typename Fold::In, Fold::kElements>& reader, u64 count) {
   using In = typename Fold::In;
@@ -31,7 +31,8 @@ CW_INLINE i64 FindExtreme(BlockReader<typename Fold::In, Fold::kElements>& reade
     if (place >= 0 && !Op::IsBetter(found, best)) continue;
     best = found;
     u64 i = 0;
-    // The last if none is it: another thread may have written the block meanwhile.
+    // The last one if no element matches: another thread may have written the block during the
+    // call.
     while (i + 1 < own && a[i] != found && (found == found || a[i] == a[i])) ++i;
     place = (i64)(done + i);
     if (best != best) break;

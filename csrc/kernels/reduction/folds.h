@@ -1,7 +1,8 @@
-// How a block of elements becomes one value: the lowest levels of a reduction's tree.
+// The reduction of a block of elements to one value: the lowest levels of a reduction's tree.
 //
-// A fold has two faces. Along a reduction, Block makes a State of some elements, Join one of two
-// and Finish the result. Across many, Lift makes a Column of one element, and so on.
+// A fold has two interfaces. Along a reduction, Block computes a State from some elements, Join
+// combines two states and Finish returns the result. Across many reductions, Lift makes a Column of
+// one element, and so on.
 #ifndef CLOAKWORK_KERNELS_REDUCTION_FOLDS_H_
 #define CLOAKWORK_KERNELS_REDUCTION_FOLDS_H_
 
@@ -25,9 +26,9 @@ struct Lanes {
   Vector part[kParts];
 };
 
-// Elements whose result has their own type, joined by vector instructions.
-// Lane l of a block holds elements l, l + kCount, ...; what a last step lacks is the identity.
-// In the end lane l is joined with lane l + kCount / 2, and so on by halves.
+// Elements whose result has their own type, joined by vector instructions. Lane l of a block holds
+// elements l, l + kCount, ...; an incomplete last step is padded with the identity. At the end lane
+// l is joined with lane l + kCount / 2, and so on by halves.
 template <class V, class In_, class Op>
 struct LaneFold {
   using In = In_;
@@ -109,9 +110,8 @@ struct LaneFold {
   static CW_INLINE Out FinishColumn(Column column) { return column; }
 };
 
-// Elements joined one after another by a loop, which the compiler may reorder where the op is
-// exact. Op has the types In, Partial (of a block), Total and Out, and says how one follows from
-// the other.
+// Elements joined one after another by a loop, which the compiler may reorder if the op is exact.
+// Op has the types In, Partial (of a block), Total and Out, and the conversions between them.
 template <class Op>
 struct LoopFold {
   using In = typename Op::In;

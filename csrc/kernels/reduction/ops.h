@@ -36,11 +36,11 @@ constexpr bool kIsBool<Bool> = true;
 template <class T>
 constexpr bool kIsComplex = ComponentOf<T>::kCount == 2;
 
-// i64 sums as u64 does; narrower ones must know their sign.
+// i64 sums use u64 arithmetic; narrower integers must be sign-extended.
 template <class T>
 using SumWord = typename Choose<sizeof(T) == 8, typename Unsigned<T>::Type, T>::Type;
 
-// The words that integers are summed in: two's complement, wrapping.
+// The words in which integers are summed: two's complement, wrapping.
 template <class T>
 CW_INLINE u64 Widen(T x) {
   return (u64)(i64)x;
@@ -71,7 +71,7 @@ struct MultiplyOp {
   }
   template <class T>
   static CW_INLINE Complex<T> Join(Complex<T> a, Complex<T> b) {
-    // A difference beside a sum of the same products would be contracted by GCC all the same.
+    // GCC would contract a difference beside a sum of the same products.
     return {a.re * b.re + (-a.im) * b.im, a.re * b.im + a.im * b.re};
   }
 };

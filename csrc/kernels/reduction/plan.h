@@ -1,7 +1,7 @@
-// How a reduction is walked: one result at a time, or many side by side.
+// The order of a reduction: one result at a time, or many side by side.
 //
-// The choice follows from the geometry alone, and a result never depends on its neighbours: the
-// bits are the same however the kept positions are divided.
+// The choice depends on the geometry alone, and a result never depends on its neighbours: the bits
+// are the same however the kept positions are divided.
 #ifndef CLOAKWORK_KERNELS_REDUCTION_PLAN_H_
 #define CLOAKWORK_KERNELS_REDUCTION_PLAN_H_
 
@@ -11,13 +11,13 @@
 namespace cw {
 namespace {
 
-// Results taken at once where they lie side by side: two make a page of eight-byte elements.
+// Results computed at once if they are contiguous: a page of eight-byte elements.
 constexpr u64 kColumns = 512;
 // Reduced positions folded in one pass over those results.
 constexpr u64 kGroup = 8;
 // Fewer neighbours than this do not pay for a pass.
 constexpr u64 kFewColumns = 8;
-// Reductions of at most this many elements are always taken side by side.
+// Reductions of at most this many elements are always computed side by side.
 constexpr u64 kShortReduction = 16;
 
 CW_INLINE u64 Magnitude(i64 step) { return step < 0 ? 0 - (u64)step : (u64)step; }
@@ -52,7 +52,7 @@ struct ReductionPlan {
   // Elements from one array of accumulators to the next.
   u64 ColumnStride() const { return RoundUp(Min(kColumns, units)); }
 
-  // Accumulators that a tree over all groups holds at once, and the one being made.
+  // Accumulators that a tree over all groups holds at once, and the one in progress.
   u64 Levels() const {
     u64 levels = 2;
     for (u64 groups = count / kGroup; groups != 0; groups >>= 1) ++levels;

@@ -1,4 +1,4 @@
-// Sizes of the memory that reductions work in.
+// Sizes of scratch memory for reductions.
 #include "kernels/reduction/derived.h"
 #include "kernels/reduction/plan.h"
 

@@ -61,7 +61,7 @@ struct Columns {
   using Column = typename Fold::Column;
   const ReductionPlan& plan;
   Column* level[64];  // as in ReduceOne
-  Column* made;       // what joins them next
+  Column* made;       // the next operand of a join
   In* buffers;        // kGroup of kBlock elements
   const i64* offsets; // of the run's elements; null: they have a constant step
   const In* first;

@@ -8,8 +8,8 @@
 namespace cw {
 namespace {
 
-// Places begin .. end of a tight row under a map of groups: a group is one vector, or eight words
-// of one cache line.
+// Positions begin .. end of a contiguous row under a map of groups: a group is one vector, or eight
+// words of one cache line.
 template <class V, class T>
 CW_INLINE void MoveGroups(T* out, const T* a, const IndexMap& map, u64 size, u64 begin, u64 end) {
   const u64* orders = map.Orders();

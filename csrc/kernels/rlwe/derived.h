@@ -15,7 +15,7 @@ namespace cw {
 namespace {
 
 constexpr Derived kUniform = {1u << 2, nullptr, cw_uniform_prepared_bytes, cw_uniform_prepare};
-// The map is the same for every row: apart by the first axis, it serves launches over any rows.
+// The map is the same for every row: separate by the first axis, it serves launches over any rows.
 constexpr Derived kIndex = {1u << 2, nullptr, cw_index_prepared_bytes, cw_index_prepare, 1};
 
 }  // namespace

@@ -7,17 +7,17 @@
 namespace cw {
 namespace {
 
-// Neighbours that an automorphism in bit-reversed order keeps together: place i holds exponent
-// index j = bitrev(i), and X -> X^g takes j to g j + (g - 1) / 2 mod N, whose lower bits follow
-// from the lower bits of j alone. Those are the upper bits of i: aligned groups of 8 places go to
+// Neighbours that an automorphism in bit-reversed order keeps together: position i holds exponent
+// index j = bitrev(i), and X -> X^g maps j to g j + (g - 1) / 2 mod N, whose lower bits depend only
+// on the lower bits of j. Those are the upper bits of i: aligned groups of 8 positions go to
 // aligned groups of 8, in some order inside.
 constexpr u64 kGroup = 8;
 
-// grouped: the map is like that. Then [n / 8] words of 8 bytes follow, the order inside each group,
-// and [n / 8] u32, where it comes from; else [n] u32, where each place comes from.
+// grouped: the map has this form. Then [n / 8] words of 8 bytes follow, the order inside each
+// group, and [n / 8] u32, its source group; else [n] u32, the source of each position.
 struct IndexMap {
   u64 grouped;
-  u64 unused[7];  // what follows begins on a cache line
+  u64 unused[7];  // the following data begins on a cache line
 
   const u64* Orders() const { return reinterpret_cast<const u64*>(this + 1); }
   const u32* Groups(u64 size) const {

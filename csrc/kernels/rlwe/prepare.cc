@@ -19,7 +19,7 @@ bool IsGrouped(const i64* index, i64 step, u64 size) {
   return true;
 }
 
-// Places stay in range whatever the index has, which another thread may write meanwhile.
+// Indices stay in range whatever the operand holds: another thread may write it during the call.
 void PrepareIndex(const cw_launch& launch, IndexMap* map) {
   const u64 size = Dim(launch, launch.rank - 1), last = size - 1;
   const i64* index = Data<const i64>(launch, 2);

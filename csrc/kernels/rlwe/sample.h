@@ -1,4 +1,4 @@
-// uniform_mod, ternary, gaussian: samples from words that the caller drew. No branch and no address
+// uniform_mod, ternary, gaussian: samples from random words of the caller. No branch and no address
 // depends on a random word.
 #ifndef CLOAKWORK_KERNELS_RLWE_SAMPLE_H_
 #define CLOAKWORK_KERNELS_RLWE_SAMPLE_H_
@@ -11,7 +11,7 @@
 namespace cw {
 namespace {
 
-// 127 bits an entry; scripts/gaussian_table.py computes them.
+// Entries of 127 bits; scripts/gaussian_table.py computes them.
 struct GaussianEntry {
   u64 high, low;
 };
@@ -22,7 +22,7 @@ constexpr GaussianEntry kGaussianTable[] = {
 };
 constexpr u64 kGaussianEntries = sizeof kGaussianTable / sizeof kGaussianTable[0];
 
-// Random words of a block, split: pairs lie as (low, high), some distance apart.
+// Random words of a block, split: each pair is (low, high), at some distance.
 template <int operands>
 CW_INLINE void FetchRandom(const Rows<operands>& rows, const u64* data, i64 distance, u64 position,
                            u64 count, u64* low, u64* high) {
@@ -69,8 +69,8 @@ void Ternary(const cw_launch& launch, u64 begin, u64 end, void*) {
   });
 }
 
-// One sample: the magnitude is the number of table entries that 127 bits of the pair reach, the
-// remaining bit is the sign. Every entry is compared.
+// One sample: the magnitude is the number of table entries that do not exceed the pair's upper 127
+// bits, the lowest bit is the sign. Every entry is compared.
 template <class V>
 CW_INLINE V GaussianOf(V low, V high) {
   const V one = V::Set(1);

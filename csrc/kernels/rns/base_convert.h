@@ -1,8 +1,8 @@
 // base_convert: y_i = (a_i factor_i + half_i) mod q_i; out_j = sum_i (y_i - half_i) hat_ij mod p_j.
 //
-// Rows are cut into blocks of coefficients. A block's digits y_i are computed once, side by side;
-// then each output limb is a sum of products that is reduced once for 15 limbs. Vectors run along
-// the coefficients, so that a and out are read and written as streams.
+// Rows are cut into blocks of coefficients. A block's digits y_i are computed once and stored
+// contiguously; then each output limb is a sum of products with one reduction for 15 limbs. Vectors
+// run along the coefficients, so that a and out are read and written as streams.
 #ifndef CLOAKWORK_KERNELS_RNS_BASE_CONVERT_H_
 #define CLOAKWORK_KERNELS_RNS_BASE_CONVERT_H_
 
@@ -43,7 +43,8 @@ inline u64 ExactDigit(i64 a, const BaseInput& input) {
   return (scaled + input.half) % input.m.q;
 }
 
-// Digits of limb i from first on. Returns where it ended: less than a vector before stop.
+// Digits of limb i from first on. Returns the position where it stopped: less than a vector before
+// stop.
 template <class V, class Digit, class T>
 CW_INLINE u64 FillDigits(u64* y, const T* a, u64 first, u64 stop, const BaseInput& input,
                          Digit&& digit) {
@@ -98,9 +99,8 @@ CW_INLINE void SumWide(T* out, const u64* y, u64 step, const u64* hat, u64 limbs
 
 // high * 2^52 + low mod p for a sum of p and products of digits and weights, where the digits'
 // moduli are below 2^52 together.  Result in [0, p).
-//
-// With p' = p << left in [2^51, 2^52), c = floor(sum * 2^left / 2^52) is at most all those moduli
-// together; the quotient sum * 2^left / p' is estimated from c and what is left is below 4p, as in
+// With p' = p << left in [2^51, 2^52), c = floor(sum * 2^left / 2^52) is at most the product of
+// those moduli; the quotient sum * 2^left / p' is estimated from c and the rest is below 4p, as in
 // MulMod.
 template <class V>
 CW_INLINE V ReduceFew(V high, V low, const NarrowModulus<V>& m) {
@@ -156,8 +156,8 @@ CW_INLINE void SumFew(T* out, const u64* y, u64 step, const u64* hat, u64 limbs,
   }
 }
 
-// A block's coefficients of one output limb, as far as vectors with 52-bit multiply-add reach.
-// Returns how far.
+// A block's coefficients of one output limb, in whole vectors with 52-bit multiply-add. Returns the
+// number of coefficients.
 template <class V, class T>
 CW_INLINE u64 SumLimbNarrow(T* out, const u64* y, u64 step, u64 count, const u64* hat, u64 limbs,
                             const BaseOutput& output, bool few) {

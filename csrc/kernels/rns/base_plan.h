@@ -11,8 +11,8 @@ namespace {
 // Operands of a launch.
 enum BaseOperand : u32 { kBaseQ = 2, kBaseFactor, kBaseHalf, kBaseHat, kBaseP };
 
-// narrow: all moduli are below 2^50. few: besides, all q together are below 2^52, and there are at
-// most kSumTerms. scaled: there is a factor other than 1.
+// narrow: all moduli are below 2^50. few: also, the product of all q is below 2^52, and there are
+// at most kSumTerms of them. scaled: some factor is not 1.
 struct BaseHeader {
   u64 narrow, few, scaled;
 };
@@ -23,7 +23,7 @@ struct BaseInput {
   u64 factor, factor_shoup, half;
 };
 
-// start = -sum_i half_i * hat_ij mod p: what a sum begins with, as y_i stands for y_i - half_i.
+// start = -sum_i half_i * hat_ij mod p: the initial value of a sum, as y_i stands for y_i - half_i.
 struct BaseOutput {
   SumModulus m;
   Modulus one;

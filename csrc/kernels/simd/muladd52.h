@@ -1,4 +1,4 @@
-// 52-bit multiply-add: algorithms ask whether a vector has it before they use it.
+// 52-bit multiply-add: algorithms test whether a vector has it before they use it.
 #ifndef CLOAKWORK_KERNELS_SIMD_MULADD52_H_
 #define CLOAKWORK_KERNELS_SIMD_MULADD52_H_
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr u64 kMask52 = ((u64)1 << 52) - 1;
 
-// Whether it is an instruction of the vector's own.
+// Whether the vector has it as an instruction.
 template <class V>
 constexpr bool kHasMulAdd52 = false;
 

@@ -1,4 +1,4 @@
-// One 64-bit word a vector: the portable kernels, and the tails of the others.
+// One 64-bit word in each vector: the portable kernels, and the tails of the others.
 //
 // The vector types share one interface, described here; algorithms are templates over it.
 #ifndef CLOAKWORK_KERNELS_SIMD_U64X1_H_
@@ -11,7 +11,7 @@ namespace {
 
 struct U64x1 {
   static constexpr int kLanes = 1;
-  // Whether one instruction gives the greater word of each lane: Max.
+  // Whether Max, the greater word of each lane, is one instruction.
   static constexpr bool kHasMax = false;
   u64 v;
 
@@ -21,7 +21,7 @@ struct U64x1 {
   static CW_INLINE U64x1 Load(const T* p) {
     return {(u64)(i64)*p};
   }
-  // kLanes / step words in bit-reversed order of their places, each in the lanes that the elements
+  // kLanes / step words in bit-reversed order of their indices, each in the lanes that the elements
   // of its block have after TurnTo<step>, or if not `forward` before TurnFrom<step>.
   template <int step, bool forward>
   static CW_INLINE U64x1 LoadTurned(const u64* p) {
@@ -58,13 +58,14 @@ CW_INLINE U64x1 ShiftRightBy(U64x1 a) {
   return {a.v >> count};
 }
 
-// Lane j of r[i] and lane i of r[j] change places.
+// Exchanges lane j of r[i] with lane i of r[j].
 CW_INLINE void Transpose(U64x1 (&)[1]) {}
 
-// x and y hold 2 * kLanes neighbours. TurnTo<step>, from the order that TurnTo<2 * step> left (from
-// the natural one for the greatest step), brings partners at distance `step` into the same lane of
-// x and y; TurnBack leads from step 1 to the natural order. The other way, TurnToLast leads to step
-// 1, TurnFrom<step> to step 2 * step or at last to the natural order. In one lane nothing turns.
+// x and y hold 2 * kLanes neighbours. TurnTo<step>, from the order after TurnTo<2 * step> (from the
+// natural order for the greatest step), brings partners at distance `step` into the same lane of x
+// and y; TurnBack restores the natural order after step 1. In the other direction, TurnToLast goes
+// from the natural order to step 1, and TurnFrom<step> to step 2 * step or finally to the natural
+// order. With one lane these do nothing.
 template <int step>
 CW_INLINE void TurnTo(U64x1&, U64x1&) {}
 template <int step>

@@ -1,4 +1,4 @@
-// Four 64-bit words a vector: AVX2. u64x1.h defines each function.
+// Four 64-bit words in each vector: AVX2. u64x1.h defines each function.
 #ifndef CLOAKWORK_KERNELS_SIMD_U64X4_H_
 #define CLOAKWORK_KERNELS_SIMD_U64X4_H_
 
@@ -61,7 +61,7 @@ CW_INLINE U64x4 MulLow(U64x4 a, U64x4 b) {
   return {_mm256_add_epi64(_mm256_mul_epu32(a.v, b.v), _mm256_slli_epi64(cross, 32))};
 }
 
-// a b - c d: the products of upper halves meet before they are shifted.
+// a b - c d: the products of upper halves are combined before they are shifted.
 CW_INLINE U64x4 MulLowDifference(U64x4 a, U64x4 b, U64x4 c, U64x4 d) {
   const __m256i a_high = _mm256_srli_epi64(a.v, 32), b_high = _mm256_srli_epi64(b.v, 32);
   const __m256i c_high = _mm256_srli_epi64(c.v, 32), d_high = _mm256_srli_epi64(d.v, 32);
@@ -110,7 +110,7 @@ CW_INLINE void AddWide(U64x4& high, U64x4& low, U64x4 a, U64x4 b) {
   high = Sub(Add(high, a), LessMask(low, b));
 }
 
-// The top bit of x - m says whether x < m, and picks.
+// The top bit of x - m tells whether x < m, and selects.
 CW_INLINE U64x4 SubIfAtLeast(U64x4 x, U64x4 m) {
   const __m256d reduced = _mm256_castsi256_pd(_mm256_sub_epi64(x.v, m.v));
   return {_mm256_castpd_si256(_mm256_blendv_pd(reduced, _mm256_castsi256_pd(x.v), reduced))};

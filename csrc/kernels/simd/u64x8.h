@@ -1,4 +1,4 @@
-// Eight 64-bit words a vector: AVX-512 F, DQ, VL, BW. u64x1.h defines each function.
+// Eight 64-bit words in each vector: AVX-512 F, DQ, VL, BW. u64x1.h defines each function.
 #ifndef CLOAKWORK_KERNELS_SIMD_U64X8_H_
 #define CLOAKWORK_KERNELS_SIMD_U64X8_H_
 
@@ -89,7 +89,7 @@ CW_INLINE void AddWide(U64x8& high, U64x8& low, U64x8 a, U64x8 b) {
 // The greater of unsigned words.
 CW_INLINE U64x8 Max(U64x8 a, U64x8 b) { return {_mm512_max_epu64(a.v, b.v)}; }
 
-// x - m wraps to a greater word just where x < m.
+// x - m wraps to a greater word exactly if x < m.
 CW_INLINE U64x8 SubIfAtLeast(U64x8 x, U64x8 m) {
   return {_mm512_min_epu64(x.v, _mm512_sub_epi64(x.v, m.v))};
 }
@@ -115,8 +115,8 @@ CW_INLINE U64x8 Pick(U64x8 x, u64 order) {
 }
 
 // Index bits are (vector; pair of lanes 1, 0; lane of a pair), in natural order (3; 2, 1; 0). One
-// instruction a vector exchanges two of them; those with two operands run beside multiplications,
-// which general permutations of two vectors do not.
+// instruction for each vector exchanges two of them; those with two operands run beside
+// multiplications, unlike general permutations of two vectors.
 CW_INLINE void ExchangeLanes(U64x8& x, U64x8& y) {  // (v; c d; l) to (l; c d; v)
   const __m512i a = x.v, b = y.v;
   x.v = _mm512_unpacklo_epi64(a, b);
@@ -137,7 +137,7 @@ CW_INLINE void SwapMiddlePairs(U64x8& x, U64x8& y) {  // (v; c d; l) to (v; d c;
   y.v = _mm512_shuffle_i64x2(y.v, y.v, 0xd8);
 }
 
-// Lane j of r[i] and lane i of r[j] change places.
+// Exchanges lane j of r[i] with lane i of r[j].
 CW_INLINE void Transpose(U64x8 (&r)[8]) {
   for (int i = 0; i < 8; i += 2) ExchangeLanes(r[i], r[i + 1]);
   for (int i = 0; i < 8; i += 4) {

@@ -1,4 +1,4 @@
-// Memory of the sorting kernels.
+// Scratch memory of the sorting kernels.
 #ifndef CLOAKWORK_KERNELS_SORTING_DERIVED_H_
 #define CLOAKWORK_KERNELS_SORTING_DERIVED_H_
 
@@ -21,7 +21,7 @@ constexpr Derived kSort1 = {0, cw_sort_scratch_1, nullptr, nullptr};
 constexpr Derived kSort2 = {0, cw_sort_scratch_2, nullptr, nullptr};
 constexpr Derived kSort4 = {0, cw_sort_scratch_4, nullptr, nullptr};
 constexpr Derived kSort8 = {0, cw_sort_scratch_8, nullptr, nullptr};
-// At most so large.
+// By the largest size of an element.
 constexpr Derived kArgsort4 = {0, cw_argsort_scratch_4, nullptr, nullptr};
 constexpr Derived kArgsort8 = {0, cw_argsort_scratch_8, nullptr, nullptr};
 

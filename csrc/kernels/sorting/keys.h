@@ -7,7 +7,7 @@
 namespace cw {
 namespace {
 
-// ToKey and FromKey are inverse; of floats, for all that are numbers, -0.0 before 0.0.
+// ToKey and FromKey are inverse; for floats, on all numbers but NaN, -0.0 before 0.0.
 template <class T, class Key_>
 struct UnsignedKey {
   using Key = Key_;

@@ -9,11 +9,11 @@
 namespace cw {
 namespace {
 
-// The result, and how far it is written.
+// The result, and the position of the next row.
 struct IndexRows {
   i64* next;
   i64 row_stride, column_stride;
-  u64 left;  // rows that there is room for
+  u64 left;  // rows that still fit
 
   // One row for each place on the last axis; `outer` has the index on those before it.
   CW_INLINE void Append(const Odometer& outer, const i64* places, u64 count) {
@@ -54,8 +54,8 @@ void FindTrue(const cw_launch& launch) {
   }
 }
 
-// Operands: out [count, rank], a; one unit. params: out's strides of a row and of a
-// column, and its rows: what is beyond them is left out.
+// Operands: out [count, rank], a; one unit. params: out's strides of a row and of a column, and its
+// rows: further rows are left out.
 template <class V, class In, class Out>
 void Nonzero(const cw_launch& launch, u64 begin, u64 end, void*) {
   if (begin < end && launch.rank != 0) FindTrue<typename Unsigned<In>::Type>(launch);

@@ -1,4 +1,4 @@
-// Sizes of the memory that sorting works in: the records of one unit, twice.
+// Sizes of scratch memory for sorting: the records of one unit, twice.
 #include "kernels/sorting/derived.h"
 #include "kernels/sorting/radix.h"
 

@@ -1,4 +1,4 @@
-// Sorts records by unsigned keys, stably: by the last digit first, or by insertion where they are
+// Sorts records by unsigned keys, stably: by radix from the last digit, or by insertion if they are
 // few.
 #ifndef CLOAKWORK_KERNELS_SORTING_RADIX_H_
 #define CLOAKWORK_KERNELS_SORTING_RADIX_H_

@@ -12,8 +12,8 @@ CW_INLINE bool IsBefore(T a, T b) {
   return (a < b) | ((b != b) & (a == a));
 }
 
-// Operands: out, values, sorted. params: sorted's size, its stride, whether equal values come
-// after those in it. A block's searches advance together: their loads do not wait for each other.
+// Operands: out, values, sorted. params: sorted's size, its stride, whether values come after equal
+// ones in it. A block's searches advance together: their loads do not wait for each other.
 template <class V, class In, class Out>
 void SearchSorted(const cw_launch& launch, u64 begin, u64 end, void*) {
   const u64 size = (u64)launch.params[0];

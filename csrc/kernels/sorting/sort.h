@@ -30,8 +30,8 @@ struct Line {
   CW_INLINE T& At(u64 i) const { return first[(i64)i * step]; }
 };
 
-// -0.0 and 0.0 are equal, but their keys are not: puts the zeros' keys back in the order of a,
-// which may have more of them by now if another thread writes it.
+// -0.0 and 0.0 are equal, but their keys differ: restores the order of the zeros' keys as in a.
+// Another thread may have written more zeros to a by then.
 template <class Keys, class T>
 CW_INLINE void RestoreZeros(Bare<typename Keys::Key>* sorted, u64 count, Line<const T> a,
                             typename Keys::Key flip) {
@@ -53,8 +53,8 @@ CW_INLINE void RestoreZeros(Bare<typename Keys::Key>* sorted, u64 count, Line<co
   }
 }
 
-// The keys of a line without NaNs: the bits of NaNs are at the end of the array, the last
-// first. Returns how many numbers there are.
+// The keys of a line without NaNs; the bits of NaNs are at the end of the array, in reverse order.
+// Returns the number of elements that are not NaN.
 template <class Keys, class T>
 CW_INLINE u64 LoadKeys(Bare<typename Keys::Key>* records, Line<const T> a,
                        typename Keys::Key flip) {
@@ -71,7 +71,7 @@ CW_INLINE u64 LoadKeys(Bare<typename Keys::Key>* records, Line<const T> a,
   return numbers;
 }
 
-// Operands: out, a, which may be one. params: whether the greatest comes first.
+// Operands: out, a, which may be the same. params: whether the greatest comes first.
 template <class V, class In, class Out>
 void Sort(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
   using Keys = KeyOf<In>;
