@@ -205,11 +205,20 @@ class PlanError(CloakworkError, ValueError):
 
 
 class MemoryBudgetError(PlanError):
-    """A program needs more memory than its budget; nothing was run."""
+    """A program needs more memory than its budget; nothing was run.
 
-    def __init__(self, message: str, peak_bytes: int, budget_bytes: int) -> None:
-        super().__init__(message, peak_bytes, budget_bytes)
+    `peak_bytes` is the need without spilling, `budget_bytes` the budget. `least_bytes` is the
+    smallest budget with which the same call succeeds, with as many tensors as possible on disk
+    (unless it has a second budget that is too small); None for the budget of a device other than
+    the host, whose tensors never wait on disk.
+    """
+
+    def __init__(
+        self, message: str, peak_bytes: int, budget_bytes: int, least_bytes: int | None = None
+    ) -> None:
+        super().__init__(message, peak_bytes, budget_bytes, least_bytes)
         self.peak_bytes, self.budget_bytes = peak_bytes, budget_bytes
+        self.least_bytes = least_bytes
 
     def __str__(self) -> str:
         return str(self.args[0])

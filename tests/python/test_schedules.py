@@ -89,8 +89,15 @@ def test_a_secret_does_not_wait_on_disk() -> None:
 
 def test_too_little_memory_is_refused_with_what_is_needed(path: Path) -> None:
     transcript = cw.heal.load(path)
-    with pytest.raises(MemoryBudgetError, match="with as much as possible on disk"):
+    with pytest.raises(MemoryBudgetError, match="with as much as possible on disk") as caught:
         transcript.run(memory_budget="100KiB")
+    least = caught.value.least_bytes
+    assert least is not None
+    assert caught.value.budget_bytes < least < caught.value.peak_bytes
+    result = transcript.run(memory_budget=least)
+    assert np.array_equal(np.asarray(result.outputs[0]), expected())
+    with pytest.raises(MemoryBudgetError):
+        transcript.run(memory_budget=least - 1)
 
 
 def test_a_folder_that_is_not_there_is_named(path: Path, tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ def test_a_device_that_would_hold_too_much_is_refused_before_the_run() -> None:
     with pytest.raises(MemoryBudgetError, match=text) as caught:
         on_two_devices(sim_0=8128).run()
     assert (caught.value.peak_bytes, caught.value.budget_bytes) == (8192, 8128)
+    assert caught.value.least_bytes is None
     with pytest.raises(MemoryBudgetError):
         on_two_devices(cpu=4096).run()
 
@@ -100,6 +101,11 @@ def test_a_budget_of_the_host_is_told_as_it_was_said() -> None:
     with pytest.raises(MemoryBudgetError, match=r"cpu holds.* its budget is 1000 B") as caught:
         program.run(memory_budget={"cpu": 1000})
     assert caught.value.budget_bytes == 1000
+    least = caught.value.least_bytes
+    assert least is not None
+    assert program.run(memory_budget={"cpu": least}).outputs["b"].tolist() == [0] * 1024
+    assert least == caught.value.peak_bytes
+    assert "on disk" not in str(caught.value)
     with pytest.raises(ParamError, match="cpu: None"):
         program.run(memory_budget={"cpu": None})  # type: ignore[dict-item]
     with pytest.raises(ParamError, match=r"1\.5"):

@@ -27,8 +27,9 @@ impl Device {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let number = |text: &str| {
-            let plain = !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
-            plain.then(|| text.parse().ok()).flatten()
+            let index: u16 = text.parse().ok()?;
+            // A device has one name: neither `sim:+1` nor `sim:01`.
+            (index.to_string() == text).then_some(index)
         };
         match name.split_once(':') {
             None if name == "cpu" => Some(Self::Cpu),
@@ -107,6 +108,8 @@ mod tests {
             "tpu:0",
             "cpu:0",
             "sim",
+            "sim:00",
+            "sim:+1",
         ] {
             assert_eq!(Device::from_name(name), None, "{name}");
         }

@@ -16,34 +16,65 @@ pub(crate) fn with_own(options: &Options, verified: &Verified) -> Options {
     options
 }
 
-/// The budget of all devices together: the options' total, or less, so that the host stays within
-/// its own budget.
-pub(crate) fn together(plan: &Plan) -> u64 {
-    let said = plan.options.memory_budget_bytes.unwrap_or(u64::MAX);
-    match of(&plan.options, Device::Cpu) {
-        Some(host) => said.min(host.saturating_add(elsewhere(plan))),
-        None => said,
+/// Bytes by which a run needs more memory than it may: of all devices together, or of the host.
+pub(crate) fn exceeded_by(plan: &Plan) -> u64 {
+    let needs = Least::of(plan);
+    let together = plan.options.memory_budget_bytes.unwrap_or(u64::MAX);
+    let host = of(&plan.options, Device::Cpu).unwrap_or(u64::MAX);
+    let over = needs.together_bytes.saturating_sub(together);
+    over.max(needs.host_bytes.saturating_sub(host))
+}
+
+/// The smallest budgets under which plans of a program were found.
+#[derive(Clone, Copy)]
+pub(crate) struct Least {
+    together_bytes: u64,
+    host_bytes: u64,
+}
+
+impl Least {
+    /// The budgets that one plan needs.
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let together_bytes = plan.memory.peak_bytes();
+        Self {
+            together_bytes,
+            host_bytes: together_bytes.saturating_sub(elsewhere(plan)),
+        }
+    }
+
+    pub(crate) fn min(self, other: Self) -> Self {
+        Self {
+            together_bytes: self.together_bytes.min(other.together_bytes),
+            host_bytes: self.host_bytes.min(other.host_bytes),
+        }
     }
 }
 
-/// The error for a plan whose host exceeds its own budget, if that budget is the limiting one.
-pub(crate) fn of_host(plan: &Plan) -> Option<PlanError> {
-    let budget_bytes = of(&plan.options, Device::Cpu)?;
-    let total = plan.options.memory_budget_bytes.unwrap_or(u64::MAX);
-    let binds = budget_bytes.saturating_add(elsewhere(plan)) <= total;
-    binds.then(|| PlanError::DeviceBudget {
-        device: Device::Cpu,
-        memory: plan.memory,
-        needed_bytes: plan.memory.peak_bytes().saturating_sub(elsewhere(plan)),
-        budget_bytes,
-    })
+/// The refusal of a plan that exceeds the budget of all devices together, or else the host's.
+pub(crate) fn refusal(plan: &Plan, least: Least) -> PlanError {
+    let (needs, memory) = (Least::of(plan), Box::new(plan.memory));
+    let budget = plan.options.memory_budget_bytes;
+    match budget.filter(|bytes| needs.together_bytes > *bytes) {
+        Some(budget_bytes) => PlanError::Budget {
+            memory,
+            least_bytes: least.together_bytes,
+            budget_bytes,
+        },
+        None => PlanError::DeviceBudget {
+            device: Device::Cpu,
+            memory,
+            needed_bytes: needs.host_bytes,
+            least_bytes: Some(least.host_bytes),
+            budget_bytes: of(&plan.options, Device::Cpu).unwrap_or(u64::MAX),
+        },
+    }
 }
 
 /// Refuses a plan in which a device exceeds its budget.
 pub(crate) fn keep(plan: &Plan) -> Result<(), PlanError> {
     for &(device, budget_bytes) in &plan.options.device_budgets {
         let needed_bytes = match device {
-            Device::Cpu => plan.memory.peak_bytes().saturating_sub(elsewhere(plan)),
+            Device::Cpu => Least::of(plan).host_bytes,
             _ => {
                 let own = held(plan).find(|(d, _)| *d == device).map_or(0, |(_, b)| b);
                 // Spilled host tensors are on the first disk.
@@ -57,8 +88,9 @@ pub(crate) fn keep(plan: &Plan) -> Result<(), PlanError> {
         if needed_bytes > budget_bytes {
             return Err(PlanError::DeviceBudget {
                 device,
-                memory: plan.memory,
+                memory: Box::new(plan.memory),
                 needed_bytes,
+                least_bytes: None,
                 budget_bytes,
             });
         }

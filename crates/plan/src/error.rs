@@ -29,32 +29,38 @@ pub enum PlanError {
     },
     /// The run would need more memory than allowed.
     #[error(
-        "this program needs {} at its peak, or {} with as much as possible on disk; \
-         the budget is {}; {memory}",
-        format_bytes(memory.peak_bytes()), format_bytes(*least_bytes), format_bytes(*budget_bytes)
+        "this program needs {} at its peak{}; the budget is {}; {memory}",
+        format_bytes(memory.peak_bytes()),
+        or_on_disk(memory.peak_bytes(), Some(*least_bytes)),
+        format_bytes(*budget_bytes)
     )]
     Budget {
-        /// The memory that the run needs.
-        memory: Memory,
-        /// The memory that it needs with as much as possible on disk.
+        /// The memory of the run without spilling.
+        memory: Box<Memory>,
+        /// The smallest budget with which the program can be planned.
         least_bytes: u64,
-        /// The allowed bytes.
+        /// The budget.
         budget_bytes: u64,
     },
     /// A device would exceed its budget.
     #[error(
-        "V17: {device} holds {} at the program's peak, and its budget is {}; {memory}; \
+        "V17: {device} holds {} at the program's peak{}, and its budget is {}; {memory}; \
          give it a larger budget, or transfer less to it at a time",
-        format_bytes(*needed_bytes), format_bytes(*budget_bytes)
+        format_bytes(*needed_bytes),
+        or_on_disk(*needed_bytes, *least_bytes),
+        format_bytes(*budget_bytes)
     )]
     DeviceBudget {
         /// The device.
         device: Device,
-        /// The memory that the program needs.
-        memory: Memory,
-        /// The device's peak.
+        /// The memory of the run.
+        memory: Box<Memory>,
+        /// Bytes that the device holds at the program's peak.
         needed_bytes: u64,
-        /// The allowed bytes.
+        /// The smallest budget of the host with which the program can be planned; none for other
+        /// devices, whose buffers never wait on disk.
+        least_bytes: Option<u64>,
+        /// The budget.
         budget_bytes: u64,
     },
     /// A declaration failed on a call that the verifier accepted: a bug in Cloakwork.
@@ -73,20 +79,22 @@ impl From<Mistake> for PlanError {
     }
 }
 
+fn or_on_disk(peak_bytes: u64, least_bytes: Option<u64>) -> String {
+    let less = least_bytes.filter(|bytes| *bytes < peak_bytes);
+    less.map_or_else(String::new, |bytes| {
+        let bytes = format_bytes(bytes);
+        format!(", or {bytes} with as much as possible on disk")
+    })
+}
+
 impl PlanError {
-    /// The same error with this `least_bytes`, if it is an error of a budget.
-    pub(crate) fn with_least(self, least_bytes: u64) -> Self {
+    /// The smallest budget with which the program can be planned, where a budget is too small for
+    /// this plan and a larger one would do.
+    pub(crate) fn least_bytes(&mut self) -> Option<&mut u64> {
         match self {
-            Self::Budget {
-                memory,
-                budget_bytes,
-                ..
-            } => Self::Budget {
-                memory,
-                least_bytes,
-                budget_bytes,
-            },
-            other => other,
+            Self::Budget { least_bytes, .. } => Some(least_bytes),
+            Self::DeviceBudget { least_bytes, .. } => least_bytes.as_mut(),
+            _ => None,
         }
     }
 }

@@ -161,23 +161,23 @@ pub fn plan(error: PlanError) -> PyErr {
     match error {
         PlanError::Budget {
             memory,
+            least_bytes,
             budget_bytes,
-            ..
-        } => Python::attach(|py| {
-            make(
-                py,
-                "MemoryBudgetError",
-                (text, memory.peak_bytes(), budget_bytes),
-            )
-        }),
+        } => budget((text, memory.peak_bytes(), budget_bytes, Some(least_bytes))),
         PlanError::DeviceBudget {
             needed_bytes,
+            least_bytes,
             budget_bytes,
             ..
-        } => Python::attach(|py| make(py, "MemoryBudgetError", (text, needed_bytes, budget_bytes))),
+        } => budget((text, needed_bytes, budget_bytes, least_bytes)),
         PlanError::NoKernel { .. } | PlanError::NoExpansion { .. } => message("PlanError", text),
         PlanError::Internal { .. } => internal(text),
     }
+}
+
+/// A budget that is too small: text, peak, budget, the smallest budget.
+fn budget(parts: (String, u64, u64, Option<u64>)) -> PyErr {
+    Python::attach(|py| make(py, "MemoryBudgetError", parts))
 }
 
 /// A file that cannot be loaded. `path` is the one that was asked for.

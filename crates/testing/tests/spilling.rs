@@ -1,7 +1,7 @@
 //! Programs with less memory than they need give the same bytes, or are rejected before they run.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
-use cloakwork_ir::text;
+use cloakwork_ir::{Device, text};
 use cloakwork_kernels::best_isa;
 use cloakwork_plan::{Options, Plan, PlanError, Step, Way, Work, plan};
 use cloakwork_run::{Executor, RunError, RunOptions, bisect};
@@ -107,6 +107,54 @@ fn random_programs_give_the_same_bytes_with_less_memory() {
 }
 
 #[test]
+fn the_least_budget_that_a_refusal_names_is_enough() {
+    let mut refused = 0;
+    for number in 0..400 {
+        let program = Arc::new(generate(&mut Source::from_seed(number)));
+        let verified = Arc::new(verify(Arc::clone(&program)).verified.unwrap());
+        for device in [Device::Cpu, Device::Sim(0)] {
+            for budget in [Budget::Together, Budget::OfHost] {
+                let with = |bytes| plan(Arc::clone(&verified), &budget.of(bytes, device));
+                let Err(mut error) = with(1) else { continue };
+                let least = match &mut error {
+                    PlanError::Budget { least_bytes, .. } => *least_bytes,
+                    PlanError::DeviceBudget { least_bytes, .. } => least_bytes.unwrap(),
+                    other => panic!("{other}"),
+                };
+                let found = with(least);
+                assert!(
+                    found.is_ok(),
+                    "{number} {device} {error}\n{:?}",
+                    found.err()
+                );
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 1200, "{refused} plans were refused");
+}
+
+#[derive(Clone, Copy)]
+enum Budget {
+    Together,
+    OfHost,
+}
+
+impl Budget {
+    fn of(self, bytes: u64, device: Device) -> Options {
+        let mut options = Options {
+            device,
+            ..Options::new(best_isa(), 2)
+        };
+        match self {
+            Self::Together => options.memory_budget_bytes = Some(bytes),
+            Self::OfHost => options.device_budgets = vec![(Device::Cpu, bytes)],
+        }
+        options
+    }
+}
+
+#[test]
 fn half_of_the_memory_is_enough_for_tensors_that_wait() {
     let verified = verified(&wide(12));
     let inputs = inputs(verified.program(), |i| i as i64 % 500);
@@ -157,7 +205,7 @@ fn a_program_whose_steps_touch_too_much_is_refused_with_all_numbers() {
         memory_budget_bytes: Some(40_000),
         ..Options::new(best_isa(), 1)
     };
-    match plan(verified, &options) {
+    match plan(Arc::clone(&verified), &options) {
         Err(error @ PlanError::Budget { .. }) => {
             let PlanError::Budget {
                 memory,
@@ -169,6 +217,15 @@ fn a_program_whose_steps_touch_too_much_is_refused_with_all_numbers() {
             };
             assert!(budget_bytes < least_bytes && *least_bytes <= memory.peak_bytes());
             assert!(error.to_string().contains("budget is 39.1 KiB"), "{error}");
+            let with = |bytes| {
+                let memory_budget_bytes = Some(bytes);
+                let options = Options {
+                    memory_budget_bytes,
+                    ..options.clone()
+                };
+                plan(Arc::clone(&verified), &options)
+            };
+            assert!(with(*least_bytes).is_ok() && with(*least_bytes - 1).is_err());
         }
         other => panic!("{:?}", other.map(|plan| plan.memory)),
     }

@@ -90,11 +90,9 @@ fn without_mistakes(verified: &Arc<Verified>) -> Option<Arc<Verified>> {
 /// Plans a program as it is; without fusions if these need more memory than the budget.
 fn plan_as_it_is(lowered: &Arc<Verified>, options: &Options) -> Result<Plan, PlanError> {
     let found = plan_lowered(lowered, options);
-    // A fusion needs the operands of all its members at once, single steps need fewer.
-    let least_fused = match &found {
-        Err(PlanError::Budget { least_bytes, .. }) => *least_bytes,
-        Err(PlanError::DeviceBudget { .. }) => u64::MAX,
-        _ => return found,
+    // A fusion needs all that its members touch at the same time, steps alone less.
+    let Err(PlanError::Budget { .. } | PlanError::DeviceBudget { .. }) = found else {
+        return found;
     };
     if !options.fuse {
         return found;
@@ -104,9 +102,14 @@ fn plan_as_it_is(lowered: &Arc<Verified>, options: &Options) -> Result<Plan, Pla
         ..options.clone()
     };
     match (plan_lowered(lowered, &apart), found) {
-        (Err(PlanError::Budget { least_bytes, .. }), Err(found)) => {
-            Err(found.with_least(least_bytes.min(least_fused)))
-        }
+        (Err(mut apart), Err(mut found)) => match (apart.least_bytes(), found.least_bytes()) {
+            (Some(other), Some(least)) => {
+                *least = (*least).min(*other);
+                Err(found)
+            }
+            // No other budget of the host would do.
+            _ => Err(apart),
+        },
         (apart, _) => apart,
     }
 }

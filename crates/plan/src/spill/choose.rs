@@ -57,6 +57,26 @@ pub(super) fn choose(units: &Units, sizes: &Sizes, most_bytes: u64) -> Option<Ve
     Some(memory.moves)
 }
 
+/// The smallest number of bytes with which [`choose`] finds moves: the most that is in memory at a
+/// time where every buffer that can leave does so after each unit.
+pub(super) fn least_room(units: &Units, sizes: &Sizes) -> u64 {
+    let mut memory = Memory::new(units, sizes);
+    let mut least = 0;
+    for (index, unit) in (0u32..).zip(&units.all) {
+        let touches = units.touches(unit);
+        // It evicts all that can leave before it gives up.
+        let _ = memory.make_room(index, touches, 0);
+        for touch in touches {
+            memory.enter(index, touch.buffer);
+        }
+        least = memory.bytes.max(least);
+        for touch in touches {
+            memory.used(index, *touch);
+        }
+    }
+    least
+}
+
 impl<'a> Memory<'a> {
     fn new(units: &Units, sizes: &'a Sizes) -> Self {
         let buffers = sizes.bytes.len();

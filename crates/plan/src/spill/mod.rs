@@ -9,10 +9,11 @@ mod choose;
 mod rewrite;
 mod units;
 
+use crate::budget::{self, Least};
 use crate::graph::Reach;
 use crate::plan::Plan;
-use crate::{PlanError, arena, budget};
-use choose::choose;
+use crate::{PlanError, arena};
+use choose::{choose, least_room};
 use rewrite::rewrite;
 use units::{Sizes, Units};
 
@@ -29,44 +30,37 @@ fn place(plan: &mut Plan) {
 /// A plan with offsets that fits its budget: as it is, or with buffers on disk.
 ///
 /// # Errors
-/// The plan does not fit.
+/// It needs more than its budget, with as many buffers on disk as possible, too.
 pub(crate) fn fit(mut plan: Plan, reaches: Vec<Reach>) -> Result<(Plan, Vec<Reach>), PlanError> {
     place(&mut plan);
-    let peak_bytes = plan.memory.peak_bytes();
-    let budget_bytes = budget::together(&plan);
-    if peak_bytes <= budget_bytes {
+    let over_bytes = budget::exceeded_by(&plan);
+    if over_bytes == 0 {
         budget::keep(&plan)?;
         return Ok((plan, reaches));
     }
-    let rest_bytes = peak_bytes.saturating_sub(plan.memory.arena_bytes);
-    let units = Units::of(&plan);
-    let sizes = Sizes::of(&plan);
-    let mut least_bytes = rest_bytes.saturating_add(units.most_at_once(&sizes));
-    let mut reached_bytes = u64::MAX;
-    let mut room = budget_bytes.checked_sub(rest_bytes);
-    for _ in 0..ROUNDS {
-        let Some(bytes) = room else { break };
-        let Some(moves) = choose(&units, &sizes, bytes) else {
+    let (units, sizes) = (Units::of(&plan), Sizes::of(&plan));
+    let least_room = least_room(&units, &sizes);
+    let mut least = Least::of(&plan);
+    let smaller = |room: u64, by: u64| room.saturating_sub(by).max(least_room);
+    let mut room = smaller(plan.memory.arena_bytes, over_bytes);
+    for round in 0..=ROUNDS {
+        if round == ROUNDS {
+            room = least_room;
+        }
+        let Some(moves) = choose(&units, &sizes, room) else {
             break;
         };
         let (fitted, reaches) = rewrite(&plan, &reaches, &units, &moves);
-        let peak = fitted.memory.peak_bytes();
-        if peak <= budget_bytes {
+        let over_bytes = budget::exceeded_by(&fitted);
+        if over_bytes == 0 {
             budget::keep(&fitted)?;
             return Ok((fitted, reaches));
         }
-        reached_bytes = reached_bytes.min(peak);
-        room = bytes.checked_sub(peak - budget_bytes);
+        least = least.min(Least::of(&fitted));
+        if room == least_room {
+            break;
+        }
+        room = smaller(room, over_bytes);
     }
-    if least_bytes <= budget_bytes {
-        least_bytes = reached_bytes;
-    }
-    if let Some(refused) = budget::of_host(&plan) {
-        return Err(refused);
-    }
-    Err(PlanError::Budget {
-        memory: plan.memory,
-        least_bytes: least_bytes.min(peak_bytes),
-        budget_bytes,
-    })
+    Err(budget::refusal(&plan, least))
 }

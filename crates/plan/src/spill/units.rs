@@ -63,16 +63,6 @@ impl Units {
     pub fn touches(&self, unit: &Unit) -> &[Touch] {
         &self.touches[unit.touches.clone()]
     }
-
-    /// The least number of bytes of buffers that must be in memory at the same time.
-    pub fn most_at_once(&self, sizes: &Sizes) -> u64 {
-        let at_once = |unit| {
-            let touches = self.touches(unit).iter();
-            let bytes = touches.map(|touch| sizes.bytes[touch.buffer as usize]);
-            bytes.fold(0, u64::saturating_add)
-        };
-        self.all.iter().map(at_once).max().unwrap_or(0)
-    }
 }
 
 /// Memory that buffers take.
