@@ -36,6 +36,18 @@ impl Interval {
             found.push(self.writer);
         }
     }
+
+    /// Records a reader.
+    fn read(&mut self, task: TaskId, join: Join<'_>) {
+        if self.readers.last() == Some(&task) {
+            return;
+        }
+        if self.readers.len() >= MOST_READERS {
+            let all = std::mem::take(&mut self.readers);
+            self.readers.push(join(all.into_iter().collect()));
+        }
+        self.readers.push(task);
+    }
 }
 
 /// The bytes of one memory, as disjoint intervals in order.
@@ -49,12 +61,17 @@ impl Bytes {
     /// a write, the readers since. A writer whose bytes were read is waited for through its
     /// readers.
     pub fn demands(&self, range: &Range<u64>, writes: bool, found: &mut Demands) {
-        for interval in self.over(range) {
+        let mut add = |interval: &Interval| {
             if writes && !interval.readers.is_empty() {
                 found.extend(interval.readers.iter().copied());
             } else if interval.writer != NOBODY {
                 found.push(interval.writer);
             }
+        };
+        // Most accesses are to the bytes of earlier ones: one lookup finds their interval.
+        match self.intervals.get(&range.start) {
+            Some(interval) if interval.end == range.end => add(interval),
+            _ => self.over(range).for_each(add),
         }
     }
 
@@ -63,6 +80,20 @@ impl Bytes {
         if range.is_empty() {
             return;
         }
+        match self.intervals.get_mut(&range.start) {
+            Some(interval) if interval.end == range.end => {
+                if writes {
+                    (interval.writer, interval.readers) = (task, SmallVec::new());
+                } else {
+                    interval.read(task, join);
+                }
+            }
+            _ => self.note_parts(range, task, writes, join),
+        }
+    }
+
+    /// The same for bytes that are not those of one interval.
+    fn note_parts(&mut self, range: &Range<u64>, task: TaskId, writes: bool, join: Join<'_>) {
         self.cut(range.start);
         self.cut(range.end);
         if writes {
@@ -77,14 +108,7 @@ impl Bytes {
         }
         self.fill(range);
         for (_, interval) in self.intervals.range_mut(range.clone()) {
-            if interval.readers.last() == Some(&task) {
-                continue;
-            }
-            if interval.readers.len() >= MOST_READERS {
-                let all = std::mem::take(&mut interval.readers);
-                interval.readers.push(join(all.into_iter().collect()));
-            }
-            interval.readers.push(task);
+            interval.read(task, join);
         }
     }
 
