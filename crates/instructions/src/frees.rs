@@ -67,7 +67,7 @@ impl Uses {
             op,
             Operation::Return { .. } | Operation::Store { .. } | Operation::Deallocate { .. }
         );
-        for name in op.defines().chain(op.mentions()) {
+        for name in op.defines().into_iter().chain(op.mentions()) {
             let name = self.names.intern(name);
             let parts = self.tuples.get(&name).map_or(&[][..], Vec::as_slice);
             for &used in [name].iter().chain(parts) {

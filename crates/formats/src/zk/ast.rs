@@ -1,5 +1,6 @@
 //! A program of the instruction set as it is written: every field of every instruction.
 
+use super::instructions::Operation;
 use super::value::Value;
 use cloakwork_ir::{Curve, DType, Repr};
 use std::collections::BTreeSet;
@@ -270,132 +271,11 @@ pub enum Viewed {
     As(Option<Repr>),
 }
 
-/// What an instruction does; fields as in the file.
+/// Registers that a program returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Operation {
-    Allocate {
-        id: String,
-        device: String,
-        typ: Type,
-        at: Option<Placed>,
-        zero: bool,
-    },
-    Deallocate {
-        id: String,
-    },
-    RemoveRegister {
-        id: String,
-    },
-    MoveRegister {
-        src: String,
-        dst: String,
-    },
-    Transfer {
-        src_id: String,
-        dst_id: String,
-        src_device: String,
-        dst_device: String,
-        stream: Option<String>,
-        pad: bool,
-    },
-    LoadConstant {
-        src: String,
-        dst: String,
-    },
-    LoadInput {
-        src: String,
-        dst: String,
-    },
-    Store {
-        src: String,
-        output: String,
-    },
-    Element {
-        src: String,
-        dst: String,
-        index: u64,
-        stream: Option<String>,
-    },
-    Rotation {
-        src: String,
-        dst: String,
-        shift: i64,
-    },
-    Slice {
-        src: String,
-        dst: String,
-        what: Sliced,
-    },
-    SetSliceMeta {
-        src: String,
-        dst: String,
-        offset: i64,
-        len: u64,
-    },
-    View {
-        src: String,
-        dst: String,
-        what: Viewed,
-    },
-    AssembleTuple {
-        vars: Vec<String>,
-        dst: String,
-    },
-    FuncCall {
-        func: String,
-        arg_mut: Vec<String>,
-        arg: Vec<String>,
-        attrs: Vec<(String, Value)>,
-        stream: Option<String>,
-    },
-    Blind {
-        dst: String,
-        start: u64,
-        end: u64,
-        domain: Option<String>,
-        stream: Option<String>,
-    },
-    AssertEq {
-        value: String,
-        expected: String,
-        msg: Option<String>,
-    },
-    Print {
-        id: String,
-        label: String,
-    },
-    Fork {
-        new_thread: String,
-        instructions: Vec<Instruction>,
-    },
-    Join {
-        thread: String,
-    },
-    Record {
-        event: String,
-        stream: Option<String>,
-    },
-    Wait {
-        event: String,
-        slave: Option<String>,
-        stream: Option<String>,
-    },
-    SegmentStart {
-        name: String,
-    },
-    SegmentEnd {
-        name: Option<String>,
-    },
-    Return {
-        id: Vec<String>,
-        /// Whether it is written as a list.
-        list: bool,
-    },
-    /// It cannot be read; it would define these registers, and names these.
-    Unreadable {
-        op: String,
-        defines: Vec<String>,
-        mentions: Vec<String>,
-    },
+pub struct Returned {
+    /// Their names.
+    pub names: Vec<String>,
+    /// Whether they are written as a list.
+    pub list: bool,
 }

@@ -1,6 +1,7 @@
 //! A program as a graph for Graphviz: a column a thread, arrows where one waits for another.
 
-use super::ast::{Ast, Instruction, Operation};
+use super::ast::{Ast, Instruction};
+use super::instructions::Operation;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -95,7 +96,7 @@ fn label(op: &Operation) -> String {
         Operation::Record { event, .. } | Operation::Wait { event, .. } => {
             (op.name(), Vec::new(), vec![event])
         }
-        _ => (op.name(), op.defines().collect(), op.mentions()),
+        _ => (op.name(), op.defines(), op.mentions()),
     };
     let shown = format!("{called}({})", operands.join(", "));
     if results.is_empty() {

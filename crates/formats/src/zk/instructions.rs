@@ -1,46 +1,136 @@
-//! From the tree to instructions: which fields each has.
+//! The instructions and their fields: one table, by which they are read and written.
 
-use super::ast::{Entry, Instruction, Operation, Placed, Sliced, Viewed};
+use super::ast::{Instruction, Placed, Returned, Sliced, Type, Viewed};
 use super::fields::Fields;
+use super::kinds::{
+    ALL_USED, ATTRS, DEFINED, DEVICE, FLAG, INT, NAME, OPTIONAL_DEVICE, OPTIONAL_TEXT, PAD, PLACED,
+    RETURNED, Role, SIZE, SLICED, STREAM, TEXT, THREAD, TYPE, USED, VIEWED,
+};
 use super::value::Value;
-use cloakwork_ir::{Curve, Finding, Repr};
+use super::write::Writer;
+use cloakwork_ir::{Curve, Finding};
 
-/// All instructions, in the document's order.
-pub(super) const NAMES: [&str; 25] = [
-    "Allocate",
-    "Deallocate",
-    "RemoveRegister",
-    "MoveRegister",
-    "Transfer",
-    "LoadConstant",
-    "LoadInput",
-    "Store",
-    "Element",
-    "Rotation",
-    "Slice",
-    "SetSliceMeta",
-    "View",
-    "AssembleTuple",
-    "FuncCall",
-    "Blind",
-    "AssertEq",
-    "Print",
-    "Fork",
-    "Join",
-    "Record",
-    "Wait",
-    "SegmentStart",
-    "SegmentEnd",
-    "Return",
-];
-/// Those whose `id` is a register; others have it for their own name.
-const ID_IS_A_REGISTER: [&str; 5] = [
-    "Allocate",
-    "Deallocate",
-    "RemoveRegister",
-    "Print",
-    "Return",
-];
+/// Defines [`Operation`] and its files' form from rows `Name { field: Type = KIND, ... }`, whose
+/// fields are written in this order.
+macro_rules! instructions {
+    ($($name:ident { $($field:ident: $type:ty = $kind:ident),* })*) => {
+        /// What an instruction does; fields as in the file.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[allow(missing_docs)]
+        pub enum Operation {
+            $($name { $($field: $type),* },)*
+            /// It cannot be read; it would define these registers, and names these.
+            Unreadable { op: String, defines: Vec<String>, mentions: Vec<String> },
+        }
+
+        /// All instructions, in the document's order.
+        const NAMES: &[&str] = &[$(stringify!($name)),*];
+
+        /// Whether an instruction's `id` is a register; others have it for their own name.
+        fn id_is_a_register(name: &str) -> bool {
+            match name {
+                $(stringify!($name) => [$(stringify!($field)),*].contains(&"id"),)*
+                _ => false,
+            }
+        }
+
+        impl Operation {
+            fn read(name: &str, fields: &mut Fields<'_, '_>) -> Self {
+                match name {
+                    $(stringify!($name) => Self::$name {
+                        $($field: ($kind.read)(fields, stringify!($field))),*
+                    },)*
+                    _ => Self::Unreadable {
+                        op: name.to_owned(),
+                        defines: guessed(fields),
+                        mentions: fields.texts(),
+                    },
+                }
+            }
+
+            pub(super) fn write(&self, writer: &mut Writer) {
+                match self {
+                    $(Self::$name { $($field),* } => {
+                        $(($kind.write)($field, writer, stringify!($field));)*
+                    })*
+                    Self::Unreadable { .. } => {}
+                }
+            }
+
+            /// The names in fields of a role.
+            fn names(&self, role: Role) -> Vec<&str> {
+                let mut names = Vec::new();
+                match self {
+                    $(Self::$name { $($field),* } => {
+                        $(names.extend($kind.names(role, $field));)*
+                    })*
+                    Self::Unreadable { defines, mentions, .. } => match role {
+                        Role::Defines => names.extend(defines),
+                        Role::Mentions => names.extend(mentions),
+                        Role::Queues | Role::Other => {}
+                    },
+                }
+                names.into_iter().map(String::as_str).collect()
+            }
+
+            /// Its name in files.
+            #[must_use]
+            pub fn name(&self) -> &str {
+                match self {
+                    $(Self::$name { .. } => stringify!($name),)*
+                    Self::Unreadable { op, .. } => op,
+                }
+            }
+        }
+    };
+}
+
+instructions! {
+    Allocate {
+        id: String = DEFINED, device: String = DEVICE, typ: Type = TYPE,
+        at: Option<Placed> = PLACED, zero: bool = FLAG
+    }
+    Deallocate { id: String = USED }
+    RemoveRegister { id: String = USED }
+    MoveRegister { src: String = USED, dst: String = DEFINED }
+    Transfer {
+        src_id: String = USED, dst_id: String = USED,
+        src_device: String = DEVICE, dst_device: String = DEVICE,
+        stream: Option<String> = STREAM, pad: bool = PAD
+    }
+    LoadConstant { src: String = TEXT, dst: String = DEFINED }
+    LoadInput { src: String = TEXT, dst: String = DEFINED }
+    Store { src: String = USED, output: String = TEXT }
+    Element {
+        src: String = USED, dst: String = USED, index: u64 = SIZE,
+        stream: Option<String> = STREAM
+    }
+    Rotation { src: String = USED, dst: String = DEFINED, shift: i64 = INT }
+    Slice { src: String = USED, dst: String = DEFINED, what: Sliced = SLICED }
+    SetSliceMeta { src: String = USED, dst: String = DEFINED, offset: i64 = INT, len: u64 = SIZE }
+    View { src: String = USED, dst: String = DEFINED, what: Viewed = VIEWED }
+    AssembleTuple { vars: Vec<String> = ALL_USED, dst: String = DEFINED }
+    FuncCall {
+        func: String = TEXT, arg_mut: Vec<String> = ALL_USED, arg: Vec<String> = ALL_USED,
+        attrs: Vec<(String, Value)> = ATTRS, stream: Option<String> = STREAM
+    }
+    Blind {
+        dst: String = USED, start: u64 = SIZE, end: u64 = SIZE,
+        domain: Option<String> = OPTIONAL_TEXT, stream: Option<String> = STREAM
+    }
+    AssertEq { value: String = USED, expected: String = USED, msg: Option<String> = OPTIONAL_TEXT }
+    Print { id: String = USED, label: String = TEXT }
+    Fork { new_thread: String = NAME, instructions: Vec<Instruction> = THREAD }
+    Join { thread: String = TEXT }
+    Record { event: String = TEXT, stream: Option<String> = STREAM }
+    Wait {
+        event: String = TEXT, slave: Option<String> = OPTIONAL_DEVICE,
+        stream: Option<String> = STREAM
+    }
+    SegmentStart { name: String = TEXT }
+    SegmentEnd { name: Option<String> = OPTIONAL_TEXT }
+    Return { id: Returned = RETURNED }
+}
 
 /// The instructions of a thread. `label` is the thread's name, `path` the way to the list.
 pub(super) fn instructions(
@@ -74,15 +164,13 @@ pub(super) fn instructions(
 
 fn one(mut fields: Fields<'_, '_>) -> Instruction {
     let name = fields.text("op");
-    let own_id = !ID_IS_A_REGISTER.contains(&name.as_str());
-    let id = if own_id {
-        fields.maybe_text("id")
-    } else {
-        None
+    let id = match id_is_a_register(&name) {
+        false => fields.maybe_text("id"),
+        true => None,
     };
     let src_loc = fields.maybe_text("src_loc");
     let track = fields.maybe_text("track");
-    let mut op = operation(&name, &mut fields);
+    let mut op = Operation::read(&name, &mut fields);
     let keep = matches!(op, Operation::Fork { .. });
     if !NAMES.contains(&name.as_str()) {
         if fields.ok {
@@ -103,66 +191,31 @@ fn one(mut fields: Fields<'_, '_>) -> Instruction {
 
 /// What is left of an instruction that cannot be read: the registers that it would define.
 fn unreadable(name: String, op: &Operation) -> Operation {
-    let defines = op.defines().map(ToOwned::to_owned);
-    let defines = defines.filter(|name| !name.is_empty()).collect();
-    let mentions = op.mentions().into_iter().map(ToOwned::to_owned).collect();
+    let named = op.defines().into_iter().filter(|name| !name.is_empty());
     Operation::Unreadable {
         op: name,
-        defines,
-        mentions,
+        defines: named.map(str::to_owned).collect(),
+        mentions: op.mentions().into_iter().map(str::to_owned).collect(),
     }
 }
 
 impl Operation {
-    /// The register that it defines, if it defines one.
-    pub fn defines(&self) -> impl Iterator<Item = &str> {
-        let (one, many): (Option<&String>, &[String]) = match self {
-            Self::Allocate { id, .. } => (Some(id), &[]),
-            Self::MoveRegister { dst, .. }
-            | Self::LoadConstant { dst, .. }
-            | Self::LoadInput { dst, .. }
-            | Self::Rotation { dst, .. }
-            | Self::Slice { dst, .. }
-            | Self::SetSliceMeta { dst, .. }
-            | Self::View { dst, .. }
-            | Self::AssembleTuple { dst, .. } => (Some(dst), &[]),
-            Self::Unreadable { defines, .. } => (None, defines),
-            _ => (None, &[]),
-        };
-        one.into_iter().chain(many).map(String::as_str)
+    /// The registers that it defines.
+    #[must_use]
+    pub fn defines(&self) -> Vec<&str> {
+        self.names(Role::Defines)
     }
 
     /// The registers that it names beside those that it defines.
     #[must_use]
     pub fn mentions(&self) -> Vec<&str> {
-        let (some, many): (&[&String], &[&Vec<String>]) = match self {
-            Self::Deallocate { id } | Self::RemoveRegister { id } | Self::Print { id, .. } => {
-                (&[id], &[])
-            }
-            Self::MoveRegister { src, .. }
-            | Self::Store { src, .. }
-            | Self::Rotation { src, .. }
-            | Self::Slice { src, .. }
-            | Self::SetSliceMeta { src, .. }
-            | Self::View { src, .. } => (&[src], &[]),
-            Self::Transfer { src_id, dst_id, .. } => (&[src_id, dst_id], &[]),
-            Self::Element { src, dst, .. } => (&[src, dst], &[]),
-            Self::Blind { dst, .. } => (&[dst], &[]),
-            Self::AssertEq {
-                value, expected, ..
-            } => (&[value, expected], &[]),
-            Self::AssembleTuple { vars, .. } => (&[], &[vars]),
-            Self::FuncCall { arg_mut, arg, .. } => (&[], &[arg_mut, arg]),
-            Self::Return { id, .. } => (&[], &[id]),
-            Self::Unreadable { mentions, .. } => (&[], &[mentions]),
-            _ => (&[], &[]),
-        };
-        let many = many.iter().flat_map(|names| names.iter());
-        some.iter()
-            .copied()
-            .chain(many)
-            .map(String::as_str)
-            .collect()
+        self.names(Role::Mentions)
+    }
+
+    /// Whether it is queued on a stream.
+    #[must_use]
+    pub fn is_queued(&self) -> bool {
+        !self.names(Role::Queues).is_empty()
     }
 
     /// Whether it is about the order of threads and streams, or may be.
@@ -178,20 +231,6 @@ impl Operation {
         }
     }
 
-    /// Whether a stream does it.
-    #[must_use]
-    pub fn is_queued(&self) -> bool {
-        match self {
-            Self::Transfer { stream, .. }
-            | Self::Element { stream, .. }
-            | Self::FuncCall { stream, .. }
-            | Self::Blind { stream, .. }
-            | Self::Record { stream, .. }
-            | Self::Wait { stream, .. } => stream.is_some(),
-            _ => false,
-        }
-    }
-
     /// What it does, as messages say it: its name, and that of the function that it calls.
     #[must_use]
     pub fn said(&self) -> String {
@@ -199,305 +238,6 @@ impl Operation {
             Self::FuncCall { func, .. } => format!("FuncCall {}", cloakwork_ir::shortened(func)),
             other => other.name().to_owned(),
         }
-    }
-
-    /// Its name in files.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Allocate { .. } => "Allocate",
-            Self::Deallocate { .. } => "Deallocate",
-            Self::RemoveRegister { .. } => "RemoveRegister",
-            Self::MoveRegister { .. } => "MoveRegister",
-            Self::Transfer { .. } => "Transfer",
-            Self::LoadConstant { .. } => "LoadConstant",
-            Self::LoadInput { .. } => "LoadInput",
-            Self::Store { .. } => "Store",
-            Self::Element { .. } => "Element",
-            Self::Rotation { .. } => "Rotation",
-            Self::Slice { .. } => "Slice",
-            Self::SetSliceMeta { .. } => "SetSliceMeta",
-            Self::View { .. } => "View",
-            Self::AssembleTuple { .. } => "AssembleTuple",
-            Self::FuncCall { .. } => "FuncCall",
-            Self::Blind { .. } => "Blind",
-            Self::AssertEq { .. } => "AssertEq",
-            Self::Print { .. } => "Print",
-            Self::Fork { .. } => "Fork",
-            Self::Join { .. } => "Join",
-            Self::Record { .. } => "Record",
-            Self::Wait { .. } => "Wait",
-            Self::SegmentStart { .. } => "SegmentStart",
-            Self::SegmentEnd { .. } => "SegmentEnd",
-            Self::Return { .. } => "Return",
-            Self::Unreadable { op, .. } => op,
-        }
-    }
-}
-
-fn operation(name: &str, fields: &mut Fields<'_, '_>) -> Operation {
-    match name {
-        "Allocate" | "Deallocate" | "RemoveRegister" | "MoveRegister" => memory(name, fields),
-        "Transfer" | "LoadConstant" | "LoadInput" | "Store" | "Element" => data(name, fields),
-        "Rotation" | "Slice" | "SetSliceMeta" | "View" | "AssembleTuple" => view(name, fields),
-        "FuncCall" | "Blind" | "AssertEq" | "Print" => compute(name, fields),
-        _ => synchronize(name, fields),
-    }
-}
-
-fn memory(name: &str, fields: &mut Fields<'_, '_>) -> Operation {
-    match name {
-        "Allocate" => Operation::Allocate {
-            id: fields.name("id"),
-            device: fields.device("device", None),
-            typ: fields.ty("typ"),
-            at: placed(fields),
-            zero: fields.flag("zero"),
-        },
-        "Deallocate" => Operation::Deallocate {
-            id: fields.name("id"),
-        },
-        "RemoveRegister" => Operation::RemoveRegister {
-            id: fields.name("id"),
-        },
-        _ => Operation::MoveRegister {
-            src: fields.name("src"),
-            dst: fields.name("dst"),
-        },
-    }
-}
-
-fn placed(fields: &mut Fields<'_, '_>) -> Option<Placed> {
-    let value = fields.optional("at")?;
-    let path = format!("{}.at", fields.path);
-    let mut inner = Fields::new(value, path, fields.curve, fields.found);
-    let placed = Placed {
-        pool: inner.text("pool"),
-        offset: inner.size("offset"),
-    };
-    let ok = inner.end();
-    fields.ok &= ok;
-    Some(placed)
-}
-
-fn data(name: &str, fields: &mut Fields<'_, '_>) -> Operation {
-    match name {
-        "Transfer" => Operation::Transfer {
-            src_id: fields.name("src_id"),
-            dst_id: fields.name("dst_id"),
-            src_device: fields.device("src_device", None),
-            dst_device: fields.device("dst_device", None),
-            stream: fields.maybe_text("stream"),
-            pad: match fields.maybe_text("pad").as_deref() {
-                None => false,
-                Some("zero") => true,
-                Some(other) => {
-                    fields.wrong("pad", "\"zero\"", format!("\"{other}\""), "");
-                    false
-                }
-            },
-        },
-        "LoadConstant" => Operation::LoadConstant {
-            src: fields.text("src"),
-            dst: fields.name("dst"),
-        },
-        "LoadInput" => Operation::LoadInput {
-            src: fields.text("src"),
-            dst: fields.name("dst"),
-        },
-        "Store" => Operation::Store {
-            src: fields.name("src"),
-            output: fields.text("output"),
-        },
-        _ => Operation::Element {
-            src: fields.name("src"),
-            dst: fields.name("dst"),
-            index: fields.size("index"),
-            stream: fields.maybe_text("stream"),
-        },
-    }
-}
-
-fn view(name: &str, fields: &mut Fields<'_, '_>) -> Operation {
-    if name == "AssembleTuple" {
-        return Operation::AssembleTuple {
-            vars: fields.names("vars"),
-            dst: fields.name("dst"),
-        };
-    }
-    let (src, dst) = (fields.name("src"), fields.name("dst"));
-    match name {
-        "Rotation" => Operation::Rotation {
-            src,
-            dst,
-            shift: fields.int("shift"),
-        },
-        "Slice" => Operation::Slice {
-            src,
-            dst,
-            what: sliced(fields),
-        },
-        "SetSliceMeta" => Operation::SetSliceMeta {
-            src,
-            dst,
-            offset: fields.int("offset"),
-            len: fields.size("len"),
-        },
-        _ => Operation::View {
-            src,
-            dst,
-            what: viewed(fields),
-        },
-    }
-}
-
-fn sliced(fields: &mut Fields<'_, '_>) -> Sliced {
-    let Some(value) = fields.optional("entries") else {
-        let (start, end) = (fields.size("start"), fields.size("end"));
-        return Sliced::Range(start, end, fields.maybe_size("step").unwrap_or(1));
-    };
-    let Value::List(list) = value else {
-        fields.wrong("entries", "a list", value.described(), "an entry an axis");
-        return Sliced::Entries(Vec::new());
-    };
-    let entries = list.iter().enumerate();
-    Sliced::Entries(
-        entries
-            .map(|(index, value)| entry(fields, &format!("entries[{index}]"), value))
-            .collect(),
-    )
-}
-
-fn entry(fields: &mut Fields<'_, '_>, key: &str, value: &Value) -> Entry {
-    match value {
-        Value::Text(text) if text == "..." => Entry::Rest,
-        Value::List(list) if (2..=3).contains(&list.len()) => {
-            let mut bounds = [0, 0, 1];
-            for (bound, value) in bounds.iter_mut().zip(list) {
-                *bound = fields.size_of(key, value);
-            }
-            let [start, stop, step] = bounds;
-            Entry::Range(start, stop, step)
-        }
-        Value::Int(_) => Entry::Index(fields.size_of(key, value)),
-        other => {
-            let expected = "an index, [start, end], [start, end, step] or \"...\"";
-            fields.wrong(key, expected, other.described(), "");
-            Entry::Rest
-        }
-    }
-}
-
-fn viewed(fields: &mut Fields<'_, '_>) -> Viewed {
-    match fields.text("kind").as_str() {
-        "reshape" => Viewed::Reshape(fields.sizes("args")),
-        "permute" => Viewed::Permute(fields.sizes("args")),
-        "broadcast" => Viewed::Broadcast(fields.sizes("args")),
-        "expand" => match *fields.sizes("args") {
-            [axis, repeat] => Viewed::Expand { axis, repeat },
-            _ => {
-                fields.wrong("args", "[axis, repeat]", "another list", "");
-                Viewed::Reshape(Vec::new())
-            }
-        },
-        "coef" => Viewed::As(Some(Repr::Coef)),
-        "lagrange" => Viewed::As(Some(Repr::Lagrange)),
-        "elements" => Viewed::As(None),
-        other => {
-            fields.optional("args");
-            let expected = "\"reshape\", \"permute\", \"expand\", \"broadcast\", \"coef\", \
-                            \"lagrange\" or \"elements\"";
-            fields.wrong("kind", expected, format!("\"{other}\""), "");
-            Viewed::Reshape(Vec::new())
-        }
-    }
-}
-
-fn compute(name: &str, fields: &mut Fields<'_, '_>) -> Operation {
-    match name {
-        "FuncCall" => Operation::FuncCall {
-            func: fields.text("func"),
-            arg_mut: fields.names("arg_mut"),
-            arg: fields.names("arg"),
-            attrs: match fields.optional("attrs") {
-                None => Vec::new(),
-                Some(Value::Map(entries)) => entries.clone(),
-                Some(other) => {
-                    fields.wrong("attrs", "an object", other.described(), "");
-                    Vec::new()
-                }
-            },
-            stream: fields.maybe_text("stream"),
-        },
-        "Blind" => Operation::Blind {
-            dst: fields.name("dst"),
-            start: fields.size("start"),
-            end: fields.size("end"),
-            domain: fields.maybe_text("domain"),
-            stream: fields.maybe_text("stream"),
-        },
-        "AssertEq" => Operation::AssertEq {
-            value: fields.name("value"),
-            expected: fields.name("expected"),
-            msg: fields.maybe_text("msg"),
-        },
-        _ => Operation::Print {
-            id: fields.name("id"),
-            label: fields.text("label"),
-        },
-    }
-}
-
-fn synchronize(name: &str, fields: &mut Fields<'_, '_>) -> Operation {
-    match name {
-        "Fork" => {
-            let new_thread = fields.name("new_thread");
-            let list = fields.required("instructions", "a list of instructions");
-            let path = format!("{}.instructions", fields.path);
-            let curve = fields.curve;
-            let instructions = list.map_or_else(Vec::new, |list| {
-                instructions(list, &new_thread, &path, curve, fields.found)
-            });
-            Operation::Fork {
-                new_thread,
-                instructions,
-            }
-        }
-        "Join" => Operation::Join {
-            thread: fields.text("thread"),
-        },
-        "Record" => Operation::Record {
-            event: fields.text("event"),
-            stream: fields.maybe_text("stream"),
-        },
-        "Wait" => Operation::Wait {
-            event: fields.text("event"),
-            slave: fields
-                .optional("slave")
-                .map(|_| fields.device("slave", None)),
-            stream: fields.maybe_text("stream"),
-        },
-        "SegmentStart" => Operation::SegmentStart {
-            name: fields.text("name"),
-        },
-        "SegmentEnd" => Operation::SegmentEnd {
-            name: fields.maybe_text("name"),
-        },
-        "Return" => {
-            let value = fields.required("id", "a register, or a list of them");
-            let list = matches!(value, Some(Value::List(_)));
-            let id = match value {
-                Some(value) if list => fields.names_of("id", value),
-                Some(_) => vec![fields.name("id")],
-                None => Vec::new(),
-            };
-            Operation::Return { id, list }
-        }
-        _ => Operation::Unreadable {
-            op: name.to_owned(),
-            defines: guessed(fields),
-            mentions: fields.texts(),
-        },
     }
 }
 

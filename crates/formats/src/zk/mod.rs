@@ -7,6 +7,7 @@ mod fields;
 mod gathered;
 mod graph;
 mod instructions;
+mod kinds;
 mod packed;
 mod read;
 mod syntax;
@@ -14,12 +15,13 @@ mod value;
 mod write;
 
 pub use ast::{
-    Ast, Constant, Data, Entry, Event, Input, Instruction, Operation, Placed, Register, Signature,
+    Ast, Constant, Data, Entry, Event, Input, Instruction, Placed, Register, Returned, Signature,
     Sliced, Table, Type, Viewed, scalars,
 };
 pub use constants::{Canonical, Files, load_constants};
 pub use gathered::{GatherError, gathered};
 pub use graph::to_dot;
+pub use instructions::Operation;
 pub use packed::{files_of, names_of_files, pack, unpack};
 pub use read::Parsed;
 pub use value::{Value, print};

@@ -133,25 +133,21 @@ fn data(fields: &mut Fields<'_, '_>) -> Data {
         }
         None => {}
     }
-    let data = Data::File {
-        file: fields.text("file"),
-        offset: fields.maybe_size("offset").unwrap_or(0),
-        bytes: fields.size("bytes"),
-        sha256: fields.maybe_text("sha256").map(|text| text.to_lowercase()),
-    };
-    if let Data::File {
-        file,
-        sha256: Some(sum),
-        ..
-    } = &data
-    {
-        if sum.len() != 64 || !sum.bytes().all(|c| c.is_ascii_hexdigit()) {
-            let got = format!("\"{}\"", cloakwork_ir::shortened(sum));
-            fields.wrong("sha256", "64 hexadecimal digits", got, "");
-        }
-        let _ = file;
+    let file = fields.text("file");
+    let offset = fields.maybe_size("offset").unwrap_or(0);
+    let bytes = fields.size("bytes");
+    let sha256 = fields.maybe_text("sha256").map(|text| text.to_lowercase());
+    let is_digest = |sum: &String| sum.len() == 64 && sum.bytes().all(|c| c.is_ascii_hexdigit());
+    if let Some(sum) = sha256.as_ref().filter(|sum| !is_digest(sum)) {
+        let got = format!("\"{}\"", cloakwork_ir::shortened(sum));
+        fields.wrong("sha256", "64 hexadecimal digits", got, "");
     }
-    data
+    Data::File {
+        file,
+        offset,
+        bytes,
+        sha256,
+    }
 }
 
 fn types(fields: &mut Fields<'_, '_>, broken: &mut Vec<(String, String)>) -> Table<Type> {

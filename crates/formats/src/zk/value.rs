@@ -45,6 +45,11 @@ impl Value {
         i64::try_from(size).map_or_else(|_| Self::Number(size.to_string()), Self::Int)
     }
 
+    /// A list of sizes.
+    pub(super) fn sizes(sizes: &[u64]) -> Self {
+        Self::List(sizes.iter().map(|&size| Self::size(size)).collect())
+    }
+
     /// An object.
     pub(super) fn map(entries: impl IntoIterator<Item = (&'static str, Self)>) -> Self {
         let own = |(key, value): (&str, Self)| (key.to_owned(), value);

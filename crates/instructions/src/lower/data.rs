@@ -64,7 +64,7 @@ impl Lowering<'_> {
                 msg,
             } => self.assert_equal(value, expected, msg.as_deref()),
             Operation::Print { id, label } => self.print(id, label),
-            Operation::Return { id, .. } => self.returned(id),
+            Operation::Return { id } => self.returned(&id.names),
             _ => Err(None),
         }
     }

@@ -118,7 +118,7 @@ impl<'a> Statics<'a> {
                 self.stored.insert(output);
                 self.strays |= !self.outputs.contains_key(output.as_str());
             }
-            Operation::Return { id, .. } => self.stored.extend(id.iter().map(String::as_str)),
+            Operation::Return { id } => self.stored.extend(id.names.iter().map(String::as_str)),
             Operation::Unreadable { mentions, .. } => {
                 self.stored.extend(mentions.iter().map(String::as_str));
             }
