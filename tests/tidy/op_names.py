@@ -16,7 +16,6 @@ SPELLS = {
     "crates/formats/src/heal/upload.rs": "names of HEAL's files, which hold data in uploads",
     "crates/formats/src/heal/write.rs": "names of HEAL's files, whose generation they tell",
     "crates/formats/src/zk/kinds.rs": "kinds of the instruction View",
-    "crates/instructions/src/functions.rs": "functions of the instruction set",
     "crates/instructions/src/lower/fused.rs": "words of the function `fused`",
     "crates/ir/src/builder.rs": "the ends of any program, below the declarations",
     "crates/kernels/src/library/mod.rs": "kernels of the same names",

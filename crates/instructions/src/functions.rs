@@ -9,7 +9,10 @@
 //! is a scalar, `[n]` one axis, where the same letter is the same size; no brackets: any shape.
 //! `..` behind a pattern: one or more such.
 
+use crate::lower::{Call, Lowering, Refusal};
+use Kind::{Each, InPlace, Shared, Steps, Sum, Whole, WholeInPlace};
 use cloakwork_formats::zk::Value;
+use cloakwork_ir::Repr;
 use cloakwork_ops::{OpDef, Param, ParamKind, named};
 
 /// One function.
@@ -77,29 +80,24 @@ pub(crate) enum Kind {
     WholeInPlace(&'static OpDef),
     /// For each result: this op of one operand of its own and the last, which all share.
     Shared(&'static OpDef),
-    /// Something else.
-    Own(Own),
+    /// Steps of its own.
+    Steps(Lower, Reads),
 }
 
-/// Functions that are lowered in a way of their own.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Own {
-    Transform,
-    InverseTransform,
-    Scale,
-    Axpy,
-    Divide,
-    Fused,
-    Permute,
-    Assemble,
-    Index,
-    Fill,
-    Random,
-    TranscriptNew,
-    Squeeze,
-    Finish,
-    Interpolate,
-    ScalarPower,
+/// Lowers a call.
+type Lower = fn(&mut Lowering<'_>, &Call<'_>) -> Result<(), Refusal>;
+
+/// When a function of several steps reads its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reads {
+    /// Before it writes, if it has one result.
+    First,
+    /// Each element before it writes that of the result.
+    Elementwise,
+    /// Also after it has written.
+    Later,
+    /// It copies operands that its results share.
+    Apart,
 }
 
 const fn attr(name: &'static str, kind: &'static str) -> Attr {
@@ -120,182 +118,99 @@ const fn need(name: &'static str, kind: &'static str) -> Attr {
 
 const SCALAR_AT: Attr = attr("scalar_at", "all | constant_term");
 
-const fn op(name: &'static str, kind: Kind, takes: Takes) -> Function {
-    Function {
-        name,
-        takes,
-        kind,
-        own_attrs: &[],
-    }
+/// What a function takes and gives, in patterns, and what it computes.
+const fn takes(outs: List, ins: List, doc: &'static str) -> Takes {
+    Takes::Patterns(Patterns { outs, ins, doc })
 }
 
 /// A list of patterns.
 type List = &'static [&'static str];
 
-const fn own(
-    name: &'static str,
-    own: Own,
-    (outs, ins): (List, List),
-    doc: &'static str,
-) -> Function {
-    op(
-        name,
-        Kind::Own(own),
-        Takes::Patterns(Patterns { outs, ins, doc }),
-    )
+/// Lists functions from rows `name: kind, takes, attributes of its own`.
+macro_rules! functions {
+    ($($name:ident: $kind:expr, $takes:expr $(, $attr:expr)*;)*) => {
+        &[$(Function {
+            name: stringify!($name),
+            takes: $takes,
+            kind: $kind,
+            own_attrs: &[$($attr),*],
+        }),*]
+    };
 }
 
 /// All functions, by name.
-pub static FUNCTIONS: &[Function] = &[
-    op(
-        "absorb",
-        Kind::WholeInPlace(&named::ABSORB),
-        Takes::Patterns(Patterns {
-            outs: &["T"],
-            ins: &["V"],
-            doc: "the transcript absorbs elements or points",
-        }),
-    ),
-    op(
-        "absorb_write",
-        Kind::WholeInPlace(&named::ABSORB_WRITE),
-        Takes::Patterns(Patterns {
-            outs: &["T"],
-            ins: &["V"],
-            doc: "the same, and the proof gets them",
-        }),
-    ),
-    op("add", Kind::Sum(&named::ADD), Takes::Elements).and(&[SCALAR_AT]),
-    own(
-        "assemble",
-        Own::Assemble,
-        (&["E[n]"], &["E[].."]),
-        "the polynomial of these coefficients, then zeros",
-    ),
-    own(
-        "axpy",
-        Own::Axpy,
-        (&["E"], &["E[]", "E"]),
-        "out = out + s x",
-    ),
-    op(
-        "batch_invert",
-        Kind::WholeInPlace(&named::BATCH_INVERT),
-        Takes::Declared,
-    ),
-    op(
-        "distribute_powers",
-        Kind::WholeInPlace(&named::DISTRIBUTE_POWERS),
-        Takes::Declared,
-    ),
-    op("div", Kind::Each(&named::DIVIDE), Takes::Declared),
-    op("evaluate", Kind::Shared(&named::EVALUATE), Takes::Declared),
-    own(
-        "fill_lagrange_one",
-        Own::Fill,
-        (&["E"], &[]),
-        "1 everywhere",
-    ),
-    own(
-        "fill_one",
-        Own::Fill,
-        (&["E"], &[]),
-        "the polynomial 1: in coefficients only the first is 1",
-    )
-    .and(&[attr("repr", "coef | lagrange")]),
-    own("fill_zero", Own::Fill, (&["A"], &[]), "0 everywhere"),
-    own(
-        "fused",
-        Own::Fused,
-        (&["E.."], &["E.."]),
-        "steps element by element, computed block by block",
-    )
-    .and(&[need("expr", "list"), need("outs", "list")]),
-    own("index", Own::Index, (&["E[]"], &["E[n]"]), "p[index]").and(&[need("index", "int")]),
-    own(
-        "interpolate",
-        Own::Interpolate,
-        (&["F[n]"], &["F.."]),
-        "the polynomial through all (xs, ys)",
-    ),
-    own(
-        "intt",
-        Own::InverseTransform,
-        (&["F[n]"], &["F[].."]),
-        "coefficients from values; with an operand, those on its coset",
-    )
-    .and(&[attr("scale", "bool"), attr("order", "natural")]),
-    own(
-        "kate_div",
-        Own::Divide,
-        (&["F[m]"], &["F[n]", "F[]"]),
-        "(p - p(b)) / (X - b)",
-    ),
-    op("msm", Kind::Shared(&named::MSM), Takes::Declared),
-    op("mul", Kind::Each(&named::MULTIPLY), Takes::Declared),
-    op("neg", Kind::Each(&named::NEGATIVE), Takes::Elements),
-    own(
-        "ntt",
-        Own::Transform,
-        (&["F[n]"], &["F[].."]),
-        "values from coefficients; with an operand, those on its coset",
-    )
-    .and(&[attr("scale", "bool"), attr("order", "natural")]),
-    own(
-        "permute_expression",
-        Own::Permute,
-        (&["F[n]", "F[n]"], &["F[n]", "F[n]"]),
-        "halo2's permuted input and table of a lookup",
-    )
-    .and(&[need("usable", "int")]),
-    op("point_add", Kind::Each(&named::ADD), Takes::Points),
-    op("point_neg", Kind::Each(&named::NEGATIVE), Takes::Points),
-    op(
-        "point_scale",
-        Kind::Each(&named::CURVE_MUL),
-        Takes::Declared,
-    ),
-    op("poseidon", Kind::Whole(&named::POSEIDON), Takes::Declared),
-    own("pow", Own::ScalarPower, (&["F"], &["F"]), "a^e").and(&[need("exponent", "int")]),
-    own("random", Own::Random, (&["F[n]"], &[]), "uniform elements"),
-    op(
-        "scalar_inv",
-        Kind::InPlace(&named::RECIPROCAL),
-        Takes::Scalars,
-    ),
-    own(
-        "scalar_pow",
-        Own::ScalarPower,
-        (&["F[]"], &[]),
-        "s^e in place",
-    )
-    .and(&[need("exponent", "int")]),
-    own("scale", Own::Scale, (&["E"], &["E[]"]), "p = s p in place"),
-    op("scan_mul", Kind::Whole(&named::SCAN_MUL), Takes::Declared),
-    op("square", Kind::Each(&named::SQUARE), Takes::Declared),
-    own("squeeze", Own::Squeeze, (&["T", "F[]"], &[]), "a challenge")
-        .and(&[attr("hash", "blake2b | keccak256")]),
-    op("sub", Kind::Sum(&named::SUBTRACT), Takes::Elements).and(&[SCALAR_AT]),
-    own(
-        "transcript_finish",
-        Own::Finish,
-        (&["B[n]"], &["T"]),
-        "the n bytes of the proof",
-    ),
-    own(
-        "transcript_new",
-        Own::TranscriptNew,
-        (&["T"], &[]),
-        "nothing absorbed yet",
-    ),
-];
+pub static FUNCTIONS: &[Function] = functions! {
+    absorb: WholeInPlace(&named::ABSORB),
+        takes(&["T"], &["V"], "the transcript absorbs elements or points");
+    absorb_write: WholeInPlace(&named::ABSORB_WRITE),
+        takes(&["T"], &["V"], "the same, and the proof gets them");
+    add: Sum(&named::ADD), Takes::Elements, SCALAR_AT;
+    assemble: Steps(|lowering, call| lowering.assemble(call), Reads::Later),
+        takes(&["E[n]"], &["E[].."], "the polynomial of these coefficients, then zeros");
+    axpy: Steps(|lowering, call| lowering.axpy(call), Reads::First),
+        takes(&["E"], &["E[]", "E"], "out = out + s x");
+    batch_invert: WholeInPlace(&named::BATCH_INVERT), Takes::Declared;
+    distribute_powers: WholeInPlace(&named::DISTRIBUTE_POWERS), Takes::Declared;
+    div: Each(&named::DIVIDE), Takes::Declared;
+    evaluate: Shared(&named::EVALUATE), Takes::Declared;
+    fill_lagrange_one:
+        Steps(|lowering, call| lowering.fill_one(call.out()?, Repr::Lagrange), Reads::First),
+        takes(&["E"], &[], "1 everywhere");
+    fill_one: Steps(|lowering, call| lowering.fill_one(call.out()?, call.repr()), Reads::First),
+        takes(&["E"], &[], "the polynomial 1: in coefficients only the first is 1"),
+        attr("repr", "coef | lagrange");
+    fill_zero: Steps(|lowering, call| lowering.fill_zero(call.out()?), Reads::First),
+        takes(&["A"], &[], "0 everywhere");
+    fused: Steps(|lowering, call| lowering.fused(call), Reads::Elementwise),
+        takes(&["E.."], &["E.."], "steps element by element, computed block by block"),
+        need("expr", "list"), need("outs", "list");
+    index: Steps(|lowering, call| lowering.index(call), Reads::Apart),
+        takes(&["E[]"], &["E[n]"], "p[index]"), need("index", "int");
+    interpolate: Steps(|lowering, call| lowering.interpolate(call), Reads::First),
+        takes(&["F[n]"], &["F.."], "the polynomial through all (xs, ys)");
+    intt: Steps(|lowering, call| lowering.transform(call, true), Reads::First),
+        takes(
+            &["F[n]"], &["F[].."], "coefficients from values; with an operand, those on its coset"
+        ),
+        attr("scale", "bool"), attr("order", "natural");
+    kate_div: Steps(|lowering, call| lowering.divide(call), Reads::First),
+        takes(&["F[m]"], &["F[n]", "F[]"], "(p - p(b)) / (X - b)");
+    msm: Shared(&named::MSM), Takes::Declared;
+    mul: Each(&named::MULTIPLY), Takes::Declared;
+    neg: Each(&named::NEGATIVE), Takes::Elements;
+    ntt: Steps(|lowering, call| lowering.transform(call, false), Reads::First),
+        takes(
+            &["F[n]"], &["F[].."], "values from coefficients; with an operand, those on its coset"
+        ),
+        attr("scale", "bool"), attr("order", "natural");
+    permute_expression: Steps(|lowering, call| lowering.permute(call), Reads::Apart),
+        takes(&["F[n]", "F[n]"], &["F[n]", "F[n]"], "halo2's permuted input and table of a lookup"),
+        need("usable", "int");
+    point_add: Each(&named::ADD), Takes::Points;
+    point_neg: Each(&named::NEGATIVE), Takes::Points;
+    point_scale: Each(&named::CURVE_MUL), Takes::Declared;
+    poseidon: Whole(&named::POSEIDON), Takes::Declared;
+    pow: Steps(|lowering, call| lowering.power(call), Reads::First),
+        takes(&["F"], &["F"], "a^e"), need("exponent", "int");
+    random: Steps(|lowering, call| lowering.fill_random(call.out()?), Reads::First),
+        takes(&["F[n]"], &[], "uniform elements");
+    scalar_inv: InPlace(&named::RECIPROCAL), Takes::Scalars;
+    scalar_pow: Steps(|lowering, call| lowering.power(call), Reads::First),
+        takes(&["F[]"], &[], "s^e in place"), need("exponent", "int");
+    scale: Steps(|lowering, call| lowering.scale(call), Reads::First),
+        takes(&["E"], &["E[]"], "p = s p in place");
+    scan_mul: Whole(&named::SCAN_MUL), Takes::Declared;
+    square: Each(&named::SQUARE), Takes::Declared;
+    squeeze: Steps(|lowering, call| lowering.squeeze(call), Reads::First),
+        takes(&["T", "F[]"], &[], "a challenge"), attr("hash", "blake2b | keccak256");
+    sub: Sum(&named::SUBTRACT), Takes::Elements, SCALAR_AT;
+    transcript_finish: Steps(|lowering, call| lowering.finish_transcript(call), Reads::First),
+        takes(&["B[n]"], &["T"], "the n bytes of the proof");
+    transcript_new: Steps(|lowering, call| lowering.fill_zero(call.out()?), Reads::First),
+        takes(&["T"], &[], "nothing absorbed yet");
+};
 
 impl Function {
-    const fn and(mut self, attrs: &'static [Attr]) -> Self {
-        self.own_attrs = attrs;
-        self
-    }
-
     /// The op that it is, if it is one.
     pub(crate) const fn op(&self) -> Option<&'static OpDef> {
         match self.kind {
@@ -305,7 +220,7 @@ impl Function {
             | Kind::Whole(op)
             | Kind::WholeInPlace(op)
             | Kind::Shared(op) => Some(op),
-            Kind::Own(_) => None,
+            Kind::Steps(..) => None,
         }
     }
 

@@ -3,8 +3,8 @@
 use super::calls::Call;
 use super::registers::Register;
 use super::{Lowering, Refusal, refuse};
-use crate::functions::{Kind, Own};
-use cloakwork_ir::{Finding, Overlap};
+use crate::functions::{Kind, Reads};
+use cloakwork_ir::Overlap;
 
 impl Lowering<'_> {
     /// Whether two registers overlap, and whether their elements are the same.
@@ -37,9 +37,8 @@ impl Lowering<'_> {
                     true => format!("\"{}\" twice", out.name),
                     false => format!("\"{}\" and \"{}\" of one buffer", other.name, out.name),
                 };
-                let finding = Finding::error("V09", "results that share no bytes", got);
                 let hint = "give each result its own memory";
-                return refuse(finding.field("arg_mut").hint(hint));
+                return refuse("V09", "arg_mut", "results that share no bytes", got, hint);
             }
         }
         Ok(())
@@ -48,12 +47,15 @@ impl Lowering<'_> {
     /// A result has the same elements as an operand, or does not overlap it; where a call has
     /// several steps, what a later one reads is not a result of an earlier one.
     pub(super) fn operands_apart(&self, call: &Call<'_>) -> Result<(), Refusal> {
-        let kind = call.function.kind;
-        if matches!(kind, Kind::Own(Own::Permute | Own::Index)) {
+        let reads = match call.function.kind {
+            Kind::Each(_) | Kind::Sum(_) => Reads::Elementwise,
+            Kind::Steps(_, reads) => reads,
+            _ => Reads::First,
+        };
+        if reads == Reads::Apart {
             return Ok(());
         }
-        let in_steps = call.outs.len() > 1 || matches!(kind, Kind::Own(Own::Assemble));
-        let elementwise = matches!(kind, Kind::Each(_) | Kind::Sum(_) | Kind::Own(Own::Fused));
+        let in_steps = call.outs.len() > 1 || reads == Reads::Later;
         for (out, operand) in call
             .outs
             .iter()
@@ -61,7 +63,7 @@ impl Lowering<'_> {
         {
             let shares = match self.overlap(out, operand) {
                 Overlap::Disjoint => false,
-                Overlap::Same => in_steps && !elementwise,
+                Overlap::Same => in_steps && reads != Reads::Elementwise,
                 Overlap::Partial => true,
             };
             if shares {
@@ -73,7 +75,7 @@ impl Lowering<'_> {
                 };
                 let expected = "operands that share no bytes with a result";
                 let hint = "write into another register, or copy the operand before";
-                return refuse(Finding::error("V09", expected, got).field("arg").hint(hint));
+                return refuse("V09", "arg", expected, got, hint);
             }
         }
         Ok(())

@@ -3,16 +3,15 @@
 use super::emit::device;
 use super::registers::Register;
 use super::unify::Unified;
-use super::{Lowering, Refusal, not_so, refuse};
-use crate::functions::{Attr, FUNCTIONS, Function, Kind, Own, Takes, function};
-use cloakwork_formats::zk::Value;
-use cloakwork_formats::zk::{Operation, scalars};
-use cloakwork_ir::{Arg, DType, Finding, HostSlot, HostTensor, Repr, Shape, ShapeItem, Symbol};
+use super::{Lowering, Refusal, misfit, refuse};
+use crate::functions::{Attr, FUNCTIONS, Function, Kind, Takes, function};
+use cloakwork_formats::zk::{Canonical, Operation, Value, scalars};
+use cloakwork_ir::{Arg, DType, HostTensor, Repr, Shape, ShapeItem, Symbol};
 use cloakwork_ops::{OpDef, named};
 use std::collections::HashMap;
 
 /// A call whose operands fit the signature.
-pub(super) struct Call<'a> {
+pub(crate) struct Call<'a> {
     pub function: &'static Function,
     pub outs: Vec<Register>,
     pub ins: Vec<Register>,
@@ -29,6 +28,14 @@ impl Call<'_> {
         match self.attr(name) {
             Some(Value::Text(text)) => Some(text),
             _ => None,
+        }
+    }
+
+    /// The form of the polynomial that it makes: coefficients, unless it says values.
+    pub fn repr(&self) -> Repr {
+        match self.text("repr") {
+            Some("lagrange") => Repr::Lagrange,
+            _ => Repr::Coef,
         }
     }
 
@@ -52,8 +59,27 @@ impl Call<'_> {
         given.collect()
     }
 
-    fn out(&self) -> Result<&Register, Refusal> {
+    pub fn out(&self) -> Result<&Register, Refusal> {
         self.outs.first().ok_or(None)
+    }
+
+    fn first_in(&self) -> Result<&Register, Refusal> {
+        self.ins.first().ok_or(None)
+    }
+
+    /// The operands; those of a function in place begin with its result.
+    fn operands(&self) -> Vec<&Register> {
+        let kind = self.function.kind;
+        let outs = match kind {
+            Kind::InPlace(_) | Kind::WholeInPlace(_) => self.outs.as_slice(),
+            _ => &[],
+        };
+        outs.iter().chain(&self.ins).collect()
+    }
+
+    /// All registers, results first.
+    pub fn registers(&self) -> impl Iterator<Item = &Register> {
+        self.outs.iter().chain(&self.ins)
     }
 }
 
@@ -78,7 +104,7 @@ impl Lowering<'_> {
             let known: Vec<&str> = FUNCTIONS.iter().map(|f| f.name).collect();
             let got = format!("\"{}\"", cloakwork_ir::shortened(func));
             let hint = format!("the functions are {}", known.join(", "));
-            return refuse(Finding::error("V07", "a function that is known", got).hint(hint));
+            return refuse("V07", "", "a function that is known", got, hint);
         };
         let mut registers = Vec::new();
         for name in arg_mut.iter().chain(arg) {
@@ -103,19 +129,18 @@ impl Lowering<'_> {
             let Some(attr) = attrs.iter().find(|attr| attr.name == key) else {
                 let known: Vec<&str> = attrs.iter().map(|attr| attr.name).collect();
                 let expected = format!("attributes of {}: {known:?}", function.name);
-                return refuse(Finding::error("V07", expected, key).field("attrs"));
+                return refuse("V07", "attrs", expected, key, "");
             };
             if !attr.takes(value) {
                 let field = format!("attrs.{key}");
-                let finding = Finding::error("V07", attr.kind, value.described());
-                return refuse(finding.field(field));
+                return refuse("V07", field, attr.kind, value.described(), "");
             }
         }
         let mut required = attrs.iter().filter(|attr| attr.required);
         match required.find(|attr| call.attr(attr.name).is_none()) {
             Some(missing) => {
                 let expected = format!("the attribute {} ({})", missing.name, missing.kind);
-                refuse(Finding::error("V07", expected, "none").field("attrs"))
+                refuse("V07", "attrs", expected, "none", "")
             }
             None => Ok(()),
         }
@@ -125,30 +150,19 @@ impl Lowering<'_> {
     /// their types fit, the verifier says by the op's declaration.
     fn operands_fit(call: &Call<'_>) -> Result<(), Refusal> {
         let function = call.function;
-        let all = || call.outs.iter().chain(&call.ins);
-        let misfit = match function.takes {
-            Takes::Patterns(patterns) => {
-                let mut known = Unified::default();
-                known.all(
-                    function.name,
-                    ("arg_mut", patterns.outs),
-                    patterns.doc,
-                    &call.outs,
-                )?;
-                return known.all(
-                    function.name,
-                    ("arg", patterns.ins),
-                    patterns.doc,
-                    &call.ins,
-                );
-            }
-            Takes::Declared => None,
-            Takes::Elements => all().find(|r| r.dtype.is_point()).zip(Some("elements")),
-            Takes::Points => all().find(|r| !r.dtype.is_point()).zip(Some("points")),
-            Takes::Scalars => all().find(|r| !r.dims.is_empty()).zip(Some("a scalar")),
+        let find = |differs: &dyn Fn(&Register) -> bool, expected| {
+            let mut registers = call.registers();
+            registers.find(|r| differs(r)).zip(Some(expected))
         };
-        if let Some((register, expected)) = misfit {
-            return not_so("V07", register, expected, register.ty());
+        let wrong = match function.takes {
+            Takes::Patterns(patterns) => return Unified::default().fits(call, &patterns),
+            Takes::Declared => None,
+            Takes::Elements => find(&|r| r.dtype.is_point(), "elements"),
+            Takes::Points => find(&|r| !r.dtype.is_point(), "points"),
+            Takes::Scalars => find(&|r| !r.dims.is_empty(), "a scalar"),
+        };
+        if let Some((register, expected)) = wrong {
+            return misfit("V07", register, expected, register.ty());
         }
         let operands = function.operands();
         let (outs, read) = (call.outs.len(), call.ins.len());
@@ -170,7 +184,7 @@ impl Lowering<'_> {
         };
         let expected = format!("{}({}){many}", function.name, ins.join(", "));
         let got = format!("{read} operands, {outs} results");
-        refuse(Finding::error("V07", expected, got).field("arg"))
+        refuse("V07", "arg", expected, got, "")
     }
 
     /// Holds operands and attributes to the signature.
@@ -179,18 +193,14 @@ impl Lowering<'_> {
         Self::operands_fit(call)?;
         self.results_apart(&call.outs)?;
         self.operands_apart(call)?;
-        let Some(first) = call.outs.iter().chain(&call.ins).next() else {
+        let Some(first) = call.registers().next() else {
             return Ok(());
         };
-        for register in call.outs.iter().chain(&call.ins) {
+        for register in call.registers() {
             if register.device != first.device {
                 let hint = "transfer it to that device first";
                 let expected = format!("operands on one device, {}", first.device);
-                return refuse(
-                    Finding::error("V08", expected, &register.device)
-                        .field(&register.name)
-                        .hint(hint),
-                );
+                return refuse("V08", &register.name, expected, &register.device, hint);
             }
         }
         Ok(())
@@ -198,60 +208,37 @@ impl Lowering<'_> {
 
     fn call(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
         match call.function.kind {
-            Kind::Each(op) => self.each(op, call.out()?, &call.ins),
-            Kind::InPlace(op) => self.each(op, call.out()?, std::slice::from_ref(call.out()?)),
+            Kind::Each(op) => self.each(op, call.out()?, &call.operands()),
+            Kind::InPlace(op) => self.each(op, call.out()?, &[call.out()?]),
             Kind::Sum(op) => self.sum(op, call),
-            Kind::Whole(op) => {
-                let ins: Vec<&Register> = call.ins.iter().collect();
-                self.whole(op, call.out()?, &ins, call.flags())
-            }
-            Kind::WholeInPlace(op) => {
-                let ins: Vec<&Register> = call.outs.iter().chain(&call.ins).collect();
-                self.whole(op, call.out()?, &ins, call.flags())
+            Kind::Whole(op) | Kind::WholeInPlace(op) => {
+                self.whole(op, call.out()?, &call.operands(), call.flags())
             }
             Kind::Shared(op) => self.shared_operand(op, call),
-            Kind::Own(own) => self.own_way(own, call),
+            Kind::Steps(steps, _) => steps(self, call),
         }
     }
 
-    fn own_way(&mut self, own: Own, call: &Call<'_>) -> Result<(), Refusal> {
-        match own {
-            Own::Transform => self.transform(call, false),
-            Own::InverseTransform => self.transform(call, true),
-            Own::Scale => {
-                let operands = [call.out()?, call.ins.first().ok_or(None)?].map(Clone::clone);
-                self.each(&named::MULTIPLY, call.out()?, &operands)
-            }
-            Own::Axpy => self.axpy(call),
-            Own::Fused => self.fused(call),
-            Own::Divide => {
-                let ins: Vec<&Register> = call.ins.iter().collect();
-                let out = call.out()?;
-                let keep = call.ins.first().is_some_and(|p| p.dims == out.dims);
-                self.whole(&named::KATE_DIV, out, &ins, vec![Arg::Int(i64::from(keep))])
-            }
-            Own::Permute => self.permute(call),
-            Own::Assemble => self.assemble(call),
-            Own::Index => {
-                let (source, target) = (call.ins.first().ok_or(None)?, call.out()?);
-                let index = u64::try_from(call.int("index")).unwrap_or(u64::MAX);
-                self.element_of(source, target, index)
-            }
-            Own::Fill => self.fill(call),
-            Own::Random => {
-                let out = call.out()?;
-                self.random(out, (0, out.elements()), None)
-            }
-            Own::TranscriptNew => self.zero(call.out()?),
-            Own::Squeeze => self.squeeze(call),
-            Own::Finish => {
-                let (out, transcript) = (call.out()?, call.ins.first().ok_or(None)?);
-                let length = Arg::Int(out.elements() as i64);
-                self.whole(&named::TRANSCRIPT_FINISH, out, &[transcript], vec![length])
-            }
-            Own::Interpolate => self.interpolate(call),
-            Own::ScalarPower => self.power(call),
-        }
+    pub(crate) fn scale(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+        let out = call.out()?;
+        self.each(&named::MULTIPLY, out, &[out, call.first_in()?])
+    }
+
+    pub(crate) fn divide(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+        let (out, p) = (call.out()?, call.first_in()?);
+        let keep = Arg::Int(i64::from(p.dims == out.dims));
+        self.whole(&named::KATE_DIV, out, &call.operands(), vec![keep])
+    }
+
+    pub(crate) fn index(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+        let index = u64::try_from(call.int("index")).unwrap_or(u64::MAX);
+        self.element_of(call.first_in()?, call.out()?, index)
+    }
+
+    pub(crate) fn finish_transcript(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+        let (out, transcript) = (call.out()?, call.first_in()?);
+        let length = Arg::Int(out.elements() as i64);
+        self.whole(&named::TRANSCRIPT_FINISH, out, &[transcript], vec![length])
     }
 
     /// Element by element, in pieces.
@@ -259,20 +246,16 @@ impl Lowering<'_> {
         &mut self,
         op: &'static OpDef,
         out: &Register,
-        ins: &[Register],
+        ins: &[&Register],
     ) -> Result<(), Refusal> {
         for register in ins {
             let fits = register.dims == out.dims || register.elements() == 1;
             if !fits {
                 let hint = "sizes are equal, or one operand is a scalar";
-                return refuse(
-                    Finding::error("V07", out.ty(), register.ty())
-                        .field(&register.name)
-                        .hint(hint),
-                );
+                return refuse("V07", &register.name, out.ty(), register.ty(), hint);
             }
         }
-        let all: Vec<&Register> = std::iter::once(out).chain(ins).collect();
+        let all = [&[out], ins].concat();
         self.pieces(&all, |own, parts, _| {
             if let Some((to, from)) = parts.split_first() {
                 let args: Vec<Arg> = from.iter().map(|part| device(part.symbol)).collect();
@@ -291,43 +274,36 @@ impl Lowering<'_> {
         let (long, scalar) = match (a.dims.as_slice(), b.dims.as_slice()) {
             ([_], []) => (a, b),
             ([], [_]) => (b, a),
-            _ => return self.each(op, out, &call.ins),
+            _ => return self.each(op, out, &call.operands()),
         };
         match call.text("scalar_at") {
             Some("constant_term") => {}
-            Some(_) => return self.each(op, out, &call.ins),
+            Some(_) => return self.each(op, out, &call.operands()),
             None => {
                 let hint = "\"all\" for values, \"constant_term\" for coefficients";
                 let expected = "the attribute scalar_at, where one operand is a scalar";
-                return refuse(Finding::error("V07", expected, "none").hint(hint));
+                return refuse("V07", "", expected, "none", hint);
             }
         }
         if out.dims != long.dims {
-            return not_so("V07", long, out.ty(), long.ty());
+            return misfit("V07", long, out.ty(), long.ty());
         }
         // In coefficients a scalar is a polynomial of degree 0: the rest is p or -p.
         let subtracts = std::ptr::eq(op, &raw const named::SUBTRACT);
         let negated = subtracts && long.name == b.name && a.dims.is_empty();
         self.note.repr = Some(Repr::Coef);
         if negated {
-            self.each(&named::NEGATIVE, out, std::slice::from_ref(long))?;
+            self.each(&named::NEGATIVE, out, &[long])?;
         } else if out.owner != long.owner || out.window != long.window {
-            self.each(&named::COPY, out, std::slice::from_ref(long))?;
+            self.each(&named::COPY, out, &[long])?;
         }
         if out.elements() == 0 {
             return Ok(());
         }
-        let first = self.first_of(out, 0)?;
-        let scalar = self.symbols(scalar).first().copied().ok_or(None)?;
+        let (first, scalar) = (self.element_view(out, 0)?, self.first(scalar)?);
         let op = if negated { &named::ADD } else { op };
         self.write(op, [device(first), device(scalar)], first);
         Ok(())
-    }
-
-    /// A view of one element of a register.
-    fn first_of(&mut self, register: &Register, index: u64) -> Result<Symbol, Refusal> {
-        let symbol = self.symbols(register).first().copied().ok_or(None)?;
-        Ok(self.slice(symbol, vec![ShapeItem::Int(index as i64)]))
     }
 
     /// An op that takes operands in one piece; a result in two pieces is copied from one.
@@ -354,19 +330,15 @@ impl Lowering<'_> {
             copies.insert(&register.name, symbol);
             args.push(device(symbol));
         }
-        let target = match copies.get(out.name.as_str()) {
-            Some(&symbol) if !apart => symbol,
-            _ if out.wraps() => {
-                let symbol = self.temporary(out.dtype, &out.dims, &out.device);
-                temporaries.push(symbol);
-                symbol
-            }
-            _ => self.symbols(out).first().copied().ok_or(None)?,
-        };
         args.extend(attrs);
-        self.write(op, args, target);
-        if out.wraps() {
-            self.copy_pieces(out, target, false);
+        match copies.get(out.name.as_str()) {
+            Some(&target) if !apart => {
+                self.write(op, args, target);
+                if out.wraps() {
+                    self.copy_pieces(out, target, false);
+                }
+            }
+            _ => self.write_whole(op, args, out, &mut temporaries)?,
         }
         self.release(temporaries);
         Ok(())
@@ -381,8 +353,8 @@ impl Lowering<'_> {
         if register.wraps() {
             return Ok(self.single(register, temporaries));
         }
-        let from = self.symbols(register).first().copied().ok_or(None)?;
-        let copy = self.temporary(register.dtype, &register.dims, &register.device);
+        let from = self.first(register)?;
+        let copy = self.temporary_like(register);
         self.write(&named::COPY, [device(from)], copy);
         temporaries.push(copy);
         Ok(copy)
@@ -399,146 +371,117 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn transform(&mut self, call: &Call<'_>, inverse: bool) -> Result<(), Refusal> {
+    pub(crate) fn transform(&mut self, call: &Call<'_>, inverse: bool) -> Result<(), Refusal> {
         let out = call.out()?;
         let n = out.elements();
         if !n.is_power_of_two() {
-            return not_so("V07", out, "a power of two elements", n.to_string());
+            return misfit("V07", out, "a power of two elements", n.to_string());
         }
         if call.ins.len() > 1 {
             let got = call.ins.len().to_string();
-            return refuse(Finding::error("V07", "at most the coset's shift", got).field("arg"));
+            return refuse("V07", "arg", "at most the coset's shift", got, "");
         }
         let scale = !matches!(call.attr("scale"), Some(Value::Bool(false)));
         let shift = match call.ins.first() {
             None => Arg::None,
-            Some(shift) => device(self.symbols(shift).first().copied().ok_or(None)?),
+            Some(shift) => device(self.first(shift)?),
         };
         let [inverse, scale] = [inverse, scale].map(|flag| Arg::Int(i64::from(flag)));
         self.whole(&named::FIELD_NTT, out, &[out], vec![inverse, shift, scale])
     }
 
-    fn axpy(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+    pub(crate) fn axpy(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
         let (out, [s, x]) = (call.out()?, call.ins.as_slice()) else {
             return Err(None);
         };
         if x.dims != out.dims {
-            return not_so("V07", x, out.ty(), x.ty());
+            return misfit("V07", x, out.ty(), x.ty());
         }
         self.pieces(&[out, s, x], |own, parts, len| {
             let &[to, s, x] = parts else { return Err(None) };
-            let dims: Vec<u64> = if out.dims.len() == 1 {
-                vec![len]
-            } else {
-                out.dims.clone()
+            let dims = match out.dims.as_slice() {
+                [_] => vec![len],
+                dims => dims.to_vec(),
             };
             let product = own.temporary(out.dtype, &dims, &out.device);
-            own.write(
-                &named::MULTIPLY,
-                [device(x.symbol), device(s.symbol)],
-                product,
-            );
+            let factors = [device(x.symbol), device(s.symbol)];
+            own.write(&named::MULTIPLY, factors, product);
             own.write(&named::ADD, [device(to.symbol), device(product)], to.symbol);
             own.release([product]);
             Ok(())
         })
     }
 
-    fn zero(&mut self, out: &Register) -> Result<(), Refusal> {
-        for symbol in self.symbols(out) {
-            self.op(
-                &named::SET_CONST_VAL,
-                [device(symbol), Arg::Int(0)],
-                device(symbol),
-            );
-        }
+    pub(crate) fn fill_zero(&mut self, out: &Register) -> Result<(), Refusal> {
+        self.symbols(out)
+            .into_iter()
+            .for_each(|symbol| self.zero(symbol));
         Ok(())
     }
 
-    fn fill(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
-        let out = call.out()?;
-        if call.function.name == "fill_zero" {
-            return self.zero(out);
-        }
-        let symbol = self.one(out)?;
-        let coefficients =
-            call.function.name == "fill_one" && call.text("repr") != Some("lagrange");
-        self.note.repr = Some(match coefficients {
-            true => Repr::Coef,
-            false => Repr::Lagrange,
-        });
-        if !coefficients {
-            for part in self.symbols(out) {
-                self.write(&named::COPY, [device(symbol)], part);
+    /// The polynomial 1: as values, 1 everywhere; as coefficients, the first alone.
+    pub(crate) fn fill_one(&mut self, out: &Register, repr: Repr) -> Result<(), Refusal> {
+        let one = self.one(out)?;
+        self.note.repr = Some(repr);
+        let places = match repr {
+            Repr::Lagrange => self.symbols(out),
+            Repr::Coef => {
+                self.fill_zero(out)?;
+                match out.elements() {
+                    0 => Vec::new(),
+                    _ => vec![self.element_view(out, 0)?],
+                }
             }
-            return Ok(());
-        }
-        self.zero(out)?;
-        if out.elements() > 0 {
-            let first = self.first_of(out, 0)?;
-            self.write(&named::COPY, [device(symbol)], first);
+        };
+        for place in places {
+            self.write(&named::COPY, [device(one)], place);
         }
         Ok(())
     }
 
     /// A lent scalar 1 beside a register.
     fn one(&mut self, out: &Register) -> Result<Symbol, Refusal> {
-        let one = if out.dtype.is_number() {
+        if out.dtype.is_number() {
             let mut bytes = vec![0; out.dtype.size_bytes()];
             cloakwork_ir::write_word(out.dtype, 1, &mut bytes);
-            HostTensor::from_vec(out.dtype, Shape::scalar(), bytes).map_err(|_| None)?
-        } else {
-            let words = out.dtype.canonical_words();
-            let mut bytes = vec![0; words * 8];
-            if let Some(first) = bytes.first_mut() {
-                *first = 1;
-            }
-            let shape = Shape::new(&[words as u64]).unwrap_or_default();
-            let words = HostTensor::from_vec(DType::U64, shape, bytes).map_err(|_| None)?;
-            let canonical = cloakwork_formats::zk::Canonical {
-                dtype: out.dtype,
-                words,
-            };
-            match (self.shared.convert)(&canonical) {
-                Ok(one) => one,
-                Err(error) => return not_so("V07", out, "elements of a field", error),
-            }
+            return self.lend(out.dtype, bytes, &out.device);
+        }
+        let words = out.dtype.canonical_words();
+        let mut bytes = vec![0; words * 8];
+        if let Some(first) = bytes.first_mut() {
+            *first = 1;
+        }
+        let shape = Shape::new(&[words as u64]).unwrap_or_default();
+        let canonical = Canonical {
+            dtype: out.dtype,
+            words: HostTensor::from_vec(DType::U64, shape, bytes).map_err(|_| None)?,
         };
-        let symbol = self.fresh();
-        let stream = self.note.stream.take();
-        self.upload(HostSlot::Data(one), symbol, &out.device);
-        self.note.stream = stream;
-        Ok(symbol)
+        match (self.shared.convert)(&canonical) {
+            Ok(one) => Ok(self.lend_tensor(one, &out.device)),
+            Err(error) => misfit("V07", out, "elements of a field", error),
+        }
     }
 
-    fn assemble(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+    pub(crate) fn assemble(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
         let out = call.out()?;
-        let (n, split) = match (out.dims.as_slice(), out.window) {
-            (&[n], Some(window)) => (n, window.before_wrap()),
-            (&[n], None) => (n, n),
-            _ => return Err(None),
+        let &[n] = out.dims.as_slice() else {
+            return Err(None);
         };
         if call.ins.len() as u64 > n {
             let expected = format!("at most {n} scalars");
-            return refuse(Finding::error("V07", expected, call.ins.len().to_string()));
+            return refuse("V07", "", expected, call.ins.len().to_string(), "");
         }
         self.note.repr = Some(Repr::Coef);
-        self.zero(out)?;
-        let symbols = self.symbols(out);
+        self.fill_zero(out)?;
         for (index, scalar) in (0u64..).zip(&call.ins) {
-            let (piece, at) = match *symbols.as_slice() {
-                [_, second] if index >= split => (second, index - split),
-                [first, ..] => (first, index),
-                [] => return Err(None),
-            };
-            let place = self.slice(piece, vec![ShapeItem::Int(at as i64)]);
-            let scalar = self.symbols(scalar).first().copied().ok_or(None)?;
+            let place = self.element_view(out, index)?;
+            let scalar = self.first(scalar)?;
             self.write(&named::COPY, [device(scalar)], place);
         }
         Ok(())
     }
 
-    fn interpolate(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+    pub(crate) fn interpolate(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
         let out = call.out()?;
         if let ([xs, ys], [_]) = (call.ins.as_slice(), out.dims.as_slice())
             && xs.dims == out.dims
@@ -550,47 +493,32 @@ impl Lowering<'_> {
         let all_scalars = call.ins.iter().all(|register| register.dims.is_empty());
         if call.ins.len() as u64 != n.saturating_mul(2) || !all_scalars {
             let expected = format!("xs and ys of {n} elements, or {n} scalars xs, then {n} ys");
-            return refuse(Finding::error("V07", expected, "other operands").field("arg"));
+            return refuse("V07", "arg", expected, "other operands", "");
         }
         let mut tables = Vec::new();
         for scalars in call.ins.chunks(n.max(1) as usize) {
             let table = self.temporary(out.dtype, &[n], &out.device);
             for (index, scalar) in scalars.iter().enumerate() {
                 let place = self.slice(table, vec![ShapeItem::Int(index as i64)]);
-                let scalar = self.symbols(scalar).first().copied().ok_or(None)?;
+                let scalar = self.first(scalar)?;
                 self.write(&named::COPY, [device(scalar)], place);
             }
             tables.push(table);
         }
         let mut temporaries = tables.clone();
-        let target = if out.wraps() {
-            let symbol = self.temporary(out.dtype, &[n], &out.device);
-            temporaries.push(symbol);
-            symbol
-        } else {
-            self.symbols(out).first().copied().ok_or(None)?
-        };
-        self.write(&named::INTERPOLATE, tables.into_iter().map(device), target);
-        if out.wraps() {
-            self.copy_pieces(out, target, false);
-        }
+        let tables = tables.into_iter().map(device).collect();
+        self.write_whole(&named::INTERPOLATE, tables, out, &mut temporaries)?;
         self.release(temporaries);
         Ok(())
     }
 
-    fn power(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+    pub(crate) fn power(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
         let out = call.out()?;
         let base = call.ins.first().unwrap_or(out);
         let exponent = call.int("exponent").to_le_bytes().to_vec();
-        let Ok(data) = HostTensor::from_vec(DType::I64, Shape::scalar(), exponent) else {
-            return Err(None);
-        };
-        let symbol = self.fresh();
-        let stream = self.note.stream.take();
-        self.upload(HostSlot::Data(data), symbol, &out.device);
-        self.note.stream = stream;
+        let symbol = self.lend(DType::I64, exponent, &out.device)?;
         if base.dims != out.dims {
-            return not_so("V07", base, out.ty(), base.ty());
+            return misfit("V07", base, out.ty(), base.ty());
         }
         self.pieces(&[out, base], |own, parts, _| {
             let &[to, from] = parts else { return Err(None) };
@@ -603,7 +531,7 @@ impl Lowering<'_> {
         })
     }
 
-    fn squeeze(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+    pub(crate) fn squeeze(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
         let [transcript, challenge] = call.outs.as_slice() else {
             return Err(None);
         };
@@ -613,21 +541,17 @@ impl Lowering<'_> {
         let hash = call.text("hash").unwrap_or(&own);
         if hash != own {
             let hint = "remove the attribute: the type of the transcript determines it";
-            let finding = Finding::error("V07", format!("{own}, the transcript's hash"), hash);
-            return refuse(finding.field("attrs.hash").hint(hint));
+            let expected = format!("{own}, the transcript's hash");
+            return refuse("V07", "attrs.hash", expected, hash, hint);
         }
         let field = scalars(curve);
         if challenge.dtype != field {
             let expected = format!("{field}, of the transcript's curve");
-            return not_so("V07", challenge, expected, challenge.ty());
+            return misfit("V07", challenge, expected, challenge.ty());
         }
         let hash = Arg::Int(i64::from(hash == "keccak256"));
-        self.whole(
-            &named::TRANSCRIPT_SQUEEZE,
-            transcript,
-            &[transcript],
-            Vec::new(),
-        )?;
+        let op = &named::TRANSCRIPT_SQUEEZE;
+        self.whole(op, transcript, &[transcript], Vec::new())?;
         let attrs = vec![hash, Arg::DType(challenge.dtype)];
         self.whole(&named::CHALLENGE, challenge, &[transcript], attrs)
     }

@@ -1,14 +1,14 @@
 //! Memory, transfers, what comes in and goes out.
 
-use super::emit::device;
+use super::emit::{device, range};
 use super::registers::Register;
-use super::{Lowering, Printed, Refusal, not_so, refuse};
+use super::statics::Statics;
+use super::{Lowering, Printed, Refusal, misfit, refuse};
 use cloakwork_formats::zk::{Operation, Placed, Type};
-use cloakwork_ir::{
-    Arg, DType, Finding, HostSlot, HostTensor, Place, Shape, ShapeItem, Step, Threaded,
-};
+use cloakwork_ir::{Arg, DType, HostSlot, Place, Shape, ShapeItem, Step, Threaded};
 use cloakwork_ops::named;
 use sha2::{Digest, Sha256};
+use std::collections::HashMap;
 
 /// The input that random elements are drawn under: 32 bytes.
 pub const KEY_INPUT: &str = "#key";
@@ -80,7 +80,7 @@ impl Lowering<'_> {
         let Some(register) = Register::of(id, typ, on) else {
             let hint = "a tuple is made by AssembleTuple, of registers that own their memory";
             let expected = "a type of known size";
-            return refuse(Finding::error("V07", expected, "a tuple, or bytes").hint(hint));
+            return refuse("V07", "", expected, "a tuple, or bytes", hint);
         };
         self.declared_alike(id, typ)?;
         let (dtype, dims) = (register.dtype, register.dims.clone());
@@ -93,11 +93,7 @@ impl Lowering<'_> {
         self.allocate(symbol, dtype, &dims, on);
         (self.note.place, self.note.repr) = (None, None);
         if zero {
-            self.op(
-                &named::SET_CONST_VAL,
-                [device(symbol), Arg::Int(0)],
-                device(symbol),
-            );
+            self.zero(symbol);
         }
         let bytes = register
             .elements()
@@ -110,9 +106,7 @@ impl Lowering<'_> {
     fn placed(&self, at: &Placed, bytes: u64) -> Result<(), Refusal> {
         if !at.offset.is_multiple_of(ALIGNMENT) {
             let expected = format!("an offset that {ALIGNMENT} divides");
-            return refuse(
-                Finding::error("V16", expected, at.offset.to_string()).field("at.offset"),
-            );
+            return refuse("V16", "at.offset", expected, at.offset.to_string(), "");
         }
         let budget = self.shared.ast.budget.iter();
         let pool = budget
@@ -123,9 +117,7 @@ impl Lowering<'_> {
             Some(pool) if at.offset.saturating_add(bytes) > pool => {
                 let got = format!("bytes {} to {}", at.offset, at.offset + bytes);
                 let hint = "the budget of the device is the size of its pool";
-                refuse(
-                    Finding::error("V16", format!("a place within {pool} bytes"), got).hint(hint),
-                )
+                refuse("V16", "", format!("a place within {pool} bytes"), got, hint)
             }
             _ => Ok(()),
         }
@@ -136,9 +128,11 @@ impl Lowering<'_> {
         if register.parts.is_some() {
             let hint = "free the registers that it was assembled from; RemoveRegister drops it";
             return refuse(
-                Finding::error("V05", "a register that owns its memory", "a tuple")
-                    .field(id)
-                    .hint(hint),
+                "V05",
+                id,
+                "a register that owns its memory",
+                "a tuple",
+                hint,
             );
         }
         for symbol in self.symbols(&register) {
@@ -190,11 +184,11 @@ impl Lowering<'_> {
         self.note.stream = self.stream(stream);
         for (register, said) in [(&source, src_device), (&target, dst_device)] {
             if register.device != *said {
-                return not_so("V08", register, format!("on {said}"), &register.device);
+                return misfit("V08", register, format!("on {said}"), &register.device);
             }
         }
         if source.dtype != target.dtype {
-            return not_so("V07", &source, target.ty(), source.ty());
+            return misfit("V07", &source, target.ty(), source.ty());
         }
         if source.dims == target.dims {
             return self.pieces(&[&target, &source], |own, parts, _| {
@@ -208,11 +202,7 @@ impl Lowering<'_> {
             (&[short], &[long], true) if short < long => self.padded(&source, &target, short, long),
             _ => {
                 let hint = "sizes are equal, or the target is longer and has pad: \"zero\"";
-                refuse(
-                    Finding::error("V07", target.ty(), source.ty())
-                        .field(src_id)
-                        .hint(hint),
-                )
+                refuse("V07", src_id, target.ty(), source.ty(), hint)
             }
         }
     }
@@ -229,12 +219,9 @@ impl Lowering<'_> {
         cuts.retain(|&cut| cut <= long);
         cuts.sort_unstable();
         cuts.dedup();
-        // What fills the rest is copied too, so that any stream of either device can do it.
+        // The zeros of the rest are copied too, so that any stream of either device can do it.
         let bytes = vec![0; target.dtype.size_bytes()];
-        let zero = HostTensor::from_vec(target.dtype, Shape::scalar(), bytes).map_err(|_| None)?;
-        let (filling, stream) = (self.fresh(), self.note.stream.take());
-        self.upload(HostSlot::Data(zero), filling, &source.device);
-        self.note.stream = stream;
+        let filling = self.lend(target.dtype, bytes, &source.device)?;
         for bounds in cuts.windows(2) {
             let &[from, to] = bounds else { continue };
             let place = self.part(target, from, to);
@@ -249,58 +236,40 @@ impl Lowering<'_> {
     }
 
     fn load_constant(&mut self, src: &str, dst: &str) -> Result<(), Refusal> {
-        if self.shared.statics.is_broken("constants", src) {
-            return Err(None);
-        }
-        let Some(constant) = self.shared.statics.constants.get(src) else {
-            let known: Vec<&str> = self.shared.statics.constants.keys().copied().collect();
-            return refuse(unknown("constant", src, known));
-        };
+        let statics = self.shared.statics;
+        let constant = entry(statics, ("constants", &statics.constants), src)?;
         // A constant that cannot be read has its finding.
         let data = self.shared.constants.get(src).cloned().ok_or(None)?;
         let register = Register::of(dst, &constant.ty, &constant.device).ok_or(None)?;
-        self.declared_alike(dst, &constant.ty)?;
-        let symbol = self.program.symbol(dst);
-        self.note.repr = constant.ty.repr();
-        self.upload(HostSlot::Data(data), symbol, &constant.device);
-        self.note.repr = None;
-        self.own(register)
+        self.load(register, &constant.ty, HostSlot::Data(data))
     }
 
     fn load_input(&mut self, src: &str, dst: &str) -> Result<(), Refusal> {
         let statics = self.shared.statics;
-        if statics.is_broken("inputs", src) {
-            return Err(None);
-        }
-        let Some(input) = statics.inputs.get(src) else {
-            let known: Vec<&str> = statics.inputs.keys().copied().collect();
-            return refuse(unknown("input", src, known));
-        };
+        let input = entry(statics, ("inputs", &statics.inputs), src)?;
         if input.consume && statics.loads.get(src).is_some_and(|&loads| loads > 1) {
             let hint = "move the register, or declare the input without consume";
             let expected = "one LoadInput of an input that is consumed";
-            return refuse(
-                Finding::error("V18", expected, "several")
-                    .field(src)
-                    .hint(hint),
-            );
+            return refuse("V18", src, expected, "several", hint);
         }
         let Some(register) = Register::of(dst, &input.ty, &input.device) else {
             let got = "a tuple, or bytes of no known number";
-            return refuse(Finding::error("V18", "an input of one tensor", got).field(src));
+            return refuse("V18", src, "an input of one tensor", got, "");
         };
-        self.declared_alike(dst, &input.ty)?;
-        let (dtype, shape) = (
-            register.dtype,
-            Shape::new(&register.dims).unwrap_or_default(),
-        );
+        let shape = Shape::new(&register.dims).unwrap_or_default();
         let slot = HostSlot::Input {
             name: src.to_owned(),
-            ty: cloakwork_ir::Type::new(dtype, shape),
+            ty: cloakwork_ir::Type::new(register.dtype, shape),
         };
-        let symbol = self.program.symbol(dst);
-        self.note.repr = input.ty.repr();
-        self.upload(slot, symbol, &input.device);
+        self.load(register, &input.ty, slot)
+    }
+
+    /// Uploads into a new register.
+    fn load(&mut self, register: Register, ty: &Type, slot: HostSlot) -> Result<(), Refusal> {
+        self.declared_alike(&register.name, ty)?;
+        let symbol = self.program.symbol(&register.name);
+        self.note.repr = ty.repr();
+        self.upload(slot, symbol, &register.device);
         self.note.repr = None;
         self.own(register)
     }
@@ -328,19 +297,13 @@ impl Lowering<'_> {
             return Ok(());
         }
         let hint = "the table of registers states its type";
-        let finding = Finding::error("V07", declared.ty.described(), ty.described());
-        refuse(finding.field(name).hint(hint))
+        refuse("V07", name, declared.ty.described(), ty.described(), hint)
     }
 
     fn store(&mut self, src: &str, output: &str) -> Result<(), Refusal> {
         let register = self.tensor(src)?;
-        if self.shared.statics.is_broken("outputs", output) {
-            return Err(None);
-        }
-        let Some(ty) = self.shared.statics.outputs.get(output) else {
-            let known: Vec<&str> = self.shared.statics.outputs.keys().copied().collect();
-            return refuse(unknown("output", output, known));
-        };
+        let statics = self.shared.statics;
+        let ty = entry(statics, ("outputs", &statics.outputs), output)?;
         let declared = ty.tensor();
         let fits = match (&declared, ty) {
             (Some(declared), _) => (declared.0, &declared.1) == (register.dtype, &register.dims),
@@ -351,7 +314,7 @@ impl Lowering<'_> {
             let expected = declared.map_or("bytes".to_owned(), |(dtype, dims)| {
                 Register::new("", dtype, dims, "cpu").ty()
             });
-            return not_so("V18", &register, expected, register.ty());
+            return misfit("V18", &register, expected, register.ty());
         }
         self.note.repr = ty.repr();
         self.hand_out(&register, output.to_owned());
@@ -404,36 +367,24 @@ impl Lowering<'_> {
         index: u64,
     ) -> Result<(), Refusal> {
         let &[n] = source.dims.as_slice() else {
-            return not_so("V10", source, "a tensor of one axis", source.ty());
+            return misfit("V10", source, "a tensor of one axis", source.ty());
         };
         if index >= n {
-            return not_so(
-                "V10",
-                source,
-                format!("an index below {n}"),
-                index.to_string(),
-            );
+            let expected = format!("an index below {n}");
+            return misfit("V10", source, expected, index.to_string());
         }
         if source.dtype != target.dtype || target.elements() != 1 {
             let expected = format!("a scalar of {}", source.dtype);
-            return not_so("V07", target, expected, target.ty());
+            return misfit("V07", target, expected, target.ty());
         }
-        let symbols = self.symbols(source);
-        let split = source.window.map_or(n, |window| window.before_wrap());
-        let (symbol, at) = match *symbols.as_slice() {
-            [_, second] if index >= split => (second, index - split),
-            [first, ..] => (first, index),
-            [] => return Err(None),
-        };
-        let entry = vec![ShapeItem::Int(at as i64)];
-        let element = self.slice(symbol, entry);
+        let element = self.element_view(source, index)?;
         for symbol in self.symbols(target) {
             self.write(&named::COPY, [device(element)], symbol);
         }
         Ok(())
     }
 
-    pub(super) fn blind(
+    fn blind(
         &mut self,
         dst: &str,
         (start, end): (u64, u64),
@@ -443,7 +394,7 @@ impl Lowering<'_> {
         let n = match *register.dims.as_slice() {
             [n] if register.dtype.is_field() => n,
             _ => {
-                return not_so(
+                return misfit(
                     "V11",
                     &register,
                     "a field's tensor of one axis",
@@ -453,14 +404,18 @@ impl Lowering<'_> {
         };
         if start > end || end > n {
             let expected = format!("0 <= start <= end <= {n}");
-            return not_so("V11", &register, expected, format!("{start}:{end}"));
+            return misfit("V11", &register, expected, format!("{start}:{end}"));
         }
         self.random(&register, (start, end), domain)
     }
 
+    pub(crate) fn fill_random(&mut self, out: &Register) -> Result<(), Refusal> {
+        self.random(out, (0, out.elements()), None)
+    }
+
     /// Uniform elements in a range of a register: a function of the key, of the domain, or else
     /// the instruction's name, and of each element's place in the range.
-    pub(super) fn random(
+    fn random(
         &mut self,
         register: &Register,
         (start, end): (u64, u64),
@@ -478,34 +433,22 @@ impl Lowering<'_> {
             Arg::DType(register.dtype),
             Arg::Int(i64::from_le_bytes(word)),
         ];
-        let symbols = self.symbols(register);
-        let split = register.window.map_or(end, |window| window.before_wrap());
-        let range = super::emit::range;
-        match *symbols.as_slice() {
-            [first, second] if start < split && end > split => {
-                let drawn = self.temporary(register.dtype, &[len], &register.device);
-                self.write(&named::UNIFORM_FIELD, args, drawn);
-                let cut = split - start;
-                let halves = [
-                    (first, range(start, split, 1), range(0, cut, 1)),
-                    (second, range(0, end - split, 1), range(cut, len, 1)),
-                ];
-                for (to, place, part) in halves {
-                    let (to, part) = (self.slice(to, vec![place]), self.slice(drawn, vec![part]));
-                    self.write(&named::COPY, [device(part)], to);
-                }
-                self.release([drawn]);
-            }
-            [_, second] if start >= split => {
-                let part = self.slice(second, vec![range(start - split, end - split, 1)]);
-                self.write(&named::UNIFORM_FIELD, args, part);
-            }
-            [first, ..] => {
-                let part = self.slice(first, vec![range(start, end, 1)]);
-                self.write(&named::UNIFORM_FIELD, args, part);
-            }
-            [] => {}
+        let parts = self.ranges(register, start, end);
+        if let [(symbol, from, to)] = *parts {
+            let part = self.slice(symbol, vec![range(from, to, 1)]);
+            self.write(&named::UNIFORM_FIELD, args, part);
+            return Ok(());
         }
+        let drawn = self.temporary(register.dtype, &[len], &register.device);
+        self.write(&named::UNIFORM_FIELD, args, drawn);
+        let mut before = 0;
+        for (symbol, from, to) in parts {
+            let place = self.slice(symbol, vec![range(from, to, 1)]);
+            let part = self.slice(drawn, vec![range(before, before + (to - from), 1)]);
+            self.write(&named::COPY, [device(part)], place);
+            before += to - from;
+        }
+        self.release([drawn]);
         Ok(())
     }
 
@@ -529,10 +472,10 @@ impl Lowering<'_> {
     ) -> Result<(), Refusal> {
         let (a, b) = (self.tensor(value)?, self.tensor(expected)?);
         if (a.dtype, &a.dims) != (b.dtype, &b.dims) {
-            return not_so("V07", &a, b.ty(), a.ty());
+            return misfit("V07", &a, b.ty(), a.ty());
         }
         if a.device != b.device {
-            return not_so("V08", &a, format!("on {}", b.device), &a.device);
+            return misfit("V08", &a, format!("on {}", b.device), &a.device);
         }
         let same = self.temporary(DType::Bool, &a.dims, &a.device);
         let mut mask = Register::new("#", DType::Bool, a.dims.clone(), &a.device);
@@ -575,14 +518,25 @@ fn key_name(on: &str) -> String {
     format!("#key@{on}")
 }
 
-fn unknown(what: &str, name: &str, mut known: Vec<&str>) -> Finding {
+/// An entry of a table; a finding is about one that cannot be read already.
+fn entry<'a, T>(
+    statics: &Statics<'_>,
+    (table, entries): (&str, &'a HashMap<&str, T>),
+    name: &str,
+) -> Result<&'a T, Refusal> {
+    if statics.is_broken(table, name) {
+        return Err(None);
+    }
+    if let Some(entry) = entries.get(name) {
+        return Ok(entry);
+    }
+    let mut known: Vec<&str> = entries.keys().copied().collect();
     known.sort_unstable();
     known.truncate(20);
-    let expected = format!("a declared {what}");
-    let hint = if known.is_empty() {
-        format!("declare it under \"{what}s\"")
-    } else {
-        format!("declared: {}", known.join(", "))
+    let expected = format!("a declared {}", table.trim_end_matches('s'));
+    let hint = match known.as_slice() {
+        [] => format!("declare it under \"{table}\""),
+        known => format!("declared: {}", known.join(", ")),
     };
-    Finding::error("V18", expected, format!("\"{name}\"")).hint(hint)
+    refuse("V18", "", expected, format!("\"{name}\""), hint)
 }

@@ -4,7 +4,7 @@ use super::registers::Register;
 use super::{Lowering, Refusal, refuse};
 use crate::window::Window;
 use cloakwork_ir::{
-    Arg, DType, Finding, HostSlot, Shape, ShapeItem, Step, Symbol, Threaded, shape_arg,
+    Arg, DType, HostSlot, HostTensor, Shape, ShapeItem, Step, Symbol, Threaded, shape_arg,
 };
 use cloakwork_ops::{OpDef, named};
 
@@ -71,6 +71,67 @@ impl Lowering<'_> {
         self.program.symbol(&name)
     }
 
+    /// Does something on no stream.
+    fn unqueued(&mut self, act: impl FnOnce(&mut Self)) {
+        let stream = self.note.stream.take();
+        act(self);
+        self.note.stream = stream;
+    }
+
+    /// A scalar of these bytes on a device, under a name of its own.
+    pub(super) fn lend(
+        &mut self,
+        dtype: DType,
+        bytes: Vec<u8>,
+        on: &str,
+    ) -> Result<Symbol, Refusal> {
+        let data = HostTensor::from_vec(dtype, Shape::scalar(), bytes).map_err(|_| None)?;
+        Ok(self.lend_tensor(data, on))
+    }
+
+    /// A tensor of the host on a device, under a name of its own.
+    pub(super) fn lend_tensor(&mut self, data: HostTensor, on: &str) -> Symbol {
+        let symbol = self.fresh();
+        self.unqueued(|own| own.upload(HostSlot::Data(data), symbol, on));
+        symbol
+    }
+
+    /// Fills a tensor with zeros.
+    pub(super) fn zero(&mut self, symbol: Symbol) {
+        let args = [device(symbol), Arg::Int(0)];
+        self.op(&named::SET_CONST_VAL, args, device(symbol));
+    }
+
+    /// A view of one element of a register.
+    pub(super) fn element_view(&mut self, register: &Register, at: u64) -> Result<Symbol, Refusal> {
+        let parts = self.ranges(register, at, at + 1);
+        let &(symbol, at, _) = parts.first().ok_or(None)?;
+        Ok(self.slice(symbol, vec![ShapeItem::Int(at as i64)]))
+    }
+
+    /// Elements `start..end` of a register of one axis, as ranges of its pieces.
+    pub(super) fn ranges(
+        &mut self,
+        register: &Register,
+        start: u64,
+        end: u64,
+    ) -> Vec<(Symbol, u64, u64)> {
+        let split = register.window.map_or(end, Window::before_wrap);
+        match *self.symbols(register) {
+            [first, second] if start < split && end > split => {
+                vec![(first, start, split), (second, 0, end - split)]
+            }
+            [_, second] if start >= split => vec![(second, start - split, end - split)],
+            [first, ..] => vec![(first, start, end)],
+            [] => Vec::new(),
+        }
+    }
+
+    /// The name of a register, or of its first piece.
+    pub(super) fn first(&mut self, register: &Register) -> Result<Symbol, Refusal> {
+        self.symbols(register).first().copied().ok_or(None)
+    }
+
     /// An unnamed view.
     pub(super) fn slice(&mut self, of: Symbol, entries: Vec<ShapeItem>) -> Symbol {
         let name = self.program.symbol_name(of);
@@ -82,13 +143,8 @@ impl Lowering<'_> {
 
     /// A view under a name. Views are made where their thread comes to them, on no stream.
     pub(super) fn slice_as(&mut self, of: Symbol, entries: Vec<ShapeItem>, to: Symbol) {
-        let stream = self.note.stream.take();
-        self.op(
-            &named::SLICE,
-            [device(of), Arg::Shape(entries.into())],
-            device(to),
-        );
-        self.note.stream = stream;
+        let args = [device(of), Arg::Shape(entries.into())];
+        self.unqueued(|own| own.op(&named::SLICE, args, device(to)));
     }
 
     /// Unnamed memory on a register's device. [`Lowering::release`] frees it.
@@ -98,18 +154,18 @@ impl Lowering<'_> {
         symbol
     }
 
+    /// Unnamed memory in one piece as large as a register, on its device.
+    pub(super) fn temporary_like(&mut self, register: &Register) -> Symbol {
+        self.temporary(register.dtype, &register.dims, &register.device)
+    }
+
     /// Allocates. Memory is there once its thread has come to this; streams give it back.
     pub(super) fn allocate(&mut self, symbol: Symbol, dtype: DType, dims: &[u64], on: &str) {
         let shape = Shape::new(dims).unwrap_or_default();
-        let (stream, place) = (self.note.stream.take(), self.program.text(on));
-        self.note.device = Some(place);
-        self.op(
-            &named::EMPTY,
-            [shape_arg(&shape), Arg::DType(dtype)],
-            device(symbol),
-        );
+        let args = [shape_arg(&shape), Arg::DType(dtype)];
+        self.note.device = Some(self.program.text(on));
+        self.unqueued(|own| own.op(&named::EMPTY, args, device(symbol)));
         self.note.device = None;
-        self.note.stream = stream;
     }
 
     /// Frees the temporaries of one instruction after their last use.
@@ -122,8 +178,7 @@ impl Lowering<'_> {
     /// Uploads data or an input under a name.
     pub(super) fn upload(&mut self, slot: HostSlot, to: Symbol, on: &str) {
         let host = self.program.push_host(slot);
-        let place = self.program.text(on);
-        self.note.device = Some(place);
+        self.note.device = Some(self.program.text(on));
         self.op(&named::HOST_TO_DEVICE, [Arg::Host(host)], device(to));
         self.note.device = None;
     }
@@ -131,11 +186,8 @@ impl Lowering<'_> {
     /// Returns the value of a name.
     pub(super) fn download(&mut self, symbol: Symbol, name: String) {
         let host = self.program.push_host(HostSlot::Output { name });
-        self.op(
-            &named::DEVICE_TO_HOST,
-            [device(symbol), Arg::None],
-            Arg::Host(host),
-        );
+        let args = [device(symbol), Arg::None];
+        self.op(&named::DEVICE_TO_HOST, args, Arg::Host(host));
     }
 
     /// Elements `from..to` of a register of one axis, which must lie in one piece.
@@ -213,13 +265,11 @@ impl Lowering<'_> {
                 let got = format!("\"{}\" and \"{}\" of one buffer", out.name, other.name);
                 let hint = "write into another register, or copy the operand before";
                 return refuse(
-                    Finding::error(
-                        "V09",
-                        "operands that do not share bytes with the result",
-                        got,
-                    )
-                    .field(&out.name)
-                    .hint(hint),
+                    "V09",
+                    &out.name,
+                    "operands that do not share bytes with the result",
+                    got,
+                    hint,
                 );
             }
         }
@@ -232,7 +282,7 @@ impl Lowering<'_> {
             let symbols = self.symbols(register);
             return symbols.first().copied().unwrap_or(Symbol(u32::MAX));
         }
-        let copy = self.temporary(register.dtype, &register.dims, &register.device);
+        let copy = self.temporary_like(register);
         temporaries.push(copy);
         self.copy_pieces(register, copy, true);
         copy

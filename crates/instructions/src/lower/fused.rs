@@ -9,7 +9,7 @@ use super::emit::{Part, device};
 use super::registers::Register;
 use super::{Lowering, Refusal, refuse};
 use cloakwork_formats::zk::Value;
-use cloakwork_ir::{Arg, Finding, Symbol};
+use cloakwork_ir::{Arg, Symbol};
 use cloakwork_ops::{OpDef, named};
 
 /// Steps of one call, at most.
@@ -36,23 +36,19 @@ struct Expression {
 }
 
 impl Lowering<'_> {
-    pub(super) fn fused(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+    pub(crate) fn fused(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
         let expression = expression(call)?;
         let Some(first) = call.outs.first() else {
             return Err(None);
         };
-        for register in call.outs.iter().chain(&call.ins) {
+        for register in call.registers() {
             let scalar = register.dims.is_empty() && !call.outs.contains(register);
             if register.dims != first.dims && !scalar {
                 let hint = "sizes are equal, but for operands that are scalars";
-                return refuse(
-                    Finding::error("V07", first.ty(), register.ty())
-                        .field(&register.name)
-                        .hint(hint),
-                );
+                return refuse("V07", &register.name, first.ty(), register.ty(), hint);
             }
         }
-        let all: Vec<&Register> = call.outs.iter().chain(&call.ins).collect();
+        let all: Vec<&Register> = call.registers().collect();
         self.pieces(&all, |own, parts, len| {
             let (outs, ins) = parts.split_at(call.outs.len());
             own.steps(&expression, (outs, ins), first, len)
@@ -106,7 +102,7 @@ fn expression(call: &Call<'_>) -> Result<Expression, Refusal> {
     if steps.len() > MAX_STEPS {
         let got = steps.len().to_string();
         let expected = format!("at most {MAX_STEPS} steps");
-        return refuse(Finding::error("V07", expected, got).field("attrs.expr"));
+        return refuse("V07", "attrs.expr", expected, got, "");
     }
     let mut read = Vec::with_capacity(steps.len());
     for (index, step) in steps.iter().enumerate() {
@@ -116,7 +112,7 @@ fn expression(call: &Call<'_>) -> Result<Expression, Refusal> {
             let mut got = String::new();
             cloakwork_formats::zk::print(step, &mut got);
             let field = format!("attrs.expr[{index}]");
-            return refuse(Finding::error("V07", expected, got).field(field));
+            return refuse("V07", field, expected, got, "");
         };
         read.push(step);
     }
@@ -128,8 +124,7 @@ fn expression(call: &Call<'_>) -> Result<Expression, Refusal> {
         Some(outs) if outs.len() == call.outs.len() => Ok(Expression { steps: read, outs }),
         _ => {
             let expected = format!("{} names of steps or operands", call.outs.len());
-            let finding = Finding::error("V07", expected, "another list").field("attrs.outs");
-            refuse(finding)
+            refuse("V07", "attrs.outs", expected, "another list", "")
         }
     }
 }

@@ -6,11 +6,11 @@ use super::emit::device;
 use super::registers::Register;
 use super::{Lowering, Refusal, refuse};
 use cloakwork_formats::zk::Value;
-use cloakwork_ir::{Arg, DType, Finding, Symbol};
+use cloakwork_ir::{Arg, DType, Symbol};
 use cloakwork_ops::{OpDef, named};
 
 impl Lowering<'_> {
-    pub(super) fn permute(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
+    pub(crate) fn permute(&mut self, call: &Call<'_>) -> Result<(), Refusal> {
         let ([input_to, table_to], [input, table]) = (call.outs.as_slice(), call.ins.as_slice())
         else {
             return Err(None);
@@ -51,15 +51,29 @@ impl Lowering<'_> {
         args: Vec<Arg>,
         out: &Register,
     ) -> Result<(), Refusal> {
+        let mut temporaries = Vec::new();
+        self.write_whole(op, args, out, &mut temporaries)?;
+        self.release(temporaries);
+        Ok(())
+    }
+
+    /// The same, with the memory of the one piece among temporaries.
+    pub(super) fn write_whole(
+        &mut self,
+        op: &'static OpDef,
+        args: Vec<Arg>,
+        out: &Register,
+        temporaries: &mut Vec<Symbol>,
+    ) -> Result<(), Refusal> {
         if !out.wraps() {
-            let symbol = self.symbols(out).first().copied().ok_or(None)?;
+            let symbol = self.first(out)?;
             self.write(op, args, symbol);
             return Ok(());
         }
-        let whole = self.temporary(out.dtype, &out.dims, &out.device);
+        let whole = self.temporary_like(out);
+        temporaries.push(whole);
         self.write(op, args, whole);
         self.copy_pieces(out, whole, false);
-        self.release([whole]);
         Ok(())
     }
 }
@@ -74,9 +88,8 @@ fn usable(call: &Call<'_>, n: u64) -> Result<u64, Refusal> {
         Ok(usable) if usable <= n => Ok(usable),
         _ => {
             let expected = format!("0 to {n}, the number of rows");
-            let finding = Finding::error("V07", expected, value.to_string());
             let hint = "all rows but those that Blind overwrites";
-            refuse(finding.field("attrs.usable").hint(hint))
+            refuse("V07", "attrs.usable", expected, value.to_string(), hint)
         }
     }
 }

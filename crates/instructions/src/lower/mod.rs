@@ -14,6 +14,7 @@ mod user;
 mod views;
 
 use crate::functions::function;
+pub(crate) use calls::Call;
 use cloakwork_formats::zk::{Ast, Canonical, Files, Instruction, Operation, load_constants};
 use cloakwork_ir::{
     Event, Finding, HostTensor, Note, Notes, Program, Step, Stream, Text, Thread, Threaded, Threads,
@@ -50,7 +51,7 @@ pub struct Lowered {
 }
 
 /// Why an instruction is not lowered: a finding, or a register that an earlier finding is about.
-pub(super) type Refusal = Option<Box<Finding>>;
+pub(crate) type Refusal = Option<Box<Finding>>;
 
 /// Lowers a program whose constants are in these files. `convert` makes tensors of canonical words.
 #[must_use]
@@ -122,7 +123,7 @@ fn converted<'a>(
 }
 
 /// What all runs share.
-pub(super) struct Shared<'a> {
+struct Shared<'a> {
     ast: &'a Ast,
     statics: &'a Statics<'a>,
     constants: &'a HashMap<&'a str, HostTensor>,
@@ -130,7 +131,7 @@ pub(super) struct Shared<'a> {
 }
 
 /// One run over a program.
-pub(super) struct Lowering<'a> {
+pub(crate) struct Lowering<'a> {
     shared: &'a Shared<'a>,
     program: Program,
     notes: Notes,
@@ -328,16 +329,18 @@ impl<'a> Lowering<'a> {
             (None, ..) | (Some("cpu"), None, _) => Ok(()),
             (Some(slave), _, Some((_, device))) if slave == device => Ok(()),
             (Some(slave), None, _) => refuse(
-                Finding::error("V12", format!("a stream of {slave}"), "none")
-                    .hint("name the stream that waits"),
+                "V12",
+                "",
+                format!("a stream of {slave}"),
+                "none",
+                "name the stream that waits",
             ),
             (Some(slave), Some(stream), _) => refuse(
-                Finding::error(
-                    "V08",
-                    format!("a stream of {slave}"),
-                    format!("\"{stream}\""),
-                )
-                .hint("the stream that waits is one of the device that waits"),
+                "V08",
+                "",
+                format!("a stream of {slave}"),
+                format!("\"{stream}\""),
+                "the stream that waits is one of the device that waits",
             ),
         }
     }
@@ -381,17 +384,24 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// A finding as a refusal.
-pub(super) fn refuse<T>(finding: Finding) -> Result<T, Refusal> {
-    Err(Some(Box::new(finding)))
+/// Refuses an instruction for a field or register of it.
+pub(super) fn refuse<T>(
+    code: &'static str,
+    field: impl Into<String>,
+    expected: impl Into<String>,
+    got: impl Into<String>,
+    hint: impl Into<String>,
+) -> Result<T, Refusal> {
+    let finding = Finding::error(code, expected, got);
+    Err(Some(Box::new(finding.field(field).hint(hint))))
 }
 
-/// A register that an instruction cannot take.
-pub(super) fn not_so<T>(
+/// Refuses an instruction for a register of another type or place than it takes.
+pub(super) fn misfit<T>(
     code: &'static str,
     register: &Register,
     expected: impl Into<String>,
     got: impl Into<String>,
 ) -> Result<T, Refusal> {
-    refuse(Finding::error(code, expected, got).field(register.name.clone()))
+    refuse(code, &register.name, expected, got, "")
 }

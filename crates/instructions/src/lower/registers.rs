@@ -3,7 +3,7 @@
 use super::{Lowering, Refusal, refuse};
 use crate::window::Window;
 use cloakwork_formats::zk::Type;
-use cloakwork_ir::{Curve, DType, Finding, Shape, Step, Symbol, Threaded, View};
+use cloakwork_ir::{Curve, DType, Shape, Step, Symbol, Threaded, View};
 use std::collections::{BTreeSet, HashMap};
 
 /// What a register holds.
@@ -194,11 +194,7 @@ impl Lowering<'_> {
         let register = self.lookup(name)?;
         if register.parts.is_some() {
             let hint = format!("name one of its parts, such as \"{name}.0\"");
-            return refuse(
-                Finding::error("V07", "a register of one tensor", "a tuple")
-                    .field(name)
-                    .hint(hint),
-            );
+            return refuse("V07", name, "a register of one tensor", "a tuple", hint);
         }
         Ok(register)
     }
@@ -219,11 +215,7 @@ impl Lowering<'_> {
             Some([one]) => return Ok(one.clone()),
             Some([_, _, ..]) if registers.last => {
                 let hint = "give the register another name in one of the threads";
-                return refuse(
-                    Finding::error("V02", "one meaning in other threads", "several")
-                        .field(name)
-                        .hint(hint),
-                );
+                return refuse("V02", name, "one meaning in other threads", "several", hint);
             }
             _ => {}
         }
@@ -247,9 +239,11 @@ impl Lowering<'_> {
         self.tell_no_more(name);
         let hint = "define it first, or correct its name";
         refuse(
-            Finding::error("V02", "a register that is defined", "an undefined register")
-                .field(name)
-                .hint(hint),
+            "V02",
+            name,
+            "a register that is defined",
+            "an undefined register",
+            hint,
         )
     }
 
@@ -264,18 +258,16 @@ impl Lowering<'_> {
                 let declared =
                     said.unwrap_or_else(|| Register::new(&register.name, dtype, dims, "cpu"));
                 let hint = "the table of registers states its type";
-                return refuse(
-                    Finding::error("V07", declared.ty(), register.ty())
-                        .field(&register.name)
-                        .hint(hint),
-                );
+                return refuse("V07", &register.name, declared.ty(), register.ty(), hint);
             }
             if declared.device != register.device {
                 let hint = "the table of registers states its device";
                 return refuse(
-                    Finding::error("V08", &declared.device, &register.device)
-                        .field(&register.name)
-                        .hint(hint),
+                    "V08",
+                    &register.name,
+                    &declared.device,
+                    &register.device,
+                    hint,
                 );
             }
         }

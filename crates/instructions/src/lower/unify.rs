@@ -1,9 +1,11 @@
 //! Registers held to the patterns of a signature.
 
+use super::calls::Call;
 use super::registers::Register;
 use super::{Refusal, refuse};
+use crate::functions::Patterns;
 use cloakwork_formats::zk::scalars;
-use cloakwork_ir::{Curve, DType, Finding};
+use cloakwork_ir::{Curve, DType};
 use std::collections::HashMap;
 
 /// The bindings of a signature's letters.
@@ -20,8 +22,24 @@ fn absorbs(curve: Curve, dtype: DType) -> bool {
 }
 
 impl Unified {
+    /// Holds a call to the patterns of its function.
+    pub(super) fn fits(mut self, call: &Call<'_>, patterns: &Patterns) -> Result<(), Refusal> {
+        self.list(
+            call.function.name,
+            ("arg_mut", patterns.outs),
+            patterns.doc,
+            &call.outs,
+        )?;
+        self.list(
+            call.function.name,
+            ("arg", patterns.ins),
+            patterns.doc,
+            &call.ins,
+        )
+    }
+
     /// Holds a list of registers to the patterns of it.
-    pub(super) fn all(
+    fn list(
         &mut self,
         function: &str,
         (list, patterns): (&str, &[&str]),
@@ -38,7 +56,7 @@ impl Unified {
         if !counted {
             let expected = format!("{function}({list}: {})", patterns.join(", "));
             let got = format!("{} registers", registers.len());
-            return refuse(Finding::error("V07", expected, got).field(list));
+            return refuse("V07", list, expected, got, "");
         }
         let behind = patterns
             .iter()
@@ -62,11 +80,7 @@ impl Unified {
             {
                 let expected = format!("{} of {function}", self.shown(pattern));
                 let hint = format!("{function}: {doc}");
-                return refuse(
-                    Finding::error("V07", expected, register.ty())
-                        .field(&register.name)
-                        .hint(hint),
-                );
+                return refuse("V07", &register.name, expected, register.ty(), hint);
             }
         }
         Ok(())

@@ -2,10 +2,10 @@
 
 use super::emit::device;
 use super::registers::Register;
-use super::{Lowering, Refusal, not_so, refuse};
+use super::{Lowering, Refusal, misfit, refuse};
 use cloakwork_formats::zk::Type;
 use cloakwork_formats::zk::Value;
-use cloakwork_ir::{Arg, Finding, Shape, shape_arg};
+use cloakwork_ir::{Arg, Shape, shape_arg};
 use cloakwork_ops::named;
 
 /// Operands that the op takes, at most.
@@ -24,17 +24,16 @@ impl Lowering<'_> {
             return Err(None);
         };
         if let Some((key, _)) = attrs.first() {
-            let finding = Finding::error("V07", format!("no attributes of {name}"), key);
-            return refuse(finding.field("attrs"));
+            return refuse("V07", "attrs", format!("no attributes of {name}"), key, "");
         }
         if queued {
-            let finding = Finding::error("V08", "a call in a thread", "a call on a stream");
-            return refuse(finding.hint("a user function runs on the host: leave the stream out"));
+            let hint = "a user function runs on the host: leave the stream out";
+            return refuse("V08", "", "a call in a thread", "a call on a stream", hint);
         }
         if signature.ins.len() > MOST_OPERANDS || signature.outs.is_empty() {
             let expected = format!("at most {MOST_OPERANDS} operands and at least one result");
             let got = format!("{} and {}", signature.ins.len(), signature.outs.len());
-            return refuse(Finding::error("V07", expected, got).field(name));
+            return refuse("V07", name, expected, got, "");
         }
         let outs = self.of_types("arg_mut", outs, &signature.outs)?;
         let ins = self.of_types("arg", ins, &signature.ins)?;
@@ -68,23 +67,23 @@ impl Lowering<'_> {
         if names.len() != types.len() {
             let expected = format!("{} operands", types.len());
             let got = names.len().to_string();
-            return refuse(Finding::error("V07", expected, got).field(field));
+            return refuse("V07", field, expected, got, "");
         }
         let mut registers = Vec::with_capacity(names.len());
         for (name, ty) in names.iter().zip(types) {
             let register = self.tensor(name)?;
             let Some((dtype, dims)) = ty.tensor() else {
                 let expected = "tensors of known size in the signature";
-                return refuse(Finding::error("V07", expected, "another type").field(field));
+                return refuse("V07", field, expected, "another type", "");
             };
             if (register.dtype, &register.dims) != (dtype, &dims) {
                 let expected = Register::new(name, dtype, dims, "cpu").ty();
-                return not_so("V07", &register, expected, register.ty());
+                return misfit("V07", &register, expected, register.ty());
             }
             if register.device != "cpu" {
-                let finding =
-                    Finding::error("V08", "on cpu, where user functions run", &register.device);
-                return refuse(finding.field(name).hint("transfer it to the host first"));
+                let expected = "on cpu, where user functions run";
+                let hint = "transfer it to the host first";
+                return refuse("V08", name, expected, &register.device, hint);
             }
             registers.push(register);
         }

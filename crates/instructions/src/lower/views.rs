@@ -2,10 +2,10 @@
 
 use super::emit::{device, range};
 use super::registers::Register;
-use super::{Lowering, Refusal, not_so, refuse};
+use super::{Lowering, Refusal, misfit, refuse};
 use crate::window::Window;
 use cloakwork_formats::zk::{Entry, Operation, Sliced, Viewed};
-use cloakwork_ir::{Arg, Finding, Repr, Shape, ShapeItem, Symbol, Take, View, shape_arg};
+use cloakwork_ir::{Arg, Repr, Shape, ShapeItem, Take, View, shape_arg};
 use cloakwork_ops::{OpDef, named};
 
 impl Lowering<'_> {
@@ -18,14 +18,12 @@ impl Lowering<'_> {
                     None => {
                         let hint = "copy the part into a register of its own, and rotate that";
                         refuse(
-                            Finding::error(
-                                "V10",
-                                "a whole tensor of one axis",
-                                "a part of a \
+                            "V10",
+                            src,
+                            "a whole tensor of one axis",
+                            "a part of a \
                                 tensor",
-                            )
-                            .field(src)
-                            .hint(hint),
+                            hint,
                         )
                     }
                 }
@@ -38,13 +36,13 @@ impl Lowering<'_> {
             } => {
                 let source = self.tensor(src)?;
                 let Some(window) = source.window else {
-                    return not_so("V10", &source, "a window of one axis", source.ty());
+                    return misfit("V10", &source, "a window of one axis", source.ty());
                 };
                 match window.replaced(*offset, *len) {
                     Some(window) => self.window(&source, window, dst),
                     None => {
                         let expected = format!("at most {} elements", window.whole);
-                        not_so("V10", &source, expected, len.to_string())
+                        misfit("V10", &source, expected, len.to_string())
                     }
                 }
             }
@@ -103,21 +101,18 @@ impl Lowering<'_> {
             register.view = register.window.map_or(register.view, placed);
             register.transcript = None;
             self.define(register.clone())?;
-            return self.part_of(source, &register, (start, end));
+            self.part_of(source, &register, (start, end));
+            return Ok(());
         }
         if source.wraps() {
             let hint = "copy it into a register of its own first";
             let expected = "a step of 1 in a window that wraps around";
-            return refuse(
-                Finding::error("V10", expected, "another slice")
-                    .field(&source.name)
-                    .hint(hint),
-            );
+            return refuse("V10", &source.name, expected, "another slice", hint);
         }
         let takes: Vec<Take> = entries.iter().map(take).collect();
         let view = match source.view.slice(&takes) {
             Ok(view) => view,
-            Err(error) => return not_so("V10", source, "a slice in range", error.to_string()),
+            Err(error) => return misfit("V10", source, "a slice in range", error.to_string()),
         };
         reshaped(&mut register, view);
         self.define(register.clone())?;
@@ -129,27 +124,11 @@ impl Lowering<'_> {
     }
 
     /// Views of the pieces of `source` under the names of `register`, which is a range of it.
-    fn part_of(
-        &mut self,
-        source: &Register,
-        register: &Register,
-        (start, end): (u64, u64),
-    ) -> Result<(), Refusal> {
-        let split = source.window.map_or(end, Window::before_wrap);
-        let from = self.symbols(source);
-        let to = self.symbols(register);
-        let parts: Vec<(Symbol, u64, u64)> = match (&*from, source.wraps()) {
-            (&[first, second], true) if start < split && end > split => {
-                vec![(first, start, split), (second, 0, end - split)]
-            }
-            (&[_, second], true) if start >= split => vec![(second, start - split, end - split)],
-            (&[first, ..], _) => vec![(first, start, end)],
-            _ => Vec::new(),
-        };
-        for ((symbol, from, to), name) in parts.into_iter().zip(to) {
+    fn part_of(&mut self, source: &Register, register: &Register, (start, end): (u64, u64)) {
+        let parts = self.ranges(source, start, end);
+        for ((symbol, from, to), name) in parts.into_iter().zip(self.symbols(register)) {
             self.slice_as(symbol, vec![range(from, to, 1)], name);
         }
-        Ok(())
     }
 
     fn viewed(&mut self, source: &Register, dst: &str, what: &Viewed) -> Result<(), Refusal> {
@@ -159,21 +138,19 @@ impl Lowering<'_> {
         if source.wraps() {
             let hint = "copy it into a register of its own first";
             return refuse(
-                Finding::error(
-                    "V10",
-                    "a register that does not wrap around",
-                    "a register that wraps around",
-                )
-                .field(&source.name)
-                .hint(hint),
+                "V10",
+                &source.name,
+                "a register that does not wrap around",
+                "a register that wraps around",
+                hint,
             );
         }
         let legal = |shape: &[u64]| match Shape::new(shape) {
             Ok(shape) => Ok(shape),
-            Err(error) => not_so("V10", source, "a shape", error.to_string()),
+            Err(error) => misfit("V10", source, "a shape", error.to_string()),
         };
         let out_of_range =
-            |error: String| not_so("V10", source, "axes and sizes of the register", error);
+            |error: String| misfit("V10", source, "axes and sizes of the register", error);
         let view = &source.view;
         let axes = |axes: &[u64]| axes.iter().map(|&axis| axis as i64).collect::<Vec<_>>();
         let (op, args, view): (&'static OpDef, _, _) = match what {
@@ -182,9 +159,9 @@ impl Lowering<'_> {
                 let view = match view.reshape(&shape) {
                     Ok(Some(view)) => view,
                     Ok(None) => {
-                        let finding = Finding::error("V10", "row-major elements", "others");
                         let hint = "copy it into a register of its own first";
-                        return refuse(finding.field(&source.name).hint(hint));
+                        let expected = "row-major elements";
+                        return refuse("V10", &source.name, expected, "others", hint);
                     }
                     Err(error) => return out_of_range(error.to_string()),
                 };
@@ -318,7 +295,7 @@ fn complete(source: &Register, entries: &[Entry]) -> Result<Vec<Entry>, Refusal>
     let given = entries.len() - rests;
     if rests > 1 || given > source.dims.len() || (rests == 0 && given < source.dims.len()) {
         let expected = format!("an entry for each of {} axes", source.dims.len());
-        return not_so("V10", source, expected, given.to_string());
+        return misfit("V10", source, expected, given.to_string());
     }
     let mut complete = Vec::with_capacity(source.dims.len());
     for entry in entries {
@@ -344,7 +321,7 @@ fn complete(source: &Register, entries: &[Entry]) -> Result<Vec<Entry>, Refusal>
                 Entry::Index(index) => format!("index {index}"),
                 Entry::Rest => String::new(),
             };
-            return not_so("V10", source, expected, got);
+            return misfit("V10", source, expected, got);
         }
     }
     Ok(complete)
