@@ -1,7 +1,7 @@
-"""Cases that any build of Cloakwork can run: statements over what a setup made.
+"""Cases that any build of Cloakwork can run: statements over the objects of a setup.
 
-They are source, not functions, so that a build whose package lacks a name leaves out that case
-alone, and so that a loop over a statement of 100 ns pays for no call besides.
+They are source, not functions: a build whose package lacks a name leaves out only that case, and a
+loop over a statement of 100 ns has no call overhead.
 """
 
 from __future__ import annotations

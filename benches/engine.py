@@ -22,7 +22,7 @@ from measured.rows import record
 ROOT = Path(__file__).resolve().parent.parent
 ROUNDS = 5
 
-# Memory from /proc: the high-water mark that getrusage gives survives exec, this one does not.
+# Memory from /proc: the peak of getrusage survives exec, this one does not.
 STATUS = """
 def status(key):
     lines = open("/proc/self/status").read().splitlines()
@@ -31,7 +31,7 @@ def status(key):
 
 
 def kernels() -> None:
-    """Kernels on one core for each instruction set; the peers: portable code, and plain copying."""
+    """Kernels on one core for each instruction set; the peers: portable code and plain copies."""
     _recorded(speed_rows(_example("cloakwork-kernels", "speed")))
 
 
@@ -74,7 +74,7 @@ def _recorded(rows: Iterable[tuple[str, float]]) -> None:
 
 
 def _dispatch() -> None:
-    """Print what the peers of a step take."""
+    """Print the time of a step for each peer."""
     left, right, out = np.array([3, 5]), np.array([3, 5]), np.empty(2, dtype=np.int64)
     calls = 200_000
 
@@ -97,7 +97,7 @@ def _dispatch() -> None:
 
 
 def load() -> None:
-    """A transcript that is mostly base64; peer: json, base64 and NumPy, as HEAL loads it."""
+    """A transcript that is mostly base64; peer: json, base64 and NumPy, as in HEAL's loader."""
     import cloakwork as cw
 
     with tempfile.TemporaryDirectory() as folder:
@@ -125,7 +125,7 @@ def load() -> None:
 
 
 def memory() -> None:
-    """Resident memory of a run beside what the plan printed before it."""
+    """Resident memory of a run beside the plan's prediction."""
     script = """
 import numpy as np, cloakwork as cw
 x = cw.asarray(np.ones((64, 1 << 18), dtype=np.int64))
@@ -180,7 +180,7 @@ def _example(package: str, example: str) -> Iterator[str]:
 def _medians(
     sides: Mapping[str, Callable[[], object]], unit: tuple[str, float] | None = None
 ) -> dict[str, float]:
-    """Seconds of each side: medians of interleaved rounds, recorded where a unit is given."""
+    """Seconds of each side: medians of interleaved rounds, recorded if a unit is given."""
     taken: dict[str, list[float]] = {label: [] for label in sides}
     for _ in range(ROUNDS):
         for label, side in sides.items():

@@ -1,10 +1,10 @@
 """Encrypted arithmetic against SEAL and OpenFHE, against limits of the machine, and against HEAL.
 
-One core each, sides in turns, medians.  Times on one core are CPU time, which other work on the
-machine disturbs least; where threads are compared they are wall time.  Peers that pip did not
-install are left out, with a line that says so.
+One core each, sides in turns, medians. Times on one core are CPU time, which other work on the
+machine disturbs least; comparisons of threads use wall time. Peers that pip did not install are
+left out, with a line that says so.
 
-What is asked, and the floors, are of docs/performance.md: a core with AVX-512 IFMA.
+The goals and the lower limits are in docs/performance.md: a core with AVX-512 IFMA.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PEERS = {"SEAL": ("tenseal", "seal_side.py"), "OpenFHE": ("openfhe", "openfhe_si
 ROUNDS = 9
 
 Set = dict[str, Any]
-# What is asked of ours: milliseconds on one core, and megabytes.
+# Our goals: milliseconds on one core, and megabytes.
 SETS: dict[str, tuple[Set, dict[str, float]]] = {
     "2^15, depth 10": (
         {"degree": 2**15, "moduli": [50] + [40] * 10, "special": [50] * 3, "threads": []},
@@ -47,7 +47,7 @@ THREADED: dict[str, Set] = {
 
 
 def main() -> int:
-    """Print all of it."""
+    """Print all figures."""
     cw.set_threads(1)
     for part in (transforms, elementwise, chain, schemes, threads, heal_shaped):
         print(f"-- {(part.__doc__ or '').splitlines()[0]}", flush=True)
@@ -64,7 +64,7 @@ def show(
     floor: float | None = None,
     asked: float | None = None,
 ) -> None:
-    """Ours, what is asked of it, a limit of the machine, and peers with the ratio to ours."""
+    """Our figure, its goal, a limit of the machine, and peers with the ratio to ours."""
     line = f"{label:38} {ours:9.2f} {unit}"
     record(label, unit or "ratio", ours)
     if asked is not None:
@@ -77,7 +77,7 @@ def show(
 
 
 def peer(name: str, wanted: Set) -> Side | None:
-    """A side of a peer, or None and a line that says why there is none."""
+    """The side of a peer, or None after printing the reason."""
     folder, script = PEERS[name]
     python = ROOT / ".venv" / "peers" / folder / "bin" / "python"
     if not python.exists():
@@ -91,7 +91,7 @@ def peer(name: str, wanted: Set) -> Side | None:
 
 
 def ours(wanted: Set) -> Side:
-    """Our own side, in a process of its own."""
+    """Our own side, in a separate process."""
     return Side("cloakwork", sys.executable, "cloakwork_side.py", wanted)
 
 
@@ -134,7 +134,7 @@ def _transform_seconds(
 
 
 def elementwise() -> None:
-    """Modular products and sums against a copy that moves as many bytes."""
+    """Modular products and sums against a copy of the same number of bytes."""
     for size in (2**12, 2**15, 2**20):
         for bits in (62, 49):
             _elementwise(size, bits)
@@ -190,7 +190,7 @@ OPERATIONS = ("relinearize", "rotate", "multiply", "multiply_plain", "encrypt", 
 
 
 def schemes() -> None:
-    """CKKS on one core, keys and peak memory; `hoisted` is each further rotation of one operand."""
+    """CKKS on one core, keys and peak memory; `hoisted` is a further rotation of one operand."""
     for label, (wanted, asked) in SETS.items():
         print(f"degree {label}")
         with within(f"degree {label}"), ExitStack() as stack:
@@ -209,7 +209,7 @@ def schemes() -> None:
 
 
 def _hoisted(sides: list[Side], rounds: int) -> None:
-    """A rotation of which the digits are there already."""
+    """A rotation whose digits are computed already."""
     many, one = (in_turns(sides[:1], op, rounds) for op in ("rotate_many", "rotate"))
     whole, single = many["cloakwork"].cpu, one["cloakwork"].cpu
     each = (whole - single) / sides[0].facts["hoisted"]
@@ -219,7 +219,7 @@ def _hoisted(sides: list[Side], rounds: int) -> None:
 
 
 def _memory(sides: list[Side], asked: dict[str, float]) -> None:
-    """Bytes of a rotation key, and the peak of each process: it has two keys."""
+    """Bytes of a rotation key, and the peak of each process, which has two keys."""
     for fact, label in (("key_bytes", "rotation key"), ("key_file_bytes", "rotation key on disk")):
         sizes = {side.name: side.facts[fact] / 1e6 for side in sides if fact in side.facts}
         show(label, sizes.pop("cloakwork"), "MB", sizes, asked=asked.get(label))
@@ -233,7 +233,7 @@ def _memory(sides: list[Side], asked: dict[str, float]) -> None:
 
 
 def threads() -> None:
-    """Two threads against one, wall time; then with both cores busy with other work."""
+    """Two threads against one, wall time; then the same while other work occupies both cores."""
     for label, wanted in THREADED.items():
         with ours({**wanted, "threads": [1, 2]}) as side:
             for busy in (False, True):
@@ -256,7 +256,7 @@ def _speedup(side: Side, operation: str, label: str, busy: bool) -> None:
 
 @contextmanager
 def _busy(count: int) -> Iterator[None]:
-    """So many processes that never rest."""
+    """`count` processes that are always busy."""
     command = [sys.executable, "-c", "while True: pass"]
     burning = [subprocess.Popen(command) for _ in range(count)]
     try:
@@ -272,7 +272,7 @@ HEAL_BUTTERFLY, HEAL_MODMUL, HEAL_DISPATCH = 70.0, 243.0, 4900.0
 
 
 def heal_shaped() -> None:
-    """Programs of HEAL's shapes beside HEAL's own figures: asked is a hundredth of them."""
+    """Programs of HEAL's shapes beside HEAL's own figures: the goal is a hundredth of them."""
     _matrix_product()
     for degree, rows in ((16, 50), (4096, 1)):
         _gadget_switch(degree, rows)
@@ -291,7 +291,7 @@ def _matrix_product() -> None:
     program = cw.trace(product, ciphertext)
     taken = _local({"": _runner(program, ciphertext)}, 1)[""].cpu / weights.size * 1e9
     label = "modmul, axis_modsum [50, 784, 1, 16, 2]"
-    # HEAL's figure is that of the product alone.
+    # HEAL's figure covers only the product.
     show(label, taken, "ns an element", {"HEAL": HEAL_MODMUL}, asked=HEAL_MODMUL / 100)
 
 
@@ -302,8 +302,7 @@ def _residues(shape: Sequence[int], moduli: Sequence[int]) -> cw.Tensor:
 def _gadget_switch(degree: int, rows: int) -> None:
     """The gadget key switch of a published transcript: digits of 4 bits, both moduli.
 
-    Of HEAL's runtime the transforms, the products and nine dispatched steps are counted, nothing
-    else of what it does.
+    Of HEAL's runtime only the transforms, the products and nine dispatched steps are counted.
     """
     digits, bits, moduli = 31, 4, ntt_primes(degree, (61, 61))
     limbs, tables = len(moduli), Transform(degree, moduli)

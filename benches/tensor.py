@@ -1,7 +1,7 @@
 """The tensor against NumPy: calls, large arrays, reductions, chains and products.
 
 Both sides run interleaved, in one process, on the same memory; figures are medians and their ratio.
-`threads` is what both may use: NumPy's BLAS is told by an environment variable before it loads.
+`threads` is the limit for both: an environment variable sets it for NumPy's BLAS before loading.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROUNDS = 15
 
 
 def main(threads: int) -> int:
-    """Print all figures for so many threads."""
+    """Print all figures for `threads` threads."""
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = str(threads)
     import cloakwork as cw
@@ -34,7 +34,7 @@ def main(threads: int) -> int:
 
 
 def calls(cw, np) -> None:  # type: ignore[no-untyped-def]
-    """Calls on few elements: what is paid besides the work."""
+    """Calls on few elements: the cost of a call besides its work."""
     ours, theirs = cw.asarray([1.0]), np.array([1.0])
     pairs: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
         "a + b": (lambda: ours + ours, lambda: theirs + theirs),
@@ -73,7 +73,7 @@ def _calls_on_four(cw, np):  # type: ignore[no-untyped-def]
 
 
 def steps(cw) -> None:  # type: ignore[no-untyped-def]
-    """A traced program of a thousand additions of one element: what a step costs inside."""
+    """A traced program of a thousand additions of one element: the cost of a step inside."""
     one = cw.asarray([1.0])
 
     def chain(a):  # type: ignore[no-untyped-def]
@@ -90,7 +90,7 @@ def steps(cw) -> None:  # type: ignore[no-untyped-def]
 
 
 def large(cw, np) -> None:  # type: ignore[no-untyped-def]
-    """Arrays that no cache holds."""
+    """Arrays larger than any cache."""
     for dtype in (np.float32, np.float64):
         theirs = np.random.default_rng(1).random(10**7).astype(dtype)
         more = theirs[::-1].copy()

@@ -21,7 +21,7 @@ ROUNDS = 7
 
 
 def main(threads: int) -> int:
-    """Print all figures for so many threads."""
+    """Print all figures for `threads` threads."""
     cw.set_threads(threads)
     for field in ("bn254.fr", "bls12_381.fr", "bls12_381.fq", "goldilocks", "babybear"):
         a = _elements(field, 1 << 14)

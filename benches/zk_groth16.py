@@ -1,8 +1,8 @@
 """Groth16 against snarkjs: whole processes that prove one block of SHA-256, in turns, two threads.
 
 The circuit (circomlib's Sha256 over 440 bits, 2^15 points) is compiled by circom2 and its witness
-computed by snarkjs, both from npm; keys are made by `cloakwork setup`, whose time is shown beside.
-What is asked: at least 9 times as fast as snarkjs, and at most 0.15 s.
+computed by snarkjs, both from npm; keys are made by `cloakwork setup`, whose time is printed too.
+The goal: at least 9 times as fast as snarkjs, and at most 0.15 s.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ component main = Sha256({BITS});
 
 
 def main() -> int:
-    """Prove the same statement by both, and print how long each took."""
+    """Prove the same statement by both, and print the time of each."""
     try:
         node = Node.install(CIRCUITS / "package.json", ROOT / "out" / "node")
     except Missing as missing:
@@ -88,14 +88,14 @@ def _ours(at: Path, *arguments: str) -> None:
 
 def _python(at: Path, code: str, *arguments: str) -> None:
     environment = {**os.environ, "CLOAKWORK_THREADS": "2"}
-    # What is installed is compiled once.
+    # Installed sources are compiled once.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-c", code, *arguments]
     subprocess.run(command, cwd=at, check=True, capture_output=True, env=environment)
 
 
 def _start(at: Path) -> float:
-    """Seconds until the prover is there: imports, and nothing proved."""
+    """Seconds to start the prover: imports, without a proof."""
     times = []
     for _ in range(ROUNDS):
         begin = time.perf_counter()

@@ -1,13 +1,13 @@
-"""Multi-scalar multiplication against arkworks, and against the field products that it consists of.
+"""Multi-scalar multiplication against arkworks, and against its cost in field products.
 
     python benches/zk_msm.py        # the peer: pip install py-arkworks-bls12381
 
 Ours on one thread and the peer in turns, both by CPU time, which other work disturbs least; ours on
-two threads by wall time.  Random scalars, random points.  Figures are the least of all rounds.
+two threads by wall time. Random scalars, random points. Figures are the minima of all rounds.
 
-The limit: with windows of c bits each point is added once a window, which takes six products where
-one inversion serves many sums.  A product is what the vector product takes in the same run, times
-three in an extension.
+The limit: with windows of c bits each point is added once for each window, at a cost of six
+products, because one inversion serves many sums. The time of a product is that of the vector
+product in the same run, times three in an extension.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from measured.rows import record
 
 ROUNDS = 5
 PRODUCTS = 6
-# Products of the base field that one of the coordinates' takes.
+# Products of the base field in one product of the coordinates' field.
 DEGREE = {"g1": 1, "g2": 3}
 CASES = [
     ("bn254.g1", 12),
@@ -42,7 +42,7 @@ CASES = [
 
 
 def main() -> int:
-    """Print all of it."""
+    """Print all figures."""
     cw.set_threads(1)
     product = {curve: _product(f"{curve}.fq") for curve in ("bn254", "bls12_381")}
     for curve, seconds in product.items():
@@ -82,7 +82,7 @@ def _case(dtype: str, log: int, product: float) -> None:
 
 
 def _arkworks(group: str, scalars: cw.Tensor, points: cw.Tensor) -> Callable[[], object] | None:
-    """The same sum by arkworks, whose result is held to ours; None where it is not installed."""
+    """The same sum by arkworks, compared with ours; None if arkworks is not installed."""
     try:
         import py_arkworks_bls12381 as arkworks
     except ImportError:

@@ -2,12 +2,12 @@
 
     python scripts/gaussian_table.py
 
-X is the discrete Gaussian on the integers, P(X = x) ~ exp(-x^2 / (2 s^2)), s = 3.2.  Entry i is
-round(2^127 P(|X| <= i)), up to the last entry below 2^127: what the table leaves out has a
-probability below 2^-127.  A sample takes 128 random bits: the lowest is the sign, and the number
-of entries at most the other 127 is the magnitude.
+X is the discrete Gaussian on the integers, P(X = x) ~ exp(-x^2 / (2 s^2)), s = 3.2. Entry i is
+round(2^127 P(|X| <= i)), up to the last entry below 2^127: the omitted values have a probability
+below 2^-127. A sample uses 128 random bits: the lowest is the sign, and the magnitude is the number
+of entries that do not exceed the other 127.
 
-The C++ kernel and the Rust reference each get the table, from here alone.
+Both the C++ kernel and the Rust reference get the table from this script.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MEANING = "round(2^127 P(|X| <= i)) for the discrete Gaussian of standard deviat
 
 
 def cumulative() -> list[int]:
-    """Return round(2^127 P(|X| <= i)) for i = 0, 1, ... as long as it is below 2^127."""
+    """Return round(2^127 P(|X| <= i)) for i = 0, 1, ... while it is below 2^127."""
     with localcontext() as context:
         context.prec = 120
         weights = [

@@ -2,13 +2,13 @@
 
     python scripts/train_cancer.py [--out python/cloakwork/models/data]
 
-Needs scikit-learn, for the table alone.  Writes `cancer.zip`: the model, and the part of the table
-that it was not trained on.
+Needs scikit-learn, only for the table. Writes `cancer.zip`: the model, and the test part of the
+table.
 
-Features are standardised and cut at three deviations, so that no patient's score leaves the domain,
-|z| < 16, where the demo's polynomial stands for the sigmoid.  Weight decay was chosen by five-fold
-cross-validation inside the training part (`--cross-validate` repeats that); the test part is
-touched once, to print the accuracy.
+Features are standardised and clipped at three deviations, so that every patient's score stays in
+the domain, |z| < 16, in which the demo's polynomial approximates the sigmoid. Weight decay was
+chosen by five-fold cross-validation inside the training part (`--cross-validate` repeats that); the
+test part is used once, to print the accuracy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SOURCE = (
 )
 LICENCE = "CC BY 4.0, https://creativecommons.org/licenses/by/4.0/"
 SEED = 20240917
-# As many as fill the demo's ciphertext.
+# As many as fit the demo's ciphertext.
 TEST_ROWS = 256
 WEIGHT_DECAY = 0.02
 CUT = 3.0
@@ -68,7 +68,7 @@ def main() -> None:
     options = parser.parse_args()
 
     table = load_breast_cancer()
-    # scikit-learn has 0 for malignant, which is what is looked for.
+    # In scikit-learn 0 is malignant, the class to be found.
     labels = (table.target == 0).astype(np.float64)
     fit, held = train_test_split(
         np.arange(len(labels)), test_size=TEST_ROWS, random_state=SEED, stratify=labels

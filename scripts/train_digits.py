@@ -6,9 +6,9 @@ Needs scikit-learn (for the images alone) and onnx.  Writes `data/digits.zip` (i
 the split), `digits.onnx`, and its weights as `data/digits_model.zip`.  The same NumPy build gives
 the same bytes again.
 
-The square activation is what CKKS computes exactly with one multiplication.  Weight decay does
-two jobs: it generalises, and it keeps hidden values within |h| <= 8, so that logits stay far below
-the headroom of the last modulus and a relative error of 2^-20 stays far below 1e-3.
+CKKS computes the square activation exactly with one multiplication. Weight decay has two purposes:
+it generalises, and it keeps hidden values within |h| <= 8, so that logits stay far below the
+headroom of the last modulus and a relative error of 2^-20 stays far below 1e-3.
 Weight decay and epochs were chosen by five-fold cross-validation inside the training half
 (`--cross-validate` repeats that); the test half is touched once, to print the accuracy.
 """
@@ -42,7 +42,7 @@ LEARNING_RATE = 0.01
 
 @dataclass(frozen=True)
 class Recipe:
-    """What the training is told; the defaults gave the shipped model."""
+    """The settings of training; the defaults gave the shipped model."""
 
     hidden: int = 32
     epochs: int = 120

@@ -1,8 +1,8 @@
 """Cases of benches/cases.py measured in this build, or in two builds in turns.
 
-Each build is a process; rounds alternate between them, and which of the two begins alternates too.
-Where a process's memory lies changes small calls by some percent, so that processes are started
-afresh several times and all their samples count. A sample is CPU time, which other work on the
+Each build is a process; rounds alternate between them, and so does the build that begins. A
+process's memory addresses change the time of small calls by some percent, so processes are
+restarted several times and all their samples count. A sample is CPU time, which other work on the
 machine disturbs least.
 """
 
@@ -24,7 +24,7 @@ ROUNDS = 5
 
 
 class BuildError(Exception):
-    """A build to measure against cannot be used; the message says why."""
+    """A build to measure against cannot be used; the message gives the reason."""
 
 
 def measured(prefix: str, cases: Sequence[Case], against: str | None, starts: int) -> list[Build]:
@@ -44,14 +44,14 @@ def measured(prefix: str, cases: Sequence[Case], against: str | None, starts: in
 
 
 def joined(builds: Sequence[Build]) -> Build:
-    """Join what several measurements of one build found."""
+    """Join the rows of several measurements of one build."""
     first = builds[0]
     rows = merged(row for build in builds for row in build.rows)
     return Build(first.version, first.commit, first.library, tuple(rows))
 
 
 def _tell_missing(prefix: str, sides: Sequence[Side]) -> None:
-    """Say which cases a build lacks, and why: they are left out of both."""
+    """List the cases that a build lacks, with reasons: both builds leave them out."""
     for side in sides:
         for name, reason in side.facts["missing"].items():
             print(f"{prefix}: {name}: left out, {side.name} has {reason}")
@@ -68,7 +68,7 @@ def _in_turns(prefix: str, cases: Sequence[Case], sides: Sequence[Side]) -> list
 
 
 def _samples(case: Case, sides: Sequence[Side]) -> list[list[float]]:
-    """Run a case in turns; the first round only fills caches."""
+    """Run a case in turns; the first round only warms the caches."""
     scale = case.unit[1] / case.times / case.steps
     samples: list[list[float]] = [[] for _ in sides]
     for turn in range(ROUNDS + 1):
@@ -88,7 +88,7 @@ def _this_build(cases: Sequence[Case]) -> Side:
 
 
 def _other_build(against: str, cases: Sequence[Case]) -> Side:
-    """A folder that goes first on PYTHONPATH, or a Python that has a build of its own."""
+    """A folder for the front of PYTHONPATH, or a Python with its own build."""
     path = Path(against).resolve()
     if path.is_dir():
         folder = path if (path / "cloakwork" / "__init__.py").exists() else path / "python"
@@ -105,5 +105,5 @@ def _other_build(against: str, cases: Sequence[Case]) -> Side:
 
 def _side(name: str, python: str, cases: Sequence[Case], variables: dict[str, str]) -> Side:
     wanted = [(case.name, case.setup, case.statement, case.times) for case in cases]
-    # Without it dicts of names hash otherwise in each process.
+    # Without it each process hashes the names in dicts differently.
     return Side(name, python, "build_side.py", wanted, {"PYTHONHASHSEED": "0", **variables})

@@ -1,9 +1,9 @@
 """Two builds side by side: the ratio of each row, and whether it is more than noise.
 
-A row is marked `slower` where the second build's median is more than 3 % above the first's and
-the excess is more than twice the error of the ratio, `faster` likewise. The error of the ratio
-comes from the samples: where both builds were measured in turns, from the ratios of neighbouring
-samples, in which what slows both down cancels; else from the errors of both medians.
+A row is marked `slower` if the second build's median is more than 3 % above the first's and the
+excess is more than twice the error of the ratio, `faster` likewise. The error of the ratio comes
+from the samples: if both builds were measured in turns, from the ratios of neighbouring samples, in
+which a common slowdown cancels; else from the errors of both medians.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Pair:
 
     @property
     def verdict(self) -> str:
-        """`slower`, `faster` or nothing."""
+        """`slower`, `faster` or an empty string."""
         beyond = TOLERANCE + (self.noise or 0.0)
         if self.ratio > 1 + beyond:
             return "slower"
@@ -56,7 +56,7 @@ def pair(before: Row, after: Row, in_turns: bool) -> Pair:
 
 
 def pairs(before: Build, after: Build, in_turns: bool) -> list[Pair]:
-    """Compare the rows that both builds have; raise where there are none."""
+    """Compare the rows that both builds have; raise if there are none."""
     others = {row.name: row for row in after.rows}
     found = [pair(row, others[row.name], in_turns) for row in before.rows if row.name in others]
     if not found:
@@ -65,7 +65,7 @@ def pairs(before: Build, after: Build, in_turns: bool) -> list[Pair]:
 
 
 def of_files(paths: Sequence[Path], results: Sequence[Results]) -> tuple[Build, Build, bool]:
-    """Choose what to compare: two files' builds, or the two builds of one file."""
+    """Choose the builds to compare: those of two files, or the two of one file."""
     for path, one in zip(paths, results, strict=True):
         wanted = 2 if len(paths) == 1 else 1
         if len(one.builds) != wanted:
@@ -78,7 +78,7 @@ def of_files(paths: Sequence[Path], results: Sequence[Results]) -> tuple[Build, 
 
 
 def lines(before: Build, after: Build, in_turns: bool) -> Iterator[str]:
-    """Yield the table, a line a row, and what only one build has."""
+    """Yield the table, one line for each row, and the rows of only one build."""
     found = pairs(before, after, in_turns)
     width = max(len("row"), *(len(one.before.name) for one in found))
     yield f"{'row':{width}}  {'before':>10} {'after':>10} {'unit':4} {'ratio':>6} {'noise':>6}"
@@ -95,7 +95,7 @@ def lines(before: Build, after: Build, in_turns: bool) -> Iterator[str]:
 
 
 def differences(first: dict[str, str], second: dict[str, str]) -> Iterator[str]:
-    """Say what differs between two machines, but for the load: such ratios say little."""
+    """Describe the differences of two machines, except load; they make ratios unreliable."""
     for key in sorted((first.keys() | second.keys()) - {"load"}):
         if first.get(key) != second.get(key):
             yield f"note: {key} differs: {first.get(key)} and {second.get(key)}"

@@ -26,12 +26,12 @@ _MADE_BY = "`dev.py bench --json FILE` writes such files"
 
 
 class BenchFileError(Exception):
-    """A file is not one of benchmark results; the message says where, and what was expected."""
+    """A file does not hold benchmark results; the message gives the place and the expected form."""
 
 
 @dataclass(frozen=True)
 class Build:
-    """What was measured: a version, the commit it was built from where known, and its library."""
+    """A measured build: its version, its commit if known, and its library."""
 
     version: str
     commit: str | None
@@ -41,7 +41,7 @@ class Build:
 
 @dataclass(frozen=True)
 class Results:
-    """What one run of benchmarks found."""
+    """The results of one run of benchmarks."""
 
     machine: dict[str, str]
     builds: tuple[Build, ...]
@@ -66,7 +66,7 @@ def write(path: Path, results: Results) -> None:
 
 
 def read(path: Path) -> Results:
-    """Read a file; raise BenchFileError with the first thing that is wrong with it."""
+    """Read a file; raise BenchFileError for its first error."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -86,7 +86,7 @@ def read(path: Path) -> Results:
 
 
 def machine_facts() -> dict[str, str]:
-    """What figures depend on besides the build: processor, system, interpreter, other work."""
+    """Facts that figures depend on beside the build: processor, system, interpreter, load."""
     return {
         "processor": _processor(),
         "cores": str(os.cpu_count()),
@@ -97,7 +97,7 @@ def machine_facts() -> dict[str, str]:
 
 
 def commit_of(folder: Path) -> str | None:
-    """Return the commit that a folder is checked out from, `+` behind it if files differ."""
+    """Return the commit of a folder's checkout, followed by `+` if files differ."""
     git = ["git", "-C", str(folder)]
     try:
         head = subprocess.run(

@@ -1,8 +1,8 @@
 """One figure of a benchmark: its name, its unit and all its samples.
 
-A benchmark calls `record` for each figure that it prints. Benchmarks run in processes of their
-own, so that rows travel through a file that an environment variable names; where nobody collects,
-`record` does nothing.
+A benchmark calls `record` for each figure that it prints. Benchmarks run in separate processes, so
+rows travel through a file that an environment variable names; without the variable, `record` does
+nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _VARIABLE = "CLOAKWORK_BENCH_ROWS"
-# Below this a quartile is one sample, and says nothing of the others.
+# Below this a quartile is a single sample, independent of the others.
 _FEWEST_SAMPLES = 4
 _titles: list[str] = []
 
@@ -38,7 +38,7 @@ class Row:
 
     @property
     def spread(self) -> float | None:
-        """Standard error of the median over the median; None of fewer than four samples."""
+        """Standard error of the median over the median; None for fewer than four samples."""
         return relative_error(self.samples)
 
 
@@ -56,7 +56,7 @@ def relative_error(samples: Sequence[float]) -> float | None:
 
 
 def record(name: str, unit: str, *samples: float) -> None:
-    """Add samples to a row, if somebody collects."""
+    """Add samples to a row, if rows are collected."""
     path = os.environ.get(_VARIABLE)
     if path:
         with open(path, "a", encoding="utf-8") as file:
@@ -65,7 +65,7 @@ def record(name: str, unit: str, *samples: float) -> None:
 
 @contextmanager
 def within(title: str) -> Iterator[None]:
-    """Put a title before the names of the rows that are recorded meanwhile."""
+    """Put a title before the names of the rows that are recorded inside the context."""
     _titles.append(title)
     try:
         yield

@@ -1,7 +1,7 @@
-"""Sides of comparisons: processes that make their objects once and then run what they are told.
+"""Sides of comparisons: processes that make their objects once and then run requested operations.
 
 side           one such process, as the benchmark holds it; sides measured in turns
-serve          what a side does with requests; runs on Python 3.10
+serve          how a side answers requests; runs on Python 3.10
 facts          which build a process imports
 build_side     a build of Cloakwork, with the cases of benches/cases.py
 cloakwork_side our own, of benches/fhe.py

@@ -1,7 +1,7 @@
-"""A build of Cloakwork as a side: it prepares cases and runs the one that it is told, once.
+"""A build of Cloakwork as a side: it prepares cases and runs the requested one, once.
 
-Argument: a JSON list of `[name, setup, statement, times]`. A case whose setup or statement fails
-in this build is no operation of it; `missing` among the facts says why.
+Argument: a JSON list of `[name, setup, statement, times]`. A case whose setup or statement fails in
+this build is not an operation of it; `missing` among the facts gives the reason.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def main(cases: list[tuple[str, str, str, int]]) -> None:
         try:
             work = prepared(setup, statement)
             work(range(1))
-        except Exception as error:  # whatever a build that lacks something raises
+        except Exception as error:  # any error of a build without the names
             missing[name] = f"{type(error).__name__}: {error}"
         else:
             operations[name] = partial(repeated, work, times)
@@ -35,7 +35,7 @@ def main(cases: list[tuple[str, str, str, int]]) -> None:
 
 
 def prepared(setup: str, statement: str) -> Callable[[Any], None]:
-    """Make a function that runs a statement once for each item that it is given."""
+    """Make a function that runs a statement once for each item of its argument."""
     names: dict[str, Any] = {}
     exec(setup, names)
     exec(f"def work(items):\n    for _ in items:\n        {statement}\n", names)
@@ -44,7 +44,7 @@ def prepared(setup: str, statement: str) -> Callable[[Any], None]:
 
 
 def repeated(work: Callable[[Any], None], times: int) -> None:
-    """Run a statement so many times."""
+    """Run a statement `times` times."""
     work(itertools.repeat(None, times))
 
 

@@ -1,7 +1,7 @@
 """Cloakwork's own side, in a process like the others'.
 
-Argument: a JSON object with `degree`, `moduli` and `special` (bits), and `threads`, a list: what
-is run on more than one is named `rotate@2`.
+Argument: a JSON object with `degree`, `moduli` and `special` (bits), and `threads`, a list:
+operations on more than one thread are named `rotate@2`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HOISTED = 4
 
 
 def main(wanted: dict[str, Any]) -> None:
-    """Make keys and ciphertexts and serve what is done to them."""
+    """Make keys and ciphertexts and serve operations on them."""
     start = {"start_bytes": float(status_bytes("VmHWM"))}
     cw.set_threads(1)
     context = fhe.ckks(wanted["degree"], wanted["moduli"], wanted["special"], levels="manual")
@@ -51,7 +51,7 @@ def rescaled(x: fhe.Ciphertext, y: fhe.Ciphertext | fhe.Plaintext) -> fhe.Cipher
 
 
 def on(threads: int, run: Callable[[], object]) -> Callable[[], object]:
-    """The same on so many threads; one afterwards."""
+    """Run the operation on this many threads, and reset to one."""
 
     def threaded() -> None:
         cw.set_threads(threads)

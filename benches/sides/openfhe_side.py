@@ -1,4 +1,4 @@
-"""OpenFHE's wheel, a portable build.  It holds a library for CPython 3.10 alone.
+"""OpenFHE's wheel, a portable build. It contains a library for CPython 3.10 only.
 
 Argument: a JSON object with `degree` and `moduli` (bits of the chain).  Three digits, its default,
 special primes of its own choice; rescaling when told (FIXEDMANUAL).
@@ -17,7 +17,7 @@ from serve import serve, status_bytes
 
 
 def main(wanted: dict) -> None:
-    """Make what is wanted and serve it."""
+    """Make the requested objects and serve operations on them."""
     start = {"start_bytes": float(status_bytes("VmHWM"))}
     degree, moduli = wanted["degree"], wanted["moduli"]
     context, keys = context_of(degree, moduli)
@@ -59,7 +59,7 @@ def context_of(degree: int, moduli: list[int]) -> tuple:
 
 
 def key_file_bytes(context: openfhe.CryptoContext) -> float:
-    """What the rotation key takes on disk."""
+    """Bytes of the rotation key on disk."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "key")
         assert context.SerializeEvalAutomorphismKey(path, openfhe.BINARY)

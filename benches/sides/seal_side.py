@@ -18,7 +18,7 @@ from tenseal import sealapi as seal
 
 
 def main(wanted: dict) -> None:
-    """Make what is wanted and serve it."""
+    """Make the requested objects and serve operations on them."""
     serve(*(transforms(wanted) if "ntt_bits" in wanted else evaluator(wanted)))
 
 
@@ -53,7 +53,7 @@ def transforms(wanted: dict) -> tuple[dict[str, Callable[[], object]], dict[str,
 
 
 def evaluator(wanted: dict) -> tuple[dict[str, Callable[[], object]], dict[str, float]]:
-    """Keys for one rotation and for relinearization, two ciphertexts, and what is done to them."""
+    """Keys for one rotation and for relinearization, two ciphertexts, and their operations."""
     start = {"start_bytes": float(status_bytes("VmHWM"))}
     degree, moduli = wanted["degree"], wanted["moduli"]
     context = context_of(seal.SCHEME_TYPE.CKKS, degree, [*moduli, wanted["special"][0]])
@@ -106,7 +106,7 @@ def evaluator(wanted: dict) -> tuple[dict[str, Callable[[], object]], dict[str, 
 
 
 def file_bytes(generator: seal.KeyGenerator, element: int) -> float:
-    """What a rotation key takes on disk: from a seed, and compressed, as SEAL saves it."""
+    """Bytes of a rotation key on disk: from a seed, and compressed, as SEAL saves it."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "key")
         generator.create_galois_keys([element]).save(path)

@@ -1,8 +1,8 @@
-"""What every side of a comparison does: it makes its objects once, then runs what it is told.
+"""The loop of every side of a comparison: make its objects once, then run requested operations.
 
-A side is a process of its own, so that its memory is its own and its interpreter may be another
-one; hence nothing here needs more than Python 3.10.  It reads a line of JSON
-`{"run": "rotate", "times": 3}` and answers `{"cpu": [...], "wall": [...]}` in seconds a run.
+A side is a separate process, with separate memory and possibly another interpreter; so this module
+supports Python 3.10. It reads a line of JSON `{"run": "rotate", "times": 3}` and answers `{"cpu":
+[...], "wall": [...]}`, in seconds for each run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 
 def serve(operations: dict[str, Callable[[], object]], facts: dict[str, Any]) -> None:
-    """Answer requests until the input ends; the first line that is written says what there is."""
+    """Answer requests until the input ends; the first line written lists the operations."""
     answer({"operations": list(operations), "facts": facts})
     for line in sys.stdin:
         request = json.loads(line)
@@ -33,11 +33,11 @@ def serve(operations: dict[str, Callable[[], object]], facts: dict[str, Any]) ->
 
 
 def answer(what: object) -> None:
-    """Write one line, at once."""
+    """Write one line, and flush it."""
     print(json.dumps(what), flush=True)
 
 
 def status_bytes(key: str) -> int:
-    """Memory of this process: the peak that getrusage gives survives exec, this one does not."""
+    """Memory of this process. The peak of getrusage survives exec, this one does not."""
     with open("/proc/self/status") as lines:
         return next(int(line.split()[1]) for line in lines if line.startswith(key + ":")) * 1024

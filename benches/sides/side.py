@@ -13,24 +13,24 @@ from pathlib import Path
 from typing import Any, Self
 
 HERE = Path(__file__).resolve().parent
-# One core each, whatever a side's library would do.
+# One core each, whatever the default of a side's library is.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 class SideError(Exception):
-    """A side could not begin; the message is the last line that it wrote."""
+    """A side did not start; the message is the last line that it wrote."""
 
 
 @dataclass(frozen=True)
 class Seconds:
-    """Of one operation: medians over rounds."""
+    """Seconds of one operation: medians over rounds."""
 
     cpu: float
     wall: float
 
 
 class Side:
-    """A process that has made its objects and waits; a context manager, at whose end it ends."""
+    """A process that has made its objects and waits; a context manager that ends it."""
 
     def __init__(
         self,
@@ -54,12 +54,12 @@ class Side:
         self.facts: dict[str, Any] = hello["facts"]
 
     def run(self, operation: str, times: int = 1) -> list[Seconds]:
-        """Run an operation so many times."""
+        """Run an operation `times` times."""
         taken = self._ask({"run": operation, "times": times})
         return [Seconds(*pair) for pair in zip(taken["cpu"], taken["wall"], strict=True)]
 
     def peak_bytes(self) -> float:
-        """Peak resident memory up to now, the interpreter's with it."""
+        """Peak resident memory so far, including the interpreter's."""
         return float(self._ask({"run": "memory"})["peak_bytes"])
 
     def __enter__(self) -> Self:
@@ -86,13 +86,13 @@ class Side:
 
 
 class Local:
-    """What runs in this process, measured like a side: each operation `repeat` times over."""
+    """Operations of this process, measured like a side: each one `repeat` times."""
 
     def __init__(self, name: str, operations: dict[str, Callable[[], object]], repeat: int = 1):
         self.name, self.operations, self._repeat = name, operations, repeat
 
     def run(self, operation: str, times: int = 1) -> list[Seconds]:
-        """Run an operation so many times; seconds of one repetition."""
+        """Run an operation `times` times; seconds of one repetition."""
         work = self.operations[operation]
         taken = []
         for _ in range(times):
@@ -105,7 +105,7 @@ class Local:
 
 
 def in_turns(sides: Sequence[Side | Local], operation: str, rounds: int) -> dict[str, Seconds]:
-    """Medians of the sides that know the operation, measured in turns after one run unmeasured."""
+    """Medians of the sides that know the operation, measured in turns after one unmeasured run."""
     sides = [side for side in sides if operation in side.operations]
     taken: dict[str, list[Seconds]] = {side.name: [] for side in sides}
     for side in sides:

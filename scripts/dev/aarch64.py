@@ -1,8 +1,8 @@
 """The portable kernels on aarch64: compiled by Debian's cross compiler, run under qemu-user.
 
 `tests/portable/replay.cc` runs each portable row on small operands: here as cargo built it, which
-Rust's tests hold to the references, and there under qemu. Integers, fields, points and the
-arithmetic of floats agree to the bit; functions that rest on C's library within the bounds of
+Rust's tests compare with the references, and under qemu. Integers, fields, points and the
+arithmetic of floats agree to the bit; functions of the C library within the bounds of
 docs/testing.md.
 """
 
@@ -23,15 +23,15 @@ _PACKAGES = "Debian: apt install g++-aarch64-linux-gnu qemu-user"
 _SOURCE = ROOT / "tests" / "portable" / "replay.cc"
 _OUT = ROOT / "target" / "aarch64"
 _INCLUDES = [f"-I{ROOT / 'csrc'}", f"-I{ROOT / 'csrc' / 'include'}"]
-# As crates/kernels/build.rs has them, but for the optimisation: less compiles three times as fast.
+# As in crates/kernels/build.rs, except for the optimisation: less compiles three times as fast.
 _FLAGS = ["-std=c++17", "-O1"]
 _KERNELS = [*_FLAGS, "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"]
 _KERNELS += ["-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 
-# Rows whose launches would have to be real data: what they read decides where they write.
+# Rows that need real data: their operands decide where they write.
 UNCALLED = {"lookup_rows_u64_portable"}
-# Kernels that call C's library, and how many units in the last place two libraries may be apart:
-# twice what either may be from the reference.
+# Kernels that call the C library, and the distance in units in the last place that two libraries
+# may have: twice the distance of either from the reference.
 _REAL, _COMPLEX, _POWER = 10.0, 64.0, 800.0
 _BY_LIBRARY = {
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "exp",
@@ -42,7 +42,7 @@ _EPSILON = {"f32": 2.0**-23, "c64": 2.0**-23, "f64": 2.0**-52, "c128": 2.0**-52}
 
 
 def lacking() -> str | None:
-    """What is missing for this check, in words; None if nothing is."""
+    """Requirements of this check that are missing, as text; None if it can run."""
     absent = [tool for tool in (COMPILER, EMULATOR) if shutil.which(tool) is None]
     if absent:
         return f"{' and '.join(absent)} not installed ({_PACKAGES})"
@@ -52,7 +52,7 @@ def lacking() -> str | None:
 
 
 def check() -> None:
-    """Compile, run on both machines, compare; raise with what differs."""
+    """Compile, run on both machines, compare; raise with the differences."""
     say("aarch64: compiling the portable kernels")
     _OUT.mkdir(parents=True, exist_ok=True)
     host, cross = _host_player(), _cross_player()
@@ -80,7 +80,7 @@ def built_kernels() -> Path | None:
 
 
 def digests(output: str) -> dict[str, list[str]]:
-    """The digests of each row's launches, in order; refuse a row that no launch calls."""
+    """The digests of each row's launches, in order; refuse a row without launches."""
     found: dict[str, list[str]] = {}
     for line in output.splitlines():
         symbol, *rest = line.split()
@@ -93,13 +93,13 @@ def digests(output: str) -> dict[str, list[str]]:
 
 
 def differing(here: Mapping[str, list[str]], there: Mapping[str, list[str]]) -> set[str]:
-    """Rows whose digests differ, and those of one machine alone."""
+    """Rows whose digests differ, and rows of only one machine."""
     symbols = here.keys() | there.keys()
     return {symbol for symbol in symbols if here.get(symbol) != there.get(symbol)}
 
 
 def by_library(symbol: str) -> bool:
-    """Whether a row rests on functions of C's library: `hypot_f64_portable`."""
+    """Whether a row calls functions of the C library: `hypot_f64_portable`."""
     kernel, dtype, _ = symbol.split("_", 2)
     return kernel in _BY_LIBRARY and dtype in _EPSILON
 
@@ -154,7 +154,7 @@ def _cross_player() -> list[str]:
         _run([COMPILER, *_KERNELS, *_INCLUDES, "-c", str(source), "-o", str(target)])
         return str(target)
 
-    # The largest first: the last to begin is then a short one.
+    # The largest first, so that the last one to begin is short.
     sources.sort(key=lambda path: path.name != "portable.cc")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(compiled, sources))

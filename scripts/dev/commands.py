@@ -48,7 +48,8 @@ def test(args: Args) -> int:
         return call([PYTHON, "-m", "pytest", *args], environment())
     cargo = require_rust()
     say("Rust's tests")
-    # The extension crate is left out: it links no libpython, and pytest tests it as Python sees it.
+    # The extension crate is left out: it does not link libpython, and pytest tests it through
+    # Python.
     rust = ["test", "--workspace", "--exclude", "cloakwork-py", "--profile", PROFILE, "--quiet"]
     call_or_fail([cargo, *rust], environment())
     say("Python's tests")
@@ -75,7 +76,7 @@ def shell(args: Args) -> int:
     env = environment()
     os.chdir(ROOT)
     try:
-        # The shell takes this process's place, so that Ctrl-C and its terminal are its own.
+        # The shell replaces this process, so that it owns Ctrl-C and the terminal.
         os.execvpe(command[0], command, env)
     except OSError as error:
         raise DevError(f"cannot start {command[0]}: {error.strerror}") from None
@@ -122,7 +123,7 @@ def fix(args: Args) -> int:
     ensure_environment()
     cargo = require_rust()
     python = _existing(_PYTHON_SOURCES)
-    # Findings that need a human are `check`'s to report.
+    # `check` reports findings that need a human.
     call_or_fail([VENV / "bin" / "ruff", "check", "--fix", "--exit-zero", *python], environment())
     call_or_fail([VENV / "bin" / "ruff", "format", *python], environment())
     call_or_fail([cargo, "fmt", "--all"], environment())
@@ -133,7 +134,7 @@ def fix(args: Args) -> int:
 
 
 def _accept_snapshots(cargo: str) -> int:
-    """Rewrite what stands behind programs under tests, and the plans beside them."""
+    """Rewrite the expectations after programs under tests, and the plans beside them."""
     scope = ["--workspace", "--exclude", "cloakwork-py", "--profile", PROFILE, "--quiet"]
     env = {**environment(), "UPDATE_EXPECT": "1"}
     call_or_fail([cargo, "test", *scope, "--test", "programs", "--test", "passes"], env)
@@ -194,7 +195,7 @@ def wheel(args: Args) -> int:
 
 @dataclass(frozen=True)
 class Command:
-    """A word of the command line and what it does."""
+    """A word of the command line and its action."""
 
     name: str
     run: Callable[[Args], int]
@@ -210,7 +211,7 @@ COMMANDS = tuple(Command(function.__name__, function) for function in _FUNCTIONS
 
 
 def main(argv: Args) -> int:
-    """Run one command; return its exit status. Expected failures are words, not tracebacks."""
+    """Run one command; return its exit status. Expected failures are messages, not tracebacks."""
     if not argv or argv[0] in ("-h", "--help", "help"):
         print(_usage())
         return 0 if argv else 2
@@ -251,7 +252,7 @@ def _relative(path: Path) -> Path:
 
 
 def _wants_peers(args: Args) -> bool:
-    """Whether a call of the benchmarks runs the one whose peers pip installs."""
+    """Whether a call of the benchmarks includes the one whose peers pip installs."""
     takes_value = ("--json", "--repeat", "--against")
     before = ["", *args]
     words = [word for last, word in zip(before, args, strict=False) if last not in takes_value]
@@ -275,7 +276,7 @@ def _binary(cargo: str, name: str, args: Args) -> Words:
 
 
 def _clang_format(*options: str) -> Words | None:
-    """Return the call of clang-format over C++ and CUDA, or say that it is not here."""
+    """Return the call of clang-format over C++ and CUDA, or say that it is not installed."""
     found = shutil.which("clang-format")
     if found is None:
         say("clang-format is not installed: C++ formatting is left as it is")

@@ -1,4 +1,4 @@
-"""What the developer sees of a command: steps with timings, and errors in words."""
+"""Output of a command for the developer: steps with timings, and errors as text."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ INTERRUPTED = 130
 _STARTED = time.monotonic()
 _HEARTBEAT_SECONDS = 20.0
 _TAIL_LINES = 40
-_TAIL_COLUMNS = 300  # pip names every version there ever was
+_TAIL_COLUMNS = 300  # pip lists every version ever released
 
 
 class DevError(Exception):
-    """A command cannot go on. The message says why and what to do about it."""
+    """A command cannot continue. The message gives the reason and the remedy."""
 
     def __init__(self, message: str, status: int = 2) -> None:
         super().__init__(message)
@@ -51,7 +51,7 @@ def call_or_fail(command: Words, env: Mapping[str, str] | None = None) -> None:
 
 
 def step(title: str, command: Words, log: Path, env: Mapping[str, str] | None = None) -> None:
-    """Run a long command quietly into `log`, with a sign of life; on failure show its end."""
+    """Run a long command quietly into `log`, with signs of progress; on failure show its end."""
     say(title)
     began = time.monotonic()
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -115,7 +115,7 @@ def _print_tail(log: Path) -> None:
 
 
 def _wait_through_interrupt(process: subprocess.Popen[bytes]) -> int:
-    """Wait; on Ctrl-C the child, which got it too, ends in its own way and with its own words."""
+    """Wait; on Ctrl-C the child, which got it too, ends by itself and prints its own message."""
     try:
         return process.wait()
     except KeyboardInterrupt:

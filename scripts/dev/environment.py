@@ -25,7 +25,7 @@ _BUILD_VARIABLES = ("CC", "CFLAGS", "CXX", "CXXFLAGS", "RUSTFLAGS")
 
 
 def ensure_environment() -> None:
-    """Make `.venv` and install the requirements of pyproject.toml, unless that is done."""
+    """Make `.venv` and install the requirements of pyproject.toml, unless they are installed."""
     if not _interpreter_works():
         require_all()
         log = ROOT / ".venv.log"  # not inside .venv, which is cleared
@@ -42,7 +42,7 @@ def ensure_environment() -> None:
 
 
 def ensure_built() -> None:
-    """Bring `.venv` to the state in which `import cloakwork` gives what the sources say."""
+    """Bring `.venv` to the state in which `import cloakwork` matches the sources."""
     ensure_environment()
     digest = _digest(_build_inputs())
     extension = ROOT / "python" / "cloakwork" / "_core.abi3.so"
@@ -56,7 +56,7 @@ def ensure_built() -> None:
 
 
 def environment() -> dict[str, str]:
-    """Return the variables under which tools run: inside `.venv`, whatever shell called."""
+    """Return the variables for tools: inside `.venv`, independent of the calling shell."""
     env = dict(os.environ)
     for name in ("CONDA_PREFIX", "PYTHONHOME"):
         env.pop(name, None)
@@ -75,7 +75,7 @@ def _interpreter_works() -> bool:
 
 
 def _requirements() -> list[str]:
-    """List what the package needs at run time and what its developers need besides."""
+    """List the package's requirements at run time and the additional ones of its developers."""
     with (ROOT / "pyproject.toml").open("rb") as source:
         project = tomllib.load(source)["project"]
     extras = project["optional-dependencies"]
@@ -83,7 +83,7 @@ def _requirements() -> list[str]:
 
 
 def _build_inputs() -> Iterator[bytes]:
-    """Yield all that the extension depends on: place, interpreter, variables, source bytes."""
+    """Yield all inputs of the extension: place, interpreter, variables, source bytes."""
     yield str(ROOT).encode()
     yield sys.version.encode()
     for name in _BUILD_VARIABLES:

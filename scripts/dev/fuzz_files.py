@@ -1,7 +1,7 @@
 """The seeded fuzz loop over the readers that Python adds to Rust's: `dev.py fuzz` runs it.
 
-Each seed damages files and hands them to their readers.  A reader may take one, or refuse it by a
-named error; anything else names the seed that shows it again.
+Each seed damages files and passes them to their readers. A reader may accept a file, or refuse it
+by a named error; for any other outcome the loop prints the seed that reproduces it.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _TOKENS = (
     b"9", b"-", b"{", b"[", b'"', b"null", b"1e999", b"\0", b"('", b"O", b">", b"9" * 20,
     b'"op":', b"\x80", b"\xff",
 )  # fmt: skip
-# Headers, where numbers mean sizes, are at the start: half of the damage goes there.
+# Headers are at the start, and their numbers are sizes: half of the damage goes there.
 _START_BYTES = 160
 
 
 def damaged(contents: bytes, chance: random.Random) -> bytes:
-    """The bytes with a few changed, lost, doubled or put in."""
+    """The bytes with a few changed, removed, duplicated or inserted."""
     changed = bytearray(contents)
     for _ in range(chance.choice([1, 1, 1, 2, 4])):
         reach = min(len(changed), chance.choice([_START_BYTES, len(changed)]))
@@ -59,7 +59,7 @@ def damaged(contents: bytes, chance: random.Random) -> bytes:
 
 
 def sealed(contents: bytes, chance: random.Random) -> bytes:
-    """A damaged file of keys or ciphertexts, mostly with a checksum that is right for it."""
+    """A damaged file of keys or ciphertexts, mostly with a valid checksum."""
     if chance.randrange(4) == 0:
         return damaged(contents, chance)
     size = int.from_bytes(contents[_HEADER], "little")
@@ -74,7 +74,7 @@ def sealed(contents: bytes, chance: random.Random) -> bytes:
 
 @dataclass(frozen=True)
 class Kind:
-    """A sample, what damages it, and what reads it."""
+    """A sample, the function that damages it, and the one that reads it."""
 
     contents: bytes
     read: Callable[[Path], object]
@@ -175,10 +175,10 @@ def main() -> int:
         taken = 0
         for seed in range(options.start, options.start + options.seeds):
             chance = random.Random(seed)
-            # As many a seed as there are kinds would make a seed slow: a quarter of them.
+            # A seed with all kinds would be slow: it takes a quarter of them.
             for kind in chance.sample(kinds, len(kinds) // 4):
                 path = folder / kind.name
-                # A new file: what replaces the contents of an old one is brought to the disk.
+                # A new file: replacing the contents of an existing one would write to the disk.
                 path.unlink(missing_ok=True)
                 path.write_bytes(kind.damage(kind.contents, chance))
                 try:

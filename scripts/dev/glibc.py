@@ -1,10 +1,10 @@
-"""Wheels for older systems: linked against the C library as it was, on a machine with a newer one.
+"""Wheels for older systems: linked against an old C library, on a machine with a newer one.
 
-The linker binds a function to the newest version that the machine's C library has of it, so that a
-wheel would need that library.  Here it sees stubs instead: libraries of the same names that list
-each function at its newest version up to 2.28, and hold no code.  Where the wheel runs, the real
-library has those versions, older and newer ones alike.  Functions that came later and that Rust's
-standard library calls (`stat64` and the like) are made of what was there before.
+The linker binds a function to its newest version in the machine's C library, so that a wheel would
+need that library. Here the linker sees stubs instead: libraries of the same names that list each
+function at its newest version up to 2.28, and contain no code. On the user's machine the real
+library has all of those versions. Functions that came later and that Rust's standard library calls
+(`stat64` and the like) are built from older ones.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from scripts.dev.console import ROOT, DevError, Words
 # manylinux_2_28: Debian 10, RHEL 8, Ubuntu 20.04 and everything since.
 NEWEST = (2, 28)
 _STUBS = ROOT / "target" / "glibc-2.28"
-# What moved into libc.so.6 later was in libraries that are still there and have its versions.
+# Functions that moved into libc.so.6 later come from libraries that still exist with these
+# versions.
 _FORMER = {"libpthread.so.0": r"pthread_\w+|sem_\w+", "libdl.so.2": r"dl\w+"}
 _LIBRARIES = ("libc.so.6", "libm.so.6")
 _SYMBOL = re.compile(
@@ -30,7 +31,7 @@ _SYMBOL = re.compile(
     r"(?P<section>\w+)\s+(?P<name>[\w.]+)@{1,2}(?P<version>[\w.]+)",
     re.MULTILINE,
 )
-# glibc before 2.33 had these in its static part alone; the number is the layout's of `struct stat`.
+# glibc before 2.33 had these only in its static part; the number is the layout's of `struct stat`.
 _LATER = """
 __attribute__((visibility("hidden"))) int {name}64({parameters}void* out) {{
   extern int __{old}64(int, {types}void*);
@@ -47,7 +48,7 @@ LATER_NAMES = {f"{name}64" for name, *_ in _STATS}
 
 @dataclass(frozen=True)
 class Symbol:
-    """What a library has, or wants of others, at one version."""
+    """A symbol that a library defines, or needs, at one version."""
 
     name: str
     version: tuple[int, ...]
@@ -63,7 +64,7 @@ class Symbol:
 
 
 def symbols(listing: str) -> Iterator[Symbol]:
-    """What `readelf --dyn-syms -W` says of versions of the C library."""
+    """The versioned symbols of the C library in the output of `readelf --dyn-syms -W`."""
     for match in _SYMBOL.finditer(listing):
         kind, _, version = match["version"].partition("_")
         if kind != "GLIBC" or not re.fullmatch(r"[\d.]+", version):
@@ -79,7 +80,7 @@ def symbols(listing: str) -> Iterator[Symbol]:
 
 
 def listed(library: Path | str) -> list[Symbol]:
-    """The versioned symbols of a library that is on the disk."""
+    """The versioned symbols of a library on the disk."""
     command = ["readelf", "--dyn-syms", "--wide", str(library)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -88,7 +89,7 @@ def listed(library: Path | str) -> list[Symbol]:
 
 
 def as_it_was(found: Iterable[Symbol]) -> dict[str, Symbol]:
-    """Of each name the newest version that is old enough."""
+    """The newest version of each name that is old enough."""
     kept: dict[str, Symbol] = {}
     for symbol in found:
         known = kept.get(symbol.name)
@@ -99,12 +100,12 @@ def as_it_was(found: Iterable[Symbol]) -> dict[str, Symbol]:
 
 
 def too_new(found: Iterable[Symbol]) -> list[Symbol]:
-    """What a library must find at a version that older systems lack."""
+    """Symbols that a library needs at a version that older systems lack."""
     return [s for s in found if not s.is_there and not s.is_weak and s.version > NEWEST]
 
 
 def link_arguments() -> Words:
-    """Arguments of rustc that link against the C library as it was; none where it is another."""
+    """Arguments of rustc that link against the old C library; none for another C library."""
     if platform.libc_ver()[0] != "glibc":
         return []
     shim = _STUBS / "later.o"
@@ -113,7 +114,7 @@ def link_arguments() -> Words:
 
 
 def check_wheels(folder: Path) -> str:
-    """The name of the newest wheel; DevError if it needs something that older systems lack."""
+    """The name of the newest wheel; DevError if it needs a symbol that older systems lack."""
     wheel = max(folder.glob("*.whl"), key=lambda path: path.stat().st_mtime)
     unpacked = _STUBS / "wheel"
     with ZipFile(wheel) as archive:
@@ -138,7 +139,7 @@ def _make_stubs(folder: Path) -> None:
     for name, found in there.items():
         _make_stub(folder, name, found)
     (folder / "libc.so").unlink()
-    # The part of the C library that is linked into each object.
+    # The part of the C library that is linked into each object file.
     static = _library("libc_nonshared.a")
     (folder / "libc.so").write_text(f"GROUP ( {folder / 'libc.so.6'} {static} )\n")
     layout = "1" if platform.machine() == "x86_64" else "0"
@@ -154,7 +155,7 @@ def _make_stubs(folder: Path) -> None:
 
 
 def _make_stub(folder: Path, name: str, found: dict[str, Symbol]) -> None:
-    """A library of this name with these symbols and nothing behind them."""
+    """A library of this name with these symbols and no code."""
     lines = []
     for symbol in found.values():
         kind = "object" if symbol.is_data else "function"
@@ -183,7 +184,7 @@ def _make_stub(folder: Path, name: str, found: dict[str, Symbol]) -> None:
 
 
 def _library(name: str) -> str:
-    """Where the compiler finds a library."""
+    """The path at which the compiler finds a library."""
     command = ["cc", f"-print-file-name={name}"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 

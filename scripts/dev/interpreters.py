@@ -1,4 +1,4 @@
-"""Pythons of this machine: on PATH, and those that pyenv keeps."""
+"""Pythons of this machine: on PATH, and those of pyenv."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 
 
 def find(version: tuple[int, int]) -> str | None:
-    """A Python of this version that starts: pyenv leaves names on PATH that do not."""
+    """A Python of this version that starts: pyenv leaves names on PATH that do not start."""
     return next((path for path in _candidates(version) if _is(path, version)), None)
 
 
 def since(version: tuple[int, int]) -> dict[tuple[int, int], str]:
-    """One Python of each version from this one on; 20 versions are looked for."""
+    """One Python of each version from this one on; it searches 20 versions."""
     major, first = version
     found = {(major, minor): find((major, minor)) for minor in range(first, first + 20)}
     return {version: path for version, path in found.items() if path is not None}

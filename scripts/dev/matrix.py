@@ -1,4 +1,4 @@
-"""What one machine's build does elsewhere: under other Pythons, and on another architecture."""
+"""Checks of one machine's build elsewhere: under other Pythons, and on another architecture."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ REQUIRED = "--required"
 
 
 def run(words: Sequence[str]) -> int:
-    """Run the parts that are named, or all; what a part lacks here is said, or required."""
+    """Run the named parts, or all; report requirements that a part lacks, or insist on them."""
     required = REQUIRED in words
     names = [word for word in words if word != REQUIRED]
     for name in names:
@@ -27,7 +27,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _pythons() -> None:
-    """Every one that the machine has; none besides the environment's own is no failure."""
+    """Run every Python of the machine; having only the environment's own one is not a failure."""
     found = pythons.others()
     say(f"pythons: {', '.join(found) or 'no other version'} besides that of .venv")
     for version, python in found.items():

@@ -24,13 +24,13 @@ class Peer:
 
 PEERS = (
     Peer("tenseal", "tenseal==0.3.18"),
-    # The wheel says that any Python 3 will do, and holds a library for 3.10 alone.
+    # The wheel claims any Python 3, but contains a library for 3.10 only.
     Peer("openfhe", "openfhe==1.6.1.0.22.4", (3, 10)),
 )
 
 
 def ensure_peers() -> None:
-    """Install what is not there yet. A peer that cannot be had is left out, with its reason."""
+    """Install missing peers. A peer that cannot be installed is left out, with its reason."""
     for peer in PEERS:
         folder = FOLDER / peer.name
         stamp = folder / "installed"

@@ -1,7 +1,7 @@
 """The same extension under every Python of this machine that the project supports.
 
-The extension is built once, for the stable ABI of 3.11; each other version gets an environment of
-its own under `.venv/pythons`, and runs the tests that touch every kind of call from Python.
+The extension is built once, for the stable ABI of 3.11; each other version gets its own environment
+under `.venv/pythons`, and runs the tests that cover every kind of call from Python.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TESTED_WITH = ("pytest", "hypothesis")
 
 
 def others() -> dict[str, str]:
-    """Pythons from the oldest supported one on, but for the version of `.venv`."""
+    """Supported Pythons, from the oldest on, except the version of `.venv`."""
     found = {
         "{}.{}".format(*version): path
         for version, path in interpreters.since(_oldest_supported()).items()

@@ -1,9 +1,9 @@
 """Kernels under AddressSanitizer and UndefinedBehaviorSanitizer: all tests that call them.
 
 The kernels are instrumented, the Rust around them is not; its allocations are AddressSanitizer's,
-so that a kernel that leaves an operand's memory is seen. Families with no suite of their own
-beside the kernels (curve, field, hash, poly) run in the suites of the engine: random programs
-with every instruction set, and points against schoolbook arithmetic.
+so that an access outside an operand is detected. Families without their own suite beside the
+kernels (curve, field, hash, poly) run in the suites of the engine: random programs with every
+instruction set, and points against schoolbook arithmetic.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from scripts.dev.environment import environment
 from scripts.dev.toolchain import require_rust
 
 _TARGET = "x86_64-unknown-linux-gnu"
-# Checks by calls and less optimisation: the same findings from code that compiles much faster.
+# Checks as calls and less optimisation: the same findings from code that compiles much faster.
 _CXXFLAGS = (
     "-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined "
     "--param asan-instrumentation-with-call-threshold=0"
 )
 _LINK = ("-Wl,--no-as-needed", "-lasan", "-lubsan")
 _PACKAGES = ("cloakwork-kernels", "cloakwork-run", "cloakwork-testing")
-# `symbols` compares what plain objects import, which instrumented ones do not share;
+# `symbols` compares the imports of plain objects, which instrumented ones do not share;
 # `constant_time` steps through plain kernels and starts valgrind, which does not run beside
-# AddressSanitizer; `laws` damages files and texts, which no kernel sees.
+# AddressSanitizer; `laws` damages files and texts, which kernels do not read.
 _LEFT_OUT = ("symbols", "constant_time", "laws")
 
 

@@ -1,4 +1,4 @@
-"""What must already be on the machine: Rust, a C++17 compiler and a linker, venv and pip."""
+"""Programs that the machine must have: Rust, a C++17 compiler and a linker, venv and pip."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CXX_HINT = (
 
 
 def require_rust() -> str:
-    """Return the path of cargo, or raise with what is missing of Rust and its linker."""
+    """Return the path of cargo, or raise with the missing parts of Rust and its linker."""
     _raise_if_any(_rust_findings())
     cargo = find_tool("cargo")
     assert cargo is not None
@@ -33,7 +33,7 @@ def require_all() -> str:
 
 
 def find_tool(name: str) -> str | None:
-    """Find a program on PATH, or where rustup puts Rust's before a new shell is opened."""
+    """Find a program on PATH, or where rustup installs Rust's before a new shell is opened."""
     found = shutil.which(name)
     if found is None and name.startswith(("cargo", "rustc")):
         home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
@@ -63,7 +63,7 @@ def _rust_findings() -> list[str]:
 
 
 def _cxx_findings() -> list[str]:
-    """Ask the compiler that the build will call: $CXX, else c++, which is g++ or clang++."""
+    """Ask the compiler of the build: $CXX, else c++, which is g++ or clang++."""
     compiler = os.environ.get("CXX") or shutil.which("c++")
     if compiler is None:
         return [f"a C++17 compiler (no c++ on PATH): {_CXX_HINT}"]
@@ -90,7 +90,7 @@ def _rust_version(rustc: str) -> tuple[int, ...] | None:
 
 
 def _needed_rust() -> tuple[int, ...]:
-    """Read the workspace's rust-version, so that there is one place that says it."""
+    """Read the workspace's rust-version, its only statement."""
     with (ROOT / "Cargo.toml").open("rb") as source:
         version = tomllib.load(source)["workspace"]["package"]["rust-version"]
     return tuple(int(part) for part in version.split(".")[:2])

@@ -1,4 +1,4 @@
-"""How a file of vectors looks: where it comes from first, then cases; long lists as digests."""
+"""The form of a file of vectors: provenance first, then cases; long lists as digests."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def listed(key: str, numbers: Sequence[int]) -> dict[str, object]:
 
 
 def made_by(script: str, *packages: str) -> str:
-    """Say what made a file, with versions."""
+    """Name the software that made a file, with versions."""
     parts = [f"{package} {version(package)}" for package in packages]
     return ", ".join([f"scripts/vectors/{script}", *parts, f"Python {platform.python_version()}"])
 
 
 def write_file(name: str, provenance: Mapping[str, str], contents: Mapping[str, object]) -> None:
-    """Write one file, a line for each entry of the lists in it."""
+    """Write one file, with one line for each list entry."""
     FOLDER.mkdir(exist_ok=True)
     lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in provenance.items()]
     for key, value in contents.items():

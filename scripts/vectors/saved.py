@@ -1,10 +1,10 @@
-"""Programs saved by one version, which later versions must read and write again byte for byte.
+"""Programs saved by one version, which later versions must read and write byte for byte.
 
     python scripts/vectors/saved.py FOLDER
 
 The files in tests/vectors/saved were written by commit ecb2faf, before fields, devices and front
-ends got tables of their own.  Do not write them again with a later version: they are the test that
-it reads what users have.
+ends got tables of their own. Do not write them again with a later version: they test that it reads
+the files of users.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cloakwork import zk
 
 
 def recorded() -> Iterator[tuple[str, cw.Program, list[Any]]]:
-    """Names, programs, and the inputs that they were recorded with."""
+    """Names, programs, and the inputs of their recording."""
     random = np.random.default_rng(5)
     words = [cw.asarray(random.integers(0, 97, (4, 8))) for _ in range(2)]
     yield "residues", cw.trace(_residues, *words), words
@@ -49,7 +49,7 @@ def _numbers(x: cw.Tensor) -> Any:
 
 
 def instructions() -> zk.Program:
-    """A program of the instruction set with constants in a file and in the program."""
+    """A program of the instruction set, with constants in a file and in the program."""
     b = zk.ProgramBuilder(curve="bn254")
     x = b.input("x", zk.poly(4))
     table = b.constant("table", zk.tensor("u64", 4), np.arange(4, dtype=np.uint64).tobytes())
@@ -65,7 +65,7 @@ def instructions() -> zk.Program:
 
 @zk.program(curve="bn254")
 def traced(a: zk.Coef[4], s: zk.Scalar) -> dict[str, cw.Tensor]:
-    """A function of polynomials, recorded."""
+    """A recorded function of polynomials."""
     return {"product": a * s, "sum": a + a}
 
 

@@ -15,7 +15,7 @@ BITS = (30, 49, 60, 61)
 
 
 def write() -> None:
-    """Write the files whose answers SEAL gives."""
+    """Write the files with SEAL's answers."""
     provenance = {
         "source": f"Microsoft SEAL {_version()}, in the wheel of TenSEAL 0.3.18: %s",
         "url": "https://github.com/microsoft/SEAL/tree/main/native/src/seal/util",
@@ -34,7 +34,7 @@ def _file(name: str, provenance: dict[str, str], what: str, cases: list[dict[str
 
 
 def _version() -> str:
-    """What SEAL writes at the head of its files: bytes 3 and 4."""
+    """SEAL's version at the start of its files: bytes 3 and 4."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "parameters"
         sealapi.EncryptionParameters(sealapi.SCHEME_TYPE.CKKS).save(str(path))
@@ -43,7 +43,7 @@ def _version() -> str:
 
 
 def _transforms() -> list[dict[str, object]]:
-    """Forward in SEAL's order, which is bit-reversed; the inverse of the same input, too."""
+    """Forward in SEAL's order, which is bit-reversed; and the inverse of the same input."""
     cases = []
     for degree in DEGREES:
         for bits in BITS:
@@ -70,7 +70,7 @@ def _transforms() -> list[dict[str, object]]:
 
 
 def _automorphisms() -> list[dict[str, object]]:
-    """a(X^element): of coefficients, and of a transform in bit-reversed order."""
+    """a(X^element): on coefficients, and on a transform in bit-reversed order."""
     cases = []
     for degree in DEGREES:
         modulus = util.get_primes(2 * degree, 49, 1)[0]
@@ -96,7 +96,7 @@ def _automorphisms() -> list[dict[str, object]]:
 
 
 def _conversions() -> list[dict[str, object]]:
-    """Fast conversion: sum of (a_i * hat_i^-1 mod q_i) * hat_i mod p_j; rows a limb."""
+    """Fast conversion: sum of (a_i * hat_i^-1 mod q_i) * hat_i mod p_j; one row for each limb."""
     cases = []
     for count, inputs, outputs in ((8, 1, 3), (8, 2, 3), (8, 4, 2), (8, 3, 4), (512, 3, 11)):
         for bits in (30, 49, 60):
@@ -119,7 +119,7 @@ def _conversions() -> list[dict[str, object]]:
 
 
 def _rescalings() -> list[dict[str, object]]:
-    """round(a / q_last) in the base without it; rows a limb."""
+    """round(a / q_last) in the base without it; one row for each limb."""
     cases = []
     for degree, limbs in ((8, 2), (8, 3), (8, 5), (512, 4)):
         for bits in (30, 49, 60):
@@ -140,7 +140,7 @@ def _rescalings() -> list[dict[str, object]]:
 
 
 def _input(length: int, modulus: int) -> list[int]:
-    """Edges where the list is written out."""
+    """Edge cases if the list is written out."""
     return edge_input(length, modulus) if length <= 32 else long_input(length, modulus)
 
 

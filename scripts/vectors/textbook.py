@@ -1,4 +1,4 @@
-"""Worked examples of a tutorial, typed from it."""
+"""Worked examples of a tutorial, copied from it."""
 
 from __future__ import annotations
 
