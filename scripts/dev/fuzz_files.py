@@ -178,7 +178,7 @@ def main() -> int:
             # A seed with all kinds would be slow: it takes a quarter of them.
             for kind in chance.sample(kinds, len(kinds) // 4):
                 path = folder / kind.name
-                # A new file: replacing the contents of an existing one would write to the disk.
+                # A new file: a replacement of an existing file's contents is flushed to the disk.
                 path.unlink(missing_ok=True)
                 path.write_bytes(kind.damage(kind.contents, chance))
                 try:

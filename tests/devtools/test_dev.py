@@ -89,7 +89,7 @@ def test_demo_runs_the_one_that_is_named(
 
 @pytest.fixture
 def built(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The build is as it is: what is tested is what comes after it."""
+    """The build stays as it is: the test covers the steps after it."""
     monkeypatch.setattr(commands, "ensure_built", lambda: None)
 
 

@@ -1,4 +1,4 @@
-"""Wheels that older systems load: what is linked against the C library as it was."""
+"""Wheels that older systems load: linked against an old C library."""
 
 from __future__ import annotations
 

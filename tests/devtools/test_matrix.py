@@ -1,4 +1,4 @@
-"""`dev.py matrix`: other Pythons, and portable kernels on aarch64; what is absent is said."""
+"""`dev.py matrix`: other Pythons, and portable kernels on aarch64; missing parts are reported."""
 
 from __future__ import annotations
 

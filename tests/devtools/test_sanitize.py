@@ -1,4 +1,4 @@
-"""`dev.py sanitize`: what it builds compiles, and what it leaves out exists."""
+"""`dev.py sanitize`: the files that it builds compile, and those that it leaves out exist."""
 
 from __future__ import annotations
 

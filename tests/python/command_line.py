@@ -4,7 +4,7 @@ import sys
 
 _MAIN = "import sys; from cloakwork.cli import main; sys.exit(main())"
 COMMAND = [sys.executable, "-c", _MAIN]
-# Ctrl-C ends it also where whoever runs the tests ignores that signal, which children inherit.
+# Ctrl-C ends it even if the test runner ignores that signal, which children inherit.
 INTERRUPTIBLE = [
     sys.executable,
     "-c",

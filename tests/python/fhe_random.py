@@ -1,8 +1,7 @@
 """Circuits drawn at random, encrypted and in plain, one operation after another.
 
-Every result is decrypted: what CKKS promises must hold, what BGV gives must be exact, and what is
-refused must be refused aloud.  From tests/, `python -m python.fhe_random --results 2000` tries as
-many as one likes.
+Every result is decrypted: CKKS must keep its precision, BGV must be exact, and a refusal must be an
+error. From tests/, `python -m python.fhe_random --results 2000` tries any number of results.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _LARGEST = 2.0**40
 
 @dataclass
 class Tally:
-    """What came of all results, and those that broke a promise."""
+    """The number of results, and those that broke a promise."""
 
     results: int = 0
     refused: int = 0
@@ -49,7 +48,7 @@ class Tally:
 
 @dataclass
 class Circuit:
-    """Ciphertexts with what they hold, and the randomness that says what comes next."""
+    """Ciphertexts with their values, and the random source that chooses the next operation."""
 
     keys: fhe.Keys
     generator: np.random.Generator
@@ -143,7 +142,7 @@ def _level(own: Circuit) -> Pair:
 
 
 def _neighbours(own: Circuit) -> Pair:
-    """Sums whose errors are the same: what is taken for independent must not be."""
+    """Sums with equal errors: they must not be treated as independent."""
     x, a = own.any()
     return x + x.rotate(1) + x.rotate(2), a + _turned(a, 1) + _turned(a, 2)
 
@@ -185,7 +184,7 @@ def _function(own: Circuit) -> Pair:
 
 
 def _known(own: Circuit) -> Pair:
-    """What a user knows of the values."""
+    """The user's knowledge of the values."""
     x, a = own.any()
     if np.iscomplexobj(a) and np.abs(a.imag).any():
         return x.with_bound(float(np.abs(a).max()) + 0.01), a
@@ -249,7 +248,7 @@ def _spread(own: Circuit) -> Pair:
 
 
 def _rows(own: Circuit) -> Pair:
-    """What rows of a batch share is in their sums, whatever became of them before."""
+    """The common part of a batch's rows remains in their sums, whatever operations precede."""
     rows = Circuit(own.keys, own.generator, [_spread(own)])
     for _ in range(own.integer(0, 4)):
         step = ROW_STEPS[own.integer(0, len(ROW_STEPS))]
@@ -292,7 +291,7 @@ def _int_array(own: Circuit) -> Pair:
     x, a = own.any()
     values = own.generator.integers(-T, T, len(a))
     if own.integer(0, 3) == 0:
-        # The largest polynomial that there is, all of whose coefficients are t // 2.
+        # The largest polynomial: all of its coefficients are t // 2.
         values = own.keys.context.batching.slots(np.full((1, len(a)), T // 2))[0]
     return (x * values, a * centred(values)) if own.integer(0, 3) else (x + values, a + values)
 
@@ -376,7 +375,7 @@ def bgv_keys(kind: int) -> fhe.Keys:
 
 @cache
 def large_bgv_keys(kind: int) -> fhe.Keys:
-    """Rings of degrees 2^12 to 2^14, whose moduli just hold a product or just do not."""
+    """Rings of degrees 2^12 to 2^14 whose moduli just suffice for a product or just do not."""
     degree, bits = 2 ** (12 + kind % 3), 41 + 2 * (kind % 11)
     moduli = [bits] if kind % 2 else [bits // 2 + 1, bits // 2 + 14]
     return fhe.bgv(degree, T, moduli, [60], insecure=True).keygen(rotations=[1, 2, -1])
@@ -440,7 +439,7 @@ def follow_ckks(seed: int, tally: Tally) -> None:
             found = own.keys.decrypt(x)
         except NoiseError as error:
             tally.refused += 1
-            # What the estimate allows, the secret must not refuse.
+            # The secret must accept everything that the estimate allows.
             if np.isfinite(x.precision_estimate()) and "estimate" not in str(error):
                 tally.broken.append(f"seed {seed}, {name}, {x}: refused: {error}")
             continue
@@ -464,7 +463,7 @@ def follow_bgv(seed: int, tally: Tally) -> None:
 
 
 def follow_large_bgv(seed: int, tally: Tally) -> None:
-    """The same over large rings, where what factors have in common weighs sqrt(N)."""
+    """The same over large rings, in which the common part of factors weighs sqrt(N)."""
     own = bgv_circuit(seed, large_bgv_keys(seed % 66))
     _follow_exact(seed, own, tally, steps_of(own, LARGE_STEPS, tally, _LARGE_LENGTH))
 
@@ -487,7 +486,7 @@ def _follow_exact(
 
 
 def tally_of(follow: Callable[[int, Tally], None], results: int, seed: int) -> Tally:
-    """Circuits from a seed on, until there are as many results."""
+    """Circuits from a seed on, until they have enough results."""
     tally = Tally()
     while tally.results < results:
         follow(seed, tally)
@@ -496,7 +495,7 @@ def tally_of(follow: Callable[[int, Tally], None], results: int, seed: int) -> T
 
 
 def main() -> None:
-    """Print what came of as many results of each scheme."""
+    """Print the tally for this many results of each scheme."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--results", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)

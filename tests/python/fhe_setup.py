@@ -32,7 +32,7 @@ def bgv(degree: int = 256, levels: int = 5, *, t: int = T, special: int = 2) -> 
 
 
 def unit_slots(keys: fhe.Keys, seed: int, batch: tuple[int, ...] = ()) -> Complex:
-    """Complex numbers of size 1, one a slot: products of them have that size, too."""
+    """Complex numbers of size 1, one for each slot: their products have size 1 too."""
     generator = np.random.default_rng(seed)
     return np.exp(2j * np.pi * generator.random((*batch, keys.context.slots)))
 
@@ -58,7 +58,7 @@ def rolled(values: Integers, step: int) -> Integers:
 
 
 def error(keys: fhe.Keys, ciphertext: fhe.Ciphertext, expected: ArrayLike) -> float:
-    """The largest distance of a slot from what is expected."""
+    """The largest distance of a slot from its expected value."""
     return float(np.abs(keys.decrypt(ciphertext) - np.asarray(expected)).max())
 
 

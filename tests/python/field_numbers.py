@@ -38,7 +38,7 @@ def numbers(field: str, count: int, seed: int = 0) -> list[int]:
     edges = [0, 1, 2, p - 1, p - 2, p // 2, p // 2 + 1]
     edges += [((1 << bits) + near) % p for bits in range(0, p.bit_length(), 13) for near in (-1, 0)]
     edges += [(p - (1 << bits)) % p for bits in range(0, p.bit_length(), 26)]
-    # Near p in memory's Montgomery form, whatever the radix.
+    # Near p in memory's Montgomery form, for any radix.
     for radix in (32, 256, 260, 384, 416):
         edges += [(p - near) * pow(2, -radix, p) % p for near in (1, 2, 1 << 20)]
     return [

@@ -1,10 +1,11 @@
-"""Forks while threads compute; run by itself, as a hanging child must not hang the tests.
+"""Forks while threads compute; run separately, because a hanging child must not hang the tests.
 
     python forking.py FOLDER ROUNDS
 
 In each round two threads repeat one kind of call, and the process forks; the child makes one call
-of every kind, each time beginning with another.  A child that has not ended after a while hangs: it
-is killed, and told.  What is printed is how many children ended well, and how the others did.
+of every kind, each time beginning with another. A child that does not end in time hangs: it is
+killed and reported. The output is the number of children that ended well, and the fate of the
+others.
 """
 
 import json

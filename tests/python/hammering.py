@@ -1,10 +1,10 @@
-"""Calls whose operands another process writes meanwhile; run by itself, as it may not survive.
+"""Calls on operands that another process writes concurrently; run separately, as it may crash.
 
     python hammering.py WRITES
 
 The operands `q`, `i` and `x` lie in memory that a child shares and writes without a pause: half of
-the time what is right, half of the time what is not.  Each kind's name is printed before its calls,
-which go on for so many writes, and behind it how many went through and how many were refused.
+the time valid values, half of the time invalid ones. For each kind of call it prints the name,
+repeats the call for WRITES writes, and prints the number of successes and of refusals.
 """
 
 import itertools
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 Q, N = [257, 769], 64
 INDICES = np.arange(4096)
 ELEMENTS = np.linspace(1.0, 2.0, 4096)
-# What is written in place of what is right, one after another.
+# The invalid values, one after another.
 WRONG = {
     "q": [[0, 0], [-1, -(2**63)], [2**62, 1], [2**63 - 1, -5]],
     "i": [2**40, -(2**62), 4096, 1],
@@ -32,7 +32,7 @@ WRONG = {
 
 
 def shared(values: NDArray[np.generic]) -> NDArray[np.generic]:
-    """A copy that a forked child writes, too."""
+    """A copy that a forked child writes too."""
     memory = mmap.mmap(-1, values.nbytes)
     made = np.frombuffer(memory, values.dtype)
     made[:] = values
@@ -60,7 +60,7 @@ def hammer(which: str) -> int:
 
 
 def calls() -> dict[str, tuple[str, Callable[[], object]]]:
-    """What is written meanwhile, and the call."""
+    """The memory that the child writes, and the call."""
     moduli, indices, elements = cw.asarray(q), cw.asarray(i), cw.asarray(x)
     pairs = cw.asarray(np.arange(512).reshape(256, 2) % 257)
     triples = cw.reshape(pairs, (256, 2, 1))

@@ -1,6 +1,6 @@
 """Transcripts in HEAL's documented form, written from the documents: plain json, numpy, base64.
 
-Shares no code with Cloakwork, so that what loads here loads because the form is right.
+Shares no code with Cloakwork, so a file that loads here has the documented form.
 """
 
 import base64
@@ -81,7 +81,7 @@ def _plain(value: Any) -> Json:
 
 
 def _content(value: Any) -> tuple[str, Json]:
-    """The name of an argument's kind, and what both forms say of it."""
+    """The name of an argument's kind, and its content in both forms."""
     match value:
         case Name(name=name):
             return "DEVICE_TENSOR", {"inf_name": name}

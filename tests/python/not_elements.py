@@ -1,4 +1,4 @@
-"""What is not an element of a field, or no point of a curve and its group: coordinates, and why."""
+"""Invalid elements of fields, and points outside a curve or its group: coordinates, and reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NumPy arrays of any dtype, shape and layout, and what a tensor must be to equal one."""
+"""NumPy arrays of any dtype, shape and layout, and the comparison of a tensor with one."""
 
 from typing import Any
 

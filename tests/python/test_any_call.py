@@ -69,7 +69,7 @@ def calls(draw: st.DrawFn) -> tuple[str, list[Any], dict[str, Any]]:
 
 
 def outcome(call: Any) -> Any:
-    """The elements of what a call gives, or the kind of error."""
+    """The elements of a call's result, or the kind of error."""
     try:
         return np.asarray(call())
     except InternalError:
@@ -107,7 +107,7 @@ def test_any_call_ends_well_and_a_trace_agrees(call: tuple[str, list[Any], dict[
         assert isinstance(traced, type), f"{now} at once, {traced!r} under a trace"
 
 
-# What good calls are drawn from. 632 bytes are a transcript.
+# Values for good calls. 632 bytes are a transcript.
 GOOD_SHAPES = [
     (), (2,), (4,), (4,), (2, 2), (4, 4), (32,), (632,), (1, 4, 1, 1), (2, 4, 1, 2), (2, 2, 4),
 ]  # fmt: skip
@@ -180,8 +180,8 @@ def is_found(name: str, attempts: int) -> bool:
     return False
 
 
-# Ops whose operands must fit one another in ways that no draw meets: tables of roots, lists of
-# indices, several shapes at once. Their documented calls are good ones.
+# Ops whose operands depend on each other, which random draws rarely satisfy: tables of roots, lists
+# of indices, several shapes at once. Their documented calls are good calls.
 DOCUMENTED = {
     "absorb", "absorb_write", "arange", "automorphism", "axis_modsum", "base_convert", "blind",
     "challenge", "from_canonical", "g_decomp_full_q", "intt", "irfft", "kate_div", "mod_down",

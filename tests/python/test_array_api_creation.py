@@ -1,4 +1,4 @@
-"""Tensors are made as NumPy's arrays are, and shared with what they are made of."""
+"""Tensors are made as NumPy's arrays are, and share memory with their sources."""
 
 import array
 import math

@@ -1,4 +1,4 @@
-"""Functions of each element do what NumPy's do, for any dtype, layout, and pair of operands."""
+"""Elementwise functions agree with NumPy's, for any dtype, layout, and pair of operands."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ BINARY = {
     "copysign": FLOATS, "nextafter": FLOATS,
 }  # fmt: skip
 ROUNDED = ["divide", "hypot", "atan2", "logaddexp"]
-# Of complex numbers with infinite parts libraries differ in what is left open.
+# For complex numbers with infinite parts, libraries differ in undefined cases.
 INEXACT = {"reciprocal", "square", "multiply"}
 
 
@@ -130,7 +130,7 @@ def test_numbers_of_python_take_the_dtype_of_tensors(
     scalar: complex, array: np.ndarray[Any, Any]
 ) -> None:
     if array.dtype.kind == "b" and scalar is True:
-        return  # NumPy's sum of truths is a truth; here there is none
+        return  # NumPy's sum of booleans is a boolean; it is undefined here
     same(cw.multiply(cw.asarray(array), scalar), array * scalar)
     same(cw.multiply(scalar, cw.asarray(array)), scalar * array)
 

@@ -1,4 +1,4 @@
-"""All names of the standard's 2025.12 release are there, and say what they are."""
+"""All names of the standard's 2025.12 release exist and are documented."""
 
 import inspect
 

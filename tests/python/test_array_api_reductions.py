@@ -36,7 +36,7 @@ def test_reductions_with_a_value_for_nothing(name: str, data: st.DataObject, arr
 
 
 def refuses(name: str, array: Array, axis: Any, keepdims: bool) -> None:
-    """Assert that there is nothing to choose from; where there is no result, NumPy errs too."""
+    """Assert that an empty choice is refused; if it has no result, NumPy raises too."""
     if np.any(array, axis=axis).size == 0:
         assert getattr(cw, name)(cw.asarray(array), axis=axis, keepdims=keepdims).size == 0
         return
@@ -74,7 +74,7 @@ def test_where_extremes_are(name: str, data: st.DataObject, array: Array) -> Non
 def test_moments(name: str, data: st.DataObject, array: Array) -> None:
     axis, keepdims = data.draw(axes_of(array)), data.draw(st.booleans())
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore", RuntimeWarning)  # means of nothing
+        warnings.simplefilter("ignore", RuntimeWarning)  # means of empty slices
         expected = getattr(np, name)(array, axis=axis, keepdims=keepdims)
     same(getattr(cw, name)(cw.asarray(array), axis=axis, keepdims=keepdims), expected, 1e-5)
 
@@ -103,7 +103,7 @@ def test_sums_in_another_dtype(array: Array, dtype: str) -> None:
     with np.errstate(all="ignore"):
         expected = np.sum(array.astype(dtype), dtype=dtype)
     if array.dtype.kind == "f" and dtype.startswith("u") and array.size and array.min() < 0:
-        return  # what negative floats become as unsigned integers is open
+        return  # the conversion of negative floats to unsigned integers is undefined
     same(cw.sum(cw.asarray(array), dtype=dtype), expected, 1e-4)
 
 

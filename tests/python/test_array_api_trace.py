@@ -1,4 +1,4 @@
-"""Functions of the namespace record what they compute at once."""
+"""Functions of the namespace that compute at once are recorded in a trace."""
 
 from collections.abc import Callable
 

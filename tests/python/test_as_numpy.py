@@ -1,4 +1,4 @@
-"""What people type who come from NumPy means what it means there, or is refused in clear words."""
+"""Expressions of NumPy users have the same meaning here, or give a clear error."""
 
 from typing import Any
 

@@ -66,7 +66,7 @@ def test_a_backend_holds_to_the_end_of_its_block(isa: str) -> None:
 
 @pytest.fixture
 def _from_the_environment() -> Iterator[None]:
-    """A context in which nothing is selected, before the test and after it."""
+    """A context without a selected backend, before the test and after it."""
     backend.select_backend("auto")
     yield
     backend.select_backend("auto")

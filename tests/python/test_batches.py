@@ -1,4 +1,4 @@
-"""Batches compute what the same calls do one by one."""
+"""Batches compute the same results as single calls."""
 
 from typing import Any
 
@@ -147,7 +147,7 @@ def test_operations_with_slots() -> None:
     for wrong in ([("no such function", a)], [("add", cw.Slot(0), a)], [("_core", a)]):
         with pytest.raises(ParamError):
             cw.execute_batch(wrong)
-    assert _core.batch_begin() is True  # nothing was left open
+    assert _core.batch_begin() is True  # no batch was left open
     _core.batch_end(abandon=True)
 
 
@@ -244,5 +244,5 @@ def test_a_copy_of_an_array_is_made_at_once() -> None:
         ]  # fmt: skip
         sums = [copy + 1 for copy in copies]
         array[:] = 7
-    # What is a tensor already is copied where the batch comes to it.
+    # An operand that is already a tensor is copied when the batch runs the call.
     assert [one.tolist() for one in sums] == 5 * [[1, 2, 3, 4]] + [[8, 8, 8, 8]]

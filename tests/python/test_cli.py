@@ -1,4 +1,4 @@
-"""The command line: what it prints, its exit status, and what bad input gets."""
+"""The command line: its output, its exit status, and its errors for bad input."""
 
 import json
 import os

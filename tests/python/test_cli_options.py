@@ -103,7 +103,7 @@ KINDS = TRANSCRIPTS | PROGRAMS
 
 @dataclass
 class Seen:
-    """What a command did: its status and output, and the options with which the engine ran."""
+    """The effect of a command: status and output, and the options with which the engine ran."""
 
     folder: Path
     status: int = 0
@@ -119,11 +119,11 @@ class Seen:
 
 @dataclass(frozen=True)
 class Row:
-    """How to give an option of a command, and how to tell that it acted.
+    """A way to give an option of a command, and a test that it acted.
 
-    given      what is added to the command line; {} is the test's folder
-    acts       whether it did what it says
-    only       the kinds of files that it acts on; it is refused by name for the others
+    given      the addition to the command line; {} is the test's folder
+    acts       whether the option took effect
+    only       the kinds of files that it applies to; it is refused by name for the others
     """
 
     given: str
@@ -218,7 +218,7 @@ def _of(command: str, file: Path) -> list[str]:
 
 @pytest.fixture
 def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
-    """What the engine's runs are given is noted, and goes on to it."""
+    """Record the arguments of the engine's runs, and run them."""
     found, run = Seen(tmp_path), Runnable._run
 
     def noted(
@@ -286,7 +286,7 @@ class Spy:
         return any(value in args or value in options.values() for args, options in self.calls)
 
 
-# Of commands with files of their own: what is called, and a command line with an option's value.
+# Commands with files of their own: the called function, and a command line with an option's value.
 PROVE = "prove key.zkey w.wtns"
 OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("setup", "--out"): (setting, "setup", "setup c.r1cs -o new", Path("new")),
@@ -329,7 +329,7 @@ def test_an_option_reaches_what_it_is_for(
     spy = Spy()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(place, name, spy)
-    # A proof's steps before and behind it; what is saved is noted, too.
+    # A proof's steps before and after it; saves are recorded too.
     monkeypatch.setattr(zk_files, "read_zkey", spy)
     monkeypatch.setattr(statements, "save", spy)
     monkeypatch.setattr(groth16, "Prover", spy)

@@ -25,7 +25,7 @@ def random_residues(rng: np.random.Generator, *batch: int, moduli: tuple[int, ..
 
 
 def constants() -> dict[str, cw.Tensor]:
-    """What `hybrid_key_switch` takes beside polynomials and key."""
+    """The operands of `hybrid_key_switch` beside polynomials and key."""
     transform = Transform(DEGREE, MODULI)
     digits = [Q[i // DIGIT_LIMBS * DIGIT_LIMBS :][:DIGIT_LIMBS] for i in range(CHAIN)]
     up = [pow(DEGREE * (prod(d) // q), -1, q) for q, d in zip(Q, digits, strict=True)]

@@ -1,4 +1,4 @@
-"""Programs on a device whose memory the host cannot touch give what they give on the host."""
+"""Programs on a device whose memory the host cannot touch give the same results as on the host."""
 
 from __future__ import annotations
 

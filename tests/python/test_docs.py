@@ -1,4 +1,4 @@
-"""Pages of docs/ whose examples can be run say what is so."""
+"""The runnable examples of pages in docs/ give the documented results."""
 
 import doctest
 from pathlib import Path

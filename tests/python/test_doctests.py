@@ -1,4 +1,4 @@
-"""The examples in docstrings say what is so."""
+"""The examples in docstrings give the documented results."""
 
 import ast
 import doctest
@@ -19,7 +19,7 @@ MODULES = sorted(
 
 
 class Finder(doctest.DocTestFinder):
-    """Finds the examples of public classes in the modules of their files, too."""
+    """Finds the examples of public classes in the modules that define them too."""
 
     def _from_module(self, module: ModuleType | None, object: Any) -> bool:
         if inspect.isclass(object) and module is not None:
@@ -40,7 +40,7 @@ def examples_in(source: str) -> int:
 @pytest.mark.parametrize("name", ["cloakwork", *MODULES])
 def test_examples_in_docstrings_hold(name: str) -> None:
     module = importlib.import_module(name)
-    for lazy in dir(module):  # what is made when it is asked for is searched, too
+    for lazy in dir(module):  # lazily created names are searched too
         getattr(module, lazy)
     runner = doctest.DocTestRunner(verbose=False)
     tests = Finder().find(module, name)

@@ -29,7 +29,7 @@ def test_the_table_is_part_of_scikit_learns_and_the_model_has_not_seen_it() -> N
         rows.pop(tuple(row)) == label
         for row, label in zip(table.features, table.labels, strict=True)
     )
-    # What is left is what it was trained on: scikit-learn finds about the same model there.
+    # The training part is the rest: scikit-learn finds about the same model there.
     features = np.array(list(rows))
     np.testing.assert_allclose(features.mean(axis=0), table.mean)
     np.testing.assert_allclose(features.std(axis=0), table.deviation)

@@ -48,7 +48,7 @@ def drawn(source: np.random.Generator) -> Array:
 
 
 def outcome(call: Callable[[], Any]) -> Any:
-    """What a call gives, or the text of its error."""
+    """The result of a call, or the text of its error."""
     try:
         return call()
     except (CloakworkError, TypeError, ValueError, IndexError) as error:

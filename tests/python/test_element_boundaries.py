@@ -1,6 +1,6 @@
-"""No boundary lets in what is no element: a number at the prime, a point off the curve or outside.
+"""Every boundary refuses invalid elements: a number at the prime, a point off the curve or group.
 
-With a point of small order among the bases, a sum of multiples gives the scalar away.
+With a point of small order among the bases, a multi-scalar multiplication reveals the scalar.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from python.zk_oracles import P
 
 
 def rows(dtype: str, bad: Coordinates) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """Two elements, which are zero or infinity, and one that is none."""
+    """Two valid elements, zero or infinity, and one invalid element."""
     words = np.zeros((3, max(_core.dtype(dtype).itemsize // 8, 1)), np.uint64)
     words[2] = words_of(dtype, bad)
     return words
@@ -172,7 +172,7 @@ def test_memory_of_elements_is_lent_to_nobody(dtype: str) -> None:
         memoryview(elements)
     with pytest.raises(BufferError, match="words"):
         elements.__dlpack__()
-    # What is not written yet is zero, not whatever a former tensor held.
+    # Unwritten memory is zero, never the contents of a former tensor.
     for _ in range(20):
         assert cw.empty(5, dtype=dtype).tolist() in ([0] * 5, [None] * 5)
     with pytest.raises(ParamError, match=r"memory: .*element 1"):

@@ -1,4 +1,4 @@
-"""Extension fields against Python's integers, and against what Plonky2 and Plonky3 publish."""
+"""Extension fields against Python's integers, and against values of Plonky2 and Plonky3."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = sorted(EXTENSIONS)
 
 
 def elements(name: str, count: int, seed: int = 0) -> list[Polynomial]:
-    """Random elements, many of whose coefficients are 0, 1, p - 1 or near a power of two."""
+    """Random elements; many of their coefficients are 0, 1, p - 1 or near a power of two."""
     field, draw = Extension.of(name), random.Random(f"{name} {seed}")
     p = field.p
     edges = [0, 0, 1, p - 1, p - 2, p // 2, 1 << 31, (1 << 32) - 1]

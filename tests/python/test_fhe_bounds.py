@@ -1,4 +1,4 @@
-"""Bounds hold for all values that they admit, say no more than they must, and are asked for."""
+"""Bounds hold for all admitted values, are tight, and are required."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from cloakwork.fhe.estimates.ranges import slope_log2, value_range
 from python.fhe_setup import ckks, measured_bits
 
 SLOTS = 64
-# An estimate is a bound; a single error is one draw of what it bounds, a bit or two above the mean.
+# An estimate is a bound, a bit or two above the mean error; a single error is one draw.
 ONE_DRAW_BITS = 8.0
 KEYS = ckks(256, 8)
 
@@ -181,7 +181,7 @@ def test_what_a_user_knows_narrows_a_bound() -> None:
     assert (known * known).precision_estimate() > (fourth * fourth).precision_estimate() + 1
     found = known * known
     assert measured_bits(KEYS, found, (4 * values) ** 4) >= found.precision_estimate()
-    # What is known already stays, and what contradicts it is refused.
+    # Known bounds stay, and contradictions are refused.
     assert str(fourth.with_bound(100.0).bound) == "[0, 16]"
     with pytest.raises(ParamError, match=r"a bound that intersects \[0, 16\]"):
         fourth.with_bound(-2.0, -1.0)
@@ -266,8 +266,8 @@ def test_errors_that_became_equal_add_up() -> None:
         x, values = x.weighted_sums(ones).rescale(), ones @ values
         measured = measured_bits(KEYS, x, values)
         assert 0 <= measured - x.precision_estimate() <= ONE_DRAW_BITS
-    # Were they taken for independent, the second and third would add up to a quarter; what the
-    # divisions add is equal in equal ciphertexts, too.
+    # If they were treated as independent, the second and third would add up to a quarter; the
+    # errors of divisions are equal in equal ciphertexts too.
     assert x.alike > 1.5
     np.testing.assert_allclose(x.bound.high, 4**3 * np.ones((16, 1)), rtol=1e-6)
 

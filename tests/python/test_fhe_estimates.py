@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from python.fhe_setup import measured_bits
 
 BATCH = 64
-# So far below what is measured may an estimate be.
+# The most that an estimate may be below the measured precision.
 SHARP_BITS = 6.0
 CONTEXT = fhe.ckks(1024, [50, 40, 40], [50], insecure=True)
 KEYS = CONTEXT.keygen(rotations="all")
@@ -230,7 +230,7 @@ def test_products_with_conjugates_leave_the_modulus_the_room_that_they_take(degr
 
 
 def test_equal_values_that_come_around_a_modulus_are_refused() -> None:
-    # 4096 in every slot is one coefficient of four times the modulus, which leaves next to nothing.
+    # 4096 in every slot is one coefficient of four times the modulus, so almost no budget is left.
     ones = KEYS.encrypt(np.ones(CONTEXT.slots), bound=(0.0, 1.0)).lower(0)
     many = ones.inner_sum(512) * 8
     assert many.precision_estimate() == -np.inf
@@ -242,7 +242,7 @@ def test_equal_values_that_come_around_a_modulus_are_refused() -> None:
 
 def test_errors_that_meet_their_conjugates_add_up_in_one_coefficient() -> None:
     keys = fhe.ckks(1 << 13, [50, 40], [50], levels="manual").keygen()
-    # Beyond what the conjugation adds.
+    # Noise above the error that the conjugation adds.
     noisy = keys.encrypt(np.zeros(keys.context.slots), scale=2.0**10, bound=2.0**-19) * 1024
     square = noisy * noisy.conjugate()
     data = keys.context.decode(keys.decrypt_plaintext(square)) * square.scale

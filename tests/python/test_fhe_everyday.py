@@ -1,4 +1,4 @@
-"""What people type: powers, quotients, sums, elements; and errors that say what there is."""
+"""Everyday expressions: powers, quotients, sums, elements; errors that list alternatives."""
 
 import copy
 import io
@@ -84,7 +84,7 @@ def test_arrays_divide_what_is_held() -> None:
 @pytest.mark.parametrize("length", [1, 3, 64, 100, SLOTS])
 def test_sums_of_vectors_stand_in_their_first_slot(length: int, all_steps: fhe.Keys) -> None:
     values = np.random.default_rng(length).uniform(-1, 1, length)
-    # What lies behind the vector does not count.
+    # Slots after the vector do not count.
     x = all_steps.encrypt(values) + 1 - 1.0 * np.ones(length)
     for total in (x.sum(), x.sum(0), x.sum(axis=-1), np.sum(x), np.sum(x, axis=0)):
         assert total.shape == (1,)
@@ -249,7 +249,7 @@ def test_bytes_and_open_files_hold_what_files_hold(keys: fhe.Keys, tmp_path: Pat
 
 
 def unpickled(thing: Any) -> Any:
-    """What a pickle holds, which cannot be asked `insecure`: it warns of a toy ring."""
+    """The contents of a pickle, which has no `insecure` argument: it warns of a toy ring."""
     with pytest.warns(fhe.InsecureWarning, match="below 128 bits of security"):
         return pickle.loads(pickle.dumps(thing))
 

@@ -1,4 +1,4 @@
-"""Keys and ciphertexts as files: what comes back, and what is refused."""
+"""Keys and ciphertexts as files: round trips, and refusals."""
 
 import json
 import resource
@@ -253,7 +253,7 @@ def test_headers_that_make_no_sense_are_refused(saved: Path, changes: dict[str, 
 
 
 def test_files_that_say_less_are_taken_to_hold_more(saved: Path) -> None:
-    # Those of before: a size, and nothing of where values lie or which errors are the same.
+    # Files of older versions: a size, without the positions of values or the shared errors.
     older = load(resealed(saved, without=("values", "coherence")))
     assert older.bound == fhe.Bound.circle(1.0)
     assert older.coherence == np.log2(KEYS.context.slots) / 2
@@ -370,7 +370,7 @@ def test_what_has_less_than_128_bits_is_refused_unless_said(kind: str, tmp_path:
     with pytest.raises(LoadError, match=r"toy: parameters: expected 128 bits of security at degr"):
         fhe.load(tmp_path / "toy")
     assert type(load(tmp_path / "toy")) is type(things[kind])
-    # What computes with toy keys was told so already.
+    # Code that computes with toy keys has been warned already.
     if kind == "ciphertext":
         assert keys.evaluation.load(tmp_path / "toy").key == keys.key
 

@@ -1,4 +1,4 @@
-"""Decryptions that are shown: how much noise, of what, by whose word, and what is left."""
+"""Published decryptions: the amount and kind of noise, and the remaining precision."""
 
 from math import log2
 from pathlib import Path
@@ -21,7 +21,7 @@ A = unit_slots(KEYS, 1)
 
 
 def recovered(ciphertext: fhe.CkksCiphertext, shown: np.ndarray) -> np.ndarray:
-    """What an onlooker takes for the secret: (message + error - c0) / c1, mod the first modulus."""
+    """An attacker's guess of the secret: (message + error - c0) / c1, mod the first modulus."""
     basis = CONTEXT.tables.chain(0)
     q = basis.moduli[0]
     level, scale = ciphertext.level, ciphertext.scale
@@ -50,7 +50,7 @@ def test_noise_is_as_wide_as_the_corollary_says(queries: int, security: int, val
     x = KEYS.encrypt(A[:values], scale=2.0**90)
     wanted = KEYS.flooding(x, queries=queries, security=security)
     assert wanted.values == values
-    # The error of a slot, and what the transform of floats may add.
+    # The error of a slot, and the rounding of the transform of floats.
     error = 2 ** (x.noise + noise.TAIL_LOG2) + 2 ** (90 - 47 + x.size)
     assert 2**wanted.error == pytest.approx(error)
     norm = error * values**0.5
@@ -62,7 +62,8 @@ def test_noise_is_as_wide_as_the_corollary_says(queries: int, security: int, val
     # Real and imaginary parts have a deviation each.
     expected = 2**0.5 * 2**wanted.deviation / x.scale
     assert np.sqrt((np.abs(errors) ** 2).mean()) == pytest.approx(expected, rel=0.3)
-    # One decryption exceeds the precision with a chance of 2^-15; so many never do by twice.
+    # One decryption exceeds the precision with a chance of 2^-15; none of these exceeds it by a
+    # factor of 2.
     assert np.abs(errors).max() < 2 * 2.0**-wanted.precision < 32 * np.abs(errors).max()
     assert wanted.cost == pytest.approx(x.precision_estimate() - wanted.precision, abs=0.3)
 
@@ -104,7 +105,7 @@ def test_wide_gaussians_are_wide_in_every_bit(deviation: float) -> None:
     assert scaled.std() == pytest.approx(1.0, rel=0.07)
     assert (scaled**4).mean() / scaled.var() ** 2 == pytest.approx(3.0, rel=0.2)
     assert abs(scaled.mean()) < 0.06
-    # Low bits are not what a float would leave: as many ones as zeros, in each of them.
+    # Low bits are not those that a float would leave: as many ones as zeros, in each of them.
     for bit in (0, 1, 7, 20):
         assert (drawn >> bit & 1).mean() == pytest.approx(0.5, abs=0.04)
 
@@ -136,7 +137,7 @@ def test_what_a_file_claims_of_its_noise_is_not_believed(tmp_path: Path) -> None
         assert np.abs(shown - (3 * A + np.roll(A, -1))).max() < 2.0**-wanted.precision
         named = KEYS.flooding(z, queries=1, noise_bits=30.0)
         assert named.error == pytest.approx(30, abs=0.1)
-        # What is not shown needs no bound.
+        # A value that is not published needs no bound.
         assert np.abs(KEYS.decrypt(z) - KEYS.decrypt(local)).max() == 0
 
 
@@ -195,7 +196,7 @@ def test_noise_that_leaves_nothing_is_refused_with_what_to_do() -> None:
         KEYS.decrypt(x, queries=2**40, security=40)
     with pytest.raises(ParamError, match="security: got 128, expected less, or fewer queries"):
         KEYS.decrypt(x, queries=2**60, security=128)
-    # What is shown needs no room below the modulus, and fewer values less noise.
+    # A published value needs no room below the modulus, and fewer values need less noise.
     bottom = KEYS.encrypt(A).lower(0)
     one = bottom.with_packing(CONTEXT.packing(1))
     wanted = [KEYS.flooding(z, queries=1, security=20) for z in (bottom, one)]
@@ -228,6 +229,6 @@ def test_batches_are_as_many_queries_and_bgv_shows_no_error() -> None:
     assert KEYS.decrypt(batch, queries=3).shape == (3, CONTEXT.slots)
     with pytest.raises(ParamError, match="BGV's results are exact"):
         bgv().decrypt(bgv().encrypt([1]), queries=1)
-    # A known number has no noise; what is shown of it has.
+    # A known number has no noise; its published form has.
     nothing = KEYS.encrypt([1.0]) * 0
     assert 0.0 <= KEYS.flooding(nothing, queries=1).error < 1.0

@@ -1,4 +1,4 @@
-"""Keys: what they encrypt, what they hide, and that secrets go away."""
+"""Keys: encryption, secrecy, and the wiping of secrets."""
 
 import copy
 import io
@@ -91,7 +91,7 @@ def test_release_overwrites_the_secret() -> None:
     ):
         with pytest.raises(MissingKeyError, match="released"):
             attempt()
-    # What is public goes on.
+    # Public operations still work.
     assert keys.public.encrypt([1.0]).key == keys.key
 
 

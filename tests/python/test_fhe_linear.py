@@ -183,7 +183,7 @@ def test_a_program_of_a_product_is_the_product(make: Any, special: int) -> None:
     keys = make(256, 3, special=special)
     matrix = fhe.Matrix(keys.context, np.random.default_rng(11).integers(-9, 9, (12, 12)))
     x = keys_for(keys, matrix).encrypt(np.arange(12))
-    # Nothing is encoded yet: what is encoded while a function is traced outlives the trace.
+    # The encoding is empty so far: values that are encoded during a trace outlive the trace.
     program = cw.trace(lambda x: matrix @ x, x)
     eager = matrix @ x
     (traced,) = program.run(x).outputs

@@ -1,4 +1,4 @@
-"""Networks of real size: estimates stay below what is measured, and not far below."""
+"""Networks of real size: estimates stay below the measured precision, and close to it."""
 
 from functools import cache
 from itertools import pairwise
@@ -93,12 +93,12 @@ NETWORKS = {
 def test_calibrated_networks_are_estimated_within_six_bits(
     name: str, known: int, most: float
 ) -> None:
-    # What is more is what other inputs' values are larger, not what the estimate is off.
+    # The rest comes from larger values of other inputs, not from an error of the estimate.
     assert np.mean([bits_below(name, known) for _ in range(3)]) <= most
 
 
 def test_a_network_of_which_nothing_is_known_is_estimated_at_all() -> None:
-    # It holds for the worst image there is, which is not a photograph.
+    # It holds for the worst possible image, which is not a photograph.
     assert bits_below("convolutions", 0) < 12
 
 
@@ -111,7 +111,7 @@ def test_bags_of_words_are_estimated_within_six_bits(form: str) -> None:
 
 
 def bag_of_words(form: str, seed: int) -> float:
-    """How far the estimate of a weighted count is below what is measured."""
+    """The difference between the measured precision and the estimate, for a weighted count."""
     words, generator = 1024, np.random.default_rng(seed)
     keys = keys_of(2**12, 2)
     weights, counts = generator.normal(size=(2, words)), np.zeros(words)

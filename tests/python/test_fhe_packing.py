@@ -1,4 +1,4 @@
-"""What ciphertexts hold: operands meet values where they lie; what lies elsewhere is refused."""
+"""Packing of ciphertexts: operands need equal slot positions; other positions are refused."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -113,7 +113,7 @@ def test_what_is_not_packed_for_a_matrix_is_refused() -> None:
         np.ones(6))).rotate(1)):  # fmt: skip
         with pytest.raises(ParamError, match="expected vectors of 6, alone, or one every 8 slots"):
             blocks @ x
-    # A rotation by whole periods leaves what is repeated.
+    # A rotation by whole periods keeps repeated values.
     turned = KEYS.encrypt(matrix.pack(np.arange(6.0))).rotate(8)
     np.testing.assert_allclose(KEYS.decrypt(matrix @ turned)[:5].real, 15, atol=1e-4)
     with pytest.raises(ParamError, match="packing: got a vector of 3, expected one of 128 slots"):
@@ -189,7 +189,7 @@ def test_programs_take_what_is_packed_as_their_examples() -> None:
     assert result.shape == (3, 4)
     with pytest.raises(ParamError, match=r"packing: got 1 vector of 4, .*expected 3 vectors"):
         program.run(one)
-    # A program of all slots takes whatever they hold.
+    # A program of all slots accepts any contents of them.
     whole = cw.trace(lambda x: x + 1, KEYS.encrypt(np.ones(SLOTS)))
     assert whole.run(one).outputs[0].shape == (SLOTS,)
 
@@ -253,7 +253,7 @@ def test_operands_of_any_shape_broadcast_as_in_numpy_or_are_refused(seed: int) -
             wanted = plain * other if times else plain - other
         except ValueError:
             wanted = None
-        # Batches may grow, as everything does in NumPy; what one ciphertext holds does not.
+        # Batches may grow, as in NumPy; the contents of one ciphertext may not.
         inner = len(x.packing.shape)
         if wanted is None or wanted.shape[-inner:] != x.packing.shape:
             with pytest.raises((EncodeError, ParamError), match=r"this ciphertext holds|batch"):

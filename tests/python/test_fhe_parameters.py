@@ -1,4 +1,4 @@
-"""Parameters: what is chosen, what is refused and why."""
+"""Parameters: the choice of defaults, and refusals with reasons."""
 
 from math import log2, prod
 from typing import Any
@@ -120,7 +120,7 @@ def test_scales_stay_near_each_other_down_the_whole_chain(levels: int) -> None:
         context = fhe.ckks(2**15, [50] + [bits] * levels, [50] * 3, insecure=True)
         for scale in context.scales:
             assert abs(log2(scale / context.parameters.scale)) < 2e-3
-        # Where the first modulus has no room for the scale, the second is needed, too.
+        # If the first modulus has no room for the scale, the second is needed too.
         assert context.lowest == (bits == 50)
 
 

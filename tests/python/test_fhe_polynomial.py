@@ -22,7 +22,7 @@ def reals(keys: fhe.Keys, seed: int) -> np.ndarray:
 
 
 def budget_left(keys: fhe.Keys, ciphertext: fhe.Ciphertext) -> float:
-    """Bits between the largest coefficient of what a ciphertext hides and half its modulus."""
+    """Bits between the largest coefficient of a ciphertext's content and half its modulus."""
     basis, whole = ciphertext.basis, prod(ciphertext.basis.moduli)
     hidden = keys.decrypt_plaintext(ciphertext).data
     residues = np.asarray(basis.intt(hidden.unsqueeze(0)))[0].astype(object)
@@ -95,7 +95,7 @@ def test_bgv_polynomials_are_exact(degree: int, special: int) -> None:
 @pytest.mark.parametrize("degree", [2, 4, 8, 15, 16])
 @pytest.mark.parametrize(("ring", "loose"), [(64, 40), (256, 10), (1024, 8)])
 def test_bgv_noise_stays_within_its_estimate(ring: int, loose: float, degree: int) -> None:
-    # What a few slots may reach but with a chance of 2^-40 is far from what they mostly do.
+    # A few slots may reach a value with a chance of 2^-40; typical values are far smaller.
     keys = bgv(ring, 9)
     coefficients = np.random.default_rng(degree).integers(1, T, degree + 1)
     x = keys.encrypt(integer_slots(keys, degree))

@@ -1,4 +1,4 @@
-"""Random circuits: no estimate above what is measured, and nothing wrong without a word."""
+"""Random circuits: no estimate exceeds the measured precision, and no error is silent."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What would decrypt to something else is refused, by the estimate or by the secret."""
+"""Ciphertexts that would decrypt to wrong values are refused, by the estimate or by the secret."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -102,7 +102,7 @@ def test_the_secret_finds_noise_that_the_estimate_does_not_know(levels: int) -> 
     assert keys.noise_budget(x) < 0.5
     with pytest.raises(NoiseError, match=r"the measured noise exceeds") as raised:
         keys.decrypt(x)
-    # What the secret measures stands in no log.
+    # Measurements of the secret never appear in a log.
     assert raised.value.budget_log2 is None
     assert not any(character.isdigit() for character in repr(raised.value))
     wanted = centred([pow(12345, 4 * (levels + 1), T) * i for i in (1, 2, 3)])
@@ -124,7 +124,7 @@ def test_ckks_values_that_may_outgrow_the_modulus_are_not_decrypted() -> None:
     x = CKKS.encrypt([1000.0]).lower(0)
     with pytest.raises(NoiseError, match=r"may outgrow the modulus.*longer first modulus"):
         CKKS.decrypt(x * 1000)
-    # Whoever knows better looks.
+    # A holder of the secret measures.
     assert CKKS.decrypt(x * 10, check=False).shape == (SLOTS,)
 
 

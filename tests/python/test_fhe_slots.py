@@ -1,4 +1,4 @@
-"""Slots: what they are by definition, here and in other libraries."""
+"""Slots: their definition, here and in other libraries."""
 
 import numpy as np
 import pytest

@@ -106,7 +106,7 @@ def test_estimates_of_programs_hold_for_all_their_inputs() -> None:
             program.run(stranger)
     with pytest.raises(ScaleError, match="run: needs the scale"):
         program.run(keys.encrypt([0.5], scale=2.0**41))
-    # Better ones are within what was said.
+    # Ciphertexts of lower noise are within the declared bound.
     noisy = cw.trace(lambda x: x * 2, keys.public.encrypt([0.5], bound=2.0))
     (result,) = noisy.run(keys.encrypt([0.5])).outputs
     assert error(keys, result, np.r_[1.0, np.zeros(keys.context.slots - 1)]) < 1e-6

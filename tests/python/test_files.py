@@ -1,4 +1,4 @@
-"""Files of users: what may be written, what appears together, what is read, and what is not."""
+"""Files of users: allowed writes, atomic appearance, allowed reads, and refusals."""
 
 import os
 import random
@@ -35,11 +35,11 @@ def copied(folder: Path, *names: str) -> list[Path]:
     return [folder / name for name in names]
 
 
-# What is written to.
+# Writes.
 
 
 def standing(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Everything that is not a new name and no regular file, with what it is called."""
+    """Paths that are neither new names nor regular files, with descriptions."""
     (folder / "dir").mkdir()
     (folder / "link").symlink_to(folder / "victim")
     (folder / "victim").write_text("precious")
@@ -146,7 +146,7 @@ def test_files_honour_the_umask_and_secrets_are_their_owners(umask: int, tmp_pat
     assert len(modes) == 5
 
 
-# What appears together.
+# Files that appear together.
 
 _SAVER = """
 import sys
@@ -219,7 +219,7 @@ def test_a_proof_and_its_signals_are_never_of_two_runs(tmp_path: Path) -> None:
             assert zk.groth16.verify(key, *paths)
 
 
-# What is read.
+# Reads.
 
 
 def large_container(path: Path) -> Path:
@@ -449,7 +449,7 @@ def test_three_thousand_damaged_arrays_end_in_named_errors(tmp_path: Path) -> No
     np.save(path, np.arange(12, dtype=np.uint64).reshape(3, 4))
     good = path.read_bytes()
     for _ in range(3000):
-        # A new file: what replaces the contents of an old one is brought to the disk.
+        # A new file: a replacement of an existing file's contents is flushed to the disk.
         path.unlink()
         path.write_bytes(mutated(good, chance))
         try:
@@ -488,7 +488,7 @@ def test_output_that_takes_no_more_is_one_line_and_status_two(words: list[str]) 
 
 
 def left(*words: str | Path) -> tuple[int, str]:
-    """A command whose output nobody reads."""
+    """A command whose output is not read."""
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as out:

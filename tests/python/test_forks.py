@@ -14,7 +14,7 @@ ROUNDS = 34
 
 
 def alone(*command: str, limit_s: float = 120) -> str:
-    """What a process of its own prints; one that hangs is killed."""
+    """The output of a separate process; one that hangs is killed."""
     environment = os.environ | {"PYTHONPATH": str(FORKING.parents[1])}
     process = subprocess.run(
         [sys.executable, *command],

@@ -1,4 +1,4 @@
-"""Tensors that nobody writes any more, and what ops keep of them."""
+"""Frozen tensors, and the constants that ops keep with them."""
 
 from __future__ import annotations
 

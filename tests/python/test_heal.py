@@ -219,7 +219,7 @@ def test_the_report_adds_up(tmp_path: Path) -> None:
     assert sum(s.seconds for s in steps) == pytest.approx(sum(op.seconds for op in report.ops))
     assert {op.name for op in report.ops} == {"_modmul_ttt", "_modneg_tt", "device_to_host"}
     assert [s.name for s in report.segments] == ["compute_block_1", "download_ct_1"]
-    # Beside the peak: the program's own tensors, and what lies on disk.
+    # Beside the peak: the program's own tensors, and data on disk.
     beside = {"constant_bytes", "file_bytes", "disk_bytes", "spilled_bytes", "reloaded_bytes"}
     parts = report.memory.keys() - beside - {"peak_bytes"}
     assert report.peak_bytes == sum(report.memory[name] for name in parts)

@@ -86,7 +86,8 @@ LAYOUTS: dict[str, Callable[[cw.Tensor], cw.Tensor]] = {
 def test_layout_ops_that_a_device_lacks_are_said_in_others(name: str, tmp_path: Path) -> None:
     def function(x: cw.Tensor) -> cw.Tensor:
         out = LAYOUTS[name](x)
-        # Layouts alone are also copied, so that what is written is not what was uploaded.
+        # A result that only changes the layout is copied too, so that a write never reaches the
+        # upload.
         return ops.modsum(out.contiguous(), 1, 193)
 
     program = cw.trace(function, A)
@@ -99,7 +100,7 @@ def test_layout_ops_that_a_device_lacks_are_said_in_others(name: str, tmp_path: 
 
 
 def test_a_reshape_never_takes_elements_as_they_lie(tmp_path: Path) -> None:
-    """HEAL's runtimes reshape what is not row-major in the order of its storage."""
+    """HEAL's runtimes reshape tensors that are not row-major in the order of their storage."""
     program = cw.trace(lambda x: x.moveaxis(0, 2).reshape(3, 4), A)
     path = saved(program.to_heal(), tmp_path)
     entries = json.loads(path.read_text())["transcript"]

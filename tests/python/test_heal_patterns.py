@@ -1,7 +1,7 @@
-"""The shapes of work in HEAL's published transcripts, with values from Python's integers alone.
+"""The workloads of HEAL's published transcripts, with expected values from Python's integers.
 
 Expected values come from the definitions: sums over powers of psi, the Chinese remainder theorem,
-digits by shifts.  Nothing of Cloakwork takes part in them.
+digits by shifts. They use no code of Cloakwork.
 """
 
 import json
@@ -65,7 +65,7 @@ def slices(*sizes: int) -> list[Any]:
 
 
 class Context:
-    """What every transcript uploads first."""
+    """The uploads at the start of every transcript."""
 
     def __init__(self, writer: HealWriter) -> None:
         writer.segment("upload_inf_context")
@@ -98,7 +98,7 @@ def matmul() -> HealWriter:
 
 
 def ciphertext_product() -> HealWriter:
-    """Ciphertext times ciphertext: each part written through a view, whose base is freed early."""
+    """Ciphertext times ciphertext: parts are written through views whose base is freed early."""
     writer, a, b = HealWriter(), residues(3, 2, BATCH, N), residues(4, 2, BATCH, N)
     q, x, y = writer.upload(Q), writer.upload(a), writer.upload(b)
     whole, cross = writer.empty([3, BATCH, N, K]), writer.empty([BATCH, N, K])

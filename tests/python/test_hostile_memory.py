@@ -1,4 +1,4 @@
-"""Memory that somebody else writes during a call: results are nobody's, the process lives on."""
+"""Memory that another process writes during a call: results are undefined, the process survives."""
 
 import subprocess
 import sys
@@ -18,5 +18,5 @@ def test_no_contents_end_the_process_whenever_they_are_written() -> None:
     lines = process.stdout.splitlines()
     assert len(lines) > 30
     counts = [line.rpartition(": ")[2].split() for line in lines]
-    # Every kind met what is right at least once: at the end, when nobody writes.
+    # Every kind read valid values at least once: at the end, when the writes have stopped.
     assert all(len(count) == 2 for count in counts)

@@ -1,4 +1,4 @@
-"""Keys with tensors, lists and masks against NumPy: reading, writing, and what is refused."""
+"""Keys with tensors, lists and masks against NumPy: reads, writes, and errors."""
 
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Notes of recorded programs: whatever is wrong in one is a LoadError that names the place."""
+"""Notes of recorded programs: any error in one is a LoadError that names the place."""
 
 import json
 import random
@@ -48,7 +48,7 @@ def function() -> Saved:
 
 
 def put(*path: str | int, value: Any) -> Change:
-    """What puts a value into a note, there."""
+    """A function that puts a value into a note at that place."""
 
     def change(note: Any) -> None:
         for step in path[:-1]:
@@ -63,7 +63,7 @@ def drop(name: str) -> Change:
 
 
 def refused(core: _core.Program, folder: Path, **notes: str) -> str:
-    """What `cloakwork.load` says of a container with these notes."""
+    """The error of `cloakwork.load` for a container with these notes."""
     core.save_container(folder / "p.cwk", {n.replace("_", "."): text for n, text in notes.items()})
     with pytest.raises(LoadError) as raised:
         cw.load(folder / "p.cwk")

@@ -1,4 +1,4 @@
-"""What comes from outside: text that a terminal would obey, files that do not end, odd numbers."""
+"""Outside input: text with terminal escapes, files without an end, odd numbers."""
 
 import json
 import os
@@ -19,7 +19,7 @@ ESCAPE = "\x1b"
 
 
 def dressed(segment: str, op: str) -> HealWriter:
-    """A transcript whose names are of the writer's choosing."""
+    """A transcript whose writer chooses the names."""
     writer = HealWriter()
     writer.segment(segment)
     a = writer.upload([1, 2])

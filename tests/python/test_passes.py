@@ -1,4 +1,4 @@
-"""Passes: what they take out, and what nobody can tell from outside."""
+"""Passes: the steps that they remove, and the results that they keep."""
 
 import re
 from pathlib import Path

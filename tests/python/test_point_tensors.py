@@ -126,7 +126,8 @@ def test_points_off_the_curve_or_outside_of_the_group_are_refused(name: str) -> 
 
 
 def test_a_point_of_the_curve_alone_is_not_in_the_group() -> None:
-    # x = 4 gives a point of y^2 = x^3 + 4 whose order is not r; p = 3 mod 4, so roots are powers.
+    # x = 4 gives a point of y^2 = x^3 + 4 of an order other than r; p = 3 mod 4, so roots are
+    # powers.
     p = oracle.P["bls12_381.fq"]
     square = (4**3 + 4) % p
     root = pow(square, (p + 1) // 4, p)

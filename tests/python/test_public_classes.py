@@ -113,7 +113,7 @@ def test_every_public_class_has_a_sample_or_is_not_pickled() -> None:
 
 
 def named_in(pickled: bytes) -> set[tuple[str, str]]:
-    """The modules and names of what a pickle looks up."""
+    """The modules and names that a pickle looks up."""
     found, texts = set(), [""]
     for operation, argument, _ in pickletools.genops(pickled):
         if operation.name.endswith("UNICODE"):

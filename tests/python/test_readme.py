@@ -18,7 +18,7 @@ COMMANDS = re.findall(r"^(cloakwork .*)$", README, re.MULTILINE)
 
 @pytest.fixture(scope="module")
 def after_the_demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkout's folder as the demos leave it; where there is no node, its files are the same."""
+    """A checkout's folder after the demos; without node, copies of the same files."""
     folder = tmp_path_factory.mktemp("checkout")
     shutil.copytree(ROOT / "examples", folder / "examples")
     with (folder / "console.txt").open("w") as file:

@@ -1,4 +1,4 @@
-"""Options of runs and of saving that could not act are refused, and say what would act."""
+"""Options of runs and saving without effect are refused; errors name effective ones."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -167,7 +167,7 @@ def test_a_transcript_takes_fresh_inputs_in_place_of_first_uploads(tmp_path: Pat
         result = held.run({"1": fresh})
         np.testing.assert_array_equal(result["4"], fresh * B % [97, 193])
         np.testing.assert_array_equal(result["4#2"], (fresh * B + B) % [97, 193])
-        # What the file holds is as it was.
+        # The contents of the file are unchanged.
         assert held.run(verify=True).mismatches == []
         with pytest.raises(ParamError, match=r"inputs: got 9, expected 1: i64\[2, 2\], 2: i64"):
             held.run({"9": fresh})
@@ -274,7 +274,7 @@ def test_an_encrypted_constant_ties_a_program_to_its_secret(tmp_path: Path) -> N
             assert abs(keys.decrypt(tied.run(x)["out0"])[0] - expected) < 1e-6
             with pytest.raises(KeyMismatchError, match="holds a ciphertext of one secret"):
                 tied.run(keys.context.keygen().encrypt([0.5] * 4))
-    # What is returned belongs to a secret, too.
+    # Results of a secret program are secret too.
     program = cw.trace(lambda x: (x, weights), x)
     with pytest.raises(KeyMismatchError, match="holds a ciphertext of one secret"):
         program.run(keys.context.keygen().encrypt([0.5] * 4))
@@ -402,7 +402,7 @@ def test_the_command_runs_programs_of_fields_in_every_form(
         status, _, err = run(capsys, *line, "--output", f"squares={target}")
         assert status == 0, err
         assert np.load(target)[:, 0].tolist() == [1, 4, 9, 16]
-        # Results are what inputs are: canonical words.
+        # Results have the form of inputs: canonical words.
         status, _, err = run(
             capsys, "run", tmp_path / name, "--input", f"x={target}", "--output", tmp_path / "out"
         )

@@ -18,7 +18,7 @@ TENSORS = 24
 
 
 def sorted_sums(a: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What `program` computes: sorted tensors added up, forwards and backwards."""
+    """The result of `program`: sorted tensors added up, forwards and backwards."""
     parts = [np.sort((a * a + i) % (1009 + i)) for i in range(TENSORS)]
     total = np.zeros_like(a)
     for part in [*parts, *parts[::-1]]:

@@ -1,4 +1,4 @@
-"""Tensors of one array of the caller's: what one of them is written from is read first."""
+"""Tensors that share one array: an operand is read before an overlapping result is written."""
 
 from __future__ import annotations
 

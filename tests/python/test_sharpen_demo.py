@@ -15,7 +15,7 @@ from scipy.ndimage import correlate
 
 
 def read_png(path: Path) -> np.ndarray:
-    """What `write_png` wrote: no filters, 8 bits, grey or colours."""
+    """The output of `write_png`: no filters, 8 bits, grey or colours."""
     data = path.read_bytes()
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     chunks, place = {}, 8

@@ -1,4 +1,4 @@
-"""Constants of programs in files: written beside their program alone, over nothing of others."""
+"""Constants of programs in files: saved beside their program only, never over foreign files."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def described(*constants: dict[str, Any]) -> str:
 
 
 def holding(value: int, file: str = "c.bin") -> zk.Program:
-    """A program whose constant lies in a file that is called so."""
+    """A program whose constant is in a file of this name."""
     return zk.Program.parse(described({"file": file}), {file: words(value)})
 
 
@@ -132,7 +132,7 @@ def test_a_file_of_others_in_the_place_of_constants_stays(tmp_path: Path) -> Non
             holding(1).save(tmp_path / "p.json")
         place.unlink()
     assert tree_of(tmp_path) == {"victim": b"precious"}
-    # What was saved there before is replaced, with its program or without.
+    # Files of an earlier save are replaced, with its program or without.
     for value in (1, 2):
         assert value_of(holding(value).save(tmp_path / "p.json")) == value
         (tmp_path / "p.json").unlink()

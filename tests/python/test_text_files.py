@@ -1,4 +1,4 @@
-"""Programs go to files of the text form and come back equal; what text does not hold is refused."""
+"""Programs saved in text form load as equal; content that the text form lacks is refused."""
 
 from pathlib import Path
 

@@ -18,7 +18,7 @@ DEGREES = sorted({case["degree"] for case in SEAL})
 
 
 class Tables:
-    """What the ops take, from roots of unity alone; limbs are the last axis of polynomials."""
+    """The operands of ops, from roots of unity alone; limbs are the last axis of polynomials."""
 
     def __init__(self, degree: int, moduli: list[int], roots: list[int]) -> None:
         pairs = list(zip(roots, moduli, strict=True))

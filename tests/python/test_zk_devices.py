@@ -1,4 +1,4 @@
-"""Instructions on the memory of other devices give what they give on the host."""
+"""Instructions on the memory of other devices give the same results as on the host."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What lies on disk is not in memory: allocations on `disk`, and constants in files.
+"""Data on disk is not in memory: allocations on `disk`, and constants in files.
 
-Each program runs in a process of its own, which tells the most memory that it ever held.
+Each program runs in a separate process, which reports its peak memory.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def held():
 
 
 def told(script: str, *args: Any) -> dict[str, Any]:
-    """What a script prints as JSON, run in a process of its own."""
+    """The JSON output of a script, run in a separate process."""
     line = [sys.executable, "-c", TELL + script, *map(str, args)]
     done = subprocess.run(line, capture_output=True, text=True, check=True)
     result: dict[str, Any] = json.loads(done.stdout)

@@ -21,7 +21,7 @@ LAGRANGE, COEF = zk.poly(N, "lagrange"), zk.poly(N, "coef")
 
 
 def right() -> Tree:
-    """A program in which nothing is wrong: threads, blinding, a commitment and a transcript."""
+    """A valid program: threads, blinding, a commitment and a transcript."""
     b = zk.ProgramBuilder(auto_free=False)
     x = b.input("x", LAGRANGE)
     srs = b.constant("srs", zk.points(N), [1, 2] * N)
@@ -200,7 +200,7 @@ SAME_ID = put(
     {**call("random", ["a"]), "id": "d"},
 )  # fmt: skip
 
-# What is wrong, the rule that says so, what the message says beside, and how it gets wrong.
+# The error, its rule, a part of the message, and the change that causes it.
 DEFECTS: list[tuple[str, str, str, Change]] = [
     ("memory is never freed", "V06", '"a"', drop("Deallocate", id="a")),
     ("memory is freed twice", "V05", "freed at", put(RETURN, free("a"))),
@@ -351,7 +351,7 @@ def test_one_defect_is_one_finding(tree: Tree, rule: str, word: str, change: Cha
     shown = "\n".join(finding.message for finding in found)
     assert [finding.rule for finding in found] == [rule], shown
     assert word in shown
-    # In the program's own words: what lowering adds has a # in its name, tensors of steps a %.
+    # In the program's own words: names from lowering have a #, tensors of steps a %.
     assert "#" not in shown
     assert "%" not in shown
     assert not any(op in shown for op in ("host_to_device", "empty:", "free:", "set_const_val"))

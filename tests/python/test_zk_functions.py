@@ -16,7 +16,7 @@ WORKERS = (1, 2, 3, 8)
 
 
 def calling(function: Any, outs: int = 1, size: int = 4) -> zk.Program:
-    """A program that calls a function on a rotation of its input, and hands out what it gives."""
+    """A program that calls a function on a rotation of its input, and returns its result."""
     b = zk.ProgramBuilder()
     x = b.input("x", zk.poly(size))
     b.function("own", function, outs=[zk.poly(size)] * outs, ins=[zk.poly(size)])
@@ -207,7 +207,7 @@ def test_copies_for_functions_are_counted() -> None:
 
 
 def adding(count: int) -> zk.Program:
-    """A program that calls a function on so many matrices, each turned."""
+    """A program that calls a function on `count` matrices, each transposed."""
     b = zk.ProgramBuilder()
     ty, turned = zk.tensor("u64", (2, 3)), zk.tensor("u64", (3, 2))
     inputs = [b.input(f"x{i}", ty) for i in range(count)]

@@ -183,7 +183,7 @@ def test_a_setup_without_ceremony_gives_a_key_of_the_circuit(folder: str, tmp_pa
     key = zk.read_zkey(tmp_path / "own.zkey", check=True)
     snarkjs = key_of(folder)
     assert (key.wires, key.public, key.domain) == (17, 3, 32)
-    # What does not depend on secrets is what snarkjs wrote.
+    # Parts that do not depend on secrets equal snarkjs's files.
     for ours, theirs in ((key.left, snarkjs.left), (key.right, snarkjs.right)):
         for name in ("starts", "columns"):
             assert np.array_equal(
@@ -256,7 +256,7 @@ def test_the_demo_proves_what_snarkjs_verifies(node: Node, tmp_path: Path) -> No
     report = merkle.run(tmp_path, console=Console(quiet=True))
     assert report.passed
     assert [found.snarkjs_holds for found in report.curves.values()] == [True, True]
-    # What comes with the package is what the compiler makes.
+    # The packaged files equal the compiler's output.
     for curve in CURVES:
         for name in ("merkle.r1cs", "merkle.wtns"):
             made = tmp_path / "merkle" / curve / name

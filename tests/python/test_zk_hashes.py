@@ -134,7 +134,7 @@ def test_a_proof_of_nothing_has_no_bytes() -> None:
 
 
 def test_only_what_a_transcript_is_about_is_absorbed() -> None:
-    """A number is taken as it is or not at all, and nothing of another curve."""
+    """A number is accepted unchanged or refused; points of another curve are refused."""
     transcript = zk.Transcript("bn254.fr")
     for value in (-1, R, R + 5, 2**300):
         for take in (transcript.absorb, transcript.write):

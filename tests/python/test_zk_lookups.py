@@ -156,7 +156,7 @@ def test_an_input_that_the_table_lacks_is_an_error_that_names_its_row(
     assert decode(out) == [1] * n
     for place in wrong:
         a[place] = 0
-    holds(field, a, t, usable)  # what lies behind needs no place in the table
+    holds(field, a, t, usable)  # rows after these need no place in the table
 
 
 def test_the_first_of_equal_inputs_that_the_table_lacks_is_told() -> None:
@@ -184,7 +184,7 @@ def test_what_is_no_lookup_is_refused() -> None:
 
 
 def agrees(program: zk.Program, inputs: dict[str, Any]) -> None:
-    """The program, read again, gives what the slow interpreter does, whoever does the work."""
+    """The loaded program gives the slow interpreter's results, for any number of threads."""
     text = program.to_json()
     expected = Interpreter(json.loads(text), inputs).run()
     for workers in WORKERS:

@@ -1,4 +1,4 @@
-"""What devices may hold, and where programs put what they allocate."""
+"""Memory budgets of devices, and the memory in which programs allocate."""
 
 from __future__ import annotations
 

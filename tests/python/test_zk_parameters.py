@@ -1,4 +1,4 @@
-"""What the parameters of programs that are Python functions say of themselves."""
+"""Parameters of programs that are Python functions, and their descriptions."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def predicted(program: zk.Program, inputs: dict[str, Any], seed: int = 0) -> dic
 
 
 def holds(program: zk.Program, inputs: dict[str, Any], seed: int = 0) -> None:
-    """The program gives what the interpreter does, whoever does the work."""
+    """The program gives the interpreter's results, for any number of threads."""
     expected = predicted(program, inputs, seed)
     for workers in WORKERS:
         outputs = program.run(inputs, threads=workers, seed=seed).outputs
@@ -115,7 +115,7 @@ def test_threads_streams_and_windows_give_what_the_interpreter_predicts(device: 
 
 
 class Writer:
-    """Random legal programs over u64: one thread writes, others read windows of what it wrote."""
+    """Random legal programs over u64: one thread writes, others read windows of its writes."""
 
     def __init__(self, seed: int) -> None:
         self.draw = random.Random(seed)
@@ -329,7 +329,7 @@ def test_the_command_runs_programs(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_no_change_of_a_program_does_more_than_raise() -> None:
-    """A file that was damaged is refused, or runs: nothing else happens."""
+    """A damaged file is refused, or runs: other outcomes are errors."""
     draw = random.Random(1)
     text = two_threads().to_json()
     for _ in range(200):

@@ -44,7 +44,7 @@ def _matrix(starts: np.ndarray, columns: np.ndarray, values: np.ndarray) -> zk.M
 
 
 def chain(curve: str) -> tuple[zk.Circuit, list[int]]:
-    """x_{i + 1} = x_i (x_i + i), whose last is public, and the wires for x_0 = 3."""
+    """x_{i + 1} = x_i (x_i + i), with a public last value, and the wires for x_0 = 3."""
     own = np.arange(2, CONSTRAINTS + 2)
     ones, starts = np.ones(CONSTRAINTS), np.arange(CONSTRAINTS + 1)
     columns, values = np.stack([0 * own, own], 1), np.stack([np.arange(CONSTRAINTS), ones], 1)
@@ -107,12 +107,12 @@ def test_a_proof_is_the_same_within_any_budget(files: Files, threads: int, tmp_p
     with pytest.raises(MemoryBudgetError, match=r"needs .* at its peak, .* the budget is") as found:
         zk.groth16.prove(prover, witness, threads=threads, memory_budget=smallest - 1)
     assert found.value.budget_bytes == smallest - 1
-    # What waited on disk has left nothing there.
+    # Buffers that were spilled to disk have left no data there.
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_key_is_not_copied_into_the_program(files: Files) -> None:
-    # What is frozen, a trace takes as it is.
+    # A trace uses frozen tensors without a copy.
     key = files.key
     held = [*key.points.values(), key.left.columns, key.left.values, key.right.values]
     assert all(tensor.is_frozen for tensor in held)

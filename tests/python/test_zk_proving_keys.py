@@ -1,6 +1,6 @@
-"""Proving keys that would give the witness away are refused, and so are statements of two meanings.
+"""Proving keys that would reveal the witness are refused, and so are ambiguous statements.
 
-A key is tampered with as whoever made it could: its points are replaced.
+A key is tampered with as its maker could: its points are replaced.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def test_a_tampered_key_proves_nothing(how: str, folder: str) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_without_the_check_a_tampered_key_shows_the_witness(folder: str) -> None:
-    """What the check is for: proofs hold, and A is the same in all of them."""
+    """The attack that the check prevents: proofs hold, and A is the same in all of them."""
     tamper, _ = TAMPERED["no blinding"]
     prover = zk.groth16.Prover(tamper(key_of(folder)))
     witness = VECTORS / folder / "mixed1.wtns"

@@ -68,7 +68,7 @@ def drawn(seed: int, domain: int, count: int, p: int) -> list[int]:
 
 
 class Prover:
-    """The same proof in Python's integers, by who knows tau."""
+    """The same proof in Python's integers, computed with knowledge of tau."""
 
     def __init__(self, curve: str) -> None:
         self.curve = curve

@@ -1,4 +1,4 @@
-"""Groth16 verification on what snarkjs wrote: `tests/vectors/groth16/README.md` says how."""
+"""Groth16 verification of snarkjs's files, described in `tests/vectors/groth16/README.md`."""
 
 import json
 from pathlib import Path
@@ -70,7 +70,7 @@ def test_a_negated_proof_is_the_same_proof(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", CURVES)
 def test_a_proof_can_be_blinded_anew_by_anybody(folder: str) -> None:
-    """(x A, B / x, C) and (A, B + x delta, C + x A) hold too: docs/groth16.md says what follows."""
+    """(x A, B / x, C) and (A, B + x delta, C + x A) hold too; docs/groth16.md explains why."""
     curve = zk.curve(CURVES[folder])
     key = zk.VerifyingKey.load(files(folder, 1)[0])
     proof = zk.Proof.load(files(folder, 1)[2])
@@ -130,7 +130,7 @@ def test_statements_are_written_as_snarkjs_writes_them(folder: str, tmp_path: Pa
     for path in (vkey, public, proof):
         kind = path.name.split(".", maxsplit=1)[1]
         assert (tmp_path / kind).read_bytes() == path.read_bytes()
-    # A key's file holds its verifying key, whose points are in Montgomery form there.
+    # A key's file includes its verifying key, with points in Montgomery form.
     key = zk.read_zkey(VECTORS / folder / "mixed.zkey", check=True)
     assert key.verifying_key.to_json() == vkey.read_text()
 

@@ -1,7 +1,7 @@
-"""What is in a process's memory after it proved: nothing of the witness, nothing of the blinding.
+"""The memory of a process after a proof contains neither the witness nor the blinding.
 
-A child proves and waits; its parent reads its memory and looks for the numbers, as they are
-written and as kernels hold them (times 2^256, Montgomery's form).
+A child proves and waits; its parent reads the child's memory and searches for the numbers, both
+canonical and in Montgomery form (times 2^256), as kernels store them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ sys.stdin.readline()
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """x_{i + 1} = x_i (x_i + i), whose last is public: witnesses of large numbers."""
+    """x_{i + 1} = x_i (x_i + i), with a public last value: witnesses of large numbers."""
     folder = tmp_path_factory.mktemp("chain")
     own = np.arange(2, CONSTRAINTS + 2)
     starts, ones = np.arange(CONSTRAINTS + 1), np.ones(CONSTRAINTS, np.uint64)
@@ -87,7 +87,7 @@ def wires() -> list[int]:
 
 
 def blinding() -> list[int]:
-    """What the child draws: numbers of 254 bits until one is below the prime, twice."""
+    """The child's blinding: numbers of 254 bits until one is below the prime, twice."""
     found: list[int] = []
     for seed in range(100):
         words = np.asarray(_core.random_words((1, 4), bytes([seed] * 32)))
@@ -100,7 +100,7 @@ def blinding() -> list[int]:
 
 
 def needles() -> dict[bytes, str]:
-    """Numbers in both forms, by what they are."""
+    """Numbers in both forms, by description."""
     values = wires()
     named = {f"wire {at}": values[at] for at in (50, 51, 1000, 2047, 3000, CONSTRAINTS)}
     named |= dict(zip(("r", "s"), blinding(), strict=True))

@@ -1,8 +1,8 @@
 """A slow interpreter of the instruction set, from the JSON alone: Python integers and NumPy.
 
-It runs threads one after another as far as they go, as any legal order does.  Streams run what
-is queued at once: a legal program cannot tell.  Elements are Python integers modulo what their
-dtype computes modulo.
+It runs each thread as far as possible before the next, which is a legal order. Streams run queued
+work at once: a legal program gives the same results. Elements are Python integers, modulo the
+modulus of their dtype.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _shape(typ: Any) -> tuple[str, tuple[int, ...]]:
 
 
 class Interpreter:
-    """Runs a program; `draw(domain, count, dtype)` gives what `Blind` writes."""
+    """Runs a program; `draw(domain, count, dtype)` gives the values that `Blind` writes."""
 
     def __init__(
         self,

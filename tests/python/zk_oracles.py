@@ -217,7 +217,7 @@ def multiply_point(k: int, point: Point, p: int) -> Point:
 
 
 def encoded_point(curve: str, point: tuple[int, int]) -> tuple[bytes, bytes]:
-    """What halo2 hashes of a point, and what it writes."""
+    """The bytes of a point that halo2 hashes, and those that it writes."""
     x, y = point
     base = CURVES[curve][0]
     if BYTES[base] == 32:

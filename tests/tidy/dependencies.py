@@ -1,7 +1,7 @@
-"""Rules of deny.toml over what `cargo metadata` says, as cargo-deny has them.
+"""Rules of deny.toml over the output of `cargo metadata`, as cargo-deny defines them.
 
-cargo-deny itself takes over two minutes to compile, more than all of the other checks together;
-licences, sources and duplicates need a page.
+cargo-deny itself takes over two minutes to compile, more than all other checks together; the checks
+of licences, sources and duplicates fit a page.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def is_allowed(expression: str, allowed: frozenset[str]) -> bool:
 
 
 def findings(metadata: dict[str, Any], rules: Rules) -> list[str]:
-    """Return what is against the rules, a sentence each."""
+    """Return the violations of the rules, one sentence each."""
     foreign = [package for package in metadata["packages"] if package["source"] is not None]
     return sorted([*_licences(foreign, rules), *_sources(foreign, rules), *_twice(metadata, rules)])
 

@@ -1,4 +1,4 @@
-"""What modules of a Python package import when they are loaded, and cycles of such imports."""
+"""Imports of a Python package's modules at load time, and cycles of these imports."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def module_graph(sources: Mapping[str, str]) -> dict[str, set[str]]:
 
 
 def folder_graph(modules: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """Return the same of what stands directly in the package: its folders and its own modules."""
+    """Return the same graph for the package's direct members: its folders and its own modules."""
     folders: dict[str, set[str]] = {}
     for module, needs in modules.items():
         own = _folder(module)
@@ -52,7 +52,7 @@ def _folder(module: str) -> str:
 
 
 def cycle(graph: Mapping[str, set[str]]) -> list[str]:
-    """Return a cycle of imports, or nothing."""
+    """Return a cycle of imports, or an empty list."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

@@ -1,4 +1,4 @@
-"""What kernels may not do: allocate, throw, print, spawn, own the standard library's templates."""
+"""Rules of kernels: no allocation, exception, output, thread, or STL template."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from tidy.tree import code_only
 
-# Declarations without code of their own: nothing in them can reach the linker from an ISA file.
+# Declarations without code of their own: they bring no symbol into an ISA file.
 _SYSTEM_HEADERS = {
     "cfloat", "climits", "cmath", "cstddef", "cstdint", "cstring", "type_traits",
     "assert.h", "float.h", "limits.h", "math.h", "stdbool.h", "stddef.h", "stdint.h", "string.h",
@@ -26,7 +26,7 @@ _FORBIDDEN = (
     (r"\b__builtin_cpu_supports\b|\bcpuid\b", "decides what runs"),
 )
 
-# What a compiler may call for code that calls nothing: copies, 128-bit division, stack checks.
+# Calls that a compiler may add to code: copies, 128-bit division, stack checks.
 _MAY_IMPORT = re.compile(
     r"mem(?:cpy|move|set|cmp)|__u?(?:div|mod|divmod)ti[34]|__stack_chk_\w+|_GLOBAL_OFFSET_TABLE_"
     r"|__asan_\w+|__ubsan_\w+"
@@ -38,7 +38,7 @@ _MAY_IMPORT = re.compile(
 
 
 def source_findings(source: str) -> list[str]:
-    """Return what a kernel's source does that is not a kernel's to do, with line numbers."""
+    """Return the forbidden uses in a kernel's source, with line numbers."""
     code = code_only(source)
     findings = []
     for pattern, what in _FORBIDDEN:
@@ -54,11 +54,11 @@ def source_findings(source: str) -> list[str]:
 
 
 def symbol_findings(listing: str, isa_suffixes: tuple[str, ...]) -> list[str]:
-    """Judge what `nm` says of a whole archive.
+    """Judge the symbols of a whole archive, as listed by `nm`.
 
-    An object may define static symbols, `cw_...` and `<kernel>_<isa>`. A weak symbol of an ISA
-    file could replace the portable copy at link time, so there may be none. What an object needs
-    must be defined beside it or be among the few routines that compilers call by themselves.
+    An object may define static symbols, `cw_...` and `<kernel>_<isa>`. A weak symbol of an ISA file
+    could replace the portable copy at link time, so it is an error. A needed symbol must be defined
+    in the same object or be one of the few routines that compilers call.
     """
     symbols = [_symbol(line) for line in listing.splitlines()]
     known = [symbol for symbol in symbols if symbol is not None]

@@ -1,4 +1,4 @@
-"""Who spells the name of an op: the declarations alone, and whoever has a reason."""
+"""Files that spell an op's name: the declarations, and files with a stated reason."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tidy import tree
 
-# Files that spell op names, with what the words are there.
+# Files that spell op names, with the reason.
 SPELLS = {
     "crates/formats/src/container/check.rs": "`any` is a message's word",
     "crates/formats/src/heal/arg.rs": "keys of HEAL's JSON",

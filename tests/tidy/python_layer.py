@@ -1,4 +1,4 @@
-"""What Python may not do: reach memory or files by itself, start threads, unpickle, loop."""
+"""Rules of Python code: no raw memory or files, threads, unpickling, or element loops."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ FORBIDDEN_MODULES = {
     "_ctypes", "_thread", "array", "cffi", "concurrent", "ctypes", "marshal", "mmap",
     "multiprocessing", "numba", "pickle", "shelve", "struct", "threading",
 }  # fmt: skip
-# NumPy's ways to call Python once an element.
-# Files are read and written by `cloakwork.files` alone: the one reader that refuses devices and the
-# one writer that replaces nothing of others.  NumPy's reader and formats of its own are nowhere.
+# NumPy's functions that call Python for each element.
+# Only `cloakwork.files` reads and writes files: one reader that refuses devices and one writer that
+# never replaces foreign files. NumPy's reader and formats are not used.
 _FILE_METHODS = {
     "NamedTemporaryFile", "TemporaryFile", "fdopen", "fromfile", "genfromtxt", "loadtxt", "memmap",
     "mkstemp", "open_memmap", "read_bytes", "read_text", "savetxt", "savez", "savez_compressed",
@@ -32,7 +32,7 @@ _ELEMENT_WISE = {
 
 
 def layer_findings(source: str) -> list[str]:
-    """Return what the source does that belongs to a lower layer, with line numbers."""
+    """Return the source's uses that belong to a lower layer, with line numbers."""
     return [f"line {line}: {what}" for line, what in sorted(_findings(ast.parse(source)))]
 
 
@@ -59,7 +59,7 @@ def _reaches_files(function: ast.expr) -> bool:
     if not isinstance(function, ast.Attribute):
         return False
     owner = ast.unparse(function.value)
-    # `os.open` is for what is not a file of a user's: the null device.
+    # `os.open` is for paths that are not a user's files: the null device.
     opens = function.attr == "open" and owner != "os"
     return opens or function.attr in _FILE_METHODS | _FILE_FUNCTIONS.get(owner, set())
 

@@ -33,9 +33,9 @@ _ELEMENT_CALLS = re.compile(
     r"\.(?:copy_to_host|own_copy|assign|freeze)\(|\bstorage\(\)\s*\.as_ref\(\)"
 )
 
-# What each crate may name in [dependencies]: algebra <- ir <- ops <- verify <- passes <- plan <-
-# run <- py. A file is read without knowing what its ops mean, so that formats stands on ir alone;
-# what instructions of a file become as ops, `instructions` knows. Tracing meets tensors that exist.
+# Crates that each crate may list in [dependencies]: algebra <- ir <- ops <- verify <- passes <-
+# plan <- run <- py. A reader of files does not need the meaning of ops, so formats depends on ir
+# only; `instructions` maps a file's instructions to ops. Tracing works on existing tensors.
 _ENGINE = {"ir", "ops", "formats", "instructions", "verify", "passes", "plan", "run", "kernels"}
 MAY_DEPEND_ON: dict[str, set[str]] = {
     "process": set(),
@@ -57,9 +57,9 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
 }
 _PREFIX = "cloakwork-"
 
-# Locks of the standard library stay held in a forked child whose parent's other threads hold them:
-# `process` has those to use. These belong to one run, or to one function that is traced, which the
-# child does not go on with; the first are those of a simulated device, which a child opens anew.
+# Locks of the standard library stay held in a forked child if the parent's other threads hold them:
+# `process` has safe ones. These locks belong to one run, or to one traced function, which the child
+# does not continue; the first are those of a simulated device, which a child opens again.
 OWN_LOCKS = (
     "crates/devices/src/sim/",
     "crates/process/src/",
@@ -71,7 +71,7 @@ OWN_LOCKS = (
     "crates/run/src/tests/share.rs",
     "crates/run/src/sync.rs",
 )
-# Who may ask rayon for threads: its own pool's are not there in a forked child.
+# Crates that may use rayon's threads: its own pool does not exist in a forked child.
 MAY_NAME_RAYON = {"process", "run"}
 _LOCK = re.compile(r"\b(Mutex|RwLock|OnceLock|LazyLock|LazyCell|Condvar|Barrier|Once)\b")
 _SYNC = re.compile(r"\bstd::sync::(\{[^}]*\}|\w+)")

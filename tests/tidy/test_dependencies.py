@@ -1,4 +1,4 @@
-"""What is built from others keeps to deny.toml: licences, sources, one version of each crate."""
+"""Dependencies keep to deny.toml: licences, sources, one version of each crate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def package(name: str, version: str, **fields: object) -> dict[str, Any]:
 
 
 def metadata(*edges: tuple[str, str, str | None], **changed: object) -> dict[str, Any]:
-    """A workspace `own@1.0` and what its crates need; `old` stands in for one that is skipped."""
+    """A workspace `own@1.0` and the crates that it needs; `old` stands for a skipped one."""
     needed = [("own@1.0", "old@1.0", None), ("own@1.0", "old@2.0", None), *edges]
     ids = dict.fromkeys(one for edge in needed for one in edge[:2])
     packages = [package(*one.split("@")) for one in ids]
@@ -52,7 +52,7 @@ def test_dependencies_keep_to_the_rules() -> None:
     version = subprocess.run([rustc, "-vV"], capture_output=True, text=True, check=True).stdout
     host = re.search(r"^host: (\S+)$", version, re.MULTILINE)
     assert host is not None
-    # Offline: what a build needs is there after it, for this machine alone.
+    # Offline: after a build its crates are present, for this machine only.
     command = [cargo, "metadata", "--format-version", "1", "--locked", "--offline"]
     answer = subprocess.run(
         [*command, "--filter-platform", host[1]],

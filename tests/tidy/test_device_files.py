@@ -1,4 +1,4 @@
-"""A driver is named where docs/adding-a-device.md says, and nowhere else in the engine."""
+"""A driver is named in the files of docs/adding-a-device.md, and in no other file of the engine."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from tidy import tree
 
 # A path from the root in backticks; `crates/ops/src/<family>/<op>.rs` and `tests/*.cw` are forms.
 _PATH = re.compile(r"`((?:benches|crates|csrc|docs|examples|python|scripts|tests)/[\w./-]+)`")
-# It names what was, not what is.
+# It describes the past, not the present.
 _HISTORY = "CHANGELOG.md"
 
 DOCUMENTS = [p for p in tree.files(".md") if tree.relative(p) != _HISTORY]

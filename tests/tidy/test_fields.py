@@ -1,4 +1,4 @@
-"""A field takes four files and a curve six: what docs/adding-a-field.md lists is all there is."""
+"""A field takes four files and a curve six: docs/adding-a-field.md lists all of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from tidy import tree
 
 _PAGE = "docs/adding-a-field.md"
-# What the page names beside its lists: notes, the crate's entries and tests.
+# Files that the page names beside its lists: notes, the crate's entries and tests.
 _BESIDE = re.compile(r"CHANGELOG\.md|Cargo\.(toml|lock)|(.*/)?tests/.*")
 # A field and a curve by all names that an edit for them would write.
 _EXAMPLES = {

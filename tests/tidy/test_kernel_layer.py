@@ -1,4 +1,4 @@
-"""Kernels compute over raw pointers and do nothing else: in their source and in what was built."""
+"""Kernels only compute over raw pointers: in their source and in the built objects."""
 
 from __future__ import annotations
 

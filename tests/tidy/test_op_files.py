@@ -1,4 +1,4 @@
-"""An op is named where docs/adding-an-op.md says, and nowhere else in the engine."""
+"""An op is named in the files of docs/adding-an-op.md, and in no other file of the engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def listed() -> dict[str, list[str]]:
 
 
 def counts(path: Path) -> bool:
-    """Callers in Python are not the engine; what is generated for Python is."""
+    """Python callers are not part of the engine; files generated for Python are."""
     name = tree.relative(path)
     if name.startswith("python/"):
         return tree.is_generated(tree.text(path))

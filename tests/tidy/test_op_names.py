@@ -1,11 +1,11 @@
-"""Nothing but the declarations knows an op by name."""
+"""Only the declarations know an op by name."""
 
 from __future__ import annotations
 
 from tidy import op_names, tree
 
 OPS = op_names.names()
-# `ops` declares them; what tests, writes the page of ops and the like is no part of the engine.
+# `ops` declares them; tests, the generator of the ops page and the like are not the engine.
 _OTHERS = ("crates/ops/", "crates/testing/")
 
 

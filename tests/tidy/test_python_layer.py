@@ -1,4 +1,4 @@
-"""Python holds intent: it computes nothing in loops and reaches the machine through `_core`."""
+"""Python expresses intent: no element loops, and access to the machine only by `_core`."""
 
 from __future__ import annotations
 

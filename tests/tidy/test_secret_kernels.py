@@ -1,4 +1,4 @@
-"""What touches secrets in Python goes through kernels that the constant-time tests hold."""
+"""Python code that handles secrets uses kernels that the constant-time tests cover."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidy import tree
 
 LAUNCHES = tree.ROOT / "crates" / "kernels" / "tests" / "constant_time" / "launches.rs"
 FHE = tree.ROOT / "python" / "cloakwork" / "fhe"
-# Modules that hold a secret, or what masks one.
+# Modules that hold a secret, or its mask.
 MODULES = (
     "keys/flooding", "keys/keys", "keys/public", "keys/secrets", "rns/key_switching",
     "rns/samplers",
@@ -48,7 +48,7 @@ def test_ops_on_secrets_are_tested_for_constant_time(module: str) -> None:
     tested = set(re.findall(r'"([a-z_]+)"', LAUNCHES.read_text()))
     called = ops_of((FHE / f"{module}.py").read_text()) - PUBLIC
     assert {KERNELS.get(op, op) for op in called} <= tested
-    # NumPy looks at bytes to name them, and computes nothing but what is about to be shown.
+    # NumPy names bytes here, and computes only values that are about to be published.
     if module != "keys/flooding":
         assert numpy_calls((FHE / f"{module}.py").read_text()) <= {"asarray", "ascontiguousarray"}
 

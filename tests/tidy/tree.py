@@ -25,7 +25,7 @@ _C_LIKE = re.compile(
 
 
 def files(*suffixes: str, under: str = "") -> Iterator[Path]:
-    """Yield the files that git knows or would take, or all that look so where there is no git."""
+    """Yield the files that git tracks or would add, or all similar files without git."""
     for name in _listed():
         path = ROOT / name
         if name.startswith(under) and name.endswith(suffixes or "") and path.is_file():
