@@ -194,7 +194,7 @@ def test_machines_that_differ_are_told_but_for_their_load() -> None:
 
 
 def other_build(folder: Path, loops: int) -> Path:
-    """A package by our name that does as much as it is told."""
+    """A package by our name whose work takes this many loops."""
     package = folder / "python" / "cloakwork"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(

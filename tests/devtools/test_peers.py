@@ -1,4 +1,4 @@
-"""Peers of benchmarks: installed where that is possible, left out in words where it is not."""
+"""Peers of benchmarks: installed if possible, else left out with a message."""
 
 from __future__ import annotations
 

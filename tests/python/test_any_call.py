@@ -98,7 +98,7 @@ def test_any_call_ends_well_and_a_trace_agrees(call: tuple[str, list[Any], dict[
 
     traced = outcome(lambda: cw.trace(again, *copies).run(*copies, profile=False).outputs[0])
     if isinstance(now, np.ndarray):
-        # A tensor of one integer may stand for an integer, but has no value while it is traced.
+        # A tensor of one integer may replace an integer, but has no value during a trace.
         if traced is OpTypeError and any(tensor.size == 1 for tensor in copies):
             return
         assert isinstance(traced, np.ndarray), traced
@@ -140,7 +140,7 @@ def good_tensor(draw: random.Random, shape: tuple[int, ...], dtype: str) -> cw.T
 
 
 def good_call(draw: random.Random, name: str) -> tuple[list[Any], dict[str, Any]]:
-    """Arguments that mostly go together: one shape, one type."""
+    """Arguments that mostly fit together: one shape, one type."""
     shape, dtype = draw.choice(GOOD_SHAPES), draw.choice([*GOOD_DTYPES])
     others: dict[str, Callable[[], Any]] = {
         "int": lambda: draw.choice([0, 1, 2, 3, 4, 17, -1, -3]),

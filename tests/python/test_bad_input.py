@@ -114,7 +114,7 @@ def test_files_that_are_no_transcripts_are_words_with_a_place(
 
 
 def one_op(*args: Any, name: str, shape: list[int] | None = None) -> HealWriter:
-    """A program that calls one op; `X` and `OUT` stand for its operand and result."""
+    """A program that calls one op; `X` and `OUT` are replaced by its operand and result."""
     writer = HealWriter()
     writer.upload(np.arange(6).reshape(2, 3))
     out = writer.empty(shape or [2, 3])

@@ -132,7 +132,7 @@ class Row:
 
 
 def ran(name: str, value: object) -> Callable[[Seen], bool]:
-    """Whether the engine got an option; the folder stands for itself."""
+    """Whether the engine got an option; "folder" means the test's folder."""
     return lambda seen: (
         seen.status == 0 and seen.options.get(name) == (seen.folder if value == "folder" else value)
     )
@@ -338,7 +338,7 @@ def test_an_option_reaches_what_it_is_for(
     assert spy.got(value), spy.calls
 
 
-# Of these each use acts beside the others; the commands refuse uses that exclude each other.
+# Each use of these takes effect; the commands refuse uses that exclude each other.
 REPEATED = {("run", "--input"), ("run", "--output"), ("convert", "--keep")}
 
 

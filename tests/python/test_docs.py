@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-# The list of ops is generated from docstrings, which are tested where they stand.
+# The list of ops is generated from docstrings, which have their own tests.
 PAGES = sorted(
     page.name
     for page in DOCS.glob("*.md")

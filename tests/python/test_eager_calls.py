@@ -1,4 +1,4 @@
-"""Calls that come again: with other elements, layouts, types, instruction sets, in threads."""
+"""Repeated calls: with other elements, layouts, types, instruction sets, in threads."""
 
 import os
 import threading
@@ -14,7 +14,7 @@ from cloakwork.errors import CloakworkError, OpError
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-# Few shapes and types, so that calls of one kind come again and again.
+# Few shapes and types, so that calls of one kind are repeated often.
 SHAPES = [(1,), (4,), (2, 3), (3, 2), (0, 3)]
 DTYPES = ["f8", "f4", "i8", "i4", "u1"]
 LAYOUTS: list[Callable[[Array], Array]] = [

@@ -1,4 +1,4 @@
-"""The programs in examples/ run as they stand there."""
+"""The programs in examples/ run as they are."""
 
 import subprocess
 import sys

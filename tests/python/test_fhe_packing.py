@@ -93,7 +93,7 @@ def test_matrices_of_other_periods_are_refused_with_the_period_that_fits() -> No
         between = first @ KEYS.encrypt(first.pack(np.ones((1, 12))))
         with pytest.raises(ParamError, match="make the matrices with period=16"):
             second @ between
-    # A vector alone needs none: only its own slots count.
+    # A single vector needs no period: only its own slots count.
     blocks = fhe.Matrix(context, np.ones((5, 12)))
     alone = fhe.Matrix(context, np.ones((3, 5))) @ (blocks @ KEYS.encrypt(np.ones(12)))
     np.testing.assert_allclose(KEYS.decrypt(alone)[:3].real, 60, atol=1e-4)

@@ -1,4 +1,4 @@
-"""The same circuits on TenSEAL (SEAL): decryptions agree, where it is installed."""
+"""The same circuits on TenSEAL (SEAL), if installed: decryptions agree."""
 
 import numpy as np
 import pytest

@@ -46,7 +46,7 @@ def test_arithmetic_is_that_of_integers_modulo_the_prime(field: str, count: int)
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_products_whose_words_are_next_to_zero_or_to_the_prime(field: str) -> None:
-    """Whether p is taken off is decided by the highest limbs, and by all where they are equal."""
+    """The highest limbs decide whether p is subtracted; if they are equal, all limbs do."""
     p, source = PRIMES[field], random.Random(field)
     bits = range(0, p.bit_length() - 1, 5)
     words = [w % p for bit in bits for w in (1 << bit, -(1 << bit), (1 << bit) - 1)]

@@ -1,4 +1,4 @@
-"""Elements of fields and points of curves as dtypes of the tensor, held to Python's integers."""
+"""Elements of fields and points of curves as dtypes of the tensor, against Python's integers."""
 
 from __future__ import annotations
 

@@ -475,7 +475,7 @@ def test_arrays_are_those_that_numpy_writes_and_reads(tmp_path: Path) -> None:
             np.testing.assert_array_equal(np.load(path), written)
 
 
-# Output that somebody has left, and wrong calls.
+# Output that fails, and wrong calls.
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"], ["devices"], ["run", "--help"]])

@@ -1,4 +1,4 @@
-"""No element that comes in or goes out is silently another: integers, masks, elements of fields."""
+"""No element changes silently at a boundary: integers, masks, elements of fields."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`cloakwork.ops`: functions that are made of their declarations when somebody asks for one."""
+"""`cloakwork.ops`: functions that are created from their declarations on first use."""
 
 import ast
 import inspect

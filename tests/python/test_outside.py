@@ -87,7 +87,7 @@ def test_ctrl_c_ends_the_waiting_for_a_pipe(tmp_path: Path) -> None:
                 writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
             except OSError:
                 time.sleep(0.01)
-        # Once, whenever it comes: also between opening and reading.
+        # Once, at any time: also between opening and reading.
         process.send_signal(signal.SIGINT)
         try:
             _, err = process.communicate(timeout=30)

@@ -1,4 +1,4 @@
-"""Points of curves as dtypes of the tensor, held to affine arithmetic on Python's integers."""
+"""Points of curves as dtypes of the tensor, against affine arithmetic on integers."""
 
 from __future__ import annotations
 

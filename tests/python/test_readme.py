@@ -1,4 +1,4 @@
-"""The README's commands and programs run as they stand there."""
+"""The README's commands and programs run as printed."""
 
 import re
 import shlex

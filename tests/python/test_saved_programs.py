@@ -47,7 +47,7 @@ def transcript() -> cw.heal.Transcript:
 
 
 def instructions() -> zk.Program:
-    """A function of the user's, a constant in a file, one that stands in the program."""
+    """A function of the user's, a constant in a file, and one in the program."""
     b = zk.ProgramBuilder(curve="bn254")
     x = b.input("x", zk.poly(4))
     table = b.constant("table", zk.tensor("u64", 4), np.arange(4, dtype=np.uint64).tobytes())

@@ -139,7 +139,7 @@ def test_a_file_of_others_in_the_place_of_constants_stays(tmp_path: Path) -> Non
 
 
 def by_hand(folder: Path, file: str = "c.bin", name: str = "p.json") -> Path:
-    """A program with its constant beside it, as somebody writes it."""
+    """A program with its constant beside it, written by hand."""
     (folder / file).parent.mkdir(exist_ok=True, parents=True)
     (folder / file).write_bytes(words(5))
     (folder / name).write_text(described({"file": file}))

@@ -135,7 +135,7 @@ def _transforms_and_product(
 
 
 def automorphism_index(degree: int, element: int, order: Words) -> Words:
-    """Where entry n of a(X^element) comes from, with place j holding exponent 2 order[j] + 1."""
+    """The source of entry n of a(X^element), where index j holds exponent 2 order[j] + 1."""
     place = np.empty(degree, dtype=np.int64)
     place[order] = np.arange(degree)
     return place[((2 * order + 1) * element % (2 * degree) - 1) // 2]

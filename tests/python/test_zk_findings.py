@@ -421,7 +421,7 @@ def test_two_draws_of_a_traced_program_are_never_alike() -> None:
 
 @pytest.mark.parametrize("run", ["eager", "traced", "instructions"])
 def test_a_cosets_shift_is_not_zero(run: str) -> None:
-    """Found where it is known, and refused where only a run knows it."""
+    """Found when the value is known, and refused by the run when only the run knows it."""
     a = cw.asarray([1, 2, 3, 4], dtype="bn254.fr")
     zero = cw.asarray(0, dtype="bn254.fr")
     if run == "eager":

@@ -1,4 +1,4 @@
-"""Poseidon, transcripts and blinding, held to circomlibjs, hashlib and plain Python."""
+"""Poseidon, transcripts and blinding, against circomlibjs, hashlib and plain Python."""
 
 from __future__ import annotations
 

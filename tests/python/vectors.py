@@ -15,7 +15,7 @@ Words = NDArray[np.int64]
 
 
 def load(name: str) -> dict[str, Any]:
-    """A file, which says where it comes from before anything else."""
+    """A file, which must state its provenance first."""
     contents: dict[str, Any] = json.loads((FOLDER / name).read_text())
     assert list(contents)[:3] == ["source", "url", "generated_by"]
     return contents

@@ -47,7 +47,7 @@ def python_functions(source: str) -> Iterator[tuple[str, int]]:
 def braced_functions(source: str, suffix: str) -> Iterator[tuple[str, int]]:
     """Yield the first line and the length of each function, as the formatters indent them.
 
-    A function ends at the first closing brace that stands in the column where it began.
+    A function ends at the first closing brace in the column where it began.
     """
     lines = source.splitlines()
     for start, line in enumerate(lines):

@@ -12,7 +12,7 @@ _NAMED = re.compile(r"\bDevice::Sim\b|\bSelf::Sim\b|\bmod sim\b|\bsim::")
 
 
 def naming() -> set[str]:
-    """Files of the engine outside the driver's folder in which the driver or its devices stand."""
+    """Files of the engine outside the driver's folder that name the driver or its devices."""
     sources = tree.files(".rs", under="crates/")
     engine = [path for path in sources if "/src/" in path.as_posix()]
     names = {

@@ -27,7 +27,7 @@ def counts(path: Path) -> bool:
 
 
 def naming(word: str) -> set[str]:
-    """Files of the engine in which the word stands."""
+    """Files of the engine that contain the word."""
     pattern = re.compile(rf"\b{word}\b")
     return {
         tree.relative(path)

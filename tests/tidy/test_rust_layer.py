@@ -1,4 +1,4 @@
-"""The crates depend one way, and `unsafe` stands where it is looked for."""
+"""The crates depend one way, and `unsafe` is only in the listed crates."""
 
 from __future__ import annotations
 
