@@ -17,7 +17,7 @@ pub struct Memory {
     pub prepared_bytes: u64,
     /// Scratch of all worker threads.
     pub scratch_bytes: u64,
-    /// Results handed out.
+    /// Results of a run.
     pub output_bytes: u64,
     /// Copies of the arguments and results of the caller's functions, for the largest call.
     pub call_bytes: u64,

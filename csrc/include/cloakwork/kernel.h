@@ -94,9 +94,9 @@ typedef uint64_t (*cw_size_fn)(const cw_launch* launch);
 // no data for operands that are not constant, and constant operands that begin at the index.
 // Constants of one index serve every launch over that index.
 //
-// An element-wise op has one constant operand, and its prepared block is a list of equal records,
-// one for each element of that operand, row-major over the dimensions along which it varies: a
-// launch over a part of the elements gets the list from the first record that it needs.
+// An element-wise op has one constant operand, and its prepared block is a list of records of one
+// size, one for each element of that operand, row-major over the dimensions along which it varies:
+// a launch over a part of the elements gets the list from the first record that it needs.
 typedef void (*cw_prepare_fn)(const cw_launch* launch, void* prepared);
 
 // One kernel. Of the rows whose types fit and whose needs are a subset of the allowed features,

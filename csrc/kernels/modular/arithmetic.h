@@ -7,7 +7,7 @@
 namespace cw {
 namespace {
 
-// A modulus in vector form: one for all lanes, or one a lane.
+// A modulus in vector form: one for all lanes, or one for each lane.
 template <class V>
 struct LaneModulus {
   V q, last, mu, shift;
