@@ -16,7 +16,7 @@ pub(crate) fn with_own(options: &Options, verified: &Verified) -> Options {
     options
 }
 
-/// Bytes by which a run needs more memory than it may: of all devices together, or of the host.
+/// Bytes by which a run exceeds its budget: that of all devices together, or the host's.
 pub(crate) fn exceeded_by(plan: &Plan) -> u64 {
     let needs = Least::of(plan);
     let together = plan.options.memory_budget_bytes.unwrap_or(u64::MAX);

@@ -71,8 +71,8 @@ inline Constant52 ConstantOf(const Fp<P>& w, const Words<5>& negative_inverse) {
 // start + (a w mod p), the product below 11 p; a normal, any value below 2^260; the sum below
 // 2^260, normal.
 //
-// The quotient omits the five lowest limbs of a w', which are below 9 2^260, and what Shoup's
-// quotient omits: it is at most 10 too small.
+// The quotient omits the five lowest limbs of a w', which are below 9 2^260, and the part that
+// Shoup's quotient omits: it is at most 10 too small.
 template <class P>
 CW_INLINE FieldX8<P> AddConstantProduct(const FieldX8<P>& start, const FieldX8<P>& a,
                                         const Constant52& w) {

@@ -107,7 +107,7 @@ fn plan_as_it_is(lowered: &Arc<Verified>, options: &Options) -> Result<Plan, Pla
                 *least = (*least).min(*other);
                 Err(found)
             }
-            // No other budget of the host would do.
+            // No other budget of the host is enough.
             _ => Err(apart),
         },
         (apart, _) => apart,

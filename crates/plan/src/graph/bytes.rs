@@ -92,7 +92,7 @@ impl Bytes {
         }
     }
 
-    /// The same for bytes that are not those of one interval.
+    /// Records an access whose bytes are not those of one interval.
     fn note_parts(&mut self, range: &Range<u64>, task: TaskId, writes: bool, join: Join<'_>) {
         self.cut(range.start);
         self.cut(range.end);

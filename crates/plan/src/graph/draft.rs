@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 /// The cost of a step beside its kernel's work.
 const STEP_NS: u64 = 40;
-/// At most so many predecessors are examined for edges that others imply.
+/// The most predecessors that are examined for edges that others imply.
 const MOST_COMPARED: usize = 16;
 
 /// A task under construction.

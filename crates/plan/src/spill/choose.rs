@@ -57,8 +57,8 @@ pub(super) fn choose(units: &Units, sizes: &Sizes, most_bytes: u64) -> Option<Ve
     Some(memory.moves)
 }
 
-/// The smallest number of bytes with which [`choose`] finds moves: the most that is in memory at a
-/// time where every buffer that can leave does so after each unit.
+/// The smallest number of bytes with which [`choose`] finds moves: the peak if every buffer that
+/// can leave memory does so after each unit.
 pub(super) fn least_room(units: &Units, sizes: &Sizes) -> u64 {
     let mut memory = Memory::new(units, sizes);
     let mut least = 0;

@@ -30,7 +30,7 @@ fn place(plan: &mut Plan) {
 /// A plan with offsets that fits its budget: as it is, or with buffers on disk.
 ///
 /// # Errors
-/// It needs more than its budget, with as many buffers on disk as possible, too.
+/// It exceeds its budget even with as many buffers on disk as possible.
 pub(crate) fn fit(mut plan: Plan, reaches: Vec<Reach>) -> Result<(Plan, Vec<Reach>), PlanError> {
     place(&mut plan);
     let over_bytes = budget::exceeded_by(&plan);
