@@ -22,11 +22,15 @@ from typing import NamedTuple
 
 from cloakwork import _core, files
 from cloakwork._core import get_threads, release_cached, set_threads
+from cloakwork.device.machine import Cache, Gpu, NumaNode, machine
 from cloakwork.errors import DeviceError, LoadError, ParamError
 
 __all__ = [
+    "Cache",
     "DeviceInfo",
+    "Gpu",
     "MemoryStats",
+    "NumaNode",
     "Selection",
     "Thresholds",
     "available_backends",
@@ -61,8 +65,19 @@ class DeviceInfo:
     has_neon: bool
     isas: tuple[str, ...]
     """Instruction sets whose kernels run here, the best last."""
+    cpu_model: str | None
+    """The maker's name of the processor, where the system tells it."""
+    caches: tuple[Cache, ...]
+    """The smallest level first; empty where the system does not tell them."""
+    numa_nodes: tuple[NumaNode, ...]
     gpu_count: int
+    """GPUs on which programs run: none in this build; `gpus` are those of the machine."""
     gpu_names: tuple[str, ...]
+    """The names of those that `gpu_count` counts."""
+    gpus: tuple[Gpu, ...]
+    """GPUs that NVIDIA's driver lists, whether this build can use them or not."""
+    gpu_reason: str
+    """Why programs run on no GPU: no driver, one that does not work, no GPU, no kernels for it."""
     platform_system: str
     """The operating system, as Python names it, such as "Linux"."""
     forced_backend: str | None
@@ -124,8 +139,13 @@ def detect_devices() -> DeviceInfo:
         has_avx512ifma="avx512ifma" in isas,
         has_neon=platform.machine() in ("aarch64", "arm64"),
         isas=isas,
+        cpu_model=machine().model,
+        caches=machine().caches,
+        numa_nodes=machine().numa_nodes,
         gpu_count=0,
         gpu_names=(),
+        gpus=machine().gpus,
+        gpu_reason=machine().gpu_reason,
         platform_system=platform.system(),
         forced_backend=_chosen(),
     )

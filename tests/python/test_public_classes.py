@@ -51,7 +51,9 @@ def of_arrays() -> list[Any]:
         cw.zeros(3), cw.float32, cw.finfo(cw.float32), cw.iinfo(cw.int8), cw.mod(word)(word),
         cw.unique_all(cw.zeros(3)), cw.unique_counts(cw.zeros(3)), cw.unique_inverse(cw.zeros(3)),
         cw.__array_namespace_info__(), cw.backend.memory_stats(), cw.backend.detect_devices(),
-        cw.backend.thresholds(), cw.Modulus([17, 257]), cw.linalg.slogdet(cw.eye(2)),
+        cw.backend.Cache(1, "data", 2**15, 2), cw.backend.NumaNode(0, "0-1", 2**30),
+        cw.backend.Gpu("GPU", 2**37, (9, 0)), cw.backend.thresholds(), cw.Modulus([17, 257]),
+        cw.linalg.slogdet(cw.eye(2)),
         *(getattr(cw.linalg, name)(cw.eye(2)) for name in ("qr", "eigh", "eig", "svd")),
     ]  # fmt: skip
 

@@ -24,6 +24,7 @@ mod abi;
 mod cpu;
 mod disk;
 mod driver;
+pub mod machine;
 mod open;
 mod sim;
 

@@ -24,6 +24,7 @@ mod index;
 mod instructions;
 mod joined;
 mod linear;
+mod machine;
 mod numbers;
 mod op;
 mod program;
@@ -57,6 +58,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(buffer::import_buffer, module)?)?;
     module.add_function(wrap_pyfunction!(copies::rebuild, module)?)?;
     module.add_function(wrap_pyfunction!(device::devices, module)?)?;
+    module.add_function(wrap_pyfunction!(machine::machine, module)?)?;
     module.add_function(wrap_pyfunction!(device::get_threads, module)?)?;
     module.add_function(wrap_pyfunction!(device::last_dispatch, module)?)?;
     module.add_function(wrap_pyfunction!(device::memory_stats, module)?)?;

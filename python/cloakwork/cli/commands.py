@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol
 
 import typer
 
@@ -17,6 +17,7 @@ from cloakwork.cli import circuits, programs, proofs, results, show
 from cloakwork.cli.options import Command, MemoryBudget, Profile, SpillDir, Threads
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, shown
+from cloakwork.device.machine import machine
 from cloakwork.errors import ParamError, ProgramError
 from cloakwork.programs import kinds
 from cloakwork.programs.options import RunOptions, check_folder
@@ -298,15 +299,21 @@ def convert(
         programs.convert(program, out, branch, keep)
 
 
+def _with_facts(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of devices; that of the processor, which is the first, with the machine's facts."""
+    return [{**rows[0], "machine": asdict(machine())}, *rows[1:]]
+
+
 @app.command(cls=Command)
 def devices(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the devices that programs can run on."""
+    """List the devices that programs can run on, and the facts of this machine."""
     with in_words(context.obj):
         rows = list_devices()
         if as_json:
-            print(json.dumps(rows, indent=2))
+            print(json.dumps(_with_facts(rows), indent=2))
         else:
             show.devices(rows, show.console())
+            show.machine(machine(), show.console())
 
 
 Out = Annotated[Path, typer.Option(help="Where the transcript goes.")]

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cloakwork.cli.words import count, shown
+from cloakwork.device.machine import Gpu, GpuDriver, Machine, NumaNode
 from cloakwork.programs.report import Inspection, Report
 
 errors = Console(stderr=True)
@@ -90,6 +91,39 @@ def devices(rows: list[dict[str, Any]], out: Console) -> None:
         isas = ", ".join(row["available_isas"])
         _add(table, row["name"], row["isa"], isas, str(row["threads"]))
     out.print(table)
+
+
+def machine(found: Machine, out: Console) -> None:
+    """The processor with its caches and memory nodes, and the GPUs or why none is used."""
+    cores = count(found.cores, "core") if found.cores else None
+    sizes = [
+        f"L{one.level} {one.kind} {amount(one.size_bytes)} x {one.count}" for one in found.caches
+    ]
+    nodes = [f"node {node.index} (cpus {node.cpus}){_of(node)}" for node in found.numa_nodes]
+    lines = {
+        "processor": ", ".join(filter(None, (found.model, cores))),
+        "caches": ", ".join(sizes),
+        "memory": ", ".join(nodes),
+        "GPUs": ", ".join(_gpu(gpu) for gpu in found.gpus) or "none",
+        "GPU driver": _driver(found.gpu_driver),
+        "GPU use": found.gpu_reason,
+    }
+    for name, text in lines.items():
+        if text:
+            out.print(f"{name}: {text}", markup=False, highlight=False)
+
+
+def _of(node: NumaNode) -> str:
+    return "" if node.memory_bytes is None else f" of {amount(node.memory_bytes)}"
+
+
+def _gpu(gpu: Gpu) -> str:
+    major, minor = gpu.compute_capability
+    return f"{gpu.name} of {amount(gpu.memory_bytes)}, compute capability {major}.{minor}"
+
+
+def _driver(driver: GpuDriver | None) -> str:
+    return f"{driver.version}, CUDA {driver.cuda[0]}.{driver.cuda[1]}" if driver else ""
 
 
 def amount(size: int) -> str:

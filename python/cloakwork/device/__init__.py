@@ -1,0 +1,1 @@
+"""Devices: the facts of this machine."""
