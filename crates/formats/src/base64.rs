@@ -1,6 +1,6 @@
 //! Standard base64 with padding: whole strings in, chunks out.
 
-use crate::TensorError;
+use crate::{Mismatch, TensorError};
 use base64_simd::{AsOut, STANDARD};
 use std::io::{self, Write};
 
@@ -48,27 +48,22 @@ fn wrong_length(text: &[u8]) -> TensorError {
     if let Some(error) = stray(text) {
         return error;
     }
+    let got = format!("{} characters", text.len());
+    wrong(text.len(), "a length that is a multiple of 4", got)
+}
+
+fn wrong(offset: usize, expected: &str, got: String) -> TensorError {
     TensorError::Base64 {
-        offset: text.len() as u64,
-        expected: "a length that is a multiple of 4".into(),
-        got: format!("{} characters", text.len()).into(),
+        offset: offset as u64,
+        why: Mismatch::new(expected, got, ""),
     }
 }
 
 fn wrong_character(text: &[u8]) -> TensorError {
-    stray(text).unwrap_or_else(|| TensorError::Base64 {
-        offset: text.len().saturating_sub(4) as u64,
-        expected: "a last group without surplus bits".into(),
-        got: format!(
-            "`{}`",
-            text.iter()
-                .rev()
-                .take(4)
-                .rev()
-                .map(|&c| c as char)
-                .collect::<String>()
-        )
-        .into(),
+    stray(text).unwrap_or_else(|| {
+        let at = text.len().saturating_sub(4);
+        let last: String = text.iter().skip(at).map(|&c| c as char).collect();
+        wrong(at, "a last group without surplus bits", format!("`{last}`"))
     })
 }
 
@@ -76,7 +71,7 @@ fn wrong_character(text: &[u8]) -> TensorError {
 fn stray(text: &[u8]) -> Option<TensorError> {
     let padding_from = text.len().saturating_sub(2);
     let allowed = |c: u8| c.is_ascii_alphanumeric() || c == b'+' || c == b'/';
-    let wrong = |&(at, &c): &(usize, &u8)| {
+    let is_stray = |&(at, &c): &(usize, &u8)| {
         let padding = c == b'='
             && at >= padding_from
             && text
@@ -84,14 +79,10 @@ fn stray(text: &[u8]) -> Option<TensorError> {
                 .is_some_and(|rest| rest.iter().all(|&c| c == b'='));
         !allowed(c) && !padding
     };
-    text.iter()
-        .enumerate()
-        .find(wrong)
-        .map(|(at, &c)| TensorError::Base64 {
-            offset: at as u64,
-            expected: "one of A-Z a-z 0-9 + /, or = at the end".into(),
-            got: format!("`{}`", (c as char).escape_default()).into(),
-        })
+    text.iter().enumerate().find(is_stray).map(|(at, &c)| {
+        let expected = "one of A-Z a-z 0-9 + /, or = at the end";
+        wrong(at, expected, format!("`{}`", (c as char).escape_default()))
+    })
 }
 
 /// Encodes what is written to it; [`Encoder::finish`] adds the padding.

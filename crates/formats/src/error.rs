@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A place in a text file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,43 @@ impl fmt::Display for Place {
     }
 }
 
+/// Something other than was expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// What should be there.
+    pub expected: Box<str>,
+    /// What is there.
+    pub got: Box<str>,
+    /// What to do; may be empty.
+    pub hint: Box<str>,
+}
+
+impl Mismatch {
+    /// What was expected, what came, and what to do.
+    pub fn new(
+        expected: impl Into<Box<str>>,
+        got: impl Into<Box<str>>,
+        hint: impl Into<Box<str>>,
+    ) -> Self {
+        Self {
+            expected: expected.into(),
+            got: got.into(),
+            hint: hint.into(),
+        }
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            expected,
+            got,
+            hint,
+        } = self;
+        write!(f, "expected {expected}, got {got}{}", hinted(hint))
+    }
+}
+
 /// Why a file is not a program or a tensor.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -52,15 +89,8 @@ pub enum LoadError {
         source: io::Error,
     },
     /// It is not a readable file.
-    #[error("expected {expected}, got {got}{}", hinted(hint))]
-    Source {
-        /// What is read.
-        expected: Box<str>,
-        /// What stands there.
-        got: Box<str>,
-        /// What to do; may be empty.
-        hint: Box<str>,
-    },
+    #[error("{0}")]
+    Source(Mismatch),
     /// A file became shorter, or its disk failed, while it was in use.
     #[error(
         "{}: the file was truncated, or could not be read, while in use: results computed from \
@@ -72,7 +102,7 @@ pub enum LoadError {
         path: PathBuf,
     },
     /// The text is not a transcript.
-    #[error("{place}{}: expected {expected}, got {got}{}", within(*step, path), hinted(hint))]
+    #[error("{place}{}: {why}", within(*step, path))]
     Text {
         /// Where in the file.
         place: Place,
@@ -80,12 +110,8 @@ pub enum LoadError {
         step: Option<u64>,
         /// The way to it through the JSON: `transcript[17][1].args[2]`.
         path: Box<str>,
-        /// What should stand there.
-        expected: Box<str>,
-        /// What stands there.
-        got: Box<str>,
-        /// What to do; may be empty.
-        hint: Box<str>,
+        /// What is wrong there.
+        why: Mismatch,
     },
     /// The data of a host tensor in a transcript.
     #[error("{place}{}: {source}", within(Some(*step), path))]
@@ -123,11 +149,7 @@ pub enum LoadError {
         hint: Box<str>,
     },
     /// A file of circom or snarkjs.
-    #[error(
-        "{file}{}, byte {offset}: expected {expected}, got {got}{}",
-        comma(section),
-        hinted(hint)
-    )]
+    #[error("{file}{}, byte {offset}: {why}", comma(section))]
     Binary {
         /// `r1cs`, `wtns` or `zkey`.
         file: &'static str,
@@ -135,30 +157,18 @@ pub enum LoadError {
         section: Option<Box<str>>,
         /// Where in the file.
         offset: u64,
-        /// What should stand there.
-        expected: Box<str>,
-        /// What stands there.
-        got: Box<str>,
-        /// What to do; may be empty.
-        hint: Box<str>,
+        /// What is wrong there.
+        why: Mismatch,
     },
     /// JSON of snarkjs.
-    #[error(
-        "{file}{}: expected {expected}, got {got}{}",
-        comma(place),
-        hinted(hint)
-    )]
+    #[error("{file}{}: {why}", comma(place))]
     Json {
         /// `verifying key`, `proof` or `public signals`.
         file: &'static str,
         /// The way to it: `IC[3][1]`, or a line and column; may be none.
         place: Option<Box<str>>,
-        /// What should stand there.
-        expected: Box<str>,
-        /// What stands there.
-        got: Box<str>,
-        /// What to do; may be empty.
-        hint: Box<str>,
+        /// What is wrong there.
+        why: Mismatch,
     },
     /// A file of another kind.
     #[error("expected a program, got {got}{}", hinted(hint))]
@@ -170,50 +180,54 @@ pub enum LoadError {
     },
 }
 
+impl LoadError {
+    /// The system's error at reading a file.
+    pub(crate) fn read(path: &Path) -> impl Fn(io::Error) -> Self {
+        move |source| Self::Read {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// Something wrong at a place of a text, outside any step.
+    pub(crate) fn text(text: &[u8], offset: usize, why: Mismatch) -> Self {
+        Self::Text {
+            place: Place::of(text, offset),
+            step: None,
+            path: "".into(),
+            why,
+        }
+    }
+}
+
 /// Why bytes are not a tensor. Offsets count from the start of the encoded tensor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TensorError {
     /// The text is not base64.
-    #[error("base64, character {offset}: expected {expected}, got {got}")]
+    #[error("base64, character {offset}: {why}")]
     Base64 {
         /// Characters before the wrong one.
         offset: u64,
-        /// What should stand there.
-        expected: Box<str>,
-        /// What stands there.
-        got: Box<str>,
+        /// What is wrong there.
+        why: Mismatch,
     },
     /// The bytes are not a NumPy array that can be read.
-    #[error(
-        "numpy array, byte {offset}: expected {expected}, got {got}{}",
-        hinted(hint)
-    )]
+    #[error("numpy array, byte {offset}: {why}")]
     Npy {
         /// Where in the bytes.
         offset: u64,
-        /// What should stand there.
-        expected: Box<str>,
-        /// What stands there.
-        got: Box<str>,
-        /// What to do; may be empty.
-        hint: Box<str>,
+        /// What is wrong there.
+        why: Mismatch,
     },
     /// The bytes are not a torch tensor that can be read.
-    #[error(
-        "torch tensor, {part}, byte {offset}: expected {expected}, got {got}{}",
-        hinted(hint)
-    )]
+    #[error("torch tensor, {part}, byte {offset}: {why}")]
     Torch {
         /// `archive`, or the entry of the archive.
         part: Box<str>,
         /// Where in that part.
         offset: u64,
-        /// What should stand there.
-        expected: Box<str>,
-        /// What stands there.
-        got: Box<str>,
-        /// What to do; may be empty.
-        hint: Box<str>,
+        /// What is wrong there.
+        why: Mismatch,
     },
 }
 
@@ -241,10 +255,7 @@ pub enum SaveError {
         hint: Box<str>,
     },
     /// The form has no way to say this.
-    #[error(
-        "step {step} ({op}), {argument}: expected {expected}, got {got}{}",
-        hinted(hint)
-    )]
+    #[error("step {step} ({op}), {argument}: {why}")]
     Unsayable {
         /// The step.
         step: u64,
@@ -252,12 +263,8 @@ pub enum SaveError {
         op: Box<str>,
         /// `args[2]`, `out`, or the like.
         argument: Box<str>,
-        /// What the form can say.
-        expected: Box<str>,
-        /// What the program holds.
-        got: Box<str>,
-        /// What to do.
-        hint: Box<str>,
+        /// What the form can say, and what the program holds.
+        why: Mismatch,
     },
     /// A program of several threads, in a form for programs of one.
     #[error(
@@ -275,6 +282,16 @@ pub enum SaveError {
         /// How many there are.
         got: u64,
     },
+}
+
+impl SaveError {
+    /// The system's error at writing a file.
+    pub(crate) fn write(path: &Path) -> impl Fn(io::Error) -> Self {
+        move |source| Self::Write {
+            path: path.to_owned(),
+            source,
+        }
+    }
 }
 
 fn within(step: Option<u64>, path: &str) -> String {

@@ -37,7 +37,7 @@ pub mod zk;
 
 pub use base64::decode as decode_base64;
 pub use container::{Container, Seal, save_container};
-pub use error::{LoadError, Place, SaveError, TensorError};
+pub use error::{LoadError, Mismatch, Place, SaveError, TensorError};
 pub use files::read;
 pub use heal::{parse_heal, save_heal};
 pub use load::{load, load_bytes, load_npy, load_sealed, load_torch};

@@ -1,6 +1,6 @@
 //! Programs in the text form: [`cloakwork_ir::text`], as a file.
 
-use crate::{LoadError, Place};
+use crate::{LoadError, Mismatch};
 use cloakwork_ir::Program;
 use cloakwork_ir::text::{self, ParseError};
 
@@ -20,22 +20,14 @@ fn unmarked(text: &str) -> &str {
 
 /// Reads a program.
 pub fn parse(bytes: &[u8]) -> Result<Program, LoadError> {
-    let text = std::str::from_utf8(bytes).map_err(|error| LoadError::Text {
-        place: Place::of(bytes, error.valid_up_to()),
-        step: None,
-        path: "".into(),
-        expected: "text in UTF-8".into(),
-        got: "other bytes".into(),
-        hint: "".into(),
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let why = Mismatch::new("text in UTF-8", "other bytes", "");
+        LoadError::text(bytes, error.valid_up_to(), why)
     })?;
     let text = unmarked(text);
-    text::parse(text).map_err(|error| LoadError::Text {
-        place: Place::of(bytes, offset(text, &error)),
-        step: None,
-        path: "".into(),
-        expected: error.expected.into(),
-        got: error.got.into(),
-        hint: "".into(),
+    text::parse(text).map_err(|error| {
+        let at = offset(text, &error);
+        LoadError::text(bytes, at, Mismatch::new(error.expected, error.got, ""))
     })
 }
 

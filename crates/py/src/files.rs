@@ -5,7 +5,7 @@ use crate::guard::unlocked;
 use crate::program::own;
 use crate::tensor::{Inner, Tensor};
 use cloakwork_formats::files::{self, Access, FolderLock, Pending};
-use cloakwork_formats::{LoadError, encode_npy, parse_npy};
+use cloakwork_formats::{LoadError, Mismatch, encode_npy, parse_npy};
 use cloakwork_ir::{Bytes, DType, HostTensor, Shape, View};
 use cloakwork_process::Mutex;
 use cloakwork_run::eager;
@@ -115,12 +115,10 @@ fn read_file(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyBytes>> {
     let watch = files::Watch::start();
     let slice = bytes.as_slice();
     if slice.len() > MOST_COPIED_BYTES {
-        let error = LoadError::Source {
-            expected: format!("at most {} MiB", MOST_COPIED_BYTES >> 20).into(),
-            got: format!("{} bytes", slice.len()).into(),
-            hint: "it is not a file of this kind".into(),
-        };
-        return Err(errors::load(error, &path));
+        let expected = format!("at most {} MiB", MOST_COPIED_BYTES >> 20);
+        let got = format!("{} bytes", slice.len());
+        let why = Mismatch::new(expected, got, "it is not a file of this kind");
+        return Err(errors::load(LoadError::Source(why), &path));
     }
     let copied = PyBytes::new(py, slice);
     watch.end().map_err(|error| errors::load(error, &path))?;

@@ -1,7 +1,7 @@
 //! snarkjs's JSON in: verifying keys, proofs, public signals.
 
 use super::{Pairing, number, strict};
-use crate::LoadError;
+use crate::{LoadError, Mismatch};
 use serde_json::Value;
 
 /// A verifying key: the JSON that `snarkjs zkey export verificationkey` writes. Points are
@@ -107,9 +107,7 @@ fn parse(file: &'static str, text: &[u8]) -> Result<Value, LoadError> {
     strict::parse(text).map_err(|error| LoadError::Json {
         file,
         place: Some(format!("line {}, column {}", error.line(), error.column()).into()),
-        expected: "JSON".into(),
-        got: problem(&error).into(),
-        hint: "".into(),
+        why: Mismatch::new("JSON", problem(&error), ""),
     })
 }
 
@@ -145,9 +143,7 @@ impl<'a> Node<'a> {
         LoadError::Json {
             file: self.file,
             place,
-            expected: expected.into(),
-            got: got.into(),
-            hint: hint.into(),
+            why: Mismatch::new(expected, got, hint),
         }
     }
 

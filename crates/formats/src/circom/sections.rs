@@ -1,7 +1,7 @@
 //! The container of circom's binary files: sections by number, and a cursor in one.
 
 use super::{Pairing, number};
-use crate::LoadError;
+use crate::{LoadError, Mismatch};
 use cloakwork_ir::Bytes;
 use std::ops::Range;
 
@@ -175,9 +175,7 @@ impl<'a> Section<'a> {
             file: self.kind.magic,
             section: section.map(String::into_boxed_str),
             offset: (self.base + self.at) as u64,
-            expected: expected.into(),
-            got: got.into(),
-            hint: hint.into(),
+            why: Mismatch::new(expected, got, hint),
         }
     }
 

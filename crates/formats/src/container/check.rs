@@ -1,6 +1,6 @@
 //! What keeps a program out of a container.
 
-use crate::SaveError;
+use crate::{Mismatch, SaveError};
 use cloakwork_ir::{Arg, Op, Program, Step};
 
 /// Counts are 32 bits wide in the file.
@@ -48,9 +48,11 @@ pub(super) fn references(program: &Program) -> Result<(), SaveError> {
             step: step as u64,
             op: "any".into(),
             argument: "its names".into(),
-            expected: "names and hosts of the program".into(),
-            got: "a number that the program never gave".into(),
-            hint: "append steps through the program's own functions".into(),
+            why: Mismatch::new(
+                "names and hosts of the program",
+                "a number that the program never gave",
+                "append steps through the program's own functions",
+            ),
         })
     })
 }

@@ -46,10 +46,7 @@ pub(super) struct Target {
 impl Target {
     /// What a path names, if it may be written to.
     pub(super) fn of(path: &Path) -> Result<Self, SaveError> {
-        let failed = |source| SaveError::Write {
-            path: path.to_owned(),
-            source,
-        };
+        let failed = SaveError::write(path);
         let name = path.file_name().ok_or_else(|| {
             let text = "the path does not end in a file name";
             failed(io::Error::new(io::ErrorKind::InvalidInput, text))
@@ -160,10 +157,7 @@ pub fn claim(outputs: &[PathBuf], inputs: &[PathBuf]) -> Result<(), SaveError> {
             return Err(refused(path, "a file for each output", &got, hint));
         }
         // The folder takes a file now, or says why not.
-        Temporary::new(&target.folder, 0o600).map_err(|source| SaveError::Write {
-            path: path.clone(),
-            source,
-        })?;
+        Temporary::new(&target.folder, 0o600).map_err(SaveError::write(path))?;
         taken.push(target);
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::claim::kind_name;
 use super::mapping::Mapping;
-use crate::LoadError;
+use crate::{LoadError, Mismatch};
 use cloakwork_ir::Bytes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::{File, Metadata, OpenOptions};
@@ -37,22 +37,19 @@ pub fn read(path: impl AsRef<Path>) -> Result<Bytes, LoadError> {
 /// # Errors
 /// As for [`read`], or the wait was ended.
 pub fn read_while(path: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<Bytes, LoadError> {
-    let failed = |source| LoadError::Read {
-        path: path.to_owned(),
-        source,
-    };
+    let failed = LoadError::read(path);
     let (file, known) = opened(path)?;
     if known.file_type().is_fifo() {
-        return piped(file, keep_going).map_err(failed)?.map(Into::into);
+        return piped(file, keep_going).map_err(&failed)?.map(Into::into);
     }
     if known.len() >= MAPPED_FROM_BYTES {
-        let mapping = Mapping::new(file, path).map_err(failed)?;
+        let mapping = Mapping::new(file, path).map_err(&failed)?;
         return Ok(Bytes::new(Arc::new(mapping)));
     }
     let mut bytes = Vec::new();
     file.take(MOST_PIPE_BYTES + 1)
         .read_to_end(&mut bytes)
-        .map_err(failed)?;
+        .map_err(&failed)?;
     limited(bytes).map(Into::into)
 }
 
@@ -62,16 +59,13 @@ pub fn read_while(path: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<B
 /// # Errors
 /// As for [`read_while`].
 pub fn read_secret(path: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<Bytes, LoadError> {
-    let failed = |source| LoadError::Read {
-        path: path.to_owned(),
-        source,
-    };
+    let failed = LoadError::read(path);
     let (mut file, known) = opened(path)?;
     let pipe = known.file_type().is_fifo();
     let expected = usize::try_from(known.len()).unwrap_or(usize::MAX);
     // One more, so that the end is seen without growing; a pipe's size is not known.
     let expected = expected.saturating_add(1).max(PIPE_BYTES);
-    let mut bytes = room(expected).map_err(failed)?;
+    let mut bytes = room(expected).map_err(&failed)?;
     let mut filled = 0;
     loop {
         if !keep_going() {
@@ -82,7 +76,7 @@ pub fn read_secret(path: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<
         }
         if filled == bytes.len() {
             // A growing buffer moves, and its old memory is overwritten.
-            let mut more = room(filled.saturating_mul(2)).map_err(failed)?;
+            let mut more = room(filled.saturating_mul(2)).map_err(&failed)?;
             for (to, from) in more.iter_mut().zip(bytes.iter()) {
                 *to = *from;
             }
@@ -112,35 +106,31 @@ fn room(bytes: usize) -> io::Result<Zeroizing<Vec<u8>>> {
 
 /// A regular file or a pipe, and what it is.
 fn opened(path: &Path) -> Result<(File, Metadata), LoadError> {
-    let failed = |source| LoadError::Read {
-        path: path.to_owned(),
-        source,
-    };
-    let known = std::fs::metadata(path).map_err(failed)?;
-    let kind = known.file_type();
-    if !(kind.is_file() || kind.is_fifo() || kind.is_dir()) {
-        return Err(special(kind_name(kind)));
-    }
+    let failed = LoadError::read(path);
+    plain(&std::fs::metadata(path).map_err(&failed)?)?;
     // Opening a pipe so does not wait for a writer; for files it has no effect.
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(nonblocking);
-    let file = options.open(path).map_err(failed)?;
+    let file = options.open(path).map_err(&failed)?;
     // It may be another file by now: what was opened counts.
-    let known = file.metadata().map_err(failed)?;
-    let kind = known.file_type();
-    if !(kind.is_file() || kind.is_fifo() || kind.is_dir()) {
-        return Err(special(kind_name(kind)));
-    }
+    let known = file.metadata().map_err(&failed)?;
+    plain(&known)?;
     Ok((file, known))
 }
 
-fn special(got: &str) -> LoadError {
-    LoadError::Source {
-        expected: "a file or a pipe".into(),
-        got: got.into(),
-        hint: "name another file".into(),
+/// Refuses devices and sockets; reading a folder is the system's error.
+fn plain(known: &Metadata) -> Result<(), LoadError> {
+    let kind = known.file_type();
+    if kind.is_file() || kind.is_fifo() || kind.is_dir() {
+        return Ok(());
     }
+    let got = kind_name(kind);
+    Err(LoadError::Source(Mismatch::new(
+        "a file or a pipe",
+        got,
+        "name another file",
+    )))
 }
 
 fn limited(bytes: Vec<u8>) -> Result<Vec<u8>, LoadError> {
@@ -151,11 +141,9 @@ fn limited(bytes: Vec<u8>) -> Result<Vec<u8>, LoadError> {
 }
 
 fn too_long() -> LoadError {
-    LoadError::Source {
-        expected: format!("at most {} MiB", MOST_PIPE_BYTES >> 20).into(),
-        got: "more".into(),
-        hint: "a pipe may bring no more: write it to a file first".into(),
-    }
+    let expected = format!("at most {} MiB", MOST_PIPE_BYTES >> 20);
+    let hint = "a pipe may bring no more: write it to a file first";
+    LoadError::Source(Mismatch::new(expected, "more", hint))
 }
 
 /// Whether there is something to read of a pipe, if only its end: until somebody has written there

@@ -43,7 +43,7 @@ impl From<SaveError> for Failure {
 impl Failure {
     fn of(self, path: &Path) -> SaveError {
         match self {
-            Self::Io(source) => wrong(path, source),
+            Self::Io(source) => SaveError::write(path)(source),
             Self::Save(error) => error,
         }
     }
@@ -102,7 +102,7 @@ impl Pending {
         let path = self.target.path;
         let done = self.temporary.put(&path);
         let done = done.and_then(|()| sync_folder(&self.target.folder));
-        done.map_err(|source| wrong(&path, source))
+        done.map_err(SaveError::write(&path))
     }
 }
 
@@ -133,20 +133,15 @@ fn held(files: &[Pending]) -> Result<Vec<FolderLock>, SaveError> {
     let mut folders: Vec<(u64, u64, &Path)> = Vec::new();
     for file in files {
         let path = file.target.folder.as_path();
-        let known = fs::metadata(path).map_err(|source| wrong(path, source))?;
+        let known = fs::metadata(path).map_err(SaveError::write(path))?;
         folders.push((known.dev(), known.ino(), path));
     }
     folders.sort_unstable();
     folders.dedup_by_key(|(device, inode, _)| (*device, *inode));
     let take = |(_, _, path): (u64, u64, &Path)| {
-        FolderLock::take(path, true, &mut || true).map_err(|source| wrong(path, source))
+        FolderLock::take(path, true, &mut || true).map_err(SaveError::write(path))
     };
     folders.into_iter().map(take).collect()
-}
-
-fn wrong(path: &Path, source: io::Error) -> SaveError {
-    let path = path.to_owned();
-    SaveError::Write { path, source }
 }
 
 fn remove(path: &Path) -> Result<(), SaveError> {
@@ -155,7 +150,7 @@ fn remove(path: &Path) -> Result<(), SaveError> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }
-    .map_err(|source| wrong(path, source))
+    .map_err(SaveError::write(path))
 }
 
 /// A new name lasts when its folder is on disk. File systems that cannot say so are let be.

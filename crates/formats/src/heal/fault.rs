@@ -1,7 +1,7 @@
 //! Errors on their way up: each level adds where it was.
 
 use crate::error::Place;
-use crate::{LoadError, TensorError};
+use crate::{LoadError, Mismatch, TensorError};
 
 /// One step of a path into JSON.
 #[derive(Clone, Debug)]
@@ -17,9 +17,7 @@ pub(crate) struct Fault(Box<Inner>);
 #[derive(Clone, Debug)]
 struct Inner {
     offset: usize,
-    expected: Box<str>,
-    got: Box<str>,
-    hint: Box<str>,
+    why: Mismatch,
     step: Option<u64>,
     /// Innermost first.
     path: Vec<Part>,
@@ -27,20 +25,16 @@ struct Inner {
 
 impl Fault {
     pub(crate) fn new(offset: usize, expected: &str, got: &str) -> Self {
-        let (expected, got) = (expected.into(), got.into());
-        let (hint, step, path) = ("".into(), None, Vec::new());
         Self(Box::new(Inner {
             offset,
-            expected,
-            got,
-            hint,
-            step,
-            path,
+            why: Mismatch::new(expected, got, ""),
+            step: None,
+            path: Vec::new(),
         }))
     }
 
     pub(crate) fn hint(mut self, hint: &str) -> Self {
-        self.0.hint = hint.into();
+        self.0.why.hint = hint.into();
         self
     }
 
@@ -63,9 +57,7 @@ impl Fault {
     pub(crate) fn finish(self, text: &[u8]) -> LoadError {
         let Inner {
             offset,
-            expected,
-            got,
-            hint,
+            why,
             step,
             path,
         } = *self.0;
@@ -82,9 +74,7 @@ impl Fault {
             place,
             step,
             path: shown.into(),
-            expected,
-            got,
-            hint,
+            why,
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::pretty::Pretty;
 use crate::base64::Encoder;
 use crate::files::{self, Failure};
-use crate::{SaveError, npy};
+use crate::{Mismatch, SaveError, npy};
 use cloakwork_ir::{
     Arg, DType, HostId, HostSlot, HostTensor, Op, Program, ShapeItem, Step, Symbol,
 };
@@ -261,9 +261,7 @@ impl<'p, W: Write> Writer<'p, '_, W> {
                 .argument
                 .map_or("out".to_owned(), |index| format!("args[{index}]"))
                 .into(),
-            expected: expected.into(),
-            got: got.into(),
-            hint: hint.into(),
+            why: Mismatch::new(expected, got, hint),
         }))
     }
 }

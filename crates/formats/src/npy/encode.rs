@@ -91,23 +91,12 @@ fn header(dtype: DType, dims: &[u64], fortran_order: bool) -> Vec<u8> {
     header
 }
 
-fn descr(dtype: DType) -> Cow<'static, str> {
-    let name = match dtype {
-        DType::Bool => "|b1",
-        DType::I8 => "|i1",
-        DType::I16 => "<i2",
-        DType::I32 => "<i4",
-        DType::I64 => "<i8",
-        DType::U8 => "|u1",
-        DType::U16 => "<u2",
-        DType::U32 => "<u4",
-        DType::U64 => "<u8",
-        DType::F32 => "<f4",
-        DType::F64 => "<f8",
-        DType::C64 => "<c8",
-        DType::C128 => "<c16",
+fn descr(dtype: DType) -> String {
+    let size = dtype.size_bytes();
+    match super::KINDS.into_iter().find(|(_, known)| *known == dtype) {
+        Some((kind, _)) if size == 1 => format!("|{kind}"),
+        Some((kind, _)) => format!("<{kind}"),
         // NumPy has no type for elements of fields and points: plain bytes.
-        DType::Field(_) | DType::Point(_) => return format!("|V{}", dtype.size_bytes()).into(),
-    };
-    name.into()
+        None => format!("|V{size}"),
+    }
 }

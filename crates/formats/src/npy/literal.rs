@@ -120,12 +120,8 @@ impl Reader<'_> {
     fn descr(&mut self) -> Result<String, TensorError> {
         if matches!(self.peek(), Some(b'[' | b'(')) {
             let hint = "structured arrays are not tensors; save each field by itself";
-            return Err(wrong(
-                self.base + self.at,
-                "one dtype",
-                "a list of fields",
-                hint,
-            ));
+            let at = self.base + self.at;
+            return Err(wrong(at, "one dtype", "a list of fields", hint));
         }
         self.string()
     }

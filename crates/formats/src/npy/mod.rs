@@ -7,13 +7,29 @@ mod literal;
 pub use encode::encode;
 pub(crate) use encode::{Dense, dense};
 
-use crate::TensorError;
 use crate::layout::aligned;
+use crate::{Mismatch, TensorError};
 use cloakwork_ir::{Bytes, DType, HostTensor, Shape, Type, View};
 use literal::Header;
 
 /// What every `.npy` file begins with.
 pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
+/// NumPy's kinds of numbers.
+const KINDS: [(&str, DType); 13] = [
+    ("b1", DType::Bool),
+    ("i1", DType::I8),
+    ("i2", DType::I16),
+    ("i4", DType::I32),
+    ("i8", DType::I64),
+    ("u1", DType::U8),
+    ("u2", DType::U16),
+    ("u4", DType::U32),
+    ("u8", DType::U64),
+    ("f4", DType::F32),
+    ("f8", DType::F64),
+    ("c8", DType::C64),
+    ("c16", DType::C128),
+];
 /// Far above what sixteen axes need.
 const MAX_HEADER_BYTES: usize = 64 * 1024;
 
@@ -24,12 +40,9 @@ pub(crate) fn wrong(
     got: impl Into<Box<str>>,
     hint: &str,
 ) -> TensorError {
-    let (expected, got, hint) = (expected.into(), got.into(), hint.into());
     TensorError::Npy {
         offset: offset as u64,
-        expected,
-        got,
-        hint,
+        why: Mismatch::new(expected, got, hint),
     }
 }
 
@@ -47,24 +60,16 @@ pub fn parse(bytes: &Bytes) -> Result<HostTensor, TensorError> {
     let header = literal::parse(header, header_start)?;
     let dtype = dtype(&header)?;
     let shape = Shape::new(&header.shape).map_err(|error| {
-        wrong(
-            header.shape_at,
-            "a shape within the limits",
-            error.to_string(),
-            "",
-        )
+        let got = error.to_string();
+        wrong(header.shape_at, "a shape within the limits", got, "")
     })?;
     let available = bytes.as_slice().len().saturating_sub(header_end) as u64;
     let ty = Type::new(dtype, shape.clone());
     if ty.size_bytes() != available {
         let expected = format!("{} bytes of elements for {ty}", ty.size_bytes());
         let hint = "the header is wrong, or the array is truncated";
-        return Err(wrong(
-            header_end,
-            expected,
-            format!("{available} bytes"),
-            hint,
-        ));
+        let got = format!("{available} bytes");
+        return Err(wrong(header_end, expected, got, hint));
     }
     let order: Vec<usize> = (0..shape.rank()).rev().collect();
     let view = if header.fortran_order {
@@ -85,29 +90,19 @@ fn header_range(bytes: &[u8]) -> Result<(usize, usize), TensorError> {
         let got = bytes.get(..6).unwrap_or(bytes).escape_ascii().to_string();
         return Err(wrong(0, "the magic \\x93NUMPY", format!("`{got}`"), ""));
     }
-    let truncated = || {
-        wrong(
-            bytes.len(),
-            "the rest of the header",
-            "the end of the data",
-            "",
-        )
-    };
+    let end = "the end of the data";
+    let truncated = || wrong(bytes.len(), "the rest of the header", end, "");
     let version = bytes.get(6..8).ok_or_else(truncated)?;
     let (start, length) = match version {
         [1, 0] => {
-            let field = bytes
-                .get(8..10)
-                .and_then(|b| b.try_into().ok())
-                .ok_or_else(truncated)?;
-            (10, usize::from(u16::from_le_bytes(field)))
+            let field = bytes.get(8..).and_then(<[u8]>::first_chunk);
+            let length = field.map(|field| u16::from_le_bytes(*field));
+            (10, usize::from(length.ok_or_else(truncated)?))
         }
         [2 | 3, 0] => {
-            let field = bytes
-                .get(8..12)
-                .and_then(|b| b.try_into().ok())
-                .ok_or_else(truncated)?;
-            (12, u32::from_le_bytes(field) as usize)
+            let field = bytes.get(8..).and_then(<[u8]>::first_chunk);
+            let length = field.map(|field| u32::from_le_bytes(*field));
+            (12, length.ok_or_else(truncated)? as usize)
         }
         _ => {
             let got = format!("{version:?}");
@@ -129,12 +124,8 @@ fn header_range(bytes: &[u8]) -> Result<(usize, usize), TensorError> {
 fn dtype(header: &Header) -> Result<DType, TensorError> {
     let descr = header.descr.as_str();
     let refuse = |expected: &str, hint: &str| {
-        Err(wrong(
-            header.descr_at,
-            expected,
-            format!("descr '{descr}'"),
-            hint,
-        ))
+        let got = format!("descr '{descr}'");
+        Err(wrong(header.descr_at, expected, got, hint))
     };
     let (order, kind) = match descr.as_bytes().first() {
         Some(b'<' | b'|' | b'=' | b'>') => descr.split_at(1),
@@ -151,21 +142,8 @@ fn dtype(header: &Header) -> Result<DType, TensorError> {
         let hint = "save it little-endian: array.astype(array.dtype.newbyteorder('<'))";
         return refuse("little-endian elements", hint);
     }
-    let dtype = match kind {
-        "b1" => DType::Bool,
-        "i1" => DType::I8,
-        "i2" => DType::I16,
-        "i4" => DType::I32,
-        "i8" => DType::I64,
-        "u1" => DType::U8,
-        "u2" => DType::U16,
-        "u4" => DType::U32,
-        "u8" => DType::U64,
-        "f4" => DType::F32,
-        "f8" => DType::F64,
-        "c8" => DType::C64,
-        "c16" => DType::C128,
-        _ => return refuse("b1, i1 to i8, u1 to u8, f4, f8, c8 or c16", ""),
+    let Some((_, dtype)) = KINDS.into_iter().find(|(name, _)| *name == kind) else {
+        return refuse("b1, i1 to i8, u1 to u8, f4, f8, c8 or c16", "");
     };
     // `|` means that order does not matter, which holds for single bytes alone.
     if order.is_empty() || (order == "|" && dtype.size_bytes() > 1) {

@@ -5,8 +5,8 @@ mod pickle;
 mod pickle_value;
 mod zip;
 
-use crate::TensorError;
 use crate::layout::untrusted_tensor;
+use crate::{Mismatch, TensorError};
 use cloakwork_ir::{Bytes, HostTensor, MAX_RANK, Shape};
 use pickle_value::TensorSpec;
 use zip::Archive;
@@ -28,9 +28,7 @@ pub(crate) fn wrong(
     TensorError::Torch {
         part: part.into(),
         offset: offset as u64,
-        expected: expected.into(),
-        got: got.into(),
-        hint: hint.into(),
+        why: Mismatch::new(expected, got, hint),
     }
 }
 
@@ -55,13 +53,8 @@ pub fn parse(bytes: &Bytes) -> Result<HostTensor, TensorError> {
     let program = pickle.data(bytes.as_slice());
     if program.len() > MAX_PICKLE_BYTES {
         let expected = format!("at most {MAX_PICKLE_BYTES} bytes for one tensor");
-        return Err(wrong(
-            "data.pkl",
-            0,
-            expected,
-            format!("{} bytes", program.len()),
-            "",
-        ));
+        let got = format!("{} bytes", program.len());
+        return Err(wrong("data.pkl", 0, expected, got, ""));
     }
     let spec = pickle::run(program)?;
     let entry = archive
@@ -84,10 +77,8 @@ fn tensor(spec: &TensorSpec, data: Bytes) -> Result<HostTensor, TensorError> {
         return Err(refuse("as many bytes as the pickle says", got));
     }
     if spec.sizes.len() > MAX_RANK {
-        return Err(refuse(
-            "a rank of at most 16",
-            format!("rank {}", spec.sizes.len()),
-        ));
+        let got = format!("rank {}", spec.sizes.len());
+        return Err(refuse("a rank of at most 16", got));
     }
     let dims: Option<Vec<u64>> = spec.sizes.iter().map(|&d| u64::try_from(d).ok()).collect();
     let dims = dims.ok_or_else(|| refuse("sizes from 0", format!("{:?}", spec.sizes)))?;
@@ -96,10 +87,7 @@ fn tensor(spec: &TensorSpec, data: Bytes) -> Result<HostTensor, TensorError> {
     if spec.strides.iter().any(|&stride| stride < 0) {
         return Err(refuse("strides from 0", format!("{:?}", spec.strides)));
     }
-    untrusted_tensor(spec.dtype, (shape, &spec.strides, spec.offset), data).map_err(|got| {
-        refuse(
-            "one stride an axis, and all elements inside the storage",
-            got,
-        )
-    })
+    let expected = "one stride an axis, and all elements inside the storage";
+    let laid = untrusted_tensor(spec.dtype, (shape, &spec.strides, spec.offset), data);
+    laid.map_err(|got| refuse(expected, got))
 }

@@ -54,13 +54,8 @@ pub(super) fn run(program: &[u8]) -> Result<TensorSpec, TensorError> {
 }
 
 fn refused(at: usize, expected: &str, got: impl Into<Box<str>>) -> TensorError {
-    wrong(
-        "data.pkl",
-        at,
-        expected,
-        got,
-        "only one plain tensor is read, and no code is run",
-    )
+    let hint = "only one plain tensor is read, and no code is run";
+    wrong("data.pkl", at, expected, got, hint)
 }
 
 struct Machine<'a> {
@@ -75,10 +70,14 @@ impl<'a> Machine<'a> {
         match opcode {
             PROTO => self.protocol(at),
             GLOBAL => self.global(at),
-            BINPUT => self.put_byte(at),
-            LONG_BINPUT => self.put_word(at),
-            BINGET => self.get_byte(at),
-            LONG_BINGET => self.get_word(at),
+            BINPUT | LONG_BINPUT => {
+                let slot = self.slot(opcode == LONG_BINPUT)?;
+                self.put(slot, at)
+            }
+            BINGET | LONG_BINGET => {
+                let slot = self.slot(opcode == LONG_BINGET)?;
+                self.get(slot, at)
+            }
             BINUNICODE => self.text(at),
             BININT => {
                 let value = i32::from_le_bytes(self.take()?);
@@ -105,12 +104,8 @@ impl<'a> Machine<'a> {
             BINPERSID => self.storage(at),
             REDUCE => self.reduce(at),
             _ => {
-                let expected = "an opcode that saved tensors use";
-                Err(refused(
-                    at,
-                    expected,
-                    format!("opcode 0x{opcode:02x}, which is not allowed"),
-                ))
+                let got = format!("opcode 0x{opcode:02x}, which is not allowed");
+                Err(refused(at, "an opcode that saved tensors use", got))
             }
         }
     }
@@ -159,11 +154,10 @@ impl<'a> Machine<'a> {
     fn protocol(&mut self, at: usize) -> Result<(), TensorError> {
         match self.take()? {
             [2 | 3] => Ok(()),
-            [version] => Err(refused(
-                at,
-                "pickle protocol 2",
-                format!("protocol {version}"),
-            )),
+            [version] => {
+                let got = format!("protocol {version}");
+                Err(refused(at, "pickle protocol 2", got))
+            }
         }
     }
 
@@ -186,11 +180,8 @@ impl<'a> Machine<'a> {
                 .chars()
                 .take(80)
                 .collect();
-            refused(
-                at,
-                "a plain tensor",
-                format!("global `{shown}`, which is not allowed"),
-            )
+            let got = format!("global `{shown}`, which is not allowed");
+            refused(at, "a plain tensor", got)
         })?;
         self.push(Value::Global(global))
     }
@@ -206,30 +197,19 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn put_byte(&mut self, at: usize) -> Result<(), TensorError> {
+    /// The number of a remembered value, of one byte or of four.
+    fn slot(&mut self, long: bool) -> Result<u32, TensorError> {
+        if long {
+            return Ok(u32::from_le_bytes(self.take()?));
+        }
         let [slot] = self.take()?;
-        self.put(slot.into(), at)
-    }
-
-    fn put_word(&mut self, at: usize) -> Result<(), TensorError> {
-        let slot = u32::from_le_bytes(self.take()?);
-        self.put(slot, at)
+        Ok(slot.into())
     }
 
     fn get(&mut self, slot: u32, at: usize) -> Result<(), TensorError> {
         let value = self.memo.get(&slot).cloned();
         let missing = || refused(at, "a value remembered before", format!("memo {slot}"));
         self.push(value.ok_or_else(missing)?)
-    }
-
-    fn get_byte(&mut self, at: usize) -> Result<(), TensorError> {
-        let [slot] = self.take()?;
-        self.get(slot.into(), at)
-    }
-
-    fn get_word(&mut self, at: usize) -> Result<(), TensorError> {
-        let slot = u32::from_le_bytes(self.take()?);
-        self.get(slot, at)
     }
 
     fn text(&mut self, at: usize) -> Result<(), TensorError> {
@@ -243,11 +223,8 @@ impl<'a> Machine<'a> {
         let [length] = self.take()?;
         let bytes = self.slice(length.into())?;
         if bytes.len() > 8 {
-            return Err(refused(
-                at,
-                "an integer of 64 bits",
-                format!("{length} bytes"),
-            ));
+            let got = format!("{length} bytes");
+            return Err(refused(at, "an integer of 64 bits", got));
         }
         let negative = bytes.last().is_some_and(|&b| b >= 0x80);
         let mut word = if negative { [0xff; 8] } else { [0; 8] };
@@ -288,11 +265,8 @@ impl<'a> Machine<'a> {
         let (arguments, function) = (self.pop(at)?, self.pop(at)?);
         let result = function.call(&arguments).ok_or_else(|| {
             let got = format!("{function} called with {arguments}");
-            refused(
-                at,
-                "a tensor's or an OrderedDict's constructor and its arguments",
-                got,
-            )
+            let expected = "a tensor's or an OrderedDict's constructor and its arguments";
+            refused(at, expected, got)
         })?;
         self.push(result)
     }

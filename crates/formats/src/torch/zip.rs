@@ -1,7 +1,7 @@
 //! The directory of a zip file whose entries are stored as they are. No decompression, no
 //! encryption, no archives of 4 GiB.
 
-use super::{MAGIC, wrong};
+use super::MAGIC;
 use crate::TensorError;
 use std::ops::Range;
 
@@ -12,6 +12,8 @@ const ENTRY_BYTES: usize = 46;
 const LOCAL_BYTES: usize = 30;
 /// One tensor makes six entries or so.
 const MAX_ENTRIES: usize = 256;
+/// What stands where nothing else can be said of it.
+const OTHER: &str = "something else";
 
 /// One stored file.
 #[derive(Debug)]
@@ -37,7 +39,7 @@ impl Archive {
         if !bytes.starts_with(MAGIC) {
             let got = format!("`{}`", bytes.get(..4).unwrap_or(bytes).escape_ascii());
             let hint = "torch.save writes zip archives since torch 1.6";
-            return Err(wrong("archive", 0, "a zip archive", got, hint));
+            return Err(wrong(0, "a zip archive", got, hint));
         }
         let end = end_record(bytes)?;
         let field = |at| {
@@ -48,17 +50,11 @@ impl Archive {
         let (disk, count) = (field(4)?, field(10)?);
         let directory = u32_at(bytes, end + 16).ok_or_else(|| cut(end))? as usize;
         if disk != 0 || count != field(8)? {
-            return Err(wrong(
-                "archive",
-                end,
-                "an archive in one part",
-                "several parts",
-                "",
-            ));
+            return Err(wrong(end, "an archive in one part", "several parts", ""));
         }
         if count > MAX_ENTRIES {
             let expected = format!("at most {MAX_ENTRIES} entries for one tensor");
-            return Err(wrong("archive", end, expected, format!("{count}"), ""));
+            return Err(wrong(end, expected, format!("{count}"), ""));
         }
         let mut entries: Vec<Entry> = Vec::with_capacity(count);
         let mut at = directory;
@@ -66,7 +62,7 @@ impl Archive {
             let (entry, next) = entry(bytes, at, end)?;
             if entries.iter().any(|other| other.name == entry.name) {
                 let got = format!("`{}` again", entry.name);
-                return Err(wrong("archive", at, "each name once", got, ""));
+                return Err(wrong(at, "each name once", got, ""));
             }
             entries.push(entry);
             at = next;
@@ -88,13 +84,7 @@ impl Archive {
             (Some(entry), None) => Ok(entry),
             (first, _) => {
                 let got = if first.is_some() { "several" } else { "none" };
-                Err(wrong(
-                    "archive",
-                    0,
-                    format!("one entry */{}", &suffix[1..]),
-                    got,
-                    "",
-                ))
+                Err(wrong(0, format!("one entry */{}", &suffix[1..]), got, ""))
             }
         }
     }
@@ -112,15 +102,7 @@ fn end_record(bytes: &[u8]) -> Result<usize, TensorError> {
             u16_at(bytes, at + 20)
                 .is_some_and(|comment| at + END_BYTES + usize::from(comment) == bytes.len())
         })
-        .ok_or_else(|| {
-            wrong(
-                "archive",
-                bytes.len(),
-                "the directory of a zip archive",
-                "the end",
-                "",
-            )
-        })
+        .ok_or_else(|| wrong(bytes.len(), "the directory of a zip archive", "the end", ""))
 }
 
 /// The entry of the directory at `at`, and where the next one stands.
@@ -130,15 +112,7 @@ fn entry(bytes: &[u8], at: usize, end: usize) -> Result<(Entry, usize), TensorEr
         .filter(|&header_end| header_end <= end)
         .and_then(|header_end| bytes.get(at..header_end))
         .filter(|header| header.starts_with(ENTRY_MAGIC))
-        .ok_or_else(|| {
-            wrong(
-                "archive",
-                at,
-                "an entry of the directory",
-                "something else",
-                "",
-            )
-        })?;
+        .ok_or_else(|| wrong(at, "an entry of the directory", OTHER, ""))?;
     let short = |field| u16_at(header, field).map_or(0, usize::from);
     let next = at + ENTRY_BYTES + short(28) + short(30) + short(32);
     let name_start = at + ENTRY_BYTES;
@@ -146,30 +120,16 @@ fn entry(bytes: &[u8], at: usize, end: usize) -> Result<(Entry, usize), TensorEr
         .get(name_start..name_start + short(28))
         .filter(|_| next <= end)
         .and_then(|name| std::str::from_utf8(name).ok())
-        .ok_or_else(|| {
-            wrong(
-                "archive",
-                name_start,
-                "a name in UTF-8",
-                "something else",
-                "",
-            )
-        })?;
+        .ok_or_else(|| wrong(name_start, "a name in UTF-8", OTHER, ""))?;
     let shown: String = name.escape_debug().take(80).collect();
     let (local, size) = stored(header).map_err(|(expected, hint)| {
-        wrong(
-            "archive",
-            at,
-            expected,
-            format!("`{shown}`, which is not"),
-            hint,
-        )
+        wrong(at, expected, format!("`{shown}`, which is not"), hint)
     })?;
     let range = data_range(bytes, local, size)
         .filter(|range| range.end <= end)
         .ok_or_else(|| {
             let got = format!("`{shown}`, {size} bytes from {local}");
-            wrong("archive", at, "an entry inside the archive", got, "")
+            wrong(at, "an entry inside the archive", got, "")
         })?;
     Ok((
         Entry {
@@ -213,22 +173,26 @@ fn data_range(bytes: &[u8], local: usize, size: usize) -> Option<Range<usize>> {
     Some(start..start.checked_add(size)?)
 }
 
+/// An error at a byte of the archive.
+fn wrong(
+    at: usize,
+    expected: impl Into<Box<str>>,
+    got: impl Into<Box<str>>,
+    hint: &str,
+) -> TensorError {
+    super::wrong("archive", at, expected, got, hint)
+}
+
 fn cut(at: usize) -> TensorError {
-    wrong("archive", at, "the rest of the record", "the end", "")
+    wrong(at, "the rest of the record", "the end", "")
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes
-        .get(at..at.checked_add(2)?)?
-        .try_into()
-        .ok()
-        .map(u16::from_le_bytes)
+    let field = bytes.get(at..)?.first_chunk()?;
+    Some(u16::from_le_bytes(*field))
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes
-        .get(at..at.checked_add(4)?)?
-        .try_into()
-        .ok()
-        .map(u32::from_le_bytes)
+    let field = bytes.get(at..)?.first_chunk()?;
+    Some(u32::from_le_bytes(*field))
 }

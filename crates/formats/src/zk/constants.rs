@@ -135,22 +135,30 @@ pub(super) fn open(
 }
 
 fn part(all: &Bytes, file: &str, offset: u64, bytes: u64) -> Result<Bytes, Finding> {
-    let end = offset.saturating_add(bytes);
-    let range = usize::try_from(offset).ok().zip(usize::try_from(end).ok());
-    let part = range.and_then(|(start, end)| all.slice(start..end));
-    part.ok_or_else(|| {
+    range_of(all, offset, bytes).ok_or_else(|| {
         let got = format!("{} bytes in {file}", all.as_slice().len());
         Finding::error("V18", format!("{bytes} bytes from byte {offset} on"), got)
             .hint("the file is truncated, or belongs to another program")
     })
 }
 
+/// The SHA-256 of some bytes, in hexadecimal.
+pub(super) fn sha256_of(bytes: &Bytes) -> String {
+    let digest = Sha256::digest(bytes.as_slice());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Bytes of a file; none where it is too short.
+pub(super) fn range_of(all: &Bytes, offset: u64, bytes: u64) -> Option<Bytes> {
+    let end = usize::try_from(offset.saturating_add(bytes)).ok()?;
+    all.slice(usize::try_from(offset).ok()?..end)
+}
+
 fn check_sum(part: &Bytes, sum: Option<&str>) -> Result<(), Finding> {
     let Some(sum) = sum else {
         return Ok(());
     };
-    let digest = Sha256::digest(part.as_slice());
-    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = sha256_of(part);
     if digest == sum {
         return Ok(());
     }

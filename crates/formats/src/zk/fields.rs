@@ -8,6 +8,8 @@ use cloakwork_ir::{Curve, DType, Device, Finding, MAX_ELEMENTS, Repr, Shape};
 pub(super) const MAX_SIZE: u64 = 1 << 40;
 /// Bytes that a transcript has room for where its type says nothing.
 const TRANSCRIPT_BYTES: u64 = 1 << 16;
+/// Hashes of transcripts; the first where a type says nothing.
+const HASHES: [&str; 2] = ["blake2b", "keccak256"];
 /// Characters that names must not contain: they mark names that lowering adds.
 const RESERVED: [char; 2] = ['#', '%'];
 
@@ -105,14 +107,49 @@ impl<'a, 'f> Fields<'a, 'f> {
         self.ok
     }
 
-    fn a_text(&mut self, key: &str, value: Option<&'a Value>, what: &str) -> Option<String> {
-        match value? {
-            Value::Text(text) => Some(text.clone()),
-            other => {
-                self.wrong(key, what, other.described(), "write a string");
-                None
-            }
+    /// What a value is read as; a finding where it is none of the kind.
+    fn read<T>(
+        &mut self,
+        key: &str,
+        value: &'a Value,
+        (expected, hint): (&str, &str),
+        read: impl FnOnce(&'a Value) -> Option<T>,
+    ) -> Option<T> {
+        let found = read(value);
+        if found.is_none() {
+            self.wrong(key, expected, value.described(), hint);
         }
+        found
+    }
+
+    fn a_text(&mut self, key: &str, value: Option<&'a Value>, what: &str) -> Option<String> {
+        self.read(key, value?, (what, "write a string"), |value| match value {
+            Value::Text(text) => Some(text.clone()),
+            _ => None,
+        })
+    }
+
+    /// The values of a list; none where the value is another.
+    fn list(&mut self, key: &str, value: &'a Value, words: (&str, &str)) -> &'a [Value] {
+        let list = self.read(key, value, words, |value| match value {
+            Value::List(list) => Some(list.as_slice()),
+            _ => None,
+        });
+        list.unwrap_or_default()
+    }
+
+    /// What a name stands for; a finding where it stands for nothing.
+    pub fn known<T>(
+        &mut self,
+        key: &str,
+        known: Option<T>,
+        expected: &str,
+        name: &str,
+    ) -> Option<T> {
+        if known.is_none() {
+            self.wrong(key, expected, format!("\"{name}\""), "");
+        }
+        known
     }
 
     /// A string.
@@ -151,11 +188,7 @@ impl<'a, 'f> Fields<'a, 'f> {
 
     /// The names in a list.
     pub fn names_of(&mut self, key: &str, value: &'a Value) -> Vec<String> {
-        let Value::List(list) = value else {
-            let got = value.described();
-            self.wrong(key, "a list of names", got, "write [\"a\", \"b\"]");
-            return Vec::new();
-        };
+        let list = self.list(key, value, ("a list of names", "write [\"a\", \"b\"]"));
         let mut names = Vec::with_capacity(list.len());
         for (index, value) in list.iter().enumerate() {
             let key = format!("{key}[{index}]");
@@ -168,14 +201,13 @@ impl<'a, 'f> Fields<'a, 'f> {
 
     /// A truth value; false if it is absent.
     pub fn flag(&mut self, key: &str) -> bool {
-        match self.optional(key) {
-            None => false,
-            Some(Value::Bool(value)) => *value,
-            Some(other) => {
-                self.wrong(key, "true or false", other.described(), "");
-                false
-            }
-        }
+        let flag = self.optional(key).and_then(|value| {
+            self.read(key, value, ("true or false", ""), |value| match value {
+                Value::Bool(flag) => Some(*flag),
+                _ => None,
+            })
+        });
+        flag.unwrap_or_default()
     }
 
     /// A size, an index or a number of bytes.
@@ -191,44 +223,42 @@ impl<'a, 'f> Fields<'a, 'f> {
     }
 
     /// The size that a value says.
-    pub fn size_of(&mut self, key: &str, value: &Value) -> u64 {
-        if let Value::Int(number) = value
-            && let Ok(size) = u64::try_from(*number)
-            && size <= MAX_SIZE
-        {
-            return size;
-        }
-        let expected = "an integer of 0 or more, at most 2^40";
-        self.wrong(key, expected, value.described(), "");
-        0
+    pub fn size_of(&mut self, key: &str, value: &'a Value) -> u64 {
+        let words = ("an integer of 0 or more, at most 2^40", "");
+        let size = self.read(key, value, words, |value| match value {
+            Value::Int(number) => u64::try_from(*number).ok().filter(|size| *size <= MAX_SIZE),
+            _ => None,
+        });
+        size.unwrap_or_default()
     }
 
     /// An integer of either sign.
     pub fn int(&mut self, key: &str) -> i64 {
-        match self.required(key, "an integer") {
-            Some(Value::Int(value)) if value.unsigned_abs() <= MAX_SIZE => *value,
-            Some(other) => {
-                self.wrong(key, "an integer within 2^40", other.described(), "");
-                0
-            }
-            None => 0,
-        }
+        let number = self.required(key, "an integer").and_then(|value| {
+            self.read(
+                key,
+                value,
+                ("an integer within 2^40", ""),
+                |value| match value {
+                    Value::Int(value) if value.unsigned_abs() <= MAX_SIZE => Some(*value),
+                    _ => None,
+                },
+            )
+        });
+        number.unwrap_or_default()
     }
 
     /// A list of sizes.
     pub fn sizes(&mut self, key: &str) -> Vec<u64> {
-        match self.required(key, "a list of sizes") {
-            Some(Value::List(list)) => {
-                let sizes = list.iter().enumerate();
-                let sizes = sizes.map(|(i, value)| self.size_of(&format!("{key}[{i}]"), value));
-                sizes.collect()
-            }
-            Some(other) => {
-                self.wrong(key, "a list of sizes", other.described(), "write [8, 4]");
-                Vec::new()
-            }
-            None => Vec::new(),
-        }
+        let Some(value) = self.required(key, "a list of sizes") else {
+            return Vec::new();
+        };
+        let list = self
+            .list(key, value, ("a list of sizes", "write [8, 4]"))
+            .iter()
+            .enumerate();
+        list.map(|(i, value)| self.size_of(&format!("{key}[{i}]"), value))
+            .collect()
     }
 
     /// A device; `cpu` if it may be absent and is.
@@ -242,7 +272,7 @@ impl<'a, 'f> Fields<'a, 'f> {
                 return String::new();
             }
         };
-        if !is_device(&name) {
+        if Device::from_name(&name).is_none() {
             let hint = "write \"cpu\", \"gpu:0\", \"sim:0\", \"disk\" or \"disk:0\"";
             self.wrong(key, "the name of a device", format!("\"{name}\""), hint);
         }
@@ -260,16 +290,13 @@ impl<'a, 'f> Fields<'a, 'f> {
 
     /// A list of types.
     pub fn tys(&mut self, key: &str) -> Vec<Type> {
-        match self.required(key, "a list of types") {
-            Some(Value::List(list)) => match self.tuple(key, list) {
-                Some(Type::Tuple(types)) => types,
-                _ => Vec::new(),
-            },
-            Some(other) => {
-                self.wrong(key, "a list of types", other.described(), "");
-                Vec::new()
-            }
-            None => Vec::new(),
+        let Some(value) = self.required(key, "a list of types") else {
+            return Vec::new();
+        };
+        let list = self.list(key, value, ("a list of types", ""));
+        match self.tuple(key, list) {
+            Some(Type::Tuple(types)) => types,
+            _ => Vec::new(),
         }
     }
 
@@ -310,17 +337,10 @@ impl<'a, 'f> Fields<'a, 'f> {
         match kind {
             "Tensor" => {
                 let (dtype, shape) = (self.dtype("dtype"), self.sizes("shape"));
-                let repr = match self.maybe_text("repr").as_deref() {
-                    None => None,
-                    Some(name) => {
-                        let repr = Repr::from_name(name);
-                        if repr.is_none() {
-                            let got = format!("\"{name}\"");
-                            self.wrong("repr", "\"coef\" or \"lagrange\"", got, "");
-                        }
-                        repr
-                    }
-                };
+                let repr = self.maybe_text("repr").and_then(|name| {
+                    let expected = "\"coef\" or \"lagrange\"";
+                    self.known("repr", Repr::from_name(&name), expected, &name)
+                });
                 self.checked("shape", dtype?, shape, repr)
             }
             "Scalar" => {
@@ -329,11 +349,9 @@ impl<'a, 'f> Fields<'a, 'f> {
             }
             "Points" | "Point" => {
                 let dtype = self.points()?;
-                let one = kind == "Point";
-                let shape = if one {
-                    Vec::new()
-                } else {
-                    vec![self.size("n")]
+                let shape = match kind {
+                    "Point" => Vec::new(),
+                    _ => vec![self.size("n")],
                 };
                 self.checked("n", dtype, shape, None)
             }
@@ -359,35 +377,31 @@ impl<'a, 'f> Fields<'a, 'f> {
     fn points(&mut self) -> Option<DType> {
         let curve = self.curve("curve")?;
         let facts = curve.facts();
-        let (group, known) = match (self.maybe_text("group").as_deref(), facts.g2) {
-            (None | Some("g1"), _) => return Some(DType::Point(facts.g1)),
-            (Some("g2"), Some(g2)) => return Some(DType::Point(g2)),
-            (Some(other), Some(_)) => (other.to_owned(), "\"g1\" or \"g2\""),
-            (Some(other), None) => (other.to_owned(), "\"g1\": the curve has no pairing"),
+        let name = self.maybe_text("group").unwrap_or_else(|| "g1".to_owned());
+        let (group, expected) = match (name.as_str(), facts.g2) {
+            ("g1", _) => (Some(facts.g1), ""),
+            ("g2", Some(g2)) => (Some(g2), ""),
+            (_, Some(_)) => (None, "\"g1\" or \"g2\""),
+            (_, None) => (None, "\"g1\": the curve has no pairing"),
         };
-        self.wrong("group", known, format!("\"{group}\""), "");
-        None
+        self.known("group", group.map(DType::Point), expected, &name)
     }
 
     fn hash(&mut self) -> Option<String> {
         let hash = self.maybe_text("hash");
-        let hash = hash.unwrap_or_else(|| "blake2b".to_owned());
-        if matches!(hash.as_str(), "blake2b" | "keccak256") {
-            return Some(hash);
-        }
-        let expected = "\"blake2b\" or \"keccak256\"";
-        self.wrong("hash", expected, format!("\"{hash}\""), "");
-        None
+        let hash = hash.unwrap_or_else(|| HASHES[0].to_owned());
+        let known = HASHES.contains(&hash.as_str()).then(|| hash.clone());
+        self.known("hash", known, "\"blake2b\" or \"keccak256\"", &hash)
     }
 
     fn dtype(&mut self, key: &str) -> Option<DType> {
         let name = self.text(key);
         let dtype = DType::from_name(&name);
-        if dtype.is_none() && self.ok {
-            let expected = "an element type, such as bn254.fr, bls12_381.g1 or u64";
-            self.wrong(key, expected, format!("\"{name}\""), "");
+        if !self.ok {
+            return dtype;
         }
-        dtype
+        let expected = "an element type, such as bn254.fr, bls12_381.g1 or u64";
+        self.known(key, dtype, expected, &name)
     }
 
     /// The curve that a field names, else the program's.
@@ -399,13 +413,8 @@ impl<'a, 'f> Fields<'a, 'f> {
             }
             return self.curve;
         };
-        let curve = Curve::from_name(&name);
-        if curve.is_none() {
-            let got = format!("\"{name}\"");
-            let names: Vec<String> = Curve::all().map(|c| format!("\"{}\"", c.name())).collect();
-            self.wrong(key, &names.join(" or "), got, "");
-        }
-        curve
+        let names: Vec<String> = Curve::all().map(|c| format!("\"{}\"", c.name())).collect();
+        self.known(key, Curve::from_name(&name), &names.join(" or "), &name)
     }
 
     fn checked(
@@ -457,7 +466,7 @@ fn parse_short(text: &str, curve: Option<Curve>) -> Option<Type> {
     let ty = match name {
         "bytes" => Type::Bytes(shape.first().copied()),
         "transcript" => Type::Transcript {
-            hash: parts.next().unwrap_or("blake2b").to_owned(),
+            hash: parts.next().unwrap_or(HASHES[0]).to_owned(),
             curve: match parts.next() {
                 None => curve?,
                 Some(name) => Curve::from_name(name)?,
@@ -473,8 +482,10 @@ fn parse_short(text: &str, curve: Option<Curve>) -> Option<Type> {
             },
         },
     };
-    let known = !matches!(&ty, Type::Transcript { hash, .. }
-        if !matches!(hash.as_str(), "blake2b" | "keccak256"));
+    let known = match &ty {
+        Type::Transcript { hash, .. } => HASHES.contains(&hash.as_str()),
+        _ => true,
+    };
     (known && parts.next().is_none()).then_some(ty)
 }
 
@@ -499,11 +510,6 @@ pub(super) fn short(ty: &Type) -> Option<String> {
         Type::Bytes(n) => format!("bytes{}", n.map_or(String::new(), |n| format!("<{n}>"))),
         Type::Tuple(_) => return None,
     })
-}
-
-/// Whether a name is one of a device.
-pub(super) fn is_device(name: &str) -> bool {
-    Device::from_name(name).is_some()
 }
 
 /// A path and a key of what it leads to.

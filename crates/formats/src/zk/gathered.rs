@@ -1,10 +1,9 @@
 //! Constants of a program that lie in files, put into one.
 
 use super::ast::{Ast, Data};
-use super::constants::Files;
+use super::constants::{Files, range_of, sha256_of};
 use super::packed::files_of;
 use cloakwork_ir::{Bytes, Finding};
-use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 
 /// Bytes of which each constant begins at a multiple.
@@ -59,9 +58,7 @@ pub fn gathered(
         if !placed.contains_key(&key) {
             let part = part(constant, &key, &contents)?;
             let length = part.as_slice().len();
-            let digest = Sha256::digest(part.as_slice());
-            let digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-            placed.insert(key.clone(), (size as u64, digest));
+            placed.insert(key.clone(), (size as u64, sha256_of(&part)));
             let padding = vec![0; length.wrapping_neg() % ALIGNMENT];
             size += length + padding.len();
             pieces.extend([part, padding.into()]);
@@ -84,14 +81,7 @@ fn part(
     contents: &HashMap<String, Bytes>,
 ) -> Result<Bytes, GatherError> {
     let all = contents.get(file);
-    let range = usize::try_from(*offset).ok().zip(
-        offset
-            .checked_add(*bytes)
-            .and_then(|end| usize::try_from(end).ok()),
-    );
-    let found = all
-        .zip(range)
-        .and_then(|(all, (from, to))| all.slice(from..to));
+    let found = all.and_then(|all| range_of(all, *offset, *bytes));
     found.ok_or_else(|| GatherError::Short {
         constant: constant.to_owned(),
         file: (file.clone(), all.map_or(0, |all| all.as_slice().len())),

@@ -109,10 +109,9 @@ pub(super) const PAD: Kind<bool> = Kind::new(
     |fields, key| match fields.maybe_text(key).as_deref() {
         None => false,
         Some("zero") => true,
-        Some(other) => {
-            fields.wrong(key, "\"zero\"", format!("\"{other}\""), "");
-            false
-        }
+        Some(other) => fields
+            .known(key, None, "\"zero\"", other)
+            .unwrap_or_default(),
     },
     |pad, writer, key| writer.put_some(key, pad.then(|| Value::text("zero"))),
 );
@@ -202,7 +201,7 @@ fn sliced(fields: &mut Fields<'_, '_>) -> Sliced {
     )
 }
 
-fn entry(fields: &mut Fields<'_, '_>, key: &str, value: &Value) -> Entry {
+fn entry<'a>(fields: &mut Fields<'a, '_>, key: &str, value: &'a Value) -> Entry {
     match value {
         Value::Text(text) if text == "..." => Entry::Rest,
         Value::List(list) if (2..=3).contains(&list.len()) => {

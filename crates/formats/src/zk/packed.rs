@@ -3,7 +3,7 @@
 
 use super::constants::{self, Files};
 use super::{Ast, Data, Parsed, parse, to_json};
-use crate::LoadError;
+use crate::{LoadError, Mismatch};
 use cloakwork_ir::{Bytes, DType, Finding, HostSlot, HostTensor, Program, Shape, View};
 use std::collections::{BTreeSet, HashMap};
 
@@ -107,9 +107,6 @@ fn is_whole(tensor: &HostTensor) -> bool {
 }
 
 fn other(expected: impl Into<Box<str>>, got: impl Into<Box<str>>) -> LoadError {
-    LoadError::Source {
-        expected: expected.into(),
-        got: got.into(),
-        hint: "the container is not as this package writes it; pack the program again".into(),
-    }
+    let hint = "the container is not as this package writes it; pack the program again";
+    LoadError::Source(Mismatch::new(expected, got, hint))
 }

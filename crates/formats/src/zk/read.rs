@@ -4,7 +4,7 @@ use super::ast::{Ast, Constant, Data, Event, Input, Register, Signature, Table, 
 use super::fields::{Fields, joined};
 use super::instructions::instructions;
 use super::value::Value;
-use cloakwork_ir::Finding;
+use cloakwork_ir::{Device, Finding};
 
 /// The contents of a file, and its defects.
 #[derive(Clone, Debug, Default)]
@@ -115,11 +115,7 @@ fn event(fields: &mut Fields<'_, '_>) -> Event {
     let device = match fields.text("kind").as_str() {
         "thread" => None,
         "gpu" => Some(fields.device("device", None)),
-        other => {
-            let got = format!("\"{other}\"");
-            fields.wrong("kind", "\"thread\" or \"gpu\"", got, "");
-            None
-        }
+        other => fields.known("kind", None, "\"thread\" or \"gpu\"", other),
     };
     Event { device }
 }
@@ -165,10 +161,7 @@ fn budget(fields: &mut Fields<'_, '_>) -> Table<u64> {
     let mut budget = Table::new();
     for (name, value) in entries(fields, "budget") {
         let key = joined("budget", name);
-        if !super::fields::is_device(name) {
-            let got = format!("\"{name}\"");
-            fields.wrong(&key, "the name of a device", got, "");
-        }
+        fields.known(&key, Device::from_name(name), "the name of a device", name);
         budget.push((name.clone(), fields.size_of(&key, value)));
     }
     budget

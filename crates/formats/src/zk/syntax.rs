@@ -12,9 +12,8 @@
 //! }
 //! ```
 
-use super::value::{MAX_DEPTH, Value, print_text};
-use crate::LoadError;
-use crate::error::Place;
+use super::value::{MAX_DEPTH, Value, print_as, print_text};
+use crate::{LoadError, Mismatch};
 
 /// Words that begin a line, and the tables that their lines are entries of.
 const TABLES: [(&str, &str); 8] = [
@@ -101,32 +100,7 @@ fn field(key: &str, value: &Value, out: &mut String) {
     out.push(' ');
     quoted(key, out);
     out.push('=');
-    relaxed(value, out);
-}
-
-fn relaxed(value: &Value, out: &mut String) {
-    match value {
-        Value::Text(text) => quoted(text, out),
-        Value::List(list) => {
-            out.push('[');
-            for (index, value) in list.iter().enumerate() {
-                out.push_str(if index > 0 { ", " } else { "" });
-                relaxed(value, out);
-            }
-            out.push(']');
-        }
-        Value::Map(entries) => {
-            out.push('{');
-            for (index, (key, value)) in entries.iter().enumerate() {
-                out.push_str(if index > 0 { ", " } else { "" });
-                quoted(key, out);
-                out.push('=');
-                relaxed(value, out);
-            }
-            out.push('}');
-        }
-        other => super::value::print(other, out),
-    }
+    print_as(value, (quoted, "="), out);
 }
 
 /// A text as a word if that reads back as the same text, else in quotes.
@@ -180,14 +154,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Value, LoadError> {
                 cloakwork_ir::printable(&String::from_utf8_lossy(shown))
             ),
         };
-        LoadError::Text {
-            place: Place::of(text, at),
-            step: None,
-            path: "".into(),
-            expected: expected.into(),
-            got: got.into(),
-            hint: hint.into(),
-        }
+        LoadError::text(text, at, Mismatch::new(expected, got, hint))
     })
 }
 

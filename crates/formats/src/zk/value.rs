@@ -139,29 +139,39 @@ fn object(cursor: &mut Cursor<'_>, depth: u32) -> Result<Value, Fault> {
 
 /// Appends JSON on one line.
 pub fn print(value: &Value, out: &mut String) {
+    print_as(value, (print_text, ": "), out);
+}
+
+/// Appends a value on one line: how a text is written, and the words between a key and its value.
+pub(super) fn print_as(
+    value: &Value,
+    (text, colon): (fn(&str, &mut String), &str),
+    out: &mut String,
+) {
+    let comma = |index: usize| if index > 0 { ", " } else { "" };
     match value {
         Value::Null => out.push_str("null"),
         Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         Value::Int(value) => {
             let _ = write!(out, "{value}");
         }
-        Value::Number(text) => out.push_str(text),
-        Value::Text(text) => print_text(text, out),
+        Value::Number(number) => out.push_str(number),
+        Value::Text(value) => text(value, out),
         Value::List(list) => {
             out.push('[');
             for (index, value) in list.iter().enumerate() {
-                out.push_str(if index > 0 { ", " } else { "" });
-                print(value, out);
+                out.push_str(comma(index));
+                print_as(value, (text, colon), out);
             }
             out.push(']');
         }
         Value::Map(entries) => {
             out.push('{');
             for (index, (key, value)) in entries.iter().enumerate() {
-                out.push_str(if index > 0 { ", " } else { "" });
-                print_text(key, out);
-                out.push_str(": ");
-                print(value, out);
+                out.push_str(comma(index));
+                text(key, out);
+                out.push_str(colon);
+                print_as(value, (text, colon), out);
             }
             out.push('}');
         }
