@@ -1,8 +1,9 @@
 //! What a verified program does: its calls with operands resolved.
 
 use crate::ValueId;
+use crate::single::is_read;
 use cloakwork_ir::{DType, HostId};
-use cloakwork_ops::OpDef;
+use cloakwork_ops::{OpDef, Param};
 use smallvec::SmallVec;
 
 /// Where a list argument stands in the program: it is not copied.
@@ -51,6 +52,24 @@ impl Call {
             Some(Bound::Value(value)) => Some(*value),
             _ => None,
         }
+    }
+
+    /// What the parameter of this name is bound to.
+    pub(crate) fn bound(&self, name: &str) -> Option<&Bound> {
+        self.values.get(self.def.param(name)?)
+    }
+
+    /// The tensors that parameters are bound to.
+    pub(crate) fn tensors(&self) -> impl Iterator<Item = ValueId> {
+        (0..self.values.len()).filter_map(|param| self.value(param))
+    }
+
+    /// The tensors whose elements the op reads, with their parameters.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = (usize, &'static Param, ValueId)> {
+        let params = self.def.params.iter().enumerate();
+        params
+            .filter(|(_, param)| is_read(param))
+            .filter_map(|(index, param)| Some((index, param, self.value(index)?)))
     }
 
     /// Whether the contents of a parameter are known.

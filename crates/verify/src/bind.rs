@@ -16,13 +16,8 @@ impl Checker<'_> {
     pub fn bind_args(&mut self, spelling: &Spelling, op: &Op) -> Option<Call> {
         let mut values = spelling.defaults.clone();
         let mut known = true;
-        for (index, (arg, &param)) in self
-            .program
-            .args(op)
-            .iter()
-            .zip(&spelling.order)
-            .enumerate()
-        {
+        let args = self.program.args(op).iter().zip(&spelling.order);
+        for (index, (arg, &param)) in args.enumerate() {
             let (Some(def), Some(place)) = (spelling.def.params.get(param), values.get_mut(param))
             else {
                 continue;
@@ -144,12 +139,7 @@ impl Checker<'_> {
                 let hint = "wait for an event that is recorded after the definition";
                 Issue::error("undefined-name", expected, got).hint(hint)
             }
-            Name::Unbound => Issue::error(
-                "undefined-name",
-                "a tensor that is defined before",
-                "an undefined tensor",
-            )
-            .hint("upload or allocate it first, or correct the name"),
+            Name::Unbound => Issue::undefined("upload or allocate it first, or correct the name"),
             Name::Freed { step } => {
                 let got = format!("a tensor freed at {}", self.place(step));
                 Issue::error("use-after-free", "a live tensor", got)
@@ -167,11 +157,9 @@ impl Checker<'_> {
         if let (Some(claim), Some(actual)) = (claim, actual)
             && claim != actual
         {
-            self.report(
-                Issue::error("claimed-dtype", actual.name(), claim.name())
-                    .names([symbol])
-                    .hint("the file states another element type than the tensor has"),
-            );
+            let hint = "the file states another element type than the tensor has";
+            let issue = Issue::error("claimed-dtype", actual.name(), claim.name());
+            self.report(issue.names([symbol]).hint(hint));
         }
     }
 

@@ -4,7 +4,7 @@ use crate::check::Checker;
 use crate::names::Name;
 use crate::region::Missing;
 use crate::report::Issue;
-use crate::spelling::Spelling;
+use crate::spelling::Site;
 use crate::values::upload_root;
 use crate::{Action, Bound, Call, StorageId, StorageOrigin, ValueId, ValueInfo};
 use cloakwork_ir::{
@@ -21,22 +21,22 @@ type TypeFn = fn(&Args) -> Result<Type, OpError>;
 
 impl<'p> Checker<'p> {
     /// Makes sense of a call whose arguments are bound. `None`: something is wrong, and reported.
-    pub fn call(&mut self, spelling: &Spelling, op: &'p Op, call: Call) -> Option<()> {
+    pub fn call(&mut self, site: Site<'_>, call: Call) -> Option<()> {
         match &call.def.body {
-            Body::View(view) => self.view(spelling, op, call, *view),
-            Body::Allocate(infer) => self.allocate(spelling, op, &call, *infer),
-            Body::Upload => self.upload(op, &call),
-            Body::Download => self.download(spelling, op, &call),
-            Body::Kernel(body) => self.kernel(spelling, op, call, body),
-            Body::Expand(body) => self.composite(spelling, op, call, body),
+            Body::View(view) => self.view(site, call, *view),
+            Body::Allocate(infer) => self.allocate(site, &call, *infer),
+            Body::Upload => self.upload(site.op, &call),
+            Body::Download => self.download(site, &call),
+            Body::Kernel(body) => self.kernel(site, call, body),
+            Body::Expand(body) => self.composite(site, call, body),
         }
     }
 
-    fn view(&mut self, spelling: &Spelling, op: &Op, call: Call, view: ViewFn) -> Option<()> {
-        let name = self.result_name(op)?;
+    fn view(&mut self, site: Site<'_>, call: Call, view: ViewFn) -> Option<()> {
+        let name = self.result_name(site.op)?;
         let param = call.def.param("a")?;
         let source = call.value(param)?;
-        let viewed = self.ask(spelling, op, &call, view)?;
+        let viewed = self.ask(site, &call, view)?;
         let info = self.values.value(source)?;
         let (storage, dtype) = (info.storage, info.dtype);
         let action = match viewed {
@@ -54,7 +54,7 @@ impl<'p> Checker<'p> {
                 Action::View { call, value }
             }
             Viewed::Copy(shape) => {
-                self.read(spelling, op, param, source);
+                self.read(site, param, source);
                 let root = View::contiguous(shape);
                 let value = self.create(name, (dtype, root), StorageOrigin::Copy)?;
                 self.values.put(value, self.values.device(source));
@@ -66,34 +66,29 @@ impl<'p> Checker<'p> {
                 }
             }
         };
-        self.finish(op, action)
+        self.finish(site.op, action)
     }
 
-    fn allocate(&mut self, spelling: &Spelling, op: &Op, call: &Call, infer: TypeFn) -> Option<()> {
-        let name = self.result_name(op)?;
-        let ty = self.ask(spelling, op, call, infer)?;
+    fn allocate(&mut self, site: Site<'_>, call: &Call, infer: TypeFn) -> Option<()> {
+        let name = self.result_name(site.op)?;
+        let ty = self.ask(site, call, infer)?;
         let root = View::contiguous(ty.shape);
         let value = self.create(name, (ty.dtype, root), StorageOrigin::Zeros)?;
         let device = self.device_of(call)?;
         self.values.put(value, device);
         self.made_repr(value);
-        self.finish(op, Action::Allocate { value })
+        self.finish(site.op, Action::Allocate { value })
     }
 
     /// Where a call allocates: as its step or its argument says.
     fn device_of(&mut self, call: &Call) -> Option<Device> {
-        let note = self.program.threads.as_ref().map(|t| t.note(self.step));
-        let (device, got) = match note.and_then(|note| note.device) {
+        let (device, got) = match self.note(self.step).and_then(|note| note.device) {
             Some(name) => {
                 let name = self.program.text_name(name);
                 (Device::from_name(name), format!("\"{}\"", shortened(name)))
             }
             None => {
-                let given = call
-                    .def
-                    .param("device")
-                    .and_then(|param| call.values.get(param));
-                let Some(Bound::Int(number)) = given else {
+                let Some(Bound::Int(number)) = call.bound("device") else {
                     return Some(Device::Cpu);
                 };
                 (Device::from_number(*number), number.to_string())
@@ -130,10 +125,9 @@ impl<'p> Checker<'p> {
             HostSlot::Input { name, ty } => {
                 let known = *self.inputs.entry(name).or_insert(ty);
                 if known != ty {
-                    let issue = Issue::error("host-name", known.to_string(), ty.to_string()).hint(
-                        format!("the input \"{name}\" has one type wherever it stands"),
-                    );
-                    self.report(issue);
+                    let issue = Issue::error("host-name", known.to_string(), ty.to_string());
+                    let hint = format!("the input \"{name}\" has one type wherever it stands");
+                    self.report(issue.hint(hint));
                     return None;
                 }
                 Some((ty.dtype, View::contiguous(ty.shape.clone())))
@@ -154,33 +148,26 @@ impl<'p> Checker<'p> {
         let Err(found) = elements::check_tensor(tensor) else {
             return Some(());
         };
-        let issue = Issue::of(
-            Code::Element,
-            InvalidElement::expected(tensor.dtype()),
-            found.to_string(),
-        );
+        let expected = InvalidElement::expected(tensor.dtype());
+        let issue = Issue::of(Code::Element, expected, found.to_string());
         self.report(issue.hint(found.hint()));
         None
     }
 
-    fn download(&mut self, spelling: &Spelling, op: &'p Op, call: &Call) -> Option<()> {
-        let param = call
-            .values
-            .iter()
-            .position(|bound| matches!(bound, Bound::Value(_)))?;
+    fn download(&mut self, site: Site<'_>, call: &Call) -> Option<()> {
+        let mut bound = call.values.iter();
+        let param = bound.position(|bound| matches!(bound, Bound::Value(_)))?;
         let value = call.value(param)?;
-        let Some(Arg::Host(host)) = self.program.out(op) else {
-            let got = self
-                .program
-                .out(op)
-                .map_or("none".to_owned(), |arg| self.describe(arg));
+        let Some(Arg::Host(host)) = self.program.out(site.op) else {
+            let out = self.program.out(site.op);
+            let got = out.map_or("none".to_owned(), |arg| self.describe(arg));
             let issue = Issue::of(Code::ArgumentType, "a host tensor or an output", got);
             self.report(issue.operand("result"));
             return None;
         };
-        self.read(spelling, op, param, value);
+        self.read(site, param, value);
         self.taken_repr(value);
-        let name = self.name_of(spelling, op, param);
+        let name = self.name_of(site, param);
         self.check_target(*host, value, name)?;
         self.actions
             .push((self.step, Action::Download { value, host: *host }));
@@ -221,19 +208,14 @@ impl<'p> Checker<'p> {
     /// the matter of the declaration's checks.
     pub fn ask<T>(
         &mut self,
-        spelling: &Spelling,
-        op: &Op,
+        site: Site<'_>,
         call: &Call,
         f: impl FnOnce(&Args) -> Result<T, OpError>,
     ) -> Option<T> {
-        let view_of = |id| self.values.view(id);
-        match self
-            .values
-            .with_contents(self.program, call, view_of, &[], f)
-        {
+        match self.values.with_views(self.program, call, f) {
             Ok(answer) => Some(answer),
             Err(error) => {
-                self.refuse(spelling, op, error);
+                self.refuse(site, error);
                 None
             }
         }
@@ -249,11 +231,8 @@ impl<'p> Checker<'p> {
         let bytes = root.shape.elements().checked_mul(dtype.size_bytes() as u64);
         if bytes.is_none_or(|bytes| bytes > MAX_TENSOR_BYTES) {
             let got = Type::new(dtype, root.shape).to_string();
-            self.report(Issue::error(
-                "limits",
-                "a tensor of at most 2^47 bytes",
-                got,
-            ));
+            let expected = "a tensor of at most 2^47 bytes";
+            self.report(Issue::error("limits", expected, got));
             return None;
         }
         Some(self.values.create(name, self.step, (dtype, root), origin))
@@ -280,13 +259,8 @@ impl<'p> Checker<'p> {
             }
             Name::Unbound | Name::Freed { .. } | Name::Poisoned => {}
         }
-        self.names.set(
-            symbol,
-            Name::Live {
-                value,
-                step: self.step,
-            },
-        );
+        let step = self.step;
+        self.names.set(symbol, Name::Live { value, step });
     }
 
     /// The name of a result that is a new value.
@@ -301,7 +275,7 @@ impl<'p> Checker<'p> {
     }
 
     /// Notes that a parameter's elements are read; a read of unwritten memory is reported.
-    pub fn read(&mut self, spelling: &Spelling, op: &Op, param: usize, value: ValueId) {
+    pub fn read(&mut self, site: Site<'_>, param: usize, value: ValueId) {
         let info = self.values.value(value);
         let Some(info) = info.filter(|info| info.view.shape.elements() > 0) else {
             return;
@@ -333,8 +307,8 @@ impl<'p> Checker<'p> {
             _ => "zeros".to_owned(),
         };
         self.read_unwritten.insert(id);
-        let name = self.name_of(spelling, op, param);
-        let operand = spelling.param_name(param);
+        let name = self.name_of(site, param);
+        let operand = site.spelling.param_name(param);
         if threads {
             let issue = Issue::error("unwritten-read", expected, got);
             let issue = issue.operand(operand).names(name).hint(hint);
@@ -370,15 +344,14 @@ impl<'p> Checker<'p> {
     }
 
     /// A failed step may have been meant to write its `out`: spares the reader a second finding.
-    pub fn touch_out(&mut self, spelling: &Spelling, op: &Op) {
-        let out = spelling.out.and_then(|out| self.name_of(spelling, op, out));
+    pub fn touch_out(&mut self, site: Site<'_>) {
+        let out = site.spelling.out.and_then(|out| self.name_of(site, out));
         let Some(symbol) = out else {
             return;
         };
         if let Name::Live { value, .. } = self.names.get(symbol) {
             self.write(value);
-            if let Some(info) = self.values.value(value) {
-                let storage = info.storage;
+            if let Some(storage) = self.values.storage_of(value) {
                 self.doubt_contents(storage);
             }
         }

@@ -5,8 +5,7 @@ use crate::names::{Name, Names};
 use crate::region::Region;
 use crate::report::Issue;
 use crate::reprs::Reprs;
-use crate::spelling::Spelling;
-use crate::spelling::Spellings;
+use crate::spelling::{Site, Spelling, Spellings};
 use crate::threads::{Linear, linearize};
 use crate::values::Values;
 use crate::{Action, Call, MAX_FINDINGS, Mistake, StorageId, ValueId, Verification, Verified};
@@ -196,11 +195,8 @@ impl<'p> Checker<'p> {
         let program = self.program;
         if program.steps.len() > MAX_STEPS {
             let expected = format!("at most {MAX_STEPS} steps");
-            self.report(Issue::error(
-                "limits",
-                expected,
-                program.steps.len().to_string(),
-            ));
+            let got = program.steps.len().to_string();
+            self.report(Issue::error("limits", expected, got));
             return;
         }
         if let Some(threads) = &program.threads {
@@ -235,7 +231,10 @@ impl<'p> Checker<'p> {
         };
         let call = self.bind_args(&spelling, op);
         if call.is_none() {
-            self.touch_out(&spelling, op);
+            self.touch_out(Site {
+                spelling: &spelling,
+                op,
+            });
         }
         Some((spelling, call?))
     }
@@ -243,9 +242,13 @@ impl<'p> Checker<'p> {
     /// Makes sense of a call.
     pub(crate) fn sense(&mut self, op: &'p Op, call: Option<(Rc<Spelling>, Call)>) {
         let done = call.and_then(|(spelling, call)| {
-            let done = self.call(&spelling, op, call);
+            let site = Site {
+                spelling: &spelling,
+                op,
+            };
+            let done = self.call(site, call);
             if done.is_none() {
-                self.touch_out(&spelling, op);
+                self.touch_out(site);
             }
             done
         });
@@ -292,14 +295,7 @@ impl<'p> Checker<'p> {
     pub(crate) fn free(&mut self, symbol: Symbol) {
         let issue = match self.names.get(symbol) {
             Name::Live { .. } | Name::Poisoned => None,
-            Name::Unbound => Some(
-                Issue::error(
-                    "undefined-name",
-                    "a tensor that is defined before",
-                    "an undefined tensor",
-                )
-                .hint("remove the free, or correct the name"),
-            ),
+            Name::Unbound => Some(Issue::undefined("remove the free, or correct the name")),
             Name::Freed { step } => {
                 let got = format!("a tensor freed at {}", self.place(step));
                 Some(Issue::error("double-free", "a live tensor", got).hint("free a name once"))
@@ -337,10 +333,8 @@ impl<'p> Checker<'p> {
         }
         for (text, step) in std::mem::take(&mut self.open) {
             let got = format!("no end of \"{}\"", self.program.text_name(text));
-            self.report_at(
-                step,
-                Issue::warning("segment-nesting", "an end of the segment", got),
-            );
+            let issue = Issue::warning("segment-nesting", "an end of the segment", got);
+            self.report_at(step, issue);
         }
         let live: Vec<(Symbol, u32)> = self.names.live().collect();
         for (symbol, step) in live {

@@ -2,10 +2,10 @@
 
 use crate::check::Checker;
 use crate::report::Issue;
-use crate::single::{OutDemand, aliasing_error, is_read};
-use crate::spelling::Spelling;
+use crate::single::{OutDemand, aliasing_error};
+use crate::spelling::Site;
 use crate::{Action, Bound, Call, StorageOrigin, ValueId};
-use cloakwork_ir::{Arg, Op, Type, View};
+use cloakwork_ir::{Arg, Type, View};
 use cloakwork_ops::{
     Access, Aliasing, Args, ContentCheck, ExpandBody, KernelBody, OpError, ParamKind,
 };
@@ -17,27 +17,21 @@ const LARGE_CONSTANT_ELEMENTS: u64 = 64;
 type Bounds = SmallVec<[Option<i64>; 4]>;
 
 impl<'p> Checker<'p> {
-    pub fn kernel(
-        &mut self,
-        spelling: &Spelling,
-        op: &'p Op,
-        mut call: Call,
-        body: &KernelBody,
-    ) -> Option<()> {
-        let inferred = self.infer(spelling, op, &call, body.infer)?;
-        let param = spelling.out?;
+    pub fn kernel(&mut self, site: Site<'_>, mut call: Call, body: &KernelBody) -> Option<()> {
+        let inferred = self.infer(site, &call, body.infer)?;
+        let param = site.spelling.out?;
         let accumulates = body.access == Access::Accumulate && self.program.threads.is_some();
         let out = match call.value(param) {
             Some(out) => {
                 let demand = OutDemand::of(body);
-                self.check_out(spelling, op, &call, (out, inferred), &demand)?;
+                self.check_out(site, &call, (out, inferred), &demand)?;
                 if accumulates {
-                    self.read(spelling, op, param, out);
+                    self.read(site, param, out);
                 }
                 out
             }
             None => {
-                let name = self.result_name(op)?;
+                let name = self.result_name(site.op)?;
                 let origin = match body.access {
                     Access::Write => StorageOrigin::Copy,
                     Access::Accumulate => StorageOrigin::Zeros,
@@ -50,18 +44,18 @@ impl<'p> Checker<'p> {
                 value
             }
         };
-        self.read_operands(spelling, op, &call);
-        self.follow_repr(spelling, op, &call, out)?;
+        self.read_operands(site, &call);
+        self.follow_repr(site, &call, out)?;
         self.drawn(&call);
         self.written(&call, out);
-        self.finish(op, Action::Kernel { call, out })
+        self.finish(site.op, Action::Kernel { call, out })
     }
 
     /// Notes that a call writes, and what is known of the contents then.
     fn written(&mut self, call: &Call, out: ValueId) {
         let (grown, copied) = (self.grown(call, out), self.copied(call, out));
         self.write(out);
-        let Some(storage) = self.values.value(out).map(|info| info.storage) else {
+        let Some(storage) = self.values.storage_of(out) else {
             return;
         };
         if let Some(lengths) = grown {
@@ -72,35 +66,23 @@ impl<'p> Checker<'p> {
         }
     }
 
-    pub fn composite(
-        &mut self,
-        spelling: &Spelling,
-        op: &'p Op,
-        call: Call,
-        body: &ExpandBody,
-    ) -> Option<()> {
-        let inferred = self.infer(spelling, op, &call, body.infer)?;
-        let result = match spelling.out.and_then(|param| call.value(param)) {
+    pub fn composite(&mut self, site: Site<'_>, call: Call, body: &ExpandBody) -> Option<()> {
+        let inferred = self.infer(site, &call, body.infer)?;
+        let result = match site.spelling.out.and_then(|param| call.value(param)) {
             Some(out) => {
-                self.check_out(
-                    spelling,
-                    op,
-                    &call,
-                    (out, inferred),
-                    &OutDemand::OF_COMPOSITES,
-                )?;
+                self.check_out(site, &call, (out, inferred), &OutDemand::OF_COMPOSITES)?;
                 out
             }
             None => {
-                let name = self.result_name(op)?;
+                let name = self.result_name(site.op)?;
                 let root = View::contiguous(inferred.shape);
                 let value = self.create(name, (inferred.dtype, root), StorageOrigin::Copy)?;
                 self.values.put(value, self.values.device_of_call(&call));
                 value
             }
         };
-        self.read_operands(spelling, op, &call);
-        self.follow_repr(spelling, op, &call, result)?;
+        self.read_operands(site, &call);
+        self.follow_repr(site, &call, result)?;
         if call.values.contains(&Bound::Value(result)) {
             self.written(&call, result);
         } else if let (Some(lengths), Some(info)) =
@@ -108,7 +90,7 @@ impl<'p> Checker<'p> {
         {
             self.heads.insert(info.storage, lengths);
         }
-        self.finish(op, Action::Composite { call, result })
+        self.finish(site.op, Action::Composite { call, result })
     }
 
     fn type_of(&self, value: ValueId) -> Option<Type> {
@@ -119,13 +101,12 @@ impl<'p> Checker<'p> {
     /// The type that the declaration infers, if known contents satisfy its checks.
     fn infer(
         &mut self,
-        spelling: &Spelling,
-        op: &Op,
+        site: Site<'_>,
         call: &Call,
         infer: fn(&Args) -> Result<Type, OpError>,
     ) -> Option<Type> {
         let checks = call.def.body.checks();
-        let (ty, bounds) = self.ask(spelling, op, call, |args| {
+        let (ty, bounds) = self.ask(site, call, |args| {
             let ty = infer(args)?;
             let bounds: Result<Bounds, OpError> =
                 checks.iter().map(|check| check.bound(args)).collect();
@@ -135,7 +116,7 @@ impl<'p> Checker<'p> {
             if let Some(bound) = bound
                 && let Err(error) = self.check_contents(call, index, check, bound)
             {
-                self.refuse(spelling, op, error);
+                self.refuse(site, error);
                 return None;
             }
         }
@@ -189,21 +170,20 @@ impl<'p> Checker<'p> {
     /// The tensor that is written is of the right type and apart from what is read.
     fn check_out(
         &mut self,
-        spelling: &Spelling,
-        op: &Op,
+        site: Site<'_>,
         call: &Call,
         (out, inferred): (ValueId, Type),
         demand: &OutDemand,
     ) -> Option<()> {
-        let own = match self.program.out(op) {
+        let own = match self.program.out(site.op) {
             Some(Arg::Device(symbol, _)) => Some(*symbol),
             None | Some(Arg::None) => None,
-            Some(_) => Some(self.result_name(op)?),
+            Some(_) => Some(self.result_name(site.op)?),
         };
-        let typed = self.check_out_type(spelling, op, call, (out, inferred), demand);
-        let apart = self.check_aliasing(spelling, op, call, out, demand.aliasing);
+        let typed = self.check_out_type(site, call, (out, inferred), demand);
+        let apart = self.check_aliasing(site, call, out, demand.aliasing);
         typed.and(apart)?;
-        let written = self.name_of(spelling, op, spelling.out?)?;
+        let written = self.name_of(site, site.spelling.out?)?;
         if let Some(own) = own.filter(|own| *own != written) {
             // HEAL binds the step's own name to the tensor that was written.
             let name = |symbol| format!("%{}", self.program.symbol_name(symbol));
@@ -218,8 +198,7 @@ impl<'p> Checker<'p> {
 
     fn check_out_type(
         &mut self,
-        spelling: &Spelling,
-        op: &Op,
+        site: Site<'_>,
         call: &Call,
         (out, inferred): (ValueId, Type),
         demand: &OutDemand,
@@ -237,47 +216,38 @@ impl<'p> Checker<'p> {
             });
         let code = demand.type_code(first, &inferred, &actual);
         let Some(code) = code else { return Some(()) };
-        let operand = spelling.out_name();
+        let operand = site.spelling.out_name();
         let error = OpError::new(code, operand, inferred.to_string(), actual.to_string());
-        self.refuse(spelling, op, error);
+        self.refuse(site, error);
         None
     }
 
     /// What is written overlaps neither itself nor, but for what the op allows, an operand.
     fn check_aliasing(
         &mut self,
-        spelling: &Spelling,
-        op: &Op,
+        site: Site<'_>,
         call: &Call,
         out: ValueId,
         rule: Aliasing,
     ) -> Option<()> {
         let written = self.values.value(out)?;
-        let bound = call.def.params.iter().zip(&call.values);
-        let reads = bound.filter_map(|(param, bound)| {
-            let Bound::Value(id) = *bound else {
-                return None;
-            };
+        let reads = call.reads().filter_map(|(_, param, id)| {
             let read = self.values.value(id)?;
-            (is_read(param) && read.storage == written.storage).then_some((param, &read.view))
+            (read.storage == written.storage).then_some((param, &read.view))
         });
-        let error = aliasing_error(spelling.out_name(), &written.view, reads, rule);
+        let error = aliasing_error(site.spelling.out_name(), &written.view, reads, rule);
         match error {
             None => Some(()),
             Some(error) => {
-                self.refuse(spelling, op, error);
+                self.refuse(site, error);
                 None
             }
         }
     }
 
-    fn read_operands(&mut self, spelling: &Spelling, op: &Op, call: &Call) {
-        for (index, (param, bound)) in call.def.params.iter().zip(&call.values).enumerate() {
-            if let Bound::Value(value) = *bound
-                && is_read(param)
-            {
-                self.read(spelling, op, index, value);
-            }
+    fn read_operands(&mut self, site: Site<'_>, call: &Call) {
+        for (index, _, value) in call.reads() {
+            self.read(site, index, value);
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::report::Issue;
 use crate::values::show;
 use crate::{Bound, Call, StorageId, StorageOrigin, ValueId};
 use cloakwork_ir::{DType, HostId, HostSlot, View};
-use cloakwork_ops::{Law, transcript_head};
+use cloakwork_ops::{Args, Law, transcript_head};
 use rustc_hash::FxHashMap;
 
 /// A key that random elements follow from: part of an input, or what a constant holds.
@@ -47,8 +47,7 @@ impl<'p> Checker<'p> {
 
     /// The head of a transcript, as words, where it is known.
     pub(crate) fn head_of(&self, value: ValueId) -> Option<Vec<i64>> {
-        let storage = self.values.value(value)?.storage;
-        let lengths = *self.heads.get(&storage)?;
+        let lengths = *self.heads.get(&self.values.storage_of(value)?)?;
         self.is_whole(value).then(|| transcript_head(lengths))
     }
 
@@ -63,21 +62,19 @@ impl<'p> Checker<'p> {
             _ => None,
         });
         if let Some(value) = fills {
-            let value = value.map(|name| call.def.param(name).and_then(|i| call.values.get(i)));
+            let value = value.map(|name| call.bound(name));
             let zero = value.is_none_or(|value| value == Some(&Bound::Int(0)));
             return zero.then_some([0, 0]);
         }
         let mut checks = call.def.body.checks().iter();
         let check = checks.find(|check| check.is_about_transcripts())?;
         let source = call.value(call.def.param(check.operand())?)?;
-        let storage = self.values.value(source)?.storage;
+        let storage = self.values.storage_of(source)?;
         let [log, proof] = *self.heads.get(&storage).filter(|_| self.is_whole(source))?;
-        let view_of = |id| self.values.view(id);
+        let appended = |args: &Args| check.appended(args);
         let [more, proven] = self
             .values
-            .with_contents(self.program, call, view_of, &[], |args| {
-                check.appended(args)
-            })
+            .with_views(self.program, call, appended)
             .ok()??;
         Some([log.saturating_add(more), proof.saturating_add(proven)])
     }
@@ -90,9 +87,8 @@ impl<'p> Checker<'p> {
         }) else {
             return;
         };
-        let domain = call.def.param(domain).and_then(|i| call.values.get(i));
-        let value = call.def.param(key).and_then(|param| call.value(param));
-        let (Some(&Bound::Int(domain)), Some(value)) = (domain, value) else {
+        let bound = (call.bound(domain), call.bound(key));
+        let (Some(&Bound::Int(domain)), Some(&Bound::Value(value))) = bound else {
             return;
         };
         let Some(key) = self.key(value) else {

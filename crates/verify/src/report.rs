@@ -2,8 +2,8 @@
 
 use crate::MAX_FINDINGS;
 use crate::check::Checker;
-use crate::spelling::Spelling;
-use cloakwork_ir::{Arg, Finding, Op, Severity, Step, Symbol, shortened};
+use crate::spelling::Site;
+use cloakwork_ir::{Arg, Finding, Note, Severity, Step, Symbol, shortened};
 use cloakwork_ops::{Code, OpError};
 
 /// What is wrong, without its place.
@@ -46,6 +46,11 @@ impl Issue {
         Self::error(code.name(), expected, got)
     }
 
+    pub fn undefined(hint: &str) -> Self {
+        let expected = "a tensor that is defined before";
+        Self::error("undefined-name", expected, "an undefined tensor").hint(hint)
+    }
+
     pub fn operand(mut self, operand: &'static str) -> Self {
         self.operand = operand;
         self
@@ -81,11 +86,18 @@ fn register(name: &str) -> Option<&str> {
 }
 
 impl Checker<'_> {
+    /// What the program notes about a step, if it has several threads.
+    pub(crate) fn note(&self, step: u32) -> Option<Note> {
+        self.program
+            .threads
+            .as_ref()
+            .map(|threads| threads.note(step))
+    }
+
     /// A name as the program writes it.
     pub(crate) fn shown(&self, step: u32, symbol: Symbol) -> String {
         let name = self.program.symbol_name(symbol);
-        let note = self.program.threads.as_ref().map(|t| t.note(step));
-        match note.is_some_and(|note| note.op.is_some()) {
+        match self.note(step).is_some_and(|note| note.op.is_some()) {
             true => match register(name) {
                 Some(name) => format!("\"{name}\""),
                 None => "the instruction's own memory".to_owned(),
@@ -111,8 +123,7 @@ impl Checker<'_> {
             return;
         }
         let program = self.program;
-        let note = program.threads.as_ref().map(|t| t.note(step));
-        let note = note.unwrap_or_default();
+        let note = self.note(step).unwrap_or_default();
         let op = match (note.op, program.steps.get(step as usize)) {
             (Some(op), _) => program.text_name(op),
             (None, Some(Step::Op(op))) => program.text_name(op.name),
@@ -162,21 +173,17 @@ impl Checker<'_> {
     }
 
     /// Records what a declaration refuses.
-    pub fn refuse(&mut self, spelling: &Spelling, op: &Op, error: OpError) {
-        let param = spelling.def.param(error.operand);
-        let name = param.and_then(|param| self.name_of(spelling, op, param));
-        self.report(
-            Issue::of(error.code, error.expected, error.got)
-                .operand(error.operand)
-                .names(name)
-                .hint(error.hint),
-        );
+    pub fn refuse(&mut self, site: Site<'_>, error: OpError) {
+        let param = site.spelling.def.param(error.operand);
+        let name = param.and_then(|param| self.name_of(site, param));
+        let issue = Issue::of(error.code, error.expected, error.got);
+        self.report(issue.operand(error.operand).names(name).hint(error.hint));
     }
 
     /// The name by which the step at hand gives a parameter.
-    pub fn name_of(&self, spelling: &Spelling, op: &Op, param: usize) -> Option<Symbol> {
-        let written = *spelling.written.get(param)?;
-        match self.program.args(op).get(written?) {
+    pub fn name_of(&self, site: Site<'_>, param: usize) -> Option<Symbol> {
+        let written = *site.spelling.written.get(param)?;
+        match self.program.args(site.op).get(written?) {
             Some(Arg::Device(symbol, _)) => Some(*symbol),
             _ => None,
         }

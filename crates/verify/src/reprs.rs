@@ -9,10 +9,10 @@ mod parts;
 
 use crate::check::Checker;
 use crate::report::Issue;
-use crate::spelling::Spelling;
+use crate::spelling::Site;
 use crate::{Call, StorageId, ValueId};
-use cloakwork_ir::{Op, Repr, View};
-use cloakwork_ops::{Code, Law, OpDef, ParamKind, ReprRule};
+use cloakwork_ir::{Repr, View};
+use cloakwork_ops::{Args, Code, Law, OpDef, ParamKind, ReprRule};
 use parts::{Forms, Parts};
 use rustc_hash::FxHashMap;
 
@@ -80,8 +80,7 @@ fn rule(def: &OpDef) -> Option<ReprRule> {
 
 impl Checker<'_> {
     fn state(&self, value: ValueId) -> Option<&State> {
-        let storage = self.values.value(value)?.storage;
-        self.reprs.storages.get(&storage)
+        self.reprs.storages.get(&self.values.storage_of(value)?)
     }
 
     fn changes(&self, value: ValueId) -> u32 {
@@ -132,8 +131,7 @@ impl Checker<'_> {
 
     /// What the step at hand says of the polynomial that it makes or takes.
     fn said(&self) -> Option<Repr> {
-        let threads = self.program.threads.as_ref()?;
-        threads.note(self.step).repr
+        self.note(self.step)?.repr
     }
 
     /// A new storage is what its step says.
@@ -167,13 +165,8 @@ impl Checker<'_> {
     pub(crate) fn viewed_repr(&mut self, call: &Call, source: ValueId, view: ValueId) {
         let cast = match rule(call.def) {
             Some(rule @ ReprRule::Says(_)) => {
-                let view_of = |id| self.values.view(id);
-                let none = |_: &str| None;
-                let said = self
-                    .values
-                    .with_contents(self.program, call, view_of, &[], |args| {
-                        rule.apply(args, &none)
-                    });
+                let apply = |args: &Args| rule.apply(args, &|_: &str| None);
+                let said = self.values.with_views(self.program, call, apply);
                 Some(said.unwrap_or_default())
             }
             _ => self.cast_of(source),
@@ -205,19 +198,12 @@ impl Checker<'_> {
     fn is_unknown(&self, call: &Call, out: ValueId) -> bool {
         let Reprs { storages, casts } = &self.reprs;
         let unknown = |value| self.state(value).is_none() && !casts.contains_key(&value);
-        let values = (0..call.values.len()).filter_map(|param| call.value(param));
-        (storages.is_empty() && casts.is_empty()) || values.chain([out]).all(unknown)
+        (storages.is_empty() && casts.is_empty()) || call.tensors().chain([out]).all(unknown)
     }
 
     /// Holds the operands of a call to its rule, and notes what its result is. `None`: they are
     /// not, which is reported.
-    pub(crate) fn follow_repr(
-        &mut self,
-        spelling: &Spelling,
-        op: &Op,
-        call: &Call,
-        out: ValueId,
-    ) -> Option<()> {
+    pub(crate) fn follow_repr(&mut self, site: Site<'_>, call: &Call, out: ValueId) -> Option<()> {
         let rule = rule(call.def);
         let gives = self.said().is_some() || rule.is_some_and(ReprRule::gives_of_itself);
         if !gives && self.is_unknown(call, out) {
@@ -226,21 +212,16 @@ impl Checker<'_> {
         let given = match rule {
             None => None,
             Some(rule) => {
-                self.refuse_mixtures(spelling, op, call)?;
+                self.refuse_mixtures(site, call)?;
                 let of = |name: &str| {
                     let value = call.value(call.def.param(name)?)?;
                     self.repr_of(value)
                 };
-                let view_of = |id| self.values.view(id);
-                let given = self
-                    .values
-                    .with_contents(self.program, call, view_of, &[], |args| {
-                        rule.apply(args, &of)
-                    });
-                match given {
+                let rule = |args: &Args| rule.apply(args, &of);
+                match self.values.with_views(self.program, call, rule) {
                     Ok(given) => given,
                     Err(error) => {
-                        self.refuse(spelling, op, error);
+                        self.refuse(site, error);
                         return None;
                     }
                 }
@@ -251,24 +232,24 @@ impl Checker<'_> {
             && said != given
         {
             let issue = Issue::of(Code::Repr, said.described(), given.described());
-            let name = self.name_of(spelling, op, spelling.out?);
+            let name = self.name_of(site, site.spelling.out?);
             self.report(issue.names(name).hint("transform the operand, or cast it"));
             return None;
         }
         let changes = rule.is_some_and(ReprRule::changes);
-        self.written_repr(spelling, op, (out, said.or(given)), changes)
+        self.written_repr(site, (out, said.or(given)), changes)
     }
 
     /// An op that takes polynomials of a form takes none of both. `None`: one is, which is
     /// reported.
-    fn refuse_mixtures(&mut self, spelling: &Spelling, op: &Op, call: &Call) -> Option<()> {
+    fn refuse_mixtures(&mut self, site: Site<'_>, call: &Call) -> Option<()> {
         for (param, declared) in call.def.params.iter().enumerate() {
             let value = call
                 .value(param)
                 .filter(|_| declared.kind == ParamKind::Tensor);
             if let Some(issue) = value.and_then(|value| self.mixture(value)) {
-                let name = self.name_of(spelling, op, param);
-                self.report(issue.operand(spelling.param_name(param)).names(name));
+                let name = self.name_of(site, param);
+                self.report(issue.operand(site.spelling.param_name(param)).names(name));
                 return None;
             }
         }
@@ -278,8 +259,7 @@ impl Checker<'_> {
     /// What a storage is once this is written into a view of it.
     fn written_repr(
         &mut self,
-        spelling: &Spelling,
-        op: &Op,
+        site: Site<'_>,
         (out, given): (ValueId, Option<Repr>),
         changes: bool,
     ) -> Option<()> {
@@ -308,11 +288,16 @@ impl Checker<'_> {
             Some(given) if fits(given) => state.now.filter(|_| !whole).or(Some(given)),
             Some(given) if state.declared.is_some() => {
                 let expected = state.now.map_or("", Repr::described);
-                let name = self.name_of(spelling, op, spelling.out?);
+                let name = self.name_of(site, site.spelling.out?);
                 let hint = "transform the operand (ntt, intt), cast it, or write it into memory \
                             of its own form";
                 let issue = Issue::of(Code::Repr, expected, given.described());
-                self.report(issue.operand(spelling.out_name()).names(name).hint(hint));
+                self.report(
+                    issue
+                        .operand(site.spelling.out_name())
+                        .names(name)
+                        .hint(hint),
+                );
                 self.reprs.forget(storage);
                 return Some(());
             }

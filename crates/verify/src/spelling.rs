@@ -21,6 +21,13 @@ pub(crate) struct Spelling {
     pub out: Option<usize>,
 }
 
+/// A call as its program writes it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Site<'a> {
+    pub spelling: &'a Spelling,
+    pub op: &'a Op,
+}
+
 impl Spelling {
     fn new(def: &'static OpDef, form: &'static Form) -> Self {
         // A declaration that names no such parameter is refused by the tests of the list.

@@ -79,6 +79,10 @@ impl Values {
         self.storages.get(id.0 as usize)
     }
 
+    pub fn storage_of(&self, id: ValueId) -> Option<StorageId> {
+        self.value(id).map(|info| info.storage)
+    }
+
     pub fn view(&self, id: ValueId) -> &View {
         self.value(id).map_or(nowhere(), |info| &info.view)
     }
@@ -116,26 +120,22 @@ impl Values {
 
     /// Says where a value's storage lies.
     pub fn put(&mut self, value: ValueId, device: Device) {
-        let storage = self.value(value).map(|info| info.storage.0 as usize);
-        if let Some(storage) = storage.and_then(|id| self.storages.get_mut(id)) {
+        let storage = self.storage_of(value);
+        if let Some(storage) = storage.and_then(|id| self.storages.get_mut(id.0 as usize)) {
             storage.device = device;
         }
     }
 
     /// Where a value's storage lies.
     pub fn device(&self, value: ValueId) -> Device {
-        let storage = self
-            .value(value)
-            .and_then(|info| self.storage(info.storage));
+        let storage = self.storage_of(value).and_then(|id| self.storage(id));
         storage.map_or(Device::Cpu, |storage| storage.device)
     }
 
     /// Where a call computes: where its first tensor is.
     pub fn device_of_call(&self, call: &Call) -> Device {
-        let mut values = (0..call.values.len()).filter_map(|param| call.value(param));
-        values
-            .next()
-            .map_or(Device::Cpu, |value| self.device(value))
+        let first = call.tensors().next();
+        first.map_or(Device::Cpu, |value| self.device(value))
     }
 
     /// The host tensor that a value shows, if its storage is an upload that nothing wrote.
@@ -174,6 +174,11 @@ impl Values {
             contents.extend(all.map(|param| self.constant(program, call, param)));
         }
         self.with_contents(program, call, view_of, &contents, f)
+    }
+
+    /// The same with the logical views, and no contents.
+    pub fn with_views<R>(&self, program: &Program, call: &Call, f: impl FnOnce(&Args) -> R) -> R {
+        self.with_contents(program, call, |id| self.view(id), &[], f)
     }
 
     /// The same with these contents, by parameter; none for those beyond the list.

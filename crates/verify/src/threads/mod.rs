@@ -19,7 +19,6 @@ use crate::check::Checker;
 use crate::names::Name;
 use crate::region::common;
 use crate::report::Issue;
-use crate::single::is_read;
 use crate::spelling::Spelling;
 use crate::{Action, Bound, Call, StorageId, StorageOrigin, ValueId};
 use accesses::{Accesses, Kind, Race};
@@ -150,10 +149,7 @@ impl<'p> Checker<'p> {
 
     /// A view of memory that was given back is not there, whatever its register says.
     fn refuse_freed(&mut self, walk: &Walk, symbol: Symbol) {
-        let Name::Live { value, .. } = self.names.get(symbol) else {
-            return;
-        };
-        let Some(storage) = self.values.value(value).map(|info| info.storage) else {
+        let Some(storage) = self.storage_of(symbol) else {
             return;
         };
         let Some(freed) = walk.freed.get(&storage) else {
@@ -221,12 +217,8 @@ impl<'p> Checker<'p> {
 
     fn called(&mut self, walk: &mut Walk, call: &Call, out: ValueId) {
         self.on_one_device(call, out);
-        for (param, bound) in call.def.params.iter().zip(&call.values) {
-            if let Bound::Value(value) = *bound
-                && is_read(param)
-            {
-                self.touched(walk, value, Kind::Read);
-            }
+        for (_, _, value) in call.reads() {
+            self.touched(walk, value, Kind::Read);
         }
         self.touched(walk, out, Kind::Write);
         self.writes_what_is_its_own(walk, out);
@@ -243,14 +235,13 @@ impl<'p> Checker<'p> {
             .storage(storage)
             .is_some_and(|storage| matches!(storage.origin, StorageOrigin::Upload(_)));
         if uploaded && !walk.owners.contains_key(&storage) {
-            let issue = Issue::error(
-                "read-only",
-                "the program's own memory",
-                "a constant or input",
-            )
-            .names([name])
-            .hint("copy it into an allocation, or declare the input as consumed");
-            self.report(issue);
+            let (expected, got) = ("the program's own memory", "a constant or input");
+            let hint = "copy it into an allocation, or declare the input as consumed";
+            self.report(
+                Issue::error("read-only", expected, got)
+                    .names([name])
+                    .hint(hint),
+            );
         }
     }
 
@@ -264,12 +255,8 @@ impl<'p> Checker<'p> {
         let storage = info.storage;
         let view = info.view.clone();
         let entry = walk.accesses.entry(storage).or_default();
-        let race = entry.add(
-            &walk.schedule,
-            walk.node,
-            (kind, &view),
-            &mut walk.comparisons,
-        );
+        let (node, budget) = (walk.node, &mut walk.comparisons);
+        let race = entry.add(&walk.schedule, node, (kind, &view), budget);
         let Some(race) = race else { return };
         let chain_of = |node: u32| walk.schedule.place(node).0;
         let (a, b) = (chain_of(race.former.0), chain_of(race.latter.0));
@@ -285,8 +272,8 @@ impl<'p> Checker<'p> {
             return;
         };
         let (storage, name, dtype) = (info.storage, info.name, info.dtype);
-        let step_of = |node: u32| walk.schedule.nodes.get(node as usize).map_or(0, |n| n.step);
-        let (former, latter) = (step_of(race.former.0), step_of(race.latter.0));
+        let (former, latter) = (race.former.0, race.latter.0);
+        let (former, latter) = (walk.schedule.step(former), walk.schedule.step(latter));
         let does = |kind| match kind {
             Kind::Read => "reads",
             Kind::Write => "writes",
@@ -338,19 +325,12 @@ impl<'p> Checker<'p> {
 
     /// All operands of a call lie on one device, that of its stream; copies go between two.
     fn on_one_device(&mut self, call: &Call, out: ValueId) {
-        let note = self.program.threads.as_ref().map(|t| t.note(self.step));
-        let queue = note.and_then(|note| note.stream);
+        let queue = self.note(self.step).and_then(|note| note.stream);
         let queue = queue.and_then(|name| self.device_of_stream(name));
         let home = self.values.device(out);
         let is_copy = call.def.is_transfer();
-        let mut devices = vec![home];
-        for (param, bound) in call.def.params.iter().zip(&call.values) {
-            if let Bound::Value(value) = *bound
-                && is_read(param)
-            {
-                devices.push(self.values.device(value));
-            }
-        }
+        let read = call.reads().map(|(_, _, value)| self.values.device(value));
+        let devices: Vec<Device> = [home].into_iter().chain(read).collect();
         let wrong = if is_copy {
             queue.is_some_and(|queue| queue != Device::Cpu && !devices.contains(&queue))
         } else {
@@ -388,30 +368,23 @@ impl<'p> Checker<'p> {
             if at.phase != Phase::Issue {
                 continue;
             }
-            let note = self.program.threads.as_ref().map(|t| t.note(at.step));
             let stream = match self.program.steps.get(at.step as usize) {
                 Some(Step::Threaded(
                     cloakwork_ir::Threaded::Record { stream, .. }
                     | cloakwork_ir::Threaded::Wait { stream, .. },
                 )) => *stream,
-                _ => note.and_then(|note| note.stream),
+                _ => self.note(at.step).and_then(|note| note.stream),
             };
             let Some(stream) = stream else { continue };
             if let Some(former) = last.insert(stream, node)
                 && !schedule.before(former, node)
             {
-                let step = schedule.nodes.get(former as usize).map_or(0, |n| n.step);
-                let got = format!("{} in another thread, in any order", self.place(step));
+                let former = self.place(schedule.step(former));
+                let got = format!("{former} in another thread, in any order");
                 let name = self.program.text_name(stream);
-                let issue = Issue::error(
-                    "race",
-                    format!("a defined order on the stream \"{name}\""),
-                    got,
-                );
-                self.report_at(
-                    at.step,
-                    issue.hint("queue from one thread, or order the threads"),
-                );
+                let expected = format!("a defined order on the stream \"{name}\"");
+                let hint = "queue from one thread, or order the threads";
+                self.report_at(at.step, Issue::error("race", expected, got).hint(hint));
             }
         }
     }
@@ -425,12 +398,9 @@ impl<'p> Checker<'p> {
             if kept || self.doubtful.contains(storage) {
                 continue;
             }
-            let issue = Issue::error(
-                "leak",
-                "a Deallocate, Store or Return of the memory",
-                "none",
-            );
+            let expected = "a Deallocate, Store or Return of the memory";
             let hint = "deallocate it, or let the builder free at the last use";
+            let issue = Issue::error("leak", expected, "none");
             self.report_at(step, issue.names([name]).hint(hint));
         }
     }
@@ -462,9 +432,8 @@ impl<'p> Checker<'p> {
 
     /// A step that a message names beside its own, and where it was written.
     pub(crate) fn place(&self, step: u32) -> String {
-        let note = self.program.threads.as_ref().map(|t| t.note(step));
         let label = self.label(step);
-        match note.and_then(|note| note.written) {
+        match self.note(step).and_then(|note| note.written) {
             Some(text) => format!("{label} (written at {})", self.program.text_name(text)),
             None => label,
         }

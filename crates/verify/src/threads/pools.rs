@@ -54,8 +54,7 @@ impl Pools {
 impl Checker<'_> {
     /// What an allocation at a place of its program's choice lies over was given back before.
     pub(super) fn placed(&mut self, walk: &mut Walk, value: ValueId) {
-        let note = self.program.threads.as_ref().map(|t| t.note(self.step));
-        let Some(place) = note.and_then(|note| note.place) else {
+        let Some(place) = self.note(self.step).and_then(|note| note.place) else {
             return;
         };
         let Some(info) = self.values.value(value) else {

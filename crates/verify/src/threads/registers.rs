@@ -1,7 +1,6 @@
 //! Registers: defined once, used only after their definition, and removed by their owners.
 
 use super::accesses::Kind;
-use super::schedule::Schedule;
 use super::{Freed, Walk};
 use crate::StorageId;
 use crate::check::Checker;
@@ -50,13 +49,6 @@ pub(super) fn of_call(program: &Program, op: &Op) -> (SmallVec<[Symbol; 6]>, Opt
     (used, defined)
 }
 
-fn place(schedule: &Schedule, node: u32) -> u32 {
-    schedule
-        .nodes
-        .get(node as usize)
-        .map_or(0, |node| node.step)
-}
-
 impl Walk {
     fn is_owner(&self, storage: StorageId, symbol: Symbol) -> bool {
         let owner = self.owners.get(&storage);
@@ -66,11 +58,11 @@ impl Walk {
 
 impl Checker<'_> {
     /// The storage of a register, if it holds something.
-    fn storage_of(&self, symbol: Symbol) -> Option<StorageId> {
+    pub(super) fn storage_of(&self, symbol: Symbol) -> Option<StorageId> {
         let Name::Live { value, .. } = self.names.get(symbol) else {
             return None;
         };
-        self.values.value(value).map(|info| info.storage)
+        self.values.storage_of(value)
     }
 
     /// Whether a word is due about the order in which threads come to a register; once.
@@ -94,7 +86,7 @@ impl Checker<'_> {
         if let Some(defined) = defined.filter(|&at| !schedule.before(at, node))
             && self.order_is_due(symbol)
         {
-            let at = self.place(place(&schedule, defined));
+            let at = self.place(schedule.step(defined));
             let expected = "a definition that always runs before";
             let got = format!("{at}, which another thread may run later");
             let issue = Issue::error("undefined-name", expected, got).names([symbol]);
@@ -124,7 +116,7 @@ impl Checker<'_> {
             ..Register::default()
         };
         if let Some(ended) = unsure.filter(|_| self.sound) {
-            let at = self.place(place(&schedule, ended));
+            let at = self.place(schedule.step(ended));
             let got = format!("a register that {at} empties, possibly later");
             let issue = Issue::error("redefinition", "an empty register", got).names([symbol]);
             self.report(issue.hint("order the two by an event, or use another name"));
@@ -145,7 +137,7 @@ impl Checker<'_> {
         if let Some(used) = unsure
             && self.order_is_due(symbol)
         {
-            let at = self.place(place(&schedule, used));
+            let at = self.place(schedule.step(used));
             let got = format!("{at}, which another thread may run later");
             let expected = "all uses of the register before it is emptied";
             let issue = Issue::error("use-after-free", expected, got).names([symbol]);
@@ -160,7 +152,7 @@ impl Checker<'_> {
             self.free(symbol);
             return;
         };
-        let Some(storage) = self.values.value(value).map(|info| info.storage) else {
+        let Some(storage) = self.values.storage_of(value) else {
             return;
         };
         if let Some(freed) = walk.freed.get(&storage) {
@@ -222,16 +214,15 @@ impl Checker<'_> {
         let Some(value) = self.look_up(symbol, "") else {
             return;
         };
-        let storage = self.values.value(value).map(|info| info.storage);
-        if storage.is_some_and(|storage| {
-            walk.is_owner(storage, symbol) && !walk.freed.contains_key(&storage)
-        }) {
+        let owned = self
+            .values
+            .storage_of(value)
+            .filter(|storage| walk.is_owner(*storage, symbol) && !walk.freed.contains_key(storage));
+        if let Some(storage) = owned {
             let issue = Issue::error("leak", "a register of a view", "the owner of memory");
             self.report(issue.names([symbol]).hint("deallocate it instead"));
-            self.doubtful.extend(storage);
-            if let Some(storage) = storage {
-                walk.owners.remove(&storage);
-            }
+            self.doubtful.insert(storage);
+            walk.owners.remove(&storage);
         }
         self.names.set(symbol, Name::Freed { step: self.step });
     }

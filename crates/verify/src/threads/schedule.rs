@@ -179,6 +179,12 @@ impl Schedule {
         self.known(b.clock, b.issued, a.chain) >= a.at
     }
 
+    /// The step of a node.
+    pub fn step(&self, node: u32) -> u32 {
+        let node = self.nodes.get(node as usize);
+        node.map_or(0, |node| node.step)
+    }
+
     /// The chain of a node, and its place there.
     pub fn place(&self, node: u32) -> (u32, u32) {
         let node = self.nodes.get(node as usize);
