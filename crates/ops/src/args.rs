@@ -1,7 +1,7 @@
 //! A call with its arguments bound to parameters: what every function of a declaration gets.
 
-use crate::{Code, OpDef, OpError};
-use cloakwork_ir::{DType, HostSlot, HostTensor, Shape, ShapeItem, View, resolve_axis};
+use crate::{Code, OpDef, OpError, geometry};
+use cloakwork_ir::{DType, HostSlot, HostTensor, Shape, ShapeItem, Type, View, resolve_axis};
 use smallvec::SmallVec;
 
 /// A tensor argument. For `infer` and `body`, the view is the logical one, with the strides that
@@ -17,6 +17,12 @@ pub struct Operand<'a> {
 }
 
 impl<'a> Operand<'a> {
+    /// The type of a tensor of the same elements and sizes.
+    #[must_use]
+    pub fn ty(&self) -> Type {
+        Type::new(self.dtype, self.view.shape.clone())
+    }
+
     /// Sizes of the axes.
     #[must_use]
     pub fn shape(&self) -> &'a Shape {
@@ -80,6 +86,20 @@ impl<'a> Args<'a> {
             Value::Tensor(operand) => Ok(operand),
             _ => Err(self.wrong_kind(name, "a device tensor")),
         }
+    }
+
+    /// The row-major view of a tensor parameter's shape.
+    ///
+    /// # Errors
+    /// It is not a tensor.
+    pub fn row_major(&self, name: &'static str) -> Result<View, OpError> {
+        Ok(View::contiguous(self.tensor(name)?.shape().clone()))
+    }
+
+    /// How many elements a tensor parameter has: 0 where it is none.
+    #[must_use]
+    pub fn elements(&self, name: &'static str) -> u64 {
+        self.tensor(name).map_or(0, |a| a.shape().elements())
     }
 
     /// A tensor parameter, if it is one.
@@ -154,14 +174,7 @@ impl<'a> Args<'a> {
                 }
             }
         }
-        Shape::new(&dims).map_err(|error| {
-            OpError::new(
-                Code::Shape,
-                name,
-                "at most 16 axes and 2^48 elements",
-                error.to_string(),
-            )
-        })
+        geometry::shape(name, &dims)
     }
 
     /// An element type parameter.

@@ -1,5 +1,6 @@
 //! Why a call of an op is wrong.
 
+use cloakwork_ir::{DType, Shape};
 use std::fmt;
 
 /// The kind of a finding about a call. Each is provoked by a program under `tests/programs`.
@@ -110,6 +111,28 @@ impl OpError {
             got: got.into(),
             hint: "",
         }
+    }
+
+    /// A finding about an operand's shape.
+    #[must_use]
+    pub fn shape(operand: &'static str, expected: impl Into<String>, got: &Shape) -> Self {
+        Self::new(Code::Shape, operand, expected, got.to_string())
+    }
+
+    /// A finding about an element type.
+    #[must_use]
+    pub fn dtype(operand: &'static str, expected: impl Into<String>, got: DType) -> Self {
+        Self::new(Code::Dtype, operand, expected, got.name())
+    }
+
+    /// A finding about a number or an index.
+    #[must_use]
+    pub fn range(
+        operand: &'static str,
+        expected: impl Into<String>,
+        got: impl fmt::Display,
+    ) -> Self {
+        Self::new(Code::Range, operand, expected, got.to_string())
     }
 
     /// The same with advice.

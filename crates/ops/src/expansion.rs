@@ -95,6 +95,17 @@ impl<'a> Expansion<'a> {
         arg.ok_or_else(|| OpError::new(Code::ArgumentType, name, "a parameter", "none"))
     }
 
+    /// The arguments of parameters, to be passed on under the same names.
+    ///
+    /// # Errors
+    /// The op has no such parameter.
+    pub fn args<const N: usize>(&self, names: [&'static str; N]) -> Result<Vec<Named>, OpError> {
+        names
+            .into_iter()
+            .map(|name| Ok((name, self.arg(name)?)))
+            .collect()
+    }
+
     /// The composite's result, to be written again after [`Expansion::call_result`].
     #[must_use]
     pub fn result(&self) -> Arg {

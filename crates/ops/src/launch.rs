@@ -1,9 +1,9 @@
 //! Kernel calls as geometry: what a declaration hands to the planner. `docs/kernels.md` says what
 //! each kernel makes of it.
 
-use crate::{Args, Code, OpError, Value};
+use crate::{Args, OpError, Value, rules};
 use cloakwork_ir::{DType, Shape, View};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// The kernel that copies element by element, which the engine calls beside declarations, too.
 pub const COPY_KERNEL: &str = "copy";
@@ -43,6 +43,9 @@ pub struct LaunchOperand {
     /// Strides over the iteration space, in elements.
     pub strides: Extents,
 }
+
+/// The calls of kernels that an op makes, in order.
+pub type Launches = SmallVec<[Launch; 1]>;
 
 /// One call of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,10 +102,7 @@ impl Launch {
                     continue;
                 }
             };
-            let wide = view.broadcast_to(shape).ok_or_else(|| {
-                let expected = format!("a shape that broadcasts to {shape}");
-                OpError::new(Code::Shape, "", expected, view.shape.to_string())
-            })?;
+            let wide = rules::broadcast("", view, shape)?;
             columns.push((source, wide.offset, wide.strides));
         }
         let mut axes: SmallVec<[usize; 16]> = (0..shape.rank())
@@ -182,6 +182,22 @@ pub enum LaunchInput {
 }
 
 impl<'a> Args<'a> {
+    /// An element-wise launch over the shape of `out`: `out`, then these parameters.
+    ///
+    /// # Errors
+    /// One of them does not broadcast to that shape.
+    pub fn elementwise(
+        &self,
+        kernel: &'static str,
+        operands: impl IntoIterator<Item = &'static str>,
+    ) -> Result<Launch, OpError> {
+        let mut inputs: SmallVec<[LaunchInput; 4]> = smallvec![self.input("out")?];
+        for name in operands {
+            inputs.push(self.input(name)?);
+        }
+        Launch::elementwise(kernel, self.tensor("out")?.shape(), &inputs)
+    }
+
     /// A tensor or integer parameter as an operand of a launch.
     ///
     /// # Errors
@@ -223,5 +239,31 @@ impl<'a> Args<'a> {
             offset,
             strides: Extents::from_slice(strides),
         })
+    }
+
+    /// The same where the parameter is given, else an absent operand.
+    ///
+    /// # Errors
+    /// The op has no such parameter.
+    pub fn operand_if_any(
+        &self,
+        name: &'static str,
+        strides: &[i64],
+    ) -> Result<LaunchOperand, OpError> {
+        match self.tensor_if_any(name)? {
+            Some(_) => self.operand(name, strides),
+            None => Ok(LaunchOperand::absent(strides.len())),
+        }
+    }
+}
+
+impl LaunchOperand {
+    /// An operand that is not given, over so many dimensions.
+    pub(crate) fn absent(dims: usize) -> Self {
+        Self {
+            source: Source::Null,
+            offset: 0,
+            strides: Extents::from_elem(0, dims),
+        }
     }
 }

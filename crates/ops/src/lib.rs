@@ -59,7 +59,8 @@ pub use field::elements;
 pub use hash::transcript::head_words as transcript_head;
 pub use joined::Joined;
 pub use launch::{
-    COPY_KERNEL, EXTREME_KERNELS, Extents, FILL_KERNEL, Launch, LaunchInput, LaunchOperand, Source,
+    COPY_KERNEL, EXTREME_KERNELS, Extents, FILL_KERNEL, Launch, LaunchInput, LaunchOperand,
+    Launches, Source,
 };
 pub use list::{ALL, FormError, find, find_form};
 pub use op::{

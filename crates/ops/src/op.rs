@@ -2,9 +2,8 @@
 
 use crate::elementwise::Elementwise;
 use crate::reference::Reference;
-use crate::{Args, ContentCheck, Expansion, Launch, OpError, ReprRule};
+use crate::{Args, ContentCheck, Expansion, Launches, OpError, ReprRule};
 use cloakwork_ir::{Arg, DType, Generation, MAX_RANK, Type, View};
-use smallvec::SmallVec;
 
 /// Groups of ops: the folder name of their declaration and of their kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -310,7 +309,7 @@ pub struct KernelBody {
     /// Whether `out` is read.
     pub access: Access,
     /// The kernel calls, over the physical views of the operands.
-    pub launch: fn(&Args) -> Result<SmallVec<[Launch; 1]>, OpError>,
+    pub launch: fn(&Args) -> Result<Launches, OpError>,
     /// The slow, obvious definition: what `out` contains afterwards, row-major.
     pub reference: Reference,
     /// Bytes of memory that the launches share and nothing else sees, if they need some.
@@ -323,6 +322,29 @@ pub struct KernelBody {
 }
 
 impl KernelBody {
+    /// A body without checks, whose launches write all of an `out` that has the inferred type and
+    /// shares nothing with operands.
+    #[must_use]
+    pub const fn new(
+        infer: fn(&Args) -> Result<Type, OpError>,
+        launch: fn(&Args) -> Result<Launches, OpError>,
+        reference: Reference,
+    ) -> Self {
+        Self {
+            infer,
+            checks: &[],
+            out: OutRule::Exact,
+            dtypes: &[],
+            aliasing: Aliasing::Never,
+            access: Access::Write,
+            launch,
+            reference,
+            temporary: None,
+            elementwise: None,
+            expand: None,
+        }
+    }
+
     /// Whether each element of `out` comes from one element of each operand, so that `out` may be
     /// an operand and the planner may fuse.
     #[must_use]
@@ -343,6 +365,16 @@ pub struct ExpandBody {
 }
 
 impl Body {
+    /// Kernels of a body as [`KernelBody::new`] makes it.
+    #[must_use]
+    pub const fn kernel(
+        infer: fn(&Args) -> Result<Type, OpError>,
+        launch: fn(&Args) -> Result<Launches, OpError>,
+        reference: Reference,
+    ) -> Self {
+        Self::Kernel(KernelBody::new(infer, launch, reference))
+    }
+
     /// What operands must contain.
     #[must_use]
     pub fn checks(&self) -> &'static [ContentCheck] {

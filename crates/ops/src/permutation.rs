@@ -1,7 +1,7 @@
 //! Permutations as operands. HEAL's 32-bit instantiations give them as int32; kernels read words of
 //! 64 bits.
 
-use crate::{Args, Launch, LaunchInput, LaunchOperand, OpError, Operand, Source, rules};
+use crate::{Args, Launch, LaunchInput, LaunchOperand, Launches, OpError, Operand, Source, rules};
 use cloakwork_ir::{DType, View};
 
 /// A permutation as kernels read it.
@@ -42,13 +42,23 @@ impl Permutation {
         })
     }
 
-    /// The operand of a launch, with strides over its iteration space.
-    pub(crate) fn operand(&self, strides: &[i64]) -> LaunchOperand {
-        LaunchOperand {
-            source: self.source,
-            offset: self.view.offset,
-            strides: strides.into(),
+    /// The operand of a launch over four dimensions, along `axis` of them, behind the launch that
+    /// widens it; absent where it is not used.
+    pub(crate) fn operand(
+        (args, name): (&Args, &'static str),
+        used: bool,
+        axis: usize,
+        launches: &mut Launches,
+    ) -> Result<LaunchOperand, OpError> {
+        let mut operand = LaunchOperand::absent(4);
+        if used {
+            let perm = Self::of(args, name)?;
+            operand.source = perm.source;
+            operand.offset = perm.view.offset;
+            operand.strides[axis] = perm.view.strides[0];
+            launches.extend(perm.widening);
         }
+        Ok(operand)
     }
 }
 

@@ -14,11 +14,10 @@ pub fn dtype_in(name: &'static str, operand: Operand, allowed: &[DType]) -> Resu
     if allowed.contains(&operand.dtype) {
         return Ok(());
     }
-    Err(OpError::new(
-        Code::Dtype,
+    Err(OpError::dtype(
         name,
         names(allowed).join(" or "),
-        operand.dtype.name(),
+        operand.dtype,
     ))
 }
 
@@ -30,7 +29,7 @@ pub fn prime_field(name: &'static str, dtype: DType) -> Result<(), OpError> {
     if dtype.is_prime_field() {
         return Ok(());
     }
-    let error = OpError::new(Code::Dtype, name, ANY_PRIME_FIELD, dtype.name());
+    let error = OpError::dtype(name, ANY_PRIME_FIELD, dtype);
     Err(match dtype.extends() {
         Some(_) => error.hint("elements of an extension have no order"),
         None => error,
@@ -63,18 +62,11 @@ pub fn names(dtypes: &[DType]) -> Vec<&'static str> {
 pub fn same_dtype(args: &Args, name: &'static str, dtype: DType) -> Result<(), OpError> {
     match args.value(name)? {
         Value::Tensor(operand) if operand.dtype != dtype => {
-            Err(
-                OpError::new(Code::Dtype, name, dtype.name(), operand.dtype.name())
-                    .hint("all operands of this op have the same dtype"),
-            )
+            Err(OpError::dtype(name, dtype.name(), operand.dtype)
+                .hint("all operands of this op have the same dtype"))
         }
         Value::Int(value) if dtype == DType::I32 && i32::try_from(value).is_err() => {
-            Err(OpError::new(
-                Code::Range,
-                name,
-                "an integer that i32 holds",
-                value.to_string(),
-            ))
+            Err(OpError::range(name, "an integer that i32 holds", value))
         }
         _ => Ok(()),
     }
@@ -88,11 +80,10 @@ pub fn rank_is(name: &'static str, operand: Operand, rank: usize) -> Result<(), 
     if operand.view.rank() == rank {
         return Ok(());
     }
-    Err(OpError::new(
-        Code::Shape,
+    Err(OpError::shape(
         name,
         format!("{rank} axes"),
-        operand.shape().to_string(),
+        operand.shape(),
     ))
 }
 
@@ -105,12 +96,7 @@ pub fn shape_is(name: &'static str, operand: Operand, dims: &[u64]) -> Result<()
         return Ok(());
     }
     let expected = format!("shape {dims:?}");
-    Err(OpError::new(
-        Code::Shape,
-        name,
-        expected,
-        operand.shape().to_string(),
-    ))
+    Err(OpError::shape(name, expected, operand.shape()))
 }
 
 /// Moduli along the last axis of `shape`: one integer, or a tensor of at most one axis that has one
@@ -130,10 +116,8 @@ pub fn moduli(args: &Args, name: &'static str, shape: &Shape) -> Result<(), OpEr
         return Ok(());
     }
     let expected = format!("one axis of length 1 or {last}");
-    Err(
-        OpError::new(Code::Shape, name, expected, operand.shape().to_string())
-            .hint("moduli run along the last axis of the result"),
-    )
+    Err(OpError::shape(name, expected, operand.shape())
+        .hint("moduli run along the last axis of the result"))
 }
 
 /// The view of a moduli tensor that broadcasts to `shape`.
@@ -174,11 +158,25 @@ pub fn broadcast(name: &'static str, view: &View, shape: &Shape) -> Result<View,
         .ok_or_else(|| no_broadcast(name, &view.shape, shape))
 }
 
+/// The shape that an operand and what is before it broadcast to; an integer changes nothing.
+///
+/// # Errors
+/// They do not go together.
+pub fn broadcast_with(args: &Args, name: &'static str, shape: &Shape) -> Result<Shape, OpError> {
+    let Some(operand) = args.tensor_if_any(name)? else {
+        return Ok(shape.clone());
+    };
+    shape.broadcast(operand.shape()).ok_or_else(|| {
+        let expected = format!("a shape that broadcasts with {shape}");
+        OpError::shape(name, expected, operand.shape())
+    })
+}
+
 /// What is wrong with a shape that does not broadcast to another.
 #[must_use]
 pub fn no_broadcast(name: &'static str, from: &Shape, to: &Shape) -> OpError {
     let expected = format!("a shape that broadcasts to {to}");
-    OpError::new(Code::Shape, name, expected, from.to_string())
+    OpError::shape(name, expected, from)
 }
 
 /// The shape of `out` where it is given, else the one inferred so far.

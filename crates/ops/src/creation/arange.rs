@@ -1,13 +1,9 @@
 //! `arange`: equal steps.
 
-use crate::Reference;
 use crate::op::{Param, ParamKind};
 use crate::reference::number::exact;
 use crate::reference::{Broadcast, Number};
-use crate::{
-    Access, Aliasing, Body, Code, Family, Form, KernelBody, Launch, OpDef, OpError, OutRule,
-    geometry, rules,
-};
+use crate::{Body, Family, Form, Launch, OpDef, OpError, Reference, geometry, rules};
 use cloakwork_ir::{DType, Type};
 use smallvec::smallvec;
 
@@ -23,17 +19,11 @@ pub static DEF: OpDef = OpDef {
         Param::new("out", ParamKind::Out, "`[count]`"),
     ],
     forms: &[Form::own("arange", &["start", "step", "count", "out"])],
-    body: Body::Kernel(KernelBody {
-        infer: |args| {
+    body: Body::kernel(
+        |args| {
             let (start, step) = (args.tensor("start")?, args.tensor("step")?);
             if start.dtype == DType::Bool || start.dtype.is_complex() || !start.dtype.is_number() {
-                let got = start.dtype.name();
-                return Err(OpError::new(
-                    Code::Dtype,
-                    "start",
-                    "integers or floats",
-                    got,
-                ));
+                return Err(OpError::dtype("start", "integers or floats", start.dtype));
             }
             rules::same_dtype(args, "step", start.dtype)?;
             rules::rank_is("start", start, 0)?;
@@ -41,12 +31,7 @@ pub static DEF: OpDef = OpDef {
             let shape = geometry::shape("count", &[args.int("count")? as u64])?;
             Ok(Type::new(start.dtype, shape))
         },
-        checks: &[],
-        out: OutRule::Exact,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch: |args| {
+        |args| {
             let out = args.tensor("out")?;
             Ok(smallvec![Launch {
                 kernel: "arange",
@@ -60,7 +45,7 @@ pub static DEF: OpDef = OpDef {
                 params: smallvec![],
             }])
         },
-        reference: Reference::Values(|args, contents| {
+        Reference::Values(|args, contents| {
             let (out, count) = (args.tensor("out")?.dtype, args.int("count")? as i128);
             let start = Broadcast::own(args, contents, "start")?.number(0);
             let step = Broadcast::own(args, contents, "step")?.number(0);
@@ -70,10 +55,7 @@ pub static DEF: OpDef = OpDef {
             };
             Ok(exact(out, (0..count).map(at)))
         }),
-        temporary: None,
-        elementwise: None,
-        expand: None,
-    }),
+    ),
     operations: rules::out_elements,
     laws: &[],
 };

@@ -1,7 +1,7 @@
 //! `call_function`: a step that the caller's own code does.
 
-use crate::op::{Body, Effect, Family, Form, KernelBody, Law, OpDef, Param, ParamKind};
-use crate::{Access, Aliasing, Extents, Launch, OutRule, Reference};
+use crate::op::{Body, Effect, Family, Form, Law, OpDef, Param, ParamKind};
+use crate::{Extents, Launch, Reference};
 use cloakwork_ir::Type;
 use smallvec::smallvec;
 
@@ -44,14 +44,9 @@ pub static DEF: OpDef = OpDef {
             "out",
         ],
     )],
-    body: Body::Kernel(KernelBody {
-        infer: |args| Ok(Type::new(args.dtype("dtype")?, args.shape("shape")?)),
-        checks: &[],
-        out: OutRule::Exact,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch: |args| {
+    body: Body::kernel(
+        |args| Ok(Type::new(args.dtype("dtype")?, args.shape("shape")?)),
+        |args| {
             let mut operands = smallvec![args.operand("out", &[0])?];
             for name in OPERANDS {
                 if args.tensor_if_any(name)?.is_some() {
@@ -70,11 +65,8 @@ pub static DEF: OpDef = OpDef {
                 params,
             }])
         },
-        reference: Reference::Callers,
-        temporary: None,
-        elementwise: None,
-        expand: None,
-    }),
+        Reference::Callers,
+    ),
     operations: crate::rules::out_elements,
     laws: &[Law::Effect(Effect::CallsBack)],
 };

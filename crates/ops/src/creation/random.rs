@@ -1,10 +1,9 @@
 //! Random numbers that a key determines: not for cryptography, which has its own module.
 
-use crate::Reference;
 use crate::op::{Param, ParamKind};
 use crate::reference::number::{epsilon, expected};
 use crate::reference::{Contents, Expected, Number, Slack};
-use crate::{Args, Code, Launch, OpError, rules};
+use crate::{Args, Body, Launch, Launches, OpError, Reference, rules};
 use cloakwork_ir::{DType, Type, View};
 use smallvec::{SmallVec, smallvec};
 
@@ -22,10 +21,10 @@ macro_rules! random {
                 Param::new("out", ParamKind::Out, "the shape"),
             ],
             forms: &[$crate::Form::own($text, &["key", "shape", "dtype", "out"])],
-            body: crate::reduction::along::body!(
+            body: Body::kernel(
                 infer,
                 |args| launch($text, args),
-                Reference::Values(|args, contents| reference(args, contents, $numbers))
+                Reference::Values(|args, contents| reference(args, contents, $numbers)),
             ),
             operations: rules::out_elements,
             laws: &[$crate::Law::Effect($crate::Effect::Draws)],
@@ -52,18 +51,13 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     rules::dtype_in("key", key, &[DType::U64])?;
     rules::shape_is("key", key, &[2])?;
     if !dtype.is_real_float() {
-        return Err(OpError::new(
-            Code::Dtype,
-            "dtype",
-            "f32 or f64",
-            dtype.name(),
-        ));
+        return Err(OpError::dtype("dtype", "f32 or f64", dtype));
     }
     Ok(Type::new(dtype, args.shape("shape")?))
 }
 
 /// One launch over the shape: out, key, whose second word lies `params[0]` after the first.
-fn launch(kernel: &'static str, args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch(kernel: &'static str, args: &Args) -> Result<Launches, OpError> {
     let out = args.tensor("out")?;
     let order = View::contiguous(out.shape().clone());
     let dims: SmallVec<[i64; 4]> = if *order.strides == *out.view.strides {

@@ -1,16 +1,13 @@
 //! `curve_mul`: scalar multiplication.
 
 use super::{MOST_MULTIPLES, require_scalars};
-use crate::Reference;
 use crate::op::{Param, ParamKind};
 use crate::reference::number::exact;
 use crate::reference::points::Curve;
 use crate::reference::{Broadcast, Expected, Number};
-use crate::{
-    Access, Aliasing, Args, Body, Family, Form, KernelBody, Launch, OpDef, OpError, OutRule, rules,
-};
+use crate::{Args, Body, Family, Form, Launches, OpDef, OpError, Reference, rules};
 use cloakwork_ir::{POINT_DTYPES, Type};
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -32,15 +29,10 @@ pub static DEF: OpDef = OpDef {
         Param::new("out", ParamKind::Out, "points of the dtype of `points`"),
     ],
     forms: &[Form::own("curve_mul", &["scalars", "points", "out"])],
-    body: Body::Kernel(KernelBody {
+    body: Body::kernel(
         infer,
-        checks: &[],
-        out: OutRule::Exact,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
-        access: Access::Write,
         launch,
-        reference: Reference::Values(|args, contents| {
+        Reference::Values(|args, contents| {
             if rules::out_elements(args) > MOST_MULTIPLES {
                 return Ok(Expected::TooLarge);
             }
@@ -56,10 +48,7 @@ pub static DEF: OpDef = OpDef {
             };
             Ok(exact(out.dtype, (0..out.shape().elements()).map(multiple)))
         }),
-        temporary: None,
-        elementwise: None,
-        expand: None,
-    }),
+    ),
     operations: rules::out_elements,
     laws: &[],
 };
@@ -78,13 +67,8 @@ fn infer(args: &Args) -> Result<Type, OpError> {
 /// weight.
 const MULTIPLE_NS: i64 = 5000;
 
-fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
-    let operands = [
-        args.input("out")?,
-        args.input("scalars")?,
-        args.input("points")?,
-    ];
-    let mut launch = Launch::elementwise("curve_mul", args.tensor("out")?.shape(), &operands)?;
+fn launch(args: &Args) -> Result<Launches, OpError> {
+    let mut launch = args.elementwise("curve_mul", ["scalars", "points"])?;
     launch.dims.push(MULTIPLE_NS);
     for operand in &mut launch.operands {
         operand.strides.push(0);

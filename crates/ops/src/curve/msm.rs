@@ -2,14 +2,12 @@
 
 use super::product::Product;
 use super::{MOST_MULTIPLES, require_scalars};
-use crate::Reference;
 use crate::op::{Param, ParamKind};
 use crate::reference::number::exact;
 use crate::reference::points::Curve;
 use crate::reference::{Broadcast, Contents, Expected, Number};
 use crate::{
-    Access, Aliasing, Args, Body, Code, Family, Form, KernelBody, OpDef, OpError, OutRule,
-    geometry, rules,
+    Args, Body, Code, Family, Form, KernelBody, OpDef, OpError, Reference, geometry, rules,
 };
 use cloakwork_ir::{POINT_DTYPES, Type};
 
@@ -36,17 +34,12 @@ pub static DEF: OpDef = OpDef {
     ],
     forms: &[Form::own("msm", &["scalars", "bases", "out"])],
     body: Body::Kernel(KernelBody {
-        infer,
-        checks: &[],
-        out: OutRule::Exact,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch: |args| Product::of(args)?.launches(args),
-        reference: Reference::Values(reference),
         temporary: Some(|args| Product::of(args)?.temporary_bytes()),
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(
+            infer,
+            |args| Product::of(args)?.launches(args),
+            Reference::Values(reference),
+        )
     }),
     operations,
     laws: &[],
@@ -70,8 +63,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     };
     if bases.dims() != [*count] || *count >= MOST {
         let expected = format!("as many points as a row has scalars, {count}, below 2^31");
-        let got = bases.shape().to_string();
-        return Err(OpError::new(Code::Shape, "bases", expected, got));
+        return Err(OpError::shape("bases", expected, bases.shape()));
     }
     Ok(Type::new(bases.dtype, geometry::shape("out", rows)?))
 }

@@ -3,9 +3,9 @@
 //! The cut depends on shapes alone, so that results never depend on the number of threads. The
 //! numbers were measured on a Zen 4.
 
-use crate::{Args, Code, Extents, Launch, LaunchOperand, OpError, Source};
+use crate::{Args, Code, Extents, Launch, LaunchOperand, Launches, OpError, Source};
 use cloakwork_ir::DType;
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 /// Scalars whose digits are a unit.
 const DIGIT_BLOCK: i64 = 2048;
@@ -113,7 +113,7 @@ impl Product {
     ///
     /// # Errors
     /// The digits do not fit in memory.
-    pub(super) fn launches(&self, args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    pub(super) fn launches(&self, args: &Args) -> Result<Launches, OpError> {
         self.temporary_bytes()?;
         let sums = self.sum_bytes().unwrap_or(0);
         let digits = self.temporary(DType::I16, sums / 2, self.windows() * self.count);

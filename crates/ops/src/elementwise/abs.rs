@@ -1,11 +1,9 @@
 //! `abs`: the absolute value.
 
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
-};
+use crate::op::{Aliasing, Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
 use crate::reference::number::Accuracy;
 use crate::reference::{Number, walk, walk::Scalar};
-use crate::{elementwise, rules};
+use crate::{Reference, elementwise, rules};
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -19,31 +17,7 @@ pub static DEF: OpDef = OpDef {
     ],
     forms: &[Form::heal("abs", &["a", "out"])],
     body: Body::Kernel(KernelBody {
-        infer: elementwise::infer,
-        checks: &[],
-        out: OutRule::Exact,
-        dtypes: &[],
         aliasing: Aliasing::Same,
-        access: Access::Write,
-        launch: elementwise::launch,
-        reference: crate::Reference::Values(|args, contents| {
-            let complex = args.tensor("a")?.dtype.is_complex();
-            let accuracy = if complex {
-                Accuracy::units(2.0, 2.0)
-            } else {
-                Accuracy::EXACT
-            };
-            walk::map(
-                args,
-                contents,
-                &["a"],
-                Scalar {
-                    of: |_, x| absolute(&x[0]),
-                    accuracy,
-                },
-            )
-        }),
-        temporary: None,
         elementwise: Some(&crate::Elementwise {
             kernel: "abs",
             operands: 1,
@@ -54,7 +28,27 @@ pub static DEF: OpDef = OpDef {
                 accuracy: Accuracy::units(2.0, 2.0),
             },
         }),
-        expand: None,
+        ..KernelBody::new(
+            elementwise::infer,
+            elementwise::launch,
+            Reference::Values(|args, contents| {
+                let complex = args.tensor("a")?.dtype.is_complex();
+                let accuracy = if complex {
+                    Accuracy::units(2.0, 2.0)
+                } else {
+                    Accuracy::EXACT
+                };
+                walk::map(
+                    args,
+                    contents,
+                    &["a"],
+                    Scalar {
+                        of: |_, x| absolute(&x[0]),
+                        accuracy,
+                    },
+                )
+            }),
+        )
     }),
     operations: rules::out_elements,
     laws: &[],

@@ -4,8 +4,7 @@ use super::launch_of;
 use crate::op::{Param, ParamKind};
 use crate::reference::Broadcast;
 use crate::{
-    Access, Aliasing, Body, ContentCheck, Effect, Family, Form, KernelBody, Law, OpDef, OutRule,
-    Reference, rules,
+    Aliasing, Body, ContentCheck, Effect, Family, Form, KernelBody, Law, OpDef, Reference, rules,
 };
 use cloakwork_ir::{DType, Type};
 
@@ -20,26 +19,22 @@ pub static DEF: OpDef = OpDef {
     ],
     forms: &[Form::own("assert_true", &["a", "out"])],
     body: Body::Kernel(KernelBody {
-        infer: |args| {
-            let a = args.tensor("a")?;
-            rules::dtype_in("a", a, &[DType::Bool])?;
-            Ok(Type::new(DType::Bool, a.shape().clone()))
-        },
         checks: &[ContentCheck::True("a")],
-        out: OutRule::Exact,
-        dtypes: &[],
         aliasing: Aliasing::Same,
-        access: Access::Write,
-        launch: |args| launch_of(crate::COPY_KERNEL, args),
-        reference: Reference::Values(|args, contents| {
-            let out = args.tensor("out")?.shape();
-            let a = Broadcast::new(args, contents, "a", out)?;
-            let elements = (0..out.elements()).flat_map(|i| a.element(i));
-            Ok(elements.copied().collect::<Vec<i64>>().into())
-        }),
-        temporary: None,
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(
+            |args| {
+                let a = args.tensor("a")?;
+                rules::dtype_in("a", a, &[DType::Bool])?;
+                Ok(Type::new(DType::Bool, a.shape().clone()))
+            },
+            |args| launch_of(crate::COPY_KERNEL, args),
+            Reference::Values(|args, contents| {
+                let out = args.tensor("out")?.shape();
+                let a = Broadcast::new(args, contents, "a", out)?;
+                let elements = (0..out.elements()).flat_map(|i| a.element(i));
+                Ok(elements.copied().collect::<Vec<i64>>().into())
+            }),
+        )
     }),
     operations: rules::out_elements,
     laws: &[Law::Effect(Effect::Asserts)],

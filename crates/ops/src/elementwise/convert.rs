@@ -1,12 +1,11 @@
 //! Choosing between operands, and changing their type.
 
 use super::{A, OUT, dtype_or, launch_of};
-use crate::Reference;
 use crate::op::{Param, ParamKind};
 use crate::reference::field::Field;
 use crate::reference::number::{Accuracy, exact};
 use crate::reference::{Broadcast, Number};
-use crate::{Access, Aliasing, Body, Code, Family, Form, KernelBody, OpDef, OpError, OutRule};
+use crate::{Body, Code, Family, Form, KernelBody, OpDef, OpError, OutRule, Reference};
 use cloakwork_ir::{DType, Type};
 use num_bigint::BigUint;
 
@@ -44,29 +43,24 @@ pub static ASTYPE: OpDef = OpDef {
     ],
     forms: &[Form::own("astype", &["a", "dtype", "out"])],
     body: Body::Kernel(KernelBody {
-        infer: |args| {
-            let a = args.tensor("a")?;
-            let dtype = dtype_or(args, "dtype", a.dtype)?;
-            convertible(a.dtype, dtype)?;
-            Ok(Type::new(dtype, a.shape().clone()))
-        },
-        checks: &[],
         out: OutRule::Broadcast,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch: |args| {
-            let same = args.tensor("a")?.dtype == args.tensor("out")?.dtype;
-            launch_of(if same { "copy" } else { "cast" }, args)
-        },
-        reference: Reference::Values(|args, contents| {
-            let out = args.tensor("out")?.dtype;
-            let a = Broadcast::new(args, contents, "a", args.tensor("out")?.shape())?;
-            Ok(exact(out, a.numbers().iter().map(|x| converted(x, out))))
-        }),
-        temporary: None,
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(
+            |args| {
+                let a = args.tensor("a")?;
+                let dtype = dtype_or(args, "dtype", a.dtype)?;
+                convertible(a.dtype, dtype)?;
+                Ok(Type::new(dtype, a.shape().clone()))
+            },
+            |args| {
+                let same = args.tensor("a")?.dtype == args.tensor("out")?.dtype;
+                launch_of(if same { "copy" } else { "cast" }, args)
+            },
+            Reference::Values(|args, contents| {
+                let out = args.tensor("out")?.dtype;
+                let a = Broadcast::new(args, contents, "a", args.tensor("out")?.shape())?;
+                Ok(exact(out, a.numbers().iter().map(|x| converted(x, out))))
+            }),
+        )
     }),
     operations: crate::rules::out_elements,
     laws: &[],

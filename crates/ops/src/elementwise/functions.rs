@@ -16,6 +16,37 @@ fn function(x: &Number, real: fn(f64) -> f64, complex: fn(C) -> C, most: f64) ->
     }
 }
 
+/// Declares functions of floats: name, description, the function of a real and of a complex number,
+/// and the largest parts of a complex number whose result is compared.
+macro_rules! functions {
+    ($($name:ident, $text:literal, $doc:literal, $real:expr, $complex:expr, $most:literal;)*) => {
+        $(unary!($name, $text, Floats, Same, $doc, NEAR, |_, x| function(
+            &x[0], $real, $complex, $most
+        ));)*
+    };
+}
+
+functions! {
+    EXP, "exp", "`e ** a`.", f64::exp, complex::exp, 80.0;
+    EXPM1, "expm1", "`e ** a - 1`, exact near 0.", f64::exp_m1, complex::expm1, 80.0;
+    LOG, "log", "The natural logarithm.", f64::ln, complex::log, 1e300;
+    LOG1P, "log1p", "`log(1 + a)`, exact near 0.", f64::ln_1p, complex::log1p, 1e300;
+    LOG2, "log2", "The logarithm to base 2.", f64::log2, complex::log2, 1e300;
+    LOG10, "log10", "The logarithm to base 10.", f64::log10, complex::log10, 1e300;
+    SIN, "sin", "The sine of `a` radians.", f64::sin, complex::sin, 80.0;
+    COS, "cos", "The cosine of `a` radians.", f64::cos, complex::cos, 80.0;
+    TAN, "tan", "The tangent of `a` radians.", f64::tan, complex::tan, 80.0;
+    ASIN, "asin", "The inverse sine, in radians.", f64::asin, complex::asin, 1e100;
+    ACOS, "acos", "The inverse cosine, in radians.", f64::acos, complex::acos, 1e100;
+    ATAN, "atan", "The inverse tangent, in radians.", f64::atan, complex::atan, 1e100;
+    SINH, "sinh", "The hyperbolic sine.", f64::sinh, complex::sinh, 80.0;
+    COSH, "cosh", "The hyperbolic cosine.", f64::cosh, complex::cosh, 80.0;
+    TANH, "tanh", "The hyperbolic tangent.", f64::tanh, complex::tanh, 80.0;
+    ASINH, "asinh", "The inverse hyperbolic sine.", real::asinh, complex::asinh, 1e100;
+    ACOSH, "acosh", "The inverse hyperbolic cosine.", real::acosh, complex::acosh, 1e100;
+    ATANH, "atanh", "The inverse hyperbolic tangent.", real::atanh, complex::atanh, 1e100;
+}
+
 unary!(
     SQRT,
     "sqrt",
@@ -24,186 +55,6 @@ unary!(
     "The square root; NaN for a negative `a`.",
     Accuracy::of_complex(16.0),
     |_, x| function(&x[0], f64::sqrt, complex::sqrt, 1e300)
-);
-
-unary!(
-    EXP,
-    "exp",
-    Floats,
-    Same,
-    "`e ** a`.",
-    NEAR,
-    |_, x| function(&x[0], f64::exp, complex::exp, 80.0)
-);
-
-unary!(
-    EXPM1,
-    "expm1",
-    Floats,
-    Same,
-    "`e ** a - 1`, exact near 0.",
-    NEAR,
-    |_, x| function(&x[0], f64::exp_m1, complex::expm1, 80.0)
-);
-
-unary!(
-    LOG,
-    "log",
-    Floats,
-    Same,
-    "The natural logarithm.",
-    NEAR,
-    |_, x| function(&x[0], f64::ln, complex::log, 1e300)
-);
-
-unary!(
-    LOG1P,
-    "log1p",
-    Floats,
-    Same,
-    "`log(1 + a)`, exact near 0.",
-    NEAR,
-    |_, x| function(&x[0], f64::ln_1p, complex::log1p, 1e300)
-);
-
-unary!(
-    LOG2,
-    "log2",
-    Floats,
-    Same,
-    "The logarithm to base 2.",
-    NEAR,
-    |_, x| function(&x[0], f64::log2, complex::log2, 1e300)
-);
-
-unary!(
-    LOG10,
-    "log10",
-    Floats,
-    Same,
-    "The logarithm to base 10.",
-    NEAR,
-    |_, x| function(&x[0], f64::log10, complex::log10, 1e300)
-);
-
-unary!(
-    SIN,
-    "sin",
-    Floats,
-    Same,
-    "The sine of `a` radians.",
-    NEAR,
-    |_, x| function(&x[0], f64::sin, complex::sin, 80.0)
-);
-
-unary!(
-    COS,
-    "cos",
-    Floats,
-    Same,
-    "The cosine of `a` radians.",
-    NEAR,
-    |_, x| function(&x[0], f64::cos, complex::cos, 80.0)
-);
-
-unary!(
-    TAN,
-    "tan",
-    Floats,
-    Same,
-    "The tangent of `a` radians.",
-    NEAR,
-    |_, x| function(&x[0], f64::tan, complex::tan, 80.0)
-);
-
-unary!(
-    ASIN,
-    "asin",
-    Floats,
-    Same,
-    "The inverse sine, in radians.",
-    NEAR,
-    |_, x| function(&x[0], f64::asin, complex::asin, 1e100)
-);
-
-unary!(
-    ACOS,
-    "acos",
-    Floats,
-    Same,
-    "The inverse cosine, in radians.",
-    NEAR,
-    |_, x| function(&x[0], f64::acos, complex::acos, 1e100)
-);
-
-unary!(
-    ATAN,
-    "atan",
-    Floats,
-    Same,
-    "The inverse tangent, in radians.",
-    NEAR,
-    |_, x| function(&x[0], f64::atan, complex::atan, 1e100)
-);
-
-unary!(
-    SINH,
-    "sinh",
-    Floats,
-    Same,
-    "The hyperbolic sine.",
-    NEAR,
-    |_, x| function(&x[0], f64::sinh, complex::sinh, 80.0)
-);
-
-unary!(
-    COSH,
-    "cosh",
-    Floats,
-    Same,
-    "The hyperbolic cosine.",
-    NEAR,
-    |_, x| function(&x[0], f64::cosh, complex::cosh, 80.0)
-);
-
-unary!(
-    TANH,
-    "tanh",
-    Floats,
-    Same,
-    "The hyperbolic tangent.",
-    NEAR,
-    |_, x| function(&x[0], f64::tanh, complex::tanh, 80.0)
-);
-
-unary!(
-    ASINH,
-    "asinh",
-    Floats,
-    Same,
-    "The inverse hyperbolic sine.",
-    NEAR,
-    |_, x| function(&x[0], real::asinh, complex::asinh, 1e100)
-);
-
-unary!(
-    ACOSH,
-    "acosh",
-    Floats,
-    Same,
-    "The inverse hyperbolic cosine.",
-    NEAR,
-    |_, x| function(&x[0], real::acosh, complex::acosh, 1e100)
-);
-
-unary!(
-    ATANH,
-    "atanh",
-    Floats,
-    Same,
-    "The inverse hyperbolic tangent.",
-    NEAR,
-    |_, x| function(&x[0], real::atanh, complex::atanh, 1e100)
 );
 
 binary!(

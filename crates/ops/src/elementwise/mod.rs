@@ -14,9 +14,9 @@ pub mod rounding;
 
 use crate::op::{Param, ParamKind};
 use crate::reference::walk::Scalar;
-use crate::{Args, Code, Launch, OpError, Value, rules};
+use crate::{Args, Code, Launch, Launches, OpError, Value, rules};
 use cloakwork_ir::{ALL_DTYPES, DType, Shape, Type};
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 /// What an element-wise op is beside its name.
 #[derive(Debug)]
@@ -167,35 +167,20 @@ pub fn infer(args: &Args) -> Result<Type, OpError> {
         let operand = args.tensor(name)?;
         if name == CONDITION.name {
             if operand.dtype != DType::Bool {
-                return Err(OpError::new(
-                    Code::Dtype,
-                    name,
-                    "bool",
-                    operand.dtype.name(),
-                ));
+                return Err(OpError::dtype(name, "bool", operand.dtype));
             }
         } else if !rule.takes.allows(operand.dtype) {
             let expected = format!("one of {}", rule.takes.text());
-            return Err(OpError::new(
-                Code::Dtype,
-                name,
-                expected,
-                operand.dtype.name(),
-            ));
+            return Err(OpError::dtype(name, expected, operand.dtype));
         }
         ty = Some(match ty {
             None => (operand.dtype, operand.shape().clone()),
             Some((dtype, shape)) => {
                 if name != CONDITION.name && operand.dtype != dtype {
-                    let got = operand.dtype.name();
-                    return Err(OpError::new(Code::Dtype, name, dtype.name(), got)
+                    return Err(OpError::dtype(name, dtype.name(), operand.dtype)
                         .hint("all operands of this op have the same dtype"));
                 }
-                let both = shape.broadcast(operand.shape()).ok_or_else(|| {
-                    let expected = format!("a shape that broadcasts with {shape}");
-                    OpError::new(Code::Shape, name, expected, operand.shape().to_string())
-                })?;
-                (dtype, both)
+                (dtype, rules::broadcast_with(args, name, &shape)?)
             }
         });
     }
@@ -205,18 +190,14 @@ pub fn infer(args: &Args) -> Result<Type, OpError> {
 }
 
 /// One launch: out, then the operands in order.
-pub fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+pub fn launch(args: &Args) -> Result<Launches, OpError> {
     launch_of(rule(args)?.kernel, args)
 }
 
 /// The same for a kernel that the rule does not name.
-pub fn launch_of(kernel: &'static str, args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+pub fn launch_of(kernel: &'static str, args: &Args) -> Result<Launches, OpError> {
     let out = args.tensor("out")?;
-    let mut inputs: SmallVec<[crate::LaunchInput; 4]> = smallvec![args.input("out")?];
-    for name in operands(args) {
-        inputs.push(args.input(name)?);
-    }
-    let mut launch = Launch::elementwise(kernel, out.shape(), &inputs)?;
+    let mut launch = args.elementwise(kernel, operands(args))?;
     let bytes = out.shape().elements() * out.dtype.size_bytes() as u64;
     launch.params.push(i64::from(streams(&launch, bytes)));
     Ok(smallvec![launch])
@@ -284,16 +265,9 @@ macro_rules! declare {
             params: &[$($crate::elementwise::$param),*],
             forms: &[$crate::Form::own($text, &[$($arg),*])],
             body: $crate::Body::Kernel($crate::KernelBody {
-                infer: $crate::elementwise::infer,
-                checks: &[],
-                out: $crate::OutRule::Broadcast,
-                dtypes: &[],
-                aliasing: $crate::Aliasing::Same,
-                access: $crate::Access::Write,
-                launch: $crate::elementwise::launch,
-                reference: $crate::Reference::Values($crate::reference::walk::elementwise),
-                temporary: None,
-                elementwise: Some(&$crate::Elementwise {
+out: $crate::OutRule::Broadcast,
+aliasing: $crate::Aliasing::Same,
+elementwise: Some(&$crate::Elementwise {
                     kernel: $text,
                     operands: $count,
                     takes: $crate::elementwise::Takes::$takes,
@@ -303,8 +277,12 @@ macro_rules! declare {
                         accuracy: $accuracy,
                     },
                 }),
-                expand: None,
-            }),
+..$crate::KernelBody::new(
+$crate::elementwise::infer,
+$crate::elementwise::launch,
+$crate::Reference::Values($crate::reference::walk::elementwise),
+)
+}),
             operations: $crate::rules::out_elements,
             laws: &[$($law),*],
         };

@@ -1,13 +1,12 @@
 //! `from_canonical` and `to_canonical`: between elements and the words of the numbers they are.
 
-use crate::Reference;
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
-};
+use crate::op::{Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
 use crate::reference::field::Field;
 use crate::reference::number::exact;
 use crate::reference::{Broadcast, Number, points};
-use crate::{Args, Code, ContentCheck, Launch, LaunchInput, OpError, geometry, rules};
+use crate::{
+    Args, ContentCheck, Launch, LaunchInput, Launches, OpError, Reference, geometry, rules,
+};
 use cloakwork_ir::{DType, Type, View};
 use smallvec::{SmallVec, smallvec};
 
@@ -43,42 +42,36 @@ pub static FROM: OpDef = OpDef {
     ],
     forms: &[Form::own("from_canonical", &["words", "dtype", "out"])],
     body: Body::Kernel(KernelBody {
-        infer: |args| {
-            let (words, dtype) = (args.tensor("words")?, args.dtype("dtype")?);
-            rules::dtype_in("words", words, &[DType::U64])?;
-            if dtype.is_number() {
-                let expected = "a field or the points of a curve";
-                return Err(OpError::new(Code::Dtype, "dtype", expected, dtype.name()));
-            }
-            let count = dtype.canonical_words() as u64;
-            let Some((_, kept)) = words
-                .dims()
-                .split_last()
-                .filter(|(last, _)| **last == count)
-            else {
-                let expected = format!("a last axis of {count}, the words of {dtype}");
-                let got = words.shape().to_string();
-                return Err(OpError::new(Code::Shape, "words", expected, got));
-            };
-            Ok(Type::new(dtype, geometry::shape("words", kept)?))
-        },
         checks: &[ContentCheck::Canonical {
             words: "words",
             dtype: "dtype",
         }],
-        out: OutRule::Exact,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch: |args| launch(args, "from_canonical", "words"),
-        reference: Reference::Values(|args, contents| {
-            let dtype = args.dtype("dtype")?;
-            let words = contents.words("words")?.chunks(dtype.canonical_words());
-            Ok(exact(dtype, words.map(|own| number(dtype, own))))
-        }),
-        temporary: None,
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(
+            |args| {
+                let (words, dtype) = (args.tensor("words")?, args.dtype("dtype")?);
+                rules::dtype_in("words", words, &[DType::U64])?;
+                if dtype.is_number() {
+                    let expected = "a field or the points of a curve";
+                    return Err(OpError::dtype("dtype", expected, dtype));
+                }
+                let count = dtype.canonical_words() as u64;
+                let Some((_, kept)) = words
+                    .dims()
+                    .split_last()
+                    .filter(|(last, _)| **last == count)
+                else {
+                    let expected = format!("a last axis of {count}, the words of {dtype}");
+                    return Err(OpError::shape("words", expected, words.shape()));
+                };
+                Ok(Type::new(dtype, geometry::shape("words", kept)?))
+            },
+            |args| launch(args, "from_canonical", "words"),
+            Reference::Values(|args, contents| {
+                let dtype = args.dtype("dtype")?;
+                let words = contents.words("words")?.chunks(dtype.canonical_words());
+                Ok(exact(dtype, words.map(|own| number(dtype, own))))
+            }),
+        )
     }),
     operations: rules::out_elements,
     laws: &[],
@@ -99,24 +92,19 @@ pub static TO: OpDef = OpDef {
         ),
     ],
     forms: &[Form::own("to_canonical", &["a", "out"])],
-    body: Body::Kernel(KernelBody {
-        infer: |args| {
+    body: Body::kernel(
+        |args| {
             let a = args.tensor("a")?;
             if a.dtype.is_number() {
                 let expected = "a field or the points of a curve";
-                return Err(OpError::new(Code::Dtype, "a", expected, a.dtype.name()));
+                return Err(OpError::dtype("a", expected, a.dtype));
             }
             let mut dims: SmallVec<[u64; 8]> = SmallVec::from_slice(a.dims());
             dims.push(a.dtype.canonical_words() as u64);
             Ok(Type::new(DType::U64, geometry::shape("a", &dims)?))
         },
-        checks: &[],
-        out: OutRule::Exact,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch: |args| launch(args, "to_canonical", "out"),
-        reference: Reference::Values(|args, contents| {
+        |args| launch(args, "to_canonical", "out"),
+        Reference::Values(|args, contents| {
             let dtype = args.tensor("a")?.dtype;
             let mut words = vec![];
             for element in Broadcast::own(args, contents, "a")?.numbers() {
@@ -127,20 +115,13 @@ pub static TO: OpDef = OpDef {
             }
             Ok(words.into())
         }),
-        temporary: None,
-        elementwise: None,
-        expand: None,
-    }),
+    ),
     operations: rules::out_elements,
     laws: &[],
 };
 
 /// One launch over the elements: out and the operand, of which `words` lacks its last axis.
-fn launch(
-    args: &Args,
-    kernel: &'static str,
-    words: &'static str,
-) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch(args: &Args, kernel: &'static str, words: &'static str) -> Result<Launches, OpError> {
     let view = args.tensor(words)?.view;
     let step = view.strides.last().copied().unwrap_or(1);
     let lowest = geometry::without_axis(view, view.rank().saturating_sub(1))?;

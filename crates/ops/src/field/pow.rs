@@ -1,13 +1,10 @@
 //! `field_pow`: powers with integer exponents.
 
-use crate::Reference;
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
-};
+use crate::op::{Aliasing, Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
 use crate::reference::field::Field;
 use crate::reference::number::Accuracy;
 use crate::reference::{Number, walk};
-use crate::{Code, Law, OpError, ReprRule, elementwise, rules};
+use crate::{Law, Reference, ReprRule, elementwise, rules};
 use cloakwork_ir::{DType, FIELD_DTYPES, Type};
 
 /// A power, of the inverse where the exponent is negative.
@@ -40,29 +37,22 @@ pub static DEF: OpDef = OpDef {
     ],
     forms: &[Form::own("field_pow", &["a", "exponent", "out"])],
     body: Body::Kernel(KernelBody {
-        infer: |args| {
-            let (a, exponent) = (args.tensor("a")?, args.tensor("exponent")?);
-            rules::dtype_in("a", a, &FIELD_DTYPES)?;
-            rules::dtype_in("exponent", exponent, &[DType::I64])?;
-            let both = a.shape().broadcast(exponent.shape()).ok_or_else(|| {
-                let expected = format!("a shape that broadcasts with {}", a.shape());
-                let got = exponent.shape().to_string();
-                OpError::new(Code::Shape, "exponent", expected, got)
-            })?;
-            Ok(Type::new(a.dtype, both))
-        },
-        checks: &[],
-        out: OutRule::Exact,
-        dtypes: &[],
         aliasing: Aliasing::Only("a"),
-        access: Access::Write,
-        launch: |args| elementwise::launch_of("field_pow", args),
-        reference: Reference::Values(|args, contents| {
-            walk::map(args, contents, &["a", "exponent"], POWER)
-        }),
-        temporary: None,
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(
+            |args| {
+                let (a, exponent) = (args.tensor("a")?, args.tensor("exponent")?);
+                rules::dtype_in("a", a, &FIELD_DTYPES)?;
+                rules::dtype_in("exponent", exponent, &[DType::I64])?;
+                Ok(Type::new(
+                    a.dtype,
+                    rules::broadcast_with(args, "exponent", a.shape())?,
+                ))
+            },
+            |args| elementwise::launch_of("field_pow", args),
+            Reference::Values(|args, contents| {
+                walk::map(args, contents, &["a", "exponent"], POWER)
+            }),
+        )
     }),
     operations: rules::out_elements,
     laws: &[Law::Reprs(ReprRule::Values(&["a"]))],

@@ -1,9 +1,8 @@
 //! `g_decomp`: the digits of a word.
 
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
-};
-use crate::{Args, Contents, Launch, LaunchInput, OpError, geometry, rules};
+use crate::op::{Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
+use crate::reference::Expected;
+use crate::{Args, Contents, Launch, LaunchInput, Launches, OpError, Reference, geometry, rules};
 use cloakwork_ir::{MAX_RANK, Type};
 use smallvec::{SmallVec, smallvec};
 
@@ -34,17 +33,8 @@ pub static DEF: OpDef = OpDef {
         Form::documents("g_decomposition", &["a", "out", "g_exp", "g_base_bits"]),
     ],
     body: Body::Kernel(KernelBody {
-        infer,
-        checks: &[],
-        out: OutRule::Exact,
         dtypes: super::DTYPES,
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch,
-        reference: crate::Reference::Values(|args, contents| Ok(reference(args, contents)?.into())),
-        temporary: None,
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(infer, launch, Reference::Values(reference))
     }),
     operations: rules::out_elements,
     laws: &[],
@@ -59,7 +49,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     Ok(Type::new(a.dtype, geometry::shape("a", &dims)?))
 }
 
-fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch(args: &Args) -> Result<Launches, OpError> {
     let (count, bits) = super::digits(args)?;
     let (a, out) = (args.tensor("a")?, args.tensor("out")?);
     let last = a.view.rank();
@@ -73,7 +63,7 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
     Ok(smallvec![launch])
 }
 
-fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
     let (count, bits) = super::digits(args)?;
     let dtype = args.tensor("out")?.dtype;
     let nth = |word: i64, j: u64| {
@@ -81,7 +71,9 @@ fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> 
         super::digit(word >> shift, bits, dtype)
     };
     let words = contents.words("a")?.iter();
-    Ok(words
-        .flat_map(|&word| (0..count).map(move |j| nth(word, j)))
-        .collect())
+    Ok(Expected::Exact(
+        words
+            .flat_map(|&word| (0..count).map(move |j| nth(word, j)))
+            .collect(),
+    ))
 }

@@ -1,13 +1,11 @@
 //! `g_decomp_full_q`: the digits of a number given by its residues.
 
 use super::wide;
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
-};
-use crate::reference::canonical;
-use crate::{Args, ContentCheck, Contents, Launch, OpError, geometry, rules};
+use crate::op::{Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
+use crate::reference::{Expected, canonical};
+use crate::{Args, ContentCheck, Contents, Launch, Launches, OpError, Reference, geometry, rules};
 use cloakwork_ir::Type;
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 const HEAL: &[&str] = &[
     "a",
@@ -63,20 +61,12 @@ pub static DEF: OpDef = OpDef {
         Form::heal("apply_g_decomp_relative_to_full_q", HEAL),
     ],
     body: Body::Kernel(KernelBody {
-        infer,
         checks: &[ContentCheck::Modulus("q"), ContentCheck::Coprime("q")],
-        out: OutRule::Exact,
         dtypes: super::DTYPES,
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch,
-        reference: crate::Reference::Values(|args, contents| Ok(reference(args, contents)?.into())),
-        temporary: None,
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(infer, launch, Reference::Values(reference))
     }),
     operations: |args| {
-        let residues = args.tensor("a").map_or(0, |a| a.shape().elements());
+        let residues = args.elements("a");
         residues.saturating_add(rules::out_elements(args))
     },
     laws: &[],
@@ -95,7 +85,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     ))
 }
 
-fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch(args: &Args) -> Result<Launches, OpError> {
     let (count, bits) = super::digits(args)?;
     let (out, a, q) = (args.tensor("out")?, args.tensor("a")?, args.tensor("q")?);
     let (over_out, over_a) = (&out.view.strides, &a.view.strides);
@@ -117,7 +107,7 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
     }])
 }
 
-fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
     let (count, bits) = super::digits(args)?;
     let out = args.tensor("out")?;
     let (a, q) = (contents.words("a")?, contents.words("q")?);
@@ -139,5 +129,5 @@ fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> 
             }
         }
     }
-    Ok(digits)
+    Ok(Expected::Exact(digits))
 }

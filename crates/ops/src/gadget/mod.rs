@@ -4,7 +4,7 @@ pub mod g_decomp;
 pub mod g_decomp_full_q;
 mod wide;
 
-use crate::{Args, Code, OpError, ParamKind};
+use crate::{Args, OpError, ParamKind};
 use cloakwork_ir::DType;
 
 /// The most digits that a decomposition may have: 128 moduli of 62 bits by single bits, and more.
@@ -25,14 +25,7 @@ const DTYPES: &[(DType, DType)] = &[
 fn digits(args: &Args) -> Result<(u64, u32), OpError> {
     let in_range = |name: &'static str, high: i64| {
         let value = args.int(name)?;
-        let refused = || {
-            OpError::new(
-                Code::Range,
-                name,
-                format!("an integer from 1 to {high}"),
-                value.to_string(),
-            )
-        };
+        let refused = || OpError::range(name, format!("an integer from 1 to {high}"), value);
         u32::try_from(value)
             .ok()
             .filter(|v| (1..=high).contains(&i64::from(*v)))

@@ -1,9 +1,10 @@
 //! `poseidon`: circomlib's hash.
 
 use super::poseidon_reference;
-use crate::Reference;
 use crate::op::{Param, ParamKind};
-use crate::{Code, Extents, Family, Form, Launch, OpDef, OpError, Operand, geometry, rules};
+use crate::{
+    Body, Extents, Family, Form, Launch, OpDef, OpError, Operand, Reference, geometry, rules,
+};
 use cloakwork_ir::{DType, Field, Type};
 use smallvec::{SmallVec, smallvec};
 
@@ -22,7 +23,7 @@ pub static DEF: OpDef = OpDef {
         Param::new("out", ParamKind::Out, "`[..]`"),
     ],
     forms: &[Form::own("poseidon", &["a", "out"])],
-    body: crate::reduction::along::body!(
+    body: Body::kernel(
         |args| {
             let (rows, _) = inputs(args.tensor("a")?)?;
             Ok(Type::new(
@@ -47,7 +48,7 @@ pub static DEF: OpDef = OpDef {
                 params: smallvec![width as i64],
             }])
         },
-        Reference::Values(poseidon_reference::values)
+        Reference::Values(poseidon_reference::values),
     ),
     // About the products of a hash of two.
     operations: |args| rules::out_elements(args).saturating_mul(600),
@@ -61,8 +62,7 @@ pub(super) fn inputs(a: Operand<'_>) -> Result<(&[u64], u64), OpError> {
         [rows @ .., count] if (1..=MAX_INPUTS).contains(count) => Ok((rows, count + 1)),
         _ => {
             let expected = "a last axis of 1 to 16 elements";
-            let got = a.shape().to_string();
-            Err(OpError::new(Code::Shape, "a", expected, got))
+            Err(OpError::shape("a", expected, a.shape()))
         }
     }
 }

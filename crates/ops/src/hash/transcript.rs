@@ -6,12 +6,11 @@
 //! so that a transcript can be copied, kept and compared like any tensor.
 
 use super::transcript_reference;
-use crate::Reference;
 use crate::field::primes::PRIME_TRANSFORMS;
 use crate::op::{ExpandBody, KernelBody, Param, ParamKind};
 use crate::{
-    Access, Aliasing, Args, Body, Code, ContentCheck, Effect, Extents, Family, Form, Launch,
-    LaunchInput, LaunchOperand, Law, OpDef, OpError, Operand, OutRule, Source, geometry, rules,
+    Aliasing, Args, Body, Code, ContentCheck, Effect, Extents, Family, Form, Launch, LaunchInput,
+    LaunchOperand, Launches, Law, OpDef, OpError, Operand, Reference, Source, geometry, rules,
 };
 use cloakwork_ir::{Arg, CURVES, DType, Shape, Take, Type, View, shape_arg};
 use smallvec::{SmallVec, smallvec};
@@ -120,8 +119,7 @@ pub fn capacity(name: &'static str, transcript: Operand) -> Result<u64, OpError>
         [bytes] if bytes >= HEAD_BYTES && bytes % 2 == 0 => Ok((bytes - HEAD_BYTES) / 2),
         _ => {
             let expected = "one axis of 16 + 2 capacity bytes";
-            let got = transcript.shape().to_string();
-            Err(OpError::new(Code::Shape, name, expected, got).hint("transcript_new makes one"))
+            Err(OpError::shape(name, expected, transcript.shape()).hint("transcript_new makes one"))
         }
     }
 }
@@ -208,8 +206,7 @@ fn shape_of(args: &Args) -> Result<Shape, OpError> {
     let capacity = args.int("capacity")?;
     if !(0..=MAX_CAPACITY).contains(&capacity) {
         let expected = format!("0 to {MAX_CAPACITY} bytes");
-        let got = capacity.to_string();
-        return Err(OpError::new(Code::Range, "capacity", expected, got));
+        return Err(OpError::range("capacity", expected, capacity));
     }
     geometry::shape("capacity", &[HEAD_BYTES + 2 * capacity as u64])
 }
@@ -226,17 +223,9 @@ macro_rules! grows {
             params: $params,
             forms: &[Form::own($text, $args)],
             body: Body::Kernel(KernelBody {
-                infer: $infer,
                 checks: $checks,
-                out: OutRule::Exact,
-                dtypes: &[],
                 aliasing: Aliasing::Only("transcript"),
-                access: Access::Write,
-                launch: $launch,
-                reference: Reference::Values($reference),
-                temporary: None,
-                elementwise: None,
-                expand: None,
+                ..KernelBody::new($infer, $launch, Reference::Values($reference))
             }),
             operations: rules::out_elements,
             laws: OBSERVES,
@@ -316,7 +305,7 @@ fn infer_value(args: &Args) -> Result<Type, OpError> {
     infer(args)
 }
 
-fn launch_value(args: &Args, writes: bool) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch_value(args: &Args, writes: bool) -> Result<Launches, OpError> {
     launch("absorb", args, Some("value"), &[i64::from(writes)])
 }
 
@@ -327,7 +316,7 @@ fn launch(
     args: &Args,
     value: Option<&'static str>,
     rest: &[i64],
-) -> Result<SmallVec<[Launch; 1]>, OpError> {
+) -> Result<Launches, OpError> {
     let (transcript, out) = (args.tensor("transcript")?, args.tensor("out")?);
     let dims: Extents = match value {
         Some(name) => args
@@ -376,42 +365,30 @@ pub static CHALLENGE: OpDef = OpDef {
         &["transcript", "hash", "dtype", "out"],
     )],
     body: Body::Kernel(KernelBody {
-        infer: |args| {
-            infer(args)?;
-            let (hash, dtype) = (args.int("hash")?, args.dtype("dtype")?);
-            if !(0..=1).contains(&hash) {
-                return Err(OpError::new(
-                    Code::Range,
-                    "hash",
-                    "0 or 1",
-                    hash.to_string(),
-                ));
-            }
-            rules::prime_field("dtype", dtype)?;
-            Ok(Type::new(dtype, Shape::scalar()))
-        },
         checks: &[ContentCheck::TranscriptRoom {
             transcript: "transcript",
             appends: Appends::Nothing,
         }],
-        out: OutRule::Exact,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch: launch_challenge,
-        reference: Reference::Values(transcript_reference::challenge),
         temporary: Some(|_| Ok(DIGEST_BYTES)),
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(
+            |args| {
+                infer(args)?;
+                let (hash, dtype) = (args.int("hash")?, args.dtype("dtype")?);
+                if !(0..=1).contains(&hash) {
+                    return Err(OpError::range("hash", "0 or 1", hash));
+                }
+                rules::prime_field("dtype", dtype)?;
+                Ok(Type::new(dtype, Shape::scalar()))
+            },
+            launch_challenge,
+            Reference::Values(transcript_reference::challenge),
+        )
     }),
-    operations: |args| {
-        args.tensor("transcript")
-            .map_or(0, |t| t.shape().elements())
-    },
+    operations: |args| args.elements("transcript"),
     laws: OBSERVES,
 };
 
-fn launch_challenge(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch_challenge(args: &Args) -> Result<Launches, OpError> {
     let transcript = args.tensor("transcript")?;
     let digest = LaunchOperand {
         source: Source::Temporary(DType::U8),
@@ -460,53 +437,48 @@ pub static FINISH: OpDef = OpDef {
         &["transcript", "length", "out"],
     )],
     body: Body::Kernel(KernelBody {
-        infer: |args| {
-            infer(args)?;
-            let (_, length) = proof(args)?;
-            Ok(Type::new(DType::U8, geometry::shape("length", &[length])?))
-        },
         checks: &[ContentCheck::ProofLength {
             transcript: "transcript",
             length: "length",
         }],
-        out: OutRule::Exact,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch: |args| {
-            let (start, length) = proof(args)?;
-            if length == 0 {
-                return Ok(smallvec![]);
-            }
-            let take = Take::Range {
-                start,
-                stop: start + length,
-                step: 1,
-            };
-            let view = args.tensor("transcript")?.view.slice(&[take]);
-            let view = view.map_err(|error| {
-                let expected = "a transcript with this proof";
-                OpError::new(Code::Shape, "transcript", expected, error.to_string())
-            })?;
-            let bytes = LaunchInput::View(args.source("transcript")?, view);
-            let out = args.tensor("out")?;
-            let inputs = [args.input("out")?, bytes];
-            Ok(smallvec![Launch::elementwise(
-                "copy",
-                out.shape(),
-                &inputs
-            )?])
-        },
-        reference: Reference::Values(|args, contents| {
-            let (start, length) = proof(args)?;
-            let bytes = contents.words("transcript")?;
-            Ok(bytes[start as usize..(start + length) as usize]
-                .to_vec()
-                .into())
-        }),
-        temporary: None,
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(
+            |args| {
+                infer(args)?;
+                let (_, length) = proof(args)?;
+                Ok(Type::new(DType::U8, geometry::shape("length", &[length])?))
+            },
+            |args| {
+                let (start, length) = proof(args)?;
+                if length == 0 {
+                    return Ok(smallvec![]);
+                }
+                let take = Take::Range {
+                    start,
+                    stop: start + length,
+                    step: 1,
+                };
+                let view = args.tensor("transcript")?.view.slice(&[take]);
+                let view = view.map_err(|error| {
+                    let expected = "a transcript with this proof";
+                    OpError::new(Code::Shape, "transcript", expected, error.to_string())
+                })?;
+                let bytes = LaunchInput::View(args.source("transcript")?, view);
+                let out = args.tensor("out")?;
+                let inputs = [args.input("out")?, bytes];
+                Ok(smallvec![Launch::elementwise(
+                    "copy",
+                    out.shape(),
+                    &inputs
+                )?])
+            },
+            Reference::Values(|args, contents| {
+                let (start, length) = proof(args)?;
+                let bytes = contents.words("transcript")?;
+                Ok(bytes[start as usize..(start + length) as usize]
+                    .to_vec()
+                    .into())
+            }),
+        )
     }),
     operations: rules::out_elements,
     laws: OBSERVES,
@@ -520,12 +492,7 @@ fn proof(args: &Args) -> Result<(u64, u64), OpError> {
         Ok(length) if length <= capacity => Ok((HEAD_BYTES + capacity, length)),
         _ => {
             let expected = format!("0 to {capacity} bytes");
-            Err(OpError::new(
-                Code::Range,
-                "length",
-                expected,
-                length.to_string(),
-            ))
+            Err(OpError::range("length", expected, length))
         }
     }
 }

@@ -1,15 +1,14 @@
 //! Uniform field elements that a key determines: what blinds a proof.
 
-use crate::Reference;
 use crate::op::{KernelBody, Param, ParamKind};
 use crate::reference::{Contents, digests, prime::Prime};
 use crate::{
-    Access, Aliasing, Args, Body, Code, Extents, Family, Form, Launch, LaunchOperand, Law, OpDef,
-    OpError, OutRule, rules,
+    Access, Args, Body, Extents, Family, Form, Launch, LaunchOperand, Launches, Law, OpDef,
+    OpError, Reference, rules,
 };
 use cloakwork_ir::{DType, Type};
 use num_bigint::BigUint;
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 const KEY_BYTES: u64 = 32;
 const KEY: Param = Param::new(
@@ -47,7 +46,7 @@ pub static DEF: OpDef = OpDef {
         "uniform_field",
         &["key", "shape", "dtype", "domain", "out"],
     )],
-    body: crate::reduction::along::body!(
+    body: Body::kernel(
         |args| {
             key(args)?;
             let dtype = args.dtype("dtype")?;
@@ -62,7 +61,7 @@ pub static DEF: OpDef = OpDef {
         Reference::Values(|args, contents| {
             let out = args.tensor("out")?;
             drawn(args, contents, out.dtype, out.shape().elements()).map(Into::into)
-        })
+        }),
     ),
     operations: rules::out_elements,
     laws: DRAWS,
@@ -87,41 +86,36 @@ pub static BLIND: OpDef = OpDef {
     ],
     forms: &[Form::own("blind", &["a", "start", "end", "key", "domain"])],
     body: Body::Kernel(KernelBody {
-        infer: |args| {
-            key(args)?;
-            let a = args.tensor("a")?;
-            range(args)?;
-            field(a.dtype).map_err(|error| OpError {
-                operand: "a",
-                ..error
-            })?;
-            Ok(Type::new(a.dtype, a.shape().clone()))
-        },
-        checks: &[],
-        out: OutRule::Exact,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
         access: Access::Accumulate,
-        launch: |args| {
-            let a = args.tensor("a")?;
-            let (start, end) = range(args)?;
-            let stride = a.view.strides.first().copied().unwrap_or(1);
-            let mut written = args.operand("a", &[stride])?;
-            written.offset += start * stride;
-            launch(args, smallvec![end - start], written)
-        },
-        reference: Reference::Values(|args, contents| {
-            let (start, end) = range(args)?;
-            let dtype = args.tensor("a")?.dtype;
-            let mut words = contents.words("a")?.to_vec();
-            let drawn = drawn(args, contents, dtype, (end - start) as u64)?;
-            let first = start as usize * dtype.components();
-            words[first..first + drawn.len()].copy_from_slice(&drawn);
-            Ok(words.into())
-        }),
-        temporary: None,
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(
+            |args| {
+                key(args)?;
+                let a = args.tensor("a")?;
+                range(args)?;
+                field(a.dtype).map_err(|error| OpError {
+                    operand: "a",
+                    ..error
+                })?;
+                Ok(a.ty())
+            },
+            |args| {
+                let a = args.tensor("a")?;
+                let (start, end) = range(args)?;
+                let stride = a.view.strides.first().copied().unwrap_or(1);
+                let mut written = args.operand("a", &[stride])?;
+                written.offset += start * stride;
+                launch(args, smallvec![end - start], written)
+            },
+            Reference::Values(|args, contents| {
+                let (start, end) = range(args)?;
+                let dtype = args.tensor("a")?.dtype;
+                let mut words = contents.words("a")?.to_vec();
+                let drawn = drawn(args, contents, dtype, (end - start) as u64)?;
+                let first = start as usize * dtype.components();
+                words[first..first + drawn.len()].copy_from_slice(&drawn);
+                Ok(words.into())
+            }),
+        )
     }),
     operations: |args| range(args).map_or(0, |(start, end)| (end - start) as u64),
     laws: DRAWS,
@@ -154,12 +148,7 @@ fn field(dtype: DType) -> Result<(), OpError> {
     if dtype.is_field() {
         return Ok(());
     }
-    Err(OpError::new(
-        Code::Dtype,
-        "dtype",
-        "any field",
-        dtype.name(),
-    ))
+    Err(OpError::dtype("dtype", "any field", dtype))
 }
 
 fn key(args: &Args) -> Result<(), OpError> {
@@ -177,17 +166,13 @@ fn range(args: &Args) -> Result<(i64, i64), OpError> {
     for (name, place, least) in [("start", start, 0), ("end", end, start)] {
         if !(least..=length).contains(&place) {
             let expected = format!("a place from {least} to {length}");
-            return Err(OpError::new(Code::Range, name, expected, place.to_string()));
+            return Err(OpError::range(name, expected, place));
         }
     }
     Ok((start, end))
 }
 
-fn launch(
-    args: &Args,
-    dims: Extents,
-    written: LaunchOperand,
-) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch(args: &Args, dims: Extents, written: LaunchOperand) -> Result<Launches, OpError> {
     let still = vec![0; dims.len()];
     let stride = args.tensor("key")?.view.strides.first().copied();
     Ok(smallvec![Launch {

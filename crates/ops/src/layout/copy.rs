@@ -1,11 +1,9 @@
 //! `copy`: the same elements elsewhere.
 
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
-};
+use crate::op::{Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind};
 use crate::reference::Broadcast;
-use crate::{Args, Expansion, Launch, Law, OpError, ReprRule, rules};
-use cloakwork_ir::{Arg, Type};
+use crate::{Args, Expansion, Law, OpError, Reference, ReprRule, rules};
+use cloakwork_ir::Arg;
 use smallvec::smallvec;
 
 /// The declaration.
@@ -19,29 +17,22 @@ pub static DEF: OpDef = OpDef {
     ],
     forms: &[Form::own("copy", &["a", "out"])],
     body: Body::Kernel(KernelBody {
-        infer: |args| {
-            let a = args.tensor("a")?;
-            Ok(Type::new(a.dtype, a.shape().clone()))
-        },
-        checks: &[],
         out: OutRule::Broadcast,
-        dtypes: &[],
         aliasing: Aliasing::Same,
-        access: Access::Write,
-        launch: |args| {
-            let operands = [args.input("out")?, args.input("a")?];
-            let shape = args.tensor("out")?.shape();
-            Ok(smallvec![Launch::elementwise("copy", shape, &operands)?])
-        },
-        reference: crate::Reference::Values(|args, contents| {
-            let out = args.tensor("out")?.shape();
-            let a = Broadcast::new(args, contents, "a", out)?;
-            let elements = (0..out.elements()).flat_map(|i| a.element(i));
-            Ok(elements.copied().collect::<Vec<i64>>().into())
-        }),
-        temporary: None,
-        elementwise: None,
         expand: Some(expand),
+        ..KernelBody::new(
+            |args| {
+                let a = args.tensor("a")?;
+                Ok(a.ty())
+            },
+            |args| Ok(smallvec![args.elementwise("copy", ["a"])?]),
+            Reference::Values(|args, contents| {
+                let out = args.tensor("out")?.shape();
+                let a = Broadcast::new(args, contents, "a", out)?;
+                let elements = (0..out.elements()).flat_map(|i| a.element(i));
+                Ok(elements.copied().collect::<Vec<i64>>().into())
+            }),
+        )
     }),
     operations: rules::out_elements,
     laws: &[Law::Reprs(ReprRule::As("a"))],

@@ -74,7 +74,7 @@ fn viewed(
 /// A number of repetitions, 1 or more.
 fn count(args: &Args, name: &'static str) -> Result<u64, OpError> {
     let value = args.int(name)?;
-    let refused = || OpError::new(Code::Range, name, "1 or more", value.to_string());
+    let refused = || OpError::range(name, "1 or more", value);
     u64::try_from(value)
         .ok()
         .filter(|&count| count > 0)

@@ -1,11 +1,12 @@
 //! `pad_single_axis`: zeros at the end of one axis.
 
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
+use crate::op::{Body, Family, Form, OpDef, Param, ParamKind};
+use crate::reference::Expected;
+use crate::{
+    Args, Code, Contents, Launch, LaunchInput, Launches, OpError, Reference, geometry, rules,
 };
-use crate::{Args, Code, Contents, Launch, LaunchInput, OpError, geometry, rules};
 use cloakwork_ir::{MAX_ELEMENTS, Type, View};
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -27,19 +28,7 @@ pub static DEF: OpDef = OpDef {
         ),
     ],
     forms: &[Form::heal("pad_single_axis", &["a", "pad", "axis", "out"])],
-    body: Body::Kernel(KernelBody {
-        infer,
-        checks: &[],
-        out: OutRule::Exact,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch,
-        reference: crate::Reference::Values(|args, contents| Ok(reference(args, contents)?.into())),
-        temporary: None,
-        elementwise: None,
-        expand: None,
-    }),
+    body: Body::kernel(infer, launch, Reference::Values(reference)),
     operations: rules::out_elements,
     laws: &[],
 };
@@ -61,7 +50,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
 }
 
 /// Two launches: the elements, then the zeros.
-fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch(args: &Args) -> Result<Launches, OpError> {
     let (a, out) = (args.tensor("a")?, args.tensor("out")?);
     let axis = args.axis("axis", a.view.rank())?;
     let (kept, stride) = (a.dims()[axis], out.view.strides[axis]);
@@ -77,7 +66,7 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
     Ok(smallvec![copy, fill])
 }
 
-fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
     let (a, out) = (args.tensor("a")?, args.tensor("out")?);
     let words = contents.words("a")?;
     let axis = args.axis("axis", a.view.rank())?;
@@ -89,5 +78,5 @@ fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> 
         let start = offset as usize * parts;
         padded[start..start + parts].copy_from_slice(element);
     }
-    Ok(padded)
+    Ok(Expected::Exact(padded))
 }

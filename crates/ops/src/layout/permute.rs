@@ -1,11 +1,9 @@
 //! `permute`: a permutation of one axis for each index of another.
 
 use super::gather::Gather;
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
-};
+use crate::op::{Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
 use crate::permutation::{self, Permutation};
-use crate::{Args, Code, ContentCheck, Launch, OpError, geometry, rules};
+use crate::{Args, Code, ContentCheck, Launches, OpError, Reference, geometry, rules};
 use cloakwork_ir::{Type, View};
 use smallvec::SmallVec;
 
@@ -35,32 +33,27 @@ pub static DEF: OpDef = OpDef {
         &["a", "perms", "out", "elementwise_axis", "perm_axis"],
     )],
     body: Body::Kernel(KernelBody {
-        infer,
         checks: &[ContentCheck::Permutation {
             operand: "perms",
             flag: None,
         }],
-        out: OutRule::Exact,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch: |args| {
-            let perms = Permutation::of(args, "perms")?;
-            let gather = gather(args, args.tensor("a")?.view, &perms.view)?;
-            let mut launches: SmallVec<[Launch; 1]> = perms.widening.into_iter().collect();
-            launches.push(gather.launch(args, perms.source)?);
-            Ok(launches)
-        },
-        reference: crate::Reference::Values(|args, contents| {
-            let row_major = |name| Ok(View::contiguous(args.tensor(name)?.shape().clone()));
-            let gather = gather(args, &row_major("a")?, &row_major("perms")?)?;
-            let parts = args.tensor("a")?.dtype.components();
-            let picked = gather.pick(contents.words("a")?, parts, contents.words("perms")?);
-            Ok(picked.into())
-        }),
         temporary: Some(|args| permutation::temporary_bytes(args, "perms")),
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(
+            infer,
+            |args| {
+                let perms = Permutation::of(args, "perms")?;
+                let gather = gather(args, args.tensor("a")?.view, &perms.view)?;
+                let mut launches: Launches = perms.widening.into_iter().collect();
+                launches.push(gather.launch(args, perms.source)?);
+                Ok(launches)
+            },
+            Reference::Values(|args, contents| {
+                let gather = gather(args, &args.row_major("a")?, &args.row_major("perms")?)?;
+                let parts = args.tensor("a")?.dtype.components();
+                let picked = gather.pick(contents.words("a")?, parts, contents.words("perms")?);
+                Ok(picked.into())
+            }),
+        )
     }),
     operations: rules::out_elements,
     laws: &[],
@@ -87,7 +80,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     let (rows, permuted) = axes(args, a.view.rank())?;
     permutation::check("perms", perms)?;
     rules::shape_is("perms", perms, &[a.dims()[rows], a.dims()[permuted]])?;
-    Ok(Type::new(a.dtype, a.shape().clone()))
+    Ok(a.ty())
 }
 
 /// The same for physical and for row-major views.

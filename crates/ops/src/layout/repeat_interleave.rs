@@ -1,7 +1,7 @@
 //! `repeat_interleave`: each element of an axis several times in a row.
 
 use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
-use crate::{Args, Code, Expansion, OpError, geometry};
+use crate::{Args, Expansion, OpError, geometry};
 use cloakwork_ir::{Arg, MAX_ELEMENTS, MAX_RANK, Shape, Type, shape_arg};
 
 /// The declaration.
@@ -36,8 +36,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     let a = args.tensor("a")?;
     let axis = args.axis("axis", a.view.rank())?;
     if a.view.rank() == MAX_RANK {
-        let got = a.shape().to_string();
-        return Err(OpError::new(Code::Shape, "a", "at most 15 axes", got));
+        return Err(OpError::shape("a", "at most 15 axes", a.shape()));
     }
     interleaved(args, axis)?;
     let size = a.dims()[axis].saturating_mul(super::count(args, "repeats")?);

@@ -1,11 +1,9 @@
 //! `set_const_val`: one value everywhere.
 
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
-};
-use crate::{Args, Code, Launch, Law, OpError};
-use cloakwork_ir::{DType, Type, read_word, write_word};
-use smallvec::{SmallVec, smallvec};
+use crate::op::{Aliasing, Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
+use crate::{Args, Launch, Launches, Law, OpError, Reference};
+use cloakwork_ir::{DType, read_word, write_word};
+use smallvec::smallvec;
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -22,38 +20,33 @@ pub static DEF: OpDef = OpDef {
     ],
     forms: &[Form::heal("set_const_val", &["a", "value"])],
     body: Body::Kernel(KernelBody {
-        infer: |args| {
-            let a = args.tensor("a")?;
-            bits(a.dtype, args.int("value")?)?;
-            Ok(Type::new(a.dtype, a.shape().clone()))
-        },
-        checks: &[],
-        out: OutRule::Exact,
-        dtypes: &[],
         aliasing: Aliasing::Same,
-        access: Access::Write,
-        launch,
-        reference: crate::Reference::Values(|args, _| {
-            let a = args.tensor("a")?;
-            let word = bits(a.dtype, args.int("value")?)?;
-            // The imaginary part of a complex element is 0.
-            let zeros = std::iter::repeat(0);
-            let element = std::iter::once(word)
-                .chain(zeros)
-                .take(a.dtype.components());
-            let count = a.shape().elements() as usize;
-            let words: Vec<i64> = std::iter::repeat_n(element, count).flatten().collect();
-            Ok(words.into())
-        }),
-        temporary: None,
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(
+            |args| {
+                let a = args.tensor("a")?;
+                bits(a.dtype, args.int("value")?)?;
+                Ok(a.ty())
+            },
+            launch,
+            Reference::Values(|args, _| {
+                let a = args.tensor("a")?;
+                let word = bits(a.dtype, args.int("value")?)?;
+                // The imaginary part of a complex element is 0.
+                let zeros = std::iter::repeat(0);
+                let element = std::iter::once(word)
+                    .chain(zeros)
+                    .take(a.dtype.components());
+                let count = a.shape().elements() as usize;
+                let words: Vec<i64> = std::iter::repeat_n(element, count).flatten().collect();
+                Ok(words.into())
+            }),
+        )
     }),
-    operations: |args| args.tensor("a").map_or(0, |a| a.shape().elements()),
+    operations: |args| args.elements("a"),
     laws: &[Law::Fills(Some("value"))],
 };
 
-fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch(args: &Args) -> Result<Launches, OpError> {
     let a = args.tensor("a")?;
     let mut launch = Launch::elementwise("fill", a.shape(), &[args.input("a")?])?;
     // As many words as the widest element has: a complex one's imaginary part is 0.
@@ -82,10 +75,5 @@ fn bits(dtype: DType, value: i64) -> Result<i64, OpError> {
             format!("an integer that {dtype} holds")
         }
     };
-    Err(OpError::new(
-        Code::Range,
-        "value",
-        expected,
-        value.to_string(),
-    ))
+    Err(OpError::range("value", expected, value))
 }

@@ -1,7 +1,7 @@
 //! `slice`: a window on a tensor, which may run backwards or hold nothing.
 
 use crate::op::{Body, Family, Form, OpDef, Param, ParamKind, Viewed};
-use crate::{Args, Code, OpError};
+use crate::{Args, OpError};
 use cloakwork_ir::{MAX_RANK, ShapeItem, Take};
 use smallvec::SmallVec;
 
@@ -36,7 +36,7 @@ fn view(args: &Args) -> Result<Viewed, OpError> {
 fn take(item: &ShapeItem) -> Result<Take, OpError> {
     let refused = || {
         let expected = "an index of 0 or more, or start:stop:step with all three given";
-        OpError::new(Code::Range, "entries", expected, item.to_string())
+        OpError::range("entries", expected, item)
     };
     match item {
         ShapeItem::Int(index) => u64::try_from(*index)

@@ -1,10 +1,8 @@
 //! `take_along_axis`: elements picked along one axis.
 
 use super::gather::Gather;
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
-};
-use crate::{Args, Code, ContentCheck, OpError, geometry, rules};
+use crate::op::{Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind};
+use crate::{Args, ContentCheck, OpError, Reference, geometry, rules};
 use cloakwork_ir::{DType, MAX_RANK, Shape, Type, View};
 use smallvec::{SmallVec, smallvec};
 
@@ -28,31 +26,26 @@ pub static DEF: OpDef = OpDef {
         &["a", "indices", "axis", "out"],
     )],
     body: Body::Kernel(KernelBody {
-        infer,
         checks: &[ContentCheck::IndexInto {
             indices: "indices",
             operand: "a",
             axis: "axis",
         }],
         out: OutRule::Broadcast,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch: |args| {
-            let (a, indices) = (args.tensor("a")?, args.tensor("indices")?);
-            let gather = gather(args, a.view, indices.view)?;
-            Ok(smallvec![gather.launch(args, args.source("indices")?)?])
-        },
-        reference: crate::Reference::Values(|args, contents| {
-            let row_major = |name| Ok(View::contiguous(args.tensor(name)?.shape().clone()));
-            let gather = gather(args, &row_major("a")?, &row_major("indices")?)?;
-            let parts = args.tensor("a")?.dtype.components();
-            let picked = gather.pick(contents.words("a")?, parts, contents.words("indices")?);
-            Ok(picked.into())
-        }),
-        temporary: None,
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(
+            infer,
+            |args| {
+                let (a, indices) = (args.tensor("a")?, args.tensor("indices")?);
+                let gather = gather(args, a.view, indices.view)?;
+                Ok(smallvec![gather.launch(args, args.source("indices")?)?])
+            },
+            Reference::Values(|args, contents| {
+                let gather = gather(args, &args.row_major("a")?, &args.row_major("indices")?)?;
+                let parts = args.tensor("a")?.dtype.components();
+                let picked = gather.pick(contents.words("a")?, parts, contents.words("indices")?);
+                Ok(picked.into())
+            }),
+        )
     }),
     operations: rules::out_elements,
     laws: &[],
@@ -74,8 +67,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
         }
         if *dim != 1 {
             let expected = format!("size {own} or 1 of axis {i}");
-            let got = indices.shape().to_string();
-            return Err(OpError::new(Code::Shape, "indices", expected, got));
+            return Err(OpError::shape("indices", expected, indices.shape()));
         }
         *dim = own;
     }

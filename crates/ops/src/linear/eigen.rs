@@ -2,10 +2,9 @@
 //! holds an infinity or a NaN, its whole result is NaN.
 
 use super::matrices::{self, PACKED, SQUARE, VALUES, area, declare};
-use crate::Reference;
 use crate::reference::complex::{C, multiply};
 use crate::reference::matrices::{Case, Matrix, judge};
-use crate::{Args, OpError};
+use crate::{Args, OpError, Reference};
 use cloakwork_ir::{DType, Type};
 
 declare!(

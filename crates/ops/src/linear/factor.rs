@@ -1,13 +1,11 @@
 //! Factorisations of matrices. Where one does not exist, the whole matrix's result is NaN.
 
 use super::matrices::{self, ANY, PACKED, SQUARE, area, declare};
-use crate::Reference;
 use crate::op::{Param, ParamKind};
 use crate::reference::complex::C;
 use crate::reference::matrices::{Case, Matrix, judge};
-use crate::{Args, Launch, OpError};
-use cloakwork_ir::Type;
-use smallvec::{SmallVec, smallvec};
+use crate::{Args, Launches, OpError, Reference};
+use smallvec::smallvec;
 
 const UPPER: Param = Param::new("upper", ParamKind::Bool, "whether the factor is upper").or(0);
 const COMPLETE: Param = Param::new("complete", ParamKind::Bool, "whether Q is square").or(0);
@@ -27,14 +25,14 @@ declare!(
     |args| {
         let a = args.tensor("a")?;
         matrices::square("a", a)?;
-        Ok(Type::new(a.dtype, a.shape().clone()))
+        Ok(a.ty())
     },
     launch_cholesky,
     matrices::operations,
     Reference::Judge(|args, contents, got| judge(args, contents, got, right_cholesky))
 );
 
-fn launch_cholesky(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch_cholesky(args: &Args) -> Result<Launches, OpError> {
     let a = args.tensor("a")?;
     let n = matrices::square("a", a)?;
     let operands = smallvec![

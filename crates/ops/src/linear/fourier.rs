@@ -4,9 +4,9 @@ use super::matrices::{self, declare};
 use crate::op::{Param, ParamKind};
 use crate::reference::number::{epsilon, largest};
 use crate::reference::{Contents, Expected, MOST_OPERATIONS, Number, Reference, Slack, walk};
-use crate::{Args, Code, Extents, Launch, OpError, Operand, geometry, rules};
+use crate::{Args, Extents, Launches, OpError, Operand, geometry, rules};
 use cloakwork_ir::{DType, MAX_ELEMENTS, Type};
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 const NORMS: (i64, i64) = (0, 2);
 const LENGTHS: (i64, i64) = (1, MAX_ELEMENTS as i64);
@@ -94,8 +94,7 @@ declare!(
         let half = n / 2 + 1;
         if length("a", a)? != half {
             let expected = format!("a last axis of n / 2 + 1 = {half}");
-            let got = a.shape().to_string();
-            return Err(OpError::new(Code::Shape, "a", expected, got));
+            return Err(OpError::shape("a", expected, a.shape()));
         }
         resized(args, a.dtype.component(), n)
     },
@@ -109,9 +108,8 @@ fn length(name: &'static str, operand: Operand) -> Result<u64, OpError> {
     match operand.dims().last() {
         Some(&length) if length > 0 => Ok(length),
         _ => {
-            let got = operand.shape().to_string();
             let expected = "a last axis of at least 1 element";
-            Err(OpError::new(Code::Shape, name, expected, got))
+            Err(OpError::shape(name, expected, operand.shape()))
         }
     }
 }
@@ -123,7 +121,7 @@ fn within(args: &Args, name: &'static str, (low, high): (i64, i64)) -> Result<i6
         return Ok(value);
     }
     let expected = format!("an integer from {low} to {high}");
-    Err(OpError::new(Code::Range, name, expected, value.to_string()))
+    Err(OpError::range(name, expected, value))
 }
 
 fn infer_same(args: &Args) -> Result<Type, OpError> {
@@ -131,7 +129,7 @@ fn infer_same(args: &Args) -> Result<Type, OpError> {
     within(args, "norm", NORMS)?;
     rules::dtype_in("a", a, &COMPLEX_DTYPES)?;
     length("a", a)?;
-    Ok(Type::new(a.dtype, a.shape().clone()))
+    Ok(a.ty())
 }
 
 /// The shape of `a` with another last axis.
@@ -156,7 +154,7 @@ fn scale(args: &Args, n: u64, inverse: bool) -> Result<i64, OpError> {
     Ok(factor.to_bits() as i64)
 }
 
-fn launch_same(args: &Args, inverse: bool) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch_same(args: &Args, inverse: bool) -> Result<Launches, OpError> {
     let a = args.tensor("a")?;
     let n = length("a", a)?;
     let operands = smallvec![
@@ -169,11 +167,7 @@ fn launch_same(args: &Args, inverse: bool) -> Result<SmallVec<[Launch; 1]>, OpEr
 }
 
 /// A launch over the result; `a`, of another length, stands still along its last axis.
-fn launch_half(
-    args: &Args,
-    kernel: &'static str,
-    scale: i64,
-) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch_half(args: &Args, kernel: &'static str, scale: i64) -> Result<Launches, OpError> {
     let (a, out) = (args.tensor("a")?, args.tensor("out")?);
     let size = length("a", a)?;
     let mut strides = Extents::from_slice(&a.view.strides);

@@ -6,10 +6,7 @@ use crate::reference::number::{epsilon, expected, largest};
 use crate::reference::{
     Broadcast, Contents, Expected, MOST_OPERATIONS, Number, Reference, Slack, arithmetic, walk,
 };
-use crate::{
-    Access, Aliasing, Args, Body, Code, Family, Form, KernelBody, OpDef, OpError, OutRule,
-    geometry, rules,
-};
+use crate::{Args, Body, Code, Family, Form, KernelBody, OpDef, OpError, geometry, rules};
 use cloakwork_ir::{DType, Shape, Type};
 
 /// Integers, floats and complex numbers.
@@ -42,17 +39,12 @@ pub static DEF: OpDef = OpDef {
     ],
     forms: &[Form::own("matmul", &["a", "b", "out"])],
     body: Body::Kernel(KernelBody {
-        infer,
-        checks: &[],
-        out: OutRule::Exact,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch: |args| Product::of(args)?.launches(),
-        reference: Reference::Values(reference),
         temporary: Some(|args| Product::of(args)?.temporary_bytes()),
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(
+            infer,
+            |args| Product::of(args)?.launches(),
+            Reference::Values(reference),
+        )
     }),
     operations,
     laws: &[],
@@ -80,7 +72,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     }
     let batch = a_batch.broadcast(&b_batch).ok_or_else(|| {
         let expected = format!("axes before the last two that broadcast with {a_batch}");
-        OpError::new(Code::Shape, "b", expected, b_batch.to_string())
+        OpError::shape("b", expected, &b_batch)
     })?;
     let shape = geometry::shape("out", &[batch.dims(), &[m, n]].concat())?;
     Ok(Type::new(a.dtype, shape))

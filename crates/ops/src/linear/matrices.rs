@@ -5,7 +5,7 @@ use crate::op::{Param, ParamKind};
 use crate::reference::complex::C;
 use crate::reference::matrices::Matrix;
 use crate::reference::{Broadcast, Contents};
-use crate::{Args, Code, Extents, Launch, LaunchOperand, OpError, Operand, geometry, rules};
+use crate::{Args, Extents, Launch, LaunchOperand, Launches, OpError, Operand, geometry, rules};
 use cloakwork_ir::{DType, Shape, Type, View};
 use smallvec::{SmallVec, smallvec};
 
@@ -21,7 +21,7 @@ macro_rules! declare {
             doc: $doc,
             params: $params,
             forms: &[$crate::Form::own($text, $args)],
-            body: $crate::reduction::along::body!($infer, $launch, $reference),
+            body: $crate::Body::kernel($infer, $launch, $reference),
             operations: $operations,
             laws: &[],
         };
@@ -55,10 +55,7 @@ pub fn sizes(name: &'static str, operand: Operand) -> Result<[u64; 2], OpError> 
     rules::dtype_in(name, operand, &FLOATS)?;
     match *operand.dims() {
         [.., rows, columns] => Ok([rows, columns]),
-        _ => {
-            let got = operand.shape().to_string();
-            Err(OpError::new(Code::Shape, name, "at least 2 axes", got))
-        }
+        _ => Err(OpError::shape(name, "at least 2 axes", operand.shape())),
     }
 }
 
@@ -72,8 +69,7 @@ pub fn square(name: &'static str, operand: Operand) -> Result<u64, OpError> {
         return Ok(rows);
     }
     let expected = "square matrices: last axes of equal size";
-    let got = operand.shape().to_string();
-    Err(OpError::new(Code::Shape, name, expected, got))
+    Err(OpError::shape(name, expected, operand.shape()))
 }
 
 /// The sizes of the axes before the matrix.
@@ -83,10 +79,7 @@ pub fn square(name: &'static str, operand: Operand) -> Result<u64, OpError> {
 pub fn batch<'a>(name: &'static str, operand: Operand<'a>) -> Result<&'a [u64], OpError> {
     match operand.dims() {
         [batch @ .., _, _] => Ok(batch),
-        _ => {
-            let got = operand.shape().to_string();
-            Err(OpError::new(Code::Shape, name, "at least 2 axes", got))
-        }
+        _ => Err(OpError::shape(name, "at least 2 axes", operand.shape())),
     }
 }
 
@@ -142,7 +135,7 @@ pub fn launch(
     (batch, unit): (&[u64], &[u64]),
     operands: SmallVec<[LaunchOperand; 5]>,
     params: &[i64],
-) -> SmallVec<[Launch; 1]> {
+) -> Launches {
     smallvec![Launch {
         kernel,
         dims: batch.iter().chain(unit).map(|&dim| dim as i64).collect(),
@@ -160,7 +153,7 @@ pub fn launch_packed(
     kernel: &'static str,
     args: &Args,
     params: &[i64],
-) -> Result<SmallVec<[Launch; 1]>, OpError> {
+) -> Result<Launches, OpError> {
     let (a, out) = (args.tensor("a")?, args.tensor("out")?);
     let [rows, columns] = sizes("a", a)?;
     let length = out.dims().last().copied().unwrap_or(0);
@@ -189,7 +182,7 @@ pub fn common_batch(a: &[u64], b: &[u64]) -> Result<Shape, OpError> {
     let (a, b) = (geometry::shape("a", a)?, geometry::shape("b", b)?);
     a.broadcast(&b).ok_or_else(|| {
         let expected = format!("matrices of a batch that broadcasts with {a}");
-        OpError::new(Code::Shape, "b", expected, b.to_string())
+        OpError::shape("b", expected, &b)
     })
 }
 

@@ -3,7 +3,7 @@
 //! The cut depends on shapes and strides alone, so that results never depend on the number of
 //! threads. The numbers were measured on a Zen 4 with 1 MiB of second-level cache a core.
 
-use crate::{Args, Code, Extents, Launch, LaunchOperand, OpError, Source};
+use crate::{Args, Code, Extents, Launch, LaunchOperand, Launches, OpError, Source};
 use cloakwork_ir::{DType, View};
 use smallvec::{SmallVec, smallvec};
 
@@ -213,7 +213,7 @@ impl Product {
     ///
     /// # Errors
     /// `b` does not fit in memory.
-    pub fn launches(&self) -> Result<SmallVec<[Launch; 1]>, OpError> {
+    pub fn launches(&self) -> Result<Launches, OpError> {
         if self.rows == 1 && self.columns != 1 {
             return Ok(smallvec![
                 self.by_vector(&self.b.clone().transposed(), true)

@@ -1,11 +1,10 @@
 //! Linear equations and determinants.
 
 use super::matrices::{self, PACKED, SQUARE, declare};
-use crate::Reference;
 use crate::op::{Param, ParamKind};
 use crate::reference::complex::{C, multiply};
 use crate::reference::matrices::{Case, Matrix, judge};
-use crate::{Args, Launch, OpError, geometry, rules};
+use crate::{Args, Launches, OpError, Reference, geometry, rules};
 use cloakwork_ir::{Shape, Type};
 use smallvec::{SmallVec, smallvec};
 
@@ -45,7 +44,7 @@ declare!(
     |args| {
         let a = args.tensor("a")?;
         matrices::square("a", a)?;
-        Ok(Type::new(a.dtype, a.shape().clone()))
+        Ok(a.ty())
     },
     launch_inv,
     matrices::operations,
@@ -77,15 +76,14 @@ fn system(args: &Args) -> Result<(Shape, [u64; 2]), OpError> {
     let [rows, columns] = matrices::sizes("b", b)?;
     if rows != n {
         let expected = format!("matrices of {n} rows");
-        let got = b.shape().to_string();
-        return Err(OpError::new(crate::Code::Shape, "b", expected, got));
+        return Err(OpError::shape("b", expected, b.shape()));
     }
     let batch = matrices::common_batch(matrices::batch("a", a)?, matrices::batch("b", b)?)?;
     Ok((batch, [n, columns]))
 }
 
 /// Axes i, k, j of `sum_j a[i, j] x[j, k] = b[i, k]`.
-fn launch_solve(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch_solve(args: &Args) -> Result<Launches, OpError> {
     let (batch, [n, r]) = system(args)?;
     let whole = |name, own: [u64; 2]| {
         let mut dims = SmallVec::<[u64; 16]>::from_slice(batch.dims());
@@ -106,7 +104,7 @@ fn launch_solve(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
     ))
 }
 
-fn launch_inv(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch_inv(args: &Args) -> Result<Launches, OpError> {
     let a = args.tensor("a")?;
     let n = matrices::square("a", a)?;
     let operands = smallvec![

@@ -1,12 +1,13 @@
 //! `axis_modsum`: the sum along one axis.
 
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
+use crate::op::{Body, Family, Form, KernelBody, Law, OpDef, Param, ParamKind};
+use crate::reference::{Broadcast, Expected, add_truncated};
+use crate::{
+    Args, Code, ContentCheck, Contents, Launch, LaunchInput, Launches, OpError, Reference,
+    geometry, rules,
 };
-use crate::reference::{Broadcast, add_truncated};
-use crate::{Args, Code, ContentCheck, Contents, Launch, LaunchInput, OpError, geometry, rules};
 use cloakwork_ir::{Type, View};
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -27,19 +28,10 @@ pub static DEF: OpDef = OpDef {
     ],
     forms: &[Form::heal("axis_modsum", &["a", "axis", "q", "out"])],
     body: Body::Kernel(KernelBody {
-        infer,
         checks: &[ContentCheck::Modulus("q")],
-        out: OutRule::Exact,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch,
-        reference: crate::Reference::Values(|args, contents| Ok(reference(args, contents)?.into())),
-        temporary: None,
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(infer, launch, Reference::Values(reference))
     }),
-    operations: |args| args.tensor("a").map_or(0, |a| a.shape().elements()),
+    operations: |args| args.elements("a"),
     laws: &[Law::Linear],
 };
 
@@ -63,7 +55,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     Ok(Type::new(a.dtype, rest.shape))
 }
 
-fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch(args: &Args) -> Result<Launches, OpError> {
     let a = args.tensor("a")?;
     let (axis, rest) = summed(args, a.view)?;
     let shape = rest.shape.clone();
@@ -80,8 +72,8 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
     Ok(smallvec![launch])
 }
 
-fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
-    let a = View::contiguous(args.tensor("a")?.shape().clone());
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
+    let a = args.row_major("a")?;
     let (axis, rest) = summed(args, &a)?;
     let words = contents.words("a")?;
     let q = Broadcast::moduli(args, contents, "q", &rest.shape)?;
@@ -95,5 +87,7 @@ fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> 
             )
         })
     };
-    Ok(rest.offsets().enumerate().map(sum).collect())
+    Ok(Expected::Exact(
+        rest.offsets().enumerate().map(sum).collect(),
+    ))
 }

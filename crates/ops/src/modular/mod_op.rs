@@ -1,11 +1,9 @@
 //! `mod`: the remainder with C's sign. (The file has another name than the op because `mod` is
 //! Rust's own word.)
 
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
-};
-use crate::reference::Broadcast;
-use crate::{Args, Code, ContentCheck, Contents, Launch, OpError, rules};
+use crate::op::{Aliasing, Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
+use crate::reference::{Broadcast, Expected};
+use crate::{Args, Code, ContentCheck, Contents, OpError, Reference, rules};
 use cloakwork_ir::Type;
 use smallvec::smallvec;
 
@@ -33,21 +31,13 @@ pub static DEF: OpDef = OpDef {
         Form::heal("_mod_ct", ARGS).ints(&["a"]),
     ],
     body: Body::Kernel(KernelBody {
-        infer,
         checks: &[ContentCheck::NonZero("b")],
-        out: OutRule::Exact,
-        dtypes: &[],
         aliasing: Aliasing::Same,
-        access: Access::Write,
-        launch: |args| {
-            let operands = [args.input("out")?, args.input("a")?, args.input("b")?];
-            let shape = args.tensor("out")?.shape();
-            Ok(smallvec![Launch::elementwise("mod", shape, &operands)?])
-        },
-        reference: crate::Reference::Values(|args, contents| Ok(reference(args, contents)?.into())),
-        temporary: None,
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(
+            infer,
+            |args| Ok(smallvec![args.elementwise("mod", ["a", "b"])?]),
+            Reference::Values(reference),
+        )
     }),
     operations: rules::out_elements,
     laws: &[],
@@ -73,13 +63,15 @@ fn infer(args: &Args) -> Result<Type, OpError> {
             rules::shape_is(other, operand, tensor.dims())?;
         }
     }
-    Ok(Type::new(tensor.dtype, tensor.shape().clone()))
+    Ok(tensor.ty())
 }
 
-fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
     let shape = args.tensor("out")?.shape();
     let a = Broadcast::new(args, contents, "a", shape)?;
     let b = Broadcast::new(args, contents, "b", shape)?;
     let remainder = |i| (i128::from(a.at(i)) % i128::from(b.at(i))) as i64;
-    Ok((0..shape.elements()).map(remainder).collect())
+    Ok(Expected::Exact(
+        (0..shape.elements()).map(remainder).collect(),
+    ))
 }

@@ -1,9 +1,9 @@
 //! `modmul`: the product of residues.
 
 use super::pairwise;
-use crate::op::{Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule};
+use crate::op::{Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule};
 use crate::reference::multiply_truncated;
-use crate::{ContentCheck, rules};
+use crate::{ContentCheck, Reference, rules};
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -22,19 +22,16 @@ pub static DEF: OpDef = OpDef {
         Form::documents("modmul", pairwise::ARGS),
     ],
     body: Body::Kernel(KernelBody {
-        infer: pairwise::infer,
         checks: &[ContentCheck::Modulus("q")],
         out: OutRule::Broadcast,
-        dtypes: &[],
         aliasing: Aliasing::Same,
-        access: Access::Write,
-        launch: |args| pairwise::launch("modmul", args),
-        reference: crate::Reference::Values(|args, contents| {
-            Ok(pairwise::reference(args, contents, multiply_truncated)?.into())
-        }),
-        temporary: None,
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(
+            pairwise::infer,
+            |args| pairwise::launch("modmul", args, ["a", "b"]),
+            Reference::Values(|args, contents| {
+                Ok(pairwise::reference(args, contents, multiply_truncated)?.into())
+            }),
+        )
     }),
     operations: rules::out_elements,
     laws: &[Law::Commutes, Law::Linear],

@@ -1,12 +1,10 @@
 //! `modmul_axis_sum`: sums of products along one axis, added to what is there.
 
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
-};
+use crate::op::{Access, Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
 use crate::permutation::{Permutation, temporary_bytes};
-use crate::reference::canonical;
+use crate::reference::{Expected, canonical};
 use crate::{
-    Args, Code, ContentCheck, Contents, Launch, LaunchOperand, OpError, Operand, Source, geometry,
+    Args, Code, ContentCheck, Contents, Launch, Launches, OpError, Operand, Reference, geometry,
     rules,
 };
 use cloakwork_ir::{Generation, Type, View};
@@ -59,7 +57,6 @@ pub static DEF: OpDef = OpDef {
         Form::heal("modmul_axis_sum", SHORT),
     ],
     body: Body::Kernel(KernelBody {
-        infer,
         checks: &[
             ContentCheck::Modulus("q"),
             ContentCheck::Permutation {
@@ -67,21 +64,15 @@ pub static DEF: OpDef = OpDef {
                 flag: Some(("apply_perm", true)),
             },
         ],
-        out: OutRule::Exact,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
         access: Access::Accumulate,
-        launch,
-        reference: crate::Reference::Values(|args, contents| Ok(reference(args, contents)?.into())),
         temporary: Some(|args| {
             let used = permutation(args)?.is_some();
             let bytes = used.then(|| temporary_bytes(args, "perm"));
             bytes.unwrap_or(Ok(0))
         }),
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(infer, launch, Reference::Values(reference))
     }),
-    operations: |args| args.tensor("a").map_or(0, |a| a.shape().elements()),
+    operations: |args| args.elements("a"),
     laws: &[],
 };
 
@@ -137,23 +128,13 @@ fn strides(axes: [usize; 4], a: &View, b: &View, out: &View) -> [[i64; 4]; 3] {
     ]
 }
 
-fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch(args: &Args) -> Result<Launches, OpError> {
     let axes = axes(args)?;
     let (a, b, q) = (args.tensor("a")?, args.tensor("b")?, args.tensor("q")?);
     let [over_a, over_b, over_out] = strides(axes, a.view, b.view, args.tensor("out")?.view);
     let mut launches = SmallVec::new();
-    let perm = if permutation(args)?.is_some() {
-        let perm = Permutation::of(args, "perm")?;
-        let operand = perm.operand(&[0, 0, perm.view.strides[0], 0]);
-        launches.extend(perm.widening);
-        operand
-    } else {
-        LaunchOperand {
-            source: Source::Null,
-            offset: 0,
-            strides: smallvec![0; 4],
-        }
-    };
+    let permutes = permutation(args)?.is_some();
+    let perm = Permutation::operand((args, "perm"), permutes, 2, &mut launches)?;
     launches.push(Launch {
         kernel: "modmul_axis_sum",
         dims: axes.iter().map(|&axis| a.dims()[axis] as i64).collect(),
@@ -170,10 +151,13 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
     Ok(launches)
 }
 
-fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
     let axes = axes(args)?;
-    let row_major = |name| Ok(View::contiguous(args.tensor(name)?.shape().clone()));
-    let views = [row_major("a")?, row_major("b")?, row_major("out")?];
+    let views = [
+        args.row_major("a")?,
+        args.row_major("b")?,
+        args.row_major("out")?,
+    ];
     let [over_a, over_b, over_out] = strides(axes, &views[0], &views[1], &views[2]);
     let (a, b, q) = (
         contents.words("a")?,
@@ -201,5 +185,5 @@ fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> 
             }
         }
     }
-    Ok(out)
+    Ok(Expected::Exact(out))
 }

@@ -1,13 +1,10 @@
 //! `modmuladd`: a product of residues and a sum, in one pass over memory.
 
 use super::pairwise;
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
-};
-use crate::reference::{Broadcast, add_truncated, multiply_truncated};
-use crate::{Args, Code, ContentCheck, Contents, Expansion, Launch, OpError, Value, rules};
+use crate::op::{Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind};
+use crate::reference::{Broadcast, Expected, add_truncated, multiply_truncated};
+use crate::{Args, ContentCheck, Contents, Expansion, OpError, Reference, rules};
 use cloakwork_ir::Type;
-use smallvec::{SmallVec, smallvec};
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -42,17 +39,15 @@ pub static DEF: OpDef = OpDef {
     ],
     forms: &[Form::own("modmuladd", &["a", "b", "c", "q", "out"])],
     body: Body::Kernel(KernelBody {
-        infer,
         checks: &[ContentCheck::Modulus("q")],
         out: OutRule::Broadcast,
-        dtypes: &[],
         aliasing: Aliasing::Same,
-        access: Access::Write,
-        launch,
-        reference: crate::Reference::Values(|args, contents| Ok(reference(args, contents)?.into())),
-        temporary: None,
-        elementwise: None,
         expand: Some(expand),
+        ..KernelBody::new(
+            infer,
+            |args| pairwise::launch("modmuladd", args, ["a", "b", "c"]),
+            Reference::Values(reference),
+        )
     }),
     operations: rules::out_elements,
     laws: &[Law::Commutes],
@@ -61,31 +56,9 @@ pub static DEF: OpDef = OpDef {
 fn infer(args: &Args) -> Result<Type, OpError> {
     let product = pairwise::infer_product(args)?;
     rules::same_dtype(args, "c", product.dtype)?;
-    let shape = match args.value("c")? {
-        Value::Tensor(c) => product.shape.broadcast(c.shape()).ok_or_else(|| {
-            let expected = format!("a shape that broadcasts with {}", product.shape);
-            OpError::new(Code::Shape, "c", expected, c.shape().to_string())
-        })?,
-        _ => product.shape,
-    };
+    let shape = rules::broadcast_with(args, "c", &product.shape)?;
     rules::moduli(args, "q", &rules::out_shape(args, &shape)?)?;
     Ok(Type::new(product.dtype, shape))
-}
-
-fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
-    let shape = args.tensor("out")?.shape();
-    let operands = [
-        args.input("out")?,
-        args.input("a")?,
-        args.input("b")?,
-        args.input("c")?,
-        rules::moduli_input(args, "q", shape)?,
-    ];
-    Ok(smallvec![Launch::elementwise(
-        "modmuladd",
-        shape,
-        &operands
-    )?])
 }
 
 /// `modmul` into a tensor like `out`, then `modsum`.
@@ -103,11 +76,11 @@ fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
     steps.call_into("modsum", &terms, &out)
 }
 
-fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
     let target = args.tensor("out")?.shape();
     let c = Broadcast::new(args, contents, "c", target)?;
     let q = Broadcast::moduli(args, contents, "q", target)?;
     let products = pairwise::reference(args, contents, multiply_truncated)?;
     let sum = |(i, product)| add_truncated(product, c.at(i), q.at(i));
-    Ok((0..).zip(products).map(sum).collect())
+    Ok(Expected::Exact((0..).zip(products).map(sum).collect()))
 }

@@ -1,12 +1,9 @@
 //! `modneg`: the canonical negative.
 
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
-};
-use crate::reference::{Broadcast, canonical};
-use crate::{Args, ContentCheck, Contents, Launch, OpError, rules};
+use crate::op::{Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind};
+use crate::reference::{Broadcast, Expected, canonical};
+use crate::{Args, ContentCheck, Contents, OpError, Reference, rules};
 use cloakwork_ir::Type;
-use smallvec::{SmallVec, smallvec};
 
 const ARGS: &[&str] = &["a", "q", "out"];
 
@@ -33,17 +30,14 @@ pub static DEF: OpDef = OpDef {
         Form::heal("modneg_tc", ARGS).ints(&["q"]),
     ],
     body: Body::Kernel(KernelBody {
-        infer,
         checks: &[ContentCheck::Modulus("q")],
         out: OutRule::Broadcast,
-        dtypes: &[],
         aliasing: Aliasing::Same,
-        access: Access::Write,
-        launch,
-        reference: crate::Reference::Values(|args, contents| Ok(reference(args, contents)?.into())),
-        temporary: None,
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(
+            infer,
+            |args| super::pairwise::launch("modneg", args, ["a"]),
+            Reference::Values(reference),
+        )
     }),
     operations: rules::out_elements,
     laws: &[Law::Involution, Law::Linear],
@@ -54,20 +48,15 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     rules::dtype_in("a", a, &rules::RESIDUES)?;
     rules::same_dtype(args, "q", a.dtype)?;
     rules::moduli(args, "q", &rules::out_shape(args, a.shape())?)?;
-    Ok(Type::new(a.dtype, a.shape().clone()))
+    Ok(a.ty())
 }
 
-fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
-    let shape = args.tensor("out")?.shape();
-    let q = rules::moduli_input(args, "q", shape)?;
-    let operands = [args.input("out")?, args.input("a")?, q];
-    Ok(smallvec![Launch::elementwise("modneg", shape, &operands)?])
-}
-
-fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
     let shape = args.tensor("out")?.shape();
     let a = Broadcast::new(args, contents, "a", shape)?;
     let q = Broadcast::moduli(args, contents, "q", shape)?;
     let negative = |i| canonical(-i128::from(a.at(i)), q.at(i));
-    Ok((0..shape.elements()).map(negative).collect())
+    Ok(Expected::Exact(
+        (0..shape.elements()).map(negative).collect(),
+    ))
 }

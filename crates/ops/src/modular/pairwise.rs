@@ -2,8 +2,8 @@
 //! `out`, and moduli along its last axis.
 
 use crate::op::{Param, ParamKind};
-use crate::{Args, Contents, Launch, OpError, Value, rules};
-use crate::{Code, reference::Broadcast};
+use crate::reference::Broadcast;
+use crate::{Args, Contents, Launch, LaunchInput, Launches, OpError, rules};
 use cloakwork_ir::Type;
 use smallvec::{SmallVec, smallvec};
 
@@ -43,26 +43,25 @@ pub fn infer_product(args: &Args) -> Result<Type, OpError> {
     rules::dtype_in("a", a, &rules::RESIDUES)?;
     rules::same_dtype(args, "b", a.dtype)?;
     rules::same_dtype(args, "q", a.dtype)?;
-    let shape = match args.value("b")? {
-        Value::Tensor(b) => a.shape().broadcast(b.shape()).ok_or_else(|| {
-            let expected = format!("a shape that broadcasts with {}", a.shape());
-            OpError::new(Code::Shape, "b", expected, b.shape().to_string())
-        })?,
-        _ => a.shape().clone(),
-    };
-    Ok(Type::new(a.dtype, shape))
+    Ok(Type::new(
+        a.dtype,
+        rules::broadcast_with(args, "b", a.shape())?,
+    ))
 }
 
-/// One element-wise launch: out, a, b, q.
-pub fn launch(kernel: &'static str, args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+/// One element-wise launch: out, these operands, q.
+pub fn launch<const N: usize>(
+    kernel: &'static str,
+    args: &Args,
+    operands: [&'static str; N],
+) -> Result<Launches, OpError> {
     let shape = args.tensor("out")?.shape();
-    let operands = [
-        args.input("out")?,
-        args.input("a")?,
-        args.input("b")?,
-        rules::moduli_input(args, "q", shape)?,
-    ];
-    Ok(smallvec![Launch::elementwise(kernel, shape, &operands)?])
+    let mut inputs: SmallVec<[LaunchInput; 5]> = smallvec![args.input("out")?];
+    for name in operands {
+        inputs.push(args.input(name)?);
+    }
+    inputs.push(rules::moduli_input(args, "q", shape)?);
+    Ok(smallvec![Launch::elementwise(kernel, shape, &inputs)?])
 }
 
 /// Applies `f(a, b, q)` to each element.

@@ -1,12 +1,9 @@
 //! `intt`: the inverse negacyclic number-theoretic transform.
 
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
-};
-use crate::reference::{canonical, multiply_truncated};
-use crate::{Args, ContentCheck, Contents, Launch, OpError, rules};
+use crate::op::{Aliasing, Body, Family, Form, KernelBody, Law, OpDef, Param, ParamKind};
+use crate::reference::{Expected, canonical, multiply_truncated};
+use crate::{Args, ContentCheck, Contents, Launches, OpError, Reference, rules};
 use cloakwork_ir::Type;
-use smallvec::SmallVec;
 
 const HEAL: &[&str] = &[
     "a",
@@ -71,7 +68,6 @@ pub static DEF: OpDef = OpDef {
     ],
     forms: &[Form::heal("intt", HEAL), Form::own("intt", OWN)],
     body: Body::Kernel(KernelBody {
-        infer,
         checks: &[
             ContentCheck::Modulus("q"),
             ContentCheck::Permutation {
@@ -79,15 +75,9 @@ pub static DEF: OpDef = OpDef {
                 flag: None,
             },
         ],
-        out: OutRule::Exact,
-        dtypes: &[],
         aliasing: Aliasing::Only("a"),
-        access: Access::Write,
-        launch,
-        reference: crate::Reference::Values(|args, contents| Ok(reference(args, contents)?.into())),
         temporary: Some(|args| crate::permutation::temporary_bytes(args, "perm")),
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(infer, launch, Reference::Values(reference))
     }),
     operations: super::butterflies,
     laws: &[Law::Linear, Law::InverseOf("ntt")],
@@ -101,24 +91,24 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     Ok(ty)
 }
 
-fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch(args: &Args) -> Result<Launches, OpError> {
     super::launches("intt", args, "psi_inv", true, Some("n_inv"))
 }
 
-fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
     let rows = super::Rows::new(args, contents, "psi_inv")?;
     let scales = contents.words("n_inv")?;
     let perm = args
         .tensor_if_any("perm")?
         .map(|_| contents.words("perm"))
         .transpose()?;
-    Ok(rows.map(|k, row, table, q| {
+    Ok(Expected::Exact(rows.map(|k, row, table, q| {
         let scaled = |value| canonical(i128::from(multiply_truncated(value, scales[k], q)), q);
         backward(super::permuted(row, perm), table, q)
             .into_iter()
             .map(scaled)
             .collect()
-    }))
+    })))
 }
 
 /// The butterfly recurrence with a table of `row.len()` twiddles, without the scaling.

@@ -9,7 +9,7 @@ pub mod ntt;
 
 use crate::permutation::{self, Permutation};
 use crate::reference::canonical;
-use crate::{Args, Code, Contents, Launch, LaunchOperand, OpError, Source, geometry, rules};
+use crate::{Args, Code, Contents, Launch, Launches, OpError, geometry, rules};
 use cloakwork_ir::{DType, Type, resolve_axis};
 use smallvec::{SmallVec, smallvec};
 
@@ -69,12 +69,7 @@ fn infer(args: &Args, table: &'static str, permute: bool) -> Result<Type, OpErro
     if args.flag("tile")? {
         if moduli != 1 {
             let expected = "size 1 along the moduli to tile";
-            return Err(OpError::new(
-                Code::Shape,
-                "a",
-                expected,
-                a.shape().to_string(),
-            ));
+            return Err(OpError::shape("a", expected, a.shape()));
         }
         moduli = q.dims()[0];
     }
@@ -98,7 +93,7 @@ fn launches(
     table: &'static str,
     permute: bool,
     last: Option<&'static str>,
-) -> Result<SmallVec<[Launch; 1]>, OpError> {
+) -> Result<Launches, OpError> {
     let order = axes(args)?.order();
     let (out, a) = (args.tensor("out")?, args.tensor("a")?);
     let over = |strides: &[i64]| order.map(|axis| strides[axis]);
@@ -108,18 +103,8 @@ fn launches(
         over_a[2] = 0;
     }
     let mut launches = SmallVec::new();
-    let perm = if permute && args.tensor_if_any("perm")?.is_some() {
-        let perm = Permutation::of(args, "perm")?;
-        let operand = perm.operand(&[0, 0, 0, perm.view.strides[0]]);
-        launches.extend(perm.widening);
-        operand
-    } else {
-        LaunchOperand {
-            source: Source::Null,
-            offset: 0,
-            strides: smallvec![0; 4],
-        }
-    };
+    let permute = permute && args.tensor_if_any("perm")?.is_some();
+    let perm = Permutation::operand((args, "perm"), permute, 3, &mut launches)?;
     let mut operands = smallvec![
         args.operand("out", &over(&out.view.strides))?,
         args.operand("a", &over_a)?,

@@ -1,11 +1,8 @@
 //! `ntt`: the forward negacyclic number-theoretic transform.
 
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
-};
-use crate::permutation;
-use crate::reference::{canonical, multiply_truncated};
-use crate::{Args, ContentCheck, Contents, OpError};
+use crate::op::{Aliasing, Body, Family, Form, KernelBody, Law, OpDef, Param, ParamKind};
+use crate::reference::{Expected, canonical, multiply_truncated};
+use crate::{Args, ContentCheck, Contents, OpError, Reference, permutation};
 use cloakwork_ir::{DType, Generation};
 
 const FIRST: &[&str] = &[
@@ -80,7 +77,6 @@ pub static DEF: OpDef = OpDef {
         Form::heal("ntt", FIRST).only(Generation::First),
     ],
     body: Body::Kernel(KernelBody {
-        infer: |args| super::infer(args, "psi", permute(args)?),
         checks: &[
             ContentCheck::Modulus("q"),
             ContentCheck::Permutation {
@@ -88,7 +84,6 @@ pub static DEF: OpDef = OpDef {
                 flag: Some(("skip_perm", false)),
             },
         ],
-        out: OutRule::Exact,
         dtypes: &[
             (DType::I64, DType::I64),
             (DType::I32, DType::I32),
@@ -96,12 +91,12 @@ pub static DEF: OpDef = OpDef {
             (DType::I8, DType::I32),
         ],
         aliasing: Aliasing::Only("a"),
-        access: Access::Write,
-        launch: |args| super::launches("ntt", args, "psi", permute(args)?, None),
-        reference: crate::Reference::Values(|args, contents| Ok(reference(args, contents)?.into())),
         temporary: Some(|args| permutation::temporary_bytes(args, "perm")),
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(
+            |args| super::infer(args, "psi", permute(args)?),
+            |args| super::launches("ntt", args, "psi", permute(args)?, None),
+            Reference::Values(reference),
+        )
     }),
     operations: super::butterflies,
     laws: &[Law::Linear],
@@ -112,13 +107,15 @@ fn permute(args: &Args) -> Result<bool, OpError> {
     Ok(!args.flag("skip_perm")?)
 }
 
-fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
     let rows = super::Rows::new(args, contents, "psi")?;
     let perm = match args.tensor_if_any("perm")? {
         Some(_) if permute(args)? => Some(contents.words("perm")?),
         _ => None,
     };
-    Ok(rows.map(|_, row, table, q| super::permuted(forward(row, table, q), perm)))
+    Ok(Expected::Exact(rows.map(|_, row, table, q| {
+        super::permuted(forward(row, table, q), perm)
+    })))
 }
 
 /// The butterfly recurrence with a table of `row.len()` twiddles.

@@ -5,9 +5,9 @@ use super::{
 };
 use crate::op::{Param, ParamKind};
 use crate::reference::{Contents, Expected};
-use crate::{Args, Code, Launch, OpError, ReprRule, geometry};
+use crate::{Args, Launches, OpError, ReprRule, geometry};
 use cloakwork_ir::Type;
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 declare!(
     DEF,
@@ -45,10 +45,8 @@ fn kept(args: &Args) -> Result<u64, OpError> {
     if args.flag("keep")? {
         return Ok(n);
     }
-    n.checked_sub(1).ok_or_else(|| {
-        let got = a.shape().to_string();
-        OpError::new(Code::Shape, "a", "a coefficient at least", got)
-    })
+    n.checked_sub(1)
+        .ok_or_else(|| OpError::shape("a", "a coefficient at least", a.shape()))
 }
 
 fn infer(args: &Args) -> Result<Type, OpError> {
@@ -68,7 +66,7 @@ fn temporary(args: &Args) -> Result<u64, OpError> {
     Ok((2 * Rows::of(a.view).count() * runs(length("a", a)?)).max(1) * size)
 }
 
-fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch(args: &Args) -> Result<Launches, OpError> {
     let (a, out) = (args.tensor("a")?, args.tensor("out")?);
     let n = length("a", a)?;
     let each = Rows::of(a.view)

@@ -6,9 +6,9 @@ use super::{
 };
 use crate::op::{Param, ParamKind};
 use crate::reference::{Contents, Expected};
-use crate::{Args, Launch, OpError, ReprRule, geometry};
+use crate::{Args, Launches, OpError, ReprRule, geometry};
 use cloakwork_ir::Type;
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 declare!(
     DEF,
@@ -47,7 +47,7 @@ fn temporary(args: &Args) -> Result<u64, OpError> {
     Ok((Rows::of(a.view).count() * runs(length("a", a)?)).max(1) * size)
 }
 
-fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch(args: &Args) -> Result<Launches, OpError> {
     let a = args.tensor("a")?;
     let n = length("a", a)?;
     let each = Rows::of(a.view)

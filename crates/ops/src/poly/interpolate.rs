@@ -5,7 +5,6 @@ use crate::op::{Param, ParamKind};
 use crate::reference::field::{Element, Field};
 use crate::reference::{Expected, MOST_OPERATIONS};
 use crate::{ContentCheck, ReprRule, rules};
-use cloakwork_ir::Type;
 use smallvec::smallvec;
 
 declare!(
@@ -27,10 +26,9 @@ declare!(
         rules::same_dtype(args, "ys", xs.dtype)?;
         if length("ys", ys)? != n {
             let expected = format!("a last axis of {n}, as many as there are xs");
-            let got = ys.shape().to_string();
-            return Err(crate::OpError::new(crate::Code::Shape, "ys", expected, got));
+            return Err(crate::OpError::shape("ys", expected, ys.shape()));
         }
-        Ok(Type::new(ys.dtype, ys.shape().clone()))
+        Ok(ys.ty())
     },
     |args| {
         let (xs, ys, out) = (args.tensor("xs")?, args.tensor("ys")?, args.tensor("out")?);

@@ -3,7 +3,6 @@
 use super::{A, declare, each_row, length};
 use crate::op::{Param, ParamKind};
 use crate::{ContentCheck, ReprRule, elementwise};
-use cloakwork_ir::Type;
 
 declare!(
     DEF,
@@ -23,7 +22,7 @@ declare!(
     |args| {
         let a = args.tensor("a")?;
         length("a", a)?;
-        Ok(Type::new(a.dtype, a.shape().clone()))
+        Ok(a.ty())
     },
     |args| elementwise::launch_of("reciprocal", args),
     None,

@@ -6,8 +6,8 @@ use crate::reference::field::Element;
 use crate::reference::number::exact;
 use crate::reference::{Contents, Expected, Number};
 use crate::{
-    Args, Code, ContentCheck, Extents, Launch, LaunchOperand, OpError, ReprRule, Source, geometry,
-    rules,
+    Args, Code, ContentCheck, Extents, Launch, LaunchOperand, Launches, OpError, ReprRule, Source,
+    geometry, rules,
 };
 use cloakwork_ir::{DType, MAX_ELEMENTS, Type};
 use num_bigint::BigUint;
@@ -34,7 +34,7 @@ declare!(
     |args| {
         let a = args.tensor("a")?;
         usable(args, column("a", args)?)?;
-        Ok(Type::new(a.dtype, a.shape().clone()))
+        Ok(a.ty())
     },
     launch_input,
     Some(|args| temporary(args, 2)),
@@ -112,7 +112,7 @@ declare!(
             let got = rows.dims()[0].to_string();
             return Err(OpError::new(Code::Shape, "rows", expected, got));
         }
-        Ok(Type::new(t.dtype, t.shape().clone()))
+        Ok(t.ty())
     },
     |args| {
         let rows = args.tensor("rows")?;
@@ -177,8 +177,7 @@ fn usable(args: &Args, n: u64) -> Result<u64, OpError> {
         Ok(usable) if usable <= n => Ok(usable),
         _ => {
             let expected = format!("0 to {n} rows, the size of the table");
-            let got = usable.to_string();
-            Err(OpError::new(Code::Range, "usable", expected, got))
+            Err(OpError::range("usable", expected, usable))
         }
     }
 }
@@ -210,7 +209,7 @@ fn sorted(
     args: &Args,
     name: &'static str,
     at: u64,
-    launches: &mut SmallVec<[Launch; 1]>,
+    launches: &mut Launches,
 ) -> Result<u64, OpError> {
     let (view, each) = (args.tensor(name)?.view, row_words(args)?);
     let rows = usable(args, column("a", args)?)?;
@@ -247,7 +246,7 @@ fn sorted(
     Ok(here)
 }
 
-fn launch_input(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch_input(args: &Args) -> Result<Launches, OpError> {
     let mut launches = SmallVec::new();
     let (at, each) = (sorted(args, "a", 0, &mut launches)?, row_words(args)?);
     let index = LaunchOperand {
@@ -259,7 +258,7 @@ fn launch_input(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
     Ok(launches)
 }
 
-fn launch_rows(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch_rows(args: &Args) -> Result<Launches, OpError> {
     let mut launches = SmallVec::new();
     let (rows, each) = (usable(args, column("a", args)?)?, row_words(args)?);
     let a = sorted(args, "a", 0, &mut launches)?;
@@ -284,7 +283,7 @@ fn picked(
     name: &'static str,
     indices: LaunchOperand,
     rows: u64,
-) -> Result<SmallVec<[Launch; 1]>, OpError> {
+) -> Result<Launches, OpError> {
     let (from, out) = (args.tensor(name)?.view, args.tensor("out")?.view);
     let n = length(name, args.tensor(name)?)?;
     let to = args.operand("out", &[step(out)])?;

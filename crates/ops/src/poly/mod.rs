@@ -18,7 +18,7 @@ use crate::op::{Param, ParamKind};
 use crate::reference::field::{Element, Field};
 use crate::reference::number::exact;
 use crate::reference::{Broadcast, Contents, Expected, Number};
-use crate::{Args, Code, Extents, Launch, LaunchOperand, OpError, Operand, Source};
+use crate::{Args, Extents, Launch, LaunchOperand, OpError, Operand, Source};
 use cloakwork_ir::View;
 use smallvec::{SmallVec, smallvec};
 
@@ -41,18 +41,14 @@ macro_rules! declare {
             params: $params,
             forms: &[$crate::Form::own($text, $args)],
             body: $crate::Body::Kernel($crate::KernelBody {
-                infer: $infer,
-                checks: $checks,
-                out: $crate::OutRule::Exact,
-                dtypes: &[],
-                aliasing: $crate::Aliasing::Never,
-                access: $crate::Access::Write,
-                launch: $launch,
-                reference: $crate::Reference::Values($reference),
-                temporary: $temporary,
-                elementwise: None,
-                expand: None,
-            }),
+checks: $checks,
+temporary: $temporary,
+..$crate::KernelBody::new(
+$infer,
+$launch,
+$crate::Reference::Values($reference),
+)
+}),
             operations: $crate::rules::out_elements,
             laws: &[$($crate::Law::Reprs($law)),*],
         };
@@ -63,10 +59,11 @@ use declare;
 /// A tensor of a field with at least one axis; the length of its last axis.
 fn length(name: &'static str, operand: Operand) -> Result<u64, OpError> {
     crate::rules::dtype_in(name, operand, &cloakwork_ir::FIELD_DTYPES)?;
-    operand.dims().last().copied().ok_or_else(|| {
-        let got = operand.shape().to_string();
-        OpError::new(Code::Shape, name, "at least one axis", got)
-    })
+    operand
+        .dims()
+        .last()
+        .copied()
+        .ok_or_else(|| OpError::shape(name, "at least one axis", operand.shape()))
 }
 
 /// One element of the dtype of `a`, without axes.
@@ -139,20 +136,10 @@ impl Rows {
 
     /// An element for all rows, or nothing.
     fn same(&self, args: &Args, name: &'static str) -> Result<LaunchOperand, OpError> {
-        let none = std::iter::repeat_n(0, self.rows.len());
-        let strides = self.strides(none, 0);
-        Ok(match args.tensor_if_any(name)? {
-            Some(operand) => LaunchOperand {
-                source: args.source(name)?,
-                offset: operand.view.offset,
-                strides,
-            },
-            None => LaunchOperand {
-                source: Source::Null,
-                offset: 0,
-                strides,
-            },
-        })
+        args.operand_if_any(
+            name,
+            &self.strides(std::iter::repeat_n(0, self.rows.len()), 0),
+        )
     }
 
     /// Memory of the call's own from an element on: rows of so many elements, one after another.

@@ -4,9 +4,9 @@ use super::{A, Rows, declare, each_row, length, one_number, step, value_at};
 use crate::field::primes::{self, two_adicity};
 use crate::op::{Param, ParamKind};
 use crate::reference::{Contents, Expected, MOST_OPERATIONS};
-use crate::{Args, Code, ContentCheck, Launch, OpError, ReprRule, rules};
+use crate::{Args, Code, ContentCheck, Launches, OpError, ReprRule, rules};
 use cloakwork_ir::{DType, Type};
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 declare!(
     DEF,
@@ -97,7 +97,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
         rules::same_dtype(args, "coset_shift", a.dtype)?;
         rules::rank_is("coset_shift", shift, 0)?;
     }
-    Ok(Type::new(a.dtype, a.shape().clone()))
+    Ok(a.ty())
 }
 
 /// Columns that a kernel's unit transforms: `csrc/kernels/poly/lanes.h` has the same.
@@ -116,7 +116,7 @@ fn plan(dtype: DType, n: u64) -> Option<(u32, u32)> {
     (n >= columns(dtype) * columns(dtype)).then(|| (rows, n.trailing_zeros() - rows))
 }
 
-fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch(args: &Args) -> Result<Launches, OpError> {
     let (a, out) = (args.tensor("a")?, args.tensor("out")?);
     let n = length("a", a)?;
     let inverse = args.flag("inverse")?;

@@ -5,7 +5,9 @@ use crate::op::{Param, ParamKind};
 use crate::reference::Number;
 use crate::reference::field::Field;
 use crate::reference::number::exact;
-use crate::{Args, Code, Extents, Launch, LaunchOperand, OpError, ReprRule, geometry, rules};
+use crate::{
+    Args, Code, Extents, Launch, LaunchOperand, Launches, OpError, ReprRule, geometry, rules,
+};
 use cloakwork_ir::{FIELD_DTYPES, MAX_ELEMENTS, Type};
 use smallvec::{SmallVec, smallvec};
 
@@ -96,7 +98,7 @@ declare!(
                 "[0]",
             ));
         }
-        Ok(Type::new(a.dtype, a.shape().clone()))
+        Ok(a.ty())
     },
     distribute,
     None,
@@ -119,13 +121,13 @@ fn count(args: &Args) -> Result<u64, OpError> {
         Some(n) => Ok(n),
         None => {
             let expected = format!("an integer from 0 to {MAX_ELEMENTS}");
-            Err(OpError::new(Code::Range, "n", expected, n.to_string()))
+            Err(OpError::range("n", expected, n))
         }
     }
 }
 
 /// Whole repetitions of the powers, and what is left.
-fn distribute(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn distribute(args: &Args) -> Result<Launches, OpError> {
     let (n, m) = (
         length("a", args.tensor("a")?)?,
         args.tensor("powers")?.dims()[0],

@@ -5,9 +5,9 @@ use super::{
 };
 use crate::op::{Param, ParamKind};
 use crate::reference::{Contents, Expected};
-use crate::{Args, Launch, OpError, ReprRule};
+use crate::{Args, Launches, OpError, ReprRule};
 use cloakwork_ir::Type;
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 declare!(
     DEF,
@@ -32,7 +32,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     let a = args.tensor("a")?;
     length("a", a)?;
     scalar(args, "start")?;
-    Ok(Type::new(a.dtype, a.shape().clone()))
+    Ok(a.ty())
 }
 
 fn temporary(args: &Args) -> Result<u64, OpError> {
@@ -41,7 +41,7 @@ fn temporary(args: &Args) -> Result<u64, OpError> {
     Ok((2 * Rows::of(a.view).count() * runs(length("a", a)?)).max(1) * size)
 }
 
-fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch(args: &Args) -> Result<Launches, OpError> {
     let (a, out) = (args.tensor("a")?, args.tensor("out")?);
     let n = length("a", a)?;
     let each = Rows::of(a.view)

@@ -2,29 +2,9 @@
 //! their units.
 
 use super::extremes::INDEX;
-use crate::{Args, Extents, Launch, OpError, geometry};
+use crate::{Args, Extents, Launch, Launches, OpError, geometry};
 use cloakwork_ir::{DType, Type};
 use smallvec::{SmallVec, smallvec};
-
-/// The body of such an op.
-macro_rules! body {
-    ($infer:expr, $launch:expr, $reference:expr) => {
-        $crate::Body::Kernel($crate::KernelBody {
-            infer: $infer,
-            checks: &[],
-            out: $crate::OutRule::Exact,
-            dtypes: &[],
-            aliasing: $crate::Aliasing::Never,
-            access: $crate::Access::Write,
-            launch: $launch,
-            reference: $reference,
-            temporary: None,
-            elementwise: None,
-            expand: None,
-        })
-    };
-}
-pub(crate) use body;
 
 /// The shape of `a`, and the type that the op gives.
 pub fn infer_same(args: &Args, gives: fn(DType) -> Option<DType>) -> Result<Type, OpError> {
@@ -41,8 +21,7 @@ pub fn infer_place(args: &Args) -> Result<Type, OpError> {
     let mut dims: SmallVec<[u64; 16]> = SmallVec::from_slice(a.dims());
     if dims[axis] == 0 && dims.iter().enumerate().all(|(i, &d)| i == axis || d > 0) {
         let expected = "an element along the axis";
-        let got = a.shape().to_string();
-        return Err(OpError::new(crate::Code::Shape, "a", expected, got));
+        return Err(OpError::shape("a", expected, a.shape()));
     }
     if args.flag("keepdims")? {
         dims[axis] = 1;
@@ -53,11 +32,7 @@ pub fn infer_place(args: &Args) -> Result<Type, OpError> {
 }
 
 /// One launch: out, a. The axis is last; out stands still along it where it has no such axis.
-pub fn launch(
-    kernel: &'static str,
-    args: &Args,
-    params: &[i64],
-) -> Result<SmallVec<[Launch; 1]>, OpError> {
+pub fn launch(kernel: &'static str, args: &Args, params: &[i64]) -> Result<Launches, OpError> {
     let (a, out) = (args.tensor("a")?, args.tensor("out")?);
     let rank = a.view.rank();
     let axis = args.axis("axis", rank)?;
@@ -90,5 +65,5 @@ pub fn launch(
 
 /// Elements looked at.
 pub fn operations(args: &Args) -> u64 {
-    args.tensor("a").map_or(0, |a| a.shape().elements())
+    args.elements("a")
 }

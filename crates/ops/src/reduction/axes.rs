@@ -2,7 +2,7 @@
 
 use super::Reduction;
 use crate::reference::{Contents, Expected, Number, Slack, walk};
-use crate::{Args, Code, Extents, Launch, LaunchOperand, OpError, Source, geometry};
+use crate::{Args, Code, Extents, Launch, LaunchOperand, Launches, OpError, Source, geometry};
 use cloakwork_ir::{DType, Shape, ShapeItem, View, resolve_axis};
 use smallvec::{SmallVec, smallvec};
 
@@ -140,7 +140,7 @@ pub(super) fn temporary_bytes(args: &Args) -> Result<u64, OpError> {
 }
 
 /// One launch, or one for the chunks, one for what is left of them, and one for their results.
-pub(super) fn launch(args: &Args, reduction: &Reduction) -> Result<SmallVec<[Launch; 1]>, OpError> {
+pub(super) fn launch(args: &Args, reduction: &Reduction) -> Result<Launches, OpError> {
     let (a, out) = (args.tensor("a")?, args.tensor("out")?);
     let axes = Axes::of(args)?;
     let (kept, gone) = axes.split(a.view, out.view, args.flag("keepdims")?);
@@ -174,7 +174,7 @@ pub(super) fn launch(args: &Args, reduction: &Reduction) -> Result<SmallVec<[Lau
         )
         .launch(&own_kept, &own_gone)
     };
-    let mut launches: SmallVec<[Launch; 1]> = smallvec![part(0, chunks.rows, chunks.full)];
+    let mut launches: Launches = smallvec![part(0, chunks.rows, chunks.full)];
     if chunks.rest > 0 {
         launches.push(part(chunks.full, chunks.rest, 1));
     }
@@ -226,5 +226,5 @@ pub(super) fn reference(
 
 /// Elements looked at.
 pub(super) fn operations(args: &Args) -> u64 {
-    args.tensor("a").map_or(0, |a| a.shape().elements())
+    args.elements("a")
 }

@@ -1,6 +1,7 @@
 //! Running sums and products.
 
 use super::{A, AXIS, OUT, along};
+use crate::Body;
 use crate::{Reference, reference::walk};
 
 macro_rules! cumulative {
@@ -12,7 +13,7 @@ macro_rules! cumulative {
             doc: $doc,
             params: &[A, AXIS, OUT],
             forms: &[$crate::Form::own($text, &["a", "axis", "out"])],
-            body: along::body!(
+            body: Body::kernel(
                 |args| along::infer_same(args, numbers),
                 |args| along::launch($text, args, &[1]),
                 Reference::Values(|args, contents| {
@@ -20,7 +21,7 @@ macro_rules! cumulative {
                     walk::along(args, contents, axis, &|dtype, x| {
                         (1..=x.len()).map(|end| $fold(dtype, &x[..end])).collect()
                     })
-                })
+                }),
             ),
             operations: along::operations,
             laws: &[],

@@ -1,8 +1,8 @@
 //! The least and the greatest, and where they are.
 
 use super::{A, AXIS, KEEPDIMS, OUT, Reduction, along, ordered, reduction};
-use crate::Reference;
 use crate::reference::{Number, Slack, walk};
+use crate::{Body, Reference};
 use cloakwork_ir::DType;
 
 const LEAST: Reduction = Reduction {
@@ -41,14 +41,14 @@ macro_rules! place {
             doc: $doc,
             params: &[A, AXIS, KEEPDIMS, OUT],
             forms: &[$crate::Form::own($text, &["a", "axis", "keepdims", "out"])],
-            body: along::body!(
+            body: Body::kernel(
                 |args| along::infer_place(args),
                 |args| along::launch($text, args, &[1]),
                 Reference::Values(|args, contents| {
                     let axis = args.axis("axis", args.tensor("a")?.view.rank())?;
                     let place = |x: &[Number]| Number::Int(best(x, $before) as i128);
                     walk::along(args, contents, axis, &|_, x| vec![(place(x), Slack::Bits)])
-                })
+                }),
             ),
             operations: along::operations,
             laws: &[],

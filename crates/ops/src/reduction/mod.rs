@@ -9,7 +9,7 @@ pub mod extremes;
 pub mod sums;
 
 use crate::op::{Param, ParamKind};
-use crate::{Args, Code, OpError};
+use crate::{Args, OpError};
 use cloakwork_ir::{DType, Type};
 
 /// The operand.
@@ -69,7 +69,7 @@ fn typed(args: &Args, gives: fn(DType) -> Option<DType>) -> Result<DType, OpErro
         } else {
             "a type of element that this op combines"
         };
-        OpError::new(Code::Dtype, "a", expected, a.dtype.name())
+        OpError::dtype("a", expected, a.dtype)
     })
 }
 
@@ -77,9 +77,8 @@ fn infer(args: &Args, reduction: &Reduction) -> Result<Type, OpError> {
     let dtype = typed(args, reduction.gives)?;
     let axes = axes::Axes::of(args)?;
     if !reduction.has_identity && axes.reduced_elements() == 0 && axes.kept_elements() > 0 {
-        let got = args.tensor("a")?.shape().to_string();
         let expected = "at least one element: this op has no identity";
-        return Err(OpError::new(Code::Shape, "a", expected, got));
+        return Err(OpError::shape("a", expected, args.tensor("a")?.shape()));
     }
     Ok(Type::new(dtype, axes.result(args.flag("keepdims")?)?))
 }
@@ -95,19 +94,14 @@ macro_rules! reduction {
             params: &[super::A, super::AXES, super::KEEPDIMS, super::OUT],
             forms: &[$crate::Form::own($text, &["a", "axes", "keepdims", "out"])],
             body: $crate::Body::Kernel($crate::KernelBody {
-                infer: |args| super::infer(args, &$rule),
-                checks: &[],
-                out: $crate::OutRule::Exact,
-                dtypes: &[],
-                aliasing: $crate::Aliasing::Never,
-                access: $crate::Access::Write,
-                launch: |args| super::axes::launch(args, &$rule),
-                reference: $crate::Reference::Values(|args, contents| {
-                    super::axes::reference(args, contents, $fold)
-                }),
                 temporary: Some(super::axes::temporary_bytes),
-                elementwise: None,
-                expand: None,
+                ..$crate::KernelBody::new(
+                    |args| super::infer(args, &$rule),
+                    |args| super::axes::launch(args, &$rule),
+                    $crate::Reference::Values(|args, contents| {
+                        super::axes::reference(args, contents, $fold)
+                    }),
+                )
             }),
             operations: super::axes::operations,
             laws: &[],

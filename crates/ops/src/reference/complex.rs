@@ -3,8 +3,7 @@
 //! the ends of the range, are open: Annex G of C's standard has rules for them, which tests
 //! against NumPy hold.
 
-use super::Number;
-use super::real;
+use super::{Number, real};
 
 /// A complex number.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,14 +1,13 @@
 //! `automorphism`: a ring automorphism of polynomials in the NTT domain.
 
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
-};
+use crate::op::{Body, Family, Form, KernelBody, Law, OpDef, Param, ParamKind};
+use crate::reference::Expected;
 use crate::{
-    Args, Code, ContentCheck, Contents, Expansion, Launch, LaunchInput, OpError, Operand, geometry,
-    rules,
+    Args, ContentCheck, Contents, Expansion, Launch, LaunchInput, Launches, OpError, Operand,
+    Reference, geometry, rules,
 };
 use cloakwork_ir::{Arg, DType, Type, View};
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -31,20 +30,12 @@ pub static DEF: OpDef = OpDef {
     ],
     forms: &[Form::own("automorphism", &["a", "index", "out"])],
     body: Body::Kernel(KernelBody {
-        infer,
         checks: &[ContentCheck::Permutation {
             operand: "index",
             flag: None,
         }],
-        out: OutRule::Exact,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch,
-        reference: crate::Reference::Values(|args, contents| Ok(reference(args, contents)?.into())),
-        temporary: None,
-        elementwise: None,
         expand: Some(expand),
+        ..KernelBody::new(infer, launch, Reference::Values(reference))
     }),
     operations: rules::out_elements,
     laws: &[Law::Linear],
@@ -52,15 +43,10 @@ pub static DEF: OpDef = OpDef {
 
 /// Where N stands.
 fn axis(a: Operand) -> Result<usize, OpError> {
-    a.view.rank().checked_sub(2).ok_or_else(|| {
-        let got = a.shape().to_string();
-        OpError::new(
-            Code::Shape,
-            "a",
-            "two axes or more, the last two N and k",
-            got,
-        )
-    })
+    a.view
+        .rank()
+        .checked_sub(2)
+        .ok_or_else(|| OpError::shape("a", "two axes or more, the last two N and k", a.shape()))
 }
 
 fn infer(args: &Args) -> Result<Type, OpError> {
@@ -69,11 +55,11 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     let axis = axis(a)?;
     rules::dtype_in("index", index, &[DType::I64])?;
     rules::shape_is("index", index, &a.dims()[axis..=axis])?;
-    Ok(Type::new(a.dtype, a.shape().clone()))
+    Ok(a.ty())
 }
 
 /// out, a and the index map over the space rows, n: rows are all axes but N.
-fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch(args: &Args) -> Result<Launches, OpError> {
     let (a, out) = (args.tensor("a")?, args.tensor("out")?);
     let axis = axis(a)?;
     let row = |name, view: &View| -> Result<_, OpError> {
@@ -113,7 +99,7 @@ fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
     steps.call_into("take_along_axis", &taken, &out)
 }
 
-fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
     let shape = args.tensor("a")?.shape();
     let (a, index) = (contents.words("a")?, contents.words("index")?);
     let limbs = shape.dims().last().copied().unwrap_or(1) as usize;
@@ -122,5 +108,7 @@ fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> 
         let (polynomial, n) = (row / index.len(), row % index.len());
         (polynomial * index.len() + index[n] as usize) * limbs + k
     };
-    Ok((0..a.len()).map(|flat| a[place(flat)]).collect())
+    Ok(Expected::Exact(
+        (0..a.len()).map(|flat| a[place(flat)]).collect(),
+    ))
 }

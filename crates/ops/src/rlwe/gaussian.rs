@@ -1,10 +1,8 @@
 //! `gaussian`: the discrete Gaussian of standard deviation 3.2.
 
 use super::gaussian_table::CUMULATIVE;
-use crate::op::{
-    Access, Aliasing, Body, Effect, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
-};
-use crate::rules;
+use crate::op::{Body, Effect, Family, Form, KernelBody, Law, OpDef, Param, ParamKind};
+use crate::{Reference, rules};
 use cloakwork_ir::{DType, Type};
 use smallvec::smallvec;
 
@@ -27,20 +25,15 @@ pub static DEF: OpDef = OpDef {
     ],
     forms: &[Form::own("gaussian", &["random", "out"])],
     body: Body::Kernel(KernelBody {
-        infer: |args| Ok(Type::new(DType::I64, super::shape_of_pairs(args)?)),
-        checks: &[],
-        out: OutRule::Exact,
         dtypes: super::DTYPES,
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch: |args| Ok(smallvec![super::launch_pairs("gaussian", args, None)?]),
-        reference: crate::Reference::Values(|_, contents| {
-            let samples = super::pairs(contents.words("random")?).map(sample);
-            Ok(samples.collect::<Vec<i64>>().into())
-        }),
-        temporary: None,
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(
+            |args| Ok(Type::new(DType::I64, super::shape_of_pairs(args)?)),
+            |args| Ok(smallvec![super::launch_pairs("gaussian", args, None)?]),
+            Reference::Values(|_, contents| {
+                let samples = super::pairs(contents.words("random")?).map(sample);
+                Ok(samples.collect::<Vec<i64>>().into())
+            }),
+        )
     }),
     operations: rules::out_elements,
     laws: &[Law::Effect(Effect::Draws)],

@@ -4,7 +4,7 @@
 use crate::expansion::Part;
 use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
 use crate::rns::{CHECKS, TABLES, check_tables, check_vectors, digits, work};
-use crate::{Args, Code, Expansion, OpError, geometry, rules};
+use crate::{Args, Expansion, OpError, geometry, rules};
 use cloakwork_ir::{Arg, DType, Type};
 
 const ARGS: &[&str] = &[
@@ -151,12 +151,7 @@ pub fn key_sizes(args: &Args, [rows, degree, limbs]: [u64; 3]) -> Result<Sizes, 
     let (polynomials, all) = (key.dims()[0], q.dims()[0]);
     let Some(special) = all.checked_sub(limbs).filter(|&k| k > 0 && limbs > 0) else {
         let expected = "moduli for every limb of `a`, and special ones before them";
-        return Err(OpError::new(
-            Code::Shape,
-            "q",
-            expected,
-            q.shape().to_string(),
-        ));
+        return Err(OpError::shape("q", expected, q.shape()));
     };
     rules::dtype_in("a", a, &[DType::I64])?;
     rules::same_dtype(args, "key", DType::I64)?;
@@ -168,8 +163,7 @@ pub fn key_sizes(args: &Args, [rows, degree, limbs]: [u64; 3]) -> Result<Sizes, 
     check_tables(args, degree, all)?;
     if polynomials > MAX_POLYNOMIALS {
         let expected = format!("at most {MAX_POLYNOMIALS} polynomials");
-        let got = key.shape().to_string();
-        return Err(OpError::new(Code::Shape, "key", expected, got));
+        return Err(OpError::shape("key", expected, key.shape()));
     }
     let (_, digits) = digits(args, limbs)?;
     rules::shape_is("key", key, &[polynomials, digits, degree, all])?;

@@ -2,7 +2,7 @@
 
 use crate::expansion::Part;
 use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
-use crate::{Args, Code, ContentCheck, Expansion, OpError, geometry, rules};
+use crate::{Args, ContentCheck, Expansion, OpError, geometry, rules};
 use cloakwork_ir::{Arg, DType, Type};
 
 /// The declaration.
@@ -100,8 +100,7 @@ fn sizes(args: &Args) -> Result<Sizes, OpError> {
     rules::transform_length("a", length)?;
     if polynomials > MAX_POLYNOMIALS {
         let expected = format!("at most {MAX_POLYNOMIALS} polynomials");
-        let got = key.shape().to_string();
-        return Err(OpError::new(Code::Shape, "key", expected, got));
+        return Err(OpError::shape("key", expected, key.shape()));
     }
     rules::shape_is("a", a, &[rows, length, 1, moduli])?;
     rules::shape_is("key", key, &[length, polynomials, digits, moduli])?;
@@ -113,12 +112,7 @@ fn sizes(args: &Args) -> Result<Sizes, OpError> {
     rules::shape_is("perm", args.tensor("perm")?, &[length])?;
     if u64::try_from(args.int("g_exp")?) != Ok(digits) {
         let expected = format!("{digits}, the digits of `key`");
-        return Err(OpError::new(
-            Code::Range,
-            "g_exp",
-            expected,
-            args.int("g_exp")?.to_string(),
-        ));
+        return Err(OpError::range("g_exp", expected, args.int("g_exp")?));
     }
     Ok(Sizes {
         rows,
@@ -142,12 +136,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     let high = 8 * dtype.size_bytes() as i64 - 3;
     if !(1..=high).contains(&bits) {
         let expected = format!("an integer from 1 to {high}");
-        return Err(OpError::new(
-            Code::Range,
-            "g_base_bits",
-            expected,
-            bits.to_string(),
-        ));
+        return Err(OpError::range("g_base_bits", expected, bits));
     }
     // The spread digits are the largest tensor on the way.
     geometry::shape("key", &[rows, length, digits, moduli])?;

@@ -4,7 +4,7 @@ use super::hybrid_key_switch::{CONSTANTS, key_sizes};
 use crate::expansion::Part;
 use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
 use crate::rns::CHECKS;
-use crate::{Args, Code, Expansion, OpError, geometry, rules};
+use crate::{Args, Expansion, OpError, geometry, rules};
 use cloakwork_ir::{DType, Type};
 
 const ARGS: &[&str] = &[
@@ -55,8 +55,8 @@ pub static DEF: OpDef = OpDef {
         expand,
     }),
     operations: |args| {
-        let elements = args.tensor("a").map_or(0, |a| a.shape().elements());
-        let moduli = args.tensor("q").map_or(0, |q| q.shape().elements());
+        let elements = args.elements("a");
+        let moduli = args.elements("q");
         elements.saturating_mul(moduli)
     },
     laws: &[],
@@ -68,8 +68,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     let [rows, _, degree, limbs] = [0, 1, 2, 3].map(|axis| a.dims()[axis]);
     rules::shape_is("a", a, &[rows, 3, degree, limbs])?;
     if key_sizes(args, [rows, degree, limbs])?.polynomials != 2 {
-        let got = key.shape().to_string();
-        return Err(OpError::new(Code::Shape, "key", "two polynomials", got));
+        return Err(OpError::shape("key", "two polynomials", key.shape()));
     }
     Ok(Type::new(
         DType::I64,

@@ -1,9 +1,7 @@
 //! `ternary`: uniform values of -1, 0 and 1.
 
-use crate::op::{
-    Access, Aliasing, Body, Effect, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
-};
-use crate::{Launch, rules};
+use crate::op::{Body, Effect, Family, Form, KernelBody, Law, OpDef, Param, ParamKind};
+use crate::{Reference, rules};
 use cloakwork_ir::{DType, Type};
 use smallvec::smallvec;
 
@@ -19,25 +17,16 @@ pub static DEF: OpDef = OpDef {
     ],
     forms: &[Form::own("ternary", &["random", "out"])],
     body: Body::Kernel(KernelBody {
-        infer: |args| Ok(Type::new(DType::I64, super::shape_of_words(args)?)),
-        checks: &[],
-        out: OutRule::Exact,
         dtypes: super::DTYPES,
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch: |args| {
-            let operands = [args.input("out")?, args.input("random")?];
-            let shape = args.tensor("out")?.shape();
-            Ok(smallvec![Launch::elementwise("ternary", shape, &operands)?])
-        },
-        reference: crate::Reference::Values(|_, contents| {
-            let third = |&word: &i64| ((3 * u128::from(word as u64)) >> 64) as i64 - 1;
-            let words = contents.words("random")?;
-            Ok(words.iter().map(third).collect::<Vec<i64>>().into())
-        }),
-        temporary: None,
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(
+            |args| Ok(Type::new(DType::I64, super::shape_of_words(args)?)),
+            |args| Ok(smallvec![args.elementwise("ternary", ["random"])?]),
+            Reference::Values(|_, contents| {
+                let third = |&word: &i64| ((3 * u128::from(word as u64)) >> 64) as i64 - 1;
+                let words = contents.words("random")?;
+                Ok(words.iter().map(third).collect::<Vec<i64>>().into())
+            }),
+        )
     }),
     operations: rules::out_elements,
     laws: &[Law::Effect(Effect::Draws)],

@@ -1,10 +1,8 @@
 //! `uniform_mod`: uniform residues.
 
-use crate::op::{
-    Access, Aliasing, Body, Effect, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind,
-};
-use crate::reference::Broadcast;
-use crate::{Args, ContentCheck, Contents, OpError, rules};
+use crate::op::{Body, Effect, Family, Form, KernelBody, Law, OpDef, Param, ParamKind};
+use crate::reference::{Broadcast, Expected};
+use crate::{Args, ContentCheck, Contents, OpError, Reference, rules};
 use cloakwork_ir::{DType, Type};
 use smallvec::smallvec;
 
@@ -29,37 +27,35 @@ pub static DEF: OpDef = OpDef {
     ],
     forms: &[Form::own("uniform_mod", &["random", "q", "out"])],
     body: Body::Kernel(KernelBody {
-        infer: |args| {
-            let shape = super::shape_of_pairs(args)?;
-            rules::same_dtype(args, "q", DType::I64)?;
-            rules::moduli(args, "q", &shape)?;
-            Ok(Type::new(DType::I64, shape))
-        },
         checks: &[ContentCheck::Modulus("q")],
-        out: OutRule::Exact,
         dtypes: super::DTYPES,
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch: |args| {
-            let q = rules::moduli_input(args, "q", args.tensor("out")?.shape())?;
-            Ok(smallvec![super::launch_pairs(
-                "uniform_mod",
-                args,
-                Some(q)
-            )?])
-        },
-        reference: crate::Reference::Values(|args, contents| Ok(reference(args, contents)?.into())),
-        temporary: None,
-        elementwise: None,
-        expand: None,
+        ..KernelBody::new(
+            |args| {
+                let shape = super::shape_of_pairs(args)?;
+                rules::same_dtype(args, "q", DType::I64)?;
+                rules::moduli(args, "q", &shape)?;
+                Ok(Type::new(DType::I64, shape))
+            },
+            |args| {
+                let q = rules::moduli_input(args, "q", args.tensor("out")?.shape())?;
+                Ok(smallvec![super::launch_pairs(
+                    "uniform_mod",
+                    args,
+                    Some(q)
+                )?])
+            },
+            Reference::Values(reference),
+        )
     }),
     operations: rules::out_elements,
     laws: &[Law::Effect(Effect::Draws)],
 };
 
-fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
     let q = Broadcast::moduli(args, contents, "q", args.tensor("out")?.shape())?;
     let words = contents.words("random")?;
     let reduce = |(i, pair): (usize, u128)| (pair % q.at(i as u64) as u128) as i64;
-    Ok(super::pairs(words).enumerate().map(reduce).collect())
+    Ok(Expected::Exact(
+        super::pairs(words).enumerate().map(reduce).collect(),
+    ))
 }

@@ -1,12 +1,10 @@
 //! `base_convert`: residues modulo one base of moduli, expressed modulo another.
 
-use crate::op::{
-    Access, Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind,
-};
-use crate::reference::canonical;
+use crate::op::{Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
+use crate::reference::{Expected, canonical};
 use crate::{
-    Args, Code, ContentCheck, Contents, Expansion, Launch, LaunchInput, LaunchOperand, OpError,
-    Operand, Part, Source, geometry, rules,
+    Args, ContentCheck, Contents, Expansion, Launch, LaunchInput, LaunchOperand, Launches, OpError,
+    Operand, Part, Reference, geometry, rules,
 };
 use cloakwork_ir::{Arg, DType, MAX_RANK, Type, View};
 use smallvec::{SmallVec, smallvec};
@@ -47,17 +45,9 @@ pub static DEF: OpDef = OpDef {
         &["a", "q", "hat_inv", "half", "hat", "p", "out"],
     )],
     body: Body::Kernel(KernelBody {
-        infer,
         checks: &[ContentCheck::Modulus("q"), ContentCheck::Modulus("p")],
-        out: OutRule::Exact,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch,
-        reference: crate::Reference::Values(|args, contents| Ok(reference(args, contents)?.into())),
-        temporary: None,
-        elementwise: None,
         expand: Some(expand),
+        ..KernelBody::new(infer, launch, Reference::Values(reference))
     }),
     operations: |args| {
         let limbs = |name| {
@@ -76,8 +66,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
         rules::same_dtype(args, name, a.dtype)?;
     }
     let Some((&limbs, rows)) = a.dims().split_last() else {
-        let got = a.shape().to_string();
-        return Err(OpError::new(Code::Shape, "a", "one axis or more", got));
+        return Err(OpError::shape("a", "one axis or more", a.shape()));
     };
     rules::shape_is("q", args.tensor("q")?, &[limbs])?;
     if let Some(hat_inv) = args.tensor_if_any("hat_inv")? {
@@ -94,7 +83,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
 
 /// out, a, q, hat_inv, half, hat and p over the space rows, i, j: rows are all axes but the limbs,
 /// sorted so that the result's tightest is last.
-fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
+fn launch(args: &Args) -> Result<Launches, OpError> {
     let (a, out) = (args.tensor("a")?, args.tensor("out")?);
     let last = a.view.rank() - 1;
     let row = |name, view: &View| -> Result<_, OpError> {
@@ -116,11 +105,7 @@ fn launch(args: &Args) -> Result<SmallVec<[Launch; 1]>, OpError> {
         constant("q", [along(args.tensor("q")?), 0])?,
         match args.tensor_if_any("hat_inv")? {
             Some(hat_inv) => constant("hat_inv", [along(hat_inv), 0])?,
-            None => LaunchOperand {
-                source: Source::Null,
-                offset: 0,
-                strides: smallvec![0; launch.split + 2],
-            },
+            None => LaunchOperand::absent(launch.split + 2),
         },
         constant("half", [along(args.tensor("half")?), 0])?,
         constant("hat", [hat[0], hat[1]])?,
@@ -233,7 +218,7 @@ fn correction(
     negative(steps, dtype, (&sum, &p), &[outputs])
 }
 
-fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> {
+fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
     let (a, q, half) = (
         contents.words("a")?,
         contents.words("q")?,
@@ -265,5 +250,5 @@ fn reference(args: &Args, contents: &dyn Contents) -> Result<Vec<i64>, OpError> 
             out.push(sum);
         }
     }
-    Ok(out)
+    Ok(Expected::Exact(out))
 }

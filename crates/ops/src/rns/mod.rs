@@ -7,7 +7,7 @@ pub mod rescale;
 
 use crate::expansion::Part;
 use crate::op::{Param, ParamKind};
-use crate::{Args, Code, ContentCheck, Expansion, OpError, rules};
+use crate::{Args, ContentCheck, Expansion, OpError, rules};
 use cloakwork_ir::{Arg, DType};
 
 /// The tables that transforms under all moduli need.
@@ -75,8 +75,7 @@ pub fn digits(args: &Args, limbs: u64) -> Result<(u64, u64), OpError> {
     let digits = limbs.div_ceil(digit_limbs);
     if digits > MAX_DIGITS {
         let expected = format!("so many that there are at most {MAX_DIGITS} digits");
-        let got = digit_limbs.to_string();
-        return Err(OpError::new(Code::Range, "digit_limbs", expected, got));
+        return Err(OpError::range("digit_limbs", expected, digit_limbs));
     }
     Ok((digit_limbs, digits))
 }

@@ -2,7 +2,7 @@
 
 use super::{Basis, CHECKS, TABLES};
 use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
-use crate::{Args, Code, Expansion, OpError, geometry, rules};
+use crate::{Args, Expansion, OpError, geometry, rules};
 use cloakwork_ir::{DType, Type};
 
 const ARGS: &[&str] = &[
@@ -81,12 +81,7 @@ fn sizes(args: &Args) -> Result<Sizes, OpError> {
     super::check_tables(args, degree, limbs)?;
     if dropped.checked_add(kept) != Some(limbs) || dropped == 0 || kept == 0 {
         let expected = format!("[K, k] with K + k = {limbs}, the limbs of `a`");
-        return Err(OpError::new(
-            Code::Shape,
-            "hat",
-            expected,
-            hat.shape().to_string(),
-        ));
+        return Err(OpError::shape("hat", expected, hat.shape()));
     }
     rules::same_dtype(args, "hat", DType::I64)?;
     super::check_vectors(args, &["scale", "half"], dropped)?;

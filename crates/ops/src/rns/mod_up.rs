@@ -3,7 +3,7 @@
 use super::{Basis, CHECKS, TABLES};
 use crate::expansion::Part;
 use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
-use crate::{Args, Code, Expansion, OpError, geometry, rules};
+use crate::{Args, Expansion, OpError, geometry, rules};
 use cloakwork_ir::{DType, Type};
 
 const ARGS: &[&str] = &[
@@ -97,12 +97,7 @@ fn sizes(args: &Args) -> Result<Sizes, OpError> {
     let (degree, limbs, all) = (a.dims()[1], a.dims()[2], q.dims()[0]);
     let Some(special) = all.checked_sub(limbs).filter(|_| limbs > 0) else {
         let expected = "moduli for every limb of `a`, and special ones before them";
-        return Err(OpError::new(
-            Code::Shape,
-            "q",
-            expected,
-            q.shape().to_string(),
-        ));
+        return Err(OpError::shape("q", expected, q.shape()));
     };
     super::check_tables(args, degree, all)?;
     rules::same_dtype(args, "hat", DType::I64)?;

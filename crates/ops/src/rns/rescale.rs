@@ -2,7 +2,7 @@
 
 use super::{Basis, CHECKS, TABLES};
 use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
-use crate::{Args, Code, Expansion, OpError, geometry, rules};
+use crate::{Args, Expansion, OpError, geometry, rules};
 use cloakwork_ir::{DType, Type};
 
 const ARGS: &[&str] = &[
@@ -63,12 +63,7 @@ fn sizes(args: &Args) -> Result<(u64, u64, u64), OpError> {
     super::check_tables(args, degree, limbs)?;
     if limbs < 2 {
         let expected = "at least two limbs";
-        return Err(OpError::new(
-            Code::Shape,
-            "a",
-            expected,
-            a.shape().to_string(),
-        ));
+        return Err(OpError::shape("a", expected, a.shape()));
     }
     rules::same_dtype(args, "hat", DType::I64)?;
     super::check_vectors(args, &["scale", "half"], 1)?;

@@ -3,7 +3,7 @@
 use crate::op::{Param, ParamKind};
 use crate::reduction::along;
 use crate::reference::{Number, Slack, walk};
-use crate::{Args, OpError, Reference};
+use crate::{Args, Body, OpError, Reference};
 use cloakwork_ir::{DType, Type};
 use std::cmp::Ordering;
 
@@ -31,7 +31,7 @@ macro_rules! order {
                 $text,
                 &["a", "axis", "descending", "out"],
             )],
-            body: along::body!(
+            body: Body::kernel(
                 |args| infer(args, $gives),
                 |args| along::launch($text, args, &[args.int("descending")?]),
                 Reference::Values(|args, contents| {
@@ -42,7 +42,7 @@ macro_rules! order {
                         let order = in_order(x, descending).into_iter();
                         order.map(|at| (gives(x, at), Slack::Bits)).collect()
                     })
-                })
+                }),
             ),
             operations: along::operations,
             laws: &[],

@@ -3,13 +3,9 @@
 use crate::op::{Param, ParamKind};
 use crate::reference::number::expected;
 use crate::reference::{Broadcast, Contents, Expected, Number, Slack};
-use crate::{
-    Access, Aliasing, Body, Code, Family, Form, KernelBody, Launch, LaunchInput, LaunchOperand,
-    OpDef, OpError, OutRule, rules,
-};
-use crate::{Args, Reference};
+use crate::{Args, Body, Family, Form, OpDef, OpError, Reference, rules};
 use cloakwork_ir::{DType, Type};
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -31,32 +27,23 @@ pub static DEF: OpDef = OpDef {
         "searchsorted",
         &["values", "sorted", "right", "out"],
     )],
-    body: Body::Kernel(KernelBody {
-        infer: |args| {
+    body: Body::kernel(
+        |args| {
             let (values, sorted) = (args.tensor("values")?, args.tensor("sorted")?);
             if values.dtype.is_complex() || values.dtype == DType::Bool || !values.dtype.is_number()
             {
-                let got = values.dtype.name();
-                return Err(OpError::new(Code::Dtype, "values", "real numbers", got));
+                return Err(OpError::dtype("values", "real numbers", values.dtype));
             }
             rules::same_dtype(args, "sorted", values.dtype)?;
             rules::rank_is("sorted", sorted, 1)?;
             Ok(Type::new(DType::I64, values.shape().clone()))
         },
-        checks: &[],
-        out: OutRule::Exact,
-        dtypes: &[],
-        aliasing: Aliasing::Never,
-        access: Access::Write,
-        launch: |args| {
-            let (sorted, shape) = (args.tensor("sorted")?, args.tensor("out")?.shape());
-            let inputs: [LaunchInput; 2] = [args.input("out")?, args.input("values")?];
-            let mut launch = Launch::elementwise("searchsorted", shape, &inputs)?;
-            launch.operands.push(LaunchOperand {
-                source: args.source("sorted")?,
-                offset: sorted.view.offset,
-                strides: SmallVec::from_elem(0, launch.dims.len()),
-            });
+        |args| {
+            let sorted = args.tensor("sorted")?;
+            let mut launch = args.elementwise("searchsorted", ["values"])?;
+            launch
+                .operands
+                .push(args.operand("sorted", &vec![0; launch.dims.len()])?);
             launch.params = smallvec![
                 sorted.dims()[0] as i64,
                 sorted.view.strides[0],
@@ -64,13 +51,10 @@ pub static DEF: OpDef = OpDef {
             ];
             Ok(smallvec![launch])
         },
-        reference: Reference::Values(reference),
-        temporary: None,
-        elementwise: None,
-        expand: None,
-    }),
+        Reference::Values(reference),
+    ),
     operations: |args| {
-        let steps = args.tensor("sorted").map_or(0, |s| s.shape().elements());
+        let steps = args.elements("sorted");
         rules::out_elements(args) * u64::from(u64::BITS - steps.leading_zeros())
     },
     laws: &[],
