@@ -5,6 +5,11 @@ use crate::{Code, OpError};
 use cloakwork_ir::{MAX_RANK, Shape, View};
 use smallvec::SmallVec;
 
+/// How many blocks of a size cover a length.
+pub(crate) const fn blocks(length: i64, block: i64) -> i64 {
+    (length + block - 1) / block
+}
+
 /// The shape of these sizes, or a finding about parameter `name`.
 ///
 /// # Errors
@@ -18,6 +23,16 @@ pub fn shape(name: &'static str, dims: &[u64]) -> Result<Shape, OpError> {
             error.to_string(),
         )
     })
+}
+
+/// The shape of these sizes and more behind them.
+///
+/// # Errors
+/// More than 16 axes or 2^48 elements.
+pub fn extended(name: &'static str, dims: &[u64], more: &[u64]) -> Result<Shape, OpError> {
+    let mut all = SmallVec::<[u64; MAX_RANK]>::from_slice(dims);
+    all.extend_from_slice(more);
+    shape(name, &all)
 }
 
 /// The shape with another size of one axis.

@@ -1,7 +1,7 @@
 //! Kernel calls as geometry: what a declaration hands to the planner. `docs/kernels.md` says what
 //! each kernel makes of it.
 
-use crate::{Args, OpError, Value, rules};
+use crate::{Args, OpError, Value, geometry, rules};
 use cloakwork_ir::{DType, Shape, View};
 use smallvec::{SmallVec, smallvec};
 
@@ -196,6 +196,19 @@ impl<'a> Args<'a> {
             inputs.push(self.input(name)?);
         }
         Launch::elementwise(kernel, self.tensor("out")?.shape(), &inputs)
+    }
+
+    /// A launch over all axes of `a` but one: `out`, then `a`.
+    ///
+    /// # Errors
+    /// `out` has other axes.
+    pub(crate) fn rows(&self, kernel: &'static str, axis: usize) -> Result<Launch, OpError> {
+        let row = |name| -> Result<_, OpError> {
+            let rest = geometry::without_axis(self.tensor(name)?.view, axis)?;
+            Ok(LaunchInput::View(self.source(name)?, rest))
+        };
+        let shape = geometry::without_axis(self.tensor("a")?.view, axis)?.shape;
+        Launch::elementwise(kernel, &shape, &[row("out")?, row("a")?])
     }
 
     /// A tensor or integer parameter as an operand of a launch.

@@ -3,6 +3,7 @@
 //! The cut depends on shapes alone, so that results never depend on the number of threads. The
 //! numbers were measured on a Zen 4.
 
+use crate::geometry::blocks;
 use crate::{Args, Code, Extents, Launch, LaunchOperand, Launches, OpError, Source};
 use cloakwork_ir::DType;
 use smallvec::smallvec;
@@ -19,11 +20,6 @@ const BUCKET_COST: i64 = 3;
 const WINDOW_COST: i64 = 1500;
 /// Most nanoseconds that a unit is said to take.
 const WEIGHT: i64 = 1 << 20;
-
-/// How many blocks of a size cover a length.
-const fn blocks(length: i64, block: i64) -> i64 {
-    (length + block - 1) / block
-}
 
 /// Multi-scalar multiplication.
 pub(super) struct Product {

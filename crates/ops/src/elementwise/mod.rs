@@ -136,7 +136,8 @@ impl Gives {
 /// they hold. Measured in docs/performance.md.
 pub const STREAM_BYTES: u64 = 16 << 20;
 
-fn rule(args: &Args) -> Result<&'static Elementwise, OpError> {
+/// The rule of an op that is declared as data.
+pub(crate) fn rule(args: &Args) -> Result<&'static Elementwise, OpError> {
     match &args.def.body {
         crate::Body::Kernel(crate::KernelBody {
             elementwise: Some(rule),

@@ -8,7 +8,7 @@ use crate::{
     Args, ContentCheck, Launch, LaunchInput, Launches, OpError, Reference, geometry, rules,
 };
 use cloakwork_ir::{DType, Type, View};
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 /// The element or point of canonical words.
 fn number(dtype: DType, words: &[i64]) -> Number {
@@ -99,9 +99,9 @@ pub static TO: OpDef = OpDef {
                 let expected = "a field or the points of a curve";
                 return Err(OpError::dtype("a", expected, a.dtype));
             }
-            let mut dims: SmallVec<[u64; 8]> = SmallVec::from_slice(a.dims());
-            dims.push(a.dtype.canonical_words() as u64);
-            Ok(Type::new(DType::U64, geometry::shape("a", &dims)?))
+            let words = a.dtype.canonical_words() as u64;
+            let shape = geometry::extended("a", a.dims(), &[words])?;
+            Ok(Type::new(DType::U64, shape))
         },
         |args| launch(args, "to_canonical", "out"),
         Reference::Values(|args, contents| {

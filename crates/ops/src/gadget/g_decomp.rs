@@ -3,8 +3,8 @@
 use crate::op::{Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
 use crate::reference::Expected;
 use crate::{Args, Contents, Launch, LaunchInput, Launches, OpError, Reference, geometry, rules};
-use cloakwork_ir::{MAX_RANK, Type};
-use smallvec::{SmallVec, smallvec};
+use cloakwork_ir::Type;
+use smallvec::smallvec;
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -44,9 +44,8 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     let a = args.tensor("a")?;
     rules::dtype_in("a", a, &rules::RESIDUES)?;
     let (count, _) = super::digits(args)?;
-    let mut dims = SmallVec::<[u64; MAX_RANK]>::from_slice(a.dims());
-    dims.push(count);
-    Ok(Type::new(a.dtype, geometry::shape("a", &dims)?))
+    let shape = geometry::extended("a", a.dims(), &[count])?;
+    Ok(Type::new(a.dtype, shape))
 }
 
 fn launch(args: &Args) -> Result<Launches, OpError> {

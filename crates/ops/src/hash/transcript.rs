@@ -233,18 +233,20 @@ macro_rules! grows {
     };
 }
 
+/// The transcript has room for an addition.
+const fn room(appends: Appends) -> ContentCheck {
+    ContentCheck::TranscriptRoom {
+        transcript: "transcript",
+        appends,
+    }
+}
+
 const fn elements(proven: bool) -> [ContentCheck; 2] {
     let appends = Appends::Elements {
         value: "value",
         proven,
     };
-    [
-        ContentCheck::TranscriptRoom {
-            transcript: "transcript",
-            appends,
-        },
-        ContentCheck::Finite("value"),
-    ]
+    [room(appends), ContentCheck::Finite("value")]
 }
 
 const ABSORBS: [ContentCheck; 2] = elements(false);
@@ -285,10 +287,7 @@ grows!(
     "The transcript after absorbing the byte 0, which precedes each challenge.",
     &[TRANSCRIPT, SAME],
     &["transcript", "out"],
-    &[ContentCheck::TranscriptRoom {
-        transcript: "transcript",
-        appends: Appends::Prefix,
-    }],
+    &[room(Appends::Prefix)],
     infer,
     |args| launch("squeeze", args, None, &[]),
     |_, contents| transcript_reference::squeezed(contents)
@@ -365,10 +364,7 @@ pub static CHALLENGE: OpDef = OpDef {
         &["transcript", "hash", "dtype", "out"],
     )],
     body: Body::Kernel(KernelBody {
-        checks: &[ContentCheck::TranscriptRoom {
-            transcript: "transcript",
-            appends: Appends::Nothing,
-        }],
+        checks: &[room(Appends::Nothing)],
         temporary: Some(|_| Ok(DIGEST_BYTES)),
         ..KernelBody::new(
             |args| {

@@ -26,7 +26,8 @@ pub mod zeros;
 
 use crate::op::{Param, ParamKind, Viewed};
 use crate::{Args, Code, OpError};
-use cloakwork_ir::{Shape, View, ViewError};
+use cloakwork_ir::{MAX_RANK, Shape, ShapeItem, Take, View, ViewError};
+use smallvec::SmallVec;
 
 /// Where a new tensor lies.
 const DEVICE: Param = Param::new(
@@ -35,6 +36,20 @@ const DEVICE: Param = Param::new(
     "0: the host; i + 1: gpu:i; i + 65537: sim:i; -1 - i: disk:i",
 )
 .or(0);
+
+/// Entries of a slice.
+const ENTRIES: Param = Param::new(
+    "entries",
+    ParamKind::Shape,
+    "an index or a range for each axis",
+);
+
+/// The view of one entry an axis.
+fn sliced(args: &Args, take: fn(&ShapeItem) -> Result<Take, OpError>) -> Result<Viewed, OpError> {
+    let entries: Result<SmallVec<[Take; MAX_RANK]>, OpError> =
+        args.items("entries")?.iter().map(take).collect();
+    view("entries", args.tensor("a")?.view.slice(&entries?))
+}
 
 /// A finding for what the view algebra refuses: about `a` where its sizes are at fault, else about
 /// parameter `name`.

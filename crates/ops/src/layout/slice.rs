@@ -1,9 +1,8 @@
 //! `slice`: a window on a tensor, which may run backwards or hold nothing.
 
-use crate::op::{Body, Family, Form, OpDef, Param, ParamKind, Viewed};
-use crate::{Args, OpError};
-use cloakwork_ir::{MAX_RANK, ShapeItem, Take};
-use smallvec::SmallVec;
+use crate::OpError;
+use crate::op::{Body, Family, Form, OpDef, Param, ParamKind};
+use cloakwork_ir::{ShapeItem, Take};
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -14,24 +13,13 @@ pub static DEF: OpDef = OpDef {
           a negative step runs backwards, and a stop of -1 ends it before index 0.",
     params: &[
         Param::new("a", ParamKind::Tensor, "any tensor"),
-        Param::new(
-            "entries",
-            ParamKind::Shape,
-            "an index or a range for each axis",
-        ),
+        super::ENTRIES,
     ],
     forms: &[Form::own("slice", &["a", "entries"])],
-    body: Body::View(view),
+    body: Body::View(|args| super::sliced(args, take)),
     operations: |_| 0,
     laws: &[],
 };
-
-fn view(args: &Args) -> Result<Viewed, OpError> {
-    let a = args.tensor("a")?;
-    let entries: Result<SmallVec<[Take; MAX_RANK]>, OpError> =
-        args.items("entries")?.iter().map(take).collect();
-    super::view("entries", a.view.slice(&entries?))
-}
 
 fn take(item: &ShapeItem) -> Result<Take, OpError> {
     let refused = || {

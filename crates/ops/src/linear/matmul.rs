@@ -74,7 +74,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
         let expected = format!("axes before the last two that broadcast with {a_batch}");
         OpError::shape("b", expected, &b_batch)
     })?;
-    let shape = geometry::shape("out", &[batch.dims(), &[m, n]].concat())?;
+    let shape = geometry::extended("out", batch.dims(), &[m, n])?;
     Ok(Type::new(a.dtype, shape))
 }
 
@@ -109,7 +109,7 @@ fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> 
     let (_, [_, n]) = split("b", b.shape())?;
     let (batch, _) = split("out", out.shape())?;
     let whole = |name, own: [u64; 2]| {
-        let shape = geometry::shape(name, &[batch.dims(), &own].concat())?;
+        let shape = geometry::extended(name, batch.dims(), &own)?;
         Broadcast::new(args, contents, name, &shape)
     };
     let (left, right) = (whole("a", [m, k])?, whole("b", [k, n])?);

@@ -89,9 +89,8 @@ pub fn batch<'a>(name: &'static str, operand: Operand<'a>) -> Result<&'a [u64], 
 /// As for [`batch`], or too many elements.
 pub fn packed(args: &Args, dtype: DType, length: u64) -> Result<Type, OpError> {
     let a = args.tensor("a")?;
-    let mut dims = SmallVec::<[u64; 16]>::from_slice(batch("a", a)?);
-    dims.push(length);
-    Ok(Type::new(dtype, geometry::shape("a", &dims)?))
+    let shape = geometry::extended("a", batch("a", a)?, &[length])?;
+    Ok(Type::new(dtype, shape))
 }
 
 /// `rows * columns`, or more than any shape may have.
@@ -209,9 +208,8 @@ pub fn matrices_of(
     results: &Shape,
 ) -> Result<Vec<Matrix>, OpError> {
     let [rows, columns] = sizes(name, args.tensor(name)?)?;
-    let mut dims = SmallVec::<[u64; 16]>::from_slice(results.dims());
-    dims.extend([rows, columns]);
-    let all = Broadcast::new(args, contents, name, &geometry::shape(name, &dims)?)?;
+    let shape = geometry::extended(name, results.dims(), &[rows, columns])?;
+    let all = Broadcast::new(args, contents, name, &shape)?;
     let one = |at: u64| {
         Matrix::new(rows as usize, columns as usize, |i, j| {
             let number = all.number((at * rows + i as u64) * columns + j as u64);

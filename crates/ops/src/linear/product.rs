@@ -3,6 +3,7 @@
 //! The cut depends on shapes and strides alone, so that results never depend on the number of
 //! threads. The numbers were measured on a Zen 4 with 1 MiB of second-level cache a core.
 
+use crate::geometry::blocks;
 use crate::{Args, Code, Extents, Launch, LaunchOperand, Launches, OpError, Source};
 use cloakwork_ir::{DType, View};
 use smallvec::{SmallVec, smallvec};
@@ -81,11 +82,6 @@ fn batch_strides(view: &View, own: &[i64], batch: &[u64]) -> Extents {
     let present = own.iter().zip(view.shape.dims());
     let strides = present.map(|(&stride, &dim)| if dim == 1 { 0 } else { stride });
     std::iter::repeat_n(0, missing).chain(strides).collect()
-}
-
-/// How many blocks of a size cover a length.
-fn blocks(length: i64, block: i64) -> i64 {
-    (length - 1).div_euclid(block) + 1
 }
 
 /// A product of stacks of matrices.

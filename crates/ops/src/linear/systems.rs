@@ -6,7 +6,7 @@ use crate::reference::complex::{C, multiply};
 use crate::reference::matrices::{Case, Matrix, judge};
 use crate::{Args, Launches, OpError, Reference, geometry, rules};
 use cloakwork_ir::{Shape, Type};
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 declare!(
     SOLVE,
@@ -20,12 +20,8 @@ declare!(
     &["a", "b", "out"],
     |args| {
         let (batch, [n, r]) = system(args)?;
-        let mut dims = SmallVec::<[u64; 16]>::from_slice(batch.dims());
-        dims.extend([n, r]);
-        Ok(Type::new(
-            args.tensor("a")?.dtype,
-            geometry::shape("b", &dims)?,
-        ))
+        let shape = geometry::extended("b", batch.dims(), &[n, r])?;
+        Ok(Type::new(args.tensor("a")?.dtype, shape))
     },
     launch_solve,
     matrices::operations,
@@ -86,9 +82,7 @@ fn system(args: &Args) -> Result<(Shape, [u64; 2]), OpError> {
 fn launch_solve(args: &Args) -> Result<Launches, OpError> {
     let (batch, [n, r]) = system(args)?;
     let whole = |name, own: [u64; 2]| {
-        let mut dims = SmallVec::<[u64; 16]>::from_slice(batch.dims());
-        dims.extend(own);
-        let shape = geometry::shape(name, &dims)?;
+        let shape = geometry::extended(name, batch.dims(), &own)?;
         rules::broadcast(name, args.tensor(name)?.view, &shape)
     };
     let operands = smallvec![

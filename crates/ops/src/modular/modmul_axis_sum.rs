@@ -1,5 +1,6 @@
 //! `modmul_axis_sum`: sums of products along one axis, added to what is there.
 
+use crate::ntt::{LOG2Q, MU};
 use crate::op::{Access, Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
 use crate::permutation::{Permutation, temporary_bytes};
 use crate::reference::{Expected, canonical};
@@ -45,12 +46,8 @@ pub static DEF: OpDef = OpDef {
         Param::new("out", ParamKind::Out, "three axes; is added to"),
         Param::new("apply_perm", ParamKind::Bool, "whether `perm` is applied"),
         Param::new("axis", ParamKind::Int(-3, -1), "the axis of n: -1 or -3").or(-1),
-        Param::new(
-            "log2q",
-            ParamKind::Hint,
-            "bit lengths of the moduli; not needed",
-        ),
-        Param::new("mu", ParamKind::Hint, "Barrett constants; not needed"),
+        LOG2Q,
+        MU,
     ],
     forms: &[
         Form::heal("modmul_axis_sum", LATER).only(Generation::Later),

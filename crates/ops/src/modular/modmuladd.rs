@@ -15,22 +15,10 @@ pub static DEF: OpDef = OpDef {
           of the last axis. Residues in `[0, q)` give residues in `[0, q)`; other words give the \
           result of `modmul` and then `modsum`, with signs as in C.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "residues, i32 or i64"),
-        Param::new(
-            "b",
-            ParamKind::TensorOrInt,
-            "residues of the same dtype, or one integer",
-        ),
-        Param::new(
-            "c",
-            ParamKind::TensorOrInt,
-            "residues of the same dtype, or one integer",
-        ),
-        Param::new(
-            "q",
-            ParamKind::TensorOrInt,
-            "moduli `[k]` along the last axis, or one",
-        ),
+        pairwise::A,
+        pairwise::B,
+        pairwise::factor("c"),
+        pairwise::Q,
         Param::new(
             "out",
             ParamKind::Out,

@@ -1,5 +1,6 @@
 //! `modneg`: the canonical negative.
 
+use super::pairwise;
 use crate::op::{Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind};
 use crate::reference::{Broadcast, Expected, canonical};
 use crate::{Args, ContentCheck, Contents, OpError, Reference, rules};
@@ -15,11 +16,7 @@ pub static DEF: OpDef = OpDef {
           `a` broadcasts to `out`; `q` is one modulus, or one for each index of the last axis.",
     params: &[
         Param::new("a", ParamKind::Tensor, "any words, i32 or i64"),
-        Param::new(
-            "q",
-            ParamKind::TensorOrInt,
-            "moduli `[k]` along the last axis, or one",
-        ),
+        pairwise::Q,
         Param::new("out", ParamKind::Out, "any shape that `a` broadcasts to"),
     ],
     forms: &[
@@ -35,7 +32,7 @@ pub static DEF: OpDef = OpDef {
         aliasing: Aliasing::Same,
         ..KernelBody::new(
             infer,
-            |args| super::pairwise::launch("modneg", args, ["a"]),
+            |args| pairwise::launch("modneg", args, ["a"]),
             Reference::Values(reference),
         )
     }),

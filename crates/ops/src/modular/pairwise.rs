@@ -10,25 +10,36 @@ use smallvec::{SmallVec, smallvec};
 /// The order in which HEAL has the arguments.
 pub const ARGS: &[&str] = &["a", "b", "q", "out"];
 
-/// The parameters.
+/// The first operand.
+pub const A: Param = Param::new("a", ParamKind::Tensor, "residues, i32 or i64");
+/// The second.
+pub const B: Param = factor("b");
+/// Moduli.
+pub const Q: Param = Param::new(
+    "q",
+    ParamKind::TensorOrInt,
+    "moduli `[k]` along the last axis, or one",
+);
+/// The parameters of ops on pairs.
 pub const PARAMS: &[Param] = &[
-    Param::new("a", ParamKind::Tensor, "residues, i32 or i64"),
-    Param::new(
-        "b",
-        ParamKind::TensorOrInt,
-        "residues of the same dtype, or one integer",
-    ),
-    Param::new(
-        "q",
-        ParamKind::TensorOrInt,
-        "moduli `[k]` along the last axis, or one",
-    ),
+    A,
+    B,
+    Q,
     Param::new(
         "out",
         ParamKind::Out,
         "any shape that `a` and `b` broadcast to",
     ),
 ];
+
+/// An operand that may be an integer.
+pub const fn factor(name: &'static str) -> Param {
+    Param::new(
+        name,
+        ParamKind::TensorOrInt,
+        "residues of the same dtype, or one integer",
+    )
+}
 
 /// Dtype of `a`, and the common shape of `a` and `b`.
 pub fn infer(args: &Args) -> Result<Type, OpError> {

@@ -1,5 +1,6 @@
 //! `intt`: the inverse negacyclic number-theoretic transform.
 
+use super::{AXIS, LOG2Q, MU, OUT, PERM, PERM_PAIRS, Q, TILE};
 use crate::op::{Aliasing, Body, Family, Form, KernelBody, Law, OpDef, Param, ParamKind};
 use crate::reference::{Expected, canonical, multiply_truncated};
 use crate::{Args, ContentCheck, Contents, Launches, OpError, Reference, rules};
@@ -43,28 +44,16 @@ pub static DEF: OpDef = OpDef {
           `a` has size 1 along k. Any input words; the result is in `[0, q)`.",
     params: &[
         Param::new("a", ParamKind::Tensor, "i32 or i64, four axes"),
-        Param::new("axis", ParamKind::Int(-3, -1), "-3 or -1").or(-3),
-        Param::new(
-            "perm",
-            ParamKind::OptionalTensor,
-            "a permutation of 0 .. m, i64 or i32, `[m]`",
-        ),
-        Param::new("q", ParamKind::Tensor, "moduli `[k]`"),
+        AXIS,
+        PERM,
+        Q,
         Param::new("psi_inv", ParamKind::Tensor, "twiddles `[k, m]`"),
         Param::new("n_inv", ParamKind::Tensor, "inverses of m, `[k]`"),
-        Param::new("out", ParamKind::Out, "four axes, k moduli"),
-        Param::new("tile", ParamKind::Bool, "`a` has size 1 along the moduli").or(0),
-        Param::new(
-            "perm_pairs",
-            ParamKind::Hint,
-            "swaps of the permutation; not needed",
-        ),
-        Param::new(
-            "log2q",
-            ParamKind::Hint,
-            "bit lengths of the moduli; not needed",
-        ),
-        Param::new("mu", ParamKind::Hint, "Barrett constants; not needed"),
+        OUT,
+        TILE,
+        PERM_PAIRS,
+        LOG2Q,
+        MU,
     ],
     forms: &[Form::heal("intt", HEAL), Form::own("intt", OWN)],
     body: Body::Kernel(KernelBody {

@@ -7,11 +7,35 @@ pub mod intt;
 )]
 pub mod ntt;
 
+use crate::op::{Param, ParamKind};
 use crate::permutation::{self, Permutation};
 use crate::reference::canonical;
 use crate::{Args, Code, Contents, Launch, Launches, OpError, geometry, rules};
 use cloakwork_ir::{DType, Type, resolve_axis};
 use smallvec::{SmallVec, smallvec};
+
+/// Parameters that both transforms have.
+const AXIS: Param = Param::new("axis", ParamKind::Int(-3, -1), "-3 or -1").or(-3);
+const PERM: Param = Param::new(
+    "perm",
+    ParamKind::OptionalTensor,
+    "a permutation of 0 .. m, i64 or i32, `[m]`",
+);
+const Q: Param = Param::new("q", ParamKind::Tensor, "moduli `[k]`");
+const OUT: Param = Param::new("out", ParamKind::Out, "four axes, k moduli");
+const TILE: Param = Param::new("tile", ParamKind::Bool, "`a` has size 1 along the moduli").or(0);
+const PERM_PAIRS: Param = Param::new(
+    "perm_pairs",
+    ParamKind::Hint,
+    "swaps of the permutation; not needed",
+);
+/// What HEAL derives from moduli.
+pub(crate) const LOG2Q: Param = Param::new(
+    "log2q",
+    ParamKind::Hint,
+    "bit lengths of the moduli; not needed",
+);
+pub(crate) const MU: Param = Param::new("mu", ParamKind::Hint, "Barrett constants; not needed");
 
 /// Where the transform's axes stand among the four of a tensor.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,6 @@
 //! `ntt`: the forward negacyclic number-theoretic transform.
 
+use super::{AXIS, LOG2Q, MU, OUT, PERM, PERM_PAIRS, Q, TILE};
 use crate::op::{Aliasing, Body, Family, Form, KernelBody, Law, OpDef, Param, ParamKind};
 use crate::reference::{Expected, canonical, multiply_truncated};
 use crate::{Args, ContentCheck, Contents, OpError, Reference, permutation};
@@ -44,33 +45,21 @@ pub static DEF: OpDef = OpDef {
           transformed for each modulus. Any input words; the result is in `[0, q)`.",
     params: &[
         Param::new("a", ParamKind::Tensor, "i8, i32 or i64, four axes"),
-        Param::new("axis", ParamKind::Int(-3, -1), "-3 or -1").or(-3),
-        Param::new(
-            "perm",
-            ParamKind::OptionalTensor,
-            "a permutation of 0 .. m, i64 or i32, `[m]`",
-        ),
-        Param::new("q", ParamKind::Tensor, "moduli `[k]`"),
+        AXIS,
+        PERM,
+        Q,
         Param::new("psi", ParamKind::Tensor, "twiddles `[k, m]`"),
-        Param::new("out", ParamKind::Out, "four axes, k moduli"),
-        Param::new("tile", ParamKind::Bool, "`a` has size 1 along the moduli").or(0),
+        OUT,
+        TILE,
         Param::new(
             "skip_perm",
             ParamKind::Bool,
             "leave the result bit-reversed",
         )
         .or(0),
-        Param::new(
-            "perm_pairs",
-            ParamKind::Hint,
-            "swaps of the permutation; not needed",
-        ),
-        Param::new(
-            "log2q",
-            ParamKind::Hint,
-            "bit lengths of the moduli; not needed",
-        ),
-        Param::new("mu", ParamKind::Hint, "Barrett constants; not needed"),
+        PERM_PAIRS,
+        LOG2Q,
+        MU,
     ],
     forms: &[
         Form::heal("ntt", LATER).only(Generation::Later),

@@ -62,8 +62,3 @@ pub fn launch(kernel: &'static str, args: &Args, params: &[i64]) -> Result<Launc
         params: Extents::from_slice(params),
     }])
 }
-
-/// Elements looked at.
-pub fn operations(args: &Args) -> u64 {
-    args.elements("a")
-}

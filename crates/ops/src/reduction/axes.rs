@@ -223,8 +223,3 @@ pub(super) fn reference(
 ) -> Result<Expected, OpError> {
     walk::reduce(args, contents, &Axes::of(args)?.reduced, fold)
 }
-
-/// Elements looked at.
-pub(super) fn operations(args: &Args) -> u64 {
-    args.elements("a")
-}

@@ -23,7 +23,7 @@ macro_rules! cumulative {
                     })
                 }),
             ),
-            operations: along::operations,
+            operations: |args| args.elements("a"),
             laws: &[],
         };
     };

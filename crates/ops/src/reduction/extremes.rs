@@ -50,7 +50,7 @@ macro_rules! place {
                     walk::along(args, contents, axis, &|_, x| vec![(place(x), Slack::Bits)])
                 }),
             ),
-            operations: along::operations,
+            operations: |args| args.elements("a"),
             laws: &[],
         };
     };

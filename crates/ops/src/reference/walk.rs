@@ -2,7 +2,7 @@
 
 use super::number::{Accuracy, expected};
 use super::{Broadcast, Contents, Expected, Number, Slack};
-use crate::{Args, Body, Code, OpError};
+use crate::{Args, OpError};
 use cloakwork_ir::DType;
 
 /// An op's function of one element each, and how far floats may be from it.
@@ -19,20 +19,9 @@ pub struct Scalar {
 /// # Errors
 /// The op is not declared so.
 pub fn elementwise(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {
-    match &args.def.body {
-        Body::Kernel(body) if body.elementwise.is_some() => {
-            let names: Vec<_> = crate::elementwise::operands(args).collect();
-            let scalar = body.elementwise.map(|rule| rule.scalar);
-            let missing = || OpError::new(Code::ArgumentType, "", "a function", "none");
-            map(args, contents, &names, scalar.ok_or_else(missing)?)
-        }
-        _ => Err(OpError::new(
-            Code::ArgumentType,
-            "",
-            "an element-wise op",
-            args.def.name,
-        )),
-    }
+    let scalar = crate::elementwise::rule(args)?.scalar;
+    let names: Vec<_> = crate::elementwise::operands(args).collect();
+    map(args, contents, &names, scalar)
 }
 
 /// A function over operands that broadcast to `out`; their dtype is the first one's.

@@ -3,10 +3,9 @@
 use crate::op::{Body, Family, Form, KernelBody, Law, OpDef, Param, ParamKind};
 use crate::reference::Expected;
 use crate::{
-    Args, ContentCheck, Contents, Expansion, Launch, LaunchInput, Launches, OpError, Operand,
-    Reference, geometry, rules,
+    Args, ContentCheck, Contents, Expansion, Launches, OpError, Operand, Reference, rules,
 };
-use cloakwork_ir::{Arg, DType, Type, View};
+use cloakwork_ir::{Arg, DType, Type};
 use smallvec::smallvec;
 
 /// The declaration.
@@ -62,13 +61,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
 fn launch(args: &Args) -> Result<Launches, OpError> {
     let (a, out) = (args.tensor("a")?, args.tensor("out")?);
     let axis = axis(a)?;
-    let row = |name, view: &View| -> Result<_, OpError> {
-        let rest = geometry::without_axis(view, axis)?;
-        Ok(LaunchInput::View(args.source(name)?, rest))
-    };
-    let rows = [row("out", out.view)?, row("a", a.view)?];
-    let shape = geometry::without_axis(a.view, axis)?.shape;
-    let mut launch = Launch::elementwise("automorphism", &shape, &rows)?;
+    let mut launch = args.rows("automorphism", axis)?;
     let index = args.tensor("index")?.view.strides[0];
     launch
         .operands

@@ -4,7 +4,7 @@
 use crate::expansion::Part;
 use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
 use crate::rns::{CHECKS, TABLES, check_tables, check_vectors, digits, work};
-use crate::{Args, Expansion, OpError, geometry, rules};
+use crate::{Args, Expansion, Named, OpError, geometry, rules};
 use cloakwork_ir::{Arg, DType, Type};
 
 const ARGS: &[&str] = &[
@@ -195,7 +195,8 @@ fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
     let own = Part::Range(s.special, s.all());
     let dims = [s.rows, s.digits, s.degree, s.all()];
     let digits = steps.empty_along(DType::I64, &dims, 2)?;
-    mod_up(args, steps, own, &digits)?;
+    let more = steps.args(["a", "digit_limbs"])?;
+    change_base(steps, "mod_up", (own, "up_hat"), &more, &digits)?;
     let dims = [s.rows, s.polynomials, s.degree, s.all()];
     let sums = steps.empty_along(DType::I64, &dims, 2)?;
     let whole = [
@@ -227,26 +228,33 @@ fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
         let sum = steps.slice(&sums, &limbs(s.all()))?;
         add_products(steps, s, part, (&digits, &sum))?;
         let target = steps.slice(&out, &limbs(s.limbs))?;
-        mod_down(steps, special, &sum, &target)?;
+        change_base(
+            steps,
+            "mod_down",
+            (special, "down_hat"),
+            &[("a", sum)],
+            &target,
+        )?;
     }
     Ok(())
 }
 
-/// The digits of `a` into memory for them.
-fn mod_up(args: &Args, steps: &mut Expansion, own: Part, digits: &Arg) -> Result<(), OpError> {
-    let (scale, half) = (steps.arg("scale")?, steps.arg("half")?);
-    let given = [
-        ("a", steps.arg("a")?),
-        ("q", steps.arg("q")?),
-        ("psi", steps.arg("psi")?),
-        ("psi_inv", steps.arg("psi_inv")?),
-        ("perm", steps.arg("perm")?),
-        ("scale", steps.slice(&scale, &[own])?),
-        ("half", steps.slice(&half, &[own])?),
-        ("hat", steps.arg("up_hat")?),
-        ("digit_limbs", Arg::Int(args.int("digit_limbs")?)),
-    ];
-    steps.call_into("mod_up", &given, digits)
+/// A call of `mod_up` or `mod_down` with the constants of a part of the moduli.
+fn change_base(
+    steps: &mut Expansion,
+    op: &'static str,
+    (part, hat): (Part, &'static str),
+    more: &[Named],
+    out: &Arg,
+) -> Result<(), OpError> {
+    let mut given = steps.args(["q", "psi", "psi_inv", "perm"])?;
+    for name in ["scale", "half"] {
+        let whole = steps.arg(name)?;
+        given.push((name, steps.slice(&whole, &[part])?));
+    }
+    given.push(("hat", steps.arg(hat)?));
+    given.extend_from_slice(more);
+    steps.call_into(op, &given, out)
 }
 
 /// Digits times the key's polynomial of this number, or all of them if there is one row.
@@ -285,19 +293,4 @@ fn add_products(
         ("axis", Arg::Int(-3)),
     ];
     steps.call_into("modmul_axis_sum", &given, sum)
-}
-
-fn mod_down(steps: &mut Expansion, special: Part, sum: &Arg, out: &Arg) -> Result<(), OpError> {
-    let (scale, half) = (steps.arg("scale")?, steps.arg("half")?);
-    let given = [
-        ("a", sum.clone()),
-        ("q", steps.arg("q")?),
-        ("psi", steps.arg("psi")?),
-        ("psi_inv", steps.arg("psi_inv")?),
-        ("perm", steps.arg("perm")?),
-        ("scale", steps.slice(&scale, &[special])?),
-        ("half", steps.slice(&half, &[special])?),
-        ("hat", steps.arg("down_hat")?),
-    ];
-    steps.call_into("mod_down", &given, out)
 }

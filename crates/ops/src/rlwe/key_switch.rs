@@ -124,13 +124,7 @@ fn sizes(args: &Args) -> Result<Sizes, OpError> {
 }
 
 fn infer(args: &Args) -> Result<Type, OpError> {
-    let Sizes {
-        rows,
-        length,
-        moduli,
-        polynomials,
-        digits,
-    } = sizes(args)?;
+    let s = sizes(args)?;
     let dtype = args.tensor("a")?.dtype;
     let bits = args.int("g_base_bits")?;
     let high = 8 * dtype.size_bytes() as i64 - 3;
@@ -139,44 +133,31 @@ fn infer(args: &Args) -> Result<Type, OpError> {
         return Err(OpError::range("g_base_bits", expected, bits));
     }
     // The spread digits are the largest tensor on the way.
-    geometry::shape("key", &[rows, length, digits, moduli])?;
+    geometry::shape("key", &[s.rows, s.length, s.digits, s.moduli])?;
     Ok(Type::new(
         dtype,
-        geometry::shape("key", &[rows, length, polynomials, moduli])?,
+        geometry::shape("key", &[s.rows, s.length, s.polynomials, s.moduli])?,
     ))
 }
 
 fn operations(args: &Args) -> u64 {
-    let Ok(Sizes {
-        rows,
-        length,
-        moduli,
-        polynomials,
-        digits,
-    }) = sizes(args)
-    else {
+    let Ok(s) = sizes(args) else {
         return 0;
     };
-    let butterflies = length / 2 * u64::from(length.max(1).ilog2()) * (1 + digits);
-    let products = length * digits * polynomials;
+    let butterflies = s.length / 2 * u64::from(s.length.max(1).ilog2()) * (1 + s.digits);
+    let products = s.length * s.digits * s.polynomials;
     butterflies
         .saturating_add(products)
-        .saturating_mul(rows)
-        .saturating_mul(moduli)
+        .saturating_mul(s.rows)
+        .saturating_mul(s.moduli)
 }
 
 fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
-    let Sizes {
-        rows,
-        length,
-        moduli,
-        polynomials,
-        digits,
-    } = sizes(args)?;
+    let s = sizes(args)?;
     let (q, perm, out) = (steps.arg("q")?, steps.arg("perm")?, steps.arg("out")?);
     let cut = cut(args, steps)?;
     let dtype = args.tensor("a")?.dtype;
-    let spread = steps.empty(dtype, &[rows, length, digits, moduli])?;
+    let spread = steps.empty(dtype, &[s.rows, s.length, s.digits, s.moduli])?;
     let flags = [
         ("tile", Arg::Int(1)),
         ("skip_perm", Arg::Int(1)),
@@ -189,19 +170,23 @@ fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
 
     steps.call_into("set_const_val", &[("value", Arg::Int(0))], &out)?;
     // No slice has an axis without elements.
-    let polynomials = if rows * moduli == 0 { 0 } else { polynomials };
+    let polynomials = if s.rows * s.moduli == 0 {
+        0
+    } else {
+        s.polynomials
+    };
     for polynomial in 0..polynomials {
         let key = [
-            Part::All(length),
+            Part::All(s.length),
             Part::At(polynomial),
-            Part::All(digits),
-            Part::All(moduli),
+            Part::All(s.digits),
+            Part::All(s.moduli),
         ];
         let sum = [
-            Part::All(rows),
-            Part::All(length),
+            Part::All(s.rows),
+            Part::All(s.length),
             Part::At(polynomial),
-            Part::All(moduli),
+            Part::All(s.moduli),
         ];
         let whole_key = steps.arg("key")?;
         let key = steps.slice(&whole_key, &key)?;
@@ -221,19 +206,10 @@ fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
 
 /// The digits `[l, m, g_exp, 1]` of the coefficients of `a`.
 fn cut(args: &Args, steps: &mut Expansion) -> Result<Arg, OpError> {
-    let Sizes {
-        rows,
-        length,
-        moduli,
-        digits,
-        ..
-    } = sizes(args)?;
+    let s = sizes(args)?;
     let dtype = args.tensor("a")?.dtype;
-    let coefficients = steps.empty(dtype, &[rows, length, 1, moduli])?;
-    let mut transform = vec![];
-    for name in ["a", "q", "perm", "psi_inv", "n_inv"] {
-        transform.push((name, steps.arg(name)?));
-    }
+    let coefficients = steps.empty(dtype, &[s.rows, s.length, 1, s.moduli])?;
+    let transform = steps.args(["a", "q", "perm", "psi_inv", "n_inv"])?;
     steps.call_into("intt", &transform, &coefficients)?;
 
     // Digits of up to 7 bits are the same in one byte.
@@ -242,13 +218,11 @@ fn cut(args: &Args, steps: &mut Expansion) -> Result<Arg, OpError> {
     } else {
         dtype
     };
-    let cut = steps.empty(small, &[rows, length, digits, 1])?;
-    let target = steps.reshape(&cut, &[rows * length, digits, 1])?;
-    let flat = steps.reshape(&coefficients, &[rows * length, moduli, 1])?;
-    let mut decomposition = vec![("a", flat)];
-    for name in ["q", "q_inv", "g_exp", "g_base_bits"] {
-        decomposition.push((name, steps.arg(name)?));
-    }
+    let cut = steps.empty(small, &[s.rows, s.length, s.digits, 1])?;
+    let target = steps.reshape(&cut, &[s.rows * s.length, s.digits, 1])?;
+    let flat = steps.reshape(&coefficients, &[s.rows * s.length, s.moduli, 1])?;
+    let mut decomposition = steps.args(["q", "q_inv", "g_exp", "g_base_bits"])?;
+    decomposition.push(("a", flat));
     steps.call_into("g_decomp_full_q", &decomposition, &target)?;
     Ok(cut)
 }

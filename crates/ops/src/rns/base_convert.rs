@@ -3,11 +3,11 @@
 use crate::op::{Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
 use crate::reference::{Expected, canonical};
 use crate::{
-    Args, ContentCheck, Contents, Expansion, Launch, LaunchInput, LaunchOperand, Launches, OpError,
-    Operand, Part, Reference, geometry, rules,
+    Args, ContentCheck, Contents, Expansion, LaunchOperand, Launches, OpError, Operand, Part,
+    Reference, geometry, rules,
 };
-use cloakwork_ir::{Arg, DType, MAX_RANK, Type, View};
-use smallvec::{SmallVec, smallvec};
+use cloakwork_ir::{Arg, DType, Type};
+use smallvec::smallvec;
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -76,9 +76,8 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     let p = args.tensor("p")?;
     rules::rank_is("p", p, 1)?;
     rules::shape_is("hat", args.tensor("hat")?, &[limbs, p.dims()[0]])?;
-    let mut dims = SmallVec::<[u64; MAX_RANK]>::from_slice(rows);
-    dims.push(p.dims()[0]);
-    Ok(Type::new(a.dtype, geometry::shape("p", &dims)?))
+    let shape = geometry::extended("p", rows, p.dims())?;
+    Ok(Type::new(a.dtype, shape))
 }
 
 /// out, a, q, hat_inv, half, hat and p over the space rows, i, j: rows are all axes but the limbs,
@@ -86,13 +85,7 @@ fn infer(args: &Args) -> Result<Type, OpError> {
 fn launch(args: &Args) -> Result<Launches, OpError> {
     let (a, out) = (args.tensor("a")?, args.tensor("out")?);
     let last = a.view.rank() - 1;
-    let row = |name, view: &View| -> Result<_, OpError> {
-        let rest = geometry::without_axis(view, last)?;
-        Ok(LaunchInput::View(args.source(name)?, rest))
-    };
-    let rows = [row("out", out.view)?, row("a", a.view)?];
-    let shape = geometry::without_axis(a.view, last)?.shape;
-    let mut launch = Launch::elementwise("base_convert", &shape, &rows)?;
+    let mut launch = args.rows("base_convert", last)?;
     launch.split = launch.dims.len();
     let constant = |name, [i, j]: [i64; 2]| -> Result<_, OpError> {
         let mut strides = vec![0; launch.split];

@@ -44,7 +44,7 @@ macro_rules! order {
                     })
                 }),
             ),
-            operations: along::operations,
+            operations: |args| args.elements("a"),
             laws: &[],
         };
     };
