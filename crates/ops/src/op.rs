@@ -145,6 +145,48 @@ impl Param {
         }
     }
 
+    /// A tensor that is read.
+    #[must_use]
+    pub const fn tensor(name: &'static str, doc: &'static str) -> Self {
+        Self::new(name, ParamKind::Tensor, doc)
+    }
+
+    /// A tensor that is read, or an integer.
+    #[must_use]
+    pub const fn tensor_or_int(name: &'static str, doc: &'static str) -> Self {
+        Self::new(name, ParamKind::TensorOrInt, doc)
+    }
+
+    /// A tensor that is read, or nothing.
+    #[must_use]
+    pub const fn optional(name: &'static str, doc: &'static str) -> Self {
+        Self::new(name, ParamKind::OptionalTensor, doc)
+    }
+
+    /// The tensor `out`.
+    #[must_use]
+    pub const fn out(doc: &'static str) -> Self {
+        Self::new("out", ParamKind::Out, doc)
+    }
+
+    /// 0 or 1.
+    #[must_use]
+    pub const fn flag(name: &'static str, doc: &'static str) -> Self {
+        Self::new(name, ParamKind::Bool, doc)
+    }
+
+    /// An axis.
+    #[must_use]
+    pub const fn axis(name: &'static str, doc: &'static str) -> Self {
+        Self::new(name, ParamKind::AXIS, doc)
+    }
+
+    /// An argument of HEAL's interface that is not needed here.
+    #[must_use]
+    pub const fn hint(name: &'static str, doc: &'static str) -> Self {
+        Self::new(name, ParamKind::Hint, doc)
+    }
+
     /// The same with a default.
     #[must_use]
     pub const fn or(mut self, default: i64) -> Self {

@@ -13,10 +13,10 @@ pub static DEF: OpDef = OpDef {
     family: Family::Creation,
     doc: "`out[i] = start + i * step`: integers wrap, floats are computed in f64.",
     params: &[
-        Param::new("start", ParamKind::Tensor, "one real number"),
-        Param::new("step", ParamKind::Tensor, "one of the same dtype"),
+        Param::tensor("start", "one real number"),
+        Param::tensor("step", "one of the same dtype"),
         Param::new("count", ParamKind::Int(0, 1 << 48), "how many"),
-        Param::new("out", ParamKind::Out, "`[count]`"),
+        Param::out("`[count]`"),
     ],
     forms: &[Form::own("arange", &["start", "step", "count", "out"])],
     body: Body::kernel(

@@ -35,7 +35,7 @@ pub static DEF: OpDef = OpDef {
         Param::new("result", COUNT, "which of its results"),
         Param::new("shape", ParamKind::Shape, "the result's sizes"),
         Param::new("dtype", ParamKind::DType, "the result's dtype"),
-        Param::new("out", ParamKind::Out, "the result"),
+        Param::out("the result"),
     ],
     forms: &[Form::own(
         FUNCTION,

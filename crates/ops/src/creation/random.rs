@@ -15,10 +15,10 @@ macro_rules! random {
             family: $crate::Family::Creation,
             doc: $doc,
             params: &[
-                Param::new("key", ParamKind::Tensor, "u64 `[2]`"),
+                Param::tensor("key", "u64 `[2]`"),
                 Param::new("shape", ParamKind::Shape, "sizes of 0 or more, at most 16"),
                 Param::new("dtype", ParamKind::DType, "f32 or f64"),
-                Param::new("out", ParamKind::Out, "the shape"),
+                Param::out("the shape"),
             ],
             forms: &[$crate::Form::own($text, &["key", "shape", "dtype", "out"])],
             body: Body::kernel(

@@ -1,7 +1,7 @@
 //! `curve_mul`: scalar multiplication.
 
 use super::{MOST_MULTIPLES, require_scalars};
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::reference::number::exact;
 use crate::reference::points::Curve;
 use crate::reference::{Broadcast, Expected, Number};
@@ -16,17 +16,9 @@ pub static DEF: OpDef = OpDef {
     doc: "`out = scalars * points`, element by element: scalar multiplication, in affine \
           coordinates. If one point has many scalars, a table of its multiples is used.",
     params: &[
-        Param::new(
-            "scalars",
-            ParamKind::Tensor,
-            "elements of the scalar field of `points`",
-        ),
-        Param::new(
-            "points",
-            ParamKind::Tensor,
-            "points; broadcast with `scalars`",
-        ),
-        Param::new("out", ParamKind::Out, "points of the dtype of `points`"),
+        Param::tensor("scalars", "elements of the scalar field of `points`"),
+        Param::tensor("points", "points; broadcast with `scalars`"),
+        Param::out("points of the dtype of `points`"),
     ],
     forms: &[Form::own("curve_mul", &["scalars", "points", "out"])],
     body: Body::kernel(

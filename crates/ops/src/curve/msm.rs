@@ -2,7 +2,7 @@
 
 use super::product::Product;
 use super::{MOST_MULTIPLES, require_scalars};
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::reference::number::exact;
 use crate::reference::points::Curve;
 use crate::reference::{Broadcast, Contents, Expected, Number};
@@ -20,17 +20,9 @@ pub static DEF: OpDef = OpDef {
           opposite or infinite; zeros and ones are cheap. An empty sum is the point at infinity. \
           The time depends on the scalars.",
     params: &[
-        Param::new(
-            "scalars",
-            ParamKind::Tensor,
-            "`[.., n]`, elements of the bases' scalar field",
-        ),
-        Param::new("bases", ParamKind::Tensor, "`[n]`, points"),
-        Param::new(
-            "out",
-            ParamKind::Out,
-            "`[..]`, points of the dtype of `bases`",
-        ),
+        Param::tensor("scalars", "`[.., n]`, elements of the bases' scalar field"),
+        Param::tensor("bases", "`[n]`, points"),
+        Param::out("`[..]`, points of the dtype of `bases`"),
     ],
     forms: &[Form::own("msm", &["scalars", "bases", "out"])],
     body: Body::Kernel(KernelBody {

@@ -1,6 +1,6 @@
 //! `abs`: the absolute value.
 
-use crate::op::{Aliasing, Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
+use crate::op::{Aliasing, Body, Family, Form, KernelBody, OpDef, Param};
 use crate::reference::number::Accuracy;
 use crate::reference::{Number, walk, walk::Scalar};
 use crate::{Reference, elementwise, rules};
@@ -12,8 +12,8 @@ pub static DEF: OpDef = OpDef {
     doc: "`out = |a|`, element by element; real for complex numbers. The least integer is its \
           own absolute value.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "numbers"),
-        Param::new("out", ParamKind::Out, "the shape of `a`"),
+        Param::tensor("a", "numbers"),
+        Param::out("the shape of `a`"),
     ],
     forms: &[Form::heal("abs", &["a", "out"])],
     body: Body::Kernel(KernelBody {

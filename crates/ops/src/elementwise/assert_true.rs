@@ -1,7 +1,7 @@
 //! `assert_true`: a demand that stands in a program as a step.
 
 use super::launch_of;
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::reference::Broadcast;
 use crate::{
     Aliasing, Body, ContentCheck, Effect, Family, Form, KernelBody, Law, OpDef, Reference, rules,
@@ -13,10 +13,7 @@ pub static DEF: OpDef = OpDef {
     name: "assert_true",
     family: Family::Elementwise,
     doc: "`out = a`; an error that names the first false element, if there is one.",
-    params: &[
-        Param::new("a", ParamKind::Tensor, "bool"),
-        Param::new("out", ParamKind::Out, "the shape of `a`"),
-    ],
+    params: &[Param::tensor("a", "bool"), Param::out("the shape of `a`")],
     forms: &[Form::own("assert_true", &["a", "out"])],
     body: Body::Kernel(KernelBody {
         checks: &[ContentCheck::True("a")],

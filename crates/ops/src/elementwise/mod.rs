@@ -213,25 +213,13 @@ pub fn streams(launch: &Launch, bytes: u64) -> bool {
 }
 
 /// The operand of an op of one.
-pub const A: Param = Param::new("a", ParamKind::Tensor, "any shape");
+pub const A: Param = Param::tensor("a", "any shape");
 /// The first operand of an op of two.
-pub const B: Param = Param::new(
-    "b",
-    ParamKind::Tensor,
-    "the dtype of `a`, a shape that broadcasts with it",
-);
+pub const B: Param = Param::tensor("b", "the dtype of `a`, a shape that broadcasts with it");
 /// The condition of `where`, after the operands that tell the type.
-pub const CONDITION: Param = Param::new(
-    "condition",
-    ParamKind::Tensor,
-    "bool, a shape that broadcasts",
-);
+pub const CONDITION: Param = Param::tensor("condition", "bool, a shape that broadcasts");
 /// The result.
-pub const OUT: Param = Param::new(
-    "out",
-    ParamKind::Out,
-    "a shape that the operands broadcast to",
-);
+pub const OUT: Param = Param::out("a shape that the operands broadcast to");
 
 /// Declares an op of one operand.
 macro_rules! unary {

@@ -28,9 +28,8 @@ pub static FROM: OpDef = OpDef {
           element. An element of an extension is its coefficients in order, a point its \
           coordinates; the point at infinity is all zeros.",
     params: &[
-        Param::new(
+        Param::tensor(
             "words",
-            ParamKind::Tensor,
             "u64 `[.., w]`, w the words of an element's canonical numbers",
         ),
         Param::new(
@@ -38,7 +37,7 @@ pub static FROM: OpDef = OpDef {
             ParamKind::DType,
             "a field or the points of a curve",
         ),
-        Param::new("out", ParamKind::Out, "`[..]`"),
+        Param::out("`[..]`"),
     ],
     forms: &[Form::own("from_canonical", &["words", "dtype", "out"])],
     body: Body::Kernel(KernelBody {
@@ -84,12 +83,8 @@ pub static TO: OpDef = OpDef {
     doc: "The canonical numbers of field elements, or of points of a curve, as words, the lowest \
           first: the input of `from_canonical`.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "of a field, or points"),
-        Param::new(
-            "out",
-            ParamKind::Out,
-            "u64 `[.., w]`, w the words of an element's canonical numbers",
-        ),
+        Param::tensor("a", "of a field, or points"),
+        Param::out("u64 `[.., w]`, w the words of an element's canonical numbers"),
     ],
     forms: &[Form::own("to_canonical", &["a", "out"])],
     body: Body::kernel(

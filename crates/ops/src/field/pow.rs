@@ -1,6 +1,6 @@
 //! `field_pow`: powers with integer exponents.
 
-use crate::op::{Aliasing, Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
+use crate::op::{Aliasing, Body, Family, Form, KernelBody, OpDef, Param};
 use crate::reference::field::Field;
 use crate::reference::number::Accuracy;
 use crate::reference::{Number, walk};
@@ -27,13 +27,9 @@ pub static DEF: OpDef = OpDef {
     doc: "`out = a ** exponent` in a field: 1 for the exponent 0; for a negative one the power of \
           the inverse, which is 0 for 0.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "of a field, any shape"),
-        Param::new(
-            "exponent",
-            ParamKind::Tensor,
-            "i64, a shape that broadcasts with that of `a`",
-        ),
-        Param::new("out", ParamKind::Out, "the shape of both"),
+        Param::tensor("a", "of a field, any shape"),
+        Param::tensor("exponent", "i64, a shape that broadcasts with that of `a`"),
+        Param::out("the shape of both"),
     ],
     forms: &[Form::own("field_pow", &["a", "exponent", "out"])],
     body: Body::Kernel(KernelBody {

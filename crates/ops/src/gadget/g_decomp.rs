@@ -1,6 +1,6 @@
 //! `g_decomp`: the digits of a word.
 
-use crate::op::{Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
+use crate::op::{Body, Family, Form, KernelBody, OpDef, Param};
 use crate::reference::Expected;
 use crate::{Args, Contents, Launch, LaunchInput, Launches, OpError, Reference, geometry, rules};
 use cloakwork_ir::Type;
@@ -14,18 +14,14 @@ pub static DEF: OpDef = OpDef {
           the low one first, along a new last axis.\n\nNegative words count as two's complement \
           with sign extension; bits beyond `g_exp` digits are dropped.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "i32 or i64, at most 15 axes"),
+        Param::tensor("a", "i32 or i64, at most 15 axes"),
         Param::new("g_exp", super::DIGITS, "how many digits"),
         Param::new(
             "g_base_bits",
             super::DIGIT_BITS,
             "bits of a digit; an i8 result holds 8",
         ),
-        Param::new(
-            "out",
-            ParamKind::Out,
-            "the shape of `a` and an axis of digits; as `a`, or i8",
-        ),
+        Param::out("the shape of `a` and an axis of digits; as `a`, or i8"),
     ],
     forms: &[
         Form::own("g_decomp", &["a", "g_exp", "g_base_bits", "out"]),

@@ -1,7 +1,7 @@
 //! `g_decomp_full_q`: the digits of a number given by its residues.
 
 use super::wide;
-use crate::op::{Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
+use crate::op::{Body, Family, Form, KernelBody, OpDef, Param};
 use crate::reference::{Expected, canonical};
 use crate::{Args, ContentCheck, Contents, Launch, Launches, OpError, Reference, geometry, rules};
 use cloakwork_ir::Type;
@@ -27,34 +27,18 @@ pub static DEF: OpDef = OpDef {
           Any words in `a`; the moduli share no factor. Digits beyond `g_exp` are dropped. An i8 \
           result of 8 bits wraps to negative digits.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "residues `[x, k, y]`, i32 or i64"),
-        Param::new("q", ParamKind::Tensor, "moduli `[k]`"),
+        Param::tensor("a", "residues `[x, k, y]`, i32 or i64"),
+        Param::tensor("q", "moduli `[k]`"),
         Param::new("g_exp", super::DIGITS, "how many digits"),
         Param::new(
             "g_base_bits",
             super::DIGIT_BITS,
             "bits of a digit; an i8 result holds 8",
         ),
-        Param::new(
-            "out",
-            ParamKind::Out,
-            "digits `[x, g_exp, y]`; as `a`, or i8",
-        ),
-        Param::new(
-            "q_inv",
-            ParamKind::Hint,
-            "inverses `[k, k]` of moduli; derived from `q`",
-        ),
-        Param::new(
-            "level_size_bits",
-            ParamKind::Hint,
-            "HEAL's word size; not needed",
-        ),
-        Param::new(
-            "level_inv",
-            ParamKind::Hint,
-            "inverses of 2^level_size_bits; not needed",
-        ),
+        Param::out("digits `[x, g_exp, y]`; as `a`, or i8"),
+        Param::hint("q_inv", "inverses `[k, k]` of moduli; derived from `q`"),
+        Param::hint("level_size_bits", "HEAL's word size; not needed"),
+        Param::hint("level_inv", "inverses of 2^level_size_bits; not needed"),
     ],
     forms: &[
         Form::own("g_decomp_full_q", HEAL),

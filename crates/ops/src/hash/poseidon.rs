@@ -1,7 +1,7 @@
 //! `poseidon`: circomlib's hash.
 
 use super::poseidon_reference;
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::{
     Body, Extents, Family, Form, Launch, OpDef, OpError, Operand, Reference, geometry, rules,
 };
@@ -19,8 +19,8 @@ pub static DEF: OpDef = OpDef {
           element of the permutation of width n + 1 of 0 and the row. x^5, 8 full rounds; \
           constants by the Grain LFSR (eprint 2019/458).",
     params: &[
-        Param::new("a", ParamKind::Tensor, "bn254.fr `[.., n]`, n from 1 to 16"),
-        Param::new("out", ParamKind::Out, "`[..]`"),
+        Param::tensor("a", "bn254.fr `[.., n]`, n from 1 to 16"),
+        Param::out("`[..]`"),
     ],
     forms: &[Form::own("poseidon", &["a", "out"])],
     body: Body::kernel(

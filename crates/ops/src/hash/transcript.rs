@@ -37,21 +37,15 @@ const ABSORBED: [DType; PRIME_TRANSFORMS.len() + CURVES.len()] = {
 
 const OBSERVES: &[Law] = &[Law::Effect(Effect::Observes)];
 
-const TRANSCRIPT: Param = Param::new(
+const TRANSCRIPT: Param = Param::tensor(
     "transcript",
-    ParamKind::Tensor,
     "u8 `[16 + 2 capacity]`, as `transcript_new` makes it",
 );
-const VALUE: Param = Param::new(
+const VALUE: Param = Param::tensor(
     "value",
-    ParamKind::Tensor,
     "of a prime field with transforms, or points of a curve itself (g1), any shape",
 );
-const SAME: Param = Param::new(
-    "out",
-    ParamKind::Out,
-    "the shape of `transcript`, which it may be",
-);
+const SAME: Param = Param::out("the shape of `transcript`, which it may be");
 
 /// What a call adds to the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -357,7 +351,7 @@ pub static CHALLENGE: OpDef = OpDef {
         TRANSCRIPT,
         Param::new("hash", ParamKind::Int(0, 1), "0: BLAKE2b, 1: Keccak-256"),
         Param::new("dtype", ParamKind::DType, "a prime field"),
-        Param::new("out", ParamKind::Out, "an element"),
+        Param::out("an element"),
     ],
     forms: &[Form::own(
         "challenge",
@@ -426,7 +420,7 @@ pub static FINISH: OpDef = OpDef {
             ParamKind::Int(0, MAX_CAPACITY),
             "how many bytes that is",
         ),
-        Param::new("out", ParamKind::Out, "u8 `[length]`"),
+        Param::out("u8 `[length]`"),
     ],
     forms: &[Form::own(
         "transcript_finish",

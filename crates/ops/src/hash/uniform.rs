@@ -11,11 +11,7 @@ use num_bigint::BigUint;
 use smallvec::smallvec;
 
 const KEY_BYTES: u64 = 32;
-const KEY: Param = Param::new(
-    "key",
-    ParamKind::Tensor,
-    "u8 `[32]`: determines all elements",
-);
+const KEY: Param = Param::tensor("key", "u8 `[32]`: determines all elements");
 const DOMAIN: Param = Param::new(
     "domain",
     ParamKind::ANY_INT,
@@ -40,7 +36,7 @@ pub static DEF: OpDef = OpDef {
         Param::new("shape", ParamKind::Shape, "sizes of 0 or more, at most 16"),
         Param::new("dtype", ParamKind::DType, "a field"),
         DOMAIN,
-        Param::new("out", ParamKind::Out, "the shape"),
+        Param::out("the shape"),
     ],
     forms: &[Form::own(
         "uniform_field",

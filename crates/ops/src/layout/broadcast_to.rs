@@ -9,7 +9,7 @@ pub static DEF: OpDef = OpDef {
     family: Family::Layout,
     doc: "A view of `a` under NumPy's broadcast to `shape`.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "any tensor"),
+        Param::tensor("a", "any tensor"),
         Param::new("shape", ParamKind::Shape, "a shape that `a` broadcasts to"),
     ],
     forms: &[Form::own("broadcast_to", &["a", "shape"])],

@@ -1,6 +1,6 @@
 //! `contiguous`: row-major, without gaps.
 
-use crate::op::{Body, Family, Form, OpDef, Param, ParamKind, Viewed};
+use crate::op::{Body, Family, Form, OpDef, Param, Viewed};
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -9,7 +9,7 @@ pub static DEF: OpDef = OpDef {
     doc: "The same tensor if its elements are row-major without gaps, else a row-major \
           copy.\n\nAxes of size 1 are ignored. The layout is that of HEAL's runtime; the planner \
           may store the elements otherwise.",
-    params: &[Param::new("a", ParamKind::Tensor, "any tensor")],
+    params: &[Param::tensor("a", "any tensor")],
     forms: &[
         Form::heal("contiguous", &["a"]),
         Form::documents("make_contiguous", &["a"]),

@@ -1,6 +1,6 @@
 //! `copy`: the same elements elsewhere.
 
-use crate::op::{Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind};
+use crate::op::{Aliasing, Body, Family, Form, KernelBody, OpDef, OutRule, Param};
 use crate::reference::Broadcast;
 use crate::{Args, Expansion, Law, OpError, Reference, ReprRule, rules};
 use cloakwork_ir::Arg;
@@ -12,8 +12,8 @@ pub static DEF: OpDef = OpDef {
     family: Family::Layout,
     doc: "`out = a`, broadcast to `out`, for any strides.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "any tensor"),
-        Param::new("out", ParamKind::Out, "any shape that `a` broadcasts to"),
+        Param::tensor("a", "any tensor"),
+        Param::out("any shape that `a` broadcasts to"),
     ],
     forms: &[Form::own("copy", &["a", "out"])],
     body: Body::Kernel(KernelBody {

@@ -1,6 +1,6 @@
 //! `device_to_host`: a download.
 
-use crate::op::{Body, Family, Form, OpDef, Param, ParamKind};
+use crate::op::{Body, Family, Form, OpDef, Param};
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -9,12 +9,8 @@ pub static DEF: OpDef = OpDef {
     doc: "The elements of `a` as a host tensor, row-major. The step's result holds the expected \
           value, or names an output.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "any tensor"),
-        Param::new(
-            "target",
-            ParamKind::Hint,
-            "none in HEAL's files; not needed",
-        ),
+        Param::tensor("a", "any tensor"),
+        Param::hint("target", "none in HEAL's files; not needed"),
     ],
     forms: &[
         Form::heal("device_to_host", &["a", "target"]),

@@ -11,8 +11,8 @@ pub static DEF: OpDef = OpDef {
     doc: "A view of `a` in which `axis`, of size 1, repeats `repeat` times.\n\n\
           HEAL's first generation has `repeat` before `axis`; the program's generation decides.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "any tensor"),
-        Param::new("axis", ParamKind::AXIS, "an axis of size 1"),
+        Param::tensor("a", "any tensor"),
+        Param::axis("axis", "an axis of size 1"),
         Param::new(
             "repeat",
             ParamKind::Int(1, MAX_ELEMENTS as i64),

@@ -1,6 +1,6 @@
 //! `flatten`: neighbouring axes, merged.
 
-use crate::op::{Body, Family, Form, OpDef, Param, ParamKind, Viewed};
+use crate::op::{Body, Family, Form, OpDef, Param, Viewed};
 use crate::{Args, OpError};
 
 /// The declaration.
@@ -11,13 +11,9 @@ pub static DEF: OpDef = OpDef {
           view of the same storage if strides can express it, otherwise a copy. (HEAL's runtime \
           refuses non-contiguous operands.)",
     params: &[
-        Param::new("a", ParamKind::Tensor, "at least one axis"),
-        Param::new("start_axis", ParamKind::AXIS, "the first axis of the run"),
-        Param::new(
-            "end_axis",
-            ParamKind::AXIS,
-            "its last, not before the first",
-        ),
+        Param::tensor("a", "at least one axis"),
+        Param::axis("start_axis", "the first axis of the run"),
+        Param::axis("end_axis", "its last, not before the first"),
     ],
     forms: &[Form::heal("flatten", &["a", "start_axis", "end_axis"])],
     body: Body::View(view),

@@ -1,6 +1,6 @@
 //! `get_slice`: a window on a tensor.
 
-use crate::op::{Body, Family, Form, OpDef, Param, ParamKind};
+use crate::op::{Body, Family, Form, OpDef, Param};
 use crate::{Code, OpError};
 use cloakwork_ir::{ShapeItem, Take};
 
@@ -12,10 +12,7 @@ pub static DEF: OpDef = OpDef {
           axis.\n\nIndices are in `0 .. size`; ranges have `0 <= start < stop <= size` and a step \
           of 1 or more, all of them given. As in HEAL, indices never count from the end, and \
           `...` is refused.",
-    params: &[
-        Param::new("a", ParamKind::Tensor, "any tensor"),
-        super::ENTRIES,
-    ],
+    params: &[Param::tensor("a", "any tensor"), super::ENTRIES],
     forms: &[Form::heal("get_slice", &["a", "entries"])],
     body: Body::View(|args| super::sliced(args, take)),
     operations: |_| 0,

@@ -1,6 +1,6 @@
 //! `moveaxis`: another order of the axes.
 
-use crate::op::{Body, Family, Form, OpDef, Param, ParamKind, Viewed};
+use crate::op::{Body, Family, Form, OpDef, Param, Viewed};
 use crate::{Args, OpError};
 
 /// The declaration.
@@ -10,9 +10,9 @@ pub static DEF: OpDef = OpDef {
     doc: "A view of `a` with axis `source` moved to position `destination`; the others keep \
           their order.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "any tensor"),
-        Param::new("source", ParamKind::AXIS, "an axis of `a`"),
-        Param::new("destination", ParamKind::AXIS, "where it goes"),
+        Param::tensor("a", "any tensor"),
+        Param::axis("source", "an axis of `a`"),
+        Param::axis("destination", "where it goes"),
     ],
     forms: &[Form::heal("moveaxis", &["a", "source", "destination"])],
     body: Body::View(view),

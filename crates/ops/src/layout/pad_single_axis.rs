@@ -14,18 +14,14 @@ pub static DEF: OpDef = OpDef {
     family: Family::Layout,
     doc: "`a` with `pad` zeros appended at the end of `axis`.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "any tensor"),
+        Param::tensor("a", "any tensor"),
         Param::new(
             "pad",
             ParamKind::Int(0, MAX_ELEMENTS as i64),
             "how many zeros, 0 or more",
         ),
-        Param::new("axis", ParamKind::AXIS, "an axis of `a`"),
-        Param::new(
-            "out",
-            ParamKind::Out,
-            "the shape of `a`, longer by `pad` along `axis`",
-        ),
+        Param::axis("axis", "an axis of `a`"),
+        Param::out("the shape of `a`, longer by `pad` along `axis`"),
     ],
     forms: &[Form::heal("pad_single_axis", &["a", "pad", "axis", "out"])],
     body: Body::kernel(infer, launch, Reference::Values(reference)),

@@ -1,7 +1,7 @@
 //! `permute`: a permutation of one axis for each index of another.
 
 use super::gather::Gather;
-use crate::op::{Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
+use crate::op::{Body, Family, Form, KernelBody, OpDef, Param};
 use crate::permutation::{self, Permutation};
 use crate::{Args, Code, ContentCheck, Launches, OpError, Reference, geometry, rules};
 use cloakwork_ir::{Type, View};
@@ -14,19 +14,14 @@ pub static DEF: OpDef = OpDef {
     doc: "`out[.., l, .., u, ..] = a[.., l, .., perms[l, u], ..]`: l runs along \
           `elementwise_axis`, u along `perm_axis`; either may come first.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "any tensor"),
-        Param::new(
+        Param::tensor("a", "any tensor"),
+        Param::tensor(
             "perms",
-            ParamKind::Tensor,
             "i64 or i32 `[l, u]`, each row a permutation of 0 .. u",
         ),
-        Param::new("out", ParamKind::Out, "the shape of `a`"),
-        Param::new(
-            "elementwise_axis",
-            ParamKind::AXIS,
-            "the axis with a row of `perms` each",
-        ),
-        Param::new("perm_axis", ParamKind::AXIS, "the axis that is permuted"),
+        Param::out("the shape of `a`"),
+        Param::axis("elementwise_axis", "the axis with a row of `perms` each"),
+        Param::axis("perm_axis", "the axis that is permuted"),
     ],
     forms: &[Form::documents(
         "permute",

@@ -11,13 +11,13 @@ pub static DEF: OpDef = OpDef {
     doc: "`out[.., i * repeats + j, ..] = a[.., i, ..]` for j below `repeats`, along `axis`.\n\n\
           Expands into views and one copy.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "at most 15 axes"),
+        Param::tensor("a", "at most 15 axes"),
         Param::new(
             "repeats",
             ParamKind::Int(1, MAX_ELEMENTS as i64),
             "1 or more",
         ),
-        Param::new("axis", ParamKind::AXIS, "an axis of `a`"),
+        Param::axis("axis", "an axis of `a`"),
     ],
     forms: &[Form::documents(
         "repeat_interleave",

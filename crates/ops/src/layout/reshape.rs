@@ -11,7 +11,7 @@ pub static DEF: OpDef = OpDef {
           storage if strides can express it, otherwise a copy: the elements are always those of \
           `a` in order. (HEAL's runtime re-reads storage order there.)",
     params: &[
-        Param::new("a", ParamKind::Tensor, "any tensor"),
+        Param::tensor("a", "any tensor"),
         Param::new("shape", ParamKind::Shape, "as many elements as `a` has"),
     ],
     forms: &[Form::heal("reshape", &["a", "shape"])],

@@ -1,7 +1,7 @@
 //! `slice`: a window on a tensor, which may run backwards or hold nothing.
 
 use crate::OpError;
-use crate::op::{Body, Family, Form, OpDef, Param, ParamKind};
+use crate::op::{Body, Family, Form, OpDef, Param};
 use cloakwork_ir::{ShapeItem, Take};
 
 /// The declaration.
@@ -11,10 +11,7 @@ pub static DEF: OpDef = OpDef {
     doc: "A view of one index or one range of each axis of `a`; an index drops its axis.\n\n\
           A range `start:stop:step` holds what Python's `range(start, stop, step)` does, so that \
           a negative step runs backwards, and a stop of -1 ends it before index 0.",
-    params: &[
-        Param::new("a", ParamKind::Tensor, "any tensor"),
-        super::ENTRIES,
-    ],
+    params: &[Param::tensor("a", "any tensor"), super::ENTRIES],
     forms: &[Form::own("slice", &["a", "entries"])],
     body: Body::View(|args| super::sliced(args, take)),
     operations: |_| 0,

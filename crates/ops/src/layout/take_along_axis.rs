@@ -1,7 +1,7 @@
 //! `take_along_axis`: elements picked along one axis.
 
 use super::gather::Gather;
-use crate::op::{Body, Family, Form, KernelBody, OpDef, OutRule, Param, ParamKind};
+use crate::op::{Body, Family, Form, KernelBody, OpDef, OutRule, Param};
 use crate::{Args, ContentCheck, OpError, Reference, geometry, rules};
 use cloakwork_ir::{DType, MAX_RANK, Shape, Type, View};
 use smallvec::{SmallVec, smallvec};
@@ -16,10 +16,10 @@ pub static DEF: OpDef = OpDef {
           from the end. (HEAL's later generation wants the shape of `a`; its earlier one that of \
           `indices`.)",
     params: &[
-        Param::new("a", ParamKind::Tensor, "any tensor"),
-        Param::new("indices", ParamKind::Tensor, "i64, as many axes as `a`"),
-        Param::new("axis", ParamKind::AXIS, "an axis of `a`"),
-        Param::new("out", ParamKind::Out, "as many axes as `a`"),
+        Param::tensor("a", "any tensor"),
+        Param::tensor("indices", "i64, as many axes as `a`"),
+        Param::axis("axis", "an axis of `a`"),
+        Param::out("as many axes as `a`"),
     ],
     forms: &[Form::heal(
         "take_along_axis",

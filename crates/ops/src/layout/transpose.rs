@@ -11,7 +11,7 @@ pub static DEF: OpDef = OpDef {
     family: Family::Layout,
     doc: "A view of `a` whose axis `i` is axis `axes[i]` of `a`.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "any tensor"),
+        Param::tensor("a", "any tensor"),
         Param::new("axes", ParamKind::Shape, "a permutation of the axes of `a`"),
     ],
     forms: &[Form::own("transpose", &["a", "axes"])],

@@ -1,6 +1,6 @@
 //! `unsqueeze`: a new axis of size 1.
 
-use crate::op::{Body, Family, Form, OpDef, Param, ParamKind};
+use crate::op::{Body, Family, Form, OpDef, Param};
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -8,8 +8,8 @@ pub static DEF: OpDef = OpDef {
     family: Family::Layout,
     doc: "A view of `a` with an axis of size 1 inserted, which is then axis `axis`.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "at most 15 axes"),
-        Param::new("axis", ParamKind::AXIS, "from -rank - 1 to rank"),
+        Param::tensor("a", "at most 15 axes"),
+        Param::axis("axis", "from -rank - 1 to rank"),
     ],
     forms: &[Form::heal("unsqueeze", &["a", "axis"])],
     body: Body::View(|args| {

@@ -1,26 +1,22 @@
 //! Factorisations of matrices. Where one does not exist, the whole matrix's result is NaN.
 
 use super::matrices::{self, ANY, PACKED, SQUARE, area, declare};
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::reference::complex::C;
 use crate::reference::matrices::{Case, Matrix, judge};
 use crate::{Args, Launches, OpError, Reference};
 use smallvec::smallvec;
 
-const UPPER: Param = Param::new("upper", ParamKind::Bool, "whether the factor is upper").or(0);
-const COMPLETE: Param = Param::new("complete", ParamKind::Bool, "whether Q is square").or(0);
-const FULL: Param = Param::new("full", ParamKind::Bool, "whether U and V are square").or(0);
+const UPPER: Param = Param::flag("upper", "whether the factor is upper").or(0);
+const COMPLETE: Param = Param::flag("complete", "whether Q is square").or(0);
+const FULL: Param = Param::flag("full", "whether U and V are square").or(0);
 
 declare!(
     CHOLESKY,
     "cholesky",
     "The lower L with a positive diagonal of `a = L Lᴴ`, or with `upper` the upper R of \
      `a = Rᴴ R`; NaN unless `a` is positive definite. The factor's triangle of `a` alone is read.",
-    &[
-        SQUARE,
-        UPPER,
-        Param::new("out", ParamKind::Out, "the shape of `a`")
-    ],
+    &[SQUARE, UPPER, Param::out("the shape of `a`")],
     &["a", "upper", "out"],
     |args| {
         let a = args.tensor("a")?;

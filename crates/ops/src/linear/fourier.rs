@@ -15,12 +15,8 @@ const NORM: Param = Param::new(
     ParamKind::Int(NORMS.0, NORMS.1),
     "what is divided by n: 0 the inverse transform, 1 both by its root, 2 the forward one",
 );
-const COMPLEX: Param = Param::new(
-    "a",
-    ParamKind::Tensor,
-    "c64 or c128 `[.., n]`, n at least 1",
-);
-const SAME: Param = Param::new("out", ParamKind::Out, "the shape of `a`");
+const COMPLEX: Param = Param::tensor("a", "c64 or c128 `[.., n]`, n at least 1");
+const SAME: Param = Param::out("the shape of `a`");
 const COMPLEX_DTYPES: [DType; 2] = [DType::C64, DType::C128];
 
 declare!(
@@ -53,9 +49,9 @@ declare!(
     "rfft",
     "The first `n / 2 + 1` elements of `fft` of real numbers; the others are their conjugates.",
     &[
-        Param::new("a", ParamKind::Tensor, "f32 or f64 `[.., n]`, n at least 1"),
+        Param::tensor("a", "f32 or f64 `[.., n]`, n at least 1"),
         NORM,
-        Param::new("out", ParamKind::Out, "`[.., n / 2 + 1]`, complex"),
+        Param::out("`[.., n / 2 + 1]`, complex"),
     ],
     &["a", "norm", "out"],
     |args| {
@@ -78,14 +74,14 @@ declare!(
     "The n real numbers whose `rfft` of the same norm is `a`, which does not determine whether n \
      is even or odd. Imaginary parts of element 0 and, for an even n, n / 2 count as 0.",
     &[
-        Param::new("a", ParamKind::Tensor, "c64 or c128 `[.., n / 2 + 1]`"),
+        Param::tensor("a", "c64 or c128 `[.., n / 2 + 1]`"),
         Param::new(
             "n",
             ParamKind::Int(LENGTHS.0, LENGTHS.1),
             "how many real numbers"
         ),
         NORM,
-        Param::new("out", ParamKind::Out, "`[.., n]`, real"),
+        Param::out("`[.., n]`, real"),
     ],
     &["a", "n", "norm", "out"],
     |args| {

@@ -1,7 +1,7 @@
 //! `matmul`: products of matrices.
 
 use super::product::Product;
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::reference::number::{epsilon, expected, largest};
 use crate::reference::{
     Broadcast, Contents, Expected, MOST_OPERATIONS, Number, Reference, Slack, arithmetic, walk,
@@ -33,9 +33,9 @@ pub static DEF: OpDef = OpDef {
           last two axes. The axes before them broadcast. Integers wrap; an empty sum is 0. The \
           order of float sums depends on shapes and strides only, never on the number of threads.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "`[.., m, k]`, numbers"),
-        Param::new("b", ParamKind::Tensor, "`[.., k, n]`, the dtype of `a`"),
-        Param::new("out", ParamKind::Out, "`[.., m, n]`"),
+        Param::tensor("a", "`[.., m, k]`, numbers"),
+        Param::tensor("b", "`[.., k, n]`, the dtype of `a`"),
+        Param::out("`[.., m, n]`"),
     ],
     forms: &[Form::own("matmul", &["a", "b", "out"])],
     body: Body::Kernel(KernelBody {

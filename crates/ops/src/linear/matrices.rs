@@ -1,7 +1,7 @@
 //! What ops on matrices share: the last two axes are the matrix, those before enumerate matrices;
 //! results of several parts are packed along one axis, for views to take apart.
 
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::reference::complex::C;
 use crate::reference::matrices::Matrix;
 use crate::reference::{Broadcast, Contents};
@@ -32,17 +32,13 @@ pub(super) use declare;
 /// The dtypes that factorisations take.
 pub const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::C64, DType::C128];
 /// The operand of an op on square matrices.
-pub const SQUARE: Param = Param::new("a", ParamKind::Tensor, "f32, f64, c64 or c128 `[.., n, n]`");
+pub const SQUARE: Param = Param::tensor("a", "f32, f64, c64 or c128 `[.., n, n]`");
 /// The operand of an op on any matrices.
-pub const ANY: Param = Param::new("a", ParamKind::Tensor, "f32, f64, c64 or c128 `[.., m, n]`");
+pub const ANY: Param = Param::tensor("a", "f32, f64, c64 or c128 `[.., m, n]`");
 /// A result of several parts.
-pub const PACKED: Param = Param::new(
-    "out",
-    ParamKind::Out,
-    "the parts, row-major, along one axis",
-);
+pub const PACKED: Param = Param::out("the parts, row-major, along one axis");
 /// A result of numbers.
-pub const VALUES: Param = Param::new("out", ParamKind::Out, "`a` without its last axis, or less");
+pub const VALUES: Param = Param::out("`a` without its last axis, or less");
 
 /// Which of the launch's axes after the batch an operand's own last axes are.
 pub type Axes<'a> = &'a [Option<usize>];

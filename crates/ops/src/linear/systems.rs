@@ -1,7 +1,7 @@
 //! Linear equations and determinants.
 
 use super::matrices::{self, PACKED, SQUARE, declare};
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::reference::complex::{C, multiply};
 use crate::reference::matrices::{Case, Matrix, judge};
 use crate::{Args, Launches, OpError, Reference, geometry, rules};
@@ -14,8 +14,8 @@ declare!(
     "The X of `a X = b`, by LU with row pivots; NaN for a singular `a`. Batches broadcast.",
     &[
         SQUARE,
-        Param::new("b", ParamKind::Tensor, "the dtype of `a`, `[.., n, r]`"),
-        Param::new("out", ParamKind::Out, "the common batch and `[n, r]`"),
+        Param::tensor("b", "the dtype of `a`, `[.., n, r]`"),
+        Param::out("the common batch and `[n, r]`"),
     ],
     &["a", "b", "out"],
     |args| {
@@ -32,10 +32,7 @@ declare!(
     INV,
     "inv",
     "The inverse of each matrix; NaN for a singular one.",
-    &[
-        SQUARE,
-        Param::new("out", ParamKind::Out, "the shape of `a`")
-    ],
+    &[SQUARE, Param::out("the shape of `a`")],
     &["a", "out"],
     |args| {
         let a = args.tensor("a")?;

@@ -1,6 +1,6 @@
 //! `axis_modsum`: the sum along one axis.
 
-use crate::op::{Body, Family, Form, KernelBody, Law, OpDef, Param, ParamKind};
+use crate::op::{Body, Family, Form, KernelBody, Law, OpDef, Param};
 use crate::reference::{Broadcast, Expected, add_truncated};
 use crate::{
     Args, Code, ContentCheck, Contents, Launch, LaunchInput, Launches, OpError, Reference,
@@ -17,14 +17,10 @@ pub static DEF: OpDef = OpDef {
           first, with C's sign.\n\nThe moduli run along the last axis, which therefore cannot be \
           summed over. An empty sum is 0.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "i32 or i64, two axes or more"),
-        Param::new("axis", ParamKind::AXIS, "any axis of `a` but the last"),
-        Param::new(
-            "q",
-            ParamKind::Tensor,
-            "moduli `[k]` along the last axis, or one",
-        ),
-        Param::new("out", ParamKind::Out, "the shape of `a` without `axis`"),
+        Param::tensor("a", "i32 or i64, two axes or more"),
+        Param::axis("axis", "any axis of `a` but the last"),
+        Param::tensor("q", "moduli `[k]` along the last axis, or one"),
+        Param::out("the shape of `a` without `axis`"),
     ],
     forms: &[Form::heal("axis_modsum", &["a", "axis", "q", "out"])],
     body: Body::Kernel(KernelBody {

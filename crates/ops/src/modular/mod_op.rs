@@ -1,7 +1,7 @@
 //! `mod`: the remainder with C's sign. (The file has another name than the op because `mod` is
 //! Rust's own word.)
 
-use crate::op::{Aliasing, Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
+use crate::op::{Aliasing, Body, Family, Form, KernelBody, OpDef, Param};
 use crate::reference::{Broadcast, Expected};
 use crate::{Args, Code, ContentCheck, Contents, OpError, Reference, rules};
 use cloakwork_ir::Type;
@@ -16,13 +16,9 @@ pub static DEF: OpDef = OpDef {
     doc: "`out = a % b`, element by element, with the sign of `a`, as in C; `b` is not 0.\n\n\
           Tensors do not broadcast: they have the shape of `out`; integers apply to all of it.",
     params: &[
-        Param::new("a", ParamKind::TensorOrInt, "i32 or i64, or one integer"),
-        Param::new(
-            "b",
-            ParamKind::TensorOrInt,
-            "the same dtype, or one integer; not 0",
-        ),
-        Param::new("out", ParamKind::Out, "the shape of the operands"),
+        Param::tensor_or_int("a", "i32 or i64, or one integer"),
+        Param::tensor_or_int("b", "the same dtype, or one integer; not 0"),
+        Param::out("the shape of the operands"),
     ],
     forms: &[
         Form::own("mod", ARGS),

@@ -35,16 +35,12 @@ pub static DEF: OpDef = OpDef {
           `b [s, k, n]`, `out [r, k, n]`; axis -3: `a [r, n, s, k]`, `b [n, s, k]`, \
           `out [r, n, k]`.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "any words, i32 or i64, four axes"),
-        Param::new("b", ParamKind::Tensor, "any words, three axes"),
-        Param::new("q", ParamKind::Tensor, "moduli `[k]`"),
-        Param::new(
-            "perm",
-            ParamKind::OptionalTensor,
-            "a permutation of 0 .. n, i64 or i32",
-        ),
-        Param::new("out", ParamKind::Out, "three axes; is added to"),
-        Param::new("apply_perm", ParamKind::Bool, "whether `perm` is applied"),
+        Param::tensor("a", "any words, i32 or i64, four axes"),
+        Param::tensor("b", "any words, three axes"),
+        Param::tensor("q", "moduli `[k]`"),
+        Param::optional("perm", "a permutation of 0 .. n, i64 or i32"),
+        Param::out("three axes; is added to"),
+        Param::flag("apply_perm", "whether `perm` is applied"),
         Param::new("axis", ParamKind::Int(-3, -1), "the axis of n: -1 or -3").or(-1),
         LOG2Q,
         MU,

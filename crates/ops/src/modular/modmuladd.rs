@@ -1,7 +1,7 @@
 //! `modmuladd`: a product of residues and a sum, in one pass over memory.
 
 use super::pairwise;
-use crate::op::{Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind};
+use crate::op::{Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param};
 use crate::reference::{Broadcast, Expected, add_truncated, multiply_truncated};
 use crate::{Args, ContentCheck, Contents, Expansion, OpError, Reference, rules};
 use cloakwork_ir::Type;
@@ -19,11 +19,7 @@ pub static DEF: OpDef = OpDef {
         pairwise::B,
         pairwise::factor("c"),
         pairwise::Q,
-        Param::new(
-            "out",
-            ParamKind::Out,
-            "any shape that `a`, `b` and `c` broadcast to",
-        ),
+        Param::out("any shape that `a`, `b` and `c` broadcast to"),
     ],
     forms: &[Form::own("modmuladd", &["a", "b", "c", "q", "out"])],
     body: Body::Kernel(KernelBody {

@@ -1,7 +1,7 @@
 //! `modneg`: the canonical negative.
 
 use super::pairwise;
-use crate::op::{Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param, ParamKind};
+use crate::op::{Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param};
 use crate::reference::{Broadcast, Expected, canonical};
 use crate::{Args, ContentCheck, Contents, OpError, Reference, rules};
 use cloakwork_ir::Type;
@@ -15,9 +15,9 @@ pub static DEF: OpDef = OpDef {
     doc: "`out = -a mod q` in `[0, q)`, element by element, for any `a`.\n\n\
           `a` broadcasts to `out`; `q` is one modulus, or one for each index of the last axis.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "any words, i32 or i64"),
+        Param::tensor("a", "any words, i32 or i64"),
         pairwise::Q,
-        Param::new("out", ParamKind::Out, "any shape that `a` broadcasts to"),
+        Param::out("any shape that `a` broadcasts to"),
     ],
     forms: &[
         Form::own("modneg", ARGS),

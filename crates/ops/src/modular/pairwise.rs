@@ -1,7 +1,7 @@
 //! What `modmul` and `modsum` share, and `modmuladd` builds on: two operands that broadcast to
 //! `out`, and moduli along its last axis.
 
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::reference::Broadcast;
 use crate::{Args, Contents, Launch, LaunchInput, Launches, OpError, rules};
 use cloakwork_ir::Type;
@@ -11,34 +11,22 @@ use smallvec::{SmallVec, smallvec};
 pub const ARGS: &[&str] = &["a", "b", "q", "out"];
 
 /// The first operand.
-pub const A: Param = Param::new("a", ParamKind::Tensor, "residues, i32 or i64");
+pub const A: Param = Param::tensor("a", "residues, i32 or i64");
 /// The second.
 pub const B: Param = factor("b");
 /// Moduli.
-pub const Q: Param = Param::new(
-    "q",
-    ParamKind::TensorOrInt,
-    "moduli `[k]` along the last axis, or one",
-);
+pub const Q: Param = Param::tensor_or_int("q", "moduli `[k]` along the last axis, or one");
 /// The parameters of ops on pairs.
 pub const PARAMS: &[Param] = &[
     A,
     B,
     Q,
-    Param::new(
-        "out",
-        ParamKind::Out,
-        "any shape that `a` and `b` broadcast to",
-    ),
+    Param::out("any shape that `a` and `b` broadcast to"),
 ];
 
 /// An operand that may be an integer.
 pub const fn factor(name: &'static str) -> Param {
-    Param::new(
-        name,
-        ParamKind::TensorOrInt,
-        "residues of the same dtype, or one integer",
-    )
+    Param::tensor_or_int(name, "residues of the same dtype, or one integer")
 }
 
 /// Dtype of `a`, and the common shape of `a` and `b`.

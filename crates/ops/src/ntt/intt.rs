@@ -1,7 +1,7 @@
 //! `intt`: the inverse negacyclic number-theoretic transform.
 
 use super::{AXIS, LOG2Q, MU, OUT, PERM, PERM_PAIRS, Q, TILE};
-use crate::op::{Aliasing, Body, Family, Form, KernelBody, Law, OpDef, Param, ParamKind};
+use crate::op::{Aliasing, Body, Family, Form, KernelBody, Law, OpDef, Param};
 use crate::reference::{Expected, canonical, multiply_truncated};
 use crate::{Args, ContentCheck, Contents, Launches, OpError, Reference, rules};
 use cloakwork_ir::Type;
@@ -43,12 +43,12 @@ pub static DEF: OpDef = OpDef {
           only one of HEAL's form): layout `[l, m, r, k]`; axis -1: `[l, r, k, m]`. With `tile`, \
           `a` has size 1 along k. Any input words; the result is in `[0, q)`.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "i32 or i64, four axes"),
+        Param::tensor("a", "i32 or i64, four axes"),
         AXIS,
         PERM,
         Q,
-        Param::new("psi_inv", ParamKind::Tensor, "twiddles `[k, m]`"),
-        Param::new("n_inv", ParamKind::Tensor, "inverses of m, `[k]`"),
+        Param::tensor("psi_inv", "twiddles `[k, m]`"),
+        Param::tensor("n_inv", "inverses of m, `[k]`"),
         OUT,
         TILE,
         PERM_PAIRS,

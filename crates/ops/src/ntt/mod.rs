@@ -16,26 +16,14 @@ use smallvec::{SmallVec, smallvec};
 
 /// Parameters that both transforms have.
 const AXIS: Param = Param::new("axis", ParamKind::Int(-3, -1), "-3 or -1").or(-3);
-const PERM: Param = Param::new(
-    "perm",
-    ParamKind::OptionalTensor,
-    "a permutation of 0 .. m, i64 or i32, `[m]`",
-);
-const Q: Param = Param::new("q", ParamKind::Tensor, "moduli `[k]`");
-const OUT: Param = Param::new("out", ParamKind::Out, "four axes, k moduli");
-const TILE: Param = Param::new("tile", ParamKind::Bool, "`a` has size 1 along the moduli").or(0);
-const PERM_PAIRS: Param = Param::new(
-    "perm_pairs",
-    ParamKind::Hint,
-    "swaps of the permutation; not needed",
-);
+const PERM: Param = Param::optional("perm", "a permutation of 0 .. m, i64 or i32, `[m]`");
+const Q: Param = Param::tensor("q", "moduli `[k]`");
+const OUT: Param = Param::out("four axes, k moduli");
+const TILE: Param = Param::flag("tile", "`a` has size 1 along the moduli").or(0);
+const PERM_PAIRS: Param = Param::hint("perm_pairs", "swaps of the permutation; not needed");
 /// What HEAL derives from moduli.
-pub(crate) const LOG2Q: Param = Param::new(
-    "log2q",
-    ParamKind::Hint,
-    "bit lengths of the moduli; not needed",
-);
-pub(crate) const MU: Param = Param::new("mu", ParamKind::Hint, "Barrett constants; not needed");
+pub(crate) const LOG2Q: Param = Param::hint("log2q", "bit lengths of the moduli; not needed");
+pub(crate) const MU: Param = Param::hint("mu", "Barrett constants; not needed");
 
 /// Where the transform's axes stand among the four of a tensor.
 #[derive(Clone, Copy, Debug)]

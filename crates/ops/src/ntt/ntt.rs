@@ -1,7 +1,7 @@
 //! `ntt`: the forward negacyclic number-theoretic transform.
 
 use super::{AXIS, LOG2Q, MU, OUT, PERM, PERM_PAIRS, Q, TILE};
-use crate::op::{Aliasing, Body, Family, Form, KernelBody, Law, OpDef, Param, ParamKind};
+use crate::op::{Aliasing, Body, Family, Form, KernelBody, Law, OpDef, Param};
 use crate::reference::{Expected, canonical, multiply_truncated};
 use crate::{Args, ContentCheck, Contents, OpError, Reference, permutation};
 use cloakwork_ir::{DType, Generation};
@@ -44,19 +44,14 @@ pub static DEF: OpDef = OpDef {
           `[l, r, k, m]`; k moduli, m a power of two. With `tile`, `a` has size 1 along k and is \
           transformed for each modulus. Any input words; the result is in `[0, q)`.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "i8, i32 or i64, four axes"),
+        Param::tensor("a", "i8, i32 or i64, four axes"),
         AXIS,
         PERM,
         Q,
-        Param::new("psi", ParamKind::Tensor, "twiddles `[k, m]`"),
+        Param::tensor("psi", "twiddles `[k, m]`"),
         OUT,
         TILE,
-        Param::new(
-            "skip_perm",
-            ParamKind::Bool,
-            "leave the result bit-reversed",
-        )
-        .or(0),
+        Param::flag("skip_perm", "leave the result bit-reversed").or(0),
         PERM_PAIRS,
         LOG2Q,
         MU,

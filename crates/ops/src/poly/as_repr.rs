@@ -10,7 +10,7 @@ pub static DEF: OpDef = OpDef {
     doc: "A view of all of `a` that the verifier takes as coefficients or values from here on. \
           Elements do not change; `field_ntt` transforms them.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "any tensor"),
+        Param::tensor("a", "any tensor"),
         Param::new(
             "repr",
             ParamKind::Int(0, 2),

@@ -3,7 +3,7 @@
 use super::{
     A, RUN, Rows, UNIT, declare, each_row, length, one_number, runs, scalar, step, unit_ns,
 };
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::reference::{Contents, Expected};
 use crate::{Args, Launches, OpError, ReprRule, geometry};
 use cloakwork_ir::Type;
@@ -17,14 +17,9 @@ declare!(
      It opens a commitment of Kate, Zaverucha and Goldberg at b.",
     &[
         A,
-        Param::new("b", ParamKind::Tensor, "the dtype of `a`, no axes"),
-        Param::new(
-            "keep",
-            ParamKind::Bool,
-            "keep n coefficients instead of n - 1"
-        )
-        .or(1),
-        Param::new("out", ParamKind::Out, "`[.., n]` or `[.., n - 1]`"),
+        Param::tensor("b", "the dtype of `a`, no axes"),
+        Param::flag("keep", "keep n coefficients instead of n - 1").or(1),
+        Param::out("`[.., n]` or `[.., n - 1]`"),
     ],
     &["a", "b", "keep", "out"],
     &[],

@@ -4,7 +4,7 @@ use super::{
     A, RUN, Rows, UNIT, declare, each_row, length, one_number, runs, scalar, step, unit_ns,
     value_at,
 };
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::reference::{Contents, Expected};
 use crate::{Args, Launches, OpError, ReprRule, geometry};
 use cloakwork_ir::Type;
@@ -18,8 +18,8 @@ declare!(
      runs.",
     &[
         A,
-        Param::new("x", ParamKind::Tensor, "the dtype of `a`, no axes"),
-        Param::new("out", ParamKind::Out, "`[..]`"),
+        Param::tensor("x", "the dtype of `a`, no axes"),
+        Param::out("`[..]`"),
     ],
     &["a", "x", "out"],
     &[],

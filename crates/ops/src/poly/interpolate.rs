@@ -1,7 +1,7 @@
 //! `interpolate`: the polynomial through points.
 
 use super::{Rows, declare, each_row, length, numbers, step};
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::reference::field::{Element, Field};
 use crate::reference::{Expected, MOST_OPERATIONS};
 use crate::{ContentCheck, ReprRule, rules};
@@ -13,9 +13,9 @@ declare!(
     "The coefficients, the constant first, of the polynomial below degree n with \
      `p(xs[i]) = ys[.., i]`. The x are distinct. n^2 products, by divided differences.",
     &[
-        Param::new("xs", ParamKind::Tensor, "of a field, `[n]`"),
-        Param::new("ys", ParamKind::Tensor, "the dtype of `xs`, `[.., n]`"),
-        Param::new("out", ParamKind::Out, "`[.., n]`"),
+        Param::tensor("xs", "of a field, `[n]`"),
+        Param::tensor("ys", "the dtype of `xs`, `[.., n]`"),
+        Param::out("`[.., n]`"),
     ],
     &["xs", "ys", "out"],
     &[ContentCheck::Distinct("xs")],

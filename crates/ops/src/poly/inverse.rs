@@ -1,7 +1,7 @@
 //! `batch_invert`: inverses that share one inversion.
 
 use super::{A, declare, each_row, length};
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::{ContentCheck, ReprRule, elementwise};
 
 declare!(
@@ -11,8 +11,8 @@ declare!(
      inversions (Montgomery's trick): about four products each.",
     &[
         A,
-        Param::new("strict", ParamKind::Bool, "zeros are errors").or(0),
-        Param::new("out", ParamKind::Out, "the shape of `a`"),
+        Param::flag("strict", "zeros are errors").or(0),
+        Param::out("the shape of `a`"),
     ],
     &["a", "strict", "out"],
     &[ContentCheck::NoZeroElement {

@@ -16,7 +16,7 @@ use smallvec::{SmallVec, smallvec};
 /// Rows that a unit sorts by itself: `csrc/kernels/poly/lookup.h` has the same.
 const SORT_RUN: u64 = 1024;
 
-const INPUT: Param = Param::new("a", ParamKind::Tensor, "of a prime field, `[n]`: the input");
+const INPUT: Param = Param::tensor("a", "of a prime field, `[n]`: the input");
 const USABLE: Param = Param::new(
     "usable",
     ParamKind::Int(0, MAX_ELEMENTS as i64),
@@ -28,7 +28,7 @@ declare!(
     "permute_input",
     "The first `usable` rows of `a` in ascending order of their canonical numbers, then zeros: the \
      permuted input of halo2's lookup argument. The time depends on the values.",
-    &[INPUT, USABLE, Param::new("out", ParamKind::Out, "`[n]`")],
+    &[INPUT, USABLE, Param::out("`[n]`")],
     &["a", "usable", "out"],
     &[],
     |args| {
@@ -62,9 +62,9 @@ declare!(
      which `permute_table` refuses. The time depends on the values.",
     &[
         INPUT,
-        Param::new("t", ParamKind::Tensor, "the dtype of `a`, `[n]`: the table"),
+        Param::tensor("t", "the dtype of `a`, `[n]`: the table"),
         USABLE,
-        Param::new("out", ParamKind::Out, "i64 `[usable]`"),
+        Param::out("i64 `[usable]`"),
     ],
     &["a", "t", "usable", "out"],
     &[],
@@ -89,13 +89,9 @@ declare!(
      equals its row before. An input value that is not in the table is an error that names its \
      row.",
     &[
-        Param::new("t", ParamKind::Tensor, "of a prime field, `[n]`: the table"),
-        Param::new(
-            "rows",
-            ParamKind::Tensor,
-            "i64, of `lookup_rows`, at most n"
-        ),
-        Param::new("out", ParamKind::Out, "`[n]`"),
+        Param::tensor("t", "of a prime field, `[n]`: the table"),
+        Param::tensor("rows", "i64, of `lookup_rows`, at most n"),
+        Param::out("`[n]`"),
     ],
     &["t", "rows", "out"],
     &[ContentCheck::LookupRows {

@@ -14,7 +14,7 @@ pub mod powers;
 pub mod scan;
 pub mod sparse;
 
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::reference::field::{Element, Field};
 use crate::reference::number::exact;
 use crate::reference::{Broadcast, Contents, Expected, Number};
@@ -27,7 +27,7 @@ const RUN: u64 = 128;
 const UNIT: u64 = 8 * RUN;
 
 /// Rows of a field's elements.
-const A: Param = Param::new("a", ParamKind::Tensor, "of a field, `[.., n]`");
+const A: Param = Param::tensor("a", "of a field, `[.., n]`");
 
 /// Declares an op that kernels compute.
 macro_rules! declare {

@@ -2,7 +2,7 @@
 
 use super::{A, Rows, declare, each_row, length, one_number, step, value_at};
 use crate::field::primes::{self, two_adicity};
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::reference::{Contents, Expected, MOST_OPERATIONS};
 use crate::{Args, Code, ContentCheck, Launches, OpError, ReprRule, rules};
 use cloakwork_ir::{DType, Type};
@@ -18,14 +18,10 @@ declare!(
      two-adicity and g of each prime field. Over an extension w is that of the base field.",
     &[
         A,
-        Param::new("inverse", ParamKind::Bool, "from values to coefficients").or(0),
-        Param::new(
-            "coset_shift",
-            ParamKind::OptionalTensor,
-            "the dtype of `a`, no axes, not 0"
-        ),
-        Param::new("scale", ParamKind::Bool, "the inverse is divided by n").or(1),
-        Param::new("out", ParamKind::Out, "`[.., n]`"),
+        Param::flag("inverse", "from values to coefficients").or(0),
+        Param::optional("coset_shift", "the dtype of `a`, no axes, not 0"),
+        Param::flag("scale", "the inverse is divided by n").or(1),
+        Param::out("`[.., n]`"),
     ],
     &["a", "inverse", "coset_shift", "scale", "out"],
     &[ContentCheck::NoZeroElement {

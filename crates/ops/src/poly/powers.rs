@@ -16,18 +16,14 @@ declare!(
     "powers",
     "`out[i] = start a^i`; `start` is 1 by default.",
     &[
-        Param::new("a", ParamKind::Tensor, "of a field, no axes"),
+        Param::tensor("a", "of a field, no axes"),
         Param::new(
             "n",
             ParamKind::Int(0, MAX_ELEMENTS as i64),
             "how many powers"
         ),
-        Param::new(
-            "start",
-            ParamKind::OptionalTensor,
-            "the dtype of `a`, no axes"
-        ),
-        Param::new("out", ParamKind::Out, "`[n]`"),
+        Param::optional("start", "the dtype of `a`, no axes"),
+        Param::out("`[n]`"),
     ],
     &["a", "n", "start", "out"],
     &[],
@@ -76,12 +72,8 @@ declare!(
      coset.",
     &[
         A,
-        Param::new(
-            "powers",
-            ParamKind::Tensor,
-            "the dtype of `a`, `[m]`, m at least 1"
-        ),
-        Param::new("out", ParamKind::Out, "`[.., n]`"),
+        Param::tensor("powers", "the dtype of `a`, `[m]`, m at least 1"),
+        Param::out("`[.., n]`"),
     ],
     &["a", "powers", "out"],
     &[],

@@ -3,7 +3,7 @@
 use super::{
     A, RUN, Rows, UNIT, declare, each_row, length, one_number, runs, scalar, step, unit_ns,
 };
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::reference::{Contents, Expected};
 use crate::{Args, Launches, OpError, ReprRule};
 use cloakwork_ir::Type;
@@ -16,8 +16,8 @@ declare!(
      product of a permutation argument.",
     &[
         A,
-        Param::new("start", ParamKind::Tensor, "the dtype of `a`, no axes"),
-        Param::new("out", ParamKind::Out, "`[.., n]`"),
+        Param::tensor("start", "the dtype of `a`, no axes"),
+        Param::out("`[.., n]`"),
     ],
     &["a", "start", "out"],
     &[],

@@ -1,7 +1,7 @@
 //! `sparse_matvec`: a sparse matrix times a vector.
 
 use super::{Rows, declare, length, numbers, step};
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::reference::Number;
 use crate::reference::field::Field;
 use crate::reference::number::exact;
@@ -15,19 +15,14 @@ declare!(
     "`out[i] = sum_k values[k] * x[columns[k]]` over `k` from `starts[i]` to before \
      `starts[i + 1]`: a sparse matrix by rows times a vector.",
     &[
-        Param::new(
+        Param::tensor(
             "starts",
-            ParamKind::Tensor,
             "i64 `[m + 1]`, ascending, from 0 to the entries there are"
         ),
-        Param::new(
-            "columns",
-            ParamKind::Tensor,
-            "i64 `[entries]`, indices of `x`"
-        ),
-        Param::new("values", ParamKind::Tensor, "of a field, `[entries]`"),
-        Param::new("x", ParamKind::Tensor, "the dtype of `values`, `[n]`"),
-        Param::new("out", ParamKind::Out, "`[m]`"),
+        Param::tensor("columns", "i64 `[entries]`, indices of `x`"),
+        Param::tensor("values", "of a field, `[entries]`"),
+        Param::tensor("x", "the dtype of `values`, `[n]`"),
+        Param::out("`[m]`"),
     ],
     &["starts", "columns", "values", "x", "out"],
     &[

@@ -13,20 +13,15 @@ use crate::{Args, OpError};
 use cloakwork_ir::{DType, Type};
 
 /// The operand.
-const A: Param = Param::new("a", ParamKind::Tensor, "any shape");
+const A: Param = Param::tensor("a", "any shape");
 /// Axes to reduce.
 const AXES: Param = Param::new("axes", ParamKind::Shape, "distinct axes of `a`");
 /// Whether reduced axes stay, with size 1.
-const KEEPDIMS: Param = Param::new(
-    "keepdims",
-    ParamKind::Bool,
-    "whether the axes stay, with size 1",
-)
-.or(0);
+const KEEPDIMS: Param = Param::flag("keepdims", "whether the axes stay, with size 1").or(0);
 /// One axis.
-const AXIS: Param = Param::new("axis", ParamKind::AXIS, "an axis of `a`");
+const AXIS: Param = Param::axis("axis", "an axis of `a`");
 /// The result.
-const OUT: Param = Param::new("out", ParamKind::Out, "`a` without the axes");
+const OUT: Param = Param::out("`a` without the axes");
 
 /// What a reduction is beside its name.
 struct Reduction {

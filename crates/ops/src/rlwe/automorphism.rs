@@ -1,6 +1,6 @@
 //! `automorphism`: a ring automorphism of polynomials in the NTT domain.
 
-use crate::op::{Body, Family, Form, KernelBody, Law, OpDef, Param, ParamKind};
+use crate::op::{Body, Family, Form, KernelBody, Law, OpDef, Param};
 use crate::reference::Expected;
 use crate::{
     Args, ContentCheck, Contents, Expansion, Launches, OpError, Operand, Reference, rules,
@@ -19,13 +19,9 @@ pub static DEF: OpDef = OpDef {
           bit-reversed order the same between `bitrev(n)` and `bitrev(index[n])`. Any permutation \
           is allowed, and any words.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "`[.., N, k]`, i32 or i64"),
-        Param::new(
-            "index",
-            ParamKind::Tensor,
-            "a permutation of 0 .. N, i64, `[N]`",
-        ),
-        Param::new("out", ParamKind::Out, "the shape of `a`"),
+        Param::tensor("a", "`[.., N, k]`, i32 or i64"),
+        Param::tensor("index", "a permutation of 0 .. N, i64, `[N]`"),
+        Param::out("the shape of `a`"),
     ],
     forms: &[Form::own("automorphism", &["a", "index", "out"])],
     body: Body::Kernel(KernelBody {

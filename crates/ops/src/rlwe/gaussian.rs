@@ -1,7 +1,7 @@
 //! `gaussian`: the discrete Gaussian of standard deviation 3.2.
 
 use super::gaussian_table::CUMULATIVE;
-use crate::op::{Body, Effect, Family, Form, KernelBody, Law, OpDef, Param, ParamKind};
+use crate::op::{Body, Effect, Family, Form, KernelBody, Law, OpDef, Param};
 use crate::{Reference, rules};
 use cloakwork_ir::{DType, Type};
 use smallvec::smallvec;
@@ -16,12 +16,8 @@ pub static DEF: OpDef = OpDef {
           `round(2^127 P(|X| <= i))` that are at most the other 127 bits. Every entry is compared \
           for every sample, so that neither time nor addresses depend on the words.",
     params: &[
-        Param::new(
-            "random",
-            ParamKind::Tensor,
-            "u64, the shape of `out` and a last axis of 2",
-        ),
-        Param::new("out", ParamKind::Out, "i64; at most 42 in magnitude"),
+        Param::tensor("random", "u64, the shape of `out` and a last axis of 2"),
+        Param::out("i64; at most 42 in magnitude"),
     ],
     forms: &[Form::own("gaussian", &["random", "out"])],
     body: Body::Kernel(KernelBody {

@@ -25,30 +25,14 @@ const ARGS: &[&str] = &[
 
 /// What a switch takes beside the polynomials and the key; `relinearize` takes the same.
 pub const CONSTANTS: [Param; 9] = [
-    Param::new(
-        "q",
-        ParamKind::Tensor,
-        "moduli `[K + k]`, special ones first",
-    ),
+    Param::tensor("q", "moduli `[K + k]`, special ones first"),
     TABLES[0],
     TABLES[1],
     TABLES[2],
-    Param::new(
-        "scale",
-        ParamKind::Tensor,
-        "factors of inverse transforms, `[K + k]`",
-    ),
-    Param::new("half", ParamKind::Tensor, "floor(q / 2), `[K + k]`"),
-    Param::new(
-        "up_hat",
-        ParamKind::Tensor,
-        "`hat` of `mod_up`, `[k, K + k]`",
-    ),
-    Param::new(
-        "down_hat",
-        ParamKind::Tensor,
-        "`hat` of `mod_down`, `[K, k]`",
-    ),
+    Param::tensor("scale", "factors of inverse transforms, `[K + k]`"),
+    Param::tensor("half", "floor(q / 2), `[K + k]`"),
+    Param::tensor("up_hat", "`hat` of `mod_up`, `[k, K + k]`"),
+    Param::tensor("down_hat", "`hat` of `mod_down`, `[K, k]`"),
     Param::new(
         "digit_limbs",
         ParamKind::Int(1, 1 << 14),
@@ -69,12 +53,8 @@ pub static DEF: OpDef = OpDef {
           hold those of `mod_down` for the K special moduli, then those of `mod_up`. (Han, Ki: \
           ePrint 2019/688.) Expands into `mod_up`, `modmul_axis_sum` and `mod_down`.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "residues `[l, N, k]`, i64"),
-        Param::new(
-            "key",
-            ParamKind::Tensor,
-            "evaluation key `[p, d, N, K + k]`",
-        ),
+        Param::tensor("a", "residues `[l, N, k]`, i64"),
+        Param::tensor("key", "evaluation key `[p, d, N, K + k]`"),
         CONSTANTS[0],
         CONSTANTS[1],
         CONSTANTS[2],
@@ -84,12 +64,8 @@ pub static DEF: OpDef = OpDef {
         CONSTANTS[6],
         CONSTANTS[7],
         CONSTANTS[8],
-        Param::new(
-            "addend",
-            ParamKind::OptionalTensor,
-            "residues `[l, p, N, k]`",
-        ),
-        Param::new("out", ParamKind::Out, "residues `[l, p, N, k]`"),
+        Param::optional("addend", "residues `[l, p, N, k]`"),
+        Param::out("residues `[l, p, N, k]`"),
     ],
     forms: &[Form::own("hybrid_key_switch", ARGS)],
     body: Body::Expand(ExpandBody {

@@ -19,29 +19,17 @@ pub static DEF: OpDef = OpDef {
           A digit must lie below every modulus. Expands into `intt`, `g_decomp_full_q`, `ntt` \
           with `tile` and `skip_perm`, and one `modmul_axis_sum` for each of the p polynomials.",
     params: &[
-        Param::new(
-            "a",
-            ParamKind::Tensor,
-            "residues `[l, m, 1, k]`, i32 or i64",
-        ),
-        Param::new(
-            "key",
-            ParamKind::Tensor,
-            "evaluation key `[m, p, g_exp, k]`",
-        ),
-        Param::new("q", ParamKind::Tensor, "moduli `[k]`"),
-        Param::new(
-            "q_inv",
-            ParamKind::Hint,
-            "inverses `[k, k]` of moduli; derived from `q`",
-        ),
-        Param::new("psi", ParamKind::Tensor, "twiddles `[k, m]` of `ntt`"),
-        Param::new("psi_inv", ParamKind::Tensor, "twiddles `[k, m]` of `intt`"),
-        Param::new("n_inv", ParamKind::Tensor, "inverses of m, `[k]`"),
-        Param::new("perm", ParamKind::Tensor, "the bit reversal of 0 .. m, i64"),
+        Param::tensor("a", "residues `[l, m, 1, k]`, i32 or i64"),
+        Param::tensor("key", "evaluation key `[m, p, g_exp, k]`"),
+        Param::tensor("q", "moduli `[k]`"),
+        Param::hint("q_inv", "inverses `[k, k]` of moduli; derived from `q`"),
+        Param::tensor("psi", "twiddles `[k, m]` of `ntt`"),
+        Param::tensor("psi_inv", "twiddles `[k, m]` of `intt`"),
+        Param::tensor("n_inv", "inverses of m, `[k]`"),
+        Param::tensor("perm", "the bit reversal of 0 .. m, i64"),
         Param::new("g_exp", ParamKind::Int(1, 1 << 14), "how many digits"),
         Param::new("g_base_bits", ParamKind::Int(1, 61), "bits of a digit"),
-        Param::new("out", ParamKind::Out, "residues `[l, m, p, k]`"),
+        Param::out("residues `[l, m, p, k]`"),
     ],
     forms: &[Form::documents(
         "key_switch",

@@ -2,7 +2,7 @@
 
 use super::hybrid_key_switch::{CONSTANTS, key_sizes};
 use crate::expansion::Part;
-use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
+use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param};
 use crate::rns::CHECKS;
 use crate::{Args, Expansion, OpError, geometry, rules};
 use cloakwork_ir::{DType, Type};
@@ -31,12 +31,8 @@ pub static DEF: OpDef = OpDef {
           square.\n\n\
           NTT domain. Constants are those of `hybrid_key_switch`.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "residues `[l, 3, N, k]`, i64"),
-        Param::new(
-            "key",
-            ParamKind::Tensor,
-            "relinearization key `[2, d, N, K + k]`",
-        ),
+        Param::tensor("a", "residues `[l, 3, N, k]`, i64"),
+        Param::tensor("key", "relinearization key `[2, d, N, K + k]`"),
         CONSTANTS[0],
         CONSTANTS[1],
         CONSTANTS[2],
@@ -46,7 +42,7 @@ pub static DEF: OpDef = OpDef {
         CONSTANTS[6],
         CONSTANTS[7],
         CONSTANTS[8],
-        Param::new("out", ParamKind::Out, "residues `[l, 2, N, k]`"),
+        Param::out("residues `[l, 2, N, k]`"),
     ],
     forms: &[Form::own("relinearize", ARGS)],
     body: Body::Expand(ExpandBody {

@@ -1,6 +1,6 @@
 //! `ternary`: uniform values of -1, 0 and 1.
 
-use crate::op::{Body, Effect, Family, Form, KernelBody, Law, OpDef, Param, ParamKind};
+use crate::op::{Body, Effect, Family, Form, KernelBody, Law, OpDef, Param};
 use crate::{Reference, rules};
 use cloakwork_ir::{DType, Type};
 use smallvec::smallvec;
@@ -12,8 +12,8 @@ pub static DEF: OpDef = OpDef {
     doc: "`out = floor(3 * random / 2^64) - 1`: -1, 0 and 1, each with probability 1/3 within \
           2^-62 if the random words are uniform.",
     params: &[
-        Param::new("random", ParamKind::Tensor, "u64, any shape"),
-        Param::new("out", ParamKind::Out, "i64, the shape of `random`"),
+        Param::tensor("random", "u64, any shape"),
+        Param::out("i64, the shape of `random`"),
     ],
     forms: &[Form::own("ternary", &["random", "out"])],
     body: Body::Kernel(KernelBody {

@@ -1,6 +1,6 @@
 //! `uniform_mod`: uniform residues.
 
-use crate::op::{Body, Effect, Family, Form, KernelBody, Law, OpDef, Param, ParamKind};
+use crate::op::{Body, Effect, Family, Form, KernelBody, Law, OpDef, Param};
 use crate::reference::{Broadcast, Expected};
 use crate::{Args, ContentCheck, Contents, OpError, Reference, rules};
 use cloakwork_ir::{DType, Type};
@@ -13,17 +13,9 @@ pub static DEF: OpDef = OpDef {
     doc: "`out = (random[.., 1] * 2^64 + random[.., 0]) mod q`: within 2^-66 of uniform in \
           `[0, q)` if the random words are uniform.",
     params: &[
-        Param::new(
-            "random",
-            ParamKind::Tensor,
-            "u64, the shape of `out` and a last axis of 2",
-        ),
-        Param::new(
-            "q",
-            ParamKind::TensorOrInt,
-            "i64 moduli `[k]` along the last axis, or one",
-        ),
-        Param::new("out", ParamKind::Out, "i64"),
+        Param::tensor("random", "u64, the shape of `out` and a last axis of 2"),
+        Param::tensor_or_int("q", "i64 moduli `[k]` along the last axis, or one"),
+        Param::out("i64"),
     ],
     forms: &[Form::own("uniform_mod", &["random", "q", "out"])],
     body: Body::Kernel(KernelBody {

@@ -1,6 +1,6 @@
 //! `base_convert`: residues modulo one base of moduli, expressed modulo another.
 
-use crate::op::{Body, Family, Form, KernelBody, OpDef, Param, ParamKind};
+use crate::op::{Body, Family, Form, KernelBody, OpDef, Param};
 use crate::reference::{Expected, canonical};
 use crate::{
     Args, ContentCheck, Contents, Expansion, LaunchOperand, Launches, OpError, Operand, Part,
@@ -24,21 +24,13 @@ pub static DEF: OpDef = OpDef {
           `[0, p)`. (Bajard, Eynard, Hasan and Zucca, SAC 2016; Cheon, Han, Kim, Kim and Song, \
           SAC 2018.)",
     params: &[
-        Param::new("a", ParamKind::Tensor, "residues `[.., k]`, i32 or i64"),
-        Param::new("q", ParamKind::Tensor, "moduli `[k]` of `a`"),
-        Param::new(
-            "hat_inv",
-            ParamKind::OptionalTensor,
-            "factors `[k]` modulo `q`; 1 if absent",
-        ),
-        Param::new(
-            "half",
-            ParamKind::Tensor,
-            "`[k]`: floor(q / 2) to centre, or zeros",
-        ),
-        Param::new("hat", ParamKind::Tensor, "weights `[k, j]` modulo `p`"),
-        Param::new("p", ParamKind::Tensor, "moduli `[j]` of the result"),
-        Param::new("out", ParamKind::Out, "residues `[.., j]`"),
+        Param::tensor("a", "residues `[.., k]`, i32 or i64"),
+        Param::tensor("q", "moduli `[k]` of `a`"),
+        Param::optional("hat_inv", "factors `[k]` modulo `q`; 1 if absent"),
+        Param::tensor("half", "`[k]`: floor(q / 2) to centre, or zeros"),
+        Param::tensor("hat", "weights `[k, j]` modulo `p`"),
+        Param::tensor("p", "moduli `[j]` of the result"),
+        Param::out("residues `[.., j]`"),
     ],
     forms: &[Form::own(
         "base_convert",

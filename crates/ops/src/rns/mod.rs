@@ -6,25 +6,16 @@ pub mod mod_up;
 pub mod rescale;
 
 use crate::expansion::Part;
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::{Args, ContentCheck, Expansion, OpError, rules};
 use cloakwork_ir::{Arg, DType};
 
 /// The tables that transforms under all moduli need.
 pub const TABLES: [Param; 3] = [
-    Param::new(
-        "psi",
-        ParamKind::Tensor,
-        "twiddles of `ntt`, a row a modulus",
-    ),
-    Param::new(
-        "psi_inv",
-        ParamKind::Tensor,
-        "twiddles of `intt`, a row a modulus",
-    ),
-    Param::new(
+    Param::tensor("psi", "twiddles of `ntt`, a row a modulus"),
+    Param::tensor("psi_inv", "twiddles of `intt`, a row a modulus"),
+    Param::optional(
         "perm",
-        ParamKind::OptionalTensor,
         "order of the NTT domain, i64 `[N]`; none is the transform's own",
     ),
 ];

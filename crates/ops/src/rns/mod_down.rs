@@ -1,7 +1,7 @@
 //! `mod_down`: division by the special moduli.
 
 use super::{Basis, CHECKS, TABLES};
-use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
+use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param};
 use crate::{Args, Expansion, OpError, geometry, rules};
 use cloakwork_ir::{DType, Type};
 
@@ -23,32 +23,16 @@ pub static DEF: OpDef = OpDef {
           none where the last k limbs of `a` are divided by P already. With t / t^-1 mod p_i in \
           `scale` and t in `hat` the difference is a multiple of t, as BGV wants it.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "residues `[l, N, K + k]`, i64"),
-        Param::new(
-            "q",
-            ParamKind::Tensor,
-            "moduli `[K + k]`, special ones first",
-        ),
+        Param::tensor("a", "residues `[l, N, K + k]`, i64"),
+        Param::tensor("q", "moduli `[K + k]`, special ones first"),
         TABLES[0],
         TABLES[1],
         TABLES[2],
-        Param::new(
-            "scale",
-            ParamKind::Tensor,
-            "factors of the inverse transforms, `[K]`",
-        ),
-        Param::new(
-            "half",
-            ParamKind::Tensor,
-            "subtracted from each residue, `[K]`",
-        ),
-        Param::new("hat", ParamKind::Tensor, "factors `[K, k]`"),
-        Param::new(
-            "inverse",
-            ParamKind::OptionalTensor,
-            "factors of `a`, `[k]`",
-        ),
-        Param::new("out", ParamKind::Out, "residues `[l, N, k]`"),
+        Param::tensor("scale", "factors of the inverse transforms, `[K]`"),
+        Param::tensor("half", "subtracted from each residue, `[K]`"),
+        Param::tensor("hat", "factors `[K, k]`"),
+        Param::optional("inverse", "factors of `a`, `[k]`"),
+        Param::out("residues `[l, N, k]`"),
     ],
     forms: &[Form::own("mod_down", ARGS)],
     body: Body::Expand(ExpandBody {

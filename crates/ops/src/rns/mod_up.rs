@@ -32,32 +32,20 @@ pub static DEF: OpDef = OpDef {
           q_i)^-1 / N mod q_i`, `half[i] = floor(q_i / 2)`, `hat[i, j] = Q_g / q_i` modulo modulus \
           j. The first half of hybrid key switching (Han, Ki: ePrint 2019/688).",
     params: &[
-        Param::new("a", ParamKind::Tensor, "residues `[l, N, k]`, i64"),
-        Param::new(
-            "q",
-            ParamKind::Tensor,
-            "moduli `[K + k]`, special ones first",
-        ),
+        Param::tensor("a", "residues `[l, N, k]`, i64"),
+        Param::tensor("q", "moduli `[K + k]`, special ones first"),
         TABLES[0],
         TABLES[1],
         TABLES[2],
-        Param::new(
-            "scale",
-            ParamKind::Tensor,
-            "factors of the inverse transforms, `[k]`",
-        ),
-        Param::new(
-            "half",
-            ParamKind::Tensor,
-            "subtracted from each residue, `[k]`",
-        ),
-        Param::new("hat", ParamKind::Tensor, "factors `[k, K + k]`"),
+        Param::tensor("scale", "factors of the inverse transforms, `[k]`"),
+        Param::tensor("half", "subtracted from each residue, `[k]`"),
+        Param::tensor("hat", "factors `[k, K + k]`"),
         Param::new(
             "digit_limbs",
             ParamKind::Int(1, 1 << 14),
             "limbs of a digit",
         ),
-        Param::new("out", ParamKind::Out, "residues `[l, d, N, K + k]`"),
+        Param::out("residues `[l, d, N, K + k]`"),
     ],
     forms: &[Form::own("mod_up", ARGS)],
     body: Body::Expand(ExpandBody {

@@ -1,7 +1,7 @@
 //! `rescale`: division by the last modulus.
 
 use super::{Basis, CHECKS, TABLES};
-use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param, ParamKind};
+use crate::op::{Body, ExpandBody, Family, Form, OpDef, Param};
 use crate::{Args, Expansion, OpError, geometry, rules};
 use cloakwork_ir::{DType, Type};
 
@@ -21,24 +21,16 @@ pub static DEF: OpDef = OpDef {
           mod q_k in `scale` and t in `hat` it is BGV's modulus switching: the result is \
           congruent to a / q_k modulo t.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "residues `[l, N, k + 1]`, i64"),
-        Param::new("q", ParamKind::Tensor, "moduli `[k + 1]`"),
+        Param::tensor("a", "residues `[l, N, k + 1]`, i64"),
+        Param::tensor("q", "moduli `[k + 1]`"),
         TABLES[0],
         TABLES[1],
         TABLES[2],
-        Param::new(
-            "scale",
-            ParamKind::Tensor,
-            "factor of the inverse transform, `[1]`",
-        ),
-        Param::new(
-            "half",
-            ParamKind::Tensor,
-            "subtracted from each residue, `[1]`",
-        ),
-        Param::new("hat", ParamKind::Tensor, "factors `[1, k]`"),
-        Param::new("inverse", ParamKind::Tensor, "factors of `a`, `[k]`"),
-        Param::new("out", ParamKind::Out, "residues `[l, N, k]`"),
+        Param::tensor("scale", "factor of the inverse transform, `[1]`"),
+        Param::tensor("half", "subtracted from each residue, `[1]`"),
+        Param::tensor("hat", "factors `[1, k]`"),
+        Param::tensor("inverse", "factors of `a`, `[k]`"),
+        Param::out("residues `[l, N, k]`"),
     ],
     forms: &[Form::own("rescale", ARGS)],
     body: Body::Expand(ExpandBody {

@@ -14,13 +14,13 @@ pub static DEF: OpDef = OpDef {
           row-major order. `count` is their number (`count_nonzero`); a smaller one omits the \
           last, and a larger one gives rows of 0.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "any shape"),
+        Param::tensor("a", "any shape"),
         Param::new(
             "count",
             ParamKind::Int(0, 1 << 48),
             "the rows of the result",
         ),
-        Param::new("out", ParamKind::Out, "i64 `[count, rank of a]`"),
+        Param::out("i64 `[count, rank of a]`"),
     ],
     forms: &[Form::own("nonzero", &["a", "count", "out"])],
     body: Body::Kernel(KernelBody {

@@ -1,18 +1,13 @@
 //! `sort` and `argsort`.
 
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::reduction::along;
 use crate::reference::{Number, Slack, walk};
 use crate::{Args, Body, OpError, Reference};
 use cloakwork_ir::{DType, Type};
 use std::cmp::Ordering;
 
-const DESCENDING: Param = Param::new(
-    "descending",
-    ParamKind::Bool,
-    "whether the greatest comes first",
-)
-.or(0);
+const DESCENDING: Param = Param::flag("descending", "whether the greatest comes first").or(0);
 
 macro_rules! order {
     ($name:ident, $text:literal, $doc:literal, $gives:expr, $element:expr) => {
@@ -22,10 +17,10 @@ macro_rules! order {
             family: $crate::Family::Sorting,
             doc: $doc,
             params: &[
-                Param::new("a", ParamKind::Tensor, "real numbers or bool"),
-                Param::new("axis", ParamKind::AXIS, "an axis of `a`"),
+                Param::tensor("a", "real numbers or bool"),
+                Param::axis("axis", "an axis of `a`"),
                 DESCENDING,
-                Param::new("out", ParamKind::Out, "the shape of `a`"),
+                Param::out("the shape of `a`"),
             ],
             forms: &[$crate::Form::own(
                 $text,

@@ -16,15 +16,14 @@ pub static DEF: OpDef = OpDef {
           The other elements are those of `a`, which may be `out`. Negative indices count from \
           the end.",
     params: &[
-        Param::new("a", ParamKind::Tensor, "one axis or more"),
-        Param::new("indices", ParamKind::Tensor, "i64, one axis"),
-        Param::new(
+        Param::tensor("a", "one axis or more"),
+        Param::tensor("indices", "i64, one axis"),
+        Param::tensor(
             "values",
-            ParamKind::Tensor,
             "the dtype of `a`; as many rows as indices, of the shape of the rows of `a`",
         ),
         Param::new("axis", ParamKind::Int(0, 0), "the axis that is indexed: 0").or(0),
-        Param::new("out", ParamKind::Out, "the shape of `a`"),
+        Param::out("the shape of `a`"),
     ],
     forms: &[Form::own("scatter", &["a", "indices", "values", "out"])],
     body: Body::Kernel(KernelBody {

@@ -1,6 +1,6 @@
 //! `searchsorted`: where elements belong in a sorted list.
 
-use crate::op::{Param, ParamKind};
+use crate::op::Param;
 use crate::reference::number::expected;
 use crate::reference::{Broadcast, Contents, Expected, Number, Slack};
 use crate::{Args, Body, Family, Form, OpDef, OpError, Reference, rules};
@@ -14,14 +14,10 @@ pub static DEF: OpDef = OpDef {
     doc: "The index, i64, before which each of `values` keeps `sorted` in order: left of equal \
           elements, or right of them.",
     params: &[
-        Param::new("values", ParamKind::Tensor, "real numbers, any shape"),
-        Param::new(
-            "sorted",
-            ParamKind::Tensor,
-            "the same dtype, one axis, ascending",
-        ),
-        Param::new("right", ParamKind::Bool, "whether right of equal elements").or(0),
-        Param::new("out", ParamKind::Out, "i64, the shape of `values`"),
+        Param::tensor("values", "real numbers, any shape"),
+        Param::tensor("sorted", "the same dtype, one axis, ascending"),
+        Param::flag("right", "whether right of equal elements").or(0),
+        Param::out("i64, the shape of `values`"),
     ],
     forms: &[Form::own(
         "searchsorted",
