@@ -133,6 +133,7 @@ pub const MAX_ELEMENT_BYTES: usize = {
 impl DType {
     /// Bytes one element takes.
     #[must_use]
+    #[inline]
     pub const fn size_bytes(self) -> usize {
         match self {
             Self::Bool | Self::I8 | Self::U8 => 1,
@@ -180,9 +181,15 @@ impl DType {
     /// The dtype of a number in the ABI of kernels.
     #[must_use]
     pub fn from_number(number: u32) -> Option<Self> {
-        ALL_DTYPES
-            .into_iter()
-            .find(|dtype| u32::from(dtype.number()) == number)
+        static BY_NUMBER: [Option<DType>; 256] = {
+            let (mut found, mut place) = ([None; 256], 0);
+            while place < ALL_DTYPES.len() {
+                found[ALL_DTYPES[place].number() as usize] = Some(ALL_DTYPES[place]);
+                place += 1;
+            }
+            found
+        };
+        BY_NUMBER.get(number as usize).copied().flatten()
     }
 
     /// The short name: `i64`, `f32`, `bool`.

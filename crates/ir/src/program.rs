@@ -1,7 +1,9 @@
 //! Programs as they are written: steps that name tensors. Nothing here is checked.
 
 use crate::{DType, HostTensor, Threaded, Threads, Type};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// The name of a device tensor (`inf_name` in HEAL's files), interned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -126,20 +128,38 @@ impl HostSlot {
 /// Interned strings.
 #[derive(Clone, Debug, Default)]
 pub struct Interner {
-    names: Vec<Box<str>>,
-    index: HashMap<Box<str>, u32>,
+    names: Vec<Arc<str>>,
+    index: HashMap<Arc<str>, u32>,
 }
 
 impl Interner {
+    /// No strings, with room for so many.
+    #[must_use]
+    pub fn with_capacity(count: usize) -> Self {
+        Self {
+            names: Vec::with_capacity(count),
+            index: HashMap::with_capacity(count),
+        }
+    }
+
     /// The number of this string, given on first sight.
     pub fn intern(&mut self, name: &str) -> u32 {
         if let Some(&id) = self.index.get(name) {
             return id;
         }
-        let id = self.names.len() as u32;
-        self.names.push(name.into());
-        self.index.insert(name.into(), id);
-        id
+        self.add(name);
+        self.names.len() as u32 - 1
+    }
+
+    /// Gives the next number to a string that is expected to be new; false if it has a number.
+    pub fn add(&mut self, name: &str) -> bool {
+        let name: Arc<str> = name.into();
+        let Entry::Vacant(place) = self.index.entry(Arc::clone(&name)) else {
+            return false;
+        };
+        place.insert(self.names.len() as u32);
+        self.names.push(name);
+        true
     }
 
     /// The string of this number; `"?"` for a number that was never given.
@@ -296,5 +316,19 @@ impl Program {
     #[must_use]
     pub fn host(&self, id: HostId) -> Option<&HostSlot> {
         self.hosts.get(id.0 as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Interner;
+
+    #[test]
+    fn a_string_has_one_number_however_it_is_added() {
+        let mut names = Interner::with_capacity(1);
+        assert!(names.add("a"));
+        assert_eq!((names.intern("b"), names.intern("a")), (1, 0));
+        assert!(!names.add("b"));
+        assert_eq!((names.len(), names.get(1), names.get(2)), (2, "b", "?"));
     }
 }

@@ -15,6 +15,7 @@ pub const MAX_ELEMENTS: u64 = 1 << 48;
 pub struct Shape(SmallVec<[u64; 4]>);
 
 impl Clone for Shape {
+    #[inline]
     // In one piece: `SmallVec` clones element by element, and shapes are cloned everywhere.
     fn clone(&self) -> Self {
         Self(SmallVec::from_slice(&self.0))
@@ -56,6 +57,12 @@ impl Shape {
         }
     }
 
+    /// Sizes of a part of a tensor: no more axes and no more elements than it has.
+    #[inline]
+    pub(crate) const fn of_part(sizes: SmallVec<[u64; 4]>) -> Self {
+        Self(sizes)
+    }
+
     /// The shape of a scalar.
     #[must_use]
     pub fn scalar() -> Self {
@@ -64,20 +71,27 @@ impl Shape {
 
     /// Sizes, outermost first.
     #[must_use]
+    #[inline]
     pub fn dims(&self) -> &[u64] {
         &self.0
     }
 
     /// Number of axes.
     #[must_use]
+    #[inline]
     pub fn rank(&self) -> usize {
         self.0.len()
     }
 
     /// Number of elements.
     #[must_use]
+    #[inline]
     pub fn elements(&self) -> u64 {
-        self.0.iter().product()
+        let mut count = 1;
+        for size in &self.0 {
+            count *= size;
+        }
+        count
     }
 
     /// NumPy's broadcast of two shapes, or `None` if they do not go together.

@@ -20,6 +20,7 @@ pub struct View {
 }
 
 impl Clone for View {
+    #[inline]
     // In one piece, as shapes are.
     fn clone(&self) -> Self {
         Self {
@@ -147,12 +148,12 @@ pub fn resolve_axis(axis: i64, rank: usize) -> Result<usize, ViewError> {
 impl View {
     /// The row-major view of a whole buffer.
     #[must_use]
+    #[inline]
     pub fn contiguous(shape: Shape) -> Self {
-        let mut strides: Strides = SmallVec::from_elem(0, shape.rank());
-        let mut step = 1i64;
-        for (stride, &dim) in strides.iter_mut().zip(shape.dims()).rev() {
-            *stride = step;
-            step *= dim.max(1) as i64;
+        let mut strides: Strides = SmallVec::from_elem(1, shape.rank());
+        let (dims, own) = (shape.dims(), strides.as_mut_slice());
+        for axis in (1..dims.len()).rev() {
+            own[axis - 1] = own[axis] * dims[axis].max(1) as i64;
         }
         Self {
             shape,
@@ -188,6 +189,7 @@ impl View {
 
     /// Number of axes.
     #[must_use]
+    #[inline]
     pub fn rank(&self) -> usize {
         self.shape.rank()
     }
@@ -195,13 +197,16 @@ impl View {
     /// Whether elements lie row-major without gaps. Axes of size one do not count, and a view
     /// without elements always is.
     #[must_use]
+    #[inline]
     pub fn is_contiguous(&self) -> bool {
+        let (dims, strides) = (self.shape.dims(), self.strides.as_slice());
         let mut expected = 1i64;
-        for (&dim, &stride) in self.shape.dims().iter().zip(&self.strides).rev() {
+        for axis in (0..dims.len()).rev() {
+            let dim = dims[axis];
             if dim == 0 {
                 return true;
             }
-            if dim != 1 && stride != expected {
+            if dim != 1 && strides[axis] != expected {
                 return false;
             }
             expected *= dim as i64;
@@ -354,14 +359,12 @@ impl View {
                 rank: self.rank(),
             });
         }
-        let mut dims = SmallVec::<[u64; MAX_RANK]>::new();
+        let (sizes, steps) = (self.shape.dims(), self.strides.as_slice());
+        let mut dims = SmallVec::<[u64; 4]>::new();
         let mut strides = Strides::new();
         let mut offset = self.offset;
-        for (axis, (&entry, (&size, &stride))) in entries
-            .iter()
-            .zip(self.shape.dims().iter().zip(&self.strides))
-            .enumerate()
-        {
+        for (axis, &entry) in entries.iter().enumerate() {
+            let (size, stride) = (sizes[axis], steps[axis]);
             match entry {
                 Take::Index(i) if i < size => offset += stride * i as i64,
                 Take::Range { start, stop, step } if start < stop && stop <= size && step > 0 => {
@@ -404,7 +407,7 @@ impl View {
             offset = self.offset;
         }
         Ok(Self {
-            shape: Shape::new(&dims)?,
+            shape: Shape::of_part(dims),
             strides,
             offset,
         })

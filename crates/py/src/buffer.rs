@@ -1,7 +1,7 @@
 //! The buffer protocol, both ways: tensors as memory of Python's, and Python's memory as tensors.
 
 use crate::contents::{exported, own_copy};
-use crate::guard::unlocked;
+use crate::guard::called;
 use crate::tensor::{Elements, Inner, Tensor};
 use crate::{dlpack, dtype, errors};
 use cloakwork_ir::{DType, Shape, Type, View};
@@ -175,9 +175,9 @@ pub fn from_buffer(
     }
     let tensor = eager::Tensor::uninit(ty.dtype, ty.shape).map_err(errors::run)?;
     let from = Source(buffer.buf_ptr().cast_const().cast());
-    let checked = unlocked(py, || {
+    let to = tensor.storage();
+    let checked = called(py, Some(to.len_bytes() as u64), true, |_| {
         let Source(from) = { from };
-        let to = tensor.storage();
         // SAFETY: both have so many bytes, the new storage is not shared, and the buffer is
         // held until the end of this function.
         unsafe { std::ptr::copy_nonoverlapping(from, to.as_ptr(), to.len_bytes()) };

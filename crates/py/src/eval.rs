@@ -1,6 +1,6 @@
 //! Calls an op on values: at once, or into the trace that is being recorded.
 
-use crate::guard::{RELEASE_NS, caught, unlocked, unlocked_in_memory, watched};
+use crate::guard::{called, watched};
 use crate::tensor::{Inner, Tensor};
 use crate::{device, dtype, errors, trace};
 use cloakwork_ir::{Shape, ShapeItem, Type};
@@ -39,19 +39,10 @@ fn at_once(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult<
         args.push(arg);
     }
     let call = Call::new(def, args, device::isa(py)?);
-    let small = call.weight_ns().is_some_and(|ns| ns < RELEASE_NS);
-    let result = match (small, mapped) {
-        (true, false) => caught(|| call.run(1))?,
-        (_, true) => {
-            let threads = device::threads(None)?;
-            unlocked(py, || call.run(threads))?
-        }
-        (false, false) => {
-            let threads = device::threads(None)?;
-            unlocked_in_memory(py, || call.run(threads))?
-        }
-    };
-    result.map(Inner::Real).map_err(errors::eager)
+    let weight = call.weight_ns();
+    called(py, weight, mapped, |threads| call.run(threads))?
+        .map(Inner::Real)
+        .map_err(errors::eager)
 }
 
 fn eager_arg(value: Value) -> PyResult<EagerArg> {

@@ -1,7 +1,7 @@
 //! Element-wise calls from operators and functions: operands brought to one type, then the op.
 
 use crate::eval::{Value, eval};
-use crate::guard::{RELEASE_NS, unlocked, unlocked_in_memory, watched};
+use crate::guard::called;
 use crate::scalar::Number;
 use crate::tensor::{Inner, Tensor};
 use crate::{device, errors, field};
@@ -264,25 +264,14 @@ fn at_once(
     dtype: DType,
     operands: &[ReadyOperand<'_>],
 ) -> PyResult<Tensor> {
-    let elements = operands.iter().map(|operand| match operand {
-        ReadyOperand::Tensor(tensor) => tensor.view().shape.elements(),
-        ReadyOperand::Element(_) => 1,
-    });
     let isa = device::isa(py)?;
     let mapped = operands.iter().any(|operand| match operand {
         ReadyOperand::Tensor(tensor) => tensor.storage().is_mapped(),
         ReadyOperand::Element(_) => false,
     });
-    let small = elements.max().unwrap_or(0) < RELEASE_NS;
-    let threads = if small { 1 } else { device::threads(None)? };
-    let call = || ready.call(dtype, operands, threads, isa);
-    let result = match (small, mapped) {
-        (true, false) => call(),
-        (true, true) => watched(call)?,
-        (false, false) => unlocked_in_memory(py, call)?,
-        (false, true) => unlocked(py, call)?,
-    };
-    result
+    let weight = Some(Ready::weight_ns(operands));
+    let call = |threads| ready.call(dtype, operands, threads, isa);
+    called(py, weight, mapped, call)?
         .map(|tensor| Tensor::from(Inner::Real(tensor)))
         .map_err(errors::eager)
 }

@@ -49,19 +49,21 @@ impl<'a, 'py> Number<'a, 'py> {
     /// OverflowError if an integer does not fit.
     pub fn element(&self, dtype: DType) -> PyResult<Element> {
         let mut bytes = [0; 16];
-        let mut put = |from: &[u8]| bytes[..from.len()].copy_from_slice(from);
         match self {
-            Self::Int(value) if dtype.is_integer() => put(&integer(value, dtype)?),
+            Self::Int(value) if dtype.is_integer() => {
+                bytes[..8].copy_from_slice(&integer(value, dtype)?);
+            }
             Self::Bool(truth) if dtype.is_integer() || dtype == DType::Bool => {
-                put(&[u8::from(*truth)]);
+                bytes[0] = u8::from(*truth);
             }
             _ => {
                 let (re, im) = self.parts()?;
-                match dtype.component() {
-                    DType::F32 => {
-                        put(&[(re as f32).to_le_bytes(), (im as f32).to_le_bytes()].concat());
-                    }
-                    _ => put(&[re.to_le_bytes(), im.to_le_bytes()].concat()),
+                if dtype.component() == DType::F32 {
+                    bytes[..4].copy_from_slice(&(re as f32).to_le_bytes());
+                    bytes[4..8].copy_from_slice(&(im as f32).to_le_bytes());
+                } else {
+                    bytes[..8].copy_from_slice(&re.to_le_bytes());
+                    bytes[8..].copy_from_slice(&im.to_le_bytes());
                 }
             }
         }

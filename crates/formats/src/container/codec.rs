@@ -1,7 +1,7 @@
 //! Little-endian numbers and length-prefixed strings, out and in.
 
 use crate::LoadError;
-use cloakwork_ir::{ALL_DTYPES, DType};
+use cloakwork_ir::DType;
 
 /// Stands for "no dtype".
 pub(super) const NO_DTYPE: u8 = 255;
@@ -47,47 +47,55 @@ impl Encoder {
 
 /// Reads a header, never beyond its end.
 pub(super) struct Decoder<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    /// Where the header begins in the file.
-    base: usize,
+    /// The bytes that are still to be read.
+    rest: &'a [u8],
+    /// The offset of the header's end in the file.
+    end: usize,
 }
 
 impl<'a> Decoder<'a> {
     pub(super) fn new(bytes: &'a [u8], base: usize) -> Self {
-        Self { bytes, at: 0, base }
+        let end = base + bytes.len();
+        Self { rest: bytes, end }
     }
 
     /// An error where reading stands.
     pub(super) fn wrong(&self, expected: &str, got: &str) -> LoadError {
         LoadError::Container {
-            offset: (self.base + self.at) as u64,
+            offset: (self.end - self.rest.len()) as u64,
             expected: expected.into(),
             got: got.into(),
             hint: "".into(),
         }
     }
 
+    #[cold]
+    fn too_short(&self, length: usize) -> LoadError {
+        self.wrong(&format!("{length} more bytes"), "the header's end")
+    }
+
     fn take(&mut self, length: usize) -> Result<&'a [u8], LoadError> {
-        let end = self.at.checked_add(length);
-        let bytes = end
-            .and_then(|end| self.bytes.get(self.at..end))
-            .ok_or_else(|| self.wrong(&format!("{length} more bytes"), "the header's end"))?;
-        self.at += length;
+        let split = self.rest.split_at_checked(length);
+        let (bytes, rest) = split.ok_or_else(|| self.too_short(length))?;
+        self.rest = rest;
         Ok(bytes)
     }
 
+    #[inline]
     pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], LoadError> {
-        let bytes = self.take(N)?;
-        bytes
-            .try_into()
-            .map_err(|_| self.wrong("more bytes", "the header's end"))
+        let Some((bytes, rest)) = self.rest.split_first_chunk() else {
+            return Err(self.too_short(N));
+        };
+        self.rest = rest;
+        Ok(*bytes)
     }
 
+    #[inline]
     pub(super) fn u8(&mut self) -> Result<u8, LoadError> {
         self.array().map(u8::from_le_bytes)
     }
 
+    #[inline]
     pub(super) fn u32(&mut self) -> Result<u32, LoadError> {
         self.array().map(u32::from_le_bytes)
     }
@@ -116,7 +124,7 @@ impl<'a> Decoder<'a> {
     /// cannot hold is refused before anything is allocated for it.
     pub(super) fn count(&mut self, item_bytes: usize) -> Result<usize, LoadError> {
         let count = self.u32()? as usize;
-        let left = self.bytes.len() - self.at;
+        let left = self.rest.len();
         if count <= left / item_bytes {
             return Ok(count);
         }
@@ -145,17 +153,15 @@ impl<'a> Decoder<'a> {
     }
 
     fn dtype_of(&self, code: u8) -> Result<DType, LoadError> {
-        ALL_DTYPES
-            .into_iter()
-            .find(|&dtype| dtype_code(dtype) == code)
+        DType::from_number(u32::from(code) + 1)
             .ok_or_else(|| self.wrong("a dtype", &format!("number {code}")))
     }
 
     pub(super) fn end(&self) -> Result<(), LoadError> {
-        if self.at == self.bytes.len() {
+        if self.rest.is_empty() {
             return Ok(());
         }
-        let got = format!("{} more bytes", self.bytes.len() - self.at);
+        let got = format!("{} more bytes", self.rest.len());
         Err(self.wrong("the end of the header", &got))
     }
 }

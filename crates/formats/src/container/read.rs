@@ -32,9 +32,11 @@ pub(super) fn container(bytes: &Bytes) -> Result<Container, LoadError> {
         let slot = host(&mut from, bytes, &blobs)?;
         program.push_host(slot);
     }
-    let texts = program.texts.clone();
-    for _ in 0..from.count(1)? {
-        step(&mut from, &mut program, &texts)?;
+    let steps = from.count(1)?;
+    program.steps.reserve(steps);
+    let mut args = Vec::new();
+    for _ in 0..steps {
+        step(&mut from, &mut program, &mut args)?;
     }
     if flags & HAS_NOTES != 0 {
         notes(&mut from, &mut program)?;
@@ -137,10 +139,11 @@ fn wrong(offset: u64, expected: &str, got: String, hint: &str) -> LoadError {
 }
 
 fn names(from: &mut Decoder<'_>) -> Result<Interner, LoadError> {
-    let mut names = Interner::default();
-    for id in 0..from.count(4)? {
+    let count = from.count(4)?;
+    let mut names = Interner::with_capacity(count);
+    for _ in 0..count {
         let name = from.text()?;
-        if names.intern(name) as usize != id {
+        if !names.add(name) {
             return Err(from.wrong("each name once", &format!("\"{}\"", name.escape_debug())));
         }
     }
@@ -221,25 +224,31 @@ fn shape(from: &mut Decoder<'_>) -> Result<Shape, LoadError> {
     Shape::new(&dims?).map_err(|error| from.wrong("a shape within the limits", &error.to_string()))
 }
 
-fn step(from: &mut Decoder<'_>, program: &mut Program, texts: &Interner) -> Result<(), LoadError> {
+/// Appends a step; `args` is empty before and after.
+fn step(
+    from: &mut Decoder<'_>,
+    program: &mut Program,
+    args: &mut Vec<Arg>,
+) -> Result<(), LoadError> {
+    let texts = program.texts.len();
     let step = match from.u8()? {
         0 => {
-            let name = from.index(texts.len(), "names of ops")?;
-            let count = from.count(1)?;
-            let args: Result<Vec<Arg>, LoadError> =
-                (0..count).map(|_| arg(from, program)).collect();
+            let name = Text(from.index(texts, "names of ops")?);
+            for _ in 0..from.count(1)? {
+                args.push(arg(from, program)?);
+            }
             let out = match from.u8()? {
                 0 => None,
                 1 => Some(arg(from, program)?),
                 other => return Err(from.wrong("0 or 1 results", &format!("{other}"))),
             };
-            program.push_op(texts.get(name), args?, out);
+            program.push_call(name, args.drain(..), out);
             return Ok(());
         }
         1 => Step::Free(Symbol(
             from.index(program.symbols.len(), "names of tensors")?,
         )),
-        2 => Step::SegmentStart(Text(from.index(texts.len(), "names of segments")?)),
+        2 => Step::SegmentStart(Text(from.index(texts, "names of segments")?)),
         3 => Step::SegmentEnd,
         4 => Step::Skip,
         other => return Err(from.wrong("a kind of step from 0 to 4", &format!("{other}"))),

@@ -16,22 +16,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PySliceMethods, PyTuple};
 use smallvec::SmallVec;
 
-/// What a key takes of an axis.
-#[derive(Clone, Copy, PartialEq)]
-struct Entry {
-    start: i64,
-    /// `None`: an index, which drops the axis.
-    count: Option<u64>,
-    step: i64,
-}
-
-/// A key, one entry an axis of the tensor.
+/// A key, one entry an axis of the tensor: `Index` or `Steps`.
 #[derive(Default)]
 struct Resolved {
-    entries: SmallVec<[Entry; 8]>,
-    /// Whether they are all of it, so that nothing needs slicing.
-    takes_all: bool,
-    /// Axes of the result that `None` puts there, ascending.
+    entries: SmallVec<[Take; 4]>,
+    /// Whether an entry takes a part of its axis.
+    takes_part: bool,
+    /// Axes of the result that `None` inserts, ascending.
     new_axes: SmallVec<[i64; 4]>,
 }
 
@@ -56,12 +47,7 @@ pub fn get_item(
 
 /// `tensor[..., None, ...]`: a view with a new axis in this place.
 pub fn with_axis(py: Python<'_>, tensor: &Inner, axis: usize) -> PyResult<Inner> {
-    let dims = tensor.view().shape.dims();
-    let mut resolved = Resolved {
-        entries: dims.iter().copied().map(Entry::whole).collect(),
-        takes_all: true,
-        ..Resolved::default()
-    };
+    let mut resolved = Resolved::all_of(tensor);
     resolved.new_axes.push(axis as i64);
     taken(py, tensor, &resolved)
 }
@@ -73,49 +59,34 @@ pub fn window(
     axis: usize,
     (start, count): (u64, u64),
 ) -> PyResult<Inner> {
-    let dims = tensor.view().shape.dims();
-    let mut entries: SmallVec<[Entry; 8]> = dims.iter().copied().map(Entry::whole).collect();
-    let whole = entries[axis];
-    entries[axis].start = start as i64;
-    entries[axis].count = Some(count);
-    let takes_all = entries[axis] == whole;
-    let resolved = Resolved {
-        entries,
-        takes_all,
-        ..Resolved::default()
-    };
+    let mut resolved = Resolved::all_of(tensor);
+    let step = 1;
+    resolved.replace(axis, Take::Steps { start, count, step });
     taken(py, tensor, &resolved)
 }
 
 /// `tensor[..., 0, ...]`: a view without this axis, which has one element or more.
 pub fn without_axis(py: Python<'_>, tensor: &Inner, axis: usize) -> PyResult<Inner> {
-    let dims = tensor.view().shape.dims();
-    let mut resolved = Resolved {
-        entries: dims.iter().copied().map(Entry::whole).collect(),
-        ..Resolved::default()
-    };
-    resolved.entries[axis] = Entry {
-        start: 0,
-        count: None,
-        step: 1,
-    };
+    let mut resolved = Resolved::all_of(tensor);
+    resolved.replace(axis, Take::Index(0));
     taken(py, tensor, &resolved)
 }
 
 /// The view of a basic key; `None` for a key with tensors or masks.
 pub fn basic(py: Python<'_>, tensor: &Inner, key: &Bound<'_, PyAny>) -> PyResult<Option<Inner>> {
     let dims = tensor.view().shape.dims();
-    let resolved = match key.cast::<PyTuple>() {
+    let mut resolved = Resolved::default();
+    match key.cast::<PyTuple>() {
         Ok(tuple) => {
             let keys: SmallVec<[Bound<'_, PyAny>; 4]> = tuple.iter().collect();
             if !keys.iter().all(is_basic) {
                 return Ok(None);
             }
-            resolve(&keys, dims)?
+            resolved.resolve(&keys, dims)?;
         }
-        Err(_) if is_basic(key) => resolve(std::slice::from_ref(key), dims)?,
+        Err(_) if is_basic(key) => resolved.resolve(std::slice::from_ref(key), dims)?,
         Err(_) => return Ok(None),
-    };
+    }
     taken(py, tensor, &resolved).map(Some)
 }
 
@@ -156,11 +127,22 @@ fn is_ellipsis(key: &Bound<'_, PyAny>) -> bool {
 }
 
 impl Resolved {
+    fn all_of(tensor: &Inner) -> Self {
+        let dims = tensor.view().shape.dims();
+        Self {
+            entries: dims.iter().copied().map(whole).collect(),
+            ..Self::default()
+        }
+    }
+
+    fn replace(&mut self, axis: usize, entry: Take) {
+        self.takes_part |= self.entries[axis] != entry;
+        self.entries[axis] = entry;
+    }
+
     fn view(&self, from: &View) -> PyResult<View> {
-        let takes: SmallVec<[Take; MAX_RANK]> = self.entries.iter().map(Entry::take).collect();
-        let mut view = from
-            .slice(&takes)
-            .map_err(|e| errors::index(e.to_string()))?;
+        let view = from.slice(&self.entries);
+        let mut view = view.map_err(|e| errors::index(e.to_string()))?;
         if !self.new_axes.is_empty() {
             let mut dims = SmallVec::<[u64; MAX_RANK]>::from_slice(view.shape.dims());
             for &axis in &self.new_axes {
@@ -171,59 +153,82 @@ impl Resolved {
         }
         Ok(view)
     }
+
+    /// Adds the entries of a basic key.
+    fn resolve(&mut self, keys: &[Bound<'_, PyAny>], dims: &[u64]) -> PyResult<()> {
+        let (mut taken, mut ellipses) = (0, 0);
+        for key in keys {
+            if is_ellipsis(key) {
+                ellipses += 1;
+            } else if !key.is_none() {
+                taken += 1;
+            }
+        }
+        let Some(mut spare) = dims.len().checked_sub(taken) else {
+            let text = format!("{taken} indices for a tensor of {} axes", dims.len());
+            return Err(errors::index(text));
+        };
+        if ellipses > 1 {
+            return Err(errors::index("an index can have only one `...`"));
+        }
+        let mut rank = 0;
+        let mut rest = dims.iter().copied();
+        for key in keys {
+            if key.is_none() {
+                self.new_axes.push(rank);
+                rank += 1;
+            } else if is_ellipsis(key) {
+                rank += spare as i64;
+                let passed = rest.by_ref().take(std::mem::take(&mut spare));
+                self.entries.extend(passed.map(whole));
+            } else if let Some(dim) = rest.next() {
+                let entry = entry(key, self.entries.len(), dim)?;
+                self.takes_part |= entry != whole(dim);
+                rank += i64::from(matches!(entry, Take::Steps { .. }));
+                self.entries.push(entry);
+            }
+        }
+        for dim in rest {
+            self.entries.push(whole(dim));
+        }
+        Ok(())
+    }
 }
 
-impl Entry {
-    const fn whole(dim: u64) -> Self {
-        Self {
-            start: 0,
-            count: Some(dim),
-            step: 1,
-        }
+const fn whole(count: u64) -> Take {
+    Take::Steps {
+        start: 0,
+        count,
+        step: 1,
     }
+}
 
-    fn take(&self) -> Take {
-        let start = self.start as u64;
-        match self.count {
-            None => Take::Index(start),
-            Some(count) => Take::Steps {
-                start: if count == 0 { 0 } else { start },
-                count,
-                step: self.step,
-            },
-        }
-    }
+/// Whether HEAL has such an entry: an index, or a range that goes forward and is not empty.
+const fn is_of_heal(entry: &Take) -> bool {
+    !matches!(entry, Take::Steps { count, step, .. } if *count == 0 || *step < 0)
+}
 
-    /// As HEAL has it, where it has it: ranges that go forward and hold something.
-    fn is_of_heal(&self) -> bool {
-        self.count.is_none_or(|count| count > 0) && self.step > 0
-    }
-
-    fn item(&self) -> ShapeItem {
-        let Some(count) = self.count else {
-            return ShapeItem::Int(self.start);
-        };
-        let (start, stop) = if count == 0 {
-            (0, 0)
-        } else {
-            let last = self.start + (count as i64 - 1) * self.step;
-            (self.start, last + self.step.signum())
-        };
-        ShapeItem::Slice {
-            start: Some(start),
-            stop: Some(stop),
-            step: Some(self.step),
+fn item(entry: &Take) -> ShapeItem {
+    let (start, stop, step) = match *entry {
+        Take::Index(index) => return ShapeItem::Int(index as i64),
+        Take::Range { start, stop, step } => (start as i64, stop as i64, step as i64),
+        Take::Steps { count: 0, step, .. } => (0, 0, step),
+        Take::Steps { start, count, step } => {
+            let last = start as i64 + (count as i64 - 1) * step;
+            (start as i64, last + step.signum(), step)
         }
-    }
+    };
+    let [start, stop, step] = [start, stop, step].map(Some);
+    ShapeItem::Slice { start, stop, step }
 }
 
 /// The same by ops, for a trace.
 #[cold]
 fn recorded(py: Python<'_>, tensor: &Inner, resolved: &Resolved) -> PyResult<Inner> {
-    let items = resolved.entries.iter().map(Entry::item).collect();
-    let mut result = if resolved.takes_all {
+    let items = resolved.entries.iter().map(item).collect();
+    let mut result = if !resolved.takes_part {
         layout(py, &named::NEW_REFERENCE, tensor, [])?
-    } else if resolved.entries.iter().all(Entry::is_of_heal) {
+    } else if resolved.entries.iter().all(is_of_heal) {
         layout(py, &named::GET_SLICE, tensor, [Value::Shape(items)])?
     } else {
         layout(py, &named::SLICE, tensor, [Value::Shape(items)])?
@@ -234,51 +239,12 @@ fn recorded(py: Python<'_>, tensor: &Inner, resolved: &Resolved) -> PyResult<Inn
     Ok(result)
 }
 
-fn resolve(keys: &[Bound<'_, PyAny>], dims: &[u64]) -> PyResult<Resolved> {
-    let taken = keys
-        .iter()
-        .filter(|key| !key.is_none() && !is_ellipsis(key))
-        .count();
-    let Some(mut spare) = dims.len().checked_sub(taken) else {
-        let text = format!("{taken} indices for a tensor of {} axes", dims.len());
-        return Err(errors::index(text));
-    };
-    if keys.iter().filter(|key| is_ellipsis(key)).count() > 1 {
-        return Err(errors::index("an index can have only one `...`"));
-    }
-    let mut resolved = Resolved {
-        takes_all: true,
-        ..Resolved::default()
-    };
-    let mut rank = 0;
-    let mut rest = dims.iter().copied();
-    for key in keys {
-        if key.is_none() {
-            resolved.new_axes.push(rank);
-            rank += 1;
-        } else if is_ellipsis(key) {
-            rank += spare as i64;
-            let passed = rest.by_ref().take(std::mem::take(&mut spare));
-            resolved.entries.extend(passed.map(Entry::whole));
-        } else if let Some(dim) = rest.next() {
-            let entry = entry(key, resolved.entries.len(), dim)?;
-            resolved.takes_all &= entry == Entry::whole(dim);
-            rank += i64::from(entry.count.is_some());
-            resolved.entries.push(entry);
-        }
-    }
-    resolved.entries.extend(rest.map(Entry::whole));
-    Ok(resolved)
-}
-
-fn entry(key: &Bound<'_, PyAny>, axis: usize, dim: u64) -> PyResult<Entry> {
+fn entry(key: &Bound<'_, PyAny>, axis: usize, dim: u64) -> PyResult<Take> {
     if let Ok(slice) = key.cast::<PySlice>() {
         let found = slice.indices(dim as isize)?;
-        return Ok(Entry {
-            start: found.start as i64,
-            count: Some(found.slicelength as u64),
-            step: found.step as i64,
-        });
+        let (count, step) = (found.slicelength as u64, found.step as i64);
+        let start = if count == 0 { 0 } else { found.start as u64 };
+        return Ok(Take::Steps { start, count, step });
     }
     let number = key.extract::<i64>().unwrap_or(i64::MAX);
     let wrapped = if number < 0 {
@@ -287,11 +253,7 @@ fn entry(key: &Bound<'_, PyAny>, axis: usize, dim: u64) -> PyResult<Entry> {
         number
     };
     if (0..dim as i64).contains(&wrapped) {
-        return Ok(Entry {
-            start: wrapped,
-            count: None,
-            step: 1,
-        });
+        return Ok(Take::Index(wrapped as u64));
     }
     Err(errors::index(format!(
         "index {key} is out of range for axis {axis} of size {dim}"

@@ -29,8 +29,8 @@ pub enum Lent {
 pub struct Storage {
     memory: Memory,
     secret: AtomicBool,
-    /// Set when it is frozen.
-    frozen: Once<Derived>,
+    /// Set when it is frozen; boxed, because most storages never are.
+    frozen: Once<Box<Derived>>,
 }
 
 enum Memory {
@@ -53,6 +53,7 @@ unsafe impl Sync for Storage {}
 impl Storage {
     /// The bytes' start, for exporting them without a copy.
     #[must_use]
+    #[inline]
     pub fn as_ptr(&self) -> *mut u8 {
         match &self.memory {
             Memory::Own(block) => block.as_ptr(),
@@ -88,8 +89,9 @@ impl Storage {
 
     /// What is kept with a frozen storage.
     #[must_use]
+    #[inline]
     pub fn derived(&self) -> Option<&Derived> {
-        self.frozen.get()
+        self.frozen.get().map(|derived| &**derived)
     }
 
     fn is_lent_read_only(&self) -> bool {
@@ -101,6 +103,7 @@ impl Storage {
 
     /// Whether it lies in a mapped file.
     #[must_use]
+    #[inline]
     pub fn is_mapped(&self) -> bool {
         let Memory::Foreign { lent, .. } = self.memory else {
             return false;
@@ -108,6 +111,7 @@ impl Storage {
         lent == Lent::Mapped
     }
 
+    #[inline]
     fn own(block: Block) -> Arc<Self> {
         Arc::new(Self {
             memory: Memory::Own(block),
@@ -195,6 +199,7 @@ impl Tensor {
     ///
     /// # Errors
     /// Not enough memory.
+    #[inline]
     pub fn uninit(dtype: DType, shape: Shape) -> Result<Self, RunError> {
         let bytes = shape.elements() * dtype.size_bytes() as u64;
         Ok(Self::own(
@@ -204,6 +209,7 @@ impl Tensor {
         ))
     }
 
+    #[inline]
     pub(super) fn own(block: Block, dtype: DType, view: View) -> Self {
         Self::of(Storage::own(block), dtype, view)
     }
@@ -264,6 +270,7 @@ impl Tensor {
 
     /// The first element's address.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> *mut u8 {
         let bytes = self.body.view.offset as isize * self.body.dtype.size_bytes() as isize;
         self.body.storage.as_ptr().wrapping_offset(bytes)
@@ -355,18 +362,21 @@ impl Tensor {
 
     /// Element type.
     #[must_use]
+    #[inline]
     pub fn dtype(&self) -> DType {
         self.body.dtype
     }
 
     /// Shape, strides and offset.
     #[must_use]
+    #[inline]
     pub fn view(&self) -> &View {
         &self.body.view
     }
 
     /// What it is a view of.
     #[must_use]
+    #[inline]
     pub fn storage(&self) -> &Arc<Storage> {
         &self.body.storage
     }
@@ -406,7 +416,7 @@ impl Tensor {
             }
             copy
         };
-        let whole = || Derived::new(tensor.body.dtype, tensor.body.view.clone());
+        let whole = || Box::new(Derived::new(tensor.body.dtype, tensor.body.view.clone()));
         tensor.body.storage.frozen.get_or_init(whole);
         Ok(tensor)
     }
@@ -421,7 +431,7 @@ impl Tensor {
             view,
         } = &*self.body;
         if storage.is_lent_read_only() {
-            let whole = || Derived::new(*dtype, view.clone());
+            let whole = || Box::new(Derived::new(*dtype, view.clone()));
             storage.frozen.get_or_init(whole);
         }
         self
@@ -436,7 +446,7 @@ impl Tensor {
     /// The whole of which this is a view, as it was when it was frozen; none if it is not.
     #[must_use]
     pub fn frozen_whole(&self) -> Option<Self> {
-        let (dtype, view) = self.body.storage.frozen.get()?.whole();
+        let (dtype, view) = self.body.storage.derived()?.whole();
         let storage = Arc::clone(&self.body.storage);
         (*dtype == self.body.dtype).then(|| Self::of(storage, *dtype, view.clone()))
     }
