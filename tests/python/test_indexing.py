@@ -323,3 +323,42 @@ def test_a_trace_records_indices_and_refuses_masks() -> None:
         return result
 
     same(cw.trace(clipped, a).run(a).outputs[0], np.minimum(CUBE, 3))
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        (np.array([0, -1]), np.array([2, 1])),
+        (np.array([[1], [0]]), np.array([0, -3, 2])),
+        (np.array([1, 0]), 2),
+        (slice(None), np.array([0, 2]), np.array([3, -4])),
+        (slice(0, 2), [2, 0, 1]),
+        (slice(None, None, -1), 1, np.array([[3], [0]], np.int32)),
+    ],
+)
+def test_indices_of_neighbouring_axes_take_no_detour_through_python(
+    key: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a key went through Python")
+
+    monkeypatch.setattr("cloakwork.tensors.indexing.get", refuse)
+    array = np.arange(24).reshape(2, 3, 4)
+    tensors = tuple(cw.asarray(part) if isinstance(part, np.ndarray) else part for part in key)
+    same(cw.asarray(array)[tensors], array[key])
+    if not isinstance(key[0], slice):
+        monkeypatch.setattr("cloakwork.tensors.indexing.put", refuse)
+        written = cw.asarray(array, copy=True)
+        written[tensors] = -7
+        array[key] = -7
+        same(written, array)
+
+
+def test_an_index_of_several_that_is_out_of_range_is_named_with_its_axis() -> None:
+    tensor, fine = cw.zeros((2, 3)), cw.asarray([0, 1])
+    for key, axis in (((fine, cw.asarray([0, 3])), 1), ((cw.asarray([-3, 0]), fine), 0)):
+        with pytest.raises(TensorIndexError, match=f"out of range for axis {axis} of size"):
+            tensor[key]
+        with pytest.raises(TensorIndexError, match=f"out of range for axis {axis} of size"):
+            tensor[key] = 1.0
+    same(tensor, np.zeros((2, 3)))

@@ -1,9 +1,10 @@
 //! Calls an op on values: at once, or into the trace that is being recorded.
 
 use crate::guard::{called, watched};
+use crate::index::sized;
 use crate::tensor::{Inner, Tensor};
 use crate::{device, dtype, errors, trace};
-use cloakwork_ir::{Shape, ShapeItem, Type};
+use cloakwork_ir::{Shape, Type};
 use cloakwork_ops::{OpDef, named};
 use cloakwork_run::eager::{self, Call, EagerArg};
 pub use cloakwork_trace::Value;
@@ -86,7 +87,6 @@ pub fn unwritten(py: Python<'_>, shape: Vec<u64>, dtype: &Bound<'_, PyAny>) -> P
         let tensor = tensor.map_err(errors::run)?;
         return Ok(Inner::Real(tensor).into());
     }
-    let sizes = shape.dims().iter().map(|&size| ShapeItem::Int(size as i64));
-    let values = vec![Value::Shape(sizes.collect()), Value::DType(dtype)];
+    let values = vec![sized(shape.dims()), Value::DType(dtype)];
     eval(py, &named::EMPTY, values).map(Tensor::from)
 }

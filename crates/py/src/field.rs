@@ -191,7 +191,7 @@ fn raised(py: Python<'_>, base: &Inner, exponent: Inner) -> PyResult<Inner> {
 }
 
 /// An i64 as a tensor without axes.
-fn word(value: i64) -> PyResult<Inner> {
+pub fn word(value: i64) -> PyResult<Inner> {
     let view = View::contiguous(Shape::scalar());
     let made = eager::Tensor::from_bytes(DType::I64, view, &value.to_le_bytes());
     made.map(Inner::Real).map_err(errors::run)

@@ -1,23 +1,30 @@
-//! Tensors side by side.
+//! Tensors joined along an axis.
 
 use crate::eval::{Value, eval};
 use crate::tensor::{Tensor, tensors};
 use crate::{dtype, index};
-use cloakwork_ir::ShapeItem;
 use cloakwork_ops::named;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-/// A tensor of a dtype with the elements of others along one axis. They agree in all other axes.
+/// A tensor of a dtype with the elements of others along one axis, which is a new one if `stack` is
+/// set. They agree in all other axes.
 #[pyfunction]
+#[pyo3(signature = (pieces, axis, dtype, *, stack=false))]
 pub fn joined(
     py: Python<'_>,
     pieces: &Bound<'_, PyList>,
     axis: usize,
     dtype: &Bound<'_, PyAny>,
+    stack: bool,
 ) -> PyResult<Tensor> {
-    let (pieces, dtype) = (tensors(pieces)?, dtype::from_object(dtype)?);
+    let (mut pieces, dtype) = (tensors(pieces)?, dtype::from_object(dtype)?);
+    if stack {
+        for piece in &mut pieces {
+            *piece = index::with_axis(py, piece, axis)?;
+        }
+    }
     let size = |piece: &crate::tensor::Inner| piece.view().shape.dims().get(axis).copied();
     let counts: Option<Vec<u64>> = pieces.iter().map(size).collect();
     let (Some(first), Some(counts)) = (pieces.first(), counts) else {
@@ -25,9 +32,8 @@ pub fn joined(
     };
     let mut dims = first.view().shape.dims().to_vec();
     dims[axis] = counts.iter().sum();
-    let shape = dims.iter().map(|&size| ShapeItem::Int(size as i64));
-    let shape = Value::Shape(shape.collect());
-    let out = eval(py, &named::EMPTY, vec![shape, Value::DType(dtype)])?;
+    let out = vec![index::sized(&dims), Value::DType(dtype)];
+    let out = eval(py, &named::EMPTY, out)?;
     let mut start = 0;
     for (piece, count) in pieces.into_iter().zip(counts) {
         let part = index::window(py, &out, axis, (start, count))?;

@@ -57,6 +57,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(buffer::asarray, module)?)?;
     module.add_function(wrap_pyfunction!(buffer::import_buffer, module)?)?;
     module.add_function(wrap_pyfunction!(copies::rebuild, module)?)?;
+    module.add_function(wrap_pyfunction!(index::take, module)?)?;
     module.add_function(wrap_pyfunction!(device::devices, module)?)?;
     module.add_function(wrap_pyfunction!(machine::machine, module)?)?;
     module.add_function(wrap_pyfunction!(device::get_threads, module)?)?;

@@ -99,6 +99,16 @@ pub fn of_one(py: Python<'_>, ready: &'static Ready, a: &Inner) -> PyResult<Tens
     eval(py, def, vec![Value::Tensor(a)]).map(Tensor::from)
 }
 
+/// The result of an element-wise op of two tensors of one type, in which the op computes.
+pub fn of_two(py: Python<'_>, ready: &'static Ready, a: &Inner, b: &Inner) -> PyResult<Inner> {
+    if let (Inner::Real(x), Inner::Real(y), false) = (a, b, is_active()) {
+        let operands = [ReadyOperand::Tensor(x), ReadyOperand::Tensor(y)];
+        return at_once(py, ready, x.dtype(), &operands).map(|made| made.inner().clone());
+    }
+    let (def, _) = ready.def().map_err(errors::eager)?;
+    eval(py, def, [a, b].map(|x| Value::Tensor(x.clone())).into())
+}
+
 /// The result of an element-wise op of two operands; `None` if one of them cannot be one.
 #[inline]
 pub fn binary(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cloakwork import ops
+from cloakwork import _core, ops
 from cloakwork._core import Tensor, int64
-from cloakwork.array_api.common import axis_of, cast, only_axis
+from cloakwork.array_api.common import axis_of, only_axis
 from cloakwork.array_api.datatypes import KINDS
 from cloakwork.errors import DTypeError, TensorIndexError
 
@@ -13,11 +13,13 @@ _MOST = 2**63 - 1
 
 def indices_of(x: Tensor, place: str = "indices") -> Tensor:
     """Indices as int64; TypeError unless they are integers, IndexError for one beyond int64."""
+    if x.dtype == int64:
+        return x
     if x.dtype.name not in KINDS["integral"]:
         raise DTypeError(place, x.dtype.name, "an integer dtype")
     if x.dtype.name == "uint64" and bool(ops.any(x > _MOST, tuple(range(x.ndim)))):
         raise TensorIndexError(f"{place}: a number of {place} is beyond 2^63")
-    return cast(x, int64)
+    return ops.astype(x, int64)
 
 
 def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
@@ -30,13 +32,7 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
     >>> cw.take(cw.asarray([5, 6, 7]), cw.asarray([2, 0]))
     Tensor([7, 5], dtype=i64)
     """
-    place = only_axis(axis, x.ndim)
-    after = x.ndim - place - 1
-    flat = indices_of(indices).reshape((1,) * place + (-1,) + (1,) * after)
-    taken = ops.take_along_axis(x, flat, place)
-    if indices.ndim == 1:
-        return taken
-    return taken.reshape((*x.shape[:place], *indices.shape, *x.shape[place + 1 :]))
+    return _core.take(x, indices_of(indices), only_axis(axis, x.ndim))
 
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:

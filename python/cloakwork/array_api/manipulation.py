@@ -185,7 +185,7 @@ def stack(arrays: Pieces, /, *, axis: int = 0) -> Tensor:
     for piece in pieces:
         if piece.shape != shape:
             raise ParamError("arrays", piece.shape, f"one shape, {shape}")
-    return concat([expand_dims(piece, axis) for piece in pieces], axis=axis)
+    return _core.joined(pieces, axis_of(axis, len(shape) + 1), result_type(*pieces), stack=True)
 
 
 def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:

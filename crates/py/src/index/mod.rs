@@ -1,6 +1,5 @@
 //! Basic indexing, as NumPy has it: integers, slices, `...` and `None` become one entry an axis.
-//! A key of one tensor or mask is a handful of ops (`fancy`); those of several are
-//! `cloakwork.tensors.indexing`'s.
+//! `fancy` has keys of tensors and masks, `cloakwork.tensors.indexing` those that mix them freely.
 
 mod fancy;
 
@@ -289,6 +288,23 @@ pub fn sizes(args: &Bound<'_, PyTuple>, elements: u64) -> PyResult<Vec<ShapeItem
     };
     let size = |size| ShapeItem::Int(if size == -1 { fill } else { size });
     Ok(given.into_iter().map(size).collect())
+}
+
+/// Sizes as an op takes them.
+pub fn sized(dims: &[u64]) -> Value {
+    Value::Shape(
+        dims.iter()
+            .map(|&size| ShapeItem::Int(size as i64))
+            .collect(),
+    )
+}
+
+/// The slices of a tensor at indices of 64 bits along an axis, in the order of the indices, whose
+/// axes replace the axis.
+#[pyfunction]
+pub fn take(py: Python<'_>, tensor: &Tensor, indices: &Tensor, axis: usize) -> PyResult<Tensor> {
+    let source = tensor.inner().clone();
+    fancy::along(py, source, axis, indices.inner()).map(Tensor::from)
 }
 
 /// `tensor[key] = value`: the value's elements, broadcast, written to what the key shows.
