@@ -37,6 +37,22 @@ def test_results_are_the_hosts_on_every_run() -> None:
         assert int(second) == total
 
 
+def test_a_loaded_program_gives_the_same_on_every_run_and_says_what_the_device_gets_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "p.cwk"
+    cw.trace(lambda x: cw.sum((x * 3 + 1) * x), cw.asarray(X)).save(file)
+    program = cw.load(file)
+    for offset in range(4):
+        x = X + offset
+        (total,) = program.run(x, device="sim:0").outputs
+        assert int(total) == int(((x * 3 + 1) * x).sum())
+    assert main(["inspect", str(file), "--plan", "--device", "sim:0"]) == 0
+    assert "a segment of sim:0: " in capsys.readouterr().out
+    assert main(["inspect", str(file), "--plan"]) == 0
+    assert "segment" not in capsys.readouterr().out
+
+
 def test_what_the_program_finds_wrong_is_told_there_too() -> None:
     program = cw.trace(cw.take, cw.asarray(X), cw.asarray(X))
     for device in ("cpu", "sim:0"):

@@ -78,3 +78,30 @@ def test_a_fork_in_a_forked_child_computes_too() -> None:
         print("all")
     """
     assert alone("-c", textwrap.dedent(code)) == "all\n"
+
+
+def test_a_forked_child_runs_a_program_on_a_device_of_its_own() -> None:
+    code = """
+        import os
+        import cloakwork as cw
+
+        program = cw.trace(lambda x: cw.sum((x * 3 + 1) * x), cw.asarray([1] * 1000))
+
+        def runs():
+            for value in (1, 2, 3):
+                (total,) = program.run(cw.asarray([value] * 1000), device="sim:0").outputs
+                assert int(total) == 1000 * (3 * value + 1) * value
+
+        runs()
+        child = os.fork()
+        if child == 0:
+            try:
+                runs()
+                os._exit(0)
+            finally:
+                os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+        runs()
+        print("both")
+    """
+    assert alone("-c", textwrap.dedent(code)) == "both\n"

@@ -4,7 +4,7 @@ use cloakwork_kernels::{RawKernelRow, RawLaunch};
 use std::ffi::{c_char, c_void};
 
 /// `CW_DEVICE_ABI`.
-pub const ABI: u32 = 3;
+pub const ABI: u32 = 4;
 
 /// `cw_device_costs`: what a device costs, as far as its maker knows.
 #[repr(C)]
@@ -77,7 +77,12 @@ impl Capabilities {
     pub const FUSES: Self = Self(1 << 1);
     /// Tensors whose last axis runs over moduli are stored with that axis outermost.
     pub const LIMB_MAJOR: Self = Self(1 << 2);
-    const ALL: Self = Self::HOST_MEMORY.and(Self::FUSES).and(Self::LIMB_MAJOR);
+    /// Launches that no wait and no event separates become one segment.
+    pub const SEGMENTS: Self = Self(1 << 3);
+    const ALL: Self = Self::HOST_MEMORY
+        .and(Self::FUSES)
+        .and(Self::LIMB_MAJOR)
+        .and(Self::SEGMENTS);
 
     /// Those of both sets.
     #[must_use]
@@ -97,7 +102,7 @@ impl Capabilities {
     }
 }
 
-/// A device or a queue of the driver's own.
+/// A device, a queue or a segment of the driver's own.
 pub type Opaque = *mut c_void;
 
 /// Moves bytes in a queue: to, from, bytes.
@@ -116,6 +121,7 @@ pub struct RawDriver {
     pub kernels: unsafe extern "C" fn(*mut u64) -> *const RawKernelRow,
     pub features: unsafe extern "C" fn(u32) -> u64,
     pub functions: *const RawFunctions,
+    pub segments: *const RawSegmentFunctions,
 }
 
 /// `cw_device_functions`. The header says what they do.
@@ -139,6 +145,69 @@ pub struct RawFunctions {
     pub finish: unsafe extern "C" fn(Opaque, u64) -> i32,
 }
 
+/// `cw_segment_functions`. The header says what they do.
+#[allow(missing_docs)]
+#[derive(Debug)]
+#[repr(C)]
+pub struct RawSegmentFunctions {
+    pub build: unsafe extern "C" fn(Opaque, *const RawParts, *mut Opaque) -> i32,
+    pub run: unsafe extern "C" fn(Opaque, Opaque) -> i32,
+    pub release: unsafe extern "C" fn(Opaque, Opaque),
+}
+
+/// `CW_NODE_...`: the work of a node.
+pub mod node {
+    #![allow(missing_docs)]
+    pub const LAUNCH: u32 = 0;
+    pub const PREPARE: u32 = 1;
+    pub const JOIN: u32 = 2;
+}
+
+/// `cw_node`. The header says what its fields mean.
+#[allow(missing_docs)]
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct RawNode {
+    pub kind: u32,
+    pub row: u32,
+    pub params: u32,
+    pub after_count: u32,
+    pub launch: *const RawLaunch,
+    pub units: u64,
+    pub prepared: *mut c_void,
+    pub after: *const u32,
+}
+
+/// `CW_RANGE_...`: the contents of a range outside of its segment.
+pub mod range {
+    #![allow(missing_docs)]
+    pub const INPUT: u64 = 1;
+    pub const OUTPUT: u64 = 2;
+}
+
+/// `cw_range`. The header says what its fields mean.
+#[allow(missing_docs)]
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct RawRange {
+    pub at: *mut c_void,
+    pub bytes: u64,
+    pub first: u32,
+    pub last: u32,
+    pub flags: u64,
+}
+
+/// `cw_segment_parts`.
+#[allow(missing_docs)]
+#[derive(Debug)]
+#[repr(C)]
+pub struct RawParts {
+    pub nodes: *const RawNode,
+    pub node_count: u64,
+    pub ranges: *const RawRange,
+    pub range_count: u64,
+}
+
 // SAFETY: a table is plain data that lives as long as the process.
 unsafe impl Send for RawDriver {}
 // SAFETY: as above; its functions may be called by any thread.
@@ -151,6 +220,41 @@ mod tests {
 
     unsafe extern "C" {
         fn cw_device_layout(count: *mut u64) -> *const u64;
+    }
+
+    /// The part of the layout that is of segments.
+    fn of_segments() -> Vec<usize> {
+        vec![
+            size_of::<RawSegmentFunctions>(),
+            offset_of!(RawSegmentFunctions, build),
+            offset_of!(RawSegmentFunctions, run),
+            offset_of!(RawSegmentFunctions, release),
+            node::LAUNCH as usize,
+            node::PREPARE as usize,
+            node::JOIN as usize,
+            size_of::<RawNode>(),
+            offset_of!(RawNode, kind),
+            offset_of!(RawNode, row),
+            offset_of!(RawNode, params),
+            offset_of!(RawNode, after_count),
+            offset_of!(RawNode, launch),
+            offset_of!(RawNode, units),
+            offset_of!(RawNode, prepared),
+            offset_of!(RawNode, after),
+            range::INPUT as usize,
+            range::OUTPUT as usize,
+            size_of::<RawRange>(),
+            offset_of!(RawRange, at),
+            offset_of!(RawRange, bytes),
+            offset_of!(RawRange, first),
+            offset_of!(RawRange, last),
+            offset_of!(RawRange, flags),
+            size_of::<RawParts>(),
+            offset_of!(RawParts, nodes),
+            offset_of!(RawParts, node_count),
+            offset_of!(RawParts, ranges),
+            offset_of!(RawParts, range_count),
+        ]
     }
 
     #[test]
@@ -175,6 +279,7 @@ mod tests {
             Capabilities::HOST_MEMORY.0 as usize,
             Capabilities::FUSES.0 as usize,
             Capabilities::LIMB_MAJOR.0 as usize,
+            Capabilities::SEGMENTS.0 as usize,
             size_of::<RawDriver>(),
             offset_of!(RawDriver, abi),
             offset_of!(RawDriver, struct_bytes),
@@ -184,6 +289,7 @@ mod tests {
             offset_of!(RawDriver, kernels),
             offset_of!(RawDriver, features),
             offset_of!(RawDriver, functions),
+            offset_of!(RawDriver, segments),
             size_of::<RawFunctions>(),
             offset_of!(RawFunctions, open),
             offset_of!(RawFunctions, close),
@@ -201,6 +307,6 @@ mod tests {
             offset_of!(RawFunctions, finish),
         ];
         let layout: Vec<usize> = layout.iter().map(|&word| word as usize).collect();
-        assert_eq!(layout, expected);
+        assert_eq!(layout, [&expected[..], &of_segments()].concat());
     }
 }

@@ -21,6 +21,7 @@ static TABLE: RawDriver = RawDriver {
     kernels: host_kernels,
     features: host_features,
     functions: std::ptr::null(),
+    segments: std::ptr::null(),
 };
 
 /// The processor's rows.

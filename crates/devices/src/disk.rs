@@ -20,6 +20,7 @@ static TABLE: RawDriver = RawDriver {
     kernels,
     features,
     functions: std::ptr::null(),
+    segments: std::ptr::null(),
 };
 
 unsafe extern "C" fn kernels(count: *mut u64) -> *const RawKernelRow {

@@ -1,7 +1,7 @@
 //! A driver: its table, read and checked.
 
 use crate::OpenDevice;
-use crate::abi::{ABI, Capabilities, Costs, RawDriver, RawFunctions};
+use crate::abi::{ABI, Capabilities, Costs, RawDriver, RawFunctions, RawSegmentFunctions};
 use cloakwork_ir::DType;
 use cloakwork_kernels::{Isa, KernelRow, Rows};
 use std::collections::BTreeSet;
@@ -36,6 +36,7 @@ pub enum DeviceError {
 pub struct Driver {
     raw: &'static RawDriver,
     functions: Option<&'static RawFunctions>,
+    segments: Option<&'static RawSegmentFunctions>,
     name: &'static str,
     rows: &'static Rows,
     costs: Costs,
@@ -99,11 +100,27 @@ fn wrong(raw: &RawDriver) -> Option<String> {
     if !can.are_known() {
         return Some(format!("expected capabilities of device.h, got {can:?}"));
     }
-    if in_place != raw.functions.is_null() {
-        return Some("expected functions, or memory of the host, and not both".to_owned());
-    }
-    let fuses = can.has(Capabilities::FUSES) && !in_place;
-    fuses.then(|| "expected memory of the host where launches are fused".to_owned())
+    let segments = can.has(Capabilities::SEGMENTS);
+    let contradictions = [
+        (
+            in_place != raw.functions.is_null(),
+            "expected functions, or memory of the host, and not both",
+        ),
+        (
+            can.has(Capabilities::FUSES) && !in_place,
+            "expected memory of the host where launches are fused",
+        ),
+        (
+            segments && raw.segments.is_null(),
+            "expected functions of segments, which its capabilities name",
+        ),
+        (
+            segments && in_place,
+            "expected memory of its own where segments run",
+        ),
+    ];
+    let mut found = contradictions.into_iter().filter(|(is_so, _)| *is_so);
+    found.next().map(|(_, text)| text.to_owned())
 }
 
 impl Driver {
@@ -124,14 +141,19 @@ impl Driver {
     unsafe fn of(raw: &'static RawDriver, rows: &'static Rows) -> Result<Self, DeviceError> {
         // SAFETY: the caller's promise.
         let name = unsafe { name_of(raw) };
-        if let Some(reason) = wrong(raw) {
+        let unnamed = !raw.capabilities.has(Capabilities::SEGMENTS) && !raw.segments.is_null();
+        let unnamed =
+            unnamed.then(|| "expected a capability for its functions of segments".to_owned());
+        if let Some(reason) = wrong(raw).or(unnamed) {
             let name = name.to_owned();
             return Err(DeviceError::Driver { name, reason });
         }
         Ok(Self {
             raw,
-            // SAFETY: the caller's promise; null, or a table that lives as long as the process.
+            // SAFETY: the caller's promise; null, or tables that live as long as the process.
             functions: unsafe { raw.functions.as_ref() },
+            // SAFETY: as above.
+            segments: unsafe { raw.segments.as_ref() },
             name,
             rows,
             costs: raw.costs,
@@ -162,12 +184,19 @@ impl Driver {
         Ok(Self {
             raw: self.raw,
             functions: self.functions,
+            segments: self.segments,
             name: self.name,
             rows: self.rows,
             costs,
             capabilities,
             lacks,
         })
+    }
+
+    /// Its table: tests make other drivers of it, with some functions of their own.
+    #[must_use]
+    pub fn table(&self) -> &'static RawDriver {
+        self.raw
     }
 
     /// What its devices are called, without their number.
@@ -213,6 +242,10 @@ impl Driver {
         let (rows, features) = (self.rows, self.features(index).limited_to(isa));
         let found = rows.select(kernel, types[0], types[1], features)?;
         (self.lacks.is_empty() || !self.lacks.contains(kernel)).then_some(found)
+    }
+
+    pub(crate) fn segments(&self) -> Option<&'static RawSegmentFunctions> {
+        self.segments
     }
 
     pub(crate) fn index_of(&self, row: &KernelRow) -> Option<u32> {

@@ -26,11 +26,16 @@ mod disk;
 mod driver;
 pub mod machine;
 mod open;
+mod segment;
 mod sim;
 
-pub use abi::{Capabilities, Costs, RawDriver, RawFunctions};
+pub use abi::{
+    Capabilities, Costs, Opaque, RawDriver, RawFunctions, RawNode, RawParts, RawRange,
+    RawSegmentFunctions,
+};
 pub use driver::{DeviceError, Driver};
 pub use open::{DeviceMemory, Event, OpenDevice, Queue};
+pub use segment::{Node, NodeWork, Segment, Span};
 
 use cloakwork_ir::Device;
 

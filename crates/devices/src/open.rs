@@ -1,7 +1,7 @@
 //! What is open of a driver: devices, memory, queues.
 
 use crate::abi::{Opaque, RawFunctions};
-use crate::{DeviceError, Driver};
+use crate::{DeviceError, Driver, Segment};
 use cloakwork_kernels::{KernelRow, RawLaunch};
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl OpenDevice {
         self.generation == cloakwork_process::generation()
     }
 
-    fn checked(&self, code: i32, action: &'static str) -> Result<(), DeviceError> {
+    pub(crate) fn checked(&self, code: i32, action: &'static str) -> Result<(), DeviceError> {
         if code == 0 {
             return Ok(());
         }
@@ -65,6 +65,27 @@ impl OpenDevice {
             false => words,
         };
         Err(self.driver.device_error(self.index, action, words))
+    }
+
+    pub(crate) fn refused(&self, action: &'static str, reason: &str) -> DeviceError {
+        self.driver
+            .device_error(self.index, action, reason.to_owned())
+    }
+
+    pub(crate) fn driver(&self) -> &'static Driver {
+        self.driver
+    }
+
+    /// The device as the functions of its driver know it.
+    pub(crate) fn raw(&self) -> Opaque {
+        self.raw
+    }
+
+    pub(crate) fn index_of(&self, row: &KernelRow) -> Result<u32, DeviceError> {
+        self.driver.index_of(row).ok_or_else(|| {
+            let reason = format!("{} is not a row of this driver", row.symbol);
+            self.refused("launch a kernel", &reason)
+        })
     }
 
     /// Memory of zeros.
@@ -213,7 +234,7 @@ impl Queue {
         (launch, params): (&RawLaunch, usize),
         units: u64,
     ) -> Result<(), DeviceError> {
-        let index = self.index_of(row)?;
+        let index = self.device.index_of(row)?;
         // SAFETY: the caller's promise.
         let code = unsafe { (self.raw().launch)(self.raw, index, launch, params as u32, units) };
         self.device.checked(code, "launch a kernel")
@@ -232,19 +253,11 @@ impl Queue {
         (launch, params): (&RawLaunch, usize),
         prepared: *mut c_void,
     ) -> Result<(), DeviceError> {
-        let index = self.index_of(row)?;
+        let index = self.device.index_of(row)?;
         // SAFETY: the caller's promise.
         let code =
             unsafe { (self.raw().prepare)(self.raw, index, launch, params as u32, prepared) };
         self.device.checked(code, "prepare a kernel")
-    }
-
-    fn index_of(&self, row: &KernelRow) -> Result<u32, DeviceError> {
-        let driver = self.device.driver;
-        driver.index_of(row).ok_or_else(|| {
-            let reason = format!("{} is not a row of this driver", row.symbol);
-            driver.device_error(self.device.index, "launch a kernel", reason)
-        })
     }
 
     /// An event behind all that is in the queue.
@@ -267,6 +280,20 @@ impl Queue {
         // SAFETY: the queue is open.
         let code = unsafe { (self.raw().wait)(self.raw, event.0) };
         self.device.checked(code, "wait for an event")
+    }
+
+    /// Runs all nodes of a segment.
+    ///
+    /// # Errors
+    /// The driver's.
+    ///
+    /// # Safety
+    /// The segment is of this device and has run in no other queue; its memory stays as it is
+    /// until the queue is past this.
+    pub unsafe fn run_segment(&mut self, segment: &Segment) -> Result<(), DeviceError> {
+        // SAFETY: the caller's promise.
+        let code = unsafe { segment.run_in(self.raw) };
+        self.device.checked(code, "run a segment")
     }
 
     /// This thread waits for an event of the queue.

@@ -1,6 +1,6 @@
 //! What tables of drivers may say, and what they make of devices.
 
-use cloakwork_devices::{Capabilities, Costs, Driver, Drivers};
+use cloakwork_devices::{Capabilities, Costs, Driver, Drivers, RawDriver};
 use cloakwork_ir::{DType, Device};
 use cloakwork_kernels::Isa;
 use std::collections::BTreeSet;
@@ -27,6 +27,37 @@ fn a_table_that_contradicts_itself_is_refused_in_words() {
     let text = refused(sim(), Capabilities::FUSES);
     assert!(text.contains("where launches are fused"), "{text}");
     assert_eq!(refused(sim(), Capabilities::LIMB_MAJOR), "");
+    let segments = Capabilities::SEGMENTS;
+    assert_eq!(refused(sim(), segments), "");
+    let text = refused(cpu(), Capabilities::HOST_MEMORY.and(segments));
+    assert!(text.contains("expected functions of segments"), "{text}");
+}
+
+#[test]
+fn a_table_has_functions_of_segments_where_it_names_their_capability() {
+    let own = sim().table();
+    let made = |segments, capabilities| {
+        let table = RawDriver {
+            capabilities,
+            segments,
+            ..*own
+        };
+        // SAFETY: the functions are those of `sim`, which keep the contract.
+        let driver = unsafe { Driver::new(Box::leak(Box::new(table))) };
+        driver.map_or_else(|error| error.to_string(), |_| String::new())
+    };
+    assert_eq!(made(own.segments, own.capabilities), "");
+    assert_eq!(made(std::ptr::null(), Capabilities::NONE), "");
+    let text = made(std::ptr::null(), own.capabilities);
+    assert!(
+        text.contains("functions of segments, which its capabilities name"),
+        "{text}"
+    );
+    let text = made(own.segments, Capabilities::NONE);
+    assert!(
+        text.contains("a capability for its functions of segments"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -39,6 +39,7 @@ mod placement;
 mod plan;
 mod print;
 mod queues;
+mod segments;
 mod spill;
 
 pub use build::plan;
@@ -53,3 +54,4 @@ pub use plan::{
     Options, Plan, Prepared, Space, Step, StepCost, Way, Work,
 };
 pub use queues::{Queue, Wait};
+pub use segments::{Segment, SegmentNode, SegmentRange};

@@ -3,6 +3,7 @@
 use crate::placement::Why;
 use crate::plan::{Address, Home, Plan, Space, Step};
 use crate::queues::Queue;
+use crate::segments::Segment;
 use std::fmt;
 
 impl fmt::Display for Plan {
@@ -15,6 +16,7 @@ impl fmt::Display for Plan {
         let mut elsewhere = self.elsewhere.iter().peekable();
         let mut fusions = self.fusions.iter().peekable();
         let mut waits = self.waits.iter().peekable();
+        let mut segments = self.segments.iter().peekable();
         for (index, step) in (0u32..).zip(&self.steps) {
             if let Some(fusion) = fusions.next_if(|fusion| fusion.first == index) {
                 let steps = fusion.end - fusion.first;
@@ -29,6 +31,9 @@ impl fmt::Display for Plan {
                 let (who, whom) = (self.queue_name(step), self.queue_name(behind));
                 let (origin, what) = (behind.origin, behind.verb());
                 writeln!(f, "     {who} waits for {whom}: {origin} {what}")?;
+            }
+            if let Some(segment) = segments.next_if(|segment| segment.first == index) {
+                self.write_segment(f, segment)?;
             }
             while let Some(moved) = elsewhere.next_if(|moved| moved.origin <= step.origin) {
                 writeln!(f, "     {} {moved}", moved.origin)?;
@@ -66,6 +71,19 @@ impl Plan {
                 format!("{home}'s queue of {what}")
             }
         }
+    }
+
+    /// What a driver gets at once.
+    fn write_segment(&self, f: &mut fmt::Formatter<'_>, segment: &Segment) -> fmt::Result {
+        let queue = self.steps[segment.first as usize].queue;
+        let home = self.arenas[self.queues[queue as usize].arena as usize].home;
+        let steps = segment.end - segment.first;
+        let [inputs, outputs, neither] = segment.counts();
+        writeln!(
+            f,
+            "     a segment of {home}: {steps} steps; ranges: {inputs} input, {outputs} output, \
+             {neither} temporary"
+        )
     }
 
     /// Writes the number of steps that run on the host although a device was wanted.

@@ -21,10 +21,11 @@
 extern "C" {
 #endif
 
-#define CW_DEVICE_ABI 3u
+#define CW_DEVICE_ABI 4u
 
-typedef struct cw_device cw_device;  // an open device: owned by the driver
-typedef struct cw_queue cw_queue;    // work that is done in order: owned by the driver
+typedef struct cw_device cw_device;    // an open device: owned by the driver
+typedef struct cw_queue cw_queue;      // work that is done in order: owned by the driver
+typedef struct cw_segment cw_segment;  // launches that run together: owned by the driver
 
 // Properties of a device: a set of bits, each of which changes the plans for it.
 enum {
@@ -35,6 +36,9 @@ enum {
   CW_DEVICE_FUSES = 1u << 1,
   // Tensors whose last axis runs over moduli are stored with that axis outermost.
   CW_DEVICE_LIMB_MAJOR = 1u << 2,
+  // Launches that no wait and no event separates become one segment, which each run after the
+  // first submits by one call. Needs `segments`, and memory of its own.
+  CW_DEVICE_SEGMENTS = 1u << 3,
 };
 
 // Costs of a device, as far as its maker knows; the planner uses these numbers. A rate of
@@ -87,6 +91,71 @@ typedef struct cw_device_functions {
   int32_t (*finish)(cw_queue* queue, uint64_t event);
 } cw_device_functions;
 
+// The work of a node of a segment.
+enum {
+  CW_NODE_LAUNCH = 0,   // as `launch`
+  CW_NODE_PREPARE = 1,  // as `prepare`
+  CW_NODE_JOIN = 2,     // none: nodes after it are after all nodes that it is after
+};
+
+// A node of a segment. Nodes are in an order in which they may run one after another. Nodes of
+// which neither is after the other, directly or through others, may run at the same time or in any
+// order; all others must run in the order of `after`.
+typedef struct cw_node {
+  uint32_t kind;            // CW_NODE_...
+  uint32_t row;             // of the table
+  uint32_t params;          // of the launch
+  uint32_t after_count;     // length of `after`
+  const cw_launch* launch;  // null for a join
+  uint64_t units;           // all units of a launch
+  void* prepared;           // the device memory that a prepare writes
+  const uint32_t* after;    // nodes that are done before this one begins: smaller numbers
+} cw_node;
+
+// The contents of a range of memory outside of its segment.
+enum {
+  CW_RANGE_INPUT = 1u << 0,   // the segment finds contents there
+  CW_RANGE_OUTPUT = 1u << 1,  // later work finds the contents that the segment leaves there
+};
+
+// Device memory that nodes of a segment access. Together the ranges hold all bytes that nodes
+// access, and a node accesses each byte of a range. Each operand that is not null, and each
+// prepared block, begins in a range; an operand without elements in one of no bytes. The contents
+// of a range mean nothing before node `first` and after node `last`, except as the flags say: other
+// ranges may hold the same bytes then. A driver may keep the contents of a range without flags
+// elsewhere. Constants, which no node writes, are inputs and outputs.
+typedef struct cw_range {
+  void* at;
+  uint64_t bytes;
+  uint32_t first;  // the first node that accesses it
+  uint32_t last;   // the last one
+  uint64_t flags;  // CW_RANGE_... bits
+} cw_range;
+
+// What a segment is built from.
+typedef struct cw_segment_parts {
+  const cw_node* nodes;
+  uint64_t node_count;
+  const cw_range* ranges;
+  uint64_t range_count;
+} cw_segment_parts;
+
+// How a device runs segments: launches that its driver gets at once, for a graph or for a compiler
+// of its own. None of them is null.
+typedef struct cw_segment_functions {
+  // Makes a segment of launches, whose addresses stay valid until it is released. Everything that
+  // an argument leads to in host memory is copied before the function returns. A null segment says
+  // that the driver prefers to get these launches one by one.
+  int32_t (*build)(cw_device* device, const cw_segment_parts* parts, cw_segment** segment);
+  // Runs all nodes after all that is in the queue, and may return before they are done. A segment
+  // runs any number of times, always in the same queue; the next run may be submitted before one
+  // is done. Where a node fails, the queue does.
+  int32_t (*run)(cw_queue* queue, cw_segment* segment);
+  // No queue has work of the segment any more. Segments are released before the memory that they
+  // access, their queue and their device.
+  void (*release)(cw_device* device, cw_segment* segment);
+} cw_segment_functions;
+
 typedef struct cw_driver {
   uint32_t abi;           // CW_DEVICE_ABI
   uint32_t struct_bytes;  // sizeof(cw_driver)
@@ -101,6 +170,7 @@ typedef struct cw_driver {
   // plan for an instruction set uses no other processor features.
   uint64_t (*features)(uint32_t index);
   const cw_device_functions* functions;
+  const cw_segment_functions* segments;  // null without CW_DEVICE_SEGMENTS
 } cw_driver;
 
 // Sizes and offsets of the structs above, for the test that compares them with Rust's mirrors.

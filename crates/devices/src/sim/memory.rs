@@ -65,6 +65,12 @@ impl Memory {
         self.rooms.remove(&at);
     }
 
+    /// The address of the allocation that an address is in.
+    pub fn room(&self, at: *mut c_void) -> Option<usize> {
+        let room = self.rooms.range(..=at as usize).next_back();
+        room.map(|(&first, _)| first)
+    }
+
     /// Where the bytes of an address are, of which so many must be there; null stays null.
     pub fn find(&self, at: *mut c_void, bytes: u64) -> Result<*mut c_void, String> {
         if at.is_null() {

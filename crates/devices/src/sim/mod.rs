@@ -9,6 +9,7 @@
 
 mod memory;
 mod queue;
+mod segment;
 mod table;
 
 use crate::{Driver, driver};

@@ -130,12 +130,17 @@ impl Drop for Queue {
     }
 }
 
+/// The number after one in a random sequence.
+pub fn next(mut random: u64) -> u64 {
+    random ^= random << 13;
+    random ^= random >> 7;
+    random ^ (random << 17)
+}
+
 fn serve(shared: &Shared, number: u64, receiver: &Receiver<Message>) {
     let mut random = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     while let Ok(message) = receiver.recv() {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
+        random = next(random);
         if random.is_multiple_of(LATE) {
             sleep(Duration::from_micros((random >> 32) % MOST_LATE_US));
         }

@@ -2,6 +2,7 @@
 
 use super::memory::Memory;
 use super::queue::{Command, Queue, Shared, lock};
+use super::segment;
 use crate::abi::{ABI, Capabilities, Costs, Opaque, RawDriver, RawFunctions};
 use crate::cpu::{host_features, host_kernels};
 use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch, host_rows};
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use zeroize::Zeroize;
 
 /// The number of every error; `reason` has the words.
-const REFUSED: i32 = 1;
+pub(super) const REFUSED: i32 = 1;
 
 /// It costs nothing: what is sent there stays there, however small. Its kernels are the
 /// processor's, which want limbs one behind the other.
@@ -19,11 +20,12 @@ pub static TABLE: RawDriver = RawDriver {
     abi: ABI,
     struct_bytes: size_of::<RawDriver>() as u32,
     name: c"sim".as_ptr(),
-    capabilities: Capabilities::LIMB_MAJOR,
+    capabilities: Capabilities::LIMB_MAJOR.and(Capabilities::SEGMENTS),
     costs: Costs::NONE,
     kernels: host_kernels,
     features: host_features,
     functions: &raw const FUNCTIONS,
+    segments: &raw const segment::FUNCTIONS,
 };
 
 static FUNCTIONS: RawFunctions = RawFunctions {
@@ -43,18 +45,18 @@ static FUNCTIONS: RawFunctions = RawFunctions {
     finish,
 };
 
-type Device = Arc<Shared>;
+pub(super) type Device = Arc<Shared>;
 
 /// # Safety
 /// The pointer is one that `open` gave.
-unsafe fn device<'a>(raw: Opaque) -> &'a Device {
+pub(super) unsafe fn device<'a>(raw: Opaque) -> &'a Device {
     // SAFETY: the caller's promise.
     unsafe { &*raw.cast::<Device>() }
 }
 
 /// # Safety
 /// The pointer is one that `open_queue` gave, and no other call uses it.
-unsafe fn queue<'a>(raw: Opaque) -> &'a mut Queue {
+pub(super) unsafe fn queue<'a>(raw: Opaque) -> &'a mut Queue {
     // SAFETY: the caller's promise.
     unsafe { &mut *raw.cast::<Queue>() }
 }
@@ -114,7 +116,8 @@ unsafe extern "C" fn close_queue(raw: Opaque) {
 
 /// An address that goes to the queue's thread.
 #[derive(Clone, Copy)]
-struct At(*mut c_void);
+#[repr(transparent)]
+pub(super) struct At(pub *mut c_void);
 
 // SAFETY: the contract of `device.h`: it stays good until the queue is past its use.
 unsafe impl Send for At {}
@@ -154,20 +157,21 @@ unsafe extern "C" fn download(
 }
 
 /// A launch that outlives its call.
-struct Launch {
+pub(super) struct Launch {
     dims: Vec<i64>,
     strides: Vec<i64>,
     params: Vec<i64>,
-    data: Vec<At>,
+    /// Addresses of the device, or pointers of the process once they were found.
+    pub data: Vec<At>,
     /// One address, or one an index of the row's axis.
-    prepared: Vec<At>,
+    pub prepared: Vec<At>,
     row: u32,
 }
 
 impl Launch {
     /// # Safety
     /// As `device.h` says of launches.
-    unsafe fn of(row: u32, launch: &RawLaunch, params: u32) -> Self {
+    pub unsafe fn of(row: u32, launch: &RawLaunch, params: u32) -> Self {
         let (rank, operands) = (launch.rank as usize, launch.operands as usize);
         let own = row_of(row);
         // SAFETY: the caller's promise.
@@ -197,7 +201,7 @@ fn row_of(row: u32) -> &'static KernelRow {
 
 /// # Safety
 /// So many values are there.
-unsafe fn copied<T: Copy>(from: *const T, count: usize) -> Vec<T> {
+pub(super) unsafe fn copied<T: Copy>(from: *const T, count: usize) -> Vec<T> {
     match count {
         0 => Vec::new(),
         // SAFETY: the caller's promise.
@@ -205,53 +209,78 @@ unsafe fn copied<T: Copy>(from: *const T, count: usize) -> Vec<T> {
     }
 }
 
-/// Addresses as pointers of the process. That an operand begins in the device's memory is looked
-/// at; how far a launch reaches is the plan's affair, as everywhere.
-fn found(memory: &Memory, addresses: &[At]) -> Result<Vec<*mut c_void>, String> {
-    addresses.iter().map(|at| memory.find(at.0, 0)).collect()
+/// An address as a pointer of the process. The operand has to begin in the device's memory; how far
+/// a launch reaches is the plan's affair, as everywhere.
+pub(super) fn found(memory: &Memory, at: At) -> Result<At, String> {
+    memory.find(at.0, 0).map(At)
 }
 
 impl Launch {
-    /// Calls the kernel, or its `prepare` into a block.
-    fn run(&self, shared: &Shared, units: u64, into: Option<At>) -> Result<(), String> {
-        let row = row_of(self.row);
-        let (data, blocks, into) = {
-            let memory = lock(&shared.memory);
-            let into = into.map(|at| memory.find(at.0, 0)).transpose()?;
-            (
-                found(&memory, &self.data)?,
-                found(&memory, &self.prepared)?,
-                into,
-            )
-        };
-        let prepared: *const c_void = match (row.prepared_axis, blocks.first()) {
-            (_, None) => std::ptr::null(),
-            (Some(_), _) => blocks.as_ptr().cast(),
-            (None, Some(block)) => block.cast_const(),
-        };
-        let shape = LaunchShape {
+    /// The same over pointers of the process.
+    pub fn found(mut self, memory: &Memory) -> Result<Self, String> {
+        for at in self.data.iter_mut().chain(&mut self.prepared) {
+            *at = found(memory, *at)?;
+        }
+        Ok(self)
+    }
+
+    fn shape(&self) -> LaunchShape<'_> {
+        LaunchShape {
             dims: &self.dims,
             strides: &self.strides,
             params: &self.params,
-        };
-        let launch = RawLaunch::new(&shape, &data, prepared);
-        if let Some(block) = into {
-            // SAFETY: the contract of `device.h`; the operands are memory of this process.
-            unsafe { row.prepare(&launch, block) };
-            return Ok(());
         }
-        let scratch = Scratch::new(row.scratch_bytes(&shape))?;
-        // SAFETY: as above.
-        unsafe { row.run(&launch, 0, units, scratch.0.cast()) };
+    }
+
+    pub fn scratch_bytes(&self) -> u64 {
+        row_of(self.row).scratch_bytes(&self.shape())
+    }
+
+    /// Calls the kernel over all units, or its `prepare` into a block.
+    ///
+    /// # Safety
+    /// The contract of `device.h`, over pointers of the process, and with scratch memory.
+    pub unsafe fn run(&self, units: u64, into: Option<At>, scratch: &Scratch) {
+        let row = row_of(self.row);
+        let prepared: *const c_void = match (row.prepared_axis, self.prepared.first()) {
+            (_, None) => std::ptr::null(),
+            (Some(_), _) => self.prepared.as_ptr().cast(),
+            (None, Some(block)) => block.0.cast_const(),
+        };
+        // SAFETY: `At` is a pointer and nothing else.
+        let data =
+            unsafe { std::slice::from_raw_parts(self.data.as_ptr().cast(), self.data.len()) };
+        let launch = RawLaunch::new(&self.shape(), data, prepared);
+        // SAFETY: the caller's promise.
+        match into {
+            Some(block) => unsafe { row.prepare(&launch, block.0) },
+            None => unsafe { row.run(&launch, 0, units, scratch.0.cast()) },
+        }
+    }
+
+    /// Finds the operands of one launch and runs it.
+    fn run_alone(self, shared: &Shared, units: u64, into: Option<At>) -> Result<(), String> {
+        let (own, into) = {
+            let memory = lock(&shared.memory);
+            let into = into.map(|at| found(&memory, at)).transpose()?;
+            (self.found(&memory)?, into)
+        };
+        let scratch = Scratch::new(if into.is_some() {
+            0
+        } else {
+            own.scratch_bytes()
+        })?;
+        // SAFETY: the contract of `device.h`; the operands are memory of this process.
+        unsafe { own.run(units, into, &scratch) };
         Ok(())
     }
 }
 
-/// Scratch memory of one launch.
-struct Scratch(*mut u8, Layout);
+/// Scratch memory of launches.
+pub(super) struct Scratch(*mut u8, Layout);
 
 impl Scratch {
-    fn new(bytes: u64) -> Result<Self, String> {
+    pub fn new(bytes: u64) -> Result<Self, String> {
         let layout = Layout::from_size_align(bytes.max(1) as usize, 64);
         let layout = layout.map_err(|error| error.to_string())?;
         // SAFETY: the layout has a size above zero.
@@ -282,7 +311,7 @@ unsafe extern "C" fn launch(
     // SAFETY: the caller has a launch there.
     let own = unsafe { Launch::of(row, &*launch, params) };
     // SAFETY: the queue is open.
-    unsafe { queue(raw) }.push(Box::new(move |shared| own.run(shared, units, None)));
+    unsafe { queue(raw) }.push(Box::new(move |shared| own.run_alone(shared, units, None)));
     0
 }
 
@@ -299,7 +328,7 @@ unsafe extern "C" fn prepare(
     // SAFETY: the queue is open.
     unsafe { queue(raw) }.push(Box::new(move |shared| {
         let block = block;
-        own.run(shared, 0, Some(block))
+        own.run_alone(shared, 0, Some(block))
     }));
     0
 }

@@ -3,10 +3,12 @@
 
 use super::driver;
 use super::table::TABLE;
-use crate::{Driver, RawDriver};
+use crate::{DeviceMemory, Driver, Node, NodeWork, OpenDevice, Queue, RawDriver, Segment, Span};
 use cloakwork_ir::DType;
 use cloakwork_kernels::{Isa, LaunchShape, RawKernelRow, RawLaunch, host_table};
+use std::collections::BTreeSet;
 use std::ffi::{CStr, c_void};
+use std::sync::Arc;
 
 const COUNT: usize = 1000;
 
@@ -134,4 +136,188 @@ fn a_device_runs_the_rows_whose_needs_it_has_and_plans_withhold_features_of_proc
     assert_eq!(chosen(0, Isa::NEON), "plain");
     assert_eq!(chosen(1, Isa::AVX512), "matrix");
     assert_eq!(chosen(1, Isa::PORTABLE), "matrix");
+}
+
+/// Launches over i64 in the device's memory, for segments.
+struct Sums {
+    device: Arc<OpenDevice>,
+    memory: DeviceMemory,
+    queue: Queue,
+}
+
+/// Which of the memory's tensors a launch adds to which: `to = from + from`, and nodes before it.
+type Sum<'a> = (usize, usize, &'a [u32]);
+
+impl Sums {
+    fn new() -> Self {
+        let device = driver().open(0).unwrap();
+        let memory = device.allocate(4 * 8 * COUNT as u64).unwrap();
+        let mut queue = device.queue().unwrap();
+        let ones = [1i64; 4 * COUNT];
+        // SAFETY: both have so many bytes, and the queue is finished before they go.
+        unsafe { queue.upload(memory.address(), ones.as_ptr().cast(), memory.bytes()) }.unwrap();
+        let event = queue.record().unwrap();
+        queue.finish(event).unwrap();
+        Self {
+            device,
+            memory,
+            queue,
+        }
+    }
+
+    fn place(&self, index: usize) -> *mut c_void {
+        self.memory.address().wrapping_byte_add(index * 8 * COUNT)
+    }
+
+    /// A tensor that nodes use from one to another, as input or output.
+    fn span(&self, index: usize, nodes: (u32, u32), is: &str) -> Span {
+        Span {
+            at: self.place(index),
+            bytes: 8 * COUNT as u64,
+            nodes,
+            is_input: is.contains("in"),
+            is_output: is.contains("out"),
+        }
+    }
+
+    fn segment(&self, sums: &[Sum], spans: &[Span]) -> Result<Segment, String> {
+        let row = driver().select(0, ("add", [DType::I64; 2]), Isa::PORTABLE);
+        let shape = LaunchShape {
+            dims: &[COUNT as i64],
+            strides: &[1, 1, 1],
+            params: &[0],
+        };
+        let data = |&(to, from, _): &Sum| [self.place(to), self.place(from), self.place(from)];
+        let data: Vec<[*mut c_void; 3]> = sums.iter().map(data).collect();
+        let launches = data.iter();
+        let launches = launches.map(|data| RawLaunch::new(&shape, data, std::ptr::null()));
+        let launches: Vec<RawLaunch> = launches.collect();
+        let nodes = launches
+            .iter()
+            .zip(sums)
+            .map(|(launch, &(_, _, after))| Node {
+                work: NodeWork::Launch {
+                    row: row.unwrap(),
+                    launch: (launch, 1),
+                    units: COUNT as u64,
+                },
+                after,
+            });
+        let nodes: Vec<Node> = nodes.collect();
+        // SAFETY: the driver refuses addresses that it does not have, and all else is in order.
+        let built = unsafe { self.device.segment(&nodes, spans) };
+        built.map(Option::unwrap).map_err(|error| error.to_string())
+    }
+
+    /// Runs a segment, and gives the first number of each tensor.
+    fn run(&mut self, segment: &Segment) -> Result<[i64; 4], String> {
+        let mut numbers = [0i64; 4 * COUNT];
+        // SAFETY: the segment is of this queue's device; both have so many bytes, and the queue is
+        // finished before they go.
+        let event = unsafe {
+            self.queue.run_segment(segment).unwrap();
+            let to = numbers.as_mut_ptr().cast();
+            self.queue
+                .download(to, self.memory.address(), self.memory.bytes())
+                .unwrap();
+            self.queue.record().unwrap()
+        };
+        let finished = self.queue.finish(event);
+        finished.map_err(|error| error.to_string())?;
+        Ok([0, 1, 2, 3].map(|index| numbers[index * COUNT]))
+    }
+}
+
+/// What undefined numbers are.
+const NOISE: i64 = i64::from_ne_bytes([0xA5; 8]);
+
+#[test]
+fn a_segment_runs_again_and_leaves_nothing_but_its_outputs() {
+    let mut sums = Sums::new();
+    let spans = [
+        sums.span(0, (0, 0), "in out"),
+        sums.span(1, (0, 1), ""),
+        sums.span(2, (1, 1), "out"),
+    ];
+    let segment = sums.segment(&[(1, 0, &[]), (2, 1, &[0])], &spans).unwrap();
+    for _ in 0..3 {
+        assert_eq!(sums.run(&segment), Ok([1, NOISE, 4, 1]));
+    }
+    // What it finds in place is not what it left there.
+    let doubled = sums.segment(&[(3, 3, &[])], &[sums.span(3, (0, 0), "in out")]);
+    let doubled = doubled.unwrap();
+    assert_eq!(sums.run(&doubled), Ok([1, NOISE, 4, 2]));
+    assert_eq!(sums.run(&doubled), Ok([1, NOISE, 4, 4]));
+}
+
+#[test]
+fn nodes_run_in_any_order_that_their_edges_allow() {
+    let mut sums = Sums::new();
+    let spans = [
+        sums.span(0, (0, 1), "in out"),
+        sums.span(1, (0, 1), "in out"),
+    ];
+    let fresh = [
+        sums.span(0, (0, 0), "out"),
+        sums.span(1, (1, 1), "out"),
+        sums.span(2, (0, 1), "in out"),
+    ];
+    let fresh = sums.segment(&[(0, 2, &[]), (1, 2, &[])], &fresh).unwrap();
+    for (edges, orders) in [(&[][..], 2), (&[0][..], 1)] {
+        let segment = sums.segment(&[(1, 0, &[]), (0, 1, edges)], &spans).unwrap();
+        let mut found = BTreeSet::new();
+        for _ in 0..32 {
+            assert_eq!(sums.run(&fresh), Ok([2, 2, 1, 1]));
+            found.insert(sums.run(&segment).unwrap());
+        }
+        assert_eq!(found.len(), orders, "{found:?}");
+    }
+}
+
+#[test]
+fn a_segment_that_says_what_cannot_be_is_refused_in_words() {
+    let sums = Sums::new();
+    let (whole, first) = (sums.span(0, (0, 1), "in out"), sums.span(1, (0, 0), ""));
+    let outside = Span {
+        at: sums.place(9),
+        ..whole
+    };
+    let refused = [
+        (
+            &[(1, 0, &[][..]), (1, 0, &[])][..],
+            &[whole, first][..],
+            "in no range that is in use",
+        ),
+        (
+            &[(0, 0, &[1]), (0, 0, &[])],
+            &[whole],
+            "node 0 is after node 1",
+        ),
+        (&[(0, 0, &[])], &[whole, whole], "are in use at node 0"),
+        (
+            &[(0, 0, &[])],
+            &[whole, outside],
+            "are not memory of the device",
+        ),
+    ];
+    for (nodes, spans, words) in refused {
+        let text = sums.segment(nodes, spans).unwrap_err();
+        assert!(
+            text.starts_with("sim:0: cannot build a segment: "),
+            "{text}"
+        );
+        assert!(text.contains(words), "{text}");
+    }
+}
+
+#[test]
+fn a_segment_whose_memory_is_gone_fails_its_queue() {
+    let mut sums = Sums::new();
+    let segment = sums.segment(&[(0, 0, &[])], &[sums.span(0, (0, 0), "in out")]);
+    let segment = segment.unwrap();
+    sums.memory = sums.device.allocate(4 * 8 * COUNT as u64).unwrap();
+    let text = sums.run(&segment).unwrap_err();
+    let words =
+        "sim:0: cannot finish what it was given: memory of a segment was released before it";
+    assert_eq!(text, words);
 }

@@ -23,7 +23,7 @@ use crate::layout::Layout;
 use crate::placement::Placement;
 use crate::plan::{Address, Arena, FunctionCall, Home, Options, Plan};
 use crate::spill::fit;
-use crate::{Memory, PlanError, queues};
+use crate::{Memory, PlanError, queues, segments};
 use cloakwork_devices::Driver;
 use cloakwork_ir::{DType, Device, HostId, HostSlot};
 use cloakwork_passes::{Extent, optimize};
@@ -125,6 +125,7 @@ fn plan_lowered(verified: &Arc<Verified>, options: &Options) -> Result<Plan, Pla
     let (plan, reaches) = builder.finish(verified.origins());
     let (mut plan, reaches) = fit(plan, reaches)?;
     queues::assign(&mut plan, &reaches);
+    segments::gather(&mut plan, &reaches);
     // The caller's functions may have side effects: they keep their order. Queues of devices
     // already run side by side.
     if options.threads > 1 && plan.calls.is_empty() && plan.queues.is_empty() {
@@ -216,6 +217,7 @@ impl<'a> Builder<'a> {
             queues: Vec::new(),
             waits: Vec::new(),
             events: Vec::new(),
+            segments: Vec::new(),
             elsewhere: placement.elsewhere.clone(),
             graph: None,
             limb_major_storages: layout.count() as u32,

@@ -13,6 +13,7 @@ use crate::graph::{GRAIN_NS, Graph};
 use crate::layout::Layout;
 use crate::placement::Elsewhere;
 use crate::queues::{Queue, Wait};
+use crate::segments::Segment;
 use crate::{Memory, format_bytes};
 use cloakwork_devices::{Capabilities, Driver, Drivers};
 use cloakwork_ir::{DType, Device, View};
@@ -134,6 +135,8 @@ pub struct Plan {
     pub waits: Vec<Wait>,
     /// The steps after which events are recorded, in order.
     pub events: Vec<u32>,
+    /// Launches that drivers get together, in order.
+    pub segments: Vec<Segment>,
     /// The program's steps that run on the host although a device was wanted, in order.
     pub elsewhere: Vec<Elsewhere>,
     /// Dependencies between steps; `None` for a plan of one thread, or with queues.

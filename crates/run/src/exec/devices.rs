@@ -5,12 +5,13 @@
 //! what the host is to see is downloaded.
 
 use crate::RunError;
+use crate::exec::segments::Built;
 use crate::exec::table::{Base, Memories, Table};
 use crate::memory::Block;
-use cloakwork_devices::{DeviceMemory, Event, OpenDevice, Queue};
+use cloakwork_devices::{DeviceMemory, Event, OpenDevice, Queue, Segment};
 use cloakwork_kernels::RawLaunch;
 use cloakwork_plan::{Constant, Home, Plan, Step, Wait, Way, Work};
-use cloakwork_process::Mutex;
+use cloakwork_process::{Mutex, Once};
 use std::ffi::c_void;
 use std::slice;
 use std::sync::Arc;
@@ -29,6 +30,8 @@ struct Own {
 /// The devices of a plan.
 #[derive(Default)]
 pub struct Devices {
+    /// In the order of [`Plan::segments`]. They go before the queues and the memory of devices.
+    pub(super) segments: Once<Built>,
     all: Vec<Own>,
 }
 
@@ -56,7 +59,10 @@ impl Devices {
                 device,
             });
         }
-        Ok(Self { all })
+        Ok(Self {
+            segments: Once::new(),
+            all,
+        })
     }
 
     pub fn is_empty(&self) -> bool {
@@ -71,6 +77,11 @@ impl Devices {
     fn own(&self, arena: u16) -> Result<&Own, RunError> {
         let found = self.all.iter().find(|own| own.arena == arena);
         found.ok_or_else(|| RunError::Internal(format!("arena {arena} has no device")))
+    }
+
+    /// The device of an arena.
+    pub(super) fn device(&self, arena: u16) -> Result<&Arc<OpenDevice>, RunError> {
+        Ok(&self.own(arena)?.device)
     }
 
     /// Where an arena begins, if it is a device's.
@@ -236,6 +247,9 @@ pub struct Flow<'a> {
     waits: std::iter::Peekable<slice::Iter<'a, Wait>>,
     /// Events that were recorded, in the plan's order.
     recorded: Vec<Event>,
+    /// Segments that are submitted at once, in the plan's order, and how many of them were passed.
+    segments: &'a [Option<Segment>],
+    passed: usize,
     /// Each step is finished before the next is given out, so that its time can be told.
     timed: bool,
 }
@@ -251,8 +265,52 @@ impl<'a> Flow<'a> {
             plan,
             waits: plan.waits.iter().peekable(),
             recorded: Vec::with_capacity(plan.events.len()),
+            segments: &[],
+            passed: 0,
             timed,
         })
+    }
+
+    /// The same; with segments, those that were built are submitted at once.
+    pub fn submitting(mut self, segments: bool) -> Self {
+        let built = self.devices.segments.get().filter(|_| segments);
+        self.segments = built.map_or(&[], Vec::as_slice);
+        self
+    }
+
+    /// Submits the segment that begins at a step, if one does: the first step behind it.
+    ///
+    /// # Errors
+    /// A driver's.
+    pub fn submit(&mut self, index: usize) -> Result<Option<usize>, RunError> {
+        let (Some(segment), Some(own)) = (
+            self.plan.segments.get(self.passed),
+            self.segments.get(self.passed),
+        ) else {
+            return Ok(None);
+        };
+        if segment.first as usize != index {
+            return Ok(None);
+        }
+        self.passed += 1;
+        let Some(own) = own else { return Ok(None) };
+        self.before(index + 1)?;
+        let last = segment.end as usize - 1;
+        let mut queue = self.queue(self.plan.steps[index].queue)?.lock();
+        // SAFETY: the segment is of this queue's device and runs in no other queue; the plan's
+        // waits keep apart what runs at a time, and its memory outlives the run.
+        unsafe { queue.run_segment(own) }?;
+        self.record(&mut queue, last)?;
+        Ok(Some(last + 1))
+    }
+
+    /// Records the event behind a step, if the plan has one there.
+    fn record(&mut self, queue: &mut Queue, index: usize) -> Result<(), RunError> {
+        let next = self.plan.events.get(self.recorded.len());
+        if next.is_some_and(|&step| step as usize == index) {
+            self.recorded.push(queue.record()?);
+        }
+        Ok(())
     }
 
     fn queue(&self, index: u16) -> Result<&'a Mutex<Queue>, RunError> {
@@ -314,10 +372,7 @@ impl<'a> Flow<'a> {
                 }
             }
         }
-        let next = self.plan.events.get(self.recorded.len());
-        if next.is_some_and(|&step| step as usize == index) {
-            self.recorded.push(queue.record()?);
-        }
+        self.record(&mut queue, index)?;
         if self.timed {
             let done = queue.record()?;
             queue.finish(done)?;

@@ -455,13 +455,22 @@ impl Way<'_> {
         clock: &mut Clock<'_>,
         observer: Option<Observer>,
     ) -> Result<Profile, RunError> {
-        let plan = self.memories.plan;
+        let Self {
+            memories, table, ..
+        } = *self;
+        // A plan that runs again is worth building its segments. Steps that are timed or watched
+        // are submitted one by one.
+        let by_segments = table.is_used && !options.profile && observer.is_none();
+        if by_segments {
+            memories.devices.build_segments(memories, table)?;
+        }
+        let flow = Flow::of(memories.plan, memories.devices, options.profile);
         let mut run = in_order::Run {
-            memories: self.memories,
-            table: self.table,
+            memories,
+            table,
             workers: self.workers,
             outside: self.outside,
-            flow: Flow::of(plan, self.memories.devices, options.profile),
+            flow: flow.map(|flow| flow.submitting(by_segments)),
             clock,
         };
         let ends_ns = run.steps(options.profile.then_some(self.start), observer)?;

@@ -33,6 +33,7 @@ impl Run<'_, '_> {
         let now = |start: Instant| start.elapsed().as_nanos() as u64;
         let mut ends_ns = Vec::with_capacity(start.map_or(0, |_| plan.steps.len()));
         let mut fusions = plan.fusions.iter().peekable();
+        let has_devices = self.flow.is_some();
         let mut index = 0;
         while index < plan.steps.len() {
             if let Some(fusion) = fusions.next_if(|fusion| fusion.first as usize == index) {
@@ -42,6 +43,10 @@ impl Run<'_, '_> {
                     share(plan, fusion, (begun, ended), &mut ends_ns);
                 }
                 index = fusion.end as usize;
+                continue;
+            }
+            if has_devices && let Some(end) = self.segment(index)? {
+                index = end;
                 continue;
             }
             self.step(index)?;
@@ -113,6 +118,18 @@ impl Run<'_, '_> {
         let plan = self.memories.plan;
         RunError::Interrupted {
             step: plan.program_step(plan.steps[step].origin),
+        }
+    }
+
+    /// Submits the segment that begins at a step, if there is one: the first step behind it.
+    fn segment(&mut self, index: usize) -> Result<Option<usize>, RunError> {
+        let Some(flow) = &mut self.flow else {
+            return Ok(None);
+        };
+        let end = flow.submit(index)?;
+        match end.is_none() || self.clock.step(index, 0) {
+            true => Ok(end),
+            false => Err(self.interrupted(index)),
         }
     }
 

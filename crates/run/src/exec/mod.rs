@@ -11,5 +11,6 @@ pub mod in_order;
 pub mod launch;
 pub mod pool;
 pub mod results;
+mod segments;
 pub mod table;
 pub mod work;

@@ -122,7 +122,9 @@ pub struct Table {
     pub units: Vec<u64>,
     /// The operands of all steps, and the blocks that their launches find prepared.
     pub pointers: Vec<*mut c_void>,
-    /// Those of them that are new in each run.
+    /// An earlier run used it.
+    pub is_used: bool,
+    /// Pointers that are new in each run.
     changing: Vec<Changing>,
 }
 
@@ -208,12 +210,14 @@ impl Table {
             launches,
             units,
             pointers,
+            is_used: false,
             changing,
         })
     }
 
     /// Resolves what is new in a further run.
     pub fn refresh(&mut self, memories: &Memories) {
+        self.is_used = true;
         for changing in &self.changing {
             let index = changing.index as usize;
             let base = match changing.is_result {

@@ -1,0 +1,285 @@
+//! Segments: launches of a device that its driver gets at once.
+//!
+//! A segment is a maximal run of consecutive steps of one queue of launches with no wait before any
+//! but the first, and no event behind any but the last. So no other queue notices whether a driver
+//! gets the steps one by one or at once. A step alone is no segment.
+//!
+//! A segment lists the bytes that its steps access, with the steps between which their contents
+//! matter, and the order that the bytes demand; a driver may use any order that keeps it.
+
+use crate::graph::{Bytes, Demands, Reach, Room, accesses_of_step};
+use crate::plan::{Address, Plan, Space, Work};
+use cloakwork_devices::Capabilities;
+use cloakwork_ir::Lifetime;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// A node of a segment: a step, or a join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentNode {
+    /// The step. None for a join: nodes after it are after all nodes that it is after.
+    pub step: Option<u32>,
+    /// Its first entry in the list of nodes that it is after.
+    first_after: u32,
+    /// One past its last.
+    end_after: u32,
+}
+
+/// Bytes that nodes of a segment access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentRange {
+    /// The first of them: of a buffer or a constant.
+    pub at: Address,
+    /// How many; none where an operand has no elements.
+    pub bytes: u64,
+    /// The nodes that access them, from the first to the last.
+    pub life: Lifetime,
+    /// Their contents before the segment matter.
+    pub is_input: bool,
+    /// Their contents after it matter.
+    pub is_output: bool,
+}
+
+/// Consecutive steps of a queue of launches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// The first step.
+    pub first: u32,
+    /// One past the last.
+    pub end: u32,
+    /// Its nodes, in an order that keeps what the bytes demand.
+    pub nodes: Vec<SegmentNode>,
+    after: Vec<u32>,
+    /// The bytes that nodes access, each of them by a node.
+    pub ranges: Vec<SegmentRange>,
+}
+
+impl Segment {
+    /// The nodes that a node is after; all are before it in the list.
+    #[must_use]
+    pub fn after(&self, node: &SegmentNode) -> &[u32] {
+        &self.after[node.first_after as usize..node.end_after as usize]
+    }
+
+    /// How many of its ranges there are: inputs, outputs, and neither.
+    pub(crate) fn counts(&self) -> [usize; 3] {
+        let count = |is: fn(&SegmentRange) -> bool| self.ranges.iter().filter(|r| is(r)).count();
+        [
+            count(|range| range.is_input),
+            count(|range| range.is_output),
+            count(|range| !range.is_input && !range.is_output),
+        ]
+    }
+}
+
+/// Lists the segments of a plan whose steps have their queues.
+pub(crate) fn gather(plan: &mut Plan, reaches: &[Reach]) {
+    let arenas = plan
+        .queues
+        .iter()
+        .map(|queue| (queue, &plan.arenas[queue.arena as usize]));
+    let takes = arenas
+        .map(|(queue, arena)| !queue.moves && plan.driver(arena.home).has(Capabilities::SEGMENTS));
+    let takes: Vec<bool> = takes.collect();
+    if !takes.contains(&true) {
+        return;
+    }
+    let lives = lives(plan);
+    let segments = runs(plan, &takes).into_iter();
+    let segments = segments.map(|steps| Draft::of(plan, (reaches, &lives), steps));
+    plan.segments = segments.collect();
+}
+
+/// From the first step that accesses a buffer to the last: a planned lifetime may begin earlier.
+fn lives(plan: &Plan) -> Vec<Lifetime> {
+    let mut lives = vec![Lifetime::NONE; plan.buffers.len()];
+    for (index, step) in (0u32..).zip(&plan.steps) {
+        for address in &plan.addresses[plan.addresses_of(step)] {
+            if address.space == Space::Buffer {
+                lives[address.index as usize].extend(index);
+            }
+        }
+    }
+    lives
+}
+
+/// The maximal runs of steps that a driver can get at once.
+fn runs(plan: &Plan, takes: &[bool]) -> Vec<Range<u32>> {
+    let mut waits = plan.waits.iter().map(|wait| wait.before).peekable();
+    let mut events = plan.events.iter().copied().peekable();
+    let mut found = Vec::new();
+    let mut run: Option<(u32, u16)> = None;
+    let mut close = |run: Option<(u32, u16)>, end: u32| {
+        found.extend(run.map(|(first, _)| first..end).filter(|run| run.len() > 1));
+    };
+    for (index, step) in (0u32..).zip(&plan.steps) {
+        let mut begins = run.is_none_or(|(_, queue)| queue != step.queue);
+        while waits.next_if(|&before| before <= index).is_some() {
+            begins = true;
+        }
+        if begins {
+            close(run.take(), index);
+        }
+        let is_taken = takes[step.queue as usize]
+            && matches!(step.work, Work::Launch { .. } | Work::Prepare { .. });
+        if is_taken {
+            run = run.or(Some((index, step.queue)));
+        } else {
+            close(run.take(), index);
+        }
+        if events.next_if_eq(&index).is_some() {
+            close(run.take(), index + 1);
+        }
+    }
+    close(run, plan.steps.len() as u32);
+    found
+}
+
+/// Bytes of a buffer or a constant, and the nodes that access them.
+type Accessed = (Range<i64>, Lifetime);
+
+/// A segment while its steps are read one after another.
+struct Draft<'a> {
+    plan: &'a Plan,
+    reaches: &'a [Reach],
+    /// The steps that access each buffer, from the first to the last.
+    lives: &'a [Lifetime],
+    segment: Segment,
+    /// The bytes of memories with the nodes that last accessed them.
+    memories: FxHashMap<Room, Bytes>,
+    /// What nodes access of buffers and constants, by space and number.
+    accessed: FxHashMap<(Space, u32), Vec<Accessed>>,
+}
+
+impl<'a> Draft<'a> {
+    fn of(
+        plan: &'a Plan,
+        (reaches, lives): (&'a [Reach], &'a [Lifetime]),
+        steps: Range<u32>,
+    ) -> Segment {
+        let mut draft = Self {
+            plan,
+            reaches,
+            lives,
+            segment: Segment {
+                first: steps.start,
+                end: steps.end,
+                nodes: Vec::with_capacity(steps.len()),
+                after: Vec::new(),
+                ranges: Vec::new(),
+            },
+            memories: FxHashMap::default(),
+            accessed: FxHashMap::default(),
+        };
+        for step in steps {
+            let node = draft.ordered(step);
+            draft.access(step, node);
+        }
+        draft.segment.ranges = draft.ranges();
+        draft.segment
+    }
+
+    fn push(&mut self, step: Option<u32>, mut after: Demands) -> u32 {
+        after.sort_unstable();
+        after.dedup();
+        let first_after = self.segment.after.len() as u32;
+        self.segment.after.extend(after);
+        self.segment.nodes.push(SegmentNode {
+            step,
+            first_after,
+            end_after: self.segment.after.len() as u32,
+        });
+        self.segment.nodes.len() as u32 - 1
+    }
+
+    /// Adds a step after the nodes that its bytes demand.
+    fn ordered(&mut self, step: u32) -> u32 {
+        let found = accesses_of_step(self.plan, self.reaches, step as usize);
+        let mut after = Demands::new();
+        for access in &found {
+            if let Some(bytes) = self.memories.get(&access.room) {
+                bytes.demands(&access.bytes, access.writes, &mut after);
+            }
+        }
+        let node = self.push(Some(step), after);
+        for writes in [false, true] {
+            for access in found.iter().filter(|access| access.writes == writes) {
+                let mut bytes = self.memories.remove(&access.room).unwrap_or_default();
+                let mut join = |all| self.push(None, all);
+                bytes.note(&access.bytes, node, writes, &mut join);
+                self.memories.insert(access.room, bytes);
+            }
+        }
+        node
+    }
+
+    /// Notes the bytes that a step accesses.
+    fn access(&mut self, step: u32, node: u32) {
+        let all = self.plan.addresses_of(&self.plan.steps[step as usize]);
+        for (address, reach) in self.plan.addresses[all.clone()]
+            .iter()
+            .zip(&self.reaches[all])
+        {
+            let start = address.offset + reach.low();
+            let bytes = match address.space {
+                Space::Buffer if reach.bytes() == 0 => address.offset..address.offset,
+                Space::Buffer => start..start + reach.bytes() as i64,
+                // No step writes it, and its reaches need not be known.
+                Space::Constant => 0..self.plan.constants[address.index as usize].bytes as i64,
+                _ => continue,
+            };
+            let known = self
+                .accessed
+                .entry((address.space, address.index))
+                .or_default();
+            match known.last_mut() {
+                Some((last, life)) if *last == bytes => life.extend(node),
+                _ => known.push((bytes, Lifetime::at(node))),
+            }
+        }
+    }
+
+    /// The stretches of bytes that nodes access, in order of their first nodes.
+    fn ranges(&mut self) -> Vec<SegmentRange> {
+        let steps = self.segment.first..self.segment.end;
+        let mut ranges = Vec::with_capacity(self.accessed.len());
+        for ((space, index), mut accessed) in self.accessed.drain() {
+            let life = match space {
+                Space::Buffer => self.lives[index as usize],
+                _ => Lifetime {
+                    first: 0,
+                    last: u32::MAX,
+                },
+            };
+            accessed.sort_unstable_by_key(|(bytes, _)| (bytes.is_empty(), bytes.start));
+            let joined = accessed.into_iter().fold(Vec::new(), join);
+            ranges.extend(joined.into_iter().map(|(bytes, nodes)| SegmentRange {
+                at: Address {
+                    space,
+                    index,
+                    offset: bytes.start,
+                },
+                bytes: (bytes.end - bytes.start) as u64,
+                life: nodes,
+                is_input: life.first < steps.start || space == Space::Constant,
+                is_output: life.last >= steps.end,
+            }));
+        }
+        ranges.sort_unstable_by_key(|range| (range.life.first, range.at.index, range.at.offset));
+        ranges
+    }
+}
+
+/// Adds bytes to stretches that begin before them. Places without bytes, which come last, stay
+/// apart.
+fn join(mut joined: Vec<Accessed>, (bytes, nodes): Accessed) -> Vec<Accessed> {
+    match joined.last_mut() {
+        Some((last, life)) if bytes.start <= last.end && last.is_empty() == bytes.is_empty() => {
+            last.end = last.end.max(bytes.end);
+            life.extend(nodes.first);
+            life.extend(nodes.last);
+        }
+        _ => joined.push((bytes, nodes)),
+    }
+    joined
+}

@@ -1,0 +1,119 @@
+//! Programs give the same bytes where drivers get their launches as segments.
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
+
+use cloakwork_devices::{Capabilities, Costs, Drivers};
+use cloakwork_ir::{Device, text};
+use cloakwork_kernels::best_isa;
+use cloakwork_plan::{Options, Plan, plan};
+use cloakwork_run::{Executor, RunError, RunOptions};
+use cloakwork_testing::{Inputs, Source, generate, inputs};
+use cloakwork_verify::{Verified, verify};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// `sim` without segments.
+fn without_segments() -> Drivers {
+    let driver = Drivers::default().of(Device::Sim(0)).0.varied(
+        Costs::NONE,
+        Capabilities::LIMB_MAJOR,
+        BTreeSet::new(),
+    );
+    Drivers::default().with_sim(Box::leak(Box::new(driver.unwrap())))
+}
+
+fn verified(source: &str) -> Arc<Verified> {
+    let program = text::parse(source).unwrap_or_else(|error| panic!("{error}"));
+    let found = verify(Arc::new(program));
+    let findings = found.findings;
+    Arc::new(found.verified.unwrap_or_else(|| panic!("{findings:?}")))
+}
+
+fn planned(verified: &Arc<Verified>, device: Device, drivers: Drivers) -> Arc<Plan> {
+    let options = Options {
+        device,
+        drivers,
+        ..Options::new(best_isa(), 1)
+    };
+    Arc::new(plan(Arc::clone(verified), &options).unwrap_or_else(|error| panic!("{error}")))
+}
+
+type Results = Result<Vec<Vec<i64>>, RunError>;
+
+fn run(executor: &mut Executor, inputs: &Inputs) -> Results {
+    let options = RunOptions::default();
+    let outcome = executor.run(inputs, &options, &mut |_| true)?;
+    Ok(outcome.outputs.iter().map(|o| o.tensor.words()).collect())
+}
+
+/// The results of a program on the host.
+fn expected(verified: &Arc<Verified>, inputs: &Inputs) -> Results {
+    let plan = planned(verified, Device::Cpu, Drivers::default());
+    run(&mut Executor::new(plan).unwrap(), inputs)
+}
+
+#[test]
+fn random_programs_give_the_same_bytes_with_segments_and_without() {
+    let (mut nodes, mut alone) = (0, 0);
+    for number in 0..300 {
+        let program = Arc::new(generate(&mut Source::from_seed(11_000 + number)));
+        let verified = Arc::new(verify(Arc::clone(&program)).verified.unwrap());
+        let inputs = inputs(&program, |i| (i as i64 * 5) % 19 - 4);
+        let words = |results: Results| results.map_err(|error| error.to_string());
+        let expected = words(expected(&verified, &inputs));
+        for drivers in [Drivers::default(), without_segments()] {
+            let plan = planned(&verified, Device::Sim(0), drivers);
+            let all = plan.segments.iter().map(|segment| segment.nodes.len());
+            nodes += all.sum::<usize>();
+            alone += usize::from(plan.segments.is_empty());
+            let mut executor = Executor::new(Arc::clone(&plan)).unwrap();
+            for _ in 0..3 {
+                let got = words(run(&mut executor, &inputs));
+                assert_eq!(got, expected, "{number}\n{}\n{plan}", text::print(&program));
+            }
+        }
+    }
+    assert!(
+        nodes > 500 && alone >= 300,
+        "{nodes} nodes, {alone} plans without"
+    );
+}
+
+#[test]
+fn many_readers_of_bytes_that_are_written_again_are_joined() {
+    let mut source = "%a = host_to_device input \"a\" i64[16]\n\
+                      %s = empty [16], i64\n\
+                      %s = _modsum_ttc %a, %a, 1000003, %s\n"
+        .to_owned();
+    let readers = 200;
+    for reader in 0..readers {
+        source += &format!("%r{reader} = empty [16], i64\n");
+        source += &format!(
+            "%r{reader} = _modsum_ttc %s, %a, {}, %r{reader}\n",
+            1009 + reader
+        );
+    }
+    source += "%s = _modsum_ttc %a, %a, 17, %s\n%t = empty [16], i64\n\
+               %t = _modsum_ttc %s, %a, 1000003, %t\n";
+    for reader in 0..readers {
+        source += &format!("%t = _modsum_ttc %t, %r{reader}, 1000003, %t\n");
+    }
+    let verified = verified(&(source + "device_to_host %t -> output \"t\"\n"));
+    let plan = planned(&verified, Device::Sim(0), Drivers::default());
+    let [segment] = &plan.segments[..] else {
+        panic!("{plan}")
+    };
+    let joins = segment.nodes.iter().filter(|node| node.step.is_none());
+    assert!(joins.count() > 1, "{:?}", segment.nodes);
+    let edges: usize = segment
+        .nodes
+        .iter()
+        .map(|node| segment.after(node).len())
+        .sum();
+    assert!(edges < 6 * segment.nodes.len(), "{edges} edges");
+    let given = inputs(verified.program(), |i| i as i64 * 7);
+    let expected = expected(&verified, &given).unwrap();
+    let mut executor = Executor::new(Arc::clone(&plan)).unwrap();
+    for _ in 0..4 {
+        assert_eq!(run(&mut executor, &given).unwrap(), expected);
+    }
+}
