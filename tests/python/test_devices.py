@@ -74,11 +74,15 @@ def test_a_budget_of_the_device_counts_what_it_holds() -> None:
         program.run(X, device="sim:0", memory_budget={"sim:0": "16KiB"})
 
 
-def test_the_profile_shows_transfers(tmp_path: Path) -> None:
+def test_the_profile_shows_transfers_and_every_step_of_a_segment(tmp_path: Path) -> None:
     file = tmp_path / "profile.json"
-    recorded().run(X, device="sim:0", profile=file)
-    names = {event["name"] for event in json.loads(file.read_text())["traceEvents"]}
-    assert {"upload", "download"} <= names
+    program, told = recorded(), []
+    for _ in range(3):
+        program.run(X, device="sim:0", profile=file)
+        events = json.loads(file.read_text())["traceEvents"]
+        told.append(sorted(event["name"] for event in events))
+    assert {"upload", "download", "argsort", "multiply", "sum"} <= set(told[0])
+    assert told[0] == told[1] == told[2]
 
 
 def test_secret_inputs_give_the_same_there() -> None:

@@ -250,7 +250,7 @@ pub struct Flow<'a> {
     /// Segments that are submitted at once, in the plan's order, and how many of them were passed.
     segments: &'a [Option<Segment>],
     passed: usize,
-    /// Each step is finished before the next is given out, so that its time can be told.
+    /// Each step or segment is finished before the next is submitted, so that its time is known.
     timed: bool,
 }
 
@@ -278,37 +278,49 @@ impl<'a> Flow<'a> {
         self
     }
 
-    /// Submits the segment that begins at a step, if one does: the first step behind it.
-    ///
-    /// # Errors
-    /// A driver's.
-    pub fn submit(&mut self, index: usize) -> Result<Option<usize>, RunError> {
-        let (Some(segment), Some(own)) = (
+    /// Whether a segment begins at a step that was built.
+    pub fn begins_segment(&mut self, index: usize) -> bool {
+        let (Some(segment), Some(built)) = (
             self.plan.segments.get(self.passed),
             self.segments.get(self.passed),
         ) else {
-            return Ok(None);
+            return false;
         };
-        if segment.first as usize != index {
-            return Ok(None);
+        let is_here = segment.first as usize == index;
+        if is_here && built.is_none() {
+            self.passed += 1;
         }
+        is_here && built.is_some()
+    }
+
+    /// Submits the segment that begins at a step. Gives the first step behind it.
+    ///
+    /// # Errors
+    /// A driver's.
+    pub fn submit(&mut self, index: usize) -> Result<usize, RunError> {
+        let built = self.segments.get(self.passed).and_then(Option::as_ref);
+        let built =
+            built.ok_or_else(|| RunError::Internal("a segment that is not built".into()))?;
+        let end = self.plan.segments[self.passed].end as usize;
         self.passed += 1;
-        let Some(own) = own else { return Ok(None) };
         self.before(index + 1)?;
-        let last = segment.end as usize - 1;
         let mut queue = self.queue(self.plan.steps[index].queue)?.lock();
         // SAFETY: the segment is of this queue's device and runs in no other queue; the plan's
         // waits keep apart what runs at a time, and its memory outlives the run.
-        unsafe { queue.run_segment(own) }?;
-        self.record(&mut queue, last)?;
-        Ok(Some(last + 1))
+        unsafe { queue.run_segment(built) }?;
+        self.behind(&mut queue, end - 1)?;
+        Ok(end)
     }
 
-    /// Records the event behind a step, if the plan has one there.
-    fn record(&mut self, queue: &mut Queue, index: usize) -> Result<(), RunError> {
+    /// Records the event behind a step, if the plan has one there, and finishes what is timed.
+    fn behind(&mut self, queue: &mut Queue, index: usize) -> Result<(), RunError> {
         let next = self.plan.events.get(self.recorded.len());
         if next.is_some_and(|&step| step as usize == index) {
             self.recorded.push(queue.record()?);
+        }
+        if self.timed {
+            let done = queue.record()?;
+            queue.finish(done)?;
         }
         Ok(())
     }
@@ -372,11 +384,6 @@ impl<'a> Flow<'a> {
                 }
             }
         }
-        self.record(&mut queue, index)?;
-        if self.timed {
-            let done = queue.record()?;
-            queue.finish(done)?;
-        }
-        Ok(())
+        self.behind(&mut queue, index)
     }
 }

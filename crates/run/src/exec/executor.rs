@@ -458,9 +458,9 @@ impl Way<'_> {
         let Self {
             memories, table, ..
         } = *self;
-        // A plan that runs again is worth building its segments. Steps that are timed or watched
-        // are submitted one by one.
-        let by_segments = table.is_used && !options.profile && observer.is_none();
+        // A plan that runs again is worth building its segments. Steps that are watched are
+        // submitted one by one.
+        let by_segments = table.is_used && observer.is_none();
         if by_segments {
             memories.devices.build_segments(memories, table)?;
         }

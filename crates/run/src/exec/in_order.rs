@@ -36,16 +36,16 @@ impl Run<'_, '_> {
         let has_devices = self.flow.is_some();
         let mut index = 0;
         while index < plan.steps.len() {
-            if let Some(fusion) = fusions.next_if(|fusion| fusion.first as usize == index) {
+            let fusion = fusions.next_if(|fusion| fusion.first as usize == index);
+            if fusion.is_some() || (has_devices && self.begins_segment(index)) {
                 let begun = start.map(now);
-                self.fused(fusion)?;
+                let end = match fusion {
+                    Some(fusion) => self.fused(fusion)?,
+                    None => self.segment(index)?,
+                };
                 if let (Some(begun), Some(ended)) = (begun, start.map(now)) {
-                    share(plan, fusion, (begun, ended), &mut ends_ns);
+                    share(plan, index..end, (begun, ended), &mut ends_ns);
                 }
-                index = fusion.end as usize;
-                continue;
-            }
-            if has_devices && let Some(end) = self.segment(index)? {
                 index = end;
                 continue;
             }
@@ -59,8 +59,8 @@ impl Run<'_, '_> {
         Ok(ends_ns)
     }
 
-    /// Runs the steps of a fusion together.
-    fn fused(&mut self, fusion: &Fusion) -> Result<(), RunError> {
+    /// Runs the steps of a fusion together. Gives the first step behind it.
+    fn fused(&mut self, fusion: &Fusion) -> Result<usize, RunError> {
         let plan = self.memories.plan;
         let first = fusion.first as usize;
         for disk in self.memories.disks {
@@ -71,7 +71,8 @@ impl Run<'_, '_> {
         }
         let weight = work::weight(plan, fusion);
         if is_one_block(fusion) && !self.workers.share(weight) {
-            return self.one_block(fusion);
+            self.one_block(fusion)?;
+            return Ok(fusion.end as usize);
         }
         let steps = u64::from(fusion.end - fusion.first);
         let shown = weight
@@ -90,7 +91,7 @@ impl Run<'_, '_> {
         };
         let done = self.workers.each(fusion.elements, weight, &run, &mut go_on);
         if done {
-            Ok(())
+            Ok(fusion.end as usize)
         } else {
             Err(self.interrupted(first))
         }
@@ -121,15 +122,19 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Submits the segment that begins at a step, if there is one: the first step behind it.
-    fn segment(&mut self, index: usize) -> Result<Option<usize>, RunError> {
-        let Some(flow) = &mut self.flow else {
-            return Ok(None);
-        };
-        let end = flow.submit(index)?;
-        match end.is_none() || self.clock.step(index, 0) {
-            true => Ok(end),
-            false => Err(self.interrupted(index)),
+    fn begins_segment(&mut self, index: usize) -> bool {
+        let flow = self.flow.as_mut();
+        flow.is_some_and(|flow| flow.begins_segment(index))
+    }
+
+    /// Submits the segment that begins at a step. Gives the first step behind it.
+    fn segment(&mut self, index: usize) -> Result<usize, RunError> {
+        if !self.clock.step(index, 0) {
+            return Err(self.interrupted(index));
+        }
+        match &mut self.flow {
+            Some(flow) => flow.submit(index),
+            None => Err(RunError::Internal("a segment without devices".into())),
         }
     }
 

@@ -2,8 +2,9 @@
 
 use cloakwork_ir::{DType, HostTensor, Shape, read_word, shortened};
 use cloakwork_kernels::Difference;
-use cloakwork_plan::{Download, Fusion, Plan};
+use cloakwork_plan::{Download, Plan};
 use std::fmt;
+use std::ops::Range;
 
 /// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,7 +212,8 @@ impl Profile {
         for fusion in &plan.fusions {
             let first = spans[fusion.first as usize];
             let mut ends_ns = Vec::new();
-            share(plan, fusion, (first.begun_ns, first.ended_ns), &mut ends_ns);
+            let steps = fusion.first as usize..fusion.end as usize;
+            share(plan, steps, (first.begun_ns, first.ended_ns), &mut ends_ns);
             let mut begun_ns = first.begun_ns;
             for (span, ended_ns) in spans[fusion.first as usize..].iter_mut().zip(ends_ns) {
                 *span = Span {
@@ -255,14 +257,14 @@ impl Profile {
     }
 }
 
-/// End times of a fusion's steps: they ran together, so each gets a share by weight.
+/// End times of steps that ran together, as a fusion or a segment: each gets a share by weight.
 pub(crate) fn share(
     plan: &Plan,
-    fusion: &Fusion,
+    steps: Range<usize>,
     (begun, ended): (u64, u64),
     ends_ns: &mut Vec<u64>,
 ) {
-    let members = &plan.steps[fusion.first as usize..fusion.end as usize];
+    let members = &plan.steps[steps];
     let weights = members.iter().map(|step| u64::from(step.weight).max(1));
     let total: u64 = weights.clone().sum();
     let mut done = 0;
