@@ -6,6 +6,7 @@ use std::path::Path;
 const COMMON: &[&str] = &[
     "kernels/table.cc",
     "kernels/check.cc",
+    "kernels/contents/prepare.cc",
     "kernels/curve/prepare.cc",
     "kernels/gadget/prepare.cc",
     "kernels/hash/prepare.cc",
@@ -20,7 +21,8 @@ const COMMON: &[&str] = &[
 ];
 
 /// Folders that hold a file an instruction set.
-const FAMILIES: [&str; 10] = [
+const FAMILIES: [&str; 11] = [
+    "contents",
     "creation",
     "curve",
     "elementwise",
@@ -145,6 +147,8 @@ fn build(root: &Path) -> cc::Build {
         .flag("-ffp-contract=off")
         .flag("-fno-math-errno")
         .flag("-fno-trapping-math")
+        // On aarch64, the instructions of the oldest processors rather than calls of the runtime.
+        .flag_if_supported("-mno-outline-atomics")
         // GCC 12 sees uninitialised values in its own AVX-512 headers.
         .flag_if_supported("-Wno-maybe-uninitialized")
         .flag_if_supported("-Wno-uninitialized")

@@ -3,6 +3,7 @@
 
 #include "cloakwork/device.h"
 #include "kernels/common.h"
+#include "kernels/contents/derived.h"
 #include "kernels/curve/derived.h"
 #include "kernels/field/elements.h"
 #include "kernels/gadget/derived.h"
@@ -151,6 +152,12 @@ constexpr uint64_t kDeviceLayout[] = {
     offsetof(cw_device_functions, record),
     offsetof(cw_device_functions, wait),
     offsetof(cw_device_functions, finish),
+    offsetof(cw_device_functions, check),
+    offsetof(cw_device_functions, failed_check),
+    (uint64_t)(int64_t)CW_DEVICE_WRONG_CONTENTS,
+    sizeof(cw_failed_check),
+    offsetof(cw_failed_check, check),
+    offsetof(cw_failed_check, status),
     sizeof(cw_segment_functions),
     offsetof(cw_segment_functions, build),
     offsetof(cw_segment_functions, run),

@@ -6,6 +6,9 @@ use std::ffi::{c_char, c_void};
 /// `CW_DEVICE_ABI`.
 pub const ABI: u32 = 4;
 
+/// `CW_DEVICE_WRONG_CONTENTS`: the result of `finish` for a queue that failed at a check.
+pub const WRONG_CONTENTS: i32 = -1;
+
 /// `cw_device_costs`: what a device costs, as far as its maker knows.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +105,16 @@ impl Capabilities {
     }
 }
 
+/// `cw_failed_check`: the check at which a queue failed.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FailedCheck {
+    /// The caller's number of it.
+    pub check: u64,
+    /// The status word.
+    pub status: u64,
+}
+
 /// A device, a queue or a segment of the driver's own.
 pub type Opaque = *mut c_void;
 
@@ -143,6 +156,8 @@ pub struct RawFunctions {
     pub record: unsafe extern "C" fn(Opaque, *mut u64) -> i32,
     pub wait: unsafe extern "C" fn(Opaque, u64) -> i32,
     pub finish: unsafe extern "C" fn(Opaque, u64) -> i32,
+    pub check: unsafe extern "C" fn(Opaque, *const c_void, u64) -> i32,
+    pub failed_check: unsafe extern "C" fn(Opaque, *mut FailedCheck) -> i32,
 }
 
 /// `cw_segment_functions`. The header says what they do.
@@ -305,6 +320,12 @@ mod tests {
             offset_of!(RawFunctions, record),
             offset_of!(RawFunctions, wait),
             offset_of!(RawFunctions, finish),
+            offset_of!(RawFunctions, check),
+            offset_of!(RawFunctions, failed_check),
+            WRONG_CONTENTS as usize,
+            size_of::<FailedCheck>(),
+            offset_of!(FailedCheck, check),
+            offset_of!(FailedCheck, status),
         ];
         let layout: Vec<usize> = layout.iter().map(|&word| word as usize).collect();
         assert_eq!(layout, [&expected[..], &of_segments()].concat());

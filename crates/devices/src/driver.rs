@@ -1,7 +1,9 @@
 //! A driver: its table, read and checked.
 
 use crate::OpenDevice;
-use crate::abi::{ABI, Capabilities, Costs, RawDriver, RawFunctions, RawSegmentFunctions};
+use crate::abi::{
+    ABI, Capabilities, Costs, FailedCheck, RawDriver, RawFunctions, RawSegmentFunctions,
+};
 use cloakwork_ir::DType;
 use cloakwork_kernels::{Isa, KernelRow, Rows};
 use std::collections::BTreeSet;
@@ -28,6 +30,14 @@ pub enum DeviceError {
         action: &'static str,
         /// The driver's words.
         reason: String,
+    },
+    /// A check in a queue found contents wrong.
+    #[error("{device}: check {} found wrong contents, status {}", failed.check, failed.status)]
+    Check {
+        /// The device.
+        device: String,
+        /// Which check.
+        failed: FailedCheck,
     },
 }
 
@@ -252,6 +262,10 @@ impl Driver {
         self.rows.index_of(row)
     }
 
+    pub(crate) fn device_name(&self, index: u32) -> String {
+        format!("{}:{index}", self.name)
+    }
+
     pub(crate) fn device_error(
         &self,
         index: u32,
@@ -259,7 +273,7 @@ impl Driver {
         reason: String,
     ) -> DeviceError {
         DeviceError::Device {
-            device: format!("{}:{index}", self.name),
+            device: self.device_name(index),
             action,
             reason,
         }

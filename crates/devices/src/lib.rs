@@ -30,7 +30,7 @@ mod segment;
 mod sim;
 
 pub use abi::{
-    Capabilities, Costs, Opaque, RawDriver, RawFunctions, RawNode, RawParts, RawRange,
+    Capabilities, Costs, FailedCheck, Opaque, RawDriver, RawFunctions, RawNode, RawParts, RawRange,
     RawSegmentFunctions,
 };
 pub use driver::{DeviceError, Driver};

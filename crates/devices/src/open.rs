@@ -1,6 +1,6 @@
 //! What is open of a driver: devices, memory, queues.
 
-use crate::abi::{Opaque, RawFunctions};
+use crate::abi::{FailedCheck, Opaque, RawFunctions, WRONG_CONTENTS};
 use crate::{DeviceError, Driver, Segment};
 use cloakwork_kernels::{KernelRow, RawLaunch};
 use std::ffi::{CStr, c_char, c_void};
@@ -299,11 +299,32 @@ impl Queue {
     /// This thread waits for an event of the queue.
     ///
     /// # Errors
-    /// What went wrong in the queue before it.
+    /// What went wrong in the queue before it; [`DeviceError::Check`] for wrong contents.
     pub fn finish(&mut self, event: Event) -> Result<(), DeviceError> {
         // SAFETY: the queue is open.
         let code = unsafe { (self.raw().finish)(self.raw, event.0) };
-        self.device.checked(code, "finish what it was given")
+        if code != WRONG_CONTENTS {
+            return self.device.checked(code, "finish what it was given");
+        }
+        let mut failed = FailedCheck::default();
+        // SAFETY: as above; the driver writes the check.
+        let code = unsafe { (self.raw().failed_check)(self.raw, &raw mut failed) };
+        self.device.checked(code, "say which check failed")?;
+        let device = self.device.driver.device_name(self.device.index);
+        Err(DeviceError::Check { device, failed })
+    }
+
+    /// The queue fails here unless a status word of the device is 0.
+    ///
+    /// # Errors
+    /// The driver's.
+    ///
+    /// # Safety
+    /// The address is one of a word of the device's memory.
+    pub unsafe fn check(&mut self, status: *const c_void, check: u64) -> Result<(), DeviceError> {
+        // SAFETY: the caller's promise.
+        let code = unsafe { (self.raw().check)(self.raw, status, check) };
+        self.device.checked(code, "check contents")
     }
 }
 

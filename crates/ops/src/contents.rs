@@ -1,13 +1,16 @@
-//! Demands on what operands contain. The verifier applies them to what it knows before the run,
-//! the executor to the rest before the launch: one rule, one place.
+//! Demands on what operands contain. The verifier applies them to what it knows before the run;
+//! the rest is checked by kernels before the launch (`contents/launch.rs`), which write status
+//! words (`contents/status.rs`).
 
-use crate::field::elements::{self, InvalidElement};
+mod launch;
+mod status;
+
+pub use launch::Checking;
+
 use crate::hash::transcript::{self, Appends};
-use crate::{Args, Code, OpError, Value};
+use crate::{Args, OpError, Value};
 use cloakwork_ir::{ALL_DTYPES, HostTensor, MAX_RANK, Shape, View};
-use cloakwork_library::pairing::Form;
 use smallvec::SmallVec;
-use std::collections::HashMap;
 
 /// The largest modulus: lazy butterflies need `4 q < 2^64`, so 2^62 itself is too large.
 pub const MAX_MODULUS: i64 = (1 << 62) - 1;
@@ -239,44 +242,6 @@ impl ContentCheck {
         }
     }
 
-    /// Whether the least and the greatest element can show that all are as demanded.
-    #[must_use]
-    pub const fn is_about_extremes(&self) -> bool {
-        matches!(
-            self,
-            Self::Modulus(_)
-                | Self::NonZero(_)
-                | Self::Below { .. }
-                | Self::LookupRows { .. }
-                | Self::IndexInto { .. }
-        )
-    }
-
-    /// Whether elements from the least to the greatest of these are as demanded, all of them.
-    #[must_use]
-    pub fn holds_between(&self, bound: i64, [least, greatest]: [i64; 2]) -> bool {
-        match self {
-            Self::NonZero(_) => least > 0 || greatest < 0,
-            _ => self.is_about_extremes() && self.check(bound, &[least, greatest]).is_ok(),
-        }
-    }
-
-    /// Whether the bytes of dense elements are as demanded, where that can be seen at a glance:
-    /// where not, [`Self::check`] looks closer and says what is wrong.
-    #[must_use]
-    pub fn surely_holds(&self, bound: i64, bytes: &[u8]) -> bool {
-        if let Self::True(_) = self {
-            return !bytes.contains(&0);
-        }
-        let place = usize::try_from(bound).ok();
-        match (self, place.and_then(|place| ALL_DTYPES.get(place))) {
-            (Self::Canonical { .. }, Some(&dtype)) => {
-                elements::check(dtype, Form::Canonical, bytes).is_ok()
-            }
-            _ => false,
-        }
-    }
-
     /// Whether a known operand's contents are as demanded.
     ///
     /// # Errors
@@ -292,64 +257,14 @@ impl ContentCheck {
     /// # Errors
     /// The first element that is not.
     pub fn check(&self, bound: i64, words: &[i64]) -> Result<(), OpError> {
-        match self {
-            Self::Modulus(name) => {
-                let wrong = words.iter().find(|word| !(2..=MAX_MODULUS).contains(*word));
-                refuse(wrong, Code::Modulus, name, || {
-                    "a modulus from 2 to 2^62 - 1".to_owned()
-                })
-            }
-            Self::Coprime(name) => coprime(name, words),
-            Self::NonZero(name) => {
-                let wrong = words.iter().find(|word| **word == 0);
-                refuse(wrong, Code::Modulus, name, || {
-                    "a divisor other than 0".to_owned()
-                })
-            }
-            Self::Permutation { operand, .. } => permutations(operand, bound, words),
-            Self::Canonical { words: name, .. } => canonical(name, bound, words),
-            Self::NoZeroElement { operand, .. } => {
-                let mut elements = words.chunks(bound.max(1) as usize);
-                match elements.position(|element| element.iter().all(|&word| word == 0)) {
-                    Some(at) => {
-                        let got = format!("0 in element {at}");
-                        Err(OpError::new(
-                            Code::Range,
-                            operand,
-                            "elements other than 0",
-                            got,
-                        ))
-                    }
-                    None => Ok(()),
-                }
-            }
-            Self::Distinct(name) => distinct(name, bound, words),
-            Self::Starts { operand, .. } => starts(operand, bound, words),
-            Self::Below { indices, .. } => {
-                let wrong = words.iter().find(|word| !(0..bound).contains(*word));
-                let expected = || format!("indices from 0 to {}", bound - 1);
-                refuse(wrong, Code::Range, indices, expected)
-            }
-            Self::LookupRows { rows, .. } => lookup_rows(rows, bound, words),
-            Self::TranscriptRoom { transcript, .. } => {
-                transcript::has_room(transcript, bound, words)
-            }
-            Self::ProofLength { transcript, .. } => transcript::proof_is(transcript, bound, words),
-            Self::Finite(name) => finite(name, bound, words),
-            Self::True(name) => match words.iter().position(|&word| word == 0) {
-                Some(at) => {
-                    let got = format!("false in element {at}");
-                    Err(OpError::new(Code::Range, name, "true everywhere", got))
-                }
-                None => Ok(()),
-            },
-            Self::IndexInto { indices, .. } => {
-                let wrong = words.iter().find(|word| !(-bound..bound).contains(*word));
-                refuse(wrong, Code::Range, indices, || {
-                    format!("indices from -{bound} to {}", bound - 1)
-                })
-            }
-        }
+        let Some(status) = self.status(bound, words) else {
+            return Ok(());
+        };
+        let count = words.len() as u64;
+        let named = self.named(bound, status, count).into_iter();
+        let named = named.filter_map(|place| words.get(usize::try_from(place).ok()?).copied());
+        let named: SmallVec<[i64; 16]> = named.collect();
+        Err(self.refusal(bound, (status, count), &named))
     }
 }
 
@@ -373,126 +288,4 @@ pub fn check_known(args: &Args) -> Result<(), OpError> {
         }
     }
     Ok(())
-}
-
-fn refuse(
-    wrong: Option<&i64>,
-    code: Code,
-    name: &'static str,
-    expected: impl FnOnce() -> String,
-) -> Result<(), OpError> {
-    wrong.map_or(Ok(()), |word| {
-        Err(OpError::new(code, name, expected(), word.to_string()))
-    })
-}
-
-fn distinct(name: &'static str, components: i64, words: &[i64]) -> Result<(), OpError> {
-    let mut seen = HashMap::new();
-    for (at, element) in words.chunks(components.max(1) as usize).enumerate() {
-        if let Some(first) = seen.insert(element, at) {
-            let got = format!("elements {first} and {at} equal");
-            return Err(OpError::new(Code::Range, name, "distinct elements", got));
-        }
-    }
-    Ok(())
-}
-
-fn starts(name: &'static str, end: i64, words: &[i64]) -> Result<(), OpError> {
-    let expected = || format!("ascending numbers from 0 to {end}");
-    let refused = |got: String| Err(OpError::new(Code::Range, name, expected(), got));
-    if let Some(&first) = words.first().filter(|&&first| first != 0) {
-        return refused(format!("{first} first"));
-    }
-    if let Some(&last) = words.last().filter(|&&last| last != end) {
-        return refused(format!("{last} last"));
-    }
-    match words
-        .windows(2)
-        .position(|pair| matches!(pair, [a, b] if a > b))
-    {
-        Some(at) => refused(format!("a smaller number after element {at}")),
-        None => Ok(()),
-    }
-}
-
-/// Of several inputs that the table lacks the first is reported.
-fn lookup_rows(name: &'static str, bound: i64, words: &[i64]) -> Result<(), OpError> {
-    let missing = words.iter().filter(|&&word| word < 0).max();
-    if let Some(&missing) = missing {
-        let expected = "input values that are in the usable rows of the table";
-        let got = format!("another value in row {} of the input", -1 - missing);
-        let error = OpError::new(Code::Element, name, expected, got);
-        return Err(error.hint("add the value to the table, or correct that row of the input"));
-    }
-    let wrong = words.iter().find(|&&word| word >= bound);
-    let expected = || format!("rows below {bound}, the size of the table");
-    refuse(wrong, Code::Range, name, expected)
-}
-
-/// Elements are counted row-major.
-fn canonical(name: &'static str, place: i64, words: &[i64]) -> Result<(), OpError> {
-    let dtype = usize::try_from(place)
-        .ok()
-        .and_then(|place| ALL_DTYPES.get(place));
-    let Some(&dtype) = dtype else {
-        return Ok(());
-    };
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    elements::check(dtype, Form::Canonical, &bytes).map_err(|found| {
-        let expected = InvalidElement::expected(dtype);
-        OpError::new(Code::Element, name, expected, found.to_string()).hint(found.hint())
-    })
-}
-
-fn permutations(name: &'static str, length: i64, words: &[i64]) -> Result<(), OpError> {
-    let length = usize::try_from(length).unwrap_or(0).min(words.len());
-    let refused = |got| {
-        let expected = format!("a permutation of the numbers below {length}");
-        Err(OpError::new(Code::Permutation, name, expected, got))
-    };
-    for row in words.chunks(length.max(1)) {
-        let mut seen = vec![false; length];
-        for word in row {
-            match usize::try_from(*word)
-                .ok()
-                .and_then(|index| seen.get_mut(index))
-            {
-                Some(mark) if !*mark => *mark = true,
-                Some(_) => return refused(format!("{word} twice")),
-                None => return refused(word.to_string()),
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Points of so many words, of which none is all zeros.
-fn finite(name: &'static str, words_each: i64, words: &[i64]) -> Result<(), OpError> {
-    let mut points = words.chunks(usize::try_from(words_each).unwrap_or(1).max(1));
-    let Some(place) = points.position(|point| point.iter().all(|&word| word == 0)) else {
-        return Ok(());
-    };
-    let got = format!("infinity, at row-major place {place}");
-    let error = OpError::new(Code::Element, name, "points that are not at infinity", got);
-    Err(error.hint("transcripts cannot absorb points at infinity"))
-}
-
-fn coprime(name: &'static str, words: &[i64]) -> Result<(), OpError> {
-    for (i, &a) in words.iter().enumerate() {
-        for &b in words.iter().skip(i + 1) {
-            let common = gcd(a.unsigned_abs(), b.unsigned_abs());
-            if common != 1 {
-                let got = format!("{a} and {b}, which share {common}");
-                return Err(OpError::new(Code::Modulus, name, "coprime moduli", got));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }

@@ -9,8 +9,6 @@ use smallvec::{SmallVec, smallvec};
 pub const COPY_KERNEL: &str = "copy";
 /// The kernel that gives every element one value, which the planner calls, too.
 pub const FILL_KERNEL: &str = "fill";
-/// Kernels of the smallest and the largest element, by which runs check what they are given.
-pub const EXTREME_KERNELS: [&str; 2] = ["min", "max"];
 
 /// Sizes or strides of an iteration space.
 pub type Extents = SmallVec<[i64; 4]>;

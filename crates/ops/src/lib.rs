@@ -50,7 +50,7 @@ mod runtimes;
 mod sorting;
 
 pub use args::{Args, Operand, Value};
-pub use contents::{ContentCheck, MAX_MODULUS, check_known};
+pub use contents::{Checking, ContentCheck, MAX_MODULUS, check_known};
 pub use creation::call_function::FUNCTION;
 pub use elementwise::Elementwise;
 pub use error::{Code, OpError};
@@ -59,8 +59,7 @@ pub use field::elements;
 pub use hash::transcript::head_words as transcript_head;
 pub use joined::Joined;
 pub use launch::{
-    COPY_KERNEL, EXTREME_KERNELS, Extents, FILL_KERNEL, Launch, LaunchInput, LaunchOperand,
-    Launches, Source,
+    COPY_KERNEL, Extents, FILL_KERNEL, Launch, LaunchInput, LaunchOperand, Launches, Source,
 };
 pub use list::{ALL, FormError, find, find_form};
 pub use op::{

@@ -109,7 +109,7 @@ fn of(options: &Options, device: Device) -> Option<u64> {
 /// Bytes that each device holds, disks included: its arena and the constants in its memory.
 fn held(plan: &Plan) -> impl Iterator<Item = (Device, u64)> {
     plan.arenas.iter().filter_map(|arena| match arena.home {
-        Home::Device(device) => Some((device, arena.bytes.saturating_add(arena.constant_bytes))),
+        Home::Device(device) => Some((device, arena.device_bytes())),
         Home::Spill => None,
     })
 }

@@ -50,8 +50,8 @@ pub use lower::lower_for;
 pub use memory::{Memory, format_bytes};
 pub use placement::{Elsewhere, Why};
 pub use plan::{
-    Address, Arena, Buffer, Check, Constant, Download, FunctionCall, Geometry, Home, HostCall,
-    Options, Plan, Prepared, Space, Step, StepCost, Way, Work,
+    Address, Arena, Buffer, Check, Constant, Download, FunctionCall, Geometry, Home, Options, Plan,
+    Prepared, Space, Step, StepCost, Way, Work,
 };
 pub use queues::{Queue, Wait};
 pub use segments::{Segment, SegmentNode, SegmentRange};

@@ -120,6 +120,7 @@ impl Plan {
             Space::Constant => write!(f, "constant {}+{}", at.index, at.offset),
             Space::Output => write!(f, "result {}", at.index),
             Space::Pool => write!(f, "{}", self.pool[at.index as usize]),
+            Space::Status => write!(f, "status {}", at.index),
             Space::Slot => write!(f, "block {}", at.index),
             Space::Null => f.write_str("-"),
         }

@@ -6,7 +6,7 @@
 //! the host, waits only for what no earlier wait of its own has covered; steps of the host are done
 //! when the next one begins, and need no waits.
 
-use crate::graph::{Bytes, Demands, Reach, Room, accesses_of_step};
+use crate::graph::{Bytes, Demands, Reach, Room, accesses_of_step, guarded};
 use crate::plan::{Address, Plan, Space, Way, Work};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -58,6 +58,7 @@ pub(crate) fn assign(plan: &mut Plan, reaches: &[Reach]) {
         memories: FxHashMap::default(),
         joined: Vec::new(),
         known: vec![SmallVec::from_elem(None, plan.queues.len()); plan.queues.len()],
+        guard: None,
     };
     let mut waits = Vec::new();
     for index in 0..plan.steps.len() {
@@ -81,7 +82,7 @@ fn queue_of(plan: &Plan, index: usize) -> u16 {
         _ => first,
     };
     let moves = matches!(step.work, Work::Transfer(_));
-    if matches!(step.work, Work::Host(_)) {
+    if matches!(step.work, Work::Function(_)) {
         return 0;
     }
     let arena = arena_of(plan, &plan.addresses[at]);
@@ -95,6 +96,7 @@ fn queue_of(plan: &Plan, index: usize) -> u16 {
 fn arena_of(plan: &Plan, address: &Address) -> u16 {
     match address.space {
         Space::Buffer => plan.buffers[address.index as usize].arena,
+        Space::Status => plan.checks[address.index as usize].arena,
         _ => 0,
     }
 }
@@ -106,6 +108,8 @@ struct Search<'a> {
     joined: Vec<Latest>,
     /// For each queue, up to which step of each other it has waited.
     known: Vec<Latest>,
+    /// The op of the last check.
+    guard: Option<u32>,
 }
 
 impl Search<'_> {
@@ -136,7 +140,8 @@ impl Search<'_> {
     }
 
     fn step(&mut self, reaches: &[Reach], step: StepId, waits: &mut Vec<(StepId, StepId)>) {
-        let found = accesses_of_step(self.plan, reaches, step as usize);
+        let mut found = accesses_of_step(self.plan, reaches, step as usize);
+        found.extend(guarded(&self.plan.steps[step as usize], &mut self.guard));
         let mut demands = Demands::new();
         for access in &found {
             if let Some(bytes) = self.memories.get(&access.room) {

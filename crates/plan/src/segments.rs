@@ -7,7 +7,7 @@
 //! A segment lists the bytes that its steps access, with the steps between which their contents
 //! matter, and the order that the bytes demand; a driver may use any order that keeps it.
 
-use crate::graph::{Bytes, Demands, Reach, Room, accesses_of_step};
+use crate::graph::{Bytes, Demands, Reach, Room, STATUS_BYTES, accesses_of_step};
 use crate::plan::{Address, Plan, Space, Work};
 use cloakwork_devices::Capabilities;
 use cloakwork_ir::Lifetime;
@@ -28,7 +28,7 @@ pub struct SegmentNode {
 /// Bytes that nodes of a segment access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentRange {
-    /// The first of them: of a buffer or a constant.
+    /// The first of them: of a buffer, a constant or a status word.
     pub at: Address,
     /// How many; none where an operand has no elements.
     pub bytes: u64,
@@ -226,6 +226,7 @@ impl<'a> Draft<'a> {
                 Space::Buffer => start..start + reach.bytes() as i64,
                 // No step writes it, and its reaches need not be known.
                 Space::Constant => 0..self.plan.constants[address.index as usize].bytes as i64,
+                Space::Status => 0..STATUS_BYTES,
                 _ => continue,
             };
             let known = self
@@ -261,7 +262,7 @@ impl<'a> Draft<'a> {
                 },
                 bytes: (bytes.end - bytes.start) as u64,
                 life: nodes,
-                is_input: life.first < steps.start || space == Space::Constant,
+                is_input: life.first < steps.start || space != Space::Buffer,
                 is_output: life.last >= steps.end,
             }));
         }

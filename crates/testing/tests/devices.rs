@@ -4,7 +4,7 @@
 use cloakwork_devices::{Capabilities, Costs, Drivers};
 use cloakwork_ir::{Device, text};
 use cloakwork_kernels::best_isa;
-use cloakwork_plan::{HostCall, Options, Plan, PlanError, Task, Way, Why, Work, plan};
+use cloakwork_plan::{Options, Plan, PlanError, Task, Way, Why, Work, plan};
 use cloakwork_run::inspect::inspect;
 use cloakwork_run::{Executor, RunError, RunOptions, bisect};
 use cloakwork_testing::{Inputs, Source, generate, inputs};
@@ -162,12 +162,14 @@ fn a_run_that_is_refused_leaves_the_device_of_use() {
 }
 
 #[test]
-fn a_device_checks_indices_itself_and_two_words_come_to_the_host() {
+fn a_device_checks_indices_itself_and_the_host_waits_for_no_check() {
     let verified = verified(FAILS);
     let result_bytes = 8 * 4096;
     let there = planned(&verified, Device::Sim(0));
-    assert_eq!(moved(&there, Way::Download), 16 + result_bytes, "{there}");
-    let lacking = planned_for(&verified, Costs::NONE, &["max"]);
+    assert_eq!(moved(&there, Way::Download), result_bytes, "{there}");
+    let check = there.step_of_check(0).unwrap();
+    assert!(there.steps[check].queue > 0, "{there}");
+    let lacking = planned_for(&verified, Costs::NONE, &["check_range"]);
     assert_eq!(
         moved(&lacking, Way::Download),
         2 * result_bytes,
@@ -214,7 +216,7 @@ fn every_step_of_an_op_waits_for_its_checks() {
         ..Options::new(best_isa(), 3)
     };
     let plan = plan(verified(FAILS), &options).unwrap();
-    let is_check = |work: &Work| matches!(work, Work::Host(HostCall::Check(_)));
+    let is_check = |work: &Work| matches!(work, Work::Check(_));
     let check = plan
         .steps
         .iter()

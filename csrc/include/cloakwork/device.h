@@ -11,7 +11,7 @@
 //
 // Errors: functions that return int32_t return 0 on success, else a number of the driver's; then
 // `reason` gives the error as text. After an error a queue does no further work, and `finish`
-// returns the number.
+// returns the number for events after the error. Events before it happen as usual.
 #ifndef CLOAKWORK_DEVICE_H_
 #define CLOAKWORK_DEVICE_H_
 
@@ -52,6 +52,15 @@ typedef struct cw_device_costs {
   uint64_t operations_per_us;      // that a launch computes; of the processor, one core
 } cw_device_costs;
 
+// The number of a queue that failed because contents are wrong: no driver uses it for anything else.
+#define CW_DEVICE_WRONG_CONTENTS (-1)
+
+// The check at which a queue failed.
+typedef struct cw_failed_check {
+  uint64_t check;   // the number that `check` was given
+  uint64_t status;  // the status word
+} cw_failed_check;
+
 // Functions of a device with its own memory. None of them is null.
 typedef struct cw_device_functions {
   // Opens device `index`. A process may open one several times.
@@ -85,10 +94,17 @@ typedef struct cw_device_functions {
   // drops its events.
   int32_t (*record)(cw_queue* queue, uint64_t* event);
   // Later work of the queue begins when an event of another queue of the device has happened; if
-  // that queue failed, this one fails.
+  // that queue failed before the event, this one fails in the same way.
   int32_t (*wait)(cw_queue* queue, uint64_t event);
   // The calling thread waits for an event; returns the error of the queue before it, or 0.
   int32_t (*finish)(cw_queue* queue, uint64_t event);
+
+  // Reads a status word of the device's memory, which a launch of a check wrote before (docs/
+  // kernels.md). Unless it is 0, the queue fails here with CW_DEVICE_WRONG_CONTENTS: launches that
+  // come after may trust the contents. `check` is a number of the caller's.
+  int32_t (*check)(cw_queue* queue, const void* status, uint64_t check);
+  // The check at which a queue failed, itself or by a wait. Only after CW_DEVICE_WRONG_CONTENTS.
+  int32_t (*failed_check)(cw_queue* queue, cw_failed_check* failed);
 } cw_device_functions;
 
 // The work of a node of a segment.

@@ -1,6 +1,7 @@
 //! Queues: a thread each, which does in order what it is given.
 
 use super::memory::Memory;
+use crate::abi::FailedCheck;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -29,9 +30,48 @@ pub struct State {
     /// The last event of each queue that has happened.
     pub happened: HashMap<u64, u64>,
     /// What went wrong in each queue.
-    pub failed: HashMap<u64, String>,
+    pub failed: HashMap<u64, Failure>,
     /// The last words for `reason`.
     pub words: String,
+}
+
+/// What went wrong in a queue.
+#[derive(Clone)]
+pub struct Failure {
+    /// Events up to this one happened before.
+    after: u64,
+    pub why: Why,
+}
+
+/// Why a queue failed.
+#[derive(Clone)]
+pub enum Why {
+    Words(String),
+    Check(FailedCheck),
+}
+
+impl From<String> for Why {
+    fn from(words: String) -> Self {
+        Self::Words(words)
+    }
+}
+
+impl State {
+    fn happened(&self, queue: u64) -> u64 {
+        self.happened.get(&queue).copied().unwrap_or(0)
+    }
+
+    /// Why a queue failed before an event, if it did.
+    fn failed_before(&self, queue: u64, event: u64) -> Option<&Why> {
+        let failure = self.failed.get(&queue)?;
+        (failure.after < event).then_some(&failure.why)
+    }
+
+    /// From now on a queue does nothing.
+    fn fail(&mut self, queue: u64, why: Why) {
+        let after = self.happened(queue);
+        self.failed.entry(queue).or_insert(Failure { after, why });
+    }
 }
 
 /// Locks what no holder can leave half done.
@@ -40,7 +80,7 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A command of a queue.
-pub type Command = Box<dyn FnOnce(&Shared) -> Result<(), String> + Send>;
+pub type Command = Box<dyn FnOnce(&Shared) -> Result<(), Why> + Send>;
 
 /// What the thread is told.
 enum Message {
@@ -102,20 +142,33 @@ impl Queue {
         self.send(Message::WaitFor(event >> EVENT_BITS, event & mask));
     }
 
-    /// Waits for an own event. False if something failed before it.
-    pub fn finish(&self, event: u64) -> bool {
+    /// Waits for an own event.
+    ///
+    /// # Errors
+    /// What failed before it.
+    pub fn finish(&self, event: u64) -> Result<(), Why> {
         let wanted = event & ((1 << EVENT_BITS) - 1);
         let mut state = lock(&self.shared.state);
-        while state.happened.get(&self.number).copied().unwrap_or(0) < wanted {
+        while state.happened(self.number) < wanted {
             let waited = self.shared.changed.wait(state);
             state = waited.unwrap_or_else(PoisonError::into_inner);
         }
-        match state.failed.get(&self.number).cloned() {
-            Some(words) => {
-                state.words = words;
-                false
+        match state.failed_before(self.number, wanted).cloned() {
+            Some(why) => {
+                if let Why::Words(words) = &why {
+                    state.words.clone_from(words);
+                }
+                Err(why)
             }
-            None => true,
+            None => Ok(()),
+        }
+    }
+
+    /// The check at which it failed, if it did at one.
+    pub fn failed_check(&self) -> Option<FailedCheck> {
+        match &lock(&self.shared.state).failed.get(&self.number)?.why {
+            Why::Check(failed) => Some(*failed),
+            Why::Words(_) => None,
         }
     }
 }
@@ -150,9 +203,9 @@ fn serve(shared: &Shared, number: u64, receiver: &Receiver<Message>) {
                     continue;
                 }
                 let done = catch_unwind(AssertUnwindSafe(|| command(shared)));
-                let done = done.unwrap_or_else(|_| Err("a kernel panicked".to_owned()));
-                if let Err(words) = done {
-                    lock(&shared.state).failed.insert(number, words);
+                let done = done.unwrap_or_else(|_| Err("a kernel panicked".to_owned().into()));
+                if let Err(why) = done {
+                    lock(&shared.state).fail(number, why);
                 }
             }
             Message::Happens(event) => {
@@ -161,13 +214,13 @@ fn serve(shared: &Shared, number: u64, receiver: &Receiver<Message>) {
             }
             Message::WaitFor(queue, event) => {
                 let mut state = lock(&shared.state);
-                while state.happened.get(&queue).copied().unwrap_or(0) < event {
+                while state.happened(queue) < event {
                     let waited = shared.changed.wait(state);
                     state = waited.unwrap_or_else(PoisonError::into_inner);
                 }
                 // The step was not computed: no later step may run.
-                if let Some(words) = state.failed.get(&queue).cloned() {
-                    state.failed.entry(number).or_insert(words);
+                if let Some(why) = state.failed_before(queue, event).cloned() {
+                    state.fail(number, why);
                 }
             }
         }

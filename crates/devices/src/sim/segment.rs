@@ -324,7 +324,7 @@ unsafe extern "C" fn run(raw: Opaque, segment: Opaque) -> i32 {
     // SAFETY: `build` made it.
     let segment = Arc::clone(unsafe { &*segment.cast::<Arc<Segment>>() });
     // SAFETY: the queue is open.
-    unsafe { queue(raw) }.push(Box::new(move |shared| segment.run(shared)));
+    unsafe { queue(raw) }.push(Box::new(move |shared| Ok(segment.run(shared)?)));
     0
 }
 

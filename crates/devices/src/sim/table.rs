@@ -1,9 +1,11 @@
 //! The C table.
 
 use super::memory::Memory;
-use super::queue::{Command, Queue, Shared, lock};
+use super::queue::{Command, Queue, Shared, Why, lock};
 use super::segment;
-use crate::abi::{ABI, Capabilities, Costs, Opaque, RawDriver, RawFunctions};
+use crate::abi::{
+    ABI, Capabilities, Costs, FailedCheck, Opaque, RawDriver, RawFunctions, WRONG_CONTENTS,
+};
 use crate::cpu::{host_features, host_kernels};
 use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch, host_rows};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -43,6 +45,8 @@ static FUNCTIONS: RawFunctions = RawFunctions {
     record,
     wait,
     finish,
+    check,
+    failed_check,
 };
 
 pub(super) type Device = Arc<Shared>;
@@ -311,7 +315,9 @@ unsafe extern "C" fn launch(
     // SAFETY: the caller has a launch there.
     let own = unsafe { Launch::of(row, &*launch, params) };
     // SAFETY: the queue is open.
-    unsafe { queue(raw) }.push(Box::new(move |shared| own.run_alone(shared, units, None)));
+    unsafe { queue(raw) }.push(Box::new(move |shared| {
+        Ok(own.run_alone(shared, units, None)?)
+    }));
     0
 }
 
@@ -328,7 +334,7 @@ unsafe extern "C" fn prepare(
     // SAFETY: the queue is open.
     unsafe { queue(raw) }.push(Box::new(move |shared| {
         let block = block;
-        own.run_alone(shared, 0, Some(block))
+        Ok(own.run_alone(shared, 0, Some(block))?)
     }));
     0
 }
@@ -348,7 +354,35 @@ unsafe extern "C" fn wait(raw: Opaque, event: u64) -> i32 {
 unsafe extern "C" fn finish(raw: Opaque, event: u64) -> i32 {
     // SAFETY: the queue is open.
     match unsafe { queue(raw) }.finish(event) {
-        true => 0,
-        false => REFUSED,
+        Ok(()) => 0,
+        Err(Why::Words(_)) => REFUSED,
+        Err(Why::Check(_)) => WRONG_CONTENTS,
     }
+}
+
+unsafe extern "C" fn check(raw: Opaque, status: *const c_void, check: u64) -> i32 {
+    let status = At(status.cast_mut());
+    // SAFETY: the queue is open.
+    unsafe { queue(raw) }.push(Box::new(move |shared| {
+        let status = status;
+        let word = lock(&shared.memory).find(status.0, size_of::<u64>() as u64)?;
+        // SAFETY: the word is the device's, as `find` says, and launches before are done.
+        match unsafe { word.cast::<u64>().read() } {
+            0 => Ok(()),
+            status => Err(Why::Check(FailedCheck { check, status })),
+        }
+    }));
+    0
+}
+
+unsafe extern "C" fn failed_check(raw: Opaque, to: *mut FailedCheck) -> i32 {
+    // SAFETY: the queue is open.
+    let queue = unsafe { queue(raw) };
+    let Some(failed) = queue.failed_check() else {
+        lock(&queue.shared.state).words = "no check of this queue failed".to_owned();
+        return REFUSED;
+    };
+    // SAFETY: the caller has a check there.
+    unsafe { *to = failed };
+    0
 }

@@ -5,6 +5,7 @@
 mod digests;
 mod element;
 mod matrices;
+mod points;
 mod transforms;
 mod unit;
 
@@ -116,6 +117,11 @@ pub(crate) fn rows() -> Vec<KernelRow> {
         (DType::U8, DType::U8),
         digests::transcript_digest_of,
     )];
+    let points = [row(
+        ("check_points", "check_points_u64_portable"),
+        (DType::U64, DType::U64),
+        points::check_points_of,
+    )];
     let all = matrices.into_iter().flatten().chain(lines);
-    all.chain(digests).collect()
+    all.chain(digests).chain(points).collect()
 }

@@ -144,29 +144,35 @@ fn lengths(words: &[i64]) -> [u64; 2] {
     [word(0), word(8)]
 }
 
-/// The transcript's parts are at most so long; less than 0: nothing is short enough.
-pub fn has_room(name: &'static str, limit: i64, words: &[i64]) -> Result<(), OpError> {
+/// Whether the transcript's parts are at most so long; less than 0: nothing is short enough.
+pub fn has_room(limit: i64, words: &[i64]) -> bool {
     let longest = lengths(words).into_iter().max().unwrap_or(0);
-    if u64::try_from(limit).is_ok_and(|limit| longest <= limit) {
-        return Ok(());
-    }
+    u64::try_from(limit).is_ok_and(|limit| longest <= limit)
+}
+
+/// The error of a transcript that has no room.
+pub fn no_room(name: &'static str, limit: i64, words: &[i64]) -> OpError {
+    let longest = lengths(words).into_iter().max().unwrap_or(0);
     let expected = match limit {
         ..0 => "a transcript that has room for the value".to_owned(),
         _ => format!("a transcript of at most {limit} bytes before this call"),
     };
     let error = OpError::new(Code::Transcript, name, expected, longest.to_string());
-    Err(error.hint("make the transcript with a larger capacity"))
+    error.hint("make the transcript with a larger capacity")
 }
 
-/// The transcript's proof is this long.
-pub fn proof_is(name: &'static str, length: i64, words: &[i64]) -> Result<(), OpError> {
+/// Whether the transcript's proof is this long.
+pub fn proof_is(length: i64, words: &[i64]) -> bool {
     let [_, proof] = lengths(words);
-    if u64::try_from(length) == Ok(proof) {
-        return Ok(());
-    }
+    u64::try_from(length) == Ok(proof)
+}
+
+/// The error of a transcript whose proof has another length.
+pub fn other_proof(name: &'static str, length: i64, words: &[i64]) -> OpError {
+    let [_, proof] = lengths(words);
     let expected = format!("a transcript whose proof has {length} bytes");
     let error = OpError::new(Code::Transcript, name, expected, proof.to_string());
-    Err(error.hint("`length` is what absorb_write wrote"))
+    error.hint("`length` is what absorb_write wrote")
 }
 
 /// `transcript_new`.

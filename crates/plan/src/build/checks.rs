@@ -3,14 +3,21 @@
 use super::Builder;
 use crate::PlanError;
 use crate::graph::Reach;
-use crate::plan::{Address, Check, Geometry, Home, HostCall, Prepared, StepCost, Way, Work};
-use cloakwork_ir::DType;
-use cloakwork_kernels::KernelRow;
-use cloakwork_ops::{ContentCheck, EXTREME_KERNELS};
+use crate::plan::{Address, Check, Geometry, Home, Plan, Prepared, Space, StepCost, Work};
+use cloakwork_ir::{DType, View};
+use cloakwork_ops::{Checking, ContentCheck};
 use cloakwork_verify::{Call, ValueId};
 
-/// Bytes of the least and the greatest element.
-const EXTREMES_BYTES: u64 = 16;
+/// Bytes of a status word.
+const STATUS_BYTES: u64 = size_of::<u64>() as u64;
+
+/// Gives the devices that check contents room for the status words.
+pub(super) fn assign(plan: &mut Plan) {
+    let bytes = STATUS_BYTES * plan.checks.len() as u64;
+    for check in plan.checks.iter().filter(|check| check.arena > 0) {
+        plan.arenas[check.arena as usize].status_bytes = bytes;
+    }
+}
 
 impl Builder<'_> {
     /// The checks that a call makes of its operands before its launches.
@@ -40,94 +47,59 @@ impl Builder<'_> {
         Ok(())
     }
 
+    /// A launch that writes a status word where the operand lies, or on the host if the device has
+    /// no such kernel; and a step that reads the word.
     fn check(&mut self, value: ValueId, rule: ContentCheck, bound: i64) -> Result<(), PlanError> {
         let view = self.layout.view(self.verified, value).clone();
-        let address = self.address(value, &view)?;
         let dtype = self.value(value)?.dtype;
-        let elements = view.shape.elements();
-        let bytes = elements * dtype.size_bytes() as u64;
-        let reach = Reach::of(&view, view.offset, dtype.size_bytes());
-        let dense = elements > 0 && reach.bytes() == bytes;
-        let rows = match dense && rule.is_about_extremes() && dtype == DType::I64 {
-            true => self.extreme_rows(&address),
-            false => None,
+        let Some(Checking {
+            launch,
+            dtype: component,
+            weight_ns,
+        }) = rule.launch(bound, dtype, &view)
+        else {
+            return Ok(());
         };
-        let work = Work::Host(HostCall::Check(self.plan.checks.len() as u32));
+        let address = self.address(value, &view)?;
+        let read = rule.telling(&view);
+        let reach = Reach::of(&read, read.offset, dtype.size_bytes());
+        let types = [component, DType::U64];
+        let side = match self.lacks(launch.kernel, types, &address) {
+            true => Home::HOST,
+            false => self.side(&address),
+        };
+        let at = self.staged(address, &reach, side);
+        let row = self.row(launch.kernel, types[0], types[1], side)?;
+        let index = self.plan.checks.len() as u32;
+        let arena = self.arena_of(&at);
         self.plan.checks.push(Check {
             rule,
             dtype,
-            view,
+            view: View { offset: 0, ..view },
             bound,
-            by_extremes: rows.is_some(),
+            arena,
         });
-        let operations = 0;
-        let Some(rows) = rows else {
-            let here = self.staged(address, &reach, Home::HOST);
-            let geometry = self.intern(Geometry::of_bytes(bytes, 1));
-            let cost = StepCost { operations, bytes };
-            self.push(work, geometry, &[(here, reach)], cost, 0);
-            return Ok(());
+        let status = Address {
+            space: Space::Status,
+            index,
+            offset: 0,
         };
-        let start = Address {
-            offset: address.offset + reach.low(),
-            ..address
-        };
-        let extremes = self.extremes(start, rows, elements);
-        let geometry = self.intern(Geometry::of_bytes(EXTREMES_BYTES, 2));
-        let bytes = EXTREMES_BYTES;
-        // Where the host has to look at the elements, it waits for all that the device does.
-        let operands = [
-            (extremes, Reach::whole(bytes, 0)),
-            (address, Reach::default()),
-        ];
-        self.push(work, geometry, &operands, StepCost { operations, bytes }, 0);
-        Ok(())
-    }
-
-    /// The kernels by which a device finds the least and the greatest element of what lies there;
-    /// none on the host, or where it lacks one.
-    fn extreme_rows(&self, address: &Address) -> Option<[&'static KernelRow; 2]> {
-        let side = self.side(address);
-        let row = |kernel| self.plan.kernel(side, kernel, [DType::I64; 2]);
-        let [least, greatest] = EXTREME_KERNELS.map(row);
-        (side != Home::HOST).then_some([least?, greatest?])
-    }
-
-    /// Launches that find the least and the greatest of dense elements on a device, and a transfer
-    /// of both to the host.
-    fn extremes(
-        &mut self,
-        start: Address,
-        rows: [&'static KernelRow; 2],
-        elements: u64,
-    ) -> Address {
-        let there = self.buffer_at(self.side(&start), EXTREMES_BYTES);
-        // One unit reduces the one axis.
-        let geometry = self.intern(Geometry {
-            dims: [elements as i64].into(),
-            split: 0,
-            operands: 2,
-            strides: [0, 1].into(),
-            params: [1].into(),
-        });
-        let word = size_of::<i64>() as u64;
+        let operands = [(status, Reach::whole(STATUS_BYTES, 0)), (at, reach)];
+        let elements = read.shape.elements();
         let cost = StepCost {
             operations: elements,
-            bytes: (elements + 1) * word,
+            bytes: elements * dtype.size_bytes() as u64 + STATUS_BYTES,
         };
-        for (place, row) in (0..).zip(rows) {
-            let result = Address {
-                offset: place * word as i64,
-                ..Address::of_buffer(there)
-            };
-            let reach = Reach::whole(elements * word, 0);
-            let operands = [(result, Reach::whole(word, 0)), (start, reach)];
-            let prepared = Prepared::None;
-            self.push(Work::Launch { row, prepared }, geometry, &operands, cost, 0);
-        }
-        let here = Address::of_buffer(self.buffer_at(Home::HOST, EXTREMES_BYTES));
-        let operands = [here, Address::of_buffer(there)];
-        self.transfer(Way::Download, operands, EXTREMES_BYTES);
-        here
+        let geometry = self.geometry(&launch);
+        let prepared = Prepared::None;
+        let work = Work::Launch { row, prepared };
+        self.push(work, geometry, &operands, cost, weight_ns);
+        let geometry = self.intern(Geometry::of_bytes(STATUS_BYTES, 2));
+        let cost = StepCost {
+            operations: 0,
+            bytes: STATUS_BYTES,
+        };
+        self.push(Work::Check(index), geometry, &operands, cost, 0);
+        Ok(())
     }
 }

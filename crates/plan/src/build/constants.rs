@@ -200,7 +200,7 @@ fn key_of(part: &Constant) -> ConstantKey {
 fn identity(constant: &Constant) -> (usize, u32, u16, &[Address]) {
     let row = match constant.work {
         Work::Launch { row, .. } | Work::Prepare { row } => std::ptr::from_ref(row) as usize,
-        Work::Transfer(_) | Work::Host(_) => 0,
+        Work::Transfer(_) | Work::Check(_) | Work::Function(_) => 0,
     };
     (row, constant.geometry, constant.arena, &constant.operands)
 }

@@ -5,7 +5,7 @@ use super::constants::Operands;
 use super::{Builder, Touch};
 use crate::PlanError;
 use crate::graph::Reach;
-use crate::plan::{Address, FunctionCall, Home, HostCall, Space, StepCost, Work};
+use crate::plan::{Address, FunctionCall, Home, Space, StepCost, Work};
 use cloakwork_ir::{DType, Device, View};
 use cloakwork_kernels::KernelRow;
 use cloakwork_ops::{Access, Body, COPY_KERNEL, FUNCTION, Launch, LaunchOperand, Source};
@@ -153,7 +153,7 @@ impl<'a> Builder<'a> {
             result: number(result),
             operands,
         };
-        let work = Work::Host(HostCall::Function(self.plan.calls.len() as u32));
+        let work = Work::Function(self.plan.calls.len() as u32);
         self.plan.calls.push(planned);
         let geometry = self.geometry(launch);
         let mut operands: SmallVec<[_; 6]> = addresses.into();

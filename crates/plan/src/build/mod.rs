@@ -273,6 +273,7 @@ impl<'a> Builder<'a> {
             self.scratch_bytes = self.scratch_bytes.max(bytes);
         }
         constants::assign(&mut self.plan);
+        checks::assign(&mut self.plan);
         let scratch = self.scratch_bytes.next_multiple_of(arena::ALIGNMENT_BYTES);
         let threads = self.plan.options.threads.max(1) as u64;
         self.plan.memory.scratch_bytes = scratch.saturating_mul(threads);

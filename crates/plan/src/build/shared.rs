@@ -2,7 +2,7 @@
 //! block again only if a step in between may have changed the operands.
 
 use super::{Builder, ConstantKey};
-use crate::plan::{Address, HostCall, Space, Work};
+use crate::plan::{Address, Space, Work};
 use rustc_hash::FxHashMap;
 
 /// The blocks that steps have prepared, and the memories that steps have written since.
@@ -21,14 +21,19 @@ impl Shared {
     /// Records the memory that a step writes, if any: its first operand.
     pub(super) fn note(&mut self, step: u32, work: Work, first: &Address) {
         match work {
-            Work::Host(HostCall::Check(_)) => return,
-            Work::Host(HostCall::Function(_)) => self.function = step + 1,
+            Work::Check(_) => return,
+            Work::Function(_) => self.function = step + 1,
             Work::Launch { .. } | Work::Prepare { .. } | Work::Transfer(_) => {}
         }
         let written = match first.space {
             Space::Buffer => &mut self.buffers,
             Space::Output => &mut self.outputs,
-            Space::Host | Space::Constant | Space::Pool | Space::Slot | Space::Null => return,
+            Space::Host
+            | Space::Constant
+            | Space::Pool
+            | Space::Status
+            | Space::Slot
+            | Space::Null => return,
         };
         let index = first.index as usize;
         if written.len() <= index {
@@ -44,7 +49,7 @@ impl Shared {
             Space::Buffer => self.buffers.get(index).copied().unwrap_or(0),
             Space::Output => self.outputs.get(index).copied().unwrap_or(0),
             Space::Host => self.function,
-            Space::Constant | Space::Pool | Space::Slot | Space::Null => 0,
+            Space::Constant | Space::Pool | Space::Status | Space::Slot | Space::Null => 0,
         };
         last <= step
     }

@@ -98,7 +98,9 @@ impl Builder<'_> {
                     HostSlot::Output { .. } => return None,
                 }
             }
-            Space::Buffer | Space::Output | Space::Slot | Space::Null => return None,
+            Space::Buffer | Space::Output | Space::Status | Space::Slot | Space::Null => {
+                return None;
+            }
         };
         let bytes = (range.end - range.start) as u64;
         let offset = range.start;

@@ -1,6 +1,6 @@
 //! The byte ranges that steps read and write.
 
-use crate::plan::{Plan, Space};
+use crate::plan::{Plan, Space, Step, Work};
 use cloakwork_ir::View;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -61,6 +61,8 @@ impl Reach {
 pub(crate) enum Room {
     Arena(u16),
     Output(u32),
+    /// The status words of checks.
+    Status,
     /// No memory: orders the checks of an op before its other steps, with one byte for each step of
     /// the program.
     Guard,
@@ -73,6 +75,9 @@ pub(crate) struct Access {
     pub bytes: Range<u64>,
     pub writes: bool,
 }
+
+/// Bytes of a status word.
+pub(crate) const STATUS_BYTES: i64 = size_of::<u64>() as i64;
 
 pub(crate) type Accesses = SmallVec<[Access; 8]>;
 
@@ -88,6 +93,7 @@ pub(super) fn of_step(plan: &Plan, reaches: &[Reach], index: usize, found: &mut 
                 (Room::Arena(buffer.arena), buffer.offset as i64)
             }
             Space::Output => (Room::Output(address.index), 0),
+            Space::Status => (Room::Status, i64::from(address.index) * STATUS_BYTES),
             // No step writes these; each thread has its own slots.
             Space::Host | Space::Constant | Space::Pool | Space::Slot | Space::Null => continue,
         };
@@ -101,4 +107,20 @@ pub(super) fn of_step(plan: &Plan, reaches: &[Reach], index: usize, found: &mut 
             });
         }
     }
+}
+
+/// What makes the steps of an op wait for the checks before them, whatever bytes they touch.
+/// `guard` is the op of the last check. Transfers wait for none: they look at no contents.
+pub(crate) fn guarded(step: &Step, guard: &mut Option<u32>) -> Option<Access> {
+    let writes = matches!(step.work, Work::Check(_));
+    if writes {
+        *guard = Some(step.origin);
+    }
+    let is_guarded = *guard == Some(step.origin) && !matches!(step.work, Work::Transfer(_));
+    let at = u64::from(step.origin);
+    is_guarded.then_some(Access {
+        room: Room::Guard,
+        bytes: at..at + 1,
+        writes,
+    })
 }

@@ -4,7 +4,7 @@ use super::accesses::{self, Access, Accesses, Reach, Room};
 use super::bytes::{Bytes, Demands, TaskId};
 use super::{Graph, SPLIT_NS, Task};
 use crate::fuse::Fusion;
-use crate::plan::{HostCall, Plan, Step, Work};
+use crate::plan::Plan;
 use rustc_hash::FxHashMap;
 
 /// The cost of a step beside its kernel's work.
@@ -63,27 +63,13 @@ pub(super) fn draft(plan: &Plan, reaches: &[Reach]) -> Graph {
         let mut found = Accesses::new();
         for step in index..end {
             accesses::of_step(plan, reaches, step, &mut found);
-            found.extend(guarded(&plan.steps[step], &mut guard));
+            found.extend(accesses::guarded(&plan.steps[step], &mut guard));
         }
         let unit = drafter.unit(index, end, fusion);
         drafter.place(index as u32, &unit, &found);
         index = end;
     }
     drafter.finish()
-}
-
-/// The access that orders the steps of an op after its checks, whatever bytes they touch.
-fn guarded(step: &Step, guard: &mut Option<u32>) -> Option<Access> {
-    let writes = matches!(step.work, Work::Host(HostCall::Check(_)));
-    if writes {
-        *guard = Some(step.origin);
-    }
-    let at = u64::from(step.origin);
-    (*guard == Some(step.origin)).then_some(Access {
-        room: Room::Guard,
-        bytes: at..at + 1,
-        writes,
-    })
 }
 
 impl Drafter<'_> {

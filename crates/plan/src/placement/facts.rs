@@ -214,13 +214,24 @@ impl Program<'_> {
         })
     }
 
-    /// The operands whose elements the host, but no device, checks.
-    fn looked_at<'b>(&self, call: &'b Call) -> impl Iterator<Item = ValueId> + use<'b> {
+    /// The operands whose elements the host checks because the device has no kernel for it.
+    fn looked_at(&self, call: &Call) -> impl Iterator<Item = ValueId> {
         let rules = call.def.body.checks().iter();
-        let rules = rules.filter(|rule| !rule.is_about_extremes());
-        let params = rules.filter_map(|rule| call.def.param(rule.operand()));
-        let params = params.filter(|&param| !call.is_constant(param));
-        params.filter_map(|param| call.value(param))
+        rules.filter_map(|rule| {
+            let param = call.def.param(rule.operand())?;
+            let value = call.value(param).filter(|_| !call.is_constant(param))?;
+            let view_of = |value| self.view(value);
+            let bound = self
+                .verified
+                .with_views(call, view_of, |args| rule.bound(args));
+            let info = self.verified.value(value)?;
+            let checking = rule.launch(bound.ok()??, info.dtype, self.view(value))?;
+            let device = self.verified.storage(info.storage)?.device;
+            let types = [checking.dtype, DType::U64];
+            let device = self.options.device_of(device);
+            let row = self.options.kernel(device, checking.launch.kernel, types);
+            row.is_none().then_some(value)
+        })
     }
 
     fn kernel(&self, step: u32, call: &Call, out: ValueId) -> Result<Option<Task>, PlanError> {

@@ -42,6 +42,8 @@ pub struct Arena {
     pub bytes: u64,
     /// Size of the block beside it that holds a device's constants.
     pub constant_bytes: u64,
+    /// The size of the status words of checks, if a device makes some.
+    pub status_bytes: u64,
 }
 
 impl Arena {
@@ -51,7 +53,14 @@ impl Arena {
             home,
             bytes: 0,
             constant_bytes: 0,
+            status_bytes: 0,
         }
+    }
+
+    /// All that it takes of a device's memory.
+    pub(crate) const fn device_bytes(&self) -> u64 {
+        let beside = self.constant_bytes.saturating_add(self.status_bytes);
+        self.bytes.saturating_add(beside)
     }
 }
 

@@ -5,7 +5,7 @@ mod step;
 
 pub use memory::{Arena, Buffer, Constant, Download, Home};
 pub use step::{
-    Address, Check, FunctionCall, Geometry, HostCall, Prepared, Space, Step, StepCost, Way, Work,
+    Address, Check, FunctionCall, Geometry, Prepared, Space, Step, StepCost, Way, Work,
 };
 
 use crate::fuse::{Candidate, Fusion};
@@ -164,6 +164,13 @@ impl Plan {
         first..first + operands + step.prepared().count()
     }
 
+    /// The step that reads the status word of a check.
+    #[must_use]
+    pub fn step_of_check(&self, check: u32) -> Option<usize> {
+        let reads = |step: &Step| matches!(step.work, Work::Check(own) if own == check);
+        self.steps.iter().position(reads)
+    }
+
     /// The memory that holds a buffer.
     #[must_use]
     pub fn home(&self, buffer: &Buffer) -> Home {
@@ -178,6 +185,10 @@ impl Plan {
             Space::Constant => {
                 let constant = &self.constants[address.index as usize];
                 self.arenas[constant.arena as usize].home
+            }
+            Space::Status => {
+                let check = &self.checks[address.index as usize];
+                self.arenas[check.arena as usize].home
             }
             _ => Home::HOST,
         }

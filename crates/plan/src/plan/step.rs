@@ -18,6 +18,9 @@ pub enum Space {
     Output,
     /// An integer operand: index into [`crate::Plan::pool`].
     Pool,
+    /// The status word of a check, in the memory of its launch: index into
+    /// [`crate::Plan::checks`].
+    Status,
     /// A block of a fusion, in the scratch memory of the computing thread.
     Slot,
     /// No memory: an absent operand.
@@ -150,14 +153,18 @@ pub enum Work {
     },
     /// Moves the bytes of operand 1 to operand 0, which lies in another arena.
     Transfer(Way),
-    /// Runs work that only the host can do.
-    Host(HostCall),
+    /// Reads the status word, operand 0, that the launch of a check wrote; operand 1 is the checked
+    /// tensor. Index into [`crate::Plan::checks`].
+    Check(u32),
+    /// Calls one of the caller's functions on the host; operand 0 is its result. Index into
+    /// [`crate::Plan::calls`].
+    Function(u32),
 }
 
 impl Work {
     /// Whether it writes operand 0.
     pub(crate) const fn writes(&self) -> bool {
-        !matches!(self, Self::Host(HostCall::Check(_)))
+        !matches!(self, Self::Check(_))
     }
 }
 
@@ -184,17 +191,7 @@ impl Way {
     }
 }
 
-/// Work of the host between launches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostCall {
-    /// Checks the contents of operand 0 against a rule: index into [`crate::Plan::checks`].
-    Check(u32),
-    /// Calls one of the caller's functions; operand 0 is its result: index into
-    /// [`crate::Plan::calls`].
-    Function(u32),
-}
-
-/// One launch, transfer or host call.
+/// One launch, transfer, check or call of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     /// The work.
@@ -217,7 +214,7 @@ impl Step {
     pub const fn row(&self) -> Option<&'static KernelRow> {
         match self.work {
             Work::Launch { row, .. } | Work::Prepare { row } => Some(row),
-            Work::Transfer(_) | Work::Host(_) => None,
+            Work::Transfer(_) | Work::Check(_) | Work::Function(_) => None,
         }
     }
 
@@ -262,8 +259,8 @@ impl Step {
             Work::Transfer(Way::FromDisk) => "from_disk",
             Work::Transfer(Way::Upload) => "upload",
             Work::Transfer(Way::Download) => "download",
-            Work::Host(HostCall::Check(_)) => "check",
-            Work::Host(HostCall::Function(_)) => named::CALL_FUNCTION.name,
+            Work::Check(_) => "check",
+            Work::Function(_) => named::CALL_FUNCTION.name,
         }
     }
 }
@@ -301,8 +298,6 @@ pub struct Check {
     pub dtype: DType,
     /// The bound that the rule needs, if any: a permutation's length, an axis' size.
     pub bound: i64,
-    /// Operand 0 is the least and the greatest element, found by a device; operand 1 is the
-    /// elements there. The host reads operand 1 only if operand 0 does not show that the rule
-    /// holds.
-    pub by_extremes: bool,
+    /// The arena of the device that checks it; 0 is the host.
+    pub arena: u16,
 }

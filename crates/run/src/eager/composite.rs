@@ -1,7 +1,8 @@
 //! Programs call by call: what a composite op expands into, and what of a program can be computed
 //! where some of it cannot.
 
-use super::prepared::{Checks, Fresh, Prepared};
+use super::checks::Checks;
+use super::prepared::{Fresh, Prepared};
 use super::{
     Context, EagerArg, EagerError, Tensor, call, fill_in, internal, prepared_or_new, shares,
     tensor_of, with_args,
@@ -71,7 +72,7 @@ impl Composite {
     ) -> Result<(Self, Tensor), EagerError> {
         let def = context.def;
         let out = written(def, body, args)?;
-        let checks = Checks::of(def, args)?;
+        let checks = Checks::of(context, args, &[])?;
         checks.hold(context, args)?;
         let mut builder = Builder::new();
         let mut first = First {
@@ -79,7 +80,7 @@ impl Composite {
             known: HashMap::new(),
             steps: Vec::new(),
             made: 0,
-            weight_ns: checks.weight_ns(args),
+            weight_ns: checks.weight_ns(),
         };
         let symbols = first.symbols(&mut builder, args);
         let result = builder.program.fresh_symbol();

@@ -99,6 +99,11 @@ impl Settled {
         }))
     }
 
+    /// The same launch, of which is known how long it takes.
+    pub fn weighing(self, weight_ns: u64) -> Self {
+        Self { weight_ns, ..self }
+    }
+
     /// A copy from one view to another of the same shape, both counted from their first elements.
     ///
     /// # Errors
@@ -186,18 +191,39 @@ impl Settled {
         if self.copies_alike && data[0] == data[1] {
             return Ok(());
         }
+        dispatch::note(self.row, self.units, self.threads(threads));
+        // SAFETY: the caller's promise.
+        unsafe { self.start(data, prepared, threads) }
+    }
+
+    /// Of so many threads those that are worth it.
+    fn threads(&self, threads: usize) -> usize {
+        match self.weight_ns >= 2 * SPLIT_NS {
+            true => threads.max(1),
+            false => 1,
+        }
+    }
+
+    /// The same of a launch that is no part of what the caller asked for: a check.
+    ///
+    /// # Errors
+    /// As [`Settled::run_at`].
+    ///
+    /// # Safety
+    /// As [`Settled::run_at`].
+    pub unsafe fn start(
+        &self,
+        data: &[*mut c_void],
+        prepared: &Blocks,
+        threads: usize,
+    ) -> Result<(), RunError> {
         let shape = LaunchShape {
             dims: &self.dims,
             strides: &self.strides,
             params: &self.params,
         };
         let raw = RawLaunch::new(&shape, data, prepared.pointer());
-        let threads = if self.weight_ns >= 2 * SPLIT_NS {
-            threads.max(1)
-        } else {
-            1
-        };
-        dispatch::note(self.row, self.units, threads);
+        let threads = self.threads(threads);
         let scratch = match self.scratch_bytes {
             0 => None,
             bytes => Some(Block::uninit(bytes * threads as u64)?),

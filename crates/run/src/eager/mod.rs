@@ -1,6 +1,7 @@
 //! One op at a time on tensors that exist: the same declarations, checks, kernels and threads as a
 //! planned program, for a program of one instruction.
 
+mod checks;
 mod composite;
 mod kept;
 mod key;

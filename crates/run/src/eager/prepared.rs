@@ -2,17 +2,16 @@
 //! result's type and layout, kernels and geometry. What is left for each call is to allocate, to
 //! look at contents, and to run.
 
+use super::checks::Checks;
 use super::launch::{OwnCopy, Settled};
 use super::{
     Composite, Context, EagerArg, EagerError, Tensor, internal, shares, tensor_of, with_args,
 };
-use crate::exec::check;
 use crate::memory::Block;
 use cloakwork_ir::{DType, Shape, View};
 use cloakwork_kernels::Isa;
 use cloakwork_ops::{
-    Access, Args, Code, ContentCheck, Family, KernelBody, OpDef, OpError, Operand, Value,
-    check_known,
+    Access, Args, Code, Family, KernelBody, OpDef, OpError, Operand, Value, check_known,
 };
 use smallvec::SmallVec;
 use std::ptr::null_mut;
@@ -75,61 +74,6 @@ impl Fresh {
     }
 }
 
-/// What a call demands of contents.
-pub(super) struct Checks(SmallVec<[(usize, ContentCheck, i64); 2]>);
-
-impl Checks {
-    /// The demands of a call with these arguments.
-    pub fn of(def: &'static OpDef, args: &[EagerArg]) -> Result<Self, EagerError> {
-        let mut due = SmallVec::new();
-        for rule in def.body.checks() {
-            let Some(param) = def.param(rule.operand()) else {
-                continue;
-            };
-            if let Some(bound) = with_args(def, args, |args| rule.bound(args))? {
-                due.push((param, *rule, bound));
-            }
-        }
-        Ok(Self(due))
-    }
-
-    /// Holds arguments to them: integers, then elements.
-    pub fn hold(&self, context: Context, args: &[EagerArg]) -> Result<(), EagerError> {
-        let refused = |error| EagerError::Call {
-            op: context.def.name,
-            error,
-        };
-        for (param, rule, bound) in &self.0 {
-            if let Some(EagerArg::Int(value)) = args.get(*param) {
-                rule.check(*bound, &[*value]).map_err(refused)?;
-            }
-        }
-        for (param, rule, bound) in &self.0 {
-            let Some(EagerArg::Tensor(tensor)) = args.get(*param) else {
-                continue;
-            };
-            let (storage, view) = (tensor.storage(), tensor.view());
-            let bytes = (**storage).as_ref();
-            let check = || check::rule(*rule, *bound, (tensor.dtype(), view, bytes), context.isa);
-            let checked = match storage.derived() {
-                Some(derived) => derived.once(*rule, *bound, view, check),
-                None => check(),
-            };
-            checked.map_err(refused)?;
-        }
-        Ok(())
-    }
-
-    /// About how long it takes to hold arguments to them.
-    pub fn weight_ns(&self, args: &[EagerArg]) -> u64 {
-        let elements = self.0.iter().map(|(param, _, _)| match args.get(*param) {
-            Some(EagerArg::Tensor(tensor)) => tensor.view().shape.elements(),
-            _ => 0,
-        });
-        elements.sum()
-    }
-}
-
 /// A call of an op that kernels compute.
 pub(super) struct Kernel {
     /// The place of the result, and what to make where none is given.
@@ -168,11 +112,11 @@ impl Kernel {
             cloakwork_verify::check_kernel_call(def, body, bound, &|param| shares(args, param, out))
         })?;
         let copies = copies(def, body, args, isa)?;
-        let checks = Checks::of(def, args)?;
+        let checks = Checks::of(context, args, &copies)?;
         let (launches, temporary_bytes) = launches(def, body, args, &copies, isa)?;
         let weights = launches.iter().map(|launch| launch.weight_ns);
         let copied = copies.iter().map(|(_, copy)| copy.weight_ns());
-        let weights = weights.chain(copied).chain([checks.weight_ns(args)]);
+        let weights = weights.chain(copied).chain([checks.weight_ns()]);
         Ok(Self {
             out,
             result,

@@ -8,7 +8,9 @@ use crate::RunError;
 use crate::exec::segments::Built;
 use crate::exec::table::{Base, Memories, Table};
 use crate::memory::Block;
-use cloakwork_devices::{DeviceMemory, Event, OpenDevice, Queue, Segment};
+use cloakwork_devices::{
+    DeviceError, DeviceMemory, Event, FailedCheck, OpenDevice, Queue, Segment,
+};
 use cloakwork_kernels::RawLaunch;
 use cloakwork_plan::{Constant, Home, Plan, Step, Wait, Way, Work};
 use cloakwork_process::{Mutex, Once};
@@ -24,6 +26,8 @@ struct Own {
     memory: DeviceMemory,
     /// What no run changes.
     constants: DeviceMemory,
+    /// The status words of checks: zeros, until a check fails.
+    statuses: DeviceMemory,
     device: Arc<OpenDevice>,
 }
 
@@ -56,6 +60,7 @@ impl Devices {
                 queues: [Mutex::new(device.queue()?), Mutex::new(device.queue()?)],
                 memory: device.allocate(arena.bytes)?,
                 constants: device.allocate(arena.constant_bytes)?,
+                statuses: device.allocate(arena.status_bytes)?,
                 device,
             });
         }
@@ -88,6 +93,13 @@ impl Devices {
     pub fn base(&self, arena: u16) -> Option<*mut u8> {
         let own = self.own(arena).ok()?;
         Some(own.memory.address().cast())
+    }
+
+    /// Where a device has the status word of a check.
+    pub fn status(&self, arena: u16, check: u32) -> Option<*const u8> {
+        let start = self.own(arena).ok()?.statuses.address().cast::<u8>();
+        let offset = check as usize * size_of::<u64>();
+        Some(start.wrapping_add(offset).cast_const())
     }
 
     /// Where a device's constant lies.
@@ -165,7 +177,7 @@ impl Devices {
                     let launch = RawLaunch::new(&geometry.shape(), &operands, std::ptr::null());
                     queue.prepare(row, (&launch, geometry.params.len()), at.cast())?;
                 }
-                Work::Launch { .. } | Work::Host(_) => {
+                Work::Launch { .. } | Work::Check(_) | Work::Function(_) => {
                     let text = "a constant that no device computes";
                     return Err(RunError::Internal(text.into()));
                 }
@@ -177,13 +189,17 @@ impl Devices {
     /// Waits until all that was given to queues is done.
     ///
     /// # Errors
-    /// What went wrong in one.
+    /// What went wrong: of several failed checks the first of the plan, else what a driver says.
     pub fn finish(&self) -> Result<(), RunError> {
-        let mut wrong = Ok(());
+        let mut wrong: Result<(), DeviceError> = Ok(());
         for queue in self.all.iter().flat_map(|own| &own.queues) {
             let mut queue = queue.lock();
             let done = queue.record().and_then(|event| queue.finish(event));
-            wrong = wrong.and(done);
+            wrong = match (check_of(&wrong), check_of(&done)) {
+                (None, Some(_)) => done,
+                (Some(known), Some(found)) if found < known => done,
+                _ => wrong.and(done),
+            };
         }
         Ok(wrong?)
     }
@@ -210,6 +226,21 @@ impl Devices {
         Ok(block)
     }
 
+    /// Bytes of a device's memory, also where its queues have failed: what the host looks at to
+    /// say why.
+    ///
+    /// # Errors
+    /// A driver's.
+    pub fn look(&self, arena: u16, from: *const c_void, bytes: u64) -> Result<Block, RunError> {
+        let block = Block::uninit(bytes)?;
+        let mut queue = self.own(arena)?.device.queue()?;
+        // SAFETY: the block has so many bytes, and lives until the queue is past this.
+        unsafe { queue.download(block.as_ptr().cast(), from, bytes) }?;
+        let done = queue.record()?;
+        queue.finish(done)?;
+        Ok(block)
+    }
+
     /// Overwrites what runs have left in the arenas.
     ///
     /// # Errors
@@ -227,6 +258,14 @@ impl Devices {
             queue.finish(done)?;
         }
         Ok(())
+    }
+}
+
+/// The check at which a queue failed, if it did at one.
+fn check_of(done: &Result<(), DeviceError>) -> Option<FailedCheck> {
+    match done {
+        Err(DeviceError::Check { failed, .. }) => Some(*failed),
+        _ => None,
     }
 }
 
@@ -354,6 +393,17 @@ impl<'a> Flow<'a> {
         Ok(())
     }
 
+    /// Waits for the checks in queues, before the caller's code runs, which may have side effects.
+    ///
+    /// # Errors
+    /// A failed check; a driver's.
+    pub fn before_function(&self) -> Result<(), RunError> {
+        match self.plan.checks.iter().any(|check| check.arena > 0) {
+            true => self.devices.finish(),
+            false => Ok(()),
+        }
+    }
+
     /// Gives a step to its queue.
     ///
     /// # Errors
@@ -379,8 +429,9 @@ impl<'a> Flow<'a> {
                 Work::Transfer(_) => {
                     queue.upload(pointers[0], pointers[1], geometry.dims[0] as u64)?;
                 }
-                Work::Host(_) => {
-                    return Err(RunError::Internal("a device does no host call".into()));
+                Work::Check(check) => queue.check(pointers[0], u64::from(check))?,
+                Work::Function(_) => {
+                    return Err(RunError::Internal("a device calls no function".into()));
                 }
             }
         }

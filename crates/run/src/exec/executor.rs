@@ -2,6 +2,7 @@
 
 use crate::RunError;
 use crate::eager::Storage;
+use crate::exec::check;
 use crate::exec::clock::Clock;
 use crate::exec::devices::{Devices, Flow};
 use crate::exec::function::Functions;
@@ -18,6 +19,7 @@ use crate::memory::spill_file::{OnDisk, SpillFile};
 use crate::memory::wiping::wipe_stacks;
 use crate::report::outcome::{Outcome, Output, Profile, Progress};
 use crate::schedule::{self, Record, Settings};
+use cloakwork_devices::DeviceError;
 use cloakwork_ir::{Device, HostTensor};
 use cloakwork_kernels::RawLaunch;
 use cloakwork_plan::{Address, Arena, Constant, Graph, Home, Plan, Space, Work};
@@ -25,6 +27,7 @@ use rayon::ThreadPool;
 use smallvec::SmallVec;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How to run.
@@ -87,6 +90,9 @@ pub struct Executor {
     devices: Devices,
     /// Integer operands, little-endian: kernels of narrower types read the low bytes.
     pool: Vec<i64>,
+    /// The status words of checks that the host launches: zeros, unless a run did not end well.
+    statuses: Vec<AtomicU64>,
+    ended_well: bool,
     table: Option<Table>,
     /// What the last run handed out before it failed.
     before_failure: Vec<Output>,
@@ -119,9 +125,13 @@ impl Executor {
             constants: Vec::new(),
             devices,
             pool,
+            statuses: Vec::new(),
+            ended_well: true,
             table: None,
             before_failure: Vec::new(),
         };
+        let checks = executor.plan.checks.iter();
+        executor.statuses = checks.map(|_| AtomicU64::new(0)).collect();
         executor.compute_constants()?;
         Ok(executor)
     }
@@ -193,12 +203,9 @@ impl Executor {
         let shared = graph.is_some() || self.heaviest_ns >= options.split_ns;
         let pool = pool_of(if shared { threads } else { 1 })?;
         let outputs = room_for_results(&plan)?;
-        let directory = options.spill_dir.as_deref();
-        let bases = self.open(directory)?;
-        let outside = Outside {
-            spill_file: SpillFile::of(&plan, directory, options.wipe)?,
-            functions: options.functions.as_ref(),
-        };
+        self.clear_statuses();
+        let bases = self.open(options.spill_dir.as_deref())?;
+        let outside = outside(&plan, options)?;
         // Also where a panic unwinds, queues are done before the memory goes that they use.
         let draining = self.devices.draining();
         let memories = Memories {
@@ -208,6 +215,7 @@ impl Executor {
             hosts: Hosts::of(&plan, given),
             outputs: &outputs,
             pool: &self.pool,
+            statuses: &self.statuses,
             constants: &self.constants,
             devices: &self.devices,
         };
@@ -228,26 +236,33 @@ impl Executor {
             None => run.in_order(options, &mut clock, observer),
         };
         let finished = self.devices.finish();
-        drop(draining);
         let wall_ns = start.elapsed().as_nanos() as u64;
-        self.keep(table, finished.is_ok());
-        finished?;
+        let devices_do = finished.is_ok();
+        let ran = first_error(&memories, ran, finished);
+        drop(draining);
+        self.keep(table, devices_do);
         let profile = match ran {
             Ok(profile) => profile,
             Err(error) => return Err(self.failed(error, outputs)),
         };
+        self.ended_well = true;
         clock.finish();
-        let mismatches = match options.verify {
-            true => differences(&plan, &outputs),
-            false => Vec::new(),
-        };
+        let compared = options.verify.then(|| differences(&plan, &outputs));
         Ok(Outcome {
             outputs: hand_out(&plan, outputs)?,
-            mismatches,
+            mismatches: compared.unwrap_or_default(),
             profile: options.profile.then_some(profile),
             wall_ns,
             threads,
         })
+    }
+
+    /// Makes all status words 0, unless they are from a run that ended well.
+    fn clear_statuses(&mut self) {
+        if !std::mem::replace(&mut self.ended_well, false) {
+            let words = self.statuses.iter();
+            words.for_each(|status| status.store(0, Ordering::Relaxed));
+        }
     }
 
     /// Opens what is not open from a run before, and says where each arena begins.
@@ -354,9 +369,43 @@ impl Executor {
             hosts,
             outputs: &[],
             pool: &self.pool,
+            statuses: &self.statuses,
             constants: &self.constants,
             devices: &self.devices,
         }
+    }
+}
+
+/// What a run has beside its memory.
+fn outside<'a>(plan: &Plan, options: &'a RunOptions) -> Result<Outside<'a>, RunError> {
+    let directory = options.spill_dir.as_deref();
+    Ok(Outside {
+        spill_file: SpillFile::of(plan, directory, options.wipe)?,
+        functions: options.functions.as_ref(),
+    })
+}
+
+/// A run that stopped at a step of the plan.
+struct Stopped {
+    at: usize,
+    error: RunError,
+}
+
+/// What a run gives: of all that failed on the host and on devices the first in the plan's order.
+fn first_error(
+    memories: &Memories,
+    ran: Result<Profile, Stopped>,
+    finished: Result<(), RunError>,
+) -> Result<Profile, RunError> {
+    let failed = match finished {
+        Err(RunError::Device(DeviceError::Check { failed, .. })) => failed,
+        Err(error) => return Err(error),
+        Ok(()) => return ran.map_err(|stopped| stopped.error),
+    };
+    let check = failed.check as u32;
+    match (ran, memories.plan.step_of_check(check)) {
+        (Err(stopped), Some(step)) if stopped.at < step => Err(stopped.error),
+        _ => Err(check::refused(memories, check, failed.status)),
     }
 }
 
@@ -407,7 +456,7 @@ fn compute(memories: &Memories, constant: &Constant) -> Result<Computed, RunErro
         Work::Prepare { row } => unsafe {
             derived::planned((row, constant.bytes), geometry, &operands).map(Computed::Here)
         },
-        Work::Transfer(_) | Work::Host(_) => Err(RunError::Internal(
+        Work::Transfer(_) | Work::Check(_) | Work::Function(_) => Err(RunError::Internal(
             "a constant that nothing computes".into(),
         )),
     }
@@ -454,7 +503,7 @@ impl Way<'_> {
         options: &RunOptions,
         clock: &mut Clock<'_>,
         observer: Option<Observer>,
-    ) -> Result<Profile, RunError> {
+    ) -> Result<Profile, Stopped> {
         let Self {
             memories, table, ..
         } = *self;
@@ -462,7 +511,8 @@ impl Way<'_> {
         // submitted one by one.
         let by_segments = table.is_used && observer.is_none();
         if by_segments {
-            memories.devices.build_segments(memories, table)?;
+            let built = memories.devices.build_segments(memories, table);
+            built.map_err(|error| Stopped { at: 0, error })?;
         }
         let flow = Flow::of(memories.plan, memories.devices, options.profile);
         let mut run = in_order::Run {
@@ -471,10 +521,12 @@ impl Way<'_> {
             workers: self.workers,
             outside: self.outside,
             flow: flow.map(|flow| flow.submitting(by_segments)),
+            at: 0,
             clock,
         };
-        let ends_ns = run.steps(options.profile.then_some(self.start), observer)?;
-        Ok(Profile::in_order(ends_ns))
+        let ran = run.steps(options.profile.then_some(self.start), observer);
+        let stopped = |error| Stopped { at: run.at, error };
+        ran.map(Profile::in_order).map_err(stopped)
     }
 
     fn side_by_side(
@@ -483,7 +535,7 @@ impl Way<'_> {
         options: &RunOptions,
         pool: Option<&ThreadPool>,
         clock: &mut Clock<'_>,
-    ) -> Result<Profile, RunError> {
+    ) -> Result<Profile, Stopped> {
         let plan = self.memories.plan;
         let units = Units {
             memories: self.memories,
@@ -499,7 +551,9 @@ impl Way<'_> {
         let record = options
             .profile
             .then(|| Record::new(self.start, plan.steps.len()));
-        schedule::run(graph, &units, settings, pool, (clock, record.as_ref()))?;
+        // Plans with a graph have no devices: nothing else can fail first.
+        schedule::run(graph, &units, settings, pool, (clock, record.as_ref()))
+            .map_err(|error| Stopped { at: 0, error })?;
         Ok(record.map_or_else(Profile::default, |record| record.profile(plan)))
     }
 }

@@ -4,7 +4,7 @@ use crate::RunError;
 use crate::memory::{Block, into_bytes};
 use cloakwork_ir::{HostId, HostSlot, HostTensor};
 use cloakwork_ops::elements;
-use cloakwork_plan::{HostCall, Plan, Space, Work};
+use cloakwork_plan::{Plan, Space, Work};
 use smallvec::{Array, SmallVec};
 use std::collections::{BTreeSet, HashMap};
 
@@ -129,10 +129,10 @@ fn input<'a>(plan: &Plan, slot: u32, inputs: &'a dyn Inputs) -> Result<&'a HostT
 /// could change them after the check, so a run reads copies.
 fn slots_of_indices(plan: &Plan) -> BTreeSet<u32> {
     let lent = plan.steps.iter().filter_map(|step| {
-        let Work::Host(HostCall::Check(check)) = step.work else {
+        let Work::Check(check) = step.work else {
             return None;
         };
-        let address = plan.addresses[step.first_address as usize];
+        let address = plan.addresses[step.first_address as usize + 1];
         let guards = plan.checks[check as usize].rule.guards_memory();
         (guards && address.space == Space::Host).then_some(address.index)
     });

@@ -19,6 +19,8 @@ pub struct Run<'a, 'c> {
     pub outside: &'a Outside<'a>,
     /// Where devices are in it.
     pub flow: Option<Flow<'a>>,
+    /// The step that runs.
+    pub at: usize,
     pub clock: &'a mut Clock<'c>,
 }
 
@@ -36,6 +38,7 @@ impl Run<'_, '_> {
         let has_devices = self.flow.is_some();
         let mut index = 0;
         while index < plan.steps.len() {
+            self.at = index;
             let fusion = fusions.next_if(|fusion| fusion.first as usize == index);
             if fusion.is_some() || (has_devices && self.begins_segment(index)) {
                 let begun = start.map(now);
@@ -152,6 +155,9 @@ impl Run<'_, '_> {
             flow.before(index + 1)?;
             if step.queue > 0 {
                 return flow.give(self.table, index);
+            }
+            if matches!(step.work, Work::Function(_)) {
+                flow.before_function()?;
             }
         }
         let Work::Launch { row, .. } = step.work else {

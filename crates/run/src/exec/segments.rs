@@ -84,7 +84,7 @@ fn read_node<'a>(
             launch,
             prepared: table.pointers[step.first_address as usize],
         },
-        Work::Transfer(_) | Work::Host(_) => {
+        Work::Transfer(_) | Work::Check(_) | Work::Function(_) => {
             return Err(RunError::Internal("a segment of more than launches".into()));
         }
     };

@@ -13,6 +13,7 @@ use cloakwork_plan::{
 use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// All memory that a run's operands lie in.
 pub struct Memories<'a> {
@@ -24,6 +25,8 @@ pub struct Memories<'a> {
     pub hosts: Hosts<'a>,
     pub outputs: &'a [Block],
     pub pool: &'a [i64],
+    /// The status words of checks that the host launches.
+    pub statuses: &'a [AtomicU64],
     /// What `Plan::constants` are.
     pub constants: &'a [Computed],
     pub devices: &'a Devices,
@@ -66,6 +69,7 @@ impl Memories<'_> {
             // A slot's memory is the thread's that runs the block.
             Space::Null | Space::Slot => return Ok(std::ptr::null_mut()),
             Space::Buffer => return Ok(self.offset(self.buffer(address.index), address.offset)),
+            Space::Status => self.status(address.index),
             Space::Host => self
                 .hosts
                 .tensor(address.index)
@@ -82,6 +86,15 @@ impl Memories<'_> {
         };
         let base = base.ok_or_else(|| RunError::Internal(format!("no memory at {address:?}")))?;
         Ok(self.offset(base.cast_mut().cast(), address.offset))
+    }
+
+    /// The status word of a check.
+    fn status(&self, check: u32) -> Option<*const u8> {
+        let index = check as usize;
+        match self.plan.checks.get(index)?.arena {
+            0 => Some(self.statuses.get(index)?.as_ptr().cast_const().cast()),
+            arena => self.devices.status(arena, check),
+        }
     }
 
     /// A buffer's first byte.
@@ -108,6 +121,28 @@ impl Memories<'_> {
         let arena = self.plan.buffers[address.index as usize].arena;
         let from = self.offset(self.pointer(address)?, first);
         self.devices.read(arena, from, bytes).map(Some)
+    }
+
+    /// Bytes of an operand of a check that failed, from so many behind its first element on.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn bytes(
+        &self,
+        address: &Address,
+        first: i64,
+        bytes: usize,
+    ) -> Result<SmallVec<[u8; 16]>, RunError> {
+        let from = self.offset(self.pointer(address)?, first);
+        if self.plan.is_away(self.plan.home_of(address)) {
+            let arena = self.plan.buffers[address.index as usize].arena;
+            let block = self.devices.look(arena, from, bytes as u64)?;
+            return Ok(block.as_slice().into());
+        }
+        let start = from.cast::<u8>().cast_const();
+        // SAFETY: the element is one of the operand, which lies in memory of the plan, and no
+        // step writes there before the check is done.
+        Ok(unsafe { std::slice::from_raw_parts(start, bytes) }.into())
     }
 
     fn offset(&self, base: *mut c_void, bytes: i64) -> *mut c_void {

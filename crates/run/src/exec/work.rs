@@ -7,7 +7,7 @@ use crate::exec::launch::Workers;
 use crate::exec::table::{Fused, Memories, Table};
 use crate::memory::spill_file::SpillFile;
 use crate::schedule::{Body, Extent};
-use cloakwork_plan::{Fusion, HostCall, Plan, Work};
+use cloakwork_plan::{Fusion, Plan, Work};
 use std::sync::Arc;
 
 /// What a run has beside its memory.
@@ -43,8 +43,8 @@ pub fn other(
             // SAFETY: the step has both buffers to itself.
             unsafe { spill_file.transfer(memories, step, way) }?;
         }
-        Work::Host(HostCall::Check(check)) => check::contents(memories, step, check)?,
-        Work::Host(HostCall::Function(call)) => {
+        Work::Check(check) => check::read(memories, check)?,
+        Work::Function(call) => {
             let call = &plan.calls[call as usize];
             function::step((memories, outside.functions), step, call)?;
         }

@@ -2,7 +2,7 @@
 
 use crate::report::names::op_name;
 use crate::report::outcome::Outcome;
-use cloakwork_plan::{Elsewhere, Graph, HostCall, Plan, StepCost, Work};
+use cloakwork_plan::{Elsewhere, Graph, Plan, StepCost, Work};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -44,10 +44,10 @@ pub fn step_op(plan: &Plan, step: usize) -> &str {
         return "";
     };
     match step.work {
-        Work::Launch { .. } | Work::Prepare { .. } | Work::Host(HostCall::Check(_)) => {
+        Work::Launch { .. } | Work::Prepare { .. } | Work::Check(_) => {
             op_name(plan.verified.program(), step.origin)
         }
-        Work::Transfer(_) | Work::Host(HostCall::Function(_)) => step.symbol(),
+        Work::Transfer(_) | Work::Function(_) => step.symbol(),
     }
 }
 
