@@ -3,7 +3,10 @@
 
 use super::driver;
 use super::table::TABLE;
-use crate::{DeviceMemory, Driver, Node, NodeWork, OpenDevice, Queue, RawDriver, Segment, Span};
+use crate::{
+    DeviceError, DeviceMemory, Driver, FailedCheck, Node, NodeWork, OpenDevice, Queue, RawDriver,
+    Segment, Span,
+};
 use cloakwork_ir::DType;
 use cloakwork_kernels::{Isa, LaunchShape, RawKernelRow, RawLaunch, host_table};
 use std::collections::BTreeSet;
@@ -320,4 +323,57 @@ fn a_segment_whose_memory_is_gone_fails_its_queue() {
     let words =
         "sim:0: cannot finish what it was given: memory of a segment was released before it";
     assert_eq!(text, words);
+}
+
+#[test]
+fn a_queue_stops_at_a_check_and_what_was_done_before_counts() {
+    let device = driver().open(0).unwrap();
+    let memory = device.allocate(64).unwrap();
+    let (status, result) = (memory.address(), memory.address().wrapping_byte_add(8));
+    for word in [0u64, 7] {
+        let mut queues = [(); 3].map(|()| device.queue().unwrap());
+        let [compute, moves, late] = &mut queues;
+        let mut read = [u64::MAX; 2];
+        let (values, end) = ([word, 11], 5u64);
+        // SAFETY: the memory has these words, which live until the queues are done.
+        unsafe {
+            compute.upload(status, values.as_ptr().cast(), 16).unwrap();
+            let before = compute.record().unwrap();
+            compute.check(status, 3).unwrap();
+            compute.upload(result, (&raw const end).cast(), 8).unwrap();
+            let after = compute.record().unwrap();
+            moves.wait(before).unwrap();
+            moves
+                .download((&raw mut read[0]).cast(), status, 8)
+                .unwrap();
+            let seen = moves.record().unwrap();
+            moves.finish(seen).unwrap();
+            late.wait(after).unwrap();
+            late.download((&raw mut read[1]).cast(), result, 8).unwrap();
+        }
+        assert_eq!(read[0], word);
+        let last = late.record().unwrap();
+        let (own, waited) = (compute.record().unwrap(), late.finish(last));
+        let own = compute.finish(own);
+        if word == 0 {
+            assert_eq!((own, waited, read[1]), (Ok(()), Ok(()), 5));
+            continue;
+        }
+        let failed = FailedCheck {
+            check: 3,
+            status: word,
+        };
+        let device = "sim:0".to_owned();
+        let expected = Err(DeviceError::Check { device, failed });
+        assert_eq!((&own, &waited), (&expected, &expected));
+        assert_eq!(read[1], u64::MAX);
+    }
+    // What came behind the check was not done.
+    let mut queue = device.queue().unwrap();
+    let mut word = 0u64;
+    // SAFETY: as above.
+    unsafe { queue.download((&raw mut word).cast(), result, 8) }.unwrap();
+    let event = queue.record().unwrap();
+    queue.finish(event).unwrap();
+    assert_eq!(word, 11);
 }
