@@ -1,13 +1,13 @@
 //! Segments: launches of a device that its driver gets at once.
 //!
-//! A segment is a maximal run of consecutive steps of one queue of launches with no wait before any
-//! but the first, and no event behind any but the last. So no other queue notices whether a driver
-//! gets the steps one by one or at once. A step alone is no segment.
+//! A segment is a maximal run of consecutive launches of one queue with no wait before any but the
+//! first, and no event behind any but the last; a check of a status word ends it. So no other
+//! queue notices whether a driver gets the steps one by one or at once. A step alone is no segment.
 //!
 //! A segment lists the bytes that its steps access, with the steps between which their contents
 //! matter, and the order that the bytes demand; a driver may use any order that keeps it.
 
-use crate::graph::{Bytes, Demands, Reach, Room, STATUS_BYTES, accesses_of_step};
+use crate::graph::{Bytes, Demands, Reach, Room, accesses_of_step};
 use crate::plan::{Address, Plan, Space, Work};
 use cloakwork_devices::Capabilities;
 use cloakwork_ir::Lifetime;
@@ -135,7 +135,7 @@ fn runs(plan: &Plan, takes: &[bool]) -> Vec<Range<u32>> {
     found
 }
 
-/// Bytes of a buffer or a constant, and the nodes that access them.
+/// Bytes of a buffer, a constant or a status word, and the nodes that access them.
 type Accessed = (Range<i64>, Lifetime);
 
 /// A segment while its steps are read one after another.
@@ -147,7 +147,7 @@ struct Draft<'a> {
     segment: Segment,
     /// The bytes of memories with the nodes that last accessed them.
     memories: FxHashMap<Room, Bytes>,
-    /// What nodes access of buffers and constants, by space and number.
+    /// What nodes access of buffers, constants and status words, by space and number.
     accessed: FxHashMap<(Space, u32), Vec<Accessed>>,
 }
 
@@ -226,7 +226,7 @@ impl<'a> Draft<'a> {
                 Space::Buffer => start..start + reach.bytes() as i64,
                 // No step writes it, and its reaches need not be known.
                 Space::Constant => 0..self.plan.constants[address.index as usize].bytes as i64,
-                Space::Status => 0..STATUS_BYTES,
+                Space::Status => start..start + reach.bytes() as i64,
                 _ => continue,
             };
             let known = self

@@ -11,7 +11,7 @@
 //
 // Errors: functions that return int32_t return 0 on success, else a number of the driver's; then
 // `reason` gives the error as text. After an error a queue does no further work, and `finish`
-// returns the number for events after the error. Events before it happen as usual.
+// returns the number for later events. Earlier events are not affected.
 #ifndef CLOAKWORK_DEVICE_H_
 #define CLOAKWORK_DEVICE_H_
 
@@ -52,12 +52,13 @@ typedef struct cw_device_costs {
   uint64_t operations_per_us;      // that a launch computes; of the processor, one core
 } cw_device_costs;
 
-// The number of a queue that failed because contents are wrong: no driver uses it for anything else.
+// `finish` returns this number for a queue that failed because contents are wrong. Drivers use it
+// for no other error.
 #define CW_DEVICE_WRONG_CONTENTS (-1)
 
 // The check at which a queue failed.
 typedef struct cw_failed_check {
-  uint64_t check;   // the number that `check` was given
+  uint64_t check;   // the caller's number of it
   uint64_t status;  // the status word
 } cw_failed_check;
 

@@ -77,7 +77,7 @@ pub(crate) struct Access {
 }
 
 /// Bytes of a status word.
-pub(crate) const STATUS_BYTES: i64 = size_of::<u64>() as i64;
+const STATUS_BYTES: i64 = size_of::<u64>() as i64;
 
 pub(crate) type Accesses = SmallVec<[Access; 8]>;
 

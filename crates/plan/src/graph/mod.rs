@@ -12,7 +12,7 @@ mod bytes;
 mod draft;
 mod loosen;
 
-pub(crate) use accesses::{Access, Accesses, Reach, Room, STATUS_BYTES, guarded};
+pub(crate) use accesses::{Access, Accesses, Reach, Room, guarded};
 pub(crate) use bytes::{Bytes, Demands};
 pub(crate) use loosen::loosened;
 
