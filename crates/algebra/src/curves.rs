@@ -3,16 +3,16 @@
 use crate::fields::Field;
 use crate::table::table;
 
-/// What is known of a curve.
+/// The facts of a curve.
 #[derive(Debug)]
 pub struct CurveDecl {
     /// Its name in dtypes: `bn254`.
     pub name: &'static str,
     /// Other names, in small letters and digits alone.
     pub aliases: &'static [&'static str],
-    /// What coordinates are elements of.
+    /// The field of the coordinates.
     pub base: Field,
-    /// What multiplies points; its prime is the order of the groups.
+    /// The field of the scalars; its prime is the order of the groups.
     pub scalar: Field,
     /// The b of the curve's equation.
     pub b: u32,
@@ -22,14 +22,14 @@ pub struct CurveDecl {
     pub g2: Option<Group>,
 }
 
-/// What is known of a group of points: affine, x and y; zeros are the point at infinity.
+/// The facts of a group of points: affine, x and y; zeros are the point at infinity.
 #[derive(Debug)]
 pub struct GroupDecl {
     /// The dtype's name: `bn254.g1`.
     pub name: &'static str,
     /// Its name in C++: `Bn254G1`.
     pub ident: &'static str,
-    /// What it is, for docs.
+    /// Its description in the docs.
     pub doc: &'static str,
     /// The dtype's number in the ABI of kernels; less 1, that in files. It never changes.
     pub number: u8,
@@ -39,7 +39,7 @@ pub struct GroupDecl {
     pub degree: u8,
     /// The customary generator: x, then y, each as its parts in hexadecimal digits.
     pub generator: [&'static [&'static str]; 2],
-    /// Who chose it.
+    /// The origin of the choice.
     pub convention: &'static str,
 }
 
@@ -57,7 +57,7 @@ impl GroupDecl {
 pub struct Curve(u8);
 
 impl Curve {
-    /// What is known of it.
+    /// Its facts.
     #[must_use]
     pub const fn facts(self) -> &'static CurveDecl {
         &CURVES[self.0 as usize]
@@ -92,7 +92,7 @@ impl std::fmt::Debug for Curve {
 pub struct Group(u8);
 
 impl Group {
-    /// What is known of it.
+    /// Its facts.
     #[must_use]
     pub const fn facts(self) -> &'static GroupDecl {
         &GROUPS[self.0 as usize]

@@ -15,7 +15,7 @@ pub enum Form {
     Goldilocks,
 }
 
-/// What is known of a field.
+/// The facts of a field.
 #[derive(Debug)]
 pub struct FieldDecl {
     /// The dtype's name: `bn254.fr`; of an extension the base field's, and its degree:
@@ -23,15 +23,15 @@ pub struct FieldDecl {
     pub name: &'static str,
     /// Its name in C++: `Bn254Fr`.
     pub ident: &'static str,
-    /// What it is, for docs.
+    /// Its description in the docs.
     pub doc: &'static str,
     /// The dtype's number in the ABI of kernels; less 1, that in files. It never changes.
     pub number: u8,
-    /// What its elements are.
+    /// The structure of its elements.
     pub kind: Kind,
 }
 
-/// What the elements of a field are.
+/// The structure of a field's elements.
 #[derive(Debug)]
 pub enum Kind {
     /// Residues modulo a prime.
@@ -40,7 +40,7 @@ pub enum Kind {
     Extension(ExtensionDecl),
 }
 
-/// What is known of a prime field.
+/// The facts of a prime field.
 #[derive(Debug)]
 pub struct PrimeDecl {
     /// The prime, the lowest word first.
@@ -49,22 +49,22 @@ pub struct PrimeDecl {
     pub form: Form,
     /// Whose powers the roots of unity are: a root of order n is `generator^((p - 1) / n)`.
     pub generator: u32,
-    /// Who chose the generator.
+    /// The origin of the generator.
     pub convention: &'static str,
 }
 
-/// What is known of an extension: the field of polynomials of a variable x over a prime field,
+/// The facts of an extension: the field of polynomials of a variable x over a prime field,
 /// modulo `x^degree - nonresidue`. Memory holds the coefficients one after another, that of 1
 /// first, each as the base field's elements are held.
 #[derive(Debug)]
 pub struct ExtensionDecl {
-    /// What coefficients are elements of: a prime field.
+    /// The prime field of its coefficients.
     pub base: Field,
     /// How many coefficients an element has: a power of two, at most 4.
     pub degree: u8,
     /// The power `x^degree`.
     pub nonresidue: u32,
-    /// Who chose it.
+    /// The origin of the choice.
     pub convention: &'static str,
 }
 
@@ -138,7 +138,7 @@ impl FieldDecl {
 pub struct Field(u8);
 
 impl Field {
-    /// What is known of it.
+    /// Its facts.
     #[must_use]
     pub const fn facts(self) -> &'static FieldDecl {
         &FIELDS[self.0 as usize]

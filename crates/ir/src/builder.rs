@@ -1,4 +1,4 @@
-//! Writing programs from code: what tracing, expansion and tests use.
+//! Writing programs from code: used by tracing, expansion and tests.
 
 use crate::{Arg, DType, HostSlot, Program, Shape, ShapeItem, Step, Symbol};
 

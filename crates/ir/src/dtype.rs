@@ -1,4 +1,4 @@
-//! Element types. Decides their names and sizes; says nothing about what an op accepts.
+//! Element types: their names and sizes. Declarations of ops decide which ones an op accepts.
 
 use cloakwork_algebra::{FIELDS, Field, FieldDecl, GROUPS, Group};
 use std::fmt;
@@ -320,7 +320,7 @@ impl DType {
         matches!(self, Self::Point(_))
     }
 
-    /// The field of a point's multiples; `None` for what is not a point.
+    /// The field of a point's multiples; `None` for other dtypes.
     #[must_use]
     pub const fn scalar_field(self) -> Option<Self> {
         match self {
@@ -329,7 +329,7 @@ impl DType {
         }
     }
 
-    /// The prime field of a point's coordinates; `None` for what is not a point.
+    /// The prime field of a point's coordinates; `None` for other dtypes.
     #[must_use]
     pub const fn base_field(self) -> Option<Self> {
         match self {
@@ -338,7 +338,7 @@ impl DType {
         }
     }
 
-    /// What is known of a field, or of the field of a point's coordinates; `None` for numbers.
+    /// The facts of a field, or of the field of a point's coordinates; `None` for numbers.
     #[must_use]
     pub const fn field_facts(self) -> Option<&'static FieldDecl> {
         match self {
@@ -367,8 +367,8 @@ impl DType {
         }
     }
 
-    /// What an element consists of: the real dtype of a complex one, words of a field's element or
-    /// of a point, else the dtype itself.
+    /// The dtype of an element's components: the real dtype of a complex one, the words of an
+    /// element of a field or of a point, else the dtype itself.
     #[must_use]
     pub const fn component(self) -> Self {
         match self {

@@ -25,7 +25,7 @@ impl fmt::Display for Severity {
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
-    /// What kind: a code of the verifier, of an op's rules, or of the instruction set: `V01`.
+    /// The kind: a code of the verifier, of an op's rules, or of the instruction set: `V01`.
     pub code: &'static str,
     /// The step it is about, counted from 0.
     pub step: u32,
@@ -44,11 +44,11 @@ pub struct Finding {
     pub names: Vec<String>,
     /// The parameter, or the field of an instruction, it is about; may be empty.
     pub operand: String,
-    /// What was expected.
+    /// The expected value or property, in words.
     pub expected: String,
-    /// What came.
+    /// The actual one.
     pub got: String,
-    /// What to do; may be empty.
+    /// Advice; may be empty.
     pub hint: String,
 }
 
@@ -73,7 +73,7 @@ impl Finding {
         }
     }
 
-    /// With what to do.
+    /// With advice.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();

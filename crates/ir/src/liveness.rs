@@ -105,7 +105,7 @@ pub struct Owned {
 pub struct Owners {
     /// In the order in which they came to be.
     owned: Vec<Option<Owned>>,
-    /// For each name, what it means.
+    /// The value of each name.
     meant: Vec<Option<u32>>,
 }
 
@@ -124,7 +124,7 @@ impl Owners {
         }
     }
 
-    /// What a name means.
+    /// The value that a name stands for.
     fn get(&mut self, name: u32) -> Option<&mut Owned> {
         let meant = self.meaning(name)?;
         self.owned.get_mut(meant as usize)?.as_mut()
@@ -146,7 +146,7 @@ impl Owners {
         });
     }
 
-    /// Memory takes the place of what its owner owned before.
+    /// Memory replaces the former memory of its owner.
     fn insert(&mut self, owned: Owned) -> u32 {
         let name = owned.name;
         if let Some(known) = self.get(name).filter(|known| known.name == name) {
@@ -159,12 +159,12 @@ impl Owners {
         meant
     }
 
-    /// A name means what another one means: a view of it.
+    /// A name means the value of another one: a view of it.
     pub fn alias(&mut self, name: u32, of: u32) {
         self.mean(name, self.meaning(of));
     }
 
-    /// What an owner owns has another name from here on; views stay what they are.
+    /// The storage of an owner has another name from here on; views stay as they are.
     pub fn rename(&mut self, from: u32, to: u32) {
         if self.get(from).is_none_or(|owned| owned.name != from) {
             return;
@@ -187,7 +187,7 @@ impl Owners {
         }
     }
 
-    /// The program itself says where what a name means ends.
+    /// The program itself ends the life of a name's value.
     pub fn keep(&mut self, name: u32) {
         if let Some(owned) = self.get(name) {
             owned.kept = true;
@@ -200,7 +200,7 @@ impl Owners {
         self.mean(name, None);
     }
 
-    /// What is used and never freed, in the order in which it came to be.
+    /// Names that are used and never freed, in the order of their definition.
     pub fn left(&self) -> impl Iterator<Item = (Owned, ProgramPoint)> + '_ {
         let left = self.owned.iter().flatten().filter(|owned| !owned.kept);
         left.filter_map(|owned| Some((*owned, owned.last?)))

@@ -1,4 +1,4 @@
-//! Whether two views of one buffer share elements: what the aliasing rules stand on.
+//! Whether two views of one buffer share elements: the base of the aliasing rules.
 
 use crate::{MAX_RANK, Overlap, View};
 use smallvec::SmallVec;

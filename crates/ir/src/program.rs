@@ -22,7 +22,7 @@ pub struct HostId(pub u32);
 pub enum Generation {
     /// The public repository's tip of 2025-06: `ntt` with 10 arguments, `expand(a, repeat, axis)`.
     First,
-    /// What published transcripts use, and Cloakwork's own programs.
+    /// The generation of published transcripts and of Cloakwork's own programs.
     #[default]
     Later,
 }
@@ -43,7 +43,7 @@ pub enum ShapeItem {
     },
     /// `...`, which HEAL names and refuses.
     Ellipsis,
-    /// Something else; the text says what came.
+    /// Something else, in words.
     Invalid(Box<str>),
 }
 
@@ -62,7 +62,7 @@ pub enum Arg {
     None,
     /// An element type.
     DType(DType),
-    /// Something that is none of these; the text says what came.
+    /// Something else, in words.
     Invalid(Box<str>),
 }
 
@@ -103,7 +103,7 @@ pub enum HostSlot {
     Input {
         /// Its name.
         name: String,
-        /// What it must be.
+        /// Its type.
         ty: Type,
     },
     /// Handed out by each run; nothing is known of its value.
@@ -196,9 +196,9 @@ pub struct Program {
     pub texts: Interner,
     /// The op set it is written in.
     pub generation: Generation,
-    /// For a program of several threads, what it says of them. Its names are registers.
+    /// For a program of several threads, the facts about them. Its names are registers.
     pub threads: Option<Box<Threads>>,
-    /// What front ends say of it to each other in a file, each under its name. No step needs it.
+    /// Data of front ends that a file keeps, each under its name. No step needs it.
     pub notes: BTreeMap<String, String>,
 }
 

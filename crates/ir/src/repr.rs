@@ -1,6 +1,6 @@
-//! What the elements of a polynomial are.
+//! The form of a polynomial: coefficients or values.
 
-/// What the elements of a polynomial are.
+/// The form of a polynomial: coefficients or values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Repr {
     /// Coefficients, the constant first.

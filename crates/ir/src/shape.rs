@@ -28,13 +28,13 @@ pub enum ShapeError {
     /// More axes than [`MAX_RANK`].
     #[error("rank {rank}, above the limit of {MAX_RANK}")]
     Rank {
-        /// What came.
+        /// The number of axes.
         rank: usize,
     },
     /// More elements than [`MAX_ELEMENTS`].
     #[error("shape {dims:?}, of more than 2^48 elements")]
     Elements {
-        /// What came.
+        /// The sizes.
         dims: Vec<u64>,
     },
 }

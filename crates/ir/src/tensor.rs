@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What bytes may belong to.
+/// An owner that bytes may belong to.
 trait Owner: Send + Sync {
     fn bytes(&self) -> &[u8];
     fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
@@ -37,7 +37,7 @@ impl Bytes {
         Self { owner, range }
     }
 
-    /// What the bytes belong to, if it is of this type.
+    /// The owner of the bytes, if it has this type.
     #[must_use]
     pub fn owner<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         Arc::clone(&self.owner).any().downcast().ok()
@@ -67,7 +67,7 @@ impl From<Vec<u8>> for Bytes {
     }
 }
 
-/// A tensor in host memory: what a file holds, or what a run returns. Little-endian.
+/// A tensor in host memory: of a file, or the result of a run. Little-endian.
 #[derive(Clone)]
 pub struct HostTensor {
     dtype: DType,
@@ -206,7 +206,7 @@ impl HostTensor {
 }
 
 impl fmt::Debug for HostTensor {
-    /// Type only: a tensor may hold what must not be printed.
+    /// Type only: a tensor may hold secrets, which must not be printed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "HostTensor({})", self.ty())
     }

@@ -1,4 +1,4 @@
-//! Programs of several threads: what they say beside their steps. Nothing here is checked.
+//! Programs of several threads: their facts beside the steps. Nothing here is checked.
 //!
 //! Steps of all threads stand one after another in [`crate::Program::steps`], those of the main
 //! thread first. Names stand for registers: a register is defined once in a lifetime, and whoever
@@ -28,7 +28,7 @@ pub enum Threaded {
         /// The stream.
         stream: Option<Text>,
     },
-    /// A register takes over what another holds; that one is empty then.
+    /// A register takes over the contents of another, which is empty then.
     Move {
         /// The other.
         from: Symbol,
@@ -37,9 +37,9 @@ pub enum Threaded {
     },
     /// A register of a view is given up; the memory stays.
     Forget(Symbol),
-    /// What this register holds from here on is unknown: the entry that defines it cannot be read.
+    /// The contents of this register are unknown from here on: its definition cannot be read.
     Unknown(Symbol),
-    /// What is done to this register and its memory here is unknown: the entry that names it cannot
+    /// The effect on this register and its memory is unknown: the entry that names it cannot
     /// be read.
     Doubt(Symbol),
 }
@@ -97,33 +97,33 @@ pub struct Place {
     pub offset: u64,
 }
 
-/// What is said of a step beside the step itself.
+/// Notes on a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Note {
     /// The stream that it is queued on.
     pub stream: Option<Text>,
     /// The device on which it allocates.
     pub device: Option<Text>,
-    /// Where the program itself puts what it allocates.
+    /// The place that the program itself gives to its allocation.
     pub place: Option<Place>,
-    /// What the polynomial is that it makes, or must be that it takes or hands out.
+    /// The form of the polynomial that it makes, or that it demands of its operand.
     pub repr: Option<Repr>,
     /// The instruction that it comes from, as messages name it.
     pub label: Option<Text>,
-    /// What that instruction does, as its program says it; none where steps are the program.
+    /// The instruction as its program writes it; none where steps are the program.
     pub op: Option<Text>,
     /// Where the instruction was written: a file and a line.
     pub written: Option<Text>,
-    /// What is said where what the step asserts does not hold.
+    /// The message where the assertion of the step does not hold.
     pub message: Option<Text>,
 }
 
-/// What is said of each step; of those behind the last that has a note, nothing.
+/// The notes on each step; steps behind the last one with a note have none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes(Vec<Note>);
 
 impl Notes {
-    /// What is said of a step.
+    /// The notes on a step.
     #[must_use]
     pub fn of(&self, step: u32) -> Note {
         self.0.get(step as usize).copied().unwrap_or_default()
@@ -155,7 +155,7 @@ pub struct Threads {
     pub streams: Vec<Stream>,
     /// Notes, by step.
     pub notes: Notes,
-    /// What each device may hold, in bytes.
+    /// The memory limit of each device, in bytes.
     pub budgets: Vec<(Text, u64)>,
     /// Inputs whose memory the program may write and must free.
     pub consumed: Vec<String>,
@@ -165,7 +165,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// What is said of a step.
+    /// The notes on a step.
     #[must_use]
     pub fn note(&self, step: u32) -> Note {
         self.notes.of(step)

@@ -62,7 +62,7 @@ pub enum ViewError {
     /// An axis that the tensor does not have.
     #[error("axis {axis} of a tensor of rank {rank}")]
     Axis {
-        /// What came.
+        /// The axis that was given.
         axis: i64,
         /// The tensor's rank.
         rank: usize,

@@ -19,7 +19,7 @@ pub struct RawLaunch {
     pub data: *const *mut c_void,
     /// Integers whose meaning is the kernel's.
     pub params: *const i64,
-    /// What `prepare` wrote; null without one. For a row with a `prepared_axis`, an array of such
+    /// Output of `prepare`; null without one. For a row with a `prepared_axis`, an array of such
     /// pointers, one an index of the axis.
     pub prepared: *const c_void,
 }
@@ -54,7 +54,7 @@ pub type SizeFn = unsafe extern "C" fn(*const RawLaunch) -> u64;
 /// Derives constants.
 pub type PrepareFn = unsafe extern "C" fn(*const RawLaunch, *mut c_void);
 
-/// `cw_kernel_row`. `KernelRow` says what its fields are.
+/// `cw_kernel_row`. `KernelRow` describes its fields.
 #[allow(missing_docs)]
 #[derive(Debug)]
 #[repr(C)]

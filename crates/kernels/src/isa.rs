@@ -55,11 +55,11 @@ const NAMED: [(&str, Isa); Isa::NAMED] = [
     ("avx512ifma", Isa::AVX512IFMA),
 ];
 
-/// The environment asks for what this processor does not have.
+/// The environment asks for a feature that this processor lacks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{ISA_VARIABLE}={value} is not available here: expected one of {available}, or unset")]
 pub struct IsaError {
-    /// What the variable holds.
+    /// The value of the variable.
     pub value: String,
     /// Names that would do.
     pub available: String,
@@ -83,7 +83,7 @@ impl Isa {
     pub const AVX512IFMA: Self = Self::AVX512.union(Self::of(&[Feature::Avx512Ifma]));
     /// How many sets have names.
     pub const NAMED: usize = 5;
-    /// From this bit on, features are a driver's own: what its devices differ in.
+    /// From this bit on, features are a driver's own: they distinguish its devices.
     pub const FIRST_OWN: u32 = 48;
 
     /// The set of these features.
@@ -170,7 +170,7 @@ impl fmt::Display for Isa {
     }
 }
 
-/// What this processor has of the features that kernels are compiled for.
+/// The features of this processor for which kernels are compiled.
 #[must_use]
 pub fn processor() -> Isa {
     static FOUND: Once<Isa> = Once::new();

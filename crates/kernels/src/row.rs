@@ -45,7 +45,7 @@ pub struct LaunchShape<'a> {
     pub params: &'a [i64],
 }
 
-/// A geometry of its own: what [`KernelRow::prepared_shape`] gives.
+/// A geometry of its own: the result of [`KernelRow::prepared_shape`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PreparedShape {
     /// As in [`LaunchShape`].

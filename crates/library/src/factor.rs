@@ -12,7 +12,7 @@ pub(crate) trait Dense: ComplexField<Real = f64> + Copy {}
 
 impl<T: ComplexField<Real = f64> + Copy> Dense for T {}
 
-/// Whether a factorisation may be tried: what the libraries do with infinities and NaNs is theirs.
+/// Whether a factorisation may be tried: the libraries define nothing for infinities and NaNs.
 pub(crate) fn finite<T: Dense>(a: &Matrix<T>) -> Option<MatRef<'_, T>> {
     a.elements().iter().all(T::is_finite).then(|| a.view())
 }

@@ -3,7 +3,7 @@
 use blake2b_simd::Params;
 use sha3::{Digest, Keccak256};
 
-/// What both hashes are set apart by, as in halo2.
+/// The personalisation of both hashes, as in halo2.
 const PERSONALISATION: &[u8; 16] = b"Halo2-Transcript";
 
 /// The bytes that tell the two halves of a digest of Keccak apart.

@@ -1,4 +1,4 @@
-//! The two types of element that factorisations run in, and what each can do.
+//! The two types of element that factorisations run in, and their operations.
 
 use crate::{Matrix, eigen, factor};
 use num_complex::Complex;

@@ -1,4 +1,4 @@
-//! A call with its arguments bound to parameters: what every function of a declaration gets.
+//! A call with its arguments bound to parameters: the operand of every function of a declaration.
 
 use crate::{Code, OpDef, OpError, geometry};
 use cloakwork_ir::{DType, HostSlot, HostTensor, Shape, ShapeItem, Type, View, resolve_axis};
@@ -96,7 +96,7 @@ impl<'a> Args<'a> {
         Ok(View::contiguous(self.tensor(name)?.shape().clone()))
     }
 
-    /// How many elements a tensor parameter has: 0 where it is none.
+    /// How many elements a tensor parameter has: 0 where it is not a tensor.
     #[must_use]
     pub fn elements(&self, name: &'static str) -> u64 {
         self.tensor(name).map_or(0, |a| a.shape().elements())

@@ -83,15 +83,15 @@ impl fmt::Display for Code {
 /// One thing that is wrong with a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpError {
-    /// What kind.
+    /// The kind.
     pub code: Code,
     /// The parameter it is about; empty if it is about the whole call.
     pub operand: &'static str,
-    /// What was expected.
+    /// The expected value or property, in words.
     pub expected: String,
-    /// What came.
+    /// The actual one.
     pub got: String,
-    /// What to do; may be empty.
+    /// Advice; may be empty.
     pub hint: &'static str,
 }
 

@@ -4,7 +4,7 @@ use crate::op::ParamKind;
 use crate::{Args, Code, OpDef, OpError, find, find_form, geometry};
 use cloakwork_ir::{Arg, Builder, DType, ShapeItem, Symbol, shape_arg};
 
-/// What a slice keeps of an axis.
+/// The part of an axis that a slice keeps.
 #[derive(Clone, Copy, Debug)]
 pub enum Part {
     /// All of this size.
@@ -35,7 +35,7 @@ impl Part {
 /// expansion gets no steps.
 ///
 /// # Errors
-/// What the expansion finds wrong: a mistake of the declaration in a call that verified.
+/// An error of the expansion: a mistake of the declaration in a call that verified.
 pub fn write_expansion(
     (def, args): (&'static OpDef, &[Arg]),
     bound: &Args,

@@ -1,4 +1,4 @@
-//! Kernel calls as geometry: what a declaration hands to the planner. `docs/kernels.md` says what
+//! Kernel calls as geometry: a declaration hands them to the planner. `docs/kernels.md` says what
 //! each kernel makes of it.
 
 use crate::{Args, OpError, Value, geometry, rules};

@@ -195,9 +195,9 @@ pub enum FormError {
     /// No op has this name.
     #[error("unknown op `{name}`{}", advice(*suggestion))]
     Unknown {
-        /// What came.
+        /// The name in the program.
         name: String,
-        /// The nearest name there is, if one is near.
+        /// The nearest name of an op, if one is near.
         suggestion: Option<&'static str>,
     },
     /// The op takes other numbers of arguments.
@@ -207,7 +207,7 @@ pub enum FormError {
         name: String,
         /// Arguments of the forms that exist, in order; the shortest form first.
         forms: Vec<&'static [&'static str]>,
-        /// What came.
+        /// The number of arguments in the program.
         got: usize,
     },
 }
@@ -280,7 +280,7 @@ pub fn find_form(
         })
 }
 
-/// The arguments of each number that there is.
+/// The arguments of one spelling for each number of arguments.
 fn forms(candidates: &[Spelling]) -> Vec<&'static [&'static str]> {
     let mut forms: Vec<_> = candidates.iter().map(|(_, form)| form.args).collect();
     forms.sort_by_key(|args| args.len());

@@ -1,4 +1,4 @@
-//! What a declaration consists of. Every part that treats ops alike loops over these fields.
+//! The fields of a declaration. Every part that treats ops alike loops over them.
 
 use crate::elementwise::Elementwise;
 use crate::reference::Reference;
@@ -36,7 +36,7 @@ pub enum Family {
     Poly,
     /// Points of curves.
     Curve,
-    /// Hashes, transcripts of proofs, and what is drawn for them.
+    /// Hashes, transcripts of proofs, and random elements for them.
     Hash,
 }
 
@@ -87,7 +87,7 @@ impl Family {
     }
 }
 
-/// What a parameter takes.
+/// The kind of argument that a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamKind {
     /// A tensor that is read.
@@ -117,9 +117,9 @@ pub enum ParamKind {
 pub struct Param {
     /// Its name in Python, in messages and in the text form.
     pub name: &'static str,
-    /// What it takes.
+    /// The kind of its argument.
     pub kind: ParamKind,
-    /// What it means: shape, range, domain.
+    /// Its meaning: shape, range, domain.
     pub doc: &'static str,
     /// The value it has where a spelling leaves it out: this integer. Optional tensors and hints
     /// that are left out are absent.
@@ -216,7 +216,7 @@ pub struct Form {
     /// Parameters in the order in which this spelling has them. What is left out has its default.
     pub args: &'static [&'static str],
     /// Parameters of kind [`ParamKind::TensorOrInt`] that this spelling gives as integers; the
-    /// others are tensors. `None`: either, by what comes.
+    /// others are tensors. `None`: either, by the argument.
     pub ints: Option<&'static [&'static str]>,
     /// Where it comes from.
     pub origin: Origin,
@@ -288,7 +288,7 @@ impl Form {
     }
 }
 
-/// What a layout op makes of its operand.
+/// The result of a layout op.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Viewed {
     /// A view of the same storage.
@@ -317,7 +317,7 @@ pub enum Aliasing {
     Never,
 }
 
-/// What a kernel does with the former content of `out`.
+/// Whether a kernel reads the former content of `out`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Writes every element without reading it.
@@ -338,21 +338,21 @@ pub struct KernelBody {
     /// Type of the result, from operands only; all rules on shapes, dtypes and axes. What operands
     /// contain is the matter of `checks`.
     pub infer: fn(&Args) -> Result<Type, OpError>,
-    /// What operands must contain. The verifier checks what it knows (`check_known`), the run
-    /// the rest before the launch.
+    /// Checks of the operands' contents: the verifier's (`check_known`) where they are known, else
+    /// the run's before the launch.
     pub checks: &'static [ContentCheck],
     /// How `out` may differ from it.
     pub out: OutRule,
     /// Result dtypes allowed for each dtype of the first tensor operand; the first is the default.
     /// Empty: the result has that operand's dtype, whatever it is.
     pub dtypes: &'static [(DType, DType)],
-    /// What `out` may share with operands.
+    /// Whether `out` may share elements with operands.
     pub aliasing: Aliasing,
     /// Whether `out` is read.
     pub access: Access,
     /// The kernel calls, over the physical views of the operands.
     pub launch: fn(&Args) -> Result<Launches, OpError>,
-    /// The slow, obvious definition: what `out` contains afterwards, row-major.
+    /// The slow, obvious definition of the contents of `out`, row-major.
     pub reference: Reference,
     /// Bytes of memory that the launches share and nothing else sees, if they need some.
     pub temporary: Option<BytesFn>,
@@ -400,7 +400,7 @@ impl KernelBody {
 pub struct ExpandBody {
     /// Type of the result, from operands only.
     pub infer: fn(&Args) -> Result<Type, OpError>,
-    /// What operands must contain, so that findings name this op and not one of its smaller ones.
+    /// Checks of the operands' contents: findings name this op, not one of its smaller ones.
     pub checks: &'static [ContentCheck],
     /// Appends the smaller ops.
     pub expand: ExpandFn,
@@ -417,7 +417,7 @@ impl Body {
         Self::Kernel(KernelBody::new(infer, launch, reference))
     }
 
-    /// What operands must contain.
+    /// Checks of the operands' contents.
     #[must_use]
     pub fn checks(&self) -> &'static [ContentCheck] {
         match self {
@@ -466,7 +466,7 @@ pub enum Law {
     Linear,
     /// This op undoes the named one.
     InverseOf(&'static str),
-    /// What it makes of polynomials in one form or the other.
+    /// Its rule on polynomials by coefficients or by values.
     Reprs(ReprRule),
     /// All elements of the result are this integer parameter, or 0.
     Fills(Option<&'static str>),
@@ -493,7 +493,7 @@ pub enum Effect {
     Observes,
     /// It runs the caller's own code.
     CallsBack,
-    /// Its demand on contents is what it is called for.
+    /// It is called for its demand on contents.
     Asserts,
 }
 
@@ -518,7 +518,7 @@ pub struct OpDef {
     pub name: &'static str,
     /// Its family.
     pub family: Family,
-    /// What it computes: a formula first, then shapes, ranges and sources. Markdown.
+    /// Its definition: a formula first, then shapes, ranges and sources. Markdown.
     pub doc: &'static str,
     /// All parameters, in Python's order.
     pub params: &'static [Param],
@@ -555,7 +555,7 @@ impl OpDef {
         std::ptr::eq(self, &crate::layout::copy::DEF)
     }
 
-    /// What a call is beside a function of its operands' contents; `None`: nothing.
+    /// The effect of a call; `None` where it is a function of its operands' contents.
     #[must_use]
     pub fn effect(&self) -> Option<Effect> {
         self.laws.iter().find_map(|law| match law {

@@ -6,7 +6,7 @@ use cloakwork_ir::{DType, View};
 
 /// A permutation as kernels read it.
 pub(crate) struct Permutation {
-    /// What widens one of 32-bit words into the call's own memory, before all else.
+    /// The launch that first widens one of 32-bit words into the call's own memory.
     pub(crate) widening: Option<Launch>,
     /// Where it is read from.
     pub(crate) source: Source,

@@ -81,7 +81,7 @@ impl Weak {
     }
 }
 
-/// What an operand says about the type in which a call computes.
+/// An operand, as far as it determines the type in which a call computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// A tensor of this type.

@@ -1,22 +1,22 @@
-//! Coefficients and values: what an op makes of polynomials in the one form or the other, and which
-//! it refuses. The verifier follows forms through a program; nothing of them is left when it runs.
+//! Coefficients and values: the form of an op's result by the forms of its operands, and which
+//! forms it refuses. The verifier follows forms through a program; a run does not see them.
 
 use crate::op::ParamKind;
 use crate::{Args, Code, OpError};
 use cloakwork_ir::Repr;
 use smallvec::SmallVec;
 
-/// What an op demands of the forms of its operands, and which one its result has. Where the form of
+/// The forms that an op demands of its operands, and the form of its result. Where the form of
 /// an operand is unknown, any is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReprRule {
-    /// The result is what this operand is.
+    /// The result has the form of this operand.
     As(&'static str),
     /// A sum or difference: operands alike; to coefficients no scalar is added everywhere.
     Sum,
     /// A product or quotient of values; coefficients are multiplied by scalars alone.
     Product,
-    /// These operands are values; the result is what they are known to be.
+    /// These operands are values; the result has the form that is known of them.
     Values(&'static [&'static str]),
     /// This operand is coefficients.
     Coefficients {
@@ -29,7 +29,7 @@ pub enum ReprRule {
     Interpolates,
     /// Coefficients become values; where this flag is set, values coefficients.
     Transforms(&'static str),
-    /// The result is what this integer says: 0 nothing, 1 coefficients, 2 values.
+    /// This integer gives the form of the result: 0 none, 1 coefficients, 2 values.
     Says(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! Rules that several ops share: each is written once and named by what it demands.
+//! Rules that several ops share: each is written once and named by its demand.
 
 use crate::{Args, Code, LaunchInput, OpError, Operand, Value};
 use cloakwork_ir::{DType, FIELD_DTYPES, POINT_DTYPES, PRIME_FIELD_DTYPES, Shape, Take, View};
@@ -158,7 +158,7 @@ pub fn broadcast(name: &'static str, view: &View, shape: &Shape) -> Result<View,
         .ok_or_else(|| no_broadcast(name, &view.shape, shape))
 }
 
-/// The shape that an operand and what is before it broadcast to; an integer changes nothing.
+/// The shape that an operand broadcasts to with `shape`; an integer changes nothing.
 ///
 /// # Errors
 /// They do not go together.
@@ -172,7 +172,7 @@ pub fn broadcast_with(args: &Args, name: &'static str, shape: &Shape) -> Result<
     })
 }
 
-/// What is wrong with a shape that does not broadcast to another.
+/// The finding about a shape that does not broadcast to another.
 #[must_use]
 pub fn no_broadcast(name: &'static str, from: &Shape, to: &Shape) -> OpError {
     let expected = format!("a shape that broadcasts to {to}");

@@ -25,7 +25,7 @@ const FIRST: &[&str] = &[
     "unsqueeze",
 ];
 
-/// What published transcripts are written for.
+/// The runtime that published transcripts are written for.
 const LATER: &[&str] = &[
     "_mod_ct",
     "_mod_tc",

@@ -7,15 +7,15 @@ use crate::numbers::{Number, Numbers};
 use crate::uses::{Uses, is_alike};
 use cloakwork_verify::{StorageId, ValueId};
 
-/// What was found of the storages.
+/// Facts about the storages.
 struct Found {
-    /// What each holds in the end.
+    /// The number of the final contents of each.
     last: Vec<Number>,
     /// Whether some write of it may fail and was not done before.
     doubtful: Vec<bool>,
-    /// Steps that write what is there already.
+    /// Steps that write the contents that are there already.
     idle: Vec<u32>,
-    /// Whether an action did what one before it had done.
+    /// Whether an action repeated an earlier one.
     repeats: bool,
     numbers: usize,
 }
@@ -60,7 +60,7 @@ fn find(draft: &Draft) -> Found {
     }
 }
 
-/// Storages that come to hold what another one holds, which settled before anything read them.
+/// Storages with the same final contents as another one, which settled before they were read.
 fn merges(draft: &Draft, found: &Found, uses: &Uses) -> Vec<(StorageId, ValueId)> {
     let mut first = vec![StorageId(u32::MAX); found.numbers];
     let settled = |id: StorageId| uses.get(id).written.last;

@@ -98,7 +98,7 @@ struct Search<'a, 'v> {
     template: &'a Template,
 }
 
-/// What parameters are bound to so far, and the actions that were found.
+/// The values of parameters so far, and the actions that were found.
 #[derive(Clone, Default)]
 struct Match {
     bounds: Vec<Option<Bound>>,
@@ -147,7 +147,7 @@ impl Search<'_, '_> {
         })
     }
 
-    /// Whether a call is the template's line; it fills in what parameters are bound to.
+    /// Whether a call is the template's line; it binds parameters.
     fn matches(&self, line: usize, call: &Call, out: ValueId, matched: &mut Match) -> bool {
         let line = &self.template.lines[line];
         if !std::ptr::eq(line.def, call.def) {

@@ -1,8 +1,8 @@
-//! Constant folding: what follows from single elements that the program has is data.
+//! Constant folding: results of single elements that the program holds become data.
 //!
 //! Results are those of the references in the declarations, which say of integers, bool and
 //! elements of fields exactly what kernels give. Larger tensors of a program stand for the inputs
-//! of other runs as often as not, and what follows from them is for kernels to compute.
+//! of other runs as often as not, and kernels compute with them.
 
 use crate::Draft;
 use crate::draft::Change;
@@ -54,14 +54,8 @@ pub(crate) fn run(draft: &mut Draft<'_>) {
     let held = held_to_demands(draft, &known);
     folds.retain(|(_, value, _)| !held.contains(&draft.place(*value).0));
     for (step, value, tensor) in folds {
-        // Where a step of its own made the tensor, that one has nothing to do any more.
-        let (storage, _) = draft.place(value);
         draft.replace(step, Change::Data { value, tensor });
-        if let Some(info) = draft.verified.value(draft.root(storage))
-            && info.step != step
-        {
-            draft.drop_step(info.step);
-        }
+        draft.drop_maker(value, step);
     }
 }
 
@@ -146,7 +140,7 @@ fn folded(
     (tensor.ty() == Type::new(info.dtype, info.view.shape.clone())).then_some(tensor)
 }
 
-/// Holds operands to what the declaration demands of them.
+/// Checks operands as the declaration demands.
 fn hold(args: &Args, body: &KernelBody, contents: &Known) -> Result<(), OpError> {
     for check in body.checks {
         if let Some(bound) = check.bound(args)? {

@@ -30,7 +30,7 @@ type Parts = SmallVec<[Part; 2]>;
 struct Copies<'d, 'v> {
     draft: &'d Draft<'v>,
     uses: &'d Uses,
-    /// What storages consist of, as far as copies wrote them.
+    /// The parts of storages that copies wrote.
     parts: FxHashMap<StorageId, Parts>,
     /// How many copies did.
     copies: FxHashMap<StorageId, u32>,
@@ -80,7 +80,7 @@ fn leave_to_the_run(draft: &Draft, moves: &mut Vec<(StorageId, ValueId)>) {
     moves.retain(|(target, value)| !(demanded.contains(target) && is_data(*value)));
 }
 
-/// What an action only moves, elements in row-major order.
+/// The value that an action copies, elements in row-major order.
 fn moved(action: &Action) -> Option<ValueId> {
     match action {
         Action::Copy { source, .. } => Some(*source),

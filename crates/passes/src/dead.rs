@@ -6,10 +6,10 @@ use crate::draft::{Change, Fate};
 use crate::facts::{can_fail, effect, for_named, for_reads, written};
 use cloakwork_verify::{Action, Bound, ValueId};
 
-/// What the steps behind the one at hand need.
+/// Storages and values that the steps behind the current one need.
 struct Needed<'d, 'v> {
     draft: &'d Draft<'v>,
-    /// By storage: whether what it holds is read.
+    /// By storage: whether its contents are read.
     held: Vec<bool>,
     /// By value: whether a step names it.
     named: Vec<bool>,

@@ -7,7 +7,7 @@ use cloakwork_verify::{Action, Bound, StorageId, ValueId, Verified};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// What becomes of a step of the program.
+/// The decision about a step of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It stays; its operands may be others.
@@ -18,7 +18,7 @@ pub(crate) enum Fate {
     Replaced,
 }
 
-/// What is written in a step's place.
+/// A replacement of a step.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
     /// A value that is known.
@@ -32,9 +32,9 @@ pub(crate) enum Change {
     Call {
         /// The op.
         def: &'static OpDef,
-        /// What its parameters are bound to; its `out` where it is given.
+        /// The values of its parameters; `out` where it is given.
         bounds: SmallVec<[Bound; 4]>,
-        /// What it makes or writes.
+        /// The value that it makes or writes.
         result: ValueId,
     },
     /// A copy of an operand into the room of a joined call; the first makes the room.
@@ -56,16 +56,16 @@ pub(crate) enum Change {
 pub(crate) struct Group {
     /// The op.
     pub def: &'static OpDef,
-    /// What each call makes.
+    /// The result of each call.
     pub results: Vec<ValueId>,
 }
 
-/// A verified program, and what passes made of it so far.
+/// A verified program, and the changes of passes so far.
 pub struct Draft<'v> {
     pub(crate) verified: &'v Verified,
     /// One a step of the program.
     fates: Vec<Fate>,
-    /// What is written in place of steps that are replaced.
+    /// The replacements of steps.
     changes: FxHashMap<u32, Vec<Change>>,
     /// For each storage, the value that stands for its first value.
     moved: Vec<Option<ValueId>>,
@@ -116,12 +116,12 @@ impl<'v> Draft<'v> {
         self.fate(step) == Fate::Kept
     }
 
-    /// What becomes of a step.
+    /// The decision about a step.
     pub(crate) fn fate(&self, step: u32) -> Fate {
         self.fates[step as usize]
     }
 
-    /// What is written in place of a step.
+    /// The replacements of a step.
     pub(crate) fn changes(&self, step: u32) -> &[Change] {
         self.changes.get(&step).map_or(&[], Vec::as_slice)
     }
@@ -135,6 +135,18 @@ impl<'v> Draft<'v> {
         self.changed = true;
         self.fates[step as usize] = Fate::Replaced;
         self.changes.entry(step).or_default().push(change);
+    }
+
+    /// Drops the step of its own that made the storage which another step now makes.
+    pub(crate) fn drop_maker(&mut self, value: ValueId, step: u32) {
+        let (storage, _) = self.place(value);
+        let maker = self
+            .verified
+            .value(self.root(storage))
+            .map(|info| info.step);
+        if let Some(maker) = maker.filter(|&maker| maker != step) {
+            self.drop_step(maker);
+        }
     }
 
     /// Lets a value stand for the first value of each of these storages, and drops the steps that

@@ -1,4 +1,4 @@
-//! What actions do to storages, by their declarations.
+//! Reads and writes of actions, by their declarations.
 
 use crate::Draft;
 use cloakwork_ops::{Access, Body, Effect, ParamKind};

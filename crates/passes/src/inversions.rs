@@ -126,11 +126,7 @@ fn join(draft: &mut Draft, members: &[Member]) {
     for member in members {
         let operand = member.operand;
         draft.replace(member.step, Change::Put { group, operand });
-        // A step of its own that made the result has nothing to do any more.
-        let made = draft.verified.value(member.result).map(|info| info.step);
-        if let Some(made) = made.filter(|&made| made != member.step) {
-            draft.drop_step(made);
-        }
+        draft.drop_maker(member.result, member.step);
     }
     draft.replace(last.step, Change::Run { group });
 }

@@ -1,4 +1,4 @@
-//! Numbers for what storages hold: equal numbers, equal elements.
+//! Numbers for the contents of storages: equal numbers, equal elements.
 //!
 //! A write gives its storage the number of the op, its arguments, and what its operands hold, seen
 //! through their views; a write of a part, and one that reads what was there, counts the former
@@ -14,13 +14,13 @@ use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 
-/// What a storage holds.
+/// The number of a storage's contents.
 pub(crate) type Number = u32;
 
 /// Words of a bound argument; those of a list come behind.
 const WORDS: usize = 3;
 
-/// Distinguishes what words in a key are.
+/// The meaning of words in a key.
 #[repr(u32)]
 enum Kind {
     Upload,
@@ -36,10 +36,10 @@ enum Kind {
     Part,
 }
 
-/// What a write made of its storage.
+/// The effect of a write on its storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Write {
-    /// What the storage holds now.
+    /// The number of its contents now.
     pub number: Number,
     /// Whether an action before did the same with equal operands.
     pub repeats: bool,
@@ -103,12 +103,12 @@ impl<'d, 'v> Numbers<'d, 'v> {
         self.next as usize + 1
     }
 
-    /// What a storage holds now.
+    /// The number of a storage's contents now.
     pub fn held(&self, storage: StorageId) -> Number {
         self.held[storage.0 as usize]
     }
 
-    /// Follows an action; what it wrote, if it did.
+    /// Follows an action; gives its write, if it has one.
     pub fn follow(&mut self, action: &Action) -> Option<Write> {
         self.key.clear();
         match action {

@@ -1,4 +1,4 @@
-//! The passes in their order, and what runs them.
+//! The passes in their order, and the functions that run them.
 
 use crate::{Draft, common, composites, constants, copies, dead, inversions};
 use cloakwork_ir::{Program, Step, text};
@@ -9,9 +9,9 @@ use std::sync::Arc;
 /// One pass.
 #[derive(Clone, Copy)]
 pub struct Pass {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// Its effect, in a sentence.
     pub doc: &'static str,
     run: fn(&mut Draft<'_>),
 }
@@ -75,9 +75,9 @@ pub enum Extent {
 
 /// Programs of up to so many steps are rewritten in a few milliseconds.
 const SHORT_STEPS: usize = 4096;
-/// What writing a step out and verifying it again takes.
+/// Time to write a step out and verify it again.
 const REWRITE_NS: u64 = 1300;
-/// What planning a step takes.
+/// Time to plan a step.
 const PLAN_NS: u64 = 2000;
 
 /// Runs all passes; none where they find nothing, or nothing that pays.
@@ -120,7 +120,7 @@ fn written(draft: &Draft, extent: Extent) -> Result<Option<Arc<Verified>>, Mista
     Ok(Some(Arc::new(draft.write()?)))
 }
 
-/// Whether the first run gains what rewriting takes.
+/// Whether the first run gains more time than rewriting takes.
 fn pays(draft: &Draft) -> bool {
     let verified = draft.verified;
     let steps = verified.program().steps.len();
@@ -139,12 +139,12 @@ fn pays(draft: &Draft) -> bool {
     gain >= cost
 }
 
-/// What a pass made of a program.
+/// The effect of a pass on a program.
 #[derive(Clone, Debug)]
 pub struct Shown {
     /// The pass.
     pub pass: &'static str,
-    /// What it does.
+    /// Its effect, in a sentence.
     pub doc: &'static str,
     /// How many calls of each op there are less, or more (negative).
     pub removed: BTreeMap<String, i64>,
@@ -153,7 +153,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// What it removed and added, in words.
+    /// The steps that it removed and added, in words.
     #[must_use]
     pub fn counted(&self) -> String {
         let part = |(op, count): (&String, &i64)| match count {

@@ -1,4 +1,4 @@
-//! What the expansions of declared ops look like: the kernel calls in order, and where each operand
+//! The expansions of declared ops: the kernel calls in order, and where each operand
 //! comes from. An op is expanded on small operands once; nothing here is said a second time.
 
 use cloakwork_ir::{Arg, Builder, DType, FIELD_DTYPES, HostSlot, Shape, Symbol, Type};
@@ -18,7 +18,7 @@ pub(crate) enum Slot {
     Int(i64),
     /// Nothing.
     Absent,
-    /// What is written.
+    /// The result.
     Out,
 }
 

@@ -5,7 +5,7 @@ use crate::facts::{effect, for_named, for_reads, written};
 use cloakwork_ir::{DType, Device, Lifetime, View};
 use cloakwork_verify::{Action, StorageId, ValueId};
 
-/// What a program does with one storage, by the indices of its actions.
+/// The writes and reads of one storage, by the indices of a program's actions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Use {
     /// How many actions write it.

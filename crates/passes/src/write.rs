@@ -18,7 +18,7 @@ type Order = SmallVec<[usize; 12]>;
 struct Writer<'d, 'v> {
     draft: &'d Draft<'v>,
     builder: Builder,
-    /// What each value is called.
+    /// The name of each value.
     names: Vec<Option<Symbol>>,
     /// How many values each of the program's names stands for.
     lives: Vec<u32>,
@@ -31,7 +31,7 @@ impl<'v> Draft<'v> {
     /// The program that the draft says, verified.
     ///
     /// # Errors
-    /// The source's step, and what is wrong there: a mistake of a pass.
+    /// The source's step, and the reason: a mistake of a pass.
     pub fn write(&self) -> Result<Verified, Mistake> {
         let program = self.verified.program();
         let mut writer = Writer {
@@ -118,7 +118,7 @@ impl Writer<'_, '_> {
         Ok(order)
     }
 
-    /// What the value is called that stands for this one.
+    /// The name of the value that stands for this one.
     fn name(&self, value: ValueId) -> Option<Symbol> {
         let standing = self.draft.standing(value);
         self.names.get(standing.0 as usize).copied().flatten()

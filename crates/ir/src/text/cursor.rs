@@ -11,9 +11,9 @@ pub struct ParseError {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What could stand there.
+    /// The tokens that could stand there.
     pub expected: String,
-    /// What stands there.
+    /// The token that stands there.
     pub got: String,
 }
 
@@ -34,7 +34,7 @@ pub(super) enum Token<'t> {
     Newline,
     /// The end of the text.
     End,
-    /// What no token begins with.
+    /// A character that begins no token.
     Stray(char),
     /// Quotes that do not close, or an unknown escape.
     BadQuotes,
@@ -46,7 +46,7 @@ const MARKS: [&str; 9] = ["->", "...", "=", ",", ":", "[", "]", "{", "}"];
 #[derive(Clone)]
 pub(super) struct Cursor<'t> {
     text: &'t str,
-    /// What is left.
+    /// The rest of the text.
     rest: &'t str,
 }
 
@@ -120,13 +120,13 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// What is wrong with the next token.
+    /// An error about the next token.
     pub fn error(&self, expected: impl Into<String>) -> ParseError {
         let (token, _) = self.peek();
         self.error_with(expected, describe(&token))
     }
 
-    /// What is wrong here.
+    /// An error about this place.
     pub fn error_with(&self, expected: impl Into<String>, got: impl Into<String>) -> ParseError {
         let mut at = self.clone();
         at.skip_blank();

@@ -10,7 +10,7 @@ const MAX_RULE_ELEMENTS: u64 = 1 << 22;
 /// Literals of more elements than this are printed as `iota` or `fill` where they are.
 const SHORT_ELEMENTS: usize = 8;
 
-/// What stands behind a type: `{1, 2}`, `iota`, `fill 7`, each possibly after `fortran`.
+/// Parses the contents behind a type: `{1, 2}`, `iota`, `fill 7`, each possibly after `fortran`.
 pub(super) fn parse(cursor: &mut Cursor, ty: &Type) -> Result<HostTensor, ParseError> {
     let mut view = View::contiguous(ty.shape.clone());
     if let (Token::Word("fortran"), after) = cursor.peek() {
@@ -135,7 +135,7 @@ fn cast(dtype: DType, word: i64) -> i64 {
     }
 }
 
-/// Prints what [`parse`] reads, type first.
+/// Prints a literal as [`parse`] reads it, type first.
 pub(super) fn print(tensor: &HostTensor, out: &mut String) -> fmt::Result {
     let ty = tensor.ty();
     write!(out, "{ty} ")?;

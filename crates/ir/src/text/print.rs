@@ -178,7 +178,7 @@ impl fmt::Display for ShapeItem {
     }
 }
 
-/// A text in quotes, with Rust's escapes for what the parser could not read.
+/// A text in quotes, with Rust's escapes for characters that the parser cannot read.
 pub(super) struct Quoted<'a>(pub &'a str);
 
 impl fmt::Display for Quoted<'_> {

@@ -52,7 +52,7 @@ impl Parser<'_> {
         Ok(self.program.text(&name))
     }
 
-    /// What stands in quotes behind this word, if it comes.
+    /// The text in quotes behind this word, if the word comes next.
     fn behind(&mut self, word: &'static str) -> Result<Option<Text>, ParseError> {
         let (token, after) = self.cursor.peek();
         if token != Token::Word(word) {

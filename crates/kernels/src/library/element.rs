@@ -4,7 +4,7 @@ use cloakwork_library::{Complex, Scalar};
 
 /// An element of a matrix. Single precision is computed in double and rounded once at the end.
 pub(super) trait Element: Copy + 'static {
-    /// What is computed in its place.
+    /// The type in which it is computed.
     type Wide: Scalar;
     /// Its real counterpart.
     type Real: Element<Wide = f64>;

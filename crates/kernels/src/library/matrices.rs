@@ -115,7 +115,7 @@ fn identity<T: Element>(n: usize) -> Matrix<T::Wide> {
     Matrix::new(n, n, |i, j| T::real(if i == j { 1.0 } else { 0.0 }))
 }
 
-/// A kernel: what it makes of a matrix, in which form, with which element in the result.
+/// A kernel: its function of a matrix, the form, and the element of the result.
 macro_rules! kernel {
     ($name:ident, $form:ident, $out:ty, |$a:ident, $unit:ident| $compute:expr) => {
         pub(super) unsafe extern "C" fn $name<T: Element>(

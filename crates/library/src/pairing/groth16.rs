@@ -45,7 +45,7 @@ pub enum Malformed {
     Point {
         /// Which: as snarkjs's JSON calls them.
         what: &'static str,
-        /// What is wrong.
+        /// The fault.
         fault: PointFault,
     },
     /// A point of a key at infinity: the key's maker can prove anything.

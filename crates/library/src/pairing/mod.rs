@@ -1,4 +1,4 @@
-//! Pairings over BN254 and BLS12-381, and what they decide: whether a Groth16 proof holds.
+//! Pairings over BN254 and BLS12-381, by which Groth16 proofs are verified.
 //!
 //! Points are bytes: affine, x || y (G2: x.c0, x.c1, y.c0, y.c1), little-endian words, infinity all
 //! zeros. No point is taken on trust: each is held against the prime, the curve and the subgroup.

@@ -12,11 +12,11 @@ use cloakwork_process::{Reading, is_reading};
 pub struct PointFault {
     /// Which of them, counted from 0.
     pub index: usize,
-    /// What is wrong with it.
+    /// Why it is invalid.
     pub reason: Reason,
 }
 
-/// What can be wrong with a point.
+/// Why a point is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// More or fewer bytes than a point has.
@@ -45,7 +45,7 @@ fn width<F: PrimeField>() -> usize {
     F::BigInt::NUM_LIMBS * 8
 }
 
-/// What coordinates of a curve's points consist of.
+/// The prime field below the field of a curve's coordinates.
 type Prime<P> = <<P as CurveConfig>::BaseField as Field>::BasePrimeField;
 
 /// 1 / R.

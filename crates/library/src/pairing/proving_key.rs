@@ -45,15 +45,15 @@ pub struct Groth16ProvingKey<'a> {
     pub rows: [Rows<'a>; 2],
 }
 
-/// What is wrong with a proving key.
+/// Why a proving key is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyFault {
-    /// A point that is none.
+    /// Bytes that are not a point.
     #[error("{section}: {fault}")]
     Point {
         /// Of which section.
         section: &'static str,
-        /// What is wrong with it.
+        /// Why it is invalid.
         fault: PointFault,
     },
     /// A point at infinity where an honest key has none.
@@ -101,7 +101,7 @@ const USED: &str = "its wire is in the circuit";
 const SECRET: &str = "no key has it there, and proofs of such a key are not blinded";
 
 /// Checks all that follows from the key alone; with `groups`, that each point is in its group too.
-/// What is left is that B in G1 and in G2 are the same, for which [`same_number`] judges sums.
+/// It remains to check that B in G1 and in G2 are the same: [`same_number`] compares sums.
 ///
 /// # Errors
 /// The first that is wrong.

@@ -244,7 +244,7 @@ fn quotient_down(x: &[Number]) -> (Number, i128) {
     }
 }
 
-/// What a division rounded down leaves.
+/// The remainder of a division rounded down.
 fn rest(dtype: DType, x: &[Number]) -> Number {
     match &x[0] {
         Number::Int(_) => Number::Int(quotient_down(x).1),

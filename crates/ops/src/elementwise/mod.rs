@@ -1,7 +1,7 @@
 //! Ops that compute each element of the result from one element of each operand.
 //!
-//! Such an op is data: its kernel, which types it takes and what it gives. Verifier, planner and
-//! eager path read the same three fields, so that the planner can fuse what they describe.
+//! Such an op is data: its kernel, the types it takes and the type it gives. Verifier, planner and
+//! eager path read the same three fields, so that the planner can fuse such ops.
 
 pub mod abs;
 pub mod arithmetic;
@@ -18,7 +18,7 @@ use crate::{Args, Code, Launch, Launches, OpError, Value, rules};
 use cloakwork_ir::{ALL_DTYPES, DType, Shape, Type};
 use smallvec::smallvec;
 
-/// What an element-wise op is beside its name.
+/// The rules of an element-wise op.
 #[derive(Debug)]
 pub struct Elementwise {
     /// The kernel.
@@ -29,7 +29,7 @@ pub struct Elementwise {
     pub takes: Takes,
     /// The type it gives.
     pub gives: Gives,
-    /// What it computes of one element each.
+    /// Its function of one element of each operand.
     pub scalar: Scalar,
 }
 
@@ -40,13 +40,13 @@ pub enum Takes {
     Any,
     /// Integers, floats and complex numbers.
     Numbers,
-    /// What has sums: integers, floats, complex numbers, elements of fields, points.
+    /// Types with sums: integers, floats, complex numbers, elements of fields, points.
     Sums,
-    /// What has sums and products: integers, floats, complex numbers, elements of fields.
+    /// Types with sums and products: integers, floats, complex numbers, elements of fields.
     Rings,
-    /// What has quotients: floats, complex numbers, elements of fields.
+    /// Types with quotients: floats, complex numbers, elements of fields.
     Divisible,
-    /// What has an order: integers, floats, bool, and elements of prime fields, by canonical
+    /// Types with an order: integers, floats, bool, and elements of prime fields, by canonical
     /// numbers.
     Comparable,
     /// Integers and floats.

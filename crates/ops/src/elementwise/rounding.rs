@@ -1,4 +1,4 @@
-//! Rounding to integers; an integer stays what it is.
+//! Rounding to integers; integers do not change.
 
 use super::unary;
 use crate::reference::Number;

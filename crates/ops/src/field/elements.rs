@@ -13,12 +13,12 @@ use smallvec::SmallVec;
 pub struct InvalidElement {
     /// Its row-major place.
     pub index: usize,
-    /// What is wrong with it.
+    /// Why it is invalid.
     pub reason: Reason,
 }
 
 impl InvalidElement {
-    /// What stands where something else was expected.
+    /// The elements that were expected, in words.
     #[must_use]
     pub fn expected(dtype: DType) -> String {
         if dtype.is_point() {
@@ -28,7 +28,7 @@ impl InvalidElement {
         }
     }
 
-    /// What to do.
+    /// Advice for the caller.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self.reason {
@@ -103,7 +103,7 @@ pub fn check_tensor(tensor: &HostTensor) -> Result<(), InvalidElement> {
     Ok(())
 }
 
-/// The place in a view of what was found in the same view without repeats.
+/// An element that was found in a view without repeats, by its place in the whole view.
 fn in_whole(fault: InvalidElement, shown: &View, whole: &View) -> InvalidElement {
     let (mut left, mut step, mut index) = (fault.index, 1, 0);
     let axes = shown.shape.dims().iter().zip(whole.shape.dims());

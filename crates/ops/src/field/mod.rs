@@ -1,6 +1,7 @@
 //! Elements of fields and the numbers that they are.
 //!
-//! Sums, products and quotients are the element-wise ops of numbers; here is what only fields have.
+//! Sums, products and quotients are the element-wise ops of numbers; the ops of this family are for
+//! fields alone.
 
 pub mod canonical;
 pub mod elements;

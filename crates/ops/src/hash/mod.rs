@@ -1,4 +1,4 @@
-//! Hashes, transcripts of proofs, and what is drawn for them.
+//! Hashes, transcripts of proofs, and random elements for them.
 
 pub mod poseidon;
 mod poseidon_reference;

@@ -1,4 +1,4 @@
-//! Transcripts: what prover and verifier said so far, and the challenges that follow from it. As
+//! Transcripts: the messages of prover and verifier so far, and the challenges of them. As
 //! halo2's, to the byte.
 //!
 //! A transcript is a tensor of bytes: how many were absorbed and how many are the proof's, as u64,
@@ -21,7 +21,7 @@ const HEAD_BYTES: u64 = 16;
 const DIGEST_BYTES: u64 = 64;
 const MAX_CAPACITY: i64 = 1 << 40;
 
-/// What transcripts absorb: elements of prime fields with transforms, points of curves themselves.
+/// Dtypes that transcripts absorb: prime fields with transforms, and points of curves (g1).
 const ABSORBED: [DType; PRIME_TRANSFORMS.len() + CURVES.len()] = {
     let mut all = [DType::Bool; PRIME_TRANSFORMS.len() + CURVES.len()];
     let mut at = 0;
@@ -47,7 +47,7 @@ const VALUE: Param = Param::tensor(
 );
 const SAME: Param = Param::out("the shape of `transcript`, which it may be");
 
-/// What a call adds to the log.
+/// The entry that a call appends to the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Appends {
     /// Nothing.
@@ -106,7 +106,7 @@ impl Appends {
 /// How many bytes a transcript may absorb.
 ///
 /// # Errors
-/// It is none.
+/// It is not a transcript.
 pub fn capacity(name: &'static str, transcript: Operand) -> Result<u64, OpError> {
     rules::dtype_in(name, transcript, &[DType::U8])?;
     match *transcript.dims() {

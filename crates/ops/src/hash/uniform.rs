@@ -1,4 +1,4 @@
-//! Uniform field elements that a key determines: what blinds a proof.
+//! Uniform field elements that a key determines: they blind a proof.
 
 use crate::op::{KernelBody, Param, ParamKind};
 use crate::reference::{Contents, digests, prime::Prime};

@@ -1,4 +1,4 @@
-//! What `permute` and `take_along_axis` share: elements picked along one axis of `a`.
+//! Shared by `permute` and `take_along_axis`: elements picked along one axis of `a`.
 
 use crate::{Args, Launch, LaunchInput, OpError, Source};
 use cloakwork_ir::View;

@@ -51,7 +51,7 @@ fn sliced(args: &Args, take: fn(&ShapeItem) -> Result<Take, OpError>) -> Result<
     view("entries", args.tensor("a")?.view.slice(&entries?))
 }
 
-/// A finding for what the view algebra refuses: about `a` where its sizes are at fault, else about
+/// The finding for an error of the view algebra: about `a` where its sizes are at fault, else about
 /// parameter `name`.
 fn view_error(name: &'static str, error: &ViewError) -> OpError {
     let (code, operand, expected) = match error {

@@ -53,7 +53,7 @@ fn interleaved(args: &Args, axis: usize) -> Result<Shape, OpError> {
     geometry::shape("repeats", &dims)
 }
 
-/// Views say what goes where; the copy makes the result a tensor of its own, also where nothing is
+/// Views give the places; the copy makes the result a tensor of its own, also where nothing is
 /// repeated.
 fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
     let a = args.tensor("a")?;

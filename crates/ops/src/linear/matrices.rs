@@ -1,4 +1,4 @@
-//! What ops on matrices share: the last two axes are the matrix, those before enumerate matrices;
+//! Shared by ops on matrices: the last two axes are the matrix, those before enumerate matrices;
 //! results of several parts are packed along one axis, for views to take apart.
 
 use crate::op::Param;
@@ -9,7 +9,7 @@ use crate::{Args, Extents, Launch, LaunchOperand, Launches, OpError, Operand, ge
 use cloakwork_ir::{DType, Shape, Type, View};
 use smallvec::{SmallVec, smallvec};
 
-/// Declares an op: its name in Rust and its name, what it does, its parameters and their order in
+/// Declares an op: its name in Rust and its name, its description, its parameters, their order in
 /// its one spelling, and its rules.
 macro_rules! declare {
     ($name:ident, $text:literal, $doc:literal, $params:expr, $args:expr,
@@ -181,7 +181,7 @@ pub fn common_batch(a: &[u64], b: &[u64]) -> Result<Shape, OpError> {
     })
 }
 
-/// The batch of results: that of `a`, or what those of `a` and `b` broadcast to.
+/// The batch of results: that of `a`, or the common one of `a` and `b`.
 ///
 /// # Errors
 /// Operands that do not go together.

@@ -115,7 +115,7 @@ fn is_regular(case: &Case) -> bool {
     })
 }
 
-/// `a X = b`, backwards: within what the sizes of a, X and b allow.
+/// `a X = b`, backwards: within a bound by the norms of a, X and b.
 fn solves(case: &Case, b: &Matrix) -> Result<(), String> {
     let (x, _) = Matrix::take(b.rows, b.columns, case.got);
     if !x.is_finite() {

@@ -1,4 +1,4 @@
-//! `modmul_axis_sum`: sums of products along one axis, added to what is there.
+//! `modmul_axis_sum`: sums of products along one axis, added to `out`.
 
 use crate::ntt::{LOG2Q, MU};
 use crate::op::{Access, Body, Family, Form, KernelBody, OpDef, Param, ParamKind};

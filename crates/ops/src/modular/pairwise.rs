@@ -1,4 +1,4 @@
-//! What `modmul` and `modsum` share, and `modmuladd` builds on: two operands that broadcast to
+//! Shared by `modmul` and `modsum`, and the base of `modmuladd`: two operands that broadcast to
 //! `out`, and moduli along its last axis.
 
 use crate::op::Param;

@@ -21,7 +21,7 @@ const Q: Param = Param::tensor("q", "moduli `[k]`");
 const OUT: Param = Param::out("four axes, k moduli");
 const TILE: Param = Param::flag("tile", "`a` has size 1 along the moduli").or(0);
 const PERM_PAIRS: Param = Param::hint("perm_pairs", "swaps of the permutation; not needed");
-/// What HEAL derives from moduli.
+/// Constants that HEAL derives from moduli.
 pub(crate) const LOG2Q: Param = Param::hint("log2q", "bit lengths of the moduli; not needed");
 pub(crate) const MU: Param = Param::hint("mu", "Barrett constants; not needed");
 
@@ -65,7 +65,7 @@ fn axes(args: &Args) -> Result<Axes, OpError> {
     }
 }
 
-/// What both transforms demand of `a`, the moduli, the table and the permutation; the result's
+/// Checks `a`, the moduli, the table and the permutation of either transform; gives the result's
 /// type. `table` is the name of the twiddles.
 fn infer(args: &Args, table: &'static str, permute: bool) -> Result<Type, OpError> {
     let axes = axes(args)?;

@@ -118,7 +118,7 @@ fn count(args: &Args) -> Result<u64, OpError> {
     }
 }
 
-/// Whole repetitions of the powers, and what is left.
+/// Whole repetitions of the powers, and the remainder.
 fn distribute(args: &Args) -> Result<Launches, OpError> {
     let (n, m) = (
         length("a", args.tensor("a")?)?,

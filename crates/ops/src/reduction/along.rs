@@ -1,4 +1,4 @@
-//! What ops along one axis share: kernels whose launches have that axis last, and the others as
+//! Shared by ops along one axis: kernels whose launches have that axis last, and the others as
 //! their units.
 
 use super::extremes::INDEX;

@@ -139,7 +139,7 @@ pub(super) fn temporary_bytes(args: &Args) -> Result<u64, OpError> {
     Ok(kept * chunks * out.dtype.size_bytes() as u64)
 }
 
-/// One launch, or one for the chunks, one for what is left of them, and one for their results.
+/// One launch, or one for the chunks, one for the rest of them, and one for their results.
 pub(super) fn launch(args: &Args, reduction: &Reduction) -> Result<Launches, OpError> {
     let (a, out) = (args.tensor("a")?, args.tensor("out")?);
     let axes = Axes::of(args)?;
@@ -215,7 +215,7 @@ impl Call {
     }
 }
 
-/// What a function makes of the elements that fall on each element of the result.
+/// The reference: a function of the elements that fall on each element of the result.
 pub(super) fn reference(
     args: &Args,
     contents: &dyn Contents,

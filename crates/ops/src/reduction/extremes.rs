@@ -5,17 +5,8 @@ use crate::reference::{Number, Slack, walk};
 use crate::{Body, Reference};
 use cloakwork_ir::DType;
 
-const LEAST: Reduction = Reduction {
-    kernel: "min",
-    combine: "min",
-    has_identity: false,
-    gives: ordered,
-};
-const GREATEST: Reduction = Reduction {
-    kernel: "max",
-    combine: "max",
-    ..LEAST
-};
+const LEAST: Reduction = Reduction::new("min", false, ordered);
+const GREATEST: Reduction = Reduction::new("max", false, ordered);
 
 reduction!(
     MIN,

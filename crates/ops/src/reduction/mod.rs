@@ -23,7 +23,7 @@ const AXIS: Param = Param::axis("axis", "an axis of `a`");
 /// The result.
 const OUT: Param = Param::out("`a` without the axes");
 
-/// What a reduction is beside its name.
+/// The rules of a reduction.
 struct Reduction {
     /// The kernel of the operand's type.
     kernel: &'static str,
@@ -33,6 +33,22 @@ struct Reduction {
     has_identity: bool,
     /// The type of the result; `None` for a type that it does not take.
     gives: fn(DType) -> Option<DType>,
+}
+
+impl Reduction {
+    /// A reduction whose kernel combines the results of chunks, too.
+    const fn new(
+        kernel: &'static str,
+        has_identity: bool,
+        gives: fn(DType) -> Option<DType>,
+    ) -> Self {
+        Self {
+            kernel,
+            combine: kernel,
+            has_identity,
+            gives,
+        }
+    }
 }
 
 /// Sums and products of integers are as wide as integers are.

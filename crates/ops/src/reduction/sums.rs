@@ -9,33 +9,13 @@ const fn number(dtype: DType, gives: DType) -> Option<DType> {
     if dtype.is_number() { Some(gives) } else { None }
 }
 
-const SUMS: Reduction = Reduction {
-    kernel: "sum",
-    combine: "sum",
-    has_identity: true,
-    gives: widened,
-};
-const PRODUCTS: Reduction = Reduction {
-    kernel: "prod",
-    combine: "prod",
-    ..SUMS
-};
-const ANY: Reduction = Reduction {
-    kernel: "any",
-    combine: "any",
-    has_identity: true,
-    gives: |dtype| number(dtype, DType::Bool),
-};
-const ALL: Reduction = Reduction {
-    kernel: "all",
-    combine: "all",
-    ..ANY
-};
+const SUMS: Reduction = Reduction::new("sum", true, widened);
+const PRODUCTS: Reduction = Reduction::new("prod", true, widened);
+const ANY: Reduction = Reduction::new("any", true, |dtype| number(dtype, DType::Bool));
+const ALL: Reduction = Reduction::new("all", true, |dtype| number(dtype, DType::Bool));
 const COUNTS: Reduction = Reduction {
-    kernel: "count_nonzero",
     combine: "sum",
-    has_identity: true,
-    gives: |dtype| number(dtype, DType::I64),
+    ..Reduction::new("count_nonzero", true, |dtype| number(dtype, DType::I64))
 };
 
 reduction!(

@@ -87,7 +87,7 @@ fn quotient(dtype: DType, a: C, b: C) -> Number {
     }
 }
 
-/// The quotient of integers rounded down, and what it leaves; zeros for a divisor of 0.
+/// The quotient of integers rounded down, and the remainder; zeros for a divisor of 0.
 #[must_use]
 pub fn divide_down(a: i128, b: i128) -> (i128, i128) {
     if b == 0 {
@@ -101,7 +101,7 @@ pub fn divide_down(a: i128, b: i128) -> (i128, i128) {
     }
 }
 
-/// An integer to an integer's power: what is left of its low bits, or for a negative exponent the
+/// An integer to an integer's power: its low bits, or for a negative exponent the
 /// truncated quotient, 0 for a base of 0.
 #[must_use]
 pub fn integer_power(a: i128, exponent: i128) -> i128 {

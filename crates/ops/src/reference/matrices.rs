@@ -1,5 +1,5 @@
-//! Dense matrices of complex numbers in binary64, and what makes a factorisation right: small
-//! residuals against the norms of what was factorised (Higham, "Accuracy and Stability of Numerical
+//! Dense matrices of complex numbers in binary64, and the tests of a factorisation: small
+//! residuals against the norms of the matrix (Higham, "Accuracy and Stability of Numerical
 //! Algorithms"), orthonormal columns, order. Bounds are some tens of units times the size.
 
 use super::complex::{self, C};
@@ -255,7 +255,7 @@ fn rotate_pair(a: &mut [Vec<f64>], p: usize, q: usize) {
     }
 }
 
-/// What is asked of one matrix' result.
+/// One matrix and its result, to be judged.
 pub struct Case<'a> {
     /// The matrix.
     pub a: Matrix,
@@ -274,7 +274,7 @@ impl Case<'_> {
         !self.got.is_empty() && self.got.iter().all(|z| z.0.is_nan())
     }
 
-    /// `error <= 32 unit scale`, or what is wrong.
+    /// `error <= 32 unit scale`, or the reason why not.
     ///
     /// # Errors
     /// It is not.

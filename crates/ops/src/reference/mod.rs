@@ -1,4 +1,4 @@
-//! References: what each op means, slow and obvious, in plain Rust over numbers.
+//! References: the definition of each op, slow and obvious, in plain Rust over numbers.
 //!
 //! Integers and elements of fields are exact (integers of any size, a prime's residues by
 //! division, polynomials over them term by term); points are affine, by the formulas of school;
@@ -45,7 +45,7 @@ pub type ReferenceFn = fn(&Args, &dyn Contents) -> Result<Expected, OpError>;
 /// Whether these contents of `out` are a right result.
 pub type JudgeFn = fn(&Args, &dyn Contents, &[i64]) -> Result<Verdict, OpError>;
 
-/// What a judge says of a result.
+/// A judge's verdict on a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is right.
@@ -54,21 +54,21 @@ pub enum Verdict {
     Wrong {
         /// The first element, row-major, of the part that is wrong.
         at: u64,
-        /// What would be right.
+        /// A right result, in words.
         expected: String,
     },
     /// Judging it takes too long.
     TooLarge,
 }
 
-/// What an op's kernels are held to.
+/// The definition that an op's kernels are compared with.
 #[derive(Clone, Copy)]
 pub enum Reference {
     /// The one right result.
     Values(ReferenceFn),
-    /// What makes a result right, where several are.
+    /// A test of a result, where several results are right.
     Judge(JudgeFn),
-    /// Nothing: the caller's own code is the definition.
+    /// No definition: the caller's own code is it.
     Callers,
 }
 
@@ -125,7 +125,7 @@ impl Expected {
     }
 }
 
-/// Operations that a definition may take: what a machine does in about a minute.
+/// Operations that a definition may take: about a minute of a machine.
 pub const MOST_OPERATIONS: u64 = 1 << 26;
 
 /// Whether a component agrees with the expected one.

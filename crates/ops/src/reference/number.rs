@@ -43,7 +43,7 @@ impl Number {
         }
     }
 
-    /// An integer; 0 for what is none.
+    /// An integer; 0 for other numbers.
     #[must_use]
     pub fn int(&self) -> i128 {
         match self {
@@ -52,7 +52,7 @@ impl Number {
         }
     }
 
-    /// The real part, of an integer itself; NaN for what has none.
+    /// The real part, of an integer itself; NaN for elements and points.
     #[must_use]
     pub fn real(&self) -> f64 {
         match self {

@@ -9,7 +9,7 @@ use num_bigint::BigUint;
 pub struct Prime {
     /// The prime.
     pub modulus: BigUint,
-    /// What memory multiplies canonical numbers with, and its inverse.
+    /// The factor of canonical numbers in memory (Montgomery's radix), and its inverse.
     radix: BigUint,
     unradix: BigUint,
     /// Bits of a component, and components.

@@ -49,7 +49,7 @@ pub fn map(
     Ok(expected(out.dtype, numbers))
 }
 
-/// What a function makes of a line of numbers: a result with its slack for each place of `out`'s
+/// A function of a line of numbers: it gives a result with its slack for each place of `out`'s
 /// line. The dtype is the operand's.
 pub type LineFn<'a> = &'a dyn Fn(DType, &[Number]) -> Vec<(Number, Slack)>;
 

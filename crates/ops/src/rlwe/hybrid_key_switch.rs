@@ -23,7 +23,7 @@ const ARGS: &[&str] = &[
     "out",
 ];
 
-/// What a switch takes beside the polynomials and the key; `relinearize` takes the same.
+/// Parameters of a switch beside the polynomials and the key; `relinearize` has the same.
 pub const CONSTANTS: [Param; 9] = [
     Param::tensor("q", "moduli `[K + k]`, special ones first"),
     TABLES[0],
@@ -119,7 +119,7 @@ fn sizes(args: &Args) -> Result<Sizes, OpError> {
     Ok(s)
 }
 
-/// What the key and the constants must be for polynomials of these rows, degree and limbs.
+/// Checks the key and the constants for polynomials of these rows, degree and limbs.
 pub fn key_sizes(args: &Args, [rows, degree, limbs]: [u64; 3]) -> Result<Sizes, OpError> {
     let (a, key, q) = (args.tensor("a")?, args.tensor("key")?, args.tensor("q")?);
     rules::rank_is("key", key, 4)?;

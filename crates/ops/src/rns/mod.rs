@@ -20,7 +20,7 @@ pub const TABLES: [Param; 3] = [
     ),
 ];
 
-/// What ops that transform under these tables demand of contents.
+/// Checks of contents of ops that transform under these tables.
 pub const CHECKS: &[ContentCheck] = &[
     ContentCheck::Modulus("q"),
     ContentCheck::Permutation {
@@ -79,7 +79,7 @@ pub fn work((rows, degree): (u64, u64), transforms: u64, products: u64) -> u64 {
     rows.saturating_mul(row.saturating_add(products))
 }
 
-/// The moduli of an expansion with their tables, and what it does with rows of polynomials
+/// The moduli of an expansion with their tables, and its steps on rows of polynomials
 /// `[l, N, limbs]`.
 pub struct Basis {
     dtype: DType,

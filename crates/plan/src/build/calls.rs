@@ -6,7 +6,7 @@ use super::constants::Blocks;
 use crate::PlanError;
 use crate::fuse::Candidate;
 use crate::graph::Reach;
-use crate::placement::touched;
+use crate::placement::{dtype_of, touched};
 use crate::plan::Home;
 use cloakwork_ir::DType;
 use cloakwork_kernels::KernelRow;
@@ -143,7 +143,7 @@ impl Builder<'_> {
         body: &KernelBody,
         launch: Launch,
     ) -> Result<MadeLaunch, PlanError> {
-        let dtype_of = |source| self.dtype_of(call, source);
+        let dtype_of = |source| dtype_of(self.verified, call, source);
         let result = launch.operands.first().and_then(|o| dtype_of(o.source));
         let result = result.ok_or_else(|| self.internal("a launch without a result"))?;
         let dtype_of = |source| dtype_of(source).unwrap_or(result);
@@ -208,16 +208,5 @@ impl Builder<'_> {
         });
         made.with_row.replace(Some(Rc::clone(&found)));
         found
-    }
-
-    fn dtype_of(&self, call: &Call, source: Source) -> Option<DType> {
-        match source {
-            Source::Param(param) => {
-                let value = call.value(param as usize)?;
-                self.verified.value(value).map(|info| info.dtype)
-            }
-            Source::Temporary(dtype) => Some(dtype),
-            _ => None,
-        }
     }
 }

@@ -337,7 +337,8 @@ impl Program<'_> {
     }
 }
 
-fn dtype_of(verified: &Verified, call: &Call, source: Source) -> Option<DType> {
+/// The type of an operand of a launch.
+pub(crate) fn dtype_of(verified: &Verified, call: &Call, source: Source) -> Option<DType> {
     match source {
         Source::Param(param) => {
             let value = call.value(param as usize)?;

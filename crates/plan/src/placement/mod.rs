@@ -9,7 +9,7 @@
 mod choose;
 mod facts;
 
-pub(crate) use facts::touched;
+pub(crate) use facts::{dtype_of, touched};
 
 use crate::layout::Layout;
 use crate::{Options, PlanError};
