@@ -27,6 +27,16 @@ pub enum PlanError {
         /// Their names.
         ops: String,
     },
+    /// A program that names its devices is planned for another device.
+    #[error(
+        "device {device}: expected none, because the program names its devices, {named} among them"
+    )]
+    NamesDevices {
+        /// The device that it is planned for.
+        device: Device,
+        /// A device of the program.
+        named: Device,
+    },
     /// The run would need more memory than allowed.
     #[error(
         "this program needs {} at its peak{}; the budget is {}; {memory}",

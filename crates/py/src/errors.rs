@@ -170,6 +170,11 @@ pub fn plan(error: PlanError) -> PyErr {
             budget_bytes,
             ..
         } => budget((text, needed_bytes, budget_bytes, least_bytes)),
+        PlanError::NamesDevices { device, named } => param(
+            "device",
+            device,
+            &format!("none: the program names its devices, {named} among them"),
+        ),
         PlanError::NoKernel { .. } | PlanError::NoExpansion { .. } => message("PlanError", text),
         PlanError::Internal { .. } => internal(text),
     }

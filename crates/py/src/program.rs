@@ -11,7 +11,7 @@ use crate::run::{Run, Settings};
 use crate::target::{Budget, Passed, Target, passed};
 use crate::tensor::{self, Elements, Inner};
 use cloakwork_formats::{Seal, load_sealed, save_container, save_heal};
-use cloakwork_ir::{Device, Generation, HostId, HostSlot, HostTensor, Type, text};
+use cloakwork_ir::{Generation, HostId, HostSlot, HostTensor, Type, text};
 use cloakwork_kernels::Isa;
 use cloakwork_ops::{ALL, Form, OpDef, find, named};
 use cloakwork_plan::{Options, Plan, lower_for, plan};
@@ -142,7 +142,6 @@ impl Program {
         }
         let verified = self.verified(py)?;
         let (target, isa) = &key;
-        names_none(&verified, target.device)?;
         let options = Options {
             memory_budget_bytes: target.budget.total,
             device_budgets: target.budget.devices.clone(),
@@ -223,20 +222,6 @@ impl Program {
 /// A copy of a tensor's elements, which no later write changes.
 pub fn own(tensor: &Inner) -> PyResult<HostTensor> {
     host_copy(tensor.real("data of a program")?)
-}
-
-/// Refuses to run a program on a device that names its devices itself.
-fn names_none(verified: &Verified, device: Device) -> PyResult<()> {
-    let mut named = verified.storages().iter().map(|storage| storage.device);
-    let own = named.find(|own| !matches!(own, Device::Cpu | Device::Disk(_)));
-    match own.filter(|_| device != Device::Cpu) {
-        Some(own) => Err(errors::param(
-            "device",
-            device,
-            &format!("none: the program names its devices, {own} among them"),
-        )),
-        None => Ok(()),
-    }
 }
 
 /// A generation of HEAL's ops by its name.

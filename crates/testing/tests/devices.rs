@@ -53,13 +53,25 @@ fn steps(plan: &Plan, is: fn(&Work) -> bool) -> usize {
     plan.steps.iter().filter(|step| is(&step.work)).count()
 }
 
+/// 300 random programs, from this seed on, that name no device: they can be planned for any.
+fn random_programs(seed: u64) -> impl Iterator<Item = (u64, Arc<Verified>)> {
+    let all = (seed..).map(|number| {
+        let program = Arc::new(generate(&mut Source::from_seed(number)));
+        (number, Arc::new(verify(program).verified.unwrap()))
+    });
+    let is_named = |device| !matches!(device, Device::Cpu | Device::Disk(_));
+    all.filter(move |(_, verified)| {
+        let mut storages = verified.storages().iter();
+        !storages.any(|storage| is_named(storage.device))
+    })
+    .take(300)
+}
+
 #[test]
 fn random_programs_give_the_same_bytes_on_a_device() {
     let mut launched = 0;
-    for number in 0..300 {
-        let program = Arc::new(generate(&mut Source::from_seed(7_000 + number)));
-        let verified = Arc::new(verify(Arc::clone(&program)).verified.unwrap());
-        let inputs = inputs(&program, |i| (i as i64 * 7) % 23 - 5);
+    for (number, verified) in random_programs(7_000) {
+        let inputs = inputs(verified.program(), |i| (i as i64 * 7) % 23 - 5);
         let here = planned(&verified, Device::Cpu);
         let expected = run(&mut Executor::new(here).unwrap(), &inputs, false);
         let there = planned(&verified, Device::Sim(0));
@@ -71,7 +83,7 @@ fn random_programs_give_the_same_bytes_on_a_device() {
                 got,
                 expected,
                 "{number}\n{}\n{there}",
-                text::print(&program)
+                text::print(verified.program())
             );
         }
     }
@@ -349,10 +361,8 @@ fn random_programs_give_the_same_bytes_on_devices_that_lack_kernels_or_cost_much
         .map(|row| row.kernel)
         .collect();
     let (mut here, mut there) = (0, 0);
-    for number in 0..300 {
-        let program = Arc::new(generate(&mut Source::from_seed(9_000 + number)));
-        let verified = Arc::new(verify(Arc::clone(&program)).verified.unwrap());
-        let inputs = inputs(&program, |i| (i as i64 * 7) % 23 - 5);
+    for (number, verified) in random_programs(9_000) {
+        let inputs = inputs(verified.program(), |i| (i as i64 * 7) % 23 - 5);
         let plan = planned(&verified, Device::Cpu);
         let expected = run(&mut Executor::new(plan).unwrap(), &inputs, false);
         let mut draw = Source::from_seed(number);
@@ -379,7 +389,8 @@ fn random_programs_give_the_same_bytes_on_devices_that_lack_kernels_or_cost_much
         let mut executor = Executor::new(Arc::clone(&plan)).unwrap();
         for _ in 0..2 {
             let got = run(&mut executor, &inputs, false);
-            assert_eq!(got, expected, "{number}\n{}\n{plan}", text::print(&program));
+            let shown = text::print(verified.program());
+            assert_eq!(got, expected, "{number}\n{shown}\n{plan}");
         }
     }
     assert!(
@@ -569,4 +580,16 @@ fn what_the_program_puts_on_a_device_stays_there_whatever_it_costs() {
         let got = run(&mut Executor::new(plan).unwrap(), &given, false);
         assert_eq!(got.as_ref(), Ok(&vec![expected.clone()]));
     }
+}
+
+#[test]
+fn a_program_that_names_its_devices_is_planned_for_no_other() {
+    let options = Options {
+        device: Device::Sim(1),
+        ..Options::new(best_isa(), 1)
+    };
+    let refused = plan(verified(BY_WORD), &options).unwrap_err();
+    let named = Device::Sim(0);
+    let device = Device::Sim(1);
+    assert_eq!(refused, PlanError::NamesDevices { device, named });
 }
