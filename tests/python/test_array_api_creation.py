@@ -194,3 +194,25 @@ def test_numbers_for_simulations_come_from_their_seed() -> None:
     assert not bool(cw.all(cw.rand(9) == cw.rand(9)))
     with pytest.raises(ValueError, match="seed"):
         cw.rand(1, seed=-1)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.0, -0.0, float("inf")],
+        [1, -(2**63), 2**63 - 1],
+        [1, 2.5],
+        [2.5, 1],
+        [True, 2],
+        [True, False],
+        [np.float64(1.5), 2.0],
+        [[1, 2], [3, 4]],
+        [2**63],
+        [],
+    ],
+)
+def test_a_list_has_the_dtype_and_elements_that_numpy_gives_it(values: list[object]) -> None:
+    expected = np.asarray(values)
+    made = np.asarray(cw.asarray(values))  # type: ignore[arg-type]
+    assert (made.dtype, made.shape) == (expected.dtype, expected.shape)
+    assert made.tobytes() == expected.tobytes()

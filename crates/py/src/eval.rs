@@ -3,7 +3,7 @@
 use crate::guard::{called, watched};
 use crate::index::sized;
 use crate::tensor::{Inner, Tensor};
-use crate::{device, dtype, errors, trace};
+use crate::{device, dtype, errors, op, trace};
 use cloakwork_ir::{Shape, Type};
 use cloakwork_ops::{OpDef, named};
 use cloakwork_run::eager::{self, Call, EagerArg};
@@ -70,6 +70,16 @@ pub fn layout(
     let mut values = vec![Value::Tensor(tensor.clone())];
     values.extend(rest);
     eval(py, def, values)
+}
+
+/// A tensor with one value everywhere.
+#[pyfunction]
+pub fn filled(py: Python<'_>, shape: &Bound<'_, PyAny>, value: &Tensor) -> PyResult<Tensor> {
+    let (def, value) = (&named::EMPTY, value.inner());
+    let shape = op::convert(def, &def.params[0], shape)?;
+    let out = eval(py, def, vec![shape, Value::DType(value.dtype())])?;
+    let values = [value.clone(), out].map(Value::Tensor).into();
+    eval(py, &named::COPY, values).map(Tensor::from)
 }
 
 /// An uninitialized tensor, to be written before it is read; elements of

@@ -69,12 +69,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(dlpack::from_dlpack, module)?)?;
     module.add_function(wrap_pyfunction!(dtype::dtype, module)?)?;
     module.add_function(wrap_pyfunction!(dtype::promote, module)?)?;
+    module.add_function(wrap_pyfunction!(eval::filled, module)?)?;
     module.add_function(wrap_pyfunction!(eval::unwritten, module)?)?;
     module.add_function(wrap_pyfunction!(field::field_scalar, module)?)?;
     module.add_function(wrap_pyfunction!(field::first_invalid, module)?)?;
     module.add_function(wrap_pyfunction!(joined::joined, module)?)?;
     module.add_function(wrap_pyfunction!(linear::matmul, module)?)?;
     module.add_function(wrap_pyfunction!(scalar::number, module)?)?;
+    module.add_function(wrap_pyfunction!(scalar::numbers, module)?)?;
     module.add_function(wrap_pyfunction!(random::random_words, module)?)?;
     module.add_function(wrap_pyfunction!(random::wiped, module)?)?;
     module.add_function(wrap_pyfunction!(trace::batch_begin, module)?)?;

@@ -53,7 +53,7 @@ impl Op {
 }
 
 /// A Python value for a parameter.
-fn convert(def: &OpDef, param: &Param, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+pub fn convert(def: &OpDef, param: &Param, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if value.is_none() {
         return Ok(Value::None);
     }

@@ -2,12 +2,12 @@
 
 use crate::tensor::{Inner, Tensor};
 use crate::{dtype, errors};
-use cloakwork_ir::DType;
+use cloakwork_ir::{DType, Shape, View};
 use cloakwork_ops::promotion::Weak;
-use cloakwork_run::eager::Element;
+use cloakwork_run::eager::{self, Element};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyComplexMethods, PyFloat, PyInt};
+use pyo3::types::{PyBool, PyComplex, PyComplexMethods, PyFloat, PyInt, PyList};
 
 /// A number of Python's.
 pub enum Number<'a, 'py> {
@@ -18,7 +18,7 @@ pub enum Number<'a, 'py> {
 }
 
 impl<'a, 'py> Number<'a, 'py> {
-    /// What Python's number it is, if it is one.
+    /// The number that a value is, if it is one of Python's.
     pub fn of(value: &'a Bound<'py, PyAny>) -> Option<Self> {
         if let Ok(float) = value.cast::<PyFloat>() {
             return Some(Self::Float(float.extract().ok()?));
@@ -33,7 +33,7 @@ impl<'a, 'py> Number<'a, 'py> {
         Some(Self::Complex(complex.real(), complex.imag()))
     }
 
-    /// Its kind, which says what type it takes where it meets a tensor.
+    /// Its kind, which decides its dtype in a call with a tensor.
     pub const fn weak(&self) -> Weak {
         match self {
             Self::Bool(_) => Weak::Bool,
@@ -99,8 +99,37 @@ impl<'a, 'py> Number<'a, 'py> {
     }
 }
 
-/// A number of Python's as a tensor without axes; None where a type changes it, or may: whoever
-/// converts with more care says what is wrong.
+/// A flat list of floats, or of integers of 64 bits, as a tensor; None for other lists.
+#[pyfunction]
+pub fn numbers(list: &Bound<'_, PyList>) -> PyResult<Option<Tensor>> {
+    let mut bytes = Vec::with_capacity(8 * list.len());
+    let of_floats = list
+        .get_item(0)
+        .is_ok_and(|first| first.is_exact_instance_of::<PyFloat>());
+    for item in list.iter() {
+        let word = if of_floats {
+            let float = item.cast_exact::<PyFloat>().ok();
+            float.map(|float| float.value().to_le_bytes())
+        } else {
+            let integer = item.cast_exact::<PyInt>().ok();
+            integer.and_then(|integer| Some(integer.extract::<i64>().ok()?.to_le_bytes()))
+        };
+        match word {
+            Some(word) => bytes.extend_from_slice(&word),
+            None => return Ok(None),
+        }
+    }
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let dtype = if of_floats { DType::F64 } else { DType::I64 };
+    let shape = Shape::new(&[bytes.len() as u64 / 8]).map_err(|error| errors::shape(&error))?;
+    let tensor = eager::Tensor::from_bytes(dtype, View::contiguous(shape), &bytes);
+    Ok(Some(Inner::Real(tensor.map_err(errors::run)?).into()))
+}
+
+/// A number of Python's as a tensor without axes; None where the conversion to a dtype may change
+/// it: a conversion that checks more reports the error.
 #[pyfunction]
 pub fn number(
     value: &Bound<'_, PyAny>,

@@ -64,8 +64,13 @@ def full(
             [7, 7]], dtype=i64)
     """
     on_device(device)
-    value = asarray(fill_value, dtype=dtype)
-    return ops.copy(value, out=ops.empty(shape, value.dtype))
+    return _core.filled(shape, _scalar(fill_value, dtype))
+
+
+def _scalar(value: Scalar | Tensor, dtype: DTypeLike | None) -> Tensor:
+    """A value as a tensor."""
+    made = _core.number(value, dtype) if isinstance(value, int | float) else None
+    return asarray(value, dtype=dtype) if made is None else made
 
 
 def zeros_like(
@@ -152,8 +157,7 @@ def arange(
     step = step if count > 1 else 0
     if wanted.kind == "u" and step < 0:
         step += 2 ** (8 * wanted.itemsize)  # the same step, as unsigned integers wrap
-    begin = asarray(start if count else 0, dtype=wanted)
-    return ops.arange(begin, asarray(step, dtype=wanted), count)
+    return ops.arange(_scalar(start if count else 0, wanted), _scalar(step, wanted), count)
 
 
 def _count(start: float, stop: float, step: float) -> int:

@@ -53,8 +53,7 @@ def asarray(
             [3, 4]], dtype=i64)
     """
     on_device(device)
-    # Lists, which it cannot make, are spared the call.
-    if type(obj) is not list and (made := _at_once(obj, dtype, copy)) is not None:
+    if (made := _at_once(obj, dtype, copy)) is not None:
         return made
     wanted = None if dtype is None else _core.dtype(dtype)
     _check_whole(obj[0] if isinstance(obj, list | tuple) and obj else obj)
@@ -71,9 +70,11 @@ def asarray(
 
 
 def _at_once(obj: Any, dtype: DTypeLike | None, copy: bool | None) -> Tensor | None:
-    """The tensor of a number that its dtype holds, or of an array that is shared; else None."""
+    """The tensor of a number, of a list of numbers, or of an array that is shared; else None."""
     if type(obj) in _NUMBER_TYPES:
         return _core.number(obj, dtype) if copy is not False else None
+    if type(obj) is list:
+        return _core.numbers(obj) if dtype is None and copy is not False else None
     if type(obj) is not np.ndarray or dtype is not None or copy is not None or obj.ndim == 0:
         return None
     return _core.asarray(obj) if obj.dtype in _DTYPES else None
