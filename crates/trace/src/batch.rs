@@ -4,7 +4,7 @@
 
 use crate::recording::State;
 use crate::{Tensor, Trace, TraceError, Traced};
-use cloakwork_ir::{HostSlot, Program, Type, View};
+use cloakwork_ir::{Program, Type, View};
 use cloakwork_process::Once;
 use cloakwork_run::eager;
 use std::collections::HashMap;
@@ -51,11 +51,7 @@ impl Trace {
         }
         let ty = Type::new(tensor.dtype(), tensor.view().shape.clone());
         let name = format!("in{}", state.pending.named.len());
-        let symbol = state.upload(HostSlot::Input {
-            name,
-            ty: ty.clone(),
-        });
-        let traced = self.fresh(state, symbol, ty);
+        let traced = self.upload_input(state, name, ty);
         state.pending.named.push(tensor.clone());
         let entry = (traced.clone(), tensor.clone());
         state.pending.inputs.insert(key, entry);

@@ -183,10 +183,8 @@ fn push(
     result: &Traced,
 ) -> Result<(), TraceError> {
     let form = canonical(def, bound).ok_or_else(|| {
-        TraceError::unrecordable(format!(
-            "{}: no form of the op has these arguments",
-            def.name
-        ))
+        let text = "no form of the op has these arguments";
+        TraceError::unrecordable(format!("{}: {text}", def.name))
     })?;
     let given = |name: &&str| bound.get(def.param(name)?);
     let arg = |name| given(name).map_or(Arg::None, Given::written);

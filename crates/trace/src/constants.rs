@@ -49,8 +49,7 @@ impl Trace {
         };
         for (axis, repeat) in repeats {
             let numbers = [axis as i64, repeat as i64].map(Arg::Int);
-            let args = std::iter::once(Arg::Device(traced.symbol, None)).chain(numbers);
-            traced.symbol = state.builder.call(named::EXPAND.name, args);
+            traced.symbol = state.apply(&named::EXPAND, traced.symbol, numbers);
             let wider = |view: &View| {
                 view.expand(axis as i64, repeat)
                     .map_err(TraceError::internal)
@@ -90,24 +89,14 @@ impl Trace {
         let steps = steps
             .filter(|_| tensor.dtype() == ty.dtype)
             .ok_or_else(|| {
-                TraceError::unrecordable(format!(
-                    "{name} is used in parts that slices cannot \
-                    express"
-                ))
+                let text = "is used in parts that slices cannot express";
+                TraceError::unrecordable(format!("{name} {text}"))
             })?;
-        let mut traced = match state
-            .inputs
-            .get(&storage)
-            .and_then(|met| met.traced.clone())
-        {
+        let met = state.inputs.get(&storage);
+        let mut traced = match met.and_then(|met| met.traced.clone()) {
             Some(traced) => traced,
             None => {
-                let slot = HostSlot::Input {
-                    name,
-                    ty: ty.clone(),
-                };
-                let symbol = state.upload(slot);
-                let fresh = self.fresh(state, symbol, ty);
+                let fresh = self.upload_input(state, name, ty);
                 if let Some(met) = state.inputs.get_mut(&storage) {
                     met.traced = Some(fresh.clone());
                 }
@@ -123,8 +112,7 @@ impl Trace {
             return Ok(Some(traced));
         }
         for (op, args, _) in steps {
-            let tensor = std::iter::once(Arg::Device(traced.symbol, None));
-            traced.symbol = state.builder.call(op.name, tensor.chain(args));
+            traced.symbol = state.apply(op, traced.symbol, args);
         }
         state.parts.insert(key, traced.symbol);
         Ok(Some(traced))
@@ -155,8 +143,7 @@ impl Trace {
         for (op, args, view) in steps {
             traced.view = view;
             if !state.parts.contains_key(&key) {
-                let tensor = std::iter::once(Arg::Device(traced.symbol, None));
-                traced.symbol = state.builder.call(op.name, tensor.chain(args));
+                traced.symbol = state.apply(op, traced.symbol, args);
             }
         }
         traced.symbol = *state.parts.entry(key).or_insert(traced.symbol);
@@ -192,27 +179,23 @@ impl Trace {
                 let copy = held(tensor, self.isa)?;
                 let symbol = state.upload(HostSlot::Data(copy.clone()));
                 let storage = state.new_storage();
-                let traced = (symbol, storage);
                 let constant = Constant {
                     _tensor: tensor.clone(),
                     copy: copy.clone(),
-                    traced,
+                    traced: (symbol, storage),
                 };
                 state.constants.insert(key, constant);
                 (symbol, storage, copy)
             }
         };
-        let view = upload_root(&copy);
-        Ok((
-            Traced {
-                trace: Arc::clone(self),
-                symbol,
-                storage,
-                dtype,
-                view,
-                slot: None,
-            },
-            copy,
-        ))
+        let traced = Traced {
+            trace: Arc::clone(self),
+            symbol,
+            storage,
+            dtype,
+            view: upload_root(&copy),
+            slot: None,
+        };
+        Ok((traced, copy))
     }
 }

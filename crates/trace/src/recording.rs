@@ -3,8 +3,9 @@
 use crate::batch::{Pending, Slot};
 use crate::constants::Constant;
 use crate::{Tensor, TraceError};
-use cloakwork_ir::{Builder, DType, HostSlot, Program, Step, Symbol, Type, View};
+use cloakwork_ir::{Arg, Builder, DType, HostSlot, Program, Step, Symbol, Type, View};
 use cloakwork_kernels::Isa;
+use cloakwork_ops::OpDef;
 use cloakwork_run::eager;
 use cloakwork_verify::with_frees;
 use std::collections::HashMap;
@@ -119,13 +120,18 @@ impl Trace {
 
     /// An input of the program.
     pub fn input(self: &Arc<Self>, name: String, ty: Type) -> Traced {
-        let mut state = self.lock();
-        let slot = HostSlot::Input {
-            name,
-            ty: ty.clone(),
-        };
-        let symbol = state.upload(slot);
-        self.fresh(&mut state, symbol, ty)
+        self.upload_input(&mut self.lock(), name, ty)
+    }
+
+    pub(crate) fn upload_input(
+        self: &Arc<Self>,
+        state: &mut State,
+        name: String,
+        ty: Type,
+    ) -> Traced {
+        let input = ty.clone();
+        let symbol = state.upload(HostSlot::Input { name, ty: input });
+        self.fresh(state, symbol, ty)
     }
 
     /// Makes a frozen tensor, where the function that is being traced meets it or parts of it, an
@@ -200,6 +206,17 @@ impl Trace {
 }
 
 impl State {
+    /// Calls an op on a tensor.
+    pub fn apply(
+        &mut self,
+        op: &OpDef,
+        tensor: Symbol,
+        args: impl IntoIterator<Item = Arg>,
+    ) -> Symbol {
+        let tensor = std::iter::once(Arg::Device(tensor, None));
+        self.builder.call(op.name, tensor.chain(args))
+    }
+
     pub fn new_storage(&mut self) -> u32 {
         self.storages += 1;
         self.storages

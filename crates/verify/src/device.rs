@@ -161,11 +161,7 @@ fn expressed(verified: &Verified, device: &HealDevice) -> Result<Program, Vec<Mi
         while let Some((_, action)) = actions.next_if(|(at, _)| *at == index as u32) {
             own = Some(action);
         }
-        let Step::Op(op) = step else {
-            program.steps.push(*step);
-            continue;
-        };
-        let Some(action) = own else {
+        let (Step::Op(op), Some(action)) = (step, own) else {
             program.steps.push(*step);
             continue;
         };
@@ -214,22 +210,17 @@ fn push(program: &mut Program, op: &Op, calls: Calls) {
     let last = calls.len().saturating_sub(1);
     let mut tensor = args.first().cloned();
     for (index, (def, rest)) in calls.into_iter().enumerate() {
-        let result = if index == last {
-            out.clone()
-        } else {
-            Some(Arg::Device(program.fresh_symbol(), None))
+        let result = match index == last {
+            true => out.clone(),
+            false => Some(Arg::Device(program.fresh_symbol(), None)),
         };
         let allocates = matches!(def.body, Body::Allocate(_));
         let operand = (!allocates).then(|| tensor.clone()).flatten();
         program.push_op(def.name, operand.into_iter().chain(rest), result.clone());
-        if index < last {
-            if let (true, Some(Arg::Device(made, _))) = (index > 0, &tensor) {
-                program.steps.push(Step::Free(*made));
-            }
-            tensor = result;
-        } else if let (true, Some(Arg::Device(made, _))) = (index > 0, &tensor) {
+        if let (true, Some(Arg::Device(made, _))) = (index > 0, &tensor) {
             program.steps.push(Step::Free(*made));
         }
+        tensor = result;
     }
 }
 
@@ -270,13 +261,8 @@ fn said(verified: &Verified, device: &HealDevice, op: &Op, action: &Action) -> O
 }
 
 fn sizes(shape: &Shape) -> Arg {
-    Arg::Shape(
-        shape
-            .dims()
-            .iter()
-            .map(|&dim| ShapeItem::Int(dim as i64))
-            .collect(),
-    )
+    let item = |&dim: &u64| ShapeItem::Int(dim as i64);
+    Arg::Shape(shape.dims().iter().map(item).collect())
 }
 
 /// The same elements in order: a view of what lies row-major, a copy of what does not.
@@ -359,11 +345,8 @@ fn spread(from: &ValueInfo, to: &ValueInfo) -> Option<Calls> {
         }
     }
     let same = now.shape == to.view.shape && now.offset == to.view.offset;
-    let steps = now
-        .strides
-        .iter()
-        .zip(&to.view.strides)
-        .zip(now.shape.dims());
-    let alike = steps.into_iter().all(|((a, b), dim)| a == b || *dim == 1);
+    let strides = now.strides.iter().zip(&to.view.strides);
+    let mut steps = strides.zip(now.shape.dims());
+    let alike = steps.all(|((a, b), dim)| a == b || *dim == 1);
     (same && alike && !calls.is_empty()).then_some(calls)
 }

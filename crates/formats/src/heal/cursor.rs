@@ -43,11 +43,8 @@ pub(crate) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     pub(crate) fn new(text: &'a [u8]) -> Self {
         // Some editors put a byte order mark before UTF-8.
-        let at = if text.starts_with(b"\xef\xbb\xbf") {
-            3
-        } else {
-            0
-        };
+        let marked = text.starts_with(b"\xef\xbb\xbf");
+        let at = if marked { 3 } else { 0 };
         Self { text, at }
     }
 
@@ -145,8 +142,8 @@ impl<'a> Cursor<'a> {
                 }
                 None => {
                     let got = "the end of the file";
-                    return Err(Fault::new(start - 1, "a string that ends", got)
-                        .hint("the file seems cut short"));
+                    let fault = Fault::new(start - 1, "a string that ends", got);
+                    return Err(fault.hint("the file seems cut short"));
                 }
             }
         }
@@ -196,12 +193,8 @@ impl<'a> Cursor<'a> {
     fn skip_within(&mut self, depth: u32) -> Result<(), Fault> {
         let kind = self.peek()?;
         if depth >= MAX_DEPTH {
-            let got = "deeper nesting";
-            return Err(Fault::new(
-                self.at,
-                &format!("at most {MAX_DEPTH} levels"),
-                got,
-            ));
+            let expected = format!("at most {MAX_DEPTH} levels");
+            return Err(Fault::new(self.at, &expected, "deeper nesting"));
         }
         match kind {
             Kind::Object => self.object(|cursor, _| cursor.skip_within(depth + 1)),

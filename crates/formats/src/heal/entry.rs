@@ -71,11 +71,8 @@ fn pair<'a>(cursor: &mut Cursor<'a>, sink: &mut Sink<'a>) -> Result<(), Fault> {
     })?;
     if count < 2 {
         let got = format!("{count} values");
-        return Err(Fault::new(
-            start,
-            "an entry of two values: [type, payload]",
-            &got,
-        ));
+        let expected = "an entry of two values: [type, payload]";
+        return Err(Fault::new(start, expected, &got));
     }
     Ok(())
 }
@@ -101,11 +98,8 @@ fn payload<'a>(cursor: &mut Cursor<'a>, sink: &mut Sink<'a>, kind: StepKind) -> 
             Ok(())
         }
         StepKind::End | StepKind::Skip => {
-            let step = if kind == StepKind::End {
-                Step::SegmentEnd
-            } else {
-                Step::Skip
-            };
+            let ends = kind == StepKind::End;
+            let step = if ends { Step::SegmentEnd } else { Step::Skip };
             sink.program.steps.push(step);
             cursor.skip()
         }
@@ -210,11 +204,8 @@ fn push_call(sink: &mut Sink<'_>, call: Call<'_>, start: usize) -> Result<(), Fa
     // Arguments are numbered by 32 bits in a program.
     sink.args_in_all += args.len() as u64 + 1;
     if sink.args_in_all > u64::from(u32::MAX) {
-        return Err(Fault::new(
-            start,
-            "fewer than 2^32 arguments in all",
-            "more",
-        ));
+        let expected = "fewer than 2^32 arguments in all";
+        return Err(Fault::new(start, expected, "more"));
     }
     sink.program.push_op(&name, args, call.out);
     Ok(())
@@ -227,22 +218,15 @@ fn push_segment(sink: &mut Sink<'_>, name: &str) {
 
 fn refuse_bare_arguments(call: &Call<'_>, start: usize) -> Result<(), Fault> {
     let args = call.args.iter().flatten().chain(&call.out);
-    let bare = args.filter_map(|arg| {
-        if let Arg::Invalid(said) = arg {
-            Some(said)
-        } else {
-            None
-        }
+    let mut bare = args.filter_map(|arg| match arg {
+        Arg::Invalid(said) => Some(said),
+        _ => None,
     });
-    match bare.into_iter().next() {
-        None => Ok(()),
-        Some(said) => Err(
-            Fault::new(start, "arguments with arg_type and value", said).hint(
-                "a bare id cannot be distinguished from a constant: write {\"arg_type\": \
-                   \"INT\", ...}",
-            ),
-        ),
-    }
+    let hint = "a bare id cannot be distinguished from a constant: write {\"arg_type\": \
+                \"INT\", ...}";
+    let fault = |said: &str| Fault::new(start, "arguments with arg_type and value", said);
+    bare.next()
+        .map_or(Ok(()), |said| Err(fault(said).hint(hint)))
 }
 
 fn without(start: usize, key: &str) -> Fault {
@@ -263,11 +247,8 @@ fn step_kind(cursor: &mut Cursor<'_>) -> Result<StepKind, Fault> {
         Some("SEGMENT_END") => Ok(StepKind::End),
         Some(other) => {
             let expected = "DEVICE_OP, FREE_DEVICE_TENSOR, SEGMENT_START, SEGMENT_END or null";
-            Err(Fault::new(
-                at,
-                expected,
-                &format!("the entry type \"{}\"", shortened(other)),
-            ))
+            let got = format!("the entry type \"{}\"", shortened(other));
+            Err(Fault::new(at, expected, &got))
         }
     }
 }

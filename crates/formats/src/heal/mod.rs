@@ -60,9 +60,8 @@ fn transcript<'a>(cursor: &mut Cursor<'a>, sink: &mut Sink<'a>) -> Result<(), Fa
             })?;
             if !found {
                 let hint = "a transcript is a list of entries, or an object that holds one";
-                return Err(
-                    Fault::new(start, "the key transcript", "an object without it").hint(hint),
-                );
+                let fault = Fault::new(start, "the key transcript", "an object without it");
+                return Err(fault.hint(hint));
             }
         }
         _ => return Err(cursor.fault("a transcript: an array or an object")),

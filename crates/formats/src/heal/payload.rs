@@ -4,7 +4,7 @@
 use super::cursor::{Cursor, Kind};
 use super::entry::Sink;
 use super::fault::{self, Fault};
-use super::scalar::Said;
+use super::scalar::{Said, other_type};
 use super::text;
 use crate::{LoadError, TensorError, base64, npy, torch};
 use cloakwork_ir::{Bytes, HostId, HostTensor, shortened};
@@ -49,10 +49,8 @@ pub(super) fn read<'a>(
     let mut found = Found::default();
     cursor.object(|cursor, key| match key {
         "__type__" => {
-            let ty = cursor.string()?;
-            if ty != "HostTensor" {
-                found.wrong = Some(format!("an object of __type__ \"{}\"", shortened(&ty)).into());
-            }
+            let wrong = other_type(cursor, "HostTensor")?;
+            found.wrong = wrong.or(found.wrong.take());
             Ok(())
         }
         "tensor_base64" if cursor.peek()? == Kind::Object => {
@@ -90,11 +88,10 @@ impl<'a> Found<'a> {
             Some("numpy") => Encoding::Numpy,
             Some("torch") => Encoding::Torch,
             Some(other) => {
-                return Err(format!(
-                    "a host tensor of type \"{}\", not numpy or torch",
-                    shortened(other)
-                )
-                .into());
+                let other = shortened(other);
+                return Err(
+                    format!("a host tensor of type \"{other}\", not numpy or torch").into(),
+                );
             }
             None => return Err("a host tensor without type".into()),
         };

@@ -22,11 +22,10 @@ pub(super) fn integer(cursor: &mut Cursor<'_>) -> Result<Said<i64>, Fault> {
             Some(value) => Ok(i64::from(value)),
             None => Err("null where an integer belongs".into()),
         }),
-        _ => Ok(Err(format!(
-            "{} where an integer belongs",
-            cursor.skip_described()?
-        )
-        .into())),
+        _ => {
+            let got = cursor.skip_described()?;
+            Ok(Err(format!("{got} where an integer belongs").into()))
+        }
     }
 }
 
@@ -99,11 +98,8 @@ pub(super) fn require_type(cursor: &mut Cursor<'_>, expected: &str) -> Result<()
     if got == expected {
         return Ok(());
     }
-    Err(Fault::new(
-        at,
-        &format!("\"{expected}\""),
-        &format!("\"{got}\""),
-    ))
+    let [expected, got] = [expected, &got].map(|name| format!("\"{name}\""));
+    Err(Fault::new(at, &expected, &got))
 }
 
 /// Reads the value of `__type__`; words for it if it is another than expected.

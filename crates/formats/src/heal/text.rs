@@ -8,16 +8,12 @@ use std::borrow::Cow;
 pub(super) fn decode(raw: Raw<'_>) -> Result<Cow<'_, str>, Fault> {
     if let Some(at) = raw.bytes.iter().position(|&c| c < 0x20) {
         let hint = "write it as an escape, such as \\n";
-        return Err(
-            Fault::new(raw.start + at, "no control characters in a string", "one").hint(hint),
-        );
+        let expected = "no control characters in a string";
+        return Err(Fault::new(raw.start + at, expected, "one").hint(hint));
     }
     let text = std::str::from_utf8(raw.bytes).map_err(|error| {
-        Fault::new(
-            raw.start + error.valid_up_to(),
-            "text in UTF-8",
-            "other bytes",
-        )
+        let at = raw.start + error.valid_up_to();
+        Fault::new(at, "text in UTF-8", "other bytes")
     })?;
     if raw.escaped {
         unescape(text, raw.start).map(Cow::Owned)
@@ -35,11 +31,8 @@ fn unescape(text: &str, start: usize) -> Result<String, Fault> {
         let (c, length) = escaped(escape).ok_or_else(|| {
             let offset = start + text.len() - escape.len();
             let shown: String = escape.chars().take(6).collect();
-            Fault::new(
-                offset,
-                "an escape of JSON",
-                &format!("`{}`", cloakwork_ir::printable(&shown)),
-            )
+            let got = format!("`{}`", cloakwork_ir::printable(&shown));
+            Fault::new(offset, "an escape of JSON", &got)
         })?;
         out.push(c);
         rest = escape.get(length..).unwrap_or("");

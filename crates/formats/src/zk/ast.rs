@@ -41,21 +41,17 @@ impl Ast {
     /// The devices that it names.
     #[must_use]
     pub fn devices(&self) -> BTreeSet<&str> {
-        let registers = self.registers.iter().map(|(_, register)| &register.device);
-        let inputs = self.inputs.iter().map(|(_, input)| &input.device);
-        let constants = self.constants.iter().map(|(_, constant)| &constant.device);
-        let events = self
-            .events
-            .iter()
-            .filter_map(|(_, event)| event.device.as_ref());
-        let streams = self.streams.iter().map(|(_, device)| device);
-        let budget = self.budget.iter().map(|(device, _)| device);
-        let tables = registers.chain(inputs).chain(constants).chain(events);
-        let mut devices: BTreeSet<&str> = tables
-            .chain(streams)
-            .chain(budget)
-            .map(String::as_str)
-            .collect();
+        let mut devices: BTreeSet<&str> = BTreeSet::new();
+        devices.extend(self.registers.iter().map(|(_, register)| &*register.device));
+        devices.extend(self.inputs.iter().map(|(_, input)| &*input.device));
+        devices.extend(self.constants.iter().map(|(_, constant)| &*constant.device));
+        devices.extend(
+            self.events
+                .iter()
+                .filter_map(|(_, event)| event.device.as_deref()),
+        );
+        devices.extend(self.streams.iter().map(|(_, device)| &**device));
+        devices.extend(self.budget.iter().map(|(device, _)| &**device));
         let mut lists = vec![&self.main];
         while let Some(list) = lists.pop() {
             for Instruction { op, .. } in list {

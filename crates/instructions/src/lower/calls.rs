@@ -255,14 +255,7 @@ impl Lowering<'_> {
                 return refuse("V07", &register.name, out.ty(), register.ty(), hint);
             }
         }
-        let all = [&[out], ins].concat();
-        self.pieces(&all, |own, parts, _| {
-            if let Some((to, from)) = parts.split_first() {
-                let args: Vec<Arg> = from.iter().map(|part| device(part.symbol)).collect();
-                own.write(op, args, to.symbol);
-            }
-            Ok(())
-        })
+        self.elementwise(op, out, ins, &[])
     }
 
     /// Sums and differences: of a polynomial and a scalar in one of two meanings, which must be
@@ -302,7 +295,7 @@ impl Lowering<'_> {
         }
         let (first, scalar) = (self.element_view(out, 0)?, self.first(scalar)?);
         let op = if negated { &named::ADD } else { op };
-        self.write(op, [device(first), device(scalar)], first);
+        self.write(op, [first, scalar].map(device), first);
         Ok(())
     }
 
@@ -404,9 +397,8 @@ impl Lowering<'_> {
                 dims => dims.to_vec(),
             };
             let product = own.temporary(out.dtype, &dims, &out.device);
-            let factors = [device(x.symbol), device(s.symbol)];
-            own.write(&named::MULTIPLY, factors, product);
-            own.write(&named::ADD, [device(to.symbol), device(product)], to.symbol);
+            own.write(&named::MULTIPLY, [x, s].map(device), product);
+            own.write(&named::ADD, [to, product].map(device), to);
             own.release([product]);
             Ok(())
         })
@@ -520,15 +512,7 @@ impl Lowering<'_> {
         if base.dims != out.dims {
             return misfit("V07", base, out.ty(), base.ty());
         }
-        self.pieces(&[out, base], |own, parts, _| {
-            let &[to, from] = parts else { return Err(None) };
-            own.write(
-                &named::FIELD_POW,
-                [device(from.symbol), device(symbol)],
-                to.symbol,
-            );
-            Ok(())
-        })
+        self.elementwise(&named::FIELD_POW, out, &[base], &[symbol])
     }
 
     pub(crate) fn squeeze(&mut self, call: &Call<'_>) -> Result<(), Refusal> {

@@ -35,7 +35,18 @@ impl Lowering<'_> {
                 Ok(())
             }
             Operation::MoveRegister { src, dst } => self.moved(src, dst),
-            Operation::Transfer { .. } => self.transfer(op),
+            Operation::Transfer {
+                src_id,
+                dst_id,
+                src_device,
+                dst_device,
+                stream,
+                pad,
+            } => {
+                let (source, target) = (self.tensor(src_id)?, self.tensor(dst_id)?);
+                self.note.stream = self.stream(stream);
+                self.transfer((&source, src_device), (&target, dst_device), *pad)
+            }
             Operation::LoadConstant { src, dst } => self.load_constant(src, dst),
             Operation::LoadInput { src, dst } => self.load_input(src, dst),
             Operation::Store { src, output } => self.store(src, output),
@@ -127,13 +138,8 @@ impl Lowering<'_> {
         let register = self.lookup(id)?;
         if register.parts.is_some() {
             let hint = "free the registers that it was assembled from; RemoveRegister drops it";
-            return refuse(
-                "V05",
-                id,
-                "a register that owns its memory",
-                "a tuple",
-                hint,
-            );
+            let expected = "a register that owns its memory";
+            return refuse("V05", id, expected, "a tuple", hint);
         }
         for symbol in self.symbols(&register) {
             self.push(Step::Free(symbol));
@@ -168,41 +174,29 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn transfer(&mut self, op: &Operation) -> Result<(), Refusal> {
-        let Operation::Transfer {
-            src_id,
-            dst_id,
-            src_device,
-            dst_device,
-            stream,
-            pad,
-        } = op
-        else {
-            return Err(None);
-        };
-        let (source, target) = (self.tensor(src_id)?, self.tensor(dst_id)?);
-        self.note.stream = self.stream(stream);
-        for (register, said) in [(&source, src_device), (&target, dst_device)] {
-            if register.device != *said {
+    /// Copies between registers, which lie on the devices that the instruction names.
+    fn transfer(
+        &mut self,
+        (source, from): (&Register, &str),
+        (target, to): (&Register, &str),
+        pad: bool,
+    ) -> Result<(), Refusal> {
+        for (register, said) in [(source, from), (target, to)] {
+            if register.device != said {
                 return misfit("V08", register, format!("on {said}"), &register.device);
             }
         }
         if source.dtype != target.dtype {
-            return misfit("V07", &source, target.ty(), source.ty());
+            return misfit("V07", source, target.ty(), source.ty());
         }
         if source.dims == target.dims {
-            return self.pieces(&[&target, &source], |own, parts, _| {
-                if let &[to, from] = parts {
-                    own.write(&named::COPY, [device(from.symbol)], to.symbol);
-                }
-                Ok(())
-            });
+            return self.elementwise(&named::COPY, target, &[source], &[]);
         }
         match (source.dims.as_slice(), target.dims.as_slice(), pad) {
-            (&[short], &[long], true) if short < long => self.padded(&source, &target, short, long),
+            (&[short], &[long], true) if short < long => self.padded(source, target, short, long),
             _ => {
                 let hint = "sizes are equal, or the target is longer and has pad: \"zero\"";
-                refuse("V07", src_id, target.ty(), source.ty(), hint)
+                refuse("V07", &source.name, target.ty(), source.ty(), hint)
             }
         }
     }
@@ -391,16 +385,10 @@ impl Lowering<'_> {
         domain: Option<&str>,
     ) -> Result<(), Refusal> {
         let register = self.tensor(dst)?;
+        let expected = "a field's tensor of one axis";
         let n = match *register.dims.as_slice() {
             [n] if register.dtype.is_field() => n,
-            _ => {
-                return misfit(
-                    "V11",
-                    &register,
-                    "a field's tensor of one axis",
-                    register.ty(),
-                );
-            }
+            _ => return misfit("V11", &register, expected, register.ty()),
         };
         if start > end || end > n {
             let expected = format!("0 <= start <= end <= {n}");
@@ -481,16 +469,7 @@ impl Lowering<'_> {
         let mut mask = Register::new("#", DType::Bool, a.dims.clone(), &a.device);
         mask.name = self.program.symbol_name(same).to_owned();
         mask.owner.clone_from(&mask.name);
-        self.pieces(&[&mask, &a, &b], |own, parts, _| {
-            if let &[to, a, b] = parts {
-                own.write(
-                    &named::EQUAL,
-                    [device(a.symbol), device(b.symbol)],
-                    to.symbol,
-                );
-            }
-            Ok(())
-        })?;
+        self.elementwise(&named::EQUAL, &mask, &[&a, &b], &[])?;
         self.note.message = Some(self.program.text(msg.unwrap_or("values differ")));
         self.write(&named::ASSERT_TRUE, [device(same)], same);
         self.note.message = None;

@@ -8,12 +8,6 @@ use cloakwork_ir::{
 };
 use cloakwork_ops::{OpDef, named};
 
-/// A part of a register as ops take it: elements `0..len` of a name, or all of what has no such.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
-    pub symbol: Symbol,
-}
-
 /// One range as an entry of a slice.
 pub(super) fn range(start: u64, stop: u64, step: u64) -> ShapeItem {
     let bound = |at: u64| Some(at as i64);
@@ -211,7 +205,7 @@ impl Lowering<'_> {
     pub(super) fn pieces(
         &mut self,
         registers: &[&Register],
-        mut each: impl FnMut(&mut Self, &[Part], u64) -> Result<(), Refusal>,
+        mut each: impl FnMut(&mut Self, &[Symbol], u64) -> Result<(), Refusal>,
     ) -> Result<(), Refusal> {
         let Some(out) = registers.first() else {
             return Ok(());
@@ -234,17 +228,30 @@ impl Lowering<'_> {
             let &[from, to] = bounds else { continue };
             let mut parts = Vec::with_capacity(registers.len());
             for register in registers {
-                let symbol = if split && long(&register) {
-                    self.part(register, from, to)
-                } else {
-                    let symbols = self.symbols(register);
-                    symbols.first().copied().unwrap_or(Symbol(u32::MAX))
-                };
-                parts.push(Part { symbol });
+                parts.push(match split && long(&register) {
+                    true => self.part(register, from, to),
+                    false => self.first(register)?,
+                });
             }
             each(self, &parts, if split { to - from } else { out.elements() })?;
         }
         Ok(())
+    }
+
+    /// Calls an op element by element, in pieces; `more` are operands that all pieces share.
+    pub(super) fn elementwise(
+        &mut self,
+        op: &'static OpDef,
+        out: &Register,
+        ins: &[&Register],
+        more: &[Symbol],
+    ) -> Result<(), Refusal> {
+        self.pieces(&[&[out], ins].concat(), |own, parts, _| {
+            let (to, from) = parts.split_first().ok_or(None)?;
+            let args: Vec<Arg> = from.iter().chain(more).copied().map(device).collect();
+            own.write(op, args, *to);
+            Ok(())
+        })
     }
 
     /// Pieces run one after another: none may read what an earlier one has written.
@@ -264,13 +271,8 @@ impl Lowering<'_> {
             if mixes {
                 let got = format!("\"{}\" and \"{}\" of one buffer", out.name, other.name);
                 let hint = "write into another register, or copy the operand before";
-                return refuse(
-                    "V09",
-                    &out.name,
-                    "operands that do not share bytes with the result",
-                    got,
-                    hint,
-                );
+                let expected = "operands that do not share bytes with the result";
+                return refuse("V09", &out.name, expected, got, hint);
             }
         }
         Ok(())

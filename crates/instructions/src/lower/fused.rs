@@ -5,7 +5,7 @@
 //! each result is.
 
 use super::calls::Call;
-use super::emit::{Part, device};
+use super::emit::device;
 use super::registers::Register;
 use super::{Lowering, Refusal, refuse};
 use cloakwork_formats::zk::Value;
@@ -59,7 +59,7 @@ impl Lowering<'_> {
     fn steps(
         &mut self,
         expression: &Expression,
-        (outs, ins): (&[Part], &[Part]),
+        (outs, ins): (&[Symbol], &[Symbol]),
         like: &Register,
         len: u64,
     ) -> Result<(), Refusal> {
@@ -79,16 +79,16 @@ impl Lowering<'_> {
         }
         for (out, operand) in outs.iter().zip(&expression.outs) {
             let from = resolve(*operand, ins, &computed).ok_or(None)?;
-            self.write(&named::COPY, [device(from)], out.symbol);
+            self.write(&named::COPY, [device(from)], *out);
         }
         self.release(computed);
         Ok(())
     }
 }
 
-fn resolve(operand: Operand, ins: &[Part], computed: &[Symbol]) -> Option<Symbol> {
+fn resolve(operand: Operand, ins: &[Symbol], computed: &[Symbol]) -> Option<Symbol> {
     match operand {
-        Operand::In(index) => ins.get(index).map(|part| part.symbol),
+        Operand::In(index) => ins.get(index).copied(),
         Operand::Step(index) => computed.get(index).copied(),
     }
 }

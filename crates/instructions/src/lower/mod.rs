@@ -328,20 +328,14 @@ impl<'a> Lowering<'a> {
         match (slave, stream, device) {
             (None, ..) | (Some("cpu"), None, _) => Ok(()),
             (Some(slave), _, Some((_, device))) if slave == device => Ok(()),
-            (Some(slave), None, _) => refuse(
-                "V12",
-                "",
-                format!("a stream of {slave}"),
-                "none",
-                "name the stream that waits",
-            ),
-            (Some(slave), Some(stream), _) => refuse(
-                "V08",
-                "",
-                format!("a stream of {slave}"),
-                format!("\"{stream}\""),
-                "the stream that waits is one of the device that waits",
-            ),
+            (Some(slave), stream, _) => {
+                let expected = format!("a stream of {slave}");
+                let Some(stream) = stream else {
+                    return refuse("V12", "", expected, "none", "name the stream that waits");
+                };
+                let hint = "the stream that waits is one of the device that waits";
+                refuse("V08", "", expected, format!("\"{stream}\""), hint)
+            }
         }
     }
 

@@ -65,12 +65,40 @@ impl Register {
             return vec![self.view.clone()];
         };
         let split = window.before_wrap();
-        let piece = |offset: u64, len: u64| {
-            let mut view = View::contiguous(Shape::new(&[len]).unwrap_or_default());
-            view.offset = offset as i64;
-            view
-        };
-        vec![piece(window.offset, split), piece(0, window.len - split)]
+        vec![
+            range_view(window.offset, split),
+            range_view(0, window.len - split),
+        ]
+    }
+
+    /// The same register under another name.
+    pub fn named(&self, name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            ..self.clone()
+        }
+    }
+
+    /// As a window of its buffer.
+    pub fn windowed(self, window: Window) -> Self {
+        Self {
+            window: Some(window),
+            dims: vec![window.len],
+            view: range_view(window.offset, window.len),
+            transcript: None,
+            ..self
+        }
+    }
+
+    /// As another view of its buffer, which is no window.
+    pub fn reshaped(self, view: View) -> Self {
+        Self {
+            window: None,
+            dims: view.shape.dims().to_vec(),
+            view,
+            transcript: None,
+            ..self
+        }
     }
 
     pub fn elements(&self) -> u64 {
@@ -98,6 +126,13 @@ impl Register {
         let sizes: Vec<String> = self.dims.iter().map(u64::to_string).collect();
         format!("{}[{}]", self.dtype, sizes.join(", "))
     }
+}
+
+/// A range of a buffer as a view of it.
+pub(super) fn range_view(offset: u64, len: u64) -> View {
+    let mut view = View::contiguous(Shape::new(&[len]).unwrap_or_default());
+    view.offset = offset as i64;
+    view
 }
 
 /// What a run over all threads has seen.
@@ -238,13 +273,8 @@ impl Lowering<'_> {
         }
         self.tell_no_more(name);
         let hint = "define it first, or correct its name";
-        refuse(
-            "V02",
-            name,
-            "a register that is defined",
-            "an undefined register",
-            hint,
-        )
+        let expected = "a register that is defined";
+        refuse("V02", name, expected, "an undefined register", hint)
     }
 
     /// Notes what a register holds; it must be what it is declared as.
@@ -262,13 +292,8 @@ impl Lowering<'_> {
             }
             if declared.device != register.device {
                 let hint = "the table of registers states its device";
-                return refuse(
-                    "V08",
-                    &register.name,
-                    &declared.device,
-                    &register.device,
-                    hint,
-                );
+                let (name, got) = (&register.name, &register.device);
+                return refuse("V08", name, &declared.device, got, hint);
             }
         }
         self.registers.define(register);

@@ -1,6 +1,6 @@
 //! What can be said of a program before any of it is lowered.
 
-use cloakwork_formats::zk::{Ast, Constant, Input, Instruction, Operation, Register, Type};
+use cloakwork_formats::zk::{Ast, Constant, Input, Instruction, Operation, Register, Table, Type};
 use cloakwork_ir::DType;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -39,20 +39,26 @@ pub(super) struct Statics<'a> {
     pub drawn_on: BTreeSet<String>,
 }
 
+fn by_name<T>(table: &Table<T>) -> HashMap<&str, &T> {
+    table
+        .iter()
+        .map(|(name, entry)| (name.as_str(), entry))
+        .collect()
+}
+
 impl<'a> Statics<'a> {
     pub fn of(ast: &'a Ast) -> Self {
-        let mut statics = Self::default();
-        let registers = ast.registers.iter();
-        statics.registers = registers.map(|(name, r)| (name.as_str(), r)).collect();
-        let inputs = ast.inputs.iter();
-        statics.inputs = inputs.map(|(name, input)| (name.as_str(), input)).collect();
-        let constants = ast.constants.iter();
-        statics.constants = constants.map(|(name, c)| (name.as_str(), c)).collect();
-        let outputs = ast.outputs.iter();
-        statics.outputs = outputs.map(|(name, ty)| (name.as_str(), ty)).collect();
         let broken = ast.broken.iter();
-        let pairs = broken.map(|(table, name)| (table.as_str(), name.as_str()));
-        statics.broken = pairs.collect();
+        let mut statics = Self {
+            registers: by_name(&ast.registers),
+            inputs: by_name(&ast.inputs),
+            constants: by_name(&ast.constants),
+            outputs: by_name(&ast.outputs),
+            broken: broken
+                .map(|(table, name)| (table.as_str(), name.as_str()))
+                .collect(),
+            ..Self::default()
+        };
         let mut viewed = HashSet::new();
         let mut windows = Vec::new();
         let mut lists = vec![(&ast.main, true)];
@@ -105,11 +111,8 @@ impl<'a> Statics<'a> {
             }
             Operation::LoadInput { src, dst } => {
                 *self.loads.entry(src).or_default() += 1;
-                if self
-                    .inputs
-                    .get(src.as_str())
-                    .is_some_and(|input| !input.consume)
-                {
+                let input = self.inputs.get(src.as_str());
+                if input.is_some_and(|input| !input.consume) {
                     self.borrowed.insert(dst);
                 }
             }

@@ -5,7 +5,7 @@ use super::registers::Register;
 use super::{Lowering, Refusal, misfit, refuse};
 use crate::window::Window;
 use cloakwork_formats::zk::{Entry, Operation, Sliced, Viewed};
-use cloakwork_ir::{Arg, Repr, Shape, ShapeItem, Take, View, shape_arg};
+use cloakwork_ir::{Arg, Repr, Shape, ShapeItem, Take, shape_arg};
 use cloakwork_ops::{OpDef, named};
 
 impl Lowering<'_> {
@@ -17,14 +17,8 @@ impl Lowering<'_> {
                     Some(window) => self.window(&source, window, dst),
                     None => {
                         let hint = "copy the part into a register of its own, and rotate that";
-                        refuse(
-                            "V10",
-                            src,
-                            "a whole tensor of one axis",
-                            "a part of a \
-                                tensor",
-                            hint,
-                        )
+                        let expected = "a whole tensor of one axis";
+                        refuse("V10", src, expected, "a part of a tensor", hint)
                     }
                 }
             }
@@ -61,12 +55,7 @@ impl Lowering<'_> {
 
     /// A window on the buffer of a register.
     fn window(&mut self, source: &Register, window: Window, dst: &str) -> Result<(), Refusal> {
-        let mut register = source.clone();
-        register.name = dst.to_owned();
-        register.window = Some(window);
-        register.dims = vec![window.len];
-        register.view = placed(window);
-        register.transcript = None;
+        let register = source.named(dst).windowed(window);
         if source.whole != source.name && source.owner != source.name {
             // Whoever uses a register that was given up shall hear of it.
             for symbol in self.symbols(source) {
@@ -92,14 +81,10 @@ impl Lowering<'_> {
             Sliced::Entries(entries) => entries.clone(),
         };
         let entries = complete(source, &entries)?;
-        let mut register = source.clone();
-        register.name = dst.to_owned();
         if let (Some(window), &[Entry::Range(start, end, 1)]) = (source.window, entries.as_slice())
         {
-            register.window = window.sliced(start, end);
-            register.dims = vec![end - start];
-            register.view = register.window.map_or(register.view, placed);
-            register.transcript = None;
+            let window = window.sliced(start, end).ok_or(None)?;
+            let register = source.named(dst).windowed(window);
             self.define(register.clone())?;
             self.part_of(source, &register, (start, end));
             return Ok(());
@@ -114,7 +99,7 @@ impl Lowering<'_> {
             Ok(view) => view,
             Err(error) => return misfit("V10", source, "a slice in range", error.to_string()),
         };
-        reshaped(&mut register, view);
+        let register = source.named(dst).reshaped(view);
         self.define(register.clone())?;
         let items: Vec<ShapeItem> = entries.iter().map(item).collect();
         if let (&[from], &[to]) = (&*self.symbols(source), &*self.symbols(&register)) {
@@ -137,13 +122,9 @@ impl Lowering<'_> {
         }
         if source.wraps() {
             let hint = "copy it into a register of its own first";
-            return refuse(
-                "V10",
-                &source.name,
-                "a register that does not wrap around",
-                "a register that wraps around",
-                hint,
-            );
+            let expected = "a register that does not wrap around";
+            let got = "a register that wraps around";
+            return refuse("V10", &source.name, expected, got, hint);
         }
         let legal = |shape: &[u64]| match Shape::new(shape) {
             Ok(shape) => Ok(shape),
@@ -187,9 +168,7 @@ impl Lowering<'_> {
             }
             Viewed::As(_) => return Err(None),
         };
-        let mut register = source.clone();
-        register.name = dst.to_owned();
-        reshaped(&mut register, view);
+        let register = source.named(dst).reshaped(view);
         self.define(register.clone())?;
         if let (&[from], &[to]) = (&*self.symbols(source), &*self.symbols(&register)) {
             let args = [device(from)].into_iter().chain(args);
@@ -200,8 +179,7 @@ impl Lowering<'_> {
 
     /// The same register, taken as coefficients or values by the program's word.
     fn cast(&mut self, source: &Register, dst: &str, repr: Option<Repr>) -> Result<(), Refusal> {
-        let mut register = source.clone();
-        register.name = dst.to_owned();
+        let register = source.named(dst);
         self.define(register.clone())?;
         let number = match repr {
             None => 0,
@@ -210,11 +188,8 @@ impl Lowering<'_> {
         };
         let (from, to) = (self.symbols(source), self.symbols(&register));
         for (from, to) in from.into_iter().zip(to) {
-            self.op(
-                &named::AS_REPR,
-                [device(from), Arg::Int(number)],
-                device(to),
-            );
+            let args = [device(from), Arg::Int(number)];
+            self.op(&named::AS_REPR, args, device(to));
         }
         Ok(())
     }
@@ -242,8 +217,7 @@ impl Lowering<'_> {
 
     /// The same register under another name.
     fn alias(&mut self, source: &Register, name: String) -> Result<String, Refusal> {
-        let mut register = source.clone();
-        register.name.clone_from(&name);
+        let register = source.named(&name);
         self.define(register.clone())?;
         let from = self.symbols(source);
         let to = self.symbols(&register);
@@ -269,21 +243,6 @@ impl Lowering<'_> {
         }
         self.define(register)
     }
-}
-
-/// Gives a register another view of its buffer, which is no longer a window.
-fn reshaped(register: &mut Register, view: View) {
-    register.dims = view.shape.dims().to_vec();
-    register.window = None;
-    register.view = view;
-    register.transcript = None;
-}
-
-/// A window that lies in one piece, as a view of the buffer.
-fn placed(window: Window) -> View {
-    let mut view = View::contiguous(Shape::new(&[window.len]).unwrap_or_default());
-    view.offset = window.offset as i64;
-    view
 }
 
 /// An entry for each axis, all in range.
@@ -348,9 +307,6 @@ fn item(entry: &Entry) -> ShapeItem {
 }
 
 fn items(list: &[u64]) -> Arg {
-    Arg::Shape(
-        list.iter()
-            .map(|&item| ShapeItem::Int(item as i64))
-            .collect(),
-    )
+    let item = |&item: &u64| ShapeItem::Int(item as i64);
+    Arg::Shape(list.iter().map(item).collect())
 }
