@@ -1,7 +1,7 @@
 //! Files by their contents: which reader gets them.
 
 use crate::container::{self, Container, Seal};
-use crate::{LoadError, files, heal, npy, text, torch, zk};
+use crate::{LoadError, TensorError, files, heal, npy, text, torch, zk};
 use cloakwork_ir::{Bytes, HostTensor, Program};
 use std::path::Path;
 
@@ -74,11 +74,7 @@ pub fn load_sealed(bytes: &Bytes) -> Result<(Program, Option<Seal>), LoadError> 
 /// # Errors
 /// The file cannot be read, or is not such an array.
 pub fn load_npy(path: impl AsRef<Path>) -> Result<HostTensor, LoadError> {
-    let path = path.as_ref();
-    npy::parse(&files::read(path)?).map_err(|source| LoadError::Tensor {
-        path: path.to_owned(),
-        source,
-    })
+    tensor(path.as_ref(), npy::parse)
 }
 
 /// Loads one tensor that `torch.save` wrote, without running its pickle.
@@ -86,8 +82,14 @@ pub fn load_npy(path: impl AsRef<Path>) -> Result<HostTensor, LoadError> {
 /// # Errors
 /// The file cannot be read, or holds anything but one plain tensor.
 pub fn load_torch(path: impl AsRef<Path>) -> Result<HostTensor, LoadError> {
-    let path = path.as_ref();
-    torch::parse(&files::read(path)?).map_err(|source| LoadError::Tensor {
+    tensor(path.as_ref(), torch::parse)
+}
+
+fn tensor(
+    path: &Path,
+    parse: fn(&Bytes) -> Result<HostTensor, TensorError>,
+) -> Result<HostTensor, LoadError> {
+    parse(&files::read(path)?).map_err(|source| LoadError::Tensor {
         path: path.to_owned(),
         source,
     })

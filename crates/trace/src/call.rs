@@ -7,7 +7,7 @@ use cloakwork_ops::Value as Shown;
 use cloakwork_ops::{
     Args, Body, Form, OpDef, OpError, Operand, Origin, ParamKind, Viewed, check_known,
 };
-use cloakwork_verify::{check_kernel_call, result_type};
+use cloakwork_verify::{check_call, result_type};
 use std::sync::Arc;
 
 /// One parameter of a call: what the declaration sees, and what the program says.
@@ -145,13 +145,13 @@ impl Trace {
             Given::Tensor(traced, _) => Some(traced.clone()),
             _ => None,
         });
-        if let (Body::Kernel(body), Some(out)) = (&def.body, &out) {
+        if let (Body::Kernel(_), Some(out)) = (&def.body, &out) {
             let shares = |param: usize| {
                 matches!(bound.get(param), Some(Given::Tensor(operand, _))
                     if operand.storage == out.storage)
             };
             with_args(def, bound, |args| {
-                check_kernel_call(def, body, args, &shares)?;
+                check_call(def, args, &shares)?;
                 check_known(args)
             })?;
         }

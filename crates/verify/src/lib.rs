@@ -53,7 +53,7 @@ pub use device::{HealDevice, Misfit, for_device};
 pub use ends::{downloads, opened, uploads};
 pub use expand::{Choose, expand};
 pub use frees::with_frees;
-pub use single::{check_composite_call, check_kernel_call, result_type};
+pub use single::{check_call, result_type};
 pub use threads::{Linear, linearize};
 pub use values::{StorageId, StorageInfo, StorageOrigin, ValueId, ValueInfo, upload_root};
 pub use verified::{Mistake, Verification, Verified};

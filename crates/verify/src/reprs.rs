@@ -179,17 +179,15 @@ impl Checker<'_> {
 
     /// What is read is what the step says that it is.
     pub(crate) fn taken_repr(&mut self, value: ValueId) {
-        if self.said().is_some()
-            && let Some(issue) = self.mixture(value)
-        {
-            let name = self.values.value(value).map(|info| info.name);
+        let Some(said) = self.said() else {
+            return;
+        };
+        let name = self.values.value(value).map(|info| info.name);
+        if let Some(issue) = self.mixture(value) {
             self.report(issue.names(name));
         }
-        if let (Some(said), Some(repr)) = (self.said(), self.repr_of(value))
-            && said != repr
-        {
+        if let Some(repr) = self.repr_of(value).filter(|repr| *repr != said) {
             let issue = Issue::of(Code::Repr, said.described(), repr.described());
-            let name = self.values.value(value).map(|info| info.name);
             self.report(issue.names(name).hint("transform it first, or cast it"));
         }
     }

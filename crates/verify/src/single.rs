@@ -3,8 +3,7 @@
 
 use cloakwork_ir::{DType, Overlap, Type, View};
 use cloakwork_ops::{
-    Aliasing, Args, Body, Code, ExpandBody, KernelBody, OpDef, OpError, OutRule, Param, ParamKind,
-    Value,
+    Aliasing, Args, Body, Code, KernelBody, OpDef, OpError, OutRule, Param, ParamKind, Value,
 };
 
 /// The type of a call's result, from operands alone.
@@ -24,56 +23,28 @@ pub fn result_type(def: &'static OpDef, args: &Args) -> Result<Type, OpError> {
             };
             Ok(Type::new(source.dtype, shape))
         }
-        Body::Upload | Body::Download => Err(OpError::new(
-            Code::ArgumentType,
-            "",
-            "an op on device tensors",
-            def.name,
-        )),
+        Body::Upload | Body::Download => {
+            let expected = "an op on device tensors";
+            Err(OpError::new(Code::ArgumentType, "", expected, def.name))
+        }
     }
 }
 
-/// Holds a call with an `out` to its declaration. `shares_out` says which parameters are views of
-/// the storage that is written.
+/// Holds a call of a kernel or composite op with an `out` to its declaration. `shares_out` says
+/// which parameters are views of the storage that is written.
 ///
 /// # Errors
 /// The first rule that is broken.
-pub fn check_kernel_call(
+pub fn check_call(
     def: &'static OpDef,
-    body: &KernelBody,
     args: &Args,
     shares_out: &dyn Fn(usize) -> bool,
 ) -> Result<(), OpError> {
-    check_written(
-        def,
-        (body.infer)(args)?,
-        &OutDemand::of(body),
-        args,
-        shares_out,
-    )
-}
-
-/// The same for a call of a composite op.
-///
-/// # Errors
-/// The first rule that is broken.
-pub fn check_composite_call(
-    def: &'static OpDef,
-    body: &ExpandBody,
-    args: &Args,
-    shares_out: &dyn Fn(usize) -> bool,
-) -> Result<(), OpError> {
-    let demand = &OutDemand::OF_COMPOSITES;
-    check_written(def, (body.infer)(args)?, demand, args, shares_out)
-}
-
-fn check_written(
-    def: &'static OpDef,
-    inferred: Type,
-    demand: &OutDemand,
-    args: &Args,
-    shares_out: &dyn Fn(usize) -> bool,
-) -> Result<(), OpError> {
+    let (inferred, demand) = match &def.body {
+        Body::Kernel(body) => ((body.infer)(args)?, OutDemand::of(body)),
+        Body::Expand(body) => ((body.infer)(args)?, OutDemand::OF_COMPOSITES),
+        Body::View(_) | Body::Allocate(_) | Body::Upload | Body::Download => return Ok(()),
+    };
     let Some((place, name)) = def.out().and_then(|i| Some((i, def.params.get(i)?.name))) else {
         return Ok(());
     };
@@ -179,11 +150,6 @@ fn overlapping(param: &Param, rule: Aliasing) -> OpError {
         Aliasing::Only(name) if name == param.name => same,
         Aliasing::Only(_) | Aliasing::Never => "none of the elements of `out`",
     };
-    OpError::new(
-        Code::Aliasing,
-        param.name,
-        expected,
-        "some of the elements of `out`",
-    )
-    .hint("write into another tensor")
+    let got = "some of the elements of `out`";
+    OpError::new(Code::Aliasing, param.name, expected, got).hint("write into another tensor")
 }

@@ -11,7 +11,7 @@
 mod coefficients;
 mod json;
 mod json_write;
-mod number;
+pub(crate) mod number;
 mod r1cs;
 mod sections;
 mod strict;

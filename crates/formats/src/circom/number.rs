@@ -72,14 +72,18 @@ pub(super) fn from_decimal(text: &str, prime: &[u64]) -> Option<Vec<u8>> {
     if text.is_empty() || padded || text.len() > prime.len() * 20 {
         return None;
     }
-    let mut number = vec![0u64; prime.len()];
-    for digit in text.bytes() {
-        if !digit.is_ascii_digit() {
-            return None;
-        }
-        let mut carry = u64::from(digit - b'0');
+    let bytes = of_digits(text, 10, prime.len())?;
+    is_below(&bytes, prime).then_some(bytes)
+}
+
+/// The little-endian bytes of digits, of this many words; none if it has other characters, or the
+/// number is larger.
+pub(crate) fn of_digits(text: &str, base: u32, words: usize) -> Option<Vec<u8>> {
+    let mut number = vec![0u64; words];
+    for digit in text.chars() {
+        let mut carry = u64::from(digit.to_digit(base)?);
         for word in &mut number {
-            let value = u128::from(*word) * 10 + u128::from(carry);
+            let value = u128::from(*word) * u128::from(base) + u128::from(carry);
             *word = value as u64;
             carry = (value >> 64) as u64;
         }
@@ -87,8 +91,7 @@ pub(super) fn from_decimal(text: &str, prime: &[u64]) -> Option<Vec<u8>> {
             return None;
         }
     }
-    let bytes = prime_bytes(&number);
-    is_below(&bytes, prime).then_some(bytes)
+    Some(prime_bytes(&number))
 }
 
 #[cfg(test)]

@@ -40,7 +40,8 @@ pub fn read_while(path: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<B
     let failed = LoadError::read(path);
     let (file, known) = opened(path)?;
     if known.file_type().is_fifo() {
-        return piped(file, keep_going).map_err(&failed)?.map(Into::into);
+        let bytes = pumped(path, (file, &known), keep_going)?;
+        return Ok(Bytes::new(Arc::new(bytes)));
     }
     if known.len() >= MAPPED_FROM_BYTES {
         let mapping = Mapping::new(file, path).map_err(&failed)?;
@@ -50,7 +51,10 @@ pub fn read_while(path: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<B
     file.take(MOST_PIPE_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(&failed)?;
-    limited(bytes).map(Into::into)
+    if bytes.len() as u64 > MOST_PIPE_BYTES {
+        return Err(too_long());
+    }
+    Ok(bytes.into())
 }
 
 /// The same of a secret: it is read, never mapped, into memory that is overwritten before it is
@@ -59,8 +63,18 @@ pub fn read_while(path: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<B
 /// # Errors
 /// As for [`read_while`].
 pub fn read_secret(path: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<Bytes, LoadError> {
+    let (file, known) = opened(path)?;
+    let bytes = pumped(path, (file, &known), keep_going)?;
+    Ok(Bytes::new(Arc::new(bytes)))
+}
+
+/// All that a file or a pipe brings, in memory that is overwritten before it is released.
+fn pumped(
+    path: &Path,
+    (mut file, known): (File, &Metadata),
+    keep_going: &mut dyn FnMut() -> bool,
+) -> Result<Zeroizing<Vec<u8>>, LoadError> {
     let failed = LoadError::read(path);
-    let (mut file, known) = opened(path)?;
     let pipe = known.file_type().is_fifo();
     let expected = usize::try_from(known.len()).unwrap_or(usize::MAX);
     // One more, so that the end is seen without growing; a pipe's size is not known.
@@ -93,7 +107,7 @@ pub fn read_secret(path: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<
         }
     }
     bytes.truncate(filled);
-    Ok(Bytes::new(Arc::new(bytes)))
+    Ok(bytes)
 }
 
 fn room(bytes: usize) -> io::Result<Zeroizing<Vec<u8>>> {
@@ -133,13 +147,6 @@ fn plain(known: &Metadata) -> Result<(), LoadError> {
     )))
 }
 
-fn limited(bytes: Vec<u8>) -> Result<Vec<u8>, LoadError> {
-    if bytes.len() as u64 <= MOST_PIPE_BYTES {
-        return Ok(bytes);
-    }
-    Err(too_long())
-}
-
 fn too_long() -> LoadError {
     let expected = format!("at most {} MiB", MOST_PIPE_BYTES >> 20);
     let hint = "a pipe may bring no more: write it to a file first";
@@ -158,29 +165,4 @@ fn may_go_on(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
     )
-}
-
-fn piped(
-    mut pipe: File,
-    keep_going: &mut dyn FnMut() -> bool,
-) -> io::Result<Result<Vec<u8>, LoadError>> {
-    let mut bytes = Vec::new();
-    let mut part = vec![0; 1 << 20];
-    loop {
-        if !keep_going() {
-            return Err(io::ErrorKind::Interrupted.into());
-        }
-        if !has_more(&pipe) {
-            continue;
-        }
-        match pipe.read(&mut part) {
-            Ok(0) => return Ok(Ok(bytes)),
-            Ok(count) => bytes.extend_from_slice(part.get(..count).unwrap_or(&[])),
-            Err(error) if may_go_on(&error) => {}
-            Err(error) => return Err(error),
-        }
-        if bytes.len() as u64 > MOST_PIPE_BYTES {
-            return Ok(limited(bytes));
-        }
-    }
 }

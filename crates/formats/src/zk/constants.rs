@@ -3,6 +3,7 @@
 
 use super::ast::{Constant, Data, Table};
 use super::value::Value;
+use crate::circom::number::of_digits;
 use cloakwork_ir::{Bytes, DType, Finding, HostTensor, Shape, View};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -230,7 +231,6 @@ fn element(dtype: DType, width: usize, value: &Value, out: &mut Vec<u8>) -> Opti
 
 /// The bytes of a decimal integer, or of a hexadecimal one with `0x` before it.
 fn little_endian(text: &str, width: usize) -> Option<Vec<u8>> {
-    let mut bytes = vec![0u8; width];
     let (digits, base) = match text.strip_prefix("0x") {
         Some(digits) => (digits, 16u32),
         None => (text, 10),
@@ -239,16 +239,7 @@ fn little_endian(text: &str, width: usize) -> Option<Vec<u8>> {
     if digits.is_empty() || digits.len() > 256 {
         return None;
     }
-    for digit in digits.chars() {
-        let mut carry = digit.to_digit(base)?;
-        for byte in &mut bytes {
-            carry += u32::from(*byte) * base;
-            *byte = carry as u8;
-            carry >>= 8;
-        }
-        if carry != 0 {
-            return None;
-        }
-    }
-    Some(bytes)
+    let mut bytes = of_digits(digits, base, width.div_ceil(8))?;
+    let rest = bytes.split_off(width);
+    rest.iter().all(|byte| *byte == 0).then_some(bytes)
 }

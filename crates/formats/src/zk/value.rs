@@ -195,33 +195,33 @@ pub(super) fn print_text(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Appends JSON over several lines: what `opened` says of a depth is broken, the rest is not.
+/// Appends JSON over several lines: a program, its tables and lists of objects are broken.
 pub(super) fn print_lines(value: &Value, depth: usize, out: &mut String) {
-    let broken = match value {
-        Value::Map(entries) => depth < 2 || entries.iter().any(|(key, _)| key == "instructions"),
-        Value::List(list) => matches!(list.first(), Some(Value::Map(_))),
-        _ => false,
-    };
     let indent = "  ".repeat(depth + 1);
-    match value {
-        Value::Map(entries) if broken && !entries.is_empty() => {
+    let line = |index: usize| format!("{}\n{indent}", if index > 0 { "," } else { "" });
+    let close = match value {
+        Value::Map(entries)
+            if !entries.is_empty()
+                && (depth < 2 || entries.iter().any(|(key, _)| key == "instructions")) =>
+        {
             out.push('{');
             for (index, (key, value)) in entries.iter().enumerate() {
-                let _ = write!(out, "{}\n{indent}", if index > 0 { "," } else { "" });
+                out.push_str(&line(index));
                 print_text(key, out);
                 out.push_str(": ");
                 print_lines(value, depth + 1, out);
             }
-            let _ = write!(out, "\n{}}}", "  ".repeat(depth));
+            '}'
         }
-        Value::List(list) if broken => {
+        Value::List(list) if matches!(list.first(), Some(Value::Map(_))) => {
             out.push('[');
             for (index, value) in list.iter().enumerate() {
-                let _ = write!(out, "{}\n{indent}", if index > 0 { "," } else { "" });
+                out.push_str(&line(index));
                 print_lines(value, depth + 1, out);
             }
-            let _ = write!(out, "\n{}]", "  ".repeat(depth));
+            ']'
         }
-        _ => print(value, out),
-    }
+        _ => return print(value, out),
+    };
+    let _ = write!(out, "\n{}{close}", "  ".repeat(depth));
 }

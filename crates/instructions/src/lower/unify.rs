@@ -24,26 +24,17 @@ fn absorbs(curve: Curve, dtype: DType) -> bool {
 impl Unified {
     /// Holds a call to the patterns of its function.
     pub(super) fn fits(mut self, call: &Call<'_>, patterns: &Patterns) -> Result<(), Refusal> {
-        self.list(
-            call.function.name,
-            ("arg_mut", patterns.outs),
-            patterns.doc,
-            &call.outs,
-        )?;
-        self.list(
-            call.function.name,
-            ("arg", patterns.ins),
-            patterns.doc,
-            &call.ins,
-        )
+        let (name, doc) = (call.function.name, patterns.doc);
+        self.list(name, doc, ("arg_mut", patterns.outs), &call.outs)?;
+        self.list(name, doc, ("arg", patterns.ins), &call.ins)
     }
 
     /// Holds a list of registers to the patterns of it.
     fn list(
         &mut self,
         function: &str,
-        (list, patterns): (&str, &[&str]),
         doc: &str,
+        (list, patterns): (&str, &[&str]),
         registers: &[Register],
     ) -> Result<(), Refusal> {
         let many = patterns

@@ -10,7 +10,7 @@ use super::{
 use cloakwork_ir::{Arg, Builder, HostId, Op, Program, Step, Symbol, View};
 use cloakwork_kernels::Isa;
 use cloakwork_ops::{Body, ExpandBody, OpDef, Viewed, find_form, write_expansion};
-use cloakwork_verify::check_composite_call;
+use cloakwork_verify::check_call;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -183,7 +183,7 @@ fn written(
         args[place] = EagerArg::Tensor(fresh.make()?);
     }
     with_args(def, args, |bound| {
-        check_composite_call(def, body, bound, &|param| shares(args, param, place))
+        check_call(def, bound, &|param| shares(args, param, place))
     })?;
     Ok(Some((place, fresh)))
 }

@@ -109,7 +109,7 @@ impl Kernel {
         }
         tensor_of(def, args, def.params[out].name)?;
         with_args(def, args, |bound| {
-            cloakwork_verify::check_kernel_call(def, body, bound, &|param| shares(args, param, out))
+            cloakwork_verify::check_call(def, bound, &|param| shares(args, param, out))
         })?;
         let copies = copies(def, body, args, isa)?;
         let checks = Checks::of(context, args, &copies)?;

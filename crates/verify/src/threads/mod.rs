@@ -41,6 +41,7 @@ pub(super) struct Freed {
 }
 
 /// What is known of a program of several threads while it is read.
+#[derive(Default)]
 pub(crate) struct Walk {
     schedule: Rc<Schedule>,
     registers: Registers,
@@ -72,16 +73,9 @@ impl<'p> Checker<'p> {
         let mut walk = Walk {
             schedule: Rc::clone(&schedule),
             registers: Registers::new(program.symbols.len()),
-            queued: FxHashMap::default(),
-            accesses: FxHashMap::default(),
-            owners: FxHashMap::default(),
-            freed: FxHashMap::default(),
-            pools: Pools::default(),
-            handed_out: FxHashSet::default(),
             comparisons: MAX_COMPARISONS,
             concurrent: self.sound && chains.len() > 1,
-            raced: FxHashSet::default(),
-            node: 0,
+            ..Walk::default()
         };
         for (node, at) in (0u32..).zip(&schedule.nodes) {
             (self.step, walk.node) = (at.step, node);

@@ -20,6 +20,7 @@ struct Register {
 }
 
 /// All registers.
+#[derive(Default)]
 pub(super) struct Registers(Vec<Register>);
 
 impl Registers {

@@ -90,7 +90,8 @@ impl Index {
     }
 }
 
-/// The nodes in canonical order, and what stands for ever.
+/// The nodes in canonical order, and the chains that never end.
+#[derive(Default)]
 pub(super) struct Schedule {
     pub nodes: Vec<Node>,
     clocks: Vec<Box<[u32]>>,
@@ -145,9 +146,8 @@ pub(super) fn schedule(program: &Program, threads: &Threads, index: &Index) -> S
         schedule: Schedule {
             nodes: Vec::with_capacity(program.steps.len()),
             clocks: vec![vec![0; count].into()],
-            stuck: Vec::new(),
             recorded: vec![None; threads.events.len()],
-            too_large: false,
+            ..Schedule::default()
         },
     };
     if count > 0 {
@@ -236,7 +236,7 @@ impl Simulation<'_> {
             };
             if let Some(event) = event {
                 match self.recorded(event) {
-                    None => return self.wait_for_event(number, step, event),
+                    None => return self.block(number, Blocked::Event { step, event }),
                     Some(node) => self.join(number, node),
                 }
             }
@@ -254,11 +254,8 @@ impl Simulation<'_> {
     /// Runs a thread until it waits or has queued something.
     fn thread(&mut self, number: u32) {
         let own = number - self.streams();
-        let end = self
-            .threads
-            .threads
-            .get(own as usize)
-            .map_or(0, |t| t.steps.end);
+        let thread = self.threads.threads.get(own as usize);
+        let end = thread.map_or(0, |thread| thread.steps.end);
         loop {
             let step = self.chain(number).next;
             if step >= end {
@@ -272,7 +269,7 @@ impl Simulation<'_> {
                 })) => {
                     if let Some(event) = self.event(*event) {
                         match self.recorded(event) {
-                            None => return self.wait_for_event(number, step, event),
+                            None => return self.block(number, Blocked::Event { step, event }),
                             Some(node) => self.join(number, node),
                         }
                     }
@@ -282,7 +279,7 @@ impl Simulation<'_> {
                         let other = self.streams() + thread;
                         let done = self.chain(other).state == State::Done;
                         if !done || other == number {
-                            return self.wait_for_thread(number, step, thread);
+                            return self.block(number, Blocked::Thread { step, thread });
                         }
                         if let Some(last) = self.chain(other).last {
                             self.join(number, last);
@@ -333,29 +330,29 @@ impl Simulation<'_> {
     }
 
     fn recorded(&self, event: u32) -> Option<u32> {
-        self.schedule
-            .recorded
-            .get(event as usize)
-            .copied()
-            .flatten()
+        let recorded = self.schedule.recorded.get(event as usize);
+        recorded.copied().flatten()
     }
 
-    fn wait_for_event(&mut self, number: u32, step: u32, event: u32) {
-        self.chain(number).state = State::Blocked(Blocked::Event { step, event });
-        if let Some(waiting) = self.waiting_event.get_mut(event as usize) {
+    fn block(&mut self, number: u32, why: Blocked) {
+        self.chain(number).state = State::Blocked(why);
+        if let Some(waiting) = self.waiting(why) {
             waiting.push(number);
         }
     }
 
-    fn wait_for_thread(&mut self, number: u32, step: u32, thread: u32) {
-        self.chain(number).state = State::Blocked(Blocked::Thread { step, thread });
-        if let Some(waiting) = self.waiting_thread.get_mut(thread as usize) {
-            waiting.push(number);
+    /// The chains that wait for the same.
+    fn waiting(&mut self, why: Blocked) -> Option<&mut Vec<u32>> {
+        match why {
+            Blocked::NotForked => None,
+            Blocked::Event { event, .. } => self.waiting_event.get_mut(event as usize),
+            Blocked::Thread { thread, .. } => self.waiting_thread.get_mut(thread as usize),
         }
     }
 
-    fn wake(&mut self, waiting: Vec<u32>) {
-        for number in waiting {
+    fn wake(&mut self, why: Blocked) {
+        let waiting = self.waiting(why).map(std::mem::take);
+        for number in waiting.unwrap_or_default() {
             self.chain(number).state = State::Running;
             self.ready.insert(number);
         }
@@ -368,9 +365,7 @@ impl Simulation<'_> {
         if let Some(place @ None) = self.schedule.recorded.get_mut(event as usize) {
             *place = Some(node);
         }
-        let waiting = self.waiting_event.get_mut(event as usize);
-        let waiting = waiting.map(std::mem::take).unwrap_or_default();
-        self.wake(waiting);
+        self.wake(Blocked::Event { step: 0, event });
     }
 
     fn fork(&mut self, name: Text, node: u32) {
@@ -387,9 +382,10 @@ impl Simulation<'_> {
 
     fn end_thread(&mut self, number: u32, own: u32) {
         self.chain(number).state = State::Done;
-        let waiting = self.waiting_thread.get_mut(own as usize);
-        let waiting = waiting.map(std::mem::take).unwrap_or_default();
-        self.wake(waiting);
+        self.wake(Blocked::Thread {
+            step: 0,
+            thread: own,
+        });
     }
 
     fn push(&mut self, number: u32, step: u32, phase: Phase) -> u32 {
