@@ -18,7 +18,6 @@ SPELLS = {
     "crates/formats/src/zk/kinds.rs": "kinds of the instruction View",
     "crates/instructions/src/lower/fused.rs": "words of the function `fused`",
     "crates/ir/src/builder.rs": "the ends of any program, below the declarations",
-    "crates/kernels/src/library/mod.rs": "kernels of the same names",
     "crates/py/src/buffer.rs": "a parameter of Python's",
     "crates/py/src/dlpack.rs": "a parameter of Python's",
     "crates/py/src/numbers.rs": "operators of Python's, each a prepared call",

@@ -246,11 +246,7 @@ impl View {
         let mut strides = self.strides.clone();
         dims.remove(axis);
         strides.remove(axis);
-        Ok(Self {
-            shape: Shape::new(&dims)?,
-            strides,
-            offset: self.offset,
-        })
+        self.with_axes(&dims, strides)
     }
 
     /// Inserts an axis of size one before `axis`, which may be from `-rank - 1` to `rank`.
@@ -270,8 +266,13 @@ impl View {
         };
         dims.insert(axis, 1);
         strides.insert(axis, stride);
+        self.with_axes(&dims, strides)
+    }
+
+    /// Other axes from the same first element on.
+    fn with_axes(&self, dims: &[u64], strides: Strides) -> Result<Self, ViewError> {
         Ok(Self {
-            shape: Shape::new(&dims)?,
+            shape: Shape::new(dims)?,
             strides,
             offset: self.offset,
         })
@@ -293,11 +294,7 @@ impl View {
         dims[axis] = repeat;
         let mut strides = self.strides.clone();
         strides[axis] = 0;
-        Ok(Self {
-            shape: Shape::new(&dims)?,
-            strides,
-            offset: self.offset,
-        })
+        self.with_axes(&dims, strides)
     }
 
     /// Moves axis `source` to place `destination`; the others keep their order.
@@ -313,11 +310,7 @@ impl View {
         let dims: SmallVec<[u64; MAX_RANK]> =
             order.iter().map(|&axis| self.shape.dims()[axis]).collect();
         let strides = order.iter().map(|&axis| self.strides[axis]).collect();
-        Ok(Self {
-            shape: Shape::new(&dims)?,
-            strides,
-            offset: self.offset,
-        })
+        self.with_axes(&dims, strides)
     }
 
     /// Orders the axes as `order` says, a permutation of them.
@@ -341,11 +334,7 @@ impl View {
             dims.push(self.shape.dims()[own]);
             strides.push(self.strides[own]);
         }
-        Ok(Self {
-            shape: Shape::new(&dims)?,
-            strides,
-            offset: self.offset,
-        })
+        self.with_axes(&dims, strides)
     }
 
     /// Takes an index or a range of each axis, one entry an axis.

@@ -36,33 +36,36 @@ fn row(
     }
 }
 
+/// A row: the kernel, the types of operand and result, and the function for that operand.
+macro_rules! row {
+    ($kernel:ident, $text:literal, $from:ident, $to:ident, $function:expr) => {
+        row(
+            (
+                stringify!($kernel),
+                concat!(stringify!($kernel), "_", $text, "_portable"),
+            ),
+            (DType::$from, DType::$to),
+            $function,
+        )
+    };
+}
+
 /// The four rows of a kernel of matrices, by the types of their results.
 macro_rules! matrices {
-    ($kernel:ident, $f32:ident, $f64:ident, $c64:ident, $c128:ident) => {{
-        const NAME: &str = stringify!($kernel);
+    ($kernel:ident, $f32:ident, $f64:ident, $c64:ident, $c128:ident) => {
         [
-            row(
-                (NAME, concat!(stringify!($kernel), "_f32_portable")),
-                (DType::F32, DType::$f32),
-                matrices::$kernel::<f32>,
-            ),
-            row(
-                (NAME, concat!(stringify!($kernel), "_f64_portable")),
-                (DType::F64, DType::$f64),
-                matrices::$kernel::<f64>,
-            ),
-            row(
-                (NAME, concat!(stringify!($kernel), "_c64_portable")),
-                (DType::C64, DType::$c64),
-                matrices::$kernel::<Complex<f32>>,
-            ),
-            row(
-                (NAME, concat!(stringify!($kernel), "_c128_portable")),
-                (DType::C128, DType::$c128),
-                matrices::$kernel::<Complex<f64>>,
+            row!($kernel, "f32", F32, $f32, matrices::$kernel::<f32>),
+            row!($kernel, "f64", F64, $f64, matrices::$kernel::<f64>),
+            row!($kernel, "c64", C64, $c64, matrices::$kernel::<Complex<f32>>),
+            row!(
+                $kernel,
+                "c128",
+                C128,
+                $c128,
+                matrices::$kernel::<Complex<f64>>
             ),
         ]
-    }};
+    };
 }
 
 /// All of these rows.
@@ -80,48 +83,21 @@ pub(crate) fn rows() -> Vec<KernelRow> {
         matrices!(eig, C64, C128, C64, C128),
         matrices!(eigvals, C64, C128, C64, C128),
     ];
-    let lines = [
-        row(
-            ("fft", "fft_c64_portable"),
-            (DType::C64, DType::C64),
-            transforms::fft::<f32>,
+    let others = [
+        row!(fft, "c64", C64, C64, transforms::fft::<f32>),
+        row!(fft, "c128", C128, C128, transforms::fft::<f64>),
+        row!(rfft, "f32", F32, C64, transforms::rfft::<f32>),
+        row!(rfft, "f64", F64, C128, transforms::rfft::<f64>),
+        row!(irfft, "c64", C64, F32, transforms::irfft::<f32>),
+        row!(irfft, "c128", C128, F64, transforms::irfft::<f64>),
+        row!(
+            transcript_digest,
+            "u8",
+            U8,
+            U8,
+            digests::transcript_digest_of
         ),
-        row(
-            ("fft", "fft_c128_portable"),
-            (DType::C128, DType::C128),
-            transforms::fft::<f64>,
-        ),
-        row(
-            ("rfft", "rfft_f32_portable"),
-            (DType::F32, DType::C64),
-            transforms::rfft::<f32>,
-        ),
-        row(
-            ("rfft", "rfft_f64_portable"),
-            (DType::F64, DType::C128),
-            transforms::rfft::<f64>,
-        ),
-        row(
-            ("irfft", "irfft_c64_portable"),
-            (DType::C64, DType::F32),
-            transforms::irfft::<f32>,
-        ),
-        row(
-            ("irfft", "irfft_c128_portable"),
-            (DType::C128, DType::F64),
-            transforms::irfft::<f64>,
-        ),
+        row!(check_points, "u64", U64, U64, points::check_points_of),
     ];
-    let digests = [row(
-        ("transcript_digest", "transcript_digest_u8_portable"),
-        (DType::U8, DType::U8),
-        digests::transcript_digest_of,
-    )];
-    let points = [row(
-        ("check_points", "check_points_u64_portable"),
-        (DType::U64, DType::U64),
-        points::check_points_of,
-    )];
-    let all = matrices.into_iter().flatten().chain(lines);
-    all.chain(digests).chain(points).collect()
+    matrices.into_iter().flatten().chain(others).collect()
 }
