@@ -1,17 +1,36 @@
 //! Runs a program by kernels and by references, and compares them.
 
-use cloakwork_ir::{DType, HostId, HostSlot, HostTensor, Program, Type, View, write_word};
+use crate::{Source, generate};
+use cloakwork_ir::{DType, Device, HostId, HostSlot, HostTensor, Program, Type, View, write_word};
 use cloakwork_kernels::best_isa;
 use cloakwork_ops::reference::sample;
 use cloakwork_plan::{Options, Plan, plan};
 use cloakwork_run::{Executor, Outcome, RunError, RunOptions, bisect};
-use cloakwork_verify::Verified;
+use cloakwork_verify::{Verified, verify};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 /// A program's inputs by host slot.
 pub type Inputs = HashMap<HostId, HostTensor>;
+
+/// Random programs, from this seed on, that name no device but disks: they can be planned for any.
+///
+/// # Panics
+/// A generated program has an error: a mistake of the generator.
+#[allow(clippy::expect_used)]
+pub fn programs_without_devices(seed: u64) -> impl Iterator<Item = (u64, Arc<Verified>)> {
+    let all = (seed..).map(|number| {
+        let program = Arc::new(generate(&mut Source::from_seed(number)));
+        let verified = verify(program).verified.expect("no error");
+        (number, Arc::new(verified))
+    });
+    let is_named = |device| !matches!(device, Device::Cpu | Device::Disk(_));
+    all.filter(move |(_, verified)| {
+        let mut storages = verified.storages().iter();
+        !storages.any(|storage| is_named(storage.device))
+    })
+}
 
 /// A tensor for each input of a program; `word` gives element `i`.
 #[must_use]

@@ -24,7 +24,7 @@ mod source;
 mod tensors;
 
 pub use circom::{SAMPLE_CIRCOM_FILES, check_circom_bytes, damaged_circom_file};
-pub use execution::{Failure, Inputs, execute, inputs, planned};
+pub use execution::{Failure, Inputs, execute, inputs, planned, programs_without_devices};
 pub use filetest::FileTest;
 pub use generators::{generate, generate_calls};
 pub use instructions::{SAMPLE_INSTRUCTIONS, check_instructions, damaged_instructions};

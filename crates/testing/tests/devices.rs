@@ -7,7 +7,7 @@ use cloakwork_kernels::best_isa;
 use cloakwork_plan::{Options, Plan, PlanError, Task, Way, Why, Work, plan};
 use cloakwork_run::inspect::inspect;
 use cloakwork_run::{Executor, RunError, RunOptions, bisect};
-use cloakwork_testing::{Inputs, Source, generate, inputs};
+use cloakwork_testing::{Inputs, Source, inputs, programs_without_devices};
 use cloakwork_verify::{Verified, verify};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -53,24 +53,10 @@ fn steps(plan: &Plan, is: fn(&Work) -> bool) -> usize {
     plan.steps.iter().filter(|step| is(&step.work)).count()
 }
 
-/// 300 random programs, from this seed on, that name no device: they can be planned for any.
-fn random_programs(seed: u64) -> impl Iterator<Item = (u64, Arc<Verified>)> {
-    let all = (seed..).map(|number| {
-        let program = Arc::new(generate(&mut Source::from_seed(number)));
-        (number, Arc::new(verify(program).verified.unwrap()))
-    });
-    let is_named = |device| !matches!(device, Device::Cpu | Device::Disk(_));
-    all.filter(move |(_, verified)| {
-        let mut storages = verified.storages().iter();
-        !storages.any(|storage| is_named(storage.device))
-    })
-    .take(300)
-}
-
 #[test]
 fn random_programs_give_the_same_bytes_on_a_device() {
     let mut launched = 0;
-    for (number, verified) in random_programs(7_000) {
+    for (number, verified) in programs_without_devices(7_000).take(300) {
         let inputs = inputs(verified.program(), |i| (i as i64 * 7) % 23 - 5);
         let here = planned(&verified, Device::Cpu);
         let expected = run(&mut Executor::new(here).unwrap(), &inputs, false);
@@ -361,7 +347,7 @@ fn random_programs_give_the_same_bytes_on_devices_that_lack_kernels_or_cost_much
         .map(|row| row.kernel)
         .collect();
     let (mut here, mut there) = (0, 0);
-    for (number, verified) in random_programs(9_000) {
+    for (number, verified) in programs_without_devices(9_000).take(300) {
         let inputs = inputs(verified.program(), |i| (i as i64 * 7) % 23 - 5);
         let plan = planned(&verified, Device::Cpu);
         let expected = run(&mut Executor::new(plan).unwrap(), &inputs, false);

@@ -6,7 +6,7 @@ use cloakwork_ir::{Device, text};
 use cloakwork_kernels::best_isa;
 use cloakwork_plan::{Options, Plan, plan};
 use cloakwork_run::{Executor, RunError, RunOptions};
-use cloakwork_testing::{Inputs, Source, generate, inputs};
+use cloakwork_testing::{Inputs, inputs, programs_without_devices};
 use cloakwork_verify::{Verified, verify};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -54,10 +54,9 @@ fn expected(verified: &Arc<Verified>, inputs: &Inputs) -> Results {
 #[test]
 fn random_programs_give_the_same_bytes_with_segments_and_without() {
     let (mut nodes, mut alone) = (0, 0);
-    for number in 0..300 {
-        let program = Arc::new(generate(&mut Source::from_seed(11_000 + number)));
-        let verified = Arc::new(verify(Arc::clone(&program)).verified.unwrap());
-        let inputs = inputs(&program, |i| (i as i64 * 5) % 19 - 4);
+    for (number, verified) in programs_without_devices(11_000).take(300) {
+        let program = verified.program();
+        let inputs = inputs(program, |i| (i as i64 * 5) % 19 - 4);
         let words = |results: Results| results.map_err(|error| error.to_string());
         let expected = words(expected(&verified, &inputs));
         for drivers in [Drivers::default(), without_segments()] {
@@ -68,7 +67,7 @@ fn random_programs_give_the_same_bytes_with_segments_and_without() {
             let mut executor = Executor::new(Arc::clone(&plan)).unwrap();
             for _ in 0..3 {
                 let got = words(run(&mut executor, &inputs));
-                assert_eq!(got, expected, "{number}\n{}\n{plan}", text::print(&program));
+                assert_eq!(got, expected, "{number}\n{}\n{plan}", text::print(program));
             }
         }
     }
@@ -115,5 +114,43 @@ fn many_readers_of_bytes_that_are_written_again_are_joined() {
     let mut executor = Executor::new(Arc::clone(&plan)).unwrap();
     for _ in 0..4 {
         assert_eq!(run(&mut executor, &given).unwrap(), expected);
+    }
+}
+
+const CHECKED: &str = r#"
+%a = host_to_device input "a" i64[64]
+%i = host_to_device input "i" i64[64]
+%j = empty [64], i64
+%j = _modsum_ttc %i, %i, 1000003, %j
+%k = empty [64], i64
+%k = _modsum_ttc %j, %i, 1000003, %k
+%b = empty [64], i64
+%b = take_along_axis %a, %k, 0, %b
+%c = empty [64], i64
+%c = _modsum_ttc %b, %a, 1000003, %c
+device_to_host %c -> output "c"
+"#;
+
+#[test]
+fn a_check_that_fails_between_segments_says_what_it_says_on_the_host() {
+    let verified = verified(CHECKED);
+    let good = inputs(verified.program(), |i| i as i64 % 20);
+    let bad = inputs(verified.program(), |i| i as i64 + 20);
+    let words = |results: Results| results.map_err(|error| error.to_string());
+    let plan = planned(&verified, Device::Sim(0), Drivers::default());
+    assert_eq!(plan.segments.len(), 2, "{plan}");
+    let refused = words(expected(&verified, &bad));
+    assert!(
+        refused
+            .as_ref()
+            .is_err_and(|text| text.contains("take_along_axis"))
+    );
+    let mut executor = Executor::new(plan).unwrap();
+    for _ in 0..2 {
+        for _ in 0..2 {
+            let got = words(run(&mut executor, &good));
+            assert_eq!(got, words(expected(&verified, &good)));
+        }
+        assert_eq!(words(run(&mut executor, &bad)), refused);
     }
 }
