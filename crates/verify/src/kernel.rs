@@ -31,14 +31,11 @@ impl<'p> Checker<'p> {
                 out
             }
             None => {
-                let name = self.result_name(site.op)?;
                 let origin = match body.access {
                     Access::Write => StorageOrigin::Copy,
                     Access::Accumulate => StorageOrigin::Zeros,
                 };
-                let root = View::contiguous(inferred.shape);
-                let value = self.create(name, (inferred.dtype, root), origin)?;
-                self.values.put(value, self.values.device_of_call(&call));
+                let value = self.made(site, &call, inferred, origin)?;
                 self.actions.push((self.step, Action::Allocate { value }));
                 *call.values.get_mut(param)? = Bound::Value(value);
                 value
@@ -73,13 +70,7 @@ impl<'p> Checker<'p> {
                 self.check_out(site, &call, (out, inferred), &OutDemand::OF_COMPOSITES)?;
                 out
             }
-            None => {
-                let name = self.result_name(site.op)?;
-                let root = View::contiguous(inferred.shape);
-                let value = self.create(name, (inferred.dtype, root), StorageOrigin::Copy)?;
-                self.values.put(value, self.values.device_of_call(&call));
-                value
-            }
+            None => self.made(site, &call, inferred, StorageOrigin::Copy)?,
         };
         self.read_operands(site, &call);
         self.follow_repr(site, &call, result)?;
@@ -91,6 +82,20 @@ impl<'p> Checker<'p> {
             self.heads.insert(info.storage, lengths);
         }
         self.finish(site.op, Action::Composite { call, result })
+    }
+
+    /// A new result, where the call computes.
+    fn made(
+        &mut self,
+        site: Site<'_>,
+        call: &Call,
+        ty: Type,
+        origin: StorageOrigin,
+    ) -> Option<ValueId> {
+        let name = self.result_name(site.op)?;
+        let value = self.create(name, (ty.dtype, View::contiguous(ty.shape)), origin)?;
+        self.values.put(value, self.values.device_of_call(call));
+        Some(value)
     }
 
     fn type_of(&self, value: ValueId) -> Option<Type> {

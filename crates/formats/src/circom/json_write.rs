@@ -42,11 +42,8 @@ pub fn proof_json(proof: &Groth16Proof) -> String {
 #[must_use]
 pub fn public_json(curve: Pairing, signals: &[u8]) -> String {
     let mut out = String::new();
-    put(
-        &mut out,
-        &Value::from(decimals(signals, curve.scalar_bytes())),
-        0,
-    );
+    let signals = decimals(signals, curve.scalar_bytes());
+    put(&mut out, &Value::from(signals), 0);
     out
 }
 

@@ -110,11 +110,8 @@ fn refuse_custom_gates(mut from: Section<'_>) -> Result<(), LoadError> {
     }
     from.at = 0;
     let hint = "custom gates are for PLONK: compile the circuit without them";
-    Err(from.hinted(
-        "a circuit of constraints alone",
-        &format!("{gates} custom gates"),
-        hint,
-    ))
+    let got = format!("{gates} custom gates");
+    Err(from.hinted("a circuit of constraints alone", &got, hint))
 }
 
 fn matrices(

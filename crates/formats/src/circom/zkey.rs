@@ -100,11 +100,8 @@ impl Zkey {
         let (delta1, delta2) = (point(g1)?, point(g2)?);
         from.end()?;
         let points = |id: u32, count: u32, size: usize| {
-            file.whole(
-                id,
-                u64::from(count) * size as u64,
-                &format!("{count} points"),
-            )
+            let bytes = u64::from(count) * size as u64;
+            file.whole(id, bytes, &format!("{count} points"))
         };
         // Points come first: a domain that its own cannot fill takes no memory.
         Ok(Self {

@@ -31,13 +31,17 @@ impl<'w, W: Write> Pretty<'w, W> {
         self.raw(bracket)
     }
 
-    pub(super) fn close(&mut self, bracket: &str) -> io::Result<()> {
-        self.depth -= 1;
-        if !self.fresh {
-            self.new_line()?;
+    /// Closes brackets, the innermost first.
+    pub(super) fn close(&mut self, brackets: &str) -> io::Result<()> {
+        for bracket in brackets.bytes() {
+            self.depth -= 1;
+            if !self.fresh {
+                self.new_line()?;
+            }
+            self.fresh = false;
+            self.out.write_all(&[bracket])?;
         }
-        self.fresh = false;
-        self.raw(bracket)
+        Ok(())
     }
 
     /// Starts an item of an array.

@@ -65,8 +65,7 @@ impl<'p, W: Write> Writer<'p, '_, W> {
             self.entry(step)?;
             self.json.close("]")?;
         }
-        self.json.close("]")?;
-        Ok(self.json.close("}")?)
+        Ok(self.json.close("]}")?)
     }
 
     fn entry(&mut self, step: &Step) -> Result<(), Failure> {
@@ -91,10 +90,10 @@ impl<'p, W: Write> Writer<'p, '_, W> {
                 self.json.raw("null")?;
             }
             Step::Skip | Step::Threaded(_) => {
-                self.json.item()?;
-                self.json.raw("null")?;
-                self.json.item()?;
-                self.json.raw("null")?;
+                for _ in 0..2 {
+                    self.json.item()?;
+                    self.json.raw("null")?;
+                }
             }
         }
         Ok(())
@@ -178,8 +177,7 @@ impl<'p, W: Write> Writer<'p, '_, W> {
             .text_field("dtype", &format!("torch.{}", dtype.long_name()))?;
         self.json.key("inf_name")?;
         self.tensor_name(symbol)?;
-        self.json.close("}")?;
-        Ok(self.json.close("}")?)
+        Ok(self.json.close("}}")?)
     }
 
     /// Names that read as integers are written as such: real files have no others.
@@ -216,9 +214,7 @@ impl<'p, W: Write> Writer<'p, '_, W> {
         encoder.write(&data)?;
         encoder.finish()?;
         self.json.raw("\"")?;
-        self.json.close("}")?;
-        self.json.close("}")?;
-        Ok(self.json.close("}")?)
+        Ok(self.json.close("}}}")?)
     }
 
     fn shape(&mut self, items: &[ShapeItem]) -> Result<(), Failure> {
@@ -235,22 +231,19 @@ impl<'p, W: Write> Writer<'p, '_, W> {
                         let value = value.map_or("null".to_owned(), |value| value.to_string());
                         self.json.field(key, &value)?;
                     }
-                    self.json.close("}")?;
-                    self.json.close("}")?;
+                    self.json.close("}}")?;
                 }
                 ShapeItem::Ellipsis => {
                     self.open_arg("ELLIPSIS")?;
                     self.json.open_typed("ellipsis")?;
-                    self.json.close("}")?;
-                    self.json.close("}")?;
+                    self.json.close("}}")?;
                 }
                 ShapeItem::Invalid(said) => {
                     return self.unsayable("a size, slice or ellipsis", said, "");
                 }
             }
         }
-        self.json.close("]")?;
-        Ok(self.json.close("}")?)
+        Ok(self.json.close("]}")?)
     }
 
     fn unsayable(&self, expected: &str, got: &str, hint: &str) -> Result<(), Failure> {

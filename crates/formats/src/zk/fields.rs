@@ -52,6 +52,20 @@ impl<'a, 'f> Fields<'a, 'f> {
         }
     }
 
+    /// Reads the fields of an object within this one; whether all are as they should be.
+    pub fn within<T>(
+        &mut self,
+        value: &'a Value,
+        path: String,
+        read: impl FnOnce(&mut Fields<'a, '_>) -> T,
+    ) -> (T, bool) {
+        let mut inner = Fields::new(value, path, self.curve, self.found);
+        let read = read(&mut inner);
+        let ok = inner.end();
+        self.ok &= ok;
+        (read, ok)
+    }
+
     /// Records a wrong field.
     pub fn wrong(&mut self, key: &str, expected: &str, got: impl Into<String>, hint: &str) {
         self.ok = false;
@@ -311,10 +325,7 @@ impl<'a, 'f> Fields<'a, 'f> {
                     return self.tuple(key, list);
                 }
                 let path = joined(&joined(&self.path, key), kind);
-                let mut fields = Fields::new(value, path, self.curve, self.found);
-                let ty = fields.of_kind(kind);
-                let ok = fields.end();
-                self.ok &= ok;
+                let (ty, ok) = self.within(value, path, |fields| fields.of_kind(kind));
                 ty.filter(|_| ok)
             }
             other => {

@@ -119,13 +119,10 @@ pub(super) const PLACED: Kind<Option<Placed>> = Kind::new(
     |fields, key| {
         let value = fields.optional(key)?;
         let path = format!("{}.{key}", fields.path);
-        let mut inner = Fields::new(value, path, fields.curve, fields.found);
-        let placed = Placed {
-            pool: inner.text("pool"),
-            offset: inner.size("offset"),
-        };
-        let ok = inner.end();
-        fields.ok &= ok;
+        let (placed, _) = fields.within(value, path, |fields| Placed {
+            pool: fields.text("pool"),
+            offset: fields.size("offset"),
+        });
         Some(placed)
     },
     |at, writer, key| {

@@ -89,10 +89,8 @@ fn table<T>(
             let got = format!("\"{name}\"");
             fields.wrong(&path, "a name without # and %", got, "choose another name");
         }
-        let mut inner = Fields::new(value, path, fields.curve, fields.found);
-        let entry = read(&mut inner);
-        if !inner.end() {
-            fields.ok = false;
+        let (entry, ok) = fields.within(value, path, &mut read);
+        if !ok {
             broken.push((key.to_owned(), name.clone()));
         }
         table.push((name.clone(), entry));

@@ -39,7 +39,7 @@ impl Call<'_> {
         }
     }
 
-    fn int(&self, name: &str) -> i64 {
+    pub fn int(&self, name: &str) -> i64 {
         match self.attr(name) {
             Some(Value::Int(value)) => *value,
             Some(Value::Bool(true)) => 1,
@@ -137,13 +137,11 @@ impl Lowering<'_> {
             }
         }
         let mut required = attrs.iter().filter(|attr| attr.required);
-        match required.find(|attr| call.attr(attr.name).is_none()) {
-            Some(missing) => {
-                let expected = format!("the attribute {} ({})", missing.name, missing.kind);
-                refuse("V07", "attrs", expected, "none", "")
-            }
-            None => Ok(()),
-        }
+        let Some(missing) = required.find(|attr| call.attr(attr.name).is_none()) else {
+            return Ok(());
+        };
+        let expected = format!("the attribute {} ({})", missing.name, missing.kind);
+        refuse("V07", "attrs", expected, "none", "")
     }
 
     /// Holds operands to the patterns of a function, or to the number that its op takes: whether

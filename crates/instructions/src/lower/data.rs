@@ -316,11 +316,16 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn hand_out(&mut self, register: &Register, output: String) {
+    /// Downloads a register.
+    fn show(&mut self, register: &Register, output: String) {
         let mut temporaries = Vec::new();
         let symbol = self.single(register, &mut temporaries);
         self.download(symbol, output);
         self.release(temporaries);
+    }
+
+    fn hand_out(&mut self, register: &Register, output: String) {
+        self.show(register, output);
         let owner = self.shared.statics.last_name(&register.owner);
         self.registers.now.handed_out.push(owner);
     }
@@ -328,19 +333,13 @@ impl Lowering<'_> {
     /// Hands out the results, then gives back what owns them and nothing else frees.
     fn returned(&mut self, ids: &[String]) -> Result<(), Refusal> {
         for id in ids {
-            let register = self.lookup(id)?;
-            match &register.parts {
-                None => self.hand_out(&register, id.clone()),
-                Some(parts) => {
-                    for part in parts {
-                        let register = self.tensor(part)?;
-                        self.hand_out(&register, part.clone());
-                    }
-                }
+            let parts = self.lookup(id)?.parts;
+            for part in parts.unwrap_or_else(|| vec![id.clone()]) {
+                let register = self.tensor(&part)?;
+                self.hand_out(&register, part);
             }
         }
-        let owners = self.registers.handed_out();
-        for owner in owners {
+        for owner in self.registers.handed_out() {
             if self.shared.statics.is_left(&owner) {
                 let symbol = self.program.symbol(&owner);
                 self.push(Step::Free(symbol));
@@ -479,16 +478,10 @@ impl Lowering<'_> {
 
     fn print(&mut self, id: &str, label: &str) -> Result<(), Refusal> {
         let register = self.tensor(id)?;
-        let mut temporaries = Vec::new();
-        let symbol = self.single(&register, &mut temporaries);
         let output = format!("#print:{}:{}", self.printed.len(), self.label);
+        self.show(&register, output.clone());
         let label = label.to_owned();
-        self.printed.push(Printed {
-            output: output.clone(),
-            label,
-        });
-        self.download(symbol, output);
-        self.release(temporaries);
+        self.printed.push(Printed { output, label });
         Ok(())
     }
 }

@@ -5,7 +5,6 @@ use super::calls::Call;
 use super::emit::device;
 use super::registers::Register;
 use super::{Lowering, Refusal, refuse};
-use cloakwork_formats::zk::Value;
 use cloakwork_ir::{Arg, DType, Symbol};
 use cloakwork_ops::{OpDef, named};
 
@@ -80,16 +79,13 @@ impl Lowering<'_> {
 
 /// How many rows are sorted, of n.
 fn usable(call: &Call<'_>, n: u64) -> Result<u64, Refusal> {
-    let value = match call.attr("usable") {
-        Some(&Value::Int(value)) => value,
-        _ => return Err(None),
-    };
-    match u64::try_from(value) {
-        Ok(usable) if usable <= n => Ok(usable),
-        _ => {
-            let expected = format!("0 to {n}, the number of rows");
-            let hint = "all rows but those that Blind overwrites";
-            refuse("V07", "attrs.usable", expected, value.to_string(), hint)
-        }
+    let value = call.int("usable");
+    if let Ok(usable) = u64::try_from(value)
+        && usable <= n
+    {
+        return Ok(usable);
     }
+    let expected = format!("0 to {n}, the number of rows");
+    let hint = "all rows but those that Blind overwrites";
+    refuse("V07", "attrs.usable", expected, value.to_string(), hint)
 }

@@ -5,7 +5,7 @@ use super::registers::Register;
 use super::{Lowering, Refusal, misfit, refuse};
 use crate::window::Window;
 use cloakwork_formats::zk::{Entry, Operation, Sliced, Viewed};
-use cloakwork_ir::{Arg, Repr, Shape, ShapeItem, Take, shape_arg};
+use cloakwork_ir::{Arg, Repr, Shape, ShapeItem, Take, View, shape_arg};
 use cloakwork_ops::{OpDef, named};
 
 impl Lowering<'_> {
@@ -13,14 +13,12 @@ impl Lowering<'_> {
         match op {
             Operation::Rotation { src, dst, shift } => {
                 let source = self.tensor(src)?;
-                match source.window.and_then(|window| window.rotated(*shift)) {
-                    Some(window) => self.window(&source, window, dst),
-                    None => {
-                        let hint = "copy the part into a register of its own, and rotate that";
-                        let expected = "a whole tensor of one axis";
-                        refuse("V10", src, expected, "a part of a tensor", hint)
-                    }
-                }
+                let Some(window) = source.window.and_then(|window| window.rotated(*shift)) else {
+                    let hint = "copy the part into a register of its own, and rotate that";
+                    let expected = "a whole tensor of one axis";
+                    return refuse("V10", src, expected, "a part of a tensor", hint);
+                };
+                self.window(&source, window, dst)
             }
             Operation::SetSliceMeta {
                 src,
@@ -32,13 +30,11 @@ impl Lowering<'_> {
                 let Some(window) = source.window else {
                     return misfit("V10", &source, "a window of one axis", source.ty());
                 };
-                match window.replaced(*offset, *len) {
-                    Some(window) => self.window(&source, window, dst),
-                    None => {
-                        let expected = format!("at most {} elements", window.whole);
-                        misfit("V10", &source, expected, len.to_string())
-                    }
-                }
+                let Some(window) = window.replaced(*offset, *len) else {
+                    let expected = format!("at most {} elements", window.whole);
+                    return misfit("V10", &source, expected, len.to_string());
+                };
+                self.window(&source, window, dst)
             }
             Operation::Slice { src, dst, what } => {
                 let source = self.tensor(src)?;
@@ -130,41 +126,38 @@ impl Lowering<'_> {
             Ok(shape) => Ok(shape),
             Err(error) => misfit("V10", source, "a shape", error.to_string()),
         };
-        let out_of_range =
-            |error: String| misfit("V10", source, "axes and sizes of the register", error);
+        let in_range = |view: Result<View, String>| {
+            let expected = "axes and sizes of the register";
+            view.or_else(|error| misfit("V10", source, expected, error))
+        };
         let view = &source.view;
         let axes = |axes: &[u64]| axes.iter().map(|&axis| axis as i64).collect::<Vec<_>>();
         let (op, args, view): (&'static OpDef, _, _) = match what {
             Viewed::Reshape(shape) => {
                 let shape = legal(shape)?;
-                let view = match view.reshape(&shape) {
-                    Ok(Some(view)) => view,
-                    Ok(None) => {
-                        let hint = "copy it into a register of its own first";
-                        let expected = "row-major elements";
-                        return refuse("V10", &source.name, expected, "others", hint);
-                    }
-                    Err(error) => return out_of_range(error.to_string()),
+                let view = view.reshape(&shape).map_err(|error| error.to_string());
+                let Some(view) = view.transpose().map(in_range).transpose()? else {
+                    let hint = "copy it into a register of its own first";
+                    let expected = "row-major elements";
+                    return refuse("V10", &source.name, expected, "others", hint);
                 };
                 (&named::RESHAPE, vec![shape_arg(&shape)], view)
             }
-            Viewed::Permute(order) => match view.permute_axes(&axes(order)) {
-                Ok(view) => (&named::TRANSPOSE, vec![items(order)], view),
-                Err(error) => return out_of_range(error.to_string()),
-            },
-            Viewed::Expand { axis, repeat } => match view.expand(*axis as i64, *repeat) {
-                Ok(view) => {
-                    let args = [axis, repeat].map(|&number| Arg::Int(number as i64));
-                    (&named::EXPAND, args.to_vec(), view)
-                }
-                Err(error) => return out_of_range(error.to_string()),
-            },
+            Viewed::Permute(order) => {
+                let view = view.permute_axes(&axes(order));
+                let view = in_range(view.map_err(|error| error.to_string()))?;
+                (&named::TRANSPOSE, vec![items(order)], view)
+            }
+            Viewed::Expand { axis, repeat } => {
+                let view = view.expand(*axis as i64, *repeat);
+                let view = in_range(view.map_err(|error| error.to_string()))?;
+                let args = [axis, repeat].map(|&number| Arg::Int(number as i64));
+                (&named::EXPAND, args.to_vec(), view)
+            }
             Viewed::Broadcast(shape) => {
                 let shape = legal(shape)?;
-                match view.broadcast_to(&shape) {
-                    Some(view) => (&named::BROADCAST_TO, vec![shape_arg(&shape)], view),
-                    None => return out_of_range(format!("{shape}")),
-                }
+                let view = in_range(view.broadcast_to(&shape).ok_or_else(|| shape.to_string()))?;
+                (&named::BROADCAST_TO, vec![shape_arg(&shape)], view)
             }
             Viewed::As(_) => return Err(None),
         };

@@ -71,14 +71,14 @@ impl Checker<'_> {
             found.sort_unstable_by_key(|(step, _)| *step);
             found
         };
-        for (uses, names, what, code) in [
-            (&uses.forks, &index.threads, "thread", "thread"),
-            (&uses.joins, &index.threads, "thread", "thread"),
-            (&uses.records, &index.events, "event", "event"),
-            (&uses.waits, &index.events, "event", "event"),
+        for (uses, names, what) in [
+            (&uses.forks, &index.threads, "thread"),
+            (&uses.joins, &index.threads, "thread"),
+            (&uses.records, &index.events, "event"),
+            (&uses.waits, &index.events, "event"),
         ] {
             for (step, name) in known(uses, names) {
-                self.undeclared(step, what, name, code);
+                self.undeclared(step, what, name, what);
             }
         }
         uses
@@ -167,10 +167,8 @@ impl Checker<'_> {
             None => "on no stream".to_owned(),
         };
         let issue = Issue::error("event", format!("recorded {}", said(device)), said(own));
-        self.report_at(
-            step,
-            issue.hint("the event's declaration says where it happens"),
-        );
+        let hint = "the event's declaration says where it happens";
+        self.report_at(step, issue.hint(hint));
     }
 
     /// Segments of each thread nest, and a thread that is forked in one is joined in it.
@@ -247,11 +245,8 @@ impl Checker<'_> {
             let (first, _) = cycle.first().copied().unwrap_or_default();
             let mut text = String::new();
             for (waits, release) in &cycle {
-                text += &format!(
-                    "{} waits for {}; ",
-                    self.place(*waits),
-                    self.place(*release)
-                );
+                let (waits, release) = (self.place(*waits), self.place(*release));
+                text += &format!("{waits} waits for {release}; ");
             }
             let got = format!("a cycle: {}", text.trim_end_matches("; "));
             let issue = Issue::error("deadlock", "an order in which all can run", got);
